@@ -1,4 +1,4 @@
-//! Numbers of other libraries imported and exported, value by value.
+//! Numbers of other libraries, imported and exported, value by value.
 
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 use binade_interchange::protocol::StateDict;
@@ -44,7 +44,7 @@ fn deepspeeds_counters_tell_the_good_steps_and_an_overflow_at_the_last_update() 
     }
 }
 
-/// The first growth after an overflow, and after the start, comes a step later there, and others when they come here.
+/// First growth after an overflow, and after the start: it comes a step later there, and other growths come when they do here.
 #[test]
 fn good_steps_are_saved_as_the_iterations_that_deepspeed_counts() {
     for (good_steps, bad_steps, updates, iterations) in [

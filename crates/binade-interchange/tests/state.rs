@@ -1,4 +1,4 @@
-//! Any state that a library can hold comes back through its dictionary as JSON, and no dictionary panics.
+//! States of any library come back through their dictionary as JSON, and no dictionary panics.
 #![cfg(feature = "serde")]
 
 use binade_core::{HostTensor, Named, NamedGrads, Native, OptimizerFn};
@@ -13,7 +13,7 @@ use binade_interchange::{
 use proptest::prelude::*;
 use serde::de::{Deserialize, value};
 
-/// The same after a way through JSON and the library's keys.
+/// Returns the state after a way through JSON and the library's keys.
 fn through_json<S: Saved>(saved: &S) -> S {
     let text = serde_json::to_string(&saved.write()).unwrap();
     S::read(&serde_json::from_str::<Dictionary>(&text).unwrap()).unwrap()
@@ -25,7 +25,7 @@ fn seen() -> impl Strategy<Value = Vec<Seen>> {
     prop::collection::vec(step, 0..60)
 }
 
-/// A rule that moves by `up` and `down` binades, and where it is after these steps.
+/// Returns a rule that moves by `up` and `down` binades, and its state after these steps.
 fn ran(
     up: i32,
     down: i32,
@@ -40,7 +40,7 @@ fn ran(
     (rule, state)
 }
 
-/// Whether both scales move alike from here.
+/// Returns true if both scales move alike from here.
 fn leads_on(imported: &Imported, rule: &LossScale, state: ScaleState, steps: &[Seen]) -> bool {
     let theirs = imported.rule.with_patience(u32::MAX);
     let start = (imported.state, state);
@@ -126,7 +126,7 @@ proptest! {
     }
 }
 
-/// A library's own keys, with values of any kind, most of them usable.
+/// Dictionary of a library's own keys, with values of any kind, most of them usable.
 fn any_dictionary() -> impl Strategy<Value = Dictionary> {
     let states: Vec<Vec<String>> = [
         StateDict {

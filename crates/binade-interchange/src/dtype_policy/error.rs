@@ -1,8 +1,8 @@
-//! Why a text is no policy.
+//! Errors of texts that are no policy.
 
 use binade_core::ErrorKind;
 
-/// Why a text is no [`DTypePolicy`](crate::DTypePolicy).
+/// Reason why a text is no [`DTypePolicy`](crate::DTypePolicy).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum DTypePolicyError {
@@ -12,11 +12,11 @@ pub enum DTypePolicyError {
          f32, float32, f64 and float64, without blanks or capitals"
     )]
     UnknownDType {
-        /// What stands there.
+        /// Name of the dtype, as it is written.
         value: Box<str>,
-        /// The part it stands in.
+        /// Part that it stands in.
         part: Box<str>,
-        /// The valid one that it resembles most.
+        /// Valid name that it resembles most.
         nearest: &'static str,
     },
     /// A part for none of the three.
@@ -25,11 +25,11 @@ pub enum DTypePolicyError {
          blanks or capitals"
     )]
     UnknownKey {
-        /// What stands before the `=`.
+        /// Key: the text before the `=`.
         key: Box<str>,
-        /// The part it stands in.
+        /// Part that it stands in.
         part: Box<str>,
-        /// The valid one that it resembles most.
+        /// Valid name that it resembles most.
         nearest: &'static str,
     },
     /// A part with no `=`, or with several.
@@ -38,9 +38,9 @@ pub enum DTypePolicyError {
          end"
     )]
     Malformed {
-        /// What stands between two commas.
+        /// Text between two commas.
         part: Box<str>,
-        /// The whole text.
+        /// Whole text.
         policy: Box<str>,
     },
     /// A name that is not one of Keras's.
@@ -49,9 +49,9 @@ pub enum DTypePolicyError {
          mixed_float16, bfloat16, float16, float32 and float64"
     )]
     UnknownName {
-        /// The name.
+        /// Name asked for.
         name: Box<str>,
-        /// The valid one that it resembles most.
+        /// Valid name that it resembles most.
         nearest: &'static str,
     },
 }

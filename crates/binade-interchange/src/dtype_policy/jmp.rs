@@ -4,7 +4,7 @@ use super::{DTypePolicy, DTypePolicyError};
 use binade_core::{DType, nearest_name};
 use std::{fmt, str::FromStr};
 
-/// jmp's names; the first of each type is what it writes.
+/// Names of jmp's; jmp writes the first of each type.
 const DTYPES: [(&str, DType); 10] = [
     ("bf16", DType::BF16),
     ("bfloat16", DType::BF16),
@@ -34,7 +34,7 @@ enum Key {
     Output,
 }
 
-/// What the parts read so far have said.
+/// Types that the parts read so far have set.
 #[derive(Default)]
 struct Said {
     params: Option<DType>,
@@ -64,7 +64,7 @@ impl Said {
         if value.contains('=') {
             return Err(malformed());
         }
-        // jmp looks at the dtype first, which tells where both are wrong.
+        // jmp looks at the dtype first, and reports it if both are wrong.
         let dtype = dtype(value, part)?;
         *self.of(self::key(key, part)?) = Some(dtype);
         Ok(())

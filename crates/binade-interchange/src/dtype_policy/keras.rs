@@ -3,7 +3,7 @@
 use super::DTypePolicy;
 use binade_core::DType;
 
-/// The mixed ones, and floating-point types, which stand for themselves.
+/// Policies by name: the mixed ones, and floating-point types, which stand for themselves.
 pub(super) const POLICIES: [(&str, DTypePolicy); 6] = [
     ("mixed_bfloat16", DTypePolicy::mixed(DType::BF16)),
     ("mixed_float16", DTypePolicy::mixed(DType::F16)),

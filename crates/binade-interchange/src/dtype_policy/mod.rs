@@ -8,22 +8,22 @@ pub use error::DTypePolicyError;
 
 use binade_core::{DType, nearest_name};
 
-/// The types of a model's parameters, of its arithmetic and of its results: jmp's `Policy`, Keras's `DTypePolicy`.
+/// Types of a model's parameters, of its arithmetic and of its results: jmp's `Policy`, Keras's `DTypePolicy`.
 ///
 /// A cast policy is asked at every operation, this one once for a model or a layer. Its text is jmp's string, and
 /// [`keras`](Self::keras) knows Keras's names.
 ///
 /// # jmp's strings
 ///
-/// * One dtype, as `half`, is all three.
-/// * Or parts with commas between: `p=` or `params=`, `c=` or `compute=`, `o=` or `output=`, in any order. The last of
-///   several for one of the three wins. Parameters are f32 unless said; compute follows parameters, output follows compute.
-/// * dtypes are `bf16`, `bfloat16`, `f16`, `float16`, `half`, `full`, `f32`, `float32`, `f64`, `float64`. `half` is f16; in
-///   jmp it is bf16 where the first device is a TPU.
+/// * One dtype, such as `half`, sets all three.
+/// * Otherwise parts with commas between: `p=` or `params=`, `c=` or `compute=`, `o=` or `output=`, in any order. The last of
+///   several for one of the three wins. Parameters are f32 by default; compute follows parameters, output follows compute.
+/// * dtypes are `bf16`, `bfloat16`, `f16`, `float16`, `half`, `full`, `f32`, `float32`, `f64`, `float64`. `half` is f16; in jmp
+///   it is bf16 if the first device is a TPU.
 /// * Blanks, capitals and a comma at the end are errors.
 ///
-/// It is written as jmp writes it, with all three parts; types that jmp has no name for go by
-/// [`DType::name`], and do not read back.
+/// `Display` writes a policy as jmp does, with all three parts; types that jmp has no name for go by [`DType::name`], and do not
+/// read back.
 ///
 /// ```
 /// use binade_interchange::DTypePolicy;
@@ -40,33 +40,33 @@ use binade_core::{DType, nearest_name};
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct DTypePolicy {
-    /// What parameters are held in: Keras's variable dtype.
+    /// Type that parameters are held in: Keras's variable dtype.
     pub params: DType,
-    /// What operands are cast to.
+    /// Type that operands are cast to.
     pub compute: DType,
-    /// What results are cast to.
+    /// Type that results are cast to.
     pub output: DType,
 }
 
 impl DTypePolicy {
-    /// One type for everything.
+    /// Policy of one type for everything.
     pub const fn uniform(dtype: DType) -> Self {
         Self { params: dtype, compute: dtype, output: dtype }
     }
 
-    /// Parameters in f32, everything else in `dtype`.
+    /// Policy of parameters in f32, and everything else in `dtype`.
     pub const fn mixed(dtype: DType) -> Self {
         Self { params: DType::F32, ..Self::uniform(dtype) }
     }
 
-    /// The same with other results.
+    /// Returns the policy with another type of results.
     #[must_use]
     pub const fn with_output(self, output: DType) -> Self {
         Self { output, ..self }
     }
 
-    /// What a name means to Keras 3; [`keras_names`](Self::keras_names) lists them. A layer's results are of the type that
-    /// it computes in.
+    /// Returns the policy that a name has in Keras 3; [`keras_names`](Self::keras_names) lists them. A layer's results are of the
+    /// type that it computes in.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl DTypePolicy {
         })
     }
 
-    /// The names that [`keras`](Self::keras) knows.
+    /// Names that [`keras`](Self::keras) knows.
     pub fn keras_names() -> impl Iterator<Item = &'static str> {
         keras::POLICIES.iter().map(|&(name, _)| name)
     }

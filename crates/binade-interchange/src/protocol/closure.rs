@@ -3,14 +3,14 @@
 use super::{OptimizerId, ProtocolError, ProtocolScaler, Verdict};
 
 impl ProtocolScaler {
-    /// Refuses a step that was given a closure; for bindings to call where their caller passes one, by name or by place.
+    /// Refuses a step that was given a closure. Bindings call this if their caller passes one, by name or by position.
     ///
-    /// torch looks at neither stage nor scale before it refuses a closure given by name; one given by place it does not see,
-    /// and the optimizer then steps with scaled gradients.
+    /// torch refuses a closure given by name before it looks at stage or scale. One given by position it does not see, and the
+    /// optimizer then steps with scaled gradients.
     ///
     /// # Errors
     ///
-    /// Always [`ProtocolError::Closure`]. Nothing has changed.
+    /// [`ProtocolError::Closure`], always. The scaler is unchanged.
     pub fn step_with_closure(&self, optimizer: OptimizerId) -> Result<Verdict, ProtocolError> {
         Err(ProtocolError::Closure { optimizer })
     }

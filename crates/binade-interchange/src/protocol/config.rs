@@ -1,16 +1,16 @@
-//! What a scaler starts from.
+//! Configuration of a scaler.
 
 use super::ProtocolError;
 
-/// What a [`ProtocolScaler`](super::ProtocolScaler) starts from; the default is torch's.
+/// Configuration that a [`ProtocolScaler`](super::ProtocolScaler) starts from; the default is torch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProtocolConfig {
-    /// The first scale; any value, rounded to `f32` at the first use.
+    /// First scale: any value, rounded to `f32` at the first use.
     pub init_scale: f64,
-    /// What the scale is multiplied by after [`growth_interval`](Self::growth_interval) good updates in a row.
+    /// Factor of the scale after [`growth_interval`](Self::growth_interval) good updates in a row.
     pub growth_factor: f64,
-    /// What the scale is multiplied by after an overflow.
+    /// Factor of the scale after an overflow.
     pub backoff_factor: f64,
     /// Good updates before the scale grows. The test is equality, so that 0 and below never grow.
     pub growth_interval: i64,
@@ -23,11 +23,11 @@ impl Default for ProtocolConfig {
 }
 
 impl ProtocolConfig {
-    /// What torch's constructor checks, and no more: NaN passes both tests, as does a negative backoff.
+    /// Checks the factors as torch's constructor does: NaN passes both tests, as does a negative backoff.
     ///
     /// # Errors
     ///
-    /// A growth factor of 1 or below, or a backoff factor of 1 or above.
+    /// If the growth factor is 1 or below, or the backoff factor 1 or above.
     pub fn validate(&self) -> Result<(), ProtocolError> {
         if self.growth_factor <= 1.0 {
             return Err(ProtocolError::GrowthFactor { value: self.growth_factor });

@@ -1,11 +1,11 @@
-//! Calls out of order and values out of range, in torch's words and then in ours.
+//! Errors for calls out of order and values out of range, in torch's words and then in ours.
 
 use super::OptimizerId;
 use binade_core::{Error, ErrorKind};
 
-/// What torch would have raised.
+/// Error that torch would have raised.
 ///
-/// The message begins with torch's own, to the letter, for programs and people that look for it; what to do follows.
+/// Each message begins with torch's own, to the letter, so that programs and people that look for it find it. The advice follows.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ProtocolError {
@@ -15,7 +15,7 @@ pub enum ProtocolError {
          earlier in the iteration. The scale is set up by the first call of scale(): scale a loss before {call}()"
     )]
     NeverScaled {
-        /// The call that was refused: `unscale_`, `step` or `update`.
+        /// Name of the call that was refused: `unscale_`, `step` or `update`.
         call: &'static str,
     },
     /// A second `unscale` within one iteration.
@@ -24,7 +24,7 @@ pub enum ProtocolError {
          would be divided by the scale twice: finish accumulating first, then unscale once"
     )]
     AlreadyUnscaled {
-        /// Whose gradients.
+        /// Optimizer of the gradients.
         optimizer: OptimizerId,
     },
     /// `unscale` of gradients that were stepped with.
@@ -33,7 +33,7 @@ pub enum ProtocolError {
          backward and step, and call update() at the end of the iteration"
     )]
     UnscaledAfterStep {
-        /// Whose gradients.
+        /// Optimizer of the gradients.
         optimizer: OptimizerId,
     },
     /// A second `step` within one iteration.
@@ -42,7 +42,7 @@ pub enum ProtocolError {
          before {optimizer} steps again"
     )]
     AlreadyStepped {
-        /// Which optimizer.
+        /// Optimizer that was asked to step.
         optimizer: OptimizerId,
     },
     /// A step with no gradient to judge by.
@@ -51,7 +51,7 @@ pub enum ProtocolError {
          the loss depends on them. It stays unscaled until an update succeeds; set_scale with the present scale frees it"
     )]
     NothingChecked {
-        /// Which optimizer.
+        /// Optimizer that was asked to step.
         optimizer: OptimizerId,
     },
     /// A step that would evaluate the loss again.
@@ -61,7 +61,7 @@ pub enum ProtocolError {
          of its own, from scale() to update(), or take an optimizer that evaluates once"
     )]
     Closure {
-        /// Which optimizer.
+        /// Optimizer that was asked to step.
         optimizer: OptimizerId,
     },
     /// An update with no verdict to go by.
@@ -70,7 +70,7 @@ pub enum ProtocolError {
          unscale or step at least one, or set the scale with set_scale"
     )]
     NothingToUpdate,
-    /// `f16` gradients, which unscaling would flush again what scaling saved.
+    /// Gradients in `f16`, in which unscaling would again flush what scaling saved.
     #[error(
         "Attempting to unscale FP16 gradients. Nothing was changed: keep the parameters in f32 or bf16, or widen the \
          gradients to f32 before they are unscaled"
@@ -84,7 +84,7 @@ pub enum ProtocolError {
         max = f32::MAX
     )]
     OutOfRange {
-        /// The value refused.
+        /// Value that was refused.
         value: f64,
     },
     /// An integer where torch takes a float or a tensor.
@@ -92,25 +92,25 @@ pub enum ProtocolError {
         "'int' object has no attribute 'device'. A new scale is a float or a tensor: write {value}.0"
     )]
     IntegerScale {
-        /// The value refused.
+        /// Value that was refused.
         value: i64,
     },
     /// A growth factor that does not grow.
     #[error("The growth factor must be > 1.0. It is {value}: torch's default is 2")]
     GrowthFactor {
-        /// The value refused.
+        /// Value that was refused.
         value: f64,
     },
     /// A backoff factor that does not back off.
     #[error("The backoff factor must be < 1.0. It is {value}: torch's default is 0.5")]
     BackoffFactor {
-        /// The value refused.
+        /// Value that was refused.
         value: f64,
     },
 }
 
 impl ProtocolError {
-    /// The Python class that torch raises, for bindings that raise it too.
+    /// Returns the name of the Python class that torch raises, for bindings that raise it too.
     pub const fn exception(&self) -> &'static str {
         match self {
             Self::NeverScaled { .. }

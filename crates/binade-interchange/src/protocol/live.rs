@@ -1,14 +1,14 @@
-//! The scale and its tracker, and how an update changes them.
+//! State that an update changes: the scale and its tracker.
 
 use super::{ProtocolConfig, ProtocolError, round};
 
-/// What `update(new_scale)` may be given in a dynamically typed language.
+/// Argument of `update(new_scale)` in a dynamically typed language.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NewScale {
     /// A number; finite ones outside `f32` are refused.
     Float(f64),
-    /// The element of a one-element `f32` tensor.
+    /// Element of a one-element `f32` tensor.
     Tensor(f32),
     /// An integer, which torch refuses.
     Int(i64),
@@ -24,7 +24,7 @@ impl NewScale {
     }
 }
 
-/// The device state: set up by the first `scale`, as torch does on the device of the first loss.
+/// State on the device: set up by the first `scale`, as torch does on the device of the first loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Live {
     pub(super) scale: f32,
@@ -32,13 +32,13 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// The state to start from.
+    /// Makes the state to start from.
     pub(super) fn new(scale: f64, tracker: i64) -> Result<Self, ProtocolError> {
         Ok(Self { scale: round::stored(scale)?, tracker })
     }
 
-    /// `_amp_update_scale_`: factors are `f64`, products are rounded once, growth never leaves the finite numbers but
-    /// resets the tracker all the same, and the interval is compared by equality.
+    /// Returns the state after an update, as `_amp_update_scale_` computes it. Factors are `f64` and products are rounded once.
+    /// Growth never leaves the finite numbers but resets the tracker all the same. The interval is compared by equality.
     pub(super) fn next(self, config: &ProtocolConfig, overflowed: bool) -> Self {
         if overflowed {
             return Self { scale: self.times(config.backoff_factor), tracker: 0 };

@@ -1,25 +1,25 @@
-//! The dynamic protocol: torch's `GradScaler`, with its stages checked while the program runs.
+//! Dynamic protocol: torch's `GradScaler`, with its stages checked while the program runs.
 //!
-//! This is for whoever cannot have the order of calls checked by the compiler: bindings to other languages, trait
-//! objects, replays of recorded runs, comparisons with torch. **Programs written in Rust should use the typed order**
-//! of [`binade_grad_scaler`] instead, in which the mistakes that [`ProtocolError`] lists do not compile.
+//! It is for programs in which the compiler cannot check the order of calls: bindings to other languages, trait objects, replays
+//! of recorded runs, comparisons with torch. **Programs written in Rust should use the typed order** of [`binade_grad_scaler`]
+//! instead, in which the mistakes that [`ProtocolError`] lists do not compile.
 //!
 //! # It is not exact
 //!
 //! It keeps torch's rules to the bit, and torch's rules include these:
 //!
-//! * Any `f32` is a scale: 0, negative, infinite, NaN, and the subnormals whose reciprocal is infinite. Only a power of
-//!   two is undone exactly by its reciprocal, and only where the product is in the normal range.
-//! * Gradients are checked as backward left them, *before* the multiplication. Where the scale is below 1, a finite
-//!   gradient may overflow by being unscaled, and the step is taken with it.
-//! * The scale has no floor. It backs off to 0, from where every later step is ruined and none is skipped.
-//! * An iteration without any gradient leaves the optimizer in [`Stage::Unscaled`] with nothing recorded, from where
-//!   only [`ProtocolScaler::set_scale`] or fresh gradients for another optimizer lead out.
+//! * Any `f32` is a scale: 0, negative, infinite, NaN, and the subnormals whose reciprocal is infinite. Only a power of two is
+//!   undone exactly by its reciprocal, and only if the product is in the normal range.
+//! * Gradients are checked as backward left them, *before* the multiplication. If the scale is below 1, a finite gradient may
+//!   overflow by being unscaled, and the step is taken with it.
+//! * The scale has no floor. It backs off to 0; every later step is then ruined and none is skipped.
+//! * An iteration without any gradient leaves the optimizer in [`Stage::Unscaled`] with nothing recorded. Only
+//!   [`ProtocolScaler::set_scale`] or fresh gradients for another optimizer lead out of that.
 //!
 //! # An iteration
 //!
-//! The scaler owns no tensors. It is lent the gradients as slices, or tells a closure what to multiply by, and answers
-//! with a [`Verdict`]; applying it is the caller's part.
+//! The scaler owns no tensors. It is lent the gradients as slices, or gives a closure the number to multiply by, and returns a
+//! [`Verdict`]; applying it is the caller's part.
 //!
 //! ```
 //! use binade_interchange::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
@@ -41,8 +41,8 @@
 //! # }
 //! ```
 //!
-//! The rules are those of `torch/amp/grad_scaler.py` and the two kernels behind it (`AmpKernels.cu`,
-//! `AmpGradScalerKernels.cpp`) of PyTorch 2.15. There is no `enabled` switch: who does not scale holds no scaler.
+//! The rules are those of `torch/amp/grad_scaler.py` and the two kernels behind it (`AmpKernels.cu`, `AmpGradScalerKernels.cpp`)
+//! of PyTorch 2.15. There is no `enabled` switch: a program that does not scale holds no scaler.
 
 mod closure;
 mod config;

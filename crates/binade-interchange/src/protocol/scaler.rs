@@ -1,4 +1,4 @@
-//! The scaler itself: a scale, a tracker, and each optimizer's progress.
+//! Scaler: a scale, a tracker, and each optimizer's progress.
 
 use super::live::Live;
 use super::stage::Progress;
@@ -7,7 +7,7 @@ use super::{round, slices};
 use binade_core::Element;
 use std::collections::BTreeMap;
 
-/// torch's `GradScaler`, to the bit; see the [module](super) for what that costs.
+/// Scaler with the rules of torch's `GradScaler`, to the bit; see the [module](super) for the consequences.
 #[derive(Clone, Debug)]
 pub struct ProtocolScaler {
     config: ProtocolConfig,
@@ -17,47 +17,47 @@ pub struct ProtocolScaler {
 }
 
 impl ProtocolScaler {
-    /// A scaler that has scaled nothing yet.
+    /// Makes a scaler that has scaled nothing yet.
     ///
     /// # Errors
     ///
-    /// What [`ProtocolConfig::validate`] refuses.
+    /// The errors of [`ProtocolConfig::validate`].
     pub fn new(config: ProtocolConfig) -> Result<Self, ProtocolError> {
         config.validate()?;
         Ok(Self { config, init_tracker: 0, live: None, optimizers: BTreeMap::new() })
     }
 
-    /// The scale, once something was scaled.
+    /// Returns the scale; `None` until something was scaled.
     pub fn current(&self) -> Option<f32> {
         self.live.map(|live| live.scale)
     }
 
-    /// torch's `get_scale`: the scale, or the one to start from.
+    /// Returns the scale, or the one to start from, as torch's `get_scale`.
     pub fn get_scale(&self) -> f64 {
         self.current().map_or(self.config.init_scale, f64::from)
     }
 
-    /// Good updates since the scale last changed.
+    /// Number of good updates since the scale last changed.
     pub fn growth_tracker(&self) -> i64 {
         self.live.map_or(self.init_tracker, |live| live.tracker)
     }
 
-    /// Where `optimizer` is in this iteration.
+    /// Stage of `optimizer` in this iteration.
     pub fn stage(&self, optimizer: OptimizerId) -> Stage {
         self.progress(optimizer).stage
     }
 
-    /// The flag recorded for `optimizer` in this iteration; `None` where nothing was looked at.
+    /// Flag recorded for `optimizer` in this iteration; `None` if no gradient was looked at.
     pub fn found(&self, optimizer: OptimizerId) -> Option<f32> {
         self.progress(optimizer).found
     }
 
-    /// The factors and the interval as they are now, and the scale that a scaler set up afresh would start from.
+    /// Returns the factors and the interval as they are now, and the scale that a new scaler would start from.
     pub fn config(&self) -> &ProtocolConfig {
         &self.config
     }
 
-    /// The same, to be changed; like torch's setters this checks nothing.
+    /// Returns the configuration, to be changed; like torch's setters this checks nothing.
     pub fn config_mut(&mut self) -> &mut ProtocolConfig {
         &mut self.config
     }
@@ -66,7 +66,7 @@ impl ProtocolScaler {
     ///
     /// # Errors
     ///
-    /// At the first use, where the initial scale is finite but outside `f32`.
+    /// At the first use, if the initial scale is finite but outside `f32`.
     pub fn scale<E: Element>(&mut self, loss: E) -> Result<f32, ProtocolError> {
         Ok(loss.to_f32() * self.set_up()?)
     }
@@ -75,28 +75,28 @@ impl ProtocolScaler {
     ///
     /// # Errors
     ///
-    /// As [`scale`](Self::scale).
+    /// The errors of [`scale`](Self::scale).
     pub fn scale_f64(&mut self, loss: f64) -> Result<f64, ProtocolError> {
         Ok(loss * f64::from(self.set_up()?))
     }
 
-    /// Scales outputs that have dimensions, in place, where `f16` stays `f16` and overflows as it will.
+    /// Scales outputs that have dimensions, in place: `f16` stays `f16`, and may overflow.
     ///
     /// # Errors
     ///
-    /// As [`scale`](Self::scale).
+    /// The errors of [`scale`](Self::scale).
     pub fn scale_slice<E: Element>(&mut self, outputs: &mut [E]) -> Result<(), ProtocolError> {
         slices::scale(outputs, self.set_up()?);
         Ok(())
     }
 
-    /// Unscales an optimizer's gradients in place, and tells whether one was not finite.
+    /// Unscales an optimizer's gradients in place. Returns true if one was not finite.
     ///
-    /// `None` is a parameter without a gradient. Where all are, nothing is recorded, and yet the stage moves on.
+    /// `None` is a parameter without a gradient. If all are `None`, nothing is recorded, and yet the stage moves on.
     ///
     /// # Errors
     ///
-    /// Out of order, or `f16` gradients; nothing was touched then.
+    /// If the call is out of order, or gradients are `f16`; no gradient was touched then.
     pub fn unscale<E: Element>(
         &mut self,
         optimizer: OptimizerId,
@@ -105,12 +105,12 @@ impl ProtocolScaler {
         self.unscale_with(optimizer, |inverse| slices::unscale(grads, inverse))
     }
 
-    /// The same for gradients of any kind: `look` multiplies them by the number it is given and returns the sum of its
-    /// flags, or `None` where there was no gradient.
+    /// Unscales gradients of any kind: `look` multiplies them by the number it is given and returns the sum of its flags, or
+    /// `None` if there was no gradient.
     ///
     /// # Errors
     ///
-    /// Out of order, in which case `look` is not called, or whatever `look` fails with; the stage stays then.
+    /// If the call is out of order, without calling `look`, or if `look` fails; the stage stays as it was.
     pub fn unscale_with(
         &mut self,
         optimizer: OptimizerId,
@@ -127,7 +127,7 @@ impl ProtocolScaler {
     ///
     /// # Errors
     ///
-    /// Out of order, `f16` gradients, or not one gradient.
+    /// If the call is out of order, gradients are `f16`, or there is not one gradient.
     pub fn step<E: Element>(
         &mut self,
         optimizer: OptimizerId,
@@ -136,12 +136,12 @@ impl ProtocolScaler {
         self.step_with(optimizer, |inverse| slices::unscale(grads, inverse))
     }
 
-    /// The same for gradients of any kind; `look` is as in [`unscale_with`](Self::unscale_with), and is called only if
+    /// Decides on a step with gradients of any kind. `look` is as in [`unscale_with`](Self::unscale_with), and is called only if
     /// they were not unscaled yet.
     ///
     /// # Errors
     ///
-    /// As [`step`](Self::step), or whatever `look` fails with.
+    /// The errors of [`step`](Self::step), and those of `look`.
     pub fn step_with(
         &mut self,
         optimizer: OptimizerId,
@@ -157,12 +157,12 @@ impl ProtocolScaler {
         Ok(Verdict::of(found))
     }
 
-    /// Ends the iteration: backs off once if any optimizer overflowed, counts towards growth otherwise, and makes every
-    /// call legal again.
+    /// Ends the iteration: backs off once if any optimizer overflowed, otherwise counts one good update, and makes every call
+    /// legal again.
     ///
     /// # Errors
     ///
-    /// Before the first `scale`, or if no optimizer looked at a gradient; stages stay as they are then.
+    /// If there was no `scale` yet, or no optimizer looked at a gradient; stages stay as they are then.
     pub fn update(&mut self) -> Result<(), ProtocolError> {
         let live = self.need("update")?;
         let mut found = self.optimizers.values().filter_map(|progress| progress.found).peekable();
@@ -173,11 +173,11 @@ impl ProtocolScaler {
         Ok(())
     }
 
-    /// torch's `update(new_scale)`: ends the iteration with this scale, whatever was found, and keeps the tracker.
+    /// Ends the iteration with this scale, whatever was found, and keeps the tracker, as torch's `update(new_scale)`.
     ///
     /// # Errors
     ///
-    /// Before the first `scale`, or a value that torch refuses; stages stay as they are then.
+    /// If there was no `scale` yet, or torch refuses the value; stages stay as they are then.
     pub fn set_scale(&mut self, new: NewScale) -> Result<(), ProtocolError> {
         let live = self.need("update")?;
         self.live = Some(Live { scale: new.stored()?, ..live });
@@ -185,7 +185,7 @@ impl ProtocolScaler {
         Ok(())
     }
 
-    /// What to save; take it after `update`.
+    /// Returns the state to save; call this after `update`.
     pub fn state_dict(&self) -> StateDict {
         StateDict {
             scale: self.get_scale(),
@@ -200,7 +200,7 @@ impl ProtocolScaler {
     ///
     /// # Errors
     ///
-    /// A finite scale outside `f32`, where the scale is already set up. The scale to start from is changed by then and
+    /// If the scale is finite but outside `f32`, and the scaler is already set up. The scale to start from is changed by then and
     /// nothing else, as in torch.
     pub fn load_state_dict(&mut self, state: &StateDict) -> Result<(), ProtocolError> {
         self.config.init_scale = state.scale;

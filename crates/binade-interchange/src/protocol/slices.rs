@@ -3,9 +3,9 @@
 use super::ProtocolError;
 use binade_core::{DType, Element};
 
-/// Multiplies every gradient by `inverse` and tells whether one was not finite before; `None` where there are none.
+/// Multiplies every gradient by `inverse`. Returns the flag, set if one was not finite before; `None` if there are no gradients.
 ///
-/// The check is before the multiplication, and the multiplication goes through whatever the check says, as in torch.
+/// The check comes before the multiplication, and the multiplication is done in any case, as in torch.
 pub(super) fn unscale<E: Element>(
     grads: &mut [Option<&mut [E]>],
     inverse: f32,

@@ -1,9 +1,9 @@
-//! Where each optimizer is between two updates.
+//! Stages of each optimizer between two updates.
 
 use super::ProtocolError;
 use std::fmt;
 
-/// An optimizer, by a number of the caller's choosing.
+/// Optimizer, by a number of the caller's choosing.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct OptimizerId(pub u64);
 
@@ -13,19 +13,19 @@ impl fmt::Display for OptimizerId {
     }
 }
 
-/// What may be called next for an optimizer.
+/// Stage of an optimizer, which decides the calls that are legal next.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Stage {
-    /// `unscale` or `step`.
+    /// Both `unscale` and `step` may be called.
     #[default]
     Ready,
-    /// `step`.
+    /// `step` may be called.
     Unscaled,
-    /// Nothing before `update`.
+    /// No call may come before `update`.
     Stepped,
 }
 
-/// Whether the optimizer's step is to be taken.
+/// Verdict on an optimizer's step.
 #[must_use = "the scaler owns no parameters: whoever asked has to apply the step or leave it"]
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Verdict {
@@ -36,17 +36,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a flag: anything but zero skips, NaN and what two devices' flags add up to included.
+    /// Returns the verdict on a flag: anything but zero skips, including NaN and the sum of two devices' flags.
     pub fn of(found: f32) -> Self {
         if found == 0.0 { Self::Apply } else { Self::Skip }
     }
 }
 
-/// One optimizer's progress since the last update.
+/// Progress of one optimizer since the last update.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     pub(super) stage: Stage,
-    /// `None` until gradients were looked at, and still if there were none to look at.
+    /// Flag of the gradients; `None` until they were looked at, and also if there were none to look at.
     pub(super) found: Option<f32>,
 }
 

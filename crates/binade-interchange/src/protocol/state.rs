@@ -1,16 +1,16 @@
-//! What is saved with a checkpoint.
+//! State that is saved with a checkpoint.
 
-/// A scaler's state, under torch's names where it is serialised.
+/// State of a scaler, serialised under torch's names.
 ///
 /// Stages and verdicts are not part of it: take it after `update`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StateDict {
-    /// The scale, or the one to start from where there was none yet.
+    /// Scale, or the one to start from if there was none yet.
     pub scale: f64,
-    /// What the scale grows by.
+    /// Factor by which the scale grows.
     pub growth_factor: f64,
-    /// What the scale backs off by.
+    /// Factor by which the scale backs off.
     pub backoff_factor: f64,
     /// Good updates before the scale grows.
     pub growth_interval: i64,

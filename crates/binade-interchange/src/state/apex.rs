@@ -4,16 +4,16 @@ use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Saved, Value, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState};
 
-/// What Apex saves: `loss_scaler0`, `loss_scaler1` and so on, one for each of `num_losses`.
+/// State that Apex saves: `loss_scaler0`, `loss_scaler1` and so on, one for each of `num_losses`.
 ///
-/// Its window and its limits are arguments of `amp.initialize`, and are not saved.
+/// The window and the limits are arguments of `amp.initialize`, and are not saved.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ApexState(pub Vec<ApexScaler>);
 
-/// One loss's scaler.
+/// Scaler of one loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApexScaler {
-    /// The scale.
+    /// Scale.
     pub loss_scale: f64,
     /// Good steps since the scale last moved.
     pub unskipped: i64,
@@ -28,7 +28,7 @@ impl Saved for ApexState {
                 (Self::LIBRARY, key.clone(), "loss_scaler0, loss_scaler1, …");
             return Err(InterchangeError::Unknown { library, key, known: known.into() });
         }
-        // One at least: an empty dictionary is that of amp with `enabled=False`.
+        // There is at least one: an empty dictionary is that of amp with `enabled=False`.
         let scalers =
             (0..dictionary.0.len().max(1)).map(|i| ApexScaler::read(dictionary, &name(i)));
         scalers.collect::<Result<_, _>>().map(Self)
@@ -80,18 +80,18 @@ impl ApexState {
     ///
     /// # Errors
     ///
-    /// A scale out of reach, a counter below 0, or a rule that Apex's `LossScaler` has not.
+    /// If a scale is out of reach, a counter is below 0, or Apex's `LossScaler` does not have the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Vec<Imported>, InterchangeError> {
         follows(rule)?;
         let scalers = self.0.iter().enumerate();
         scalers.map(|(i, scaler)| scaler.import(rule, &name(i))).collect()
     }
 
-    /// What `amp.load_state_dict` takes, of the states of all losses in order.
+    /// Exports the states of all losses, in order, for `amp.load_state_dict`.
     ///
     /// # Errors
     ///
-    /// A rule that does not double and halve, tolerates overflows, or predicts.
+    /// If the rule does not double and halve, tolerates overflows, or predicts.
     pub fn export(
         rule: &LossScale,
         states: &[ScaleState],

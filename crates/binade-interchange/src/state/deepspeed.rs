@@ -1,4 +1,4 @@
-//! The scaler that DeepSpeed's `ZeRO` optimizers pickle into their checkpoints: `state_dict()["loss_scaler"]`.
+//! Scaler that DeepSpeed's `ZeRO` optimizers pickle into their checkpoints: `state_dict()["loss_scaler"]`.
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
@@ -18,45 +18,45 @@ const KEYS: [&str; 11] = [
     "raise_error_at_min_scale",
 ];
 
-/// When the scale first grows after an overflow, or after the start. Later growths are a window apart in either case.
+/// Time of the first growth after an overflow, or after the start. Later growths are a window apart in either case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FirstGrowth {
     /// After `scale_window` good steps, as here: `ZeRO`'s optimizers up to DeepSpeed 0.17.
     AfterWindow,
-    /// After one more: `ZeRO`'s since 0.18, and the fused optimizer's of 0.16 to 0.19. After each overflow that this crate
-    /// sees, it grows one step earlier than they do.
+    /// After one more: `ZeRO`'s since 0.18, and the fused optimizer's of 0.16 to 0.19. After each overflow that this crate sees,
+    /// it grows one step earlier than they do.
     AfterWindowAndOne,
 }
 
-/// The attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names.
+/// Attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeepSpeedState {
-    /// The scale.
+    /// Scale.
     pub cur_scale: f64,
-    /// Updates so far.
+    /// Number of updates so far.
     pub cur_iter: i64,
-    /// The update that last overflowed, from 0; -1 for none.
+    /// Number of the update that last overflowed, from 0; -1 for none.
     pub last_overflow_iter: i64,
-    /// What the scale grows and backs off by.
+    /// Factor by which the scale grows and backs off.
     pub scale_factor: f64,
     /// Good steps between growths.
     pub scale_window: i64,
-    /// The floor.
+    /// Floor of the scale.
     pub min_scale: f64,
     /// Overflows until the scale backs off.
     pub delayed_shift: i64,
-    /// How many of them are left, that one included.
+    /// Overflows left of those, that one included.
     pub cur_hysteresis: i64,
-    /// Whether a good step makes it tolerant again; otherwise growth does.
+    /// True if a good step restores the tolerance; otherwise growth does.
     pub consecutive_hysteresis: bool,
-    /// Whether an overflow at the floor ends the run.
+    /// True if an overflow at the floor ends the run.
     pub raise_error_at_min_scale: bool,
 }
 
 impl Saved for DeepSpeedState {
     const LIBRARY: &'static str = "DeepSpeed";
 
-    /// Errors for a static scaler too, whose `dynamic` is false: that is [`LossScale::fixed`].
+    /// Reads the state. A static scaler, whose `dynamic` is false, is an error: it is [`LossScale::fixed`].
     fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
         let fields = Fields::of(Self::LIBRARY, dictionary, &KEYS)?;
         if !fields.flag("dynamic")? {
@@ -100,11 +100,11 @@ impl Saved for DeepSpeedState {
 }
 
 impl DeepSpeedState {
-    /// The rule and the state. `first` follows from DeepSpeed's version, which is not saved.
+    /// Imports the rule and the state. `first` follows from DeepSpeed's version, which is not saved.
     ///
     /// # Errors
     ///
-    /// A scale out of reach, a factor or a floor that is no power of two, a counter out of range.
+    /// If a scale is out of reach, a factor or a floor is no power of two, or a counter is out of range.
     pub fn import(&self, first: FirstGrowth) -> Result<Imported, InterchangeError> {
         let mut notes = Vec::new();
         let window = numbers::count("scale_window", self.scale_window, 1)?;
@@ -139,11 +139,11 @@ impl DeepSpeedState {
         })
     }
 
-    /// The attributes to set on a `DynamicLossScaler`. DeepSpeed has no ceiling.
+    /// Exports the attributes to set on a `DynamicLossScaler`. DeepSpeed has no ceiling.
     ///
     /// # Errors
     ///
-    /// A rule that gains other binades than it loses, predicts, or tolerates otherwise than by a hysteresis.
+    /// If the rule gains other binades than it loses, predicts, or tolerates overflows otherwise than by a hysteresis.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,
@@ -172,7 +172,7 @@ impl DeepSpeedState {
     }
 }
 
-/// The factor of a rule that gains what it loses.
+/// Factor of a rule that gains what it loses.
 pub(super) fn one_factor(rule: &LossScale) -> Result<f64, InterchangeError> {
     rule::counts(DeepSpeedState::LIBRARY, rule)?;
     if rule.growth_exponent == rule.backoff_exponent && rule.growth_exponent >= 0 {
@@ -182,14 +182,14 @@ pub(super) fn one_factor(rule: &LossScale) -> Result<f64, InterchangeError> {
     rule::refused(DeepSpeedState::LIBRARY, format!("it moves by {up} binades up and {down} down"))
 }
 
-/// `cur_iter` and `last_overflow_iter`, from which DeepSpeed tells when to grow.
+/// Counters `cur_iter` and `last_overflow_iter`, from which DeepSpeed tells when to grow.
 pub(super) struct Iterations {
     pub(super) now: i64,
     pub(super) last_overflow: i64,
 }
 
 impl Iterations {
-    /// Good steps since the last overflow, modulo the window; and the updates so far.
+    /// Imports the good steps since the last overflow, modulo the window, and the number of updates.
     pub(super) fn import(
         &self,
         first: FirstGrowth,
@@ -228,12 +228,13 @@ impl Iterations {
         Ok(ScaleState { good_steps, bad_steps, updates, ..state })
     }
 
-    /// Iterations after which the scale grows when it would have here; after an overflow and at the start, when it does there.
+    /// Returns iterations after which the scale grows when it would have here. After an overflow and at the start it grows when
+    /// it does there.
     pub(super) fn export(state: &ScaleState, first: FirstGrowth) -> Self {
         let fresh = state.good_steps == 0 && (state.bad_steps > 0 || state.updates == 0);
         let late = i64::from(first == FirstGrowth::AfterWindowAndOne && !fresh);
         let good = i64::from(state.good_steps) + late;
-        // No more good steps than updates, though another library may not have saved those.
+        // There are no more good steps than updates, though another library may not have saved those.
         let now = i64::try_from(state.updates).unwrap_or(i64::MAX).max(good);
         Self { now, last_overflow: now - good - 1 }
     }

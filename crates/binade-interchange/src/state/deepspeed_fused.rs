@@ -1,4 +1,4 @@
-//! What DeepSpeed's `FP16_Optimizer` (fused, without `ZeRO`) saves of its scale, in its own `state_dict()`.
+//! State of the scale that DeepSpeed's `FP16_Optimizer` (fused, without `ZeRO`) saves in its own `state_dict()`.
 
 use super::deepspeed::{Iterations, one_factor};
 use super::dictionary::Fields;
@@ -16,20 +16,20 @@ const KEYS: [&str; 6] = [
     "scale_window",
 ];
 
-/// The optimizer's other keys, which are not the scaler's and may be there.
+/// Keys of the optimizer that are not the scaler's and may be there.
 const NOT_THE_SCALERS: [&str; 3] = ["optimizer_state_dict", "fp32_groups_flat", "clip_grad"];
 
-/// The scaler's keys of `FP16_Optimizer.state_dict()`, where `dynamic_loss_scale` is true. It has no hysteresis, and its
-/// floor is in the configuration, not here.
+/// Keys of the scaler in `FP16_Optimizer.state_dict()` if `dynamic_loss_scale` is true. It has no hysteresis, and its floor is in
+/// the configuration, not here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeepSpeedFusedState {
-    /// The scale.
+    /// Scale.
     pub cur_scale: f64,
-    /// Updates so far.
+    /// Number of updates so far.
     pub cur_iter: i64,
-    /// The update that last overflowed, from 0; -1 for none.
+    /// Number of the update that last overflowed, from 0; -1 for none.
     pub last_overflow_iter: i64,
-    /// What the scale grows and backs off by.
+    /// Factor by which the scale grows and backs off.
     pub scale_factor: f64,
     /// Good steps between growths.
     pub scale_window: i64,
@@ -38,8 +38,8 @@ pub struct DeepSpeedFusedState {
 impl Saved for DeepSpeedFusedState {
     const LIBRARY: &'static str = "DeepSpeed's FP16_Optimizer";
 
-    /// Leaves what else the optimizer saves there (`optimizer_state_dict`, `fp32_groups_flat`, `clip_grad`). Errors for a
-    /// static scale, whose `dynamic_loss_scale` is false: that is [`LossScale::fixed`].
+    /// Reads the state, and ignores the optimizer's other keys (`optimizer_state_dict`, `fp32_groups_flat`, `clip_grad`). A
+    /// static scale, whose `dynamic_loss_scale` is false, is an error: it is [`LossScale::fixed`].
     fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
         let known = [&KEYS[..], &NOT_THE_SCALERS[..]].concat();
         let fields = Fields::of(Self::LIBRARY, dictionary, &known)?;
@@ -60,7 +60,7 @@ impl Saved for DeepSpeedFusedState {
         })
     }
 
-    /// The scaler's keys alone, to be put among the optimizer's.
+    /// Writes the scaler's keys alone, to be put among the optimizer's.
     fn write(&self) -> Dictionary {
         [
             ("dynamic_loss_scale", Value::Bool(true)),
@@ -75,12 +75,11 @@ impl Saved for DeepSpeedFusedState {
 }
 
 impl DeepSpeedFusedState {
-    /// Goes on within the limits of `rule` and with its patience, which are not saved; the rest is: it backs off at every
-    /// overflow.
+    /// Imports the state. `rule` has the limits and the patience, which are not saved; it backs off at every overflow.
     ///
     /// # Errors
     ///
-    /// A scale out of reach, a factor that is no power of two, a counter out of range.
+    /// If a scale is out of reach, a factor is no power of two, or a counter is out of range.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
         let mut notes = Vec::new();
         let window = numbers::count("scale_window", self.scale_window, 1)?;
@@ -96,11 +95,11 @@ impl DeepSpeedFusedState {
         Ok(rule::imported(rule, state, notes))
     }
 
-    /// What `load_state_dict` takes of the scale.
+    /// Exports the part of the scale for `load_state_dict`.
     ///
     /// # Errors
     ///
-    /// A rule that gains other binades than it loses, predicts, or tolerates overflows.
+    /// If the rule gains other binades than it loses, predicts, or tolerates overflows.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,

@@ -1,17 +1,17 @@
-//! Reading by key: what is missing, unknown or of another type is named.
+//! Reading by key: a key that is missing, unknown or of another type is named.
 
 use super::{Dictionary, InterchangeError, Value};
 
-/// A dictionary that is being read for a library.
+/// Dictionary that is being read for a library.
 pub(super) struct Fields<'a> {
     library: &'static str,
-    /// What its keys are told with: `loss_scaler0.` within a dictionary of Apex.
+    /// Prefix of its keys in errors: `loss_scaler0.` within a dictionary of Apex.
     prefix: String,
     values: &'a Dictionary,
 }
 
 impl<'a> Fields<'a> {
-    /// All of `values`, which may have no key but those of `known`.
+    /// Reads all of `values`, which may have no key but those of `known`.
     pub(super) fn of(
         library: &'static str,
         values: &'a Dictionary,
@@ -20,7 +20,7 @@ impl<'a> Fields<'a> {
         Self::within(library, String::new(), values, known)
     }
 
-    /// The same of a dictionary in a dictionary.
+    /// Reads a dictionary within a dictionary.
     pub(super) fn within(
         library: &'static str,
         prefix: String,
@@ -52,7 +52,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The number of an array that holds one, or a bare one.
+    /// Returns the number of an array that holds one, or a bare one.
     pub(super) fn single(&self, key: &str) -> Result<f64, InterchangeError> {
         self.read(key, "a number, or a list of one", |value| match value {
             Value::List(values) => values.first().filter(|_| values.len() == 1).and_then(number),

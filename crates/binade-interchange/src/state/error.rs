@@ -1,21 +1,21 @@
-//! Dictionaries that are no state, and states that cannot be carried over.
+//! Errors of dictionaries that are no state, and of states that cannot be carried over.
 
 use binade_core::{Error, ErrorKind};
 
-/// Why a state cannot be read, imported or exported.
+/// Reason why a state cannot be read, imported or exported.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InterchangeError {
-    /// A key that the library always saves is not there.
+    /// A key that the library always saves and that is missing.
     #[error(
         "{library}'s state has no `{key}`, where {expected} belongs: is it this library's scaler state, and whole?"
     )]
     Missing {
-        /// Whose state was read.
+        /// Library whose state was read.
         library: &'static str,
-        /// The key.
+        /// Key that is missing.
         key: String,
-        /// What belongs there.
+        /// Value that belongs there.
         expected: &'static str,
     },
     /// A key that the library does not save.
@@ -23,23 +23,23 @@ pub enum InterchangeError {
         "{library}'s state has a key `{key}` that is not known here; it has {known}. Remove it if it means nothing"
     )]
     Unknown {
-        /// Whose state was read.
+        /// Library whose state was read.
         library: &'static str,
-        /// The key.
+        /// Key that is not known.
         key: String,
-        /// All that are known.
+        /// All keys that are known.
         known: String,
     },
     /// A value of another type.
     #[error("`{key}` of {library}'s state is {found}; it has to be {expected}")]
     Kind {
-        /// Whose state was read.
+        /// Library whose state was read.
         library: &'static str,
-        /// The key.
+        /// Key of the value.
         key: String,
-        /// What belongs there.
+        /// Value that belongs there.
         expected: &'static str,
-        /// What is there.
+        /// Value that was found.
         found: String,
     },
     /// A scale that cannot be one here.
@@ -48,34 +48,34 @@ pub enum InterchangeError {
          and let the run find its own"
     )]
     Scale {
-        /// The key.
+        /// Key of the scale.
         key: String,
-        /// The value refused.
+        /// Value that was refused.
         value: f64,
     },
-    /// A factor that is not in binades.
+    /// A factor that is no power of two.
     #[error(
         "`{key}` is {value:?}; it has to be {expected}, since rules move the exponent only. Set it to {nearest:?} if that will \
          do; torch's own arithmetic with any factor is `protocol::ProtocolScaler`"
     )]
     Factor {
-        /// The key.
+        /// Key of the factor.
         key: String,
-        /// The value refused.
+        /// Value that was refused.
         value: f64,
-        /// What it has to be.
+        /// Values that are allowed.
         expected: &'static str,
-        /// The nearest one that is.
+        /// Nearest value that is allowed.
         nearest: f64,
     },
     /// A counter that cannot be one.
     #[error("`{key}` is {value}; it has to be {expected}")]
     Count {
-        /// The key.
+        /// Key of the counter.
         key: String,
-        /// The value refused.
+        /// Value that was refused.
         value: i64,
-        /// What it has to be.
+        /// Values that are allowed.
         expected: String,
     },
     /// A rule that moves the scale as the library cannot.
@@ -83,9 +83,9 @@ pub enum InterchangeError {
         "{library} cannot follow this rule: {what}. Choose a rule that it has, or save the state with its rule here"
     )]
     Rule {
-        /// Which library.
+        /// Library that lacks the rule.
         library: &'static str,
-        /// What it does not have.
+        /// Part of the rule that it does not have.
         what: String,
     },
 }

@@ -1,22 +1,22 @@
-//! The variables of Keras's `LossScaleOptimizer`, in Keras 3 and in tf-keras.
+//! Variables of Keras's `LossScaleOptimizer`, in Keras 3 and in tf-keras.
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState};
 
-/// Keras 3's: the optimizer's own two variables. The growth interval is in its configuration, not among them.
+/// Variables of Keras 3: the optimizer's own two. The growth interval is in its configuration, not among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KerasState {
     /// Good steps since the scale last moved.
     pub step_counter: i64,
-    /// The scale.
+    /// Scale.
     pub dynamic_scale: f64,
 }
 
-/// tf-keras's, by the names of the variables in its checkpoints. Unlike Keras 3 it has a floor of 1.
+/// Variables of tf-keras, by their names in its checkpoints. Unlike Keras 3 it has a floor of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfKerasState {
-    /// The scale.
+    /// Scale.
     pub current_loss_scale: f64,
     /// Good steps since the scale last moved.
     pub good_steps: i64,
@@ -68,18 +68,18 @@ impl KerasState {
     ///
     /// # Errors
     ///
-    /// A scale out of reach, a counter below 0, or a rule that Keras has not.
+    /// If the scale is out of reach, a counter is below 0, or Keras does not have the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
         follows(Self::LIBRARY, rule)?;
         let scale = ("dynamic_scale", self.dynamic_scale);
         import(rule, scale, ("step_counter", self.step_counter))
     }
 
-    /// What the two variables are to be assigned.
+    /// Exports the values that the two variables are to be assigned.
     ///
     /// # Errors
     ///
-    /// A rule that does not double and halve, tolerates overflows, or predicts.
+    /// If the rule does not double and halve, tolerates overflows, or predicts.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,
@@ -97,18 +97,18 @@ impl TfKerasState {
     ///
     /// # Errors
     ///
-    /// A scale out of reach, a counter below 0, or a rule that tf-keras has not.
+    /// If the scale is out of reach, a counter is below 0, or tf-keras does not have the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
         follows(Self::LIBRARY, rule)?;
         let scale = ("current_loss_scale", self.current_loss_scale);
         import(rule, scale, ("good_steps", self.good_steps))
     }
 
-    /// What the two variables are to be assigned.
+    /// Exports the values that the two variables are to be assigned.
     ///
     /// # Errors
     ///
-    /// A rule that does not double and halve, tolerates overflows, or predicts.
+    /// If the rule does not double and halve, tolerates overflows, or predicts.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,
@@ -125,7 +125,7 @@ fn follows(library: &'static str, rule: &LossScale) -> Result<(), InterchangeErr
     rule::backs_off_at_once(library, rule)
 }
 
-/// Of a scale and a counter by their keys.
+/// Imports a scale and a counter with their keys.
 fn import(
     rule: &LossScale,
     (key, scale): (&str, f64),

@@ -1,4 +1,4 @@
-//! The scaler's state in a checkpoint of another library: read, carried on here, and written back.
+//! State of a scaler in a checkpoint of another library: read, carried on here, and written back.
 
 mod apex;
 mod deepspeed;
@@ -28,7 +28,7 @@ pub use value::{Dictionary, Value};
 
 use binade_grad_scaler::{LossScale, ScaleState};
 
-/// A scaler's state as a library saves it.
+/// State of a scaler as a library saves it.
 ///
 /// # For implementers
 ///
@@ -37,39 +37,39 @@ use binade_grad_scaler::{LossScale, ScaleState};
 ///   saves more beside its scaler.
 /// * `read` asks no number what it means: `import` does, and refuses it by value.
 pub trait Saved: Sized {
-    /// The library, as errors name it.
+    /// Name of the library in errors.
     const LIBRARY: &'static str;
 
-    /// Takes it from a dictionary.
+    /// Reads the state from a dictionary.
     ///
     /// # Errors
     ///
-    /// A key that is missing, unknown, or of another type. What the numbers mean is looked at by `import`.
+    /// If a key is missing, unknown, or of another type. `import` checks the meaning of the numbers.
     fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError>;
 
-    /// The dictionary that the library loads.
+    /// Returns the dictionary that the library loads.
     fn write(&self) -> Dictionary;
 }
 
-/// What a library's state becomes here: both go to [`Scaler::new`](binade_grad_scaler::Scaler::new) and
+/// Rule and state that a library's state becomes here, for [`Scaler::new`](binade_grad_scaler::Scaler::new) and
 /// [`Scaler::set_state`](binade_grad_scaler::Scaler::set_state).
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Imported {
-    /// The rule, which starts at the imported scale.
+    /// Rule, which starts at the imported scale.
     pub rule: LossScale,
-    /// The scale and its counters.
+    /// Scale and its counters.
     pub state: ScaleState,
-    /// What is not as it was there; empty where nothing differs.
+    /// Differences from the other library; empty if there are none.
     pub notes: Vec<Note>,
 }
 
-/// What a library can load of a rule and a state.
+/// State that a library can load, made of a rule and a state.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Exported<S> {
-    /// The keys that it loads.
+    /// Keys that it loads.
     pub saved: S,
-    /// What it will do otherwise; empty where nothing differs.
+    /// Differences in what the library will do; empty if there are none.
     pub notes: Vec<Note>,
 }

@@ -1,62 +1,62 @@
-//! What an import or an export did not keep quite as it was.
+//! Differences that an import or an export leaves.
 
 use std::fmt;
 
-/// Something that is not quite as it was on the other side.
+/// Difference between the state here and on the other side.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
     /// A scale that is no power of two: kept, and scaling by it is not exact.
     Significand {
-        /// Where it was saved.
+        /// Key that it was saved under.
         key: String,
-        /// The scale.
+        /// Scale.
         scale: f32,
     },
     /// A scale that is no `f32`: the nearest one is taken, as the library takes it when it first scales.
     Rounded {
-        /// Where it was saved.
+        /// Key that it was saved under.
         key: String,
-        /// The scale as it was saved.
+        /// Scale as it was saved.
         saved: f64,
-        /// What it is here.
+        /// Scale here.
         scale: f32,
     },
     /// An interval of zero or less. The libraries compare for equality, so that it never comes; here the rule does not
     /// grow.
     NeverGrows {
-        /// Where it was saved.
+        /// Key that it was saved under.
         key: String,
-        /// The interval.
+        /// Interval.
         interval: i64,
     },
-    /// As many good steps as the interval, or more. The library goes past it until the next overflow; here the scale grows
-    /// at the next good step.
+    /// Good steps that are as many as the interval, or more. The library goes past it until the next overflow; here the scale
+    /// grows at the next good step.
     GrowthOverdue {
-        /// Where it was saved.
+        /// Key that they were saved under.
         key: String,
         /// Good steps so far.
         good_steps: i64,
-        /// The interval.
+        /// Interval.
         interval: u32,
     },
     /// A scale outside the limits of the rule given: they were widened to hold it.
     LimitsWidened {
-        /// The scale's exponent.
+        /// Exponent of the scale.
         exponent: i32,
     },
     /// A value that has no place on the other side.
     LeftAside {
-        /// Its key, or its field's name here.
+        /// Key of the value, or its field's name here.
         key: String,
-        /// What follows from that.
+        /// Consequence of leaving it aside.
         why: &'static str,
     },
     /// Limits that the library does not have, or does not save: it goes beyond them.
     LimitsNotSaved {
-        /// The lowest exponent here.
+        /// Lowest exponent here.
         min: i32,
-        /// The highest exponent here.
+        /// Highest exponent here.
         max: i32,
     },
     /// The run has diverged: the library does not know that, and goes on.

@@ -1,9 +1,9 @@
-//! Between a library's numbers and binades.
+//! Conversion between a library's numbers and binades.
 
 use super::{InterchangeError, Note};
 use binade_grad_scaler::{MAX_EXPONENT, ScaleState};
 
-/// A fresh state at a saved scale.
+/// Returns a fresh state at a saved scale.
 pub(super) fn scale(
     key: &str,
     value: f64,
@@ -25,7 +25,7 @@ pub(super) fn scale(
     Ok(state)
 }
 
-/// The binades that a growth factor gains.
+/// Returns the binades that a growth factor gains.
 pub(super) fn growth(key: &str, factor: f64) -> Result<i32, InterchangeError> {
     let gained = exponent(factor).filter(|&binades| binades >= 0);
     gained.ok_or_else(|| InterchangeError::Factor {
@@ -36,7 +36,7 @@ pub(super) fn growth(key: &str, factor: f64) -> Result<i32, InterchangeError> {
     })
 }
 
-/// The binades that a backoff factor loses.
+/// Returns the binades that a backoff factor loses.
 pub(super) fn backoff(key: &str, factor: f64) -> Result<i32, InterchangeError> {
     let lost = exponent(factor).filter(|&binades| binades <= 0);
     lost.map(|binades| -binades).ok_or_else(|| InterchangeError::Factor {
@@ -47,7 +47,7 @@ pub(super) fn backoff(key: &str, factor: f64) -> Result<i32, InterchangeError> {
     })
 }
 
-/// The exponent of a floor.
+/// Returns the exponent of a floor.
 pub(super) fn floor(key: &str, value: f64) -> Result<i32, InterchangeError> {
     let within = exponent(value).filter(|binades| binades.abs() <= MAX_EXPONENT);
     within.ok_or_else(|| InterchangeError::Factor {
@@ -58,7 +58,7 @@ pub(super) fn floor(key: &str, value: f64) -> Result<i32, InterchangeError> {
     })
 }
 
-/// A count of steps.
+/// Returns a count of steps.
 pub(super) fn count(key: &str, value: i64, least: u32) -> Result<u32, InterchangeError> {
     let counted = u32::try_from(value).ok().filter(|&counted| counted >= least);
     counted.ok_or_else(|| InterchangeError::Count {
@@ -68,12 +68,12 @@ pub(super) fn count(key: &str, value: i64, least: u32) -> Result<u32, Interchang
     })
 }
 
-/// `2^exponent` in `f64`, exactly.
+/// Returns `2^exponent` in `f64`, exactly.
 pub(super) fn power(exponent: i32) -> f64 {
     2.0_f64.powi(exponent)
 }
 
-/// Of a power of two that is a normal `f64`, and whose inverse is.
+/// Returns the exponent of a power of two; `None` for other values, and if it or its inverse is no normal `f64`.
 fn exponent(value: f64) -> Option<i32> {
     let bits = value.to_bits();
     let biased = i32::try_from(bits >> 52).unwrap_or(i32::MAX);
@@ -81,7 +81,7 @@ fn exponent(value: f64) -> Option<i32> {
     is_power.then(|| biased - 1023)
 }
 
-/// The power of two nearest by ratio whose exponent is within the limits; `otherwise` for a value that has no logarithm.
+/// Returns the power of two nearest by ratio whose exponent is within the limits; `otherwise` for a value that has no logarithm.
 fn nearest(value: f64, [low, high]: [f64; 2], otherwise: f64) -> f64 {
     let log = value.log2();
     if log.is_finite() { log.round().clamp(low, high).exp2() } else { otherwise }

@@ -1,4 +1,4 @@
-//! `paddle.amp.GradScaler.state_dict()`.
+//! State of `paddle.amp.GradScaler.state_dict()`.
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
@@ -15,24 +15,24 @@ const KEYS: [&str; 8] = [
     "use_dynamic_loss_scaling",
 ];
 
-/// What Paddle saves, under its names.
+/// State that Paddle saves, under its names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaddleState {
-    /// The scale; in the dictionary an array of one element.
+    /// Scale; in the dictionary an array of one element.
     pub scale: f64,
-    /// What the scale grows by.
+    /// Factor by which the scale grows.
     pub incr_ratio: f64,
-    /// What it backs off by.
+    /// Factor by which the scale backs off.
     pub decr_ratio: f64,
     /// Good steps between growths.
     pub incr_every_n_steps: i64,
-    /// Overflows in a row at each of which it backs off.
+    /// Overflows in a row after which it backs off.
     pub decr_every_n_nan_or_inf: i64,
     /// Good steps so far.
     pub incr_count: i64,
     /// Overflows in a row so far.
     pub decr_count: i64,
-    /// Whether the scale moves at all.
+    /// True if the scale moves at all.
     pub use_dynamic_loss_scaling: bool,
 }
 
@@ -69,12 +69,12 @@ impl Saved for PaddleState {
 }
 
 impl PaddleState {
-    /// The rule and the state, within the limits of exact scales: Paddle has none. A static scale is a rule that never
-    /// moves.
+    /// Imports the rule and the state, within the limits of exact scales, since Paddle has none. A static scale becomes a rule
+    /// that never moves.
     ///
     /// # Errors
     ///
-    /// A scale out of reach, a ratio that is no power of two, a counter out of range.
+    /// If a scale is out of reach, a ratio is no power of two, or a counter is out of range.
     pub fn import(&self) -> Result<Imported, InterchangeError> {
         let (mut notes, mut rule) = (Vec::new(), LossScale::torch());
         let overflows = numbers::count("decr_every_n_nan_or_inf", self.decr_every_n_nan_or_inf, 1)?;
@@ -106,11 +106,12 @@ impl PaddleState {
         })
     }
 
-    /// What `load_state_dict` takes. A rule that moves neither way is a static scale with Paddle's default ratios.
+    /// Exports the state for `load_state_dict`. A rule that moves neither way becomes a static scale with Paddle's default
+    /// ratios.
     ///
     /// # Errors
     ///
-    /// A rule that predicts, or whose tolerance is not [`Tolerance::InARow`].
+    /// If the rule predicts, or its tolerance is not [`Tolerance::InARow`].
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,

@@ -1,9 +1,9 @@
-//! What the libraries' rules have in common: an interval, limits, and what they back off at.
+//! Rules of the libraries, as far as they are alike: an interval, limits, and the overflows that they back off at.
 
 use super::{Imported, InterchangeError, Note, numbers};
 use binade_grad_scaler::{LossScale, MAX_EXPONENT, ScaleState, Tolerance};
 
-/// A rule that starts where `state` stands, with limits that hold it.
+/// Returns a rule that starts at `state`, with limits that hold it.
 pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<Note>) -> Imported {
     let exponent = state.exponent;
     if !(rule.min_exponent..=rule.max_exponent).contains(&exponent) {
@@ -15,7 +15,7 @@ pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<No
     Imported { rule, state, notes }
 }
 
-/// Sets an interval that may be one that never comes.
+/// Sets an interval, which may be one that never comes.
 pub(super) fn set_interval(
     rule: &mut LossScale,
     key: &str,
@@ -31,7 +31,7 @@ pub(super) fn set_interval(
     Ok(())
 }
 
-/// Good steps so far, of a rule whose interval is set.
+/// Returns the good steps so far, of a rule whose interval is set.
 pub(super) fn good_steps(
     rule: &LossScale,
     key: &str,
@@ -46,7 +46,7 @@ pub(super) fn good_steps(
     Ok(good_steps)
 }
 
-/// Nothing but counting, and no tolerance.
+/// Refuses a rule that predicts or has a tolerance.
 pub(super) fn backs_off_at_once(
     library: &'static str,
     rule: &LossScale,
@@ -62,7 +62,7 @@ pub(super) fn backs_off_at_once(
     }
 }
 
-/// No prediction.
+/// Refuses a rule that predicts.
 pub(super) fn counts(library: &'static str, rule: &LossScale) -> Result<(), InterchangeError> {
     match rule.log_max {
         Some(_) => refused(library, "it predicts the scale (log_max)".into()),
@@ -70,7 +70,7 @@ pub(super) fn counts(library: &'static str, rule: &LossScale) -> Result<(), Inte
     }
 }
 
-/// Twofold up and twofold down, or neither, for libraries that know nothing else.
+/// Refuses a rule that moves otherwise than twofold up and twofold down, or not at all, for libraries that have no other.
 pub(super) fn moves_by_one(
     library: &'static str,
     rule: &LossScale,
@@ -85,7 +85,7 @@ pub(super) fn refused<T>(library: &'static str, what: String) -> Result<T, Inter
     Err(InterchangeError::Rule { library, what })
 }
 
-/// What a library that saves no limits does otherwise, `floor` being the one that it has by itself.
+/// Notes for a library that saves no limits; `floor` is the one that it has by itself.
 pub(super) fn notes(rule: &LossScale, state: &ScaleState, floor: Option<i32>) -> Vec<Note> {
     let mut notes = Vec::new();
     let min = floor.unwrap_or(-MAX_EXPONENT);

@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for AnyDictionary {
     fn visit_map<A: MapAccess<'de>>(self, mut items: A) -> Result<Dictionary, A::Error> {
         let mut dictionary = Dictionary::default();
         while let Some((key, value)) = items.next_entry::<String, Value>()? {
-            // The last one counts, as in Python.
+            // The last of equal keys counts, as in Python.
             dictionary.0.insert(key, value);
         }
         Ok(dictionary)

@@ -1,4 +1,4 @@
-//! What is missing, unknown or out of range is named, and what has a place comes back as it was.
+//! Keys and values that are missing, unknown or out of range are named, and a value that has a place comes back as it was.
 
 use super::*;
 use crate::protocol::StateDict;
@@ -65,7 +65,7 @@ fn apex() -> ApexState {
     ])
 }
 
-/// A state, the same read from what it writes, and what its keys must be.
+/// Checks a state against the one read from what it writes, and the keys that it needs.
 fn reads_back<S: Saved + PartialEq + std::fmt::Debug>(state: &S) {
     let written = state.write();
     assert_eq!(S::read(&written).as_ref(), Ok(state));
@@ -312,7 +312,7 @@ fn a_static_scale_of_paddle_is_a_rule_that_never_moves() {
 
 #[test]
 fn deepspeeds_first_growth_is_when_it_was_there() {
-    // Seven good steps since the last overflow, and a window of ten.
+    // The state has seven good steps since the last overflow, and a window of ten.
     for (first, steps) in [(FirstGrowth::AfterWindow, 3), (FirstGrowth::AfterWindowAndOne, 4)] {
         let imported = zero().import(first).unwrap();
         let mut state = imported.state;

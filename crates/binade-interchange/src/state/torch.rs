@@ -1,4 +1,4 @@
-//! `torch.amp.GradScaler.state_dict()`.
+//! State of `torch.amp.GradScaler.state_dict()`.
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Saved, Value, numbers, rule};
@@ -35,11 +35,12 @@ impl Saved for StateDict {
 }
 
 impl StateDict {
-    /// The rule and the state of [`Scaler`](binade_grad_scaler::Scaler), within the limits of exact scales: torch has none.
+    /// Imports the rule and the state of a [`Scaler`](binade_grad_scaler::Scaler), within the limits of exact scales, since torch
+    /// has none.
     ///
     /// # Errors
     ///
-    /// A scale out of reach, a factor that is no power of two, a counter below 0.
+    /// If a scale is out of reach, a factor is no power of two, or a counter is below 0.
     pub fn import(&self) -> Result<Imported, InterchangeError> {
         let (mut notes, mut rule) = (Vec::new(), LossScale::torch());
         rule.growth_exponent = numbers::growth("growth_factor", self.growth_factor)?;
@@ -51,12 +52,12 @@ impl StateDict {
         Ok(rule::imported(rule, ScaleState { good_steps, ..state }, notes))
     }
 
-    /// What `load_state_dict` takes. A rule that never moves becomes factors of 1, which torch loads, though its
+    /// Exports the state for `load_state_dict`. A rule that never moves becomes factors of 1, which torch loads, though its
     /// constructor refuses them.
     ///
     /// # Errors
     ///
-    /// A rule that tolerates overflows, or predicts.
+    /// If the rule tolerates overflows, or predicts.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,

@@ -1,28 +1,28 @@
-//! What a Python dictionary holds, without a format: the least that states are made of.
+//! Values of a Python dictionary, in no format: the kinds that scaler states are made of.
 
 use std::collections::BTreeMap;
 
-/// A value in a dictionary.
+/// Value in a dictionary.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Python's `None`.
     Null,
-    /// A flag.
+    /// Flag.
     Bool(bool),
-    /// A whole number without a decimal point.
+    /// Whole number without a decimal point.
     Integer(i64),
-    /// Any other number, infinities and NaN included.
+    /// Other number, infinities and NaN included.
     Number(f64),
-    /// A text.
+    /// Text.
     Text(String),
-    /// A list, a tuple, or an array of one dimension.
+    /// List, tuple, or array of one dimension.
     List(Vec<Self>),
-    /// A dictionary within.
+    /// Dictionary within the dictionary.
     Dictionary(Dictionary),
 }
 
 impl Value {
-    /// What it is, as an error tells it.
+    /// Describes the value for an error.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Null => "null".into(),
@@ -36,7 +36,7 @@ impl Value {
     }
 }
 
-/// Values by key, in the order of the keys.
+/// Dictionary: values by key, in the order of the keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dictionary(pub BTreeMap<String, Value>);
 

@@ -1,4 +1,4 @@
-//! What is refused, in which words, and what is left unchanged.
+//! Refusals: their words, and the state that they leave unchanged.
 
 use super::super::{NewScale, ProtocolError, Stage};
 use super::*;

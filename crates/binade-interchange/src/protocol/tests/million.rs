@@ -1,7 +1,7 @@
-//! Many random steps of two optimizers, against torch's rule written down once more: `_amp_update_scale_`,
-//! `_amp_foreach_non_finite_check_and_unscale_` and a step that is left out where something was found.
+//! Random steps of two optimizers, many of them, against torch's rule written down once more: `_amp_update_scale_`,
+//! `_amp_foreach_non_finite_check_and_unscale_` and a step that is left out after an overflow.
 //!
-//! Twenty thousand by default, a million where `BINADE_FULL` is set.
+//! There are twenty thousand by default, a million if `BINADE_FULL` is set.
 #![expect(clippy::cast_possible_truncation, reason = "the scale is an f32 computed in f64")]
 
 use super::super::{NewScale, Verdict};
@@ -26,13 +26,13 @@ impl Random {
         from[usize::try_from(self.below(from.len() as u64)).expect("an index")]
     }
 
-    /// Any f32, NaN and infinities in the shares that they have among all patterns.
+    /// Returns any f32, NaN and infinities in the shares that they have among all patterns.
     fn pattern(&mut self) -> f32 {
         f32::from_bits((self.word() >> 32) as u32)
     }
 }
 
-/// The rule on a host of numbers alone.
+/// Rule of torch on a host of numbers alone.
 struct Torch {
     config: ProtocolConfig,
     scale: f32,
@@ -40,7 +40,7 @@ struct Torch {
 }
 
 impl Torch {
-    /// Whether any gradient is not finite; each is multiplied by the reciprocal whatever is found.
+    /// Returns true if any gradient is not finite; each is multiplied by the reciprocal in any case.
     fn unscale(&self, grads: &mut [f32]) -> bool {
         let found = grads.iter().any(|g| g.is_nan() || g.is_infinite());
         let inverse = (1.0 / f64::from(self.scale)) as f32;
@@ -69,7 +69,7 @@ impl Torch {
     }
 }
 
-/// The same bits, or both NaN.
+/// Returns true for the same bits, or if both are NaN.
 fn same(a: f32, b: f32) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }
@@ -78,7 +78,7 @@ fn steps() -> u32 {
     if std::env::var_os("BINADE_FULL").is_some() { 1_000_000 } else { 20_000 }
 }
 
-/// So many steps by one rule, with stretches in which nothing, something or everything overflows.
+/// Runs this number of steps by one rule, with stretches in which nothing, something or everything overflows.
 fn run(config: ProtocolConfig, seed: u64, steps: u32) {
     let mut random = Random(seed);
     let mut scaler = ProtocolScaler::new(config).unwrap();
@@ -121,7 +121,7 @@ fn run(config: ProtocolConfig, seed: u64, steps: u32) {
         let scale = scaler.current().unwrap();
         assert!(same(scale, torch.scale), "step {number}: {scale:e} for {:e}", torch.scale);
         assert_eq!(scaler.growth_tracker(), torch.tracker, "step {number}");
-        // A scale of 0 or infinity stays what it is, and a weight that is NaN too: begin again now and then.
+        // A scale of 0 or infinity never changes, nor does a weight that is NaN, so the run begins again now and then.
         if random.below(2000) == 0 {
             let new = random.pick(&[65536.0, 1.0, 1e-40, 3e38, 0.1, f32::INFINITY]);
             scaler.set_scale(NewScale::Float(new.into())).unwrap();

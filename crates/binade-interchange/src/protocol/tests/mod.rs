@@ -10,7 +10,7 @@ use super::{OptimizerId, ProtocolConfig, ProtocolScaler};
 const SGD: OptimizerId = OptimizerId(0);
 const ADAM: OptimizerId = OptimizerId(7);
 
-/// A scaler that has scaled once.
+/// Scaler that has scaled once.
 fn scaler(init_scale: f64, growth_interval: i64) -> ProtocolScaler {
     let config = ProtocolConfig { init_scale, growth_interval, ..Default::default() };
     let mut scaler = ProtocolScaler::new(config).unwrap();
@@ -18,7 +18,7 @@ fn scaler(init_scale: f64, growth_interval: i64) -> ProtocolScaler {
     scaler
 }
 
-/// One iteration of one optimizer.
+/// Runs one iteration of one optimizer.
 fn iterate(scaler: &mut ProtocolScaler, grad: f32) -> super::Verdict {
     let verdict = scaler.step(SGD, &mut [Some(&mut [grad][..])]).unwrap();
     scaler.update().unwrap();

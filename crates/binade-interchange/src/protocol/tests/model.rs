@@ -1,4 +1,4 @@
-//! Any sequence of calls, against a model that keeps a log of what was done and knows no stages.
+//! Sequences of any calls, against a model that keeps a log of what was done and knows no stages.
 #![expect(clippy::cast_possible_truncation, reason = "the scale is an f32 computed in f64")]
 
 use super::super::{NewScale, ProtocolError, Stage, StateDict, Verdict};
@@ -15,7 +15,7 @@ enum Call {
     Reload,
 }
 
-/// What happened since the last update; `None` is "no gradient at all".
+/// Entry of the log since the last update; `None` is "no gradient at all".
 #[derive(Clone, Copy, PartialEq)]
 enum Did {
     Looked(Option<bool>),
@@ -29,7 +29,7 @@ struct Model {
     log: Vec<(u64, Did)>,
 }
 
-/// What a call answers: a flag, a verdict as "stepped", or the first word of the refusal.
+/// Result of a call: a flag, a verdict as "stepped", or the first word of the refusal.
 type Answer = Result<Option<bool>, &'static str>;
 
 fn word(error: ProtocolError) -> &'static str {

@@ -1,4 +1,4 @@
-//! What torch does, one fact a test.
+//! Rules of torch's, one fact a test.
 
 use super::super::{NewScale, Stage, Verdict};
 use super::*;
