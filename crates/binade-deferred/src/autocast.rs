@@ -1,4 +1,4 @@
-//! Telling and changing element types.
+//! Element types: told at once, changed later.
 
 use crate::{Deferred, Error, Tensor, tensor::Like};
 use binade_autocast::Autocast;
@@ -12,7 +12,7 @@ impl Autocast for Deferred {
     }
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Error> {
-        // An empty tensor has the same answer, at once.
+        // An empty tensor gives the same refusal, at once.
         binade_cpu::Tensor::from_bits(&[], tensor.dtype(), &[0])?.cast(to)?;
         let like = Like { dtype: to, ..tensor.like() };
         Ok(self.tensor(&[tensor], like, move |t| t[0].cast(to)))
@@ -24,11 +24,11 @@ impl Autocast for Deferred {
 }
 
 impl Deferred {
-    /// [`Cpu::cast_stochastic`], later.
+    /// Casts as [`Cpu::cast_stochastic`], later.
     ///
     /// # Errors
     ///
-    /// [`Cpu::cast_stochastic`]'s, at once.
+    /// The errors of [`Cpu::cast_stochastic`], at once.
     pub fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Error> {
         Cpu.cast_stochastic(&binade_cpu::Tensor::from_bits(&[], tensor.dtype(), &[0])?, to, key)?;
         let like = Like { dtype: to, ..tensor.like() };

@@ -1,4 +1,4 @@
-//! The handle, and what the host may ask it.
+//! Handle, and the reads that the host may ask of it.
 
 use crate::{Error, Masters, Tensor, late::Late, queue::Queue, tensor::Like};
 use binade_core::Handle;
@@ -11,23 +11,23 @@ use std::{
     },
 };
 
-/// Jobs that wait before the queue runs by itself.
+/// Number of jobs that may wait before the queue runs by itself.
 const LIMIT: usize = 1024;
 
-/// The CPU as a device that runs late: what is called is queued, and computed when the host looks.
+/// Device that runs late on the CPU: calls are queued, and computed when the host reads.
 ///
 /// A clone is the same device.
 ///
 /// # Contract
 ///
-/// * Every operation returns before anything is computed. Shapes, element types and names are known at once, and what
-///   is wrong with them is refused at once, in the CPU's words; what is wrong with values shows when they are read.
-/// * The same bits as [`Cpu`](binade_cpu::Cpu), since that is what computes them, in the order of the calls.
-/// * The host looks only by `download`, [`resolve`](binade_grad_scaler::StepOutcome::resolve) and its kin, and an
-///   optimizer that reads the verdict; each runs the queue and counts as one of [`reads`](Self::reads).
+/// * Every operation returns before anything is computed. Shapes, element types and names are known at once, and errors in them
+///   come at once, in the CPU's words; errors in values show when they are read.
+/// * The bits are those of [`Cpu`](binade_cpu::Cpu), which computes the values in the order of the calls.
+/// * The host reads only by `download`, [`resolve`](binade_grad_scaler::StepOutcome::resolve) and its kin, and an optimizer that
+///   reads the verdict; each runs the queue and counts as one of [`reads`](Self::reads).
 /// * A [`strict`](Self::strict) device refuses all of these but `resolve` outside a [`window`](Self::window).
-/// * Operations may be called from any thread, rayon's workers included; look from outside them, since looking waits for
-///   work that may need them.
+/// * Operations may be called from any thread, rayon's workers included; read from outside them, since a read waits for work that
+///   may need them.
 /// * Memory stays bounded over any number of unread steps: a long queue runs by itself, which is no read.
 #[derive(Clone)]
 pub struct Deferred {
@@ -42,17 +42,17 @@ struct Inner {
 }
 
 impl Deferred {
-    /// A device that counts reads.
+    /// Makes a device that counts reads.
     pub fn new() -> Self {
         Self::of(false, LIMIT)
     }
 
-    /// A device that refuses reads outside a window, and counts the rest.
+    /// Makes a device that refuses reads outside a window, and counts the rest.
     pub fn strict() -> Self {
         Self::of(true, LIMIT)
     }
 
-    /// The same kind of device, new, with a queue that runs by itself beyond `jobs` waiting.
+    /// Makes a new device of this kind, whose queue runs by itself if more than `jobs` wait.
     #[must_use]
     pub fn with_limit(&self, jobs: usize) -> Self {
         Self::of(self.inner.strict, jobs)
@@ -63,31 +63,31 @@ impl Deferred {
         Self { inner: Arc::new(Inner { queue: Queue::new(limit), strict, windows, reads }) }
     }
 
-    /// How often the host has looked so far.
+    /// Number of reads so far.
     pub fn reads(&self) -> u64 {
         self.inner.reads.load(Ordering::Relaxed)
     }
 
-    /// Jobs that wait to be run.
+    /// Number of jobs that wait to be run.
     pub fn waiting(&self) -> usize {
         self.inner.queue.len()
     }
 
-    /// The little-endian bytes of a tensor's elements: a read, for comparisons bit by bit.
+    /// Returns the little-endian bytes of a tensor's elements: a read, for comparisons bit by bit.
     ///
     /// # Errors
     ///
-    /// What the value turned out to be; [`Error::Refused`] on a strict device outside a window.
+    /// The error of the value's computation; [`Error::Refused`] on a strict device outside a window.
     pub fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Error> {
         self.look("to_bits")?;
         Ok(tensor.value().get()?.to_bits())
     }
 
-    /// Masters and moments as they are: a read, for a checkpoint.
+    /// Returns masters and moments as they are: a read, for a checkpoint.
     ///
     /// # Errors
     ///
-    /// What a step turned out to be; [`Error::Refused`] on a strict device outside a window.
+    /// The error of an earlier step; [`Error::Refused`] on a strict device outside a window.
     pub fn host_masters(&self, masters: &Masters) -> Result<HostMasters, Error> {
         self.look("host_masters")?;
         masters.now()
@@ -99,12 +99,12 @@ impl Deferred {
         Window { device: self.clone() }
     }
 
-    /// Computes all that is waiting, without looking: what a GPU would have done by now.
+    /// Computes all jobs that wait, without a read, as a GPU would have done by now.
     pub fn run(&self) {
         self.inner.queue.run();
     }
 
-    /// Runs the queue for a host that looks, by a call that it must have announced.
+    /// Runs the queue for a read by `call`, which must be within a window on a strict device.
     pub(crate) fn look(&self, call: &'static str) -> Result<(), Error> {
         if self.inner.strict && self.inner.windows.load(Ordering::Relaxed) == 0 {
             return Err(Error::Refused { call });
@@ -113,7 +113,7 @@ impl Deferred {
         Ok(())
     }
 
-    /// Runs the queue for a host that looks, by the one call that is always allowed.
+    /// Runs the queue for a read by the one call that is always allowed.
     pub(crate) fn resolve(&self) {
         self.inner.reads.fetch_add(1, Ordering::Relaxed);
         self.inner.queue.run();
@@ -123,7 +123,7 @@ impl Deferred {
         self.inner.queue.push(job);
     }
 
-    /// Queues `work`, whose error is every result's.
+    /// Queues `work`, whose error becomes that of every result.
     pub(crate) fn fill<T: Send + Sync + 'static>(
         &self,
         places: Vec<Late<T>>,
@@ -135,7 +135,7 @@ impl Deferred {
         });
     }
 
-    /// The one result of `work`.
+    /// Queues `work` and returns its one result.
     pub(crate) fn one<T: Send + Sync + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -145,7 +145,7 @@ impl Deferred {
         place
     }
 
-    /// Tensors like `likes`, which `work` makes of `inputs`.
+    /// Returns tensors like `likes`, which `work` makes of `inputs`.
     pub(crate) fn tensors<const N: usize>(
         &self,
         inputs: &[&Tensor],
@@ -164,7 +164,7 @@ impl Deferred {
         outputs
     }
 
-    /// A tensor of this shape and type, which `work` makes of `inputs`.
+    /// Returns a tensor of this shape and type, which `work` makes of `inputs`.
     pub(crate) fn tensor(
         &self,
         inputs: &[&Tensor],
@@ -199,7 +199,7 @@ impl fmt::Debug for Deferred {
     }
 }
 
-/// Reads are allowed while it lives.
+/// Guard of a window, in which reads are allowed while it lives.
 #[must_use = "the window closes when the guard is dropped"]
 #[derive(Debug)]
 pub struct Window {

@@ -1,21 +1,21 @@
-//! What can go wrong on a device that runs late.
+//! Errors of a device that runs late.
 
 use binade_core::ErrorKind;
 
-/// Why a call was refused at once, or what a value turned out to be when it was computed.
+/// Reason why a call was refused at once, or why the computation of a value failed.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// The CPU's own, in its own words.
+    /// Error of the CPU, in its own words.
     #[error(transparent)]
     Cpu(#[from] binade_cpu::Error),
-    /// A read that nobody announced, on a strict device.
+    /// A read outside a window, on a strict device.
     #[error(
         "`{call}` would wait for the device outside a window: keep the value there, look at it by `resolve()`, \
          or say that waiting is meant with `let _window = device.window();`"
     )]
     Refused {
-        /// The call that would have read.
+        /// Name of the call that would have read.
         call: &'static str,
     },
     /// A value of another device, which has not been run.
@@ -42,7 +42,7 @@ impl From<binade_ops::ShapeError> for Error {
     }
 }
 
-/// So are those of element types.
+/// Rules of element types are shared by all devices.
 impl From<binade_ops::OperandError> for Error {
     fn from(error: binade_ops::OperandError) -> Self {
         Self::Cpu(error.into())

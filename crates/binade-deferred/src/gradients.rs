@@ -1,12 +1,12 @@
-//! A set of gradients on the device.
+//! Sets of gradients on the device.
 
 use crate::{Deferred, Error, Found, Tensor, late::Late, tensor::Like};
 use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
 use binade_cpu::Cpu;
 use std::{fmt, sync::Arc};
 
-/// Gradients by parameter: which there may be and of what shape is known now, their values are computed later. One that
-/// only bad micro-batches had turns out not to be there.
+/// Gradients by parameter. Names and shapes are known now, values are computed later. A gradient that only bad micro-batches had
+/// may turn out to be missing.
 #[derive(Clone)]
 pub struct Gradients {
     pub(crate) likes: Vec<Named<Option<Like>>>,
@@ -15,19 +15,19 @@ pub struct Gradients {
 
 #[derive(Clone)]
 enum Source {
-    /// As backward left them.
+    /// Tensors as backward left them.
     Tensors(Vec<Named<Option<Late<binade_cpu::Tensor>>>>),
-    /// As the last operation on the whole set left them.
+    /// Set as the last operation on it left it.
     Set(Late<binade_cpu::Gradients>),
 }
 
 impl Gradients {
-    /// The parameters, in order, whether or not they have a gradient.
+    /// Returns the parameters' names, in order, with or without a gradient.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.likes.iter().map(|entry| &entry.name)
     }
 
-    /// Puts in the place of this set what `work` leaves of it, and gives what `work` tells.
+    /// Replaces this set by what `work` makes of it, and returns the result of `work`.
     pub(crate) fn change<T: Send + Sync + 'static>(
         &mut self,
         device: &Deferred,
@@ -46,12 +46,12 @@ impl Gradients {
         told
     }
 
-    /// A set like this, which `set` will be.
+    /// Makes a set like this, whose values will be in `set`.
     pub(crate) fn later(likes: Vec<Named<Option<Like>>>, set: Late<binade_cpu::Gradients>) -> Self {
         Self { likes, source: Source::Set(set) }
     }
 
-    /// What there is: of a set that has been computed, what it turned out to hold; before, whatever it may hold.
+    /// Returns the gradients that are present: those of a set that has been computed, or all that may be there before.
     pub(crate) fn present(&self) -> Vec<Named<Option<Like>>> {
         let mut likes = self.likes.clone();
         if let Source::Set(set) = &self.source
@@ -65,7 +65,7 @@ impl Gradients {
         likes
     }
 
-    /// The values, within a job.
+    /// Returns the values, within a job.
     pub(crate) fn take(self) -> Result<binade_cpu::Gradients, Error> {
         self.source.take()
     }
@@ -101,7 +101,7 @@ impl From<Vec<Named<Option<Tensor>>>> for Gradients {
 }
 
 impl fmt::Debug for Gradients {
-    /// Names and shapes: printing must not read the device.
+    /// Prints names and shapes, since printing must not read the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gradients").field("likes", &self.likes).finish_non_exhaustive()
     }
@@ -121,7 +121,8 @@ impl GradSet for Deferred {
         Ok(found.0.get()?.is_raised())
     }
 
-    /// Where the set has not been computed, a gradient that turns out not to be there is zeros: it was promised.
+    /// Returns the gradients as `f32` tensors. If the set has not been computed, a gradient that turns out to be missing is
+    /// zeros, since its tensor was promised.
     fn materialise(&self, grads: Gradients) -> Result<NamedGrads<Tensor>, Error> {
         let plain = |like: Like| Like { dtype: DType::F32, ..like };
         let tensor = |entry: Named<Option<Like>>| Named {

@@ -1,18 +1,18 @@
-//! A value that is computed later.
+//! Values that are computed later.
 
 use crate::Error;
 use std::sync::{Arc, OnceLock};
 
-/// A place for a value, or for the error that it turned out to be. Written once; clones are the same place.
+/// Place for a value, or for the error of its computation. It is written once; clones are the same place.
 pub(crate) struct Late<T>(Arc<OnceLock<Result<T, Error>>>);
 
 impl<T> Late<T> {
-    /// An empty place.
+    /// Makes an empty place.
     pub(crate) fn empty() -> Self {
         Self(Arc::default())
     }
 
-    /// A value that is there already.
+    /// Makes a place with a value that is known.
     pub(crate) fn known(value: T) -> Self {
         Self(Arc::new(OnceLock::from(Ok(value))))
     }
@@ -22,14 +22,14 @@ impl<T> Late<T> {
         let _ = self.0.set(value);
     }
 
-    /// The value. Within a job it is there, since jobs run in the order they were queued in.
+    /// Returns the value. Within a job it is there, since jobs run in the order they were queued in.
     pub(crate) fn get(&self) -> Result<&T, Error> {
         self.0.get().ok_or(Error::Foreign)?.as_ref().map_err(Clone::clone)
     }
 }
 
 impl<T: Clone> Late<T> {
-    /// The value, moved out where nobody else can ask for it, so that it may be changed in place.
+    /// Returns the value, moved out if nobody else can ask for it, so that it may be changed in place.
     pub(crate) fn take(self) -> Result<T, Error> {
         match Arc::try_unwrap(self.0) {
             Ok(place) => place.into_inner().ok_or(Error::Foreign)?,

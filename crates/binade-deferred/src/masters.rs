@@ -1,4 +1,4 @@
-//! Master weights: parameters are put in place of the old ones, masters move where they are.
+//! Master weights: parameters are replaced by new tensors, masters are changed in place.
 
 mod snapshot;
 
@@ -13,24 +13,24 @@ use std::{
 
 /// Masters and moments on the device.
 pub struct Masters {
-    /// Only jobs look inside, one at a time and in order.
+    /// State that only jobs read, one at a time and in order.
     state: Arc<Mutex<Result<HostMasters, Error>>>,
-    /// No element of each, by which the host knows which plans and gradients fit.
+    /// Masters without elements, by which the host knows which plans and gradients fit.
     sample: HostMasters,
 }
 
 impl Masters {
-    /// As jobs have left them.
+    /// Returns the state as jobs have left it.
     pub(crate) fn now(&self) -> Result<HostMasters, Error> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts others in their place.
+    /// Replaces the state.
     fn replace(&self, masters: HostMasters) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Ok(masters);
     }
 
-    /// Runs `work` on them, within a job. An error stays, and is every later job's.
+    /// Runs `work` on the state, within a job. An error stays, and is that of every later job.
     fn with<T>(
         state: &Mutex<Result<HostMasters, Error>>,
         work: impl FnOnce(&mut HostMasters) -> Result<T, Error>,
@@ -82,7 +82,7 @@ impl MasterWeights for Deferred {
         found: &Found,
     ) -> Result<(), Error> {
         match check(params, masters, &grads) {
-            // Gradients of other devices may have raised it. Only here does a step wait for what the device knows.
+            // Gradients of other devices may have raised it. Only here does a step wait for a value of the device.
             Err(Error::Cpu(binade_cpu::Error::Train(TrainError::NoGradients(_))))
                 if self.has_raised(found)? =>
             {
@@ -123,13 +123,13 @@ impl MasterWeights for Deferred {
 }
 
 impl Deferred {
-    /// Whether a step must be skipped: a read that needs no window, as that of an outcome needs none.
+    /// Returns true if a step must be skipped. This read needs no window, as that of an outcome needs none.
     fn has_raised(&self, found: &Found) -> Result<bool, Error> {
         self.resolve();
         Ok(found.0.get()?.is_raised())
     }
 
-    /// Puts in the place of each parameter what `work` leaves of it.
+    /// Replaces each parameter by what `work` makes of it.
     fn replace(
         &self,
         params: &mut Params,
@@ -156,14 +156,14 @@ fn taken(params: Values) -> Result<Vec<Named<binade_cpu::Tensor>>, Error> {
     params.into_iter().map(take).collect()
 }
 
-/// What a step of these would be refused for.
+/// Refuses parameters, masters and gradients that a step would refuse.
 fn check(params: &Params, masters: &Masters, grads: &Gradients) -> Result<(), Error> {
     let (params, grads) = (stand_in::parameters(params)?, stand_in::gradients(&grads.likes)?);
     Ok(check_step(&params, &masters.sample, &grads)?)
 }
 
 impl fmt::Debug for Masters {
-    /// Printing must not read the device.
+    /// Prints no values, since printing must not read the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Masters(later)")
     }

@@ -1,4 +1,4 @@
-//! Work that was asked for and not done yet.
+//! Queue of jobs that are requested and not done yet.
 
 use std::{
     collections::VecDeque,
@@ -10,13 +10,13 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Jobs in the order they were queued in, which is the order they run in.
 pub(crate) struct Queue {
     jobs: Mutex<VecDeque<Job>>,
-    /// Held by whoever runs jobs: two at a time would change the order.
+    /// Lock that is held while jobs run: two threads at a time would change the order.
     turn: Mutex<()>,
-    /// Jobs that may wait.
+    /// Number of jobs that may wait.
     limit: usize,
 }
 
-/// Nothing is left half-done by a panic: a job is taken out before it runs.
+/// Locks a mutex. A poisoned one is taken as it is: a job is taken out before it runs, so that a panic leaves nothing half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -26,7 +26,7 @@ impl Queue {
         Self { jobs: Mutex::default(), turn: Mutex::default(), limit }
     }
 
-    /// Queues `job`; runs everything if too much is waiting and nobody does already, as a GPU works while its host does.
+    /// Queues `job`; runs all jobs if too many wait and no thread runs them already, as a GPU works while its host does.
     ///
     /// It never waits for its turn: a job's own parallel work may have brought this thread here.
     pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
@@ -44,14 +44,14 @@ impl Queue {
         }
     }
 
-    /// Runs all that is waiting.
+    /// Runs all jobs that wait.
     pub(crate) fn run(&self) {
         self.run_all(lock(&self.turn));
     }
 
     fn run_all(&self, _turn: MutexGuard<'_, ()>) {
         loop {
-            // The lock is let go before the job runs.
+            // The lock is released before the job runs.
             let job = lock(&self.jobs).pop_front();
             match job {
                 Some(job) => job(),

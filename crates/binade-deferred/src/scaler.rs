@@ -1,4 +1,4 @@
-//! Loss scaling: the scale and what passes find are values on the device.
+//! Loss scaling: the scale and the findings of passes are values on the device.
 
 use crate::{Deferred, Error, Gradients, Tensor, late::Late, stand_in, tensor::Like};
 use binade_core::{DType, Finding, Form, Named, NamedGrads, RawTensor};
@@ -9,11 +9,11 @@ use binade_grad_scaler::{
 };
 use std::fmt;
 
-/// A scale on the device. A change makes a new value, so that what earlier clones read stays.
+/// Scale on the device. A change makes a new value, so that the value which earlier clones read stays.
 #[derive(Clone)]
 pub struct Scale(Late<ScaleState>);
 
-/// What a pass over gradients finds, on the device.
+/// Finding of a pass over gradients, on the device.
 #[derive(Clone)]
 pub struct Found(pub(crate) Late<Finding>);
 
@@ -56,7 +56,7 @@ impl ScaleStore for Deferred {
         Ok((found, *scale.0.get()?))
     }
 
-    /// Not while anything waits.
+    /// Returns true if no job waits.
     fn is_ready(&self, _found: &[&Found], _scale: &Scale) -> Result<bool, Error> {
         Ok(self.waiting() == 0)
     }
@@ -89,7 +89,7 @@ impl GradScaler for Deferred {
     }
 }
 
-/// What the CPU does to a tensor with a scale.
+/// Function of the CPU's that scales or unscales a tensor.
 type Times =
     fn(&binade_cpu::Tensor, &Cpu, &ScaleState) -> Result<binade_cpu::Tensor, binade_cpu::Error>;
 
@@ -149,7 +149,7 @@ impl GradOps for Deferred {
         groups: &[ClipGroup],
         verdict: &mut Found,
     ) -> Result<(), Error> {
-        // What does not fit is refused now, not when the job is run.
+        // Groups that do not fit are refused now, not when the job is run.
         let mut likes = stand_in::gradients(&grads.likes)?;
         Cpu.clip_groups(&mut likes, groups, &mut Finding::default())?;
         let (before, groups) = (verdict.0.clone(), groups.to_vec());
@@ -191,8 +191,8 @@ impl GradOps for Deferred {
     }
 }
 
-/// The gradients that either set has, in `f32`: all that the sum will have. Names are host knowledge, so that sets that
-/// do not agree are refused now.
+/// Returns the gradients that either set has, in `f32`, as the sum will have them. Names are host knowledge, so that sets that do
+/// not agree are refused now.
 fn total_likes(
     sum: Option<&Gradients>,
     grads: &Gradients,
@@ -213,7 +213,7 @@ fn total_likes(
 macro_rules! opaque {
     ($($name:ident),*) => {$(
         impl fmt::Debug for $name {
-            /// Printing must not read the device.
+            /// Prints no value, since printing must not read the device.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(concat!(stringify!($name), "(later)"))
             }

@@ -1,17 +1,17 @@
-//! A tensor that is computed later.
+//! Tensors that are computed later.
 
 use crate::late::Late;
 use binade_core::DType;
 use std::fmt;
 
-/// A tensor whose shape and element type are known now and whose elements are computed later. Cheap to clone.
+/// Tensor whose shape and element type are known now and whose elements are computed later. Cheap to clone.
 #[derive(Clone)]
 pub struct Tensor {
     like: Like,
     value: Late<binade_cpu::Tensor>,
 }
 
-/// What is known of a tensor at once.
+/// Shape and element type of a tensor, which are known at once.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Like {
     pub(crate) shape: Vec<usize>,
@@ -23,12 +23,12 @@ impl Tensor {
         Self { like, value: Late::empty() }
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.like.dtype
     }
 
-    /// The extent of each axis, slowest first.
+    /// Returns the extent of each axis, slowest first.
     pub fn shape(&self) -> &[usize] {
         &self.like.shape
     }
@@ -42,7 +42,7 @@ impl Tensor {
     }
 }
 
-/// A tensor that is there already: an upload without a device.
+/// Tensor that is computed already: an upload without a device.
 impl From<binade_cpu::Tensor> for Tensor {
     fn from(tensor: binade_cpu::Tensor) -> Self {
         let like = Like { shape: tensor.shape().to_vec(), dtype: tensor.dtype() };
@@ -51,7 +51,7 @@ impl From<binade_cpu::Tensor> for Tensor {
 }
 
 impl fmt::Debug for Tensor {
-    /// The type and shape: printing must not read the device.
+    /// Prints the type and shape, since printing must not read the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor({} {:?}, later)", self.dtype(), self.shape())
     }

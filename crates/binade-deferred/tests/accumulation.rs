@@ -1,4 +1,4 @@
-//! A gradient that only a bad micro-batch had turns out not to be there, as on the CPU.
+//! Gradients that only a bad micro-batch had: they turn out to be missing, as on the CPU.
 
 use binade_core::{DType, GradSet as _, Named};
 use binade_deferred::{Deferred, Gradients};
@@ -6,7 +6,7 @@ use binade_grad_scaler::{GradOps as _, GradScaler as _, ScaleState, ScaleStore a
 use binade_master_weights::{MasterWeights as _, Plan, UpdateRule};
 use binade_ops::{Download as _, Upload as _};
 
-/// Micro-batches of two parameters, `a` and `b`: a bad one with both, and a good one with `b` alone.
+/// Adds micro-batches of two parameters, `a` and `b`: a bad one with both, and a good one with `b` alone.
 fn window(device: &Deferred, bad_first: bool) -> Gradients {
     let one = |x: f32| device.upload(&[x], &[1], DType::F32).unwrap();
     let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();

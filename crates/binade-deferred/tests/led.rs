@@ -17,7 +17,7 @@ fn weights<D: Trains + Download>(run: &Run<D>) -> Vec<Vec<f32>> {
     run.optimizer.params.iter().map(|p| run.device.download(&p.value).unwrap()).collect()
 }
 
-/// A run on the CPU, its recording and its weights.
+/// Runs on the CPU; returns its recording and its weights.
 fn recorded() -> (Trajectory, Vec<Vec<f32>>) {
     let mut run = Run::new(Cpu, DType::F16);
     let mut trajectory = Trajectory::new(run.scaler.state().unwrap());
@@ -67,7 +67,7 @@ fn and_so_does_one_on_the_cpu() {
     assert_eq!(weights(&run), expected);
 }
 
-/// The weights after one step of two micro-batches: unscaled one by one, or the sum of both.
+/// Takes one step of two micro-batches: unscaled one by one, or the sum of both.
 fn stepped<D: Trains + Download>(run: &mut Run<D>, delayed: bool) -> Outcome<D> {
     run.scaler.set_state(ScaleState::from_exponent(8)).unwrap();
     let grads = if delayed {

@@ -1,4 +1,4 @@
-//! Every operation against the CPU: shapes and types at once, bits when they are read, and the same refusals.
+//! Operations, each against the CPU: shapes and types at once, bits when they are read, and the same refusals.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(
@@ -17,7 +17,7 @@ use binade_ops::{
 };
 use common::tensor;
 
-/// A device with every operation, and a way to make operands.
+/// Device with every operation, and a way to make operands.
 struct On<'d, D> {
     device: &'d D,
     dtype: DType,
@@ -78,7 +78,7 @@ fn norms<D: Ops + Autocast>(on: &On<'_, D>) -> Result<Vec<D::Tensor>, D::Error> 
     let (d, running, config) = (on.device, on.stats(), BatchNormConfig::default());
     let (x, rows) = (on.tensor(&[2, 3, 2, 2], 1), on.tensor(&[4, 3], 2));
     let mut out = Vec::new();
-    // Parameters of the input's type, and of f32.
+    // The parameters are of the input's type, and of f32.
     for (w, b) in [(on.tensor(&[3], 3), on.tensor(&[3], 4)), (on.f32(&[3], 3), on.f32(&[3], 4))] {
         let y = d.layer_norm(&rows, &w, &b, 1e-5)?;
         out.extend(norm(d.layer_norm_backward(&y, &rows, &w, 1e-5)?));
@@ -148,7 +148,7 @@ fn every_operation_has_the_cpus_shape_and_type_at_once_and_its_bits_later() {
     }
 }
 
-/// Calls that do not fit, and what is said of each.
+/// Calls that do not fit, and the message of each.
 fn mistakes<D: Ops + Autocast>(device: &D) -> Vec<String> {
     let on = On { device, dtype: DType::F32 };
     let (d, config) = (device, BatchNormConfig::default());

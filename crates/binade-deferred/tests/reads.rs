@@ -1,4 +1,4 @@
-//! What looks, what is refused, and when an error shows.
+//! Reads: the calls that are one, those that are refused, and the time when an error shows.
 
 mod common;
 

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 const STEPS: u32 = 50;
 
-/// A run of steps, every third of them a window, and what became of each.
+/// Runs steps, every third of them a window, and returns the outcome of each.
 fn run<D: Trains>(device: D, dtype: DType) -> (Run<D>, Vec<Outcome<D>>) {
     let mut run = Run::new(device, dtype);
     let outcomes = (0..STEPS)
@@ -108,7 +108,7 @@ const STORES: [MasterStore; 5] = [
     MasterStore::ScaledF16,
 ];
 
-/// A parameter that is stepped, another that joins, and two steps of both.
+/// Steps a parameter, joins another, and takes two steps of both.
 fn joined<D>(device: &D, store: MasterStore) -> MasterOptimizer<D>
 where
     D: MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>

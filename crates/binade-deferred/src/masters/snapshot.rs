@@ -48,19 +48,20 @@ impl Snapshot for Deferred {
     }
 }
 
-/// What is known without running: the sample, which has no element, under the real shapes.
+/// Returns the form of a parameter, which is known without running: that of the sample, which has no element, under the real
+/// shapes.
 fn whole(param: &Named<Tensor>, sampled: ParameterForm) -> ParameterForm {
     let ParameterForm { name, value, kept } = sampled;
     let shape = param.value.shape();
     let form = |(kind, sampled): (Kind, Form)| {
-        // Of one type whatever the shape: the sample's.
+        // The type is the same for any shape: the sample's.
         (kind, Form { dtype: sampled.dtype, ..kind.form(value.dtype, shape) })
     };
     let kept = kept.into_iter().map(form).collect();
     ParameterForm { name, value: Form::new(value.dtype, shape), kept }
 }
 
-/// Parameters as they are once the queue has run.
+/// Returns the parameters as they are once the queue has run.
 fn computed(params: &Params) -> Result<Vec<Named<binade_cpu::Tensor>>, Error> {
     let one = |param: &Named<Tensor>| {
         let value = param.value.value().get()?.clone();

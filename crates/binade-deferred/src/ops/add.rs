@@ -11,7 +11,7 @@ impl Add for Deferred {
         pointwise::binary(self, Op::ADD, a, b, <Cpu as Add>::add)
     }
 
-    /// Nothing is computed: the same value twice.
+    /// Returns the same value twice; nothing is computed.
     fn add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
         Ok([grad.clone(), grad.clone()])
     }

@@ -1,11 +1,11 @@
-//! What linear layers and convolutions share: an input, a weight and perhaps a bias.
+//! Code shared by linear layers and convolutions: an input, a weight and perhaps a bias.
 
 use crate::{Deferred, Tensor, tensor::Like};
 use binade_ops::AffineGrads;
 
 type Value = binade_cpu::Tensor;
 
-/// Input, weight, and the bias if there is one.
+/// Returns input, weight, and the bias if there is one.
 pub(super) fn operands<'t>(
     input: &'t Tensor,
     weight: &'t Tensor,
@@ -14,7 +14,7 @@ pub(super) fn operands<'t>(
     [input, weight].into_iter().chain(bias).collect()
 }
 
-/// The gradients that `work` makes of `[grad, input, weight]`, where they were found to fit.
+/// Returns the gradients that `work` makes of `[grad, input, weight]`, which were found to fit.
 pub(super) fn grads(
     device: &Deferred,
     [grad, input, weight]: [&Tensor; 3],
@@ -27,7 +27,7 @@ pub(super) fn grads(
         let likes = [input.like(), weight.like(), like];
         let [input, weight, bias] = device.tensors(&inputs, likes, |t| {
             let AffineGrads { input, weight, bias } = work(t)?;
-            // Asked for, and so there.
+            // It was asked for, and so it is there.
             let bias = bias.unwrap_or_else(|| weight.clone());
             Ok([input, weight, bias])
         });

@@ -1,4 +1,4 @@
-//! A vector added along the channel axis.
+//! Vector added along the channel axis.
 
 use super::operands;
 use crate::{Deferred, Error, Tensor, tensor::Like};

@@ -1,4 +1,4 @@
-//! A batch of matrix products.
+//! Batch of matrix products.
 
 use super::operands;
 use crate::{Deferred, Error, Tensor, tensor::Like};

@@ -1,4 +1,4 @@
-//! Zeroes elements at random and scales the rest.
+//! Dropout: zeroes elements at random and scales the rest.
 
 use super::operands;
 use crate::{Deferred, Error, Tensor};

@@ -1,4 +1,4 @@
-//! The Gaussian error linear unit.
+//! Gaussian error linear unit.
 
 use super::pointwise;
 use crate::{Deferred, Error, Tensor};

@@ -1,11 +1,11 @@
-//! From host values, and back to them.
+//! Tensors from host values, and back to them.
 
 use crate::{Deferred, Error, Tensor};
 use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_ops::{Download, Upload};
 
-/// Values are copied before the call returns, and so they are there at once.
+/// Uploads. Values are copied before the call returns, and so they are there at once.
 impl Upload for Deferred {
     fn upload(&self, values: &[f32], shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
         Ok(Cpu.upload(values, shape, dtype)?.into())

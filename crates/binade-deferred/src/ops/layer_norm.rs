@@ -39,7 +39,7 @@ impl LayerNorm for Deferred {
     }
 }
 
-/// The gradients of input, weight and bias.
+/// Returns the forms of the gradients of input, weight and bias.
 pub(super) fn norm_likes(input: &Tensor, weight: &Tensor) -> [Like; 3] {
     [input.like(), weight.like(), weight.like()]
 }

@@ -1,4 +1,4 @@
-//! A linear layer.
+//! Linear layer.
 
 use super::{affine, operands};
 use crate::{Deferred, Error, Tensor, tensor::Like};

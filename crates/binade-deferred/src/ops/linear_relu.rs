@@ -1,4 +1,4 @@
-//! A linear layer with the rectified linear unit behind it: one after the other.
+//! Linear layer followed by the rectified linear unit, in two operations.
 
 use crate::Deferred;
 use binade_ops::LinearRelu;

@@ -1,4 +1,4 @@
-//! The logarithm of softmax.
+//! Logarithm of softmax.
 
 use super::pointwise;
 use crate::{Deferred, Error, Tensor};

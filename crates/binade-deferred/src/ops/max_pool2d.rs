@@ -1,4 +1,4 @@
-//! The largest element of each window.
+//! Largest element of each window.
 
 use super::operands;
 use crate::{Deferred, Error, Tensor, tensor::Like};

@@ -1,4 +1,4 @@
-//! The operations, a file each, named as in `binade-ops`: what is known at once, and what is queued.
+//! Operations, a file each, named as in `binade-ops`: the checks that are made at once, and the work that is queued.
 
 mod add;
 mod affine;
@@ -33,7 +33,7 @@ mod tanh;
 use crate::tensor::Like;
 use binade_core::DType;
 
-/// An f32 scalar: what losses, sums and means are.
+/// Form of an f32 scalar, as losses, sums and means are.
 fn scalar() -> Like {
     Like { shape: Vec::new(), dtype: DType::F32 }
 }

@@ -1,4 +1,4 @@
-//! What operations ask of their operands' element types: known at once, and so refused at once.
+//! Checks of operands' element types, which are known, and so refused, at once.
 
 use crate::{Error, Tensor, tensor::Like};
 use binade_core::{DType, Op};
@@ -16,12 +16,12 @@ impl Operand for Tensor {
     }
 }
 
-/// Holds a gradient to the shape and element type of what it is the gradient of.
+/// Checks that a gradient has the shape and element type of the tensor that it belongs to.
 pub(super) fn grad(op: Op, grad: &Tensor, of: &Like) -> Result<(), OperandError> {
     operands::grad(op, grad, &of.shape, of.dtype)
 }
 
-/// What the CPU cannot fill it cannot fill without elements either.
+/// Refuses a tensor that the CPU cannot fill; it would refuse one without elements too.
 pub(super) fn storable(like: &Like) -> Result<(), Error> {
     shape::fill(&like.shape)?;
     binade_cpu::Cpu.fill(0.0, &[0], like.dtype)?;

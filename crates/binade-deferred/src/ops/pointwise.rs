@@ -1,4 +1,4 @@
-//! One or two operands, and a result of their shape and type.
+//! Operations of one or two operands, with a result of their shape and type.
 
 use super::operands;
 use crate::{Deferred, Error, Tensor};

@@ -1,4 +1,4 @@
-//! The rectified linear unit.
+//! Rectified linear unit.
 
 use super::pointwise;
 use crate::{Deferred, Error, Tensor};

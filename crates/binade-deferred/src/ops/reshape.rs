@@ -1,4 +1,4 @@
-//! The same elements under another shape.
+//! Reshaping: equal elements under another shape.
 
 use crate::{Deferred, Error, Tensor, tensor::Like};
 use binade_cpu::Cpu;

@@ -1,4 +1,4 @@
-//! The extents of a tensor.
+//! Extents of a tensor.
 
 use crate::{Deferred, Tensor};
 use binade_ops::Shaped;

@@ -1,4 +1,4 @@
-//! The hyperbolic tangent.
+//! Hyperbolic tangent.
 
 use super::pointwise;
 use crate::{Deferred, Error, Tensor};

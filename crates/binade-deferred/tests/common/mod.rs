@@ -1,4 +1,4 @@
-//! What the tests share: one program that runs on any device, so that two may be compared.
+//! Program that the tests share and that runs on any device, so that two may be compared.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -11,7 +11,7 @@ use binade_master_weights::{MasterOptimizer, MasterWeights, Plan, UpdateRule};
 use binade_ops::{CrossEntropy, Linear, Mul, Relu, Upload};
 use binade_tape::{ScalingDevice, Tape, TapeError, Var};
 
-/// A device that a program of these tests trains on.
+/// Device that a program of these tests trains on.
 #[rustfmt::skip]
 pub(crate) trait Trains:
     ScalingDevice + Upload + Linear + Relu + CrossEntropy + Mul
@@ -39,7 +39,7 @@ pub(crate) fn tensor<D: Upload>(device: &D, shape: &[usize], seed: u32, dtype: D
     device.upload(&values(shape.iter().product(), seed), shape, dtype).unwrap()
 }
 
-/// A training run, as far as it has come.
+/// Training run, as far as it has come.
 pub(crate) struct Run<D: Trains> {
     pub(crate) device: D,
     pub(crate) scaler: Scaler<D>,
@@ -48,7 +48,7 @@ pub(crate) struct Run<D: Trains> {
 }
 
 impl<D: Trains> Run<D> {
-    /// A perceptron stored in `dtype`, in a region of that type, with a scale that overflows soon and grows again.
+    /// Makes a perceptron stored in `dtype`, in a region of that type, with a scale that overflows soon and grows again.
     pub(crate) fn new(device: D, dtype: DType) -> Self {
         let shapes: [(&str, &[usize]); 4] =
             [("0.weight", &[16, 8]), ("0.bias", &[16]), ("1.weight", &[4, 16]), ("1.bias", &[4])];
@@ -72,7 +72,7 @@ impl<D: Trains> Run<D> {
         hidden.linear(&p[2], Some(&p[3]))?.cross_entropy(&labels)
     }
 
-    /// One step with clipping.
+    /// Takes one step with clipping.
     pub(crate) fn step(&mut self, seed: u32) -> Outcome<D> {
         let loss = self.loss(seed).unwrap();
         let grads = self.scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
@@ -81,7 +81,7 @@ impl<D: Trains> Run<D> {
         self.scaler.update(step).unwrap()
     }
 
-    /// One step of two micro-batches, limited by value.
+    /// Takes one step of two micro-batches, limited by value.
     pub(crate) fn window(&mut self, seed: u32) -> Outcome<D> {
         let mut window = self.scaler.accumulate(BadMicroBatch::Drop);
         for part in 0..2 {
