@@ -10,7 +10,7 @@ pub type Error = NativeError<TensorError>;
 /// Error of one tensor, or of the tensors of a module.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorError {
-    /// The device cannot compute in this type.
+    /// Type that the device cannot compute in.
     #[error(
         "burn cannot compute in {dtype} on {device}: choose a type for which `device.supports_dtype` is true, or another device{}",
         on_a_cpu(*dtype)
@@ -78,7 +78,7 @@ pub enum TensorError {
         /// Number of gradients.
         count: usize,
     },
-    /// The policy refuses a layer.
+    /// Layer that the policy refuses.
     #[error(transparent)]
     Refused(Refusal),
     /// burn failed to execute something.

@@ -61,7 +61,7 @@ pub enum Error {
         /// Names of all these gradients.
         names: Vec<Arc<str>>,
     },
-    /// No parameters.
+    /// List without parameters.
     #[error(
         "there are no parameters, and nothing would be trained: build the model before `params(&map)`, since its layers make the `Var`s"
     )]

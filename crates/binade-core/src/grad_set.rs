@@ -49,23 +49,23 @@ pub trait GradSet: Handle {
     /// Finding of one pass over a set: raised or not, its place, and the missing gradients. Cloning is cheap.
     type Found: Clone;
 
-    /// The device's error for what training refuses on every device.
+    /// Returns the device's own error for one that training has on every device.
     fn train_error(&self, error: TrainError) -> Self::Error;
 
-    /// Reads whether a step by gradients of this finding must be skipped. Optional.
+    /// Returns true if a step by gradients of this finding must be skipped: a read, which waits. Optional.
     ///
     /// # Errors
     ///
-    /// When the device fails; `Unsupported` as provided.
+    /// If the device fails; `Unsupported` by default.
     fn is_raised(&self, found: &Self::Found) -> Result<bool, Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("GradSet::is_raised")))
     }
 
-    /// Plain tensors by parameter name, in `f32`. Optional.
+    /// Returns plain tensors by parameter name, in `f32`. Optional.
     ///
     /// # Errors
     ///
-    /// When the device fails; `Unsupported` as provided.
+    /// If the device fails; `Unsupported` by default.
     fn materialise(&self, grads: Self::Grads) -> Result<NamedGrads<Self::Tensor>, Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("GradSet::materialise")))
     }

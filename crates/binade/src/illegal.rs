@@ -8,7 +8,7 @@ use binade_interchange::DTypePolicy;
 /// Combination of properties that would not do what its author means.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Illegal {
-    /// The low type is not one.
+    /// Low type that is neither bf16 nor f16.
     #[error("{level} with {dtype}: the low type must be bf16 or f16{}", without_one(*dtype))]
     LowType {
         /// Level of the properties.
@@ -16,7 +16,7 @@ pub enum Illegal {
         /// Type asked for.
         dtype: DType,
     },
-    /// O1 leaves parameters alone.
+    /// Storage type at O1, which leaves parameters alone.
     #[error(
         "O1 casts operands where they are used and leaves parameters in f32; {dtype} parameters are what O2 is for"
     )]
@@ -24,17 +24,17 @@ pub enum Illegal {
         /// Type asked for.
         dtype: DType,
     },
-    /// Only O1 casts by policy.
+    /// Autocast outside O1, the only level that casts by policy.
     #[error(
         "{0} casts parameters, not operations; autocast belongs to O1: choose O1, or leave autocast off"
     )]
     AutocastOutsideO1(OptLevel),
-    /// O1 has nothing to keep in `f32`.
+    /// Choice about normalisation at O1, which keeps all parameters in `f32`.
     #[error(
         "O1 keeps all parameters in f32, so keep_norm_f32 has nothing to say there; leave it out, or choose O2"
     )]
     NormAtO1,
-    /// O1's parameters are their own masters.
+    /// Choice about masters at O1, whose parameters are their own.
     #[error(
         "O1 keeps all parameters in f32, so they are their own masters; leave master_weights out, or choose O2"
     )]
@@ -61,7 +61,7 @@ pub enum Illegal {
         /// Type asked for.
         dtype: DType,
     },
-    /// No level has these types.
+    /// Policy whose types no level has.
     #[error(
         "no opt level is `{0}`: parameters are f32, or of the type computed in; take `p=full,c=f16`, which is O1, `f16`, which \
          is O2, or `full`, which is O0"

@@ -35,13 +35,13 @@ impl<P> Model<P> {
 /// Reason why a model could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError<E> {
-    /// The properties do not go together.
+    /// Properties that do not go together.
     #[error(transparent)]
     Illegal(#[from] Illegal),
-    /// A hyper-parameter is out of range.
+    /// Hyper-parameter out of range.
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// The device refused.
+    /// Error of the device.
     #[error(transparent)]
     Device(E),
 }

@@ -77,7 +77,7 @@ impl Snapshot for Cpu {
     }
 }
 
-/// The `f32` values of a parameter, of which `slot` is kept.
+/// Returns the `f32` values of a parameter with this slot.
 fn exported(param: &Tensor, slot: Option<&Slot>) -> Vec<f32> {
     let bf16 = || Some(slot?.values(param.as_slice::<bf16>()?));
     let f16 = || Some(slot?.values(param.as_slice::<f16>()?));
