@@ -59,7 +59,7 @@ impl Run {
         Ok(())
     }
 
-    /// Returns the run restored into a new scaler and optimizer.
+    /// A run of new handles, loaded with what this one saves.
     fn resumed(&self, rule: UpdateRule) -> Result<Self> {
         let mut run = start(rule)?;
         run.scaler.set_state(self.scaler.state()?)?;

@@ -54,7 +54,7 @@ fn moves_as_on_the_host(
     Ok(())
 }
 
-/// Whatever public fields can be set to: the same bits all the same, wrapped where they wrap.
+/// Public fields at any values: the bits are the same, wrapped where they wrap.
 fn nonsense_in_rules_and_states_moves_as_on_the_host() -> Result {
     let gpu = gpu();
     let findings = findings(&gpu);

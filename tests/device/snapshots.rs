@@ -1,4 +1,4 @@
-//! Checkpoints taken from the device and put back, against a run that was not interrupted.
+//! States that a checkpoint takes out of the device and puts back, against a run that was not interrupted.
 
 use crate::support::{Gpu, Result, STORES, coarse, exact, gpu, noise, optimizer, step};
 use binade_core::DType;

@@ -118,7 +118,7 @@ fn of_a_window_the_device_knows_which_gradients_are_there() -> Result {
     Ok(())
 }
 
-/// What a window leaves whose one micro-batch with a gradient of `b` is bad, and dropped.
+/// States after a window whose one micro-batch with a gradient of `b` is bad, and dropped.
 fn windowed<D: Device>(device: &D) -> Result<Vec<SavedParameter>> {
     let start = [("a", coarse(1, 9)), ("b", coarse(2, 9))];
     let mut run = optimizer(device, &start, DType::F16, Plan::new(UpdateRule::Sgd(exact()))?);

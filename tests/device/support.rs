@@ -28,7 +28,7 @@ pub(crate) trait Device:
 /// A device's set of gradients.
 pub(crate) type Grads<D> = <D as GradSet>::Grads;
 
-/// What a device's pass finds.
+/// A device's finding of a pass.
 pub(crate) type Found<D> = <D as GradSet>::Found;
 
 impl Device for Gpu {

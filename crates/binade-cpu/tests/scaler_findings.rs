@@ -76,6 +76,12 @@ fn the_first_offender_is_the_lowest_by_parameter_and_then_by_index() {
 }
 
 #[test]
+fn an_empty_set_is_a_finding_that_is_not_raised() {
+    assert!(!unscaled(&[], 16).1.is_raised());
+    assert!(!unscaled(&[Part { dtype: DType::F16, data: Vec::new() }], 16).1.is_raised());
+}
+
+#[test]
 fn a_type_there_is_no_arithmetic_for_is_refused_by_name_and_nothing_has_changed() {
     let tensors = [
         (Tensor::scalar(1.0_f64), "f64"),

@@ -71,6 +71,28 @@ fn bits_survive_whatever_the_type() {
 }
 
 #[test]
+fn uploads_round_once_and_downloads_widen_exactly() {
+    use binade_core::cast::{OnOverflow::NonFinite, round};
+    let values =
+        [65519.99, 65520.0, 464.0, 464.1, 61440.0, 2049.0, 2051.0, 1e-8, -0.0, 1.003_906_3];
+    for dtype in [DType::BF16, DType::F16, DType::E4M3, DType::E5M2] {
+        let tensor = Cpu.upload(&values, &[values.len()], dtype).unwrap();
+        let expected = values.map(|x| round(x, dtype, NonFinite).unwrap());
+        let found = Cpu.download(&tensor).unwrap();
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{dtype}");
+    }
+    let codes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+    for dtype in [DType::BF16, DType::F16] {
+        let all = Tensor::from_bits(&codes, dtype, &[65536]).unwrap();
+        let values = Cpu.download(&all).unwrap();
+        let back = Cpu.upload(&values, &[65536], dtype).unwrap().to_bits();
+        let pairs = codes.chunks(2).zip(back.chunks(2)).zip(values);
+        let mut finite = pairs.filter(|(_, value)| !value.is_nan());
+        assert!(finite.all(|((code, back), _)| code == back), "{dtype}");
+    }
+}
+
+#[test]
 fn what_would_round_twice_or_is_no_float_is_refused() {
     let wide = Tensor::new(vec![1.0_f64], &[1]).unwrap();
     let one = Tensor::new(vec![1.0_f32], &[1]).unwrap();
