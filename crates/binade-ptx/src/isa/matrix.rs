@@ -72,7 +72,7 @@ fn pairs_of_f16(register: &Values) -> [[f64; 2]; LANES] {
 /// Its fraction and exponent in the place of an f64's, which is 2^-1008 of the number, subnormal or not.
 fn from_f16(bits: u64) -> f64 {
     let magnitude = f64::from_bits((bits & 0x7fff) << 42) * f64::from_bits((1023 + 1008) << 52);
-    let special = if bits & 0x3ff == 0 { f64::INFINITY } else { f64::NAN };
+    let special = if bits & 0x7fff == 0x7c00 { f64::INFINITY } else { f64::NAN };
     let magnitude = if bits & 0x7c00 == 0x7c00 { special } else { magnitude };
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
