@@ -97,7 +97,8 @@ impl Stage {
 
 /// The call of a line, in which `xtask` is this program, with the lists of crates in its environment.
 fn call(line: &str) -> Result<Call> {
-    let this = env::current_exe()?.display().to_string();
+    // A stage may have built it anew since it started.
+    let this = env::current_exe()?.display().to_string().trim_end_matches(" (deleted)").to_owned();
     let call =
         Call::line(line).map(|word| Ok(if word == "xtask" { this.clone() } else { word }))?;
     let small: Vec<_> = small_crates().collect();
