@@ -69,18 +69,13 @@ impl Binaries {
     pub(crate) fn named_in(&self, call: Call) -> Result<Call> {
         call.map(|word| {
             let parts: Vec<_> = word.strip_prefix('@').unwrap_or_default().split('/').collect();
-            match parts[..] {
-                [package, "units", name] => {
-                    self.file(package, Kind::Units, name).map(str::to_owned)
-                }
-                [package, "tests", name] => {
-                    self.file(package, Kind::Tests, name).map(str::to_owned)
-                }
-                [package, "bin", name] => {
-                    self.file(package, Kind::Program, name).map(str::to_owned)
-                }
-                _ => Ok(word),
-            }
+            let [package, kind, name] = parts[..] else { return Ok(word) };
+            let kind = match kind {
+                "units" => Kind::Units,
+                "tests" => Kind::Tests,
+                _ => Kind::Program,
+            };
+            self.file(package, kind, name).map(str::to_owned)
         })
     }
 }

@@ -22,8 +22,6 @@ pub(crate) struct Call {
     program: String,
     args: Vec<String>,
     vars: Vec<(String, String)>,
-    /// Variables that the line does not show.
-    hidden: Vec<(String, String)>,
 }
 
 impl Call {
@@ -43,12 +41,12 @@ impl Call {
             words.next();
         }
         let program = words.next().unwrap_or_default();
-        Self { args: words.collect(), vars, ..Self::of(program) }
+        Self { program, args: words.collect(), vars }
     }
 
     /// `program` without arguments.
     pub(crate) fn of(program: impl Into<String>) -> Self {
-        Self { program: program.into(), args: Vec::new(), vars: Vec::new(), hidden: Vec::new() }
+        Self { program: program.into(), args: Vec::new(), vars: Vec::new() }
     }
 
     /// Adds arguments that may hold spaces.
@@ -63,12 +61,6 @@ impl Call {
         self
     }
 
-    /// Sets a variable that the line does not show, since it is the same for all.
-    pub(crate) fn hidden(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.hidden.push((name.to_owned(), value.into()));
-        self
-    }
-
     /// Replaces the program and each argument by the word that `change` has for it.
     pub(crate) fn map(mut self, change: impl Fn(String) -> Result<String>) -> Result<Self> {
         self.program = change(self.program)?;
@@ -79,7 +71,7 @@ impl Call {
     /// The process, yet to be started: in the current folder, with nothing on its standard input.
     pub(crate) fn process(&self) -> Command {
         let mut process = Command::new(&self.program);
-        let vars = self.vars.iter().chain(&self.hidden).map(|(name, value)| (name, value));
+        let vars = self.vars.iter().map(|(name, value)| (name, value));
         process.args(&self.args).envs(vars).stdin(Stdio::null());
         process
     }

@@ -95,14 +95,13 @@ impl Stage {
     }
 }
 
-/// The call of a line, in which `xtask` is this program, with the lists of crates in its environment.
+/// The call of a line, in which `xtask` is this program and lists of crates stand for their names.
 fn call(line: &str) -> Result<Call> {
     // A stage may have built it anew since it started.
     let this = env::current_exe()?.display().to_string().trim_end_matches(" (deleted)").to_owned();
-    let call =
-        Call::line(line).map(|word| Ok(if word == "xtask" { this.clone() } else { word }))?;
-    let small: Vec<_> = small_crates().collect();
-    Ok(call.hidden("SMALL_CRATES", small.join(" ")).hidden("ADAPTERS", ADAPTERS.join(" ")))
+    let small = small_crates().collect::<Vec<_>>().join(" ");
+    let line = line.replace("$SMALL_CRATES", &small).replace("$ADAPTERS", &ADAPTERS.join(" "));
+    Call::line(&line).map(|word| Ok(if word == "xtask" { this.clone() } else { word }))
 }
 
 #[cfg(test)]
