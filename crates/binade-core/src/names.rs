@@ -20,14 +20,24 @@ struct Known {
 impl Names {
     /// Returns the number of `name`, a new one if it has none.
     pub fn number(&self, name: &Arc<str>) -> u32 {
+        self.lock().number(name)
+    }
+
+    /// Returns the numbers of a set's names, in its order.
+    ///
+    /// Names that came as one set have numbers that follow each other: where a name is shared with the one that is expected
+    /// next, it is not looked up.
+    pub fn numbers<'n>(&self, set: impl Iterator<Item = &'n Arc<str>>) -> Vec<u32> {
         let mut known = self.lock();
-        if let Some(number) = known.numbers.get(name) {
-            return *number;
-        }
-        let number = u32::try_from(known.names.len()).unwrap_or(u32::MAX);
-        known.names.push(name.clone());
-        known.numbers.insert(name.clone(), number);
-        number
+        let mut next = 0;
+        let number = |name| {
+            let expected = known.names.get(next as usize);
+            let is_next = expected.is_some_and(|expected| Arc::ptr_eq(expected, name));
+            let number = if is_next { next } else { known.number(name) };
+            next = number.saturating_add(1);
+            number
+        };
+        set.map(number).collect()
     }
 
     /// Returns the name that has this number.
@@ -41,6 +51,18 @@ impl Names {
     }
 }
 
+impl Known {
+    fn number(&mut self, name: &Arc<str>) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.clone());
+        self.numbers.insert(name.clone(), number);
+        number
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +73,16 @@ mod tests {
         let [a, b] = ["a", "b"].map(Arc::from);
         assert_eq!([&a, &b, &a].map(|name| names.number(name)), [0, 1, 0]);
         assert_eq!((names.name(1), names.name(2)), (Some(b), None));
+    }
+
+    #[test]
+    fn a_set_has_the_numbers_of_its_names_in_whatever_order() {
+        let names = Names::default();
+        let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
+        let other: Arc<str> = "b".into();
+        assert_eq!(names.numbers([&a, &b].into_iter()), [0, 1]);
+        assert_eq!(names.numbers([&a, &b, &c].into_iter()), [0, 1, 2]);
+        assert_eq!(names.numbers([&b, &c].into_iter()), [1, 2]);
+        assert_eq!(names.numbers([&c, &a, &other].into_iter()), [2, 0, 1]);
     }
 }

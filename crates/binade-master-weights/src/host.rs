@@ -1,4 +1,4 @@
-//! Masters and optimizer state in host memory, by parameter name.
+//! Masters and optimizer state in host memory, by parameter.
 
 use crate::{LostUpdates, MasterStore, Plan, Slot, StepConstants, UpdateRule, slot::Master};
 use binade_core::DType;
@@ -6,9 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Masters and optimizer state of a set of parameters, in host memory.
+///
+/// A parameter's id is its place among those that were started: steps go by ids, and names are looked up where a set's order has
+/// changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostMasters {
-    kept: HashMap<Arc<str>, Kept>,
+    /// By id.
+    kept: Vec<Kept>,
+    ids: HashMap<Arc<str>, usize>,
     plan: Plan,
     /// The number of the parameter that is started first.
     first: usize,
@@ -17,6 +22,7 @@ pub struct HostMasters {
 /// A parameter's state and its rule, looked up in the plan once: the plan searches lists of names.
 #[derive(Clone, Debug, PartialEq)]
 struct Kept {
+    name: Arc<str>,
     slot: Slot,
     rule: UpdateRule,
 }
@@ -75,7 +81,7 @@ impl HostMasters {
     pub fn new<'p>(plan: &Plan, names: impl Iterator<Item = &'p str>) -> Result<Self, PlanError> {
         match plan.unknown_parameter(distinct(names)?.into_iter()) {
             Some(name) => Err(PlanError::UnknownParameter(name.to_owned())),
-            None => Ok(Self { kept: HashMap::new(), plan: plan.clone(), first: 0 }),
+            None => Ok(Self::empty(plan, 0)),
         }
     }
 
@@ -91,18 +97,26 @@ impl HostMasters {
     ) -> Result<Self, PlanError> {
         let new = distinct(names)?;
         // The first by name, so that the same mistake gives the same message.
-        if let Some(name) = new.iter().filter(|name| self.kept.contains_key(**name)).min() {
+        if let Some(name) = new.iter().filter(|name| self.ids.contains_key(**name)).min() {
             return Err(PlanError::Joined((*name).to_owned()));
         }
         self.admits(plan, new)?;
-        let first = self.first + self.kept.len();
-        Ok(Self { kept: HashMap::new(), plan: plan.clone(), first })
+        Ok(Self::empty(plan, self.first + self.kept.len()))
+    }
+
+    fn empty(plan: &Plan, first: usize) -> Self {
+        Self { kept: Vec::new(), ids: HashMap::new(), plan: plan.clone(), first }
     }
 
     /// Takes in parameters that were [`joining`](Self::joining), and moves all by their plan from the next step on.
     pub fn absorb(&mut self, joined: Self) {
         self.enforce(&joined.plan);
-        self.kept.extend(joined.kept);
+        joined.kept.into_iter().for_each(|kept| self.push(kept));
+    }
+
+    fn push(&mut self, kept: Kept) {
+        self.ids.insert(kept.name.clone(), self.kept.len());
+        self.kept.push(kept);
     }
 
     /// Starts a parameter whose present values are `values`, to be stored as `stored`. Parameters are numbered in the order
@@ -125,7 +139,7 @@ impl HostMasters {
         let rule = *self.plan.rule_for(name);
         let mut slot = Slot::new(store, number, rule.moments(), values, stored);
         slot.lost = self.plan.counts_lost_updates().then(LostUpdates::default);
-        self.kept.insert(name.clone(), Kept { slot, rule });
+        self.push(Kept { name: name.clone(), slot, rule });
         Ok(())
     }
 
@@ -137,15 +151,38 @@ impl HostMasters {
     /// Those of [`insert`](Self::insert).
     pub fn declare(&mut self, name: &Arc<str>, len: usize, stored: DType) -> Result<(), PlanError> {
         self.insert(name, Vec::new(), stored)?;
-        if let Some(kept) = self.kept.get_mut(name) {
+        if let Some(kept) = self.kept.last_mut() {
             kept.slot.len = len;
         }
         Ok(())
     }
 
-    /// The rule that moves a parameter.
-    pub fn rule(&self, name: &str) -> Option<&UpdateRule> {
-        self.kept.get(name).map(|kept| &kept.rule)
+    /// Returns the id of a parameter: its place among those that were started.
+    pub fn id(&self, name: &str) -> Option<usize> {
+        self.ids.get(name).copied()
+    }
+
+    /// Returns the name of the parameter of this id.
+    pub fn name(&self, id: usize) -> Option<&Arc<str>> {
+        self.kept.get(id).map(|kept| &kept.name)
+    }
+
+    /// Returns true where `names` are those that were started, each in its place, so that places are ids. Names that are shared
+    /// are not read.
+    pub(crate) fn lists<'n>(&self, names: impl Iterator<Item = &'n Arc<str>>) -> bool {
+        let mut kept = self.kept.iter();
+        names.into_iter().all(|name| kept.next().is_some_and(|kept| is_same(&kept.name, name)))
+            && kept.next().is_none()
+    }
+
+    /// Returns the rule that moves the parameter of this id.
+    pub fn rule(&self, id: usize) -> Option<&UpdateRule> {
+        self.kept.get(id).map(|kept| &kept.rule)
+    }
+
+    /// Returns the state of the parameter of this id.
+    pub(crate) fn slot(&self, id: usize) -> Option<&Slot> {
+        self.kept.get(id).map(|kept| &kept.slot)
     }
 
     /// Whether no parameter was started.
@@ -155,43 +192,33 @@ impl HostMasters {
 
     /// What is kept for a parameter.
     pub fn get(&self, name: &str) -> Option<&Slot> {
-        self.kept.get(name).map(|kept| &kept.slot)
+        self.slot(self.id(name)?)
     }
 
     /// Whether a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
     /// started, and updates smaller than its rounding would be lost.
-    pub(crate) fn lacks_master(&self, name: &str, stored: DType) -> bool {
+    pub(crate) fn lacks_master(&self, slot: &Slot, stored: DType) -> bool {
         let kept = stored != DType::F32 && self.plan.store() != MasterStore::NoMaster;
-        kept && self.get(name).is_some_and(|slot| slot.master == Master::Nothing)
-    }
-
-    /// Whether what is kept beside a parameter, stored as `stored` now, was made for another type and means nothing here.
-    pub(crate) fn is_retyped(&self, name: &str, stored: DType) -> bool {
-        let bound =
-            |slot: &&Slot| matches!(slot.master, Master::Remainder(_) | Master::Compensation(_));
-        self.get(name).filter(bound).is_some_and(|slot| slot.stored != stored)
+        kept && slot.master == Master::Nothing
     }
 
     /// What the last step of each parameter lost, together; `None` where the plan does not ask for it.
     pub fn lost_updates(&self) -> Option<LostUpdates> {
         self.plan.counts_lost_updates().then(|| {
             let mut all = LostUpdates::default();
-            self.kept.values().filter_map(|kept| kept.slot.lost).for_each(|lost| all += lost);
+            self.kept.iter().filter_map(|kept| kept.slot.lost).for_each(|lost| all += lost);
             all
         })
     }
 
-    /// What is kept for a parameter, and the constants of its next step.
-    pub fn next(&mut self, name: &str) -> Option<(StepConstants, &mut Slot)> {
-        self.kept.get_mut(name).map(Kept::next)
+    /// Returns the constants of the next step of the parameter of this id, and its state.
+    pub fn next(&mut self, id: usize) -> Option<(StepConstants, &mut Slot)> {
+        self.kept.get_mut(id).map(Kept::next)
     }
 
-    /// What [`next`](Self::next) gives, for every parameter at once and in no order: for whoever steps them side by side.
-    pub fn next_of_all(&mut self) -> impl Iterator<Item = (&Arc<str>, StepConstants, &mut Slot)> {
-        self.kept.iter_mut().map(|(name, kept)| {
-            let (constants, slot) = kept.next();
-            (name, constants, slot)
-        })
+    /// Returns [`next`](Self::next) of every parameter at once, by id: for steps side by side.
+    pub fn next_of_all(&mut self) -> impl Iterator<Item = (StepConstants, &mut Slot)> {
+        self.kept.iter_mut().map(Kept::next)
     }
 
     /// Moves parameters by another plan from the next step on.
@@ -208,7 +235,7 @@ impl HostMasters {
 
     /// Whether `plan` may follow the one in force, for what is kept and `new` names beside it.
     fn admits(&self, plan: &Plan, new: HashSet<&str>) -> Result<(), PlanError> {
-        let known = self.kept.keys().map(|name| &**name).chain(new);
+        let known = self.kept.iter().map(|kept| &*kept.name).chain(new);
         if let Some(name) = plan.unknown_parameter(known) {
             return Err(PlanError::UnknownParameter(name.to_owned()));
         }
@@ -216,9 +243,9 @@ impl HostMasters {
             return Err(PlanError::Stored);
         }
         // The first by name, so that the same mistake gives the same message.
-        let unfit = self.kept.iter().filter(|(name, kept)| !kept.fits(plan.rule_for(name)));
-        if let Some((name, kept)) = unfit.min_by_key(|(name, _)| &**name) {
-            let (kept, needed) = (kept.rule.moments(), plan.rule_for(name).moments());
+        let unfit = self.kept.iter().filter(|kept| !kept.fits(plan.rule_for(&kept.name)));
+        if let Some(Kept { name, rule, .. }) = unfit.min_by_key(|kept| &*kept.name) {
+            let (kept, needed) = (rule.moments(), plan.rule_for(name).moments());
             return Err(PlanError::Moments { parameter: name.clone(), kept, needed });
         }
         Ok(())
@@ -227,8 +254,8 @@ impl HostMasters {
     /// Puts `plan` in force, which is admitted.
     fn enforce(&mut self, plan: &Plan) {
         let counted = plan.counts_lost_updates();
-        for (name, kept) in &mut self.kept {
-            kept.rule = *plan.rule_for(name);
+        for kept in &mut self.kept {
+            kept.rule = *plan.rule_for(&kept.name);
             kept.slot.lost = counted.then(|| kept.slot.lost.unwrap_or_default());
         }
         self.plan = plan.clone();
@@ -236,9 +263,14 @@ impl HostMasters {
 
     /// Bytes of what stores keep beside parameters, but for an exponent a tensor, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
-        let each = self.kept.values().map(|kept| kept.slot.bytes());
+        let each = self.kept.iter().map(|kept| kept.slot.bytes());
         each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
+}
+
+/// Returns true where two names are the same; the letters of a shared one are not read.
+pub(crate) fn is_same(a: &Arc<str>, b: &Arc<str>) -> bool {
+    Arc::ptr_eq(a, b) || a == b
 }
 
 /// Names, each of which comes once.

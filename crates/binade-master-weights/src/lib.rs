@@ -27,7 +27,7 @@ pub use host::{HostMasters, PlanError};
 pub use kept::{Kept, KeptValues};
 pub use lost_updates::LostUpdates;
 pub use masters::MasterWeights;
-pub use matching::{Facts, matched, some};
+pub use matching::{Facts, Matched, matched, some};
 pub use memory::Memory;
 pub use optimizer::MasterOptimizer;
 pub use plan::{Group, Plan, Storage};

@@ -1,6 +1,6 @@
 //! Which gradient belongs to which parameter: the same answer, in the same words, on every device.
 
-use crate::HostMasters;
+use crate::{HostMasters, host::is_same};
 use binade_core::{DType, MatchError, NoGradients, TrainError};
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,7 +15,16 @@ pub struct Facts<'a> {
     pub shape: &'a [usize],
 }
 
-/// By parameter, the place of its gradient in `grads`, which has names, and shapes of those that are there.
+/// A gradient that a step moves a parameter by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Matched {
+    /// The parameter's id, as [`HostMasters::id`] has it.
+    pub id: usize,
+    /// The gradient's place in its set.
+    pub grad: usize,
+}
+
+/// Returns each parameter's gradient among `grads`, which has names, and shapes of those that are there.
 ///
 /// # Errors
 ///
@@ -24,20 +33,56 @@ pub struct Facts<'a> {
 pub fn matched<'a>(
     params: &[Facts<'_>],
     masters: &HostMasters,
-    grads: impl Iterator<Item = (&'a Arc<str>, Option<&'a [usize]>)>,
-) -> Result<Vec<Option<usize>>, MatchError> {
-    let mut places: HashMap<&Arc<str>, usize> =
-        params.iter().enumerate().map(|(place, param)| (param.name, place)).collect();
+    grads: impl Iterator<Item = (&'a Arc<str>, Option<&'a [usize]>)> + Clone,
+) -> Result<Vec<Option<Matched>>, MatchError> {
+    let names = params.iter().map(|param| param.name);
+    let places = places(masters, names, grads.clone().map(|(name, _)| name));
     let mut matched = vec![None; params.len()];
-    for (number, (name, shape)) in grads.enumerate() {
-        // Taken out, so that a second gradient for it finds nothing.
-        let place = places.remove(name).ok_or_else(|| MatchError::new(name, STRANGER))?;
+    for (grad, ((name, shape), place)) in grads.zip(places).enumerate() {
+        let Place { param, id } = place.ok_or_else(|| MatchError::new(name, STRANGER))?;
         if let Some(shape) = shape {
-            fits(&params[place], masters, shape)?;
-            matched[place] = Some(number);
+            let id = fits(&params[param], masters, id, shape)?;
+            matched[param] = Some(Matched { id, grad });
         }
     }
     Ok(matched)
+}
+
+/// The parameter that waits for a gradient.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Place {
+    /// Its place among the parameters.
+    pub(crate) param: usize,
+    /// Its id; `None` for one that joined after its optimizer was made.
+    pub(crate) id: Option<usize>,
+}
+
+/// Returns the parameter that waits for each gradient; `None` where there is none, or a gradient had come already.
+///
+/// Where parameters lie as they were started, and gradients come in their order, under names that they share with them, no
+/// name is read. Names are looked up otherwise.
+pub(crate) fn places<'p, 'g>(
+    masters: &HostMasters,
+    params: impl Iterator<Item = &'p Arc<str>> + Clone,
+    grads: impl Iterator<Item = &'g Arc<str>> + Clone,
+) -> Vec<Option<Place>> {
+    if masters.lists(params.clone()) {
+        let mut waiting = params.clone().enumerate();
+        let in_order = grads.clone().map(|name| {
+            let (param, _) = waiting.find(|(_, param)| is_same(param, name))?;
+            Some(Place { param, id: Some(param) })
+        });
+        let found: Vec<_> = in_order.collect();
+        if found.iter().all(Option::is_some) {
+            return found;
+        }
+    }
+    let names = params.enumerate().map(|(place, name)| (&**name, place));
+    let mut waiting: HashMap<&str, usize> = names.collect();
+    // Taken out, so that a second gradient for it finds nothing.
+    let place =
+        |name: &Arc<str>| Some(Place { param: waiting.remove(&**name)?, id: masters.id(name) });
+    grads.map(place).collect()
 }
 
 /// At least one gradient, where there are parameters that want some.
@@ -54,23 +99,30 @@ pub fn some<T>(matched: &[Option<T>]) -> Result<(), TrainError> {
     }
 }
 
-/// The parameter may have been replaced since its master was made.
-fn fits(param: &Facts<'_>, masters: &HostMasters, grad: &[usize]) -> Result<(), MatchError> {
+/// Returns the id of a parameter that a gradient fits: it may have been replaced since its master was made.
+fn fits(
+    param: &Facts<'_>,
+    masters: &HostMasters,
+    id: Option<usize>,
+    grad: &[usize],
+) -> Result<usize, MatchError> {
     let refuse = |why| Err(MatchError::new(param.name, why));
-    let Some(slot) = masters.get(param.name) else { return refuse(LATE) };
+    let Some((id, slot)) = id.and_then(|id| Some((id, masters.slot(id)?))) else {
+        return refuse(LATE);
+    };
     if grad != param.shape {
         return refuse(SHAPE);
     }
     if slot.len != param.shape.iter().product() {
         return refuse(LENGTH);
     }
-    if masters.lacks_master(param.name, param.dtype) {
+    if masters.lacks_master(slot, param.dtype) {
         return refuse(LOWERED);
     }
-    if masters.is_retyped(param.name, param.dtype) {
+    if slot.is_retyped(param.dtype) {
         return refuse(RETYPED);
     }
-    Ok(())
+    Ok(id)
 }
 
 const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
@@ -79,3 +131,56 @@ pub(crate) const LOWERED: &str = "it was lowered after its optimizer was made, s
 pub(crate) const RETYPED: &str = "it has another type than when its optimizer was made, and what is kept beside it goes with that one; start a new optimizer";
 const SHAPE: &str = "its gradient has another shape than the parameter";
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Plan, UpdateRule};
+
+    /// Returns the place and the id of each gradient's parameter, among masters of `a`, `b` and `c`.
+    fn found(params: &[&str], grads: &[&str]) -> Vec<Option<(usize, usize)>> {
+        let names = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
+        let (params, grads): (Vec<Arc<str>>, Vec<Arc<str>>) = (names(params), names(grads));
+        let plan = Plan::new(UpdateRule::sgd(0.1)).unwrap();
+        let mut masters = HostMasters::new(&plan, ["a", "b", "c"].into_iter()).unwrap();
+        for name in ["a", "b", "c"] {
+            masters.declare(&name.into(), 1, DType::F32).unwrap();
+        }
+        let places = places(&masters, params.iter(), grads.iter());
+        places
+            .into_iter()
+            .map(|place| place.map(|Place { param, id }| (param, id.unwrap())))
+            .collect()
+    }
+
+    #[test]
+    fn gradients_are_found_in_any_order_of_theirs_and_of_the_parameters() {
+        let abc = &["a", "b", "c"];
+        let [a, b, c] = [0, 1, 2].map(|place| Some((place, place)));
+        assert_eq!(found(abc, abc), [a, b, c]);
+        assert_eq!(found(abc, &["b"]), [b]);
+        assert_eq!(found(abc, &["a", "c"]), [a, c]);
+        assert_eq!(found(abc, &["c", "a", "b"]), [c, a, b]);
+        assert_eq!(found(&["b", "a"], &["a", "b"]), [Some((1, 0)), Some((0, 1))]);
+    }
+
+    #[test]
+    fn a_stranger_and_a_second_of_a_name_are_told_and_the_others_found() {
+        let abc = &["a", "b", "c"];
+        let [a, b, c] = [0, 1, 2].map(|place| Some((place, place)));
+        assert_eq!(found(abc, &["a", "d", "c"]), [a, None, c]);
+        assert_eq!(found(abc, &["a", "b", "c", "d"]), [a, b, c, None]);
+        assert_eq!(found(abc, &["a", "b", "b"]), [a, b, None]);
+        // A parameter that comes twice waits once.
+        assert_eq!(found(&["a", "b", "b"], &["b", "b"]), [Some((2, 1)), None]);
+    }
+
+    #[test]
+    fn a_parameter_that_no_master_was_made_for_has_no_id() {
+        let plan = Plan::new(UpdateRule::sgd(0.1)).unwrap();
+        let masters = HostMasters::new(&plan, [].into_iter()).unwrap();
+        let late: Arc<str> = "late".into();
+        let places = places(&masters, [&late].into_iter(), [&late].into_iter());
+        assert_eq!(places, [Some(Place { param: 0, id: None })]);
+    }
+}

@@ -1,11 +1,11 @@
 //! Masters for a stranger's host tensor.
 
-use crate::matching::{self, LOWERED, RETYPED};
+use crate::matching::{self, LOWERED, Place, RETYPED};
 use crate::step::{self, Factor};
 use crate::{HostMasters, MasterWeights, Plan, PlanError, Slot, StepConstants, plan::is_trainable};
 use binade_core::{AmpTensor, DType, Element, Finding, Named, NamedGrads, Native, NativeError};
 use half::{bf16, f16};
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 impl<T: AmpTensor> MasterWeights for Native<T> {
     type Masters = HostMasters;
@@ -46,7 +46,9 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         }
         matching::some(&grads).map_err(NativeError::Train)?;
         for (param, grad) in params.iter_mut().zip(grads) {
-            if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
+            if let Some((id, grad)) = grad
+                && let Some((constants, slot)) = masters.next(id)
+            {
                 move_one(&mut param.value, &constants, slot, &grad)
                     .map_err(|_| mismatch(&param.name, LENGTHS))?;
             }
@@ -74,34 +76,32 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 const LENGTHS: &str = "its gradient has another length than the parameter";
 const UNTRAINABLE: &str = "parameters are trained in bf16, f16 or f32, and it is of another type or would be stored as one: cast it first, or leave it out of the optimizer";
-/// Gradients in the parameters' order, as plain numbers; all of them, or an error before anything has moved.
+/// Returns gradients in the parameters' order, as plain numbers behind their parameters' ids. An error comes before anything has moved.
 fn matched<T: AmpTensor>(
     params: &[Named<T>],
     masters: &HostMasters,
     grads: NamedGrads<T>,
-) -> Result<Vec<Option<Vec<f32>>>, NativeError<T::Error>> {
-    let mut places: HashMap<&str, usize> =
-        params.iter().enumerate().map(|(place, param)| (&*param.name, place)).collect();
+) -> Result<Vec<Option<(usize, Vec<f32>)>>, NativeError<T::Error>> {
+    let names = params.iter().map(|param| &param.name);
+    let places = matching::places(masters, names, grads.iter().map(|grad| &grad.name));
     let mut matched = vec![None; params.len()];
-    for Named { name, value } in grads {
-        // Taken out, so that a second gradient for it finds nothing.
-        let place = places.remove(&*name);
-        let (slot, place) =
-            masters.get(&name).zip(place).ok_or_else(|| mismatch(&name, STRANGER))?;
-        if let Some(grad) = &value {
-            NativeError::same_shapes(&name, grad, &params[place].value)?;
-        }
-        let grad = value.map(elements);
-        if grad.as_ref().is_some_and(|grad| grad.len() != slot.len) {
+    for (Named { name, value }, place) in grads.into_iter().zip(places) {
+        let found = place.and_then(|Place { param, id }| Some((param, id?, masters.slot(id?)?)));
+        let (place, id, slot) = found.ok_or_else(|| mismatch(&name, STRANGER))?;
+        let Some(grad) = value else { continue };
+        let param = &params[place].value;
+        NativeError::same_shapes(&name, &grad, param)?;
+        let grad = elements(grad);
+        if grad.len() != slot.len {
             return Err(mismatch(&name, LENGTHS));
         }
-        if grad.is_some() && masters.lacks_master(&name, params[place].value.dtype()) {
+        if masters.lacks_master(slot, param.dtype()) {
             return Err(mismatch(&name, LOWERED));
         }
-        if grad.is_some() && masters.is_retyped(&name, params[place].value.dtype()) {
+        if slot.is_retyped(param.dtype()) {
             return Err(mismatch(&name, RETYPED));
         }
-        matched[place] = grad;
+        matched[place] = Some((id, grad));
     }
     Ok(matched)
 }

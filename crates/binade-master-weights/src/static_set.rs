@@ -2,7 +2,7 @@
 
 use crate::native::{mismatch, refuse};
 use crate::step::{self, Factor};
-use crate::{Facts, HostMasters, MasterOptimizer, MasterWeights, Plan, matched, matching};
+use crate::{Facts, HostMasters, MasterOptimizer, MasterWeights, Matched, Plan, matched, matching};
 use binade_core::{
     Element, Finding, Named, NativeError, OnlyF32, Static, StaticCast, StaticGrads, StaticSet,
 };
@@ -81,8 +81,8 @@ impl<P: StaticSet> MasterWeights for Static<P> {
         }
         matching::some(&places).map_err(NativeError::Train)?;
         for (param, place) in params.iter_mut().zip(places) {
-            let grad = place.and_then(|place| grads[place].value.as_ref());
-            if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
+            let Some(Matched { id, grad }) = place else { continue };
+            if let (Some(grad), Some((constants, slot))) = (&grads[grad].value, masters.next(id)) {
                 let how = (&constants, Factor::ONE);
                 let run =
                     |slices: step::Slices<'_, _, _>| step::step(&constants, Factor::ONE, slices);

@@ -148,7 +148,7 @@ fn what_is_kept_is_listed_and_comes_back() {
             assert_eq!(bytes as u64, masters + moments, "{rule:?} {store:?} {dtype}");
             let mut restored = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
             restored.insert(&"w".into(), vec![0.0; 30], dtype).unwrap();
-            let (_, slot) = restored.next("w").unwrap();
+            let (_, slot) = restored.next(0).unwrap();
             for (kind, bytes) in &kept {
                 slot.restore(*kind, bytes).unwrap();
             }
@@ -187,7 +187,7 @@ fn bytes_that_do_not_fit_are_refused_and_nothing_has_changed() {
     let mut masters = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
     masters.insert(&"w".into(), vec![1.0; 3], DType::BF16).unwrap();
     let before = masters.clone();
-    let (_, slot) = masters.next("w").unwrap();
+    let (_, slot) = masters.next(0).unwrap();
     let error = slot.restore(Kind::Remainder, &[1; 5]).unwrap_err();
     assert_eq!((error.what, error.got, error.expected), ("remainder", 5, 6));
     assert!(slot.restore(Kind::Master, &[1; 12]).is_err());
@@ -203,7 +203,7 @@ fn a_parameters_number_comes_back_where_it_is_started_at_another_place() {
     let mut restored = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
     restored.insert(&"w".into(), vec![1.0], DType::BF16).unwrap();
     assert_ne!(restored.get("w"), run.masters().get("w"), "it is the first here");
-    let (_, slot) = restored.next("w").unwrap();
+    let (_, slot) = restored.next(0).unwrap();
     for (kind, bytes) in kept(&run) {
         slot.restore(kind, &bytes).unwrap();
     }

@@ -23,7 +23,7 @@ fn in_pieces<C: Element>(rule: UpdateRule, store: MasterStore, mids: &[usize]) -
     masters.insert(&name, wide, C::DTYPE).unwrap();
     for seed in 0..3 {
         let grad = values(2500, 70 + seed);
-        let (constants, slot) = masters.next("w").unwrap();
+        let (constants, slot) = masters.next(0).unwrap();
         let how = (&constants, Factor::ONE);
         slot.step(how, &grad, &mut low, |slices| pieces(&constants, slices, mids)).unwrap();
     }

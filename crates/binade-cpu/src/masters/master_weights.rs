@@ -3,10 +3,8 @@
 use super::fused::{self, Move};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
 use binade_core::{DType, Finding, Named};
-use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, Slot, StepConstants, some};
+use binade_master_weights::{Facts, HostMasters, MasterWeights, Matched, Plan, some};
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
 
 impl MasterWeights for Cpu {
     type Masters = HostMasters;
@@ -36,13 +34,11 @@ impl MasterWeights for Cpu {
             return Ok(());
         }
         some(&matched)?;
-        let mut slots: HashMap<&Arc<str>, (StepConstants, &mut Slot)> = masters
-            .next_of_all()
-            .map(|(name, constants, slot)| (name, (constants, slot)))
-            .collect();
+        let mut slots: Vec<_> = masters.next_of_all().map(Some).collect();
         let mut moves = Vec::new();
-        for (param, grad) in params.iter_mut().zip(matched) {
-            if let (Some(grad), Some((constants, slot))) = (grad, slots.remove(&param.name)) {
+        for (param, matched) in params.iter_mut().zip(matched) {
+            let Some((id, grad)) = matched else { continue };
+            if let Some((constants, slot)) = slots.get_mut(id).and_then(Option::take) {
                 moves.push(Move { constants, grad, param: &mut param.value, slot });
             }
         }
@@ -104,25 +100,25 @@ pub fn check_step(
     Ok(some(&matched(params, masters, grads)?)?)
 }
 
-/// Returns the gradients in the parameters' order. An error comes before anything has moved.
+/// Returns the gradients in the parameters' order, behind their parameters' ids. An error comes before anything has moved.
 fn matched<'g>(
     params: &[Named<Tensor>],
     masters: &HostMasters,
     grads: &'g Gradients,
-) -> Result<Vec<Option<&'g Tensor>>, Error> {
+) -> Result<Vec<Option<(usize, &'g Tensor)>>, Error> {
     let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
     let entries = grads.as_stored();
     for grad in entries.iter().filter_map(|entry| entry.value.as_ref()) {
         supported(grad, "step with gradients of")?;
     }
     let shapes = entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
-    let places = binade_master_weights::matched(&facts, masters, shapes)?;
-    let grad = |(param, place): (&Named<Tensor>, Option<usize>)| {
-        let Some(place) = place else { return Ok(None) };
+    let matched = binade_master_weights::matched(&facts, masters, shapes)?;
+    let grad = |(param, matched): (&Named<Tensor>, Option<Matched>)| {
+        let Some(Matched { id, grad }) = matched else { return Ok(None) };
         storable(param.value.dtype())?;
-        Ok(entries[place].value.as_ref())
+        Ok(entries[grad].value.as_ref().map(|grad| (id, grad)))
     };
-    params.iter().zip(places).map(grad).collect()
+    params.iter().zip(matched).map(grad).collect()
 }
 
 fn facts(param: &Named<Tensor>) -> Facts<'_> {

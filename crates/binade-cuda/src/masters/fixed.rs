@@ -2,13 +2,9 @@
 
 use super::{Masters, rules::Rules};
 use crate::{Cuda, Error, Uncapturable, launch::structs::RuleBits, memory::Buffer};
-use binade_gpu::ParamState;
 use binade_master_weights::{Plan, UpdateRule};
 use bytemuck::Zeroable;
-use std::{
-    collections::HashMap,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 /// A row for each parameter, by its number: whatever plan comes, each finds its rule where it was.
 #[derive(Debug, Default)]
@@ -54,7 +50,7 @@ impl Masters {
     /// Puts the rules in force where captured steps read them, if there are such.
     pub(super) fn write_fixed(&mut self, cuda: &Cuda) -> Result<(), Error> {
         let Self { kept, slots, rules, .. } = self;
-        let rows = rules.by_slot(cuda, slots, |name| kept.rule(name).copied())?;
+        let rows = rules.by_slot(cuda, (0..slots.len()).map(|id| kept.rule(id).copied()))?;
         let counted = kept.lost_updates().is_some();
         match (&mut rules.fixed, rows) {
             (Some(fixed), Some(rows)) => fixed.write(cuda, bytemuck::cast_slice(&rows), counted),
@@ -78,8 +74,9 @@ impl Masters {
 
     /// Refuses a plan that captured steps cannot be told of, before anything has changed.
     pub(super) fn can_be_told(&mut self, cuda: &Cuda, plan: &Plan) -> Result<(), Error> {
-        let Self { slots, rules, .. } = self;
-        let rows = rules.by_slot(cuda, slots, |name| Some(*plan.rule_for(name)))?;
+        let Self { kept, slots, rules, .. } = self;
+        let rule = |id| Some(*plan.rule_for(kept.name(id)?));
+        let rows = rules.by_slot(cuda, (0..slots.len()).map(rule))?;
         let (Some(fixed), Some(rows)) = (&rules.fixed, rows) else { return Ok(()) };
         let bytes: &[u8] = bytemuck::cast_slice(&rows);
         if fixed.bytes == bytes {
@@ -95,20 +92,17 @@ impl Rules {
     fn by_slot(
         &mut self,
         cuda: &Cuda,
-        slots: &HashMap<Arc<str>, ParamState<Cuda>>,
-        rule_of: impl Fn(&str) -> Option<UpdateRule>,
+        by_id: impl Iterator<Item = Option<UpdateRule>>,
     ) -> Result<Option<Vec<RuleBits>>, Error> {
         if self.fixed.is_none() {
             return Ok(None);
         }
-        let mut rows = vec![RuleBits::zeroed(); slots.len()];
-        for (name, slot) in slots {
-            if let (Some(rule), Some(row)) = (rule_of(name), rows.get_mut(slot.number as usize)) {
-                // Of no count of steps: tables are whole.
-                *row = self.row(cuda, &rule, 0)?;
-            }
-        }
-        Ok(Some(rows))
+        // Of no count of steps: tables are whole.
+        let row = |rule: Option<UpdateRule>| match rule {
+            Some(rule) => self.row(cuda, &rule, 0),
+            None => Ok(RuleBits::zeroed()),
+        };
+        by_id.map(row).collect::<Result<_, _>>().map(Some)
     }
 }
 

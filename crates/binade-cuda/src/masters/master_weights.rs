@@ -8,8 +8,8 @@ use crate::{
 };
 use binade_core::{DType, GradSet, Named};
 use binade_gpu::{Driver, ParamState, check_plan};
-use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched, some};
-use std::{collections::HashMap, sync::Arc};
+use binade_master_weights::{Facts, HostMasters, MasterWeights, Matched, Plan, matched, some};
+use std::sync::Arc;
 
 impl MasterWeights for Cuda {
     type Masters = Masters;
@@ -51,19 +51,19 @@ impl MasterWeights for Cuda {
         self.has_made(&masters.applied)?;
         self.has_made(found.buffer())?;
         params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
-        let places = places(params, masters, &grads)?;
-        if let Err(none) = some(&places) {
+        let matched = matched_gradients(params, masters, &grads)?;
+        if let Err(none) = some(&matched) {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
             return if self.is_raised(found)? { Ok(()) } else { Err(none.into()) };
         }
         masters.count(self);
         masters.fix(self)?;
-        let mut moves = Moves::new(&grads, &places);
-        for (param, place) in params.iter_mut().zip(&places) {
-            let Some(place) = place else { continue };
+        let mut moves = Moves::new(&grads, &matched);
+        for (param, matched) in params.iter_mut().zip(&matched) {
+            let Some(matched) = matched else { continue };
             // What someone else holds of the parameter keeps its bits.
             param.value.own(self)?;
-            moves.add(param, masters, &grads, *place)?;
+            moves.add(&param.value, masters, &grads, *matched)?;
         }
         moves.run(self, masters, &grads, found)
     }
@@ -102,7 +102,7 @@ impl MasterWeights for Cuda {
 
 /// Parameters whose masters are made, of which nothing is in place yet.
 pub(super) struct Started {
-    pub(super) slots: HashMap<Arc<str>, ParamState<Cuda>>,
+    pub(super) slots: Vec<ParamState<Cuda>>,
     /// The parameters as they are to be stored.
     pub(super) lowered: Vec<Tensor>,
 }
@@ -116,7 +116,7 @@ impl Started {
         plan: &Plan,
         first: u32,
     ) -> Result<Self, Error> {
-        let mut started = Self { slots: HashMap::new(), lowered: Vec::new() };
+        let mut started = Self { slots: Vec::new(), lowered: Vec::new() };
         for (number, param) in (first..).zip(params) {
             let now = storable(param.value.dtype())?;
             let stored = storable(plan.dtype_of(&param.name, now))?;
@@ -124,32 +124,32 @@ impl Started {
             kept.declare(&param.name, param.value.len(), stored)?;
             let (slot, low) =
                 ParamState::new(cuda, number, &param.value, (plan.store(), stored), rule)?;
-            started.slots.insert(param.name.clone(), slot);
+            started.slots.push(slot);
             started.lowered.push(low);
         }
         Ok(started)
     }
 }
 
-/// By parameter, the place of its gradient; all of them fit, or an error before anything has moved.
-fn places(
+/// Returns each parameter's gradient; all of them fit, or an error before anything has moved.
+fn matched_gradients(
     params: &[Named<Tensor>],
     masters: &Masters,
     grads: &Gradients,
-) -> Result<Vec<Option<usize>>, Error> {
+) -> Result<Vec<Option<Matched>>, Error> {
     for grad in grads.present() {
         supported("step with gradients of", grad.tensor)?;
     }
     let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
     let shapes = grads.entries.iter();
     let shapes = shapes.map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
-    let places = matched(&facts, &masters.kept, shapes)?;
-    for (param, place) in params.iter().zip(&places) {
-        if place.is_some() {
+    let matched = matched(&facts, &masters.kept, shapes)?;
+    for (param, gradient) in params.iter().zip(&matched) {
+        if gradient.is_some() {
             storable(param.value.dtype())?;
         }
     }
-    Ok(places)
+    Ok(matched)
 }
 
 fn facts(param: &Named<Tensor>) -> Facts<'_> {

@@ -16,7 +16,6 @@ use binade_master_weights::HostMasters;
 use lost::Lost;
 use rules::Rules;
 use std::{
-    collections::HashMap,
     fmt,
     sync::{Arc, atomic::AtomicU64},
 };
@@ -25,7 +24,8 @@ use std::{
 pub struct Masters {
     /// Names, lengths, types and rules; no values.
     kept: HostMasters,
-    slots: HashMap<Arc<str>, ParamState<Cuda>>,
+    /// By id.
+    slots: Vec<ParamState<Cuda>>,
     rules: Rules,
     /// Steps applied to each parameter: 8 bytes a slot.
     applied: Buffer,
@@ -39,8 +39,13 @@ pub struct Masters {
 impl Masters {
     /// Bytes of masters, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
-        let masters = self.slots.values().map(ParamState::master_bytes).sum();
-        (masters, self.slots.values().map(ParamState::moment_bytes).sum())
+        let masters = self.slots.iter().map(ParamState::master_bytes).sum();
+        (masters, self.slots.iter().map(ParamState::moment_bytes).sum())
+    }
+
+    /// Returns the state of the parameter of this name.
+    fn slot(&self, name: &str) -> Option<&ParamState<Cuda>> {
+        self.slots.get(self.kept.id(name)?)
     }
 
     /// A parameter's master and moments, as `f32`, and the steps applied to it: a read, for a checkpoint or a test.
@@ -53,7 +58,7 @@ impl Masters {
         cuda: &Cuda,
         name: &str,
     ) -> Result<Option<binade_master_weights::Slot>, Error> {
-        let Some(slot) = self.slots.get(name) else { return Ok(None) };
+        let Some(slot) = self.slot(name) else { return Ok(None) };
         let applied = cuda.read(&self.applied)?;
         let (applied, _) = applied.as_chunks();
         let applied = applied.get(slot.number as usize).copied().map_or(0, u64::from_le_bytes);

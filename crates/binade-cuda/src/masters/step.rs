@@ -14,9 +14,8 @@ use crate::{
         structs::{MoveRow, ScaledRow, StepRow},
     },
 };
-use binade_core::Named;
 use binade_gpu::MasterState;
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{Matched, UpdateRule};
 use bytemuck::Zeroable;
 use std::sync::atomic::Ordering;
 
@@ -39,28 +38,26 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// None yet, of those that have a gradient in one of `places`.
-    pub(super) fn new(grads: &Gradients, places: &[Option<usize>]) -> Self {
-        let value = |place: &usize| grads.entries.get(*place)?.value.as_ref();
-        let elements = places.iter().flatten().filter_map(value).map(|grad| grad.len() as u64);
+    /// None yet, of those whose gradient is one of `matched`.
+    pub(super) fn new(grads: &Gradients, matched: &[Option<Matched>]) -> Self {
+        let value = |matched: &Matched| grads.entries.get(matched.grad)?.value.as_ref();
+        let elements = matched.iter().flatten().filter_map(value).map(|grad| grad.len() as u64);
         let elements = elements.sum();
         let [plain, scaled] = [ByRule::of(elements), ByRule::of(elements)];
         Self { all: Vec::new(), plain, scaled, opened: Opened::of(elements) }
     }
 
-    /// Adds a parameter, whose gradient is at `place`.
+    /// Adds a parameter with its gradient.
     pub(super) fn add(
         &mut self,
-        param: &Named<Tensor>,
+        param: &Tensor,
         masters: &mut Masters,
         grads: &Gradients,
-        place: usize,
+        Matched { id, grad: place }: Matched,
     ) -> Result<(), Error> {
         let Masters { kept, slots, rules, applied, .. } = masters;
         let grad = grads.entries.get(place).and_then(|entry| entry.value.as_ref());
-        let (Some(grad), Some(slot), Some(rule)) =
-            (grad, slots.get(&param.name), kept.rule(&param.name))
-        else {
+        let (Some(grad), Some(slot), Some(rule)) = (grad, slots.get(id), kept.rule(id)) else {
             return Ok(());
         };
         let by_rule = match slot.master {
@@ -76,7 +73,7 @@ impl Moves {
         });
         let gradient_dtype = supported("step with gradients of", grad)?;
         let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
-        let (store, seed) = slot.master.code(param.value.dtype());
+        let (store, seed) = slot.master.code(param.dtype());
         let (beside, store) = match &slot.master {
             MasterState::Scaled(scaled) => {
                 let step = ScaledRow {
@@ -95,10 +92,10 @@ impl Moves {
             }
             master => (address(master.tensor()), store),
         };
-        let parameter_dtype = supported("train parameters of", &param.value)?;
+        let parameter_dtype = supported("train parameters of", param)?;
         rows.add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
-            parameter: param.value.address(),
+            parameter: param.address(),
             beside,
             moments,
             present,

@@ -21,9 +21,9 @@ impl Cuda {
         grads.check_owner(self)?;
         self.has_made(&scale.bits)?;
         let mut set = Rows::of(grads.elements());
-        for grad in grads.present() {
+        let numbers = self.names().numbers(grads.present().map(|grad| grad.name));
+        for (grad, parameter) in grads.present().zip(numbers) {
             let dtype = supported("unscale gradients of", grad.tensor)?;
-            let parameter = self.names().number(grad.name);
             let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
             let present = flag(grads, grad.place);
             set.add(grad.tensor.len(), |first_chunk| UnscaleRow {

@@ -29,7 +29,8 @@ impl HostMasters {
 
     /// All that is kept for a parameter, whether or not it has elements.
     fn kinds(&self, name: &str) -> impl Iterator<Item = (&Slot, Kind)> {
-        let kept = self.get(name).zip(self.rule(name)).into_iter();
+        let id = self.id(name);
+        let kept = id.and_then(|id| self.slot(id).zip(self.rule(id))).into_iter();
         kept.flat_map(|(slot, rule)| {
             let moments = [0, 1, 2].into_iter().take(rule.moments()).map(Kind::Moment);
             slot.master.kinds().iter().copied().chain(moments).map(move |kind| (slot, kind))
@@ -38,7 +39,7 @@ impl HostMasters {
 
     /// Puts back what was kept for a parameter. It has been held to [`form`](Self::form).
     pub fn put(&mut self, saved: &SavedParameter) {
-        let Some((_, slot)) = self.next(&saved.name) else { return };
+        let Some((_, slot)) = self.id(&saved.name).and_then(|id| self.next(id)) else { return };
         for (kind, raw) in &saved.kept {
             // Its form was compared; what has no element is not there to be put back.
             let _ = slot.restore(*kind, raw.bytes());

@@ -8,8 +8,7 @@ use crate::{
 };
 use binade_core::{DType, GradSet, Named};
 use binade_gpu::{Driver, ParamState, check_plan};
-use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched, some};
-use std::{collections::HashMap, sync::Arc};
+use binade_master_weights::{Facts, HostMasters, MasterWeights, Matched, Plan, matched, some};
 
 impl MasterWeights for Wgpu {
     type Masters = Masters;
@@ -48,18 +47,18 @@ impl MasterWeights for Wgpu {
         self.has_made(&masters.applied)?;
         self.has_made(found.buffer())?;
         params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
-        let places = places(params, masters, &grads)?;
-        if let Err(none) = some(&places) {
+        let matched = matched_gradients(params, masters, &grads)?;
+        if let Err(none) = some(&matched) {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
             return if self.is_raised(found)? { Ok(()) } else { Err(none.into()) };
         }
         masters.attempts += 1;
         // What someone else holds of a parameter keeps its bits.
-        let moving = params.iter_mut().zip(&places).filter(|(_, place)| place.is_some());
+        let moving = params.iter_mut().zip(&matched).filter(|(_, gradient)| gradient.is_some());
         for (param, _) in moving {
             self.own_parameter(&mut param.value)?;
         }
-        masters.step(self, params, &places, (&grads, found))
+        masters.step(self, params, &matched, (&grads, found))
     }
 
     /// Counts go over on the device, so that nothing is waited for but where `masters` would wait too.
@@ -99,7 +98,7 @@ impl MasterWeights for Wgpu {
 
 /// Parameters whose masters are made, of which nothing is in place yet.
 pub(super) struct Started {
-    pub(super) slots: HashMap<Arc<str>, ParamState<Wgpu>>,
+    pub(super) slots: Vec<ParamState<Wgpu>>,
     /// The parameters as they are to be stored.
     pub(super) lowered: Vec<Tensor>,
 }
@@ -113,7 +112,7 @@ impl Started {
         plan: &Plan,
         first: u32,
     ) -> Result<Self, Error> {
-        let mut started = Self { slots: HashMap::new(), lowered: Vec::new() };
+        let mut started = Self { slots: Vec::new(), lowered: Vec::new() };
         for (number, param) in (first..).zip(params) {
             let now = storable(param.value.dtype())?;
             let stored = storable(plan.dtype_of(&param.name, now))?;
@@ -121,32 +120,32 @@ impl Started {
             kept.declare(&param.name, param.value.len(), stored)?;
             let (slot, low) =
                 ParamState::new(wgpu, number, &param.value, (plan.store(), stored), rule)?;
-            started.slots.insert(param.name.clone(), slot);
+            started.slots.push(slot);
             started.lowered.push(low);
         }
         Ok(started)
     }
 }
 
-/// By parameter, the place of its gradient; all of them fit, or an error before anything has moved.
-fn places(
+/// Returns each parameter's gradient; all of them fit, or an error before anything has moved.
+fn matched_gradients(
     params: &[Named<Tensor>],
     masters: &Masters,
     grads: &Gradients,
-) -> Result<Vec<Option<usize>>, Error> {
+) -> Result<Vec<Option<Matched>>, Error> {
     for grad in grads.present() {
         supported("step with gradients of", grad.tensor)?;
     }
     let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
     let shapes = grads.entries.iter();
     let shapes = shapes.map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
-    let places = matched(&facts, &masters.kept, shapes)?;
-    for (param, place) in params.iter().zip(&places) {
-        if place.is_some() {
+    let matched = matched(&facts, &masters.kept, shapes)?;
+    for (param, gradient) in params.iter().zip(&matched) {
+        if gradient.is_some() {
             storable(param.value.dtype())?;
         }
     }
-    Ok(places)
+    Ok(matched)
 }
 
 fn facts(param: &Named<Tensor>) -> Facts<'_> {

@@ -13,7 +13,7 @@ use crate::{Error, Wgpu, memory::Buffer, shaders::Shader};
 use binade_gpu::ParamState;
 use binade_master_weights::HostMasters;
 use rules::Rules;
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::fmt;
 use table::Table;
 
 /// Their shaders.
@@ -31,7 +31,8 @@ pub(crate) const SHADERS: &[&Shader] = &[
 pub struct Masters {
     /// Names, lengths, types and rules; no values.
     kept: HostMasters,
-    slots: HashMap<Arc<str>, ParamState<Wgpu>>,
+    /// By id.
+    slots: Vec<ParamState<Wgpu>>,
     rules: Rules,
     /// Which gradients the last step asked for.
     asked: Table,
@@ -49,8 +50,13 @@ pub struct Masters {
 impl Masters {
     /// Bytes of masters, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
-        let masters = self.slots.values().map(ParamState::master_bytes).sum();
-        (masters, self.slots.values().map(ParamState::moment_bytes).sum())
+        let masters = self.slots.iter().map(ParamState::master_bytes).sum();
+        (masters, self.slots.iter().map(ParamState::moment_bytes).sum())
+    }
+
+    /// Returns the state of the parameter of this name.
+    fn slot(&self, name: &str) -> Option<&ParamState<Wgpu>> {
+        self.slots.get(self.kept.id(name)?)
     }
 
     /// A parameter's master and moments, as `f32`, and the steps applied to it: a read, for a checkpoint or a test.
@@ -63,7 +69,7 @@ impl Masters {
         wgpu: &Wgpu,
         name: &str,
     ) -> Result<Option<binade_master_weights::Slot>, Error> {
-        let Some(slot) = self.slots.get(name) else { return Ok(None) };
+        let Some(slot) = self.slot(name) else { return Ok(None) };
         let applied = self.read_applied(wgpu)?;
         let applied = applied.get(slot.number as usize).copied().unwrap_or_default();
         let lost = self.counts_lost.then(|| applied.lost());

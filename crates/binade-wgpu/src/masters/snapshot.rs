@@ -14,7 +14,7 @@ impl Snapshot for Wgpu {
         masters: &Masters,
     ) -> Result<Vec<ParameterForm>, Error> {
         let form = |param: &Named<Tensor>| {
-            let kept = masters.slots.get(&param.name).map(|slot| slot.forms(param.value.shape()));
+            let kept = masters.slot(&param.name).map(|slot| slot.forms(param.value.shape()));
             let (name, value) = (param.name.clone(), param.value.form());
             ParameterForm { name, value, kept: kept.unwrap_or_default() }
         };
@@ -29,7 +29,7 @@ impl Snapshot for Wgpu {
         let applied = masters.read_applied(self)?;
         let one = |param: &Named<Tensor>| {
             let (name, value) = (param.name.clone(), self.to_raw(&param.value)?);
-            let Some(slot) = masters.slots.get(&name) else {
+            let Some(slot) = masters.slot(&name) else {
                 return Ok(SavedParameter { name, value, applied: 0, kept: Vec::new() });
             };
             let kept = slot.saved(self, param.value.shape())?;
@@ -59,7 +59,8 @@ impl Snapshot for Wgpu {
             .map_err(LoadError::Device)?;
         for (param, (value, mut state)) in params.iter_mut().zip(uploaded) {
             param.value = value;
-            if let Some(slot) = masters.slots.get_mut(&param.name) {
+            let id = masters.kept.id(&param.name);
+            if let Some(slot) = id.and_then(|id| masters.slots.get_mut(id)) {
                 slot.put(&mut state);
             }
         }
@@ -75,7 +76,7 @@ impl Snapshot for Wgpu {
         masters: &Masters,
     ) -> Result<Vec<Named<Vec<f32>>>, Error> {
         let exported = |Named { name, value }: &Named<Tensor>| {
-            let values = match masters.slots.get(name) {
+            let values = match masters.slot(name) {
                 Some(slot) => slot.values(self, value)?,
                 None => self.download(value)?,
             };
@@ -89,7 +90,7 @@ impl Masters {
     /// A parameter's number is its place among counts, and cannot be another.
     fn has_number(&self, saved: &SavedParameter) -> Result<(), Misfit> {
         let number = saved.kept.iter().find(|(kind, _)| *kind == Kind::Number);
-        let own = self.slots.get(&saved.name).map(|slot| slot.number.to_le_bytes());
+        let own = self.slot(&saved.name).map(|slot| slot.number.to_le_bytes());
         match number.zip(own) {
             Some(((_, raw), own)) if raw.bytes() != own => {
                 let what = "number of another place in the set: give parameters in the order that was saved; it";
@@ -103,7 +104,7 @@ impl Masters {
     fn counts(&self, saved: &[&SavedParameter]) -> Vec<AppliedRow> {
         let mut counts = vec![AppliedRow::default(); self.slots.len().max(1)];
         for saved in saved {
-            let number = self.slots.get(&saved.name).map(|slot| slot.number as usize);
+            let number = self.slot(&saved.name).map(|slot| slot.number as usize);
             if let Some(count) = number.and_then(|number| counts.get_mut(number)) {
                 count.steps = saved.applied;
             }

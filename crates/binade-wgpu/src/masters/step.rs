@@ -19,7 +19,7 @@ use crate::{
 };
 use binade_core::Named;
 use binade_gpu::{MasterState, ParamState, unsupported_rule};
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{Matched, UpdateRule};
 
 pub(super) const PREPARE: Shader = Shader {
     name: "prepare",
@@ -69,22 +69,20 @@ struct Moving<'a> {
 }
 
 impl Masters {
-    /// Puts a step in the batch: `places` are those of the gradients of `params`, which nobody else holds.
+    /// Puts a step in the batch: `matched` are the gradients of `params`, which nobody else holds.
     pub(super) fn step(
         &mut self,
         wgpu: &Wgpu,
         params: &[Named<Tensor>],
-        places: &[Option<usize>],
+        matched: &[Option<Matched>],
         (grads, found): (&Gradients, &Found),
     ) -> Result<(), Error> {
         let Self { kept, slots, rules, asked: table, applied, moves, nothing, .. } = self;
         let (mut asked, mut moving) = (Vec::new(), Vec::new());
-        for (param, place) in params.iter().zip(places) {
-            let grad = place.and_then(|place| Some((place, grads.entries.get(place)?)));
-            let grad = grad.and_then(|(place, entry)| Some((place, entry.value.as_ref()?)));
-            let (Some((place, grad)), Some(slot), Some(rule)) =
-                (grad, slots.get(&param.name), kept.rule(&param.name))
-            else {
+        for (param, matched) in params.iter().zip(matched) {
+            let Some(Matched { id, grad: place }) = *matched else { continue };
+            let grad = grads.entries.get(place).and_then(|entry| entry.value.as_ref());
+            let (Some(grad), Some(slot), Some(rule)) = (grad, slots.get(id), kept.rule(id)) else {
                 continue;
             };
             let (flag, number) = (flag(grads, place), rules.number(rule));

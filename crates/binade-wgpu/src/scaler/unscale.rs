@@ -78,13 +78,13 @@ impl Wgpu {
     fn look_at_chunks<'g>(
         &self,
         grads: &Gradients,
-        members: impl Iterator<Item = (&'g Present<'g, Wgpu>, u32)>,
+        members: impl Iterator<Item = (&'g Present<'g, Wgpu>, u32)> + Clone,
         scale: &Scale,
         partials: &Buffer,
     ) -> Result<usize, Error> {
         let mut first_partial = 0;
-        for (grad, dtype) in members {
-            let parameter = self.names().number(grad.name);
+        let numbers = self.names().numbers(members.clone().map(|(grad, _)| grad.name));
+        for ((grad, dtype), parameter) in members.zip(numbers) {
             for piece in self.pieces(grad.tensor.len()) {
                 let (values, start) = Bound::elements(grad.tensor, piece.clone());
                 let chunks = piece.len().div_ceil(CHUNK);
