@@ -49,6 +49,19 @@ pub enum OrderError {
         /// The updates counted in the outcome given.
         got: u64,
     },
+    /// Ranks that would clip by factors of their own.
+    #[error(
+        "rank {rank} clips by a norm of {norm}, an earlier rank by {other}: clip gradients that are the same on all ranks, such \
+         as averages; where ranks hold shards, sum the norm over ranks in the device's `GradOps`"
+    )]
+    RankNorms {
+        /// The first rank whose norm is another.
+        rank: usize,
+        /// Its norm.
+        norm: f32,
+        /// The norm of the ranks before it.
+        other: f32,
+    },
     /// A backward pass whose gradients do not grow with the scale of the loss it is given.
     #[error(
         "backward does not differentiate the scaled loss: the largest |gradient| is {small:e} for a loss times 1 and {large:e} \
@@ -71,7 +84,8 @@ impl Error for OrderError {
             Self::OtherScaler { .. }
             | Self::SecondUpdate { .. }
             | Self::NeverUpdated { .. }
-            | Self::OutOfOrder { .. } => ErrorKind::Mismatch,
+            | Self::OutOfOrder { .. }
+            | Self::RankNorms { .. } => ErrorKind::Mismatch,
             Self::BackwardIgnoresScale { .. } => ErrorKind::InvalidArgument,
         }
     }

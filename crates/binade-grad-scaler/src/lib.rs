@@ -16,9 +16,8 @@ pub use contract::{
     clip_factor, join_findings, record_norm, seen,
 };
 pub use extras::{
-    DelayedUnscale, DivergenceKind, Pass, RankError, RecordedStep, RecordedUpdate,
-    ReplayDivergence, ReplayScales, ScaledSum, SparseError, SparseGrad, Trajectory, join_ranks,
-    reduce_on_host,
+    DelayedUnscale, DivergenceKind, Pass, RecordedStep, RecordedUpdate, ReplayDivergence,
+    ReplayScales, ScaledSum, SparseError, SparseGrad, Trajectory, join_ranks, reduce_on_host,
 };
 pub use loss_scale::{
     Averages, LogMax, LossScale, LossScaleError, MAX_EXPONENT, ScaleState, Seen, Tolerance,

@@ -173,7 +173,7 @@ fn a_device_without_clip_groups_refuses_it_and_leaves_the_gradients_as_they_are(
     let w = set[0].value.as_ref().expect("a gradient");
     assert_eq!((gpu.download(w), gpu.copies()), (vec![3.0], 0));
     let unscaled = scaler.scale(&loss())?.backward(grads(3.0))?.unscale()?;
-    unsupported(unscaled.clip_groups(&groups).err().expect("refused"), "GradOps::clip_groups");
+    unsupported(unscaled.clip_groups(&groups).expect_err("refused"), "GradOps::clip_groups");
     Ok(())
 }
 
@@ -199,7 +199,10 @@ fn ranks_on_a_device_that_takes_no_finding_are_refused_and_keep_their_own() -> R
     let gpu = Gpu::default();
     let one = gpu.upload_state(ScaleState::from_exponent(0))?;
     let mut found = gpu.unscale(&mut grads(f32::NAN)(&loss())?, &one)?;
-    let reduce = |own: &mut Finding| -> Result { Ok(own.halted = true) };
+    let reduce = |own: &mut Finding| -> Result {
+        own.halted = true;
+        Ok(())
+    };
     let error: GpuError = reduce_on_host(&gpu, &mut found, reduce).unwrap_err();
     unsupported(error, "ScaleStore::upload_found");
     let (own, _) = gpu.read(&[&found], &one)?;

@@ -45,14 +45,11 @@ fn followed(
     (checked, sgd.bits())
 }
 
-fn exponents(trajectory: &Trajectory) -> Vec<i32> {
-    trajectory.updates.iter().map(|update| update.after.exponent).collect()
-}
-
 #[test]
 fn a_recording_has_the_state_after_each_update_and_who_skipped() {
     let (trajectory, _) = recorded(rule(), &RECORDED);
-    assert_eq!(exponents(&trajectory), [16, 15, 15, 14, 13, 13]);
+    let exponents: Vec<_> = trajectory.updates.iter().map(|u| u.after.exponent).collect();
+    assert_eq!(exponents, [16, 15, 15, 14, 13, 13]);
     let skipped: Vec<_> = trajectory.updates.iter().map(|u| u.steps[0].skipped).collect();
     assert_eq!(skipped, [false, true, false, true, true, false]);
     assert_eq!(trajectory.start.exponent, 16);
@@ -76,16 +73,16 @@ fn a_run_that_never_overflows_skips_where_the_recording_did_under_its_scales() {
 #[test]
 fn losses_are_scaled_as_they_were_in_the_recording() -> Result {
     let (trajectory, _) = recorded(rule(), &RECORDED);
-    let (mut scaler, mut follow) =
-        (scaler(LossScale::none()), ReplayScales::new(trajectory.clone()));
-    for index in 0..RECORDED.len() {
+    let mut scaler = scaler(LossScale::none());
+    let mut follow = ReplayScales::new(trajectory.clone());
+    let mut before = trajectory.start;
+    for update in &trajectory.updates {
         assert!(follow.begin_step(&mut scaler)?);
         let _ = scaler.scale(&Host::f32(&[1.0]))?.backward(|scaled| {
-            let done = trajectory.updates[..index].last();
-            let before = done.map_or(trajectory.start, |update| update.after);
-            assert_eq!(scaled.data, [before.factor()], "{index}");
+            assert_eq!(scaled.data, [before.factor()]);
             Ok(Vec::new())
         })?;
+        before = update.after;
     }
     Ok(())
 }
@@ -289,9 +286,8 @@ fn outcomes_out_of_order_or_of_another_run_are_not_recorded() -> Result {
     let (first, second) = (next()?, next()?);
     assert_eq!(trajectory.record(&second), Err(OrderError::OutOfOrder { last: 0, got: 2 }));
     trajectory.record(&first).unwrap();
-    let twice = trajectory.record(&first).unwrap_err();
-    assert_eq!(twice.kind(), ErrorKind::Mismatch);
-    assert_eq!(twice, OrderError::OutOfOrder { last: 1, got: 1 });
+    assert_eq!(trajectory.record(&first), Err(OrderError::OutOfOrder { last: 1, got: 1 }));
+    assert_eq!(trajectory.record(&first).unwrap_err().kind(), ErrorKind::Mismatch);
     trajectory.record(&second).unwrap();
     assert_eq!(trajectory.updates.len(), 2);
     Ok(())
@@ -383,9 +379,8 @@ proptest! {
     ) {
         let (trajectory, weights) = recorded(rule(), &batches);
         let skipped = |index: usize| trajectory.updates[index].steps[0].skipped;
-        let here: Vec<_> = (0..batches.len())
-            .map(|i| if skipped(i) { instead[i] } else { batches[i] })
-            .collect();
+        let chosen = |i| if skipped(i) { instead[i] } else { batches[i] };
+        let here: Vec<_> = (0..batches.len()).map(chosen).collect();
         let (checked, own) = followed(&trajectory, LossScale::none(), &here);
         prop_assert!(checked.iter().all(std::result::Result::is_ok));
         prop_assert_eq!(own, weights);
@@ -397,7 +392,7 @@ fn an_empty_recording_leaves_a_run_to_itself_from_its_start() -> Result {
     let mut scaler = scaler(rule());
     let mut follow = ReplayScales::new(Trajectory::new(ScaleState::from_exponent(3)));
     follow.begin_step_for(&mut scaler, "w")?;
-    assert_eq!(scaler.state()?.exponent, 16, "nothing is led before `lead`");
+    assert_eq!(scaler.state()?.exponent, 16, "nothing is led before `begin_step`");
     assert!(!follow.begin_step(&mut scaler)?);
     assert_eq!((scaler.state()?.exponent, follow.trajectory.updates.len()), (3, 0));
     Ok(())

@@ -7,7 +7,7 @@ mod sparse;
 mod trajectory;
 
 pub use delayed::{DelayedUnscale, ScaledSum};
-pub use ranks::{Pass, RankError, join_ranks, reduce_on_host};
+pub use ranks::{Pass, join_ranks, reduce_on_host};
 pub use replay::{DivergenceKind, ReplayDivergence, ReplayScales};
 pub use sparse::{SparseError, SparseGrad};
 pub use trajectory::{RecordedStep, RecordedUpdate, Trajectory};

@@ -1,7 +1,7 @@
 //! Ranks that share their verdicts: how what each has found becomes what all have found.
 
 use crate::{Join, ScaleState, ScaleStore, join_findings};
-use binade_core::{Error, ErrorKind, Finding};
+use binade_core::{Finding, OrderError};
 
 /// Which finding the hook of [`Scaler::reducing`](crate::Scaler::reducing) is called with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -12,31 +12,6 @@ pub enum Pass {
     Norm,
 }
 
-/// Why ranks cannot go on together.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RankError {
-    /// Ranks would clip by factors of their own.
-    #[error(
-        "rank {rank} clips by a norm of {norm}, an earlier rank by {other}: clip gradients that are the same on all ranks, such \
-         as averages; where ranks hold shards, sum the norm over ranks in the device's `GradOps`"
-    )]
-    Norms {
-        /// The first rank whose norm is another.
-        rank: usize,
-        /// Its norm.
-        norm: f32,
-        /// The norm of the ranks before it.
-        other: f32,
-    },
-}
-
-impl Error for RankError {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Mismatch
-    }
-}
-
 /// Puts in place of `own` what all `ranks` found together; `own` is among them, and they are in the same order on each rank.
 ///
 /// A rank skips where any does, and names the overflow of the first rank that has one. The magnitude is the largest, so that
@@ -45,9 +20,9 @@ impl Error for RankError {
 ///
 /// # Errors
 ///
-/// [`RankError::Norms`] where clipping measured finite norms that differ. Groups' norms are in no finding, and are not
+/// [`OrderError::RankNorms`] where clipping measured finite norms that differ. Groups' norms are in no finding, and are not
 /// compared.
-pub fn join_ranks(own: &mut Finding, pass: Pass, ranks: &[Finding]) -> Result<(), RankError> {
+pub fn join_ranks(own: &mut Finding, pass: Pass, ranks: &[Finding]) -> Result<(), OrderError> {
     let norm = joint_norm(ranks)?;
     let mut ranks = ranks.iter();
     let mut joint = ranks.next().unwrap_or(own).clone();
@@ -61,7 +36,7 @@ pub fn join_ranks(own: &mut Finding, pass: Pass, ranks: &[Finding]) -> Result<()
 }
 
 /// The one norm of all ranks that have measured one, or the first that is not finite.
-fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, RankError> {
+fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, OrderError> {
     let norms = || ranks.iter().map(|found| found.norm).enumerate();
     let norms = || norms().filter_map(|(rank, norm)| Some((rank, norm?)));
     if let Some((_, norm)) = norms().find(|(_, norm)| !norm.is_finite()) {
@@ -69,7 +44,7 @@ fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, RankError> {
     }
     let Some((_, other)) = norms().next() else { return Ok(None) };
     match norms().find(|(_, norm)| norm.to_bits() != other.to_bits()) {
-        Some((rank, norm)) => Err(RankError::Norms { rank, norm, other }),
+        Some((rank, norm)) => Err(OrderError::RankNorms { rank, norm, other }),
         None => Ok(Some(other)),
     }
 }
