@@ -48,7 +48,7 @@ fn rank<D: Device + Send + Sync>(
     each: &[f32],
 ) -> Ran {
     let here = device.clone();
-    let mut scaler = Scaler::reducing(device.clone(), rule, move |found, pass| {
+    let mut scaler = Scaler::with_reducer(device.clone(), rule, move |found, pass| {
         reduce_on_host(&here, found, |own| {
             group.join(rank, own, pass);
             Ok(())
@@ -58,7 +58,7 @@ fn rank<D: Device + Send + Sync>(
     let mut idle = Idle::<<D as Handle>::Error>(PhantomData);
     let step = |x: &f32| {
         let grads = set(&device, &[("w", Some(vec![*x, *x]))], DType::F32);
-        let grads = scaler.never_scaled(grads).unwrap();
+        let grads = scaler.check_unscaled(grads).unwrap();
         let grads = if clip { grads.clip_norm(1.0).unwrap() } else { grads };
         let step = grads.step(&mut idle).unwrap();
         let applied = scaler.update(step).unwrap().resolve().unwrap().is_applied();

@@ -99,7 +99,7 @@ fn window<D: Device>(device: &D, optimizer: &mut MasterOptimizer<D>) -> Result {
     }
     let sum = window.finish().map_err(told)?.ok_or("an empty window")?;
     let pending = sum.step(optimizer).map_err(told)?;
-    scaler.update(pending).map_err(told)?.leave_unread();
+    scaler.update(pending).map_err(told)?.ignore();
     Ok(())
 }
 

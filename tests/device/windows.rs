@@ -25,7 +25,7 @@ fn a_window_reads_nothing() -> Result {
     let before = gpu.ledger().syncs;
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for number in 0..4 {
-        window.add(scaler.never_scaled(set(&gpu, &batch(number, number == 2), DType::F32))?)?;
+        window.add(scaler.check_unscaled(set(&gpu, &batch(number, number == 2), DType::F32))?)?;
     }
     let _sum = window.finish()?.ok_or("an empty window")?;
     assert_eq!(gpu.ledger().syncs, before);
@@ -43,7 +43,7 @@ fn a_window_of_windows_is_the_cpus_bit_for_bit() -> Result {
             let mut inner = scaler.accumulate(BadMicroBatch::Drop);
             for number in numbers {
                 let grads = set(device, &batch(*number, *number == 2), DType::F16);
-                inner.add(scaler.never_scaled(grads)?)?;
+                inner.add(scaler.check_unscaled(grads)?)?;
             }
             outer.add(inner.finish()?.ok_or("an empty window")?)?;
         }

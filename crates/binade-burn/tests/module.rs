@@ -105,7 +105,7 @@ fn gradients_of_another_module_are_refused() -> Result {
 fn a_gradient_of_another_shape_is_refused_on_a_skipped_step_too() -> Result {
     let mut trained = trained(Weights::new(&[1.0]), DType::F32, SgdConfig::new().init(), 0.1)?;
     let long = Tensor::<1>::from_floats([f32::NAN, 1.0], &Device::flex());
-    let grads = fixed(0)?.never_scaled(vec![Named::new("w", Some(long.into()))])?;
+    let grads = fixed(0)?.check_unscaled(vec![Named::new("w", Some(long.into()))])?;
     let refused = grads.step(&mut trained).map(|_| ()).expect_err("two elements for one");
     assert_eq!(refused.kind(), ErrorKind::Mismatch);
     assert!(refused.to_string().contains("`w`: its gradient is of shape [2]"), "{refused}");

@@ -73,7 +73,7 @@ fn grads() -> NamedGrads<HostTensor> {
 fn a_window_is_refused_by_device_and_method_and_goes_on() {
     let scaler = Scaler::new(Bare, LossScale::none()).unwrap();
     let mut open = scaler.accumulate(BadMicroBatch::SkipWindow);
-    open.add(scaler.never_scaled(grads()).unwrap()).unwrap();
+    open.add(scaler.check_unscaled(grads()).unwrap()).unwrap();
     let Err(SaveError::Device(error)) = Draft::within("window", &open) else { panic!("refused") };
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let text = error.to_string();

@@ -186,7 +186,7 @@ pub enum CudaError {
     /// A step of each device's own gradients.
     #[error(
         "gradients that have not been averaged over the devices; unscale them by the replicas' `Scaler`, or by \
-         `Scaler::never_scaled`"
+         `Scaler::check_unscaled`"
     )]
     NotAveraged,
     /// One device's window among the replicas' gradients.

@@ -56,7 +56,7 @@ fn an_outcome_left_unread_costs_no_read() {
     let device = Deferred::new();
     let mut run = Run::new(device.clone(), DType::F16);
     for seed in 0..20 {
-        run.step(seed).leave_unread();
+        run.step(seed).ignore();
     }
     assert_eq!(device.reads(), 0);
     let state = run.scaler.state().unwrap();
@@ -79,7 +79,7 @@ fn a_long_unread_run_waits_in_bounded_memory() {
     let device = Deferred::strict().with_limit(100);
     let mut run = Run::new(device.clone(), DType::F16);
     for seed in 0..1000 {
-        run.step(seed).leave_unread();
+        run.step(seed).ignore();
         assert!(device.waiting() <= 100, "{} jobs", device.waiting());
     }
     assert_eq!(device.reads(), 0);

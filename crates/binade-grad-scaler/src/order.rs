@@ -122,14 +122,14 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -141,7 +141,7 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -162,7 +162,7 @@
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer)?.and(more.step(&mut optimizer)?);
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -171,7 +171,7 @@
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer)?.and(grads.step(&mut optimizer)?);
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -183,14 +183,14 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0599
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?.clip_norm(1.0)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -212,7 +212,7 @@
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let outcome = scaler.update(grads)?;
 //! let step = grads.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -225,18 +225,18 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(more)?.leave_unread();
+//! scaler.update(more)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0382
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -249,7 +249,7 @@
 #![doc = include_str!("order_prelude.md")]
 //! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(first.and(second))?.leave_unread();
+//! scaler.update(first.and(second))?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -257,7 +257,7 @@
 #![doc = include_str!("order_prelude.md")]
 //! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(first)?.and(second).leave_unread();
+//! scaler.update(first)?.and(second).ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -271,14 +271,14 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail
 #![doc = include_str!("order_prelude.md")]
 //! scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! // `scaler.update(step)?.leave_unread();` is missing.
+//! // `scaler.update(step)?.ignore();` is missing.
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -290,7 +290,7 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

@@ -158,7 +158,7 @@ fn a_parameter_with_a_gradient_in_one_micro_batch_keeps_that_one() -> Result {
         let mut window = scaler.accumulate(BadMicroBatch::Drop);
         for i in 0..2 {
             let value = (i == only).then(|| Host::f32(&[5.0]));
-            window.add(scaler.never_scaled(vec![Named::new("expert", value)])?)?;
+            window.add(scaler.check_unscaled(vec![Named::new("expert", value)])?)?;
         }
         assert_eq!(first(window.finish()?.expect("two").grads()), [5.0]);
     }

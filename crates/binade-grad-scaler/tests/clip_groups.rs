@@ -95,7 +95,7 @@ fn an_overflow_stays_one_whatever_its_group() -> Result {
 fn a_parameter_without_a_gradient_may_be_named_and_adds_nothing() -> Result {
     let scaler = scaler(LossScale::none());
     let set = vec![Named::new("a", None), Named::new("b", Some(Host::f32(&[3.0, 4.0])))];
-    let clipped = scaler.never_scaled(set)?.clip_groups(&[l2(&["a", "b"], 2.5)])?;
+    let clipped = scaler.check_unscaled(set)?.clip_groups(&[l2(&["a", "b"], 2.5)])?;
     assert_eq!(clipped.grads()[0].value, None);
     assert_eq!(values(&clipped), [[1.5, 2.0]]);
     Ok(())

@@ -173,11 +173,11 @@ fn an_infinity_that_clipping_by_value_hides_still_skips() -> Result {
 #[test]
 fn nothing_to_clip_has_a_norm_of_zero() -> Result {
     let scaler = scaler(LossScale::none());
-    let empty = scaler.never_scaled(Vec::new())?.clip_norm(1.0)?;
+    let empty = scaler.check_unscaled(Vec::new())?.clip_norm(1.0)?;
     assert!(empty.grads().is_empty());
     let zeros = grads(&[0.0, -0.0])?.clip_norm(1.0)?;
     assert_eq!(zeros.grads()[0].value.as_ref().expect("zeros").bits(), [0, 1 << 31]);
-    let missing = scaler.never_scaled(vec![Named::new("w", None)])?.clip_norm(1.0)?;
+    let missing = scaler.check_unscaled(vec![Named::new("w", None)])?.clip_norm(1.0)?;
     assert_eq!(missing.grads()[0].value, None);
     Ok(())
 }

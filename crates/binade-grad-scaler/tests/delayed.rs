@@ -210,7 +210,7 @@ fn on_a_device_nothing_is_read_and_the_captured_scale_is_left_alone() {
     window.backward(&loss, backward).unwrap();
     let other = scaler.scale(&loss).unwrap().backward(backward).unwrap().unscale().unwrap();
     let other = other.step(&mut GpuSgd::new(&gpu)).unwrap();
-    scaler.update(other).unwrap().leave_unread();
+    scaler.update(other).unwrap().ignore();
     window.backward(&loss, backward).unwrap();
     let step = window.unscale().unwrap().expect("two passes").step(&mut sgd).unwrap();
     assert_eq!(gpu.reads(), 0);

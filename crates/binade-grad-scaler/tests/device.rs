@@ -28,7 +28,7 @@ fn a_hundred_steps_with_skips_read_nothing_and_copy_nothing() -> Result {
     let addresses = (sgd.param.address(), sgd.steps.address());
     for i in 0..100 {
         let x = if i % 10 == 9 { f32::INFINITY } else { 65536.0 };
-        train_step(&mut scaler, &mut sgd, &loss(), grads(x))?.leave_unread();
+        train_step(&mut scaler, &mut sgd, &loss(), grads(x))?.ignore();
     }
     assert_eq!((gpu.reads(), gpu.copies()), (0, 0));
     assert_eq!((sgd.param.address(), sgd.steps.address()), addresses, "a graph can replay it");
@@ -68,7 +68,7 @@ fn gradients_are_unscaled_by_their_own_scale_when_an_update_comes_between() -> R
     let early = scaler
         .scale(&loss())?
         .backward(|factor| Ok(vec![Named::new("w", Some(factor.clone()))]))?;
-    train_step(&mut scaler, &mut sgd, &loss(), grads(f32::INFINITY))?.leave_unread();
+    train_step(&mut scaler, &mut sgd, &loss(), grads(f32::INFINITY))?.ignore();
     let step = early.unscale()?.step(&mut sgd)?;
     let now = scaler.scale(&loss())?.backward(grads(0.0))?.unscale()?.step(&mut sgd)?;
     let outcome = scaler.update(step.and(now))?.resolve()?;
@@ -123,7 +123,7 @@ fn a_norm_too_large_for_f32_skips_instead_of_stepping_by_zero() -> Result {
 fn divergence_latches_on_the_device_until_a_state_is_set() -> Result {
     let (gpu, mut sgd, mut scaler) = start(LossScale::dynamic().with_patience(3))?;
     for x in [f32::NAN, f32::NAN, f32::NAN, 1.0, 1.0] {
-        train_step(&mut scaler, &mut sgd, &loss(), grads(x))?.leave_unread();
+        train_step(&mut scaler, &mut sgd, &loss(), grads(x))?.ignore();
     }
     let last = train_step(&mut scaler, &mut sgd, &loss(), grads(1.0))?;
     assert_eq!((gpu.reads(), gpu.copies()), (0, 0));

@@ -29,7 +29,7 @@ fn a_window_tells_in_which_micro_batches_a_gradient_was_missing() -> Result {
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for present in [true, false, true] {
         let expert = present.then(|| Host::f32(&[1.0]));
-        window.add(scaler.never_scaled(vec![Named::new("expert", expert)])?)?;
+        window.add(scaler.check_unscaled(vec![Named::new("expert", expert)])?)?;
     }
     let step = window.finish()?.expect("three").step(&mut Sgd::new(&[]))?;
     let step = scaler.update(step)?.resolve()?;
@@ -48,7 +48,7 @@ fn a_parameter_with_a_gradient_in_a_bad_micro_batch_only_is_left_alone_whichever
         for bad in order {
             let expert = bad.then(|| Host::f32(&[f32::NAN]));
             let set = vec![Named::new("expert", expert), Named::new("w", Some(Host::f32(&[1.0])))];
-            window.add(scaler.never_scaled(set)?)?;
+            window.add(scaler.check_unscaled(set)?)?;
         }
         let grads = window.finish()?.expect("two");
         let sums: Vec<_> = grads.grads().iter().map(|grad| grad.value.clone()).collect();
@@ -75,7 +75,7 @@ fn an_empty_set_and_empty_gradients_are_good_steps() -> Result {
 fn gradients_of_a_loss_that_was_never_scaled_are_checked_and_divided_by_nothing() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
     for (x, applied) in [(0.3, true), (f32::NAN, false)] {
-        let grads = scaler.never_scaled(vec![Named::new("w", Some(Host::f32(&[x])))])?;
+        let grads = scaler.check_unscaled(vec![Named::new("w", Some(Host::f32(&[x])))])?;
         assert_eq!(first(grads.grads())[0].to_bits(), x.to_bits());
         let step = grads.step(&mut sgd)?;
         assert_eq!(scaler.update(step)?.resolve()?.is_applied(), applied);

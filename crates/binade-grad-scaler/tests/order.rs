@@ -76,7 +76,7 @@ fn an_early_return_between_step_and_update_is_told_at_the_next_loss() {
     let mut interrupted = || -> Result {
         let step = unscaled(&scaler, SET)?.step(&mut sgd)?;
         let _metric = Host::f32(&[1.0]).cast(DType::F64)?;
-        scaler.update(step)?.leave_unread();
+        scaler.update(step)?.ignore();
         Ok(())
     };
     assert!(matches!(interrupted(), Err(NativeError::Tensor(_))));
@@ -92,7 +92,7 @@ fn every_way_to_a_gradient_tells_of_a_dropped_step() -> Result {
     };
     let loss = Host::f32(&[1.0]);
     forget()?;
-    assert_eq!(never_updated(scaler.never_scaled(times(SET, &loss))).1, 1);
+    assert_eq!(never_updated(scaler.check_unscaled(times(SET, &loss))).1, 1);
     forget()?;
     assert_eq!(never_updated(scaler.delay_unscale().backward(&loss, |_| Ok(()))).1, 1);
     forget()?;
@@ -143,7 +143,7 @@ fn a_window_or_a_joint_step_with_one_loss_of_another_scaler_is_refused() -> Resu
     let [a, b] = UnscaledGrads::skip_together([unscaled(&first, SET)?, unscaled(&second, SET)?])?;
     let step = a.step(&mut sgd)?.and(b.step(&mut sgd)?);
     assert!(matches!(order(first.update(step)), OrderError::OtherScaler { .. }));
-    let unscaled_by_another = second.never_scaled(times(SET, &Host::f32(&[1.0])))?;
+    let unscaled_by_another = second.check_unscaled(times(SET, &Host::f32(&[1.0])))?;
     let step = unscaled_by_another.step(&mut sgd)?;
     assert!(matches!(order(first.update(step)), OrderError::OtherScaler { .. }));
     Ok(())
@@ -165,14 +165,14 @@ fn two_updates_in_one_iteration_are_refused_and_joined_they_count_once() -> Resu
     let (mut scaler, mut sgd) = pair();
     let (d, g) = (unscaled(&scaler, SET)?, unscaled(&scaler, SET)?.named("generator"));
     let (d, g) = (d.step(&mut sgd)?, g.step(&mut sgd)?);
-    scaler.update(d)?.leave_unread();
+    scaler.update(d)?.ignore();
     let error = order(scaler.update(g));
     assert_eq!(error, OrderError::SecondUpdate { step: "generator".into() });
     assert!(error.to_string().contains("join the steps of one iteration with `.and()`"));
     assert_eq!(scaler.state()?.good_steps, 1);
     let (d, g) = (unscaled(&scaler, SET)?, unscaled(&scaler, SET)?);
     let joined = d.step(&mut sgd)?.and(g.step(&mut sgd)?);
-    scaler.update(joined)?.leave_unread();
+    scaler.update(joined)?.ignore();
     assert_eq!(scaler.state()?.good_steps, 2);
     Ok(())
 }

@@ -52,7 +52,7 @@ fn apart() -> Failure {
 
 fn scaler(group: &Group, rank: usize, rule: LossScale) -> Result<HostScaler> {
     let group = group.clone();
-    Scaler::reducing(Native::new(), rule, move |found, pass| group.join(rank, found, pass))
+    Scaler::with_reducer(Native::new(), rule, move |found, pass| group.join(rank, found, pass))
 }
 
 /// What became of each step, the weights at the end, and the scale.
@@ -130,7 +130,7 @@ fn a_rank_with_an_empty_shard_takes_part() -> Result {
 
 #[test]
 fn a_reduction_that_fails_hands_its_error_through() -> Result {
-    let scaler: HostScaler = Scaler::reducing(Native::new(), LossScale::dynamic(), |_, _| {
+    let scaler: HostScaler = Scaler::with_reducer(Native::new(), LossScale::dynamic(), |_, _| {
         let lost = binade_core::AmpTensor::cast(&Host::f32(&[]), binade_core::DType::U8);
         Err(lost.expect_err("no bytes").into())
     })?;
@@ -149,7 +149,7 @@ fn clipped(
     let mut scaler = scaler(group, rank, LossScale::dynamic())?;
     let mut sgd = Sgd::new(&[("w", &[1.0, 1.0])]);
     let grads = vec![Named::new("w", Some(Host::f32(&[x, x])))];
-    let clipped = clip(&scaler, scaler.never_scaled(grads)?)?.expect("gradients");
+    let clipped = clip(&scaler, scaler.check_unscaled(grads)?)?.expect("gradients");
     let step = clipped.step(&mut sgd)?;
     let step = scaler.update(step)?.resolve()?;
     let counted = step.report().steps[0].verdict.infinities;
@@ -198,7 +198,7 @@ fn a_clipped_micro_batch_that_one_rank_drops_is_dropped_on_both() -> Result {
 fn steps_together_share_a_norm_that_one_rank_measured() -> Result {
     let (ran, _) = ranks(|group, rank| -> Result<_> {
         let mut scaler = scaler(group, rank, LossScale::dynamic())?;
-        let grads = |x| scaler.never_scaled(vec![Named::new("w", Some(Host::f32(&[x, x])))]);
+        let grads = |x| scaler.check_unscaled(vec![Named::new("w", Some(Host::f32(&[x, x])))]);
         let pair = [grads([LARGE, 0.25][rank])?.clip_norm(1.0)?, grads(0.5)?];
         let mut sgds = [(); 2].map(|()| Sgd::new(&[("w", &[1.0, 1.0])]));
         let [first, second] = UnscaledGrads::skip_together(pair)?;
@@ -310,7 +310,7 @@ fn window(group: &Group, rank: usize, x: f32) -> Result<(bool, Vec<f32>)> {
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for _ in 0..2 {
         let grads = vec![Named::new("w", Some(Host::f32(&[x])))];
-        window.add(scaler.never_scaled(grads)?)?;
+        window.add(scaler.check_unscaled(grads)?)?;
     }
     let step = window.finish()?.expect("two").step(&mut sgd)?;
     let step = scaler.update(step)?.resolve()?;

@@ -168,7 +168,7 @@ fn a_window_of_bad_micro_batches_only_does_not_ask_for_gradients_that_were_there
 #[test]
 fn a_parameter_without_a_gradient_is_named() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
-    let grads = scaler.never_scaled(vec![Named::new("frozen", None)])?;
+    let grads = scaler.check_unscaled(vec![Named::new("frozen", None)])?;
     let step = grads.step(&mut sgd)?;
     assert_eq!(
         scaler.update(step)?.resolve()?.report().to_string(),
@@ -243,7 +243,7 @@ fn a_norm_of_a_windows_sum_is_not_blamed_on_a_step_skipped_together() -> Result 
 fn a_missing_gradient_is_named_though_the_step_was_skipped() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
     let bad = Named::new("w", Some(common::host::Host::f32(&[f32::INFINITY])));
-    let step = scaler.never_scaled(vec![bad, Named::new("frozen", None)])?.step(&mut sgd)?;
+    let step = scaler.check_unscaled(vec![bad, Named::new("frozen", None)])?.step(&mut sgd)?;
     let said = scaler.update(step)?.resolve()?.report().to_string();
     assert!(said.starts_with("step 1 skipped; w[0] is +inf "), "{said}");
     assert!(said.contains("; no gradient for frozen; scale"), "{said}");

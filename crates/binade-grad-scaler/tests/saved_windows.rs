@@ -27,7 +27,7 @@ fn a_window_goes_on_where_it_was_saved() -> Result {
     let scaler = scaler(LossScale::dynamic());
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     let w = Named::new("w", Some(Host::f32(&[1.0, 2.0])));
-    window.add(scaler.never_scaled(vec![w, Named::new("b", None)])?)?;
+    window.add(scaler.check_unscaled(vec![w, Named::new("b", None)])?)?;
     window.add(unscaled(&scaler, &[("w", &[f32::NAN, 1.0]), ("b", &[1.0])])?)?;
     let mut again = scaler.reopen(&params(&[7.0, 7.0]), &window.save()?).expect("its parameters");
     for window in [&mut window, &mut again] {

@@ -69,7 +69,7 @@ fn what_scaling_saves_in_f16_is_there_in_f32() -> Result {
 fn an_overflow_is_named_and_a_missing_gradient_told() -> Result {
     let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
     let grads = Two { weight: halves(&[1.0, -1e6]), bias: Vec::new() };
-    let step = scaler.never_scaled(grads.into())?.step(&mut keeps)?;
+    let step = scaler.check_unscaled(grads.into())?.step(&mut keeps)?;
     let step = scaler.update(step)?.resolve()?;
     let overflow = step.report().overflow().expect("-1e6 is beyond f16");
     assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("weight", 1, "-inf"));
@@ -82,13 +82,13 @@ fn an_overflow_is_named_and_a_missing_gradient_told() -> Result {
 fn clipping_is_of_all_gradients_together() -> Result {
     let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
     let grads = Two { weight: halves(&[3.0]), bias: halves(&[4.0]) };
-    let clipped = scaler.never_scaled(grads.clone().into())?.clip_norm(2.5)?.step(&mut keeps)?;
-    scaler.update(clipped)?.leave_unread();
+    let clipped = scaler.check_unscaled(grads.clone().into())?.clip_norm(2.5)?.step(&mut keeps)?;
+    scaler.update(clipped)?.ignore();
     assert_eq!(kept(&keeps), [Some(&[1.5][..]), Some(&[2.0][..])]);
-    let clipped = scaler.never_scaled(grads.clone().into())?.clip_value(3.5)?.step(&mut keeps)?;
-    scaler.update(clipped)?.leave_unread();
+    let clipped = scaler.check_unscaled(grads.clone().into())?.clip_value(3.5)?.step(&mut keeps)?;
+    scaler.update(clipped)?.ignore();
     assert_eq!(kept(&keeps), [Some(&[3.0][..]), Some(&[3.5][..])]);
-    let refused = scaler.never_scaled(grads.into())?.clip_norm(-1.0);
+    let refused = scaler.check_unscaled(grads.into())?.clip_norm(-1.0);
     assert_eq!(refused.map(drop).unwrap_err().kind(), ErrorKind::InvalidArgument);
     Ok(())
 }
@@ -98,8 +98,8 @@ fn a_group_is_clipped_alone() -> Result {
     let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
     let grads = Two { weight: halves(&[3.0]), bias: halves(&[4.0]) };
     let groups = [ClipGroup::new(["weight"], Norm::L2, 1.5)];
-    let step = scaler.never_scaled(grads.into())?.clip_groups(&groups)?.step(&mut keeps)?;
-    scaler.update(step)?.leave_unread();
+    let step = scaler.check_unscaled(grads.into())?.clip_groups(&groups)?.step(&mut keeps)?;
+    scaler.update(step)?.ignore();
     assert_eq!(kept(&keeps), [Some(&[1.5][..]), Some(&[4.0][..])]);
     Ok(())
 }
@@ -120,7 +120,7 @@ fn a_window_adds_in_f32_and_leaves_a_bad_micro_batch_out() -> Result {
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for weight in [f32::INFINITY, 2048.0, 1.0] {
         let grads = Two { weight: halves(&[weight]), bias: halves(&[weight]) };
-        window.add(scaler.never_scaled(grads.into())?)?;
+        window.add(scaler.check_unscaled(grads.into())?)?;
     }
     drop(window.finish()?.expect("two good ones").step(&mut keeps)?);
     assert_eq!(kept(&keeps), [Some(&[2049.0][..]), Some(&[2049.0][..])], "f16 would say 2048");
@@ -132,7 +132,7 @@ fn a_window_that_was_saved_goes_on_where_it_was() -> Result<(), Box<dyn std::err
     let (scaler, params) = (scaler(0)?, Two { weight: halves(&[1.0]), bias: halves(&[1.0]) });
     let micro_batch = |weight: f32| {
         let grads = Two { weight: halves(&[weight]), bias: Vec::new() };
-        scaler.never_scaled(grads.into())
+        scaler.check_unscaled(grads.into())
     };
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     window.add(micro_batch(2048.0)?)?;

@@ -73,7 +73,7 @@ fn optimizers_are_taken_boxed_and_lent() -> Result {
     let mut sgd = Sgd::new(&[("w", &[1.0])]);
     let lent: &mut dyn Optimizer<Grads, Finding, Error = Failure> = &mut sgd;
     let step = unscaled(&scaler, &[("w", &[1.0])])?.step(lent)?;
-    scaler.update(step)?.leave_unread();
+    scaler.update(step)?.ignore();
     let mut boxed: Box<dyn Optimizer<Grads, Finding, Error = Failure>> = Box::new(sgd);
     let step = unscaled(&scaler, &[("w", &[1.0])])?.step(&mut boxed)?;
     assert!(scaler.update(step)?.resolve()?.is_applied());

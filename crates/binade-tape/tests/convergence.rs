@@ -57,7 +57,7 @@ fn run(setup: &Setup, steps: usize) -> (Vec<f32>, Params) {
         let small = loss.mul(&tape.constant(Tensor::new(vec![*share], &[]).unwrap())).unwrap();
         let grads = scaler.scale(&small).unwrap().backward(Var::backward).unwrap();
         let step = grads.unscale().unwrap().step(&mut optimizer).unwrap();
-        scaler.update(step).unwrap().leave_unread();
+        scaler.update(step).unwrap().ignore();
     }
     (losses, optimizer.params)
 }

@@ -114,7 +114,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let step = grads.step(&mut self.amp.optimizer)?;
         let outcome = self.amp.scaler.update(step)?;
         if !self.watched && !self.is_due(ends) {
-            outcome.leave_unread();
+            outcome.ignore();
             return Ok(());
         }
         let step = outcome.resolve()?;

@@ -11,7 +11,7 @@ use crate::tidy::{
 const CALLS: [&str; 4] = [".step(&mut ", "scaler.update(", "update_each(", ".resolve("];
 
 const INSTEAD: &str = "drops what became of a step: `let report = ….resolve()?.unless_diverged()?;` and print it where \
-                       `report.is_remarkable()`, or say `.leave_unread()`";
+                       `report.is_remarkable()`, or say `.ignore()`";
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     tree.with(&["md", "rs"]).flat_map(|(path, text)| dropped(path, text)).collect()
@@ -93,7 +93,7 @@ mod tests {
     fn an_outcome_that_is_looked_at_left_in_writing_or_wrong_on_purpose_passes() {
         for text in [
             "let report = scaler.update(step)?.resolve()?.unless_diverged()?;",
-            "scaler.update(step)?.leave_unread();",
+            "scaler.update(step)?.ignore();",
             "steps.push(scaler.update(step)?.resolve()?);",
             "device.step(&mut params, &mut masters, grads, &found)?;",
             "return scaler.update(step)?.resolve();",

@@ -106,7 +106,7 @@ impl Work for Step {
 
     fn run(&mut self, scaled: ScaledGrads<Cuda>) -> Result<()> {
         let step = scaled.unscale()?.clip_norm(1.0)?.step(&mut self.optimizer)?;
-        self.scaler.update(step)?.leave_unread();
+        self.scaler.update(step)?.ignore();
         Ok(())
     }
 

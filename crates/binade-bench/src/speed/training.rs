@@ -132,7 +132,7 @@ impl<D: Trains> Work for Training<D> {
     fn run(&mut self, (): ()) -> Result<D::Tensor> {
         let (loss, grads) = self.gradients()?;
         let step = grads.unscale()?.clip_norm(1.0)?.step(&mut self.amp.optimizer)?;
-        self.amp.scaler.update(step)?.leave_unread();
+        self.amp.scaler.update(step)?.ignore();
         Ok(loss)
     }
 }

@@ -68,7 +68,7 @@ fn rank(group: Group, rank: usize, slopes: [f32; 2]) -> (Vec<f32>, Vec<bool>, Sc
         group.reduce(rank, found);
         Ok(())
     };
-    let mut scaler = Scaler::reducing(Burn, LossScale::dynamic(), reduce).expect("a CPU");
+    let mut scaler = Scaler::with_reducer(Burn, LossScale::dynamic(), reduce).expect("a CPU");
     let mut trained = one(DType::F32).expect("a CPU");
     let applied = slopes.map(|slope| {
         let loss = trained.module.loss(&[slope]);

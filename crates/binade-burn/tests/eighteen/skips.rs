@@ -65,7 +65,7 @@ fn the_scale_stays_within_its_limits_in_ten_thousand_updates() -> Result {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let grad = if state >> 30 == 0 { &bad } else { &good };
         let grads = vec![Named::new("w", Some(grad.clone()))];
-        let pending = scaler.never_scaled(grads)?.step(&mut trained)?;
+        let pending = scaler.check_unscaled(grads)?.step(&mut trained)?;
         if let Step::Diverged(_) = scaler.update(pending)?.resolve()? {
             diverged += 1;
             scaler.set_state(rule.start())?;

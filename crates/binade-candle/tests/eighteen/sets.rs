@@ -35,7 +35,7 @@ type Group = Arc<(Mutex<[Finding; 2]>, Barrier)>;
 /// Scaler whose ranks skip if either must.
 fn scaler(group: &Group, rank: usize) -> Result<Scaler<Candle>> {
     let group = group.clone();
-    Ok(Scaler::reducing(Candle, LossScale::dynamic(), move |found: &mut Finding, _| {
+    Ok(Scaler::with_reducer(Candle, LossScale::dynamic(), move |found: &mut Finding, _| {
         let (slots, barrier) = &*group;
         slots.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[rank] = found.clone();
         barrier.wait();

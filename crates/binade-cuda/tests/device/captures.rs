@@ -260,7 +260,7 @@ fn an_outcome_before_the_first_replay_is_refused() -> Result {
     let early = early.ok_or("no outcome")?;
     assert_eq!(why(early.clone().resolve()), ("resolve", Uncapturable::Unplayed));
     assert_eq!(model.scaler.state()?.updates, 2, "the captured run was none");
-    captured.replay()?.leave_unread();
+    captured.replay()?.ignore();
     assert_eq!(early.resolve()?.report().scale.updates, 3);
     Ok(())
 }
@@ -287,12 +287,12 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     let refused = model.optimizer.set_plan(Plan::new(rule)?);
     assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
     let (mut other, others) = captured()?;
-    steps.replay()?.leave_unread();
-    others.replay()?.leave_unread();
+    steps.replay()?.ignore();
+    others.replay()?.ignore();
     assert_eq!(model.trace()?, other.trace()?);
     drop((steps, others));
-    model.step()?.leave_unread();
-    other.step()?.leave_unread();
+    model.step()?.ignore();
+    other.step()?.ignore();
     assert_eq!(model.trace()?, other.trace()?);
     Ok(())
 }
@@ -303,7 +303,7 @@ fn a_step_that_panics_leaves_a_handle_that_works() -> Result {
     let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
     let panics = std::panic::AssertUnwindSafe(|| {
         capture.capture(|| -> Result<(), Error> {
-            model.step()?.leave_unread();
+            model.step()?.ignore();
             std::panic::resume_unwind(Box::new(()))
         })
     });

@@ -229,9 +229,9 @@ fn what_comes_behind_an_update_leaves_its_report_alone() -> Result {
     };
     drop(step()?);
     let ((first, _), capture) = cuda.capture().warm_up(&mut step)?;
-    first.leave_unread();
+    first.ignore();
     let ((second, _), capture) = capture.warm_up(&mut step)?;
-    second.leave_unread();
+    second.ignore();
     let captured = capture.capture(&mut step)?;
     for number in 2..STEPS {
         model.write(number)?;

@@ -83,7 +83,7 @@ fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
         let set = set(cuda, &[("w", Some(vec![1.0]))], DType::F16);
         let mut window =
             Scaler::new(cuda.clone(), LossScale::dynamic())?.accumulate(BadMicroBatch::Drop);
-        window.add(Scaler::new(cuda.clone(), LossScale::dynamic())?.never_scaled(set)?)?;
+        window.add(Scaler::new(cuda.clone(), LossScale::dynamic())?.check_unscaled(set)?)?;
         Ok(window.finish()?.ok_or("an empty window")?.grads().clone())
     };
     let sums = replicas.devices().iter().map(alone).collect::<Result<Vec<_>>>()?;
@@ -160,7 +160,8 @@ fn replicas_that_have_come_apart_do_nothing_more() -> Result {
     let mut optimizer =
         MasterOptimizer::new(replicas.clone(), params, Plan::new(UpdateRule::sgd(1.0))?)?;
     let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
-    let grads = || scaler.never_scaled(set(&replicas, &[("w", Some(vec![1.0, 1.0]))], DType::F16));
+    let grads =
+        || scaler.check_unscaled(set(&replicas, &[("w", Some(vec![1.0, 1.0]))], DType::F16));
 
     // On the second device alone a parameter is replaced by one that its masters do not fit.
     let first = optimizer.params[0].value.on(0)?.clone();
@@ -169,7 +170,7 @@ fn replicas_that_have_come_apart_do_nothing_more() -> Result {
     let (first, second) = (grads()?, set(&replicas, &[("w", Some(vec![1.0]))], DType::F16));
     let refused = first.step(&mut optimizer).map(drop).unwrap_err();
     assert!(matches!(refused, Error::Match(_)), "{refused}");
-    let after = scaler.never_scaled(second).map(drop).unwrap_err();
+    let after = scaler.check_unscaled(second).map(drop).unwrap_err();
     assert!(matches!(after, Error::Driver(CudaError::Apart { .. })), "{after}");
     assert!(after.to_string().contains("another shape"), "{after}");
     assert!(matches!(scaler.state().unwrap_err(), Error::Driver(CudaError::Apart { .. })));

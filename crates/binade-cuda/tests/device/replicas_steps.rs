@@ -177,7 +177,7 @@ fn the_scale_grows_on_all_devices() -> Result {
     let mut run = Run::new(&replicas, UpdateRule::sgd(0.1))?;
     for number in 0..4 {
         let each = [0, 1].map(|place| backward(number, place));
-        run.step(apart(&replicas, &each, DType::F16))?.leave_unread();
+        run.step(apart(&replicas, &each, DType::F16))?.ignore();
     }
     // The state is that of every device, or an error.
     assert_eq!(run.scaler.state()?.exponent, 17);
@@ -230,7 +230,7 @@ fn a_run_is_saved_from_one_device_and_loaded_to_all() -> Result {
     };
     let mut run = Run::new(&replicas, rule)?;
     for number in 0..3 {
-        run.step(grads(number))?.leave_unread();
+        run.step(grads(number))?.ignore();
     }
     let saved = replicas.save(&run.optimizer.params, run.optimizer.masters())?;
     let alone = cuda();
@@ -270,10 +270,10 @@ fn parameters_join_on_all_devices() -> Result {
         let more = vec![Named::new("d", vector(&run.device, &noise(9, 40), DType::F16))];
         let [first, second] = grads;
         let said = |error: D::Error| error.to_string();
-        run.step(first).map_err(said)?.leave_unread();
+        run.step(first).map_err(said)?.ignore();
         let plan = run.optimizer.plan().clone();
         run.optimizer.join(more, plan).map_err(said)?;
-        run.step(second).map_err(said)?.leave_unread();
+        run.step(second).map_err(said)?.ignore();
         Ok(())
     }
     fn with_more(mut grads: Set) -> Set {
@@ -341,12 +341,12 @@ fn parameters_are_updated_where_they_are() -> Result {
             .collect()
     };
     let (before, each) = (addresses(&run), [0, 1].map(|place| backward(0, place)));
-    run.step(apart(&replicas, &each, DType::F16))?.leave_unread();
+    run.step(apart(&replicas, &each, DType::F16))?.ignore();
     assert_eq!(addresses(&run), before);
     // A clone keeps its bits, on all devices.
     let held = run.optimizer.params[0].value.clone();
     let bits = replicas.bits(&held);
-    run.step(apart(&replicas, &each, DType::F16))?.leave_unread();
+    run.step(apart(&replicas, &each, DType::F16))?.ignore();
     assert_eq!(replicas.bits(&held), bits);
     assert_ne!(run.params()[0], bits);
     assert_eq!(replicas.dtype(&held), DType::F16);

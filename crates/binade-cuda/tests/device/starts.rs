@@ -185,7 +185,7 @@ fn sum(dtype: DType, start: usize, len: usize) -> Result<Vec<Vec<u8>>> {
         let mut values = noise(number, len);
         values[len / 2] += if number == 1 { f32::INFINITY } else { 0.0 };
         let entry = Named::new("w", Some(shifted(&cuda, &values, dtype, start)));
-        window.add(scaler.never_scaled(vec![entry].into())?)?;
+        window.add(scaler.check_unscaled(vec![entry].into())?)?;
     }
     let sum = window.finish()?.ok_or("an empty window")?;
     let values = cuda.materialise(sum.grads().clone())?;

@@ -67,7 +67,7 @@ fn a_windows_outcome_is_one_wait() -> Result {
         let mut window = scaler.accumulate(BadMicroBatch::Drop);
         // `b` has a gradient in the second alone, which is bad.
         for (number, bad) in [(1, false), (2, true)] {
-            window.add(scaler.never_scaled(set(device, &batch(number, bad), DType::F32))?)?;
+            window.add(scaler.check_unscaled(set(device, &batch(number, bad), DType::F32))?)?;
         }
         let step = window.finish()?.ok_or("an empty window")?.step(&mut optimizer)?;
         let step = scaler.update(step)?.resolve()?;

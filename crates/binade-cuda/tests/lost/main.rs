@@ -100,7 +100,7 @@ fn lost_replica() -> Result<(), Failed> {
     spoil(&replicas.devices()[1])?;
     replicas.devices()[1].synchronize().expect_err("the store was nowhere");
 
-    let error = scaler.never_scaled(vec![Named::new("w", Some(grads))].into()).map(drop);
+    let error = scaler.check_unscaled(vec![Named::new("w", Some(grads))].into()).map(drop);
     let error = error.expect_err("a replica is lost");
     let told = error.to_string();
     assert!(told.starts_with("replica 1, on CUDA device 1: the CUDA device is lost"), "{told}");

@@ -26,7 +26,7 @@ pub enum Join {
 /// * `merge` keeps the place of the first overflow, adds counts up and takes the larger magnitude; a joined finding
 ///   that did not overflow names none. It is halted where either is: divergence halts whatever it touches.
 /// * What `upload_found` puts on the device is read back as it was, and steps and updates go by it: a hook of
-///   [`Scaler::reducing`](crate::Scaler::reducing) writes so what ranks found together.
+///   [`Scaler::with_reducer`](crate::Scaler::with_reducer) writes so what ranks found together.
 /// * A `Found` of the host is complete when `unscale` returns: `update` and `read` take it as it is.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait ScaleStore: GradSet {

@@ -104,7 +104,7 @@ impl<D: GradScaler> DelayedUnscale<D> {
 /// * It holds one scale, as [`DelayedUnscale`] does, and the sum is divided by it once.
 /// * A pass that overflowed adds nothing, is named in the report, and skips the window.
 /// * A sum that is not finite, before or after it is divided, skips too: the report has it as the part `sum`.
-/// * The hook of [`Scaler::reducing`] is called for each pass and for the sum.
+/// * The hook of [`Scaler::with_reducer`] is called for each pass and for the sum.
 #[must_use = "a window that is not unscaled applies nothing"]
 pub struct ScaledSum<D: GradScaler> {
     held: Held<D>,

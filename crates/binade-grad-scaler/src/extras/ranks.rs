@@ -3,7 +3,7 @@
 use crate::{Join, ScaleState, ScaleStore, join_findings};
 use binade_core::{Finding, OrderError};
 
-/// Which finding the hook of [`Scaler::reducing`](crate::Scaler::reducing) is called with.
+/// Which finding the hook of [`Scaler::with_reducer`](crate::Scaler::with_reducer) is called with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Pass {
     /// A pass over gradients: each rank has found something of its own.
@@ -50,10 +50,10 @@ fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, OrderError> {
 }
 
 /// Replaces what a device has found by what `reduce` makes of it on the host: a hook of
-/// [`Scaler::reducing`](crate::Scaler::reducing) that serves every device. Waits for the device.
+/// [`Scaler::with_reducer`](crate::Scaler::with_reducer) that serves every device. Waits for the device.
 ///
 /// ```text
-/// Scaler::reducing(device.clone(), rule, move |found, pass| {
+/// Scaler::with_reducer(device.clone(), rule, move |found, pass| {
 ///     reduce_on_host(&device, found, |own| group.gather_and_join(pass, own))
 /// })
 /// ```

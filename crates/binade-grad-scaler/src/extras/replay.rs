@@ -17,7 +17,7 @@ use binade_core::{Error, ErrorKind};
 ///
 /// It costs an upload of the state an iteration, and so a scale at a new address: follow outside captured graphs.
 ///
-/// Gradients of [`never_scaled`](Scaler::never_scaled) know no scale that could halt them: scale such losses under
+/// Gradients of [`check_unscaled`](Scaler::check_unscaled) know no scale that could halt them: scale such losses under
 /// [`LossScale::none`](crate::LossScale::none) to have them led.
 ///
 /// # A loop

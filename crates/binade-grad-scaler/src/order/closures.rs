@@ -19,7 +19,7 @@
 //! for _evaluation in 0..2 {
 //!     let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //!     let step = grads.step(&mut optimizer)?;
-//!     scaler.update(step)?.leave_unread();
+//!     scaler.update(step)?.ignore();
 //! }
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
@@ -28,6 +28,6 @@
 #![doc = include_str!("../order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer, || scaler.scale(&loss)?.backward(backward))?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```

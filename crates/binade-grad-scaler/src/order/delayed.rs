@@ -34,7 +34,7 @@
 //! let mut window = scaler.delay_unscale();
 //! window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
 //! let step = window.collect(|| Ok(buffer))?.expect("a pass").unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -44,7 +44,7 @@
 //! let mut window = scaler.delay_unscale();
 //! window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
 //! let step = window.collect(|| Ok(buffer))?.expect("a pass").step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

@@ -10,7 +10,7 @@
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let [first, second] = UnscaledGrads::skip_together([first, second])?;
 //! let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -20,7 +20,7 @@
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let [first, second] = UnscaledGrads::skip_together([first, second])?;
 //! let step = first.clip_norm(1.0)?.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -35,7 +35,7 @@
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let [first, second] = UnscaledGrads::skip_together([first, second])?;
 //! let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

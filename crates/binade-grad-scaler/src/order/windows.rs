@@ -28,7 +28,7 @@
 //! let mut window = scaler.accumulate(BadMicroBatch::Drop);
 //! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
 //! let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -37,7 +37,7 @@
 //! let mut window = scaler.accumulate(BadMicroBatch::Drop);
 //! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
 //! let step = window.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -95,7 +95,7 @@
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! window.add(grads)?;
 //! let step = more.step(&mut optimizer)?;
-//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.ignore();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

@@ -7,7 +7,7 @@ use binade_core::Finding;
 use std::{borrow::Cow, sync::Arc};
 
 /// What became of an iteration; still on the device.
-#[must_use = "a skipped step is silent until resolved; `leave_unread` says that this is meant"]
+#[must_use = "a skipped step is silent until resolved; `ignore` says that this is meant"]
 pub struct StepOutcome<D: GradScaler> {
     step: Arc<PendingStep<D>>,
     scale: D::Scale,
@@ -65,7 +65,7 @@ impl<D: GradScaler> StepOutcome<D> {
     }
 
     /// Goes on without looking. Counters and divergence stay in [`Scaler::state`](crate::Scaler::state).
-    pub fn leave_unread(self) {}
+    pub fn ignore(self) {}
 
     /// The same outcome, which [`Scaler::in_flight`](crate::Scaler::in_flight) does not count: for one that is kept as long as
     /// its step may run again, as a device's captured step is.

@@ -52,7 +52,7 @@ impl<D: GradScaler> Scaler<D> {
     /// # Errors
     ///
     /// When the device fails.
-    pub fn reducing<F>(device: D, rule: LossScale, reduce: F) -> Result<Self, D::Error>
+    pub fn with_reducer<F>(device: D, rule: LossScale, reduce: F) -> Result<Self, D::Error>
     where
         F: Fn(&mut D::Found, Pass) -> Result<(), D::Error> + Send + Sync + 'static,
     {
@@ -95,7 +95,7 @@ impl<D: GradScaler> Scaler<D> {
     /// # Errors
     ///
     /// As [`scale`](Self::scale).
-    pub fn never_scaled(&self, grads: D::Grads) -> Result<UnscaledGrads<D>, D::Error> {
+    pub fn check_unscaled(&self, grads: D::Grads) -> Result<UnscaledGrads<D>, D::Error> {
         self.shared.check_dropped()?;
         let (one, of) = (self.shared.one.clone(), self.shared.iterations.now());
         ScaledGrads::new(grads, one, self.shared.clone(), of).unscale()

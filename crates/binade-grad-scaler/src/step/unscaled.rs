@@ -91,7 +91,7 @@ impl<D: GradOps> UnscaledGrads<D> {
     /// Shrinks the gradients so that their L2 norm together is at most `max`. The report has the norm.
     ///
     /// The norm is of the gradients in this set: ranks clip alike where they hold the same gradients, such as averages. The
-    /// hook of [`Scaler::reducing`](crate::Scaler::reducing) hears of it.
+    /// hook of [`Scaler::with_reducer`](crate::Scaler::with_reducer) hears of it.
     ///
     /// # Errors
     ///
