@@ -6,6 +6,9 @@ use binade_core::{DType, Form, RawTensor};
 use binade_master_weights::{Kind, MasterStore, SavedParameter, Slot, UpdateRule};
 use std::collections::HashMap;
 
+/// Tensors of one parameter's state, on their way into it.
+pub type StateTensors<D> = HashMap<Kind, Tensor<D>>;
+
 /// The optimizer's state of one parameter: its master and its moments.
 #[derive(Debug)]
 pub struct ParamState<D: Kernels> {
@@ -115,7 +118,7 @@ impl<D: Kernels> ParamState<D> {
     }
 
     /// Replaces its tensors by loaded ones.
-    pub fn put(&mut self, loaded: &mut HashMap<Kind, Tensor<D>>) {
+    pub fn put(&mut self, loaded: &mut StateTensors<D>) {
         let moments = (0..).map(Kind::Moment).zip(self.moments.iter_mut());
         let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_mut()?)));
         for (kind, place) in self.master.parts_mut().into_iter().chain(moments) {
@@ -133,7 +136,7 @@ impl<D: Kernels> ParamState<D> {
     pub fn upload(
         device: &D,
         saved: &SavedParameter,
-    ) -> Result<(Tensor<D>, HashMap<Kind, Tensor<D>>), D> {
+    ) -> Result<(Tensor<D>, StateTensors<D>), D> {
         let Form { dtype, shape } = saved.value.form();
         let value = Tensor::from_bits(device, saved.value.bytes(), *dtype, shape)?;
         let one = |(kind, raw): &(Kind, RawTensor)| {
