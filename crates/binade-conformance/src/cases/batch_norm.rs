@@ -14,7 +14,7 @@ use crate::{
 use binade_core::{DType, ErrorKind};
 use binade_ops::BatchNormConfig;
 
-const SHAPES: [&[usize]; 13] = [
+const SHAPES: [&[usize]; 18] = [
     &[2, 1],
     &[7, 3],
     &[8, 8],
@@ -28,6 +28,11 @@ const SHAPES: [&[usize]; 13] = [
     &[131, 33],
     &[1400, 2, 3],
     &[70, 2, 8, 9],
+    &[2, 0, 3],
+    &[5, 40],
+    &[6, 48],
+    &[22, 33],
+    &[2, 2, 1033],
 ];
 
 pub(super) fn add_cases(cases: &mut Asks) {
@@ -42,7 +47,11 @@ pub(super) fn add_cases(cases: &mut Asks) {
         });
         cases.add(BatchNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
-                all(s, check, &uniform(offset, dtype, &[5, 3, 3, 3], [-2.0, 3.0]), dtype, offset)
+                // Runs that are whole groups, and runs that are not.
+                let inputs = [&[5, 3, 3, 3], &[5, 3, 2, 4]];
+                inputs.into_iter().try_for_each(|shape: &[usize; 4]| {
+                    all(s, check, &uniform(offset, dtype, shape, [-2.0, 3.0]), dtype, offset)
+                })
             })
         });
         cases.add(BatchNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {

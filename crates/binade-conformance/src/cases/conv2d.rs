@@ -22,7 +22,7 @@ use binade_ops::Conv2dConfig;
 /// Input, weight, stride and padding.
 type Size = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);
 
-const SIZES: [Size; 14] = [
+const SIZES: [Size; 15] = [
     ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1], [0, 0]),
     ([1, 1, 5, 5], [1, 1, 3, 3], [1, 1], [0, 0]),
     ([2, 3, 7, 6], [4, 3, 3, 3], [1, 1], [1, 1]),
@@ -37,6 +37,7 @@ const SIZES: [Size; 14] = [
     ([5, 3, 4, 4], [2, 3, 1, 1], [2, 2], [0, 0]),
     ([0, 2, 4, 4], [3, 2, 3, 3], [1, 1], [0, 0]),
     ([2, 0, 4, 4], [3, 0, 3, 3], [1, 1], [0, 0]),
+    ([2, 2, 4, 4], [0, 2, 2, 2], [1, 1], [0, 0]),
 ];
 
 pub(super) fn add_cases(cases: &mut Asks) {

@@ -16,7 +16,7 @@ use binade_ops::MaxPool2dConfig;
 /// Input, window, stride and padding.
 type Size = ([usize; 4], [usize; 2], [usize; 2], [usize; 2]);
 
-const SIZES: [Size; 11] = [
+const SIZES: [Size; 13] = [
     ([1, 1, 1, 1], [1, 1], [1, 1], [0, 0]),
     ([1, 1, 4, 4], [2, 2], [2, 2], [0, 0]),
     ([2, 3, 5, 6], [3, 2], [1, 2], [1, 1]),
@@ -28,6 +28,8 @@ const SIZES: [Size; 11] = [
     ([2, 2, 5, 5], [2, 2], [3, 3], [0, 0]),
     ([0, 3, 4, 4], [2, 2], [2, 2], [0, 0]),
     ([2, 0, 4, 4], [2, 2], [2, 2], [0, 0]),
+    ([2, 3, 7, 6], [1, 2], [3, 4], [0, 1]),
+    ([2, 3, 7, 6], [2, 5], [usize::MAX, 2], [1, 2]),
 ];
 
 pub(super) fn add_cases(cases: &mut Asks) {
