@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// The last commit before the rule.
-const BASE: &str = "c3f77e20";
+const BASE: &str = "db6b7f29";
 
 /// The most characters of a title.
 const MOST: usize = 72;
