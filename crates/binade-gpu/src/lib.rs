@@ -21,7 +21,8 @@ pub use gradients::{Factors, Gradients, Present, trained};
 pub use host::check_length;
 pub use kernels::Kernels;
 pub use masters::{
-    MasterState, ParamState, ScaledMaster, StateTensors, check_plan, constant_words, unsupported_rule,
+    MasterState, ParamState, ScaledMaster, StateTensors, check_plan, constant_words,
+    unsupported_rule,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use report::{finding_offset, parse_report};

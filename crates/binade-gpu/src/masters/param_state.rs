@@ -133,10 +133,7 @@ impl<D: Kernels> ParamState<D> {
     /// # Errors
     ///
     /// Where the device fails or has no room.
-    pub fn upload(
-        device: &D,
-        saved: &SavedParameter,
-    ) -> Result<(Tensor<D>, StateTensors<D>), D> {
+    pub fn upload(device: &D, saved: &SavedParameter) -> Result<(Tensor<D>, StateTensors<D>), D> {
         let Form { dtype, shape } = saved.value.form();
         let value = Tensor::from_bits(device, saved.value.bytes(), *dtype, shape)?;
         let one = |(kind, raw): &(Kind, RawTensor)| {
