@@ -76,12 +76,15 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 const LENGTHS: &str = "its gradient has another length than the parameter";
 const UNTRAINABLE: &str = "parameters are trained in bf16, f16 or f32, and it is of another type or would be stored as one: cast it first, or leave it out of the optimizer";
-/// Returns gradients in the parameters' order, as plain numbers behind their parameters' ids. An error comes before anything has moved.
+/// A parameter's id, and its gradient as plain numbers.
+type IdGrad = (usize, Vec<f32>);
+
+/// Returns gradients in the parameters' order. An error comes before anything has moved.
 fn matched<T: AmpTensor>(
     params: &[Named<T>],
     masters: &HostMasters,
     grads: NamedGrads<T>,
-) -> Result<Vec<Option<(usize, Vec<f32>)>>, NativeError<T::Error>> {
+) -> Result<Vec<Option<IdGrad>>, NativeError<T::Error>> {
     let names = params.iter().map(|param| &param.name);
     let places = matching::places(masters, names, grads.iter().map(|grad| &grad.name));
     let mut matched = vec![None; params.len()];
