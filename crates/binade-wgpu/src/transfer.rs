@@ -45,13 +45,12 @@ impl Wgpu {
         self.inner.health.check()?;
         let (pool, rounded) = (&self.inner.pool, self.rounded(bytes)?);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        let memory = match pool.take(rounded, may_take) {
-            Some(memory) => memory,
-            None => {
-                let memory = Allocation::new(self.allocated(rounded, usage)?);
-                pool.count(rounded);
-                memory
-            }
+        let memory = if let Some(memory) = pool.take(rounded, may_take) {
+            memory
+        } else {
+            let memory = Allocation::new(self.allocated(rounded, usage)?);
+            pool.count(rounded);
+            memory
         };
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }

@@ -147,10 +147,8 @@ impl Replicas {
             error.kind(),
             ErrorKind::DeviceLost | ErrorKind::OutOfMemory | ErrorKind::Other
         );
-        let is_told = matches!(
-            error,
-            Error::Driver(CudaError::OnReplica { .. }) | Error::Driver(CudaError::Apart { .. })
-        );
+        let is_told =
+            matches!(error, Error::Driver(CudaError::OnReplica { .. } | CudaError::Apart { .. }));
         match self.devices().get(place) {
             Some(cuda) if is_its_own && !is_told => {
                 let ordinal = cuda.stream().context().ordinal();
