@@ -23,6 +23,7 @@ use std::sync::Arc;
 /// * A skipped step does not reach the optimizer, and gradients come unscaled and in `f32`.
 /// * A parameter without a gradient stays as it is, as with candle alone; the step's report names it.
 /// * Gradients of other names or shapes are an error before anything has moved, in a skipped step too.
+///
 /// The state of candle's optimizer stays inside it, and cannot be read. [`export_f32`](Self::export_f32) has the masters, so that
 /// a run by an optimizer without state, such as `SGD`, is resumed to the bit; moments of `AdamW` begin anew.
 pub struct Wrapped<O> {
