@@ -1,6 +1,6 @@
 //! Reasons why a step cannot be captured, or replayed.
 
-/// Why a step cannot be captured, or its capture not be replayed: what [`CudaError::Capture`](crate::Error::Capture) says of an
+/// Why a step cannot be captured, or its capture not be replayed: what [`CudaError::Capture`](crate::CudaError::Capture) says of an
 /// operation.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
