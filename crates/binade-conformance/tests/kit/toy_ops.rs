@@ -106,7 +106,8 @@ fn gelu(x: f32) -> f32 {
 #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
 fn gelu_slope(x: f32) -> f32 {
     let density = (-0.5 * x * x).exp() / std::f32::consts::TAU.sqrt();
-    distribution(x.into()) as f32 + x * density
+    // Far out the product is 0, at infinity too.
+    distribution(x.into()) as f32 + if density == 0.0 { 0.0 } else { x * density }
 }
 
 /// One after the other.
