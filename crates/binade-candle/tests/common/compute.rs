@@ -22,6 +22,10 @@ pub(super) fn compute(
         _ if nothing && is_backward(op) => {
             Err(Refusal::unsupported("candle's gradient of nothing"))
         }
+        // candle sets running statistics to tensors that are made of them, which its `Var`s refuse.
+        (C::BatchNorm { .. }, _) if nothing => {
+            Err(Refusal::unsupported("candle's batch norm of nothing"))
+        }
         _ if is_too_large(op, operands) => {
             Err(Refusal::unsupported("candle sizes its results itself, and this one"))
         }
