@@ -1,4 +1,4 @@
-// What every optimizer's fused step does around its arithmetic: reads a gradient once, settles it, moves the master, and
+// Frame of every optimizer's fused step around its arithmetic: reads a gradient once, settles it, moves the master, and
 // writes the low-precision copy. `binade_master_weights::step` is its model.
 #pragma once
 #include "lost.cuh"

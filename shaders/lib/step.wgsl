@@ -1,4 +1,4 @@
-// What every optimizer's fused step does around its arithmetic: reads a gradient once, settles it, moves the master, and writes
+// Frame of every optimizer's fused step around its arithmetic: reads a gradient once, settles it, moves the master, and writes
 // the low-precision copy. `binade_master_weights::step` is its model, and its `stores` are those of the masters.
 //
 // Floats are bits here, and sums and products those that keep subnormals: what a master has beyond its parameter is small.

@@ -80,6 +80,6 @@ fn what_a_handle_leaves_out_is_a_skip_that_names_handle_and_method() {
         let Err(Refusal::Unsupported(text)) = outcome else { panic!("{method}: {outcome:?}") };
         assert!(text.contains("Bare`") && text.contains(method), "{text}");
     }
-    // What it has is run.
+    // A method that the device has is still called.
     assert_eq!(via::norm(&Bare, grads(), one, Norm::L2).unwrap().norm, Some(5.0));
 }

@@ -12,7 +12,7 @@ pub(super) struct Fixed {
     /// There from the first step on.
     pub(super) buffer: Option<Arc<Buffer>>,
     bytes: Vec<u8>,
-    /// Whether steps count lost updates: a captured one has the address of the counts, or none.
+    /// True if steps count lost updates: a captured step has the address of the counts, or none.
     counted: bool,
     /// Gone with the steps that were captured for it.
     stands: Arc<()>,

@@ -114,7 +114,7 @@ impl Cuda {
             return Ok(());
         }
         let choice = chosen(dtype, self.inner.capability, gemm)?;
-        // The same sizes are refused, by kernels and library alike.
+        // Before the choice between kernels and library, so that both refuse alike.
         [m, n, k].into_iter().try_for_each(|extent| gemm.size(extent).map(|_| ()))?;
         if !gemm.relu && self.multiplies_by_library(gemm)? {
             return Ok(());

@@ -57,7 +57,7 @@ impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
     ///
     /// # Errors
     ///
-    /// Those of `run`, and when the device fails.
+    /// The errors of `run`, and of a device that fails.
     pub fn grad<F>(&self, run: F) -> Result<L, L::Error>
     where
         F: FnOnce(&L) -> Result<L, L::Error>,

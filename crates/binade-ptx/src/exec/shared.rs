@@ -182,7 +182,7 @@ impl Shared {
         place.ok_or(Trouble { kind, address: Some(address) })
     }
 
-    /// Whether anybody touched the cell since the block's last barrier in a way that may be wrong now.
+    /// Returns true if an access to the cell since the block's last barrier may conflict with this one.
     fn is_worth_a_look(&self, index: usize, access: Access) -> bool {
         let mark = &self.marks[index];
         let was_read = || mark.readers.iter().any(|reader| reader.clock >= self.ordered);
@@ -199,7 +199,8 @@ impl Shared {
             && (touch.clock >= by.ordered || !is_mate())
     }
 
-    /// Whether another thread has touched the cell since a barrier, and one of the two writes; atomics do not race with each other.
+    /// Reports a race: another thread has touched the cell since a barrier, and one of the two writes. Atomics do not race with each
+    /// other.
     fn check(&self, index: usize, by: By, access: Access) -> Result<(), Wrong> {
         let (mark, address) = (&self.marks[index], (index * self.cell) as u64);
         if let Some(issued) = mark.coming {

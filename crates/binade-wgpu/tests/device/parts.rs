@@ -36,7 +36,7 @@ fn an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused() -> Result {
     Ok(())
 }
 
-/// What is found in a set of two, and its values once they are clipped by one group.
+/// Returns the finding of a set of two gradients, and its values after clipping by one group.
 fn looked_at<D: Device>(device: &D, values: &[f32], exponent: i32) -> (String, Vec<Vec<u8>>) {
     let scale = device.upload_state(ScaleState::from_exponent(exponent)).unwrap();
     let grads = [("a", Some(noise(5, 1500))), ("b", Some(values.to_vec()))];
