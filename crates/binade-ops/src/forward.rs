@@ -1,4 +1,4 @@
-//! Devices that forward every operation, such as a wrapper that counts calls.
+//! Devices that forward every operation, such as a wrapper that records calls.
 
 use crate::OpInvocation;
 use binade_core::Handle;
@@ -13,35 +13,35 @@ use binade_core::Handle;
 ///
 /// # Examples
 ///
-/// This device counts the operations of another:
+/// This device records the operations of another:
 ///
 /// ```
 /// use binade_core::Handle;
 /// use binade_ops::{Invoke, OpInvocation, Ops};
-/// use std::cell::Cell;
+/// use std::cell::RefCell;
 ///
-/// struct Counting<D> {
+/// struct Recording<D> {
 ///     device: D,
-///     calls: Cell<u64>,
+///     calls: RefCell<Vec<OpInvocation>>,
 /// }
 ///
-/// impl<D: Handle> Handle for Counting<D> {
+/// impl<D: Handle> Handle for Recording<D> {
 ///     type Tensor = D::Tensor;
 ///     type Error = D::Error;
 /// }
 ///
-/// impl<D: Ops + Handle<Tensor: Clone>> Invoke for Counting<D> {
+/// impl<D: Ops + Handle<Tensor: Clone>> Invoke for Recording<D> {
 ///     fn invoke(
 ///         &self,
 ///         call: &OpInvocation,
 ///         operands: &[&D::Tensor],
 ///     ) -> Result<Vec<D::Tensor>, D::Error> {
-///         self.calls.set(self.calls.get() + 1);
+///         self.calls.borrow_mut().push(call.clone());
 ///         call.run(&self.device, operands).expect("the method's own operands")
 ///     }
 /// }
 ///
-/// binade_ops::forward_ops!([D: Ops + Handle<Tensor: Clone>] Counting<D>);
+/// binade_ops::forward_ops!([D: Ops + Handle<Tensor: Clone>] Recording<D>);
 /// ```
 pub trait Invoke: Handle {
     /// Carries out `call`, and returns its results as [`OpInvocation::run`] does.
@@ -56,43 +56,82 @@ pub trait Invoke: Handle {
     ) -> Result<Vec<Self::Tensor>, Self::Error>;
 }
 
-/// Implements every operation's trait for a device that is [`Invoke`].
+/// Implements the operations' traits for a device that hands each call on to another device.
 ///
-/// Generic parameters stand in brackets before the type.
+/// Generic parameters stand in brackets before the type. There are two forms:
 ///
-/// A method panics if [`Invoke::invoke`] returns another number of results than the operation has.
+/// * `forward_ops!([D] Wrapper<D>)` is for a device that is [`Invoke`], and implements every operation. A method panics if
+///   [`Invoke::invoke`] returns another number of results than the operation has.
+/// * `forward_ops!([D] Wrapper<D> => D, forward)` is for a wrapper of one device, and implements the operations that the device
+///   has. The wrapper's method `forward` takes the operation's name and its call.
+///
+/// # Examples
+///
+/// This wrapper prints the name of each call:
+///
+/// ```
+/// use binade_core::Handle;
+///
+/// struct Printing<D>(D);
+///
+/// impl<D: Handle> Handle for Printing<D> {
+///     type Tensor = D::Tensor;
+///     type Error = D::Error;
+/// }
+///
+/// impl<D: Handle> Printing<D> {
+///     fn print<T>(
+///         &self,
+///         method: &'static str,
+///         call: impl FnOnce(&D) -> Result<T, D::Error>,
+///     ) -> Result<T, D::Error> {
+///         println!("{method}");
+///         call(&self.0)
+///     }
+/// }
+///
+/// binade_ops::forward_ops!([D] Printing<D> => D, print);
+/// ```
 #[macro_export]
 macro_rules! forward_ops {
-    ([$($generics:tt)*] $device:ty) => {
-        $crate::for_each_op!([$crate::__forward] [$($generics)*] $device);
+    ([$($generics:tt)*] $device:ty $(=> $inner:ident, $forward:ident)?) => {
+        $crate::for_each_op!([$crate::__forward] [$($generics)*] ($device) [$($inner $forward)?]);
     };
 }
 
-/// Rows of [`forward_ops!`](crate::forward_ops), with the code for an operand, a value and a kind of results.
+/// Rows of [`forward_ops!`](crate::forward_ops), with the code for a call, an operand, a value and a kind of results.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forward {
-    ({ $generics:tt $device:ty } $($trait:ident $file:ident { $($methods:tt)+ })*) => {
-        $($crate::__forward! { @trait $generics ($device) $trait $($methods)+ })*
+    ({ $generics:tt $device:tt $by:tt } $($trait:ident $file:ident { $($methods:tt)+ })*) => {
+        $($crate::__forward! { @trait $generics $device $by $by $trait $($methods)+ })*
     };
-    (@trait [$($generics:tt)*] ($device:ty) $trait:ident $(
+    (@trait [$($generics:tt)*] ($device:ty) [$($inner:ident $forward:ident)?] $by:tt $trait:ident $(
         $variant:ident $method:ident(
             $($operand:tt),*
         ) $({ $($value:ident: $type:tt),+ })? -> $results:ident;
     )+) => {
-        impl<$($generics)*> $crate::$trait for $device {$(
+        impl<$($generics)*> $crate::$trait for $device where $($inner: $crate::$trait)? {$(
             fn $method(
                 &self
                 $(, $crate::__forward!(@name $operand): $crate::__forward!(@operand $operand))*
                 $($(, $value: $crate::__forward!(@value $type))+)?
             ) -> ::core::result::Result<$crate::__forward!(@results $results), Self::Error> {
-                let call = $crate::OpInvocation::$variant $({ $($value: $value.to_owned()),+ })?;
-                let operands = ::core::iter::empty::<&Self::Tensor>();
-                let operands: Vec<_> = operands$(.chain($crate::__forward!(@list $operand)))*.collect();
-                let results = $crate::Invoke::invoke(self, &call, &operands)?;
-                Ok($crate::__forward!(@take $results, $crate::__private::exactly(&call, results)))
+                $crate::__forward!(@call $by self $trait $variant $method ($($operand),*) ($($($value),+)?) $results)
             }
         )+}
+    };
+    (@call [] $self:tt $trait:ident $variant:ident $method:ident ($($operand:tt),*) ($($value:ident),*) $results:ident) => {{
+        let call = $crate::OpInvocation::$variant { $($value: $value.to_owned()),* };
+        let operands = ::core::iter::empty::<&Self::Tensor>();
+        let operands: Vec<_> = operands$(.chain($crate::__forward!(@list $operand)))*.collect();
+        let results = $crate::Invoke::invoke($self, &call, &operands)?;
+        Ok($crate::__forward!(@take $results, $crate::__private::exactly(&call, results)))
+    }};
+    (@call [$inner:ident $forward:ident] $self:tt $trait:ident $variant:ident $method:ident ($($operand:tt),*) ($($value:ident),*) $results:ident) => {
+        $self.$forward(::core::stringify!($method), |device| {
+            $crate::$trait::$method(device $(, $crate::__forward!(@name $operand))* $(, $value)*)
+        })
     };
     (@name ($running:ident)) => { $running };
     (@name [$optional:ident]) => { $optional };
