@@ -6,6 +6,7 @@ mod arithmetic;
 mod case;
 pub mod cases;
 mod contract;
+pub mod counting;
 mod difference;
 mod exchange;
 mod group;

@@ -4,18 +4,19 @@ use super::each;
 use crate::gradients::inspect;
 use crate::{Cpu, Error, Gradients, Tensor};
 use binade_core::{DType, Finding};
-use binade_grad_scaler::{GradScaler, Loss, ScaleState};
+use binade_grad_scaler::{GradScaler, Loss, ScaleState, ScaleStore};
 use binade_master_weights::step::Factor;
 
-impl Loss<Cpu> for Tensor {
-    type Error = Error;
+/// Loss of the CPU, and of devices that wrap the CPU.
+impl<D: ScaleStore<Scale = ScaleState, Error: From<Error>>> Loss<D> for Tensor {
+    type Error = D::Error;
 
-    fn scaled(&self, _: &Cpu, scale: &ScaleState) -> Result<Self, Error> {
-        times(self, scale.factor())
+    fn scaled(&self, _: &D, scale: &ScaleState) -> Result<Self, D::Error> {
+        Ok(times(self, scale.factor())?)
     }
 
-    fn unscaled(&self, _: &Cpu, scale: &ScaleState) -> Result<Self, Error> {
-        times(self, scale.inverse())
+    fn unscaled(&self, _: &D, scale: &ScaleState) -> Result<Self, D::Error> {
+        Ok(times(self, scale.inverse())?)
     }
 }
 

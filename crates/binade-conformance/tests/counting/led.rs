@@ -1,14 +1,12 @@
-//! Runs that follow a recording, and windows that are unscaled at the end: on the CPU and late, bit for bit, unread.
+//! Runs that follow a recording, and windows that are unscaled at the end: bit for bit, and unread.
 
-mod common;
-
+use binade_conformance::counting::Counting;
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_deferred::Deferred;
 use binade_grad_scaler::{BadMicroBatch, ReplayScales, ScaleState, Trajectory};
 use binade_ops::Download;
 use binade_tape::Var;
-use common::{Outcome, Run, Trains};
+use crate::run::{Outcome, Run, Trains};
 
 /// Steps of a run whose f16 overflows at first, and then does not.
 const STEPS: u32 = 12;
@@ -43,25 +41,15 @@ fn led<D: Trains>(run: &mut Run<D>, follow: &mut ReplayScales) -> Vec<Outcome<D>
 }
 
 #[test]
-fn a_run_led_on_another_device_ends_at_the_recorded_bits_and_reads_nothing() {
+fn a_run_that_follows_a_recording_ends_at_its_bits_and_reads_nothing() {
     let (trajectory, expected) = recorded();
-    let device = Deferred::strict();
+    let device = Counting::strict(Cpu);
     let (mut run, mut follow) =
         (Run::new(device.clone(), DType::F16), ReplayScales::new(trajectory));
     let outcomes = led(&mut run, &mut follow);
     assert_eq!(device.reads(), 0);
     let _window = device.window();
     for outcome in outcomes {
-        drop(follow.check(outcome.resolve().unwrap()).unwrap());
-    }
-    assert_eq!(weights(&run), expected);
-}
-
-#[test]
-fn and_so_does_one_on_the_cpu() {
-    let (trajectory, expected) = recorded();
-    let (mut run, mut follow) = (Run::new(Cpu, DType::F16), ReplayScales::new(trajectory));
-    for outcome in led(&mut run, &mut follow) {
         drop(follow.check(outcome.resolve().unwrap()).unwrap());
     }
     assert_eq!(weights(&run), expected);
@@ -96,7 +84,7 @@ fn a_sum_that_is_unscaled_once_moves_weights_as_one_unscaled_part_by_part() {
         weights(&run)
     });
     assert_eq!(apart, together);
-    let device = Deferred::strict();
+    let device = Counting::strict(Cpu);
     let mut run = Run::new(device.clone(), DType::F16);
     stepped(&mut run, true).ignore();
     assert_eq!(device.reads(), 0);

@@ -1,0 +1,81 @@
+//! Master weights and their snapshots.
+
+use super::{Counting, CountingError};
+use binade_core::Named;
+use binade_master_weights::{
+    LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
+};
+
+impl<D: MasterWeights> MasterWeights for Counting<D> {
+    type Masters = D::Masters;
+
+    fn masters(&self, params: &mut D::Params, plan: &Plan) -> Result<D::Masters, Self::Error> {
+        self.launch("masters", |device| device.masters(params, plan))
+    }
+
+    fn set_plan(&self, masters: &mut D::Masters, plan: &Plan) -> Result<(), Self::Error> {
+        self.launch("set_plan", |device| device.set_plan(masters, plan))
+    }
+
+    fn step(
+        &self,
+        params: &mut D::Params,
+        masters: &mut D::Masters,
+        grads: D::Grads,
+        found: &Self::Found,
+    ) -> Result<(), Self::Error> {
+        self.launch("step", |device| device.step(params, masters, grads, &found.0))
+    }
+
+    fn join(
+        &self,
+        params: &mut D::Params,
+        masters: &mut D::Masters,
+        more: D::Params,
+        plan: &Plan,
+    ) -> Result<(), Self::Error> {
+        self.launch("join", |device| device.join(params, masters, more, plan))
+    }
+}
+
+impl<D: Snapshot> Snapshot for Counting<D> {
+    fn forms(
+        &self,
+        params: &D::Params,
+        masters: &D::Masters,
+    ) -> Result<Vec<ParameterForm>, Self::Error> {
+        Ok(self.device.forms(params, masters)?)
+    }
+
+    #[track_caller]
+    fn save(
+        &self,
+        params: &D::Params,
+        masters: &D::Masters,
+    ) -> Result<Vec<SavedParameter>, Self::Error> {
+        self.look("save", |device| device.save(params, masters))
+    }
+
+    #[track_caller]
+    fn load(
+        &self,
+        params: &mut D::Params,
+        masters: &mut D::Masters,
+        saved: &[SavedParameter],
+    ) -> Result<(), LoadError<Self::Error>> {
+        let loaded = self.look("load", |device| Ok(device.load(params, masters, saved)));
+        loaded.map_err(LoadError::Device)?.map_err(|error| match error {
+            LoadError::Misfit(misfit) => LoadError::Misfit(misfit),
+            LoadError::Device(error) => LoadError::Device(CountingError::Device(error)),
+        })
+    }
+
+    #[track_caller]
+    fn export_f32(
+        &self,
+        params: &D::Params,
+        masters: &D::Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Self::Error> {
+        self.look("export_f32", |device| device.export_f32(params, masters))
+    }
+}

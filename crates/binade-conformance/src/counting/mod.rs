@@ -1,0 +1,146 @@
+//! A wrapper of any device that counts calls, tells where the host read, and refuses reads that nobody announced.
+//!
+//! On a GPU a call returns before its work is done, and a host that looks at a value waits until it is there. A training step that
+//! looks at nothing keeps the device busy. Whether it does is invisible on a CPU; [`Counting`] shows it on any device.
+
+mod calls;
+mod error;
+mod masters;
+mod ops;
+mod scaler;
+
+pub use calls::{CallKind, Calls, Window};
+pub use error::CountingError;
+pub use scaler::{CountedFound, CountedLoss};
+
+use binade_core::Handle;
+use calls::Tally;
+use std::{fmt, panic::Location, sync::Arc};
+
+/// Device that forwards every call to another device, and counts it.
+///
+/// It implements each trait of training and of operations that `D` implements, over the same tensors, parameters, gradients,
+/// masters and scale. A clone counts with the original.
+///
+/// `download`, `is_raised`, `read`, `save_grads`, `save`, `load` and `export_f32` read. A [`strict`](Self::strict) device refuses
+/// them outside a [`window`](Self::window), but for `read`, by which an outcome is resolved. Calls that only ask for what the host
+/// knows, such as `shape` and `forms`, are not counted.
+///
+/// A loss is scaled by [`Loss`](binade_grad_scaler::Loss) of the wrapper. A tensor has it where its implementation is for every
+/// device with its scale, as that of `binade-cpu` is; [`CountedLoss`] has it for any other loss.
+///
+/// # Examples
+///
+/// ```
+/// use binade_conformance::counting::{CallKind, Counting};
+/// use binade_conformance::core::DType;
+/// use binade_conformance::ops::{Download, Mul, Upload};
+/// use binade_cpu::Cpu;
+///
+/// let device = Counting::strict(Cpu);
+/// let x = device.upload(&[1.0, 2.0], &[2], DType::F32)?;
+/// let y = device.mul(&x, &x)?;
+/// assert!(device.download(&y).is_err(), "a read that nobody announced");
+///
+/// let window = device.window();
+/// assert_eq!(device.download(&y)?, [1.0, 4.0]);
+/// drop(window);
+/// let counts = [CallKind::Read, CallKind::Upload, CallKind::Launch].map(|kind| device.count(kind));
+/// assert_eq!(counts, [1, 1, 1]);
+/// # Ok::<(), binade_conformance::counting::CountingError<binade_cpu::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Counting<D> {
+    device: D,
+    tally: Arc<Tally>,
+}
+
+impl<D> Counting<D> {
+    /// Makes a wrapper that counts.
+    pub fn new(device: D) -> Self {
+        Self { device, tally: Arc::new(Tally::new(false)) }
+    }
+
+    /// Makes a wrapper that counts, and refuses reads outside a window.
+    pub fn strict(device: D) -> Self {
+        Self { device, tally: Arc::new(Tally::new(true)) }
+    }
+
+    /// Returns the wrapped device. Its calls are not counted.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Allows reads, on all threads, until the guard is dropped: the end of an epoch, an evaluation, a log line.
+    pub fn window(&self) -> Window {
+        Window::open(&self.tally)
+    }
+
+    /// Returns the calls so far, by kind, method and place.
+    pub fn calls(&self) -> Vec<Calls> {
+        self.tally.calls()
+    }
+
+    /// Returns the number of calls of this kind so far.
+    pub fn count(&self, kind: CallKind) -> u64 {
+        self.calls().iter().filter(|calls| calls.kind == kind).map(|calls| calls.count).sum()
+    }
+
+    /// Returns the number of reads so far.
+    pub fn reads(&self) -> u64 {
+        self.count(CallKind::Read)
+    }
+}
+
+impl<D: Handle> Counting<D> {
+    fn launch<T>(
+        &self,
+        method: &'static str,
+        call: impl FnOnce(&D) -> Result<T, D::Error>,
+    ) -> Result<T, CountingError<D::Error>> {
+        self.tally.add(CallKind::Launch, method, None);
+        Ok(call(&self.device)?)
+    }
+
+    fn send<T>(
+        &self,
+        method: &'static str,
+        call: impl FnOnce(&D) -> Result<T, D::Error>,
+    ) -> Result<T, CountingError<D::Error>> {
+        self.tally.add(CallKind::Upload, method, None);
+        Ok(call(&self.device)?)
+    }
+
+    /// Makes a call that reads, unless the device is strict and no window is open.
+    #[track_caller]
+    fn look<T>(
+        &self,
+        method: &'static str,
+        call: impl FnOnce(&D) -> Result<T, D::Error>,
+    ) -> Result<T, CountingError<D::Error>> {
+        let place = Location::caller();
+        if !self.tally.allows_reads() {
+            return Err(CountingError::Refused { method, place });
+        }
+        self.tally.add(CallKind::Read, method, Some(place));
+        Ok(call(&self.device)?)
+    }
+}
+
+impl<D: Handle> Handle for Counting<D> {
+    type Tensor = D::Tensor;
+    type Error = CountingError<D::Error>;
+}
+
+/// Prints the calls, a line each.
+impl<D> fmt::Display for Counting<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.calls().iter().try_for_each(|calls| writeln!(f, "{calls}"))
+    }
+}
+
+impl<D> fmt::Debug for Counting<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counting").field("calls", &self.calls()).finish_non_exhaustive()
+    }
+}

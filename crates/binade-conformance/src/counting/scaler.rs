@@ -1,0 +1,180 @@
+//! Gradients, findings and the loss scale.
+
+use super::{CallKind, Counting, CountingError};
+use binade_core::{Finding, Form, GradSet, Named, NamedGrads, RawTensor, TrainError};
+use binade_grad_scaler::{
+    ClipGroup, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
+};
+use std::panic::Location;
+
+/// Finding of a wrapped device.
+///
+/// It is a type of its own, since a device whose finding is the host's gets its scale from `binade-grad-scaler`.
+#[derive(Clone, Debug)]
+pub struct CountedFound<F>(pub F);
+
+/// Loss of a wrapped device, as a loss of [`Counting`].
+///
+/// # Examples
+///
+/// ```
+/// use binade_conformance::core::{AmpTensor, Native, NamedGrads, NativeError};
+/// use binade_conformance::counting::{CountedLoss, Counting, CountingError};
+/// use binade_conformance::grad_scaler::{Scaler, UnscaledGrads};
+///
+/// type Device<T> = Counting<Native<T>>;
+/// type Error<T> = CountingError<NativeError<<T as AmpTensor>::Error>>;
+///
+/// fn unscaled<T: AmpTensor>(
+///     scaler: &mut Scaler<Device<T>>,
+///     loss: T,
+///     backward: impl FnOnce(&T) -> NamedGrads<T>,
+/// ) -> Result<UnscaledGrads<Device<T>>, Error<T>> {
+///     scaler.scale(&CountedLoss(loss))?.backward(|loss| Ok(backward(&loss.0)))?.unscale()
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct CountedLoss<L>(pub L);
+
+impl<D, L> Loss<Counting<D>> for CountedLoss<L>
+where
+    D: ScaleStore,
+    L: Loss<D, Error = D::Error>,
+{
+    type Error = CountingError<D::Error>;
+
+    fn scaled(&self, device: &Counting<D>, scale: &D::Scale) -> Result<Self, Self::Error> {
+        device.launch("scaled", |device| self.0.scaled(device, scale)).map(Self)
+    }
+
+    fn unscaled(&self, device: &Counting<D>, scale: &D::Scale) -> Result<Self, Self::Error> {
+        device.launch("unscaled", |device| self.0.unscaled(device, scale)).map(Self)
+    }
+}
+
+impl<D: GradSet> GradSet for Counting<D> {
+    type Params = D::Params;
+    type Grads = D::Grads;
+    type Found = CountedFound<D::Found>;
+
+    fn train_error(&self, error: TrainError) -> Self::Error {
+        self.device.train_error(error).into()
+    }
+
+    #[track_caller]
+    fn is_raised(&self, found: &Self::Found) -> Result<bool, Self::Error> {
+        self.look("is_raised", |device| device.is_raised(&found.0))
+    }
+
+    fn materialise(&self, grads: D::Grads) -> Result<NamedGrads<D::Tensor>, Self::Error> {
+        self.launch("materialise", |device| device.materialise(grads))
+    }
+}
+
+impl<D: ScaleStore> ScaleStore for Counting<D> {
+    type Scale = D::Scale;
+
+    fn upload_state(&self, state: ScaleState) -> Result<D::Scale, Self::Error> {
+        self.send("upload_state", |device| device.upload_state(state))
+    }
+
+    fn upload_found(&self, found: &Finding) -> Result<Self::Found, Self::Error> {
+        self.send("upload_found", |device| device.upload_found(found)).map(CountedFound)
+    }
+
+    fn merge(
+        &self,
+        into: &mut Self::Found,
+        from: &Self::Found,
+        join: Join,
+    ) -> Result<(), Self::Error> {
+        self.launch("merge", |device| device.merge(&mut into.0, &from.0, join))
+    }
+
+    fn update(
+        &self,
+        scale: &mut D::Scale,
+        parts: &[&Self::Found],
+        verdicts: &[&Self::Found],
+        rule: &LossScale,
+    ) -> Result<(), Self::Error> {
+        let (parts, verdicts) = (wrapped(parts), wrapped(verdicts));
+        self.launch("update", |device| device.update(scale, &parts, &verdicts, rule))
+    }
+
+    /// Reads without a window: a loop that resolves outcomes has said so.
+    #[track_caller]
+    fn read(
+        &self,
+        found: &[&Self::Found],
+        scale: &D::Scale,
+    ) -> Result<(Vec<Finding>, ScaleState), Self::Error> {
+        self.tally.add(CallKind::Read, "read", Some(Location::caller()));
+        Ok(self.device.read(&wrapped(found), scale)?)
+    }
+
+    fn is_ready(&self, found: &[&Self::Found], scale: &D::Scale) -> Result<bool, Self::Error> {
+        Ok(self.device.is_ready(&wrapped(found), scale)?)
+    }
+}
+
+fn wrapped<'f, F>(found: &[&'f CountedFound<F>]) -> Vec<&'f F> {
+    found.iter().map(|found| &found.0).collect()
+}
+
+impl<D: GradScaler> GradScaler for Counting<D> {
+    fn unscale(&self, grads: &mut D::Grads, scale: &D::Scale) -> Result<Self::Found, Self::Error> {
+        self.launch("unscale", |device| device.unscale(grads, scale)).map(CountedFound)
+    }
+}
+
+impl<D: GradOps> GradOps for Counting<D> {
+    fn clip_norm(
+        &self,
+        grads: &mut D::Grads,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Self::Found,
+    ) -> Result<(), Self::Error> {
+        self.launch("clip_norm", |device| device.clip_norm(grads, norm, max, &mut verdict.0))
+    }
+
+    fn clip_value(&self, grads: &mut D::Grads, max: f32) -> Result<(), Self::Error> {
+        self.launch("clip_value", |device| device.clip_value(grads, max))
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<D::Grads>,
+        grads: D::Grads,
+        found: &Self::Found,
+    ) -> Result<D::Grads, Self::Error> {
+        self.launch("accumulate", |device| device.accumulate(sum, grads, &found.0))
+    }
+
+    fn clip_groups(
+        &self,
+        grads: &mut D::Grads,
+        groups: &[ClipGroup],
+        verdict: &mut Self::Found,
+    ) -> Result<(), Self::Error> {
+        self.launch("clip_groups", |device| device.clip_groups(grads, groups, &mut verdict.0))
+    }
+
+    fn grad_forms(&self, params: &D::Params) -> Result<Vec<Named<Form>>, Self::Error> {
+        Ok(self.device.grad_forms(params)?)
+    }
+
+    #[track_caller]
+    fn save_grads(&self, grads: &D::Grads) -> Result<NamedGrads<RawTensor>, Self::Error> {
+        self.look("save_grads", |device| device.save_grads(grads))
+    }
+
+    fn load_grads(
+        &self,
+        params: &D::Params,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<D::Grads, Self::Error> {
+        self.send("load_grads", |device| device.load_grads(params, saved))
+    }
+}

@@ -1,0 +1,54 @@
+//! The kit on a strict wrapper: every trait goes through it, and nothing but the kit's own reads of bits needs a window.
+
+use binade_autocast::Autocast;
+use binade_conformance::counting::Counting;
+use binade_conformance::via::{self, Device};
+use binade_conformance::{OpInvocation, Refusal, Runner};
+use binade_core::{DType, stochastic::Key};
+use binade_cpu::{Cpu, Tensor};
+
+struct Strict(Counting<Cpu>);
+
+impl Device for Strict {
+    type Handle = Counting<Cpu>;
+
+    fn handle(&self) -> &Counting<Cpu> {
+        &self.0
+    }
+
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+        Ok(Tensor::from_bits(bits, dtype, shape)?)
+    }
+
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+        Ok(tensor.to_bits())
+    }
+
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+        Ok(Autocast::cast(&self.0, tensor, to)?)
+    }
+
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+        Ok(self.0.device().cast_stochastic(tensor, to, key)?)
+    }
+
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(&self.0, op, operands)
+    }
+}
+
+#[test]
+fn a_strict_wrapper_keeps_every_contract() {
+    let views = "views_are_read_in_row_major_order";
+    let runner = Runner::new().excuse(views, "its tensors lie row after row, without strides");
+    let device = Strict(Counting::strict(Cpu));
+    let report = runner.require("counting").run(&device);
+    println!("{report}\n{}", device.0);
+    report.assert_success();
+    let reads = device.0.calls().into_iter().filter(|calls| calls.place.is_some());
+    assert!(reads.map(|calls| calls.method).all(|method| method == "read"), "{}", device.0);
+}

@@ -1,0 +1,9 @@
+//! The wrapper that counts, over the CPU: what it counts, what it refuses, and that it changes no bit.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod kit;
+mod led;
+mod reads;
+mod run;
+mod training;
