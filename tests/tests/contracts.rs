@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates whose traits state contracts: floors 0 to 2, the kit among them.
-const STATED_IN: [&str; 13] = [
+const STATED_IN: [&str; 12] = [
     "binade-core",
     "binade-cast-policy",
     "binade-autocast",
@@ -18,7 +18,6 @@ const STATED_IN: [&str; 13] = [
     "binade-master-weights",
     "binade-ops",
     "binade-cpu",
-    "binade-deferred",
     "binade-cuda",
     "binade-wgpu",
     "binade-checkpoint",

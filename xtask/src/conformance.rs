@@ -37,8 +37,6 @@ pub(crate) struct Conformance {
 enum Device {
     /// The CPU reference.
     Cpu,
-    /// The CPU run late.
-    Deferred,
     /// A GPU of NVIDIA's, by its own driver.
     Cuda,
     /// The CUDA backend by the PTX interpreter in the driver's place.

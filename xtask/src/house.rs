@@ -13,7 +13,6 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
     &[
         "binade-checkpoint",
         "binade-cpu",
-        "binade-deferred",
         "binade-cuda",
         "binade-conformance",
         "binade-gpu",
@@ -31,11 +30,9 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 10] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 9] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
-    // The late device is the CPU device behind a queue.
-    ("binade-deferred", "binade-cpu"),
     // A GPU backend is a driver and its kernels under a host that all share.
     ("binade-cuda", "binade-gpu"),
     ("binade-wgpu", "binade-gpu"),

@@ -4,41 +4,35 @@ use crate::subject::{self, OpenError};
 use binade_conformance::{Report, Runner};
 use clap::ValueEnum;
 
-/// Device to run the kit on, or all that need no GPU.
+/// Device to run the kit on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Device {
     /// `binade-cpu`, the reference.
     Cpu,
-    /// `binade-deferred`: the CPU run late, which counts reads.
-    Deferred,
     /// `binade-cuda` on the first NVIDIA GPU.
     Cuda,
     /// `binade-cuda` on the PTX interpreter in the driver's place.
     Ptx,
     /// `binade-wgpu` on the adapter that there is.
     Wgpu,
-    /// Devices that need neither a GPU nor a stand-in for a driver: cpu and deferred.
-    All,
 }
 
 impl Device {
-    /// Runs the kit on the device, or on each of them.
+    /// Runs the kit on the device.
     ///
     /// # Errors
     ///
     /// If the device cannot be opened.
-    pub fn run(self, runner: &Runner) -> Result<Vec<Report>, OpenError> {
+    pub fn run(self, runner: &Runner) -> Result<Report, OpenError> {
         let runner = &without_strides(runner);
         Ok(match self {
-            Self::Cpu => vec![runner.run(&subject::Cpu)],
-            Self::Deferred => vec![runner.run(&subject::Deferred::default())],
-            Self::Cuda => vec![on_cuda(runner, &subject::Cuda::gpu()?)?],
-            Self::Ptx => vec![on_cuda(runner, &subject::Cuda::interpreter()?)?],
+            Self::Cpu => runner.run(&subject::Cpu),
+            Self::Cuda => on_cuda(runner, &subject::Cuda::gpu()?)?,
+            Self::Ptx => on_cuda(runner, &subject::Cuda::interpreter()?)?,
             #[cfg(feature = "wgpu")]
-            Self::Wgpu => vec![on_wgpu(runner, &subject::Wgpu::open()?)],
+            Self::Wgpu => on_wgpu(runner, &subject::Wgpu::open()?),
             #[cfg(not(feature = "wgpu"))]
             Self::Wgpu => return Err(OpenError::NotBuilt("wgpu")),
-            Self::All => vec![runner.run(&subject::Cpu), runner.run(&subject::Deferred::default())],
         })
     }
 
@@ -47,13 +41,13 @@ impl Device {
     /// # Errors
     ///
     /// If the device cannot be opened, or has no TF32.
-    pub fn run_by_tf32(self, runner: &Runner) -> Result<Vec<Report>, OpenError> {
+    pub fn run_by_tf32(self, runner: &Runner) -> Result<Report, OpenError> {
         let cuda = match self {
             Self::Cuda => subject::Cuda::gpu()?,
             Self::Ptx => subject::Cuda::interpreter()?,
             _ => return Err(OpenError::NoTf32 { by: "another device".into() }),
         };
-        Ok(vec![on_cuda(&without_strides(runner), &cuda.by_tf32()?)?])
+        on_cuda(&without_strides(runner), &cuda.by_tf32()?)
     }
 }
 

@@ -2,13 +2,11 @@
 
 mod cpu;
 mod cuda;
-mod deferred;
 #[cfg(feature = "wgpu")]
 mod wgpu;
 
 pub use cpu::Cpu;
 pub use cuda::{Cuda, OpenError};
-pub use deferred::Deferred;
 #[cfg(feature = "wgpu")]
 pub use wgpu::Wgpu;
 

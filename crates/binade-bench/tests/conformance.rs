@@ -7,10 +7,10 @@ use std::process::Command;
 
 #[test]
 fn several_devices_are_a_list() {
-    let reports = Device::All.run(&Runner::new().only("bits/f16")).unwrap();
-    let json: Value = serde_json::from_str(&report::json(&reports)).unwrap();
+    let report = || Device::Cpu.run(&Runner::new().only("bits/f16")).unwrap();
+    let json: Value = serde_json::from_str(&report::json(&[report(), report()])).unwrap();
     let names: Vec<&Value> = json.as_array().into_iter().flatten().map(|d| &d["device"]).collect();
-    assert_eq!(names, ["cpu", "deferred"]);
+    assert_eq!(names, ["cpu", "cpu"]);
 }
 
 fn conformance(args: &[&str]) -> std::process::Output {
@@ -39,7 +39,7 @@ fn a_run_in_which_nothing_ran_ends_badly() {
 fn a_device_that_is_not_there_is_refused_with_those_that_are() {
     let run = conformance(&["--device", "abacus"]);
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(!run.status.success() && told.contains("deferred"), "{told}");
+    assert!(!run.status.success() && told.contains("wgpu"), "{told}");
 }
 
 /// The variant is built by name, since CI builds the tests with every device.
@@ -52,15 +52,6 @@ fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
         let told = String::from_utf8_lossy(&run.stderr).into_owned();
         assert!(!run.status.success() && told.contains(expected), "{told}");
     }
-}
-
-/// The CPU's own run is a test of the kit; that of CUDA is a stage of CI.
-#[test]
-fn the_device_that_runs_late_keeps_every_contract() {
-    let reports = Device::Deferred.run(&Runner::from_env().require("deferred")).unwrap();
-    let [report] = &reports[..] else { panic!("one device was asked for: {reports:?}") };
-    println!("{report}");
-    report.assert_success();
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn names_are_taken_once_and_have_no_slash() {
 
 #[test]
 fn a_device_that_refuses_to_be_read_says_so() {
-    let device = binade_deferred::Deferred::strict();
+    let device = binade_conformance::counting::Counting::strict(Cpu);
     let run = Training::new(&device, &setting());
     let refused = Draft::fresh().optimizer("model", &run.optimizer);
     let Err(SaveError::Device(error)) = refused else { panic!("{refused:?}") };

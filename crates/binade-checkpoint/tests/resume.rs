@@ -3,9 +3,9 @@
 mod common;
 
 use binade_checkpoint::Checkpoint;
+use binade_conformance::counting::Counting;
 use binade_core::{DType, Native};
 use binade_cpu::Cpu;
-use binade_deferred::Deferred;
 use binade_grad_scaler::BadMicroBatch;
 use binade_master_weights::UpdateRule;
 use common::device::{Host, Trains};
@@ -71,8 +71,8 @@ proptest! {
     }
 
     #[test]
-    fn on_a_device_that_runs_late(setting in settings(), stops in stops()) {
-        equals(&Deferred::new(), &setting, &stops)?;
+    fn behind_a_wrapper(setting in settings(), stops in stops()) {
+        equals(&Counting::new(Cpu), &setting, &stops)?;
     }
 
     #[test]
@@ -129,7 +129,7 @@ fn runs_that_the_tests_stop_skip_some_steps_and_apply_some() {
 #[test]
 fn a_checkpoint_of_one_device_is_resumed_on_another() {
     let setting = Setting { window: 2, ..Setting::new(UpdateRule::adamw(0.01)) };
-    let device = Deferred::new();
+    let device = Counting::new(Cpu);
     for stop in [7, 8] {
         let mut run = Training::new(&device, &setting);
         run.run(stop);

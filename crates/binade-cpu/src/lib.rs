@@ -17,5 +17,4 @@ mod tensor;
 pub use cpu::Cpu;
 pub use error::Error;
 pub use gradients::Gradients;
-pub use masters::check_step;
 pub use tensor::{Stored, Tensor};

@@ -4,72 +4,31 @@
 
 mod common;
 
-use binade_autocast::{Autocast, Region};
-use binade_core::{DType, Handle};
-use binade_cpu::{Cpu, Error, Tensor};
-use binade_ops::{Conv2dConfig, Invoke, OpInvocation, Shaped, forward_ops};
+use binade_autocast::Region;
+use binade_conformance::counting::Counting;
+use binade_cpu::Cpu;
+use binade_ops::Conv2dConfig;
 use binade_tape::{Tape, Var};
 use common::{f32s, named, tensor};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
 
-/// CPU that counts the gradients of inputs it was asked for.
-#[derive(Clone, Debug, Default)]
-struct Counting(Arc<AtomicU64>);
+/// Methods that compute the gradient of an input.
+const OF_INPUT: [&str; 3] = ["linear_backward", "linear_relu_backward", "conv2d_backward"];
 
-impl Counting {
-    fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Handle for Counting {
-    type Tensor = Tensor;
-    type Error = Error;
-}
-
-impl Autocast for Counting {
-    fn dtype(&self, tensor: &Tensor) -> DType {
-        Autocast::dtype(&Cpu, tensor)
-    }
-
-    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Error> {
-        Cpu.cast(tensor, to)
-    }
-}
-
-impl Shaped for Counting {
-    fn shape(&self, tensor: &Tensor) -> Vec<usize> {
-        Shaped::shape(&Cpu, tensor)
-    }
-}
-
-impl Invoke for Counting {
-    fn invoke(&self, call: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-        use OpInvocation::{Conv2dBackward, LinearBackward, LinearReluBackward};
-        if let LinearBackward { .. } | LinearReluBackward { .. } | Conv2dBackward { .. } = call {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-        call.run(&Cpu, operands).unwrap()
-    }
-}
-
-forward_ops!([] Counting);
-
-type Layer = fn(&Var<Counting>, &[Var<Counting>]) -> Var<Counting>;
+type Layer = fn(&Var<Counting<Cpu>>, &[Var<Counting<Cpu>>]) -> Var<Counting<Cpu>>;
 
 /// Returns the gradients of the weight and bias of `layer`, and the number of gradients of inputs computed for them.
 fn grads(of_input: bool, shapes: [&[usize]; 3], layer: Layer) -> (Vec<Vec<f32>>, u64) {
-    let device = Counting::default();
+    let device = Counting::new(Cpu);
     let tape = Tape::new(device.clone(), &Region::bf16().off());
     let [x, w, b] = shapes;
     let parameters = tape.parameters(&[named("weight", w, 2), named("bias", b, 3)]);
     let x = tensor(x, 1);
     let input = if of_input { tape.variable(x) } else { tape.constant(x) };
     let grads = layer(&input, &parameters).sum().unwrap().backward::<Vec<_>>().unwrap();
-    (grads.iter().map(|grad| f32s(grad.value.as_ref().unwrap())).collect(), device.count())
+    let calls = device.calls();
+    let of_input = calls.iter().filter(|calls| OF_INPUT.contains(&calls.method));
+    let count = of_input.map(|calls| calls.count).sum();
+    (grads.iter().map(|grad| f32s(grad.value.as_ref().unwrap())).collect(), count)
 }
 
 fn assert_counted(shapes: [&[usize]; 3], layer: Layer) {

@@ -82,6 +82,9 @@ pub struct Args {
     #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub inject_overflow: Option<u64>,
+    /// Looks at no step, so that none waits for the device; the scale is read once, at the end.
+    #[arg(long)]
+    pub unwatched: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -140,8 +143,6 @@ impl From<LowType> for DType {
 pub enum DeviceKind {
     /// The CPU reference.
     Cpu,
-    /// The CPU, running late: no step is looked at, so that none waits; built with --features deferred.
-    Deferred,
     /// An NVIDIA GPU; built with --features cuda.
     Cuda,
     /// Any GPU, by wgpu; built with --features wgpu.

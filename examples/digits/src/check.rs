@@ -95,14 +95,12 @@ pub fn check(args: &Args, images: &Images) -> Result<(), ArgsError> {
 fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
     match device {
         DeviceKind::Cpu => Ok(()),
-        #[cfg(feature = "deferred")]
-        DeviceKind::Deferred => Ok(()),
         // Opened and dropped: a missing device is an error before anything else is done.
         #[cfg(feature = "cuda")]
         DeviceKind::Cuda => Cuda::open(0).map(drop).map_err(ArgsError::from),
         #[cfg(feature = "wgpu")]
         DeviceKind::Wgpu => Wgpu::open().map(drop).map_err(ArgsError::from),
-        #[cfg(not(all(feature = "cuda", feature = "deferred", feature = "wgpu")))]
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
         _ => Err(ArgsError::NotBuilt(device.name())),
     }
 }

@@ -9,8 +9,6 @@ use crate::train;
 use binade_cpu::Cpu;
 #[cfg(feature = "cuda")]
 use binade_cuda::Cuda;
-#[cfg(feature = "deferred")]
-use binade_deferred::Deferred;
 #[cfg(feature = "wgpu")]
 use binade_wgpu::Wgpu;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -62,22 +60,18 @@ fn save(args: &Args, record: &Record) -> Result<(), WriteError> {
 fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionError> {
     let bar = progress(args, setting, digits);
     let run: Result<Run, Box<dyn Error + Send + Sync>> = match args.device {
-        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar).map_err(Into::into),
-        #[cfg(feature = "deferred")]
-        DeviceKind::Deferred => {
-            train::run(&Deferred::new(), args, setting, digits, false, &bar).map_err(Into::into)
-        }
+        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, &bar).map_err(Into::into),
         #[cfg(feature = "cuda")]
         DeviceKind::Cuda => {
             let cuda = Cuda::open(0).map_err(ArgsError::from)?;
-            train::run(&cuda, args, setting, digits, true, &bar).map_err(Into::into)
+            train::run(&cuda, args, setting, digits, &bar).map_err(Into::into)
         }
         #[cfg(feature = "wgpu")]
         DeviceKind::Wgpu => {
             let wgpu = Wgpu::open().map_err(ArgsError::from)?;
-            train::run(&wgpu, args, setting, digits, true, &bar).map_err(Into::into)
+            train::run(&wgpu, args, setting, digits, &bar).map_err(Into::into)
         }
-        #[cfg(not(all(feature = "cuda", feature = "deferred", feature = "wgpu")))]
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
         device => Err(ArgsError::NotBuilt(device.name()).into()),
     };
     bar.finish_and_clear();

@@ -71,8 +71,8 @@ impl<E: std::error::Error + 'static> From<E> for TrainError<E> {
     }
 }
 
-/// Trains and tests `setting` on `device`. If `watched`, each step's outcome is resolved; otherwise the scale is read once, at
-/// the end.
+/// Trains and tests `setting` on `device`. Each step's outcome is resolved, unless `args` say that nobody watches: the
+/// scale is then read once, at the end.
 ///
 /// # Errors
 ///
@@ -82,11 +82,10 @@ pub fn run<D: Trains>(
     args: &Args,
     setting: Setting,
     digits: &Digits,
-    watched: bool,
     bar: &ProgressBar,
 ) -> Result<Run, TrainError<D::Error>> {
     let started = Instant::now();
-    let mut trainer = Trainer::new(device, args, setting, digits.train.size, watched)?;
+    let mut trainer = Trainer::new(device, args, setting, digits.train.size)?;
     trainer.resume(&digits.train, bar)?;
     while trainer.epochs() < args.epochs {
         if trainer.epoch(&digits.train, bar)?.is_break() {

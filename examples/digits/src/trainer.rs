@@ -29,7 +29,6 @@ pub(crate) struct Trainer<'a, D: Trains> {
     net: Net<D>,
     amp: Amp<D>,
     book: Book,
-    watched: bool,
     setting: Setting,
     place: Place,
     /// Last outcome, which the next checkpoint begins with.
@@ -43,7 +42,6 @@ impl<'a, D: Trains> Trainer<'a, D> {
         args: &'a Args,
         setting: Setting,
         size: [usize; 2],
-        watched: bool,
     ) -> Result<Self, D> {
         let net = Net::new(args.model, size, device)?;
         let params = net.parameters(device, args.seed)?;
@@ -52,7 +50,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let book = Book::new(properties.loss_scale().start().factor());
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
         let (place, last, resumed) = (Place::start(args.seed), None, None);
-        Ok(Self { device, args, net, amp, book, watched, setting, place, last, resumed })
+        Ok(Self { device, args, net, amp, book, setting, place, last, resumed })
     }
 
     /// Returns the number of finished epochs.
@@ -113,12 +111,12 @@ impl<'a, D: Trains> Trainer<'a, D> {
         }
         let step = grads.step(&mut self.amp.optimizer)?;
         let outcome = self.amp.scaler.update(step)?;
-        if !self.watched && !self.is_due(ends) {
+        if self.args.unwatched && !self.is_due(ends) {
             outcome.ignore();
             return Ok(());
         }
         let step = outcome.resolve()?;
-        if self.watched {
+        if !self.args.unwatched {
             self.book.enter(&step);
         }
         self.last = Some(step);

@@ -26,18 +26,14 @@ fn unfollowed(line: &str, expected: &str) {
 fn an_unknown_device() {
     unread(
         "--device tpu",
-        "invalid value 'tpu' for '--device <DEVICE>' [possible values: cpu, deferred, cuda, wgpu]",
+        "invalid value 'tpu' for '--device <DEVICE>' [possible values: cpu, cuda, wgpu]",
     );
 }
 
 /// The variant is built by name, since CI builds the tests with every device.
 #[test]
 fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
-    for (device, is_built) in [
-        ("cuda", cfg!(feature = "cuda")),
-        ("deferred", cfg!(feature = "deferred")),
-        ("wgpu", cfg!(feature = "wgpu")),
-    ] {
+    for (device, is_built) in [("cuda", cfg!(feature = "cuda")), ("wgpu", cfg!(feature = "wgpu"))] {
         let text = ArgsError::NotBuilt(device.to_owned()).to_string();
         let command = format!(
             "`cargo run --release --example digits --features {device} -- --device {device}`"

@@ -4,13 +4,11 @@ mod common;
 
 use binade_checkpoint::previous;
 use binade_cpu::Cpu;
-#[cfg(feature = "deferred")]
-use binade_deferred::Deferred;
 use binade_example_digits::args::Args;
 use binade_example_digits::config;
 use binade_example_digits::record::Run;
 use binade_example_digits::table;
-use binade_example_digits::train::{self, Trains};
+use binade_example_digits::train;
 use common::{digits, parse, short};
 use indicatif::ProgressBar;
 use std::fs;
@@ -29,14 +27,14 @@ fn args(line: &str, file: &Path) -> Args {
     Args { checkpoint: Some(file.into()), ..short(&format!("--checkpoint file {line}")) }
 }
 
-fn try_on<D: Trains>(device: &D, args: &Args, watched: bool) -> Result<Run, String> {
+fn try_run(args: &Args) -> Result<Run, String> {
     let [setting] = config::settings(args)[..] else { panic!("one run: {args:?}") };
-    let run = train::run(device, args, setting, &digits(args), watched, &ProgressBar::hidden());
+    let run = train::run(&Cpu, args, setting, &digits(args), &ProgressBar::hidden());
     run.map_err(|error| error.to_string())
 }
 
 fn on_cpu(line: &str, file: &Path) -> Run {
-    try_on(&Cpu, &args(line, file), true).unwrap()
+    try_run(&args(line, file)).unwrap()
 }
 
 /// Returns all figures of a run but its time.
@@ -88,15 +86,13 @@ fn a_run_stopped_within_an_epoch_ends_as_the_one_that_was_not() {
     }
 }
 
-#[cfg(feature = "deferred")]
 #[test]
 fn a_run_that_nobody_watches_is_resumed_too() {
     let (whole, stopped) = (file("unwatched-whole"), file("unwatched-stopped"));
-    let line = "--level O2 --dtype f16 --inject-overflow 9";
-    let on = |line: &str, file: &Path| try_on(&Deferred::new(), &args(line, file), false).unwrap();
-    on(&format!("{line} --epochs 2"), &whole);
-    on(&format!("{line} --epochs 1 --checkpoint-every 3"), &stopped);
-    on(&format!("{line} --epochs 2 --resume"), &stopped);
+    let line = "--level O2 --dtype f16 --inject-overflow 9 --unwatched";
+    on_cpu(&format!("{line} --epochs 2"), &whole);
+    on_cpu(&format!("{line} --epochs 1 --checkpoint-every 3"), &stopped);
+    on_cpu(&format!("{line} --epochs 2 --resume"), &stopped);
     assert!(fs::read(stopped).unwrap() == fs::read(whole).unwrap());
 }
 
@@ -120,7 +116,7 @@ fn the_one_before_is_told_where_the_last_is_torn() {
 /// Returns the refusal to resume the run of `file` as one of `line`.
 fn refused(file: &Path, line: &str) -> String {
     let before = fs::read(file).unwrap();
-    let error = try_on(&Cpu, &args(&format!("{line} --resume"), file), true).expect_err(line);
+    let error = try_run(&args(&format!("{line} --resume"), file)).expect_err(line);
     assert!(fs::read(file).unwrap() == before, "{line}: the file has changed");
     error
 }
@@ -152,7 +148,7 @@ fn a_run_of_something_else_is_refused_by_its_argument() {
 fn a_file_that_is_not_there_is_told_in_one_line() {
     let file = file("none");
     let line = "--level O2 --dtype f16 --resume";
-    let error = try_on(&Cpu, &args(line, &file), true).unwrap_err();
+    let error = try_run(&args(line, &file)).unwrap_err();
     let (last, before) = (file.display(), previous(&file));
     let expected = format!(
         "--resume: there is no checkpoint {last}, and none in {}: give the file of an earlier run, or start anew",
@@ -165,9 +161,9 @@ fn a_file_that_is_not_there_is_told_in_one_line() {
 fn a_file_of_something_else_is_told_in_one_line() {
     let file = file("notes");
     fs::write(&file, "no checkpoint at all").unwrap();
-    let error = try_on(&Cpu, &args("--level O2 --dtype f16 --resume", &file), true).unwrap_err();
+    let error = try_run(&args("--level O2 --dtype f16 --resume", &file)).unwrap_err();
     assert!(error.starts_with(&format!("--resume: {}: it is no safetensors file", file.display())));
-    let error = try_on(&Cpu, &args("--level O2 --dtype f16", &file), true).unwrap_err();
+    let error = try_run(&args("--level O2 --dtype f16", &file)).unwrap_err();
     assert!(error.starts_with("--checkpoint: cannot keep the last of "), "{error}");
 }
 

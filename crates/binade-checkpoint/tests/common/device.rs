@@ -1,8 +1,8 @@
-//! Devices that the tests train on: a foreign host tensor, the CPU, and the CPU run late.
+//! Devices that the tests train on: a foreign host tensor, the CPU, and the CPU in a wrapper.
 
+use binade_conformance::counting::Counting;
 use binade_core::{AmpTensor, DType, Named, NamedGrads, Native};
 use binade_cpu::{Cpu, Tensor};
-use binade_deferred::Deferred;
 use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::Snapshot;
 use half::{bf16, f16};
@@ -53,16 +53,16 @@ impl Trains for Cpu {
     }
 }
 
-impl Trains for Deferred {
-    fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> binade_deferred::Tensor {
-        Cpu.tensor(values, shape, dtype).into()
+impl Trains for Counting<Cpu> {
+    fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> Tensor {
+        Cpu.tensor(values, shape, dtype)
     }
 
-    fn set(&self, params: Vec<Named<binade_deferred::Tensor>>) -> Vec<Named<Self::Tensor>> {
+    fn set(&self, params: Vec<Named<Tensor>>) -> Vec<Named<Tensor>> {
         params
     }
 
-    fn grads(&self, grads: NamedGrads<binade_deferred::Tensor>) -> binade_deferred::Gradients {
+    fn grads(&self, grads: NamedGrads<Tensor>) -> binade_cpu::Gradients {
         grads.into()
     }
 }

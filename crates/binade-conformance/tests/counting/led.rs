@@ -1,12 +1,12 @@
 //! Runs that follow a recording, and windows that are unscaled at the end: bit for bit, and unread.
 
+use crate::run::{Outcome, Run, Trains};
 use binade_conformance::counting::Counting;
 use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, ReplayScales, ScaleState, Trajectory};
 use binade_ops::Download;
 use binade_tape::Var;
-use crate::run::{Outcome, Run, Trains};
 
 /// Steps of a run whose f16 overflows at first, and then does not.
 const STEPS: u32 = 12;

@@ -87,19 +87,6 @@ fn storable(dtype: DType) -> Result<DType, Error> {
     }
 }
 
-/// Returns the error that a step would have, without taking it: for devices that compute later and answer now.
-///
-/// # Errors
-///
-/// If `grads` does not match `params`, or `masters` does not.
-pub fn check_step(
-    params: &[Named<Tensor>],
-    masters: &HostMasters,
-    grads: &Gradients,
-) -> Result<(), Error> {
-    Ok(some(&matched(params, masters, grads)?)?)
-}
-
 /// Returns the gradients in the parameters' order, behind their parameters' ids. An error comes before anything has moved.
 fn matched<'g>(
     params: &[Named<Tensor>],

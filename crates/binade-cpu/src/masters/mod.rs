@@ -3,5 +3,3 @@
 mod fused;
 mod master_weights;
 mod snapshot;
-
-pub use master_weights::check_step;

@@ -32,7 +32,7 @@ pub(crate) fn digits(args: &Args) -> Digits {
 }
 
 pub(crate) fn run(args: &Args, setting: Setting) -> Run {
-    train::run(&Cpu, args, setting, &digits(args), true, &ProgressBar::hidden()).unwrap()
+    train::run(&Cpu, args, setting, &digits(args), &ProgressBar::hidden()).unwrap()
 }
 
 /// Runs everything that `line` asks for.

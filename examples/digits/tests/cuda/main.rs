@@ -39,7 +39,7 @@ fn on_cuda(cuda: &Cuda, line: &str) -> (record::Run, record::Run) {
     let args = short(line);
     let [setting] = config::settings(&args).try_into().unwrap();
     let bar = ProgressBar::hidden();
-    let there = train::run(cuda, &args, setting, &digits(&args), true, &bar).unwrap();
+    let there = train::run(cuda, &args, setting, &digits(&args), &bar).unwrap();
     (run(&args, setting), there)
 }
 

@@ -27,7 +27,7 @@ fn agrees(wgpu: &Wgpu, line: &str, share: f32) {
     let args = short(line);
     let [setting] = config::settings(&args).try_into().unwrap();
     let bar = ProgressBar::hidden();
-    let there = train::run(wgpu, &args, setting, &digits(&args), true, &bar).unwrap();
+    let there = train::run(wgpu, &args, setting, &digits(&args), &bar).unwrap();
     agree(&run(&args, setting), &there, share);
 }
 

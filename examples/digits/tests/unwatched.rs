@@ -1,10 +1,11 @@
-//! Training reads nothing back, on the device that runs late and counts every read.
+//! A run that nobody watches reads nothing back: the device counts every read.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
-use binade_deferred::Deferred;
+use binade_conformance::counting::Counting;
+use binade_cpu::Cpu;
 use binade_example_digits::config;
 use binade_example_digits::record::{Run, Scale};
 use binade_example_digits::{table, train};
@@ -13,10 +14,10 @@ use indicatif::ProgressBar;
 
 /// Runs `line` without resolving outcomes. Returns the run, and the number of reads.
 fn unwatched(line: &str) -> (Run, u64) {
-    let (device, args) = (Deferred::new(), short(line));
+    let (device, args) = (Counting::new(Cpu), short(&format!("{line} --unwatched")));
     let [setting] = config::settings(&args).try_into().unwrap();
     let bar = ProgressBar::hidden();
-    let run = train::run(&device, &args, setting, &digits(&args), false, &bar).unwrap();
+    let run = train::run(&device, &args, setting, &digits(&args), &bar).unwrap();
     (run, device.reads())
 }
 
@@ -58,15 +59,18 @@ fn the_number_of_steps_changes_no_number_of_reads() {
 }
 
 #[test]
-fn running_late_changes_no_bit() {
+fn watching_changes_no_bit() {
     for line in LINES {
         let args = short(line);
         let [setting] = config::settings(&args).try_into().unwrap();
-        let (now, (late, _)) = (run(&args, setting), unwatched(line));
+        let (watched, (other, _)) = (run(&args, setting), unwatched(line));
         let bits = |run: &Run| run.losses.iter().map(|loss| loss.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&now), bits(&late), "{line}");
-        assert_eq!((now.accuracy, now.steps, now.bytes), (late.accuracy, late.steps, late.bytes));
+        assert_eq!(bits(&watched), bits(&other), "{line}");
+        assert_eq!(
+            (watched.accuracy, watched.steps, watched.bytes),
+            (other.accuracy, other.steps, other.bytes)
+        );
         let ends = |scale: &Scale| (scale.initial, scale.last);
-        assert_eq!(ends(&now.scale), ends(&late.scale), "{line}");
+        assert_eq!(ends(&watched.scale), ends(&other.scale), "{line}");
     }
 }
