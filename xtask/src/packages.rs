@@ -1,7 +1,7 @@
 //! `cargo xtask packages`: each crate that people take alone, as it would be published, used by a stranger's program: the first
 //! one of its README.
 //!
-//! What is tested is what `cargo package` makes, unpacked, not the sources beside it: a file left out, a path that leads out of
+//! The subject is what `cargo package` makes, unpacked, not the sources beside it: a file left out, a path that leads out of
 //! the crate, or a README that leans on a neighbour is found here. Last, the tests of `tests/own_tensor`, a stranger's crate with a
 //! tensor of its own.
 

@@ -58,14 +58,14 @@ pub(crate) fn read(path: &Path) -> Result<Texts> {
     }
 }
 
-/// Packs `texts` into the file at `path`, if they are not in it already, and returns whether it has been written.
-pub(crate) fn write(path: &Path, texts: &Texts) -> Result<bool> {
-    let packed = pack(texts)?;
-    let is_new = fs::read(path).ok().as_ref() != Some(&packed);
-    if is_new {
-        fs::write(path, packed)?;
+/// Packs `texts` into the file at `path`, from the root, if they are not in it already, and tells that it has been written.
+pub(crate) fn write(path: &str, texts: &Texts) -> Result<()> {
+    let (file, packed) = (root().join(path), pack(texts)?);
+    if fs::read(&file).ok().as_ref() != Some(&packed) {
+        println!("{path}");
+        fs::write(file, packed)?;
     }
-    Ok(is_new)
+    Ok(())
 }
 
 /// Prints the text called `name` of the packed file at `path`, from the root.

@@ -4,31 +4,34 @@
 //! naga, which is in wgpu, parses and validates them; what it lets pass and drivers or browsers do not is looked for beside it.
 
 mod backends;
-mod committed;
 mod compose;
-mod entry;
-mod header;
-mod limits;
-mod text;
 mod traps;
 mod validate;
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fmt::Write, fs};
 
 use clap::Args;
 
-use crate::{Result, files::Files, packed, shaders::committed::Composed, shell::root, tidy::Issue};
+use crate::{
+    Result,
+    files::Files,
+    issue::{Issue, verdict},
+    packed::{self, Texts},
+    shell::root,
+};
 
-/// Where shaders are written, and what several of them use.
+/// The folders of shaders, and of what several of them use.
 const SOURCES: &str = "shaders";
 const LIBRARY: &str = "shaders/lib";
 
-/// Where what they are composed to is committed, and what each entry takes.
+/// The folder that composed shaders are committed in, and the list of what each entry takes.
 const COMPOSED: &str = "crates/binade-wgpu/wgsl";
 const ENTRIES: &str = "crates/binade-wgpu/wgsl/ENTRIES";
 
 /// The file that holds every composed shader, from the root.
 pub(crate) const PACKED: &str = "crates/binade-wgpu/wgsl/shaders.wgsl.lzma";
+
+const TITLE: &str = "# By `cargo xtask shaders`: file, entry, invocations of a group, bytes of parameters, bindings, overrides.\n";
 
 #[derive(Args)]
 #[group(multiple = false)]
@@ -46,57 +49,173 @@ impl Shaders {
         if let Some(name) = self.show {
             return packed::show(PACKED, &name);
         }
-        let (issues, entries) = if self.check { check()? } else { build()? };
-        for issue in &issues {
-            println!("{issue}");
+        let files = files()?;
+        let mut composed = compose(&files);
+        if self.check {
+            composed.issues.extend(differences(&files, &composed));
+        } else if composed.issues.is_empty() {
+            fs::write(root().join(ENTRIES), &composed.entries)?;
+            packed::write(PACKED, &composed.texts)?;
         }
-        match issues.len() {
-            0 => println!("{entries} entries, valid and as committed"),
-            count => return Err(format!("{count} things to mend in the shaders").into()),
-        }
-        Ok(())
+        verdict(&composed.issues, "shaders")
     }
-}
-
-/// What is wrong with the shaders and with what is committed of them, and how many entries there are.
-pub(crate) fn check() -> Result<(Vec<Issue>, usize)> {
-    let files = files(&root())?;
-    let composed = committed::compose(&files);
-    let issues = composed.issues.iter().cloned().chain(committed::differences(&files, &composed));
-    Ok((issues.collect(), composed.count))
-}
-
-/// Writes what has changed, unless something is wrong with it.
-fn build() -> Result<(Vec<Issue>, usize)> {
-    let root = root();
-    let files = files(&root)?;
-    let Composed { issues, texts, entries, count } = committed::compose(&files);
-    if issues.is_empty() {
-        fs::create_dir_all(root.join(COMPOSED))?;
-        if files.text(ENTRIES) != Some(&entries) {
-            println!("{ENTRIES}");
-            fs::write(root.join(ENTRIES), entries)?;
-        }
-        if packed::write(&root.join(PACKED), &texts)? {
-            println!("{PACKED}");
-        }
-    }
-    Ok((issues, count))
 }
 
 /// Everything that the checks look at.
-fn files(root: &Path) -> Result<Files> {
-    Files::load(root, [SOURCES, LIBRARY, COMPOSED], PACKED)
+fn files() -> Result<Files> {
+    Files::load(&root(), [SOURCES, LIBRARY, COMPOSED], PACKED)
+}
+
+/// Composed shaders.
+#[derive(Default)]
+struct Composed {
+    /// Faults of the shaders.
+    issues: Vec<Issue>,
+    /// The text of each.
+    texts: Texts,
+    /// The list of entries.
+    entries: String,
+}
+
+/// Composes and validates every shader.
+fn compose(files: &Files) -> Composed {
+    let mut all = Composed { entries: TITLE.to_owned(), ..Composed::default() };
+    for name in files.stems(SOURCES, ".wgsl") {
+        let source = format!("{SOURCES}/{name}.wgsl");
+        let own = files.text(&source).unwrap_or_default();
+        let mut wrong = |error: String| all.issues.push(Issue::new(&source, 0, error));
+        let (overrides, text) = match (overrides(own), compose::compose(files, name)) {
+            (Ok(overrides), Ok(text)) => (overrides, text),
+            (Err(error), _) | (_, Err(error)) => {
+                wrong(error);
+                continue;
+            }
+        };
+        match validate::entries(name, &text, &overrides) {
+            Err(errors) => errors.into_iter().for_each(wrong),
+            // Writing to a string cannot fail.
+            Ok(found) => drop(found.iter().try_for_each(|it| writeln!(all.entries, "{it}"))),
+        }
+        all.issues.extend(traps::in_source(&source, own));
+        all.issues.extend(traps::in_composed(&format!("{COMPOSED}/{name}.wgsl"), &text));
+        all.texts.insert(name.to_owned(), text);
+    }
+    for name in files.stems(LIBRARY, ".wgsl") {
+        let source = format!("{LIBRARY}/{name}.wgsl");
+        let own = files.text(&source).unwrap_or_default();
+        all.issues.extend(traps::in_source(&source, own));
+        // One with a line `//!asks NAME, ...` is only whole with names of who uses it.
+        if !own.lines().any(|line| line.starts_with("//!asks ")) {
+            let text = compose::compose(files, &format!("lib/{name}"));
+            let error = text.and_then(|text| validate::library(&text)).err();
+            all.issues.extend(error.map(|error| Issue::new(source, 0, error)));
+        }
+    }
+    all
+}
+
+/// Returns what is committed otherwise than it is composed.
+fn differences(files: &Files, composed: &Composed) -> Vec<Issue> {
+    let advice = "run `cargo xtask shaders` and commit what it writes";
+    let committed = files.stems(COMPOSED, ".wgsl").map(str::to_owned);
+    let names: BTreeSet<_> = committed.chain(composed.texts.keys().cloned()).collect();
+    let stale = names.into_iter().filter(|name| {
+        files.text(&format!("{COMPOSED}/{name}.wgsl"))
+            != composed.texts.get(name).map(String::as_str)
+    });
+    let stale = stale.map(|name| {
+        Issue::new(PACKED, 0, format!("{name} is not what the sources are composed to: {advice}"))
+    });
+    let is_old = files.text(ENTRIES) != Some(&composed.entries);
+    let entries = is_old.then(|| Issue::new(ENTRIES, 0, format!("out of date: {advice}")));
+    stale.chain(entries).collect()
+}
+
+/// Paragraphs of a header: what is computed, the oracle and the agreement, the entries, how it departs from the plain loop.
+const PARAGRAPHS: usize = 4;
+
+/// The values that a header's line `// overrides: TILE=16 ROWS=4` passes; the error says what is wrong with the header.
+fn overrides(source: &str) -> Result<Vec<(String, f64)>, String> {
+    let is_header = |line: &&str| line.starts_with("//") && !line.starts_with("//!");
+    let lines: Vec<_> = source.lines().take_while(is_header).map(|line| line[2..].trim()).collect();
+    let count = lines.split(|line| line.is_empty()).filter(|lines| !lines.is_empty()).count();
+    if count != PARAGRAPHS {
+        return Err(format!(
+            "its header has {count} paragraphs of {PARAGRAPHS}: what it computes; oracle and agreement; entries and how they are \
+             dispatched; how it departs from the plain loop"
+        ));
+    }
+    let told = lines.iter().find_map(|line| line.strip_prefix("overrides:"));
+    let values = told.unwrap_or_default().split_whitespace().map(|told| {
+        let pair =
+            told.split_once('=').and_then(|(name, it)| Some((name.into(), it.parse().ok()?)));
+        pair.ok_or_else(|| format!("`// overrides: {told}`: write `NAME=VALUE`, a number"))
+    });
+    values.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SHADER: &str = "// A.\n//\n// B.\n//\n// C.\n//\n// D.\n//!use lib/p.wgsl\n\
+        @compute @workgroup_size(1) fn main() { b[0] = p; }\n";
+
+    const LIBRARY_TEXT: &str = "@group(0) @binding(0) var<uniform> p: u32;\n\
+        @group(0) @binding(1) var<storage, read_write> b: array<u32>;\n";
+
+    fn of(shader: &str, library: &str) -> Files {
+        Files::of(&[("shaders/k.wgsl", shader), ("shaders/lib/p.wgsl", library)])
+    }
+
+    /// The sources and what is composed of them, as they lie there when it has been written.
+    fn written() -> Files {
+        let mut files = of(SHADER, LIBRARY_TEXT);
+        let Composed { texts, entries, .. } = compose(&files);
+        for (name, text) in texts {
+            files.put(format!("{COMPOSED}/{name}.wgsl"), text);
+        }
+        files.put(ENTRIES.to_owned(), entries);
+        files
+    }
+
     #[test]
     fn the_committed_shaders_are_what_their_sources_compose_to() {
-        let (issues, entries) = check().unwrap();
-        assert_eq!(issues, []);
-        assert!(entries > 0);
+        let files = files().unwrap();
+        let composed = compose(&files);
+        assert_eq!((&composed.issues[..], &differences(&files, &composed)[..]), (&[][..], &[][..]));
+        assert!(!composed.texts.is_empty());
+    }
+
+    #[test]
+    fn what_was_written_passes_and_a_change_of_a_library_and_an_orphan_are_found() {
+        let only = |files: &Files, sources: &Files| {
+            let composed = compose(sources);
+            assert_eq!(composed.issues, []);
+            differences(files, &composed).iter().map(ToString::to_string).collect::<String>()
+        };
+        assert_eq!(only(&written(), &written()), "");
+        let changed = of(SHADER, &format!("{LIBRARY_TEXT}const more = 1;\n"));
+        assert!(only(&written(), &changed).contains(": k is not"));
+        let mut orphaned = written();
+        orphaned.put(format!("{COMPOSED}/old.wgsl"), String::new());
+        assert!(only(&orphaned, &orphaned).contains(": old is not"));
+    }
+
+    #[test]
+    fn a_shader_that_is_not_valid_is_found() {
+        let count = |shader, library| compose(&of(shader, library)).issues.len();
+        assert_eq!(count(SHADER, "const b = 1;"), 1);
+        assert_eq!(count(SHADER, "const b = ;"), 2, "itself too");
+        assert_eq!(count("const x = 1;", LIBRARY_TEXT), 1, "no header");
+    }
+
+    #[test]
+    fn overrides_are_read_from_a_header_of_four_paragraphs() {
+        let text =
+            "// A.\n//\n// B.\n//\n// C.\n// overrides: TILE=16 E=0.5\n//\n// D.\nconst x = 1;\n";
+        assert_eq!(overrides(text), Ok(vec![("TILE".to_owned(), 16.0), ("E".to_owned(), 0.5)]));
+        assert!(overrides("// A.\n//\n// B.\n//\n// C.\n").unwrap_err().contains("3 paragraphs"));
+        assert!(overrides(&text.replace("=16", "")).unwrap_err().contains("NAME=VALUE"));
     }
 }

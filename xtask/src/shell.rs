@@ -145,12 +145,6 @@ pub(crate) fn heard(process: &mut Command) -> Result<String> {
     Err(format!("`{name}` ended with {}:\n{}", output.status, text.trim_end()).into())
 }
 
-/// The program of this name on PATH, if there is one.
-pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
-}
-
 /// `text` as a shell reads it as one word. Single quotes inside are not expected in our own arguments.
 fn quoted(text: &str) -> String {
     if text.contains(char::is_whitespace) { format!("'{text}'") } else { text.to_owned() }

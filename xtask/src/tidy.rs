@@ -13,9 +13,7 @@ mod sources;
 mod titles;
 mod tree;
 
-use std::fmt;
-
-use crate::{Result, tidy::tree::Tree};
+use crate::{Result, issue::Issue, tidy::tree::Tree};
 
 /// A rule: a name for the message, and the search for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
@@ -35,30 +33,6 @@ const RULES: [Rule; 13] = [
     ("outcomes", outcomes::check),
     ("titles", titles::check),
 ];
-
-/// One breach: where it is, what it is and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Issue {
-    path: String,
-    /// From 1; 0 when the file is missing or the breach is of the file as a whole.
-    line: usize,
-    message: String,
-}
-
-impl Issue {
-    pub(crate) fn new(path: impl Into<String>, line: usize, message: impl Into<String>) -> Self {
-        Self { path: path.into(), line, message: message.into() }
-    }
-}
-
-impl fmt::Display for Issue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.path, self.message),
-            line => write!(f, "{}:{line}: {}", self.path, self.message),
-        }
-    }
-}
 
 /// Runs every rule over the repository and prints one line a breach.
 pub(crate) fn run() -> Result<()> {

@@ -1,16 +1,26 @@
-//! From one `.cu` to the PTX that is committed: the same bytes on every machine.
+//! Compilation of one `.cu` to the PTX that is committed: the same bytes on every machine.
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use crate::{
     Result,
     files::Files,
-    kernels::{header::Header, on_every_core, portable, set::Set, toolkit::Toolkit, version},
+    kernels::{
+        portable,
+        set::{Header, Set},
+    },
+    parallel::parallel,
     shell::heard,
 };
+
+/// The version of nvcc that compiles what is committed: that of CUDA 13.0.2.
+///
+/// A later one writes PTX that drivers of CUDA 13.0 refuse, and other instructions than those that are reviewed.
+pub(super) const PINNED: &str = "13.0.88";
 
 /// Every rounding is one that the source asks for: nothing contracted, nothing flushed, nothing approximated.
 /// Line numbers stay, for the interpreter's reports and for debuggers; ptxas optimises with them as without.
@@ -28,16 +38,41 @@ pub(super) const FLAGS: [&str; 8] = [
 /// Raised whenever something else than before is made of what nvcc writes, so that all PTX is stale.
 pub(super) const RECIPE: u32 = 2;
 
-/// Where compiled files lie, from the root, below it as they lie in the repository.
-pub(super) const SCRATCH: &str = "target/kernels";
-
-/// A compiler for the repository at `root`.
+/// A toolchain of the pinned version for the repository at `root`.
 pub(super) struct Compiler<'a> {
-    pub(super) toolkit: &'a Toolkit,
-    pub(super) root: &'a Path,
+    bin: PathBuf,
+    root: &'a Path,
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    /// Finds the toolchain in the folder that `BINADE_CUDA_TOOLKIT` names, or where `.ci/cuda` installs it: a toolkit, or a virtual
+    /// environment of Python with one in it. The error says what is missing, or which version is wrong.
+    pub(super) fn find(root: &'a Path) -> Result<Self> {
+        let folder = env::var_os("BINADE_CUDA_TOOLKIT");
+        let folder = folder.map_or_else(|| root.join("target/cuda"), PathBuf::from);
+        let pythons = fs::read_dir(folder.join("lib")).ok().into_iter().flatten().flatten();
+        let packages = pythons.map(|python| python.path().join("site-packages/nvidia/cu13"));
+        let mut places = [folder.clone()].into_iter().chain(packages).map(|it| it.join("bin"));
+        let bin = places.find(|bin| bin.join("nvcc").is_file());
+        let advice = format!("nvcc {PINNED} is wanted, which `.ci/cuda` installs");
+        let bin = bin.ok_or_else(|| format!("no nvcc in {}: {advice}", folder.display()))?;
+        let compiler = Self { bin, root };
+        let told = heard(compiler.program("nvcc").arg("--version"))?;
+        if told.contains(&format!(", V{PINNED}\n")) {
+            return Ok(compiler);
+        }
+        Err(format!("another nvcc in {}: {advice}\n{told}", folder.display()).into())
+    }
+
+    /// `nvcc` or `ptxas`, in an environment that adds no flags.
+    fn program(&self, name: &str) -> Command {
+        let mut program = Command::new(self.bin.join(name));
+        for variable in ["NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "NVCC_CCBIN"] {
+            program.env_remove(variable);
+        }
+        program
+    }
+
     /// The PTX of each of `names`, in their order, or what the compiler has to say.
     pub(super) fn all<'n>(
         &self,
@@ -45,51 +80,34 @@ impl Compiler<'_> {
         set: &Set,
         names: &[&'n str],
     ) -> Vec<(&'n str, Result<String, String>)> {
-        on_every_core(names, |name| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        parallel(cores, names, |name| {
             (*name, self.one(files, set, name).map_err(|error| error.to_string()))
         })
     }
 
-    /// The PTX of one kernel, which is also left in [`SCRATCH`].
+    /// The PTX of one kernel, which is also left in `target/kernels`, below it as it lies in the repository.
     fn one(&self, files: &Files, set: &Set, name: &str) -> Result<String> {
         let Header { arch, .. } = Header::read(files.text(&set.source(name)).unwrap_or_default())?;
-        let file = self.root.join(SCRATCH).join(set.compiled(name));
+        let file = self.root.join("target/kernels").join(set.compiled(name));
         fs::create_dir_all(file.with_file_name(""))?;
-        self.nvcc(set, name, arch, &file)?;
-        let ptx = portable::portable(&fs::read_to_string(&file)?);
-        self.lowered(&ptx, arch, &file)
-    }
-
-    fn nvcc(&self, set: &Set, name: &str, arch: u32, file: &Path) -> Result<()> {
         let source = format!("{name}.cu");
-        let mut nvcc = self.toolkit.program("nvcc");
+        let mut nvcc = self.program("nvcc");
         // Names of the source's own, in symbols of what is internal, have a hash of this path in them.
         nvcc.args(FLAGS).args(["-Xcicc", "--orig_src_path_name", "-Xcicc", &source]);
-        nvcc.arg(format!("-arch=compute_{arch}")).arg("-o").arg(file).arg(&source);
+        nvcc.arg(format!("-arch=compute_{arch}")).arg("-o").arg(&file).arg(&source);
         print!("{}", heard(nvcc.current_dir(self.root.join(set.sources)))?);
-        Ok(())
-    }
-
-    fn lowered(&self, ptx: &str, arch: u32, file: &Path) -> Result<String> {
+        let ptx = portable::portable(&fs::read_to_string(&file)?);
         let mut complaint = String::new();
-        let accepts = |candidate: &str| {
-            fs::write(file, candidate)?;
-            let answer = self.assemble(file, arch, &file.with_extension("cubin"));
-            complaint = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
-            Ok(answer.is_ok())
-        };
-        let lowered = version::lowered(ptx, arch, accepts);
-        lowered.map_err(|error| format!("{error}\n{complaint}").into())
-    }
-
-    /// Has ptxas turn the PTX in `file` into machine code in `to`, and returns what it says of it.
-    pub(super) fn assemble(&self, file: &Path, arch: u32, to: &Path) -> Result<String> {
-        let mut ptxas = self.toolkit.program("ptxas");
-        heard(ptxas.arg("-v").arg(format!("-arch=sm_{arch}")).arg("-o").arg(to).arg(file))
-    }
-
-    /// Where a compiled file lies, for who wants to look at it.
-    pub(super) fn scratch(set: &Set, name: &str) -> PathBuf {
-        Path::new(SCRATCH).join(set.compiled(name))
+        for candidate in portable::versions(&ptx, arch)? {
+            fs::write(&file, &candidate)?;
+            let mut ptxas = self.program("ptxas");
+            ptxas.arg(format!("-arch=sm_{arch}")).arg("-o").arg(file.with_extension("cubin"));
+            match heard(ptxas.arg(&file)) {
+                Ok(_) => return Ok(candidate),
+                Err(error) => complaint = error.to_string(),
+            }
+        }
+        Err(format!("ptxas accepts the PTX in no version\n{complaint}").into())
     }
 }

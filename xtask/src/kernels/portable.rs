@@ -1,10 +1,27 @@
 //! Takes out of PTX what ties it to one machine, or to newer drivers than it needs.
 
+use crate::Result;
+
+/// The versions of PTX from the first that knows compute capability 7.5 to that of CUDA 13.0, in order.
+/// The PTX ISA's release history.
+const VERSIONS: [&str; 22] = [
+    "6.3", "6.4", "6.5", "7.0", "7.1", "7.2", "7.3", "7.4", "7.5", "7.6", "7.7", "7.8", "8.0",
+    "8.1", "8.2", "8.3", "8.4", "8.5", "8.6", "8.7", "8.8", "9.0",
+];
+
+/// `ptx` with each version that may suit a GPU of `arch`, the oldest first: a driver refuses one newer than itself.
+pub(super) fn versions(ptx: &str, arch: u32) -> Result<impl Iterator<Item = String>> {
+    let line = ptx.lines().find(|line| line.starts_with(".version "));
+    let line = line.ok_or("the PTX has no line `.version`")?;
+    let first = if arch < 80 { 0 } else { 3 };
+    Ok(VERSIONS[first..].iter().map(move |it| ptx.replacen(line, &format!(".version {it}"), 1)))
+}
+
 /// Says to checking tools which bytes of a load are used; without it, all are. It alone would ask for PTX 8.3.
 /// PTX ISA, `.pragma` strings.
 const HINT: &str = ".pragma \"used_bytes_mask";
 
-/// What a `.loc` says of the call that a line was inlined by: a third of all bytes. The line itself stays.
+/// The rest of a `.loc`, about the call that a line was inlined by: a third of all bytes. The line itself stays.
 const INLINED: &str = ", function_name";
 
 /// The names that those calls have.
@@ -26,16 +43,13 @@ pub(super) fn portable(ptx: &str) -> String {
 
 /// One line; only that of a `.file` or a `.loc` directive changes.
 fn cut(line: &str) -> String {
-    if let Some((place, _)) = line.split_once(INLINED)
-        && place.trim_start().starts_with(".loc")
-    {
+    let is = |directive| line.trim_start().starts_with(directive);
+    if let Some((place, _)) = line.split_once(INLINED).filter(|_| is(".loc")) {
         return format!("{place}\n");
     }
-    let directive = line.trim_start().starts_with(".file");
     match line.split('"').collect::<Vec<_>>()[..] {
-        [before, path, after] if directive => {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            format!("{before}\"{name}\"{after}")
+        [before, path, after] if is(".file") => {
+            format!("{before}\"{}\"{after}", path.rsplit('/').next().unwrap_or(path))
         }
         _ => line.to_owned(),
     }
@@ -46,26 +60,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_become_names_and_the_rest_stays() {
-        let ptx =
+    fn versions_rise_from_the_first_that_knows_the_gpu() {
+        let ptx = "// A comment.\n.version 9.0\n.target sm_75\n";
+        let first = |arch| versions(ptx, arch).unwrap().next().unwrap();
+        assert_eq!(first(75), ptx.replace("9.0", "6.3"));
+        assert_eq!(first(80), ptx.replace("9.0", "7.0"));
+        assert!(versions("", 75).is_err());
+    }
+
+    #[test]
+    fn paths_hints_and_calls_go_and_the_rest_stays() {
+        let file =
             "\tret;\n}\n\t.file\t1 \"/a/b/scale.cu\"\n\t.file\t2 \"cuda_fp16.hpp\"\n// \"/a/b\"\n";
-        assert_eq!(portable(ptx), ptx.replace("/a/b/scale", "scale"));
-    }
-
-    #[test]
-    fn lines_stay_and_the_calls_they_were_inlined_by_go() {
-        let code =
-            "\t.loc\t1 59 3, function_name $L__info_string0, inlined_at 1 113 80\n\tret;\n}\n";
+        let code = "\t.loc\t1 59 3, function_name $L__info_string0, inlined_at 1 113 80\n";
         let names = "\t.section\t.debug_str\n\t{\n$L__info_string0:\n.b8 95,0\n\n\t}\n";
-        let rest = "\t.section\t.other\n\t{\n\t}\n";
-        let kept = format!("\t.loc\t1 59 3\n\tret;\n}}\n{rest}");
-        assert_eq!(portable(&format!("{code}{names}{rest}")), kept);
-    }
-
-    #[test]
-    fn hints_go_and_other_pragmas_stay() {
         let hint = "\t.pragma \"used_bytes_mask 15\";\n";
-        let kept = "\t.pragma \"nounroll\";\n\tld.global.v2.f32 \t{%f1, %f2}, [%rd1];\n";
-        assert_eq!(portable(&format!("{hint}{kept}")), kept);
+        let rest = "\t.pragma \"nounroll\";\n\t.section\t.other\n\t{\n\t}\n";
+        let kept = [&file.replace("/a/b/scale", "scale"), "\t.loc\t1 59 3\n", rest].concat();
+        assert_eq!(portable(&[file, code, names, hint, rest].concat()), kept);
     }
 }

@@ -1,12 +1,22 @@
-//! What one kernel is compiled from: its source, and the headers it includes, directly or through another.
+//! Sources of one kernel: its file, and the headers that it includes, directly or through another.
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::files::Files;
-use crate::kernels::{
-    compile::{FLAGS, RECIPE},
-    digest,
+use sha2::{Digest, Sha256};
+
+use crate::{
+    files::Files,
+    kernels::compile::{FLAGS, RECIPE},
 };
+
+/// The SHA-256 of `text`, as 64 hexadecimal digits.
+pub(super) fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
 
 /// The hash of everything that decides the PTX, the compiler aside: recipe, flags, source and headers of our own.
 ///
@@ -15,24 +25,20 @@ use crate::kernels::{
 pub(super) fn hash(files: &Files, source: &str) -> Result<String, String> {
     let mut all = format!("{RECIPE} {}\n", FLAGS.join(" "));
     for (path, text) in reached(files, source)? {
-        // The length keeps two files from passing as one; writing to a string cannot fail.
+        // The length keeps two files from passing as one.
         let _ = write!(all, "{path} {}\n{text}", text.len());
     }
-    Ok(digest::hex(&all))
+    Ok(sha256(&all))
 }
 
 /// The source and all headers, by path.
 fn reached<'a>(files: &'a Files, source: &str) -> Result<BTreeMap<String, &'a str>, String> {
-    let mut found = BTreeMap::new();
-    let mut waiting = vec![source.to_owned()];
+    let (mut found, mut waiting) = (BTreeMap::new(), vec![source.to_owned()]);
     while let Some(path) = waiting.pop() {
-        if found.contains_key(&path) {
-            continue;
+        let text = files.text(&path).ok_or_else(|| format!("it includes {path}: not there"))?;
+        if found.insert(path.clone(), text).is_none() {
+            waiting.extend(includes(text).map(|name| beside(&path, name)));
         }
-        let text =
-            files.text(&path).ok_or_else(|| format!("it includes {path}, which is not there"))?;
-        waiting.extend(includes(text).map(|name| beside(&path, name)));
-        found.insert(path, text);
     }
     Ok(found)
 }
@@ -65,43 +71,33 @@ mod tests {
 
     const KERNEL: &str = "#include <stdint.h>\n#include \"lib/a.cuh\"\n";
 
-    fn files(header: &str) -> Files {
-        let a = "  # include \"b.cuh\"\n#include \"../lib/a.cuh\"\n";
-        Files::of(&[
-            ("kernels/k.cu", KERNEL),
-            ("kernels/lib/a.cuh", a),
-            ("kernels/lib/b.cuh", header),
-        ])
+    #[test]
+    fn the_hash_is_that_of_the_standard() {
+        // FIPS 180-4, the first example: "abc".
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256("abc"), expected);
     }
 
     #[test]
-    fn headers_of_headers_count_and_cycles_end() {
-        let files = files("");
-        let found = reached(&files, "kernels/k.cu").unwrap();
-        let found: Vec<_> = found.into_keys().collect();
-        assert_eq!(found, ["kernels/k.cu", "kernels/lib/a.cuh", "kernels/lib/b.cuh"]);
-    }
-
-    #[test]
-    fn a_change_in_a_header_changes_the_hash() {
-        let hash = |header| hash(&files(header), "kernels/k.cu").unwrap();
-        assert_eq!(hash("int x;"), hash("int x;"));
-        assert_ne!(hash("int x;"), hash("int y;"));
+    fn a_header_of_a_header_counts_and_one_that_is_not_there_is_named() {
+        let files = |text| {
+            let a = "  # include \"b.cuh\"\n#include \"../lib/a.cuh\"\n";
+            let header = [("kernels/lib/a.cuh", a), ("kernels/lib/b.cuh", text)];
+            Files::of(&[&[("kernels/k.cu", KERNEL)], &header[..]].concat())
+        };
+        let hash = |files: &Files| hash(files, "kernels/k.cu");
+        assert_eq!(hash(&files("int x;")), hash(&files("int x;")));
+        assert_ne!(hash(&files("int x;")), hash(&files("int y;")));
+        let lost = Files::of(&[("kernels/k.cu", KERNEL)]);
+        assert!(hash(&lost).unwrap_err().contains("kernels/lib/a.cuh"));
     }
 
     #[test]
     fn text_that_moves_from_one_file_to_the_next_changes_the_hash() {
         let of = |a, b| {
             let kernel = "#include \"a.cuh\"\n#include \"b.cuh\"\n";
-            let files = Files::of(&[("k/k.cu", kernel), ("k/a.cuh", a), ("k/b.cuh", b)]);
-            hash(&files, "k/k.cu").unwrap()
+            hash(&Files::of(&[("k/k.cu", kernel), ("k/a.cuh", a), ("k/b.cuh", b)]), "k/k.cu")
         };
         assert_ne!(of("int x;\nint y;\n", ""), of("int x;\n", "int y;\n"));
-    }
-
-    #[test]
-    fn an_include_that_leads_nowhere_is_named() {
-        let files = Files::of(&[("kernels/k.cu", KERNEL)]);
-        assert!(hash(&files, "kernels/k.cu").unwrap_err().contains("kernels/lib/a.cuh"));
     }
 }

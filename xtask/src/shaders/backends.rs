@@ -1,4 +1,4 @@
-//! What wgpu hands to Vulkan, Metal and DX12: each must be able to be written, though the drivers are not here.
+//! Output for Vulkan, Metal and DX12 as wgpu writes it: each must be able to be written, though the drivers are not here.
 
 use naga::{
     Module, ShaderStage,

@@ -51,24 +51,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_comes_first_and_once_and_enable_lines_come_before_all() {
-        let files = Files::of(&[
-            (
-                "shaders/k.wgsl",
-                "// K.\n//!use lib/a.wgsl\n//!use lib/b.wgsl\nenable f16;\nconst k = 1;\n",
-            ),
-            ("shaders/lib/a.wgsl", "//!use lib/b.wgsl\nconst a = 1;\n"),
+    fn what_is_used_comes_first_and_once_and_a_file_that_is_not_there_is_named() {
+        let shader = "// K.\n//!use lib/a.wgsl\n//!use lib/b.wgsl\nenable f16;\nconst k = 1;\n";
+        let mut files = Files::of(&[
+            ("shaders/k.wgsl", shader),
             ("shaders/lib/b.wgsl", "//!use lib/a.wgsl\nconst b = 1;\n"),
         ]);
+        assert!(compose(&files, "k").unwrap_err().contains("shaders/lib/a.wgsl"));
+        files.put("shaders/lib/a.wgsl".into(), "//!use lib/b.wgsl\nconst a = 1;\n".into());
         let text = compose(&files, "k").unwrap();
         let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
         let code: Vec<_> = text.lines().filter(is_code).collect();
         assert_eq!(code, ["enable f16;", "const b = 1;", "const a = 1;", "const k = 1;"]);
-    }
-
-    #[test]
-    fn a_file_that_is_not_there_is_named() {
-        let files = Files::of(&[("shaders/k.wgsl", "//!use lib/a.wgsl\n")]);
-        assert!(compose(&files, "k").unwrap_err().contains("shaders/lib/a.wgsl"));
     }
 }

@@ -1,4 +1,6 @@
-//! What naga says of a composed shader: whether it is valid, with which capability, and what each entry takes.
+//! Validation of a composed shader by naga: whether it is valid, with which capability, and what each entry takes.
+
+use std::{collections::BTreeMap, fmt};
 
 use naga::{
     AddressSpace, Module, StorageAccess,
@@ -8,7 +10,52 @@ use naga::{
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 
-use crate::shaders::{backends, entry::Entry, limits};
+use crate::shaders::backends;
+
+/// An entry of a shader, overrides resolved. Displays as a line that the backend's tests compare with what it passes.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    file: String,
+    name: String,
+    /// Invocations of a group.
+    threads: u32,
+    /// Bytes of the uniform at group 0 binding 0.
+    params: u32,
+    /// Storage buffers that it uses, by binding, and whether it writes to them.
+    bindings: BTreeMap<u32, bool>,
+    overrides: Vec<(String, f64)>,
+    /// Bytes that a group shares.
+    shared: u32,
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, name, threads, params, .. } = self;
+        write!(f, "{file} {name} threads={threads} params={params}")?;
+        for (binding, writes) in &self.bindings {
+            write!(f, " {binding}:{}", if *writes { "write" } else { "read" })?;
+        }
+        self.overrides.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+    }
+}
+
+impl Entry {
+    /// The limits of WebGPU ("Limits"), which every device keeps, that the entry breaks. wgpu does not hold overrides and shared memory
+    /// to them.
+    fn broken(&self) -> Vec<String> {
+        let buffers = u32::try_from(self.bindings.len()).unwrap_or(u32::MAX);
+        let all = [
+            ("invocations in a group", self.threads, 256),
+            ("bytes shared by a group", self.shared, 16 << 10),
+            ("storage buffers", buffers, 8),
+            // No limit of WebGPU's: the distance between the parameters of two dispatches of one batch.
+            ("bytes of parameters", self.params, 256),
+        ];
+        let over = all.into_iter().filter(|(_, count, most)| count > most);
+        over.map(|(what, count, most)| format!("`{}`: {count} {what}, {most} at most", self.name))
+            .collect()
+    }
+}
 
 /// The entries of `text`; the errors say what is wrong.
 pub(super) fn entries(
@@ -34,14 +81,14 @@ pub(super) fn entries(
     if errors.is_empty() { Ok(entries) } else { Err(errors) }
 }
 
-/// Whether what others use is valid by itself, whoever uses it.
+/// Validates a library by itself, whoever uses it.
 pub(super) fn library(text: &str) -> Result<(), String> {
     let module = wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     validator.validate(&module).map(drop).map_err(|error| error.emit_to_string(text))
 }
 
-/// With the least that is enough: a shader runs on every device, unless its name says that it needs `f16`.
+/// Validates with the least that is enough: a shader runs on every device, unless its name says that it needs `f16`.
 fn validated(file: &str, module: &Module, text: &str) -> Result<ModuleInfo, String> {
     let with = |capabilities| {
         let valid = Validator::new(ValidationFlags::all(), capabilities).validate(module);
@@ -61,7 +108,7 @@ fn validated(file: &str, module: &Module, text: &str) -> Result<ModuleInfo, Stri
     }
 }
 
-/// One entry with overrides resolved, and what is wrong with it.
+/// Returns one entry with overrides resolved, and what is wrong with it.
 fn entry(
     file: &str,
     module: &Module,
@@ -89,18 +136,16 @@ fn entry(
         file: file.to_owned(),
         name: name.to_owned(),
         threads: point.workgroup_size.iter().product(),
-        params: 0,
-        bindings: [].into(),
         overrides: overrides.to_vec(),
+        ..Entry::default()
     };
-    let mut shared = 0;
     for (handle, variable) in module.global_variables.iter() {
         if uses[handle].is_empty() {
             continue;
         }
         let place = variable.binding.as_ref().map(|place| (place.group, place.binding));
         match (variable.space, place) {
-            (AddressSpace::WorkGroup, _) => shared += layouts[variable.ty].size,
+            (AddressSpace::WorkGroup, _) => entry.shared += layouts[variable.ty].size,
             (AddressSpace::Uniform, Some((0, 0))) => entry.params = layouts[variable.ty].size,
             (AddressSpace::Storage { access }, Some((0, binding @ 1..))) => {
                 entry.bindings.insert(binding, access.contains(StorageAccess::STORE));
@@ -119,7 +164,7 @@ fn entry(
                 .into(),
         );
     }
-    let mut wrong = limits::broken(&entry, shared);
+    let mut wrong = entry.broken();
     wrong.extend(backends::errors(&module, &info, name));
     Ok((entry, wrong))
 }
@@ -175,5 +220,20 @@ mod tests {
         assert!(entries("k", &elsewhere, &[]).unwrap_err()[0].contains("group 0 binding 0"));
         let none = text(&format!("{MAIN} b[0] = a[0]; }}"));
         assert!(entries("k", &none, &[]).unwrap_err()[0].contains("takes no parameters"));
+    }
+
+    #[test]
+    fn an_entry_on_every_limit_passes_and_one_over_each_is_told() {
+        let entry = |over: u32| Entry {
+            name: "main".into(),
+            threads: 256 + over,
+            params: 256 + over,
+            shared: (16 << 10) + over,
+            bindings: (1..=8 + over).map(|binding| (binding, false)).collect(),
+            ..Entry::default()
+        };
+        assert_eq!(entry(0).broken(), [""; 0]);
+        assert_eq!(entry(1).broken().len(), 4);
+        assert_eq!(entry(1).broken()[0], "`main`: 257 invocations in a group, 256 at most");
     }
 }

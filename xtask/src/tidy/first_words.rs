@@ -4,7 +4,7 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
-use crate::tidy::{Issue, tree::Tree};
+use crate::{issue::Issue, tidy::tree::Tree};
 
 const WORDS: [&str; 5] = ["What", "Whether", "Those", "The same", "Whoever"];
 

@@ -1,9 +1,6 @@
 //! Titles of commits: `scope: imperative summary`, at most 72 characters. Commits up to [`BASE`] keep theirs.
 
-use crate::{
-    shell::Call,
-    tidy::{Issue, tree::Tree},
-};
+use crate::{issue::Issue, shell::Call, tidy::tree::Tree};
 
 /// The last commit before the rule.
 const BASE: &str = "db6b7f29";

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::{kernels::lint::places::Places, tidy::Issue};
+use regex_lite::Regex;
+
+use crate::{
+    issue::{Issue, regex},
+    kernels::places::Places,
+};
 
 /// The headers that move groups of eight elements between memory and registers.
 const HEADERS: [&str; 3] = ["compact.cuh", "elements.cuh", "pointwise.cuh"];
@@ -17,34 +22,29 @@ const NEVER: &str = "its groups go out by scalar stores alone, each at the cost 
 /// How to mend it.
 const INSTEAD: &str = "write `store_16` of elements.cuh";
 
-/// A scalar store: its base register, the byte from there, and its width in bytes.
-#[derive(Debug, PartialEq, Eq)]
-struct Store<'a> {
-    base: &'a str,
-    from: i64,
-    width: i64,
-}
+/// A store: where it goes, how many elements, the bits of each, the base register, and the byte from there.
+const STORE: &str = r"^\s*st((?:\.[a-z_]+)*)(?:\.v(\d))?\.[a-z]+(\d+)\s+\[([^+\]]+)(?:\+(-?\d+))?";
+
+/// The end of a basic block: a label may be come to from elsewhere, and behind a branch not everybody goes on.
+const END: &str = r":\s*$|(^|\s)(bra|ret;)";
 
 /// The entries of `ptx` that store a group one element after the other within a basic block, and those over sets that never store 16
 /// bytes of one.
 ///
 /// Elements of a last, incomplete group are stored one by one as well, but each behind a branch of its own.
-pub(in crate::kernels) fn issues(path: &str, ptx: &str) -> Vec<Issue> {
-    let mut places = Places::of(ptx);
-    let mut entry = Entry::default();
-    let mut issues = Vec::new();
+pub(super) fn issues(path: &str, ptx: &str) -> Vec<Issue> {
+    let [store, end] = [STORE, END].map(regex);
+    let (mut places, mut entry, mut issues) = (Places::of(ptx), Entry::default(), Vec::new());
     for (index, line) in ptx.lines().enumerate() {
-        let before = places.entry.clone();
         places.pass(line);
-        if places.entry != before {
+        if places.entry != entry.name {
             issues.extend(entry.issue(path));
-            entry = Entry { name: places.entry.clone(), line: index + 1, ..Entry::default() };
+            entry = Entry { name: places.entry, line: index + 1, ..Entry::default() };
         }
-        let file = places.file().unwrap_or_default();
-        entry.is_over_sets |= file == SETS;
-        if ends_block(line) {
+        entry.is_over_sets |= places.file == SETS;
+        if end.is_match(line) {
             entry.block.clear();
-        } else if HEADERS.contains(&file) && entry.splits(line) {
+        } else if HEADERS.contains(&places.file) && entry.splits(&store, line) {
             issues.push(Issue::new(path, index + 1, format!("{places}: {SPLIT}: {INSTEAD}")));
         }
     }
@@ -55,7 +55,7 @@ pub(in crate::kernels) fn issues(path: &str, ptx: &str) -> Vec<Issue> {
 /// Stores of groups in one entry.
 #[derive(Default)]
 struct Entry<'a> {
-    name: String,
+    name: &'a str,
     line: usize,
     is_over_sets: bool,
     /// Scalar stores, and those of 16 bytes.
@@ -69,10 +69,20 @@ struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// Takes a line from a header of groups. True for the first scalar store of the entry that goes on where another one of the
     /// same basic block ended.
-    fn splits(&mut self, line: &'a str) -> bool {
-        self.whole += usize::from(is_whole(line));
-        let Some(Store { base, from, width }) = scalar(line) else { return false };
+    fn splits(&mut self, store: &Regex, line: &'a str) -> bool {
+        let stores = Some(line).filter(|line| line.contains("st."));
+        let parts = stores.and_then(|line| store.captures(line));
+        let Some(parts) = parts.filter(|it| !it[1].contains("shared")) else {
+            return false;
+        };
+        let number = |at| parts.get(at).map_or(Ok(0), |it| it.as_str().parse()).unwrap_or(0_i64);
+        let (count, width, from) = (number(2).max(1), number(3) / 8, number(5));
+        self.whole += usize::from(count * width == 16);
+        if count > 1 {
+            return false;
+        }
         self.scalar += 1;
+        let base = parts.get(4).map_or("", |it| it.as_str());
         let goes_on = self.block.insert(base, from + width) == Some(from);
         goes_on && !std::mem::replace(&mut self.is_split, true)
     }
@@ -80,47 +90,9 @@ impl<'a> Entry<'a> {
     /// Operations of one tensor may well store single elements.
     fn issue(&self, path: &str) -> Option<Issue> {
         let never = self.is_over_sets && self.scalar > 0 && self.whole == 0 && !self.is_split;
-        never
-            .then(|| Issue::new(path, self.line, format!("in `{}`: {NEVER}: {INSTEAD}", self.name)))
+        let message = format!("in `{}`: {NEVER}: {INSTEAD}", self.name);
+        never.then(|| Issue::new(path, self.line, message))
     }
-}
-
-/// A label may be come to from elsewhere, and behind a branch not everybody goes on.
-fn ends_block(line: &str) -> bool {
-    let code = line.trim();
-    code.ends_with(':')
-        || code.split_whitespace().any(|word| word.starts_with("bra") || word == "ret;")
-}
-
-/// The opcode of a store, split at its points, and its operands.
-fn store(line: &str) -> Option<(Vec<&str>, &str)> {
-    let code = line.trim_start();
-    let (opcode, operands) = code.split_once(char::is_whitespace)?;
-    let parts: Vec<_> = opcode.split('.').collect();
-    (parts[0] == "st" && !parts.contains(&"shared")).then_some((parts, operands))
-}
-
-fn width(parts: &[&str]) -> Option<i64> {
-    let bits: i64 = parts.last()?.get(1..)?.parse().ok()?;
-    Some(bits / 8)
-}
-
-fn is_whole(line: &str) -> bool {
-    let bytes = store(line).and_then(|(parts, _)| {
-        let count = if parts.contains(&"v4") { 4 } else { 1 + i64::from(parts.contains(&"v2")) };
-        Some(count * width(&parts)?)
-    });
-    bytes == Some(16)
-}
-
-fn scalar(line: &str) -> Option<Store<'_>> {
-    let (parts, operands) = store(line)?;
-    if parts.iter().any(|part| ["v2", "v4"].contains(part)) {
-        return None;
-    }
-    let address = operands.trim_start().strip_prefix('[')?.split(']').next()?;
-    let (base, from) = address.split_once('+').unwrap_or((address, "0"));
-    Some(Store { base, from: from.parse().ok()?, width: width(&parts)? })
 }
 
 #[cfg(test)]
@@ -144,12 +116,8 @@ mod tests {
             ["\tst.f32 \t[%rd2], %f1;", "\tst.f32 \t[%rd2+4], %f2;", "\tst.f32 \t[%rd2+8], %f3;"];
         let expected = format!("scale.ptx:6: in `scale` (elements.cuh:110): {SPLIT}: {INSTEAD}");
         assert_eq!(told(&split), [expected]);
-    }
-
-    #[test]
-    fn halves_of_eight_bytes_are_split_too() {
-        let split = [WHOLE, "\tst.u32 \t[%rd2+-8], %r1;", "\tst.u32 \t[%rd2+-4], %r2;"];
-        assert_eq!(told(&split).len(), 1);
+        let halves = [WHOLE, "\tst.u32 \t[%rd2+-8], %r1;", "\tst.u32 \t[%rd2+-4], %r2;"];
+        assert_eq!(told(&halves).len(), 1);
     }
 
     #[test]
@@ -169,8 +137,9 @@ mod tests {
     fn an_entry_over_a_set_that_stores_single_elements_alone_is_told() {
         let single = "\tst.u16 \t[%rd2], %rs1;";
         assert_eq!(told(&[single]), [""; 0]);
-        let told = told(&["\t.loc\t3 35 5", "\t.loc\t2 56 3", single]);
-        assert_eq!(told, [format!("scale.ptx:1: in `scale`: {NEVER}: {INSTEAD}")]);
+        let never = told(&["\t.loc\t3 35 5", "\t.loc\t2 56 3", single]);
+        assert_eq!(never, [format!("scale.ptx:1: in `scale`: {NEVER}: {INSTEAD}")]);
+        assert_eq!(told(&["\t.loc\t3 35 5", "\t.loc\t2 56 3", single, WHOLE]), [""; 0]);
     }
 
     #[test]
