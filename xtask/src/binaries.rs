@@ -1,98 +1,66 @@
-//! Tests and programs that cargo built together: with one choice of features nothing is compiled twice, and without cargo between
+//! Programs and tests that one build made, by what it says in JSON. They are started as they are, so that without cargo between
 //! them several run side by side.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
+use regex_lite::Captures;
 use serde_json::Value;
 
-use crate::{Result, ptx, shell::Call};
+use crate::{Result, device, issue::regex, shell::Call};
 
-/// The binaries of one build.
-pub(crate) struct Binaries(Vec<Binary>);
+/// The binaries of one build, each by a name such as `binade-cuda/tests/device`: the package's folder; `units` for the unit tests of its
+/// library, `tests` for a file or a folder of its `tests`, or `bin` for a program; and its own name.
+pub(crate) struct Binaries(BTreeMap<String, String>);
 
-#[derive(Debug, PartialEq, Eq)]
-struct Binary {
-    /// The folder's name, which is the package's.
-    package: String,
-    name: String,
-    kind: Kind,
-    file: String,
-}
-
-/// The kinds of a package's binaries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The unit tests of its library.
-    Units,
-    /// A file or a folder of its `tests`.
-    Tests,
-    /// A program.
-    Program,
+/// The messages of a call of cargo.
+pub(crate) fn messages(call: &str) -> Result<Vec<Value>> {
+    let text = Call::line(format!("{call} --message-format json-render-diagnostics")).read()?;
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 impl Binaries {
     /// Builds what `cargo test` of the whole workspace builds, and puts the interpreter in its place.
     pub(crate) fn built() -> Result<Self> {
-        let build = "test --all-features --no-run --quiet --message-format json-render-diagnostics";
-        let messages = Call::cargo(build).read()?;
-        ptx::place(&ptx::library(&messages).ok_or("cargo built no PTX interpreter")?)?;
+        let messages = messages("cargo test --all-features --no-run --quiet")?;
+        device::place(&messages)?;
         Ok(Self::among(&messages))
     }
 
-    /// The binaries that a call of cargo builds, from its messages in JSON.
-    pub(crate) fn of(call: &Call) -> Result<Self> {
-        Ok(Self::among(&call.read()?))
+    /// The binaries that a call of cargo builds.
+    pub(crate) fn of(call: &str) -> Result<Self> {
+        Ok(Self::among(&messages(call)?))
     }
 
-    fn among(messages: &str) -> Self {
-        let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        Self(messages.filter_map(|message: Value| binary(&message)).collect())
+    fn among(messages: &[Value]) -> Self {
+        Self(messages.iter().filter_map(binary).collect())
     }
 
     /// The path of one.
-    pub(crate) fn file(&self, package: &str, kind: Kind, name: &str) -> Result<&str> {
-        let found =
-            self.0.iter().find(|it| it.package == package && it.kind == kind && it.name == name);
-        Ok(&found.ok_or_else(|| format!("cargo built no {kind:?} `{name}` of {package}"))?.file)
+    pub(crate) fn file(&self, name: &str) -> Result<&str> {
+        Ok(self.0.get(name).ok_or_else(|| format!("cargo built no {name}"))?)
     }
 
-    /// Each with the name that it goes by where tests and programs lie in one folder.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (String, &Path)> {
-        self.0.iter().map(|binary| {
-            let name = binary.name.replace('_', "-");
-            let is_test = binary.kind != Kind::Program;
-            (if is_test { format!("test-{name}") } else { name }, Path::new(&binary.file))
-        })
-    }
-
-    /// `call` with the path of a binary for each word such as `@binade-cuda/tests/device`, of `units`, `tests` or `bin`.
-    pub(crate) fn named_in(&self, call: Call) -> Result<Call> {
-        call.map(|word| {
-            let parts: Vec<_> = word.strip_prefix('@').unwrap_or_default().split('/').collect();
-            let [package, kind, name] = parts[..] else { return Ok(word) };
-            let kind = match kind {
-                "units" => Kind::Units,
-                "tests" => Kind::Tests,
-                _ => Kind::Program,
-            };
-            self.file(package, kind, name).map(str::to_owned)
-        })
+    /// `line` with the path of a binary for each name behind an `@`.
+    pub(crate) fn named_in(&self, line: &str) -> Result<String> {
+        let name = regex(r"@([\w-]+/(?:units|tests|bin)/\w+)");
+        name.captures_iter(line).try_for_each(|it| self.file(&it[1]).map(drop))?;
+        let file = |it: &Captures| self.0.get(&it[1]).cloned().unwrap_or_default();
+        Ok(name.replace_all(line, file).into_owned())
     }
 }
 
-/// The executable that a message tells of.
-fn binary(message: &Value) -> Option<Binary> {
-    let package = Path::new(message["manifest_path"].as_str()?).parent()?.file_name()?;
+/// The name and the path of the executable that a message tells of.
+fn binary(message: &Value) -> Option<(String, String)> {
+    let package = Path::new(message["manifest_path"].as_str()?).parent()?.file_name()?.to_str()?;
     let target = &message["target"];
     let kind = match (target["kind"][0].as_str()?, message["profile"]["test"].as_bool()?) {
-        ("test", true) => Kind::Tests,
-        ("bin", false) => Kind::Program,
-        ("lib" | "proc-macro", true) => Kind::Units,
+        ("test", true) => "tests",
+        ("bin", false) => "bin",
+        ("lib" | "proc-macro", true) => "units",
         _ => return None,
     };
     let [name, file] = [&target["name"], &message["executable"]].map(Value::as_str);
-    let package = package.to_str()?.to_owned();
-    Some(Binary { package, name: name?.to_owned(), kind, file: file?.to_owned() })
+    Some((format!("{package}/{kind}/{}", name?), file?.to_owned()))
 }
 
 #[cfg(test)]
@@ -102,27 +70,21 @@ mod tests {
 
     #[test]
     fn equal_names_are_told_apart_by_kind() {
-        let message = |kind: &str, is_test: bool, file: &str| {
+        let message = |(kind, is_test, file): (&str, bool, &str)| {
             let target = json!({ "kind": [kind], "name": "device" });
             let path = "/r/crates/binade-cuda/Cargo.toml";
             json!({ "manifest_path": path, "target": target, "profile": { "test": is_test }, "executable": file })
-                .to_string()
         };
-        let kinds = [
-            ("lib", true, "units"),
-            ("bin", false, "program"),
-            ("bin", true, "its units"),
-            ("test", true, "tests"),
-        ];
-        let lines = kinds.map(|(kind, is_test, file)| message(kind, is_test, file));
-        let built = Binaries::among(&lines.join("\n"));
-        let named = |line| built.named_in(Call::line(line)).map(|call| call.to_string());
-        assert_eq!(named("A=1 @binade-cuda/tests/device b/c").unwrap(), "A=1 tests b/c");
-        assert_eq!(named("sh @binade-cuda/bin/device").unwrap(), "sh program");
-        assert_eq!(named("@binade-cuda/units/device").unwrap(), "units");
-        let all: Vec<_> = built.named().map(|(name, _)| name).collect();
-        assert_eq!(all, ["test-device", "device", "test-device"]);
-        let error = named("@binade-cuda/tests/lost").unwrap_err().to_string();
-        assert_eq!(error, "cargo built no Tests `lost` of binade-cuda");
+        let kinds =
+            [("lib", true, "a"), ("bin", false, "b"), ("bin", true, "c"), ("test", true, "d")];
+        let built = Binaries::among(&kinds.map(message));
+        let named = |line| built.named_in(line).map_err(|error| error.to_string());
+        let line = "A=1 @binade-cuda/tests/device b/c @binade-cuda/bin/device";
+        assert_eq!(named(line).unwrap(), "A=1 d b/c b");
+        assert_eq!(named("@binade-cuda/units/device").unwrap(), "a");
+        assert_eq!(
+            named("@binade-cuda/tests/lost").unwrap_err(),
+            "cargo built no binade-cuda/tests/lost"
+        );
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 /// Lists the kit's cases for the page that includes them, and runs mdBook, whose warnings are errors.
 pub(crate) fn run() -> Result<()> {
     // With the features that `cargo test` builds it with, so that CI builds nothing again.
-    let cases = Call::cargo("run --quiet --all-features --example cases").read()?;
+    let cases = Call::line("cargo run --quiet --all-features --example cases").read()?;
     fs::write(root().join("target/cases.md"), cases)?;
     let said = heard(Command::new("mdbook").args(["build", "docs"]).current_dir(root()))?;
     let warnings: Vec<_> = said.lines().filter(|line| line.contains("WARN")).collect();

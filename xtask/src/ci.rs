@@ -1,9 +1,7 @@
 //! `cargo xtask ci`: the stages of `.ci/stages.toml`, how each ended, and how long it took.
 
-mod lanes;
-mod outcome;
+mod report;
 mod stage;
-mod tally;
 
 use std::time::Instant;
 
@@ -12,10 +10,14 @@ use clap::Args;
 use crate::{
     Result,
     ci::{
-        outcome::{Outcome, Record, Report, insist},
+        report::{Outcome, Record, Report, insist},
         stage::Stage,
     },
+    parallel::parallel,
 };
+
+/// The most stages that run at once.
+const LANES: usize = 2;
 
 #[derive(Args)]
 pub(crate) struct Ci {
@@ -42,8 +44,11 @@ impl Ci {
         }
         let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
         let start = Instant::now();
-        let records = lanes::run(&stages, |stage| record(stage, &required));
-        let report = Report { records, seconds: start.elapsed().as_secs_f64() };
+        // Stages that only start what is built keep one core busy each. What builds has all cores to itself.
+        let groups = stages.chunk_by(|one, next| one.beside && next.beside);
+        let records =
+            groups.flat_map(|group| parallel(LANES, group, |stage| record(stage, &required)));
+        let report = Report { records: records.collect(), seconds: start.elapsed().as_secs_f64() };
         println!("\n{report}");
         report.verdict()
     }
@@ -79,16 +84,14 @@ mod tests {
 
     #[test]
     fn a_stage_is_chosen_by_the_one_name_that_it_has_and_another_name_is_refused() {
-        let only = |name: &str| Ci { full: false, only: vec![name.to_owned()], list: false };
-        for stage in stage::all().unwrap() {
-            assert_eq!(
-                only(&stage.name).chosen(stage::all().unwrap()).unwrap().len(),
-                1,
-                "{}",
-                stage.name
-            );
+        let chosen = |name: &str| {
+            let ci = Ci { full: false, only: vec![name.to_owned()], list: false };
+            ci.chosen(stage::all().unwrap())
+        };
+        for Stage { name, .. } in stage::all().unwrap() {
+            assert_eq!(chosen(&name).unwrap().len(), 1, "{name}");
         }
-        let error = only("tset").chosen(stage::all().unwrap()).err().unwrap().to_string();
+        let error = chosen("tset").err().unwrap().to_string();
         assert!(error.contains("`tset`"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use crate::{
-    Result, device, ptx,
+    Result, device,
     shell::{Call, root},
 };
 
@@ -59,24 +59,25 @@ impl Conformance {
         if self.device == Device::All || !self.beside.is_empty() {
             return self.side_by_side();
         }
-        let mut process = self.call(self.device)?.process();
-        for (flag, file) in [("--json", self.json), ("--html", self.html)] {
-            file.map(|file| process.arg(flag).arg(file));
+        let mut call = self.call(self.device)?;
+        for (flag, file) in [("--json", &self.json), ("--html", &self.html)] {
+            let file = file.as_ref().map(|file| file.to_string_lossy());
+            call = call.args(file.iter().flat_map(|file| [flag, file]));
         }
         // Started in the user's folder, not in the root: the paths are relative to it.
-        let status = process.status()?;
+        let status = call.process().status()?;
         if status.success() { Ok(()) } else { Err(format!("the kit ended with {status}").into()) }
     }
 
     /// The call of the program for this device and for the cases that are asked for.
     fn call(&self, device: Device) -> Result<Call> {
-        let mut call = device.cargo("run").args(["--"]);
+        let mut call = Call::line(device.cargo("run") + " --");
         if !matches!(device, Device::Candle | Device::Burn) {
-            call = call.args(["--device".to_owned(), device.name()]);
+            call = call.args(["--device", &device.name()]);
         }
         if device == Device::Ptx {
-            ptx::folder(self.tf32)?;
-            call = device::on_ptx(self.tf32, call);
+            device::folder(self.tf32)?;
+            call = device::on(if self.tf32 { "ptx-libraries" } else { "ptx" }, &call)?;
         }
         let only = self.only.iter().flat_map(|text| ["--only", text]);
         Ok(call.args(only).args(self.tf32.then_some("--tf32")))
@@ -90,15 +91,11 @@ impl Conformance {
             }
         }
         for file in &self.beside {
-            columns.extend(
-                read(&fs::read_to_string(file)?)
-                    .map_err(|why| format!("{}: {why}", file.display()))?,
-            );
+            let read = read(&fs::read_to_string(file)?);
+            columns.extend(read.map_err(|why| format!("{}: {why}", file.display()))?);
         }
-        println!(
-            "cases, worst difference as a share of what is allowed, status\n\n{}",
-            table(&columns)
-        );
+        let title = "cases, worst difference as a share of what is allowed, status";
+        println!("{title}\n\n{}", table(&columns));
         if let Some(file) = &self.json {
             let reports: Vec<&Value> = columns.iter().flat_map(|(_, report)| report).collect();
             fs::write(file, serde_json::to_string_pretty(&reports)?)?;
@@ -109,11 +106,11 @@ impl Conformance {
     /// The reports of a device, or the reason why there is none.
     fn columns(&self, device: Device) -> Result<Vec<Column>> {
         // Apart, so that what does not compile is no device that could not be opened.
-        device.cargo("build").run()?;
+        Call::line(device.cargo("build")).run()?;
         let json = root().join(format!("target/conformance-{}.json", device.name()));
         // A report of an earlier run must not be read for this one's.
         fs::write(&json, "")?;
-        let call = self.call(device)?.args(["--json".to_owned(), json.display().to_string()]);
+        let call = self.call(device)?.args(["--json", &json.to_string_lossy()]);
         let output = call.process().output()?;
         let text = fs::read_to_string(&json)?;
         if !text.is_empty() {
@@ -128,13 +125,13 @@ impl Conformance {
 impl Device {
     /// `cargo build` or `cargo run` of the program that tries it. Adapters have programs of their own, since nobody else should have
     /// to build their frameworks.
-    fn cargo(self, command: &str) -> Call {
+    fn cargo(self, command: &str) -> String {
         let (package, program) = match self {
             Self::Candle => ("binade-example-candle", "candle_conformance"),
             Self::Burn => ("binade-example-burn", "burn_conformance"),
             _ => ("binade-bench", "conformance"),
         };
-        Call::cargo(command).args(["--quiet", "--package", package, "--bin", program])
+        format!("cargo {command} --quiet --package {package} --bin {program}")
     }
 
     /// The name that the program gives it.
@@ -163,40 +160,32 @@ fn list<'a>((_, report): &'a Column, key: &str) -> impl Iterator<Item = &'a Valu
 /// Every subject side by side, as Markdown. Operations stand in the order in which subjects first have them.
 fn table(columns: &[Column]) -> String {
     let mut operations: Vec<&str> = Vec::new();
-    for name in
-        columns.iter().flat_map(|it| list(it, "rows")).filter_map(|row| row["operation"].as_str())
-    {
-        if !operations.contains(&name) {
-            operations.push(name);
-        }
+    for row in columns.iter().flat_map(|it| list(it, "rows")) {
+        operations.extend(row["operation"].as_str().filter(|name| !operations.contains(name)));
     }
     let row = |first: &str, cell: &dyn Fn(&Column) -> String| {
         let cells: Vec<_> = columns.iter().map(|column| cell(column).replace('|', "\\|")).collect();
         format!("| {first} | {} |\n", cells.join(" | "))
     };
-    let rows = operations.iter().map(|operation| row(operation, &|column| cell(column, operation)));
-    row("operation", &|(name, _)| name.clone())
-        + &row("---", &|_| "---".into())
-        + &rows.collect::<String>()
+    let head = row("operation", &|(name, _)| name.clone()) + &row("---", &|_| "---".into());
+    operations.iter().fold(head, |all, name| all + &row(name, &|column| cell(column, name)))
 }
 
 /// `7, 0.50, ok, 1 known, 2 skipped`: the cases of an operation over all element types, the worst difference, and how it ended.
 fn cell(column: &Column, operation: &str) -> String {
     let rows: Vec<_> = list(column, "rows").filter(|row| row["operation"] == operation).collect();
+    if rows.is_empty() {
+        return "-".to_owned();
+    }
     let sum = |key: &str| rows.iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
     let worst = rows.iter().filter_map(|row| row["worst"].as_f64()).fold(0.0, f64::max);
-    let told = ["passed", "failed", "known", "skipped"].map(|key| (sum(key), key));
-    let status = told.map(|(count, key)| match (count, key) {
+    let status = ["passed", "failed", "known", "skipped"].map(|key| match (sum(key), key) {
         (0, _) => String::new(),
         (_, "passed") => ", ok".to_owned(),
         (count, "failed") => format!(", {count} FAILED"),
         (count, key) => format!(", {count} {key}"),
     });
-    if rows.is_empty() {
-        "-".to_owned()
-    } else {
-        format!("{}, {worst:.2}{}", sum("cases"), status.concat())
-    }
+    format!("{}, {worst:.2}{}", sum("cases"), status.concat())
 }
 
 /// Names each case that failed, or that a list names and no case is. A device that cannot be opened is no failure unless it is
@@ -206,13 +195,10 @@ fn verdict(columns: &[Column], is_named: bool) -> Result<()> {
     let mut broken = Vec::new();
     for column @ (name, report) in columns {
         let failures = list(column, "failures").map(|it| &it["case"]);
-        let failures: Vec<_> =
-            failures.chain(list(column, "misnamed").map(|it| &it["name"])).collect();
-        for case in &failures {
-            println!("FAILED {name} {case}");
-        }
+        let failures = failures.chain(list(column, "misnamed").map(|it| &it["name"]));
+        let named = failures.inspect(|case| println!("FAILED {name} {case}")).count();
         let is_bad = match report {
-            Ok(report) => report["failed"] != 0 || report["passed"] == 0 || !failures.is_empty(),
+            Ok(report) => report["failed"] != 0 || report["passed"] == 0 || named > 0,
             Err(why) => {
                 println!("{name} was not opened: {why}");
                 is_named || required.split(',').any(|it| it.trim() == name)
@@ -223,13 +209,9 @@ fn verdict(columns: &[Column], is_named: bool) -> Result<()> {
     if columns.iter().all(|(_, report)| report.is_err()) {
         return Err("no device could be opened".into());
     }
-    match broken.join(", ") {
-        names if names.is_empty() => Ok(()),
-        names => {
-            Err(format!("{names}: a case failed, or none passed; `--device NAME` shows the report")
-                .into())
-        }
-    }
+    let advice = "a case failed, or none passed; `--device NAME` shows the report";
+    let names = broken.join(", ");
+    if names.is_empty() { Ok(()) } else { Err(format!("{names}: {advice}").into()) }
 }
 
 #[cfg(test)]
@@ -240,15 +222,10 @@ mod tests {
     #[test]
     fn subjects_stand_side_by_side_and_element_types_are_joined() {
         let row = |operation, cases, passed, failed, worst| json!({ "operation": operation, "cases": cases, "passed": passed, "failed": failed, "worst": worst });
-        let columns = [
-            (
-                "a".into(),
-                Ok(json!({ "rows": [row("cast", 3, 3, 0, 0.0), row("cast", 4, 2, 2, 0.5)] })),
-            ),
-            ("b|c".into(), Ok(json!({ "rows": [row("norm", 9, 9, 0, 0.0)] }))),
-        ];
+        let a = json!({ "rows": [row("cast", 3, 3, 0, 0.0), row("cast", 4, 2, 2, 0.5)] });
+        let b = json!({ "rows": [row("norm", 9, 9, 0, 0.0)] });
         let wanted = "| operation | a | b\\|c |\n| --- | --- | --- |\n| cast | 7, 0.50, ok, 2 FAILED | - |\n| norm | - | 9, 0.00, ok |\n";
-        assert_eq!(table(&columns), wanted);
+        assert_eq!(table(&[("a".into(), Ok(a)), ("b|c".into(), Ok(b))]), wanted);
         assert!(read("{}").is_err_and(|why| why.to_string().contains("no report")));
     }
 
@@ -256,18 +233,15 @@ mod tests {
     fn a_failure_a_misnamed_case_and_a_run_of_nothing_are_named_and_a_closed_device_is_let_pass() {
         let closed = || ("b".to_owned(), Err("it is not there".to_owned()));
         let opened = |failed, passed, misnamed| {
-            (
-                "a".to_owned(),
-                Ok(json!({ "failed": failed, "passed": passed, "misnamed": misnamed })),
-            )
+            let report = json!({ "failed": failed, "passed": passed, "misnamed": misnamed });
+            ("a".to_owned(), Ok(report))
         };
         assert!(verdict(&[opened(0, 3, json!([])), closed()], false).is_ok());
-        for bad in [
-            opened(1, 3, json!([])),
-            opened(0, 0, json!([])),
-            opened(0, 3, json!([{ "name": "cats/" }])),
-        ] {
-            let error = verdict(&[bad, closed()], false).unwrap_err().to_string();
+        for (failed, passed, misnamed) in
+            [(1, 3, json!([])), (0, 0, json!([])), (0, 3, json!([{ "name": "cats/" }]))]
+        {
+            let columns = [opened(failed, passed, misnamed), closed()];
+            let error = verdict(&columns, false).unwrap_err().to_string();
             assert!(error.starts_with("a: "), "{error}");
         }
         assert!(verdict(&[closed(), opened(0, 3, json!([]))], true).is_err(), "it was asked for");

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Result, kernels, packed, ptx, shell::root};
+use crate::{Result, device, kernels, packed, shell::root};
 
 /// Why less than 95 % of an entry runs. A reason that is needed no longer fails the verdict, as a lint's `expect` does.
 const REASONS: &[(&str, &str)] = &[(
@@ -61,7 +61,7 @@ pub(crate) fn merged(folders: &[PathBuf]) -> Result<Table> {
 
 /// Judges what CI's tests on the interpreter have left.
 pub(crate) fn run() -> Result<()> {
-    let table = merged(&[ptx::placed(false).join("coverage")])?;
+    let table = merged(&[device::placed(false).join("coverage")])?;
     print!("{table}");
     table.verdict()
 }

@@ -1,11 +1,17 @@
-//! Environments in which calls find a device that runs on the CPU, and `cargo xtask test`, the CUDA backend's tests on one.
+//! Devices that run on the CPU: the environments in which calls find them; `cargo xtask ptx`, which builds the stand-in for the CUDA
+//! driver, and `cargo xtask test`, the CUDA backend's tests on it.
 
-use std::{env, path::Path};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 use clap::{Args, ValueEnum};
 
 use crate::{
-    Result, ptx,
+    Result,
+    binaries::messages,
     shell::{Call, root},
 };
 
@@ -32,44 +38,100 @@ pub(crate) struct Test {
 impl Test {
     pub(crate) fn run(self) -> Result<()> {
         let Device::Ptx = self.device;
-        ptx::folder(self.libraries)?;
+        folder(self.libraries)?;
         let is_package = |it: &String| it.starts_with("-p") || it.starts_with("--package");
-        let ours = ["--package", "binade-cuda"]
-            .into_iter()
-            .filter(|_| !self.arguments.iter().any(is_package));
-        let call = Call::cargo("test").args(ours).args(self.arguments.clone());
-        let call = on_ptx(self.libraries, call);
+        let ours = ["--package", "binade-cuda"].into_iter();
+        let ours = ours.filter(|_| !self.arguments.iter().any(is_package));
+        let call = Call::line("cargo test").args(ours).args(&self.arguments);
+        let call = on(if self.libraries { "ptx-libraries" } else { "ptx" }, &call)?;
         println!("{call}");
         call.run()
     }
 }
 
-/// `call` with the interpreter in the driver's place, once it is placed; and in that of the libraries, which must be found.
-pub(crate) fn on_ptx(libraries: bool, call: Call) -> Call {
-    let required = if libraries { "ptx,cublaslt,cudnn" } else { "ptx" };
-    let folder = before(&ptx::placed(libraries), "LD_LIBRARY_PATH", ':');
-    // Replicas want two devices.
-    let call = call.var("LD_LIBRARY_PATH", folder).var("BINADE_PTX_DEVICES", "2");
-    call.var("BINADE_REQUIRE", before(Path::new(required), "BINADE_REQUIRE", ','))
+#[derive(Args)]
+pub(crate) struct Ptx {
+    /// With stand-ins for cuBLASLt and cuDNN beside the driver's.
+    #[arg(long)]
+    libraries: bool,
 }
 
-/// `call` on Mesa's Vulkan driver for the CPU, which keeps subnormals and has `f16`.
-pub(crate) fn on_lavapipe(call: Call) -> Call {
-    on_wgpu(call.var("VK_LOADER_DRIVERS_SELECT", "*lvp_icd*").var("BINADE_WGPU_EXPECT_F16", "1"))
+impl Ptx {
+    pub(crate) fn run(self) -> Result<()> {
+        println!("{}", folder(self.libraries)?.display());
+        Ok(())
+    }
 }
 
-/// `call` on `SwiftShader`, which flushes subnormals and has no `f16`. `.ci/vulkan` unpacks it.
-pub(crate) fn on_swiftshader(call: Call) -> Call {
-    let folder = env::var_os("BINADE_SWIFTSHADER").map(Into::into);
-    let folder = folder.unwrap_or_else(|| root().join("target/swiftshader"));
-    let driver = folder.join("vk_swiftshader_icd.json").display().to_string();
-    on_wgpu(call.var("VK_DRIVER_FILES", driver).var("BINADE_WGPU_EXPECT_F16", "0"))
+/// The driver's name for the loader, then those of the libraries, of which cudarc looks for these first. One file for all: the loader
+/// then takes them for one library, which knows of the driver's memory. Not `libcuda.so`, and in none of the folders that cargo puts
+/// on library paths, where it would stand before a real driver.
+const NAMES: [&str; 3] = ["libcuda.so.1", "libcublasLt.so", "libcudnn.so"];
+
+/// Builds the driver, with the libraries beside it or without, and returns the folder.
+pub(crate) fn folder(libraries: bool) -> Result<PathBuf> {
+    place(&messages("cargo build --quiet --package binade-ptx")?)?;
+    Ok(placed(libraries))
 }
 
-fn on_wgpu(call: Call) -> Call {
-    // Mesa complains where it has no folder of its own.
-    let folder = env::temp_dir().display().to_string();
-    call.var("XDG_RUNTIME_DIR", folder).var("BINADE_REQUIRE", "wgpu")
+/// The folder of the driver, with the libraries beside it or without, once it is placed.
+pub(crate) fn placed(libraries: bool) -> PathBuf {
+    root().join("target").join(if libraries { "ptx-libraries" } else { "ptx" })
+}
+
+/// Stages that run side by side place the same files.
+static PLACING: Mutex<()> = Mutex::new(());
+
+/// Puts the shared library that cargo's messages name into both folders.
+pub(crate) fn place(messages: &[serde_json::Value]) -> Result<()> {
+    let _turn = PLACING.lock().unwrap_or_else(PoisonError::into_inner);
+    let files = messages.iter().filter_map(|message| message["filenames"].as_array()).flatten();
+    let built = files.filter_map(|it| it.as_str()).find(|it| it.ends_with("/libbinade_ptx.so"));
+    let built = built.ok_or("cargo built no PTX interpreter")?;
+    for (folder, names) in [(placed(false), &NAMES[..1]), (placed(true), &NAMES)] {
+        fs::create_dir_all(&folder)?;
+        // Under another name first, so that a process that is starting never loads half a library.
+        let new = folder.join("new");
+        fs::copy(built, &new)?;
+        for name in names {
+            let link = folder.join(format!("{name}.new"));
+            if link.exists() {
+                fs::remove_file(&link)?;
+            }
+            fs::hard_link(&new, &link)?;
+            fs::rename(link, folder.join(name))?;
+        }
+        fs::remove_file(new)?;
+    }
+    Ok(())
+}
+
+/// `call` where it finds a device: `ptx` or `ptx-libraries`, once they are placed; Mesa's `lavapipe`, which keeps subnormals and has
+/// `f16`; or `swiftshader`, which `.ci/vulkan` unpacks, flushes subnormals and has no `f16`.
+pub(crate) fn on(device: &str, call: &Call) -> Result<Call> {
+    let on_ptx = |libraries, required: &str| {
+        // Replicas want two devices.
+        let call = call.clone().var("BINADE_PTX_DEVICES", "2");
+        let call = call.var("BINADE_REQUIRE", before(Path::new(required), "BINADE_REQUIRE", ','));
+        call.var("LD_LIBRARY_PATH", before(&placed(libraries), "LD_LIBRARY_PATH", ':'))
+    };
+    let on_wgpu = |name, value: &str, f16| {
+        // Mesa complains where it has no folder of its own.
+        let call = call.clone().var("XDG_RUNTIME_DIR", env::temp_dir().to_string_lossy());
+        call.var("BINADE_REQUIRE", "wgpu").var("BINADE_WGPU_EXPECT_F16", f16).var(name, value)
+    };
+    match device {
+        "ptx" => Ok(on_ptx(false, "ptx")),
+        "ptx-libraries" => Ok(on_ptx(true, "ptx,cublaslt,cudnn")),
+        "lavapipe" => Ok(on_wgpu("VK_LOADER_DRIVERS_SELECT", "*lvp_icd*", "1")),
+        "swiftshader" => {
+            let folder = env::var_os("BINADE_SWIFTSHADER").map(PathBuf::from);
+            let folder = folder.unwrap_or_else(|| root().join("target/swiftshader"));
+            let driver = folder.join("vk_swiftshader_icd.json");
+            Ok(on_wgpu("VK_DRIVER_FILES", &driver.to_string_lossy(), "0"))
+        }
+        other => Err(format!("no device is called `{other}`").into()),
+    }
 }
 
 /// `first` and behind it the variable's value, if it has one.

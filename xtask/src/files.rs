@@ -60,6 +60,20 @@ impl Files {
     }
 }
 
+/// The path from the root that `name` means in the file `from`; nothing where it leads out of the root.
+pub(crate) fn resolve(from: &str, name: &str) -> Option<String> {
+    let mut path: Vec<_> = from.split('/').collect();
+    path.pop();
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(path.pop()?),
+            name => path.push(name),
+        }
+    }
+    Some(path.join("/"))
+}
+
 #[cfg(test)]
 impl Files {
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
@@ -78,17 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_and_a_packed_file_that_are_not_there_hold_nothing() {
-        let files = Files::load(Path::new("no/such"), ["folder"], "no/kernels.ptx.lzma").unwrap();
-        assert!(files.0.is_empty());
-    }
-
-    #[test]
-    fn what_is_packed_lies_beside_its_file() {
+    fn what_is_packed_lies_beside_its_file_and_what_is_not_there_holds_nothing() {
         let root = crate::shell::root();
-        let files = Files::load(&root, ["kernels"], crate::kernels::PACKED).unwrap();
+        let files = Files::load(&root, ["kernels", "no/such"], crate::kernels::PACKED).unwrap();
         for path in ["kernels/scale.cu", "crates/binade-cuda/ptx/scale.ptx"] {
             assert!(files.text(path).is_some(), "{path}");
         }
+        assert!(Files::load(&root, ["no"], "no/kernels.ptx.lzma").unwrap().0.is_empty());
     }
 }

@@ -19,11 +19,10 @@ pub(crate) struct Fmt {
 impl Fmt {
     /// Runs rustfmt on all files that git does not ignore.
     pub(crate) fn run(self) -> Result<()> {
-        let files = Call::of("git")
-            .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"])
-            .read()?;
+        let list = "git ls-files --cached --others --exclude-standard -- '*.rs'";
+        let files = Call::line(list).read()?;
         let files = files.lines().filter(|file| root().join(file).exists());
-        let call = Call::of("rustfmt").args(self.check.then_some("--check")).args(files);
+        let call = Call::line("rustfmt").args(self.check.then_some("--check")).args(files);
         let status = call.process().current_dir(root()).status()?;
         if status.success() {
             return Ok(());

@@ -81,17 +81,6 @@ pub(crate) const KIT_NEVER_IMPORTS: [&str; 2] = ["ndarray", "rayon"];
 /// The kit of conformance.
 pub(crate) const KIT: &str = "binade-conformance";
 
-/// Crates that people take one at a time, and the most crates that each may bring, itself included; procedural macros and what they
-/// import are not counted.
-pub(crate) const TAKEN_ALONE: [(&str, usize); 6] = [
-    ("binade-autocast", 8),
-    ("binade-cast-policy", 8),
-    ("binade-grad-scaler", 8),
-    ("binade-interchange", 8),
-    ("binade-master-weights", 8),
-    (KIT, 16),
-];
-
 /// Modules and folders that may hold `unsafe`; everything else denies it.
 pub(crate) const UNSAFE_ALLOWED: [&str; 7] = [
     "crates/binade-cpu/src/simd",

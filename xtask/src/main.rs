@@ -7,7 +7,6 @@
 
 mod binaries;
 mod book;
-mod bundle;
 mod ci;
 mod conformance;
 mod coverage;
@@ -18,10 +17,8 @@ mod house;
 mod issue;
 mod kernels;
 mod mutate;
-mod packages;
 mod packed;
 mod parallel;
-mod ptx;
 mod shaders;
 mod shell;
 mod tidy;
@@ -61,13 +58,8 @@ enum Command {
     Conformance(conformance::Conformance),
     /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
     Mutate(mutate::Mutate),
-    /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else;
-    /// tests a stranger's tensor.
-    Packages(packages::Packages),
-    /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
-    Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
-    Ptx(ptx::Ptx),
+    Ptx(device::Ptx),
     /// Tests what needs a device on that device: `cargo xtask test --device ptx [-- what cargo test takes]`.
     Test(device::Test),
 }
@@ -83,8 +75,6 @@ fn main() -> ExitCode {
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),
         Command::Mutate(mutate) => mutate.run(),
-        Command::Packages(packages) => packages.run(),
-        Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),
     };

@@ -7,7 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::Result;
+use crate::{
+    Result,
+    house::{ADAPTERS, small_crates},
+};
 
 /// The repository's root. Cargo tells where this package lies now; where it lay at build time is for a start without cargo.
 pub(crate) fn root() -> PathBuf {
@@ -16,63 +19,31 @@ pub(crate) fn root() -> PathBuf {
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// One call of a program with its environment. Displays as a line that can be pasted into a shell.
+/// One line of a shell, in which `$SMALL_CRATES` and `$ADAPTERS` are lists of crates. Displays as it can be pasted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Call {
-    program: String,
-    args: Vec<String>,
-    vars: Vec<(String, String)>,
-}
+pub(crate) struct Call(String);
 
 impl Call {
-    /// `cargo` with `line` split at white space.
-    ///
-    /// Under rustup `$CARGO` is one toolchain's own binary, which does not know `+nightly`; the name on PATH does.
-    pub(crate) fn cargo(line: &str) -> Self {
-        Self::of("cargo").args(line.split_whitespace())
-    }
-
-    /// The call that `line` is in a shell: variables, a program, words, and text in single quotes as one word.
-    pub(crate) fn line(line: &str) -> Self {
-        let mut words = line.split('\'').enumerate().fold(vec![], split).into_iter().peekable();
-        let mut vars = Vec::new();
-        while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
-            vars.push((name.to_owned(), value.to_owned()));
-            words.next();
-        }
-        let program = words.next().unwrap_or_default();
-        Self { program, args: words.collect(), vars }
-    }
-
-    /// `program` without arguments.
-    pub(crate) fn of(program: impl Into<String>) -> Self {
-        Self { program: program.into(), args: Vec::new(), vars: Vec::new() }
+    pub(crate) fn line(line: impl Into<String>) -> Self {
+        Self(line.into())
     }
 
     /// Adds arguments that may hold spaces.
-    pub(crate) fn args<T: Into<String>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
-        self
+    pub(crate) fn args<T: AsRef<str>>(self, args: impl IntoIterator<Item = T>) -> Self {
+        Self(args.into_iter().fold(self.0, |line, arg| line + " " + &quoted(arg.as_ref())))
     }
 
     /// Sets an environment variable for this call.
-    pub(crate) fn var(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.vars.push((name.to_owned(), value.into()));
-        self
-    }
-
-    /// Replaces the program and each argument by the word that `change` has for it.
-    pub(crate) fn map(mut self, change: impl Fn(String) -> Result<String>) -> Result<Self> {
-        self.program = change(self.program)?;
-        self.args = self.args.into_iter().map(change).collect::<Result<_>>()?;
-        Ok(self)
+    pub(crate) fn var(self, name: &str, value: impl AsRef<str>) -> Self {
+        Self(format!("{name}={} {}", quoted(value.as_ref()), self.0))
     }
 
     /// The process, yet to be started: in the current folder, with nothing on its standard input.
     pub(crate) fn process(&self) -> Command {
-        let mut process = Command::new(&self.program);
-        let vars = self.vars.iter().map(|(name, value)| (name, value));
-        process.args(&self.args).envs(vars).stdin(Stdio::null());
+        let mut process = Command::new("sh");
+        process.args(["-c", &self.0]).stdin(Stdio::null());
+        process.env("ADAPTERS", ADAPTERS.join(" "));
+        process.env("SMALL_CRATES", small_crates().collect::<Vec<_>>().join(" "));
         process
     }
 
@@ -85,8 +56,7 @@ impl Call {
     /// Runs it in the repository's root, shows each line that it prints behind `label`, and returns true if it ended well.
     pub(crate) fn aloud(&self, label: &str, mut hear: impl FnMut(&str)) -> Result<bool> {
         println!("{label}: {self}");
-        let child = self.process().current_dir(root()).stdout(Stdio::piped()).spawn();
-        let mut child = child.map_err(|error| format!("`{self}` did not start: {error}"))?;
+        let mut child = self.process().current_dir(root()).stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().ok_or("it has no standard output")?;
         for line in BufReader::new(output).lines() {
             let line = line?;
@@ -107,30 +77,13 @@ impl Call {
     }
 }
 
-/// Adds a piece of a line to its words: one between quotes joins the word that it stands in, another is split at spaces.
-fn split(mut words: Vec<String>, (index, piece): (usize, &str)) -> Vec<String> {
-    if index % 2 == 1 {
-        match words.last_mut().filter(|word| word.ends_with('=')) {
-            Some(word) => *word += piece,
-            None => words.push(piece.to_owned()),
-        }
-        return words;
-    }
-    words.extend(piece.split_whitespace().map(String::from));
-    words
-}
-
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, value) in &self.vars {
-            write!(f, "{name}={} ", quoted(value))?;
-        }
-        f.write_str(&quoted(&self.program))?;
-        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
+        f.write_str(&self.0)
     }
 }
 
-/// The output of a program other than cargo, on both streams; an error with the same when it fails or does not start.
+/// The output of a program on both streams; an error with the same when it fails or does not start.
 pub(crate) fn heard(process: &mut Command) -> Result<String> {
     // The name alone: where it lies is no part of what is wrong.
     let name = Path::new(process.get_program()).file_name().unwrap_or_default().to_os_string();
@@ -145,9 +98,13 @@ pub(crate) fn heard(process: &mut Command) -> Result<String> {
     Err(format!("`{name}` ended with {}:\n{}", output.status, text.trim_end()).into())
 }
 
-/// `text` as a shell reads it as one word. Single quotes inside are not expected in our own arguments.
+/// `text` as a shell reads it as one word.
 fn quoted(text: &str) -> String {
-    if text.contains(char::is_whitespace) { format!("'{text}'") } else { text.to_owned() }
+    let is_plain = |c: char| c.is_alphanumeric() || "_-+./,:=@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -155,17 +112,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_read_from_a_line_of_the_shell_and_displays_as_it() {
-        for line in ["RUSTDOCFLAGS='-D warnings' cargo doc --workspace", "A=1 B=2 sh -c 'a=1; b'"] {
-            assert_eq!(Call::line(line).to_string(), line);
-        }
-        let call = Call::cargo("doc").args(["a b"]).var("A", "-D w");
-        assert_eq!(call, Call::line("A='-D w' cargo doc 'a b'"));
+    fn words_with_spaces_stay_whole_and_lists_of_crates_are_there() {
+        let call = Call::line(r#"printf '%s|' "$A""#).args(["b c", "it's"]).var("A", "-D w");
+        assert_eq!(call.to_string(), r#"A='-D w' printf '%s|' "$A" 'b c' 'it'\''s'"#);
+        let read = |line| Call::line(line).args(["b c", "it's"]).read().unwrap();
+        assert_eq!(read(r"printf '%s|' $SMALL_CRATES").split('|').next(), Some("binade-core"));
+        assert!(read("echo $ADAPTERS").ends_with(" b c it's\n"));
     }
 
     #[test]
     fn a_failing_program_is_an_error_that_names_it() {
-        let error = Call::cargo("no-such-subcommand").read().unwrap_err().to_string();
+        let error = Call::line("cargo no-such-subcommand").read().unwrap_err().to_string();
         assert!(error.contains("`cargo no-such-subcommand`"), "{error}");
         let error = heard(Command::new("cargo").arg("no-such-subcommand")).unwrap_err().to_string();
         assert!(error.starts_with("`cargo` ended") && error.contains("no such command"), "{error}");

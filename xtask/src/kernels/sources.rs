@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    files::Files,
+    files::{Files, resolve},
     kernels::compile::{FLAGS, RECIPE},
 };
 
@@ -37,7 +37,7 @@ fn reached<'a>(files: &'a Files, source: &str) -> Result<BTreeMap<String, &'a st
     while let Some(path) = waiting.pop() {
         let text = files.text(&path).ok_or_else(|| format!("it includes {path}: not there"))?;
         if found.insert(path.clone(), text).is_none() {
-            waiting.extend(includes(text).map(|name| beside(&path, name)));
+            waiting.extend(includes(text).filter_map(|name| resolve(&path, name)));
         }
     }
     Ok(found)
@@ -49,20 +49,6 @@ fn includes(text: &str) -> impl Iterator<Item = &str> {
         let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
         rest.trim_start().strip_prefix('"')?.split('"').next()
     })
-}
-
-/// `name` as seen from the folder of `path`, with `..` resolved.
-fn beside(path: &str, name: &str) -> String {
-    let mut parts: Vec<_> = path.split('/').collect();
-    parts.pop();
-    for part in name.split('/') {
-        match part {
-            "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 #[cfg(test)]

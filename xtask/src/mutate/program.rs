@@ -12,11 +12,10 @@ use std::{
 use super::Device;
 use crate::{
     Result,
-    binaries::{Binaries, Kind},
+    binaries::Binaries,
     device,
     packed::{self, Texts},
-    ptx,
-    shell::{Call, root},
+    shell::root,
 };
 
 /// Programs that run kernels.
@@ -76,22 +75,21 @@ impl Program {
     pub(super) fn built(device: Device, which: Which) -> Result<Self> {
         let backend = if device == Device::Ptx { "binade-cuda" } else { "binade-wgpu" };
         let library = backend.replace('-', "_");
-        let (command, package, kind, name) = match which {
-            Which::Kit => ("build --bin conformance", "binade-bench", Kind::Program, "conformance"),
-            Which::Tests => ("test --no-run --test device", backend, Kind::Tests, "device"),
-            Which::Units => ("test --no-run --lib", backend, Kind::Units, library.as_str()),
+        let (command, package, name) = match which {
+            Which::Kit => ("build --bin conformance", "binade-bench", "bin/conformance"),
+            Which::Tests => ("test --no-run --test device", backend, "tests/device"),
+            Which::Units => ("test --no-run --lib", backend, &*format!("units/{library}")),
         };
-        let call = format!("{command} --package {package} --quiet --message-format json");
-        let built = Binaries::of(&Call::cargo(&call))?;
-        let bytes = fs::read(built.file(package, kind, name)?)?;
+        let built = Binaries::of(&format!("cargo {command} --package {package} --quiet"))?;
+        let bytes = fs::read(built.file(&format!("{package}/{name}"))?)?;
         let packed = fs::read(root().join(device.packed()))?;
         let places = places(&bytes, &packed);
         let bare = packed::unpack(&packed)?;
         let bare = bare.into_iter().map(|(name, text)| (name, without_comments(&text))).collect();
-        let libraries = if device == Device::Ptx { Some(ptx::folder(false)?) } else { None };
+        let libraries = if device == Device::Ptx { Some(device::folder(false)?) } else { None };
         let folder = root().join(format!("target/mutants/{}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        let copy = folder.join(name);
+        let copy = folder.join(name.replace('/', "-"));
         fs::write(&copy, &bytes)?;
         executable(&copy)?;
         Ok(Self { device, which, packed, places, bare, folder, copy, libraries })

@@ -6,10 +6,8 @@ use serde_json::Value;
 
 use crate::{
     house::{self, KIT, KIT_NEVER_IMPORTS, ONLY_OPTIONAL, SIDEWAYS, SMALL_IMPORTS, TOP},
-    tidy::{
-        Issue,
-        tree::{Package, Tree},
-    },
+    issue::Issue,
+    tidy::tree::{Package, Tree},
 };
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::tidy::{
-    Issue,
-    markdown::{anchors, links, parts, resolve},
-    tree::Tree,
-};
+use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
+
+use crate::{files::resolve, issue::Issue, tidy::tree::Tree};
 
 /// The folder of the book, and the page that lists its others.
 const BOOK: &str = "docs/";
@@ -15,18 +13,16 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     let pages: BTreeMap<_, _> =
         tree.with(&["md"]).map(|(path, text)| (path, anchors(text))).collect();
-    let summary = tree.text(SUMMARY).unwrap_or_default();
-    let listed: Vec<_> = links(summary).into_iter().map(|place| &summary[place]).collect();
+    let listed = links(tree.text(SUMMARY).unwrap_or_default());
     let mut issues = Vec::new();
     for (path, text) in tree.with(&["md"]) {
-        issues.extend(links(text).into_iter().filter_map(|place| {
-            let link = &text[place.clone()];
-            let why = leads_nowhere(tree, &pages, path, link)?;
-            let at = text[..place.start].matches('\n').count() + 1;
+        issues.extend(links(text).into_iter().filter_map(|(start, link)| {
+            let why = leads_nowhere(tree, &pages, path, &link)?;
+            let at = text[..start].matches('\n').count() + 1;
             Some(Issue::new(path, at, format!("`{link}`: {why}")))
         }));
         let page = path.strip_prefix(BOOK).filter(|_| path != SUMMARY);
-        if page.is_some_and(|page| !listed.contains(&page)) {
+        if page.is_some_and(|page| listed.iter().all(|(_, link)| link != page)) {
             issues.push(Issue::new(path, 0, format!("list this page in {SUMMARY}")));
         }
     }
@@ -40,8 +36,12 @@ fn leads_nowhere(
     path: &str,
     link: &str,
 ) -> Option<&'static str> {
-    // rustdoc checks its own links to items.
-    let (file, anchor) = parts(link).filter(|(file, _)| !file.contains("::"))?;
+    // What is on the net is not asked, and rustdoc checks its own links to items.
+    let scheme = link.split_once(':').map(|(scheme, _)| scheme);
+    if scheme.is_some_and(|it| it.chars().all(char::is_alphanumeric)) || link.contains("::") {
+        return None;
+    }
+    let (file, anchor) = link.split_at(link.find('#').unwrap_or(link.len()));
     let Some(target) = (if file.is_empty() { Some(path.to_owned()) } else { resolve(path, file) })
     else {
         return Some("it leads out of the repository");
@@ -58,9 +58,60 @@ fn leads_nowhere(
     (!is_known).then_some("no heading is called so")
 }
 
+/// The places and the destinations of links, `[text](destination)` and `[text]: destination`.
+fn links(text: &str) -> Vec<(usize, String)> {
+    let parser = Parser::new(text);
+    let definitions = parser.reference_definitions().iter();
+    let mut found: Vec<_> =
+        definitions.map(|(_, it)| (it.span.start, it.dest.to_string())).collect();
+    found.extend(parser.into_offset_iter().filter_map(|(event, range)| match event {
+        Event::Start(
+            Tag::Link { link_type: LinkType::Inline, dest_url, .. }
+            | Tag::Image { link_type: LinkType::Inline, dest_url, .. },
+        ) => Some((range.start, dest_url.to_string())),
+        _ => None,
+    }));
+    found
+}
+
+/// The anchors of the headings, with the `#`, as mdBook and the forges make them: small letters, and a hyphen for each space.
+fn anchors(text: &str) -> Vec<String> {
+    let (mut seen, mut anchors) = (BTreeMap::new(), Vec::new());
+    let mut heading: Option<String> = None;
+    for event in Parser::new(text) {
+        match (event, &mut heading) {
+            (Event::Start(Tag::Heading { .. }), _) => heading = Some(String::new()),
+            (Event::Text(words) | Event::Code(words), Some(heading)) => *heading += &words,
+            (Event::End(TagEnd::Heading(_)), Some(words)) => {
+                let kept = words.chars().filter(|&c| c.is_alphanumeric() || "_- ".contains(c));
+                let name: String = kept.flat_map(char::to_lowercase).collect();
+                let name = name.replace(' ', "-");
+                let count = seen.entry(name.clone()).and_modify(|count| *count += 1).or_insert(0);
+                let suffix = if *count == 0 { String::new() } else { format!("-{count}") };
+                anchors.push(format!("#{name}{suffix}"));
+                heading = None;
+            }
+            _ => {}
+        }
+    }
+    anchors
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::told;
+
+    #[test]
+    fn links_are_found_where_they_are_no_code_and_headings_are_called_as_elsewhere() {
+        let text = "é [a](b.md) and [`c`](d.md#e \"title\"), ``[f](`g)``\n\n```sh\n[h](i)\n```\n[j]: k\n\n[m][j] ![n](o)\n";
+        let mut found: Vec<_> = links(text).into_iter().map(|(_, link)| link).collect();
+        found.sort();
+        assert_eq!(found, ["b.md", "d.md#e", "k", "o"]);
+        let text =
+            "# A `b` & C, d_e\n```sh\n# no\n```\n## [Two](x.md) words\n## Same\n#no\n## Same\n";
+        assert_eq!(anchors(text), ["#a-b--c-d_e", "#two-words", "#same", "#same-1"]);
+    }
 
     #[test]
     fn links_that_lead_nowhere_are_found_with_their_line_and_others_pass() {
@@ -68,26 +119,21 @@ mod tests {
         let bad = "[a](gone.rs)\n[b](../d.md#three), [c](#d), [d](../../e)\n";
         let text = good.to_owned() + bad;
         let tree = Tree::of(&[("a/b.md", &text), ("a/c.rs", ""), ("d.md", "# Two words\n")]);
-        let found: Vec<_> =
-            check(&tree).into_iter().map(|issue| (issue.line, issue.message)).collect();
-        assert_eq!(found.len(), 4, "{found:?}");
-        assert_eq!(found[0], (3, "`gone.rs`: there is no such file".into()));
-        assert_eq!(found[1], (4, "`../d.md#three`: no heading is called so".into()));
+        let said = told(check, &tree);
+        assert_eq!(said.lines().count(), 4, "{said}");
+        assert!(said.contains("a/b.md:3: `gone.rs`: there is no such file\n"), "{said}");
+        assert!(said.contains("a/b.md:4: `../d.md#three`: no heading is called so\n"), "{said}");
     }
 
     #[test]
-    fn a_page_that_the_summary_leaves_out_is_found() {
-        let pages = [
-            (SUMMARY, "[a](src/a.md)\n"),
-            ("docs/src/a.md", "[e](../../e.md)"),
-            ("docs/b.md", ""),
-            ("e.md", ""),
-        ];
-        let paths: Vec<_> = check(&Tree::of(&pages)).into_iter().map(|issue| issue.path).collect();
-        assert_eq!(
-            paths,
-            ["docs/b.md", "docs/src/a.md"],
-            "nor is a page that is not the book's linked"
+    fn a_page_that_the_summary_leaves_out_is_found_and_one_that_is_not_the_books() {
+        let pages = [(SUMMARY, "[a](src/a.md)\n"), ("docs/b.md", ""), ("e.md", "")];
+        let pages = [&pages[..], &[("docs/src/a.md", "[e](../../e.md)")]].concat();
+        let said = told(check, &Tree::of(&pages));
+        assert!(
+            said.starts_with("docs/b.md: list this") && said.contains("docs/src/a.md:1: "),
+            "{said}"
         );
+        assert_eq!(said.lines().count(), 2, "{said}");
     }
 }

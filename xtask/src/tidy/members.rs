@@ -3,10 +3,8 @@
 
 use crate::{
     house::{ADAPTERS, FLOORS, ON_TOP, OUTSIDE},
-    tidy::{
-        Issue,
-        tree::{Package, Tree},
-    },
+    issue::Issue,
+    tidy::tree::{Package, Tree},
 };
 
 const TABLE: &str = "xtask/src/house.rs";

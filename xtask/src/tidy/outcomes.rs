@@ -2,9 +2,9 @@
 //!
 //! The compiler warns of a bare one in code; in a page's it does not, and nowhere of `let _ = …` and `drop(…)`.
 
-use crate::tidy::{
-    Issue,
-    tree::{Tree, has_extension},
+use crate::{
+    issue::Issue,
+    tidy::tree::{Tree, has_extension},
 };
 
 /// Calls that give a pending step, an outcome, or what it says.
@@ -68,7 +68,9 @@ fn closed(after: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::{NONE, found};
+    use crate::tidy::found;
+
+    const NONE: [usize; 0] = [];
 
     #[test]
     fn each_way_to_drop_an_outcome_is_found_where_a_reader_may_copy_it() {

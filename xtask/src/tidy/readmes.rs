@@ -1,9 +1,9 @@
 //! A crate's README is its documentation: one text, seen on the registry and in the docs, its examples run as doc tests. The
 //! repository's own shows the two commands that a newcomer runs.
 
-use crate::tidy::{
-    Issue,
-    tree::{Package, Tree},
+use crate::{
+    issue::Issue,
+    tidy::tree::{Package, Tree},
 };
 
 const INCLUDE: &str = "#![doc = include_str!(\"../README.md\")]";

@@ -58,7 +58,7 @@ impl Tree {
     /// Reads the repository, which must be in a state that `cargo metadata` can read.
     pub(super) fn load() -> Result<Self> {
         let mut tree = Self { titles: titles::read(), ..Self::of(&[]) };
-        let json = Call::cargo("metadata --no-deps --offline --format-version 1").read()?;
+        let json = Call::line("cargo metadata --no-deps --offline --format-version 1").read()?;
         let mut metadata: Value = serde_json::from_str(&json)?;
         let defaults = metadata["workspace_default_members"].take();
         let packages = metadata["packages"].as_array_mut().ok_or("cargo lists no packages")?;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a machine with an NVIDIA GPU and no cargo is asked: how fast are the kernels, are they right, and is anything wrong with
-# how they use memory. Made by `cargo xtask bundle`.
+# how they use memory. Carried by `.ci/bundle`.
 #
 #     ./run.sh [bench|tests|conformance|sanitizer|all]
 #

@@ -1,4 +1,4 @@
-//! How stages ended, which skips are failures, and the closing report.
+//! Outcomes of stages, the count of tests, which skips are failures, and the closing report.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::Result;
 /// The most minutes that the whole may take on two cores.
 const MINUTES: f64 = 16.0;
 
-/// How a stage ended. A skip is neither of the other two: it is counted, printed with its reason, and fails where required.
+/// The end of a stage, with a note. A skip is neither of the other two: it is counted, printed with its reason, and fails where required.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Nothing was found wrong; the count of tests, or the last line that was printed.
@@ -46,8 +46,38 @@ pub(super) fn insist(required: &str, name: &str, outcome: Outcome) -> Outcome {
     }
 }
 
+/// Sums over all test binaries of one stage, doc tests and the kit included, so that a run in which nothing ran can fail.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+impl Tally {
+    /// Adds `line` if it is a closing line: `test result: ok. 3 passed; 0 failed; 1 ignored; …`, `ptx: 3 passed, 0 failed, 1 skipped`
+    /// or `3 passed, 0 failed`.
+    pub(super) fn add(&mut self, line: &str) {
+        let words: Vec<_> = line.split([' ', ';', ',', '.']).filter(|it| !it.is_empty()).collect();
+        let count = |word| {
+            let found = words.windows(2).find(|pair| pair[1] == word);
+            found.and_then(|pair| pair[0].parse::<u64>().ok())
+        };
+        if let (Some(passed), Some(failed)) = (count("passed"), count("failed")) {
+            self.passed += passed;
+            self.failed += failed;
+            self.skipped += count("ignored").or_else(|| count("skipped")).unwrap_or(0);
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
 /// One row of the closing report.
-#[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) stage: String,
     pub(super) outcome: Outcome,
@@ -100,13 +130,15 @@ mod tests {
     use super::*;
 
     fn report(rows: &[(&str, Outcome, f64)]) -> Report {
-        let records = rows.iter().cloned();
-        let records = records.map(|(stage, outcome, seconds)| Record {
-            stage: stage.into(),
-            outcome,
-            seconds,
-        });
-        Report { records: records.collect(), seconds: rows.iter().map(|row| row.2).sum() }
+        let record = |(stage, outcome, seconds): &(&str, Outcome, f64)| Record {
+            stage: stage.to_string(),
+            outcome: outcome.clone(),
+            seconds: *seconds,
+        };
+        Report {
+            records: rows.iter().map(record).collect(),
+            seconds: rows.iter().map(|it| it.2).sum(),
+        }
     }
 
     #[test]
@@ -124,15 +156,24 @@ mod tests {
 
     #[test]
     fn one_failure_fails_the_whole_and_so_does_a_run_of_nothing_but_a_skip_only_where_required() {
-        let row = |outcome| ("deny", outcome, 1.0);
-        let (passed, skipped) =
-            (Outcome::Passed(String::new()), || Outcome::Skipped("absent".into()));
-        let error =
-            report(&[row(passed.clone()), row(insist("cpu, deny", "deny", skipped()))]).verdict();
-        assert!(error.unwrap_err().to_string().contains("cargo xtask ci --only deny"));
-        assert!(
-            report(&[row(passed), row(insist("cpu,denys", "deny", skipped()))]).verdict().is_ok()
-        );
-        assert!(report(&[row(skipped())]).verdict().is_err());
+        let ended = |outcomes: &[Outcome]| {
+            let rows: Vec<_> = outcomes.iter().map(|it| ("deny", it.clone(), 1.0)).collect();
+            report(&rows).verdict().map_err(|error| error.to_string())
+        };
+        let (passed, skipped) = (Outcome::Passed(String::new()), Outcome::Skipped("absent".into()));
+        let required = |list| insist(list, "deny", skipped.clone());
+        let error = ended(&[passed.clone(), required("cpu, deny")]).unwrap_err();
+        assert!(error.contains("cargo xtask ci --only deny"));
+        assert!(ended(&[passed, required("cpu,denys")]).is_ok());
+        assert!(ended(std::slice::from_ref(&skipped)).is_err());
+    }
+
+    #[test]
+    fn closing_lines_are_added_up_and_other_lines_are_not() {
+        let mut tally = Tally::default();
+        tally.add("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; finished in 0.01s");
+        tally.add("test a_case_that_passed_or_failed ... ok");
+        tally.add("ptx: 3 passed, 1 failed, 5 skipped");
+        assert_eq!(tally, Tally { passed: 15, failed: 1, skipped: 6 });
     }
 }

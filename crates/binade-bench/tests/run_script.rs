@@ -1,7 +1,12 @@
-//! The script, among programs that say what they are.
+//! The script that `.ci/bundle` carries to a GPU machine, among programs that say what they are.
 
-use super::*;
-use std::{env, process};
+#![cfg(unix)]
+
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    process::{self, Command},
+};
 
 /// The files of the folder are a program's that prints its name and its arguments, and writes the last of them if that is a JSON
 /// file. The one that tells of GPUs says the compute capability of one that has TF32.
@@ -21,11 +26,11 @@ fn started(name: &str, programs: &[(&str, i32)], part: &str) -> (bool, String) {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     fs::write(folder.join("COMMIT"), "c0ffee\n").unwrap();
-    fs::write(folder.join("run.sh"), SCRIPT).unwrap();
+    fs::write(folder.join("run.sh"), include_str!("../run.sh")).unwrap();
     let path = format!("{}:{}", folder.display(), env::var("PATH").unwrap());
-    let bash = Call::of("bash").args([folder.join("run.sh").to_str().unwrap(), part]);
-    let bash = bash.var("OUT", folder.join("out").to_str().unwrap()).var("PATH", path);
-    let run = bash.process().output().unwrap();
+    let mut bash = Command::new("bash");
+    bash.arg(folder.join("run.sh")).arg(part).env("OUT", folder.join("out")).env("PATH", path);
+    let run = bash.output().unwrap();
     fs::remove_dir_all(&folder).unwrap();
     (run.status.success(), String::from_utf8(run.stdout).unwrap())
 }
