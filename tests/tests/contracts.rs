@@ -36,7 +36,11 @@ const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 6] = [
         "Nothing implements it",
     ),
     ("HoldsGradients", "of a private module, as `Unscaled`", "Nothing implements it"),
-    ("Trains", "a handle that trains what has names has it", "impl<D> Trains for D where"),
+    (
+        "TrainingDevice",
+        "a handle that trains what has names has it",
+        "impl<D> TrainingDevice for D where",
+    ),
 ];
 
 fn root() -> PathBuf {

@@ -10,12 +10,12 @@ pub use cuda::{Cuda, OpenError};
 #[cfg(feature = "wgpu")]
 pub use wgpu::Wgpu;
 
-use binade_conformance::Refusal;
+use binade_conformance::SubjectError;
 
 /// Name of the kit's cases of strided views.
 pub(crate) const STRIDED_VIEWS: &str = "views_are_read_in_row_major_order";
 
 /// Returns the refusal of a strided view, which no tensor of Binade's devices can be.
-fn no_strides() -> Refusal {
-    Refusal::unsupported("a tensor with strides")
+fn no_strides() -> SubjectError {
+    SubjectError::unsupported("a tensor with strides")
 }

@@ -42,23 +42,23 @@ const TENSOR_CORES: f64 = 4.0;
 
 /// The value of one element by the oracle, and the room for error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wanted {
+pub(crate) struct Expected {
     /// The value, before it is rounded to the result's type.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Number that the error of computing it in `f32` is proportional to; read by [`Agreement::Bound`] and [`Agreement::Tf32`].
-    pub mass: f64,
+    pub(crate) mass: f64,
     /// Σ|a||b| of the products that it is a sum of, as far as they are a matrix product's; read by [`Agreement::Tf32`] alone.
-    pub products: f64,
+    pub(crate) products: f64,
 }
 
-impl Wanted {
+impl Expected {
     /// A value that leaves no room.
-    pub const fn exactly(value: f64) -> Self {
+    pub(crate) const fn exactly(value: f64) -> Self {
         Self { value, mass: 0.0, products: 0.0 }
     }
 
     /// A value that is wrong by `mass`·2^-24, and by a few roundings among the subnormals of `f32`, of 2^-150 each.
-    pub fn near(value: f64, mass: f64) -> Self {
+    pub(crate) fn near(value: f64, mass: f64) -> Self {
         let mass = mass + 8.0 * f64::from(f32::MIN_POSITIVE);
         Self { mass, ..Self::exactly(value) }
     }
@@ -66,11 +66,11 @@ impl Wanted {
 
 /// The outcome of comparing a tensor.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// The worst difference that was within the agreement, in units of what it allows: 0 is equal, 1 is the edge.
-    pub worst: f64,
+    pub(crate) worst: f64,
     /// Which elements do not agree.
-    pub offenders: Vec<usize>,
+    pub(crate) offenders: Vec<usize>,
 }
 
 impl Agreement {
@@ -90,7 +90,7 @@ impl Agreement {
     }
 
     /// Compares a result with what is wanted, element by element. Lengths are the caller's to compare.
-    pub fn compare(self, got: &Stored, wanted: &[Wanted]) -> Comparison {
+    pub(crate) fn compare(self, got: &Stored, wanted: &[Expected]) -> Comparison {
         let mut comparison = Comparison::default();
         for (index, (code, wanted)) in got.codes().zip(wanted).enumerate() {
             match self.distance(code, got.dtype, wanted) {
@@ -110,7 +110,7 @@ impl Agreement {
     }
 
     /// How much of what is allowed one element uses up; `None` where it does not agree.
-    fn distance(self, code: u64, dtype: DType, wanted: &Wanted) -> Option<f64> {
+    fn distance(self, code: u64, dtype: DType, wanted: &Expected) -> Option<f64> {
         let got = cast::value(code, dtype);
         if wanted.value.is_nan() {
             return got.is_nan().then_some(0.0);
@@ -128,8 +128,8 @@ impl Agreement {
     }
 
     /// The least and the greatest result that agree with a finite value.
-    fn range(self, dtype: DType, wanted: &Wanted) -> [f64; 2] {
-        let Wanted { value, mass, products } = *wanted;
+    fn range(self, dtype: DType, wanted: &Expected) -> [f64; 2] {
+        let Expected { value, mass, products } = *wanted;
         let room = match self {
             Self::Bits => 0.0,
             Self::Ulps(n) => f64::from(n) * ulp(value, DType::F32),
@@ -160,7 +160,7 @@ fn share(got: f64, middle: f64, [low, high]: [f64; 2]) -> f64 {
 }
 
 /// By how many standard deviations the count of elements rounded up misses the sum of their chances.
-fn deviation(got: &Stored, wanted: &[Wanted]) -> f64 {
+fn deviation(got: &Stored, wanted: &[Expected]) -> f64 {
     let (mut surplus, mut variance) = (0.0, 0.0);
     let pairs = got.values().zip(wanted);
     for (value, wanted) in pairs.filter(|(_, wanted)| wanted.value.is_finite()) {
@@ -203,7 +203,7 @@ mod tests {
         Agreement::Statistic { sigmas: 1e30 },
     ];
 
-    fn agrees(agreement: Agreement, got: f32, wanted: Wanted) -> bool {
+    fn agrees(agreement: Agreement, got: f32, wanted: Expected) -> bool {
         let got = Stored::from_values(DType::F32, &[1], [f64::from(got)]);
         agreement.compare(&got, &[wanted]).offenders.is_empty()
     }
@@ -212,17 +212,17 @@ mod tests {
     fn nan_and_infinity_pass_no_tolerance_however_wide() {
         for agreement in ALL {
             for got in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-                let wanted = Wanted { value: 1.0, mass: 1.0, products: 1.0 };
+                let wanted = Expected { value: 1.0, mass: 1.0, products: 1.0 };
                 assert!(!agrees(agreement, got, wanted), "{agreement} {got}");
             }
             for got in [0.0, f32::MAX, f32::NAN, f32::NEG_INFINITY] {
                 assert!(
-                    !agrees(agreement, got, Wanted::exactly(f64::INFINITY)),
+                    !agrees(agreement, got, Expected::exactly(f64::INFINITY)),
                     "{agreement} {got}"
                 );
             }
             for got in [0.0, f32::INFINITY] {
-                assert!(!agrees(agreement, got, Wanted::exactly(f64::NAN)), "{agreement} {got}");
+                assert!(!agrees(agreement, got, Expected::exactly(f64::NAN)), "{agreement} {got}");
             }
         }
     }
@@ -230,41 +230,41 @@ mod tests {
     #[test]
     fn any_nan_equals_any_nan_and_infinities_equal_by_sign() {
         for agreement in ALL {
-            assert!(agrees(agreement, f32::NAN, Wanted::exactly(-f64::NAN)), "{agreement}");
-            assert!(agrees(agreement, f32::INFINITY, Wanted::exactly(f64::INFINITY)));
+            assert!(agrees(agreement, f32::NAN, Expected::exactly(-f64::NAN)), "{agreement}");
+            assert!(agrees(agreement, f32::INFINITY, Expected::exactly(f64::INFINITY)));
         }
     }
 
     #[test]
     fn bits_tell_the_zeros_apart() {
-        assert!(agrees(Agreement::Bits, -0.0, Wanted::exactly(-0.0)));
-        assert!(!agrees(Agreement::Bits, 0.0, Wanted::exactly(-0.0)));
+        assert!(agrees(Agreement::Bits, -0.0, Expected::exactly(-0.0)));
+        assert!(!agrees(Agreement::Bits, 0.0, Expected::exactly(-0.0)));
     }
 
     #[test]
     fn ulps_end_where_they_say() {
         let next = |n: u32| f32::from_bits(1.0_f32.to_bits() + n);
-        assert!(agrees(Agreement::Ulps(2), next(2), Wanted::exactly(1.0)));
-        assert!(!agrees(Agreement::Ulps(2), next(3), Wanted::exactly(1.0)));
+        assert!(agrees(Agreement::Ulps(2), next(2), Expected::exactly(1.0)));
+        assert!(!agrees(Agreement::Ulps(2), next(3), Expected::exactly(1.0)));
     }
 
     #[test]
     fn a_sixteen_bit_result_is_held_to_ulps_of_f32() {
         let got = Stored::from_codes(DType::F16, &[1], [0x3c01]);
         let agreement = Agreement::Ulps(2);
-        assert_eq!(agreement.compare(&got, &[Wanted::exactly(1.0)]).offenders, [0]);
+        assert_eq!(agreement.compare(&got, &[Expected::exactly(1.0)]).offenders, [0]);
         let tie = 1.0 + 2.0_f64.powi(-11);
-        assert!(agreement.compare(&got, &[Wanted::exactly(tie)]).offenders.is_empty());
+        assert!(agreement.compare(&got, &[Expected::exactly(tie)]).offenders.is_empty());
     }
 
     #[test]
     fn tf32_gives_room_to_products_of_f32_and_to_nothing_else() {
         let edge = 1.0 + 2.0_f32.powi(-9);
         let beyond = f32::from_bits(edge.to_bits() + 1);
-        let product = Wanted { products: 1.0, ..Wanted::exactly(1.0) };
+        let product = Expected { products: 1.0, ..Expected::exactly(1.0) };
         assert!(agrees(Agreement::Tf32, edge, product));
         assert!(!agrees(Agreement::Tf32, beyond, product));
-        assert!(!agrees(Agreement::Tf32, edge, Wanted { mass: 1.0, ..Wanted::exactly(1.0) }));
+        assert!(!agrees(Agreement::Tf32, edge, Expected { mass: 1.0, ..Expected::exactly(1.0) }));
         assert!(!agrees(Agreement::Bound { c: TENSOR_CORES }, edge, product));
         let f16 = Stored::from_values(DType::F16, &[1], [f64::from(edge)]);
         assert_eq!(Agreement::Tf32.compare(&f16, &[product]).offenders, [0]);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn infinity_agrees_with_a_bound_only_where_the_bound_reaches_overflow() {
         let got = Stored::from_codes(DType::F16, &[1], [0x7c00]);
-        let wanted = Wanted { mass: 2.0_f64.powi(24), ..Wanted::exactly(65519.0) };
+        let wanted = Expected { mass: 2.0_f64.powi(24), ..Expected::exactly(65519.0) };
         let within = |c| Agreement::Bound { c }.compare(&got, &[wanted]).offenders.is_empty();
         assert!(within(1.0));
         assert!(!within(0.5));
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn a_statistic_catches_rounding_that_is_always_to_nearest() {
         let agreement = Agreement::Statistic { sigmas: 5.0 };
-        let wanted = vec![Wanted::exactly(1.0 + 2.0_f64.powi(-12)); 1000];
+        let wanted = vec![Expected::exactly(1.0 + 2.0_f64.powi(-12)); 1000];
         let third = |i: u64| if i.is_multiple_of(4) { 0x3c01 } else { 0x3c00 };
         let fair = Stored::from_codes(DType::F16, &[1000], (0..1000).map(third));
         let nearest = Stored::from_codes(DType::F16, &[1000], (0..1000).map(|_| 0x3c00));

@@ -1,12 +1,12 @@
 //! A case, what it may find, and the list that cases are added to.
 
 use crate::difference::{Difference, worst};
-use crate::{Agreement, Arithmetic, CaseGroup, Refusal, Stored, Subject, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup, Expected, Stored, Subject, SubjectError};
 use binade_core::ErrorKind;
 use std::fmt;
 
 /// A check of one contract, named `operation/variant/sentence`.
-pub struct Case<S> {
+pub(crate) struct Case<S> {
     pub(crate) group: CaseGroup,
     pub(crate) variant: String,
     sentence: String,
@@ -17,7 +17,7 @@ type Checker<S> = dyn Fn(&S, &mut Check) -> Verdict;
 
 impl<S> Case<S> {
     /// The full name, which `BINADE_CASE` filters by.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}/{}/{}", self.group, self.variant, self.sentence)
     }
 }
@@ -29,20 +29,20 @@ impl<S> fmt::Debug for Case<S> {
 }
 
 /// The end of a case: well, or for a reason.
-pub type Verdict = Result<(), Stop>;
+pub(crate) type Verdict = Result<(), CaseError>;
 
 /// Why a case did not end well.
 #[derive(Clone, Debug)]
-pub enum Stop {
+pub(crate) enum CaseError {
     /// The subject gave no result.
-    Refused(Refusal),
+    Subject(SubjectError),
     /// It gave a wrong one.
     Wrong(Failure),
 }
 
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
+impl From<SubjectError> for CaseError {
+    fn from(error: SubjectError) -> Self {
+        Self::Subject(error)
     }
 }
 
@@ -65,7 +65,7 @@ pub struct Failure {
 
 /// Compares on behalf of a case, by the agreement that the kit declares and no other.
 #[derive(Debug)]
-pub struct Check {
+pub(crate) struct Check {
     agreement: Agreement,
     pub(crate) worst: f64,
     pub(crate) compared: usize,
@@ -80,8 +80,13 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// [`Stop::Wrong`] with the first element that does not agree.
-    pub fn tensor(&mut self, inputs: &[&Stored], got: &Stored, wanted: &[Wanted]) -> Verdict {
+    /// [`CaseError::Wrong`] with the first element that does not agree.
+    pub(crate) fn tensor(
+        &mut self,
+        inputs: &[&Stored],
+        got: &Stored,
+        wanted: &[Expected],
+    ) -> Verdict {
         self.within(self.agreement, inputs, got, wanted)
     }
 
@@ -89,9 +94,9 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// [`Stop::Wrong`] with the first element that does not agree.
-    pub fn exact(&mut self, inputs: &[&Stored], got: &Stored, wanted: &[f64]) -> Verdict {
-        let wanted: Vec<Wanted> = wanted.iter().copied().map(Wanted::exactly).collect();
+    /// [`CaseError::Wrong`] with the first element that does not agree.
+    pub(crate) fn exact(&mut self, inputs: &[&Stored], got: &Stored, wanted: &[f64]) -> Verdict {
+        let wanted: Vec<Expected> = wanted.iter().copied().map(Expected::exactly).collect();
         self.within(Agreement::Bits, inputs, got, &wanted)
     }
 
@@ -99,29 +104,34 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// [`Stop::Wrong`] where they differ.
-    pub fn equal(&mut self, inputs: impl fmt::Debug, got: String, wanted: String) -> Verdict {
+    /// [`CaseError::Wrong`] where they differ.
+    pub(crate) fn equal(
+        &mut self,
+        inputs: impl fmt::Debug,
+        got: String,
+        wanted: String,
+    ) -> Verdict {
         self.compared += 1;
         if got == wanted {
             return Ok(());
         }
         let (inputs, agreement) = (format!("{inputs:?}"), Agreement::Bits.to_string());
-        Err(Stop::Wrong(Failure { inputs, got, wanted, agreement, ..Failure::default() }))
+        Err(CaseError::Wrong(Failure { inputs, got, wanted, agreement, ..Failure::default() }))
     }
 
     /// Wants an error of this kind where something wrong was given.
     ///
     /// # Errors
     ///
-    /// [`Stop::Wrong`] for another kind, and for none.
-    pub fn rejected<T>(
+    /// [`CaseError::Wrong`] for another kind, and for none.
+    pub(crate) fn rejected<T>(
         &mut self,
         inputs: impl fmt::Debug,
-        got: Result<T, Stop>,
+        got: Result<T, CaseError>,
         wanted: ErrorKind,
     ) -> Verdict {
         let got = match got {
-            Err(Stop::Refused(Refusal::Rejected(kind, _))) => format!("{kind:?}"),
+            Err(CaseError::Subject(SubjectError::Rejected(kind, _))) => format!("{kind:?}"),
             Err(stop) => return Err(stop),
             Ok(_) => "no error".to_owned(),
         };
@@ -133,7 +143,7 @@ impl Check {
         agreement: Agreement,
         inputs: &[&Stored],
         got: &Stored,
-        wanted: &[Wanted],
+        wanted: &[Expected],
     ) -> Verdict {
         if got.len() != wanted.len() {
             let count = |n: usize| format!("{n} elements");
@@ -146,7 +156,7 @@ impl Check {
             None => Ok(()),
             Some(&index) => {
                 let (offenders, all) = (comparison.offenders.len(), got.len());
-                Err(Stop::Wrong(Failure {
+                Err(CaseError::Wrong(Failure {
                     inputs: at(inputs, index, all),
                     got: format!(
                         "{} at {index}; {offenders} of {all} elements disagree",
@@ -163,7 +173,7 @@ impl Check {
 }
 
 /// Returns the wanted value in words, before and after rounding.
-fn wish(wanted: Wanted, got: &Stored) -> String {
+fn wish(wanted: Expected, got: &Stored) -> String {
     let rounded = Stored::from_values(got.dtype, &[1], [wanted.value]);
     format!("{} from {:e}", rounded.element(0), wanted.value)
 }
@@ -182,7 +192,7 @@ fn at(inputs: &[&Stored], index: usize, length: usize) -> String {
 
 /// The cases for one subject.
 #[derive(Debug)]
-pub struct Cases<S> {
+pub(crate) struct Cases<S> {
     arithmetic: Arithmetic,
     pub(crate) list: Vec<Case<S>>,
 }
@@ -193,12 +203,12 @@ impl<S: Subject> Cases<S> {
     }
 
     /// Returns the arithmetic of the subject, for cases that make sense in some only.
-    pub fn arithmetic(&self) -> &Arithmetic {
+    pub(crate) fn arithmetic(&self) -> &Arithmetic {
         &self.arithmetic
     }
 
     /// Adds a case.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         group: CaseGroup,
         variant: impl fmt::Display,

@@ -7,7 +7,7 @@ use std::{fmt, sync::LazyLock};
 pub struct Sentence {
     /// The trait that states it under "For implementers", or the heading of `docs/contracts.md` under which it stands.
     pub of: &'static str,
-    /// What is promised.
+    /// The promise.
     pub says: &'static str,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Sentence {
 /// The trait that a stranger's tensor implements, behind which `Native` keeps all others.
 pub(crate) const AMP_TENSOR: &str = "AmpTensor";
 
-/// Whether `name` is what `pattern` says, where `*` is anything.
+/// Returns true where `name` is what `pattern` says, where `*` is anything.
 fn is_like(name: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return name == pattern };
     name.strip_prefix(start).is_some_and(|name| {

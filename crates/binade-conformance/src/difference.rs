@@ -1,6 +1,6 @@
 //! How far one element is from what is wanted of it.
 
-use crate::{Stored, Wanted};
+use crate::{Expected, Stored};
 use std::fmt;
 
 /// An element beside what is wanted, each as bits and in decimal.
@@ -17,7 +17,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    fn at(index: usize, got: &Stored, wanted: Wanted) -> Self {
+    fn at(index: usize, got: &Stored, wanted: Expected) -> Self {
         let wish = Stored::from_values(got.dtype, &[1], [wanted.value]);
         let [x, y] =
             [got.values().nth(index), wish.values().next()].map(|it| it.unwrap_or(f64::NAN));
@@ -41,7 +41,7 @@ impl fmt::Display for Difference {
 }
 
 /// Of the elements that do not agree the farthest, and of several such the first.
-pub(crate) fn worst(offenders: &[usize], got: &Stored, wanted: &[Wanted]) -> Option<Difference> {
+pub(crate) fn worst(offenders: &[usize], got: &Stored, wanted: &[Expected]) -> Option<Difference> {
     // One pass by value; words are made for the winner alone.
     let values: Vec<f64> = got.values().collect();
     let apart = |index: usize| {
@@ -61,7 +61,7 @@ mod tests {
 
     fn farthest(got: &[f64], wanted: &[f64]) -> Difference {
         let got = Stored::vector(DType::F16, got.iter().copied());
-        let wanted: Vec<Wanted> = wanted.iter().copied().map(Wanted::exactly).collect();
+        let wanted: Vec<Expected> = wanted.iter().copied().map(Expected::exactly).collect();
         worst(&(0..got.len()).collect::<Vec<_>>(), &got, &wanted).unwrap()
     }
 

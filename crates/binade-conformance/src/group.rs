@@ -70,7 +70,7 @@ macro_rules! __groups {
             [Scaler] Sparse sparse
             /// Losses whose gradients are divided once, at the end.
             [Scaler] Delayed delayed
-            /// Runs that follow a recording.
+            /// Runs that replay a recording.
             [Scaler] Follow follow
             /// Scales that move by the overflows of their own losses.
             [Scaler] UpdateEach update_each

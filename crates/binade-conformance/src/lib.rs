@@ -4,44 +4,48 @@
 mod agreement;
 mod arithmetic;
 mod case;
-pub mod cases;
+mod cases;
 mod contract;
 pub mod counting;
+mod device;
 mod difference;
-mod exchange;
+mod error;
 mod group;
 mod layout;
-mod loops;
 mod macros;
 pub mod report;
 mod runner;
+mod runs;
 mod stored;
 mod subject;
 #[doc(hidden)]
 pub mod testing;
-pub mod via;
 
-/// What a subject is told and asked in, so that this crate can be the only one that a manifest names.
+/// Crates whose words a subject needs, so that this crate can be the only one that a manifest names.
 pub use binade_core as core;
 pub use binade_grad_scaler as grad_scaler;
 pub use binade_master_weights as master_weights;
 pub use binade_ops as ops;
 pub use binade_ops::OpInvocation;
 
-pub use agreement::{Agreement, Comparison, Wanted};
+pub use agreement::Agreement;
 pub use arithmetic::Arithmetic;
-pub use case::{Case, Cases, Check, Failure, Stop, Verdict};
+pub use case::Failure;
 pub use contract::Sentence;
+pub use device::compute;
 pub use difference::Difference;
-pub use exchange::{
-    Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
-};
+pub use error::{Result, SubjectError};
 pub use group::CaseGroup;
 pub use layout::Layout;
-pub use loops::{
-    Coalesce, Collected, Coordinates, Delayed, DelayedPass, Led, Losses, Meet, Walked,
-};
 pub use report::{Outcome, Record, Report, Row};
 pub use runner::Runner;
+pub use runs::{
+    Clip, CoalesceType, Coordinates, DelayedPass, DelayedResult, DelayedRun, Iteration,
+    IterationFindings, IterationResult, LossPair, MergeResult, MicroBatch, PassFinding,
+    ReplayedRun, RunResult, ScaleTrace, StepSharing, TrainStep, UnscaleResult,
+};
 pub use stored::Stored;
-pub use subject::{Refusal, Subject};
+pub use subject::{Subject, TensorOf, TrainingDevice};
+
+use agreement::Expected;
+use case::{Case, CaseError, Cases, Check, Verdict};

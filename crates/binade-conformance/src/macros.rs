@@ -4,15 +4,13 @@
 /// where, and `something_passes`, which fails where the subject has nothing at all that passes.
 ///
 /// ```
-/// # use binade_conformance::{Arithmetic, Refusal, Subject};
-/// # use binade_conformance::core::DType;
+/// # use binade_conformance::{Result, Subject};
+/// # use binade_conformance::core::{DType, HostTensor, Native};
 /// # struct MyDevice;
 /// # impl Subject for MyDevice {
-/// #     type Tensor = Vec<u8>;
-/// #     fn name(&self) -> &str { "mine" }
-/// #     fn arithmetic(&self) -> Arithmetic { Arithmetic::IEEE }
-/// #     fn from_bits(&self, bits: &[u8], _: DType, _: &[usize]) -> Result<Vec<u8>, Refusal> { Ok(bits.to_vec()) }
-/// #     fn to_bits(&self, tensor: &Vec<u8>) -> Result<Vec<u8>, Refusal> { Ok(tensor.clone()) }
+/// #     type Handle = Native<HostTensor>;
+/// #     fn from_bits(&self, bits: &[u8], _: DType, _: &[usize]) -> Result<HostTensor> { unimplemented!() }
+/// #     fn to_bits(&self, _: &HostTensor) -> Result<Vec<u8>> { unimplemented!() }
 /// # }
 /// binade_conformance::conformance_tests!(mine, MyDevice, suites = [Storage]);
 ///
@@ -57,15 +55,18 @@ macro_rules! conformance_tests {
 /// ```
 ///
 /// ```
-/// # use binade_conformance::{Arithmetic, Refusal, Subject};
-/// # use binade_conformance::core::DType;
+/// # use binade_conformance::{Result, Subject, SubjectError};
+/// # use binade_conformance::core::{DType, HostTensor, Native};
 /// # struct MyDevice;
 /// # impl Subject for MyDevice {
-/// #     type Tensor = Vec<u8>;
-/// #     fn name(&self) -> &str { "mine" }
-/// #     fn arithmetic(&self) -> Arithmetic { Arithmetic::IEEE }
-/// #     fn from_bits(&self, bits: &[u8], _: DType, _: &[usize]) -> Result<Vec<u8>, Refusal> { Ok(bits.to_vec()) }
-/// #     fn to_bits(&self, tensor: &Vec<u8>) -> Result<Vec<u8>, Refusal> { Ok(tensor.clone()) }
+/// #     type Handle = Native<HostTensor>;
+/// #     fn from_bits(&self, bits: &[u8], dtype: DType, _: &[usize]) -> Result<HostTensor> {
+/// #         if dtype != DType::F32 { return Err(SubjectError::unsupported(dtype.name())); }
+/// #         Ok(bits.as_chunks().0.iter().map(|bits| f32::from_le_bytes(*bits)).collect::<Vec<f32>>().into())
+/// #     }
+/// #     fn to_bits(&self, tensor: &HostTensor) -> Result<Vec<u8>> {
+/// #         Ok(tensor.to_f32().iter().flat_map(|x| x.to_le_bytes()).collect())
+/// #     }
 /// # }
 /// binade_conformance::conformance_main!(mine, MyDevice);
 /// ```

@@ -1,4 +1,4 @@
-//! What a run found: every failure, every skip, and a table; as text, and as files for programs and for people.
+//! Report of a run: every failure, every skip, and a table; as text, and as files for programs and for people.
 
 mod html;
 mod json;
@@ -11,8 +11,9 @@ pub use json::{SCHEMA, json};
 pub use row::Row;
 
 use crate::contract::AMP_TENSOR;
-use crate::{Arithmetic, CaseGroup, Failure, Sentence, Subject};
-use std::collections::BTreeMap;
+use crate::{Arithmetic, CaseGroup, Failure, Sentence, Subject, TensorOf};
+use binade_core::Native;
+use std::{any::TypeId, collections::BTreeMap};
 
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,8 @@ impl Report {
         Self {
             subject: subject.name().to_owned(),
             arithmetic: subject.arithmetic(),
-            joins_by_amp_tensor: subject.joins_by_amp_tensor(),
+            joins_by_amp_tensor: subject.handle().is_some()
+                && TypeId::of::<S::Handle>() == TypeId::of::<Native<TensorOf<S>>>(),
             records,
             misnamed,
             not_run,
@@ -79,7 +81,7 @@ impl Report {
         self.records.push(record);
     }
 
-    /// What was listed and is the name of no case, and what is known of cases that were not run.
+    /// Keeps what was listed and is the name of no case, and what is known of cases that were not run.
     pub(crate) fn list<'l>(
         &mut self,
         misnamed: &[(&'l str, &'l str)],
@@ -133,17 +135,17 @@ impl Report {
             .collect()
     }
 
-    /// What was listed as known or excused and is the name of no case of the kit, and its reason: a failure.
+    /// Names listed as known or excused that no case of the kit has, and their reasons: failures.
     pub fn misnamed(&self) -> Vec<(&str, &str)> {
         self.misnamed.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
     }
 
-    /// What was listed as known of cases that were not asked for, and its reason.
+    /// Names listed as known of cases that were not asked for, and their reasons.
     pub fn not_run(&self) -> Vec<(&str, &str)> {
         self.not_run.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
     }
 
-    /// Whether something passed and nothing failed: a run in which nothing ran is no success.
+    /// Returns true if something passed and nothing failed: a run in which nothing ran is no success.
     pub fn is_success(&self) -> bool {
         self.passed() > 0 && self.failed().is_empty() && self.misnamed.is_empty()
     }
@@ -163,7 +165,7 @@ impl Report {
         &self.subject
     }
 
-    /// What the subject said of its arithmetic.
+    /// Arithmetic that the subject declared.
     pub fn arithmetic(&self) -> &Arithmetic {
         &self.arithmetic
     }

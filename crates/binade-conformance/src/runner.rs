@@ -3,7 +3,8 @@
 mod lists;
 
 use crate::{
-    Case, CaseGroup, Check, Failure, Outcome, Record, Refusal, Report, Stop, Subject, cases,
+    Case, CaseError, CaseGroup, Check, Failure, Outcome, Record, Report, Subject, SubjectError,
+    cases,
 };
 use lists::{Entry, Lists};
 use std::any::Any;
@@ -115,6 +116,11 @@ impl Runner {
         report
     }
 
+    /// Returns the full names of the cases that it would run, in order.
+    pub fn names<S: Subject>(&self, subject: &S) -> Vec<String> {
+        names(&self.cases(subject))
+    }
+
     /// As [`run`](Self::run), and holds no list to the cases.
     pub(crate) fn run_cases<S: Subject>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject);
@@ -136,12 +142,12 @@ impl Runner {
         report
     }
 
-    /// What is known or excused and names none of these cases.
+    /// Entries known or excused that name none of these cases.
     pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = Entry<'r>> {
         self.lists.idle(names)
     }
 
-    /// What is known and names none of these cases.
+    /// Entries known that name none of these cases.
     pub(crate) fn known_beside<'r>(
         &'r self,
         names: &'r [String],
@@ -149,12 +155,12 @@ impl Runner {
         self.lists.known_beside(names)
     }
 
-    /// Whether cases are chosen by name.
+    /// Returns true where cases are chosen by name.
     pub(crate) fn is_filtered(&self) -> bool {
         !self.filter.is_empty()
     }
 
-    /// Whether the filter lets a case of this name pass.
+    /// Returns true where the filter lets a case of this name pass.
     pub(crate) fn lets_pass(&self, name: &str) -> bool {
         name.contains(&self.filter)
     }
@@ -171,7 +177,7 @@ impl Runner {
         list
     }
 
-    /// Whether the filter is the whole name of a case, which then runs alone: `softmax/…` is part of `log_softmax/…`.
+    /// Returns true where the filter is the whole name of a case, which then runs alone: `softmax/…` is part of `log_softmax/…`.
     fn names_a_case<S: Subject>(&self, subject: &S) -> bool {
         // Whole names have two, and to list every case takes longer than to run a few.
         self.filter.matches('/').count() == 2
@@ -191,7 +197,7 @@ impl Runner {
         }
     }
 
-    /// What an outcome counts as on this device.
+    /// Returns what an outcome counts as on this device.
     fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
         let required = self.requires_all || self.required.iter().any(|name| name == device);
         match (outcome, self.lists.excused(case), self.lists.known(case)) {
@@ -214,7 +220,7 @@ impl Runner {
 /// The beginning of an excused skip's reason.
 pub(crate) const EXCUSED: &str = "excused: ";
 
-/// What these cases are called.
+/// Names of these cases.
 pub(crate) fn names<S>(cases: &[Case<S>]) -> Vec<String> {
     cases.iter().map(Case::name).collect()
 }
@@ -224,12 +230,14 @@ fn run<S>(case: &Case<S>, subject: &S, check: &mut Check) -> Outcome {
     match catch_unwind(AssertUnwindSafe(|| (case.check)(subject, check))) {
         Ok(Ok(())) if check.compared == 0 => failed("the case compared nothing".to_owned()),
         Ok(Ok(())) => Outcome::Passed,
-        Ok(Err(Stop::Wrong(failure))) => Outcome::Failed(failure),
-        Ok(Err(Stop::Refused(Refusal::Unsupported(why)))) => Outcome::Skipped(why),
-        Ok(Err(Stop::Refused(Refusal::Rejected(kind, why)))) => {
+        Ok(Err(CaseError::Wrong(failure))) => Outcome::Failed(failure),
+        Ok(Err(CaseError::Subject(SubjectError::Unsupported(why)))) => Outcome::Skipped(why),
+        Ok(Err(CaseError::Subject(SubjectError::Rejected(kind, why)))) => {
             failed(format!("an error: {kind:?}: {why}"))
         }
-        Ok(Err(Stop::Refused(Refusal::Failed(why)))) => failed(format!("an error: {why}")),
+        Ok(Err(CaseError::Subject(SubjectError::Failed(why)))) => {
+            failed(format!("an error: {why}"))
+        }
         Err(panic) => failed(format!("a panic: {}", message(&*panic))),
     }
 }

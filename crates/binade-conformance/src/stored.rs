@@ -44,7 +44,7 @@ impl Stored {
         self.bytes.len() / self.dtype.bytes()
     }
 
-    /// Whether there are no elements.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

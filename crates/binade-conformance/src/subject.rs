@@ -1,18 +1,39 @@
-//! What is put to the test, and what it may answer.
+//! The trait of a subject: the device or tensor that the kit tests.
 
 use crate::{
-    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Layout, Led,
-    Losses, MicroBatch, OpInvocation, Round, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Coordinates, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
+    LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun, Result, RunResult, ScaleTrace,
+    SubjectError, TrainStep, UnscaleResult, device,
 };
-use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
-use binade_master_weights::MasterStore;
+use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{ClipGroup, GradOps, Join, Loss, LossScale, Norm, ScaleState, Step};
+use binade_master_weights::{MasterStore, MasterWeights};
+use std::any::type_name;
 
-/// A backend or a tensor, as the kit sees it.
+/// Handle that trains parameters given by name; implemented for every handle that can.
+pub trait TrainingDevice:
+    Clone
+    + GradOps<Tensor: Loss<Self>, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+{
+}
+
+impl<D> TrainingDevice for D where
+    D: Clone
+        + GradOps<Tensor: Loss<D>, Grads: From<NamedGrads<<D as Handle>::Tensor>>>
+        + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>
+{
+}
+
+/// Tensor of a subject's handle.
+pub type TensorOf<S> = <<S as Subject>::Handle as Handle>::Tensor;
+
+/// Device or tensor under test, as the kit sees it.
 ///
-/// Three things are asked of everyone: a tensor from bits, bits from a tensor, and what the arithmetic is like. Each
-/// operation is optional; what is left out is skipped, counted and printed. Implement it over the traits that users
-/// call, by way of [`via`](crate::via), so that what is tested is what is used.
+/// Two functions are required: a tensor from bits, and bits from a tensor. With a [`handle`](Self::handle), scaling, clipping,
+/// accumulation and training go through the traits that users call, so that the kit tests what a training loop uses. A device may
+/// lack casts and operations: each is a line, and the cases of a method that is left out are skipped, counted and printed. The
+/// methods below `compute` are for subjects that do something otherwise than their handle.
 ///
 /// Bits are little-endian and row-major. Values would not do: a NaN's bits, and eight-bit formats, would be lost.
 ///
@@ -21,380 +42,223 @@ use binade_master_weights::MasterStore;
 /// * `to_bits` gives the bits that `from_bits` was given, those of every NaN too.
 /// * `view` gives the tensor that `from_bits` gives, however its elements lie in their buffer.
 /// * What it cannot do is `Unsupported`, which is a skip; what it was given and is wrong, `Rejected`; all else, `Failed`.
+/// * The handle takes the tensors that `from_bits` makes, and gives those that `to_bits` takes.
+///
+/// # Errors
+///
+/// Every method returns [`SubjectError::Unsupported`] for what the subject lacks, and the device's errors. [`SubjectError`] is
+/// made of any [`binade_core::Error`] by `?`.
 #[expect(unused_variables, reason = "parameter names are documentation")]
+#[expect(clippy::missing_errors_doc, reason = "the trait's page states them once for all methods")]
+#[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
 pub trait Subject {
-    /// The tensor under test.
-    type Tensor;
+    /// Handle whose training traits are tested, and whose tensors the subject makes.
+    type Handle: TrainingDevice<Tensor: 'static> + 'static;
 
-    /// The device's name, as `BINADE_REQUIRE` lists it.
-    fn name(&self) -> &str;
-
-    /// What its arithmetic is like. The kit's agreement depends on it.
-    fn arithmetic(&self) -> Arithmetic;
-
-    /// Returns true where the tensor joins by `AmpTensor`, whose sentences a report then names: all other traits are Binade's.
-    fn joins_by_amp_tensor(&self) -> bool {
-        false
+    /// Returns the handle under test; without one, only bits, casts and operations run.
+    fn handle(&self) -> Option<&Self::Handle> {
+        None
     }
 
-    /// A tensor of `shape` whose elements have these bits.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` for a type that it does not store.
-    #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
-    fn from_bits(
-        &self,
-        bits: &[u8],
-        dtype: DType,
-        shape: &[usize],
-    ) -> Result<Self::Tensor, Refusal>;
+    /// Returns the device's name, as `BINADE_REQUIRE` lists it: that of the type, unless overridden.
+    fn name(&self) -> &str {
+        type_name::<Self>()
+    }
 
-    /// Makes the tensor of [`from_bits`](Self::from_bits) as a view of this layout. A vector load goes wrong where one begins in the middle of a buffer, and a
-    /// walk through memory where its elements do not lie in their order.
+    /// Returns the properties of its arithmetic, on which the kit's agreement depends: IEEE 754, unless overridden.
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
+
+    /// Makes a tensor of `shape` whose elements have these bits.
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<TensorOf<Self>>;
+
+    /// Makes the tensor of [`from_bits`](Self::from_bits) as a view of this layout. A vector load goes wrong where one begins in
+    /// the middle of a buffer, and a walk through memory where its elements do not lie in their order.
     ///
     /// The provided method makes the tensor as always for [`Layout::Offset`], and has no other layout.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`from_bits`](Self::from_bits), and `Unsupported` for a layout that its tensors cannot have.
     fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
         layout: Layout,
-    ) -> Result<Self::Tensor, Refusal> {
+    ) -> Result<TensorOf<Self>> {
         match layout {
             Layout::Offset(_) => self.from_bits(bits, dtype, shape),
-            _ => Err(Refusal::unsupported("a view whose elements do not lie one after the other")),
+            _ => Err(SubjectError::unsupported(
+                "a view whose elements do not lie one after the other",
+            )),
         }
     }
 
-    /// The bits of a tensor's elements.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn to_bits(&self, tensor: &Self::Tensor) -> Result<Vec<u8>, Refusal>;
+    /// Returns the bits of a tensor's elements.
+    fn to_bits(&self, tensor: &TensorOf<Self>) -> Result<Vec<u8>>;
 
-    /// `tensor` in another element type.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where there is no such cast.
-    fn cast(&self, tensor: &Self::Tensor, to: DType) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("cast"))
+    /// Returns `tensor` in another element type.
+    fn cast(&self, tensor: &TensorOf<Self>, to: DType) -> Result<TensorOf<Self>> {
+        Err(SubjectError::unsupported("cast"))
     }
 
-    /// Each of `tensors` in another element type: by one call, where the device has one.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where there is no such cast.
-    fn cast_all(&self, tensors: &[&Self::Tensor], to: DType) -> Result<Vec<Self::Tensor>, Refusal> {
+    /// Returns each of `tensors` in another element type: by one call, where the device has one.
+    fn cast_all(&self, tensors: &[&TensorOf<Self>], to: DType) -> Result<Vec<TensorOf<Self>>> {
         tensors.iter().map(|tensor| self.cast(tensor, to)).collect()
     }
 
-    /// `tensor` in another element type, with overflow to the largest finite number of the value's sign.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where there is no such cast.
-    fn cast_saturating(&self, tensor: &Self::Tensor, to: DType) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("cast_saturating"))
+    /// Returns `tensor` in another element type, with overflow to the largest finite number of the value's sign.
+    fn cast_saturating(&self, tensor: &TensorOf<Self>, to: DType) -> Result<TensorOf<Self>> {
+        Err(SubjectError::unsupported("cast_saturating"))
     }
 
-    /// `tensor` rounded by the random words of `key` ([`binade_core::stochastic`]), with overflow to infinity or NaN.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where there is no such cast.
+    /// Returns `tensor` rounded by the random words of `key` ([`binade_core::stochastic`]), with overflow to infinity or NaN.
     fn cast_stochastic(
         &self,
-        tensor: &Self::Tensor,
+        tensor: &TensorOf<Self>,
         to: DType,
         key: Key,
-    ) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("cast_stochastic"))
+    ) -> Result<TensorOf<Self>> {
+        Err(SubjectError::unsupported("cast_stochastic"))
     }
 
-    /// `tensor * scale`, in `f32`.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn scale(&self, tensor: &Self::Tensor, scale: ScaleState) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("scale"))
-    }
-
-    /// `tensor / scale`, in `f32`, for a gradient that belongs to no optimizer.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn unscale_tensor(
+    /// Returns the results of an operation of `binade-ops`, as [`OpInvocation`] orders them. [`compute`](crate::compute) is all it
+    /// takes where the handle has every operation.
+    fn compute(
         &self,
-        tensor: &Self::Tensor,
-        scale: ScaleState,
-    ) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("unscale_tensor"))
+        op: &OpInvocation,
+        operands: &[&TensorOf<Self>],
+    ) -> Result<Vec<TensorOf<Self>>> {
+        Err(SubjectError::unsupported("compute"))
     }
 
-    /// Gradients divided by their scale, in `f32`, and what the pass found.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns `tensor * scale`, in `f32`, by [`Loss::scaled`].
+    fn scale(&self, tensor: &TensorOf<Self>, scale: ScaleState) -> Result<TensorOf<Self>> {
+        device::scale(device::of(self, "scale")?, tensor, scale)
+    }
+
+    /// Returns `tensor / scale`, in `f32`, for a gradient that belongs to no optimizer, by [`Loss::unscaled`].
+    fn unscale_tensor(&self, tensor: &TensorOf<Self>, scale: ScaleState) -> Result<TensorOf<Self>> {
+        device::unscale_tensor(device::of(self, "unscale_tensor")?, tensor, scale)
+    }
+
+    /// Returns gradients divided by their scale, in `f32`, and the finding of that pass.
     fn unscale(
         &self,
-        grads: NamedGrads<Self::Tensor>,
+        grads: NamedGrads<TensorOf<Self>>,
         scale: ScaleState,
-    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("unscale"))
+    ) -> Result<UnscaleResult<TensorOf<Self>>> {
+        device::unscale(device::of(self, "unscale")?, grads, scale)
     }
 
-    /// The verdict on unscaled gradients after clipping that changes nothing, with the norm that clipping measured.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns the verdict on unscaled gradients after clipping that changes nothing, with the norm that clipping measured.
     fn norm(
         &self,
-        grads: NamedGrads<Self::Tensor>,
+        grads: NamedGrads<TensorOf<Self>>,
         scale: ScaleState,
         norm: Norm,
-    ) -> Result<Finding, Refusal> {
-        Err(Refusal::unsupported("norm"))
+    ) -> Result<Finding> {
+        device::norm(device::of(self, "norm")?, grads, scale, norm)
     }
 
-    /// Gradients divided by their scale and clipped, in `f32`, and the verdict.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns gradients divided by their scale and clipped, in `f32`, and the verdict.
     fn clip(
         &self,
-        grads: NamedGrads<Self::Tensor>,
+        grads: NamedGrads<TensorOf<Self>>,
         scale: ScaleState,
         clip: Clip,
-    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("clip"))
+    ) -> Result<UnscaleResult<TensorOf<Self>>> {
+        device::clip(device::of(self, "clip")?, grads, scale, Some(clip), None)
     }
 
-    /// Gradients divided by their scale, clipped as `first` says, if at all, and then group by group, in `f32`, and the
+    /// Returns gradients divided by their scale, clipped as `first` says, if at all, and then group by group, in `f32`, and the
     /// verdict.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
     fn clip_groups(
         &self,
-        grads: NamedGrads<Self::Tensor>,
+        grads: NamedGrads<TensorOf<Self>>,
         scale: ScaleState,
         first: Option<Clip>,
         groups: &[ClipGroup],
-    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("clip_groups"))
+    ) -> Result<UnscaleResult<TensorOf<Self>>> {
+        device::clip(device::of(self, "clip_groups")?, grads, scale, first, Some(groups))
     }
 
-    /// The sum of a window's micro-batches, each unscaled by its own scale and left out where that is raised.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns the sum of a window's micro-batches, each unscaled by its own scale and left out where that is raised.
     fn accumulate(
         &self,
-        window: Vec<MicroBatch<Self::Tensor>>,
-    ) -> Result<NamedGrads<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("accumulate"))
+        window: Vec<MicroBatch<TensorOf<Self>>>,
+    ) -> Result<NamedGrads<TensorOf<Self>>> {
+        device::accumulate(device::of(self, "accumulate")?, window)
     }
 
-    /// What two passes found, joined on the device.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns the findings of two passes, joined on the device.
     fn merge(
         &self,
-        into: MicroBatch<Self::Tensor>,
-        from: MicroBatch<Self::Tensor>,
+        into: MicroBatch<TensorOf<Self>>,
+        from: MicroBatch<TensorOf<Self>>,
         join: Join,
-    ) -> Result<Joined, Refusal> {
-        Err(Refusal::unsupported("merge"))
+    ) -> Result<MergeResult> {
+        device::merge(device::of(self, "merge")?, into, from, join)
     }
 
-    /// A run from `start`, each iteration by what the one before left on the device, and read after the last.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Runs iterations from `start`, each by what the one before left on the device, and reads after the last.
     fn iterate(
         &self,
         rule: &LossScale,
         start: ScaleState,
-        iterations: Vec<Iteration<Self::Tensor>>,
-    ) -> Result<Course, Refusal> {
-        Err(Refusal::unsupported("iterate"))
+        iterations: Vec<Iteration<TensorOf<Self>>>,
+    ) -> Result<ScaleTrace> {
+        device::iterate(device::of(self, "iterate")?, rule, start, iterations)
     }
 
-    /// The scale after an iteration.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns the scale after an iteration.
     fn update_scale(
         &self,
         rule: &LossScale,
         scale: ScaleState,
-        round: &Round,
-    ) -> Result<ScaleState, Refusal> {
-        Err(Refusal::unsupported("update_scale"))
+        found: &IterationFindings,
+    ) -> Result<ScaleState> {
+        device::update_scale(self, device::of(self, "update_scale")?, rule, scale, found)
     }
 
-    /// Parameters after `turns`, which begin with fresh masters and moments.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns parameters after `steps`, which begin with fresh masters and moments.
     fn train(
         &self,
-        params: Vec<Named<Self::Tensor>>,
-        turns: Vec<Turn<Self::Tensor>>,
-    ) -> Result<Vec<Named<Self::Tensor>>, Refusal> {
-        Err(Refusal::unsupported("train"))
+        params: Vec<Named<TensorOf<Self>>>,
+        steps: Vec<TrainStep<TensorOf<Self>>>,
+    ) -> Result<Vec<Named<TensorOf<Self>>>> {
+        device::train(device::of(self, "train")?, MasterStore::Copy, params, steps)
     }
 
-    /// Parameters after `turns` as [`train`](Self::train) has them, with masters kept as `store` says.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns parameters after `steps` as [`train`](Self::train) does, with masters in this store.
     fn train_by(
         &self,
         store: MasterStore,
-        params: Vec<Named<Self::Tensor>>,
-        turns: Vec<Turn<Self::Tensor>>,
-    ) -> Result<Vec<Named<Self::Tensor>>, Refusal> {
-        Err(Refusal::unsupported("train_by"))
+        params: Vec<Named<TensorOf<Self>>>,
+        steps: Vec<TrainStep<TensorOf<Self>>>,
+    ) -> Result<Vec<Named<TensorOf<Self>>>> {
+        device::train(device::of(self, "train_by")?, store, params, steps)
     }
 
-    /// The results of an operation of `binade-ops`, forward or backward, as [`OpInvocation`] orders them.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn compute(
-        &self,
-        op: &OpInvocation,
-        operands: &[&Self::Tensor],
-    ) -> Result<Vec<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("compute"))
-    }
-
-    /// Sparse gradients divided by their scale, whole and in `f32`, and what the pass found.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
+    /// Returns sparse gradients divided by their scale, whole and in `f32`, and the finding of that pass.
     fn sparse(
         &self,
         grads: Vec<Named<Coordinates>>,
         scale: ScaleState,
-    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("sparse"))
+    ) -> Result<UnscaleResult<TensorOf<Self>>> {
+        device::sparse(self, device::of(self, "sparse")?, grads, scale)
     }
 
-    /// What comes of losses that are unscaled once, at the end.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn delayed(&self, window: Delayed<Self::Tensor>) -> Result<Collected<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("delayed"))
+    /// Runs losses whose gradients are unscaled once, at the end.
+    fn delayed(&self, window: DelayedRun<TensorOf<Self>>) -> Result<DelayedResult<TensorOf<Self>>> {
+        device::delayed(self, device::of(self, "delayed")?, window)
     }
 
-    /// A run that records itself, or follows a recording.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn follow(&self, run: Led<Self::Tensor>) -> Result<Walked<Self::Tensor>, Refusal> {
-        Err(Refusal::unsupported("follow"))
+    /// Trains, recording the scale after each update, or replays a recording if there is one.
+    fn follow(&self, run: ReplayedRun<TensorOf<Self>>) -> Result<RunResult<TensorOf<Self>>> {
+        device::follow(device::of(self, "follow")?, run)
     }
 
-    /// By loss, the outcome of an iteration in which each has a scale of its own.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn update_each(&self, losses: Losses<Self::Tensor>) -> Result<[Step; 2], Refusal> {
-        Err(Refusal::unsupported("update_each"))
-    }
-}
-
-/// Why a subject gave no result.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
-    /// It cannot do this: a skip.
-    Unsupported(String),
-    /// It says that what it was given is wrong: a failure, except in cases that give what is wrong.
-    Rejected(ErrorKind, String),
-    /// It can, and did not: a failure.
-    Failed(String),
-}
-
-impl Refusal {
-    /// It cannot do `what`.
-    pub fn unsupported(what: &str) -> Self {
-        Self::Unsupported(format!("{what} is not supported"))
-    }
-}
-
-/// Device errors sort themselves by kind, so that `?` is all that a subject needs.
-impl<E: Error> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        match error.kind() {
-            ErrorKind::Unsupported => Self::Unsupported(error.to_string()),
-            kind @ (ErrorKind::InvalidArgument | ErrorKind::Mismatch) => {
-                Self::Rejected(kind, error.to_string())
-            }
-            kind => Self::Failed(format!("{kind:?}: {error}")),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug)]
-    struct Of(ErrorKind);
-
-    impl std::fmt::Display for Of {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("no")
-        }
-    }
-
-    impl std::error::Error for Of {}
-
-    impl Error for Of {
-        fn kind(&self) -> ErrorKind {
-            self.0
-        }
-    }
-
-    #[test]
-    fn an_error_is_a_skip_where_it_is_unsupported_rejected_where_the_caller_is_wrong_and_else_a_failure()
-     {
-        use ErrorKind::{DeviceLost, InvalidArgument, Mismatch, Other, OutOfMemory, Unsupported};
-        assert_eq!(Refusal::from(Of(Unsupported)), Refusal::Unsupported("no".into()));
-        for kind in [InvalidArgument, Mismatch] {
-            assert_eq!(Refusal::from(Of(kind)), Refusal::Rejected(kind, "no".into()));
-        }
-        for kind in [DeviceLost, OutOfMemory, Other] {
-            assert_eq!(Refusal::from(Of(kind)), Refusal::Failed(format!("{kind:?}: no")));
-        }
+    /// Returns by loss the outcome of an iteration in which each loss has a scale of its own.
+    fn update_each(&self, losses: LossPair<TensorOf<Self>>) -> Result<[Step; 2]> {
+        device::update_each(device::of(self, "update_each")?, losses)
     }
 }

@@ -140,14 +140,14 @@ pub fn something<S: Subject>(runner: &Runner, subject: &S, groups: &[CaseGroup])
     assert!(report.passed() > 0, "no case passes: {told}");
 }
 
-/// What there is to say of failures that are known of other cases than these.
+/// Notes on failures that are known of other cases than these.
 fn not_run<'r>(runner: &'r Runner, names: &'r [String]) -> impl Iterator<Item = String> + 'r {
     runner.known_beside(names).map(|(start, why)| {
         format!("{start}: known to fail ({why}), and of a suite that is not run")
     })
 }
 
-/// What a test that did not fail has to say, if it did not run its cases.
+/// Note of a test that did not fail, if it did not run its cases.
 fn note(report: &Report) -> Option<String> {
     let (all, skipped) = (report.records().len(), report.skipped());
     let (_, why) = skipped.first()?;

@@ -3,7 +3,7 @@
 use crate::mlp::Device;
 use crate::tensor::{Elements, Mine};
 use binade::core::{AmpTensor, DType};
-use binade_conformance::{Refusal, via};
+use binade_conformance::{Result, SubjectError};
 use half::{bf16, f16};
 
 /// Subject that runs the tensor.
@@ -23,18 +23,18 @@ impl Default for Subject {
     }
 }
 
-impl via::Device for Subject {
+impl binade_conformance::Subject for Subject {
     type Handle = Device;
 
-    fn handle(&self) -> &Device {
-        &self.0
+    fn handle(&self) -> Option<&Device> {
+        Some(&self.0)
     }
 
     fn name(&self) -> &'static str {
         "mine"
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Mine, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Mine> {
         let half = || bits.as_chunks().0.iter().map(|bits| u16::from_le_bytes(*bits));
         let elements = match dtype {
             DType::BF16 => Elements::BF16(half().map(bf16::from_bits).collect()),
@@ -42,12 +42,12 @@ impl via::Device for Subject {
             DType::F32 => {
                 Elements::F32(bits.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect())
             }
-            other => return Err(Refusal::unsupported(other.name())),
+            other => return Err(SubjectError::unsupported(other.name())),
         };
         Ok(Mine { shape: shape.to_vec(), elements })
     }
 
-    fn to_bits(&self, tensor: &Mine) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Mine) -> Result<Vec<u8>> {
         Ok(match &tensor.elements {
             Elements::BF16(elements) => elements.iter().flat_map(|x| x.to_le_bytes()).collect(),
             Elements::F16(elements) => elements.iter().flat_map(|x| x.to_le_bytes()).collect(),
@@ -55,7 +55,7 @@ impl via::Device for Subject {
         })
     }
 
-    fn cast(&self, tensor: &Mine, to: DType) -> Result<Mine, Refusal> {
+    fn cast(&self, tensor: &Mine, to: DType) -> Result<Mine> {
         Ok(tensor.cast(to)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use binade_autocast::Region;
 use binade_checkpoint::{Checkpoint, Draft};
-use binade_conformance::{Arithmetic, Refusal, Runner, via};
+use binade_conformance::{Arithmetic, Runner, SubjectError};
 use binade_core::{AmpTensor, DType, Named, Native, Op};
 use binade_grad_scaler::{LossScale, Scaler, Step};
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
@@ -93,11 +93,11 @@ fn a_resumed_run_ends_in_the_same_bits() -> Result {
 
 struct Subject(Device);
 
-impl via::Device for Subject {
+impl binade_conformance::Subject for Subject {
     type Handle = Device;
 
-    fn handle(&self) -> &Device {
-        &self.0
+    fn handle(&self) -> Option<&Device> {
+        Some(&self.0)
     }
 
     fn name(&self) -> &str {
@@ -108,18 +108,18 @@ impl via::Device for Subject {
         Arithmetic::IEEE
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, _: &[usize]) -> Result<Bytes, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, _: &[usize]) -> Result<Bytes, SubjectError> {
         match Bytes::of(dtype, &[]) {
             Ok(none) => Ok(Bytes { bytes: bits.to_vec(), ..none }),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn to_bits(&self, tensor: &Bytes) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Bytes) -> Result<Vec<u8>, SubjectError> {
         Ok(tensor.bytes.clone())
     }
 
-    fn cast(&self, tensor: &Bytes, to: DType) -> Result<Bytes, Refusal> {
+    fn cast(&self, tensor: &Bytes, to: DType) -> Result<Bytes, SubjectError> {
         Ok(tensor.cast(to)?)
     }
 }

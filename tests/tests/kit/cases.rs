@@ -1,7 +1,7 @@
 //! The kit's cases, asked of a subject that has no operation.
 
-use binade_conformance::{Arithmetic, CaseGroup, Refusal, Runner, Subject, cases};
-use binade_core::DType;
+use binade_conformance::{CaseGroup, Result, Runner, Subject, SubjectError};
+use binade_core::{DType, HostTensor, Native};
 use std::collections::BTreeMap;
 
 /// The full name of a case: `operation/variant/sentence`.
@@ -32,7 +32,7 @@ impl Known {
 
 /// Every case, in the kit's order.
 pub fn known() -> Vec<Known> {
-    cases::all::<Nobody>(Arithmetic::IEEE).iter().map(|case| Known(case.name())).collect()
+    Runner::new().names(&Nobody).into_iter().map(Known).collect()
 }
 
 /// What the kit calls each operation. It tells of cases that were run, so that all of them are, to no avail.
@@ -45,21 +45,13 @@ pub(super) fn operations() -> BTreeMap<&'static str, CaseGroup> {
 struct Nobody;
 
 impl Subject for Nobody {
-    type Tensor = ();
+    type Handle = Native<HostTensor>;
 
-    fn name(&self) -> &'static str {
-        "nobody"
+    fn from_bits(&self, _: &[u8], _: DType, _: &[usize]) -> Result<HostTensor> {
+        Err(SubjectError::unsupported("a tensor"))
     }
 
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::IEEE
-    }
-
-    fn from_bits(&self, _: &[u8], _: DType, _: &[usize]) -> Result<(), Refusal> {
-        Err(Refusal::unsupported("a tensor"))
-    }
-
-    fn to_bits(&self, (): &()) -> Result<Vec<u8>, Refusal> {
-        Err(Refusal::unsupported("a tensor"))
+    fn to_bits(&self, _: &HostTensor) -> Result<Vec<u8>> {
+        Err(SubjectError::unsupported("a tensor"))
     }
 }

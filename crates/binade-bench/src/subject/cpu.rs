@@ -1,8 +1,7 @@
 //! Subject of the CPU reference.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, OpInvocation, Refusal};
+use binade_conformance::{Arithmetic, OpInvocation, Result, Subject, compute};
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::Tensor;
 
@@ -10,11 +9,11 @@ use binade_cpu::Tensor;
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu;
 
-impl Device for Cpu {
+impl Subject for Cpu {
     type Handle = binade_cpu::Cpu;
 
-    fn handle(&self) -> &binade_cpu::Cpu {
-        &binade_cpu::Cpu
+    fn handle(&self) -> Option<&binade_cpu::Cpu> {
+        Some(&binade_cpu::Cpu)
     }
 
     fn name(&self) -> &'static str {
@@ -25,23 +24,23 @@ impl Device for Cpu {
         Arithmetic::IEEE
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor> {
         Ok(Tensor::from_bits(bits, dtype, shape)?)
     }
 
-    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>> {
         Ok(tensor.to_bits())
     }
 
-    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(Autocast::cast(self.handle(), tensor, to)?)
     }
 
-    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor> {
         Ok(self.handle().cast_stochastic(tensor, to, key)?)
     }
 
-    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
-        via::compute(self.handle(), op, operands)
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
+        compute(&binade_cpu::Cpu, op, operands)
     }
 }

@@ -2,8 +2,7 @@
 
 use super::no_strides;
 use binade_autocast::Autocast;
-use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal};
+use binade_conformance::{Arithmetic, Layout, OpInvocation, Result, Subject, compute};
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_cuda::{
     Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
@@ -115,11 +114,11 @@ impl Cuda {
 const BF16_PRODUCTS: [&str; 5] =
     ["bmm/bf16/", "conv2d/bf16/", "linear/bf16/", "linear_relu/bf16/", "matmul/bf16/"];
 
-impl Device for Cuda {
+impl Subject for Cuda {
     type Handle = binade_cuda::Cuda;
 
-    fn handle(&self) -> &binade_cuda::Cuda {
-        &self.device
+    fn handle(&self) -> Option<&binade_cuda::Cuda> {
+        Some(&self.device)
     }
 
     fn name(&self) -> &'static str {
@@ -133,46 +132,40 @@ impl Device for Cuda {
         Arithmetic { f64: false, tensor_core: true, tf32, ..Arithmetic::IEEE }
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor> {
         Ok(self.device.from_bits(bits, dtype, shape)?)
     }
 
     /// Makes a view inside a larger buffer, so that the first element does not lie at an allocation's start.
-    fn view(
-        &self,
-        bits: &[u8],
-        dtype: DType,
-        shape: &[usize],
-        layout: Layout,
-    ) -> Result<Tensor, Refusal> {
+    fn view(&self, bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Tensor> {
         let Layout::Offset(offset) = layout else { return Err(no_strides()) };
         let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
         let whole = self.device.from_bits(&buffer, dtype, &[buffer.len() / dtype.bytes()])?;
         Ok(whole.slice(offset, len)?.reshape(shape)?)
     }
 
-    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>> {
         Ok(self.device.to_bits(tensor)?)
     }
 
-    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(Autocast::cast(&self.device, tensor, to)?)
     }
 
-    fn cast_all(&self, tensors: &[&Tensor], to: DType) -> Result<Vec<Tensor>, Refusal> {
+    fn cast_all(&self, tensors: &[&Tensor], to: DType) -> Result<Vec<Tensor>> {
         let tensors: Vec<Tensor> = tensors.iter().map(|tensor| (*tensor).clone()).collect();
         Ok(self.device.cast_all(&tensors, to)?)
     }
 
-    fn cast_saturating(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+    fn cast_saturating(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(self.device.cast_overflowing(tensor, to, OnOverflow::Saturate)?)
     }
 
-    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor> {
         Ok(self.device.cast_stochastic(tensor, to, key)?)
     }
 
-    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
-        via::compute(&self.device, op, operands)
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
+        compute(&self.device, op, operands)
     }
 }

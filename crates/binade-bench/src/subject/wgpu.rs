@@ -2,8 +2,7 @@
 
 use super::no_strides;
 use binade_autocast::Autocast;
-use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal};
+use binade_conformance::{Arithmetic, Layout, OpInvocation, Result, Subject, compute};
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_wgpu::{Error, Tensor};
 
@@ -36,11 +35,11 @@ impl Wgpu {
     }
 }
 
-impl Device for Wgpu {
+impl Subject for Wgpu {
     type Handle = binade_wgpu::Wgpu;
 
-    fn handle(&self) -> &binade_wgpu::Wgpu {
-        &self.device
+    fn handle(&self) -> Option<&binade_wgpu::Wgpu> {
+        Some(&self.device)
     }
 
     fn name(&self) -> &'static str {
@@ -60,41 +59,35 @@ impl Device for Wgpu {
         }
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor> {
         Ok(self.device.from_bits(bits, dtype, shape)?)
     }
 
     /// Makes a view inside a larger buffer, so that the first element does not lie at a binding's start.
-    fn view(
-        &self,
-        bits: &[u8],
-        dtype: DType,
-        shape: &[usize],
-        layout: Layout,
-    ) -> Result<Tensor, Refusal> {
+    fn view(&self, bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Tensor> {
         let Layout::Offset(offset) = layout else { return Err(no_strides()) };
         let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
         let whole = self.device.from_bits(&buffer, dtype, &[buffer.len() / dtype.bytes()])?;
         Ok(whole.slice(offset, len)?.reshape(shape)?)
     }
 
-    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>> {
         Ok(self.device.to_bits(tensor)?)
     }
 
-    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(Autocast::cast(&self.device, tensor, to)?)
     }
 
-    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
-        via::compute(&self.device, op, operands)
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
+        compute(&self.device, op, operands)
     }
 
-    fn cast_saturating(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+    fn cast_saturating(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(self.device.cast_overflowing(tensor, to, OnOverflow::Saturate)?)
     }
 
-    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor> {
         Ok(self.device.cast_stochastic(tensor, to, key)?)
     }
 }

@@ -4,8 +4,7 @@
 
 use binade_autocast::Autocast;
 use binade_burn::{Burn, BurnTensor, require_dtype};
-use binade_conformance::via::Device as Via;
-use binade_conformance::{Arithmetic, Refusal, Runner};
+use binade_conformance::{Arithmetic, Result, Runner, Subject};
 use binade_core::DType;
 use burn::tensor::{Device, TensorData};
 
@@ -19,11 +18,11 @@ impl Default for Flex {
     }
 }
 
-impl Via for Flex {
+impl Subject for Flex {
     type Handle = Burn;
 
-    fn handle(&self) -> &Burn {
-        &Burn
+    fn handle(&self) -> Option<&Burn> {
+        Some(&Burn)
     }
 
     fn name(&self) -> &'static str {
@@ -34,17 +33,17 @@ impl Via for Flex {
         Arithmetic::IEEE
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<BurnTensor, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<BurnTensor> {
         let dtype = require_dtype(&self.0, dtype)?;
         let data = TensorData::from_bytes_vec(bits.to_vec(), shape.to_vec(), dtype.into());
         Ok(BurnTensor::from_data(data, &self.0)?)
     }
 
-    fn to_bits(&self, tensor: &BurnTensor) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &BurnTensor) -> Result<Vec<u8>> {
         Ok(tensor.to_data()?.as_bytes().to_vec())
     }
 
-    fn cast(&self, tensor: &BurnTensor, to: DType) -> Result<BurnTensor, Refusal> {
+    fn cast(&self, tensor: &BurnTensor, to: DType) -> Result<BurnTensor> {
         Ok(Autocast::cast(&Burn, tensor, to)?)
     }
 }

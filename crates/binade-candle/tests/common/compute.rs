@@ -3,7 +3,7 @@
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
 use binade_conformance::ops::{BatchNormConfig, Conv2dConfig, ShapeError, shape};
-use binade_conformance::{OpInvocation, Refusal};
+use binade_conformance::{OpInvocation, SubjectError};
 use binade_core::ErrorKind;
 use candle_core::{D, DType, Device, Tensor, Var};
 
@@ -13,21 +13,21 @@ type Result<T> = std::result::Result<T, Error>;
 pub(super) fn compute(
     op: &OpInvocation,
     operands: &[&Tensor],
-) -> std::result::Result<Vec<Tensor>, Refusal> {
+) -> std::result::Result<Vec<Tensor>, SubjectError> {
     use OpInvocation as C;
     let region = Region::f16().off();
     let s = &region.open(&Candle);
     let nothing = operands.iter().any(|x| x.elem_count() == 0);
     match (op, operands) {
         _ if nothing && is_backward(op) => {
-            Err(Refusal::unsupported("candle's gradient of nothing"))
+            Err(SubjectError::unsupported("candle's gradient of nothing"))
         }
         // candle sets running statistics to tensors that are made of them, which its `Var`s refuse.
         (C::BatchNorm { .. }, _) if nothing => {
-            Err(Refusal::unsupported("candle's batch norm of nothing"))
+            Err(SubjectError::unsupported("candle's batch norm of nothing"))
         }
         _ if is_too_large(op, operands) => {
-            Err(Refusal::unsupported("candle sizes its results itself, and this one"))
+            Err(SubjectError::unsupported("candle sizes its results itself, and this one"))
         }
         (C::MatMul | C::MatMulBackward, [.., b]) if b.rank() != 2 => Err(not_of_rank(b, 2)),
         (C::Bmm | C::BmmBackward, [.., b]) if b.rank() < 3 => Err(not_of_rank(b, 3)),
@@ -68,7 +68,7 @@ pub(super) fn compute(
         (C::Add, [a, b]) if a.dims() != b.dims() => Err(not_of_shape(a, b)),
         (C::Add, [a, b]) => one(ops::add(s, "", a, b)),
         (C::AddBackward, [g]) if has_negative_zero(g)? => {
-            Err(Refusal::unsupported("a gradient of -0, to which candle adds 0"))
+            Err(SubjectError::unsupported("a gradient of -0, to which candle adds 0"))
         }
         (C::AddBackward, [g]) => differentiated(g, &[g, g], |x| ops::add(s, "", &x[0], &x[1])),
         (C::BatchNorm { config }, [x, w, b, mean, var]) => {
@@ -85,11 +85,11 @@ pub(super) fn compute(
                 Tensor::zeros((*rows, width), g.dtype(), g.device()).map_err(Error::from)?;
             differentiated(g, &[&table], |x| ops::embedding(s, "", &x[0], indices))
         }
-        _ => Err(Refusal::unsupported("this operation")),
+        _ => Err(SubjectError::unsupported("this operation")),
     }
 }
 
-fn one(result: Result<Tensor>) -> std::result::Result<Vec<Tensor>, Refusal> {
+fn one(result: Result<Tensor>) -> std::result::Result<Vec<Tensor>, SubjectError> {
     Ok(vec![result?])
 }
 
@@ -114,9 +114,12 @@ fn is_too_large(op: &OpInvocation, operands: &[&Tensor]) -> bool {
     matches!(result, Err(ShapeError::TooLarge { .. }))
 }
 
-/// Refusal of a tensor of another rank: `ops::matmul` takes both, and the kit asks for one.
-fn not_of_rank(tensor: &Tensor, rank: usize) -> Refusal {
-    Refusal::Rejected(ErrorKind::Mismatch, format!("{:?} is not of rank {rank}", tensor.shape()))
+/// SubjectError of a tensor of another rank: `ops::matmul` takes both, and the kit asks for one.
+fn not_of_rank(tensor: &Tensor, rank: usize) -> SubjectError {
+    SubjectError::Rejected(
+        ErrorKind::Mismatch,
+        format!("{:?} is not of rank {rank}", tensor.shape()),
+    )
 }
 
 /// Returns true if a zero is negative, or a subnormal that candle's backward makes 0 in bf16.
@@ -125,9 +128,9 @@ fn has_negative_zero(tensor: &Tensor) -> Result<bool> {
     Ok(values.into_iter().any(|x| x.is_sign_negative() && x.abs() < f32::MIN_POSITIVE))
 }
 
-/// Refusal of operands of two shapes: `ops::add` broadcasts, and the kit asks for one.
-fn not_of_shape(a: &Tensor, b: &Tensor) -> Refusal {
-    Refusal::Rejected(ErrorKind::Mismatch, format!("{:?} is not {:?}", b.shape(), a.shape()))
+/// SubjectError of operands of two shapes: `ops::add` broadcasts, and the kit asks for one.
+fn not_of_shape(a: &Tensor, b: &Tensor) -> SubjectError {
+    SubjectError::Rejected(ErrorKind::Mismatch, format!("{:?} is not {:?}", b.shape(), a.shape()))
 }
 
 /// Returns the result, and copies of both statistics after it, since the kit's are values.
@@ -136,7 +139,7 @@ fn batch_norm(
     operands: [&Tensor; 3],
     running: [&Tensor; 2],
     BatchNormConfig { momentum, eps }: BatchNormConfig,
-) -> std::result::Result<Vec<Tensor>, Refusal> {
+) -> std::result::Result<Vec<Tensor>, SubjectError> {
     let [mean, var] = running.map(|x| Var::from_tensor(&x.detach()).map_err(Error::from));
     let (mean, var) = (mean?, var?);
     let result = ops::batch_norm(s, "", operands, [&mean, &var], momentum.into(), eps.into())?;
@@ -147,7 +150,7 @@ fn batch_norm_backward(
     s: &Scope<'_, Candle>,
     [g, x, w]: [&Tensor; 3],
     eps: f32,
-) -> std::result::Result<Vec<Tensor>, Refusal> {
+) -> std::result::Result<Vec<Tensor>, SubjectError> {
     let bias = w.zeros_like().map_err(Error::from)?;
     let statistic = Var::zeros(w.shape(), DType::F32, w.device()).map_err(Error::from)?;
     differentiated(g, &[x, w, &bias], |x| {
@@ -160,7 +163,7 @@ fn linear_backward(
     s: &Scope<'_, Candle>,
     [g, x, w]: [&Tensor; 3],
     bias: bool,
-) -> std::result::Result<Vec<Tensor>, Refusal> {
+) -> std::result::Result<Vec<Tensor>, SubjectError> {
     if !bias {
         return differentiated(g, &[x, w], |x| ops::linear(s, "", &x[0], &x[1], None));
     }
@@ -169,10 +172,10 @@ fn linear_backward(
 }
 
 /// Returns candle's configuration, which moves kernels alike along both axes. A stride of 0 along either is one along both.
-fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, Refusal> {
+fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, SubjectError> {
     let Conv2dConfig { stride: [stride, across], padding: [padding, beside] } = config;
     if (stride, padding) != (across, beside) && stride != 0 && across != 0 {
-        return Err(Refusal::unsupported("a stride or padding of its own along each axis"));
+        return Err(SubjectError::unsupported("a stride or padding of its own along each axis"));
     }
     Ok(candle_nn::Conv2dConfig { stride: stride.min(across), padding, ..Default::default() })
 }
@@ -182,7 +185,7 @@ fn conv2d_backward(
     [g, x, w]: [&Tensor; 3],
     bias: bool,
     config: candle_nn::Conv2dConfig,
-) -> std::result::Result<Vec<Tensor>, Refusal> {
+) -> std::result::Result<Vec<Tensor>, SubjectError> {
     if !bias {
         return differentiated(g, &[x, w], |x| ops::conv2d(s, "", &x[0], &x[1], None, config));
     }
@@ -194,7 +197,7 @@ fn layer_norm_backward(
     s: &Scope<'_, Candle>,
     [g, x, w]: [&Tensor; 3],
     eps: f64,
-) -> std::result::Result<Vec<Tensor>, Refusal> {
+) -> std::result::Result<Vec<Tensor>, SubjectError> {
     let bias = w.zeros_like().map_err(Error::from)?;
     differentiated(g, &[x, w, &bias], |x| ops::layer_norm(s, "", [&x[0], &x[1], &x[2]], eps))
 }
@@ -204,7 +207,7 @@ fn differentiated(
     grad: &Tensor,
     inputs: &[&Tensor],
     run: impl Fn(&[Var]) -> Result<Tensor>,
-) -> std::result::Result<Vec<Tensor>, Refusal> {
+) -> std::result::Result<Vec<Tensor>, SubjectError> {
     let grads = || -> Result<Vec<Tensor>> {
         let vars = inputs.iter().map(|x| Var::from_tensor(&x.detach()));
         let vars = vars.collect::<candle_core::Result<Vec<_>>>()?;

@@ -4,8 +4,7 @@ mod compute;
 
 use binade_autocast::Autocast;
 use binade_candle::Candle;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal, Runner};
+use binade_conformance::{Arithmetic, Layout, OpInvocation, Result, Runner, Subject, SubjectError};
 use binade_core::DType;
 use candle_core::{Device as On, Tensor};
 
@@ -13,11 +12,11 @@ use candle_core::{Device as On, Tensor};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CandleCpu;
 
-impl Device for CandleCpu {
+impl Subject for CandleCpu {
     type Handle = Candle;
 
-    fn handle(&self) -> &Candle {
-        &Candle
+    fn handle(&self) -> Option<&Candle> {
+        Some(&Candle)
     }
 
     fn name(&self) -> &'static str {
@@ -28,48 +27,42 @@ impl Device for CandleCpu {
         Arithmetic::IEEE
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor> {
         let dtype = match dtype {
             DType::E4M3 => candle_core::DType::F8E4M3,
             DType::I64 => candle_core::DType::I64,
-            DType::E5M2 => return Err(Refusal::unsupported("a tensor of e5m2 in candle")),
+            DType::E5M2 => return Err(SubjectError::unsupported("a tensor of e5m2 in candle")),
             other => binade_candle::candle_dtype(other)?,
         };
         Tensor::from_raw_buffer(bits, dtype, shape, &On::Cpu).map_err(failed)
     }
 
-    fn view(
-        &self,
-        bits: &[u8],
-        dtype: DType,
-        shape: &[usize],
-        layout: Layout,
-    ) -> Result<Tensor, Refusal> {
+    fn view(&self, bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Tensor> {
         let Layout::Offset(offset) = layout else {
-            return Err(Refusal::unsupported("a view by strides"));
+            return Err(SubjectError::unsupported("a view by strides"));
         };
         let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
         let whole = self.from_bits(&buffer, dtype, &[buffer.len() / dtype.bytes()])?;
         whole.narrow(0, offset, len).and_then(|view| view.reshape(shape)).map_err(failed)
     }
 
-    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         tensor.write_bytes(&mut bytes).map_err(failed)?;
         Ok(bytes)
     }
 
-    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(Autocast::cast(&Candle, tensor, to)?)
     }
 
-    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
         compute::compute(op, operands)
     }
 }
 
-fn failed(error: candle_core::Error) -> Refusal {
-    Refusal::from(binade_candle::Error::from(error))
+fn failed(error: candle_core::Error) -> SubjectError {
+    SubjectError::from(binade_candle::Error::from(error))
 }
 
 /// Returns the runner with the cases that candle or the handle lacks, and with the one that candle fails.

@@ -3,14 +3,9 @@
 //! The oracle adds the micro-batches of a window in `f32`, in their order, and leaves out every one that is not finite.
 
 use super::cast::rounded;
+use super::prelude::*;
 use super::unscale::{Set, factor, folded_set, unscale, upload_at, values};
-use super::values::{edges, finite, in_every_lane, layouts, not_finite};
-use super::{FLOATS, LENGTHS, LONG, get};
-use crate::{
-    Agreement, Arithmetic, CaseGroup, Cases, Check, Layout, MicroBatch, Stop, Stored, Subject,
-    Verdict,
-};
-use binade_core::{DType, ErrorKind};
+use crate::MicroBatch;
 use binade_grad_scaler::ScaleState;
 
 /// Micro-batches on the kit's side.
@@ -43,7 +38,7 @@ fn put<S: Subject>(
     s: &S,
     window: &Window,
     [first, others]: [Layout; 2],
-) -> Result<Vec<MicroBatch<S::Tensor>>, Stop> {
+) -> Result<Vec<MicroBatch<TensorOf<S>>>, CaseError> {
     let micro = |((set, scale), layout): (&(Set, ScaleState), Layout)| {
         Ok(MicroBatch { grads: upload_at(s, set, layout)?, scale: *scale })
     };
@@ -86,7 +81,7 @@ fn good(seed: usize, length: usize, dtype: DType) -> Stored {
     Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0]))
 }
 
-/// The same with `last` in the last place.
+/// Such a gradient with `last` in the last place.
 fn spoilt(length: usize, dtype: DType, last: f64) -> Stored {
     let mut values = finite(9, length, dtype, [-8.0, 8.0]);
     values[length - 1] = last;
@@ -169,7 +164,8 @@ fn differ<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for (sentence, sets) in windows {
         cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
             let window: Window = sets.iter().map(|set| at(10, set.clone())).collect();
-            let got = s.accumulate(put(s, &window, [Layout::Offset(0); 2])?).map_err(Stop::from);
+            let got =
+                s.accumulate(put(s, &window, [Layout::Offset(0); 2])?).map_err(CaseError::from);
             check.rejected(&window, got, ErrorKind::Mismatch)
         });
     }
@@ -242,9 +238,7 @@ fn absent<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Returns how near a result must come: bits. Each addition is rounded to `f32`, in an order that is given.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

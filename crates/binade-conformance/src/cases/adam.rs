@@ -4,12 +4,10 @@
 //! arXiv 1711.05101), as torch computes it in `f32` on a CPU. Every scalar is worked out in `f64` and rounded once to `f32`
 //! where it meets an element.
 
-use super::FLOATS;
+use super::prelude::*;
 use super::steps::{self, variant};
 use super::stores::SUBTRACTING;
 use super::training::{Element, Move, Run, calm, narrow};
-use crate::{Agreement, Arithmetic, CaseGroup, Cases, Stored, Subject};
-use binade_core::DType;
 use binade_master_weights::{Adam, UpdateRule};
 
 const PLAIN: Adam = Adam {
@@ -77,11 +75,11 @@ fn ages<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Returns how near a result must come: bits with fused multiply-add and correctly rounded division and square
-/// root, else two units in the last place, as for [`sgd`](super::sgd::agreement).
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+/// root, else two units in the last place, as for [`sgd`](super::sgd::AGREEMENT).
+pub(super) const AGREEMENT: Agrees = |arithmetic| {
     let rounds_alike = arithmetic.fma && arithmetic.rounded_div_sqrt;
     if rounds_alike { Agreement::Bits } else { Agreement::Ulps(2) }
-}
+};
 
 // The oracle.
 

@@ -1,26 +1,24 @@
 //! Elementwise sum: rounded to `f32`, then to what it is stored in.
 
-use super::ask::{Ask, Asks, Computes, pairs, values};
+use super::ask::pairs;
 use super::cast::rounded;
-use crate::{Agreement, Arithmetic, CaseGroup, Check, OpInvocation, Stored, Verdict};
+use super::prelude::*;
 use binade_core::DType::F32;
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     pairs(cases, CaseGroup::Add, &OpInvocation::Add, both);
 }
 
 /// Forward, and the gradient handed on twice.
-fn both(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
+fn both(s: &dyn ComputeBackend, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
     let sum = add(&values(a), &values(b));
-    Ask::new(OpInvocation::Add, &[a, b]).at(offset).exact(s, check, [(a.dtype, sum)])?;
+    OpCase::new(OpInvocation::Add, &[a, b]).at(offset).exact(s, check, [(a.dtype, sum)])?;
     let wanted = [a, a].map(|g| (g.dtype, values(g)));
-    Ask::new(OpInvocation::AddBackward, &[a]).at(offset).exact(s, check, wanted)
+    OpCase::new(OpInvocation::AddBackward, &[a]).at(offset).exact(s, check, wanted)
 }
 
 /// Returns how near a result must come: bits. Each element is one sum, rounded to `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

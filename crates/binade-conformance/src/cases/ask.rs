@@ -4,13 +4,14 @@ mod asks;
 mod pairs;
 mod softmaxes;
 
-pub(super) use asks::{Asks, Computes};
+pub(super) use asks::{ComputeBackend, OpCases};
 pub(super) use pairs::pairs;
 pub(super) use softmaxes::Softmaxes;
 
 use super::values::Draw;
 use crate::{
-    Agreement, CaseGroup, Check, Failure, Layout, OpInvocation, Stop, Stored, Verdict, Wanted,
+    Agreement, CaseError, CaseGroup, Check, Expected, Failure, Layout, OpInvocation, Stored,
+    Verdict,
 };
 use binade_core::{DType, ErrorKind};
 
@@ -19,13 +20,13 @@ pub(super) type Result<T> = (DType, Vec<T>);
 
 /// An operation and its operands.
 #[derive(Clone, Debug)]
-pub(super) struct Ask<'a> {
+pub(super) struct OpCase<'a> {
     op: OpInvocation,
     operands: Vec<&'a Stored>,
     layout: Layout,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> OpCase<'a> {
     pub(super) fn new(op: OpInvocation, operands: &[&'a Stored]) -> Self {
         Self { op, operands: operands.to_vec(), layout: Layout::Offset(0) }
     }
@@ -38,11 +39,11 @@ impl<'a> Ask<'a> {
     /// Compares each result by the operation's agreement.
     pub(super) fn near(
         &self,
-        s: &dyn Computes,
+        s: &dyn ComputeBackend,
         check: &mut Check,
-        wanted: impl IntoIterator<Item = Result<Wanted>>,
+        wanted: impl IntoIterator<Item = Result<Expected>>,
     ) -> Verdict {
-        let wanted: Vec<Result<Wanted>> = wanted.into_iter().collect();
+        let wanted: Vec<Result<Expected>> = wanted.into_iter().collect();
         let results =
             self.results(s, wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len())))?;
         let mut pairs = results.iter().zip(&wanted);
@@ -52,7 +53,7 @@ impl<'a> Ask<'a> {
     /// Compares each result bit by bit.
     pub(super) fn exact(
         &self,
-        s: &dyn Computes,
+        s: &dyn ComputeBackend,
         check: &mut Check,
         wanted: impl IntoIterator<Item = Result<f64>>,
     ) -> Verdict {
@@ -66,17 +67,22 @@ impl<'a> Ask<'a> {
     /// Compares the one result by another agreement than the operation's.
     pub(super) fn within(
         &self,
-        s: &dyn Computes,
+        s: &dyn ComputeBackend,
         check: &mut Check,
         agreement: Agreement,
-        (dtype, wanted): Result<Wanted>,
+        (dtype, wanted): Result<Expected>,
     ) -> Verdict {
         let results = self.results(s, [(dtype, wanted.len())])?;
         check.within(agreement, &self.operands, &results[0], &wanted)
     }
 
     /// Compares the one result with codes, NaNs among them, all of whose bits count.
-    pub(super) fn same(&self, s: &dyn Computes, check: &mut Check, wanted: &Stored) -> Verdict {
+    pub(super) fn same(
+        &self,
+        s: &dyn ComputeBackend,
+        check: &mut Check,
+        wanted: &Stored,
+    ) -> Verdict {
         let results = self.results(s, [(wanted.dtype, wanted.len())])?;
         let differs = results[0].codes().zip(wanted.codes()).position(|(got, code)| got != code);
         let text = |tensor: &Stored| match differs {
@@ -87,12 +93,17 @@ impl<'a> Ask<'a> {
     }
 
     /// Wants the operands refused, at the call.
-    pub(super) fn refused(&self, s: &dyn Computes, check: &mut Check, kind: ErrorKind) -> Verdict {
-        check.rejected(self, s.call(&self.op, &self.operands).map_err(Stop::from), kind)
+    pub(super) fn refused(
+        &self,
+        s: &dyn ComputeBackend,
+        check: &mut Check,
+        kind: ErrorKind,
+    ) -> Verdict {
+        check.rejected(self, s.call(&self.op, &self.operands).map_err(CaseError::from), kind)
     }
 
     /// Wants the operands to have their bits after the call.
-    pub(super) fn keeps(&self, s: &dyn Computes, check: &mut Check) -> Verdict {
+    pub(super) fn keeps(&self, s: &dyn ComputeBackend, check: &mut Check) -> Verdict {
         let kept = s.kept(&self.op, &self.operands)?;
         let before: Vec<&Vec<u8>> = self.operands.iter().map(|tensor| &tensor.bytes).collect();
         let changed = kept.iter().zip(before).position(|(after, before)| after != before);
@@ -102,22 +113,22 @@ impl<'a> Ask<'a> {
     /// Compares what `then` makes of the one result and of `beside`, by the agreement of `operation`.
     pub(super) fn then(
         &self,
-        s: &dyn Computes,
+        s: &dyn ComputeBackend,
         check: &mut Check,
         (group, then, beside): (CaseGroup, &OpInvocation, &Stored),
-        (dtype, wanted): Result<Wanted>,
+        (dtype, wanted): Result<Expected>,
     ) -> Verdict {
         let bytes = s.chained([&self.op, then], &self.operands, beside)?;
         let got = Stored { dtype, shape: vec![bytes.len() / dtype.bytes()], bytes };
         check.within(group.agreement(s.arithmetic()), &self.operands, &got, &wanted)
     }
 
-    /// What came of it, which has to be as many tensors as there are types and lengths.
+    /// Results of the call, as many tensors as there are types and lengths.
     pub(super) fn results(
         &self,
-        s: &dyn Computes,
+        s: &dyn ComputeBackend,
         like: impl IntoIterator<Item = (DType, usize)>,
-    ) -> std::result::Result<Vec<Stored>, Stop> {
+    ) -> std::result::Result<Vec<Stored>, CaseError> {
         let like: Vec<(DType, usize)> = like.into_iter().collect();
         let results = s.compute(&self.op, &self.operands, self.layout)?;
         let sizes = |sizes: Vec<usize>| format!("tensors of {sizes:?} bytes");
@@ -125,7 +136,7 @@ impl<'a> Ask<'a> {
         let wanted = sizes(like.iter().map(|(dtype, len)| dtype.bytes() * len).collect());
         if got != wanted {
             let inputs = format!("{self:?}");
-            return Err(Stop::Wrong(Failure { inputs, got, wanted, ..Failure::default() }));
+            return Err(CaseError::Wrong(Failure { inputs, got, wanted, ..Failure::default() }));
         }
         let pairs = results.into_iter().zip(like);
         Ok(pairs.map(|(bytes, (dtype, len))| Stored { dtype, shape: vec![len], bytes }).collect())
@@ -156,7 +167,7 @@ pub(super) fn values(tensor: &Stored) -> Vec<f64> {
 
 /// Adds a case that gives an operation what does not fit, each time, and wants it refused.
 pub(super) fn refusals(
-    cases: &mut Asks,
+    cases: &mut OpCases,
     group: CaseGroup,
     sentence: &str,
     kind: ErrorKind,
@@ -165,7 +176,7 @@ pub(super) fn refusals(
     cases.add(group, "-", sentence, move |s, check| {
         all.iter().try_for_each(|(op, operands)| {
             let operands: Vec<&Stored> = operands.iter().collect();
-            Ask::new(op.clone(), &operands).refused(s, check, kind)
+            OpCase::new(op.clone(), &operands).refused(s, check, kind)
         })
     });
 }
@@ -174,7 +185,11 @@ pub(super) fn refusals(
 pub(super) const HUGE: usize = usize::MAX / 4;
 
 /// Adds a case whose results would be larger than any memory, and wants each refused.
-pub(super) fn too_large(cases: &mut Asks, group: CaseGroup, all: Vec<(OpInvocation, Vec<Stored>)>) {
+pub(super) fn too_large(
+    cases: &mut OpCases,
+    group: CaseGroup,
+    all: Vec<(OpInvocation, Vec<Stored>)>,
+) {
     let sentence = "a_result_larger_than_any_memory_is_an_invalid_argument";
     refusals(cases, group, sentence, ErrorKind::InvalidArgument, all);
 }

@@ -2,44 +2,20 @@
 //!
 //! The oracle treats each channel as one group of [`layer_norm`](super::layer_norm).
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
-use super::bias_add::name;
 use super::layer_norm::{Stats, Sums};
-use super::values::offsets;
+use super::prelude::*;
+use crate::CaseGroup::BatchNorm;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::BatchNorm, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 use binade_ops::BatchNormConfig;
 
-const SHAPES: [&[usize]; 18] = [
-    &[2, 1],
-    &[7, 3],
-    &[8, 8],
-    &[33, 9],
-    &[257, 2],
-    &[2, 31],
-    &[2, 3, 5],
-    &[3, 4, 5, 7],
-    &[1, 2, 16, 17],
-    &[9, 33, 1, 2],
-    &[131, 33],
-    &[1400, 2, 3],
-    &[70, 2, 8, 9],
-    &[2, 0, 3],
-    &[5, 40],
-    &[6, 48],
-    &[22, 33],
-    &[2, 2, 1033],
-];
+const SHAPES: &str = "2x1 7x3 8x8 33x9 257x2 2x31 2x3x5 3x4x5x7 1x2x16x17 9x33x1x2 131x33 1400x2x3 70x2x8x9 \
+    2x0x3 5x40 6x48 22x33 2x2x1033";
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for shape in SHAPES {
-            cases.add(BatchNorm, dtype, format!("random_{}", name(shape)), move |s, check| {
-                all(s, check, &uniform(1, dtype, shape, [-2.0, 3.0]), dtype, 0)
+        for shape in shapes(SHAPES) {
+            cases.add(BatchNorm, dtype, format!("random_{}", name(&shape)), move |s, check| {
+                all(s, check, &uniform(1, dtype, &shape, [-2.0, 3.0]), dtype, 0)
             });
         }
         cases.add(BatchNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
@@ -69,7 +45,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let x = uniform(1, dtype, &[5, 3], [-2.0, 3.0]);
             let Layer { w, b, mean, var, .. } = Layer::of(&x, dtype);
             let op = OpInvocation::BatchNorm { config: BatchNormConfig::default() };
-            Ask::new(op, &[&x, &w, &b, &mean, &var]).keeps(s, check)
+            OpCase::new(op, &[&x, &w, &b, &mean, &var]).keeps(s, check)
         });
         cases.add(BatchNorm, dtype, "a_nan_stays_in_its_channel", move |s, check| {
             let x = Stored::from_values(dtype, &[3, 2], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
@@ -125,7 +101,7 @@ impl<'a> Layer<'a> {
 
 /// Training at two momenta, inference, and all three gradients.
 fn all(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     x: &Stored,
     parameters: DType,
@@ -138,7 +114,7 @@ fn all(
     let eps = 1e-5_f32;
     let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
     let wanted = inference(&values(x), channels, [&wv, &bv], [&meanv, &varv], f64::from(eps));
-    Ask::new(OpInvocation::BatchNormInference { eps }, &[x, w, b, mean, var]).at(offset).near(
+    OpCase::new(OpInvocation::BatchNormInference { eps }, &[x, w, b, mean, var]).at(offset).near(
         s,
         check,
         [(x.dtype, wanted)],
@@ -146,11 +122,13 @@ fn all(
     let g = uniform(7, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), channels, &wv, f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    Ask::new(OpInvocation::BatchNormBackward { eps }, &[&g, x, w]).at(offset).near(s, check, wanted)
+    OpCase::new(OpInvocation::BatchNormBackward { eps }, &[&g, x, w])
+        .at(offset)
+        .near(s, check, wanted)
 }
 
 fn forward(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     Layer { x, w, b, mean, var, channels }: &Layer<'_>,
     momentum: f32,
@@ -161,7 +139,7 @@ fn forward(
     let numbers = [f64::from(config.momentum), f64::from(config.eps)];
     let wanted = batch_norm(&values(x), channels, [&wv, &bv], [&meanv, &varv], numbers);
     let types = [x.dtype, DType::F32, DType::F32];
-    Ask::new(OpInvocation::BatchNorm { config }, &[x, w, b, mean, var]).at(offset).near(
+    OpCase::new(OpInvocation::BatchNorm { config }, &[x, w, b, mean, var]).at(offset).near(
         s,
         check,
         types.into_iter().zip(wanted),
@@ -169,9 +147,7 @@ fn forward(
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
@@ -197,7 +173,7 @@ fn batch_norm(
     [w, b]: [&[f64]; 2],
     [mean, var]: [&[f64]; 2],
     [momentum, eps]: [f64; 2],
-) -> [Vec<Wanted>; 3] {
+) -> [Vec<Expected>; 3] {
     let all = stats(x, channels, w.len(), eps);
     let pairs = x.iter().zip(channels);
     let output = pairs.map(|(x, &c)| all[c].affine(*x, w[c], b[c])).collect();
@@ -205,7 +181,7 @@ fn batch_norm(
     // The old one by 1 − momentum, which may be rounded, the new one, its factor of 2 roundings, and a sum.
     let moved = |old: f64, new: f64, doubt: f64| {
         let (kept, added) = ((1.0 - momentum) * old, momentum * new);
-        Wanted::near(kept + added, momentum * doubt + 4.0 * (kept.abs() + added.abs()))
+        Expected::near(kept + added, momentum * doubt + 4.0 * (kept.abs() + added.abs()))
     };
     let unbiased = n / (n - 1.0);
     let means = all.iter().zip(mean).map(|(s, old)| moved(*old, s.mean, s.mean_doubt));
@@ -221,7 +197,7 @@ fn inference(
     [w, b]: [&[f64]; 2],
     [mean, var]: [&[f64]; 2],
     eps: f64,
-) -> Vec<Wanted> {
+) -> Vec<Expected> {
     let both = mean.iter().zip(var);
     let all: Vec<Stats> =
         both.map(|(mean, var)| Stats::new([*mean, *var], [0.0; 2], eps)).collect();
@@ -229,17 +205,23 @@ fn inference(
 }
 
 /// Gradients of input, weight and bias.
-fn backward(grad: &[f64], x: &[f64], channels: &[usize], w: &[f64], eps: f64) -> [Vec<Wanted>; 3] {
+fn backward(
+    grad: &[f64],
+    x: &[f64],
+    channels: &[usize],
+    w: &[f64],
+    eps: f64,
+) -> [Vec<Expected>; 3] {
     let all = stats(x, channels, w.len(), eps);
-    let mut input = vec![Wanted::exactly(0.0); x.len()];
+    let mut input = vec![Expected::exactly(0.0); x.len()];
     let mut sums = vec![Sums::default(); w.len()];
     for (c, stats) in all.iter().enumerate() {
         let places = (0..x.len()).filter(|at| channels[*at] == c);
         let group = stats.backward(&of(grad, channels, c), &of(x, channels, c));
-        for (at, Wanted { value, mass, .. }) in places.zip(group) {
+        for (at, Expected { value, mass, .. }) in places.zip(group) {
             // Times the weight, which is one rounding more.
             let value = value * w[c];
-            input[at] = Wanted::near(value, mass * w[c].abs() + 2.0 * value.abs());
+            input[at] = Expected::near(value, mass * w[c].abs() + 2.0 * value.abs());
             sums[c].add(grad[at], stats.normal(x[at]));
         }
     }
@@ -248,34 +230,17 @@ fn backward(grad: &[f64], x: &[f64], channels: &[usize], w: &[f64], eps: f64) ->
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_gradients_are_what_central_differences_say() {
-        let x = [0.5, -1.0, 2.0, 0.25, 3.0, 1.0];
-        let (w, b, g) = ([1.5, -0.5], [0.1, 0.2], [1.0, -2.0, 0.5, 3.0, 0.25, -1.0]);
-        let channels = channels(&[3, 2]);
-        let all: Vec<f64> = [&x[..], &w, &b].concat();
-        let weighted = |all: &[f64]| -> f64 {
-            let running = [&[0.0; 2][..], &[1.0; 2]];
-            let [y, ..] =
-                batch_norm(&all[..6], &channels, [&all[6..8], &all[8..]], running, [0.1, 1e-5]);
-            y.iter().zip(g).map(|(y, g)| g * y.value).sum()
-        };
-        let analytic = backward(&g, &x, &channels, &w, 1e-5).concat();
-        for (i, wanted) in analytic.iter().enumerate() {
-            let moved = |by: f64| {
-                let mut all = all.clone();
-                all[i] += by;
-                weighted(&all)
-            };
-            let difference = (moved(1e-6) - moved(-1e-6)) / 2e-6;
-            assert!((difference - wanted.value).abs() <= 1e-7, "{i}: {difference}");
-        }
+        let all = [0.5, -1.0, 2.0, 0.25, 3.0, 1.0, 1.5, -0.5, 0.1, 0.2];
+        let (g, channels) = ([1.0, -2.0, 0.5, 3.0, 0.25, -1.0], channels(&[3, 2]));
+        let gradients = backward(&g, &all[..6], &channels, &all[6..8], 1e-5).concat();
+        check_gradients(&all, &gradients, |all| {
+            let (parameters, running) = ([&all[6..8], &all[8..]], [&[0.0; 2][..], &[1.0; 2]]);
+            weighted(&batch_norm(&all[..6], &channels, parameters, running, [0.1, 1e-5])[0], &g)
+        });
     }
 }

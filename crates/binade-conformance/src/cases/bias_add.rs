@@ -1,40 +1,19 @@
 //! A vector along the channel axis: axis 1 of images, the last of anything else.
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::cast::rounded;
+use super::prelude::*;
 use super::sum::sum;
-use super::values::{awkward, offsets};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::BiasAdd, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{
-    DType::{self, F32},
-    ErrorKind,
-};
+use crate::CaseGroup::BiasAdd;
+use binade_core::DType::{self, F32};
 
-const SHAPES: [&[usize]; 14] = [
-    &[1, 1],
-    &[3, 7],
-    &[9, 8],
-    &[2, 33],
-    &[33, 31],
-    &[5, 257],
-    &[2, 3, 5],
-    &[2, 3, 4, 5],
-    &[259, 5],
-    &[3, 2, 19, 23],
-    &[1, 9, 1, 1],
-    &[0, 4],
-    &[3, 0],
-    &[2, 0, 3, 3],
-];
+const SHAPES: &str =
+    "1x1 3x7 9x8 2x33 33x31 5x257 2x3x5 2x3x4x5 259x5 3x2x19x23 1x9x1x1 0x4 3x0 2x0x3x3";
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for shape in SHAPES {
-            cases.add(BiasAdd, dtype, format!("random_{}", name(shape)), move |s, check| {
-                both(s, check, &uniform(1, dtype, shape, [-2.0, 2.0]), 0)
+        for shape in shapes(SHAPES) {
+            cases.add(BiasAdd, dtype, format!("random_{}", name(&shape)), move |s, check| {
+                both(s, check, &uniform(1, dtype, &shape, [-2.0, 2.0]), 0)
             });
         }
         cases.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
@@ -50,7 +29,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let rows = (0..all.len()).flat_map(|from| [&all[from..], &all[..from]].concat());
             let x = Stored::from_codes(dtype, &[all.len(); 2], rows.collect::<Vec<u64>>());
             let wanted = bias_add(&values(&x), &values(&bias), &channels(&x.shape));
-            Ask::new(OpInvocation::BiasAdd, &[&x, &bias]).exact(s, check, [(dtype, wanted)])
+            OpCase::new(OpInvocation::BiasAdd, &[&x, &bias]).exact(s, check, [(dtype, wanted)])
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
         cases.add(BiasAdd, dtype, sentence, move |s, check| {
@@ -62,7 +41,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             for (shape, channels, terms) in all {
                 let g = ones(dtype, shape);
                 let wanted = [(dtype, values(&g)), (dtype, vec![terms; channels])];
-                Ask::new(OpInvocation::BiasAddBackward, &[&g]).exact(s, check, wanted)?;
+                OpCase::new(OpInvocation::BiasAddBackward, &[&g]).exact(s, check, wanted)?;
             }
             Ok(())
         });
@@ -85,27 +64,20 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// Forward by bits, and backward of the same tensor as a gradient, whose sums are near.
-fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+fn both(s: &dyn ComputeBackend, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
     let axis = if x.shape.len() == 4 { 1 } else { x.shape.len() - 1 };
     let (count, channels) = (x.shape[axis], channels(&x.shape));
     let b = uniform(2, x.dtype, &[count], [-2.0, 2.0]);
     let wanted = bias_add(&values(x), &values(&b), &channels);
-    Ask::new(OpInvocation::BiasAdd, &[x, &b]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
-    let same = values(x).into_iter().map(crate::Wanted::exactly).collect();
+    OpCase::new(OpInvocation::BiasAdd, &[x, &b]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
+    let same = values(x).into_iter().map(crate::Expected::exactly).collect();
     let wanted = [(x.dtype, same), (x.dtype, backward(&values(x), &channels, count))];
-    Ask::new(OpInvocation::BiasAddBackward, &[x]).at(offset).near(s, check, wanted)
-}
-
-/// `2x3x4`.
-pub(super) fn name(shape: &[usize]) -> String {
-    shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+    OpCase::new(OpInvocation::BiasAddBackward, &[x]).at(offset).near(s, check, wanted)
 }
 
 /// Returns how near a result must come: within the mass of the bias' gradient, which is a sum. Forward is one
 /// addition an element, and is compared by bits.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
@@ -122,7 +94,7 @@ fn bias_add(x: &[f64], bias: &[f64], channels: &[usize]) -> Vec<f64> {
 }
 
 /// The bias' gradient: of each of `count` channels, the sum over its elements.
-fn backward(grad: &[f64], channels: &[usize], count: usize) -> Vec<Wanted> {
+fn backward(grad: &[f64], channels: &[usize], count: usize) -> Vec<Expected> {
     let of = |channel: usize| {
         let mine = grad.iter().zip(channels).filter(|(_, of)| **of == channel);
         sum(&mine.map(|(g, _)| *g).collect::<Vec<f64>>())

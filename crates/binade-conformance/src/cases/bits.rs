@@ -1,9 +1,6 @@
 //! To the device and back: without this, nothing else can be judged.
 
-use super::values::{Draw, awkward};
-use super::{get, put};
-use crate::{Agreement, Arithmetic, CaseGroup, Cases, Stored, Subject};
-use binade_core::DType;
+use super::prelude::*;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2] {
@@ -33,6 +30,4 @@ fn patterns(dtype: DType) -> Stored {
 }
 
 /// Returns how near a result must come: bits. Elements come back as they were given.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

@@ -5,13 +5,9 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
-use super::bias_add::name;
 use super::matmul::{matmul, transposed};
-use super::values::offsets;
-use crate::{Agreement, Arithmetic, CaseGroup::Bmm, Check, OpInvocation, Stored, Verdict, Wanted};
-use binade_core::{DType, ErrorKind};
+use super::prelude::*;
+use crate::CaseGroup::Bmm;
 
 /// The leading extents, and M, K, N.
 const SIZES: [(&[usize], [usize; 3]); 11] = [
@@ -39,7 +35,7 @@ const fn large(dtype: DType) -> &'static [(usize, [usize; 3])] {
     }
 }
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
@@ -66,14 +62,14 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
                 uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
             );
-            let all = Ask::new(OpInvocation::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
+            let all = OpCase::new(OpInvocation::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
             for (i, got) in all[0].codes().collect::<Vec<u64>>().chunks(63).enumerate() {
                 let part = |x: &Stored, shape: [usize; 2]| {
                     let size = shape[0] * shape[1];
                     Stored::from_codes(dtype, &shape, x.codes().skip(i * size).take(size))
                 };
                 let got = Stored::from_codes(dtype, &[63], got.iter().copied());
-                Ask::new(OpInvocation::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
+                OpCase::new(OpInvocation::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
                     .same(s, check, &got)?;
             }
             Ok(())
@@ -97,7 +93,7 @@ fn operands(dtype: DType, lead: &[usize], [m, k, n]: [usize; 3]) -> [Stored; 3] 
 }
 
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     dtype: DType,
     (lead, size): (&[usize], [usize; 3]),
@@ -108,7 +104,7 @@ fn both(
 
 /// The products, and the gradients of both operands.
 fn of(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     [a, b, g]: [&Stored; 3],
     size: [usize; 3],
@@ -117,32 +113,30 @@ fn of(
     let dtype = a.dtype;
     let mut wanted = bmm(&values(a), &values(b), size);
     // No chunks of nothing: with an inner extent of 0, every product is there and 0.
-    wanted.resize(g.len(), crate::Wanted::exactly(0.0));
-    Ask::new(OpInvocation::Bmm, &[a, b]).at(offset).near(s, check, [(dtype, wanted)])?;
+    wanted.resize(g.len(), crate::Expected::exactly(0.0));
+    OpCase::new(OpInvocation::Bmm, &[a, b]).at(offset).near(s, check, [(dtype, wanted)])?;
     let wanted = backward(&values(g), &values(a), &values(b), size);
     let lengths = [a.len(), b.len()];
     let wanted = wanted.into_iter().zip(lengths).map(|(mut wanted, length)| {
-        wanted.resize(length, crate::Wanted::exactly(0.0));
+        wanted.resize(length, crate::Expected::exactly(0.0));
         (dtype, wanted)
     });
-    Ask::new(OpInvocation::BmmBackward, &[g, a, b]).at(offset).near(s, check, wanted)
+    OpCase::new(OpInvocation::BmmBackward, &[g, a, b]).at(offset).near(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
-    Agreement::of_matrix_products(arithmetic)
-}
+pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.
 
 /// The product of each pair.
-fn bmm(a: &[f64], b: &[f64], size @ [m, k, n]: [usize; 3]) -> Vec<Wanted> {
+fn bmm(a: &[f64], b: &[f64], size @ [m, k, n]: [usize; 3]) -> Vec<Expected> {
     let pairs = a.chunks((m * k).max(1)).zip(b.chunks((k * n).max(1)));
     pairs.flat_map(|(a, b)| matmul(a, b, size)).collect()
 }
 
 /// `grad·Bᵀ` and `Aᵀ·grad` of each pair.
-fn backward(grad: &[f64], a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> [Vec<Wanted>; 2] {
+fn backward(grad: &[f64], a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> [Vec<Expected>; 2] {
     let (mut da, mut db) = (Vec::new(), Vec::new());
     let pairs = a.chunks((m * k).max(1)).zip(b.chunks((k * n).max(1)));
     for (g, (a, b)) in grad.chunks((m * n).max(1)).zip(pairs) {

@@ -7,14 +7,9 @@ mod oracle;
 pub(super) use oracle::Format;
 pub(crate) use oracle::{neighbours, round, rounded, ulp, value};
 
+use super::prelude::*;
 use super::training::calm;
-use super::values::{Draw, edges, folded, infinities, infinity, layouts, nans, places};
-use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Cast, Cases, Check, Refusal, Stop, Stored, Subject, Turn,
-    Verdict,
-};
-use binade_core::{DType, Named};
+use crate::{CaseGroup::Cast, TrainStep};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
@@ -47,7 +42,7 @@ fn copies<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let copy = s.cast(&tensor, dtype)?;
         let grads = vec![Named::new("w", Some(put(s, &grad)?))];
         let (rule, scale) = (UpdateRule::sgd(1.0), ScaleState::from_exponent(10));
-        let turn = Turn { rule, grads, scale, clip: None, beside: None };
+        let turn = TrainStep { rule, grads, scale, clip: None, beside: None };
         let moved = s.train(vec![Named::new("w", copy)], vec![turn])?;
         moved.iter().try_for_each(|param| s.to_bits(&param.value).map(drop))?;
         let values: Vec<f64> = input.values().collect();
@@ -66,7 +61,7 @@ fn of<S: Subject>(
     check: &mut Check,
     input: &Stored,
     to: DType,
-    tensor: &S::Tensor,
+    tensor: &TensorOf<S>,
 ) -> Verdict {
     let got = get(s, &s.cast(tensor, to)?, to, &input.shape)?;
     let wanted: Vec<f64> = input.values().collect();
@@ -199,7 +194,7 @@ fn doubles<S: Subject>(cases: &mut Cases<S>) {
             // Who cannot cast at all has refused nothing.
             cast(s, check, [DType::F64, DType::F32], vec![0])?;
             match cast(s, check, [DType::F64, to], beside_double_ties(half_ulp)) {
-                Err(Stop::Refused(Refusal::Unsupported(_))) => {
+                Err(CaseError::Subject(SubjectError::Unsupported(_))) => {
                     // The refusal is what was looked at.
                     check.compared += 1;
                     Ok(())
@@ -218,6 +213,4 @@ fn beside_double_ties(half_ulp: i32) -> Vec<u64> {
 }
 
 /// Returns how near a result must come: bits. Each element is rounded once.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

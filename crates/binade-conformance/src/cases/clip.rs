@@ -4,15 +4,11 @@
 
 use super::cast::rounded;
 use super::norm::norm;
+use super::prelude::*;
 use super::unscale::{
     Set, factor, folded_set, same_names, tell, told, unscale, upload, upload_at, values,
 };
-use super::values::{Draw, awkward, finite, layouts};
-use super::{FLOATS, LENGTHS, LONG, get};
-use crate::{
-    Agreement, Arithmetic, CaseGroup, Cases, Check, Clip, Stop, Stored, Subject, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind, NamedGrads};
+use crate::Clip;
 use binade_grad_scaler::{Norm, ScaleState};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -45,7 +41,7 @@ fn of<S: Subject>(
     set: &Set,
     given: Given,
     (state, clip): (ScaleState, Clip),
-    grads: NamedGrads<S::Tensor>,
+    grads: NamedGrads<TensorOf<S>>,
 ) -> Verdict {
     let (unscaled, _) = unscale(&values(set), factor(&state));
     let got = s.clip(grads, state, clip)?;
@@ -57,7 +53,7 @@ fn of<S: Subject>(
             match given {
                 Given::Exactly => check.exact(&[input], &got, &wanted)?,
                 Given::Nearly => {
-                    let wanted: Vec<_> = wanted.into_iter().map(Wanted::exactly).collect();
+                    let wanted: Vec<_> = wanted.into_iter().map(Expected::exactly).collect();
                     check.tensor(&[input], &got, &wanted)?;
                 }
             }
@@ -137,7 +133,7 @@ fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     );
 }
 
-/// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.
+/// Limits apply to gradients as they are once unscaled, whatever their scale.
 fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
     cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
@@ -217,7 +213,7 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                 let got = s.clip(upload(s, &set)?, ScaleState::from_exponent(10), clip);
                 check.rejected(
                     (&set, clip),
-                    got.map_err(Stop::from),
+                    got.map_err(CaseError::from),
                     ErrorKind::InvalidArgument,
                 )?;
             }
@@ -228,13 +224,11 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 /// Returns how near a result must come: four units in the last place, at the lower end of a binade. A norm
 /// may be one unit away, and clipping adds a rounding of the factor and one of the product.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Ulps(4)
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Ulps(4);
 
 // The oracle.
 
-/// Unscaled gradients, clipped.
+/// Gradients unscaled, clipped.
 pub(super) fn clip_grads(grads: &[Option<Vec<f64>>], clip: Clip) -> Vec<Option<Vec<f64>>> {
     let each = |f: &dyn Fn(f64) -> f64| {
         let one = |grad: &Option<Vec<f64>>| Some(grad.as_ref()?.iter().map(|x| f(*x)).collect());

@@ -2,17 +2,14 @@
 //!
 //! The oracle clips each group as if there were no other.
 
+use super::clip;
 use super::norm::norm;
+use super::prelude::*;
 use super::unscale::{
     Found, Grads, Set, factor, folded_set, same_names, tell, told, unscale, upload, upload_at,
     values,
 };
-use super::values::{finite, layouts};
-use super::{FLOATS, LENGTHS, LONG, clip, get};
-use crate::{
-    Agreement, Arithmetic, CaseGroup, Cases, Check, Clip, Stop, Stored, Subject, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind, NamedGrads};
+use crate::Clip;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -49,7 +46,7 @@ struct How<'g> {
     state: ScaleState,
     first: Option<Clip>,
     groups: &'g [ClipGroup],
-    /// Whether every arithmetic finds these norms, so that bits can be asked for.
+    /// True where every arithmetic finds these norms, so that bits can be asked for.
     exact: bool,
 }
 
@@ -96,7 +93,7 @@ fn of<S: Subject>(
     check: &mut Check,
     set: &Set,
     how: How<'_>,
-    grads: NamedGrads<S::Tensor>,
+    grads: NamedGrads<TensorOf<S>>,
 ) -> Verdict {
     let (before, found) = unscale(&values(set), factor(&how.state));
     let before = how.first.map_or(before.clone(), |first| clip::clip_grads(&before, first));
@@ -114,7 +111,7 @@ fn of<S: Subject>(
             if how.exact {
                 check.exact(&[input], &got, &wanted)?;
             } else {
-                let wanted: Vec<_> = wanted.into_iter().map(Wanted::exactly).collect();
+                let wanted: Vec<_> = wanted.into_iter().map(Expected::exactly).collect();
                 check.tensor(&[input], &got, &wanted)?;
             }
         }
@@ -157,7 +154,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// What clipping all has left is what groups go by, and the norm that it measured is what the verdict tells.
+/// Gradients that clipping all has left are those that groups go by, and the norm that it measured is what the verdict tells.
 fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "groups_go_by_what_earlier_clips_have_left";
     cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
@@ -238,7 +235,7 @@ fn places<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.
+/// Limits apply to gradients as they are once unscaled, whatever their scale.
 fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
     cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
@@ -268,7 +265,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// What is not finite, before or in a norm.
+/// Elements that are not finite, before or in a norm.
 fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_groups_norm_beyond_f32_raises_the_verdict_by_the_first_such_groups_name";
     cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
@@ -305,7 +302,7 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             wrong.iter().try_for_each(|groups| {
                 let state = ScaleState::from_exponent(10);
                 let got = s.clip_groups(upload(s, &set)?, state, None, groups);
-                check.rejected((&set, groups), got.map_err(Stop::from), kind)
+                check.rejected((&set, groups), got.map_err(CaseError::from), kind)
             })
         });
     };
@@ -328,13 +325,11 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Returns how near a result must come: as [`clip`](super::clip::agreement) does.
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
-    super::clip::agreement(arithmetic)
-}
+pub(super) const AGREEMENT: Agrees = super::clip::AGREEMENT;
 
 // The oracle.
 
-/// Unscaled gradients, clipped, and what a norm that is not finite adds to what unscaling found.
+/// Gradients unscaled, clipped, and what a norm that is not finite adds to what unscaling found.
 fn clip_groups(
     grads: Grads<'_>,
     groups: &[ClipGroup],

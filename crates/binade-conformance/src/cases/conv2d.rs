@@ -7,16 +7,10 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, HUGE, ones, refusals, too_large, uniform, values};
-use super::bias_add::name;
+use super::prelude::*;
 use super::sum::sum;
-use super::values::offsets;
+use crate::CaseGroup::Conv2d;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Conv2d, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 use binade_ops::Conv2dConfig;
 
 /// Input, weight, stride and padding.
@@ -40,7 +34,7 @@ const SIZES: [Size; 15] = [
     ([2, 2, 4, 4], [0, 2, 2, 2], [1, 1], [0, 0]),
 ];
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for size in SIZES {
             let (input, weight, stride, padding) = size;
@@ -63,13 +57,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let x = Stored::from_values(dtype, &[1, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
             let w = Stored::from_values(dtype, &[1, 1, 2, 2], [1.0, 10.0, 100.0, 0.0]);
             let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
-            Ask::new(op, &[&x, &w]).exact(s, check, [(dtype, vec![421.0, 532.0])])
+            OpCase::new(op, &[&x, &w]).exact(s, check, [(dtype, vec![421.0, 532.0])])
         });
         cases.add(Conv2d, dtype, "4096_products_of_one_add_up", move |s, check| {
             let (x, w) = (ones(dtype, &[1, 64, 8, 8]), ones(dtype, &[2, 64, 8, 8]));
             let b = Stored::vector(dtype, [2.0, 32.0]);
             let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
-            Ask::new(op, &[&x, &w, &b]).exact(s, check, [(dtype, vec![4098.0, 4128.0])])
+            OpCase::new(op, &[&x, &w, &b]).exact(s, check, [(dtype, vec![4098.0, 4128.0])])
         });
         let sentence = "the_gradient_of_the_weight_is_summed_wide_over_the_batch";
         cases.add(Conv2d, dtype, sentence, move |s, check| {
@@ -77,7 +71,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let g = ones(dtype, &[17, 1, 16, 16]);
             let op = OpInvocation::Conv2dBackward { config: Conv2dConfig::default(), bias: true };
             let wanted = [values(&x), vec![4352.0], vec![4352.0]];
-            Ask::new(op, &[&g, &x, &w]).exact(s, check, wanted.map(|wanted| (dtype, wanted)))
+            OpCase::new(op, &[&g, &x, &w]).exact(s, check, wanted.map(|wanted| (dtype, wanted)))
         });
         cases.add(Conv2d, dtype, "nan_and_infinity_stay_in_their_windows", move |s, check| {
             let layer = Layer {
@@ -91,7 +85,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 let x = Stored::from_values(dtype, &layer.input, x);
                 let w = uniform(1, dtype, &layer.weight, [0.5, 1.0]);
                 let wanted = layer.forward(&values(&x), &values(&w), None);
-                Ask::new(OpInvocation::Conv2d { config: layer.config }, &[&x, &w]).near(
+                OpCase::new(OpInvocation::Conv2d { config: layer.config }, &[&x, &w]).near(
                     s,
                     check,
                     [(dtype, wanted)],
@@ -102,7 +96,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
                 let op = OpInvocation::Conv2dBackward { config: layer.config, bias: true };
                 let wanted = wanted.into_iter().map(|wanted| (dtype, wanted));
-                Ask::new(op, &[&g, &x, &w]).near(s, check, wanted)?;
+                OpCase::new(op, &[&g, &x, &w]).near(s, check, wanted)?;
             }
             Ok(())
         });
@@ -110,7 +104,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
     refused(cases);
 }
 
-fn refused(cases: &mut Asks) {
+fn refused(cases: &mut OpCases) {
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let (x, w) = (float(&[1, 2, 3, 3]), float(&[3, 2, 2, 2]));
     let plain = Conv2dConfig::default();
@@ -137,7 +131,7 @@ fn refused(cases: &mut Asks) {
 
 /// The result, and the gradients of input, weight and perhaps bias.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     dtype: DType,
     (input, weight, stride, padding): Size,
@@ -152,22 +146,18 @@ fn both(
     let bv = values(&b);
     let wanted = layer.forward(&values(&x), &values(&w), bias.then_some(&bv));
     let operands = [&x, &w, &b];
-    Ask::new(OpInvocation::Conv2d { config }, &operands[..2 + usize::from(bias)]).at(offset).near(
-        s,
-        check,
-        [(dtype, wanted)],
-    )?;
+    OpCase::new(OpInvocation::Conv2d { config }, &operands[..2 + usize::from(bias)])
+        .at(offset)
+        .near(s, check, [(dtype, wanted)])?;
     let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    Ask::new(OpInvocation::Conv2dBackward { config, bias }, &[&g, &x, &w])
+    OpCase::new(OpInvocation::Conv2dBackward { config, bias }, &[&g, &x, &w])
         .at(offset)
         .near(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
-    Agreement::of_matrix_products(arithmetic)
-}
+pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.
 
@@ -217,7 +207,7 @@ impl Layer {
     }
 
     /// The convolution; products with the padding are terms too, and so is the bias.
-    fn forward(&self, x: &[f64], w: &[f64], bias: Option<&[f64]>) -> Vec<Wanted> {
+    fn forward(&self, x: &[f64], w: &[f64], bias: Option<&[f64]>) -> Vec<Expected> {
         let [n, outputs, rows, columns] = self.output();
         let mut sums = Terms::new(n * outputs * rows * columns);
         self.each(|result, pixel, tap| sums.multiply(result, x[pixel], w[tap]));
@@ -229,7 +219,7 @@ impl Layer {
     }
 
     /// Gradients of input, weight and bias.
-    fn backward(&self, grad: &[f64], x: &[f64], w: &[f64]) -> [Vec<Wanted>; 3] {
+    fn backward(&self, grad: &[f64], x: &[f64], w: &[f64]) -> [Vec<Expected>; 3] {
         let (mut dx, mut dw) = (Terms::new(x.len()), Terms::new(w.len()));
         self.each(|result, pixel, tap| {
             dx.multiply(pixel, grad[result], w[tap]);
@@ -263,10 +253,10 @@ impl Terms {
         self.0[at][3] += term.abs();
     }
 
-    fn wanted(self) -> Vec<Wanted> {
-        let one = |[value, mass, terms, products]: [f64; 4]| Wanted {
+    fn wanted(self) -> Vec<Expected> {
+        let one = |[value, mass, terms, products]: [f64; 4]| Expected {
             products,
-            ..Wanted::near(value, terms * mass)
+            ..Expected::near(value, terms * mass)
         };
         self.0.into_iter().map(one).collect()
     }
@@ -283,19 +273,9 @@ mod tests {
         let ramp = |n: usize, by: f64| (0..n).map(|i| (by * count(i)).sin()).collect::<Vec<f64>>();
         let (x, w, b) = (ramp(48, 1.0), ramp(36, 2.0), ramp(3, 3.0));
         let g = ramp(layer.output().iter().product(), 4.0);
-        let all = [&x[..], &w, &b].concat();
-        let weighted = |all: &[f64]| -> f64 {
-            let y = layer.forward(&all[..48], &all[48..84], Some(&all[84..]));
-            y.iter().zip(&g).map(|(y, g)| g * y.value).sum()
-        };
-        for (i, wanted) in layer.backward(&g, &x, &w).concat().iter().enumerate() {
-            let moved = |by: f64| {
-                let mut all = all.clone();
-                all[i] += by;
-                weighted(&all)
-            };
-            let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-            assert!((difference - wanted.value).abs() <= 1e-8, "{i}: {difference}");
-        }
+        let gradients = layer.backward(&g, &x, &w).concat();
+        check_gradients(&[&x[..], &w, &b].concat(), &gradients, |all| {
+            weighted(&layer.forward(&all[..48], &all[48..84], Some(&all[84..])), &g)
+        });
     }
 }

@@ -8,16 +8,12 @@
 //! The oracle trains a network of two layers by gradient descent on one batch. Only its parameters are rounded, to `f32`.
 
 use super::cast::rounded;
+use super::prelude::*;
+use super::scale_update;
 use super::training::narrow;
 use super::unscale::factor;
-use super::values::Draw;
-use super::{get, put, scale_update};
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Convergence, Cases, Check, OpInvocation, Pass, Refusal,
-    Round, Stop, Stored, Subject, Turn, Verdict, Wanted,
-};
-use binade_core::{DType, Named, NamedGrads};
+use crate::{CaseGroup::Convergence, IterationFindings, PassFinding, Result, TrainStep};
 use binade_grad_scaler::{LossScale, ScaleState, Seen};
 use binade_master_weights::UpdateRule;
 
@@ -60,7 +56,7 @@ struct Held<T> {
 }
 
 /// Gradients of these parameters, with `above` from above, in sixteen bits.
-type Backward<S> = fn(&S, &Run, &Held<<S as Subject>::Tensor>, f64) -> Result<Vec<Stored>, Stop>;
+type Backward<S> = fn(&S, &Run, &Held<TensorOf<S>>, f64) -> Result<Vec<Stored>, CaseError>;
 
 impl Run {
     /// Inputs and targets are multiples of 1/16 that both types hold, so that both learn the same.
@@ -106,7 +102,7 @@ impl Run {
         check.equal("the scale in the end", told(&state), told(&wanted))
     }
 
-    fn start<S: Subject>(&self, s: &S) -> Result<Held<S::Tensor>, Stop> {
+    fn start<S: Subject>(&self, s: &S) -> Result<Held<TensorOf<S>>, CaseError> {
         let mut tensors = Vec::new();
         for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&self.params) {
             let param = Stored::from_values(DType::F32, &shape, values.iter().copied());
@@ -119,8 +115,8 @@ impl Run {
         let skips: Vec<bool> = (0..STEPS).map(|step| OVERFLOWS.contains(&step)).collect();
         let wanted = losses(&self.params, &self.batch, LR, &skips);
         let mass = self.band() * wanted[0] * 2.0_f64.powi(24);
-        let near = |&value: &f64| Wanted { mass, ..Wanted::exactly(value) };
-        let wanted: Vec<Wanted> = wanted.iter().map(near).collect();
+        let near = |&value: &f64| Expected { mass, ..Expected::exactly(value) };
+        let wanted: Vec<Expected> = wanted.iter().map(near).collect();
         check.tensor(&[], &Stored::vector(DType::F32, seen.iter().copied()), &wanted)
     }
 
@@ -128,17 +124,17 @@ impl Run {
     fn step<S: Subject>(
         &self,
         s: &S,
-        held: Held<S::Tensor>,
+        held: Held<TensorOf<S>>,
         grads: &[Stored],
         scale: ScaleState,
-    ) -> Result<(Held<S::Tensor>, ScaleState), Stop> {
+    ) -> Result<(Held<TensorOf<S>>, ScaleState), CaseError> {
         let found = s.unscale(set(s, grads)?, scale)?.found;
         // What the weight of the loss takes away, the learning rate gives back.
         let rule = UpdateRule::sgd(LR * 2.0_f64.powi(-WEIGHT));
-        let turn = Turn { rule, grads: set(s, grads)?, scale, clip: None, beside: None };
+        let turn = TrainStep { rule, grads: set(s, grads)?, scale, clip: None, beside: None };
         let held = read(s, s.train(held.tensors, vec![turn])?)?;
-        let pass = Pass { raised: found.is_raised(), magnitude: found.magnitude };
-        let round = Round { parts: vec![pass], verdicts: vec![pass] };
+        let pass = PassFinding { raised: found.is_raised(), magnitude: found.magnitude };
+        let round = IterationFindings { parts: vec![pass], verdicts: vec![pass] };
         Ok((held, s.update_scale(&self.rule, scale, &round)?))
     }
 }
@@ -162,16 +158,19 @@ fn told(state: &ScaleState) -> String {
 }
 
 /// Gradients on the subject's side.
-fn set<S: Subject>(s: &S, grads: &[Stored]) -> Result<NamedGrads<S::Tensor>, Refusal> {
+fn set<S: Subject>(s: &S, grads: &[Stored]) -> Result<NamedGrads<TensorOf<S>>> {
     let one = |(name, grad): (&&str, &Stored)| Ok(Named::new(*name, Some(put(s, grad)?)));
     NAMES.iter().zip(grads).map(one).collect()
 }
 
 /// Returns the values of the parameters after a step, whatever their order.
-fn read<S: Subject>(s: &S, mut after: Vec<Named<S::Tensor>>) -> Result<Held<S::Tensor>, Stop> {
+fn read<S: Subject>(
+    s: &S,
+    mut after: Vec<Named<TensorOf<S>>>,
+) -> Result<Held<TensorOf<S>>, CaseError> {
     let mut held = Held { tensors: Vec::new(), values: Params::default() };
     for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&mut held.values) {
-        let gone = || Refusal::Failed(format!("parameter `{name}` is gone after training"));
+        let gone = || SubjectError::Failed(format!("parameter `{name}` is gone after training"));
         let place = after.iter().position(|param| &*param.name == *name).ok_or_else(gone)?;
         let param = after.swap_remove(place);
         *values = get(s, &param.value, DType::F32, &shape)?.values().collect();
@@ -185,9 +184,9 @@ fn read<S: Subject>(s: &S, mut after: Vec<Named<S::Tensor>>) -> Result<Held<S::T
 fn on_host<S: Subject>(
     _: &S,
     run: &Run,
-    held: &Held<S::Tensor>,
+    held: &Held<TensorOf<S>>,
     above: f64,
-) -> Result<Vec<Stored>, Stop> {
+) -> Result<Vec<Stored>, CaseError> {
     let grads = gradients(&held.values, &run.batch, above);
     let pairs = grads.iter().zip(shapes());
     Ok(pairs
@@ -199,9 +198,9 @@ fn on_host<S: Subject>(
 fn on_device<S: Subject>(
     s: &S,
     run: &Run,
-    held: &Held<S::Tensor>,
+    held: &Held<TensorOf<S>>,
     above: f64,
-) -> Result<Vec<Stored>, Stop> {
+) -> Result<Vec<Stored>, CaseError> {
     let [examples, inputs, _] = SIZES;
     let batch = |shape: &[usize], values: &[f64]| {
         put(s, &Stored::from_values(run.dtype, shape, values.iter().copied()))
@@ -209,7 +208,7 @@ fn on_device<S: Subject>(
     let x = batch(&[examples, inputs], &run.batch.inputs)?;
     let y = batch(&[examples, 1], &run.batch.targets)?;
     let above = put(s, &Stored::from_values(DType::F32, &[], [above]))?;
-    let cast = |param: &Named<S::Tensor>| s.cast(&param.value, run.dtype);
+    let cast = |param: &Named<TensorOf<S>>| s.cast(&param.value, run.dtype);
     let [w1, b1, w2, b2] = taken(held.tensors.iter().map(cast).collect::<Result<_, _>>()?)?;
 
     let [sums] = taken(s.compute(&OpInvocation::Linear, &[&x, &w1, &b1])?)?;
@@ -226,17 +225,15 @@ fn on_device<S: Subject>(
 }
 
 /// As many results as there have to be.
-fn taken<T, const N: usize>(results: Vec<T>) -> Result<[T; N], Refusal> {
+fn taken<T, const N: usize>(results: Vec<T>) -> Result<[T; N]> {
     let count = results.len();
-    results.try_into().map_err(|_| Refusal::Failed(format!("{count} results instead of {N}")))
+    results.try_into().map_err(|_| SubjectError::Failed(format!("{count} results instead of {N}")))
 }
 
 /// Returns how near a result must come: a loss of the run within a share of the first loss, which is
 /// 2^-11 in `f16` and 2^-8 in `bf16`, the error of one rounding of 1. The roundings of all steps together are far below it,
 /// since gradients of either sign make up for each other.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 

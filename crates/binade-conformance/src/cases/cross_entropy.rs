@@ -1,39 +1,18 @@
 //! Cross-entropy: large logits, labels at the ends, and the gradient's share of the batch.
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, uniform, values};
 use super::embedding::reported;
+use super::prelude::*;
 use super::softmax::{Row, cost};
-use super::values::{Draw, offsets, wide_rows};
+use crate::CaseGroup::CrossEntropy;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::CrossEntropy, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 
 /// Rows and classes.
-const SIZES: [[usize; 2]; 16] = [
-    [1, 1],
-    [1, 2],
-    [3, 7],
-    [8, 8],
-    [9, 10],
-    [31, 33],
-    [2, 256],
-    [5, 257],
-    [257, 3],
-    [33, 31],
-    [2, 1025],
-    [2, 8203],
-    [2057, 3],
-    [3, 4],
-    [2, 5],
-    [2, 6],
-];
+const SIZES: &str =
+    "1x1 1x2 3x7 8x8 9x10 31x33 2x256 5x257 257x3 33x31 2x1025 2x8203 2057x3 3x4 2x5 2x6";
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for [n, classes] in SIZES {
+        for [n, classes] in sizes(SIZES) {
             let sentence = format!("{n}_rows_of_{classes}_classes");
             cases.add(CrossEntropy, dtype, sentence, move |s, check| {
                 let x = uniform(1, dtype, &[n, classes], [-4.0, 4.0]);
@@ -88,13 +67,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// Logits that are not finite, rows that are missing, and labels of no class.
-fn odd(cases: &mut Asks, dtype: DType) {
+fn odd(cases: &mut OpCases, dtype: DType) {
     cases.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
         for bad in [f64::NAN, f64::INFINITY] {
             let x = [0.0, 1.0, bad, 3.0];
             let wanted = vec![cross_entropy(&x, &[0, 1], 2)];
             let (x, labels) = (Stored::from_values(dtype, &[2, 2], x), i64s(&[2], [0, 1]));
-            Ask::new(OpInvocation::CrossEntropy, &[&x, &labels]).near(
+            OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels]).near(
                 s,
                 check,
                 [(DType::F32, wanted)],
@@ -110,7 +89,7 @@ fn odd(cases: &mut Asks, dtype: DType) {
     });
     cases.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s, check| {
         let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));
-        Ask::new(OpInvocation::CrossEntropy, &[&x, &labels]).exact(
+        OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels]).exact(
             s,
             check,
             [(DType::F32, vec![f64::NAN])],
@@ -120,10 +99,10 @@ fn odd(cases: &mut Asks, dtype: DType) {
     cases.add(CrossEntropy, dtype, sentence, move |s, check| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (x, labels, g) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]), scalar(1.0));
-            let ask = Ask::new(OpInvocation::CrossEntropy, &[&x, &labels]);
+            let ask = OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels]);
             let got = ask.results(s, [(DType::F32, 1)]);
             reported(check, &ask, got, 0..1)?;
-            let ask = Ask::new(OpInvocation::CrossEntropyBackward, &[&g, &x, &labels]);
+            let ask = OpCase::new(OpInvocation::CrossEntropyBackward, &[&g, &x, &labels]);
             let got = ask.results(s, [(dtype, 6)]);
             reported(check, &ask, got, 3..6)
         })
@@ -138,7 +117,7 @@ fn drawn(n: usize, classes: usize) -> Vec<usize> {
 
 /// The loss, and the gradient for a scalar from above.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     x: &Stored,
     labels: &[usize],
@@ -149,14 +128,14 @@ fn both(
     let wanted = vec![cross_entropy(&values(x), labels, classes)];
     let stored =
         i64s(&[labels.len()], labels.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
-    Ask::new(OpInvocation::CrossEntropy, &[x, &stored]).at(offset).near(
+    OpCase::new(OpInvocation::CrossEntropy, &[x, &stored]).at(offset).near(
         s,
         check,
         [(DType::F32, wanted)],
     )?;
     let g = scalar(grad);
     let wanted = backward(grad, &values(x), labels, classes);
-    Ask::new(OpInvocation::CrossEntropyBackward, &[&g, x, &stored]).at(offset).near(
+    OpCase::new(OpInvocation::CrossEntropyBackward, &[&g, x, &stored]).at(offset).near(
         s,
         check,
         [(x.dtype, wanted)],
@@ -165,16 +144,14 @@ fn both(
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
 /// and from the error of a device's own `exp` and `log`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
 /// The mean over rows of `ln Σ exp(x) − x[label]`: NaN for no rows.
 ///
 /// A row is in doubt as a row of `log_softmax` is; the mean adds as many roundings as there are rows.
-fn cross_entropy(logits: &[f64], labels: &[usize], classes: usize) -> Wanted {
+fn cross_entropy(logits: &[f64], labels: &[usize], classes: usize) -> Expected {
     let (mut sum, mut mass) = (0.0, 0.0);
     let n = count(labels.len());
     for (x, &label) in logits.chunks(classes.max(1)).zip(labels) {
@@ -183,18 +160,18 @@ fn cross_entropy(logits: &[f64], labels: &[usize], classes: usize) -> Wanted {
         sum += loss;
         mass += 2.0 * below[label].abs() + 4.0 * log.abs() + doubt + (n + 4.0) * loss.abs();
     }
-    Wanted::near(sum / n, mass / n)
+    Expected::near(sum / n, mass / n)
 }
 
 /// `(softmax(x) − onehot(label))·grad / N`: a share as softmax has it, a difference, a factor of one rounding, a product.
-fn backward(grad: f64, logits: &[f64], labels: &[usize], classes: usize) -> Vec<Wanted> {
+fn backward(grad: f64, logits: &[f64], labels: &[usize], classes: usize) -> Vec<Expected> {
     let factor = grad / count(labels.len());
     let row = |(x, &label): (&[f64], &usize)| {
         let Row { shares, below, doubt, .. } = Row::of(x);
         let one = move |(class, (share, below)): (usize, (f64, f64))| {
             let rest = share - f64::from(u8::from(class == label));
             let mass = share * (cost(below) + doubt + 3.0) + 4.0 * rest.abs();
-            Wanted::near(rest * factor, mass * factor.abs())
+            Expected::near(rest * factor, mass * factor.abs())
         };
         shares.into_iter().zip(below).enumerate().map(one)
     };
@@ -207,15 +184,8 @@ mod tests {
 
     #[test]
     fn the_gradient_is_what_central_differences_say() {
-        let (x, labels, h) = ([0.5, -1.0, 2.0, 0.0, 1.0, -0.5], [2, 0], 1e-6);
-        let analytic = backward(3.0, &x, &labels, 3);
-        for i in 0..6 {
-            let (mut up, mut down) = (x, x);
-            up[i] += h;
-            down[i] -= h;
-            let loss = |x: &[f64]| 3.0 * cross_entropy(x, &labels, 3).value;
-            let difference = (loss(&up) - loss(&down)) / (2.0 * h);
-            assert!((difference - analytic[i].value).abs() <= 1e-8, "{i}");
-        }
+        let (x, labels) = ([0.5, -1.0, 2.0, 0.0, 1.0, -0.5], [2, 0]);
+        let gradient = backward(3.0, &x, &labels, 3);
+        check_gradients(&x, &gradient, |x| 3.0 * cross_entropy(x, &labels, 3).value);
     }
 }

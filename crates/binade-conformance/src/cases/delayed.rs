@@ -1,16 +1,11 @@
-//! Losses that are unscaled once, at the end, by the scale that was in force when their window opened.
+//! DelayedRun losses, which are unscaled once, at the end, by the scale that was in force when their window opened.
 //!
 //! The oracle adds the scaled gradients of several losses in `f32`, without those that are not finite, and divides once.
 
 use super::accumulate::{MicroBatchValues, accumulate};
+use super::prelude::*;
 use super::unscale::{Found, Grads, Set, factor, tell, told, unscale, upload, values};
-use super::values::{finite, not_finite};
-use super::{FLOATS, get, put};
-use crate::{
-    Agreement, Arithmetic, CaseGroup, Cases, Check, Collected, Delayed, DelayedPass, Stop, Stored,
-    Subject, Verdict,
-};
-use binade_core::{DType, Finding, NamedGrads};
+use crate::{DelayedPass, DelayedResult, DelayedRun};
 use binade_grad_scaler::ScaleState;
 
 /// A window on the kit's side.
@@ -35,16 +30,16 @@ fn summed(exponent: i32, passes: Vec<Set>) -> Window {
 }
 
 /// Runs a window; between its losses the scaler goes elsewhere, as the updates of others would take it.
-fn run<S: Subject>(s: &S, window: &Window) -> Result<Collected<S::Tensor>, Stop> {
+fn run<S: Subject>(s: &S, window: &Window) -> Result<DelayedResult<TensorOf<S>>, CaseError> {
     let loss = loss();
     let pass = |(index, set): (i32, &Set)| {
         let exponent = window.start.exponent + 3 + index;
         let moved = ScaleState { diverged: index == 1, ..ScaleState::from_exponent(exponent) };
         Ok(DelayedPass { loss: put(s, &loss)?, grads: upload(s, set)?, moved })
     };
-    let passes = (0..).zip(&window.passes).map(pass).collect::<Result<_, Stop>>()?;
+    let passes = (0..).zip(&window.passes).map(pass).collect::<Result<_, CaseError>>()?;
     let buffers = window.buffers.as_ref().map(|set| upload(s, set)).transpose()?;
-    Ok(s.delayed(Delayed { start: window.start, passes, buffers })?)
+    Ok(s.delayed(DelayedRun { start: window.start, passes, buffers })?)
 }
 
 fn loss() -> Stored {
@@ -56,7 +51,7 @@ fn compare<S: Subject>(
     s: &S,
     check: &mut Check,
     window: &Window,
-    got: &NamedGrads<S::Tensor>,
+    got: &NamedGrads<TensorOf<S>>,
     wanted: &[Option<Vec<f64>>],
 ) -> Verdict {
     let like = window.buffers.as_ref().or(window.passes.first());
@@ -87,7 +82,7 @@ fn by<S: Subject>(s: &S, check: &mut Check, window: &Window) -> Verdict {
 fn told_of<T>(
     check: &mut Check,
     window: &Window,
-    got: &Collected<T>,
+    got: &DelayedResult<T>,
     wanted: &CollectedValues,
 ) -> Verdict {
     let summary = &got.summary;
@@ -187,9 +182,7 @@ fn buffers<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Returns how near a result must come: bits. Additions are rounded to `f32`, in an order that is given, and so is the one quotient.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

@@ -2,22 +2,19 @@
 //!
 //! The oracle decides each element by the word that the key and its index give.
 
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::cast::rounded;
+use super::prelude::*;
 use super::stochastic_cast::word;
 use super::training::narrow;
-use super::values::{awkward, offsets};
-use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, CaseGroup::Dropout, Check, OpInvocation, Stored, Verdict};
+use crate::CaseGroup::Dropout;
 use binade_core::{
     DType::{self, F32},
-    ErrorKind,
     stochastic::Key,
 };
 
 const KEY: [u64; 2] = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(Dropout, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -61,12 +58,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let x = Stored::from_codes(dtype, &[codes.len()], codes);
             let key = key(KEY);
             let wanted = [(dtype, vec![0.0; x.len()])];
-            Ask::new(OpInvocation::Dropout { p: 1.0 }, &[&x, &key]).exact(
+            OpCase::new(OpInvocation::Dropout { p: 1.0 }, &[&x, &key]).exact(
                 s,
                 check,
                 wanted.clone(),
             )?;
-            Ask::new(OpInvocation::DropoutBackward { p: 1.0 }, &[&x, &key]).exact(s, check, wanted)
+            OpCase::new(OpInvocation::DropoutBackward { p: 1.0 }, &[&x, &key])
+                .exact(s, check, wanted)
         });
     }
     let x = ones(DType::F32, &[2]);
@@ -88,7 +86,7 @@ fn key(words: [u64; 2]) -> Stored {
 
 /// Forward, and backward of other values by the same mask.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     x: &Stored,
     words: [u64; 2],
@@ -97,14 +95,14 @@ fn both(
 ) -> Verdict {
     let key = key(words);
     let wanted = dropout(&values(x), words, f64::from(p));
-    Ask::new(OpInvocation::Dropout { p }, &[x, &key]).at(offset).exact(
+    OpCase::new(OpInvocation::Dropout { p }, &[x, &key]).at(offset).exact(
         s,
         check,
         [(x.dtype, wanted)],
     )?;
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = dropout(&values(&g), words, f64::from(p));
-    Ask::new(OpInvocation::DropoutBackward { p }, &[&g, &key]).at(offset).exact(
+    OpCase::new(OpInvocation::DropoutBackward { p }, &[&g, &key]).at(offset).exact(
         s,
         check,
         [(x.dtype, wanted)],
@@ -112,9 +110,7 @@ fn both(
 }
 
 /// Returns how near a result must come: bits. Each element is zero or one product, rounded to `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

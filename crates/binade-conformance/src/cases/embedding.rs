@@ -1,37 +1,17 @@
 //! Rows of a table: copied to the bit, added up in order, and never from beyond its end.
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, too_large, uniform, values};
 use super::cast::rounded;
-use super::values::{Draw, awkward, offsets};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Embedding, Check, Failure, OpInvocation, Refusal, Stop,
-    Stored, Verdict,
-};
-use binade_core::{
-    DType::{self, F32},
-    ErrorKind,
-};
+use super::prelude::*;
+use crate::{CaseGroup::Embedding, Failure};
+use binade_core::DType::{self, F32};
 
 /// Rows and width of the table, and the number of indices.
-const SIZES: [[usize; 3]; 12] = [
-    [1, 1, 1],
-    [5, 8, 7],
-    [7, 9, 33],
-    [3, 31, 8],
-    [33, 32, 9],
-    [2, 257, 5],
-    [300, 3, 257],
-    [2, 33, 512],
-    [3, 40, 700],
-    [5, 1, 9000],
-    [4, 5, 0],
-    [4, 0, 3],
-];
+const SIZES: &str = "1x1x1 5x8x7 7x9x33 3x31x8 33x32x9 2x257x5 300x3x257 2x33x512 3x40x700 5x1x9000 4x5x0 \
+    4x0x3";
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for [rows, width, count] in SIZES {
+        for [rows, width, count] in sizes(SIZES) {
             let sentence = format!("{count}_rows_of_{rows}x{width}");
             cases.add(Embedding, dtype, sentence, move |s, check| {
                 let indices = drawn(count, rows);
@@ -49,7 +29,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let indices = i64s(&[2], [1, 0]);
             let (first, second) = codes.split_at(codes.len() / 2);
             let wanted = Stored::from_codes(dtype, &[codes.len()], [second, first].concat());
-            Ask::new(OpInvocation::Embedding, &[&table, &indices]).same(s, check, &wanted)
+            OpCase::new(OpInvocation::Embedding, &[&table, &indices]).same(s, check, &wanted)
         });
         cases.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
             let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
@@ -58,7 +38,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Embedding, dtype, "gradients_of_zero_leave_zero", move |s, check| {
             let indices = i64s(&[9], [0, 1, 2, 2, 2, 4, 5, 6, 7]);
             let g = Stored::from_values(dtype, &[9, 9], vec![0.0; 81]);
-            Ask::new(OpInvocation::EmbeddingBackward { rows: 8 }, &[&g, &indices]).exact(
+            OpCase::new(OpInvocation::EmbeddingBackward { rows: 8 }, &[&g, &indices]).exact(
                 s,
                 check,
                 [(dtype, vec![0.0; 72])],
@@ -68,7 +48,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Embedding, dtype, sentence, move |s, check| {
             let indices = i64s(&[4096], vec![1; 4096]);
             let g = ones(dtype, &[4096, 1]);
-            Ask::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
+            OpCase::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
                 s,
                 check,
                 [(dtype, vec![0.0, 4096.0, 0.0])],
@@ -89,11 +69,8 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 for order in [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0]] {
                     let wanted = backward(&values(&g), &order, 2, 1);
                     let indices = i64s(&[4], order.map(|i| i64::try_from(i).unwrap_or_default()));
-                    Ask::new(OpInvocation::EmbeddingBackward { rows: 2 }, &[&g, &indices]).exact(
-                        s,
-                        check,
-                        [(dtype, wanted)],
-                    )?;
+                    OpCase::new(OpInvocation::EmbeddingBackward { rows: 2 }, &[&g, &indices])
+                        .exact(s, check, [(dtype, wanted)])?;
                 }
                 Ok(())
             },
@@ -109,7 +86,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         // Of no index behind one of three, so that nothing of that one's is left.
         for (indices, wanted) in [(indices, some), (i64s(&[0], []), vec![0.0; rows])] {
             let g = ones(DType::BF16, &[indices.len(), 1]);
-            let ask = Ask::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &indices]);
+            let ask = OpCase::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &indices]);
             ask.exact(s, check, [(DType::BF16, wanted)])?;
         }
         Ok(())
@@ -127,14 +104,14 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// Cases of indices for which the table has no row.
-fn indices_outside(cases: &mut Asks, dtype: DType) {
+fn indices_outside(cases: &mut OpCases, dtype: DType) {
     let sentence = "the_gradient_of_an_index_outside_is_an_invalid_argument_or_no_row_s";
     cases.add(Embedding, dtype, sentence, move |s, check| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (g, indices) = (ones(dtype, &[3, 2]), i64s(&[3], [0, bad, 2]));
-            let ask = Ask::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
+            let ask = OpCase::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
             match ask.results(s, [(dtype, 6)]) {
-                Err(Stop::Refused(Refusal::Rejected(ErrorKind::InvalidArgument, _))) => {
+                Err(CaseError::Subject(SubjectError::Rejected(ErrorKind::InvalidArgument, _))) => {
                     check.compared += 1;
                     Ok(())
                 }
@@ -151,7 +128,7 @@ fn indices_outside(cases: &mut Asks, dtype: DType) {
             [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
                 let table = ones(dtype, &[3, 2]);
                 let indices = i64s(&[2], [0, bad]);
-                let ask = Ask::new(OpInvocation::Embedding, &[&table, &indices]);
+                let ask = OpCase::new(OpInvocation::Embedding, &[&table, &indices]);
                 let got = ask.results(s, [(dtype, 4)]);
                 reported(check, &ask, got, 2..4)
             })
@@ -162,20 +139,22 @@ fn indices_outside(cases: &mut Asks, dtype: DType) {
 /// Wants an `InvalidArgument`, at the call or when the result was read, or else NaN at these places.
 pub(super) fn reported(
     check: &mut Check,
-    ask: &Ask<'_>,
-    got: Result<Vec<Stored>, Stop>,
+    ask: &OpCase<'_>,
+    got: Result<Vec<Stored>, CaseError>,
     places: std::ops::Range<usize>,
 ) -> Verdict {
     let told = match got {
-        Err(Stop::Refused(Refusal::Rejected(ErrorKind::InvalidArgument, _))) => true,
+        Err(CaseError::Subject(SubjectError::Rejected(ErrorKind::InvalidArgument, _))) => true,
         Err(stop) => return Err(stop),
         Ok(results) => values(&results[0])[places].iter().all(|x| x.is_nan()),
     };
     let wanted = "InvalidArgument or NaN".to_owned();
     let got = if told { wanted.clone() } else { "neither".to_owned() };
     check.equal(ask, got, wanted).map_err(|stop| match stop {
-        Stop::Wrong(failure) => Stop::Wrong(Failure { agreement: String::new(), ..failure }),
-        Stop::Refused(refusal) => Stop::Refused(refusal),
+        CaseError::Wrong(failure) => {
+            CaseError::Wrong(Failure { agreement: String::new(), ..failure })
+        }
+        CaseError::Subject(refusal) => CaseError::Subject(refusal),
     })
 }
 
@@ -187,7 +166,7 @@ fn drawn(count: usize, rows: usize) -> Vec<usize> {
 
 /// Rows looked up, and gradients added to where they came from.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     table: &Stored,
     indices: &[usize],
@@ -199,10 +178,10 @@ fn both(
     let wanted = Stored::from_codes(dtype, &[places.len()], places.iter().map(|at| codes[*at]));
     let labels =
         i64s(&[indices.len()], indices.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
-    Ask::new(OpInvocation::Embedding, &[table, &labels]).at(offset).same(s, check, &wanted)?;
+    OpCase::new(OpInvocation::Embedding, &[table, &labels]).at(offset).same(s, check, &wanted)?;
     let g = uniform(2, dtype, &[indices.len(), width], [-1.0, 1.0]);
     let wanted = backward(&values(&g), indices, rows, width);
-    Ask::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &labels]).at(offset).exact(
+    OpCase::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &labels]).at(offset).exact(
         s,
         check,
         [(dtype, wanted)],
@@ -210,9 +189,7 @@ fn both(
 }
 
 /// Returns how near a result must come: bits. Rows are copied, and their gradients are added in `f32` in the order of the indices.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

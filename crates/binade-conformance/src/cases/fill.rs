@@ -1,16 +1,14 @@
 //! Tensors of one value: rounded once.
 
-use super::ask::{Ask, Asks, HUGE, too_large};
-use super::{EIGHT_BITS, FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, CaseGroup::Fill, OpInvocation};
-use binade_core::DType;
+use super::prelude::*;
+use crate::CaseGroup::Fill;
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS.into_iter().chain(EIGHT_BITS) {
         for length in SHORT {
             cases.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 let shape = vec![length];
-                Ask::new(OpInvocation::Fill { value: 0.1, shape, dtype }, &[]).exact(
+                OpCase::new(OpInvocation::Fill { value: 0.1, shape, dtype }, &[]).exact(
                     s,
                     check,
                     [(dtype, vec![f64::from(0.1_f32); length])],
@@ -19,7 +17,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         }
         cases.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s, check| {
             values(dtype).into_iter().try_for_each(|value| {
-                Ask::new(OpInvocation::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
+                OpCase::new(OpInvocation::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
                     s,
                     check,
                     [(dtype, vec![f64::from(value); 9])],
@@ -53,6 +51,4 @@ fn values(dtype: DType) -> Vec<f32> {
 }
 
 /// Returns how near a result must come: bits. Every element is the one value, rounded once.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

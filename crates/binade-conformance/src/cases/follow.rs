@@ -2,16 +2,11 @@
 //!
 //! The oracle goes by the documentation of `ReplayScales`, sentence by sentence.
 
+use super::prelude::*;
 use super::scale_update::update;
 use super::training::{TurnValues, train};
 use super::unscale::{Grads, Set, factor, unscale, upload, values};
-use super::values::Draw;
-use super::{get, put};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Follow, Cases, Check, Led, Refusal, Stop, Stored, Subject,
-    Verdict,
-};
-use binade_core::{DType, Finding, Named};
+use crate::{CaseGroup::Follow, ReplayedRun, Result};
 use binade_grad_scaler::{
     DivergenceKind, LossScale, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
 };
@@ -59,8 +54,8 @@ fn recorded(bits: &str) -> Vec<Recorded> {
     recorded_by(&rule(), bits)
 }
 
-/// The same as the subject is given it.
-fn trajectory(recording: &[Recorded]) -> Result<Trajectory, Refusal> {
+/// The run as the subject is given it.
+fn trajectory(recording: &[Recorded]) -> Result<Trajectory> {
     let mut trajectory = Trajectory::new(rule().start());
     for there in recording {
         let summary = StepSummary {
@@ -92,10 +87,10 @@ fn run<S: Subject>(
     s: &S,
     recording: Option<Trajectory>,
     sets: &[Set],
-) -> Result<crate::Walked<S::Tensor>, Stop> {
+) -> Result<crate::RunResult<TensorOf<S>>, CaseError> {
     let param = Stored::vector(DType::F32, [START; 3]);
-    let iterations = sets.iter().map(|set| upload(s, set)).collect::<Result<_, Stop>>()?;
-    Ok(s.follow(Led {
+    let iterations = sets.iter().map(|set| upload(s, set)).collect::<Result<_, CaseError>>()?;
+    Ok(s.follow(ReplayedRun {
         rule: rule(),
         start: rule().start(),
         recording,
@@ -110,7 +105,7 @@ fn run<S: Subject>(
 fn compare<S: Subject>(
     s: &S,
     check: &mut Check,
-    got: &crate::Walked<S::Tensor>,
+    got: &crate::RunResult<TensorOf<S>>,
     sets: &[Set],
     recording: &[Recorded],
 ) -> Verdict {
@@ -121,7 +116,7 @@ fn compare<S: Subject>(
         let skipped = step.report().steps.iter().any(|step| step.skipped);
         format!("skipped {skipped}, {parting:?}, {:?}", step.report().scale)
     });
-    let told = wanted.iter().map(|step: &Walked| {
+    let told = wanted.iter().map(|step: &ExpectedRun| {
         let parting = step.parted.then_some(DivergenceKind::Skipped);
         format!("skipped {}, {parting:?}, {:?}", step.skipped, step.after)
     });
@@ -136,7 +131,7 @@ fn compare<S: Subject>(
     check.exact(&[], &get(s, &param.value, DType::F32, &[3])?, &params)
 }
 
-fn turn<'a>(grads: &[(&'a str, Option<Vec<f64>>)], step: &Walked) -> TurnValues<'a> {
+fn turn<'a>(grads: &[(&'a str, Option<Vec<f64>>)], step: &ExpectedRun) -> TurnValues<'a> {
     TurnValues {
         rule: UPDATE,
         grads: grads.to_vec(),
@@ -154,7 +149,7 @@ fn along<S: Subject>(s: &S, check: &mut Check, recording: &[Recorded], here: &st
     compare(s, check, &got, &sets, recording)
 }
 
-/// The same for one with these skips.
+/// Adds the case for one with these skips.
 fn by<S: Subject>(s: &S, check: &mut Check, there: &str, here: &str) -> Verdict {
     along(s, check, &recorded(there), here)
 }
@@ -191,7 +186,7 @@ fn two_runs<S: Subject>(cases: &mut Cases<S>) {
         let bits = "0110010001";
         let first = run(s, None, &sets(bits))?;
         compare(s, check, &first, &sets(bits), &[])?;
-        let skips = |walked: &crate::Walked<S::Tensor>| -> Vec<(bool, ScaleState)> {
+        let skips = |walked: &crate::RunResult<TensorOf<S>>| -> Vec<(bool, ScaleState)> {
             let of = |step: &Step| step.report().steps.iter().any(|step| step.skipped);
             walked.steps.iter().map(|(step, _)| (of(step), step.report().scale)).collect()
         };
@@ -217,9 +212,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Returns how near a result must come: bits. Scales are the recorded ones, and skips are decided by what is finite.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 
@@ -234,7 +227,7 @@ struct Recorded {
 
 /// Outcome of an iteration.
 #[derive(Clone, Copy, Debug)]
-struct Walked {
+struct ExpectedRun {
     /// The scale that its loss is multiplied by.
     before: ScaleState,
     /// True where its step is skipped.
@@ -251,7 +244,7 @@ fn follow(
     start: ScaleState,
     recording: &[Recorded],
     run: &[Grads<'_>],
-) -> Vec<Walked> {
+) -> Vec<ExpectedRun> {
     let mut before = start;
     let mut walked = Vec::new();
     for (index, grads) in run.iter().enumerate() {
@@ -262,12 +255,12 @@ fn follow(
             // "A step that was skipped in the recording is skipped, whether or not it overflows in this run."
             let skipped = there.skipped || overflow;
             let parted = overflow && !there.skipped;
-            Walked { before, skipped, parted, after: there.after }
+            ExpectedRun { before, skipped, parted, after: there.after }
         } else {
             // "After the last recorded update the run goes on by its own rule, from the state that the recording ends in."
             let skipped = overflow || before.diverged;
             let seen = Seen { overflow: skipped, skipped, magnitude: 0.0 };
-            Walked { before, skipped, parted: false, after: update(rule, &before, seen) }
+            ExpectedRun { before, skipped, parted: false, after: update(rule, &before, seen) }
         };
         before = step.after;
         walked.push(step);

@@ -5,14 +5,11 @@
 //! A device's `erfc` is allowed 4 ulps, which are 8·2^-24 of its value, and an argument `x/√2` that was rounded twice: that
 //! moves `Φ(x)` by `|x|φ(x)`·2·2^-24. A device's `exp` is allowed 2 ulps and an argument rounded thrice, `x²/2`·3·2^-24.
 
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
-use super::values::{in_every_lane, nans, offsets};
-use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, CaseGroup::Gelu, Check, OpInvocation, Stored, Verdict, Wanted};
-use binade_core::{DType, ErrorKind};
+use super::prelude::*;
+use crate::CaseGroup::Gelu;
 use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(Gelu, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -51,44 +48,46 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// Forward, and backward from the same input.
-fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
-    Ask::new(OpInvocation::Gelu, &[x]).at(offset).near(s, check, [(x.dtype, gelu(&values(x)))])?;
+fn both(s: &dyn ComputeBackend, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+    OpCase::new(OpInvocation::Gelu, &[x]).at(offset).near(
+        s,
+        check,
+        [(x.dtype, gelu(&values(x)))],
+    )?;
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(x));
-    Ask::new(OpInvocation::GeluBackward, &[&g, x]).at(offset).near(s, check, [(x.dtype, wanted)])
+    OpCase::new(OpInvocation::GeluBackward, &[&g, x]).at(offset).near(s, check, [(x.dtype, wanted)])
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
 /// and from the error of a device's own `erfc` and `exp`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
 /// `x·Φ(x)`, and at −∞ its limit.
-fn gelu(x: &[f64]) -> Vec<Wanted> {
+fn gelu(x: &[f64]) -> Vec<Expected> {
     let one = |&x: &f64| {
         if x == f64::NEG_INFINITY {
-            return Wanted::exactly(-0.0);
+            return Expected::exactly(-0.0);
         }
         let value = x * distribution(x);
         // The error function, one product of its own, and one with x.
-        Wanted::near(value, 12.0 * value.abs() + 4.0 * x * x * density(x))
+        Expected::near(value, 12.0 * value.abs() + 4.0 * x * x * density(x))
     };
     x.iter().map(one).collect()
 }
 
 /// `grad·(Φ(x) + x·φ(x))`.
-fn backward(grad: &[f64], x: &[f64]) -> Vec<Wanted> {
+fn backward(grad: &[f64], x: &[f64]) -> Vec<Expected> {
     let one = |(&g, &x): (&f64, &f64)| {
         if x.is_infinite() {
-            return Wanted::exactly(g * f64::from(u8::from(x > 0.0)));
+            return Expected::exactly(g * f64::from(u8::from(x > 0.0)));
         }
         let (area, slope) = (distribution(x), x * density(x));
         // Besides what is said above: two products, one sum and the product with grad.
         let mass = 14.0 * area + slope.abs() * (16.0 + 2.0 * x * x);
-        Wanted::near(g * (area + slope), g.abs() * mass)
+        Expected::near(g * (area + slope), g.abs() * mass)
     };
     grad.iter().zip(x).map(one).collect()
 }
@@ -99,7 +98,7 @@ fn density(x: f64) -> f64 {
 }
 
 /// `Φ(x)`, the normal distribution function.
-pub fn distribution(x: f64) -> f64 {
+fn distribution(x: f64) -> f64 {
     0.5 * erfc(-x * FRAC_1_SQRT_2)
 }
 
@@ -145,11 +144,7 @@ mod tests {
 
     #[test]
     fn the_gradient_is_what_central_differences_say() {
-        for x in [-6.0, -2.0, -0.75, 0.0, 0.3, 1.0, 4.0] {
-            let h = 1e-5;
-            let difference = (gelu(&[x + h])[0].value - gelu(&[x - h])[0].value) / (2.0 * h);
-            let analytic = backward(&[1.0], &[x])[0].value;
-            assert!((difference - analytic).abs() <= 1e-9, "{x}: {difference} and {analytic}");
-        }
+        let x = [-6.0, -2.0, -0.75, 0.0, 0.3, 1.0, 4.0];
+        check_gradients(&x, &backward(&[1.0; 7], &x), |x| weighted(&gelu(x), &[1.0; 7]));
     }
 }

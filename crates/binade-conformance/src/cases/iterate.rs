@@ -3,19 +3,15 @@
 //! The oracle unscales each pass by the scale in force, joins the findings to one verdict, and moves the scale.
 
 use super::merge::merge;
+use super::prelude::*;
 use super::scale_update::update;
 use super::unscale::{Found, Grads, Set, tell, told, unscale, upload, values};
-use super::values::Draw;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Iterate, Cases, Check, Course, Iteration, Stop, Stored,
-    Subject, Verdict,
-};
-use binade_core::{DType, Finding};
+use crate::{CaseGroup::Iterate, Iteration, ScaleTrace};
 use binade_grad_scaler::{Join, LossScale, ScaleState, Seen};
 
 /// Findings of an iteration's passes, and how they are joined.
 #[derive(Clone, Debug)]
-struct Round {
+struct IterationOf {
     parts: Vec<Set>,
     join: Join,
 }
@@ -25,17 +21,17 @@ fn set(name: &'static str, values: [f64; 3]) -> Set {
     vec![(name, Some(Stored::vector(DType::F32, values)))]
 }
 
-fn good() -> Round {
-    Round { parts: vec![set("w", [8.0, -2.0, 1.0])], join: Join::Any }
+fn good() -> IterationOf {
+    IterationOf { parts: vec![set("w", [8.0, -2.0, 1.0])], join: Join::Any }
 }
 
-fn bad() -> Round {
-    Round { parts: vec![set("w", [8.0, f64::NEG_INFINITY, f64::NAN])], join: Join::Any }
+fn bad() -> IterationOf {
+    IterationOf { parts: vec![set("w", [8.0, f64::NEG_INFINITY, f64::NAN])], join: Join::Any }
 }
 
 /// One of two passes overflows: a skip, or a part that is left out.
-fn mixed(join: Join) -> Round {
-    Round { parts: [good().parts, bad().parts].concat(), join }
+fn mixed(join: Join) -> IterationOf {
+    IterationOf { parts: [good().parts, bad().parts].concat(), join }
 }
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -55,8 +51,8 @@ fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
 
 /// A run on the device and by the oracle.
 struct Ran {
-    got: Course,
-    wanted: Vec<Stage>,
+    got: ScaleTrace,
+    wanted: Vec<ExpectedIteration>,
     scale: String,
 }
 
@@ -64,15 +60,16 @@ struct Ran {
 fn run<S: Subject>(
     s: &S,
     rule: &LossScale,
-    rounds: &[Round],
+    rounds: &[IterationOf],
     keep: impl Fn(usize) -> bool,
-) -> Result<Ran, Stop> {
-    let device = |(index, round): (usize, &Round)| {
-        let parts = round.parts.iter().map(|set| upload(s, set)).collect::<Result<_, Stop>>()?;
+) -> Result<Ran, CaseError> {
+    let device = |(index, round): (usize, &IterationOf)| {
+        let parts =
+            round.parts.iter().map(|set| upload(s, set)).collect::<Result<_, CaseError>>()?;
         Ok(Iteration { parts, join: round.join, keep: keep(index) })
     };
-    let iterations = rounds.iter().enumerate().map(device).collect::<Result<_, Stop>>()?;
-    let oracle = |round: &Round| IterationValues {
+    let iterations = rounds.iter().enumerate().map(device).collect::<Result<_, CaseError>>()?;
+    let oracle = |round: &IterationOf| IterationValues {
         parts: round.parts.iter().map(values).collect(),
         join: round.join,
     };
@@ -84,7 +81,7 @@ fn run<S: Subject>(
 
 impl Ran {
     /// Compares the findings of the passes, the joined findings, and the scale at the end.
-    fn compare(&self, check: &mut Check, rounds: &[Round]) -> Verdict {
+    fn compare(&self, check: &mut Check, rounds: &[IterationOf]) -> Verdict {
         let stages = (self.got.stages.len(), self.wanted.len());
         check.equal(rounds, format!("{} stages", stages.0), format!("{} stages", stages.1))?;
         for (index, (got, wanted)) in self.got.stages.iter().zip(&self.wanted).enumerate() {
@@ -110,20 +107,20 @@ fn parted(found: &Finding) -> Finding {
 }
 
 fn moves<S: Subject>(cases: &mut Cases<S>) {
-    let mut add = |sentence: &str, rounds: Vec<Round>| {
+    let mut add = |sentence: &str, rounds: Vec<IterationOf>| {
         cases.add(Iterate, "-", sentence, move |s: &S, check| {
             let rule = rule(|_| ());
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
         });
     };
-    let each = |bits: &str| -> Vec<Round> {
+    let each = |bits: &str| -> Vec<IterationOf> {
         bits.chars().map(|bit| if bit == '1' { bad() } else { good() }).collect()
     };
     add("each_iteration_goes_by_its_own_verdict", each("0100110"));
     add("the_scale_that_moved_is_the_next_ones", each("0000111"));
     add("one_raised_pass_of_any_skips_and_backs_off_once", vec![mixed(Join::Any), good()]);
     add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(Join::All), good()]);
-    let nothing = Round { parts: vec![], join: Join::Any };
+    let nothing = IterationOf { parts: vec![], join: Join::Any };
     add("an_iteration_without_a_pass_is_a_good_one", vec![nothing.clone(), nothing, good()]);
     cases.add(Iterate, "-", "what_was_read_is_ready", |s: &S, check| {
         let rounds = [good(), bad()];
@@ -133,7 +130,7 @@ fn moves<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-/// What was cloned before an update reads as it did; and where there is no clone, the update may be in place.
+/// A clone made before an update reads as it did; and where there is no clone, the update may be in place.
 fn clones<S: Subject>(cases: &mut Cases<S>) {
     cases.add(Iterate, "-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
         let rounds = [good(), good(), bad(), good(), bad(), bad(), good(), good()];
@@ -150,7 +147,7 @@ fn clones<S: Subject>(cases: &mut Cases<S>) {
 }
 
 fn divergence<S: Subject>(cases: &mut Cases<S>) {
-    let mut add = |sentence: &str, rule: LossScale, rounds: Vec<Round>| {
+    let mut add = |sentence: &str, rule: LossScale, rounds: Vec<IterationOf>| {
         cases.add(Iterate, "-", sentence, move |s: &S, check| {
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
         });
@@ -158,7 +155,7 @@ fn divergence<S: Subject>(cases: &mut Cases<S>) {
     let at_floor = rule(|rule| rule.init_exponent = 0);
     add("divergence_halts_what_follows_unread", at_floor, vec![good(), bad(), good(), good()]);
     let impatient = rule(|rule| rule.patience = 2);
-    let all = Round { parts: [good().parts, good().parts].concat(), join: Join::All };
+    let all = IterationOf { parts: [good().parts, good().parts].concat(), join: Join::All };
     add("divergence_halts_whatever_it_is_joined_with", impatient, vec![bad(), bad(), all, good()]);
 }
 
@@ -171,16 +168,14 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
             2 => mixed(Join::All),
             _ => good(),
         };
-        let rounds: Vec<Round> = (0..100).map(|_| round()).collect();
+        let rounds: Vec<IterationOf> = (0..100).map(|_| round()).collect();
         let rule = rule(|rule| rule.min_exponent = -30);
         run(s, &rule, &rounds, |index| index % 3 == 0)?.compare(check, &rounds)
     });
 }
 
 /// Returns how near a result must come: bits. A run consists of quotients, counts and powers of two.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 
@@ -195,7 +190,7 @@ struct IterationValues<'a> {
 
 /// Outcome of one iteration.
 #[derive(Clone, Debug)]
-struct Stage {
+struct ExpectedIteration {
     /// The scale before the update.
     before: ScaleState,
     /// Findings of each pass.
@@ -209,7 +204,7 @@ fn iterate(
     rule: &LossScale,
     start: ScaleState,
     run: &[IterationValues<'_>],
-) -> (Vec<Stage>, ScaleState) {
+) -> (Vec<ExpectedIteration>, ScaleState) {
     let mut now = start;
     let mut stages = vec![];
     for iteration in run {
@@ -225,7 +220,7 @@ fn iterate(
             reason = "the magnitude of a gradient, which f32 holds"
         )]
         let magnitude = magnitude as f32;
-        stages.push(Stage { before: now, parts, verdict });
+        stages.push(ExpectedIteration { before: now, parts, verdict });
         now = update(rule, &now, Seen { overflow, skipped, magnitude });
     }
     (stages, now)

@@ -4,10 +4,10 @@
 //! Communications of the ACM 8(1), 1965).
 
 use super::cast::rounded;
+use super::prelude::*;
 use super::stores::{self, Trial};
 use super::training::narrow;
-use super::values::{halfway, unit};
-use crate::{Agreement, Arithmetic, CaseGroup::Kahan, Cases, Stored, Subject};
+use crate::CaseGroup::Kahan;
 use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 
@@ -64,9 +64,7 @@ fn halves(unit: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
 }
 
 /// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

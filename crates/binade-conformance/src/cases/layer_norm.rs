@@ -9,45 +9,20 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
-use super::bias_add::name;
-use super::values::{offsets, wide_rows};
+use super::prelude::*;
+use crate::CaseGroup::LayerNorm;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::LayerNorm, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 
 const EPS: f32 = 1e-5;
 
-const SHAPES: [&[usize]; 19] = [
-    &[2],
-    &[3, 1],
-    &[3, 7],
-    &[2, 8],
-    &[9, 9],
-    &[2, 3, 31],
-    &[3, 32],
-    &[5, 33],
-    &[2, 255],
-    &[3, 257],
-    &[87, 5],
-    &[4099, 3],
-    &[3, 4],
-    &[2, 6],
-    &[3, 10],
-    &[2, 1031],
-    &[2, 8203],
-    &[0, 4],
-    &[3, 0],
-];
+const SHAPES: &str = "2 3x1 3x7 2x8 9x9 2x3x31 3x32 5x33 2x255 3x257 87x5 4099x3 3x4 2x6 3x10 2x1031 2x8203 0x4 \
+    3x0";
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for shape in SHAPES {
-            cases.add(LayerNorm, dtype, format!("random_{}", name(shape)), move |s, check| {
-                let x = uniform(1, dtype, shape, [-2.0, 3.0]);
+        for shape in shapes(SHAPES) {
+            cases.add(LayerNorm, dtype, format!("random_{}", name(&shape)), move |s, check| {
+                let x = uniform(1, dtype, &shape, [-2.0, 3.0]);
                 both(s, check, &x, dtype, EPS, 0)
             });
         }
@@ -96,7 +71,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let x = Stored::from_values(dtype, &[2050, 2], (0..4100).map(|i| f64::from(i % 2)));
             let (g, w) = (ones(dtype, &[2050, 2]), ones(dtype, &[2]));
             let wanted = backward(&values(&g), &values(&x), &[1.0; 2], f64::from(EPS));
-            Ask::new(OpInvocation::LayerNormBackward { eps: EPS }, &[&g, &x, &w]).near(
+            OpCase::new(OpInvocation::LayerNormBackward { eps: EPS }, &[&g, &x, &w]).near(
                 s,
                 check,
                 wanted.map(|wanted| (dtype, wanted)),
@@ -117,7 +92,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
 
 /// Forward, and all three gradients.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     x: &Stored,
     parameters: DType,
@@ -127,20 +102,18 @@ fn both(
     let width = x.shape.last().copied().unwrap_or_default();
     let [w, b] = [3, 4].map(|seed| uniform(seed, parameters, &[width], [-1.5, 1.5]));
     let wanted = layer_norm(&values(x), &values(&w), &values(&b), f64::from(eps));
-    let ask = Ask::new(OpInvocation::LayerNorm { eps }, &[x, &w, &b]).at(offset);
+    let ask = OpCase::new(OpInvocation::LayerNorm { eps }, &[x, &w, &b]).at(offset);
     ask.near(s, check, [(x.dtype, wanted)])?;
     let g = uniform(5, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), &values(&w), f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    Ask::new(OpInvocation::LayerNormBackward { eps }, &[&g, x, &w])
+    OpCase::new(OpInvocation::LayerNormBackward { eps }, &[&g, x, &w])
         .at(offset)
         .near(s, check, wanted)
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
@@ -182,43 +155,43 @@ impl Stats {
     }
 
     /// `(x − mean)·rstd`, and its doubt: the mean's, that of `rstd`, a difference and a product.
-    pub(super) fn normal(&self, x: f64) -> Wanted {
+    pub(super) fn normal(&self, x: f64) -> Expected {
         let value = (x - self.mean) * self.rstd;
         let mass = self.mean_doubt * self.rstd + value.abs() * (self.rstd_doubt + 2.0);
-        Wanted { mass, ..Wanted::exactly(value) }
+        Expected { mass, ..Expected::exactly(value) }
     }
 
     /// `(x − mean)·rstd·w + b`: one product more, and one sum.
-    pub(super) fn affine(&self, x: f64, w: f64, b: f64) -> Wanted {
-        let Wanted { value, mass, .. } = self.normal(x);
+    pub(super) fn affine(&self, x: f64, w: f64, b: f64) -> Expected {
+        let Expected { value, mass, .. } = self.normal(x);
         let (scaled, sum) = (value * w, value * w + b);
-        Wanted::near(sum, mass * w.abs() + 2.0 * scaled.abs() + sum.abs())
+        Expected::near(sum, mass * w.abs() + 2.0 * scaled.abs() + sum.abs())
     }
 
     /// `rstd·(a − mean(a) − x̂·mean(a·x̂))` for gradients `a` of the normalised group `x`.
-    pub(super) fn backward(&self, a: &[f64], x: &[f64]) -> Vec<Wanted> {
+    pub(super) fn backward(&self, a: &[f64], x: &[f64]) -> Vec<Expected> {
         let n = count(x.len());
         let mean = |terms: &mut dyn Iterator<Item = f64>| terms.sum::<f64>() / n;
-        let normals: Vec<Wanted> = x.iter().map(|x| self.normal(*x)).collect();
+        let normals: Vec<Expected> = x.iter().map(|x| self.normal(*x)).collect();
         let pairs = || a.iter().zip(&normals);
         let offset = mean(&mut a.iter().copied());
         let slope = mean(&mut pairs().map(|(a, x)| a * x.value));
         let offset_doubt = (n + 2.0) * mean(&mut a.iter().map(|a| a.abs()));
         let slope_doubt =
             mean(&mut pairs().map(|(a, x)| (n + 3.0) * (a * x.value).abs() + a.abs() * x.mass));
-        let one = |(a, x): (&f64, &Wanted)| {
+        let one = |(a, x): (&f64, &Expected)| {
             let value = self.rstd * (a - offset - x.value * slope);
             let largest = a.abs() + offset.abs() + (x.value * slope).abs();
             let inner =
                 4.0 * largest + offset_doubt + x.value.abs() * slope_doubt + x.mass * slope.abs();
-            Wanted::near(value, self.rstd * inner + value.abs() * (self.rstd_doubt + 2.0))
+            Expected::near(value, self.rstd * inner + value.abs() * (self.rstd_doubt + 2.0))
         };
         pairs().map(one).collect()
     }
 }
 
 /// Each row of the weight's width, normalised.
-fn layer_norm(x: &[f64], w: &[f64], b: &[f64], eps: f64) -> Vec<Wanted> {
+fn layer_norm(x: &[f64], w: &[f64], b: &[f64], eps: f64) -> Vec<Expected> {
     let row = |x: &[f64]| {
         let stats = Stats::of(x, eps);
         let pairs = x.iter().zip(w.iter().zip(b));
@@ -228,7 +201,7 @@ fn layer_norm(x: &[f64], w: &[f64], b: &[f64], eps: f64) -> Vec<Wanted> {
 }
 
 /// Gradients of input, weight and bias.
-fn backward(grad: &[f64], x: &[f64], w: &[f64], eps: f64) -> [Vec<Wanted>; 3] {
+fn backward(grad: &[f64], x: &[f64], w: &[f64], eps: f64) -> [Vec<Expected>; 3] {
     let width = w.len();
     let rows = || grad.chunks(width.max(1)).zip(x.chunks(width.max(1)));
     let mut input = Vec::new();
@@ -256,7 +229,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Takes one element in.
-    pub(super) fn add(&mut self, g: f64, x: Wanted) {
+    pub(super) fn add(&mut self, g: f64, x: Expected) {
         self.terms += 1.0;
         let product = [g * x.value, (g * x.value).abs(), g.abs() * x.mass];
         self.product.iter_mut().zip(product).for_each(|(sum, term)| *sum += term);
@@ -264,40 +237,25 @@ impl Sums {
     }
 
     /// The gradients of weights and biases.
-    pub(super) fn wanted(all: &[Self]) -> [Vec<Wanted>; 2] {
+    pub(super) fn wanted(all: &[Self]) -> [Vec<Expected>; 2] {
         let weight =
-            |s: &Self| Wanted::near(s.product[0], (s.terms + 2.0) * s.product[1] + s.product[2]);
-        let bias = |s: &Self| Wanted::near(s.grad[0], s.terms * s.grad[1]);
+            |s: &Self| Expected::near(s.product[0], (s.terms + 2.0) * s.product[1] + s.product[2]);
+        let bias = |s: &Self| Expected::near(s.grad[0], s.terms * s.grad[1]);
         [all.iter().map(weight).collect(), all.iter().map(bias).collect()]
     }
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_gradients_are_what_central_differences_say() {
-        let x = [0.5, -1.0, 2.0, 0.25, 3.0, 1.0];
-        let (w, b, g) = ([1.5, -0.5, 2.0], [0.1, 0.2, 0.3], [1.0, -2.0, 0.5, 3.0, 0.25, -1.0]);
-        let all: Vec<f64> = [&x[..], &w, &b].concat();
-        let weighted = |all: &[f64]| -> f64 {
-            let y = layer_norm(&all[..6], &all[6..9], &all[9..], 1e-5);
-            y.iter().zip(g).map(|(y, g)| g * y.value).sum()
-        };
-        let analytic = backward(&g, &x, &w, 1e-5).concat();
-        for (i, wanted) in analytic.iter().enumerate() {
-            let moved = |by: f64| {
-                let mut all = all.clone();
-                all[i] += by;
-                weighted(&all)
-            };
-            let difference = (moved(1e-6) - moved(-1e-6)) / 2e-6;
-            assert!((difference - wanted.value).abs() <= 1e-7, "{i}: {difference}");
-        }
+        let all = [0.5, -1.0, 2.0, 0.25, 3.0, 1.0, 1.5, -0.5, 2.0, 0.1, 0.2, 0.3];
+        let g = [1.0, -2.0, 0.5, 3.0, 0.25, -1.0];
+        let gradients = backward(&g, &all[..6], &all[6..9], 1e-5).concat();
+        check_gradients(&all, &gradients, |all| {
+            weighted(&layer_norm(&all[..6], &all[6..9], &all[9..], 1e-5), &g)
+        });
     }
 }

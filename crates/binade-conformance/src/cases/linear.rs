@@ -7,17 +7,11 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
-use super::bias_add::name;
 use super::matmul::{matmul, transposed};
+use super::prelude::*;
 use super::sum::sum;
-use super::values::offsets;
+use crate::CaseGroup::Linear;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Linear, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 
 /// The leading extents, the inner and the outer one.
 const SIZES: [(&[usize], [usize; 2]); 13] = [
@@ -36,7 +30,7 @@ const SIZES: [(&[usize], [usize; 2]); 13] = [
     (&[3], [4, 0]),
 ];
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             for bias in [true, false] {
@@ -62,13 +56,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let (x, w) = (ones(dtype, &[2, 4096]), ones(dtype, &[3, 4096]));
             let b = Stored::vector(dtype, [2.0, 32.0, -4096.0]);
             let wanted = [4098.0, 4128.0, 0.0].repeat(2);
-            Ask::new(OpInvocation::Linear, &[&x, &w, &b]).exact(s, check, [(dtype, wanted)])
+            OpCase::new(OpInvocation::Linear, &[&x, &w, &b]).exact(s, check, [(dtype, wanted)])
         });
         cases.add(Linear, dtype, "gradients_are_summed_wide_over_every_row", move |s, check| {
             let (g, x, w) =
                 (ones(dtype, &[4099, 2]), ones(dtype, &[4099, 3]), ones(dtype, &[2, 3]));
             let wanted = [vec![2.0; 4099 * 3], vec![4099.0; 6], vec![4099.0; 2]];
-            Ask::new(OpInvocation::LinearBackward { bias: true }, &[&g, &x, &w]).exact(
+            OpCase::new(OpInvocation::LinearBackward { bias: true }, &[&g, &x, &w]).exact(
                 s,
                 check,
                 wanted.map(|wanted| (dtype, wanted)),
@@ -81,7 +75,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 let wanted = [vec![2.0; rows], vec![sum; 2], vec![sum; 2]];
                 let wanted = wanted.map(|wanted| (dtype, wanted));
                 let op = OpInvocation::LinearBackward { bias: true };
-                Ask::new(op, &[&g, &x, &ones(dtype, &[2, 1])]).exact(s, check, wanted)?;
+                OpCase::new(op, &[&g, &x, &ones(dtype, &[2, 1])]).exact(s, check, wanted)?;
             }
             Ok(())
         });
@@ -100,7 +94,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
                 let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
                 let wanted = linear(&values(&x), &values(&w), None, [3, 2, 2]);
-                Ask::new(OpInvocation::Linear, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+                OpCase::new(OpInvocation::Linear, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
             }
             Ok(())
         });
@@ -120,17 +114,17 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// The result with a bias.
-fn forward(s: &dyn Computes, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
+fn forward(s: &dyn ComputeBackend, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
     let [rows, inner, outer] = size;
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
     let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
     let wanted = linear(&values(&x), &values(&w), Some(&values(&b)), size);
-    Ask::new(OpInvocation::Linear, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
+    OpCase::new(OpInvocation::Linear, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     dtype: DType,
     (lead, [inner, outer]): (&[usize], [usize; 2]),
@@ -144,20 +138,20 @@ fn both(
     let bv = values(&b);
     let wanted = linear(&values(&x), &values(&w), bias.then_some(&bv), size);
     let operands = [&x, &w, &b];
-    Ask::new(OpInvocation::Linear, &operands[..2 + usize::from(bias)]).at(offset).near(
+    OpCase::new(OpInvocation::Linear, &operands[..2 + usize::from(bias)]).at(offset).near(
         s,
         check,
         [(dtype, wanted)],
     )?;
     let wanted = backward(&values(&g), &values(&x), &values(&w), size);
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    Ask::new(OpInvocation::LinearBackward { bias }, &[&g, &x, &w]).at(offset).near(s, check, wanted)
+    OpCase::new(OpInvocation::LinearBackward { bias }, &[&g, &x, &w])
+        .at(offset)
+        .near(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
-    Agreement::of_matrix_products(arithmetic)
-}
+pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.
 
@@ -167,7 +161,7 @@ pub(super) fn linear(
     w: &[f64],
     bias: Option<&[f64]>,
     [rows, inner, outer]: [usize; 3],
-) -> Vec<Wanted> {
+) -> Vec<Expected> {
     let mut y = matmul(x, &transposed(w, outer, inner), [rows, inner, outer]);
     if let Some(bias) = bias {
         for (i, wanted) in y.iter_mut().enumerate() {
@@ -185,7 +179,7 @@ pub(super) fn backward(
     x: &[f64],
     w: &[f64],
     [rows, inner, outer]: [usize; 3],
-) -> [Vec<Wanted>; 3] {
+) -> [Vec<Expected>; 3] {
     let column = |o: usize| grad.iter().skip(o).step_by(outer).copied().collect::<Vec<f64>>();
     [
         matmul(grad, w, [rows, outer, inner]),

@@ -7,14 +7,9 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
-use super::bias_add::name;
-use super::values::offsets;
-use super::{FLOATS, linear, relu};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::LinearRelu, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
+use super::prelude::*;
+use super::{linear, relu};
+use crate::CaseGroup::LinearRelu;
 
 /// The leading extents, the inner and the outer one.
 const SIZES: [(&[usize], [usize; 2]); 11] = [
@@ -31,7 +26,7 @@ const SIZES: [(&[usize], [usize; 2]); 11] = [
     (&[3], [4, 0]),
 ];
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             for bias in [true, false] {
@@ -57,7 +52,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(LinearRelu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
             let x = Stored::from_values(dtype, &[2, 1], [-0.0, 0.0]);
             let (w, b) = (ones(dtype, &[1, 1]), Stored::vector(dtype, [-0.0]));
-            Ask::new(OpInvocation::LinearRelu, &[&x, &w, &b]).exact(
+            OpCase::new(OpInvocation::LinearRelu, &[&x, &w, &b]).exact(
                 s,
                 check,
                 [(dtype, vec![0.0; 2])],
@@ -69,7 +64,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
     refused(cases);
 }
 
-fn refused(cases: &mut Asks) {
+fn refused(cases: &mut OpCases) {
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let (x, w, y) = (float(&[2, 3]), float(&[4, 3]), float(&[2, 4]));
     let back = OpInvocation::LinearReluBackward { bias: true };
@@ -85,17 +80,17 @@ fn refused(cases: &mut Asks) {
 }
 
 /// The result with a bias.
-fn forward(s: &dyn Computes, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
+fn forward(s: &dyn ComputeBackend, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
     let [rows, inner, outer] = size;
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
     let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
     let wanted = linear_relu(&values(&x), &values(&w), Some(&values(&b)), size);
-    Ask::new(OpInvocation::LinearRelu, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
+    OpCase::new(OpInvocation::LinearRelu, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias, from what the oracle says forward gave.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     dtype: DType,
     (lead, [inner, outer]): (&[usize], [usize; 2]),
@@ -111,63 +106,61 @@ fn both(
     let wanted = linear_relu(&values(&x), &values(&w), bias.then_some(&bv), size);
     let y = Stored::from_values(dtype, &out, wanted.iter().map(|wanted| wanted.value));
     let operands = [&x, &w, &b];
-    let ask = Ask::new(OpInvocation::LinearRelu, &operands[..2 + usize::from(bias)]);
+    let ask = OpCase::new(OpInvocation::LinearRelu, &operands[..2 + usize::from(bias)]);
     ask.at(offset).near(s, check, [(dtype, wanted)])?;
     let wanted = backward(&values(&g), &values(&y), &values(&x), &values(&w), size);
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    Ask::new(OpInvocation::LinearReluBackward { bias }, &[&g, &y, &x, &w])
+    OpCase::new(OpInvocation::LinearReluBackward { bias }, &[&g, &y, &x, &w])
         .at(offset)
         .near(s, check, wanted)
 }
 
 /// Sums of which about half are negative, some so long that a device cuts them.
-fn as_apart(s: &dyn Computes, check: &mut Check, dtype: DType) -> Verdict {
+fn as_apart(s: &dyn ComputeBackend, check: &mut Check, dtype: DType) -> Verdict {
     for [rows, inner, outer] in [[9, 33, 7], [70, 40, 72], [3, 4096, 5]] {
         let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
         let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
         for operands in [&[&x, &w, &b][..], &[&x, &w]] {
             let result = [(dtype, rows * outer)];
-            let sums = Ask::new(OpInvocation::Linear, operands).results(s, result)?.remove(0);
-            let cut = Ask::new(OpInvocation::Relu, &[&sums]).results(s, result)?.remove(0);
-            Ask::new(OpInvocation::LinearRelu, operands).same(s, check, &cut)?;
+            let sums = OpCase::new(OpInvocation::Linear, operands).results(s, result)?.remove(0);
+            let cut = OpCase::new(OpInvocation::Relu, &[&sums]).results(s, result)?.remove(0);
+            OpCase::new(OpInvocation::LinearRelu, operands).same(s, check, &cut)?;
         }
     }
     Ok(())
 }
 
-fn nans(s: &dyn Computes, check: &mut Check, dtype: DType) -> Verdict {
+fn nans(s: &dyn ComputeBackend, check: &mut Check, dtype: DType) -> Verdict {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
         let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
         let wanted = linear_relu(&values(&x), &values(&w), None, [3, 2, 2]);
-        Ask::new(OpInvocation::LinearRelu, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+        OpCase::new(OpInvocation::LinearRelu, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
     }
     let y = Stored::from_values(dtype, &[3, 1], [f64::NAN, 0.0, 1.0]);
     let g = Stored::from_values(dtype, &[3, 1], [2.0, 4.0, 8.0]);
     let (x, w) = (ones(dtype, &[3, 1]), ones(dtype, &[1, 1]));
     let wanted = [vec![2.0, 0.0, 8.0], vec![10.0], vec![10.0]].map(|wanted| (dtype, wanted));
-    Ask::new(OpInvocation::LinearReluBackward { bias: true }, &[&g, &y, &x, &w])
+    OpCase::new(OpInvocation::LinearReluBackward { bias: true }, &[&g, &y, &x, &w])
         .exact(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
-    Agreement::of_matrix_products(arithmetic)
-}
+pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.
 
 /// `max(x·Wᵀ + b, 0)` with the mass of the sum: what is cut off is off by no more than before.
-fn linear_relu(x: &[f64], w: &[f64], bias: Option<&[f64]>, size: [usize; 3]) -> Vec<Wanted> {
-    let cut = |wanted: Wanted| match wanted.value {
+fn linear_relu(x: &[f64], w: &[f64], bias: Option<&[f64]>, size: [usize; 3]) -> Vec<Expected> {
+    let cut = |wanted: Expected| match wanted.value {
         // Minus infinity is 0, and its mass nobody's room.
-        value if value == f64::NEG_INFINITY => Wanted::exactly(0.0),
-        value => Wanted { value: relu::relu(&[value])[0], ..wanted },
+        value if value == f64::NEG_INFINITY => Expected::exactly(0.0),
+        value => Expected { value: relu::relu(&[value])[0], ..wanted },
     };
     linear::linear(x, w, bias, size).into_iter().map(cut).collect()
 }
 
 /// Gradients of input, weight and bias, from the result `y`.
-fn backward(grad: &[f64], y: &[f64], x: &[f64], w: &[f64], size: [usize; 3]) -> [Vec<Wanted>; 3] {
+fn backward(grad: &[f64], y: &[f64], x: &[f64], w: &[f64], size: [usize; 3]) -> [Vec<Expected>; 3] {
     linear::backward(&relu::backward(grad, y), x, w, size)
 }

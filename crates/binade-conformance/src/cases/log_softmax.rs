@@ -2,10 +2,10 @@
 //!
 //! The oracle reads rows as that of [`softmax`](super::softmax) does.
 
-use super::ask::{Asks, Softmaxes};
+use super::ask::Softmaxes;
+use super::prelude::*;
 use super::softmax::{Row, cost};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, CaseGroup, OpInvocation, Wanted};
 
 static ASKED: Softmaxes = Softmaxes {
     op: CaseGroup::LogSoftmax,
@@ -15,25 +15,23 @@ static ASKED: Softmaxes = Softmaxes {
     gradient: backward,
 };
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     ASKED.add(cases);
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
 /// and from the error of a device's own `exp` and `log`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
 /// `x − ln Σ exp(x)` for each row of `width`: two differences, and a logarithm of 2 ulps over a sum that is in doubt.
-fn log_softmax(x: &[f64], width: usize) -> Vec<Wanted> {
+fn log_softmax(x: &[f64], width: usize) -> Vec<Expected> {
     let row = |x: &[f64]| {
         let Row { below, log, doubt, .. } = Row::of(x);
         let one = move |below: f64| {
             let value = below - log;
-            Wanted::near(value, 2.0 * below.abs() + 4.0 * log.abs() + doubt + 2.0 * value.abs())
+            Expected::near(value, 2.0 * below.abs() + 4.0 * log.abs() + doubt + 2.0 * value.abs())
         };
         below.into_iter().map(one)
     };
@@ -41,16 +39,16 @@ fn log_softmax(x: &[f64], width: usize) -> Vec<Wanted> {
 }
 
 /// `grad − exp(y)·Σ grad` from the result `y`.
-fn backward(grad: &[f64], y: &[f64], width: usize) -> Vec<Wanted> {
+fn backward(grad: &[f64], y: &[f64], width: usize) -> Vec<Expected> {
     let row = |(g, y): (&[f64], &[f64])| {
         let (total, mass) = (g.iter().sum::<f64>(), g.iter().map(|g| g.abs()).sum::<f64>());
         let mass = count(width) * mass;
         let one = |(g, y): (&f64, &f64)| {
             let (share, value) = (y.exp(), g - y.exp() * total);
             let product = share * (mass + (cost(*y) + 1.0) * total.abs());
-            Wanted::near(value, product + value.abs())
+            Expected::near(value, product + value.abs())
         };
-        g.iter().zip(y).map(one).collect::<Vec<Wanted>>()
+        g.iter().zip(y).map(one).collect::<Vec<Expected>>()
     };
     let width = width.max(1);
     grad.chunks(width).zip(y.chunks(width)).flat_map(row).collect()

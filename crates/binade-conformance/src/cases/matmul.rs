@@ -7,44 +7,19 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, HUGE, ones, refusals, too_large, uniform, values};
-use super::values::{Draw, offsets};
+use super::prelude::*;
+use crate::CaseGroup::MatMul;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::MatMul, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 
 /// Rows of A, inner extent, columns of B.
 type Size = [usize; 3];
 
-const SIZES: [Size; 20] = [
-    [1, 1, 1],
-    [1, 7, 1],
-    [2, 3, 4],
-    [4, 64, 4],
-    [8, 8, 8],
-    [7, 9, 5],
-    [16, 16, 16],
-    [17, 31, 33],
-    [33, 257, 9],
-    [64, 64, 64],
-    [1, 64, 129],
-    [129, 5, 1],
-    [63, 65, 31],
-    [3, 256, 2],
-    [2, 1000, 3],
-    [3, 1100, 13],
-    [5, 2100, 16],
-    [2, 9300, 9],
-    [3, 4095, 2],
-    [2, 4096, 3],
-];
+const SIZES: &str = "1x1x1 1x7x1 2x3x4 4x64x4 8x8x8 7x9x5 16x16x16 17x31x33 33x257x9 64x64x64 1x64x129 129x5x1 \
+    63x65x31 3x256x2 2x1000x3 3x1100x13 5x2100x16 2x9300x9 3x4095x2 2x4096x3";
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for size in SIZES {
+        for size in sizes(SIZES) {
             random(cases, dtype, size);
         }
         sums(cases, dtype);
@@ -64,18 +39,18 @@ pub(super) fn add_cases(cases: &mut Asks) {
     too_large(cases, MatMul, vec![(OpInvocation::MatMul, nothing.into())]);
 }
 
-fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {
+fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (OpCase<'a>, Vec<Expected>) {
     let size = [a.shape[0], a.shape[1], b.shape[1]];
-    (Ask::new(OpInvocation::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
+    (OpCase::new(OpInvocation::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
 }
 
-fn near(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+fn near(s: &dyn ComputeBackend, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
     let (ask, wanted) = ask(a, b);
     ask.near(s, check, [(a.dtype, wanted)])
 }
 
 /// For values whose products and sums are exact in `f32` in any order.
-fn exact(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+fn exact(s: &dyn ComputeBackend, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
     let (ask, wanted) = ask(a, b);
     ask.exact(s, check, [(a.dtype, wanted.iter().map(|wanted| wanted.value).collect())])
 }
@@ -88,7 +63,7 @@ fn matrices(dtype: DType, [m, k, n]: Size, mut element: impl FnMut() -> f64) -> 
     })
 }
 
-fn random(cases: &mut Asks, dtype: DType, size: Size) {
+fn random(cases: &mut OpCases, dtype: DType, size: Size) {
     let [rows, inner, columns] = size;
     let sentence = format!("random_{rows}x{inner}_by_{inner}x{columns}");
     cases.add(MatMul, dtype, sentence, move |s, check| {
@@ -101,9 +76,9 @@ fn random(cases: &mut Asks, dtype: DType, size: Size) {
 }
 
 /// Of sizes among which are odd ones, edges of tiles and nothing.
-fn gradients(cases: &mut Asks, dtype: DType) {
+fn gradients(cases: &mut OpCases, dtype: DType) {
     let odd = [[0, 4, 3], [3, 0, 2], [3, 4, 0]];
-    for size in SIZES.into_iter().filter(|[_, k, _]| *k < 1000).chain(odd) {
+    for size in sizes(SIZES).filter(|[_, k, _]| *k < 1000).chain(odd) {
         let [m, k, n] = size;
         let sentence = format!("gradients_of_{m}x{k}_by_{k}x{n}");
         cases.add(MatMul, dtype, sentence, move |s, check| {
@@ -111,7 +86,7 @@ fn gradients(cases: &mut Asks, dtype: DType) {
                 [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
             let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
             let wanted = backward(&values(&g), &values(&a), &values(&b), size);
-            Ask::new(OpInvocation::MatMulBackward, &[&g, &a, &b]).at(m % 3).near(
+            OpCase::new(OpInvocation::MatMulBackward, &[&g, &a, &b]).at(m % 3).near(
                 s,
                 check,
                 wanted.map(|wanted| (dtype, wanted)),
@@ -121,7 +96,7 @@ fn gradients(cases: &mut Asks, dtype: DType) {
 }
 
 /// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.
-fn sums(cases: &mut Asks, dtype: DType) {
+fn sums(cases: &mut OpCases, dtype: DType) {
     let mut add = |sentence: &str, make: fn(DType) -> [Stored; 2]| {
         cases.add(MatMul, dtype, sentence, move |s, check| {
             let [a, b] = make(dtype);
@@ -144,7 +119,7 @@ fn sums(cases: &mut Asks, dtype: DType) {
 }
 
 /// Unaligned.
-fn starts(cases: &mut Asks, dtype: DType) {
+fn starts(cases: &mut OpCases, dtype: DType) {
     cases.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, _) in offsets() {
             let mut draw = Draw::new(offset);
@@ -156,7 +131,7 @@ fn starts(cases: &mut Asks, dtype: DType) {
     });
 }
 
-fn classes(cases: &mut Asks, dtype: DType) {
+fn classes(cases: &mut OpCases, dtype: DType) {
     let sentence = "nan_and_infinity_stay_in_their_rows";
     cases.add(MatMul, dtype, sentence, move |s, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -185,16 +160,14 @@ fn classes(cases: &mut Asks, dtype: DType) {
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
-    Agreement::of_matrix_products(arithmetic)
-}
+pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.
 
 /// `A·B` for row-major `A` [rows, inner] and `B` [inner, columns], with the mass inner·Σ|a||b| that bounds the error of
 /// summing in `f32` (Higham, Accuracy and Stability of Numerical Algorithms, 3.5).
-pub(super) fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<Wanted> {
-    let mut product = vec![Wanted::exactly(0.0); rows * columns];
+pub(super) fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<Expected> {
+    let mut product = vec![Expected::exactly(0.0); rows * columns];
     // A row's elements side by side, each still in the order of its terms.
     for (a, row) in a.chunks(inner.max(1)).zip(product.chunks_mut(columns.max(1))) {
         for (a, b) in a.iter().zip(b.chunks(columns.max(1))) {
@@ -211,7 +184,7 @@ pub(super) fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -
 }
 
 /// `grad·Bᵀ` and `Aᵀ·grad`, sums over columns and over rows.
-fn backward(grad: &[f64], a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> [Vec<Wanted>; 2] {
+fn backward(grad: &[f64], a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> [Vec<Expected>; 2] {
     [matmul(grad, &transposed(b, k, n), [m, n, k]), matmul(&transposed(a, m, k), grad, [k, m, n])]
 }
 

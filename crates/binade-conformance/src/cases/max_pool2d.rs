@@ -2,15 +2,9 @@
 //!
 //! The oracle is a loop over each window.
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
-use super::bias_add::name;
-use super::values::offsets;
+use super::prelude::*;
+use crate::CaseGroup::MaxPool2d;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::MaxPool2d, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 use binade_ops::MaxPool2dConfig;
 
 /// Input, window, stride and padding.
@@ -32,7 +26,7 @@ const SIZES: [Size; 13] = [
     ([2, 3, 7, 6], [2, 5], [usize::MAX, 2], [1, 2]),
 ];
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for (input, kernel, stride, padding) in SIZES {
             let window =
@@ -104,7 +98,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 );
                 let mut wanted = vec![0.0; 25];
                 wanted[12] = 2056.0;
-                Ask::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x]).exact(
+                OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x]).exact(
                     s,
                     check,
                     [(dtype, wanted)],
@@ -135,7 +129,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
 
 /// Forward by bits, and the gradient of random values.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     x: &Stored,
     config: MaxPool2dConfig,
@@ -145,14 +139,14 @@ fn both(
     let elements = values(x);
     let places = largest(&elements, shape, config);
     let wanted = places.iter().map(|at| elements[*at]).collect();
-    Ask::new(OpInvocation::MaxPool2d { config }, &[x]).at(offset).exact(
+    OpCase::new(OpInvocation::MaxPool2d { config }, &[x]).at(offset).exact(
         s,
         check,
         [(x.dtype, wanted)],
     )?;
     let g = uniform(2, x.dtype, &output(shape, config), [-1.0, 1.0]);
     let wanted = backward(&values(&g), &places, x.len());
-    Ask::new(OpInvocation::MaxPool2dBackward { config }, &[&g, x]).at(offset).near(
+    OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, x]).at(offset).near(
         s,
         check,
         [(x.dtype, wanted)],
@@ -161,9 +155,7 @@ fn both(
 
 /// Returns how near a result must come: within the mass of the input's gradient, which is a sum. Forward is a
 /// choice, and is compared by bits.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
@@ -206,7 +198,7 @@ fn largest(
 }
 
 /// The input's gradient: at each element, the sum over the windows whose largest it is.
-fn backward(grad: &[f64], largest: &[usize], length: usize) -> Vec<Wanted> {
+fn backward(grad: &[f64], largest: &[usize], length: usize) -> Vec<Expected> {
     let mut sums = vec![[0.0_f64; 3]; length];
     for (g, &at) in grad.iter().zip(largest) {
         let [value, mass, terms] = sums[at];
@@ -215,6 +207,9 @@ fn backward(grad: &[f64], largest: &[usize], length: usize) -> Vec<Wanted> {
     // One term is itself, exactly; more are rounded once for each but the first.
     let spare = |terms: f64| if terms > count(1) { terms } else { 0.0 };
     sums.into_iter()
-        .map(|[value, mass, terms]| Wanted { mass: spare(terms) * mass, ..Wanted::exactly(value) })
+        .map(|[value, mass, terms]| Expected {
+            mass: spare(terms) * mass,
+            ..Expected::exactly(value)
+        })
         .collect()
 }

@@ -2,16 +2,13 @@
 //!
 //! The oracle divides the sum of [`sum`](super::sum) in `f64`.
 
-use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
 use super::cast::rounded;
+use super::prelude::*;
 use super::sum::{spreads, sum};
-use super::values::{Draw, not_finite, offsets};
-use super::{EIGHT_BITS, FLOATS};
+use crate::CaseGroup::Mean;
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, CaseGroup::Mean, Check, OpInvocation, Stored, Verdict, Wanted};
-use binade_core::{DType, ErrorKind};
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         exact_sums(cases, dtype);
         random(cases, dtype);
@@ -23,7 +20,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     cases.add(Mean, DType::BF16, "the_mean_of_four_million_ones_is_one", |s, check| {
         let ones = Stored::vector(DType::BF16, vec![1.0; 4_198_400]);
-        Ask::new(OpInvocation::Mean, &[&ones]).exact(s, check, [(DType::F32, vec![1.0])])
+        OpCase::new(OpInvocation::Mean, &[&ones]).exact(s, check, [(DType::F32, vec![1.0])])
     });
     let op = OpInvocation::MeanBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
@@ -37,7 +34,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
-fn gradients(cases: &mut Asks, dtype: DType) {
+fn gradients(cases: &mut OpCases, dtype: DType) {
     cases.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
         spreads().try_for_each(|(shape, grad)| {
             let (op, g) = (OpInvocation::MeanBackward { shape: shape.into(), dtype }, scalar(grad));
@@ -45,37 +42,41 @@ fn gradients(cases: &mut Asks, dtype: DType) {
             let value = values(&g)[0] / count(elements);
             // A type without infinities has no edge beyond its largest.
             if value.is_finite() && rounded(value, dtype).is_nan() {
-                return Ask::new(op, &[&g]).exact(s, check, [(dtype, vec![value; elements])]);
+                return OpCase::new(op, &[&g]).exact(s, check, [(dtype, vec![value; elements])]);
             }
-            let wanted = vec![Wanted::near(value, 3.0 * value.abs()); elements];
-            Ask::new(op, &[&g]).near(s, check, [(dtype, wanted)])
+            let wanted = vec![Expected::near(value, 3.0 * value.abs()); elements];
+            OpCase::new(op, &[&g]).near(s, check, [(dtype, wanted)])
         })
     });
 }
 
-fn near(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
+fn near(s: &dyn ComputeBackend, check: &mut Check, input: &Stored) -> Verdict {
     of(s, check, input, 0)
 }
 
-fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+fn of(s: &dyn ComputeBackend, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
     let wanted = mean(&values(input));
-    Ask::new(OpInvocation::Mean, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
+    OpCase::new(OpInvocation::Mean, &[input]).at(offset).near(
+        s,
+        check,
+        [(DType::F32, vec![wanted])],
+    )
 }
 
 /// Sums that are exact in `f32`, so that only the division may round.
-fn exact_sums(cases: &mut Asks, dtype: DType) {
+fn exact_sums(cases: &mut OpCases, dtype: DType) {
     let mut add = |sentence: &str, element: f64, count: usize| {
         cases.add(Mean, dtype, sentence, move |s, check| {
             let input = Stored::vector(dtype, vec![element; count]);
-            let wanted = (DType::F32, vec![Wanted::exactly(element)]);
-            Ask::new(OpInvocation::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
+            let wanted = (DType::F32, vec![Expected::exactly(element)]);
+            OpCase::new(OpInvocation::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
         });
     };
     add("the_mean_of_seventy_thousand_ones_is_one", 1.0, 70_000);
     add("a_sum_beyond_the_format_still_has_a_mean", 57344.0, 1000);
 }
 
-fn random(cases: &mut Asks, dtype: DType) {
+fn random(cases: &mut OpCases, dtype: DType) {
     for length in [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4097, 65537] {
         cases.add(Mean, dtype, format!("random_{length}"), move |s, check| {
             let mut draw = Draw::new(length);
@@ -85,7 +86,7 @@ fn random(cases: &mut Asks, dtype: DType) {
     }
 }
 
-fn classes(cases: &mut Asks, dtype: DType) {
+fn classes(cases: &mut OpCases, dtype: DType) {
     cases.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
@@ -100,7 +101,7 @@ fn classes(cases: &mut Asks, dtype: DType) {
     cases.add(Mean, dtype, "zeros_of_any_length_have_a_mean_of_zero", move |s, check| {
         (1..10).try_for_each(|length| {
             let zeros = Stored::vector(dtype, vec![0.0; length]);
-            Ask::new(OpInvocation::Mean, &[&zeros]).exact(s, check, [(DType::F32, vec![0.0])])
+            OpCase::new(OpInvocation::Mean, &[&zeros]).exact(s, check, [(DType::F32, vec![0.0])])
         })
     });
     cases.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {
@@ -116,17 +117,15 @@ fn classes(cases: &mut Asks, dtype: DType) {
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
 /// The sum over the count: NaN for no values. The mass is the sum's, over the count too, and leaves room for the
 /// roundings of the division.
-pub(super) fn mean(values: &[f64]) -> Wanted {
+pub(super) fn mean(values: &[f64]) -> Expected {
     let total = sum(values);
     let n = count(values.len());
     let value = total.value / n;
-    Wanted { mass: total.mass / n + 4.0 * value.abs(), ..Wanted::exactly(value) }
+    Expected { mass: total.mass / n + 4.0 * value.abs(), ..Expected::exactly(value) }
 }

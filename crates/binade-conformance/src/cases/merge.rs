@@ -2,22 +2,19 @@
 //!
 //! The oracle joins two findings in the words of [`ScaleStore`](binade_grad_scaler::ScaleStore).
 
+use super::prelude::*;
 use super::unscale::{Found, Set, factor, tell, told, unscale, upload, values};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Merge, Cases, Check, Joined, MicroBatch, Stop, Stored,
-    Subject, Verdict,
-};
-use binade_core::{DType, Finding};
+use crate::{CaseGroup::Merge, MergeResult, MicroBatch};
 use binade_grad_scaler::{Join, ScaleState};
 
 /// A pass on the kit's side.
 #[derive(Clone)]
-struct Pass {
+struct MergePass {
     set: Set,
     state: ScaleState,
 }
 
-impl Pass {
+impl MergePass {
     fn found(&self) -> Found {
         unscale(&values(&self.set), factor(&self.state)).1
     }
@@ -25,9 +22,9 @@ impl Pass {
 
 /// The two passes and what became of them, of which a case looks at one thing.
 struct Seen {
-    got: Joined,
+    got: MergeResult,
     wanted: Found,
-    passes: [Pass; 2],
+    passes: [MergePass; 2],
 }
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -46,19 +43,19 @@ fn variant(join: Join) -> &'static str {
 }
 
 /// Passes over sets of their own: finite, with an infinity, with a NaN, and with both.
-fn passes(name: &'static str) -> Vec<Pass> {
+fn passes(name: &'static str) -> Vec<MergePass> {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let all = [[4.0, -8.0, 2.0], [1.0, -inf, 0.5], [nan, 16.0, 3.0], [nan, inf, nan]];
     let state = ScaleState::from_exponent(3);
     let set = |values| vec![(name, Some(Stored::vector(DType::F32, values)))];
-    all.map(|values| Pass { set: set(values), state }).to_vec()
+    all.map(|values| MergePass { set: set(values), state }).to_vec()
 }
 
 /// Joins every pass over `a` with every one over `b`, in both orders.
 fn each<S: Subject>(
     s: &S,
     join: Join,
-    change: impl Fn(&mut Pass, usize),
+    change: impl Fn(&mut MergePass, usize),
     mut look: impl FnMut(Seen) -> Verdict,
 ) -> Verdict {
     for (i, mut a) in passes("a").into_iter().enumerate() {
@@ -73,9 +70,10 @@ fn each<S: Subject>(
     Ok(())
 }
 
-fn joined<S: Subject>(s: &S, join: Join, passes: [Pass; 2]) -> Result<Seen, Stop> {
-    let micro =
-        |pass: &Pass| Ok::<_, Stop>(MicroBatch { grads: upload(s, &pass.set)?, scale: pass.state });
+fn joined<S: Subject>(s: &S, join: Join, passes: [MergePass; 2]) -> Result<Seen, CaseError> {
+    let micro = |pass: &MergePass| {
+        Ok::<_, CaseError>(MicroBatch { grads: upload(s, &pass.set)?, scale: pass.state })
+    };
     let got = s.merge(micro(&passes[0])?, micro(&passes[1])?, join)?;
     let wanted = merge(&passes[0].found(), &passes[1].found(), join);
     Ok(Seen { got, wanted, passes })
@@ -172,7 +170,8 @@ fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
 /// Every other pass halted, whatever it found.
 fn halts<S: Subject>(cases: &mut Cases<S>, join: Join) {
     cases.add(Merge, variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
-        let halt = |pass: &mut Pass, number: usize| pass.state.diverged = number.is_multiple_of(2);
+        let halt =
+            |pass: &mut MergePass, number: usize| pass.state.diverged = number.is_multiple_of(2);
         each(s, join, halt, |seen| {
             let wanted = seen.passes.iter().any(|pass| pass.state.diverged);
             same(
@@ -186,9 +185,7 @@ fn halts<S: Subject>(cases: &mut Cases<S>, join: Join) {
 }
 
 /// Returns how near a result must come: bits. Counts and places are whole numbers, and the magnitude is one of the two.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

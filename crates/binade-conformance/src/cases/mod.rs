@@ -5,19 +5,22 @@
 //! because it can be read beside its definition.
 
 mod ask;
+mod prelude;
 mod steps;
 mod stores;
 mod training;
 mod values;
 
 use crate::{
-    Agreement, Arithmetic, Case, CaseGroup, Cases, Failure, Layout, Refusal, Stop, Stored, Subject,
+    Agreement, Arithmetic, Case, CaseError, CaseGroup, Cases, Failure, Layout, Result, Stored,
+    Subject, TensorOf,
 };
-#[doc(hidden)]
-pub use gelu::distribution;
 
-use ask::Asks;
+use ask::OpCases;
 use binade_core::DType;
+
+/// Agreement of a group by the subject's arithmetic.
+type Agrees = fn(Arithmetic) -> Agreement;
 
 /// The element types that arithmetic happens on, in the order of every list.
 const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
@@ -35,10 +38,10 @@ const LONG: [usize; 3] = [65535, 65536, 65537];
 /// Element types without arithmetic: storage, and the ends of casts.
 const EIGHT_BITS: [DType; 2] = [DType::E4M3, DType::E5M2];
 
-/// Adds the cases of a group: those of an operation by way of [`Asks`], which are compiled once for all subjects.
+/// Adds the cases of a group: those of an operation by way of [`OpCases`], which are compiled once for all subjects.
 macro_rules! add {
     ([Ops $op:ident] $name:ident $cases:ident) => {{
-        let mut asks = Asks::default();
+        let mut asks = OpCases::default();
         $name::add_cases(&mut asks);
         asks.put_to($cases);
     }};
@@ -53,9 +56,9 @@ macro_rules! groups {
 
         impl CaseGroup {
             /// Returns how near a subject of this arithmetic must come to the oracle.
-            pub const fn agreement(self, arithmetic: Arithmetic) -> Agreement {
+            pub fn agreement(self, arithmetic: Arithmetic) -> Agreement {
                 match self {
-                    $(Self::$group => $name::agreement(arithmetic),)*
+                    $(Self::$group => ($name::AGREEMENT)(arithmetic),)*
                 }
             }
 
@@ -72,7 +75,7 @@ macro_rules! groups {
 crate::for_each_group!([groups]);
 
 /// Every case for a subject of this arithmetic.
-pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
+pub(crate) fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     of(arithmetic, |_| true)
 }
 
@@ -89,28 +92,28 @@ pub(crate) fn of<S: Subject>(
 }
 
 /// A tensor on the subject's side.
-fn put<S: Subject>(subject: &S, tensor: &Stored) -> Result<S::Tensor, Refusal> {
+fn put<S: Subject>(subject: &S, tensor: &Stored) -> Result<TensorOf<S>> {
     subject.from_bits(&tensor.bytes, tensor.dtype, &tensor.shape)
 }
 
 /// A tensor on the subject's side as a view of this layout.
-fn put_at<S: Subject>(subject: &S, tensor: &Stored, layout: Layout) -> Result<S::Tensor, Refusal> {
+fn put_at<S: Subject>(subject: &S, tensor: &Stored, layout: Layout) -> Result<TensorOf<S>> {
     subject.view(&tensor.bytes, tensor.dtype, &tensor.shape, layout)
 }
 
 /// A tensor of the subject's, which has to have this type and shape.
 fn get<S: Subject>(
     subject: &S,
-    tensor: &S::Tensor,
+    tensor: &TensorOf<S>,
     dtype: DType,
     shape: &[usize],
-) -> Result<Stored, Stop> {
+) -> Result<Stored, CaseError> {
     let bytes = subject.to_bits(tensor)?;
     let expected = dtype.bytes() * shape.iter().product::<usize>();
     if bytes.len() == expected {
         return Ok(Stored { dtype, shape: shape.to_vec(), bytes });
     }
-    Err(Stop::Wrong(Failure {
+    Err(CaseError::Wrong(Failure {
         got: format!("{} bytes", bytes.len()),
         wanted: format!("{expected} bytes, being {dtype}{shape:?}"),
         ..Failure::default()

@@ -7,17 +7,12 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::ask::{Ask, Asks, Computes, ones, refusals, scalar, uniform, values};
 use super::mean::mean;
-use super::values::{awkward, in_every_lane, offsets};
-use super::{FLOATS, SHORT};
+use super::prelude::*;
+use crate::CaseGroup::MseLoss;
 use crate::agreement::count;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::MseLoss, Check, OpInvocation, Stored, Verdict, Wanted,
-};
-use binade_core::{DType, ErrorKind};
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -54,7 +49,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(MseLoss, dtype, "what_is_hit_to_the_bit_has_no_loss", move |s, check| {
             (1..10).try_for_each(|length| {
                 let zeros = Stored::vector(dtype, vec![0.0; length]);
-                let ask = Ask::new(OpInvocation::MseLoss, &[&zeros, &zeros]);
+                let ask = OpCase::new(OpInvocation::MseLoss, &[&zeros, &zeros]);
                 ask.exact(s, check, [(DType::F32, vec![0.0])])
             })
         });
@@ -71,41 +66,39 @@ pub(super) fn add_cases(cases: &mut Asks) {
 
 /// The loss, NaN for nothing, and both gradients for a scalar from above.
 fn both(
-    s: &dyn Computes,
+    s: &dyn ComputeBackend,
     check: &mut Check,
     [x, y]: [&Stored; 2],
     grad: f64,
     offset: usize,
 ) -> Verdict {
     let (a, b) = (values(x), values(y));
-    let ask = Ask::new(OpInvocation::MseLoss, &[x, y]).at(offset);
+    let ask = OpCase::new(OpInvocation::MseLoss, &[x, y]).at(offset);
     ask.near(s, check, [(DType::F32, vec![mse_loss(&a, &b)])])?;
     let wanted = backward(grad, &a, &b).map(|wanted| (x.dtype, wanted));
-    Ask::new(OpInvocation::MseLossBackward, &[&scalar(grad), x, y])
+    OpCase::new(OpInvocation::MseLossBackward, &[&scalar(grad), x, y])
         .at(offset)
         .near(s, check, wanted)
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
 /// The mean of `(x − y)²`. The mass is the mean's, and 4·2^-24 of each term: a difference, squared, is rounded three times.
-fn mse_loss(x: &[f64], y: &[f64]) -> Wanted {
+fn mse_loss(x: &[f64], y: &[f64]) -> Expected {
     let squares: Vec<f64> = x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).collect();
-    let Wanted { value, mass, .. } = mean(&squares);
-    Wanted::near(value, mass + 4.0 * value)
+    let Expected { value, mass, .. } = mean(&squares);
+    Expected::near(value, mass + 4.0 * value)
 }
 
 /// `±2·(x − y)·grad / count`: a difference, a factor of two roundings and two products.
-fn backward(grad: f64, x: &[f64], y: &[f64]) -> [Vec<Wanted>; 2] {
+fn backward(grad: f64, x: &[f64], y: &[f64]) -> [Vec<Expected>; 2] {
     let n = count(x.len());
     let towards = |x: &[f64], y: &[f64]| {
         let values = x.iter().zip(y).map(|(x, y)| 2.0 * (x - y) * grad / n);
-        values.map(|value| Wanted::near(value, 6.0 * value.abs())).collect()
+        values.map(|value| Expected::near(value, 6.0 * value.abs())).collect()
     };
     [towards(x, y), towards(y, x)]
 }
@@ -115,18 +108,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gradient_is_what_central_differences_say() {
-        let (x, y, h) = ([0.5, -1.0, 2.0], [1.0, 1.5, -0.25], 1e-6);
-        let [dx, dy] = backward(3.0, &x, &y);
-        for i in 0..3 {
-            let moved = |by: f64| {
-                let mut x = x;
-                x[i] += by;
-                3.0 * mse_loss(&x, &y).value
-            };
-            let difference = (moved(h) - moved(-h)) / (2.0 * h);
-            assert!((difference - dx[i].value).abs() <= 1e-8, "{i}");
-            assert!((dx[i].value + dy[i].value).abs() <= 1e-15, "{i}");
-        }
+    fn the_gradients_are_what_central_differences_say() {
+        let all = [0.5, -1.0, 2.0, 1.0, 1.5, -0.25];
+        let gradients = backward(3.0, &all[..3], &all[3..]).concat();
+        check_gradients(&all, &gradients, |all| 3.0 * mse_loss(&all[..3], &all[3..]).value);
     }
 }

@@ -3,11 +3,8 @@
 //! The oracle adds the squares of all gradients together in `f64`.
 
 use super::cast::rounded;
+use super::prelude::*;
 use super::unscale::{Set, factor, folded_set, unscale, upload, upload_at, values};
-use super::values::{finite, infinities, layouts, nans, not_finite, places};
-use super::{FLOATS, LENGTHS, LONG};
-use crate::{Agreement, Arithmetic, CaseGroup, Cases, Check, Stored, Subject, Verdict, Wanted};
-use binade_core::{DType, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
 
 const BOTH: [Norm; 2] = [Norm::L2, Norm::Infinity];
@@ -41,7 +38,7 @@ fn of<S: Subject>(
     set: &Set,
     exponent: i32,
     which: Norm,
-    grads: NamedGrads<S::Tensor>,
+    grads: NamedGrads<TensorOf<S>>,
 ) -> Verdict {
     let state = ScaleState::from_exponent(exponent);
     let (unscaled, found) = unscale(&values(set), factor(&state));
@@ -53,7 +50,7 @@ fn of<S: Subject>(
     let got = Stored::vector(DType::F32, got.norm.map(f64::from));
     let inputs: Vec<&Stored> = set.iter().filter_map(|(_, grad)| grad.as_ref()).collect();
     match which {
-        Norm::L2 => check.tensor(&inputs, &got, &[Wanted::exactly(wanted)]),
+        Norm::L2 => check.tensor(&inputs, &got, &[Expected::exactly(wanted)]),
         Norm::Infinity => check.exact(&inputs, &got, &[wanted]),
     }
 }
@@ -164,9 +161,7 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 /// Returns how near a result must come: one unit in the last place. A norm keeps full `f32`
 /// accuracy over any count of elements, and so is one unit away only where it lies beside a tie.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Ulps(1)
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Ulps(1);
 
 // The oracle.
 

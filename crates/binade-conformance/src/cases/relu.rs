@@ -2,13 +2,10 @@
 //!
 //! The oracle compares, and computes nothing.
 
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
-use super::values::{awkward, in_every_lane, offsets};
-use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, CaseGroup::Relu, Check, OpInvocation, Stored, Verdict};
-use binade_core::{DType, ErrorKind};
+use super::prelude::*;
+use crate::CaseGroup::Relu;
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(Relu, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -25,7 +22,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let all = Stored::from_codes(dtype, &[codes.len()], codes);
             both(s, check, &all, 0)?;
             let passed = (dtype, values(&all));
-            Ask::new(OpInvocation::ReluBackward, &[&all, &ones(dtype, &[all.len()])]).exact(
+            OpCase::new(OpInvocation::ReluBackward, &[&all, &ones(dtype, &[all.len()])]).exact(
                 s,
                 check,
                 [passed],
@@ -34,11 +31,15 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Relu, dtype, "the_gradient_at_zero_is_zero", move |s, check| {
             let y = Stored::vector(dtype, [0.0; 5]);
             let g = Stored::vector(dtype, [1.0, -1.0, f64::INFINITY, f64::NAN, -0.0]);
-            Ask::new(OpInvocation::ReluBackward, &[&g, &y]).exact(s, check, [(dtype, vec![0.0; 5])])
+            OpCase::new(OpInvocation::ReluBackward, &[&g, &y]).exact(
+                s,
+                check,
+                [(dtype, vec![0.0; 5])],
+            )
         });
         cases.add(Relu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
             let x = Stored::vector(dtype, [0.0, -0.0]);
-            Ask::new(OpInvocation::Relu, &[&x]).exact(s, check, [(dtype, vec![0.0; 2])])
+            OpCase::new(OpInvocation::Relu, &[&x]).exact(s, check, [(dtype, vec![0.0; 2])])
         });
     }
     let all = vec![
@@ -50,19 +51,21 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// Forward, and backward from what the oracle says forward gave.
-fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+fn both(s: &dyn ComputeBackend, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
     let y = relu(&values(x));
-    Ask::new(OpInvocation::Relu, &[x]).at(offset).exact(s, check, [(x.dtype, y.clone())])?;
+    OpCase::new(OpInvocation::Relu, &[x]).at(offset).exact(s, check, [(x.dtype, y.clone())])?;
     let y = Stored::vector(x.dtype, y);
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&y));
-    Ask::new(OpInvocation::ReluBackward, &[&g, &y]).at(offset).exact(s, check, [(x.dtype, wanted)])
+    OpCase::new(OpInvocation::ReluBackward, &[&g, &y]).at(offset).exact(
+        s,
+        check,
+        [(x.dtype, wanted)],
+    )
 }
 
 /// Returns how near a result must come: bits. Elements are chosen, and never computed.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

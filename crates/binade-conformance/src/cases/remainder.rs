@@ -4,10 +4,10 @@
 //! with ties away from zero.
 
 use super::cast::neighbours;
+use super::prelude::*;
 use super::stores::{self, Trial};
 use super::training::narrow;
-use super::values::halfway;
-use crate::{Agreement, Arithmetic, CaseGroup::Remainder, Cases, Stored, Subject};
+use crate::CaseGroup::Remainder;
 use binade_core::DType::{self, BF16, F32};
 use binade_master_weights::MasterStore;
 
@@ -56,9 +56,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

@@ -1,36 +1,29 @@
 //! Shapes: elements stay as they are, bit for bit.
 
-use super::FLOATS;
-use super::ask::{Ask, Asks, ones, refusals, uniform, values};
 use super::matmul::matmul;
-use super::values::awkward;
-use crate::{
-    Agreement, Arithmetic,
-    CaseGroup::{self, Reshape},
-    OpInvocation, Stored,
-};
-use binade_core::{DType, ErrorKind};
+use super::prelude::*;
+use crate::CaseGroup::{self, Reshape};
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         cases.add(Reshape, dtype, "every_element_keeps_its_bits", move |s, check| {
             let mut input = Stored::from_codes(dtype, &[], awkward(dtype));
             input.shape = vec![input.len()];
             for shape in [vec![1, input.len()], vec![2, input.len() / 2], vec![input.len(), 1, 1]] {
                 for offset in [0, 1, 3] {
-                    Ask::new(OpInvocation::Reshape { shape: shape.clone() }, &[&input])
+                    OpCase::new(OpInvocation::Reshape { shape: shape.clone() }, &[&input])
                         .at(offset)
                         .same(s, check, &input)?;
                 }
             }
             let none = Stored::vector(dtype, []);
-            Ask::new(OpInvocation::Reshape { shape: vec![3, 0] }, &[&none]).same(s, check, &none)
+            OpCase::new(OpInvocation::Reshape { shape: vec![3, 0] }, &[&none]).same(s, check, &none)
         });
         cases.add(Reshape, dtype, "what_comes_next_sees_the_new_shape", move |s, check| {
             let a = uniform(1, dtype, &[3, 8], [-1.0, 1.0]);
             let b = uniform(2, dtype, &[6, 5], [-1.0, 1.0]);
             let wanted = matmul(&values(&a), &values(&b), [4, 6, 5]);
-            Ask::new(OpInvocation::Reshape { shape: vec![4, 6] }, &[&a]).then(
+            OpCase::new(OpInvocation::Reshape { shape: vec![4, 6] }, &[&a]).then(
                 s,
                 check,
                 (CaseGroup::MatMul, &OpInvocation::MatMul, &b),
@@ -44,6 +37,4 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// Returns how near a result must come: bits. Elements are copied.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

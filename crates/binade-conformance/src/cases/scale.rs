@@ -1,14 +1,10 @@
 //! Scaling: a loss times the scale, and a tensor of no optimizer over it, in `f32` whatever the storage.
 
 use super::cast::{round, rounded, value};
+use super::prelude::*;
+use super::unscale;
 use super::unscale::factor;
-use super::values::{awkward, finite, folded, in_every_lane, layouts};
-use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, get, put, put_at, unscale};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Scale, Cases, Check, Layout, Stop, Stored, Subject, Verdict,
-    Wanted,
-};
-use binade_core::DType;
+use crate::CaseGroup::Scale;
 use binade_grad_scaler::ScaleState;
 
 /// Direction of the scaling.
@@ -42,10 +38,10 @@ impl Way {
     fn ask<S: Subject>(
         self,
         s: &S,
-        tensor: &S::Tensor,
+        tensor: &TensorOf<S>,
         state: ScaleState,
         shape: &[usize],
-    ) -> Result<Stored, Stop> {
+    ) -> Result<Stored, CaseError> {
         let scaled = match self {
             Up => s.scale(tensor, state)?,
             Down => s.unscale_tensor(tensor, state)?,
@@ -60,7 +56,7 @@ fn both<S: Subject>(
     check: &mut Check,
     input: &Stored,
     state: ScaleState,
-    tensor: &S::Tensor,
+    tensor: &TensorOf<S>,
 ) -> Verdict {
     [Up, Down].into_iter().try_for_each(|way| {
         let got = way.ask(s, tensor, state, &input.shape)?;
@@ -101,7 +97,7 @@ fn imported<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             let got = Up.ask(s, &tensor, state, &input.shape)?;
             check.exact(&[&input], &got, &exact(Up).collect::<Vec<_>>())?;
             let got = Down.ask(s, &tensor, state, &input.shape)?;
-            let wanted: Vec<Wanted> = exact(Down).map(Wanted::exactly).collect();
+            let wanted: Vec<Expected> = exact(Down).map(Expected::exactly).collect();
             check.within(Agreement::Ulps(2), &[&input], &got, &wanted)?;
         }
         Ok(())
@@ -169,9 +165,7 @@ fn losses<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Returns how near a result must come: bits. Each element is one product or one quotient, rounded to `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

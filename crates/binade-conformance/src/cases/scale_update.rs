@@ -6,11 +6,8 @@ mod log_max;
 mod presets;
 mod tolerance;
 
-use super::values::Draw;
-use crate::{
-    Agreement, Arithmetic, CaseGroup::ScaleUpdate, Cases, Check, Pass, Round, Stop, Subject,
-    Verdict,
-};
+use super::prelude::*;
+use crate::{CaseGroup::ScaleUpdate, IterationFindings, PassFinding};
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
 
 /// Finding of an iteration.
@@ -25,19 +22,19 @@ enum Saw {
 use Saw::{Dropped, Good, Skip};
 
 impl Saw {
-    fn round(self) -> Round {
+    fn round(self) -> IterationFindings {
         self.with(1.0)
     }
 
     /// With a largest finite gradient of this size.
-    fn with(self, magnitude: f32) -> Round {
+    fn with(self, magnitude: f32) -> IterationFindings {
         let (part, verdict) = match self {
             Good => (false, false),
             Skip => (true, true),
             Dropped => (true, false),
         };
-        let [part, verdict] = [part, verdict].map(|raised| Pass { raised, magnitude });
-        Round { parts: vec![part], verdicts: vec![verdict] }
+        let [part, verdict] = [part, verdict].map(|raised| PassFinding { raised, magnitude });
+        IterationFindings { parts: vec![part], verdicts: vec![verdict] }
     }
 
     /// Any, a good one twice as often as an overflow.
@@ -78,8 +75,8 @@ fn one<S: Subject>(
     check: &mut Check,
     rule: &LossScale,
     state: ScaleState,
-    round: &Round,
-) -> Result<ScaleState, Stop> {
+    round: &IterationFindings,
+) -> Result<ScaleState, CaseError> {
     let wanted = update(rule, &state, round.seen());
     let got = s.update_scale(rule, state, round)?;
     check.equal((rule, state, round), told(&got), told(&wanted))?;
@@ -195,9 +192,9 @@ fn flags<S: Subject>(cases: &mut Cases<S>) {
     cases.add(ScaleUpdate, "-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
         let rule = LossScale::dynamic();
         for flags in 0..32_u32 {
-            let bit = |n: u32| Pass::new(flags >> n & 1 == 1);
+            let bit = |n: u32| PassFinding::new(flags >> n & 1 == 1);
             let (parts, verdicts) = (vec![bit(0), bit(1), bit(2)], vec![bit(3), bit(4)]);
-            one(s, check, &rule, rule.start(), &Round { parts, verdicts })?;
+            one(s, check, &rule, rule.start(), &IterationFindings { parts, verdicts })?;
         }
         Ok(())
     });
@@ -211,20 +208,20 @@ fn flags<S: Subject>(cases: &mut Cases<S>) {
                 (0..6).flat_map(|parts| (0..5).map(move |verdicts| (parts, verdicts)))
             {
                 for place in 0..parts + verdicts {
-                    let pass = |n| Pass::new(n == place);
-                    let round = Round {
+                    let pass = |n| PassFinding::new(n == place);
+                    let round = IterationFindings {
                         parts: (0..parts).map(pass).collect(),
                         verdicts: (parts..parts + verdicts).map(pass).collect(),
                     };
                     one(s, check, &rule, rule.start(), &round)?;
                 }
             }
-            Ok::<(), Stop>(())
+            Ok::<(), CaseError>(())
         },
     );
     cases.add(ScaleUpdate, "-", "an_iteration_without_steps_is_a_good_one", |s: &S, check| {
         let rule = LossScale::dynamic();
-        one(s, check, &rule, rule.start(), &Round::default()).map(drop)
+        one(s, check, &rule, rule.start(), &IterationFindings::default()).map(drop)
     });
 }
 
@@ -246,9 +243,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Returns how near a result must come: bits. The rules are integers, and factors that round once.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

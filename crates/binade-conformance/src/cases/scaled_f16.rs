@@ -4,9 +4,10 @@
 //! 2^15.
 
 use super::cast::rounded;
+use super::prelude::*;
 use super::stores::{self, Trial};
 use super::training::narrow;
-use crate::{Agreement, Arithmetic, CaseGroup::ScaledF16, Cases, Stored, Subject};
+use crate::CaseGroup::ScaledF16;
 use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 
@@ -63,9 +64,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

@@ -3,11 +3,9 @@
 //! The oracle is one element's step as torch computes it in `f32` on a CPU. Every scalar is worked out in `f64` and rounded
 //! once to `f32` where it meets an element.
 
-use super::FLOATS;
+use super::prelude::*;
 use super::steps::{self, variant};
 use super::training::{Element, Move, Run, narrow};
-use crate::{Agreement, Arithmetic, CaseGroup, Cases, Stored, Subject};
-use binade_core::DType;
 use binade_master_weights::{Sgd, UpdateRule};
 
 const PLAIN: Sgd =
@@ -84,9 +82,8 @@ fn masters<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Returns how near a result must come: bits with fused multiply-add, else two units in the last place. A step
 /// without the roundings of the oracle differs by one rounding in the gradient and one in the parameter, on values of which
 /// none cancel.
-pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
-    if arithmetic.fma { Agreement::Bits } else { Agreement::Ulps(2) }
-}
+pub(super) const AGREEMENT: Agrees =
+    |arithmetic| if arithmetic.fma { Agreement::Bits } else { Agreement::Ulps(2) };
 
 // The oracle.
 

@@ -3,9 +3,9 @@
 //! A device's `exp` is allowed 2 ulps, 4·2^-24 of its value, and an argument `x − max` that is rounded and, for a base of 2,
 //! multiplied by a constant: `|x − max|`·3·2^-24 more. With a rounding to spare, that is [`cost`].
 
-use super::ask::{Asks, Softmaxes};
+use super::ask::Softmaxes;
+use super::prelude::*;
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, CaseGroup, OpInvocation, Wanted};
 
 static ASKED: Softmaxes = Softmaxes {
     op: CaseGroup::Softmax,
@@ -15,15 +15,13 @@ static ASKED: Softmaxes = Softmaxes {
     gradient: backward,
 };
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     ASKED.add(cases);
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
 /// and from the error of a device's own `exp`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
@@ -59,11 +57,11 @@ pub(super) fn cost(below: f64) -> f64 {
 }
 
 /// `exp(x) / Σ exp(x)` for each row of `width`: an exponential, the sum, and two roundings of a division by it.
-fn softmax(x: &[f64], width: usize) -> Vec<Wanted> {
+fn softmax(x: &[f64], width: usize) -> Vec<Expected> {
     let row = |x: &[f64]| {
         let Row { shares, below, doubt, .. } = Row::of(x);
         let one = move |(share, below): (f64, f64)| {
-            Wanted::near(share, share * (cost(below) + doubt + 3.0))
+            Expected::near(share, share * (cost(below) + doubt + 3.0))
         };
         shares.into_iter().zip(below).map(one)
     };
@@ -71,15 +69,15 @@ fn softmax(x: &[f64], width: usize) -> Vec<Wanted> {
 }
 
 /// `y·(grad − Σ grad·y)` from the result `y`: a product and an addition for each term of the sum, a difference, a product.
-fn backward(grad: &[f64], y: &[f64], width: usize) -> Vec<Wanted> {
+fn backward(grad: &[f64], y: &[f64], width: usize) -> Vec<Expected> {
     let row = |(g, y): (&[f64], &[f64])| {
         let terms: Vec<f64> = g.iter().zip(y).map(|(g, y)| g * y).collect();
         let (dot, mass) = (terms.iter().sum::<f64>(), terms.iter().map(|t| t.abs()).sum::<f64>());
         let mass = (count(width) + 2.0) * mass;
         let one = |(g, y): (&f64, &f64)| {
-            Wanted::near(y * (g - dot), y.abs() * (mass + 3.0 * (g - dot).abs()))
+            Expected::near(y * (g - dot), y.abs() * (mass + 3.0 * (g - dot).abs()))
         };
-        g.iter().zip(y).map(one).collect::<Vec<Wanted>>()
+        g.iter().zip(y).map(one).collect::<Vec<Expected>>()
     };
     let width = width.max(1);
     grad.chunks(width).zip(y.chunks(width)).flat_map(row).collect()
@@ -91,17 +89,8 @@ mod tests {
 
     #[test]
     fn the_gradient_is_what_central_differences_say() {
-        let (x, g, h) = ([0.5, -1.0, 2.0, 0.0], [1.0, -2.0, 0.5, 3.0], 1e-6);
-        let weighted =
-            |x: &[f64]| -> f64 { softmax(x, 4).iter().zip(g).map(|(y, g)| g * y.value).sum() };
+        let (x, g) = ([0.5, -1.0, 2.0, 0.0], [1.0, -2.0, 0.5, 3.0]);
         let y: Vec<f64> = softmax(&x, 4).iter().map(|y| y.value).collect();
-        let analytic = backward(&g, &y, 4);
-        for i in 0..4 {
-            let (mut up, mut down) = (x, x);
-            up[i] += h;
-            down[i] -= h;
-            let difference = (weighted(&up) - weighted(&down)) / (2.0 * h);
-            assert!((difference - analytic[i].value).abs() <= 1e-8, "{i}");
-        }
+        check_gradients(&x, &backward(&g, &y, 4), |x| weighted(&softmax(x, 4), &g));
     }
 }

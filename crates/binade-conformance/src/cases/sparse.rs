@@ -3,14 +3,9 @@
 //! The oracle adds rows of one coordinate in `f32`, in the order in which they are listed.
 
 use super::cast::rounded;
+use super::prelude::*;
 use super::unscale::{factor, tell, told, unscale};
-use super::values::{Draw, finite, not_finite};
-use super::{FLOATS, get};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Sparse, Cases, Check, Coalesce, Coordinates, Stop, Stored,
-    Subject, Verdict,
-};
-use binade_core::{DType, ErrorKind, Named};
+use crate::{CaseGroup::Sparse, CoalesceType, Coordinates};
 use binade_grad_scaler::ScaleState;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -35,18 +30,18 @@ fn column(dtype: DType, at: &[usize], values: &[f64]) -> Coordinates {
         width: 1,
         indices: vec![at.to_vec()],
         values: Stored::vector(dtype, values.iter().copied()),
-        coalesce: Coalesce::InF32,
+        coalesce: CoalesceType::InF32,
     }
 }
 
 fn in_own_type(rows: Coordinates) -> Coordinates {
-    Coordinates { coalesce: Coalesce::InOwnType, ..rows }
+    Coordinates { coalesce: CoalesceType::InOwnType, ..rows }
 }
 
 fn wanted(grad: &Coordinates) -> Vec<f64> {
     let sums = match grad.coalesce {
-        Coalesce::InF32 => DType::F32,
-        Coalesce::InOwnType => grad.values.dtype,
+        CoalesceType::InF32 => DType::F32,
+        CoalesceType::InOwnType => grad.values.dtype,
     };
     let Coordinates { shape, width, indices, values, .. } = grad;
     whole(&Rows { shape, width: *width, indices, values: values.values().collect(), sums })
@@ -151,7 +146,7 @@ fn shapes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         width: 3,
         indices: vec![vec![2, 0, 2], vec![1, 1, 1]],
         values: Stored::vector(dtype, (1..10).map(f64::from)),
-        coalesce: Coalesce::InF32,
+        coalesce: CoalesceType::InF32,
     };
     add("rows_no_coordinate_lists_are_zeros_and_the_last_dimension_runs_fastest", unlisted);
     let mut draw = Draw::new(31);
@@ -162,7 +157,7 @@ fn shapes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         width: 5,
         indices,
         values: Stored::vector(dtype, finite(32, 3000, dtype, [-8.0, 8.0])),
-        coalesce: Coalesce::InF32,
+        coalesce: CoalesceType::InF32,
     };
     add("six_hundred_entries_of_77_rows", many.clone());
     add("six_hundred_entries_in_their_own_type", in_own_type(many));
@@ -191,15 +186,13 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for (sentence, grad, kind) in wrong {
         cases.add(Sparse, dtype, sentence, move |s: &S, check| {
             let got = s.sparse(vec![Named::new("w", grad.clone())], ScaleState::from_exponent(0));
-            check.rejected(&grad, got.map_err(Stop::from), kind)
+            check.rejected(&grad, got.map_err(CaseError::from), kind)
         });
     }
 }
 
 /// Returns how near a result must come: bits. Additions are rounded to `f32`, in an order that is given.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

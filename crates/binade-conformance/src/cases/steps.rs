@@ -4,15 +4,12 @@ mod matching;
 mod verdicts;
 
 use super::cast::value;
+use super::prelude::*;
 use super::training::{Move, Run, at_rest, calm, wild};
-use super::values::{awkward, folded, halfway, layouts};
-use super::{FLOATS, LENGTHS, LONG};
-use crate::{Agreement, CaseGroup, Cases, Layout, Stored, Subject};
-use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
-/// The same cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
+/// Adds the cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
 pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
     group: CaseGroup,

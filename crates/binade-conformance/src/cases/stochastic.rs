@@ -4,11 +4,11 @@
 //! before, index).
 
 use super::cast::{rounded, value};
+use super::prelude::*;
 use super::stochastic_cast::cast;
 use super::stores::{self, Trial, drawn};
 use super::training::narrow;
-use super::values::Draw;
-use crate::{Agreement, Arithmetic, CaseGroup::Stochastic, Cases, Stored, Subject};
+use crate::CaseGroup::Stochastic;
 use binade_core::{
     DType::{self, BF16, F16, F32},
     stochastic::Key,
@@ -68,9 +68,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

@@ -5,13 +5,9 @@
 //! `binade_core::stochastic` documents.
 
 use super::cast::{Format, lanes, neighbours, round, value};
-use super::values::{Draw, awkward, folded, layouts};
-use super::{EIGHT_BITS, LENGTHS, LONG, get, put, put_at};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::StochasticCast, Cases, Check, Layout, Stored, Subject,
-    Verdict,
-};
-use binade_core::{DType, stochastic::Key};
+use super::prelude::*;
+use crate::CaseGroup::StochasticCast;
+use binade_core::stochastic::Key;
 
 const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 3, step: 41 };
 
@@ -57,7 +53,7 @@ fn of<S: Subject>(
     input: &Stored,
     to: DType,
     key: Key,
-    tensor: &S::Tensor,
+    tensor: &TensorOf<S>,
 ) -> Verdict {
     let got = get(s, &s.cast_stochastic(tensor, to, key)?, to, &input.shape)?;
     let codes = cast(input.values(), to, key);
@@ -156,9 +152,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, to: DType) {
 }
 
 /// Returns how near a result must come: bits. Each element is rounded once, by words that all devices share.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

@@ -1,11 +1,9 @@
 //! Runs that try a store, by each rule: its step is one subtraction, rounded once by every arithmetic that takes it.
 
 use super::cast::{rounded, value};
+use super::prelude::*;
 use super::unscale::{Set, upload_at};
-use super::values::{Draw, edges, folded, infinities, layouts};
-use super::{LENGTHS, LONG, get, put_at};
-use crate::{CaseGroup, Cases, Check, Layout, Stop, Stored, Subject, Turn, Verdict};
-use binade_core::{DType, Named};
+use crate::TrainStep;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::{Adam, MasterStore, UpdateRule};
 
@@ -67,7 +65,7 @@ impl Trial {
             params.push(Named::new(*name, put_at(s, param, self.layouts[0])?));
         }
         let turns = self.updates.iter().map(|update| self.turn(rule, s, update.as_ref()));
-        let turns = turns.collect::<Result<Vec<_>, Stop>>()?;
+        let turns = turns.collect::<Result<Vec<_>, CaseError>>()?;
         let trained = s.train_by(self.store, params, turns)?;
         for ((place, (_, param)), after) in (0..).zip(&self.params).zip(trained) {
             let got = get(s, &after.value, param.dtype, &param.shape)?;
@@ -84,7 +82,7 @@ impl Trial {
         rule: UpdateRule,
         s: &S,
         update: Option<&Vec<Vec<f64>>>,
-    ) -> Result<Turn<S::Tensor>, Stop> {
+    ) -> Result<TrainStep<TensorOf<S>>, CaseError> {
         let grad = |(index, (name, param)): (usize, &(&'static str, Stored))| {
             let values = match update {
                 Some(values) => values[index].clone(),
@@ -95,7 +93,7 @@ impl Trial {
         let grads: Set = self.params.iter().enumerate().map(grad).collect();
         let grads = upload_at(s, &grads, self.layouts[1])?;
         let scale = ScaleState::from_exponent(0);
-        Ok(Turn { rule, grads, scale, clip: None, beside: None })
+        Ok(TrainStep { rule, grads, scale, clip: None, beside: None })
     }
 }
 

@@ -2,14 +2,11 @@
 //!
 //! The oracle adds in `f64`.
 
-use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
-use super::values::{Draw, infinities, nans, not_finite, offsets, places};
-use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG};
+use super::prelude::*;
+use crate::CaseGroup::Sum;
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, CaseGroup::Sum, Check, OpInvocation, Stored, Verdict, Wanted};
-use binade_core::{DType, ErrorKind};
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         integers(cases, dtype);
         random(cases, dtype);
@@ -68,32 +65,32 @@ pub(super) fn spreads() -> impl Iterator<Item = ([usize; 2], f64)> {
 }
 
 /// The gradient of the one result, everywhere.
-fn gradients(cases: &mut Asks, dtype: DType) {
+fn gradients(cases: &mut OpCases, dtype: DType) {
     cases.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s, check| {
         spreads().try_for_each(|(shape, grad)| {
             let (op, g) = (OpInvocation::SumBackward { shape: shape.into(), dtype }, scalar(grad));
             let wanted = vec![values(&g)[0]; shape.iter().product()];
-            Ask::new(op, &[&g]).exact(s, check, [(dtype, wanted)])
+            OpCase::new(op, &[&g]).exact(s, check, [(dtype, wanted)])
         })
     });
 }
 
-fn near(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
+fn near(s: &dyn ComputeBackend, check: &mut Check, input: &Stored) -> Verdict {
     of(s, check, input, 0)
 }
 
-fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+fn of(s: &dyn ComputeBackend, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
     let wanted = sum(&values(input));
-    Ask::new(OpInvocation::Sum, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
+    OpCase::new(OpInvocation::Sum, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
 }
 
 /// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
-fn exact(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
+fn exact(s: &dyn ComputeBackend, check: &mut Check, input: &Stored) -> Verdict {
     let wanted = sum(&values(input)).value;
-    Ask::new(OpInvocation::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
+    OpCase::new(OpInvocation::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
 }
 
-fn integers(cases: &mut Asks, dtype: DType) {
+fn integers(cases: &mut OpCases, dtype: DType) {
     cases.add(Sum, dtype, "seventy_thousand_ones_are_seventy_thousand", move |s, check| {
         exact(s, check, &Stored::vector(dtype, vec![1.0; 70_000]))
     });
@@ -116,7 +113,7 @@ fn integers(cases: &mut Asks, dtype: DType) {
     }
 }
 
-fn random(cases: &mut Asks, dtype: DType) {
+fn random(cases: &mut OpCases, dtype: DType) {
     for length in [1, 2, 33, 1000, 4097, 65537] {
         cases.add(Sum, dtype, format!("random_{length}"), move |s, check| {
             let mut draw = Draw::new(length);
@@ -149,7 +146,7 @@ fn random(cases: &mut Asks, dtype: DType) {
     });
 }
 
-fn classes(cases: &mut Asks, dtype: DType) {
+fn classes(cases: &mut OpCases, dtype: DType) {
     cases.add(Sum, dtype, "a_nan_or_an_infinity_anywhere_shows", move |s, check| {
         for length in [1, 9, 257, 4097] {
             for (_, index) in places(length) {
@@ -172,15 +169,13 @@ fn classes(cases: &mut Asks, dtype: DType) {
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
 /// The sum, with the mass n·Σ|x| that bounds the error of summing in `f32` in any order.
-pub(super) fn sum(values: &[f64]) -> Wanted {
-    let mut wanted = Wanted::exactly(0.0);
+pub(super) fn sum(values: &[f64]) -> Expected {
+    let mut wanted = Expected::exactly(0.0);
     for x in values {
         wanted.value += x;
         wanted.mass += x.abs();

@@ -1,12 +1,9 @@
 //! The hyperbolic tangent, from where it is the identity to where it is one.
 
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
-use super::values::{awkward, finite, in_every_lane, offsets};
-use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, CaseGroup::Tanh, Check, OpInvocation, Stored, Verdict, Wanted};
-use binade_core::{DType, ErrorKind};
+use super::prelude::*;
+use crate::CaseGroup::Tanh;
 
-pub(super) fn add_cases(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(Tanh, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -35,13 +32,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
 }
 
 /// Forward, and backward from what the oracle says forward gave.
-fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+fn both(s: &dyn ComputeBackend, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
     let y = tanh(&values(x));
     let rounded = Stored::vector(x.dtype, y.iter().map(|y| y.value));
-    Ask::new(OpInvocation::Tanh, &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
+    OpCase::new(OpInvocation::Tanh, &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&rounded));
-    Ask::new(OpInvocation::TanhBackward, &[&g, &rounded]).at(offset).near(
+    OpCase::new(OpInvocation::TanhBackward, &[&g, &rounded]).at(offset).near(
         s,
         check,
         [(x.dtype, wanted)],
@@ -50,22 +47,20 @@ fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdi
 
 /// Returns how near a result must come: within the mass that the oracle works out from the error of a device's
 /// own `tanh`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bound { c: 1.0 }
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
 /// `tanh(x)`: 3 ulps, of which a device's own function is allowed 2, make 6·2^-24 of the value.
-fn tanh(x: &[f64]) -> Vec<Wanted> {
-    x.iter().map(|x| x.tanh()).map(|y| Wanted::near(y, 6.0 * y.abs())).collect()
+fn tanh(x: &[f64]) -> Vec<Expected> {
+    x.iter().map(|x| x.tanh()).map(|y| Expected::near(y, 6.0 * y.abs())).collect()
 }
 
 /// `grad·(1 − y²)` from the result `y`: the square, the difference and the product are each rounded once.
-fn backward(grad: &[f64], y: &[f64]) -> Vec<Wanted> {
+fn backward(grad: &[f64], y: &[f64]) -> Vec<Expected> {
     let one = |(&g, &y): (&f64, &f64)| {
         let slope = 1.0 - y * y;
-        Wanted::near(g * slope, g.abs() * (y * y + 2.0 * slope.abs()))
+        Expected::near(g * slope, g.abs() * (y * y + 2.0 * slope.abs()))
     };
     grad.iter().zip(y).map(one).collect()
 }

@@ -4,11 +4,10 @@
 
 use super::cast::rounded;
 use super::norm::norm;
+use super::prelude::*;
 use super::unscale::{Grads, Set, factor, unscale, upload_at, values};
-use super::values::Draw;
-use super::{adam, clip, get, put_at, sgd};
-use crate::{Check, Clip, Layout, Stop, Stored, Subject, Turn, Verdict};
-use binade_core::{DType, ErrorKind, Named};
+use super::{adam, clip, sgd};
+use crate::{Clip, TrainStep};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
@@ -51,7 +50,7 @@ impl Run {
         Self { params, moves, layouts: [Layout::Offset(0); 2] }
     }
 
-    /// The same, with parameters and gradients as views of these layouts.
+    /// Trains with parameters and gradients as views of these layouts.
     pub(super) fn with_layouts(self, layouts: [Layout; 2]) -> Self {
         Self { layouts, ..self }
     }
@@ -65,8 +64,8 @@ impl Run {
     /// Trains, and compares every parameter by the operation's agreement.
     pub(super) fn near<S: Subject>(&self, s: &S, check: &mut Check) -> Verdict {
         self.each(s, |inputs, got, wanted| {
-            let wanted: Vec<crate::Wanted> =
-                wanted.iter().copied().map(crate::Wanted::exactly).collect();
+            let wanted: Vec<crate::Expected> =
+                wanted.iter().copied().map(crate::Expected::exactly).collect();
             check.tensor(inputs, got, &wanted)
         })
     }
@@ -85,7 +84,7 @@ impl Run {
         for (index, (name, param)) in self.params.iter().enumerate() {
             let Some(after) = trained.iter().find(|after| &*after.name == *name) else {
                 let why = format!("parameter `{name}` is gone after training");
-                return Err(Stop::Refused(crate::Refusal::Failed(why)));
+                return Err(CaseError::Subject(crate::SubjectError::Failed(why)));
             };
             let got = get(s, &after.value, param.dtype, &param.shape)?;
             let grads = self.moves.iter().flat_map(|turn| &turn.grads);
@@ -99,14 +98,14 @@ impl Run {
     /// Trains on what cannot be trained on, and wants to be told so, at the latest where a parameter is looked at.
     pub(super) fn refused<S: Subject>(&self, s: &S, check: &mut Check, kind: ErrorKind) -> Verdict {
         let looked = self.train(s).and_then(|after| {
-            let look = |param: &Named<S::Tensor>| s.to_bits(&param.value);
+            let look = |param: &Named<TensorOf<S>>| s.to_bits(&param.value);
             Ok(after.iter().map(look).collect::<Result<Vec<_>, _>>()?)
         });
         let inputs: Vec<&Set> = self.moves.iter().map(|turn| &turn.grads).collect();
         check.rejected((&self.params, inputs), looked, kind)
     }
 
-    fn train<S: Subject>(&self, s: &S) -> Result<Vec<Named<S::Tensor>>, Stop> {
+    fn train<S: Subject>(&self, s: &S) -> Result<Vec<Named<TensorOf<S>>>, CaseError> {
         let mut params = Vec::new();
         for (name, param) in &self.params {
             params.push(Named::new(*name, put_at(s, param, self.layouts[0])?));
@@ -116,7 +115,7 @@ impl Run {
             let beside =
                 beside.as_ref().map(|set| upload_at(s, set, self.layouts[1])).transpose()?;
             let grads = upload_at(s, grads, self.layouts[1])?;
-            turns.push(Turn { rule: *rule, grads, scale: *scale, clip: *clip, beside });
+            turns.push(TrainStep { rule: *rule, grads, scale: *scale, clip: *clip, beside });
         }
         Ok(s.train(params, turns)?)
     }

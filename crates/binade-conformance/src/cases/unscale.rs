@@ -1,15 +1,8 @@
 //! Unscaling: divided by the scale in `f32`, with everything that is not finite found, counted and placed.
 
 use super::cast::{round, rounded};
-use super::values::{
-    awkward, edges, finite, folded, infinities, layouts, nans, not_finite, places,
-};
-use super::{FLOATS, LENGTHS, LONG, get, put_at};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::Unscale, Cases, Check, Layout, Stop, Stored, Subject,
-    Verdict, Wanted, stored::show,
-};
-use binade_core::{DType, Finding, Named, NamedGrads};
+use super::prelude::*;
+use crate::{CaseGroup::Unscale, stored::show};
 use binade_grad_scaler::ScaleState;
 
 /// Named gradients on the kit's side.
@@ -35,7 +28,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Gradients on the subject's side.
-pub(super) fn upload<S: Subject>(s: &S, set: &Set) -> Result<NamedGrads<S::Tensor>, Stop> {
+pub(super) fn upload<S: Subject>(s: &S, set: &Set) -> Result<NamedGrads<TensorOf<S>>, CaseError> {
     upload_at(s, set, Layout::Offset(0))
 }
 
@@ -44,7 +37,7 @@ pub(super) fn upload_at<S: Subject>(
     s: &S,
     set: &Set,
     layout: Layout,
-) -> Result<NamedGrads<S::Tensor>, Stop> {
+) -> Result<NamedGrads<TensorOf<S>>, CaseError> {
     let one = |(name, grad): &(&'static str, Option<Stored>)| {
         let value = grad.as_ref().map(|grad| put_at(s, grad, layout)).transpose()?;
         Ok(Named::new(*name, value))
@@ -77,7 +70,7 @@ fn of<S: Subject>(
     check: &mut Check,
     set: &Set,
     state: ScaleState,
-    grads: NamedGrads<S::Tensor>,
+    grads: NamedGrads<TensorOf<S>>,
 ) -> Verdict {
     let (wanted, found) = unscale(&values(set), factor(&state));
     let got = s.unscale(grads, state)?;
@@ -96,8 +89,8 @@ fn of<S: Subject>(
 pub(super) fn same_names<S: Subject>(
     check: &mut Check,
     set: &Set,
-    grads: &NamedGrads<S::Tensor>,
-) -> Result<(), Stop> {
+    grads: &NamedGrads<TensorOf<S>>,
+) -> Result<(), CaseError> {
     let names = grads.iter().map(|g| (g.name.to_string(), g.value.is_some())).collect::<Vec<_>>();
     let listed: Vec<_> = set.iter().map(|(name, g)| ((*name).to_owned(), g.is_some())).collect();
     check.equal(set, format!("{names:?}"), format!("{listed:?}"))
@@ -153,8 +146,8 @@ fn scales<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             let grad = Stored::vector(dtype, finite(8, 257, dtype, [-4.0, 4.0]));
             for scale in [3.0_f32, 1000.0, 0.7] {
                 let Some(state) = ScaleState::import(scale) else { continue };
-                let exact = |x: f64| Wanted::exactly(x / f64::from(scale));
-                let wanted: Vec<Wanted> = grad.values().map(exact).collect();
+                let exact = |x: f64| Expected::exactly(x / f64::from(scale));
+                let wanted: Vec<Expected> = grad.values().map(exact).collect();
                 let set = vec![("w", Some(grad.clone()))];
                 let out = s.unscale(upload(s, &set)?, state)?;
                 same_names::<S>(check, &set, &out.grads)?;
@@ -286,9 +279,7 @@ fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Returns how near a result must come: bits. Each element is one quotient, rounded to `f32`.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

@@ -2,14 +2,10 @@
 //!
 //! The oracle goes by the documentation of `Scaler::update_each`, sentence by sentence, for two losses.
 
-use super::put;
+use super::prelude::*;
 use super::scale_update::update;
 use super::unscale::{Set, factor, unscale, upload, values};
-use crate::{
-    Agreement, Arithmetic, CaseGroup::UpdateEach, Cases, Check, Losses, Meet, Stored, Subject,
-    Verdict,
-};
-use binade_core::DType;
+use crate::{CaseGroup::UpdateEach, LossPair, StepSharing};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Seen};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -47,8 +43,8 @@ fn bad() -> Set {
     one([f64::NAN, 2.0])
 }
 
-fn window(bad: BadMicroBatch) -> Meet {
-    Meet::Window { bad, max_norm: None }
+fn window(bad: BadMicroBatch) -> StepSharing {
+    StepSharing::Window { bad, max_norm: None }
 }
 
 /// Both scales after one iteration, whether its step was skipped, and that each outcome has all of it.
@@ -56,24 +52,24 @@ fn by<S: Subject>(
     s: &S,
     check: &mut Check,
     sets: &[Set; 2],
-    meet: Meet,
+    meet: StepSharing,
     beyond: Beyond,
 ) -> Verdict {
     let scales = if beyond == Beyond::Nothing { scales() } else { small_scales() };
     let loss = put(s, &Stored::from_values(DType::F32, &[], [1.0]))?;
     let grads = [upload(s, &sets[0])?, upload(s, &sets[1])?];
-    let got = s.update_each(Losses { rule: rule(), scales, loss, grads, meet })?;
+    let got = s.update_each(LossPair { rule: rule(), scales, loss, grads, meet })?;
     let overflows =
         |loss: usize| unscale(&values(&sets[loss]), factor(&scales[loss])).1.first.is_some();
     let own = [overflows(0), overflows(1)];
-    let skips = !matches!(meet, Meet::Window { bad: BadMicroBatch::Drop, .. });
+    let skips = !matches!(meet, StepSharing::Window { bad: BadMicroBatch::Drop, .. });
     let found = Found { own, skips, sum: beyond == Beyond::Sum };
     let wanted = update_each(&rule(), &scales, found);
     let inputs = (sets, meet);
     let left = own.contains(&true) && skips || own == [true; 2];
     let skipped = match meet {
-        Meet::Apart => own.to_vec(),
-        Meet::Window { .. } => vec![left || beyond != Beyond::Nothing],
+        StepSharing::Apart => own.to_vec(),
+        StepSharing::Window { .. } => vec![left || beyond != Beyond::Nothing],
     };
     for (got, wanted) in got.iter().zip(&wanted) {
         let report = got.report();
@@ -120,7 +116,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>) {
     });
     let sentence = "a_norm_that_is_not_finite_skips_and_backs_off_none";
     cases.add(UpdateEach, "window", sentence, |s: &S, check| {
-        let meet = Meet::Window { bad: BadMicroBatch::SkipWindow, max_norm: Some(1.0) };
+        let meet = StepSharing::Window { bad: BadMicroBatch::SkipWindow, max_norm: Some(1.0) };
         by(s, check, &[one([3e38, 3e38]), one([0.0, 0.0])], meet, Beyond::Norm)
     });
 }
@@ -128,17 +124,17 @@ fn sums<S: Subject>(cases: &mut Cases<S>) {
 fn apart<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "of_steps_apart_each_is_its_own_losss";
     cases.add(UpdateEach, "apart", sentence, |s: &S, check| {
-        pairs().into_iter().try_for_each(|sets| by(s, check, &sets, Meet::Apart, Beyond::Nothing))
+        pairs()
+            .into_iter()
+            .try_for_each(|sets| by(s, check, &sets, StepSharing::Apart, Beyond::Nothing))
     });
     cases.add(UpdateEach, "apart", "two_good_steps_grow_both", |s: &S, check| {
-        by(s, check, &[good(), good()], Meet::Apart, Beyond::Nothing)
+        by(s, check, &[good(), good()], StepSharing::Apart, Beyond::Nothing)
     });
 }
 
 /// Returns how near a result must come: bits. The rules are integers, and factors that round once.
-pub(super) const fn agreement(_: Arithmetic) -> Agreement {
-    Agreement::Bits
-}
+pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

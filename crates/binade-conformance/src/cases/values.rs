@@ -70,7 +70,7 @@ pub(super) fn awkward(dtype: DType) -> Vec<u64> {
     [edges(dtype), infinities(dtype), nans(dtype)].concat()
 }
 
-/// What is not finite, of each class and sign.
+/// Codes that are not finite, of each class and sign.
 pub(super) fn not_finite(dtype: DType) -> Vec<u64> {
     [infinities(dtype), nans(dtype)].concat()
 }
@@ -132,6 +132,21 @@ pub(super) fn folded(vector: Stored, layout: Layout) -> Stored {
     }
 }
 
+/// Shapes in the words of case names, with spaces between them: `3x7 2x3x5`.
+pub(super) fn shapes(list: &str) -> impl Iterator<Item = Vec<usize>> {
+    list.split(' ').map(|shape| shape.split('x').filter_map(|extent| extent.parse().ok()).collect())
+}
+
+/// Shapes of `N` axes each.
+pub(super) fn sizes<const N: usize>(list: &str) -> impl Iterator<Item = [usize; N]> {
+    shapes(list).filter_map(|shape| shape.try_into().ok())
+}
+
+/// A shape in the words of case names.
+pub(super) fn name(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+}
+
 /// The step from one to the next number of `bf16` or `f16`.
 pub(super) fn unit(dtype: DType) -> f64 {
     let (_, fraction) = fields(dtype);
@@ -186,4 +201,29 @@ pub(super) fn places(length: usize) -> Vec<(&'static str, usize)> {
         }
     }
     places
+}
+
+/// Holds gradients to the central differences of `f` at `x`.
+#[cfg(test)]
+pub(super) fn check_gradients(
+    x: &[f64],
+    gradients: &[super::prelude::Expected],
+    f: impl Fn(&[f64]) -> f64,
+) {
+    assert_eq!(x.len(), gradients.len());
+    for (i, gradient) in gradients.iter().enumerate() {
+        let moved = |by: f64| {
+            let mut x = x.to_vec();
+            x[i] += by;
+            f(&x)
+        };
+        let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+        assert!((difference - gradient.value).abs() <= 1e-8, "{i}: {difference}");
+    }
+}
+
+/// The sum of values, each times its weight.
+#[cfg(test)]
+pub(super) fn weighted(values: &[super::prelude::Expected], weights: &[f64]) -> f64 {
+    values.iter().zip(weights).map(|(y, g)| g * y.value).sum()
 }

@@ -17,7 +17,7 @@ const STYLE: &str = ":root{color-scheme:light dark}\
     body:has(#show-failed:checked) .row:not(.failed),body:has(#show-known:checked) .row:not(.known),\
     body:has(#show-skipped:checked) .row:not(.skipped),body:has(#show-ok:checked) .row:not(.ok){display:none}";
 
-/// What can be shown alone.
+/// Classes of rows that can be shown alone.
 const SHOWN: [&str; 5] = ["all", "failed", "known", "skipped", "ok"];
 
 /// A page with every report: its table, its failures, its skips. It loads nothing and runs no script.
@@ -83,7 +83,7 @@ fn row(row: &Row) -> String {
     )
 }
 
-/// What a row is shown with: the worst of what its cases are.
+/// Class of a row: the worst of what its cases are.
 fn class(row: &Row) -> &'static str {
     match (row.failed, row.known, row.skipped) {
         (0, 0, 0) => "ok",

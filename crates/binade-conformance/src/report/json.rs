@@ -7,7 +7,7 @@ use crate::report::Outcome;
 use crate::{Arithmetic, Difference, Failure, Sentence};
 use value::Json;
 
-/// What `schema` of every report says. A key that is new leaves it as it is; one that is gone, or means something else, does not.
+/// Value of `schema` in every report. A key that is new leaves it as it is; one that is gone, or means something else, does not.
 pub const SCHEMA: &str = "binade-conformance/1";
 
 /// One report as an object, any other number of them as a list.

@@ -35,7 +35,7 @@ fn worst(share: f64, agreement: Agreement) -> String {
     }
 }
 
-/// What else is known of a case by its name: which sentences it proves, and how to run it alone.
+/// Lines that follow from a case's name: which sentences it proves, and how to run it alone.
 pub(super) fn rest(report: &Report, name: &str) -> String {
     let contracts = report.proved_by(name).into_iter().map(|it| format!("  contract   {it}"));
     let alone = format!("  run it alone: BINADE_CASE='{name}'");

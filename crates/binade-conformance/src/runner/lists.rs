@@ -1,4 +1,4 @@
-//! What a runner lists by name: failures that are known, and skips that are excused.
+//! Lists of a runner, by name: failures that are known, and skips that are excused.
 
 /// Cases by a part of their names, each with a reason.
 type Listed = Vec<(String, String)>;
@@ -33,7 +33,7 @@ impl Lists {
         self.known.is_empty() && self.excused.is_empty()
     }
 
-    /// What is listed and names none of these cases, with its reason.
+    /// Entries that name none of these cases, with its reason.
     pub(super) fn idle<'l>(&'l self, names: &'l [String]) -> impl Iterator<Item = Entry<'l>> {
         let is_idle = |(part, _): &Entry<'l>| !names.iter().any(|name| has(name, part));
         self.known_beside(names).chain(entries(&self.excused).filter(is_idle))
@@ -61,7 +61,7 @@ fn reason(list: &Listed, is_meant: impl Fn(&str) -> bool) -> Option<&str> {
     entries(list).find(|(part, _)| is_meant(part)).map(|(_, why)| why)
 }
 
-/// Whether `part` stands in `name` from the beginning of a word on: `mul/` is no part of `matmul/…`, nor `f16` of `bf16`.
+/// Returns true where `part` stands in `name` from the beginning of a word on: `mul/` is no part of `matmul/…`, nor `f16` of `bf16`.
 fn has(name: &str, part: &str) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
     let is_word = part.starts_with(is_of_word);

@@ -2,42 +2,41 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::counting::Counting;
-use binade_conformance::via::{self, Device};
-use binade_conformance::{OpInvocation, Refusal, Runner};
+use binade_conformance::{OpInvocation, Result, Runner, Subject, compute};
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
 
 struct Strict(Counting<Cpu>);
 
-impl Device for Strict {
+impl Subject for Strict {
     type Handle = Counting<Cpu>;
 
-    fn handle(&self) -> &Counting<Cpu> {
-        &self.0
+    fn handle(&self) -> Option<&Counting<Cpu>> {
+        Some(&self.0)
     }
 
     fn name(&self) -> &'static str {
         "counting"
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor> {
         Ok(Tensor::from_bits(bits, dtype, shape)?)
     }
 
-    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>> {
         Ok(tensor.to_bits())
     }
 
-    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(Autocast::cast(&self.0, tensor, to)?)
     }
 
-    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor> {
         Ok(self.0.device().cast_stochastic(tensor, to, key)?)
     }
 
-    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
-        via::compute(&self.0, op, operands)
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
+        compute(&self.0, op, operands)
     }
 }
 

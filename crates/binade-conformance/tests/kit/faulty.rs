@@ -1,31 +1,36 @@
-//! What every wrong subject is made of: the toy, with a few operations done otherwise.
+//! The base of every wrong subject: the toy, with a few operations done otherwise.
 
 use crate::toy::{Plain, Toy};
 use binade_conformance::{
-    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Layout, Led,
-    Losses, MicroBatch, OpInvocation, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Coordinates, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
+    LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun, Result, RunResult, ScaleTrace,
+    Subject, SubjectError, TrainStep, UnscaleResult,
 };
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
+use binade_cpu::Cpu;
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
 use binade_master_weights::MasterStore;
 
 /// A fault as a subject: one type for all of them, so that the cases are compiled once.
 pub(crate) struct Faulty<'f>(pub(crate) &'f dyn Fault);
 
+/// The toy as the same type of subject as every fault, so that the cases are compiled once.
+pub(crate) const TOY: Faulty<'_> = Faulty(&Right);
+
+pub(crate) struct Right;
+
+impl Fault for Right {
+    fn name(&self) -> &str {
+        "toy"
+    }
+}
+
 macro_rules! operations {
     ($($operation:ident($($given:ident: $of:ty),*) -> $gives:ty;)*) => {
         /// A fault: the operations that it changes, each of which may ask the toy for what is right.
         #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
         pub(crate) trait Fault {
-            $(fn $operation(&self, $($given: $of),*) -> Result<$gives, Refusal> {
-                Toy.$operation($($given),*)
-            })*
-        }
-
-        impl Subject for Faulty<'_> {
-            type Tensor = Plain;
-
-            fn name(&self) -> &'static str {
+            fn name(&self) -> &str {
                 "wrong"
             }
 
@@ -33,7 +38,35 @@ macro_rules! operations {
                 Toy.arithmetic()
             }
 
-            $(fn $operation(&self, $($given: $of),*) -> Result<$gives, Refusal> {
+            /// Returns true for a method that the subject leaves out.
+            fn lacks(&self, _method: &str) -> bool {
+                false
+            }
+
+            $(fn $operation(&self, $($given: $of),*) -> Result<$gives> {
+                Toy.$operation($($given),*)
+            })*
+        }
+
+        impl Subject for Faulty<'_> {
+            type Handle = Cpu;
+
+            fn handle(&self) -> Option<&Cpu> {
+                Some(&Cpu)
+            }
+
+            fn name(&self) -> &str {
+                self.0.name()
+            }
+
+            fn arithmetic(&self) -> Arithmetic {
+                self.0.arithmetic()
+            }
+
+            $(fn $operation(&self, $($given: $of),*) -> Result<$gives> {
+                if self.0.lacks(stringify!($operation)) {
+                    return Err(SubjectError::unsupported(stringify!($operation)));
+                }
                 self.0.$operation($($given),*)
             })*
         }
@@ -50,19 +83,19 @@ operations! {
     cast_stochastic(tensor: &Plain, to: DType, key: Key) -> Plain;
     scale(tensor: &Plain, scale: ScaleState) -> Plain;
     unscale_tensor(tensor: &Plain, scale: ScaleState) -> Plain;
-    unscale(grads: NamedGrads<Plain>, scale: ScaleState) -> Unscaled<Plain>;
+    unscale(grads: NamedGrads<Plain>, scale: ScaleState) -> UnscaleResult<Plain>;
     norm(grads: NamedGrads<Plain>, scale: ScaleState, norm: Norm) -> Finding;
-    clip(grads: NamedGrads<Plain>, scale: ScaleState, clip: Clip) -> Unscaled<Plain>;
-    clip_groups(grads: NamedGrads<Plain>, scale: ScaleState, first: Option<Clip>, groups: &[ClipGroup]) -> Unscaled<Plain>;
+    clip(grads: NamedGrads<Plain>, scale: ScaleState, clip: Clip) -> UnscaleResult<Plain>;
+    clip_groups(grads: NamedGrads<Plain>, scale: ScaleState, first: Option<Clip>, groups: &[ClipGroup]) -> UnscaleResult<Plain>;
     accumulate(window: Vec<MicroBatch<Plain>>) -> NamedGrads<Plain>;
-    merge(into: MicroBatch<Plain>, from: MicroBatch<Plain>, join: Join) -> Joined;
-    iterate(rule: &LossScale, start: ScaleState, run: Vec<Iteration<Plain>>) -> Course;
-    update_scale(rule: &LossScale, scale: ScaleState, round: &Round) -> ScaleState;
-    train(params: Vec<Named<Plain>>, turns: Vec<Turn<Plain>>) -> Vec<Named<Plain>>;
-    train_by(store: MasterStore, params: Vec<Named<Plain>>, turns: Vec<Turn<Plain>>) -> Vec<Named<Plain>>;
+    merge(into: MicroBatch<Plain>, from: MicroBatch<Plain>, join: Join) -> MergeResult;
+    iterate(rule: &LossScale, start: ScaleState, run: Vec<Iteration<Plain>>) -> ScaleTrace;
+    update_scale(rule: &LossScale, scale: ScaleState, round: &IterationFindings) -> ScaleState;
+    train(params: Vec<Named<Plain>>, turns: Vec<TrainStep<Plain>>) -> Vec<Named<Plain>>;
+    train_by(store: MasterStore, params: Vec<Named<Plain>>, turns: Vec<TrainStep<Plain>>) -> Vec<Named<Plain>>;
     compute(op: &OpInvocation, operands: &[&Plain]) -> Vec<Plain>;
-    sparse(grads: Vec<Named<Coordinates>>, scale: ScaleState) -> Unscaled<Plain>;
-    delayed(window: Delayed<Plain>) -> Collected<Plain>;
-    follow(run: Led<Plain>) -> Walked<Plain>;
-    update_each(losses: Losses<Plain>) -> [Step; 2];
+    sparse(grads: Vec<Named<Coordinates>>, scale: ScaleState) -> UnscaleResult<Plain>;
+    delayed(window: DelayedRun<Plain>) -> DelayedResult<Plain>;
+    follow(run: ReplayedRun<Plain>) -> RunResult<Plain>;
+    update_each(losses: LossPair<Plain>) -> [Step; 2];
 }

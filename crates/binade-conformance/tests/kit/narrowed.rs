@@ -1,7 +1,8 @@
 //! Products that drop bits of their operands: as many as TF32 drops pass where the subject says so, and nowhere else.
 
-use crate::toy::{Plain, Toy};
-use binade_conformance::{Arithmetic, OpInvocation, Refusal, Report, Runner, Subject};
+use crate::faulty::{Fault, Faulty};
+use crate::toy::{Elements, Plain, Toy};
+use binade_conformance::{Arithmetic, OpInvocation, Report, Result, Runner, Subject};
 use binade_core::DType;
 
 /// Multiplies matrices of `f32` that have lost so many of their 23 bits.
@@ -10,27 +11,13 @@ struct Narrowed {
     admits_it: bool,
 }
 
-impl Subject for Narrowed {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "narrowed"
-    }
-
+impl Fault for Narrowed {
     fn arithmetic(&self) -> Arithmetic {
         Arithmetic { tf32: self.admits_it, ..Toy.arithmetic() }
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
     /// A bias is added, not multiplied, and its gradient is a sum: both keep their bits.
-    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {
         let cut: Vec<Plain> = operands.iter().map(|it| self.cut(it)).collect();
         let mut factors: Vec<&Plain> = cut.iter().collect();
         if let [_, _, bias] = operands
@@ -48,19 +35,19 @@ impl Subject for Narrowed {
 
 impl Narrowed {
     fn cut(&self, tensor: &Plain) -> Plain {
-        if tensor.dtype != DType::F32 {
+        if tensor.dtype() != DType::F32 {
             return tensor.clone();
         }
         let cut = |x: f32| f32::from_bits(x.to_bits() >> self.dropped << self.dropped);
         let values: Vec<f32> = tensor.read().into_iter().map(cut).collect();
-        Plain::write(&values, DType::F32, &tensor.shape)
+        Plain::write(&values, DType::F32, tensor.shape())
     }
 }
 
 const PRODUCTS: [&str; 4] = ["matmul/", "linear/", "bmm/", "conv2d/"];
 
 fn run(operation: &str, dropped: u32, admits_it: bool) -> Report {
-    Runner::new().only(operation).run(&Narrowed { dropped, admits_it })
+    Runner::new().only(operation).run(&Faulty(&Narrowed { dropped, admits_it }))
 }
 
 #[test]

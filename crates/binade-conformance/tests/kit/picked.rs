@@ -1,14 +1,16 @@
 //! Suites, operations, and failures that are known: what the runner makes of each.
 
-use crate::faulty::{Fault, Faulty};
+use crate::faulty::{Fault, Faulty, TOY};
 use crate::files::Shifted;
-use crate::right::Storage;
+use crate::right::STORAGE;
 use crate::toy::{Plain, Toy};
 use crate::wrong::Wrong::FlushesSubnormals;
-use binade_conformance::{CaseGroup, OpInvocation, Outcome, Refusal, Report, Row, Runner, Subject};
+use binade_conformance::{
+    CaseGroup, OpInvocation, Outcome, Report, Result, Row, Runner, Subject, SubjectError,
+};
 use std::collections::BTreeSet;
 
-/// What a subject that flushes gets wrong.
+/// Case that a subject fails that flushes.
 const FLUSHED: &str = "cast/f32-f16/subnormals_are_kept";
 
 fn groups(report: &Report) -> Vec<CaseGroup> {
@@ -18,7 +20,7 @@ fn groups(report: &Report) -> Vec<CaseGroup> {
 
 #[test]
 fn who_has_the_scaler_alone_runs_its_cases_and_no_others() {
-    let report = Runner::new().suite("GradScaler").run(&Toy);
+    let report = Runner::new().suite("GradScaler").run(&TOY);
     assert_eq!(groups(&report), CaseGroup::of_suite("GradScaler").collect::<Vec<_>>());
     assert_eq!(report.skipped(), []);
     report.assert_success();
@@ -27,7 +29,7 @@ fn who_has_the_scaler_alone_runs_its_cases_and_no_others() {
 #[test]
 fn suites_add_up_and_the_filter_still_holds() {
     let runner = Runner::new().suite("Storage").suite("Sum").only("/f16/");
-    let report = runner.run(&Toy);
+    let report = runner.run(&TOY);
     assert_eq!(groups(&report), [CaseGroup::Bits, CaseGroup::Sum]);
     assert!(report.records().iter().all(|record| record.variant == "f16"), "{report}");
 }
@@ -35,22 +37,22 @@ fn suites_add_up_and_the_filter_still_holds() {
 #[test]
 fn the_whole_name_of_a_case_runs_it_alone_though_others_contain_it() {
     let name = "scale/bf16/starts_anywhere_in_a_buffer";
-    let report = Runner::new().only(name).run(&Toy);
+    let report = Runner::new().only(name).run(&TOY);
     let names: Vec<_> = report.records().iter().map(|record| record.name.as_str()).collect();
     assert_eq!(names, [name]);
-    let part = Runner::new().only("scale/bf16/starts_anywhere").run(&Toy);
+    let part = Runner::new().only("scale/bf16/starts_anywhere").run(&TOY);
     assert!(part.records().len() > 1, "{part}");
 }
 
 #[test]
 fn one_operation_runs_alone() {
-    let report = Runner::new().group(CaseGroup::Mean).run(&Toy);
+    let report = Runner::new().group(CaseGroup::Mean).run(&TOY);
     assert_eq!(groups(&report), [CaseGroup::Mean]);
 }
 
 #[test]
 fn where_everything_is_required_a_skip_is_a_failure_whatever_the_device_is_called() {
-    let report = Runner::new().require_all().suite("Sum").run(&Storage);
+    let report = Runner::new().require_all().suite("Sum").run(&STORAGE);
     assert_eq!(report.failed().len(), report.records().len());
 }
 
@@ -78,7 +80,7 @@ fn known_failures_alone_are_no_success_and_beside_what_passes_they_are() {
 
 #[test]
 fn a_known_failure_that_passes_has_to_be_removed() {
-    let report = Runner::new().only(FLUSHED).known(FLUSHED, "our units flush").run(&Toy);
+    let report = Runner::new().only(FLUSHED).known(FLUSHED, "our units flush").run(&TOY);
     let [(FLUSHED, failure)] = report.failed()[..] else { panic!("{report}") };
     assert!(failure.got.contains("our units flush") && failure.got.contains("remove it"));
 }
@@ -86,19 +88,19 @@ fn a_known_failure_that_passes_has_to_be_removed() {
 #[test]
 fn what_is_known_to_fail_may_not_be_skipped_unseen() {
     let runner = Runner::new().only("sum/").known("sum/", "it is wrong");
-    let skipped = runner.run(&Storage);
+    let skipped = runner.run(&STORAGE);
     assert!(skipped.records().iter().all(|it| matches!(it.outcome, Outcome::Skipped(_))));
-    assert!(!runner.require_all().run(&Storage).failed().is_empty());
+    assert!(!runner.require_all().run(&STORAGE).failed().is_empty());
 }
 
 /// Multiplies matrices, and no elements.
 struct Matrices;
 
 impl Fault for Matrices {
-    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {
         match op {
             OpInvocation::Mul | OpInvocation::MulBackward => {
-                Err(Refusal::unsupported("an element's product"))
+                Err(SubjectError::unsupported("an element's product"))
             }
             _ => Toy.compute(op, operands),
         }
@@ -122,7 +124,7 @@ fn an_excuse_is_for_the_operation_that_it_names_and_for_no_longer_name() {
 #[test]
 fn a_known_failure_of_a_suite_that_is_not_run_is_told_and_fails_nothing() {
     let runner = Runner::new().suite("Storage").known(FLUSHED, "our units flush");
-    let report = runner.run(&Toy);
+    let report = runner.run(&TOY);
     report.assert_success();
     assert_eq!((report.not_run(), report.known().len()), (vec![(FLUSHED, "our units flush")], 0));
     let text = report.to_string();
@@ -137,8 +139,8 @@ fn a_known_failure_of_a_suite_that_is_not_run_is_told_and_fails_nothing() {
 #[test]
 fn a_listed_name_that_no_case_of_the_kit_has_fails_the_run_and_is_named() {
     let runner = Runner::new().suite("Storage");
-    let known = runner.clone().known("cast/f32-f61", "a slip of the pen").run(&Toy);
-    let excused = runner.excuse("ast/f32-f16", "half a word").run(&Toy);
+    let known = runner.clone().known("cast/f32-f61", "a slip of the pen").run(&TOY);
+    let excused = runner.excuse("ast/f32-f16", "half a word").run(&TOY);
     for (report, name) in [(known, "cast/f32-f61"), (excused, "ast/f32-f16")] {
         assert_eq!(report.misnamed().into_iter().map(|(it, _)| it).collect::<Vec<_>>(), [name]);
         assert_eq!((report.failed(), report.not_run()), (vec![], vec![]));
@@ -152,7 +154,7 @@ fn a_listed_name_that_no_case_of_the_kit_has_fails_the_run_and_is_named() {
 #[test]
 fn every_group_has_cases_of_its_own_and_brings_no_others() {
     for group in CaseGroup::ALL {
-        let report = Runner::new().group(*group).run(&Storage);
+        let report = Runner::new().group(*group).run(&STORAGE);
         assert_eq!(groups(&report), [*group]);
     }
 }
@@ -167,6 +169,6 @@ fn a_suite_that_there_is_not_is_told_with_those_that_there_are() {
 #[test]
 fn what_is_known_is_told_by_how_its_name_begins() {
     let runner = Runner::new().group(CaseGroup::StochasticCast).only("/f32-f16/");
-    let report = runner.known("cast/f32-f16/", "another operation's").run(&Toy);
+    let report = runner.known("cast/f32-f16/", "another operation's").run(&TOY);
     report.assert_success();
 }

@@ -1,6 +1,6 @@
 //! The toy's convolution and pooling, window by window.
 
-use crate::toy::Plain;
+use crate::toy::{Elements, Plain};
 use binade_ops::{Conv2dConfig, MaxPool2dConfig, shape};
 
 /// Where a tap lies along an axis, unless in the padding.
@@ -47,45 +47,15 @@ pub(crate) fn convolve(
     config: Conv2dConfig,
     turn: impl Fn([usize; 2]) -> [usize; 2],
 ) -> Plain {
-    let y = shape::conv2d(&x.shape, &w.shape, None, config).unwrap_or_default();
+    let y = shape::conv2d(x.shape(), w.shape(), None, config).unwrap_or_default();
     let bias = bias.map_or_else(|| vec![0.0; y[1]], Plain::read);
     let start = |at: usize| bias[at / (y[2] * y[3]) % y[1]];
     let mut sums: Vec<f32> = (0..y.iter().product()).map(start).collect();
     let (pixels, weights) = (x.read(), w.read());
-    products([&x.shape, &w.shape, &y], config, turn, |result, pixel, tap| {
+    products([x.shape(), w.shape(), &y], config, turn, |result, pixel, tap| {
         sums[result] += pixels[pixel] * weights[tap];
     });
-    Plain::write(&sums, x.dtype, &y)
-}
-
-pub(crate) fn convolve_back(
-    g: &Plain,
-    x: &Plain,
-    w: &Plain,
-    config: Conv2dConfig,
-    bias: bool,
-) -> Vec<Plain> {
-    let (pixels, weights, grads) = (x.read(), w.read(), g.read());
-    let (mut dx, mut dw) = (vec![0.0; pixels.len()], vec![0.0; weights.len()]);
-    products(
-        [&x.shape, &w.shape, &g.shape],
-        config,
-        |tap| tap,
-        |result, pixel, tap| {
-            dx[pixel] += grads[result] * weights[tap];
-            dw[tap] += grads[result] * pixels[pixel];
-        },
-    );
-    let mut all = vec![Plain::write(&dx, x.dtype, &x.shape), Plain::write(&dw, x.dtype, &w.shape)];
-    if bias {
-        let y = &g.shape;
-        let mut db = vec![0.0; y[1]];
-        for (at, g) in grads.iter().enumerate() {
-            db[at / (y[2] * y[3]) % y[1]] += g;
-        }
-        all.push(Plain::write(&db, x.dtype, &y[1..2]));
-    }
-    all
+    Plain::write(&sums, x.dtype(), &y)
 }
 
 /// The places of each window, in row-major order.
@@ -119,16 +89,16 @@ fn best(values: &[f32], places: &[usize]) -> usize {
 pub(crate) fn pool(x: &Plain, config: MaxPool2dConfig) -> Plain {
     let values = x.read();
     let largest =
-        windows(&x.shape, config).into_iter().map(|places| values[best(&values, &places)]);
-    let y = shape::max_pool2d(&x.shape, config).unwrap_or_default();
-    Plain::write(&largest.collect::<Vec<f32>>(), x.dtype, &y)
+        windows(x.shape(), config).into_iter().map(|places| values[best(&values, &places)]);
+    let y = shape::max_pool2d(x.shape(), config).unwrap_or_default();
+    Plain::write(&largest.collect::<Vec<f32>>(), x.dtype(), &y)
 }
 
 /// Each window's gradient to the first of its largest; to every one of them, where `ties`, which is wrong.
 pub(crate) fn pool_back(g: &Plain, x: &Plain, config: MaxPool2dConfig, ties: bool) -> Plain {
     let (values, grads) = (x.read(), g.read());
     let mut dx = vec![0.0; values.len()];
-    for (places, g) in windows(&x.shape, config).into_iter().zip(grads) {
+    for (places, g) in windows(x.shape(), config).into_iter().zip(grads) {
         let best = best(&values, &places);
         for at in places {
             if at == best || (ties && values[at].to_bits() == values[best].to_bits()) {
@@ -136,5 +106,5 @@ pub(crate) fn pool_back(g: &Plain, x: &Plain, config: MaxPool2dConfig, ties: boo
             }
         }
     }
-    Plain::write(&dx, x.dtype, &x.shape)
+    Plain::write(&dx, x.dtype(), x.shape())
 }

@@ -1,22 +1,21 @@
 //! The toy's training, with the places where a subject that is wrong in one way does otherwise.
 
-use crate::toy::{Plain, Slot, Toy};
-use crate::toy_sets;
-use binade_conformance::{Refusal, Subject, Turn, Unscaled};
+use crate::toy::{Elements, Plain, Slot, Toy};
+use binade_conformance::{Result, Subject, TrainStep, UnscaleResult};
 use binade_core::{Finding, MatchError, Named, NamedGrads, NoGradients};
 use binade_master_weights::UpdateRule;
 
-/// What a subject may do otherwise.
+/// Steps of training that a subject may do otherwise.
 pub(crate) trait Training {
-    /// Unscaled gradients, clipped as the turn says, and what was found.
-    fn unscaled(&mut self, turn: &Turn<Plain>) -> Result<Unscaled<Plain>, Refusal> {
+    /// Gradients unscaled, clipped as the turn says, and what was found.
+    fn unscaled(&mut self, turn: &TrainStep<Plain>) -> Result<UnscaleResult<Plain>> {
         match turn.clip {
-            Some(clip) => toy_sets::clip(turn.grads.clone(), turn.scale, clip),
+            Some(clip) => Toy.clip(turn.grads.clone(), turn.scale, clip),
             None => Toy.unscale(turn.grads.clone(), turn.scale),
         }
     }
 
-    /// Whether the step is skipped, from what was found in its own gradients and in those beside them.
+    /// Returns true where the step is skipped, from what was found in its own gradients and in those beside them.
     fn skips(&mut self, own: &Finding, beside: Option<&Finding>) -> bool {
         own.is_raised() || beside.is_some_and(Finding::is_raised)
     }
@@ -26,7 +25,7 @@ pub(crate) trait Training {
         &mut self,
         params: &[Named<Plain>],
         grads: &NamedGrads<Plain>,
-    ) -> Result<Vec<Option<usize>>, Refusal> {
+    ) -> Result<Vec<Option<usize>>> {
         matched(params, grads)
     }
 
@@ -37,7 +36,7 @@ pub(crate) trait Training {
         slot: &mut Slot,
         grad: &[f32],
         skipped: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         if skipped { Ok(()) } else { slot.step(rule, grad) }
     }
 
@@ -49,12 +48,12 @@ impl Training for Toy {}
 
 pub(crate) fn train(
     mut params: Vec<Named<Plain>>,
-    turns: Vec<Turn<Plain>>,
+    turns: Vec<TrainStep<Plain>>,
     how: &mut impl Training,
-) -> Result<Vec<Named<Plain>>, Refusal> {
+) -> Result<Vec<Named<Plain>>> {
     let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
     for turn in turns {
-        let Unscaled { grads, found } = how.unscaled(&turn)?;
+        let UnscaleResult { grads, found } = how.unscaled(&turn)?;
         let beside = turn.beside.clone().map(|grads| Toy.unscale(grads, turn.scale)).transpose()?;
         let skipped = how.skips(&found, beside.map(|beside| beside.found).as_ref());
         let places = how.matched(&params, &grads)?;
@@ -64,7 +63,7 @@ pub(crate) fn train(
         for ((param, slot), place) in params.iter_mut().zip(&mut slots).zip(places) {
             if let Some(grad) = place.and_then(|place| grads[place].value.as_ref()) {
                 how.step(&turn.rule, slot, &grad.read(), skipped)?;
-                param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
+                param.value = Plain::write(&slot.master, param.value.dtype(), param.value.shape());
             }
             how.settle(slot, &param.value, place.is_some());
         }
@@ -72,10 +71,7 @@ pub(crate) fn train(
     Ok(params)
 }
 
-fn matched(
-    params: &[Named<Plain>],
-    grads: &NamedGrads<Plain>,
-) -> Result<Vec<Option<usize>>, Refusal> {
+fn matched(params: &[Named<Plain>], grads: &NamedGrads<Plain>) -> Result<Vec<Option<usize>>> {
     let mut places = vec![None; params.len()];
     let mut seen = Vec::new();
     for (number, grad) in grads.iter().enumerate() {
@@ -85,7 +81,7 @@ fn matched(
         };
         seen.push(place);
         if let Some(value) = &grad.value {
-            if value.shape != params[place].value.shape {
+            if value.shape() != params[place].value.shape() {
                 return Err(MatchError::new(&grad.name, "of another shape").into());
             }
             places[place] = Some(number);

@@ -1,9 +1,10 @@
 //! Two ulps are what a step without fused roundings needs, and who claims fused roundings is not given them.
 
+use crate::faulty::{Fault, Faulty};
 use crate::toy::{Plain, Slot, Toy};
 use crate::toy_train::{self, Training};
-use binade_conformance::{Arithmetic, Layout, Refusal, Runner, Subject, Turn};
-use binade_core::{DType, Named};
+use binade_conformance::{Arithmetic, Result, Runner, Subject, TrainStep};
+use binade_core::Named;
 use binade_master_weights::{AdamConstants, SgdConstants, StepConstants, UpdateRule};
 
 /// Trains with every product rounded, and divides by multiplying with a reciprocal, as shaders do.
@@ -11,10 +12,8 @@ struct Unfused {
     admits_it: bool,
 }
 
-impl Subject for Unfused {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
+impl Fault for Unfused {
+    fn name(&self) -> &str {
         "unfused"
     }
 
@@ -23,29 +22,11 @@ impl Subject for Unfused {
         Arithmetic { fma: exact, rounded_div_sqrt: exact, ..Toy.arithmetic() }
     }
 
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn view(
-        &self,
-        bits: &[u8],
-        dtype: DType,
-        shape: &[usize],
-        layout: Layout,
-    ) -> Result<Plain, Refusal> {
-        Toy.view(bits, dtype, shape, layout)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
     fn train(
         &self,
         params: Vec<Named<Plain>>,
-        turns: Vec<Turn<Plain>>,
-    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        turns: Vec<TrainStep<Plain>>,
+    ) -> Result<Vec<Named<Plain>>> {
         toy_train::train(params, turns, &mut Rounded)
     }
 }
@@ -60,7 +41,7 @@ impl Training for Rounded {
         slot: &mut Slot,
         grad: &[f32],
         skipped: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         if !skipped {
             step(&StepConstants::at(rule, slot.applied), slot, grad);
         }
@@ -107,8 +88,10 @@ fn adam(c: &AdamConstants, p: &mut f32, mut g: f32, [mean, square, largest]: [&m
 #[test]
 fn a_subject_that_admits_to_be_unfused_passes_by_ulps() {
     for operation in ["sgd/", "adam/"] {
-        let report =
-            Runner::new().only(operation).require("unfused").run(&Unfused { admits_it: true });
+        let report = Runner::new()
+            .only(operation)
+            .require("unfused")
+            .run(&Faulty(&Unfused { admits_it: true }));
         report.assert_success();
         assert!(report.to_string().contains("ulps(2)"), "{report}");
     }
@@ -117,7 +100,7 @@ fn a_subject_that_admits_to_be_unfused_passes_by_ulps() {
 #[test]
 fn a_subject_that_claims_fused_roundings_is_held_to_bits() {
     for case in ["sgd/f32<-f32/second_step_with_all", "adam/f32<-f32/second_step_adamw"] {
-        let report = Runner::new().only(case).run(&Unfused { admits_it: false });
+        let report = Runner::new().only(case).run(&Faulty(&Unfused { admits_it: false }));
         assert_eq!(report.failed().len(), 1, "{report}");
     }
 }

@@ -1,9 +1,9 @@
 //! Subjects that are wrong in one way each.
 
 use crate::faulty::Fault;
-use crate::toy::{Plain, Slot, Toy};
+use crate::toy::{Elements, Plain, Slot, Toy, plain};
 use crate::toy_train::{self, Training};
-use binade_conformance::{Refusal, Round, Subject, Turn, Unscaled};
+use binade_conformance::{IterationFindings, Result, Subject, TrainStep, UnscaleResult};
 use binade_core::{DType, Finding, Named, NamedGrads, Overflow};
 use binade_grad_scaler::{LossScale, ScaleState};
 use binade_master_weights::UpdateRule;
@@ -37,35 +37,36 @@ pub(crate) enum Wrong {
 use Wrong::*;
 
 impl Fault for Wrong {
-    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
+    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain> {
         assert!(*self != Panics, "not today");
+        if tensor.dtype() == DType::F64 {
+            return Toy.cast(tensor, to);
+        }
         let lost = |i: usize, x: f32| *self == LosesNanInOneLane && i % 8 == 5 && x.is_nan();
         let values = tensor.read().into_iter().enumerate();
         let values = values.map(|(i, x)| if lost(i, x) { 0.0 } else { x });
         let narrowed = values.map(|x| if to == DType::F16 { self.before_f16(x) } else { x });
-        Ok(Plain::write(&narrowed.collect::<Vec<f32>>(), to, &tensor.shape))
+        Ok(Plain::write(&narrowed.collect::<Vec<f32>>(), to, tensor.shape()))
     }
 
-    fn cast_all(&self, tensors: &[&Plain], to: DType) -> Result<Vec<Plain>, Refusal> {
+    fn cast_all(&self, tensors: &[&Plain], to: DType) -> Result<Vec<Plain>> {
         let mut results = Toy.cast_all(tensors, to)?;
         if *self == CastsTheFirstOfMany {
-            results.iter_mut().skip(1).for_each(|result| result.bytes.fill(0));
+            results.iter_mut().skip(1).for_each(|result| {
+                *result = Plain::write(&vec![0.0; result.len()], result.dtype(), result.shape())
+            });
         }
         Ok(results)
     }
 
-    fn cast_saturating(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
+    fn cast_saturating(&self, tensor: &Plain, to: DType) -> Result<Plain> {
         match self {
             OverflowsWhereItSaturates => Toy.cast(tensor, to),
             _ => Toy.cast_saturating(tensor, to),
         }
     }
 
-    fn unscale(
-        &self,
-        grads: NamedGrads<Plain>,
-        scale: ScaleState,
-    ) -> Result<Unscaled<Plain>, Refusal> {
+    fn unscale(&self, grads: NamedGrads<Plain>, scale: ScaleState) -> Result<UnscaleResult<Plain>> {
         let found = self.finding(&grads, scale)?;
         let mut divided = Toy.unscale(grads.clone(), scale)?.grads;
         for (after, before) in divided.iter_mut().zip(&grads) {
@@ -78,15 +79,15 @@ impl Fault for Wrong {
         {
             divided.clear();
         }
-        Ok(Unscaled { grads: divided, found })
+        Ok(UnscaleResult { grads: divided, found })
     }
 
     fn update_scale(
         &self,
         rule: &LossScale,
         scale: ScaleState,
-        round: &Round,
-    ) -> Result<ScaleState, Refusal> {
+        round: &IterationFindings,
+    ) -> Result<ScaleState> {
         let mut rule = *rule;
         match self {
             GrowsOneStepLate => rule.growth_interval += 1,
@@ -99,8 +100,8 @@ impl Fault for Wrong {
     fn train(
         &self,
         params: Vec<Named<Plain>>,
-        mut turns: Vec<Turn<Plain>>,
-    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        mut turns: Vec<TrainStep<Plain>>,
+    ) -> Result<Vec<Named<Plain>>> {
         if let (UnscalesByTheNewScale, Some(newest)) = (self, turns.last().map(|t| t.scale)) {
             for turn in &mut turns {
                 turn.scale = newest;
@@ -111,7 +112,7 @@ impl Fault for Wrong {
 }
 
 impl Wrong {
-    /// What a value is replaced by before it is rounded to f16.
+    /// Value that replaces another before it is rounded to f16.
     fn before_f16(self, x: f32) -> f32 {
         let nearest = f16::from_f32(x).to_f32();
         match self {
@@ -122,7 +123,7 @@ impl Wrong {
         }
     }
 
-    fn finding(self, grads: &NamedGrads<Plain>, scale: ScaleState) -> Result<Finding, Refusal> {
+    fn finding(self, grads: &NamedGrads<Plain>, scale: ScaleState) -> Result<Finding> {
         let halted = scale.diverged;
         let found = match self {
             MissesTheLastElement => Toy.unscale(without_last(grads), scale)?.found,
@@ -145,7 +146,7 @@ impl Wrong {
             (UnscalesIntoF16, ..) => values = Plain::write(&values, DType::F16, &[]).read(),
             _ => {}
         }
-        *after = Plain::write(&values, after.dtype, &after.shape);
+        *after = Plain::write(&values, after.dtype(), after.shape());
     }
 
     /// 1e-8 is zero in f16.
@@ -164,7 +165,7 @@ impl Training for Wrong {
         slot: &mut Slot,
         grad: &[f32],
         skipped: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         match (*self, skipped) {
             (StepsOnOverflow, _) | (_, false) => slot.step(&self.altered(*rule), grad),
             (DecaysOnOverflow, true) => {
@@ -186,28 +187,32 @@ impl Training for Wrong {
     }
 }
 
-/// What a pass sees that ends one element early.
+/// Gradients as a pass sees them that ends one element early.
 fn without_last(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
     let mut grads = grads.clone();
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
-        let kept = grad.bytes.len().saturating_sub(grad.dtype.bytes());
-        grad.bytes.truncate(kept);
+        let mut bytes = grad.to_bits();
+        let kept = grad.len().saturating_sub(1);
+        bytes.truncate(kept * grad.dtype().bytes());
+        *grad = plain(&bytes, grad.dtype(), &[kept]);
     }
     grads
 }
 
-/// What a pass sees that takes the least of the negative signalling NaNs for a number.
+/// Gradients as a pass sees them that takes the least of the negative signalling NaNs for a number.
 pub(crate) fn without_one_nan(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
     let mut grads = grads.clone();
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
-        let missed: &[u8] = match grad.dtype {
+        let missed: &[u8] = match grad.dtype() {
             DType::BF16 => &[0x81, 0xff],
             DType::F16 => &[0x01, 0xfc],
             _ => &[0x01, 0x00, 0x80, 0xff],
         };
-        for element in grad.bytes.chunks_mut(missed.len()).filter(|element| *element == missed) {
+        let mut bytes = grad.to_bits();
+        for element in bytes.chunks_mut(missed.len()).filter(|element| *element == missed) {
             element.fill(0);
         }
+        *grad = plain(&bytes, grad.dtype(), grad.shape());
     }
     grads
 }

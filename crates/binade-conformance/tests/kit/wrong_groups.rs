@@ -1,10 +1,9 @@
 //! Subjects that are wrong in one way each where sets are clipped by groups.
 
 use crate::faulty::Fault;
-use crate::toy::{Plain, Toy};
-use crate::toy_groups::{begun, is_of, members, refuse, shrink};
-use crate::toy_sets::norm;
-use binade_conformance::{Clip, Refusal, Subject, Unscaled};
+use crate::toy::{Elements, Plain, Toy};
+use crate::toy_sets::{each, norm};
+use binade_conformance::{Clip, Result, Subject, UnscaleResult};
 use binade_core::NamedGrads;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState, check_group_norm, clip_factor, record_norm};
 
@@ -39,11 +38,12 @@ impl Fault for Apart {
         scale: ScaleState,
         first: Option<Clip>,
         groups: &[ClipGroup],
-    ) -> Result<Unscaled<Plain>, Refusal> {
+    ) -> Result<UnscaleResult<Plain>> {
         let groups = self.understood(&grads, groups);
-        refuse(&grads, &groups)?;
-        let Unscaled { grads: unclipped, .. } = Toy.unscale(grads.clone(), scale)?;
-        let Unscaled { grads: mut all, mut found } = begun(grads.clone(), scale, first)?;
+        Toy.clip_groups(grads.clone(), scale, None, &groups)?;
+        let UnscaleResult { grads: unclipped, .. } = Toy.unscale(grads.clone(), scale)?;
+        let UnscaleResult { grads: mut all, mut found } =
+            Toy.clip_groups(grads.clone(), scale, first, &[])?;
         let already = found.overflow.take();
         for group in &groups {
             let seen = match self {
@@ -69,7 +69,7 @@ impl Fault for Apart {
             NamesTheGroupForAnyOverflow => by_group.or(already),
             _ => already.or(by_group),
         };
-        Ok(Unscaled { grads: all, found })
+        Ok(UnscaleResult { grads: all, found })
     }
 }
 
@@ -127,7 +127,7 @@ impl Apart {
     }
 }
 
-/// What no group names, by the limit of the last.
+/// Parameters that no group names, by the limit of the last.
 fn rest(grads: &NamedGrads<Plain>, groups: &[ClipGroup]) -> Option<ClipGroup> {
     let last = groups.last()?.clone();
     let rest = grads.iter().map(|grad| &grad.name);
@@ -138,4 +138,19 @@ fn rest(grads: &NamedGrads<Plain>, groups: &[ClipGroup]) -> Option<ClipGroup> {
 fn one_by_one(group: &ClipGroup) -> Vec<ClipGroup> {
     let alone = |name: &String| ClipGroup { parameters: vec![name.clone()], ..group.clone() };
     group.parameters.iter().map(alone).collect()
+}
+
+fn members(grads: &NamedGrads<Plain>, group: &ClipGroup) -> NamedGrads<Plain> {
+    grads.iter().filter(|grad| is_of(group, &grad.name)).cloned().collect()
+}
+
+/// Multiplies a group's gradients.
+fn shrink(grads: &mut NamedGrads<Plain>, group: &ClipGroup, factor: f32) {
+    for grad in grads.iter_mut().filter(|grad| is_of(group, &grad.name)) {
+        each(std::slice::from_mut(grad), |x| x * factor);
+    }
+}
+
+fn is_of(group: &ClipGroup, name: &str) -> bool {
+    group.parameters.iter().any(|parameter| parameter == name)
 }

@@ -1,140 +1,320 @@
-//! Subjects that go wrong, in one way each, over whole iterations.
+//! Subjects that go wrong, in one way each, over whole iterations: a right run of other inputs, or with another result.
 
-use crate::caught::{alone, caught};
+use crate::caught::caught;
 use crate::faulty::Fault;
-use crate::toy::Plain;
-use crate::toy_loops::{self, Misled, Misled::*};
-use binade_conformance::{Collected, Coordinates, Delayed, Led, Losses, Refusal, Unscaled, Walked};
-use binade_core::Named;
-use binade_grad_scaler::{ScaleState, Step};
+use crate::toy::{Elements, Plain, Toy, plain};
+use crate::toy_sets::norm;
+use crate::wrong_sets::{in_f16, tame};
+use binade_conformance::{
+    Coordinates, DelayedResult, DelayedRun, LossPair, MicroBatch, ReplayedRun, Result, RunResult,
+    StepSharing, Stored, Subject, UnscaleResult,
+};
+use binade_core::{Finding, Named, NamedGrads};
+use binade_grad_scaler::{
+    BadMicroBatch, Norm, RecordedUpdate, ScaleState, Seen, Step, StepReport, record_norm,
+};
+
+/// One thing done otherwise.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Misled {
+    AddsDuplicatesInTheirOwnType,
+    ChecksBeforeDuplicatesAreAdded,
+    RunsTheFirstDimensionFastest,
+    TakesAnyIndex,
+    ScalesByTheNewScale,
+    UnscalesTheSumByTheNewScale,
+    SumsPassesInF16,
+    AddsBadPasses,
+    LooksAtNoSum,
+    LooksAtTheSumAlone,
+    AppliesRecordedSkips,
+    StepsOnOverflowsOfItsOwn,
+    TellsOfNoParting,
+    KeepsItsOwnScale,
+    StaysHaltedAfterTheEnd,
+    StartsAnewAfterTheEnd,
+    MovesEveryScale,
+    GivesTheSumToTheFirst,
+    TakesTheNormForAnOverflow,
+    CountsWhatIsLeftOutAsASkip,
+}
+use Misled::*;
+
+const ONE: fn() -> ScaleState = || ScaleState::from_exponent(0);
 
 impl Fault for Misled {
     fn sparse(
         &self,
         grads: Vec<Named<Coordinates>>,
         scale: ScaleState,
-    ) -> Result<Unscaled<Plain>, Refusal> {
-        toy_loops::sparse(Some(*self), grads, scale)
+    ) -> Result<UnscaleResult<Plain>> {
+        let mut spoiled = grads.clone();
+        for Named { value, .. } in &mut spoiled {
+            match self {
+                AddsDuplicatesInTheirOwnType => add_in_own_type(value),
+                RunsTheFirstDimensionFastest => {
+                    value.shape.reverse();
+                    value.indices.reverse();
+                }
+                TakesAnyIndex => {
+                    for (size, indices) in value.shape.iter().zip(&mut value.indices) {
+                        indices.iter_mut().for_each(|index| *index %= size);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut unscaled = Toy.sparse(spoiled, scale)?;
+        for (dense, Named { value: grad, .. }) in unscaled.grads.iter_mut().zip(&grads) {
+            let shape = [&grad.shape[..], &[grad.width]].concat();
+            dense.value = dense.value.as_ref().map(|dense| dense.reshape(&shape)).transpose()?;
+        }
+        if *self == ChecksBeforeDuplicatesAreAdded {
+            let rows = |Named { name, value }: Named<Coordinates>| {
+                let Stored { bytes, dtype, shape } = value.values;
+                Named { name, value: Some(plain(&bytes, dtype, &shape)) }
+            };
+            unscaled.found = Toy.unscale(grads.into_iter().map(rows).collect(), scale)?.found;
+        }
+        Ok(unscaled)
     }
 
-    fn delayed(&self, window: Delayed<Plain>) -> Result<Collected<Plain>, Refusal> {
-        toy_loops::delayed(Some(*self), window)
+    fn delayed(&self, mut window: DelayedRun<Plain>) -> Result<DelayedResult<Plain>> {
+        let mut right = Toy.delayed(window.clone())?;
+        let moved = window.passes.iter().map(|pass| pass.moved);
+        let scales: Vec<ScaleState> = std::iter::once(window.start).chain(moved).collect();
+        let summary = &mut right.summary;
+        match self {
+            ScalesByTheNewScale => {
+                for ((bits, pass), now) in right.losses.iter_mut().zip(&window.passes).zip(scales) {
+                    *bits = Toy.scale(&pass.loss, now)?.to_bits();
+                }
+            }
+            UnscalesTheSumByTheNewScale => {
+                window.start = ScaleState { diverged: false, ..scales[scales.len() - 1] };
+                right.grads = Toy.delayed(window)?.grads;
+            }
+            SumsPassesInF16 if window.buffers.is_none() => {
+                let micro = |grads| MicroBatch { grads, scale: ONE() };
+                let micros = window.passes.iter().map(|pass| micro(pass.grads.clone()));
+                window.buffers = Some(in_f16(micros.collect())?);
+                return Toy.delayed(window);
+            }
+            AddsBadPasses => {
+                window.passes.iter_mut().for_each(|pass| tame(&mut pass.grads));
+                right.grads = Toy.delayed(window)?.grads;
+            }
+            LooksAtNoSum => {
+                let mut passes = summary.parts.iter().rev().skip(1);
+                if !passes.any(|part| part.finding.is_raised()) {
+                    (summary.verdict.overflow, summary.skipped) = (None, false);
+                }
+            }
+            LooksAtTheSumAlone => {
+                if let Some(sum) = summary.parts.last() {
+                    summary.verdict = sum.finding.clone();
+                    summary.skipped = sum.finding.is_raised();
+                }
+            }
+            _ => {}
+        }
+        Ok(right)
     }
 
-    fn follow(&self, run: Led<Plain>) -> Result<Walked<Plain>, Refusal> {
-        toy_loops::follow(Some(*self), run)
+    fn follow(&self, mut run: ReplayedRun<Plain>) -> Result<RunResult<Plain>> {
+        let Some(mut recording) = run.recording.clone() else { return Toy.follow(run) };
+        let skips = |update: &RecordedUpdate| update.steps[0].skipped;
+        let skipped: Vec<bool> = recording.updates.iter().map(skips).collect();
+        let recorded = recording.clone();
+        let mut later = run.clone();
+        match self {
+            AppliesRecordedSkips => {
+                recording.updates.iter_mut().for_each(|update| update.steps[0].skipped = false);
+                run.recording = Some(recording);
+            }
+            StepsOnOverflowsOfItsOwn => {
+                let pairs = run.iterations.iter_mut().zip(&skipped);
+                pairs.filter(|(_, skipped)| !**skipped).for_each(|(grads, _)| tame(grads));
+            }
+            KeepsItsOwnScale => {
+                let pairs = run.iterations.iter_mut().zip(&skipped);
+                pairs.filter(|(_, skipped)| **skipped).for_each(|(grads, _)| overflow(grads));
+                run.recording = None;
+            }
+            StaysHaltedAfterTheEnd | StartsAnewAfterTheEnd => {
+                run.iterations.truncate(skipped.len());
+                later.iterations.drain(..run.iterations.len());
+            }
+            _ => {}
+        }
+        let mut result = Toy.follow(run)?;
+        if matches!(self, StaysHaltedAfterTheEnd | StartsAnewAfterTheEnd) {
+            let halted = *self == StaysHaltedAfterTheEnd && skipped.last() == Some(&true);
+            if let Some((step, _)) = result.steps.last().filter(|_| *self != StartsAnewAfterTheEnd)
+            {
+                later.start = step.report().scale;
+            }
+            later.start.diverged |= halted;
+            (later.recording, later.params) = (None, result.params);
+            let rest = Toy.follow(later)?;
+            result.params = rest.params;
+            result.steps.extend(rest.steps);
+        }
+        if *self == TellsOfNoParting {
+            result.steps.iter_mut().for_each(|(_, divergence)| *divergence = None);
+        }
+        Ok(RunResult { recording: recorded, ..result })
     }
 
-    fn update_each(&self, losses: Losses<Plain>) -> Result<[Step; 2], Refusal> {
-        toy_loops::update_each(Some(*self), losses)
+    fn update_each(&self, losses: LossPair<Plain>) -> Result<[Step; 2]> {
+        let right = Toy.update_each(losses.clone())?;
+        let LossPair { rule, scales, grads, meet, .. } = losses;
+        let mut raised = [false; 2];
+        for (raised, (grads, scale)) in raised.iter_mut().zip(grads.iter().zip(scales)) {
+            *raised = Toy.unscale(grads.clone(), scale)?.found.is_raised();
+        }
+        let (mut sum, mut norm_is_bad, mut drops) = (false, false, false);
+        if let StepSharing::Window { bad, max_norm } = meet {
+            let micros = grads.into_iter().zip(scales);
+            let micros = micros.map(|(grads, scale)| MicroBatch { grads, scale }).collect();
+            let UnscaleResult { grads, found } = Toy.unscale(Toy.accumulate(micros)?, ONE())?;
+            drops = bad == BadMicroBatch::Drop;
+            sum = found.is_raised();
+            norm_is_bad = max_norm.is_some() && is_beyond(&grads);
+        }
+        let mut loss = 0;
+        Ok(right.map(|step| {
+            let mut own = raised[loss];
+            let mut everyones = sum;
+            match self {
+                MovesEveryScale => own = raised != [false; 2],
+                GivesTheSumToTheFirst => everyones &= loss == 0,
+                TakesTheNormForAnOverflow => everyones |= norm_is_bad,
+                _ => {}
+            }
+            let left_out = drops && *self != CountsWhatIsLeftOutAsASkip;
+            let skipped = own && !left_out || everyones;
+            let seen = Seen { overflow: own || everyones, skipped, magnitude: 1.0 };
+            let scale = rule.next(scales[loss], seen);
+            loss += 1;
+            moved(step, scale)
+        }))
     }
 }
 
-#[test]
-fn duplicates_added_in_f16_are_caught() {
-    caught(&AddsDuplicatesInTheirOwnType, "sparse/f16/rows_of_one_coordinate_are_added_in_f32");
-    caught(&AddsDuplicatesInTheirOwnType, "sparse/bf16/in_their_own_type_a_sum_is_rounded_once");
+/// The step with another scale after it.
+fn moved(step: Step, scale: ScaleState) -> Step {
+    let skipped = step.report().steps.iter().any(|step| step.skipped);
+    let report = StepReport { scale, ..step.report().clone() };
+    match skipped {
+        _ if scale.diverged => Step::Diverged(report),
+        true => Step::Skipped(report),
+        false => Step::Applied(report),
+    }
 }
 
-#[test]
-fn a_check_before_duplicates_are_added_is_caught() {
-    let case = "sparse/f16/duplicates_that_overflow_when_they_are_added_are_found";
-    caught(&ChecksBeforeDuplicatesAreAdded, case);
+/// Adds rows of one coordinate up, with each sum rounded to their type.
+fn add_in_own_type(grad: &mut Coordinates) {
+    let dtype = grad.values.dtype;
+    let rows = plain(&grad.values.bytes, dtype, &[grad.values.len()]).read();
+    let place = |entry: usize| grad.indices.iter().map(move |at| at.get(entry)).collect::<Vec<_>>();
+    let mut sums: Vec<(usize, Vec<f32>)> = Vec::new();
+    for (entry, row) in rows.chunks(grad.width.max(1)).enumerate() {
+        let same = sums.iter_mut().find(|(other, _)| place(*other) == place(entry));
+        let Some((_, sums)) = same else {
+            sums.push((entry, row.to_vec()));
+            continue;
+        };
+        for (sum, x) in sums.iter_mut().zip(row) {
+            *sum = Plain::write(&[*sum + x], dtype, &[1]).read()[0];
+        }
+    }
+    let kept =
+        |at: &Vec<usize>| sums.iter().filter_map(|(entry, _)| at.get(*entry).copied()).collect();
+    let indices = grad.indices.iter().map(kept).collect();
+    let rows: Vec<f32> = sums.iter().flat_map(|(_, row)| row).copied().collect();
+    grad.values = Stored::vector(dtype, rows.into_iter().map(f64::from));
+    grad.indices = indices;
 }
 
-#[test]
-fn dimensions_in_the_wrong_order_are_caught() {
-    let case = "sparse/f32/rows_no_coordinate_lists_are_zeros_and_the_last_dimension_runs_fastest";
-    caught(&RunsTheFirstDimensionFastest, case);
+/// Puts an infinity into the first gradient.
+fn overflow(grads: &mut NamedGrads<Plain>) {
+    if let Some(grad) = grads.iter_mut().find_map(|grad| grad.value.as_mut()) {
+        let mut values = grad.read();
+        values[0] = f32::INFINITY;
+        *grad = Plain::write(&values, grad.dtype(), grad.shape());
+    }
 }
 
-#[test]
-fn an_index_that_wraps_around_is_caught() {
-    let case = "sparse/f16/an_index_beyond_its_dimension_is_an_invalid_argument";
-    alone(&TakesAnyIndex, case);
+fn is_beyond(grads: &NamedGrads<Plain>) -> bool {
+    let mut found = Finding::default();
+    record_norm(&mut found, norm(grads, Norm::L2));
+    found.is_raised()
 }
 
-#[test]
-fn a_loss_scaled_by_the_new_scale_is_caught() {
-    let case = "delayed/f32/each_loss_is_scaled_by_the_scale_the_window_opened_with";
-    alone(&ScalesByTheNewScale, case);
-}
-
-#[test]
-fn delayed_gradients_divided_by_the_new_scale_are_caught() {
-    let case = "delayed/f16/the_sum_is_divided_once_by_the_scale_the_window_opened_with";
-    caught(&UnscalesTheSumByTheNewScale, case);
-    let case = "delayed/bf16/buffers_are_divided_once_by_the_scale_the_window_opened_with";
-    caught(&UnscalesTheSumByTheNewScale, case);
-}
-
-#[test]
-fn scaled_gradients_added_in_f16_are_caught() {
-    caught(&SumsPassesInF16, "delayed/f16/ones_add_up_beyond_2048");
-    caught(&SumsPassesInF16, "delayed/f16/sums_beyond_f16_are_no_overflow");
-}
-
-#[test]
-fn adding_the_rest_of_a_bad_pass_is_caught() {
-    caught(&AddsBadPasses, "delayed/f32/a_pass_that_overflows_adds_nothing");
-}
-
-#[test]
-fn a_sum_that_nobody_looks_at_is_caught() {
-    caught(&LooksAtNoSum, "delayed/f32/a_sum_that_is_not_finite_skips_as_the_part_sum");
-    caught(&LooksAtNoSum, "delayed/bf16/a_sum_that_is_infinite_only_once_divided_skips");
-}
-
-#[test]
-fn a_bad_pass_that_skips_nothing_is_caught() {
-    caught(&LooksAtTheSumAlone, "delayed/f16/a_pass_that_overflows_is_named_and_skips_the_window");
-}
-
-#[test]
-fn applying_a_recorded_skip_is_caught() {
-    let case = "follow/-/a_recorded_skip_is_skipped_though_its_gradients_are_finite";
-    caught(&AppliesRecordedSkips, case);
-    caught(&AppliesRecordedSkips, "follow/-/two_runs_that_follow_one_recording_skip_alike");
-}
-
-#[test]
-fn stepping_on_an_overflow_that_was_not_recorded_is_caught() {
-    let case = "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told";
-    caught(&StepsOnOverflowsOfItsOwn, case);
-    caught(&TellsOfNoParting, case);
-}
-
-#[test]
-fn following_skips_and_not_scales_is_caught() {
-    caught(&KeepsItsOwnScale, "follow/-/the_scale_takes_the_recorded_values");
-}
-
-#[test]
-fn what_goes_wrong_after_a_recording_is_caught() {
-    alone(&StaysHaltedAfterTheEnd, "follow/-/a_skip_recorded_last_halts_nothing_after_it");
-    caught(&StartsAnewAfterTheEnd, "follow/-/after_its_end_the_run_goes_on_by_its_own_rule");
-}
-
-#[test]
-fn moving_every_scale_by_any_losss_overflow_is_caught() {
-    let case = "update_each/window/an_overflow_backs_off_its_own_losss_scale_alone";
-    caught(&MovesEveryScale, case);
-    caught(&MovesEveryScale, "update_each/apart/of_steps_apart_each_is_its_own_losss");
-}
-
-#[test]
-fn a_sum_that_one_scale_alone_answers_for_is_caught() {
-    alone(&GivesTheSumToTheFirst, "update_each/window/a_sum_that_overflows_backs_off_both");
-}
-
-#[test]
-fn a_norm_that_backs_scales_off_is_caught() {
-    let case = "update_each/window/a_norm_that_is_not_finite_skips_and_backs_off_none";
-    alone(&TakesTheNormForAnOverflow, case);
-}
-
-#[test]
-fn what_is_left_out_taken_for_a_skip_is_caught() {
-    let case = "update_each/window/a_loss_that_is_left_out_backs_off_and_has_skipped_nothing";
-    alone(&CountsWhatIsLeftOutAsASkip, case);
+caught! {
+    fn duplicates_added_in_f16_are_caught() {
+        AddsDuplicatesInTheirOwnType by
+            "sparse/f16/rows_of_one_coordinate_are_added_in_f32"
+            "sparse/bf16/in_their_own_type_a_sum_is_rounded_once"
+    }
+    fn a_check_before_duplicates_are_added_is_caught() {
+        ChecksBeforeDuplicatesAreAdded by "sparse/f16/duplicates_that_overflow_when_they_are_added_are_found"
+    }
+    fn dimensions_in_the_wrong_order_are_caught() {
+        RunsTheFirstDimensionFastest by
+            "sparse/f32/rows_no_coordinate_lists_are_zeros_and_the_last_dimension_runs_fastest"
+    }
+    fn an_index_that_wraps_around_is_caught() {
+        TakesAnyIndex by_only "sparse/f16/an_index_beyond_its_dimension_is_an_invalid_argument"
+    }
+    fn a_loss_scaled_by_the_new_scale_is_caught() {
+        ScalesByTheNewScale by_only "delayed/f32/each_loss_is_scaled_by_the_scale_the_window_opened_with"
+    }
+    fn delayed_gradients_divided_by_the_new_scale_are_caught() {
+        UnscalesTheSumByTheNewScale by
+            "delayed/f16/the_sum_is_divided_once_by_the_scale_the_window_opened_with"
+            "delayed/bf16/buffers_are_divided_once_by_the_scale_the_window_opened_with"
+    }
+    fn scaled_gradients_added_in_f16_are_caught() {
+        SumsPassesInF16 by "delayed/f16/ones_add_up_beyond_2048" "delayed/f16/sums_beyond_f16_are_no_overflow"
+    }
+    fn adding_the_rest_of_a_bad_pass_is_caught() { AddsBadPasses by "delayed/f32/a_pass_that_overflows_adds_nothing" }
+    fn a_sum_that_nobody_looks_at_is_caught() {
+        LooksAtNoSum by
+            "delayed/f32/a_sum_that_is_not_finite_skips_as_the_part_sum"
+            "delayed/bf16/a_sum_that_is_infinite_only_once_divided_skips"
+    }
+    fn a_bad_pass_that_skips_nothing_is_caught() {
+        LooksAtTheSumAlone by "delayed/f16/a_pass_that_overflows_is_named_and_skips_the_window"
+    }
+    fn applying_a_recorded_skip_is_caught() {
+        AppliesRecordedSkips by
+            "follow/-/a_recorded_skip_is_skipped_though_its_gradients_are_finite"
+            "follow/-/two_runs_that_follow_one_recording_skip_alike"
+    }
+    fn stepping_on_an_overflow_that_was_not_recorded_is_caught() {
+        StepsOnOverflowsOfItsOwn by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told";
+        TellsOfNoParting by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told"
+    }
+    fn following_skips_and_not_scales_is_caught() { KeepsItsOwnScale by "follow/-/the_scale_takes_the_recorded_values" }
+    fn what_goes_wrong_after_a_recording_is_caught() {
+        StaysHaltedAfterTheEnd by_only "follow/-/a_skip_recorded_last_halts_nothing_after_it";
+        StartsAnewAfterTheEnd by "follow/-/after_its_end_the_run_goes_on_by_its_own_rule"
+    }
+    fn moving_every_scale_by_any_losss_overflow_is_caught() {
+        MovesEveryScale by
+            "update_each/window/an_overflow_backs_off_its_own_losss_scale_alone"
+            "update_each/apart/of_steps_apart_each_is_its_own_losss"
+    }
+    fn a_sum_that_one_scale_alone_answers_for_is_caught() {
+        GivesTheSumToTheFirst by_only "update_each/window/a_sum_that_overflows_backs_off_both"
+    }
+    fn a_norm_that_backs_scales_off_is_caught() {
+        TakesTheNormForAnOverflow by_only "update_each/window/a_norm_that_is_not_finite_skips_and_backs_off_none"
+    }
+    fn what_is_left_out_taken_for_a_skip_is_caught() {
+        CountsWhatIsLeftOutAsASkip by_only
+            "update_each/window/a_loss_that_is_left_out_backs_off_and_has_skipped_nothing"
+    }
 }

@@ -1,13 +1,13 @@
 //! Subjects whose operations are wrong in one way each.
 
 use crate::faulty::Fault;
-use crate::toy::{Plain, Toy};
+use crate::toy::{Elements, Plain, Toy, plain};
 use crate::toy_images::{convolve, pool, pool_back};
 use crate::toy_ops::{
     count, dropout, i64s, indices, linear, linear_back, map, matmul, scattered, total, zip,
 };
 use crate::toy_rows::{batch_norm, by_row, cross_entropy_back, layer_norm, softmax, variance};
-use binade_conformance::{OpInvocation, Refusal, Subject};
+use binade_conformance::{OpInvocation, Result, Subject, SubjectError};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 use half::f16;
@@ -56,27 +56,31 @@ pub(crate) enum Slip {
 }
 
 impl Fault for Slip {
-    fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
-        match (self, tensor.dtype) {
+    fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain> {
+        match (self, tensor.dtype()) {
             (Self::ReadsE5m2AsE4m3, DType::E5M2) => {
-                Toy.scale(&Plain { dtype: DType::E4M3, ..tensor.clone() }, scale)
+                Toy.scale(&plain(&tensor.to_bits(), DType::E4M3, tensor.shape()), scale)
             }
             _ => Toy.scale(tensor, scale),
         }
     }
 
-    /// What the toy refuses is refused.
-    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    /// Refuses what the toy refuses.
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {
         let right = Toy.compute(op, operands);
         match (self, &right) {
-            (Self::TakesAnyLabel, Err(Refusal::Rejected(..))) => any_label(op, operands, right),
+            (Self::TakesAnyLabel, Err(SubjectError::Rejected(..))) => {
+                any_label(op, operands, right)
+            }
             (
                 Self::WrapsTheCountOfElements,
-                Err(Refusal::Rejected(ErrorKind::InvalidArgument, why)),
+                Err(SubjectError::Rejected(ErrorKind::InvalidArgument, why)),
             ) if why.contains("larger than any memory") => {
                 Ok(vec![Plain::write(&[], DType::F32, &[0])])
             }
-            (Self::TakesAnyIndex, Err(Refusal::Rejected(..))) => any_index(op, operands, right),
+            (Self::TakesAnyIndex, Err(SubjectError::Rejected(..))) => {
+                any_index(op, operands, right)
+            }
             (_, Err(_)) => right,
             _ => self.slip(op, operands).unwrap_or(right),
         }
@@ -84,8 +88,8 @@ impl Fault for Slip {
 }
 
 impl Slip {
-    /// What this one gives where it goes wrong.
-    fn slip(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+    /// Results of this fault where it goes wrong.
+    fn slip(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>>> {
         use OpInvocation as C;
         Some(Ok(vec![match (self, op, t) {
             (Self::SumsInF16, C::Sum, [x]) => Plain::write(&[in_f16(&x.read())], DType::F32, &[]),
@@ -136,11 +140,11 @@ impl Slip {
             // The first element of the row below, multiplied by what fills up the other operand.
             (Self::ReadsBehindTheRow, C::Bmm, [a, b]) => {
                 let (right, values) = (Toy.compute(op, t).ok()?.remove(0), a.read());
-                let [inner, columns] = [a, b].map(|x| x.shape[x.shape.len() - 1]);
+                let [inner, columns] = [a, b].map(|x| x.shape()[x.shape().len() - 1]);
                 let below = |row: usize| values.get((row + 1) * inner).unwrap_or(&0.0);
                 let cells = right.read().into_iter().enumerate();
                 let leaked = cells.map(|(i, x)| x + 0.0 * below(i / columns));
-                Plain::write(&leaked.collect::<Vec<f32>>(), right.dtype, &right.shape)
+                Plain::write(&leaked.collect::<Vec<f32>>(), right.dtype(), right.shape())
             }
             (Self::FlushesBehindTheBias, C::BiasAdd, _) => {
                 let sums = Toy.compute(op, t).ok()?.remove(0);
@@ -160,7 +164,7 @@ impl Slip {
                 pool_back(g, x, *config, true)
             }
             (Self::FlipsTheKernel, C::Conv2d { config }, [x, w, b @ ..]) => {
-                let last = [w.shape[2] - 1, w.shape[3] - 1];
+                let last = [w.shape()[2] - 1, w.shape()[3] - 1];
                 let turn = |tap: [usize; 2]| [last[0] - tap[0], last[1] - tap[1]];
                 convolve(x, w, b.first().copied(), *config, turn)
             }
@@ -170,28 +174,28 @@ impl Slip {
             }
             (Self::ForgetsTheSeventhColumn, C::Linear, [x, w, b @ ..]) => {
                 let result = linear(x, w, b.first().copied());
-                let width = w.shape[0];
+                let width = w.shape()[0];
                 let mut values = result.read();
                 values.iter_mut().skip(6).step_by(width.max(1)).for_each(|x| *x = 0.0);
-                if width == 7 { Plain::write(&values, x.dtype, &result.shape) } else { result }
+                if width == 7 { Plain::write(&values, x.dtype(), result.shape()) } else { result }
             }
             _ => return self.of_keys(op, t).or_else(|| self.of_many(op, t)),
         }]))
     }
 
     /// Operations that take a key or indices.
-    fn of_keys(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+    fn of_keys(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>>> {
         use OpInvocation as C;
         let result = match (self, op, t) {
             (Self::DropsWithoutScaling, C::Dropout { p }, [x, key]) => dropout(x, key, *p, 1.0),
             (Self::DropsByTheNextCounter, C::DropoutBackward { p }, [x, key]) => {
                 let words = i64s(key);
                 let words = [words[0], words[1].wrapping_add(1)];
-                let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-                dropout(x, &Plain { bytes, ..(*key).clone() }, *p, 1.0 / (1.0 - p))
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                dropout(x, &plain(&bytes, DType::I64, key.shape()), *p, 1.0 / (1.0 - p))
             }
             (Self::DropsByMultiplying, C::Dropout { p }, [x, key]) => {
-                let ones = Plain::write(&vec![1.0; x.read().len()], DType::F32, &x.shape);
+                let ones = Plain::write(&vec![1.0; x.read().len()], DType::F32, x.shape());
                 zip(x, &dropout(&ones, key, *p, 1.0 / (1.0 - p)), |x, mask| x * mask)
             }
             (Self::KeepsTheLastDuplicate, C::EmbeddingBackward { rows }, [g, at]) => {
@@ -204,8 +208,8 @@ impl Slip {
             (Self::ForgetsRowsBehindAMillion, C::EmbeddingBackward { .. }, _) => {
                 let right = Toy.compute(op, t).ok()?.remove(0);
                 let mut values = right.read();
-                values.iter_mut().skip(right.shape[1] << 20).for_each(|g| *g = 0.0);
-                Plain::write(&values, right.dtype, &right.shape)
+                values.iter_mut().skip(right.shape()[1] << 20).for_each(|g| *g = 0.0);
+                Plain::write(&values, right.dtype(), right.shape())
             }
             (Self::StartsSumsAboveZero, C::EmbeddingBackward { rows }, [g, at]) => {
                 let sum = |sum: f32, g: f32| sum + g + f32::from_bits(1);
@@ -220,7 +224,7 @@ impl Slip {
     }
 
     /// Operations of several results.
-    fn of_many(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+    fn of_many(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>>> {
         use OpInvocation as C;
         match (self, op, t) {
             (Self::NormalisesUnbiased, C::BatchNorm { config }, [x, w, b, mean, var]) => {
@@ -230,13 +234,13 @@ impl Slip {
             }
             (Self::RunsBiased, C::BatchNorm { config }, [x, _, _, _, old]) => {
                 let mut right = Toy.compute(op, t).ok()?;
-                let n = count(x.read().len()) / count(x.shape[1]);
+                let n = count(x.read().len()) / count(x.shape()[1]);
                 let kept: Vec<f32> =
                     old.read().iter().map(|old| (1.0 - config.momentum) * old).collect();
                 let var = right[2].read();
                 let var =
                     var.iter().zip(kept).map(|(var, kept)| kept + (var - kept) * (n - 1.0) / n);
-                right[2] = Plain::write(&var.collect::<Vec<f32>>(), DType::F32, &right[2].shape);
+                right[2] = Plain::write(&var.collect::<Vec<f32>>(), DType::F32, right[2].shape());
                 Some(Ok(right))
             }
             (Self::LosesNanOfGradients, C::Conv2dBackward { .. }, [g, x, w]) => {
@@ -245,19 +249,19 @@ impl Slip {
             }
             (Self::RoundsTheBiasHalfUp, C::LinearBackward { bias: true }, [g, x, w]) => {
                 let mut grads = linear_back(g, x, w, true, true);
-                let wide = Plain::write(&g.read(), DType::F32, &g.shape);
+                let wide = Plain::write(&g.read(), DType::F32, g.shape());
                 let sums = linear_back(&wide, x, w, true, true)[2].read();
                 // One unit of f32 more: ties go up.
                 let up: Vec<f32> =
                     sums.iter().map(|sum| f32::from_bits(sum.to_bits() + 1)).collect();
-                grads[2] = Plain::write(&up, g.dtype, &grads[2].shape);
+                grads[2] = Plain::write(&up, g.dtype(), grads[2].shape());
                 Some(Ok(grads))
             }
             (Self::ForgetsRowsBehind2048, C::LinearBackward { bias: true }, [g, x, w]) => {
                 let mut grads = Toy.compute(op, t).ok()?;
                 let mut values = g.read();
-                values.iter_mut().skip(2048 * w.shape[0]).for_each(|g| *g = 0.0);
-                let first = Plain::write(&values, g.dtype, &g.shape);
+                values.iter_mut().skip(2048 * w.shape()[0]).for_each(|g| *g = 0.0);
+                let first = Plain::write(&values, g.dtype(), g.shape());
                 grads[2] = linear_back(&first, x, w, true, true)[2].clone();
                 Some(Ok(grads))
             }
@@ -270,28 +274,20 @@ impl Slip {
 }
 
 /// A gradient of ones for every row, whatever the indices are.
-fn any_index(
-    op: &OpInvocation,
-    t: &[&Plain],
-    refused: Result<Vec<Plain>, Refusal>,
-) -> Result<Vec<Plain>, Refusal> {
+fn any_index(op: &OpInvocation, t: &[&Plain], refused: Result<Vec<Plain>>) -> Result<Vec<Plain>> {
     match (op, t) {
-        (OpInvocation::EmbeddingBackward { rows }, [g, at]) if at.shape[0] == g.shape[0] => {
-            let shape = [*rows, g.shape[1]];
-            Ok(vec![Plain::write(&vec![1.0; shape.iter().product()], g.dtype, &shape)])
+        (OpInvocation::EmbeddingBackward { rows }, [g, at]) if at.shape()[0] == g.shape()[0] => {
+            let shape = [*rows, g.shape()[1]];
+            Ok(vec![Plain::write(&vec![1.0; shape.iter().product()], g.dtype(), &shape)])
         }
         _ => refused,
     }
 }
 
 /// Zero as the loss of a row whose label is no class: silent, and no NaN.
-fn any_label(
-    op: &OpInvocation,
-    t: &[&Plain],
-    refused: Result<Vec<Plain>, Refusal>,
-) -> Result<Vec<Plain>, Refusal> {
+fn any_label(op: &OpInvocation, t: &[&Plain], refused: Result<Vec<Plain>>) -> Result<Vec<Plain>> {
     match (op, t) {
-        (OpInvocation::CrossEntropy, [_, labels]) if labels.dtype == DType::I64 => {
+        (OpInvocation::CrossEntropy, [_, labels]) if labels.dtype() == DType::I64 => {
             Ok(vec![Plain::write(&[0.0], DType::F32, &[])])
         }
         _ => refused,

@@ -1,7 +1,7 @@
 //! Subjects whose scale moves wrong in one way each.
 
 use crate::faulty::Fault;
-use binade_conformance::{Refusal, Round};
+use binade_conformance::{IterationFindings, Result};
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
 
 /// The toy, with one sentence of the rules read otherwise.
@@ -32,8 +32,8 @@ impl Fault for Misruled {
         &self,
         rule: &LossScale,
         scale: ScaleState,
-        round: &Round,
-    ) -> Result<ScaleState, Refusal> {
+        round: &IterationFindings,
+    ) -> Result<ScaleState> {
         let seen = self.misread(round, &scale);
         let next = self.altered(*rule).next(scale, seen);
         Ok(self.spoiled(rule, &scale, seen, next))
@@ -41,7 +41,7 @@ impl Fault for Misruled {
 }
 
 impl Misruled {
-    /// What this subject takes the rule for.
+    /// Rule as this subject reads it.
     fn altered(self, mut rule: LossScale) -> LossScale {
         rule.tolerance = match (self, rule.tolerance) {
             (RefillsAtEachGoodStep, Tolerance::UntilGrowth { overflows })
@@ -65,8 +65,8 @@ impl Misruled {
         rule
     }
 
-    /// What this subject makes of what was found.
-    fn misread(self, round: &Round, scale: &ScaleState) -> Seen {
+    /// Findings as this subject reads them.
+    fn misread(self, round: &IterationFindings, scale: &ScaleState) -> Seen {
         let seen = round.seen();
         let first = round.parts.first().map_or(0.0, |pass| pass.magnitude);
         let magnitude = match self {
@@ -81,7 +81,7 @@ impl Misruled {
         if in_vain { Seen::default() } else { Seen { magnitude, ..seen } }
     }
 
-    /// What this subject makes of the right state.
+    /// State as this subject leaves it.
     fn spoiled(
         self,
         rule: &LossScale,

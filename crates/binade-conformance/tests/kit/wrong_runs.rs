@@ -1,15 +1,15 @@
 //! Subjects whose every operation is right by itself, and whose runs are not: what is kept from one call shows in a later one.
 
-use crate::faulty::{Fault, Faulty};
-use crate::toy::{Plain, Toy};
-use binade_conformance::{CaseGroup, Refusal, Runner, Subject, Turn};
+use crate::faulty::{Fault, Faulty, TOY};
+use crate::toy::{Elements, Plain, Toy};
+use binade_conformance::{CaseGroup, Result, Runner, Subject, TrainStep};
 use binade_core::{DType, Named, NamedGrads};
 use std::cell::RefCell;
 
 /// Keeps casts of parameters, and goes on to hand them out once the parameters have been stepped.
 #[derive(Default)]
 struct KeepsCasts {
-    /// What a parameter holds, and the cast that was made when it was first asked for.
+    /// Values of a parameter, and the cast that was made when it was first asked for.
     kept: RefCell<Vec<(Plain, Plain)>>,
 }
 
@@ -17,14 +17,14 @@ impl KeepsCasts {
     fn of(&self, tensor: &Plain, to: DType) -> Option<Plain> {
         let kept = self.kept.borrow();
         let same = |(of, cast): &&(Plain, Plain)| {
-            of.dtype == tensor.dtype && of.bytes == tensor.bytes && cast.dtype == to
+            of.dtype() == tensor.dtype() && of.to_bits() == tensor.to_bits() && cast.dtype() == to
         };
         kept.iter().rev().find(same).map(|(_, cast)| cast.clone())
     }
 }
 
 impl Fault for KeepsCasts {
-    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
+    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain> {
         if let Some(kept) = self.of(tensor, to) {
             return Ok(kept);
         }
@@ -41,13 +41,13 @@ impl Fault for KeepsCasts {
     fn train(
         &self,
         params: Vec<Named<Plain>>,
-        turns: Vec<Turn<Plain>>,
-    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        turns: Vec<TrainStep<Plain>>,
+    ) -> Result<Vec<Named<Plain>>> {
         let after = Toy.train(params.clone(), turns)?;
         for (before, after) in params.iter().zip(&after) {
             for (of, _) in self.kept.borrow_mut().iter_mut() {
-                if of.dtype == before.value.dtype && of.bytes == before.value.bytes {
-                    of.bytes.clone_from(&after.value.bytes);
+                if of.dtype() == before.value.dtype() && of.to_bits() == before.value.to_bits() {
+                    of.clone_from(&after.value);
                 }
             }
         }
@@ -70,14 +70,14 @@ impl KeepsGradients {
     fn added(&self, params: &[Named<Plain>], mut grads: NamedGrads<Plain>) -> NamedGrads<Plain> {
         let last = self.last.borrow();
         let Some((after, before)) = last.as_ref() else { return grads };
-        let same = |(a, b): (&Named<Plain>, &Named<Plain>)| a.value.bytes == b.value.bytes;
+        let same = |(a, b): (&Named<Plain>, &Named<Plain>)| a.value.to_bits() == b.value.to_bits();
         if params.len() != after.len() || !params.iter().zip(after).all(same) {
             return grads;
         }
         for (grad, old) in grads.iter_mut().zip(before) {
             if let (Some(grad), Some(old)) = (&mut grad.value, &old.value) {
                 let sum = grad.read().into_iter().zip(old.read()).map(|(g, old)| g + old);
-                *grad = Plain::write(&sum.collect::<Vec<f32>>(), grad.dtype, &grad.shape);
+                *grad = Plain::write(&sum.collect::<Vec<f32>>(), grad.dtype(), grad.shape());
             }
         }
         grads
@@ -88,14 +88,14 @@ impl Fault for KeepsGradients {
     fn train(
         &self,
         params: Vec<Named<Plain>>,
-        mut turns: Vec<Turn<Plain>>,
-    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        mut turns: Vec<TrainStep<Plain>>,
+    ) -> Result<Vec<Named<Plain>>> {
         for turn in turns.iter_mut().take(1) {
             turn.grads = self.added(&params, std::mem::take(&mut turn.grads));
         }
         let grads = turns.last().map(|turn| turn.grads.clone()).unwrap_or_default();
         let after = Toy.train(params.clone(), turns)?;
-        let moved = params.iter().zip(&after).any(|(a, b)| a.value.bytes != b.value.bytes);
+        let moved = params.iter().zip(&after).any(|(a, b)| a.value.to_bits() != b.value.to_bits());
         *self.last.borrow_mut() = moved.then(|| (after.clone(), grads));
         Ok(after)
     }
@@ -136,7 +136,7 @@ fn gradients_that_nobody_set_to_zero_are_caught_by_a_run_alone() {
 
 #[test]
 fn a_right_subject_stays_well_within_the_band() {
-    let report = Runner::new().group(CaseGroup::Convergence).run(&Toy);
+    let report = Runner::new().group(CaseGroup::Convergence).run(&TOY);
     report.assert_success();
     for record in report.records() {
         assert!(record.worst <= 0.5, "{}: {} of the band", record.name, record.worst);

@@ -1,9 +1,9 @@
 //! Subjects that are wrong in one way each where sets are clipped and added, and where luck is shared.
 
 use crate::faulty::Fault;
-use crate::toy::{Plain, Toy};
+use crate::toy::{Elements, Plain, Toy};
 use crate::toy_sets::{self, each, norm};
-use binade_conformance::{Clip, Layout, MicroBatch, Refusal, Subject, Unscaled};
+use binade_conformance::{Clip, Layout, MicroBatch, Result, Subject, UnscaleResult};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Norm, ScaleState, clip_factor, record_norm};
 use half::f16;
@@ -39,13 +39,7 @@ pub(crate) enum Astray {
 use Astray::*;
 
 impl Fault for Astray {
-    fn view(
-        &self,
-        bits: &[u8],
-        dtype: DType,
-        shape: &[usize],
-        layout: Layout,
-    ) -> Result<Plain, Refusal> {
+    fn view(&self, bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Plain> {
         let in_memory = match (self, layout) {
             (ReadsFromTheStartOfTheBuffer, Layout::Offset(_)) => true,
             (ReadsInTheOrderOfMemory, layout) => !matches!(layout, Layout::Offset(_)),
@@ -62,7 +56,7 @@ impl Fault for Astray {
         Toy.view(bits, dtype, shape, layout)
     }
 
-    fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain, Refusal> {
+    fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain> {
         let word = toy_sets::word(match self {
             ForgetsTheStep => Key { step: 0, ..key },
             ReusesBitsInEveryFourthParameter => Key { parameter: key.parameter % 4, ..key },
@@ -77,13 +71,8 @@ impl Fault for Astray {
         }
     }
 
-    fn norm(
-        &self,
-        grads: NamedGrads<Plain>,
-        scale: ScaleState,
-        which: Norm,
-    ) -> Result<Finding, Refusal> {
-        let Unscaled { grads, mut found } = Toy.unscale(grads, scale)?;
+    fn norm(&self, grads: NamedGrads<Plain>, scale: ScaleState, which: Norm) -> Result<Finding> {
+        let UnscaleResult { grads, mut found } = Toy.unscale(grads, scale)?;
         let raised = found.overflow.clone();
         record_norm(&mut found, self.measure(grads, which));
         if *self == KeepsTheVerdictOfTheNorm {
@@ -100,7 +89,7 @@ impl Fault for Astray {
         grads: NamedGrads<Plain>,
         scale: ScaleState,
         clip: Clip,
-    ) -> Result<Unscaled<Plain>, Refusal> {
+    ) -> Result<UnscaleResult<Plain>> {
         let given = grads.clone();
         if *self == ClipsBeforeUnscaling {
             let clipped = Toy.clip(given, ScaleState::from_exponent(0), clip)?.grads;
@@ -111,7 +100,7 @@ impl Fault for Astray {
             clipped.found.infinities = 0;
             return Ok(clipped);
         }
-        let Unscaled { mut grads, found } = Toy.unscale(grads, scale)?;
+        let UnscaleResult { mut grads, found } = Toy.unscale(grads, scale)?;
         match (self, clip) {
             (DividesByMoreThanTheNorm, Clip::Norm(which, max)) => {
                 let factor = clip_factor(norm(&grads, which) + 1e-6, max);
@@ -123,12 +112,17 @@ impl Fault for Astray {
                 if max.is_nan() || max <= 0.0 => {}
             _ => return Toy.clip(given, scale, clip),
         }
-        Ok(Unscaled { grads, found })
+        Ok(UnscaleResult { grads, found })
     }
 
-    fn accumulate(&self, mut window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
+    fn accumulate(&self, mut window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>> {
         match self {
-            AddsBadMicroBatches => window.iter_mut().for_each(tame),
+            AddsBadMicroBatches => {
+                for micro in &mut window {
+                    micro.scale.diverged = false;
+                    tame(&mut micro.grads);
+                }
+            }
             ZeroesWhatIsMissing => window.iter_mut().for_each(fill),
             AddsByPlace => rename(&mut window),
             LosesWhatFollowsABadStart => {
@@ -143,12 +137,12 @@ impl Fault for Astray {
         if *self == SumsMicroBatchesInF16 {
             return in_f16(window);
         }
-        let mut sums = toy_sets::accumulate(window)?;
+        let mut sums = Toy.accumulate(window)?;
         if *self == FlushesSums {
             for sum in sums.iter_mut().filter_map(|sum| sum.value.as_mut()) {
                 let flushed = |x: f32| if x.is_subnormal() { 0.0 } else { x };
                 let values: Vec<f32> = sum.read().into_iter().map(flushed).collect();
-                *sum = Plain::write(&values, sum.dtype, &sum.shape);
+                *sum = Plain::write(&values, sum.dtype(), sum.shape());
             }
         }
         Ok(sums)
@@ -177,31 +171,28 @@ impl Astray {
 
 fn alone(grads: &mut NamedGrads<Plain>, which: Norm, max: f32) {
     for grad in grads {
-        let mut one = vec![grad.clone()];
-        let factor = clip_factor(norm(&one, which), max);
-        each(&mut one, |x| x * factor);
-        *grad = one.swap_remove(0);
+        let factor = clip_factor(norm(&vec![grad.clone()], which), max);
+        each(std::slice::from_mut(grad), |x| x * factor);
     }
 }
 
 /// Rounds the sum to f16 after each micro-batch.
-pub(crate) fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
+pub(crate) fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>> {
     let mut sums = None;
     for micro in window {
         let so_far = sums.map(|grads| MicroBatch { grads, scale: ScaleState::from_exponent(0) });
-        let mut sum = toy_sets::accumulate(so_far.into_iter().chain([micro]).collect())?;
+        let mut sum = Toy.accumulate(so_far.into_iter().chain([micro]).collect())?;
         each(&mut sum, |x| f16::from_f32(x).to_f32());
         sums = Some(sum);
     }
     Ok(sums.unwrap_or_default())
 }
 
-/// Makes a bad micro-batch look good: what is not finite becomes zero, the rest stays.
-pub(crate) fn tame(micro: &mut MicroBatch<Plain>) {
-    micro.scale.diverged = false;
-    for grad in micro.grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+/// Makes bad gradients look good: what is not finite becomes zero, the rest stays.
+pub(crate) fn tame(grads: &mut NamedGrads<Plain>) {
+    for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values = grad.read().into_iter().map(|x| if x.is_finite() { x } else { 0.0 });
-        *grad = Plain::write(&values.collect::<Vec<f32>>(), grad.dtype, &grad.shape);
+        *grad = Plain::write(&values.collect::<Vec<f32>>(), grad.dtype(), grad.shape());
     }
 }
 
@@ -219,7 +210,7 @@ fn rename(window: &mut [MicroBatch<Plain>]) {
 /// Zeros where there is no gradient, of another's shape.
 fn fill(micro: &mut MicroBatch<Plain>) {
     let like = micro.grads.iter().find_map(|grad| grad.value.clone());
-    let zeros = like.map(|like| Plain { bytes: vec![0; like.bytes.len()], ..like });
+    let zeros = like.map(|like| Plain::write(&vec![0.0; like.len()], like.dtype(), like.shape()));
     for Named { value, .. } in &mut micro.grads {
         *value = value.take().or(zeros.clone());
     }

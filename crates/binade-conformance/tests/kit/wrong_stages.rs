@@ -1,11 +1,12 @@
 //! Subjects that are wrong in one way each where findings are joined and the scale moves unread.
 
 use crate::faulty::Fault;
-use crate::toy::{Plain, Toy};
-use crate::toy_stages::{self, moved, stage};
-use binade_conformance::{Course, Iteration, Joined, MicroBatch, Refusal, Stage, Subject};
+use crate::toy::{Elements, Plain, Toy};
+use binade_conformance::{
+    Iteration, IterationResult, MergeResult, MicroBatch, Result, ScaleTrace, Subject,
+};
 use binade_core::DType;
-use binade_grad_scaler::{Join, LossScale, ScaleState};
+use binade_grad_scaler::{Join, LossScale, ScaleState, seen};
 
 /// The toy, with one thing done otherwise.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,24 +32,24 @@ pub(crate) enum Adrift {
 use Adrift::*;
 
 impl Fault for Adrift {
-    fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
+    fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain> {
         let scaled = Toy.scale(tensor, scale)?;
         Ok(match self {
             ScalesInTheTypeOfTheLoss => {
-                let narrow = Plain::write(&scaled.read(), tensor.dtype, &tensor.shape);
-                Plain::write(&narrow.read(), DType::F32, &tensor.shape)
+                let narrow = Plain::write(&scaled.read(), tensor.dtype(), tensor.shape());
+                Plain::write(&narrow.read(), DType::F32, tensor.shape())
             }
             _ => scaled,
         })
     }
 
-    fn unscale_tensor(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
+    fn unscale_tensor(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain> {
         let mut values = Toy.unscale_tensor(tensor, scale)?.read();
         if let (LeavesTheLastElementUnscaled, Some(last)) = (self, tensor.read().last()) {
             values.pop();
             values.push(*last);
         }
-        Ok(Plain::write(&values, DType::F32, &tensor.shape))
+        Ok(Plain::write(&values, DType::F32, tensor.shape()))
     }
 
     fn merge(
@@ -56,14 +57,14 @@ impl Fault for Adrift {
         into: MicroBatch<Plain>,
         from: MicroBatch<Plain>,
         join: Join,
-    ) -> Result<Joined, Refusal> {
+    ) -> Result<MergeResult> {
         let join = match self {
             JoinsAllAsAny => Join::Any,
             JoinsAnyAsAll => Join::All,
             _ => join,
         };
-        let mut seen = toy_stages::merge(into, from, join)?;
-        let Joined { joined, into, from } = &mut seen;
+        let mut seen = Toy.merge(into, from, join)?;
+        let MergeResult { joined, into, from } = &mut seen;
         match self {
             NamesTheLaterOverflow if joined.overflow.is_some() && from.overflow.is_some() => {
                 joined.overflow.clone_from(&from.overflow);
@@ -85,10 +86,10 @@ impl Fault for Adrift {
         rule: &LossScale,
         start: ScaleState,
         iterations: Vec<Iteration<Plain>>,
-    ) -> Result<Course, Refusal> {
-        let (mut scale, mut stages) = (start, Vec::<Stage>::new());
-        for iteration in &iterations {
-            let mut next = stage(iteration, scale)?;
+    ) -> Result<ScaleTrace> {
+        let (mut scale, mut stages) = (start, Vec::<IterationResult>::new());
+        for iteration in iterations {
+            let mut next = Toy.iterate(rule, scale, vec![iteration])?.stages.remove(0);
             if let (GoesByTheIterationBefore, Some(last)) = (self, stages.last()) {
                 next.verdict.clone_from(&last.verdict);
             }
@@ -101,13 +102,15 @@ impl Fault for Adrift {
                 *before = scale;
             }
         }
-        Ok(Course { stages, scale })
+        Ok(ScaleTrace { stages, scale })
     }
 }
 
 impl Adrift {
-    fn moved(self, rule: &LossScale, scale: ScaleState, stage: &Stage) -> ScaleState {
-        let after = moved(rule, scale, stage);
+    fn moved(self, rule: &LossScale, scale: ScaleState, stage: &IterationResult) -> ScaleState {
+        let (parts, verdicts): (Vec<_>, Vec<_>) =
+            (stage.parts.iter().collect(), stage.verdict.iter().collect());
+        let after = rule.next(scale, seen(&parts, &verdicts));
         let raised = stage.verdict.as_ref().is_some_and(binade_core::Finding::is_raised);
         match self {
             KeepsTheFirstScale => ScaleState { exponent: scale.exponent, ..after },

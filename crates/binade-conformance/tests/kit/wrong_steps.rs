@@ -1,11 +1,10 @@
 //! Subjects that are wrong in one way each where verdicts, clipping and names meet in a step.
 
 use crate::faulty::Fault;
-use crate::toy::{Plain, Slot, Toy};
-use crate::toy_sets;
+use crate::toy::{Elements, Plain, Slot, Toy};
 use crate::toy_train::{self, Training};
 use crate::wrong::without_one_nan;
-use binade_conformance::{Clip, Refusal, Subject, Turn, Unscaled};
+use binade_conformance::{Clip, Result, Subject, TrainStep, UnscaleResult};
 use binade_core::{DType, Finding, Named, NamedGrads};
 use binade_master_weights::UpdateRule;
 
@@ -38,24 +37,24 @@ impl Fault for Amiss {
     fn train(
         &self,
         params: Vec<Named<Plain>>,
-        turns: Vec<Turn<Plain>>,
-    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        turns: Vec<TrainStep<Plain>>,
+    ) -> Result<Vec<Named<Plain>>> {
         let run = Run { amiss: *self, before: false, forgotten: None };
         toy_train::train(params, turns, &mut { run })
     }
 }
 
-/// What a subject remembers from one turn to the next.
+/// State that a subject keeps from one turn to the next.
 struct Run {
     amiss: Amiss,
-    /// Whether the turn before was raised.
+    /// True where the turn before was raised.
     before: bool,
     /// A master that was not written, as it was before.
     forgotten: Option<f32>,
 }
 
 impl Training for Run {
-    fn unscaled(&mut self, turn: &Turn<Plain>) -> Result<Unscaled<Plain>, Refusal> {
+    fn unscaled(&mut self, turn: &TrainStep<Plain>) -> Result<UnscaleResult<Plain>> {
         let clip = turn.clip.filter(|clip| match self.amiss {
             StepsWithUnclippedGradients => matches!(clip, Clip::Value(_)),
             _ => true,
@@ -69,11 +68,11 @@ impl Training for Run {
         };
         let mut clipped = match (self.amiss, clip) {
             (RoundsTheLimitToTheGradientsType, Clip::Value(max)) => {
-                let dtype = turn.grads.iter().find_map(|grad| Some(grad.value.as_ref()?.dtype));
+                let dtype = turn.grads.iter().find_map(|grad| Some(grad.value.as_ref()?.dtype()));
                 let max = Plain::write(&[max], dtype.unwrap_or(DType::F32), &[]).read()[0];
-                toy_sets::clip(turn.grads.clone(), turn.scale, Clip::Value(max))?
+                Toy.clip(turn.grads.clone(), turn.scale, Clip::Value(max))?
             }
-            _ => toy_sets::clip(turn.grads.clone(), turn.scale, clip)?,
+            _ => Toy.clip(turn.grads.clone(), turn.scale, clip)?,
         };
         if self.amiss == MeasuresNothingBeforeTheStep {
             clipped.found = Toy.unscale(turn.grads.clone(), turn.scale)?.found;
@@ -97,7 +96,7 @@ impl Training for Run {
         &mut self,
         params: &[Named<Plain>],
         grads: &NamedGrads<Plain>,
-    ) -> Result<Vec<Option<usize>>, Refusal> {
+    ) -> Result<Vec<Option<usize>>> {
         let mut grads = grads.clone();
         let known = |name: &str| params.iter().position(|param| &*param.name == name);
         match self.amiss {
@@ -117,7 +116,10 @@ impl Training for Run {
             FitsGradientsToTheirParameters => {
                 for grad in &mut grads {
                     if let (Some(value), Some(place)) = (&mut grad.value, known(&grad.name)) {
-                        value.shape.clone_from(&params[place].value.shape);
+                        let shape = params[place].value.shape();
+                        let mut values = value.read();
+                        values.resize(shape.iter().product(), 0.0);
+                        *value = Plain::write(&values, value.dtype(), shape);
                     }
                 }
             }
@@ -135,7 +137,7 @@ impl Training for Run {
         slot: &mut Slot,
         grad: &[f32],
         skipped: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         if skipped {
             return Ok(());
         }

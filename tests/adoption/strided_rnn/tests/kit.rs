@@ -4,35 +4,29 @@
 
 use binade::prelude::*;
 use binade_adoption_strided_rnn::tensor::{Elements, Strided};
-use binade_conformance::{Layout, Refusal, Runner, via};
+use binade_conformance::{Layout, Result, Runner, SubjectError};
 use half::{bf16, f16};
 
 struct Subject(Native<Strided>);
 
 // glue: kit
-impl via::Device for Subject {
+impl binade_conformance::Subject for Subject {
     type Handle = Native<Strided>;
-    fn handle(&self) -> &Native<Strided> {
-        &self.0
+    fn handle(&self) -> Option<&Native<Strided>> {
+        Some(&self.0)
     }
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided, Refusal> {
-        from_bits(bits, dtype, shape).ok_or_else(|| Refusal::unsupported(dtype.name()))
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided> {
+        from_bits(bits, dtype, shape).ok_or_else(|| SubjectError::unsupported(dtype.name()))
     }
-    fn to_bits(&self, tensor: &Strided) -> Result<Vec<u8>, Refusal> {
+    fn to_bits(&self, tensor: &Strided) -> Result<Vec<u8>> {
         Ok(to_bits(tensor))
     }
-    fn cast(&self, tensor: &Strided, to: DType) -> Result<Strided, Refusal> {
+    fn cast(&self, tensor: &Strided, to: DType) -> Result<Strided> {
         Ok(tensor.cast(to)?)
     }
     // end of glue
     // glue: views
-    fn view(
-        &self,
-        bits: &[u8],
-        dtype: DType,
-        shape: &[usize],
-        layout: Layout,
-    ) -> Result<Strided, Refusal> {
+    fn view(&self, bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Strided> {
         let tensor = self.from_bits(bits, dtype, shape)?;
         let [rows, columns] = tensor.shape;
         match layout {
@@ -41,7 +35,7 @@ impl via::Device for Subject {
                 Ok(Strided::rounded(&turned, [columns, rows], dtype)?.transposed())
             }
             Layout::Offset(_) => Ok(tensor),
-            _ => Err(Refusal::unsupported("a gap behind each element")),
+            _ => Err(SubjectError::unsupported("a gap behind each element")),
         }
     }
     // end of glue

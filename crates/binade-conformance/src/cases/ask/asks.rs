@@ -3,13 +3,14 @@
 use crate::cases::put_at;
 use crate::cases::values::{STARTS, VIEWS};
 use crate::{
-    Arithmetic, CaseGroup, Cases, Check, Layout, OpInvocation, Refusal, Stored, Subject, Verdict,
+    Arithmetic, CaseGroup, Cases, Check, Layout, OpInvocation, Result, Stored, Subject,
+    SubjectError, TensorOf, Verdict,
 };
 use std::fmt::Display;
 use std::rc::Rc;
 
 /// A subject, as far as its operations go.
-pub(in crate::cases) trait Computes {
+pub(in crate::cases) trait ComputeBackend {
     /// See [`Subject::arithmetic`].
     fn arithmetic(&self) -> Arithmetic;
 
@@ -19,13 +20,13 @@ pub(in crate::cases) trait Computes {
         op: &OpInvocation,
         operands: &[&Stored],
         layout: Layout,
-    ) -> Result<Vec<Vec<u8>>, Refusal>;
+    ) -> Result<Vec<Vec<u8>>>;
 
-    /// What the call itself says of the operands, before anybody reads a result.
-    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<(), Refusal>;
+    /// Answer of the call itself of the operands, before anybody reads a result.
+    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<()>;
 
     /// The bits of the operands after the call.
-    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal>;
+    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>>;
 
     /// The bits of what the second operation makes of the first one's result and of `beside`.
     fn chained(
@@ -33,10 +34,10 @@ pub(in crate::cases) trait Computes {
         ops: [&OpInvocation; 2],
         operands: &[&Stored],
         beside: &Stored,
-    ) -> Result<Vec<u8>, Refusal>;
+    ) -> Result<Vec<u8>>;
 }
 
-impl<S: Subject> Computes for S {
+impl<S: Subject> ComputeBackend for S {
     fn arithmetic(&self) -> Arithmetic {
         Subject::arithmetic(self)
     }
@@ -46,18 +47,18 @@ impl<S: Subject> Computes for S {
         op: &OpInvocation,
         operands: &[&Stored],
         layout: Layout,
-    ) -> Result<Vec<Vec<u8>>, Refusal> {
+    ) -> Result<Vec<Vec<u8>>> {
         let tensors = put(self, operands, layout)?;
         let results = Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>())?;
         results.iter().map(|tensor| self.to_bits(tensor)).collect()
     }
 
-    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<(), Refusal> {
+    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<()> {
         let tensors = put(self, operands, Layout::Offset(0))?;
         Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>()).map(drop)
     }
 
-    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>> {
         let tensors = put(self, operands, Layout::Offset(0))?;
         Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>())?;
         tensors.iter().map(|tensor| self.to_bits(tensor)).collect()
@@ -68,8 +69,8 @@ impl<S: Subject> Computes for S {
         [first, then]: [&OpInvocation; 2],
         operands: &[&Stored],
         beside: &Stored,
-    ) -> Result<Vec<u8>, Refusal> {
-        let missing = || Refusal::Failed(format!("{first:?} or {then:?} gave no tensor"));
+    ) -> Result<Vec<u8>> {
+        let missing = || SubjectError::Failed(format!("{first:?} or {then:?} gave no tensor"));
         let tensors = put(self, operands, Layout::Offset(1))?;
         let between = Subject::compute(self, first, &tensors.iter().collect::<Vec<_>>())?;
         let between = between.first().ok_or_else(missing)?;
@@ -79,32 +80,27 @@ impl<S: Subject> Computes for S {
     }
 }
 
-fn put<S: Subject>(s: &S, operands: &[&Stored], layout: Layout) -> Result<Vec<S::Tensor>, Refusal> {
+fn put<S: Subject>(s: &S, operands: &[&Stored], layout: Layout) -> Result<Vec<TensorOf<S>>> {
     operands.iter().map(|tensor| put_at(s, tensor, layout)).collect()
 }
 
 /// A subject all of whose operands are views of one layout, whatever a case asks for.
-struct Viewed<'s>(&'s dyn Computes, Layout);
+struct Viewed<'s>(&'s dyn ComputeBackend, Layout);
 
-impl Computes for Viewed<'_> {
+impl ComputeBackend for Viewed<'_> {
     fn arithmetic(&self) -> Arithmetic {
         self.0.arithmetic()
     }
 
-    fn compute(
-        &self,
-        op: &OpInvocation,
-        operands: &[&Stored],
-        _: Layout,
-    ) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Stored], _: Layout) -> Result<Vec<Vec<u8>>> {
         self.0.compute(op, operands, self.1)
     }
 
-    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<(), Refusal> {
+    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<()> {
         self.0.call(op, operands)
     }
 
-    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>> {
         self.0.kept(op, operands)
     }
 
@@ -113,12 +109,12 @@ impl Computes for Viewed<'_> {
         ops: [&OpInvocation; 2],
         operands: &[&Stored],
         beside: &Stored,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>> {
         self.0.chained(ops, operands, beside)
     }
 }
 
-type Checker = dyn Fn(&dyn Computes, &mut Check) -> Verdict;
+type Checker = dyn Fn(&dyn ComputeBackend, &mut Check) -> Verdict;
 
 /// A case before its subject is known.
 struct Sentence {
@@ -130,22 +126,22 @@ struct Sentence {
 
 /// The cases of operations, for any subject.
 #[derive(Default)]
-pub(in crate::cases) struct Asks(Vec<Sentence>);
+pub(in crate::cases) struct OpCases(Vec<Sentence>);
 
-impl Asks {
+impl OpCases {
     /// Adds a case, as [`Cases::add`] does; and beside one of operands that start anywhere, the same of views with strides.
     pub(in crate::cases) fn add(
         &mut self,
         group: CaseGroup,
         variant: impl Display,
         sentence: impl Display,
-        check: impl Fn(&dyn Computes, &mut Check) -> Verdict + 'static,
+        check: impl Fn(&dyn ComputeBackend, &mut Check) -> Verdict + 'static,
     ) {
         let (variant, contract) = (variant.to_string(), sentence.to_string());
         let check: Rc<Checker> = Rc::new(check);
         if contract == STARTS {
             let (variant, contract, check) = (variant.clone(), VIEWS.to_owned(), check.clone());
-            let viewed = move |s: &dyn Computes, with: &mut Check| {
+            let viewed = move |s: &dyn ComputeBackend, with: &mut Check| {
                 let layouts = [Layout::Transposed, Layout::Strided(1)];
                 layouts.into_iter().try_for_each(|layout| check(&Viewed(s, layout), with))
             };

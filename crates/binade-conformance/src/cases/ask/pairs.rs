@@ -1,15 +1,20 @@
 //! Cases that elementwise operations of two tensors share.
 
-use super::{Asks, Computes, ones, refusals, uniform};
+use super::{ComputeBackend, OpCases, ones, refusals, uniform};
 use crate::cases::values::{Draw, awkward, in_every_lane, offsets};
 use crate::cases::{FLOATS, SHORT};
 use crate::{CaseGroup, Check, OpInvocation, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// An operation forward and backward, on operands that begin so many elements into a buffer.
-type Both = fn(&dyn Computes, &mut Check, [&Stored; 2], usize) -> Verdict;
+type Both = fn(&dyn ComputeBackend, &mut Check, [&Stored; 2], usize) -> Verdict;
 
-pub(in crate::cases) fn pairs(cases: &mut Asks, op: CaseGroup, forward: &OpInvocation, both: Both) {
+pub(in crate::cases) fn pairs(
+    cases: &mut OpCases,
+    op: CaseGroup,
+    forward: &OpInvocation,
+    both: Both,
+) {
     for dtype in FLOATS {
         let two =
             move |length: usize| [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
@@ -31,7 +36,7 @@ pub(in crate::cases) fn pairs(cases: &mut Asks, op: CaseGroup, forward: &OpInvoc
     refusals(cases, op, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all.into());
 }
 
-fn patterns(s: &dyn Computes, check: &mut Check, dtype: DType, both: Both) -> Verdict {
+fn patterns(s: &dyn ComputeBackend, check: &mut Check, dtype: DType, both: Both) -> Verdict {
     let mut draw = Draw::new(7);
     let [a, b] = [0, 1].map(|_| {
         let codes: Vec<_> = (0..1000).map(|_| draw.code(dtype)).collect();

@@ -1,12 +1,11 @@
-//! What softmax and its logarithm are asked alike: large rows, masked elements, rows that are NaN.
+//! Cases that softmax and its logarithm share: large rows, masked elements, rows that are NaN.
 
-use super::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::{ComputeBackend, OpCase, OpCases, ones, refusals, uniform, values};
 use crate::cases::{
     FLOATS,
-    bias_add::name,
-    values::{both_signs, infinity, offsets, wide_rows},
+    values::{both_signs, infinity, name, offsets, shapes, wide_rows},
 };
-use crate::{CaseGroup, Check, OpInvocation, Stored, Verdict, Wanted};
+use crate::{CaseGroup, Check, Expected, OpInvocation, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// One of the two, and its oracle.
@@ -16,38 +15,20 @@ pub(in crate::cases) struct Softmaxes {
     pub(in crate::cases) forward: OpInvocation,
     pub(in crate::cases) backward: OpInvocation,
     /// Of the input, and of the width of its rows.
-    pub(in crate::cases) output: fn(&[f64], usize) -> Vec<Wanted>,
+    pub(in crate::cases) output: fn(&[f64], usize) -> Vec<Expected>,
     /// Of the output's gradient, of the output and of the width.
-    pub(in crate::cases) gradient: fn(&[f64], &[f64], usize) -> Vec<Wanted>,
+    pub(in crate::cases) gradient: fn(&[f64], &[f64], usize) -> Vec<Expected>,
 }
 
-const SHAPES: [&[usize]; 18] = [
-    &[1],
-    &[7],
-    &[3, 8],
-    &[2, 9],
-    &[9, 31],
-    &[3, 32],
-    &[5, 33],
-    &[2, 255],
-    &[3, 256],
-    &[2, 257],
-    &[2, 3, 5],
-    &[2, 1025],
-    &[2, 8203],
-    &[3, 4],
-    &[2, 6],
-    &[2, 10],
-    &[0, 3],
-    &[3, 0],
-];
+const SHAPES: &str =
+    "1 7 3x8 2x9 9x31 3x32 5x33 2x255 3x256 2x257 2x3x5 2x1025 2x8203 3x4 2x6 2x10 0x3 3x0";
 
 impl Softmaxes {
-    pub(in crate::cases) fn add(&'static self, cases: &mut Asks) {
+    pub(in crate::cases) fn add(&'static self, cases: &mut OpCases) {
         for dtype in FLOATS {
-            for shape in SHAPES {
-                cases.add(self.op, dtype, format!("random_{}", name(shape)), move |s, check| {
-                    self.both(s, check, &uniform(1, dtype, shape, [-4.0, 4.0]), 0)
+            for shape in shapes(SHAPES) {
+                cases.add(self.op, dtype, format!("random_{}", name(&shape)), move |s, check| {
+                    self.both(s, check, &uniform(1, dtype, &shape, [-4.0, 4.0]), 0)
                 });
             }
             self.rows(cases, dtype);
@@ -67,7 +48,7 @@ impl Softmaxes {
     }
 
     /// Rows that go wrong.
-    fn rows(&'static self, cases: &mut Asks, dtype: DType) {
+    fn rows(&'static self, cases: &mut OpCases, dtype: DType) {
         cases.add(self.op, dtype, "no_finite_row_overflows", move |s, check| {
             for row in [
                 [60000.0, 59904.0, 59000.0],
@@ -128,26 +109,38 @@ impl Softmaxes {
                 let g = uniform(3, dtype, &x.shape, [-1.0, 1.0]);
                 let y = Stored::from_values(dtype, &x.shape, vec![nan; width]);
                 let wanted = (self.gradient)(&values(&g), &values(&y), width);
-                Ask::new(self.backward.clone(), &[&g, &y]).near(s, check, [(dtype, wanted)])
+                OpCase::new(self.backward.clone(), &[&g, &y]).near(s, check, [(dtype, wanted)])
             })
         });
     }
 
     /// Forward alone, of what these values are stored as.
-    fn forward(&self, s: &dyn Computes, check: &mut Check, x: &Stored, values: &[f64]) -> Verdict {
+    fn forward(
+        &self,
+        s: &dyn ComputeBackend,
+        check: &mut Check,
+        x: &Stored,
+        values: &[f64],
+    ) -> Verdict {
         let y = (self.output)(values, x.shape[1]);
-        Ask::new(self.forward.clone(), &[x]).near(s, check, [(x.dtype, y)])
+        OpCase::new(self.forward.clone(), &[x]).near(s, check, [(x.dtype, y)])
     }
 
     /// Forward, and backward from what the oracle says forward gave.
-    fn both(&self, s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+    fn both(
+        &self,
+        s: &dyn ComputeBackend,
+        check: &mut Check,
+        x: &Stored,
+        offset: usize,
+    ) -> Verdict {
         let width = x.shape.last().copied().unwrap_or(1);
         let y = (self.output)(&values(x), width);
         let rounded = Stored::from_values(x.dtype, &x.shape, y.iter().map(|y| y.value));
-        Ask::new(self.forward.clone(), &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
+        OpCase::new(self.forward.clone(), &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
         let g = uniform(2, x.dtype, &x.shape, [-1.0, 1.0]);
         let wanted = (self.gradient)(&values(&g), &values(&rounded), width);
-        let ask = Ask::new(self.backward.clone(), &[&g, &rounded]).at(offset);
+        let ask = OpCase::new(self.backward.clone(), &[&g, &rounded]).at(offset);
         ask.near(s, check, [(x.dtype, wanted)])
     }
 }

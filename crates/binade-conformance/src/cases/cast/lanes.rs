@@ -3,7 +3,9 @@
 use crate::cases::cast::{round, value};
 use crate::cases::values::{Draw, awkward};
 use crate::cases::{EIGHT_BITS, FLOATS, get, put_at};
-use crate::{CaseGroup::Cast, Cases, Check, Layout, Refusal, Stop, Stored, Subject, Verdict};
+use crate::{
+    CaseError, CaseGroup::Cast, Cases, Check, Layout, Stored, Subject, SubjectError, Verdict,
+};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -95,12 +97,12 @@ fn to_the_largest<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2]) 
     // Who cannot cast at all has refused nothing.
     s.cast(&tensor, to)?;
     let result = match s.cast_saturating(&tensor, to) {
-        Err(Refusal::Unsupported(_)) => {
+        Err(SubjectError::Unsupported(_)) => {
             // The refusal is what was looked at.
             check.compared += 1;
             return Ok(());
         }
-        result => result.map_err(Stop::from)?,
+        result => result.map_err(CaseError::from)?,
     };
     let largest = value(round(f64::INFINITY, to) - 1, to);
     let wanted = input.values().map(|x| if x.is_nan() { x } else { x.clamp(-largest, largest) });

@@ -5,7 +5,10 @@
 
 use super::{Dropped, Good, Saw, Skip, one};
 use crate::cases::values::Draw;
-use crate::{CaseGroup::ScaleUpdate, Cases, Check, Pass, Round, Stop, Subject, Verdict};
+use crate::{
+    CaseError, CaseGroup::ScaleUpdate, Cases, Check, IterationFindings, PassFinding, Subject,
+    Verdict,
+};
 use binade_grad_scaler::{LogMax, LossScale, ScaleState, Seen};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -84,10 +87,14 @@ fn together<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "the_largest_gradient_of_all_parts_and_verdicts_counts";
     cases.add(ScaleUpdate, "-", sentence, |s: &S, check| -> Verdict {
         for place in 0..5 {
-            let pass =
-                |n: usize| Pass { raised: false, magnitude: if n == place { 48.0 } else { 0.75 } };
-            let round =
-                Round { parts: [0, 1, 2].map(pass).to_vec(), verdicts: [3, 4].map(pass).to_vec() };
+            let pass = |n: usize| PassFinding {
+                raised: false,
+                magnitude: if n == place { 48.0 } else { 0.75 },
+            };
+            let round = IterationFindings {
+                parts: [0, 1, 2].map(pass).to_vec(),
+                verdicts: [3, 4].map(pass).to_vec(),
+            };
             one(s, check, &open(), open().start(), &round)?;
         }
         Ok(())
@@ -131,7 +138,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
                 state = one(s, check, &rule, state, &round)?;
             }
         }
-        Ok::<(), Stop>(())
+        Ok::<(), CaseError>(())
     });
 }
 

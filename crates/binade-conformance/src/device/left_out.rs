@@ -1,6 +1,7 @@
 //! Optional methods that a device leaves out: the kit skips their cases, with the device's words.
 
-use binade_conformance::{Refusal, via};
+use super::{clip, norm};
+use crate::SubjectError;
 use binade_core::{
     Finding, GradSet, Handle, HostTensor, HostTypeError, Named, NamedGrads, Native, NativeError,
     TrainError,
@@ -73,13 +74,13 @@ fn grads() -> NamedGrads<HostTensor> {
 fn what_a_handle_leaves_out_is_a_skip_that_names_handle_and_method() {
     let one = ScaleState::from_exponent(0);
     let groups = [ClipGroup::new(["w"], Norm::L2, 1.0)];
-    let clipped = via::clip_groups(&Bare, grads(), one, None, &groups).map(drop);
-    let unscaled = via::unscale(&Bare, grads(), one).map(drop);
+    let clipped = clip(&Bare, grads(), one, None, Some(&groups)).map(drop);
+    let unscaled = clip(&Bare, grads(), one, None, None).map(drop);
     for (outcome, method) in [(clipped, "GradOps::clip_groups"), (unscaled, "GradSet::materialise")]
     {
-        let Err(Refusal::Unsupported(text)) = outcome else { panic!("{method}: {outcome:?}") };
+        let Err(SubjectError::Unsupported(text)) = outcome else { panic!("{method}: {outcome:?}") };
         assert!(text.contains("Bare`") && text.contains(method), "{text}");
     }
     // A method that the device has is still called.
-    assert_eq!(via::norm(&Bare, grads(), one, Norm::L2).unwrap().norm, Some(5.0));
+    assert_eq!(norm(&Bare, grads(), one, Norm::L2).unwrap().norm, Some(5.0));
 }

@@ -1,11 +1,10 @@
 //! Whole iterations by what a training loop holds: a [`Scaler`], its windows, and an optimizer.
 
-use super::{Trains, missing};
 use crate::{
-    Coalesce, Collected, Coordinates, Delayed, Led, Losses, Meet, Refusal, Subject, Unscaled,
-    Walked, via,
+    CoalesceType, Coordinates, DelayedResult, DelayedRun, LossPair, ReplayedRun, Result, RunResult,
+    StepSharing, Subject, SubjectError, TensorOf, TrainingDevice, UnscaleResult,
 };
-use binade_core::{DType, Element, Handle, Named, NamedGrads, Optimizer};
+use binade_core::{DType, Element, GradSet, Handle, Named, NamedGrads, Optimizer};
 use binade_grad_scaler::{
     LossScale, ReplayScales, ScaleState, ScaledGrads, Scaler, SparseGrad, Step, Trajectory,
     UnscaledGrads,
@@ -14,23 +13,15 @@ use binade_master_weights::{MasterOptimizer, Plan};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
-type TensorOf<D> = <D as Handle>::Tensor;
+type GradsOf<S> = <<S as Subject>::Handle as GradSet>::Grads;
 
-/// [`Subject::sparse`] by [`SparseGrad::dense`] and [`GradScaler::unscale`](binade_grad_scaler::GradScaler::unscale).
-///
-/// # Errors
-///
-/// The device's, and those of [`SparseGrad::new`].
-pub fn sparse<S, D>(
+/// Makes sparse gradients whole by [`SparseGrad::dense`], and unscales them.
+pub(crate) fn sparse<S: Subject + ?Sized>(
     subject: &S,
-    device: &D,
+    device: &S::Handle,
     grads: Vec<Named<Coordinates>>,
     scale: ScaleState,
-) -> Result<Unscaled<S::Tensor>, Refusal>
-where
-    S: Subject<Tensor = TensorOf<D>>,
-    D: Trains,
-{
+) -> Result<UnscaleResult<TensorOf<S>>> {
     let whole = |Named { name, value }: Named<Coordinates>| {
         let dense = dense(&value)?;
         let bits: Vec<u8> = dense.iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -38,52 +29,44 @@ where
         let value = Some(subject.from_bits(&bits, DType::F32, &shape)?);
         Ok(Named { name, value })
     };
-    let grads = grads.into_iter().map(whole).collect::<Result<NamedGrads<_>, Refusal>>()?;
-    via::unscale(device, grads, scale)
+    let grads = grads.into_iter().map(whole).collect::<Result<NamedGrads<_>>>()?;
+    super::unscale(device, grads, scale)
 }
 
 /// The whole gradient, in `f32`.
-fn dense(grad: &Coordinates) -> Result<Vec<f32>, Refusal> {
+fn dense(grad: &Coordinates) -> Result<Vec<f32>> {
     match grad.values.dtype {
         DType::BF16 => dense_of::<bf16>(grad),
         DType::F16 => dense_of::<f16>(grad),
         DType::F32 => dense_of::<f32>(grad),
-        other => Err(Refusal::unsupported(&format!("a sparse gradient of {other}"))),
+        other => Err(SubjectError::unsupported(&format!("a sparse gradient of {other}"))),
     }
 }
 
-fn dense_of<E: Element>(grad: &Coordinates) -> Result<Vec<f32>, Refusal> {
+fn dense_of<E: Element>(grad: &Coordinates) -> Result<Vec<f32>> {
     let code = |code: u64| u32::try_from(code).map_or_else(|_| E::default(), E::from_code);
     let values = grad.values.codes().map(code).collect();
     let indices: Vec<&[usize]> = grad.indices.iter().map(Vec::as_slice).collect();
     let rows = SparseGrad::new(&grad.shape, grad.width, &indices, values)?;
     Ok(match grad.coalesce {
-        Coalesce::InF32 => rows.dense(),
-        Coalesce::InOwnType => rows.coalesced_in_own_type().dense(),
+        CoalesceType::InF32 => rows.dense(),
+        CoalesceType::InOwnType => rows.coalesced_in_own_type().dense(),
     })
 }
 
-/// [`Subject::delayed`] by [`Scaler::sum_scaled`], or by [`Scaler::delay_unscale`] where the framework adds gradients up.
-///
-/// # Errors
-///
-/// The device's.
-pub fn delayed<S, D>(
+/// Sums losses by [`Scaler::sum_scaled`], or by [`Scaler::delay_unscale`] where the framework adds gradients up.
+pub(crate) fn delayed<S: Subject + ?Sized>(
     subject: &S,
-    device: &D,
-    window: Delayed<S::Tensor>,
-) -> Result<Collected<S::Tensor>, Refusal>
-where
-    S: Subject<Tensor = TensorOf<D>>,
-    D: Trains,
-{
+    device: &S::Handle,
+    window: DelayedRun<TensorOf<S>>,
+) -> Result<DelayedResult<TensorOf<S>>> {
     let mut scaler = at(device, LossScale::dynamic(), window.start)?;
     let mut losses = Vec::new();
     let grads = match window.buffers {
         None => {
             let mut sum = scaler.sum_scaled();
             for pass in window.passes {
-                let grads = D::Grads::from(pass.grads);
+                let grads = GradsOf::<S>::from(pass.grads);
                 sum.backward(&pass.loss, |loss| {
                     losses.push(subject.to_bits(loss));
                     Ok(grads)
@@ -101,30 +84,26 @@ where
                 })?;
                 scaler.set_state(pass.moved)?;
             }
-            let grads = sum.collect(|| Ok(D::Grads::from(buffers)))?;
+            let grads = sum.collect(|| Ok(GradsOf::<S>::from(buffers)))?;
             grads.map(ScaledGrads::unscale).transpose()?
         }
     };
-    let grads = grads.ok_or_else(|| missing("a window takes at least one loss"))?;
+    let grads = grads.ok_or_else(|| SubjectError::failed("a window takes at least one loss"))?;
     let mut given = Given::new();
     let step = grads.step(&mut given)?;
     let step = scaler.update(step)?.resolve()?;
     let summary = step.report().steps.first().cloned();
-    let summary = summary.ok_or_else(|| missing("a step has one summary"))?;
-    let losses = losses.into_iter().collect::<Result<_, Refusal>>()?;
-    Ok(Collected { losses, grads: given.materialise(device)?, summary })
+    let summary = summary.ok_or_else(|| SubjectError::failed("a step has one summary"))?;
+    let losses = losses.into_iter().collect::<Result<_>>()?;
+    Ok(DelayedResult { losses, grads: given.materialise(device)?, summary })
 }
 
-/// [`Subject::follow`] by [`ReplayScales`] and [`Trajectory`], with a [`MasterOptimizer`].
-///
-/// # Errors
-///
-/// The device's.
-pub fn follow<D: Trains>(
+/// Trains by a [`MasterOptimizer`], with [`ReplayScales`] or a [`Trajectory`] of its own.
+pub(crate) fn follow<D: TrainingDevice>(
     device: &D,
-    run: Led<TensorOf<D>>,
-) -> Result<Walked<TensorOf<D>>, Refusal> {
-    let Led { rule, start, recording, update, params, loss, iterations } = run;
+    run: ReplayedRun<D::Tensor>,
+) -> Result<RunResult<D::Tensor>> {
+    let ReplayedRun { rule, start, recording, update, params, loss, iterations } = run;
     let mut scaler = at(device, rule, start)?;
     let mut optimizer = MasterOptimizer::new(device.clone(), params, Plan::new(update)?)?;
     let mut own = Trajectory::new(start);
@@ -148,28 +127,28 @@ pub fn follow<D: Trains>(
         });
     }
     let recording = follow.map_or(own, |follow| follow.trajectory);
-    Ok(Walked { params: optimizer.params, steps, recording })
+    Ok(RunResult { params: optimizer.params, steps, recording })
 }
 
-/// [`Subject::update_each`] by [`Scaler::update_each`], with a window or a step for each.
-///
-/// # Errors
-///
-/// The device's.
-pub fn update_each<D: Trains>(
+/// Updates by [`Scaler::update_each`], with a window or a step for each.
+pub(crate) fn update_each<D: TrainingDevice>(
     device: &D,
-    losses: Losses<TensorOf<D>>,
-) -> Result<[Step; 2], Refusal> {
-    let Losses { rule, scales: [a, b], loss, grads: [of_a, of_b], meet } = losses;
+    losses: LossPair<D::Tensor>,
+) -> Result<[Step; 2]> {
+    let LossPair { rule, scales: [a, b], loss, grads: [of_a, of_b], meet } = losses;
     let (mut a, mut b) = (at(device, rule, a)?, at(device, rule, b)?);
     let (of_a, of_b) = (unscaled(&a, &loss, of_a)?, unscaled(&b, &loss, of_b)?);
     let step = match meet {
-        Meet::Apart => of_a.step(&mut Given::<D>::new())?.and(of_b.step(&mut Given::<D>::new())?),
-        Meet::Window { bad, max_norm } => {
+        StepSharing::Apart => {
+            of_a.step(&mut Given::<D>::new())?.and(of_b.step(&mut Given::<D>::new())?)
+        }
+        StepSharing::Window { bad, max_norm } => {
             let mut window = a.accumulate(bad);
             window.add(of_a)?;
             window.add(of_b)?;
-            let sum = window.finish()?.ok_or_else(|| missing("a window of two has a sum"))?;
+            let sum = window
+                .finish()?
+                .ok_or_else(|| SubjectError::failed("a window of two has a sum"))?;
             let sum = match max_norm {
                 Some(max) => sum.clip_norm(max)?,
                 None => sum,
@@ -182,40 +161,41 @@ pub fn update_each<D: Trains>(
 }
 
 /// A scaler in this state.
-fn at<D: Trains>(device: &D, rule: LossScale, state: ScaleState) -> Result<Scaler<D>, Refusal> {
+fn at<D: TrainingDevice>(device: &D, rule: LossScale, state: ScaleState) -> Result<Scaler<D>> {
     let mut scaler = Scaler::new(device.clone(), rule)?;
     scaler.set_state(state)?;
     Ok(scaler)
 }
 
-/// What these scaled gradients are without the scaler's scale.
-fn unscaled<D: Trains>(
+/// Returns scaled gradients without the scaler's scale.
+fn unscaled<D: TrainingDevice>(
     scaler: &Scaler<D>,
-    loss: &TensorOf<D>,
-    grads: NamedGrads<TensorOf<D>>,
-) -> Result<UnscaledGrads<D>, Refusal> {
+    loss: &D::Tensor,
+    grads: NamedGrads<D::Tensor>,
+) -> Result<UnscaledGrads<D>> {
     Ok(scaler.scale(loss)?.backward(|_| Ok(D::Grads::from(grads)))?.unscale()?)
 }
 
 /// An optimizer that keeps what it is given, and moves nothing.
-struct Given<D: Trains> {
+struct Given<D: TrainingDevice> {
     grads: Option<D::Grads>,
     device: PhantomData<D>,
 }
 
-impl<D: Trains> Given<D> {
+impl<D: TrainingDevice> Given<D> {
     fn new() -> Self {
         Self { grads: None, device: PhantomData }
     }
 
-    fn materialise(self, device: &D) -> Result<NamedGrads<TensorOf<D>>, Refusal> {
-        let grads =
-            self.grads.ok_or_else(|| missing("a step gives the optimizer its gradients"))?;
+    fn materialise(self, device: &D) -> Result<NamedGrads<D::Tensor>> {
+        let grads = self
+            .grads
+            .ok_or_else(|| SubjectError::failed("a step gives the optimizer its gradients"))?;
         Ok(device.materialise(grads)?)
     }
 }
 
-impl<D: Trains> Optimizer<D::Grads, D::Found> for Given<D> {
+impl<D: TrainingDevice> Optimizer<D::Grads, D::Found> for Given<D> {
     type Error = <D as Handle>::Error;
 
     fn step(&mut self, grads: D::Grads, _: &D::Found) -> Result<(), Self::Error> {

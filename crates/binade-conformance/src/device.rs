@@ -1,0 +1,65 @@
+//! A subject's methods by way of its handle's traits, which users call.
+
+#[cfg(test)]
+mod left_out;
+mod loops;
+mod scale;
+mod sets;
+
+pub(crate) use loops::{delayed, follow, sparse, update_each};
+pub(crate) use scale::{iterate, merge, update_scale};
+pub(crate) use sets::{accumulate, clip, norm, train};
+
+use crate::{OpInvocation, Result, Subject, SubjectError, TrainingDevice, UnscaleResult};
+use binade_core::{Finding, Handle, NamedGrads};
+use binade_grad_scaler::{Loss, ScaleState, ScaleStore};
+use binade_ops::Ops;
+
+/// Returns the results of an operation by the traits of [`Ops`], for [`Subject::compute`].
+///
+/// # Errors
+///
+/// The device's, and [`SubjectError::Failed`] for operands of another number than the operation takes.
+pub fn compute<D: Ops + Handle<Tensor: Clone>>(
+    device: &D,
+    call: &OpInvocation,
+    operands: &[&D::Tensor],
+) -> Result<Vec<D::Tensor>> {
+    let wrong = || format!("{call:?} does not take {} operands", operands.len());
+    Ok(call.run(device, operands).ok_or_else(|| SubjectError::Failed(wrong()))??)
+}
+
+/// Returns the subject's handle, or the error of a subject that has none and lacks `method`.
+pub(crate) fn of<'s, S: Subject + ?Sized>(subject: &'s S, method: &str) -> Result<&'s S::Handle> {
+    subject.handle().ok_or_else(|| SubjectError::unsupported(method))
+}
+
+pub(crate) fn scale<D: ScaleStore, L: Loss<D>>(
+    device: &D,
+    tensor: &L,
+    scale: ScaleState,
+) -> Result<L> {
+    Ok(tensor.scaled(device, &device.upload_state(scale)?)?)
+}
+
+pub(crate) fn unscale_tensor<D: ScaleStore, L: Loss<D>>(
+    device: &D,
+    tensor: &L,
+    scale: ScaleState,
+) -> Result<L> {
+    Ok(tensor.unscaled(device, &device.upload_state(scale)?)?)
+}
+
+pub(crate) fn unscale<D: TrainingDevice>(
+    device: &D,
+    grads: NamedGrads<D::Tensor>,
+    scale: ScaleState,
+) -> Result<UnscaleResult<D::Tensor>> {
+    clip(device, grads, scale, None, None)
+}
+
+/// Reads a finding off the device.
+fn read<D: ScaleStore>(device: &D, found: &D::Found, scale: &D::Scale) -> Result<Finding> {
+    let (mut findings, _) = device.read(&[found], scale)?;
+    findings.pop().ok_or_else(|| SubjectError::failed("read gave no finding for the one asked"))
+}
