@@ -2,7 +2,8 @@
 
 use crate::{
     Cuda, CudaError, Error, Gradients, Tensor,
-    memory::{Buffer, Memory, Pool},
+    masters::StepTables,
+    memory::{Buffer, Memory, Pool, view, view_mut},
 };
 use binade_core::{DType, Named, Names};
 use binade_gpu::{Driver, Factors, Kernels, ScaledMaster};
@@ -37,6 +38,18 @@ impl Driver for Cuda {
 
     fn copy(&self, from: &Buffer) -> Result<Buffer, Error> {
         self.copy_part(from, 0..from.bytes())
+    }
+
+    fn grown(&self, from: &Buffer, bytes: usize) -> Result<Buffer, Error> {
+        self.has_made(from)?;
+        let mut to = self.zeros(bytes)?;
+        let words = vec![from.address(), to.address(), from.bytes() as u64];
+        if let (1.., Some(from), Some(mut to)) =
+            (from.bytes(), view(from, 0..from.bytes()), view_mut(&mut to))
+        {
+            self.enqueue("copy", || words, |stream| stream.memcpy_dtod(&from, &mut to))?;
+        }
+        Ok(to)
     }
 
     fn copy_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
@@ -74,6 +87,8 @@ impl Driver for Cuda {
 }
 
 impl Kernels for Cuda {
+    type StepState = StepTables;
+
     fn launch_materialise(
         &self,
         grads: &Gradients,

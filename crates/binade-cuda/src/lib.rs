@@ -37,7 +37,6 @@ pub use error::{CudaError, Error};
 pub use facts::KernelFacts;
 pub use ledger::Ledger;
 pub use library::{ConvolutionsBy, F32Products, Products, ProductsBy};
-pub use masters::Masters;
 pub use replicas::{JointGradients, Parts, Replicas};
 pub use scaler::Scale;
 
@@ -47,3 +46,5 @@ pub type Tensor = binade_gpu::Tensor<Cuda>;
 pub type Gradients = binade_gpu::Gradients<Cuda>;
 /// The finding of a pass over gradients, on the device.
 pub type Found = binade_gpu::Found<Cuda>;
+/// Masters, moments and counts of applied steps on the device.
+pub type Masters = binade_gpu::Masters<Cuda>;

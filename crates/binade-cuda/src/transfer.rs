@@ -125,19 +125,6 @@ impl Cuda {
         Ok(to)
     }
 
-    /// A buffer of `bytes`, at least as many as `from` has, which begins as it does and ends in zeros.
-    pub(crate) fn grown(&self, from: &Buffer, bytes: usize) -> Result<Buffer, Error> {
-        self.has_made(from)?;
-        let mut to = self.zeros(bytes)?;
-        let words = vec![from.address(), to.address(), from.bytes() as u64];
-        if let (1.., Some(from), Some(mut to)) =
-            (from.bytes(), view(from, 0..from.bytes()), view_mut(&mut to))
-        {
-            self.enqueue("copy", || words, |stream| stream.memcpy_dtod(&from, &mut to))?;
-        }
-        Ok(to)
-    }
-
     /// A table with these contents, uploaded unless it is there.
     pub(crate) fn table<Row: Pod>(&self, rows: &[Row]) -> Result<Arc<Buffer>, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(rows);

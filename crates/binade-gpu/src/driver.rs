@@ -75,6 +75,13 @@ pub trait Driver:
     /// As for [`buffer`](Self::buffer).
     fn copy(&self, from: &BufferOf<Self>) -> Result<BufferOf<Self>, Self>;
 
+    /// Returns a buffer of `bytes`, at least as many as `from` has, that begins as `from` does and ends in zeros.
+    ///
+    /// # Errors
+    ///
+    /// As for [`buffer`](Self::buffer).
+    fn grown(&self, from: &BufferOf<Self>, bytes: usize) -> Result<BufferOf<Self>, Self>;
+
     /// Returns the same elements in memory of their own.
     ///
     /// # Errors

@@ -1,11 +1,14 @@
 //! The kernels of training that the shared host code launches.
 
-use crate::{BufferOf, Driver, Factors, Found, Gradients, Result, ScaledMaster, Tensor};
+use crate::{BufferOf, Driver, Factors, Found, Gradients, Result, ScaledMaster, StepState, Tensor};
 use binade_core::Named;
 use binade_grad_scaler::{ClipGroup, GradScaler, Norm};
 
 /// A driver with the kernels of training. Nothing here waits for the device.
 pub trait Kernels: Driver + GradScaler<Grads = Gradients<Self>, Found = Found<Self>> {
+    /// Tables of the step's kernels, and its launches.
+    type StepState: StepState<Self>;
+
     /// Writes the values of `grads`, multiplied by all that they are owed and by `factors`, and brought within `limit`, into the
     /// `f32` tensors of `results` at their places.
     ///

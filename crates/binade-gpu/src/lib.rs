@@ -21,8 +21,8 @@ pub use gradients::{Factors, Gradients, Present, trained};
 pub use host::check_length;
 pub use kernels::Kernels;
 pub use masters::{
-    MasterState, ParamState, ScaledMaster, StateTensors, check_plan, constant_words,
-    unsupported_rule,
+    BiasTable, MasterState, Masters, Moving, ParamState, RuleList, ScaledMaster, StateTensors,
+    Step, StepState, constant_words, unsupported_rule,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use report::{finding_offset, parse_report};
@@ -34,5 +34,8 @@ pub use tensor::Tensor;
 pub mod reexports {
     pub use binade_core::{DType, Form, GradSet, Named, NamedGrads, RawTensor, TrainError};
     pub use binade_grad_scaler::{ClipGroup, GradOps, Norm};
+    pub use binade_master_weights::{
+        LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
+    };
     pub use binade_ops::{Download, Shaped, Upload};
 }

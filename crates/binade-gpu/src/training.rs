@@ -1,6 +1,6 @@
 //! The traits of training for a backend's device, of this crate's functions.
 
-/// Implements `GradSet` and `GradOps` for a device that has [`Kernels`](crate::Kernels).
+/// Implements `GradSet`, `GradOps`, `MasterWeights` and `Snapshot` for a device that has [`Kernels`](crate::Kernels).
 #[macro_export]
 macro_rules! implement_training {
     ($device:ty) => {
@@ -81,6 +81,81 @@ macro_rules! implement_training {
                 saved: &$crate::reexports::NamedGrads<$crate::reexports::RawTensor>,
             ) -> Result<Self::Grads, Self::Error> {
                 $crate::Gradients::loaded(self, saved)
+            }
+        }
+
+        impl $crate::reexports::MasterWeights for $device {
+            type Masters = $crate::Masters<Self>;
+
+            fn masters(
+                &self,
+                params: &mut Self::Params,
+                plan: &$crate::reexports::Plan,
+            ) -> Result<Self::Masters, Self::Error> {
+                $crate::Masters::new(self, params, plan)
+            }
+
+            fn set_plan(
+                &self,
+                masters: &mut Self::Masters,
+                plan: &$crate::reexports::Plan,
+            ) -> Result<(), Self::Error> {
+                masters.set_plan(self, plan)
+            }
+
+            fn step(
+                &self,
+                params: &mut Self::Params,
+                masters: &mut Self::Masters,
+                grads: Self::Grads,
+                found: &Self::Found,
+            ) -> Result<(), Self::Error> {
+                masters.step(self, params, &grads, found)
+            }
+
+            fn join(
+                &self,
+                params: &mut Self::Params,
+                masters: &mut Self::Masters,
+                more: Self::Params,
+                plan: &$crate::reexports::Plan,
+            ) -> Result<(), Self::Error> {
+                masters.join(self, params, more, plan)
+            }
+        }
+
+        impl $crate::reexports::Snapshot for $device {
+            fn forms(
+                &self,
+                params: &Self::Params,
+                masters: &Self::Masters,
+            ) -> Result<Vec<$crate::reexports::ParameterForm>, Self::Error> {
+                Ok(masters.forms(params))
+            }
+
+            fn save(
+                &self,
+                params: &Self::Params,
+                masters: &Self::Masters,
+            ) -> Result<Vec<$crate::reexports::SavedParameter>, Self::Error> {
+                masters.save(self, params)
+            }
+
+            fn load(
+                &self,
+                params: &mut Self::Params,
+                masters: &mut Self::Masters,
+                saved: &[$crate::reexports::SavedParameter],
+            ) -> Result<(), $crate::reexports::LoadError<Self::Error>> {
+                masters.load(self, params, saved)
+            }
+
+            fn export_f32(
+                &self,
+                params: &Self::Params,
+                masters: &Self::Masters,
+            ) -> Result<Vec<$crate::reexports::Named<Vec<f32>>>, Self::Error> {
+                masters.export_f32(self, params)
             }
         }
     };

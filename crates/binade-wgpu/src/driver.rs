@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Gradients, Tensor, Wgpu, WgpuError,
+    masters::StepTables,
     memory::{Allocation, Buffer, Pool},
 };
 use binade_core::{DType, Named, Names};
@@ -45,6 +46,12 @@ impl Driver for Wgpu {
         Ok(to)
     }
 
+    fn grown(&self, from: &Buffer, bytes: usize) -> Result<Buffer, Error> {
+        let to = self.zeros(bytes)?;
+        self.copy_to(from, &to, 0, from.bytes())?;
+        Ok(to)
+    }
+
     fn copy_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
         self.copied(tensor)
     }
@@ -84,6 +91,8 @@ impl Driver for Wgpu {
 }
 
 impl Kernels for Wgpu {
+    type StepState = StepTables;
+
     fn launch_materialise(
         &self,
         grads: &Gradients,

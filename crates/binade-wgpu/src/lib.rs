@@ -26,7 +26,6 @@ pub use binade_gpu::MemoryUse;
 pub use error::{Error, WgpuError};
 pub use facts::Facts;
 pub use ledger::Ledger;
-pub use masters::Masters;
 pub use open::Options;
 pub use scaler::Scale;
 
@@ -36,3 +35,5 @@ pub type Tensor = binade_gpu::Tensor<Wgpu>;
 pub type Gradients = binade_gpu::Gradients<Wgpu>;
 /// The finding of a pass over gradients, on the device.
 pub type Found = binade_gpu::Found<Wgpu>;
+/// Masters, moments and counts of applied steps on the device.
+pub type Masters = binade_gpu::Masters<Wgpu>;

@@ -1,7 +1,7 @@
 //! Counts of lost updates on the device: two words for each parameter, where the plan asks for them.
 
-use super::Masters;
 use crate::{Cuda, Error, launch::structs::LostBits, memory::Buffer};
+use binade_gpu::Driver;
 use binade_master_weights::LostUpdates;
 use std::sync::Arc;
 
@@ -33,32 +33,14 @@ impl Lost {
         self.0.as_ref().map_or(0, |counts| counts.address())
     }
 
-    /// By slot. Waits for the device, where there is something to wait for.
-    pub(super) fn read(&self, cuda: &Cuda) -> Result<Option<Vec<LostUpdates>>, Error> {
-        let Some(counts) = &self.0 else { return Ok(None) };
+    /// Waits for the device and returns the counts by slot; none where nothing is counted.
+    pub(super) fn read(&self, cuda: &Cuda) -> Result<Vec<LostUpdates>, Error> {
+        let Some(counts) = &self.0 else { return Ok(Vec::new()) };
         let bytes = cuda.read(counts)?;
         let counts = bytes.chunks_exact(size_of::<LostBits>()).map(|row| {
             let LostBits { lost, moved } = bytemuck::pod_read_unaligned(row);
             LostUpdates { lost, moved }
         });
-        Ok(Some(counts.collect()))
-    }
-}
-
-impl Masters {
-    /// What the last step of each parameter lost, together; `None` where the plan does not ask for it. A read, which waits
-    /// for the device.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn lost_updates(&self, cuda: &Cuda) -> Result<Option<LostUpdates>, Error> {
-        Ok(self.lost.read(cuda)?.map(|counts| {
-            let mut all = LostUpdates::default();
-            for one in counts {
-                all += one;
-            }
-            all
-        }))
+        Ok(counts.collect())
     }
 }

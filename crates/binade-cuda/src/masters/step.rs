@@ -1,12 +1,13 @@
 //! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
 
 use super::{
-    Masters,
+    StepTables,
     by_rule::{ByRule, Told},
+    rules::Rules,
     scaled::Opened,
 };
 use crate::{
-    Cuda, Error, Found, Gradients, Tensor,
+    Cuda, Error, Tensor,
     gradients::{flag, supported},
     kernels::{PREPARE, THREADS},
     launch::{
@@ -14,8 +15,8 @@ use crate::{
         structs::{MoveRow, ScaledRow, StepRow},
     },
 };
-use binade_gpu::MasterState;
-use binade_master_weights::{Matched, UpdateRule};
+use binade_gpu::{MasterState, Moving, Step};
+use binade_master_weights::UpdateRule;
 use bytemuck::Zeroable;
 use std::sync::atomic::Ordering;
 
@@ -38,34 +39,28 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// None yet, of those whose gradient is one of `matched`.
-    pub(super) fn new(grads: &Gradients, matched: &[Option<Matched>]) -> Self {
-        let value = |matched: &Matched| grads.entries.get(matched.grad)?.value.as_ref();
-        let elements = matched.iter().flatten().filter_map(value).map(|grad| grad.len() as u64);
-        let elements = elements.sum();
+    /// Lists the parameters that a step moves.
+    pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut Rules) -> Result<Self, Error> {
+        let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
         let [plain, scaled] = [ByRule::of(elements), ByRule::of(elements)];
-        Self { all: Vec::new(), plain, scaled, opened: Opened::of(elements) }
+        let mut moves = Self { all: Vec::new(), plain, scaled, opened: Opened::of(elements) };
+        step.moving().try_for_each(|moving| moves.add(step, rules, moving))?;
+        Ok(moves)
     }
 
     /// Adds a parameter with its gradient.
-    pub(super) fn add(
+    fn add(
         &mut self,
-        param: &Tensor,
-        masters: &mut Masters,
-        grads: &Gradients,
-        Matched { id, grad: place }: Matched,
+        step: &Step<'_, Cuda>,
+        rules: &mut Rules,
+        Moving { param, state: slot, rule, grad, place }: Moving<'_, Cuda>,
     ) -> Result<(), Error> {
-        let Masters { kept, slots, rules, applied, .. } = masters;
-        let grad = grads.entries.get(place).and_then(|entry| entry.value.as_ref());
-        let (Some(grad), Some(slot), Some(rule)) = (grad, slots.get(id), kept.rule(id)) else {
-            return Ok(());
-        };
         let by_rule = match slot.master {
             MasterState::Scaled(_) => &mut self.scaled,
             _ => &mut self.plain,
         };
         let rows = by_rule.rows(rule)?;
-        let present = flag(grads, place);
+        let present = flag(step.grads, place);
         self.all.push(MoveRow {
             present,
             slot: slot.number,
@@ -76,7 +71,7 @@ impl Moves {
         let (store, seed) = slot.master.code(param.dtype());
         let (beside, store) = match &slot.master {
             MasterState::Scaled(scaled) => {
-                let step = ScaledRow {
+                let row = ScaledRow {
                     present,
                     gradient: grad.address(),
                     moment: moments[0],
@@ -85,10 +80,10 @@ impl Moves {
                     is_adam: u32::from(matches!(rule, UpdateRule::Adam(_))),
                     ..ScaledRow::zeroed()
                 };
-                (self.opened.add(scaled, step), COPY)
+                (self.opened.add(scaled, row), COPY)
             }
             MasterState::Stochastic { .. } if store == STOCHASTIC => {
-                (applied.address() + 8 * u64::from(slot.number), store)
+                (step.counts.address() + 8 * u64::from(slot.number), store)
             }
             master => (address(master.tensor()), store),
         };
@@ -114,30 +109,29 @@ impl Moves {
     pub(super) fn run(
         mut self,
         cuda: &Cuda,
-        masters: &mut Masters,
-        grads: &Gradients,
-        found: &Found,
+        tables: &mut StepTables,
+        step: &Step<'_, Cuda>,
     ) -> Result<(), Error> {
         let Ok(count @ 1..) = u32::try_from(self.all.len()) else { return Ok(()) };
-        let attempts = masters.attempts.load(Ordering::Relaxed);
-        let rules = masters.rules.table(cuda, attempts)?;
+        let attempts = step.attempts.load(Ordering::Relaxed);
+        let rules = tables.rules.table(cuda, attempts)?;
         let moves = cuda.table(&self.all)?;
         let args = [
             Arg::Address(moves.address()),
             Arg::U32(count),
             Arg::Address(rules.address()),
-            Arg::Address(found.buffer().address()),
-            Arg::Address(masters.applied.address()),
-            Arg::Address(masters.constants.address()),
-            Arg::Address(masters.lost.address()),
+            Arg::Address(step.found.buffer().address()),
+            Arg::Address(step.counts.address()),
+            Arg::Address(tables.constants.address()),
+            Arg::Address(tables.lost.address()),
         ];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(&PREPARE, grid, &args)?;
         let told = Told {
-            constants: masters.constants.address(),
-            found: found.buffer().address(),
-            owed: grads.owed(cuda)?.address(),
-            lost: masters.lost.address(),
+            constants: tables.constants.address(),
+            found: step.found.buffer().address(),
+            owed: step.grads.owed(cuda)?.address(),
+            lost: tables.lost.address(),
         };
         self.plain.run(cuda, told)?;
         if self.opened.is_empty() {

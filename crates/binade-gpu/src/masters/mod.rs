@@ -1,9 +1,97 @@
-//! The state of an optimizer's parameters on the device.
+//! Masters, moments and counts of applied steps on the device.
 
+mod join;
 mod master;
 mod param_state;
-mod plan;
+mod rules;
+mod snapshot;
+mod step;
+mod step_state;
 
 pub use master::{MasterState, ScaledMaster};
 pub use param_state::{ParamState, StateTensors};
-pub use plan::{check_plan, constant_words, unsupported_rule};
+pub use rules::{BiasTable, RuleList, constant_words, unsupported_rule};
+pub use step::{Moving, Step};
+pub use step_state::StepState;
+
+use crate::{BufferOf, Kernels, Result};
+use binade_master_weights::{HostMasters, LostUpdates, Slot};
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+/// Masters, moments and counts of applied steps on the device, with the names, types and rules that the host knows.
+pub struct Masters<D: Kernels> {
+    /// Names, lengths, types and rules; no values.
+    kept: HostMasters,
+    /// By id.
+    states: Vec<ParamState<D>>,
+    /// Steps applied to each parameter, by number.
+    counts: BufferOf<D>,
+    /// Number of steps that were asked for, replays among them: at least as many as were applied.
+    attempts: Arc<AtomicU64>,
+    driver: D::StepState,
+}
+
+impl<D: Kernels> Masters<D> {
+    /// Bytes of masters, and of optimizer state.
+    pub fn bytes(&self) -> (u64, u64) {
+        let masters = self.states.iter().map(ParamState::master_bytes).sum();
+        (masters, self.states.iter().map(ParamState::moment_bytes).sum())
+    }
+
+    /// Waits for the device and returns a parameter's master and moments, as `f32`, and the steps applied to it: for a checkpoint
+    /// or a test.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn read(&self, device: &D, name: &str) -> Result<Option<Slot>, D> {
+        let Some(state) = self.state(name) else { return Ok(None) };
+        let number = state.number as usize;
+        let applied = self.applied(device)?.get(number).copied().unwrap_or(0);
+        let lost = self.read_lost(device)?.and_then(|lost| lost.get(number).copied());
+        Ok(Some(Slot { lost, ..state.read(device, applied)? }))
+    }
+
+    /// Waits for the device and returns what the last step of each parameter lost, together; `None` where the plan does not ask
+    /// for it.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn lost_updates(&self, device: &D) -> Result<Option<LostUpdates>, D> {
+        let add = |mut all: LostUpdates, one| {
+            all += one;
+            all
+        };
+        Ok(self.read_lost(device)?.map(|lost| lost.into_iter().fold(LostUpdates::default(), add)))
+    }
+
+    /// Returns the state of the parameter of this name.
+    fn state(&self, name: &str) -> Option<&ParamState<D>> {
+        self.states.get(self.kept.id(name)?)
+    }
+
+    /// Waits for the device and returns the steps applied to each parameter, by number.
+    fn applied(&self, device: &D) -> Result<Vec<u64>, D> {
+        let row = D::StepState::COUNT_BYTES;
+        let bytes = device.read_bytes(&self.counts, 0..row * self.states.len())?;
+        let steps = |row: &[u8]| row.first_chunk().map_or(0, |steps| u64::from_le_bytes(*steps));
+        Ok(bytes.chunks_exact(row).map(steps).collect())
+    }
+
+    /// Waits for the device and returns what each parameter's last step lost, by number.
+    fn read_lost(&self, device: &D) -> Result<Option<Vec<LostUpdates>>, D> {
+        let counts_lost = self.kept.lost_updates().is_some();
+        counts_lost.then(|| self.driver.read_lost(device, &self.counts)).transpose()
+    }
+}
+
+impl<D: Kernels> fmt::Debug for Masters<D> {
+    /// Printing must not read the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Masters({} parameters, {})", self.states.len(), D::NAME)
+    }
+}

@@ -1,8 +1,4 @@
-//! Tables of what depends on the count of applied steps, which the device indexes by its own count.
-//!
-//! A table has a row for every count that the device can have come to: more than were asked for. It is made anew at twice
-//! the length when that is no longer so, and ends for good where the bias has faded: after 17,000 steps at a beta2 of
-//! 0.999, which is 280 kB. The tables of all betas lie in one buffer.
+//! Tables of bias corrections, of all betas in one buffer.
 
 use super::table::Table;
 use crate::{
@@ -12,26 +8,16 @@ use crate::{
         structs::{CorrectionRow, count, halves},
     },
 };
+use binade_gpu::BiasTable;
 use binade_master_weights::BiasCorrection;
 use bytemuck::Zeroable;
-
-/// Rows of a new table.
-const FIRST: u64 = 1024;
+use std::convert::Infallible;
 
 /// The tables of the betas that have been met.
 #[derive(Debug, Default)]
 pub(super) struct Corrections {
-    tables: Vec<Of>,
+    tables: Vec<BiasTable<Vec<CorrectionRow>>>,
     whole: Table,
-}
-
-/// The table of two betas.
-#[derive(Debug)]
-struct Of {
-    betas: [f64; 2],
-    rows: Vec<CorrectionRow>,
-    /// Whether the last row stands for all that follow.
-    is_whole: bool,
 }
 
 impl Corrections {
@@ -40,8 +26,8 @@ impl Corrections {
     pub(super) fn need(&mut self, betas: [f64; 2], attempts: u64) {
         match self.tables.iter_mut().find(|table| table.is_for(betas)) {
             Some(table) if table.reaches(attempts) => return,
-            Some(table) => *table = Of::new(betas, attempts),
-            None => self.tables.push(Of::new(betas, attempts)),
+            Some(table) => *table = new(betas, attempts),
+            None => self.tables.push(new(betas, attempts)),
         }
         self.whole.forget();
     }
@@ -72,33 +58,16 @@ impl Corrections {
     }
 }
 
-impl Of {
-    fn new(betas: [f64; 2], attempts: u64) -> Self {
-        let mut table = Self { betas, rows: Vec::new(), is_whole: false };
-        for applied in 0..(2 * attempts).max(FIRST) {
-            let correction = BiasCorrection::at(betas, applied);
-            let root = correction.root.to_bits();
-            table.rows.push(CorrectionRow {
-                bias: halves(correction.bias.to_bits()),
-                root,
-                pad: 0,
-            });
-            table.is_whole = correction.is_last();
-            if table.is_whole {
-                break;
-            }
-        }
-        table
-    }
-
-    fn is_for(&self, betas: [f64; 2]) -> bool {
-        self.betas.map(f64::to_bits) == betas.map(f64::to_bits)
-    }
-
-    /// Whether every step up to number `attempts` finds its row.
-    fn reaches(&self, attempts: u64) -> bool {
-        self.is_whole || attempts <= self.rows.len() as u64
-    }
+fn new(betas: [f64; 2], attempts: u64) -> BiasTable<Vec<CorrectionRow>> {
+    let row = |BiasCorrection { bias, root }| CorrectionRow {
+        bias: halves(bias.to_bits()),
+        root: root.to_bits(),
+        pad: 0,
+    };
+    let Ok(table) = BiasTable::new(betas, attempts, |rows| {
+        Ok::<_, Infallible>(rows.into_iter().map(row).collect())
+    });
+    table
 }
 
 #[cfg(test)]

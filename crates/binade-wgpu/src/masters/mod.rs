@@ -2,18 +2,21 @@
 
 mod corrections;
 mod lost;
-mod master_weights;
 mod rules;
 mod scaled;
-mod snapshot;
 mod step;
 mod table;
 
-use crate::{Error, Wgpu, memory::Buffer, shaders::Shader};
-use binade_gpu::ParamState;
-use binade_master_weights::HostMasters;
+use crate::{
+    Error, Wgpu,
+    dispatch::structs::{AppliedRow, MOVE},
+    memory::Buffer,
+    shaders::Shader,
+};
+use binade_gpu::{Step, StepState};
+use binade_master_weights::LostUpdates;
 use rules::Rules;
-use std::fmt;
+use std::sync::atomic::Ordering;
 use table::Table;
 
 /// Their shaders.
@@ -27,59 +30,56 @@ pub(crate) const SHADERS: &[&Shader] = &[
     &scaled::PACK,
 ];
 
-/// Masters, moments and counts of applied steps on the device, and what the host knows of them.
-pub struct Masters {
-    /// Names, lengths, types and rules; no values.
-    kept: HostMasters,
-    /// By id.
-    slots: Vec<ParamState<Wgpu>>,
+/// Tables that a step's shaders read and write.
+#[derive(Debug)]
+pub struct StepTables {
     rules: Rules,
     /// Which gradients the last step asked for.
     asked: Table,
-    /// `Applied` of each slot: steps, and what the last of them lost.
-    applied: Buffer,
     /// What each parameter's next step is made with.
     moves: Buffer,
     /// What stands in where a shader takes a buffer that a rule or a store does not keep.
     nothing: [Buffer; 4],
     counts_lost: bool,
-    /// Steps that were asked for: at least as many as were applied.
-    attempts: u64,
 }
 
-impl Masters {
-    /// Bytes of masters, and of optimizer state.
-    pub fn bytes(&self) -> (u64, u64) {
-        let masters = self.slots.iter().map(ParamState::master_bytes).sum();
-        (masters, self.slots.iter().map(ParamState::moment_bytes).sum())
+impl StepState<Wgpu> for StepTables {
+    const COUNT_BYTES: usize = size_of::<AppliedRow>();
+
+    fn new(wgpu: &Wgpu, parameters: usize, counts_lost: bool) -> Result<Self, Error> {
+        let moves = wgpu.buffer(MOVE * parameters.max(1))?;
+        let nothing = [wgpu.buffer(4)?, wgpu.buffer(4)?, wgpu.buffer(4)?, wgpu.buffer(4)?];
+        let (rules, asked) = (Rules::default(), Table::default());
+        Ok(Self { rules, asked, moves, nothing, counts_lost })
     }
 
-    /// Returns the state of the parameter of this name.
-    fn slot(&self, name: &str) -> Option<&ParamState<Wgpu>> {
-        self.slots.get(self.kept.id(name)?)
-    }
-
-    /// A parameter's master and moments, as `f32`, and the steps applied to it: a read, for a checkpoint or a test.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn read(
-        &self,
+    fn change(
+        &mut self,
         wgpu: &Wgpu,
-        name: &str,
-    ) -> Result<Option<binade_master_weights::Slot>, Error> {
-        let Some(slot) = self.slot(name) else { return Ok(None) };
-        let applied = self.read_applied(wgpu)?;
-        let applied = applied.get(slot.number as usize).copied().unwrap_or_default();
-        let lost = self.counts_lost.then(|| applied.lost());
-        Ok(Some(binade_master_weights::Slot { lost, ..slot.read(wgpu, applied.steps)? }))
+        counts: &Buffer,
+        [before, parameters]: [usize; 2],
+        counts_lost: bool,
+    ) -> Result<(), Error> {
+        let is_more = parameters > before;
+        let moves = is_more.then(|| wgpu.buffer(MOVE * parameters)).transpose()?;
+        if counts_lost && !self.counts_lost && before > 0 {
+            lost::forget(wgpu, counts, parameters)?;
+        }
+        if let Some(moves) = moves {
+            self.moves = moves;
+        }
+        self.counts_lost = counts_lost;
+        self.rules.listed.clear();
+        Ok(())
     }
-}
 
-impl fmt::Debug for Masters {
-    /// Printing must not read the device.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Masters({} parameters, wgpu)", self.slots.len())
+    fn step(&mut self, wgpu: &Wgpu, mut step: Step<'_, Wgpu>) -> Result<(), Error> {
+        step.attempts.fetch_add(1, Ordering::Relaxed);
+        step.own_parameters(wgpu)?;
+        self.dispatch(wgpu, &step)
+    }
+
+    fn read_lost(&self, wgpu: &Wgpu, counts: &Buffer) -> Result<Vec<LostUpdates>, Error> {
+        lost::read(wgpu, counts)
     }
 }

@@ -5,44 +5,30 @@ use crate::{
     Error, Wgpu,
     dispatch::{
         Bound,
-        structs::{RuleRow, count, halves},
+        structs::{RuleRow, halves},
     },
 };
-use binade_gpu::constant_words;
+use binade_gpu::{RuleList, constant_words};
 use binade_master_weights::{StepConstants, UpdateRule};
 
 /// The rules in force, each once.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    listed: Vec<UpdateRule>,
+    pub(super) listed: RuleList,
     table: Table,
     /// Kept when a rule goes: it may come back with the next learning rate.
     corrections: Corrections,
 }
 
 impl Rules {
-    /// Forgets the rules, and keeps the tables that others will need.
-    pub(super) fn clear(&mut self) {
-        self.listed.clear();
-    }
-
-    /// The number of `rule`, a new one if it has none.
-    pub(super) fn number(&mut self, rule: &UpdateRule) -> u32 {
-        let place = self.listed.iter().position(|known| known == rule).unwrap_or_else(|| {
-            self.listed.push(*rule);
-            self.listed.len() - 1
-        });
-        count(place)
-    }
-
     /// The tables of rules and of corrections for a step that is the `attempts`-th asked for.
     pub(super) fn tables(&mut self, wgpu: &Wgpu, attempts: u64) -> Result<[Bound; 2], Error> {
-        for rule in &self.listed {
+        for rule in self.listed.rules() {
             if let UpdateRule::Adam(adam) = rule {
                 self.corrections.need(adam.betas, attempts);
             }
         }
-        let rows: Vec<_> = self.listed.iter().map(|rule| self.row(rule)).collect();
+        let rows: Vec<_> = self.listed.rules().iter().map(|rule| self.row(rule)).collect();
         Ok([self.table.of(wgpu, &rows)?, self.corrections.bound(wgpu)?])
     }
 

@@ -1,11 +1,11 @@
 //! The dispatches of a step: what each parameter moves by, for all of them, then one fused step for each.
 
 use super::{
-    Masters,
+    StepTables,
     scaled::{self, During},
 };
 use crate::{
-    Error, Found, Gradients, Tensor, Wgpu,
+    Error, Tensor, Wgpu,
     dispatch::{
         Bound, GROUP, groups, parts,
         structs::{self, AskedRow, count, halves},
@@ -17,9 +17,9 @@ use crate::{
         Shader,
     },
 };
-use binade_core::Named;
-use binade_gpu::{MasterState, ParamState, unsupported_rule};
-use binade_master_weights::{Matched, UpdateRule};
+use binade_gpu::{MasterState, Moving, Step, unsupported_rule};
+use binade_master_weights::UpdateRule;
+use std::sync::atomic::Ordering;
 
 pub(super) const PREPARE: Shader = Shader {
     name: "prepare",
@@ -60,74 +60,67 @@ pub(super) const ADAM: Shader = Shader {
     ],
 };
 
-/// A parameter that a step moves.
-struct Moving<'a> {
-    slot: &'a ParamState<Wgpu>,
-    param: &'a Tensor,
-    grad: &'a Tensor,
-    shader: &'static Shader,
-}
-
-impl Masters {
-    /// Puts a step in the batch: `matched` are the gradients of `params`, which nobody else holds.
-    pub(super) fn step(
-        &mut self,
-        wgpu: &Wgpu,
-        params: &[Named<Tensor>],
-        matched: &[Option<Matched>],
-        (grads, found): (&Gradients, &Found),
-    ) -> Result<(), Error> {
-        let Self { kept, slots, rules, asked: table, applied, moves, nothing, .. } = self;
+impl StepTables {
+    /// Puts a step in the batch.
+    pub(super) fn dispatch(&mut self, wgpu: &Wgpu, step: &Step<'_, Wgpu>) -> Result<(), Error> {
+        let Self { rules, asked: table, moves, nothing, counts_lost } = self;
         let (mut asked, mut moving) = (Vec::new(), Vec::new());
-        for (param, matched) in params.iter().zip(matched) {
-            let Some(Matched { id, grad: place }) = *matched else { continue };
-            let grad = grads.entries.get(place).and_then(|entry| entry.value.as_ref());
-            let (Some(grad), Some(slot), Some(rule)) = (grad, slots.get(id), kept.rule(id)) else {
-                continue;
-            };
-            let (flag, number) = (flag(grads, place), rules.number(rule));
-            asked.push(AskedRow { flag, slot: slot.number, rule: number, pad: 0 });
-            moving.push(Moving { slot, param: &param.value, grad, shader: shader(rule)? });
+        for one in step.moving() {
+            let (flag, rule) = (flag(step.grads, one.place), rules.listed.number(one.rule));
+            asked.push(AskedRow { flag, slot: one.state.number, rule, pad: 0 });
+            let shader = shader(one.rule)?;
+            moving.push((one, shader));
         }
         if asked.is_empty() {
             return Ok(());
         }
-        let [rules, corrections] = rules.tables(wgpu, self.attempts)?;
+        let attempts = step.attempts.load(Ordering::Relaxed);
+        let [rules, corrections] = rules.tables(wgpu, attempts)?;
         let told = [table.of(wgpu, &asked)?, rules, corrections];
-        let seen = [Bound::whole(found.buffer()), owed(grads, wgpu)?, flags(grads, wgpu)?];
-        let left = [&*applied, &*moves].map(Bound::whole);
+        let (grads, counts) = (step.grads, step.counts);
+        let seen = [Bound::whole(step.found.buffer()), owed(grads, wgpu)?, flags(grads, wgpu)?];
+        let left = [counts, &*moves].map(Bound::whole);
         let bound = told.into_iter().chain(seen).chain(left).collect();
         let params = structs::Prepare { count: count(asked.len()) };
         wgpu.dispatch(&PREPARE, &params, bound, groups(asked.len()))?;
-        let counts = u32::from(self.counts_lost);
-        let among = Among { applied, moves, nothing, counts };
-        moving.iter().try_for_each(|one| one.dispatch(wgpu, &among))
+        let among = Among { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
+        moving.iter().try_for_each(|(one, shader)| among.dispatch(wgpu, one, shader))
     }
 }
 
 /// What all parameters of a step share.
 struct Among<'a> {
-    applied: &'a Buffer,
+    counts: &'a Buffer,
     moves: &'a Buffer,
     nothing: &'a [Buffer; 4],
-    counts: u32,
+    counts_lost: u32,
 }
 
-impl Moving<'_> {
+impl Among<'_> {
     /// The step, of a master that is to be opened between opening and packing it.
-    fn dispatch(&self, wgpu: &Wgpu, among: &Among<'_>) -> Result<(), Error> {
-        let MasterState::Scaled(master) = &self.slot.master else {
-            return self.fused(wgpu, among, self.slot.master.tensor());
+    fn dispatch(
+        &self,
+        wgpu: &Wgpu,
+        one: &Moving<'_, Wgpu>,
+        shader: &'static Shader,
+    ) -> Result<(), Error> {
+        let MasterState::Scaled(master) = &one.state.master else {
+            return self.fused(wgpu, one, shader, one.state.master.tensor());
         };
-        let during = During::step(among.moves, among.applied, self.slot.number, among.counts);
+        let during = During::step(self.moves, self.counts, one.state.number, self.counts_lost);
         let wide = scaled::open(master, wgpu, during)?;
-        self.fused(wgpu, among, Some(&wide))?;
+        self.fused(wgpu, one, shader, Some(&wide))?;
         scaled::pack(master, wgpu, &wide, during)
     }
 
     /// The fused step, in parts where a binding does not hold it.
-    fn fused(&self, wgpu: &Wgpu, among: &Among<'_>, beside: Option<&Tensor>) -> Result<(), Error> {
-        let Self { slot, param, grad, shader } = *self;
+    fn fused(
+        &self,
+        wgpu: &Wgpu,
+        Moving { state: slot, param, grad, .. }: &Moving<'_, Wgpu>,
+        shader: &'static Shader,
+        beside: Option<&Tensor>,
+    ) -> Result<(), Error> {
         let (store, seed) = slot.master.code(param.dtype());
         let [seed_low, seed_high] = halves(seed);
         let gradient_dtype = supported("step with gradients of", grad)?;
@@ -145,19 +138,19 @@ impl Moving<'_> {
                 slot: slot.number,
                 seed_low,
                 seed_high,
-                counts: among.counts,
+                counts: self.counts_lost,
             };
             let parameter = Bound::elements(param, part.clone()).0;
-            let mut bound = vec![Bound::whole(among.moves), gradient, parameter];
+            let mut bound = vec![Bound::whole(self.moves), gradient, parameter];
             let moments = if is_adam(shader) { 3 } else { 1 };
             let kept = slot.moments.iter().map(Option::as_ref).take(moments);
-            for (kept, nothing) in [beside].into_iter().chain(kept).zip(among.nothing) {
+            for (kept, nothing) in [beside].into_iter().chain(kept).zip(self.nothing) {
                 bound.push(match kept {
                     Some(kept) => Bound::elements(kept, part.clone()).0,
                     None => Bound::whole(nothing),
                 });
             }
-            bound.push(Bound::whole(among.applied));
+            bound.push(Bound::whole(self.counts));
             wgpu.dispatch(shader, &params, bound, groups(part.len().div_ceil(GROUP)))?;
         }
         Ok(())

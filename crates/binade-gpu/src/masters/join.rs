@@ -1,0 +1,118 @@
+//! Masters of new parameters, and plans that change.
+
+use super::{Masters, ParamState, rules::check_plan};
+use crate::{Kernels, Result, StepState, Tensor, gradients::trained};
+use binade_core::{DType, Named};
+use binade_master_weights::{HostMasters, Plan};
+use std::sync::Arc;
+
+impl<D: Kernels> Masters<D> {
+    /// Makes masters and stores the parameters as `plan` says: implements `MasterWeights::masters`.
+    ///
+    /// # Errors
+    ///
+    /// [`Plan`](crate::Error::Plan), [`Rule`](crate::Error::Rule) and [`Store`](crate::Error::Store) for plans that cannot be
+    /// kept; where the device fails or has no room.
+    pub fn new(device: &D, params: &mut [Named<Tensor<D>>], plan: &Plan) -> Result<Self, D> {
+        check_plan::<D>(plan)?;
+        params.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
+        let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
+        let states = new_states(device, &mut kept, params, plan, 0)?;
+        let counts = device.zeros(Self::count_bytes(states.len()))?;
+        let driver = D::StepState::new(device, states.len(), plan.counts_lost_updates())?;
+        let states = put_in_place(params, states);
+        Ok(Self { kept, states, counts, attempts: Arc::default(), driver })
+    }
+
+    /// Moves the parameters by another plan from the next step on: implements `MasterWeights::set_plan`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub fn set_plan(&mut self, device: &D, plan: &Plan) -> Result<(), D> {
+        check_plan::<D>(plan)?;
+        device.has_made(&self.counts)?;
+        self.driver.admits(device, &self.kept, plan, &[])?;
+        self.kept.set_plan(plan)?;
+        let parameters = [self.states.len(); 2];
+        self.driver.change(device, &self.counts, parameters, plan.counts_lost_updates())?;
+        self.driver.plan_changed(device, &self.kept)
+    }
+
+    /// Adds parameters, and moves all by `plan` from the next step on: implements `MasterWeights::join`. Counts go over on the
+    /// device, so that nothing is waited for but where [`new`](Self::new) would wait too.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new); nothing has changed then.
+    pub fn join(
+        &mut self,
+        device: &D,
+        params: &mut Vec<Named<Tensor<D>>>,
+        mut more: Vec<Named<Tensor<D>>>,
+        plan: &Plan,
+    ) -> Result<(), D> {
+        check_plan::<D>(plan)?;
+        device.has_made(&self.counts)?;
+        more.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
+        let names: Vec<&str> = more.iter().map(|param| &*param.name).collect();
+        self.driver.admits(device, &self.kept, plan, &names)?;
+        let mut kept = self.kept.joining(plan, names.into_iter())?;
+        let before = self.states.len();
+        let first = u32::try_from(before).unwrap_or(u32::MAX);
+        let states = new_states(device, &mut kept, &more, plan, first)?;
+        let count = before + states.len();
+        let counts = device.grown(&self.counts, Self::count_bytes(count))?;
+        // The last that can fail, so that a join that is refused has changed nothing.
+        self.driver.change(device, &counts, [before, count], plan.counts_lost_updates())?;
+
+        self.counts = counts;
+        self.kept.absorb(kept);
+        self.states.extend(put_in_place(&mut more, states));
+        params.append(&mut more);
+        Ok(())
+    }
+
+    /// Bytes of the counts of this many parameters; of one at least, as no kernel takes an empty buffer.
+    pub(super) fn count_bytes(parameters: usize) -> usize {
+        D::StepState::COUNT_BYTES * parameters.max(1)
+    }
+}
+
+/// State of a new parameter, and the parameter as it is to be stored.
+type NewState<D> = (ParamState<D>, Tensor<D>);
+
+/// Returns the states of `params`, which are told to `kept` and numbered from `first` on.
+fn new_states<D: Kernels>(
+    device: &D,
+    kept: &mut HostMasters,
+    params: &[Named<Tensor<D>>],
+    plan: &Plan,
+    first: u32,
+) -> Result<Vec<NewState<D>>, D> {
+    let one = |(number, param): (u32, &Named<Tensor<D>>)| {
+        let now = storable::<D>(param.value.dtype())?;
+        let stored = storable::<D>(plan.dtype_of(&param.name, now))?;
+        let rule = plan.rule_for(&param.name);
+        kept.declare(&param.name, param.value.len(), stored)?;
+        ParamState::new(device, number, &param.value, (plan.store(), stored), rule)
+    };
+    (first..).zip(params).map(one).collect()
+}
+
+/// Stores the parameters, and returns their states.
+fn put_in_place<D: Kernels>(
+    params: &mut [Named<Tensor<D>>],
+    states: Vec<NewState<D>>,
+) -> Vec<ParamState<D>> {
+    let store = |(param, (state, stored)): (&mut Named<Tensor<D>>, (_, _))| {
+        param.value = stored;
+        state
+    };
+    params.iter_mut().zip(states).map(store).collect()
+}
+
+/// Returns `dtype` where parameters of it are trained.
+pub(super) fn storable<D: Kernels>(dtype: DType) -> Result<DType, D> {
+    trained::<D>("train parameters of", dtype)
+}

@@ -1,0 +1,115 @@
+//! One step: which gradient moves which parameter.
+
+use super::{Masters, ParamState, join::storable};
+use crate::{BufferOf, Found, Gradients, Kernels, Result, StepState, Tensor, gradients::trained};
+use binade_core::Named;
+use binade_master_weights::{Facts, HostMasters, Matched, UpdateRule, matched, some};
+use std::sync::{Arc, atomic::AtomicU64};
+
+/// One step of an optimizer: parameters, their state, and the gradients that move them.
+#[derive(Debug)]
+pub struct Step<'a, D: Kernels> {
+    /// The parameters, in their order.
+    pub params: &'a mut [Named<Tensor<D>>],
+    /// Names and rules, by id.
+    pub kept: &'a HostMasters,
+    /// Masters and moments, by id.
+    pub states: &'a [ParamState<D>],
+    /// Counts of applied steps, by number.
+    pub counts: &'a BufferOf<D>,
+    /// Number of steps that were asked for.
+    pub attempts: &'a Arc<AtomicU64>,
+    /// The gradient of each parameter.
+    matched: &'a [Option<Matched>],
+    /// The gradients.
+    pub grads: &'a Gradients<D>,
+    /// The verdict, by which the device applies or skips the step.
+    pub found: &'a Found<D>,
+}
+
+/// A parameter that a step moves.
+#[derive(Debug)]
+pub struct Moving<'a, D: Kernels> {
+    /// The parameter.
+    pub param: &'a Tensor<D>,
+    /// Its master and moments.
+    pub state: &'a ParamState<D>,
+    /// Its rule.
+    pub rule: &'a UpdateRule,
+    /// Its gradient.
+    pub grad: &'a Tensor<D>,
+    /// The gradient's index in the set.
+    pub place: usize,
+}
+
+impl<D: Kernels> Step<'_, D> {
+    /// Copies the parameters that move where somebody else holds them, so that others keep their bits.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Driver::own_parameter`](crate::Driver::own_parameter).
+    pub fn own_parameters(&mut self, device: &D) -> Result<(), D> {
+        let moving = self.params.iter_mut().zip(self.matched).filter(|(_, grad)| grad.is_some());
+        moving.map(|(param, _)| param).try_for_each(|param| device.own_parameter(&mut param.value))
+    }
+
+    /// The parameters that move.
+    pub fn moving(&self) -> impl Iterator<Item = Moving<'_, D>> {
+        self.params.iter().zip(self.matched).filter_map(|(param, matched)| {
+            let Matched { id, grad: place } = (*matched)?;
+            let grad = self.grads.entries.get(place)?.value.as_ref()?;
+            let (state, rule) = (self.states.get(id)?, self.kept.rule(id)?);
+            Some(Moving { param: &param.value, state, rule, grad, place })
+        })
+    }
+}
+
+impl<D: Kernels> Masters<D> {
+    /// Moves `params` by their gradients: implements `MasterWeights::step`.
+    ///
+    /// # Errors
+    ///
+    /// [`Match`](crate::Error::Match) for gradients that do not go with the parameters, [`Foreign`](crate::Error::Foreign) for
+    /// another handle's; where the device fails or has no room.
+    pub fn step(
+        &mut self,
+        device: &D,
+        params: &mut [Named<Tensor<D>>],
+        grads: &Gradients<D>,
+        found: &Found<D>,
+    ) -> Result<(), D> {
+        grads.check_owner(device)?;
+        device.has_made(&self.counts)?;
+        device.has_made(found.buffer())?;
+        params.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
+        let matched = &self.matched(params, grads)?;
+        if let Err(none) = some(matched) {
+            // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
+            return if found.is_raised(device)? { Ok(()) } else { Err(none.into()) };
+        }
+        let Self { kept, states, counts, attempts, driver } = self;
+        driver.step(device, Step { params, kept, states, counts, attempts, matched, grads, found })
+    }
+
+    /// Returns each parameter's gradient; all of them fit, or an error before anything has moved.
+    fn matched(
+        &self,
+        params: &[Named<Tensor<D>>],
+        grads: &Gradients<D>,
+    ) -> Result<Vec<Option<Matched>>, D> {
+        for grad in grads.present() {
+            trained::<D>("step with gradients of", grad.tensor.dtype())?;
+        }
+        let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
+        let matched = matched(&facts, &self.kept, grads.shapes())?;
+        let moving = params.iter().zip(&matched).filter(|(_, gradient)| gradient.is_some());
+        for (param, _) in moving {
+            storable::<D>(param.value.dtype())?;
+        }
+        Ok(matched)
+    }
+}
+
+fn facts<D: Kernels>(param: &Named<Tensor<D>>) -> Facts<'_> {
+    Facts { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
+}
