@@ -5,14 +5,14 @@ use crate::{
     capture::{Gate, Recorder},
     faults::Faults,
     kernels::SEEN,
-    launch::{self, Entry, structs::OwedBits},
+    launch::{self, Entry},
     ledger::Counters,
     library::Library,
     memory::{Buffer, Pool, Ring, Tables},
     probe::{self, Capability},
 };
 use binade_core::{Handle, Names};
-use bytemuck::Zeroable;
+use binade_gpu::OwedBits;
 use cudarc::driver::CudaStream;
 use std::{
     collections::HashMap,
@@ -133,9 +133,8 @@ impl Cuda {
     }
 
     fn make_fixed(&self) -> Result<Fixed, Error> {
-        let nothing_owed = OwedBits { inverse: 1.0, clip: 1.0, ..OwedBits::zeroed() };
         Ok(Fixed {
-            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&nothing_owed))?),
+            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
             done: self.zeros(4)?,
             seen: self.zeros(SEEN)?,
         })

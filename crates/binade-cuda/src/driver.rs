@@ -1,13 +1,11 @@
 //! CUDA as a driver of the shared host code.
 
 use crate::{
-    Cuda, CudaError, Error, Gradients, Tensor,
-    masters::StepTables,
+    Cuda, CudaError, Error, Tensor,
     memory::{Buffer, Memory, Pool, view, view_mut},
 };
-use binade_core::{DType, Named, Names};
-use binade_gpu::{Driver, Factors, Kernels, ScaledMaster};
-use binade_grad_scaler::{ClipGroup, Norm};
+use binade_core::{DType, Names};
+use binade_gpu::Driver;
 use binade_ops::shape;
 use std::{any::Any, ops::Range, sync::Arc};
 
@@ -85,52 +83,3 @@ impl Driver for Cuda {
         self.inner.pool.state.alone(Arc::downgrade(&shared));
     }
 }
-
-impl Kernels for Cuda {
-    type StepState = StepTables;
-
-    fn launch_materialise(
-        &self,
-        grads: &Gradients,
-        results: &[Named<Option<Tensor>>],
-        factors: Option<&Factors<'_, Self>>,
-        limit: f32,
-    ) -> Result<(), Error> {
-        self.run_materialise(grads, results, factors, limit)
-    }
-
-    fn launch_accumulate(
-        &self,
-        sum: &Gradients,
-        grads: &Gradients,
-        found: &Buffer,
-    ) -> Result<(), Error> {
-        self.run_accumulate(sum, grads, found)
-    }
-
-    fn launch_clip(
-        &self,
-        verdict: &Buffer,
-        owed: &Buffer,
-        norm: Norm,
-        max: f32,
-    ) -> Result<(), Error> {
-        self.run_clip(verdict, owed, norm, max)
-    }
-
-    fn clipped_groups(
-        &self,
-        grads: &Gradients,
-        groups: &[ClipGroup],
-        factors: &Factors<'_, Self>,
-        verdict: &Buffer,
-    ) -> Result<Gradients, Error> {
-        self.run_clip_groups(grads, groups, factors, verdict)
-    }
-
-    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
-        self.new_scaled_master(values)
-    }
-}
-
-binade_gpu::implement_training!(Cuda);

@@ -97,84 +97,82 @@ impl<D: Driver> Tensor<D> {
 #[macro_export]
 macro_rules! host_transfers {
     ($device:ty) => {
-        impl $device {
-            /// A tensor from the little-endian bytes of its elements.
-            ///
-            /// # Errors
-            ///
-            /// `Length` where they are not as many as `shape` says; where the device has no room for them.
-            pub fn from_bits(
-                &self,
-                bytes: &[u8],
-                dtype: $crate::reexports::DType,
-                shape: &[usize],
-            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
-                $crate::Tensor::from_bits(self, bytes, dtype, shape)
+        const _: () = {
+            use $crate::{Result, reexports::*};
+
+            impl $device {
+                /// A tensor from the little-endian bytes of its elements.
+                ///
+                /// # Errors
+                ///
+                /// `Length` where they are not as many as `shape` says; where the device has no room for them.
+                pub fn from_bits(
+                    &self,
+                    bytes: &[u8],
+                    dtype: DType,
+                    shape: &[usize],
+                ) -> Result<Tensor<Self>, Self> {
+                    Tensor::from_bits(self, bytes, dtype, shape)
+                }
+
+                /// Waits for the device and returns the little-endian bytes of a tensor's elements, in row-major order.
+                ///
+                /// # Errors
+                ///
+                /// When the device fails; `Index` where an operation met an index outside its table.
+                pub fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Self> {
+                    tensor.to_bits(self)
+                }
+
+                /// A tensor of the elements that a file has.
+                ///
+                /// # Errors
+                ///
+                /// When the device fails.
+                pub fn from_raw(&self, raw: &RawTensor) -> Result<Tensor<Self>, Self> {
+                    Tensor::from_bits(self, raw.bytes(), raw.form().dtype, &raw.form().shape)
+                }
+
+                /// Waits for the device and returns a tensor's elements as a file has them.
+                ///
+                /// # Errors
+                ///
+                /// As for [`to_bits`](Self::to_bits).
+                pub fn to_raw(&self, tensor: &Tensor<Self>) -> Result<RawTensor, Self> {
+                    tensor.to_raw(self)
+                }
             }
 
-            /// Waits for the device and returns the little-endian bytes of a tensor's elements, in row-major order.
-            ///
-            /// # Errors
-            ///
-            /// When the device fails; `Index` where an operation met an index outside its table.
-            pub fn to_bits(&self, tensor: &$crate::Tensor<Self>) -> $crate::Result<Vec<u8>, Self> {
-                tensor.to_bits(self)
+            impl Upload for $device {
+                fn upload(
+                    &self,
+                    values: &[f32],
+                    shape: &[usize],
+                    dtype: DType,
+                ) -> Result<Tensor<Self>, Self> {
+                    Tensor::upload(self, values, shape, dtype)
+                }
+
+                fn upload_i64(
+                    &self,
+                    values: &[i64],
+                    shape: &[usize],
+                ) -> Result<Tensor<Self>, Self> {
+                    Tensor::from_elements(self, values, DType::I64, shape)
+                }
             }
 
-            /// A tensor of the elements that a file has.
-            ///
-            /// # Errors
-            ///
-            /// When the device fails.
-            pub fn from_raw(
-                &self,
-                raw: &$crate::reexports::RawTensor,
-            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
-                $crate::Tensor::from_bits(self, raw.bytes(), raw.form().dtype, &raw.form().shape)
+            impl Download for $device {
+                fn download(&self, tensor: &Tensor<Self>) -> Result<Vec<f32>, Self> {
+                    tensor.download(self)
+                }
             }
 
-            /// Waits for the device and returns a tensor's elements as a file has them.
-            ///
-            /// # Errors
-            ///
-            /// As for [`to_bits`](Self::to_bits).
-            pub fn to_raw(
-                &self,
-                tensor: &$crate::Tensor<Self>,
-            ) -> $crate::Result<$crate::reexports::RawTensor, Self> {
-                tensor.to_raw(self)
+            impl Shaped for $device {
+                fn shape(&self, tensor: &Tensor<Self>) -> Vec<usize> {
+                    tensor.shape().to_vec()
+                }
             }
-        }
-
-        impl $crate::reexports::Upload for $device {
-            fn upload(
-                &self,
-                values: &[f32],
-                shape: &[usize],
-                dtype: $crate::reexports::DType,
-            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
-                $crate::Tensor::upload(self, values, shape, dtype)
-            }
-
-            fn upload_i64(
-                &self,
-                values: &[i64],
-                shape: &[usize],
-            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
-                $crate::Tensor::from_elements(self, values, $crate::reexports::DType::I64, shape)
-            }
-        }
-
-        impl $crate::reexports::Download for $device {
-            fn download(&self, tensor: &$crate::Tensor<Self>) -> $crate::Result<Vec<f32>, Self> {
-                tensor.download(self)
-            }
-        }
-
-        impl $crate::reexports::Shaped for $device {
-            fn shape(&self, tensor: &$crate::Tensor<Self>) -> Vec<usize> {
-                tensor.shape().to_vec()
-            }
-        }
+        };
     };
 }

@@ -1,35 +1,56 @@
 //! The kernels of training that the shared host code launches.
 
-use crate::{BufferOf, Driver, Factors, Found, Gradients, Result, ScaledMaster, StepState, Tensor};
-use binade_core::Named;
-use binade_grad_scaler::{ClipGroup, GradScaler, Norm};
+use crate::{
+    BufferOf, DeviceScale, Driver, Found, Gradients, GroupClip, Materialise, Result, ScaledMaster,
+    StepState, Tensor,
+};
+use binade_grad_scaler::{GradScaler, Join, Norm};
 
 /// A driver with the kernels of training. Nothing here waits for the device.
-pub trait Kernels: Driver + GradScaler<Grads = Gradients<Self>, Found = Found<Self>> {
+///
+/// Every method fails where the device does, and with [`Unsupported`](crate::Error::Unsupported) for an element type without
+/// kernels.
+#[expect(clippy::missing_errors_doc, reason = "said of all of them above")]
+pub trait Kernels:
+    Driver + GradScaler<Grads = Gradients<Self>, Found = Found<Self>, Scale: DeviceScale<Self>>
+{
     /// Tables of the step's kernels, and its launches.
     type StepState: StepState<Self>;
 
-    /// Writes the values of `grads`, multiplied by all that they are owed and by `factors`, and brought within `limit`, into the
-    /// `f32` tensors of `results` at their places.
-    ///
-    /// # Errors
-    ///
-    /// [`Unsupported`](crate::Error::Unsupported) for an element type without kernels; where the device fails.
-    fn launch_materialise(
+    /// False if a gradient that is measured must be owed nothing: its kernel multiplies by one factor alone.
+    const MEASURES_OWED: bool;
+
+    /// Writes `tensor` times the scale in `scale`, or times its inverse, into the `f32` tensor `result`.
+    fn run_scale(
+        &self,
+        tensor: &Tensor<Self>,
+        result: &Tensor<Self>,
+        scale: &BufferOf<Self>,
+        is_inverse: bool,
+    ) -> Result<(), Self>;
+
+    /// Looks at every gradient as it is and times the inverse of `scale`, and returns the finding and the factors that the set
+    /// is owed then.
+    fn run_unscale(
         &self,
         grads: &Gradients<Self>,
-        results: &[Named<Option<Tensor<Self>>>],
-        factors: Option<&Factors<'_, Self>>,
-        limit: f32,
+        scale: &BufferOf<Self>,
+    ) -> Result<[BufferOf<Self>; 2], Self>;
+
+    /// Joins the finding `from` to `into`.
+    fn run_merge(
+        &self,
+        into: &BufferOf<Self>,
+        from: &BufferOf<Self>,
+        join: Join,
     ) -> Result<(), Self>;
+
+    /// Writes the values of gradients, multiplied by all that they are owed.
+    fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Self>;
 
     /// Adds `grads` to `sum`, whose entries are `f32`, and marks the entries that have begun; does neither where `found` is
     /// raised.
-    ///
-    /// # Errors
-    ///
-    /// As for [`launch_materialise`](Self::launch_materialise).
-    fn launch_accumulate(
+    fn run_sum(
         &self,
         sum: &Gradients<Self>,
         grads: &Gradients<Self>,
@@ -37,11 +58,7 @@ pub trait Kernels: Driver + GradScaler<Grads = Gradients<Self>, Found = Found<Se
     ) -> Result<(), Self>;
 
     /// Multiplies the factor in `owed` by what brings its norm to `max`, and raises `verdict` where the norm is not finite.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    fn launch_clip(
+    fn run_clip(
         &self,
         verdict: &BufferOf<Self>,
         owed: &BufferOf<Self>,
@@ -49,24 +66,9 @@ pub trait Kernels: Driver + GradScaler<Grads = Gradients<Self>, Found = Found<Se
         max: f32,
     ) -> Result<(), Self>;
 
-    /// Measures each group of `grads`, writes the groups' factors into `factors`, raises `verdict` where a norm is not finite,
-    /// and returns the set multiplied by the factors.
-    ///
-    /// # Errors
-    ///
-    /// As for [`launch_materialise`](Self::launch_materialise).
-    fn clipped_groups(
-        &self,
-        grads: &Gradients<Self>,
-        groups: &[ClipGroup],
-        factors: &Factors<'_, Self>,
-        verdict: &BufferOf<Self>,
-    ) -> Result<Gradients<Self>, Self>;
+    /// Measures each group of gradients, writes the groups' factors, and raises the verdict where a norm is not finite.
+    fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Self>;
 
     /// Returns the master of these values, of any type, with `f16` elements and an exponent.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails or has no room.
     fn scaled_master(&self, values: &Tensor<Self>) -> Result<ScaledMaster<Self>, Self>;
 }

@@ -10,6 +10,7 @@ mod kernels;
 mod masters;
 mod memory;
 mod report;
+mod scaler;
 mod state;
 mod tensor;
 mod training;
@@ -17,7 +18,7 @@ mod training;
 pub use driver::{BufferOf, Driver, Result};
 pub use error::{DriverError, Error};
 pub use found::Found;
-pub use gradients::{Factors, Gradients, Present, trained};
+pub use gradients::{Factors, Gradients, GroupClip, Materialise, Present, trained};
 pub use host::check_length;
 pub use kernels::Kernels;
 pub use masters::{
@@ -26,16 +27,12 @@ pub use masters::{
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use report::{finding_offset, parse_report};
-pub use state::{FoundBits, LogMaxBits, LossScaleBits, ScaleBits};
+pub use scaler::{
+    DeviceScale, Report, Reported, is_scale_ready, places_by_stamp, read_scale, update_scale,
+    upload_scale,
+};
+pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};
 pub use tensor::Tensor;
 
-/// Items that this crate's macros name.
 #[doc(hidden)]
-pub mod reexports {
-    pub use binade_core::{DType, Form, GradSet, Named, NamedGrads, RawTensor, TrainError};
-    pub use binade_grad_scaler::{ClipGroup, GradOps, Norm};
-    pub use binade_master_weights::{
-        LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
-    };
-    pub use binade_ops::{Download, Shaped, Upload};
-}
+pub use training::reexports;

@@ -47,6 +47,28 @@ pub struct FoundBits {
     pub pad: u64,
 }
 
+/// The factors that gradients are still to be multiplied by: `Owed` of the kernels.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct OwedBits {
+    /// The inverse of the scale.
+    pub inverse: f32,
+    /// The factor of clipping.
+    pub clip: f32,
+    /// The largest magnitude.
+    pub largest: f32,
+    /// The exponent of `squares`, on a device without `f64`.
+    pub exponent: i32,
+    /// The sum of the squares, as the device has it.
+    pub squares: u64,
+}
+
+impl OwedBits {
+    /// Factors of gradients that are owed nothing.
+    pub const NOTHING: Self =
+        Self { inverse: 1.0, clip: 1.0, largest: 0.0, exponent: 0, squares: 0 };
+}
+
 /// A loss-scale rule as kernels take it: `Rule` of the kernels.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -81,6 +103,7 @@ pub struct LogMaxBits {
 const _: () = {
     assert!(size_of::<ScaleBits>() == 96);
     assert!(size_of::<FoundBits>() == 64);
+    assert!(size_of::<OwedBits>() == 24);
     assert!(size_of::<LossScaleBits>() == 52);
 };
 

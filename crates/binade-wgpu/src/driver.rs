@@ -1,13 +1,11 @@
 //! wgpu as a driver of the shared host code.
 
 use crate::{
-    Error, Gradients, Tensor, Wgpu, WgpuError,
-    masters::StepTables,
+    Error, Tensor, Wgpu, WgpuError,
     memory::{Allocation, Buffer, Pool},
 };
-use binade_core::{DType, Named, Names};
-use binade_gpu::{Driver, Factors, Kernels, ScaledMaster};
-use binade_grad_scaler::{ClipGroup, Norm};
+use binade_core::{DType, Names};
+use binade_gpu::Driver;
 use binade_ops::{Fill, shape};
 use std::{ops::Range, sync::Arc};
 
@@ -90,53 +88,6 @@ impl Driver for Wgpu {
     }
 }
 
-impl Kernels for Wgpu {
-    type StepState = StepTables;
-
-    fn launch_materialise(
-        &self,
-        grads: &Gradients,
-        results: &[Named<Option<Tensor>>],
-        factors: Option<&Factors<'_, Self>>,
-        limit: f32,
-    ) -> Result<(), Error> {
-        self.run_materialise(grads, results, factors, limit)
-    }
-
-    fn launch_accumulate(
-        &self,
-        sum: &Gradients,
-        grads: &Gradients,
-        found: &Buffer,
-    ) -> Result<(), Error> {
-        self.run_accumulate(sum, grads, found)
-    }
-
-    fn launch_clip(
-        &self,
-        verdict: &Buffer,
-        owed: &Buffer,
-        norm: Norm,
-        max: f32,
-    ) -> Result<(), Error> {
-        self.run_clip(verdict, owed, norm, max)
-    }
-
-    fn clipped_groups(
-        &self,
-        grads: &Gradients,
-        groups: &[ClipGroup],
-        factors: &Factors<'_, Self>,
-        verdict: &Buffer,
-    ) -> Result<Gradients, Error> {
-        self.run_clip_groups(grads, groups, factors, verdict)
-    }
-
-    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
-        self.new_scaled_master(values)
-    }
-}
-
 /// Bytes of a tensor, at most `most` and at most what shaders count.
 fn tensor_bytes(dtype: DType, shape: &[usize], most: u64) -> Result<usize, WgpuError> {
     let most_counted = MOST_ELEMENTS.saturating_mul(dtype.bytes());
@@ -144,8 +95,6 @@ fn tensor_bytes(dtype: DType, shape: &[usize], most: u64) -> Result<usize, WgpuE
     let most = most.min(most_counted as u64);
     if bytes as u64 > most { Err(WgpuError::TooLarge { bytes, most }) } else { Ok(bytes) }
 }
-
-binade_gpu::implement_training!(Wgpu);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The shaders: where their text is, and what each entry takes. A test compares this with what `cargo xtask shaders` found in
 //! the text.
 
-use crate::{autocast, gradients, masters, ops, scaler};
+use crate::{autocast, masters, ops, scaler};
 use lzma_rust2::LzmaReader;
 use std::{collections::HashMap, io::Read, sync::LazyLock};
 
@@ -49,14 +49,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Shader> {
         .iter()
         .copied()
         .flatten()
-        .chain(ALL)
+        .chain(CASTS)
         .chain(scaler::SHADERS)
         .chain(masters::SHADERS)
         .copied()
 }
 
-/// Those of training.
-const ALL: &[&Shader] = &[&autocast::CAST, &autocast::CAST_STOCHASTIC, &gradients::MATERIALISE];
+/// The shaders of casts.
+const CASTS: &[&Shader] = &[&autocast::CAST, &autocast::CAST_STOCHASTIC];
 
 #[cfg(test)]
 mod tests {

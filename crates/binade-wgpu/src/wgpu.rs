@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Facts, Ledger, MemoryUse, Options, WgpuError,
-    dispatch::{Batch, Pipelines, structs::OwedBits},
+    dispatch::{Batch, Pipelines},
     faults::Faults,
     health::Health,
     ledger::Counters,
@@ -10,7 +10,7 @@ use crate::{
     open,
 };
 use binade_core::{Handle, Names};
-use bytemuck::Zeroable;
+use binade_gpu::OwedBits;
 use std::{
     fmt,
     sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
@@ -103,9 +103,8 @@ impl Wgpu {
     }
 
     fn make_fixed(&self) -> Result<Fixed, Error> {
-        let nothing_owed = OwedBits { inverse: 1.0, clip: 1.0, ..OwedBits::zeroed() };
         Ok(Fixed {
-            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&nothing_owed))?),
+            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
             there: Arc::new(self.buffer_of(&1_u32.to_le_bytes())?),
         })
     }

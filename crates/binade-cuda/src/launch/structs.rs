@@ -3,17 +3,6 @@
 pub(crate) use binade_gpu::{FoundBits, LossScaleBits, ScaleBits};
 use bytemuck::{Pod, Zeroable};
 
-/// `Owed` of `state.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct OwedBits {
-    pub(crate) inverse: f32,
-    pub(crate) clip: f32,
-    pub(crate) largest: f32,
-    pub(crate) pad: u32,
-    pub(crate) squares: f64,
-}
-
 /// `Row` of `unscale.cu`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -279,7 +268,6 @@ pub(crate) const CLIP_PARTIAL: usize = 16;
 
 const _: () = {
     assert!(size_of::<ChannelsBits>() == 40);
-    assert!(size_of::<OwedBits>() == 24);
     assert!(size_of::<UnscaleRow>() == 40);
     assert!(size_of::<MaterialiseRow>() == 48);
     assert!(size_of::<ClipRow>() == 40);

@@ -16,6 +16,7 @@ use crate::{
     memory::Buffer,
 };
 use binade_core::{DType, Named};
+use binade_gpu::{Kernels, Materialise};
 use std::{ops::Range, sync::Arc};
 
 #[cfg(test)]
@@ -132,7 +133,8 @@ impl Averaging<'_> {
         let settle = |place, cuda: &Cuda| {
             let (own, room) = (grads.on(place)?, self.room(place)?);
             let entries = self.layout.entries(own, &room.vector);
-            cuda.run_materialise(own, &entries, None, f32::INFINITY)?;
+            let (results, limit) = (&*entries, f32::INFINITY);
+            cuda.run_materialise(&Materialise { grads: own, results, factors: None, limit })?;
             Ok(Gradients::from(entries))
         };
         Ok(self.replicas.each(settle)?.into_inner())

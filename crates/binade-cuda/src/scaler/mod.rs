@@ -1,13 +1,9 @@
-//! Loss scaling: the scale and what passes find are values on the device.
+//! Loss scaling: the scale and the findings of passes are values on the device.
 
-mod accumulate;
-mod clip;
-mod clip_groups;
 mod flag;
-mod grad_scaler;
+mod group_norms;
+mod kernels;
 mod report;
 mod scale;
-mod scale_store;
-mod unscale;
 
 pub use scale::Scale;

@@ -7,14 +7,12 @@ use crate::{
     launch::structs::{FaultBits, FoundBits, ScaleBits},
     memory::{Buffer, Pinned},
 };
-use binade_core::Finding;
-use binade_gpu::parse_report;
-use binade_grad_scaler::ScaleState;
+use binade_gpu::{Reported, parse_report, places_by_stamp};
 use std::sync::Arc;
 
 /// A copy that was started when the scale was updated, so that whoever asks later waits for no later step.
 #[derive(Debug)]
-pub(super) struct Report {
+pub struct Report {
     pinned: Sent,
     /// Of the findings, in order.
     stamps: Vec<u64>,
@@ -64,38 +62,56 @@ impl Report {
             (self.pinned.frozen(&copies), self.words.iter().map(frozen).collect());
         Arc::new(Self { pinned, stamps: self.stamps.clone(), words, replays: self.replays })
     }
+}
 
-    /// Whether the copy is there.
-    pub(super) fn has_come(&self, cuda: &Cuda) -> Result<bool, Error> {
+impl binade_gpu::Report<Cuda> for Report {
+    /// A scale that is asked for alone is not in it where a step has been replayed since.
+    fn places(&self, cuda: &Cuda, found: &[&Found]) -> Option<Vec<usize>> {
+        if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.ledger().replays) {
+            return None;
+        }
+        places_by_stamp(&self.stamps, found)
+    }
+
+    fn has_come(&self, cuda: &Cuda) -> Result<bool, Error> {
         cuda.reads("poll")?;
         cuda.has_come(&*pinned(&self.pinned)?)
     }
 
-    /// Where each of `found` is in it, if all are. What a scale is, asked for alone, it does not know where a step has been
-    /// replayed since.
-    pub(super) fn places(&self, cuda: &Cuda, found: &[&Found]) -> Option<Vec<usize>> {
-        if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.ledger().replays) {
-            return None;
-        }
-        let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp());
-        found.iter().map(place).collect()
-    }
-
-    /// What it says of those at `places`; waits until it is there.
-    pub(super) fn read(
-        &self,
+    fn read(
+        self: &Arc<Self>,
         cuda: &Cuda,
         found: &[&Found],
         places: &[usize],
-    ) -> Result<(Vec<Finding>, ScaleState), Error> {
+    ) -> Result<Reported, Error> {
+        let frozen = self.frozen();
         cuda.reads("resolve")?;
-        let pinned = pinned(&self.pinned)?;
+        let pinned = pinned(&frozen.pinned)?;
         let report = cuda.receive(&pinned)?;
         if let Some((_, fault)) = report.split_last_chunk::<{ size_of::<FaultBits>() }>() {
             let copy = bytemuck::pod_read_unaligned(fault);
             cuda.report_fault(&Noted { copy, reported: pinned.reported })?;
         }
-        parse_report(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
+        parse_report(cuda, &report, found, places, &received_words(cuda, &frozen.words, places)?)
+    }
+
+    fn gather(cuda: &Cuda, found: &[&Found], scale: &Buffer) -> Result<Reported, Error> {
+        cuda.reads("resolve")?;
+        let words = send_words(cuda, found)?;
+        let fault = cuda.noted(|record| cuda.send(record))?;
+        let sent = found.iter().map(|found| cuda.send(found.buffer()));
+        let sent = sent.collect::<Result<Vec<_>, Error>>()?;
+        // Last, so that all of it is there when this is.
+        let mut all = cuda.receive(&cuda.send(scale)?)?;
+        if let Some(Noted { copy, reported }) = fault {
+            let copy = bytemuck::pod_read_unaligned(&cuda.received(&copy)?);
+            cuda.report_fault(&Noted { copy, reported })?;
+        }
+        for finding in &sent {
+            all.extend(cuda.received(finding)?);
+        }
+        let places: Vec<usize> = (0..found.len()).collect();
+        parse_report(cuda, &all, found, &places, &received_words(cuda, &words, &places)?)
     }
 }
 
@@ -107,13 +123,13 @@ fn pinned(sent: &Sent) -> Result<Arc<Pinned>, Error> {
 }
 
 /// Starts to copy the words that [`Found::words`] names, where there are any.
-pub(super) fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error> {
+fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error> {
     let send = |found: &&Found| found.words().map(|words| cuda.send_each(words, None)).transpose();
     found.iter().map(send).collect()
 }
 
 /// Those at `places`, once something has been received that was sent after them.
-pub(super) fn received_words(
+fn received_words(
     cuda: &Cuda,
     sent: &[Option<Sent>],
     places: &[usize],

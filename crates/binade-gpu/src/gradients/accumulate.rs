@@ -29,7 +29,7 @@ impl<D: Kernels> Gradients<D> {
             }
         };
         sum.add_missing(device, grads)?;
-        device.launch_accumulate(&sum, grads, found)?;
+        device.run_sum(&sum, grads, found)?;
         sum.is_measured = false;
         Ok(sum)
     }

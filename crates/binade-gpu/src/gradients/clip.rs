@@ -1,8 +1,21 @@
 //! Clipping whole sets. Only the device knows norms and factors.
 
-use super::{Factors, Gradients};
-use crate::{Error, Found, Kernels, Result};
+use super::{Factors, Gradients, Present};
+use crate::{BufferOf, Error, Found, Kernels, Result};
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
+
+/// Groups of gradients that are to be measured.
+#[derive(Debug)]
+pub struct GroupClip<'a, D: Kernels> {
+    /// The set.
+    pub grads: &'a Gradients<D>,
+    /// Each group with its gradients.
+    pub groups: Vec<(&'a ClipGroup, Vec<Present<'a, D>>)>,
+    /// Room for a factor of each group.
+    pub factors: &'a BufferOf<D>,
+    /// The finding to raise.
+    pub verdict: &'a BufferOf<D>,
+}
 
 impl<D: Kernels> Gradients<D> {
     /// Shrinks the set so that its norm is at most `max`: implements `GradOps::clip_norm`.
@@ -33,7 +46,7 @@ impl<D: Kernels> Gradients<D> {
             none => none.insert(device.nothing_owed()?.clone()),
         };
         let owed = device.own(owed)?;
-        device.launch_clip(verdict, owed, norm, max)?;
+        device.run_clip(verdict, owed, norm, max)?;
         // A second clip is of what the first has left.
         self.is_measured = false;
         Ok(())
@@ -73,9 +86,33 @@ impl<D: Kernels> Gradients<D> {
         }
         let of_groups = device.buffer(size_of::<f32>() * groups.len())?;
         let verdict = verdict.own(device)?;
+        let settled = match &self.owed {
+            Some(_) if !D::MEASURES_OWED => Some(self.settled(device, f32::INFINITY)?),
+            _ => None,
+        };
+        let grads = settled.as_ref().unwrap_or(self);
+        let groups = grads.by_group(groups, &places);
+        let factors = &of_groups;
+        device.run_group_norms(&GroupClip { grads, groups, factors, verdict })?;
         let factors = Factors { of_groups: &of_groups, places: &places };
-        *self = device.clipped_groups(self, groups, &factors, verdict)?;
+        *self = grads.settled_by(device, Some(&factors), f32::INFINITY)?;
         Ok(())
+    }
+
+    /// Returns each group with its gradients.
+    fn by_group<'a>(
+        &'a self,
+        groups: &'a [ClipGroup],
+        places: &[Option<usize>],
+    ) -> Vec<(&'a ClipGroup, Vec<Present<'a, D>>)> {
+        let mut members: Vec<_> = groups.iter().map(|group| (group, Vec::new())).collect();
+        for grad in self.present() {
+            let place = places.get(grad.place).copied().flatten();
+            if let Some((_, group)) = place.and_then(|place| members.get_mut(place)) {
+                group.push(grad);
+            }
+        }
+        members
     }
 }
 

@@ -5,6 +5,9 @@ mod clip;
 mod save;
 mod settle;
 
+pub use clip::GroupClip;
+pub use settle::Materialise;
+
 use crate::{BufferOf, Driver, Error, Result, Tensor};
 use binade_core::{DType, Named};
 use std::sync::Arc;

@@ -1,7 +1,32 @@
 //! Gradients as values: all factors multiplied in, in `f32`.
 
-use super::{Factors, Gradients};
-use crate::{Kernels, Result};
+use super::{Factors, Gradients, Present};
+use crate::{Kernels, Result, Tensor};
+use binade_core::Named;
+
+/// A pass over gradients that multiplies by all that they are owed and by the factors of their groups.
+#[derive(Debug)]
+pub struct Materialise<'a, D: Kernels> {
+    /// The gradients.
+    pub grads: &'a Gradients<D>,
+    /// `f32` tensors for the results, at the gradients' places.
+    pub results: &'a [Named<Option<Tensor<D>>>],
+    /// Factors of groups.
+    pub factors: Option<&'a Factors<'a, D>>,
+    /// The largest magnitude of a result.
+    pub limit: f32,
+}
+
+impl<D: Kernels> Materialise<'_, D> {
+    /// The gradients with their results and the indices of their groups.
+    pub fn entries(&self) -> impl Iterator<Item = (Present<'_, D>, &Tensor<D>, Option<u32>)> {
+        self.grads.present().filter_map(|grad| {
+            let result = self.results.get(grad.place)?.value.as_ref()?;
+            let group = self.factors.and_then(|factors| factors.group(grad.place));
+            Some((grad, result, group))
+        })
+    }
+}
 
 impl<D: Kernels> Gradients<D> {
     /// Returns the set with nothing left to multiply: new `f32` tensors, their elements brought within `limit`.
@@ -14,11 +39,7 @@ impl<D: Kernels> Gradients<D> {
     }
 
     /// Returns the set as [`settled`](Self::settled) does, with the factors of groups multiplied in last.
-    ///
-    /// # Errors
-    ///
-    /// As for [`settled`](Self::settled).
-    pub fn settled_by(
+    pub(super) fn settled_by(
         &self,
         device: &D,
         factors: Option<&Factors<'_, D>>,
@@ -26,7 +47,7 @@ impl<D: Kernels> Gradients<D> {
     ) -> Result<Self, D> {
         self.check_owner(device)?;
         let entries = self.unset_f32(device)?;
-        device.launch_materialise(self, &entries, factors, limit)?;
+        device.run_materialise(&Materialise { grads: self, results: &entries, factors, limit })?;
         Ok(Self { entries, present: self.present.clone(), owed: None, is_measured: false })
     }
 }

@@ -1,13 +1,12 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
 use crate::{Error, Found, Wgpu, faults::Noted, memory::Buffer, sent::Sent};
-use binade_core::Finding;
-use binade_gpu::parse_report;
-use binade_grad_scaler::ScaleState;
+use binade_gpu::{Reported, parse_report, places_by_stamp};
+use std::sync::Arc;
 
 /// A copy that was asked for when the scale was updated, so that whoever asks later waits for no later step.
 #[derive(Debug)]
-pub(super) struct Report {
+pub struct Report {
     sent: Sent,
     /// Of the findings, in order.
     stamps: Vec<u64>,
@@ -25,17 +24,6 @@ impl Report {
         Ok(Self { sent: wgpu.send(from, 0..from.bytes())?, stamps, words, faults })
     }
 
-    /// Whether all that `read` looks at is there.
-    pub(super) fn has_come(&self, wgpu: &Wgpu) -> Result<bool, Error> {
-        self.ask(wgpu)?;
-        for sent in self.all() {
-            if !wgpu.has_come(sent)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// Its copies, all of one batch.
     fn all(&self) -> impl Iterator<Item = &Sent> {
         let faults = self.faults.as_ref().map(|noted| &noted.copy);
@@ -46,20 +34,29 @@ impl Report {
     fn ask(&self, wgpu: &Wgpu) -> Result<(), Error> {
         self.all().try_for_each(|sent| wgpu.ask(sent))
     }
+}
 
-    /// Where each of `found` is in it, if all are.
-    pub(super) fn places(&self, found: &[&Found]) -> Option<Vec<usize>> {
-        let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp());
-        found.iter().map(place).collect()
+impl binade_gpu::Report<Wgpu> for Report {
+    fn places(&self, _: &Wgpu, found: &[&Found]) -> Option<Vec<usize>> {
+        places_by_stamp(&self.stamps, found)
     }
 
-    /// What it says of those at `places`; waits until it is there.
-    pub(super) fn read(
-        &self,
+    fn has_come(&self, wgpu: &Wgpu) -> Result<bool, Error> {
+        self.ask(wgpu)?;
+        for sent in self.all() {
+            if !wgpu.has_come(sent)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn read(
+        self: &Arc<Self>,
         wgpu: &Wgpu,
         found: &[&Found],
         places: &[usize],
-    ) -> Result<(Vec<Finding>, ScaleState), Error> {
+    ) -> Result<Reported, Error> {
         self.ask(wgpu)?;
         wgpu.report_fault(self.faults.as_ref())?;
         let report = wgpu.receive(&self.sent)?;
@@ -69,6 +66,13 @@ impl Report {
         });
         let words = words.collect::<Result<Vec<_>, Error>>()?;
         parse_report(wgpu, &report, found, places, &words)
+    }
+
+    fn gather(wgpu: &Wgpu, found: &[&Found], scale: &Buffer) -> Result<Reported, Error> {
+        let all = wgpu.gathered(found)?;
+        wgpu.copy_to(scale, &all, 0, scale.bytes())?;
+        let places: Vec<usize> = (0..found.len()).collect();
+        Arc::new(Self::send(wgpu, &all, found)?).read(wgpu, found, &places)
     }
 }
 

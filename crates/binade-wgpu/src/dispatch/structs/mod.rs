@@ -7,7 +7,7 @@ pub(crate) use operations::{
     BatchNorm, Channels, Convolution, Dropout, Embedding, Pool, Product, Rows, Strides, Total,
 };
 
-pub(crate) use binade_gpu::{FoundBits, ScaleBits};
+pub(crate) use binade_gpu::FoundBits;
 
 use crate::Error;
 use binade_core::DType;
@@ -54,17 +54,6 @@ pub(crate) struct CastStochastic {
     pub(crate) step: u32,
     pub(crate) parameter: u32,
     pub(crate) block: [u32; 2],
-}
-
-/// `Owed` of `state.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct OwedBits {
-    pub(crate) inverse: f32,
-    pub(crate) clip: f32,
-    pub(crate) largest: f32,
-    pub(crate) exponent: i32,
-    pub(crate) squares: u64,
 }
 
 /// Parameters of `scale.wgsl`.
@@ -254,7 +243,6 @@ pub(crate) const PARTIAL: usize = 40;
 pub(crate) const CHUNK: usize = 16384;
 
 const _: () = {
-    assert!(size_of::<OwedBits>() == 24);
     assert!(size_of::<RuleRow>() == 56);
     assert!(size_of::<AppliedRow>() == 16);
 };

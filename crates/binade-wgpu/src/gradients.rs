@@ -1,9 +1,5 @@
 //! Gradients as shaders are given them.
 
-mod materialise;
-
-pub(crate) use materialise::MATERIALISE;
-
 use crate::{
     Error, Gradients, Tensor, Wgpu,
     dispatch::{

@@ -1,0 +1,152 @@
+//! The launches of training but for the step's: one for a whole set of gradients.
+
+use super::{Scale, group_norms::Measured};
+use crate::{
+    Cuda, Error, Gradients, Tensor,
+    autocast::{code, elementwise},
+    gradients::{flag, supported},
+    kernels::{ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE},
+    launch::{
+        Arg, Grid,
+        structs::{
+            AccumulateRow, FoundBits, MaterialiseRow, NO_GROUP, PARTIAL, ScaleBits, UnscaleRow,
+        },
+    },
+    masters::StepTables,
+    memory::Buffer,
+    set::Rows,
+};
+use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster};
+use binade_grad_scaler::{Join, Norm};
+use std::mem::offset_of;
+
+impl Kernels for Cuda {
+    type StepState = StepTables;
+
+    const MEASURES_OWED: bool = true;
+
+    fn run_scale(
+        &self,
+        tensor: &Tensor,
+        result: &Tensor,
+        scale: &Buffer,
+        is_inverse: bool,
+    ) -> Result<(), Error> {
+        let [factor, inverse] = [offset_of!(ScaleBits, factor), offset_of!(ScaleBits, inverse)];
+        let factor = if is_inverse { inverse } else { factor };
+        let args = [
+            Arg::Address(tensor.address()),
+            Arg::U32(code("scale", tensor.dtype())?),
+            Arg::Address(result.address()),
+            Arg::U64(tensor.len() as u64),
+            Arg::Address(scale.address() + factor as u64),
+        ];
+        self.launch(&SCALE, elementwise(tensor.len()), &args)
+    }
+
+    fn run_unscale(&self, grads: &Gradients, scale: &Buffer) -> Result<[Buffer; 2], Error> {
+        let mut set = Rows::of(grads.elements());
+        let numbers = self.names().numbers(grads.present().map(|grad| grad.name));
+        for (grad, parameter) in grads.present().zip(numbers) {
+            let dtype = supported("unscale gradients of", grad.tensor)?;
+            let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
+            let present = flag(grads, grad.place);
+            set.add(grad.tensor.len(), |first_chunk| UnscaleRow {
+                values,
+                present,
+                len,
+                first_chunk,
+                parameter,
+                dtype,
+            });
+        }
+        let found = self.buffer(size_of::<FoundBits>())?;
+        let owed = self.buffer(size_of::<OwedBits>())?;
+        // A set without elements is looked at by one block, which has the finding to write.
+        let blocks = set.chunks.blocks().max(1);
+        let partials = self.buffer(blocks as usize * PARTIAL)?;
+        let args = [
+            Arg::U64(0),
+            Arg::U64(set.chunks.count),
+            Arg::U64(set.chunks.len),
+            Arg::Address(scale.address()),
+            Arg::Address(partials.address()),
+            Arg::Address(self.fixed()?.done.address()),
+            Arg::Address(found.address()),
+            Arg::Address(owed.address()),
+        ];
+        set.launch_blocks(self, &UNSCALE, blocks, &args)?;
+        Ok([found, owed])
+    }
+
+    fn run_merge(&self, into: &Buffer, from: &Buffer, join: Join) -> Result<(), Error> {
+        let [into, from] = [into, from].map(|found| Arg::Address(found.address()));
+        let all = Arg::U32(u32::from(join == Join::All));
+        self.launch(&MERGE, Grid::one(1), &[into, into, from, all])
+    }
+
+    fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Error> {
+        let mut set = Rows::of(pass.grads.elements());
+        for (grad, result, group) in pass.entries() {
+            let dtype = supported("materialise gradients of", grad.tensor)?;
+            let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
+            let (result, present) = (result.address(), flag(pass.grads, grad.place));
+            let group = group.unwrap_or(NO_GROUP);
+            set.add(grad.tensor.len(), |first_chunk| MaterialiseRow {
+                values,
+                result,
+                present,
+                len,
+                first_chunk,
+                dtype,
+                group,
+            });
+        }
+        let owed = Arg::Address(pass.grads.owed(self)?.address());
+        let factors = Arg::Address(pass.factors.map_or(0, |factors| factors.of_groups.address()));
+        let args = [Arg::U64(set.chunks.len), owed, factors, Arg::F32(pass.limit)];
+        set.launch(self, &MATERIALISE, &args)
+    }
+
+    /// One launch that adds, and one that marks the sums that have begun.
+    fn run_sum(&self, sum: &Gradients, grads: &Gradients, found: &Buffer) -> Result<(), Error> {
+        let mut set = Rows::of(grads.elements());
+        for grad in grads.present() {
+            let total = sum.entries.get(grad.place).and_then(|entry| entry.value.as_ref());
+            let row = AccumulateRow {
+                sum: total.map_or(0, Tensor::address),
+                values: grad.tensor.address(),
+                present: flag(sum, grad.place),
+                also: flag(grads, grad.place),
+                len: grad.tensor.len() as u64,
+                first_chunk: 0,
+                dtype: supported("add gradients of", grad.tensor)?,
+                pad: 0,
+            };
+            set.add(grad.tensor.len(), |first_chunk| AccumulateRow { first_chunk, ..row });
+        }
+        let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
+        let found = Arg::Address(found.address());
+        let owed = Arg::Address(grads.owed(self)?.address());
+        set.launch(self, &ACCUMULATE, &[Arg::U64(set.chunks.len), found, owed])?;
+        set.launch_blocks(self, &ACCUMULATE_MARK, count.div_ceil(THREADS), &[found])
+    }
+
+    /// One thread, which only the device's numbers tell what to do.
+    fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
+        let [verdict, owed] = [verdict, owed].map(|buffer| Arg::Address(buffer.address()));
+        let norm = Arg::U32(u32::from(norm == Norm::Infinity));
+        self.launch(&CLIP, Grid::one(1), &[verdict, verdict, owed, owed, norm, Arg::F32(max)])
+    }
+
+    /// One launch that measures all groups.
+    fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Error> {
+        Measured::of(self, clip)?.run(self, clip)
+    }
+
+    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
+        self.new_scaled_master(values)
+    }
+}
+
+binade_gpu::implement_training!(Cuda, Scale);

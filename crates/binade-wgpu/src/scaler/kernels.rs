@@ -1,0 +1,135 @@
+//! The dispatches of training but for the step's: a dispatch for each part of each gradient.
+
+use super::{
+    Scale,
+    shaders::{ACCUMULATE, ACCUMULATE_MARK, CLIP, CLIP_GROUP, MATERIALISE, MERGE, SCALE},
+};
+use crate::{
+    Error, Gradients, Tensor, Wgpu,
+    dispatch::{
+        Bound, groups, parts,
+        structs::{self, NO_GROUP, code, count},
+    },
+    gradients::{flag, flags, owed, supported},
+    masters::StepTables,
+    memory::Buffer,
+};
+use binade_gpu::{DeviceScale, Driver, GroupClip, Kernels, Materialise, ScaledMaster};
+use binade_grad_scaler::{Join, Norm, ScaleState, ScaleStore};
+use bytemuck::Zeroable;
+use std::ops::Range;
+
+impl Kernels for Wgpu {
+    type StepState = StepTables;
+
+    const MEASURES_OWED: bool = false;
+
+    fn run_scale(
+        &self,
+        tensor: &Tensor,
+        result: &Tensor,
+        scale: &Buffer,
+        is_inverse: bool,
+    ) -> Result<(), Error> {
+        let (dtype, is_inverse) = (code("scale", tensor.dtype())?, u32::from(is_inverse));
+        for part in self.parts(tensor.len()) {
+            let (input, start) = Bound::elements(tensor, part.clone());
+            let (output, _) = Bound::elements(result, part.clone());
+            let params = structs::Times { len: count(part.len()), dtype, start, is_inverse };
+            let bound = vec![input, Bound::whole(scale), output];
+            self.dispatch(&SCALE, &params, bound, groups(part.len()))?;
+        }
+        Ok(())
+    }
+
+    fn run_unscale(&self, grads: &Gradients, scale: &Buffer) -> Result<[Buffer; 2], Error> {
+        let all: Vec<_> = grads.present().collect();
+        self.look(grads, &all, scale)
+    }
+
+    fn run_merge(&self, into: &Buffer, from: &Buffer, join: Join) -> Result<(), Error> {
+        let params = structs::Merge { all: u32::from(join == Join::All) };
+        self.dispatch(&MERGE, &params, [into, from].map(Bound::whole).into(), 1)
+    }
+
+    fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Error> {
+        let (grads, limit) = (pass.grads, pass.limit);
+        for (grad, result, group) in pass.entries() {
+            let dtype = supported("materialise gradients of", grad.tensor)?;
+            let (flag, group) = (flag(grads, grad.place), group.unwrap_or(NO_GROUP));
+            for part in self.parts(result.len()) {
+                let (values, start) = Bound::elements(grad.tensor, part.clone());
+                let (output, _) = Bound::elements(result, part.clone());
+                let len = count(part.len());
+                let params = structs::Materialise { len, dtype, start, flag, group, limit };
+                let factors = pass.factors.map_or(&*self.fixed()?.there, |it| it.of_groups);
+                let (flags, owed) = (flags(grads, self)?, owed(grads, self)?);
+                let bound = vec![values, flags, owed, Bound::whole(factors), output];
+                self.dispatch(&MATERIALISE, &params, bound, groups(part.len()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A dispatch for each part of each gradient, and one that marks its sum.
+    fn run_sum(&self, sum: &Gradients, grads: &Gradients, found: &Buffer) -> Result<(), Error> {
+        for grad in grads.present() {
+            let dtype = supported("add gradients of", grad.tensor)?;
+            let total = sum.entries.get(grad.place).and_then(|entry| entry.value.as_ref());
+            let Some(total) = total else { continue };
+            let (begun, there) = (flag(sum, grad.place), flag(grads, grad.place));
+            let state = || -> Result<_, Error> {
+                Ok([flags(grads, self)?, Bound::whole(found), owed(grads, self)?])
+            };
+            for part in self.parts(total.len()) {
+                let (values, start) = Bound::elements(grad.tensor, part.clone());
+                let (output, sum_start) = Bound::elements(total, part.clone());
+                let len = count(part.len());
+                let params = structs::Accumulate { len, dtype, start, sum_start, begun, there };
+                let [also, found, owed] = state()?;
+                let bound = vec![values, also, found, owed, output, flags(sum, self)?];
+                self.dispatch(&ACCUMULATE, &params, bound, groups(part.len()))?;
+            }
+            let params = structs::Accumulate { begun, there, ..structs::Accumulate::zeroed() };
+            let [also, found, _] = state()?;
+            self.dispatch(&ACCUMULATE_MARK, &params, vec![also, found, flags(sum, self)?], 1)?;
+        }
+        Ok(())
+    }
+
+    /// One invocation, which only the device's numbers tell what to do.
+    fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
+        let params = structs::Clip { norm: u32::from(norm == Norm::Infinity), most: max };
+        self.dispatch(&CLIP, &params, [verdict, owed].map(Bound::whole).into(), 1)
+    }
+
+    /// Measures each group as a set is measured.
+    fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Error> {
+        let one = self.upload_state(ScaleState::from_exponent(0))?;
+        for (place, (group, members)) in clip.groups.iter().enumerate() {
+            let params = structs::ClipOfGroup {
+                norm: u32::from(group.norm == Norm::Infinity),
+                most: group.max,
+                name: self.names().number(&group.norm_name()),
+                place: count(place),
+            };
+            let [_, owed] = self.look(clip.grads, members, one.bits())?;
+            let bound = [clip.verdict, &owed, clip.factors].map(Bound::whole);
+            self.dispatch(&CLIP_GROUP, &params, bound.into(), 1)?;
+        }
+        Ok(())
+    }
+
+    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
+        self.new_scaled_master(values)
+    }
+}
+
+binade_gpu::implement_training!(Wgpu, Scale);
+
+impl Wgpu {
+    /// Parts of a tensor of so many elements, of at most four bytes each.
+    pub(super) fn parts(&self, len: usize) -> impl Iterator<Item = Range<usize>> {
+        parts(len, 4, self.facts().most_binding_bytes)
+    }
+}
