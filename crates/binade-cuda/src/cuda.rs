@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{
-    CudaError, Error, Ledger, MemoryUse, Uncapturable,
+    CudaError, Error, Ledger, Uncapturable,
     capture::{Gate, Recorder},
     faults::Faults,
     kernels::SEEN,
@@ -11,8 +11,8 @@ use crate::{
     memory::{Buffer, Pool, Ring, Tables},
     probe::{self, Capability},
 };
-use binade_core::{Handle, Names};
-use binade_gpu::OwedBits;
+use binade_core::Names;
+use binade_gpu::{Driver, OwedBits, made_once};
 use cudarc::driver::CudaStream;
 use std::{
     collections::HashMap,
@@ -123,21 +123,12 @@ impl Cuda {
             entries: Mutex::default(),
             counters: Counters::default(),
             lost: OnceLock::new(),
-            last: Mutex::new("none"),
             fixed: OnceLock::new(),
+            last: Mutex::new("none"),
         };
         let cuda = Self { inner: Arc::new(inner) };
-        let fixed = cuda.make_fixed()?;
-        cuda.inner.fixed.get_or_init(|| fixed);
+        cuda.fixed()?;
         Ok(cuda)
-    }
-
-    fn make_fixed(&self) -> Result<Fixed, Error> {
-        Ok(Fixed {
-            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
-            done: self.zeros(4)?,
-            seen: self.zeros(SEEN)?,
-        })
     }
 
     /// The stream that all work is put in.
@@ -148,16 +139,6 @@ impl Cuda {
     /// What the host has done so far.
     pub fn ledger(&self) -> Ledger {
         self.inner.counters.read()
-    }
-
-    /// Device memory that values of this device hold, tables that it keeps included.
-    pub fn memory_use(&self) -> MemoryUse {
-        self.inner.pool.memory_use()
-    }
-
-    /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
-    pub fn reset_peak_memory(&self) {
-        self.inner.pool.reset_peak();
     }
 
     /// The device's name, as the driver has it.
@@ -192,19 +173,16 @@ impl Cuda {
         });
     }
 
-    /// Small values that are always there.
+    /// Small values that are made as the device is opened.
     pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
-        let cause = || "the device has not been opened to its end".to_owned();
-        self.inner
-            .fixed
-            .get()
-            .ok_or_else(|| Error::Driver(CudaError::Call { call: "open", cause: cause() }))
+        made_once(&self.inner.fixed, || {
+            Ok(Fixed {
+                done: self.zeros(4)?,
+                seen: self.zeros(SEEN)?,
+                nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
+            })
+        })
     }
-}
-
-impl Handle for Cuda {
-    type Tensor = crate::Tensor;
-    type Error = Error;
 }
 
 impl fmt::Debug for Cuda {

@@ -1,11 +1,15 @@
 //! CUDA as a driver of the shared host code.
 
 use crate::{
-    Cuda, CudaError, Error, Tensor,
+    Cuda, CudaError, Error, Tensor, Uncapturable,
+    autocast::{code, elementwise},
+    capture::Served,
+    kernels::{CAST, CAST_STOCHASTIC},
+    launch::Arg,
     memory::{Buffer, Memory, Pool, view, view_mut},
 };
-use binade_core::{DType, Names};
-use binade_gpu::Driver;
+use binade_core::{DType, Names, cast::OnOverflow};
+use binade_gpu::{Driver, Rounding};
 use binade_ops::shape;
 use std::{any::Any, ops::Range, sync::Arc};
 
@@ -23,15 +27,32 @@ impl Driver for Cuda {
     }
 
     fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
-        Self::buffer(self, bytes)
+        self.alive()?;
+        let rounded = self.rounded(bytes)?;
+        let (pool, made) = (&self.inner.pool, || self.made(rounded));
+        let memory = match pool.state.serve(rounded)? {
+            Served::Here(memory) => memory,
+            Served::Make(arena, run) => arena.adopt(made()?, run),
+            Served::Elsewhere => pool.take(rounded, |_| true).map_or_else(made, Ok)?,
+        };
+        Ok(Buffer::new(memory, bytes, pool.clone()))
     }
 
     fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        Self::buffer_of(self, bytes)
+        self.inner.pool.state.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        let buffer = self.buffer(bytes.len())?;
+        self.put(bytes, &buffer, 0)?;
+        Ok(buffer)
     }
 
     fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
-        Self::zeros(self, bytes)
+        let mut buffer = self.buffer(bytes)?;
+        let at = buffer.address();
+        if let (1.., Some(mut view)) = (bytes, view_mut(&mut buffer)) {
+            let words = || vec![at, bytes as u64];
+            self.enqueue("memset", words, |stream| stream.memset_zeros(&mut view))?;
+        }
+        Ok(buffer)
     }
 
     fn copy(&self, from: &Buffer) -> Result<Buffer, Error> {
@@ -48,6 +69,29 @@ impl Driver for Cuda {
             self.enqueue("copy", || words, |stream| stream.memcpy_dtod(&from, &mut to))?;
         }
         Ok(to)
+    }
+
+    fn converted(&self, tensor: &Tensor, to: DType, rounding: Rounding) -> Result<Tensor, Error> {
+        self.has_made(tensor.buffer())?;
+        let (from_code, to_code) = (code("cast", tensor.dtype())?, code("cast to", to)?);
+        let result = self.unset(to, tensor.shape())?;
+        let saturates = matches!(rounding, Rounding::Nearest(OnOverflow::Saturate));
+        let mut args = vec![
+            Arg::Address(tensor.address()),
+            Arg::U32(from_code),
+            Arg::Address(result.address()),
+            Arg::U32(to_code),
+            Arg::U64(tensor.len() as u64),
+            Arg::U32(u32::from(saturates)),
+        ];
+        let kernel = if let Rounding::Stochastic(key) = rounding {
+            args.extend([Arg::U64(key.seed), Arg::U32(key.step), Arg::U32(key.parameter)]);
+            &CAST_STOCHASTIC
+        } else {
+            &CAST
+        };
+        self.launch(kernel, elementwise(tensor.len()), &args)?;
+        Ok(result)
     }
 
     fn copy_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {

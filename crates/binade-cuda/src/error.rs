@@ -7,6 +7,11 @@ use binade_gpu::DriverError;
 /// Why the device refused an operation, or could not be opened.
 pub type Error = binade_gpu::Error<CudaError>;
 
+impl DriverError for CudaError {
+    const BACKEND: &'static str = "CUDA";
+    const HANDLE: &'static str = "Cuda";
+}
+
 /// An error of the CUDA driver, its libraries, a capture, or replicas.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -189,15 +194,15 @@ pub enum CudaError {
          `Scaler::check_unscaled`"
     )]
     NotAveraged,
-    /// One device's window among the replicas' gradients.
-    #[error("a window's sum of one device; open the window on the replicas' own `Scaler`")]
-    Window,
     /// Replicas that are not alike any more.
     #[error("the replicas have come apart: {cause}; open them anew, and load a checkpoint")]
     Apart {
         /// What one of them did and another did not.
         cause: String,
     },
+    /// One device's window among the replicas' gradients.
+    #[error("a window's sum of one device; open the window on the replicas' own `Scaler`")]
+    Window,
 }
 
 impl binade_core::Error for CudaError {
@@ -225,16 +230,5 @@ impl binade_core::Error for CudaError {
             | Self::Unreported { .. }
             | Self::Apart { .. } => ErrorKind::Other,
         }
-    }
-}
-
-impl DriverError for CudaError {
-    const BACKEND: &'static str = "CUDA";
-    const HANDLE: &'static str = "Cuda";
-}
-
-impl From<CudaError> for Error {
-    fn from(error: CudaError) -> Self {
-        Self::Driver(error)
     }
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Counts since the device was opened.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Ledger {
-    /// Times that the host waited for the device.
-    pub syncs: u64,
     /// Kernels launched, and products and convolutions that a library was given.
     pub launches: u64,
+    /// Times that the host waited for the device.
+    pub syncs: u64,
     /// Products that the library was given. A batch counts as one, but in [`Bmm`](binade_ops::Bmm) forward each pair does; the
     /// kernels that the library launches for one are not counted.
     pub library: u64,

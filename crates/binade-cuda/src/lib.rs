@@ -10,7 +10,6 @@ mod error;
 mod facts;
 mod faults;
 mod gradients;
-mod host;
 mod kernels;
 mod launch;
 mod ledger;
@@ -38,13 +37,5 @@ pub use facts::KernelFacts;
 pub use ledger::Ledger;
 pub use library::{ConvolutionsBy, F32Products, Products, ProductsBy};
 pub use replicas::{JointGradients, Parts, Replicas};
-pub use scaler::Scale;
 
-/// A tensor in device memory.
-pub type Tensor = binade_gpu::Tensor<Cuda>;
-/// Gradients by parameter, and the factors that are still to be multiplied in.
-pub type Gradients = binade_gpu::Gradients<Cuda>;
-/// The finding of a pass over gradients, on the device.
-pub type Found = binade_gpu::Found<Cuda>;
-/// Masters, moments and counts of applied steps on the device.
-pub type Masters = binade_gpu::Masters<Cuda>;
+binade_gpu::implement_device!(Cuda);

@@ -2,7 +2,7 @@
 
 use crate::{
     Cuda, CudaError, Error, Uncapturable,
-    capture::{Sent, Served},
+    capture::Sent,
     faults::Noted,
     launch,
     memory::{Buffer, Memory, Pinned, Ring, view, view_mut},
@@ -16,32 +16,19 @@ use std::{ops::Range, sync::Arc};
 const STAGED: usize = 1 << 20;
 
 impl Cuda {
-    /// A buffer, its contents unset.
-    pub(crate) fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
-        self.alive()?;
-        let rounded = self.rounded(bytes)?;
-        let (pool, made) = (&self.inner.pool, || self.made(rounded));
-        let memory = match pool.state.serve(rounded)? {
-            Served::Here(memory) => memory,
-            Served::Make(arena, run) => arena.adopt(made()?, run),
-            Served::Elsewhere => pool.take(rounded, |_| true).map_or_else(made, Ok)?,
-        };
-        Ok(Buffer::new(memory, bytes, pool.clone()))
-    }
-
     /// The size of the allocation that holds `bytes`.
-    fn rounded(&self, bytes: usize) -> Result<usize, Error> {
+    pub(crate) fn rounded(&self, bytes: usize) -> Result<usize, Error> {
         let too_large = CudaError::TooLarge { what: "a buffer of bytes", sizes: vec![bytes] };
         Ok(self.inner.pool.rounded(bytes).ok_or(too_large)?)
     }
 
-    fn made(&self, rounded: usize) -> Result<Memory, Error> {
+    pub(crate) fn made(&self, rounded: usize) -> Result<Memory, Error> {
         let memory = Memory::new(self.allocate(rounded)?, &self.inner.stream);
         self.inner.pool.count(rounded);
         Ok(memory)
     }
 
-    /// The same, of no run of a capture: what outlives it must not take the place of what does not.
+    /// A buffer of no run of a capture: what outlives it must not take the place of what does not.
     pub(crate) fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
         self.alive()?;
         let (rounded, pool) = (self.rounded(bytes)?, &self.inner.pool);
@@ -66,26 +53,7 @@ impl Cuda {
         }
     }
 
-    /// A buffer of zeros.
-    pub(crate) fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
-        let mut buffer = self.buffer(bytes)?;
-        let at = buffer.address();
-        if let (1.., Some(mut view)) = (bytes, view_mut(&mut buffer)) {
-            let words = || vec![at, bytes as u64];
-            self.enqueue("memset", words, |stream| stream.memset_zeros(&mut view))?;
-        }
-        Ok(buffer)
-    }
-
-    /// A buffer with these contents.
-    pub(crate) fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        self.inner.pool.state.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
-        let buffer = self.buffer(bytes.len())?;
-        self.put(bytes, &buffer, 0)?;
-        Ok(buffer)
-    }
-
-    /// The same, of no run of a capture.
+    /// A buffer with these contents, of no run of a capture.
     pub(crate) fn lasting_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
         self.inner.pool.state.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
         let buffer = self.lasting(bytes.len())?;

@@ -2,14 +2,27 @@
 
 use crate::{Buffer, DriverError, Error, Memory, Pool, Tensor, memory::is_alone};
 use binade_autocast::Autocast;
-use binade_core::{DType, Names};
-use std::{fmt, ops::Range, sync::Arc};
+use binade_core::{DType, Names, cast::OnOverflow, stochastic::Key};
+use std::{
+    fmt,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// Result of a call on driver `D`.
 pub type Result<T, D> = std::result::Result<T, Error<<D as Driver>::Failure>>;
 
 /// A buffer of driver `D`.
 pub type BufferOf<D> = Buffer<<D as Driver>::Memory>;
+
+/// How a cast rounds.
+#[derive(Clone, Copy, Debug)]
+pub enum Rounding {
+    /// To nearest even.
+    Nearest(OnOverflow),
+    /// Up or down by the random words of a key.
+    Stochastic(Key),
+}
 
 /// A device handle of one GPU API: memory, copies, and kernels. A clone is the same device.
 ///
@@ -82,6 +95,18 @@ pub trait Driver:
     /// As for [`buffer`](Self::buffer).
     fn grown(&self, from: &BufferOf<Self>, bytes: usize) -> Result<BufferOf<Self>, Self>;
 
+    /// Returns a copy with another element type, or the same one in memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for types other than bf16, f16, f32, e4m3 and e5m2.
+    fn converted(
+        &self,
+        tensor: &Tensor<Self>,
+        to: DType,
+        rounding: Rounding,
+    ) -> Result<Tensor<Self>, Self>;
+
     /// Returns the same elements in memory of their own.
     ///
     /// # Errors
@@ -107,7 +132,7 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// Where the device has not been opened to its end.
+    /// Where the device fails.
     fn nothing_owed(&self) -> Result<&Arc<BufferOf<Self>>, Self>;
 
     /// Refuses to replace memory whose address a captured step has.
@@ -171,5 +196,20 @@ pub trait Driver:
             *buffer = Arc::new(self.copy(buffer)?);
         }
         Ok(buffer)
+    }
+}
+
+/// Returns what `cell` holds, made on first use.
+///
+/// # Errors
+///
+/// As for `make`.
+pub fn made_once<T, E>(
+    cell: &OnceLock<T>,
+    make: impl FnOnce() -> std::result::Result<T, E>,
+) -> std::result::Result<&T, E> {
+    match cell.get() {
+        Some(value) => Ok(value),
+        None => make().map(|value| cell.get_or_init(|| value)),
     }
 }

@@ -126,6 +126,12 @@ impl<F: DriverError> binade_core::Error for Error<F> {
     }
 }
 
+impl<F: DriverError> From<F> for Error<F> {
+    fn from(error: F) -> Self {
+        Self::Driver(error)
+    }
+}
+
 impl<F: DriverError> From<OperandError> for Error<F> {
     fn from(error: OperandError) -> Self {
         match error {

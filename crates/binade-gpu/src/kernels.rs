@@ -1,8 +1,8 @@
 //! The kernels of training that the shared host code launches.
 
 use crate::{
-    BufferOf, DeviceScale, Driver, Found, Gradients, GroupClip, Materialise, Result, ScaledMaster,
-    StepState, Tensor,
+    BufferOf, Driver, Found, Gradients, GroupClip, Materialise, Memory, Readers, Report, Result,
+    Scale, ScaledMaster, StepState, Tensor, Update,
 };
 use binade_grad_scaler::{GradScaler, Join, Norm};
 
@@ -12,22 +12,30 @@ use binade_grad_scaler::{GradScaler, Join, Norm};
 /// kernels.
 #[expect(clippy::missing_errors_doc, reason = "said of all of them above")]
 pub trait Kernels:
-    Driver + GradScaler<Grads = Gradients<Self>, Found = Found<Self>, Scale: DeviceScale<Self>>
+    Driver + GradScaler<Grads = Gradients<Self>, Found = Found<Self>, Scale = Scale<Self>>
 {
+    /// Reports of steps.
+    type Report: Report<Self>;
+
+    /// The readers of a scale.
+    type Readers: Readers<<Self::Memory as Memory>::State>;
+
     /// Tables of the step's kernels, and its launches.
     type StepState: StepState<Self>;
 
     /// False if a gradient that is measured must be owed nothing: its kernel multiplies by one factor alone.
     const MEASURES_OWED: bool;
 
-    /// Writes `tensor` times the scale in `scale`, or times its inverse, into the `f32` tensor `result`.
+    /// Returns `tensor`, in `f32`, times the scale in `scale` or times its inverse.
     fn run_scale(
         &self,
         tensor: &Tensor<Self>,
-        result: &Tensor<Self>,
         scale: &BufferOf<Self>,
         is_inverse: bool,
-    ) -> Result<(), Self>;
+    ) -> Result<Tensor<Self>, Self>;
+
+    /// Moves a scale, and sends a report.
+    fn run_update(&self, scale: &mut Scale<Self>, update: &Update<'_, Self>) -> Result<(), Self>;
 
     /// Looks at every gradient as it is and times the inverse of `scale`, and returns the finding and the factors that the set
     /// is owed then.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod device;
 mod driver;
 mod error;
 mod found;
@@ -13,9 +14,8 @@ mod report;
 mod scaler;
 mod state;
 mod tensor;
-mod training;
 
-pub use driver::{BufferOf, Driver, Result};
+pub use driver::{BufferOf, Driver, Result, Rounding, made_once};
 pub use error::{DriverError, Error};
 pub use found::Found;
 pub use gradients::{Factors, Gradients, GroupClip, Materialise, Present, trained};
@@ -27,12 +27,9 @@ pub use masters::{
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use report::{finding_offset, parse_report};
-pub use scaler::{
-    DeviceScale, Report, Reported, is_scale_ready, places_by_stamp, read_scale, update_scale,
-    upload_scale,
-};
+pub use scaler::{Readers, Report, Reported, Scale, Update, places_by_stamp};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};
 pub use tensor::Tensor;
 
 #[doc(hidden)]
-pub use training::reexports;
+pub use device::reexports;

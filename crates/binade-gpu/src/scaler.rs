@@ -1,37 +1,50 @@
 //! Loss scaling: the scale and the findings of passes are values on the device.
 
 use crate::{BufferOf, Driver, Found, Gradients, Kernels, Result, ScaleBits, Tensor};
-use binade_core::{DType, Finding};
+use binade_core::Finding;
 use binade_grad_scaler::{Join, Loss, LossScale, ScaleState};
 use std::{fmt, sync::Arc};
 
-/// Scale on the device, with the report of the update that made it. A change is made in place unless a clone is alive, which
-/// keeps what it reads.
-pub trait DeviceScale<D: Kernels>: Clone + fmt::Debug {
-    /// A report on its way to the host.
-    type Report: Report<D>;
+/// Scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
+#[derive(Debug)]
+pub struct Scale<D: Kernels> {
+    /// [`ScaleBits`] on the device.
+    pub bits: Arc<BufferOf<D>>,
+    /// The report of the update that made it, on its way to the host.
+    pub report: Option<Arc<D::Report>>,
+    /// The clones that read it, as far as the driver asks.
+    pub readers: D::Readers,
+}
 
-    /// A scale that nobody has reported.
-    fn new(bits: BufferOf<D>) -> Self;
+impl<D: Kernels> Clone for Scale<D> {
+    fn clone(&self) -> Self {
+        let report = self.report.as_ref().map(D::Report::frozen);
+        let readers = self.readers.of_clone(&self.bits.pool().state);
+        Self { bits: self.bits.clone(), report, readers }
+    }
+}
 
-    /// The buffer of [`ScaleBits`].
-    fn bits(&self) -> &BufferOf<D>;
+/// The readers of a scale that captured steps move.
+pub trait Readers<S>: fmt::Debug + Default {
+    /// Returns the readers of a clone.
+    #[must_use]
+    fn of_clone(&self, state: &S) -> Self;
+}
 
-    /// The report of the update that made it, where there is one.
-    fn report(&self) -> Option<&Arc<Self::Report>>;
+/// None on a device that captures no steps.
+impl<S> Readers<S> for () {
+    fn of_clone(&self, _: &S) {}
+}
 
-    /// Moves the scale by `rule`, of which the first `parts` findings are of gradients, and sends a report.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    fn update(
-        &mut self,
-        device: &D,
-        found: &[&Found<D>],
-        parts: usize,
-        rule: &LossScale,
-    ) -> Result<(), D>;
+/// An update of the scale.
+#[derive(Debug)]
+pub struct Update<'a, D: Driver> {
+    /// The findings: those of gradients, then verdicts.
+    pub found: &'a [&'a Found<D>],
+    /// How many are of gradients.
+    pub parts: usize,
+    /// The rule.
+    pub rule: &'a LossScale,
 }
 
 /// Report of a step on its way to the host: the scale after it, and the findings of its passes.
@@ -46,17 +59,18 @@ pub trait Report<D: Kernels>: fmt::Debug {
     /// Where the device fails.
     fn has_come(&self, device: &D) -> Result<bool, D>;
 
+    /// Returns a report that nothing changes any more; of a captured step, that of its latest replay.
+    #[must_use]
+    fn frozen(self: &Arc<Self>) -> Arc<Self> {
+        self.clone()
+    }
+
     /// Waits for it, and returns the findings at `places` and the scale.
     ///
     /// # Errors
     ///
     /// Where the device fails, or an operation met an index outside its table.
-    fn read(
-        self: &Arc<Self>,
-        device: &D,
-        found: &[&Found<D>],
-        places: &[usize],
-    ) -> Result<Reported, D>;
+    fn read(&self, device: &D, found: &[&Found<D>], places: &[usize]) -> Result<Reported, D>;
 
     /// Waits for the device, and returns findings and a scale that no update has reported.
     ///
@@ -75,65 +89,61 @@ pub fn places_by_stamp<D: Driver>(stamps: &[u64], found: &[&Found<D>]) -> Option
     found.iter().map(place).collect()
 }
 
-/// Uploads a scale: implements `ScaleStore::upload_state`.
-///
-/// # Errors
-///
-/// Where the device fails or has no room.
-pub fn upload_scale<D: Kernels>(device: &D, state: ScaleState) -> Result<D::Scale, D> {
-    let bits = device.buffer_of(bytemuck::bytes_of(&ScaleBits::from(state)))?;
-    Ok(D::Scale::new(bits))
-}
-
-/// Moves the scale: implements `ScaleStore::update`.
-///
-/// # Errors
-///
-/// [`Foreign`](crate::Error::Foreign) for another handle's values; where the device fails.
-pub fn update_scale<D: Kernels>(
-    device: &D,
-    scale: &mut D::Scale,
-    [parts, verdicts]: [&[&Found<D>]; 2],
-    rule: &LossScale,
-) -> Result<(), D> {
-    let found: Vec<&Found<D>> = parts.iter().chain(verdicts).copied().collect();
-    found.iter().try_for_each(|found| device.has_made(found.buffer()))?;
-    device.has_made(scale.bits())?;
-    scale.update(device, &found, parts.len(), rule)
-}
-
-/// Waits for findings and the scale: implements `ScaleStore::read`.
-///
-/// # Errors
-///
-/// As for [`Report::read`].
-pub fn read_scale<D: Kernels>(
-    device: &D,
-    found: &[&Found<D>],
-    scale: &D::Scale,
-) -> Result<Reported, D> {
-    let report = scale.report();
-    if let Some((report, places)) = report.and_then(|it| Some((it, it.places(device, found)?))) {
-        return report.read(device, found, &places);
+impl<D: Kernels> Scale<D> {
+    /// Uploads a scale: implements `ScaleStore::upload_state`.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails or has no room.
+    pub fn upload(device: &D, state: ScaleState) -> Result<Self, D> {
+        let bits = device.buffer_of(bytemuck::bytes_of(&ScaleBits::from(state)))?;
+        Ok(Self { bits: Arc::new(bits), report: None, readers: D::Readers::default() })
     }
-    found.iter().try_for_each(|found| device.has_made(found.buffer()))?;
-    device.has_made(scale.bits())?;
-    <D::Scale as DeviceScale<D>>::Report::gather(device, found, scale.bits())
-}
 
-/// Returns true if findings and scale can be read without waiting for an update's report: implements `ScaleStore::is_ready`.
-///
-/// # Errors
-///
-/// Where the device fails.
-pub fn is_scale_ready<D: Kernels>(
-    device: &D,
-    found: &[&Found<D>],
-    scale: &D::Scale,
-) -> Result<bool, D> {
-    match scale.report() {
-        Some(report) if report.places(device, found).is_some() => report.has_come(device),
-        _ => Ok(true),
+    /// Moves the scale: implements `ScaleStore::update`.
+    ///
+    /// # Errors
+    ///
+    /// [`Foreign`](crate::Error::Foreign) for another handle's values; where the device fails.
+    pub fn update(
+        &mut self,
+        device: &D,
+        [parts, verdicts]: [&[&Found<D>]; 2],
+        rule: &LossScale,
+    ) -> Result<(), D> {
+        let found: Vec<&Found<D>> = parts.iter().chain(verdicts).copied().collect();
+        found.iter().try_for_each(|found| device.has_made(found.buffer()))?;
+        device.has_made(&self.bits)?;
+        device.run_update(self, &Update { found: &found, parts: parts.len(), rule })
+    }
+
+    /// Waits for findings and the scale: implements `ScaleStore::read`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Report::read`].
+    pub fn read(&self, device: &D, found: &[&Found<D>]) -> Result<Reported, D> {
+        if let Some((report, places)) = self.reported(device, found) {
+            return report.frozen().read(device, found, &places);
+        }
+        found.iter().try_for_each(|found| device.has_made(found.buffer()))?;
+        device.has_made(&self.bits)?;
+        D::Report::gather(device, found, &self.bits)
+    }
+
+    /// Returns true if findings and scale can be read without waiting for an update's report: implements `ScaleStore::is_ready`.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    pub fn is_ready(&self, device: &D, found: &[&Found<D>]) -> Result<bool, D> {
+        self.reported(device, found).map_or(Ok(true), |(report, _)| report.has_come(device))
+    }
+
+    /// Returns the report and where it has each of `found`, if it has all of them.
+    fn reported(&self, device: &D, found: &[&Found<D>]) -> Option<(&Arc<D::Report>, Vec<usize>)> {
+        let report = self.report.as_ref()?;
+        Some((report, report.places(device, found)?))
     }
 }
 
@@ -156,13 +166,13 @@ impl<D: Kernels> Gradients<D> {
     /// # Errors
     ///
     /// [`Foreign`](crate::Error::Foreign) for another handle's values; where the device fails or has no room.
-    pub fn unscale(&mut self, device: &D, scale: &D::Scale) -> Result<Found<D>, D> {
+    pub fn unscale(&mut self, device: &D, scale: &Scale<D>) -> Result<Found<D>, D> {
         if self.owed.is_some() {
             *self = self.settled(device, f32::INFINITY)?;
         }
         self.check_owner(device)?;
-        device.has_made(scale.bits())?;
-        let [found, owed] = device.run_unscale(self, scale.bits())?;
+        device.has_made(&scale.bits)?;
+        let [found, owed] = device.run_unscale(self, &scale.bits)?;
         self.owed = Some(Arc::new(owed));
         self.is_measured = true;
         Ok(Found::of(found, self))
@@ -172,11 +182,11 @@ impl<D: Kernels> Gradients<D> {
 impl<D: Kernels> Loss<D> for Tensor<D> {
     type Error = D::Error;
 
-    fn scaled(&self, device: &D, scale: &D::Scale) -> Result<Self, D> {
+    fn scaled(&self, device: &D, scale: &Scale<D>) -> Result<Self, D> {
         times(device, self, scale, false)
     }
 
-    fn unscaled(&self, device: &D, scale: &D::Scale) -> Result<Self, D> {
+    fn unscaled(&self, device: &D, scale: &Scale<D>) -> Result<Self, D> {
         times(device, self, scale, true)
     }
 }
@@ -185,12 +195,10 @@ impl<D: Kernels> Loss<D> for Tensor<D> {
 fn times<D: Kernels>(
     device: &D,
     tensor: &Tensor<D>,
-    scale: &D::Scale,
+    scale: &Scale<D>,
     is_inverse: bool,
 ) -> Result<Tensor<D>, D> {
     device.has_made(tensor.buffer())?;
-    device.has_made(scale.bits())?;
-    let result = device.unset(DType::F32, tensor.shape())?;
-    device.run_scale(tensor, &result, scale.bits(), is_inverse)?;
-    Ok(result)
+    device.has_made(&scale.bits)?;
+    device.run_scale(tensor, &scale.bits, is_inverse)
 }

@@ -1,4 +1,4 @@
-//! Telling and changing element types.
+//! Casts.
 
 use crate::{
     Error, Tensor, Wgpu,
@@ -11,11 +11,9 @@ use crate::{
         Shader,
     },
 };
-use binade_autocast::Autocast;
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
-use binade_gpu::Driver;
+use binade_gpu::{Driver, Rounding};
 use bytemuck::Pod;
-use std::borrow::Cow;
 
 pub(crate) const CAST: Shader = Shader {
     name: "cast_elements",
@@ -27,60 +25,30 @@ pub(crate) const CAST: Shader = Shader {
 pub(crate) const CAST_STOCHASTIC: Shader =
     Shader { name: "cast_stochastic", params: size_of::<structs::CastStochastic>(), ..CAST };
 
-impl Autocast for Wgpu {
-    fn dtype(&self, tensor: &Tensor) -> DType {
-        tensor.dtype()
-    }
-
-    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Error> {
-        if tensor.dtype() == to {
-            return Ok(tensor.clone());
-        }
-        self.cast_overflowing(tensor, to, OnOverflow::NonFinite)
-    }
-
-    fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
-        Some(tensor.shape().into())
-    }
-}
-
 impl Wgpu {
-    /// The same elements in memory of their own, from its start on.
-    pub(crate) fn copied(&self, tensor: &Tensor) -> Result<Tensor, Error> {
-        self.cast_overflowing(tensor, tensor.dtype(), OnOverflow::NonFinite)
-    }
-
-    /// A copy with another element type, rounded to nearest even; `on_overflow` says what lies beyond its largest value.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] for types other than bf16, f16, f32, e4m3 and e5m2.
-    pub fn cast_overflowing(
+    /// A copy with another element type.
+    pub(crate) fn cast_by(
         &self,
         tensor: &Tensor,
         to: DType,
-        on_overflow: OnOverflow,
+        rounding: Rounding,
     ) -> Result<Tensor, Error> {
-        let saturates = u32::from(on_overflow == OnOverflow::Saturate);
-        self.convert(&CAST, tensor, to, |part| {
-            let Part { len, dtype, to, start, .. } = part;
-            structs::Cast { len, dtype, to, start, saturates }
-        })
-    }
-
-    /// A copy with another element type, each element rounded up or down by the random words of `key`: the same bits as
-    /// [`binade_core::stochastic`] gives.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] for types other than bf16, f16, f32, e4m3 and e5m2.
-    pub fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Error> {
-        let Key { seed, parameter, step } = key;
-        self.convert(&CAST_STOCHASTIC, tensor, to, |part| {
-            let Part { len, dtype, to, start, before } = part;
-            let (seed, block) = (halves(seed), halves(before / GROUP as u64));
-            structs::CastStochastic { len, dtype, to, start, seed, step, parameter, block }
-        })
+        match rounding {
+            Rounding::Nearest(on_overflow) => {
+                let saturates = u32::from(on_overflow == OnOverflow::Saturate);
+                self.convert(&CAST, tensor, to, |part| {
+                    let Part { len, dtype, to, start, .. } = part;
+                    structs::Cast { len, dtype, to, start, saturates }
+                })
+            }
+            Rounding::Stochastic(Key { seed, parameter, step }) => {
+                self.convert(&CAST_STOCHASTIC, tensor, to, |part| {
+                    let Part { len, dtype, to, start, before } = part;
+                    let (seed, block) = (halves(seed), halves(before / GROUP as u64));
+                    structs::CastStochastic { len, dtype, to, start, seed, step, parameter, block }
+                })
+            }
+        }
     }
 
     fn convert<P: Pod>(

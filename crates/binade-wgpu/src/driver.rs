@@ -4,8 +4,8 @@ use crate::{
     Error, Tensor, Wgpu, WgpuError,
     memory::{Allocation, Buffer, Pool},
 };
-use binade_core::{DType, Names};
-use binade_gpu::Driver;
+use binade_core::{DType, Names, cast::OnOverflow};
+use binade_gpu::{Driver, Rounding};
 use binade_ops::{Fill, shape};
 use std::{ops::Range, sync::Arc};
 
@@ -17,20 +17,33 @@ impl Driver for Wgpu {
     type Memory = Allocation;
     type Failure = WgpuError;
 
-    fn pool(&self) -> &Arc<Pool> {
-        &self.inner.pool
-    }
-
     fn names(&self) -> &Names {
         &self.inner.names
     }
 
+    fn pool(&self) -> &Arc<Pool> {
+        &self.inner.pool
+    }
+
     fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
-        Self::buffer(self, bytes)
+        self.buffer_for(bytes, |_| true)
     }
 
     fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        Self::buffer_of(self, bytes)
+        let buffer =
+            self.buffer_for(bytes.len(), |memory| memory.is_unused_by(&self.inner.pool.state))?;
+        let whole = bytes.len() / 4 * 4;
+        let (words, rest) = bytes.split_at(whole);
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        self.inner.counters.upload(bytes.len());
+        self.scoped("upload", || {
+            self.inner.queue.write_buffer(&buffer.memory().buffer, 0, words);
+            if !rest.is_empty() {
+                self.inner.queue.write_buffer(&buffer.memory().buffer, whole as u64, &last);
+            }
+        })?;
+        Ok(buffer)
     }
 
     fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
@@ -50,8 +63,12 @@ impl Driver for Wgpu {
         Ok(to)
     }
 
+    fn converted(&self, tensor: &Tensor, to: DType, rounding: Rounding) -> Result<Tensor, Error> {
+        self.cast_by(tensor, to, rounding)
+    }
+
     fn copy_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
-        self.copied(tensor)
+        self.converted(tensor, tensor.dtype(), Rounding::Nearest(OnOverflow::NonFinite))
     }
 
     fn read_bytes(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
@@ -78,7 +95,7 @@ impl Driver for Wgpu {
     fn own_parameter(&self, tensor: &mut Tensor) -> Result<(), Error> {
         // A shader that writes takes whole words from a binding's start on.
         if tensor.range().start != 0 {
-            *tensor = self.copied(tensor)?;
+            *tensor = self.copy_tensor(tensor)?;
         }
         tensor.own(self)
     }

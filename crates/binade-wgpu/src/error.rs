@@ -63,6 +63,11 @@ pub enum WgpuError {
     },
 }
 
+impl DriverError for WgpuError {
+    const BACKEND: &'static str = "wgpu";
+    const HANDLE: &'static str = "Wgpu";
+}
+
 impl binade_core::Error for WgpuError {
     fn kind(&self) -> ErrorKind {
         match self {
@@ -73,16 +78,5 @@ impl binade_core::Error for WgpuError {
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Call { .. } => ErrorKind::Other,
         }
-    }
-}
-
-impl DriverError for WgpuError {
-    const BACKEND: &'static str = "wgpu";
-    const HANDLE: &'static str = "Wgpu";
-}
-
-impl From<WgpuError> for Error {
-    fn from(error: WgpuError) -> Self {
-        Self::Driver(error)
     }
 }

@@ -1,12 +1,13 @@
 //! Indices and labels that name no row or class: the device notes one of them, and the host reports it.
 //!
 //! The host cannot know them and must not wait to ask. A shader that meets one never reads beyond the table, gives NaN, and
-//! leaves operation, index and position in one record of the device. Downloads and reports of steps bring the record along, other
-//! reads do not. The error is given once, and the record is empty again: of several under way any one is reported. Until an
-//! operation with indices is dispatched there is no record.
+//! leaves operation, index and position in one record of the device. All that the host reads brings the record along. The error
+//! is given once, and the record is empty again: of several under way any one is reported. Until an operation with indices is
+//! dispatched there is no record.
 
 use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, sent::Sent};
 use binade_core::Op;
+use binade_gpu::Driver;
 use std::sync::{
     Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},

@@ -9,7 +9,6 @@ mod facts;
 mod faults;
 mod gradients;
 mod health;
-mod host;
 mod ledger;
 mod masters;
 mod memory;
@@ -27,13 +26,5 @@ pub use error::{Error, WgpuError};
 pub use facts::Facts;
 pub use ledger::Ledger;
 pub use open::Options;
-pub use scaler::Scale;
 
-/// A tensor in device memory.
-pub type Tensor = binade_gpu::Tensor<Wgpu>;
-/// Gradients by parameter, and the factors that are still to be multiplied in.
-pub type Gradients = binade_gpu::Gradients<Wgpu>;
-/// The finding of a pass over gradients, on the device.
-pub type Found = binade_gpu::Found<Wgpu>;
-/// Masters, moments and counts of applied steps on the device.
-pub type Masters = binade_gpu::Masters<Wgpu>;
+binade_gpu::implement_device!(Wgpu);

@@ -8,36 +8,13 @@ use crate::{
 use wgpu::{BufferDescriptor, BufferUsages};
 
 impl Wgpu {
-    /// A buffer for shaders to write to, its contents unset.
-    pub(crate) fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
-        self.buffer_for(bytes, |_| true)
-    }
-
-    /// A buffer with these contents, and zeros up to the next word.
-    pub(crate) fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        let buffer =
-            self.buffer_for(bytes.len(), |memory| memory.is_unused_by(&self.inner.pool.state))?;
-        let whole = bytes.len() / 4 * 4;
-        let (words, rest) = bytes.split_at(whole);
-        let mut last = [0; 4];
-        last[..rest.len()].copy_from_slice(rest);
-        self.inner.counters.upload(bytes.len());
-        self.scoped("upload", || {
-            self.inner.queue.write_buffer(&buffer.memory().buffer, 0, words);
-            if !rest.is_empty() {
-                self.inner.queue.write_buffer(&buffer.memory().buffer, whole as u64, &last);
-            }
-        })?;
-        Ok(buffer)
-    }
-
     /// Writes over the beginning of a buffer of this crate's own, before the whole batch. Words alone.
     pub(crate) fn write(&self, buffer: &Buffer, words: &[u8]) -> Result<(), Error> {
         self.inner.counters.upload(words.len());
         self.scoped("upload", || self.inner.queue.write_buffer(&buffer.memory().buffer, 0, words))
     }
 
-    fn buffer_for(
+    pub(crate) fn buffer_for(
         &self,
         bytes: usize,
         may_take: impl Fn(&Allocation) -> bool,

@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{
-    Error, Facts, Ledger, MemoryUse, Options, WgpuError,
+    Error, Facts, Ledger, Options,
     dispatch::{Batch, Pipelines},
     faults::Faults,
     health::Health,
@@ -9,8 +9,8 @@ use crate::{
     memory::{Buffer, Pool, Ring},
     open,
 };
-use binade_core::{Handle, Names};
-use binade_gpu::OwedBits;
+use binade_core::Names;
+use binade_gpu::{Driver, OwedBits, made_once};
 use std::{
     fmt,
     sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
@@ -97,25 +97,18 @@ impl Wgpu {
             fixed: OnceLock::new(),
         };
         let wgpu = Self { inner: Arc::new(inner) };
-        let fixed = wgpu.make_fixed()?;
-        wgpu.inner.fixed.get_or_init(|| fixed);
+        wgpu.fixed()?;
         Ok(wgpu)
     }
 
-    fn make_fixed(&self) -> Result<Fixed, Error> {
-        Ok(Fixed {
-            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
-            there: Arc::new(self.buffer_of(&1_u32.to_le_bytes())?),
-        })
-    }
-
-    /// Small values that are always there.
+    /// Small values that are made as the device is opened.
     pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
-        let cause = || "the device has not been opened to its end".to_owned();
-        self.inner
-            .fixed
-            .get()
-            .ok_or_else(|| WgpuError::Call { call: "open", cause: cause() }.into())
+        made_once(&self.inner.fixed, || {
+            Ok(Fixed {
+                nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
+                there: Arc::new(self.buffer_of(&1_u32.to_le_bytes())?),
+            })
+        })
     }
 
     /// What is known of the device.
@@ -134,16 +127,6 @@ impl Wgpu {
         self.inner.counters.read()
     }
 
-    /// Device memory that values of this device hold.
-    pub fn memory_use(&self) -> MemoryUse {
-        self.inner.pool.memory_use()
-    }
-
-    /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
-    pub fn reset_peak_memory(&self) {
-        self.inner.pool.reset_peak();
-    }
-
     /// Waits until all that was asked for is done.
     ///
     /// # Errors
@@ -159,11 +142,6 @@ impl Wgpu {
         self.inner.pool.trim();
         self.inner.reports.trim();
     }
-}
-
-impl Handle for Wgpu {
-    type Tensor = crate::Tensor;
-    type Error = Error;
 }
 
 impl fmt::Debug for Wgpu {

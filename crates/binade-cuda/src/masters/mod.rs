@@ -8,7 +8,7 @@ mod scaled;
 mod step;
 
 use crate::{Cuda, Error, launch::structs::CONSTANTS, memory::Buffer};
-use binade_gpu::{Step, StepState};
+use binade_gpu::{Driver, Step, StepState};
 use binade_master_weights::{HostMasters, LostUpdates, Plan};
 use fixed::count;
 use lost::Lost;

@@ -10,6 +10,7 @@ use crate::{
     },
     memory::Buffer,
 };
+use binade_gpu::Driver;
 
 pub(super) const KERNELS: &[&Kernel] = &[&COUNT, &MOVE, &STARTS];
 

@@ -16,7 +16,7 @@ use crate::{
     memory::Buffer,
 };
 use binade_core::{DType, Named};
-use binade_gpu::{Kernels, Materialise};
+use binade_gpu::{Driver, Kernels, Materialise};
 use std::{ops::Range, sync::Arc};
 
 #[cfg(test)]

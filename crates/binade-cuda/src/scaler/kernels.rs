@@ -1,8 +1,8 @@
 //! The launches of training but for the step's: one for a whole set of gradients.
 
-use super::{Scale, group_norms::Measured};
+use super::{group_norms::Measured, readers::Readers, report::Report};
 use crate::{
-    Cuda, Error, Gradients, Tensor,
+    Cuda, Error, Gradients, Scale, Tensor,
     autocast::{code, elementwise},
     gradients::{flag, supported},
     kernels::{ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE},
@@ -16,32 +16,35 @@ use crate::{
     memory::Buffer,
     set::Rows,
 };
-use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster};
+use binade_core::DType;
+use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster, Update};
 use binade_grad_scaler::{Join, Norm};
 use std::mem::offset_of;
 
 impl Kernels for Cuda {
     type StepState = StepTables;
+    type Report = Report;
+    type Readers = Readers;
 
     const MEASURES_OWED: bool = true;
 
-    fn run_scale(
-        &self,
-        tensor: &Tensor,
-        result: &Tensor,
-        scale: &Buffer,
-        is_inverse: bool,
-    ) -> Result<(), Error> {
-        let [factor, inverse] = [offset_of!(ScaleBits, factor), offset_of!(ScaleBits, inverse)];
-        let factor = if is_inverse { inverse } else { factor };
+    fn run_scale(&self, tensor: &Tensor, scale: &Buffer, inverse: bool) -> Result<Tensor, Error> {
+        let result = self.unset(DType::F32, tensor.shape())?;
+        let at =
+            if inverse { offset_of!(ScaleBits, inverse) } else { offset_of!(ScaleBits, factor) };
         let args = [
             Arg::Address(tensor.address()),
             Arg::U32(code("scale", tensor.dtype())?),
             Arg::Address(result.address()),
             Arg::U64(tensor.len() as u64),
-            Arg::Address(scale.address() + factor as u64),
+            Arg::Address(scale.address() + at as u64),
         ];
-        self.launch(&SCALE, elementwise(tensor.len()), &args)
+        self.launch(&SCALE, elementwise(tensor.len()), &args)?;
+        Ok(result)
+    }
+
+    fn run_update(&self, scale: &mut Scale, update: &Update<'_, Self>) -> Result<(), Error> {
+        self.updated(scale, update)
     }
 
     fn run_unscale(&self, grads: &Gradients, scale: &Buffer) -> Result<[Buffer; 2], Error> {
@@ -148,5 +151,3 @@ impl Kernels for Cuda {
         self.new_scaled_master(values)
     }
 }
-
-binade_gpu::implement_training!(Cuda, Scale);

@@ -3,7 +3,6 @@
 mod flag;
 mod group_norms;
 mod kernels;
+mod readers;
 mod report;
-mod scale;
-
-pub use scale::Scale;
+mod update;

@@ -52,9 +52,10 @@ impl Report {
         }
         Ok(Self { pinned, stamps, words, replays: since.replays })
     }
+}
 
-    /// The same for good, all in one: of a captured step, what its latest replay has sent.
-    pub(super) fn frozen(self: &Arc<Self>) -> Arc<Self> {
+impl binade_gpu::Report<Cuda> for Report {
+    fn frozen(self: &Arc<Self>) -> Arc<Self> {
         // All of one replay: another thread may be at the next.
         let Some(copies) = self.pinned.copies() else { return self.clone() };
         let frozen = |words: &Option<Sent>| words.as_ref().map(|words| words.frozen(&copies));
@@ -62,9 +63,7 @@ impl Report {
             (self.pinned.frozen(&copies), self.words.iter().map(frozen).collect());
         Arc::new(Self { pinned, stamps: self.stamps.clone(), words, replays: self.replays })
     }
-}
 
-impl binade_gpu::Report<Cuda> for Report {
     /// A scale that is asked for alone is not in it where a step has been replayed since.
     fn places(&self, cuda: &Cuda, found: &[&Found]) -> Option<Vec<usize>> {
         if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.ledger().replays) {
@@ -78,21 +77,15 @@ impl binade_gpu::Report<Cuda> for Report {
         cuda.has_come(&*pinned(&self.pinned)?)
     }
 
-    fn read(
-        self: &Arc<Self>,
-        cuda: &Cuda,
-        found: &[&Found],
-        places: &[usize],
-    ) -> Result<Reported, Error> {
-        let frozen = self.frozen();
+    fn read(&self, cuda: &Cuda, found: &[&Found], places: &[usize]) -> Result<Reported, Error> {
         cuda.reads("resolve")?;
-        let pinned = pinned(&frozen.pinned)?;
+        let pinned = pinned(&self.pinned)?;
         let report = cuda.receive(&pinned)?;
         if let Some((_, fault)) = report.split_last_chunk::<{ size_of::<FaultBits>() }>() {
             let copy = bytemuck::pod_read_unaligned(fault);
             cuda.report_fault(&Noted { copy, reported: pinned.reported })?;
         }
-        parse_report(cuda, &report, found, places, &received_words(cuda, &frozen.words, places)?)
+        parse_report(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
     }
 
     fn gather(cuda: &Cuda, found: &[&Found], scale: &Buffer) -> Result<Reported, Error> {

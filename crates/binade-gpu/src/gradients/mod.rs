@@ -89,7 +89,7 @@ impl<D: Driver> Gradients<D> {
     ///
     /// # Errors
     ///
-    /// Where the device has not been opened to its end.
+    /// Where the device fails.
     pub fn owed<'a>(&'a self, device: &'a D) -> Result<&'a BufferOf<D>, D> {
         self.owed.as_ref().map_or_else(|| device.nothing_owed(), Ok).map(|owed| &**owed)
     }

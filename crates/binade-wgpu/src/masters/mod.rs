@@ -13,7 +13,7 @@ use crate::{
     memory::Buffer,
     shaders::Shader,
 };
-use binade_gpu::{Step, StepState};
+use binade_gpu::{Driver, Step, StepState};
 use binade_master_weights::LostUpdates;
 use rules::Rules;
 use std::sync::atomic::Ordering;

@@ -1,6 +1,7 @@
 //! Small tables that the host fills, most of them with the same in every step.
 
 use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer};
+use binade_gpu::Driver;
 use bytemuck::Pod;
 
 /// A table on the device, uploaded where it has changed.

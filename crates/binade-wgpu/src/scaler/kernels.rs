@@ -1,11 +1,13 @@
 //! The dispatches of training but for the step's: a dispatch for each part of each gradient.
 
 use super::{
-    Scale,
-    shaders::{ACCUMULATE, ACCUMULATE_MARK, CLIP, CLIP_GROUP, MATERIALISE, MERGE, SCALE},
+    report::Report,
+    shaders::{
+        ACCUMULATE, ACCUMULATE_MARK, CLIP, CLIP_GROUP, MATERIALISE, MERGE, SCALE, SCALE_UPDATE,
+    },
 };
 use crate::{
-    Error, Gradients, Tensor, Wgpu,
+    Error, Gradients, Scale, Tensor, Wgpu,
     dispatch::{
         Bound, groups, parts,
         structs::{self, NO_GROUP, code, count},
@@ -14,31 +16,41 @@ use crate::{
     masters::StepTables,
     memory::Buffer,
 };
-use binade_gpu::{DeviceScale, Driver, GroupClip, Kernels, Materialise, ScaledMaster};
+use binade_core::DType;
+use binade_gpu::{
+    Driver, GroupClip, Kernels, LogMaxBits, LossScaleBits, Materialise, ScaledMaster, Update,
+};
 use binade_grad_scaler::{Join, Norm, ScaleState, ScaleStore};
 use bytemuck::Zeroable;
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 impl Kernels for Wgpu {
     type StepState = StepTables;
+    type Report = Report;
+    type Readers = ();
 
     const MEASURES_OWED: bool = false;
 
-    fn run_scale(
-        &self,
-        tensor: &Tensor,
-        result: &Tensor,
-        scale: &Buffer,
-        is_inverse: bool,
-    ) -> Result<(), Error> {
-        let (dtype, is_inverse) = (code("scale", tensor.dtype())?, u32::from(is_inverse));
+    fn run_scale(&self, tensor: &Tensor, scale: &Buffer, inverse: bool) -> Result<Tensor, Error> {
+        let (dtype, is_inverse) = (code("scale", tensor.dtype())?, u32::from(inverse));
+        let result = self.unset(DType::F32, tensor.shape())?;
         for part in self.parts(tensor.len()) {
             let (input, start) = Bound::elements(tensor, part.clone());
-            let (output, _) = Bound::elements(result, part.clone());
+            let (output, _) = Bound::elements(&result, part.clone());
             let params = structs::Times { len: count(part.len()), dtype, start, is_inverse };
             let bound = vec![input, Bound::whole(scale), output];
             self.dispatch(&SCALE, &params, bound, groups(part.len()))?;
         }
+        Ok(result)
+    }
+
+    fn run_update(&self, scale: &mut Scale, update: &Update<'_, Self>) -> Result<(), Error> {
+        // The report of the last update is somebody else's by now, or nobody's.
+        scale.report = None;
+        let report = self.gathered(update.found)?;
+        let bound = vec![Bound::whole(self.own(&mut scale.bits)?), Bound::whole(&report)];
+        self.dispatch(&SCALE_UPDATE, &update_params(update), bound, 1)?;
+        scale.report = Some(Arc::new(Report::send(self, &report, update.found)?));
         Ok(())
     }
 
@@ -113,7 +125,7 @@ impl Kernels for Wgpu {
                 name: self.names().number(&group.norm_name()),
                 place: count(place),
             };
-            let [_, owed] = self.look(clip.grads, members, one.bits())?;
+            let [_, owed] = self.look(clip.grads, members, &one.bits)?;
             let bound = [clip.verdict, &owed, clip.factors].map(Bound::whole);
             self.dispatch(&CLIP_GROUP, &params, bound.into(), 1)?;
         }
@@ -125,11 +137,32 @@ impl Kernels for Wgpu {
     }
 }
 
-binade_gpu::implement_training!(Wgpu, Scale);
-
 impl Wgpu {
     /// Parts of a tensor of so many elements, of at most four bytes each.
     pub(super) fn parts(&self, len: usize) -> impl Iterator<Item = Range<usize>> {
         parts(len, 4, self.facts().most_binding_bytes)
+    }
+}
+
+fn update_params(update: &Update<'_, Wgpu>) -> structs::Update {
+    let rule = LossScaleBits::from(update.rule);
+    let LogMaxBits { ceiling, deviations, weight, slow_weight } = rule.log_max;
+    structs::Update {
+        growth: rule.growth,
+        backoff: rule.backoff,
+        min: rule.min,
+        max: rule.max,
+        growth_interval: rule.growth_interval,
+        patience: rule.patience,
+        tolerance: rule.tolerance,
+        amount: rule.amount,
+        ceiling,
+        deviations,
+        weight,
+        slow_weight,
+        predicts: rule.predicts,
+        parts: count(update.parts),
+        count: count(update.found.len()),
+        pad: 0,
     }
 }

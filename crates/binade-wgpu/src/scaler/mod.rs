@@ -2,9 +2,7 @@
 
 mod kernels;
 mod report;
-mod scale;
 mod shaders;
 mod unscale;
 
-pub use scale::Scale;
 pub(crate) use shaders::SHADERS;

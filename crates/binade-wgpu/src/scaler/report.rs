@@ -1,8 +1,7 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
 use crate::{Error, Found, Wgpu, faults::Noted, memory::Buffer, sent::Sent};
-use binade_gpu::{Reported, parse_report, places_by_stamp};
-use std::sync::Arc;
+use binade_gpu::{Driver, FoundBits, Reported, finding_offset, parse_report, places_by_stamp};
 
 /// A copy that was asked for when the scale was updated, so that whoever asks later waits for no later step.
 #[derive(Debug)]
@@ -51,12 +50,7 @@ impl binade_gpu::Report<Wgpu> for Report {
         Ok(true)
     }
 
-    fn read(
-        self: &Arc<Self>,
-        wgpu: &Wgpu,
-        found: &[&Found],
-        places: &[usize],
-    ) -> Result<Reported, Error> {
+    fn read(&self, wgpu: &Wgpu, found: &[&Found], places: &[usize]) -> Result<Reported, Error> {
         self.ask(wgpu)?;
         wgpu.report_fault(self.faults.as_ref())?;
         let report = wgpu.receive(&self.sent)?;
@@ -72,7 +66,7 @@ impl binade_gpu::Report<Wgpu> for Report {
         let all = wgpu.gathered(found)?;
         wgpu.copy_to(scale, &all, 0, scale.bytes())?;
         let places: Vec<usize> = (0..found.len()).collect();
-        Arc::new(Self::send(wgpu, &all, found)?).read(wgpu, found, &places)
+        Self::send(wgpu, &all, found)?.read(wgpu, found, &places)
     }
 }
 
@@ -81,4 +75,16 @@ pub(super) fn send_words(wgpu: &Wgpu, found: &[&Found]) -> Result<Vec<Option<Sen
     let send =
         |found: &&Found| found.words().map(|words| wgpu.send(words, 0..words.bytes())).transpose();
     found.iter().map(send).collect()
+}
+
+impl Wgpu {
+    /// A report with these findings, and room for a scale before them.
+    pub(super) fn gathered(&self, found: &[&Found]) -> Result<Buffer, Error> {
+        // Room for one finding at least: what a shader is given has no less than what it declares.
+        let report = self.buffer(finding_offset(found.len().max(1)))?;
+        for (number, found) in found.iter().enumerate() {
+            self.copy_to(found.buffer(), &report, finding_offset(number), size_of::<FoundBits>())?;
+        }
+        Ok(report)
+    }
 }

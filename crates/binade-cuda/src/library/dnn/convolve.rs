@@ -6,6 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::{Cuda, CudaError, Error, Tensor, library::convolutions::Pass, memory::Buffer};
+use binade_gpu::Driver;
 use binade_ops::Conv2dConfig;
 use cudarc::cudnn::result::CudnnError;
 use std::{collections::hash_map::Entry, sync::PoisonError};

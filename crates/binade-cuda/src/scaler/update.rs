@@ -1,112 +1,61 @@
-//! The scale on the device, and as the host knows it.
+//! Updates of the scale.
 
 use super::report::{self, Report, Since};
 use crate::{
-    Cuda, Error, Found, Uncapturable,
+    Cuda, Error, Found, Scale, Uncapturable,
     kernels::{FINDINGS, SCALE_UPDATE, SEEN},
     launch::{Arg, Grid, structs::LossScaleBits},
     memory::Buffer,
 };
-use binade_gpu::{DeviceScale, is_alone};
+use binade_gpu::{Driver, Update, is_alone};
 use binade_grad_scaler::LossScale;
 use std::{any::Any, sync::Arc};
 
-/// A scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
-#[derive(Debug)]
-pub struct Scale {
-    bits: Arc<Buffer>,
-    /// Of the update that made it, on its way to the host.
-    report: Option<Arc<Report>>,
-    /// Shared with clones that keep what they read.
-    readers: Arc<()>,
-    /// Whether it is a clone of a captured run's.
-    is_replayed: bool,
-    /// Not of clones: a captured step asks whether the scale that it moves is still anybody's.
-    original: Option<Arc<()>>,
-}
-
-impl Clone for Scale {
-    /// Of a scale that replays move, what the latest has reported stays with the clone. One that is made within a captured
-    /// run, or of such a one, is moved with each replay, and hinders nobody else from moving it.
-    fn clone(&self) -> Self {
-        let report = self.report.as_ref().map(Report::frozen);
-        let is_captured = self.bits.pool().state.running() == Some(true) || self.is_replayed;
-        let readers = if is_captured { Arc::default() } else { self.readers.clone() };
-        let bits = self.bits.clone();
-        Self { bits, report, readers, is_replayed: is_captured, original: None }
-    }
-}
-
-impl DeviceScale<Cuda> for Scale {
-    type Report = Report;
-
-    fn new(bits: Buffer) -> Self {
-        Self {
-            bits: Arc::new(bits),
-            report: None,
-            readers: Arc::default(),
-            is_replayed: false,
-            original: Some(Arc::default()),
-        }
-    }
-
-    fn bits(&self) -> &Buffer {
-        &self.bits
-    }
-
-    fn report(&self) -> Option<&Arc<Report>> {
-        self.report.as_ref()
-    }
-
-    fn update(
-        &mut self,
-        cuda: &Cuda,
-        found: &[&Found],
-        parts: usize,
-        rule: &LossScale,
+impl Cuda {
+    /// Moves the scale, and sends a report where one launch has taken all findings.
+    pub(super) fn updated(
+        &self,
+        scale: &mut Scale,
+        &Update { found, parts, rule }: &Update<'_, Self>,
     ) -> Result<(), Error> {
         if found.len() > FINDINGS {
             let why = Uncapturable::Findings { found: found.len(), most: FINDINGS };
-            cuda.inner.pool.state.refuse(SCALE_UPDATE.name, why)?;
+            self.inner.pool.state.refuse(SCALE_UPDATE.name, why)?;
         }
         // The report of the last update is somebody else's by now, or nobody's.
-        self.report = None;
-        if let Some(original) = &self.original {
-            cuda.inner.pool.state.depend(Arc::downgrade(original));
+        scale.report = None;
+        if let Some(original) = &scale.readers.original {
+            self.inner.pool.state.depend(Arc::downgrade(original));
         }
-        let before = self.bits.address();
-        let after = self.place(cuda)?;
+        let before = scale.bits.address();
+        let after = self.place_for(scale)?;
         let to = after.as_ref().map_or(before, Buffer::address);
         // Both as they are before: what comes in between from another thread is told again, rather than not.
         let since =
-            Since { reported: cuda.inner.faults.reported(), replays: cuda.ledger().replays };
-        let report = cuda.run_update([before, to], found, parts, rule)?;
+            Since { reported: self.inner.faults.reported(), replays: self.ledger().replays };
+        let report = self.run_update([before, to], found, parts, rule)?;
         if let Some(after) = after {
             // Goes on elsewhere: those who read it stay.
-            (self.bits, self.readers) = (Arc::new(after), Arc::default());
+            (scale.bits, scale.readers.shared) = (Arc::new(after), Arc::default());
         }
         // A report with room for all, not for the last of several launches.
         if found.len() <= FINDINGS {
-            self.report = Some(Arc::new(Report::send(cuda, report, found, since)?));
+            scale.report = Some(Arc::new(Report::send(self, report, found, since)?));
         }
         Ok(())
     }
-}
 
-impl Scale {
     /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
-    fn place(&self, cuda: &Cuda) -> Result<Option<Buffer>, Error> {
-        if is_alone(&self.readers) {
-            let readers: Arc<dyn Any + Send + Sync> = self.readers.clone();
-            cuda.inner.pool.state.alone(Arc::downgrade(&readers));
+    fn place_for(&self, scale: &Scale) -> Result<Option<Buffer>, Error> {
+        if is_alone(&scale.readers.shared) {
+            let readers: Arc<dyn Any + Send + Sync> = scale.readers.shared.clone();
+            self.inner.pool.state.alone(Arc::downgrade(&readers));
             return Ok(None);
         }
-        cuda.inner.pool.state.may_move(SCALE_UPDATE.name, self.bits.memory())?;
-        cuda.buffer(self.bits.bytes()).map(Some)
+        self.inner.pool.state.may_move(SCALE_UPDATE.name, scale.bits.memory())?;
+        self.buffer(scale.bits.bytes()).map(Some)
     }
-}
 
-impl Cuda {
     /// Launches as many as the findings take; gives the last one's report.
     fn run_update(
         &self,

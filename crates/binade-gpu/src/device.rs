@@ -1,0 +1,379 @@
+//! The traits of a backend's device, of this crate's functions.
+
+/// Items that the macros of this crate name.
+#[doc(hidden)]
+pub mod reexports {
+    pub use crate::{Driver, Found, Gradients, Masters, MemoryUse, Rounding, Scale, Tensor};
+    pub use binade_autocast::Autocast;
+    pub use binade_core::{
+        DType, Finding, Form, GradSet, Handle, Named, NamedGrads, RawTensor, TrainError,
+        cast::OnOverflow, stochastic::Key,
+    };
+    pub use binade_grad_scaler::{
+        ClipGroup, GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore,
+    };
+    pub use binade_master_weights::{
+        LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
+    };
+    pub use binade_ops::{Download, Shaped, Upload};
+    pub use std::borrow::Cow;
+}
+
+/// Gives a device that has [`Kernels`](crate::Kernels) what it has in common with others: its types, casts, transfers between
+/// host and device, and the traits of training.
+#[macro_export]
+macro_rules! implement_device {
+    ($device:ident) => {
+        /// A tensor in device memory.
+        pub type Tensor = $crate::Tensor<$device>;
+        /// Gradients by parameter, and the factors that are still to be multiplied in.
+        pub type Gradients = $crate::Gradients<$device>;
+        /// The finding of a pass over gradients, on the device.
+        pub type Found = $crate::Found<$device>;
+        /// The scale on the device.
+        pub type Scale = $crate::Scale<$device>;
+        /// Masters, moments and counts of applied steps on the device.
+        pub type Masters = $crate::Masters<$device>;
+
+        const _: () = {
+            use $crate::reexports::*;
+            type Error = $crate::Error<<$device as Driver>::Failure>;
+            type Grads = Gradients<$device>;
+            type Params = Vec<Named<Tensor<$device>>>;
+
+            impl Handle for $device {
+                type Tensor = Tensor<Self>;
+                type Error = Error;
+            }
+
+            impl Autocast for $device {
+                fn dtype(&self, tensor: &Tensor<Self>) -> DType {
+                    tensor.dtype()
+                }
+
+                fn cast(&self, tensor: &Tensor<Self>, to: DType) -> Result<Tensor<Self>, Error> {
+                    if tensor.dtype() == to {
+                        return Ok(tensor.clone());
+                    }
+                    self.cast_overflowing(tensor, to, OnOverflow::NonFinite)
+                }
+
+                fn extents<'t>(&self, tensor: &'t Tensor<Self>) -> Option<Cow<'t, [usize]>> {
+                    Some(tensor.shape().into())
+                }
+            }
+
+            impl $device {
+                /// A copy with another element type, rounded to nearest even; `on_overflow` says what lies beyond its largest
+                /// value.
+                ///
+                /// # Errors
+                ///
+                /// `Unsupported` for types other than bf16, f16, f32, e4m3 and e5m2.
+                pub fn cast_overflowing(
+                    &self,
+                    tensor: &Tensor<Self>,
+                    to: DType,
+                    on_overflow: OnOverflow,
+                ) -> Result<Tensor<Self>, Error> {
+                    self.converted(tensor, to, Rounding::Nearest(on_overflow))
+                }
+
+                /// A copy with another element type, each element rounded up or down by the random words of `key`: the same bits
+                /// as [`binade_core::stochastic`] gives.
+                ///
+                /// # Errors
+                ///
+                /// `Unsupported` for types other than bf16, f16, f32, e4m3 and e5m2.
+                pub fn cast_stochastic(
+                    &self,
+                    tensor: &Tensor<Self>,
+                    to: DType,
+                    key: Key,
+                ) -> Result<Tensor<Self>, Error> {
+                    self.converted(tensor, to, Rounding::Stochastic(key))
+                }
+
+                /// Device memory that values of this device hold, tables that it keeps included.
+                pub fn memory_use(&self) -> MemoryUse {
+                    self.pool().memory_use()
+                }
+
+                /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
+                pub fn reset_peak_memory(&self) {
+                    self.pool().reset_peak();
+                }
+
+                /// A tensor from the little-endian bytes of its elements.
+                ///
+                /// # Errors
+                ///
+                /// `Length` where they are not as many as `shape` says; where the device has no room for them.
+                pub fn from_bits(
+                    &self,
+                    bytes: &[u8],
+                    dtype: DType,
+                    shape: &[usize],
+                ) -> Result<Tensor<Self>, Error> {
+                    Tensor::from_bits(self, bytes, dtype, shape)
+                }
+
+                /// Waits for the device and returns the little-endian bytes of a tensor's elements, in row-major order.
+                ///
+                /// # Errors
+                ///
+                /// When the device fails; `Index` where an operation met an index outside its table.
+                pub fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Error> {
+                    tensor.to_bits(self)
+                }
+
+                /// A tensor of the elements that a file has.
+                ///
+                /// # Errors
+                ///
+                /// When the device fails.
+                pub fn from_raw(&self, raw: &RawTensor) -> Result<Tensor<Self>, Error> {
+                    Tensor::from_bits(self, raw.bytes(), raw.form().dtype, &raw.form().shape)
+                }
+
+                /// Waits for the device and returns a tensor's elements as a file has them.
+                ///
+                /// # Errors
+                ///
+                /// As for [`to_bits`](Self::to_bits).
+                pub fn to_raw(&self, tensor: &Tensor<Self>) -> Result<RawTensor, Error> {
+                    tensor.to_raw(self)
+                }
+            }
+
+            impl Upload for $device {
+                fn upload(
+                    &self,
+                    values: &[f32],
+                    shape: &[usize],
+                    dtype: DType,
+                ) -> Result<Tensor<Self>, Error> {
+                    Tensor::upload(self, values, shape, dtype)
+                }
+
+                fn upload_i64(
+                    &self,
+                    values: &[i64],
+                    shape: &[usize],
+                ) -> Result<Tensor<Self>, Error> {
+                    Tensor::from_elements(self, values, DType::I64, shape)
+                }
+            }
+
+            impl Download for $device {
+                fn download(&self, tensor: &Tensor<Self>) -> Result<Vec<f32>, Error> {
+                    tensor.download(self)
+                }
+            }
+
+            impl Shaped for $device {
+                fn shape(&self, tensor: &Tensor<Self>) -> Vec<usize> {
+                    tensor.shape().to_vec()
+                }
+            }
+
+            impl GradSet for $device {
+                type Params = Params;
+                type Grads = Grads;
+                type Found = Found<Self>;
+
+                fn train_error(&self, error: TrainError) -> Error {
+                    error.into()
+                }
+
+                /// Waits for the device.
+                fn is_raised(&self, found: &Found<Self>) -> Result<bool, Error> {
+                    found.is_raised(self)
+                }
+
+                /// Waits for the device where the set is a window's sum.
+                fn materialise(&self, grads: Grads) -> Result<NamedGrads<Tensor<Self>>, Error> {
+                    grads.materialised(self)
+                }
+            }
+
+            impl ScaleStore for $device {
+                type Scale = Scale<Self>;
+
+                fn upload_state(&self, state: ScaleState) -> Result<Scale<Self>, Error> {
+                    Scale::upload(self, state)
+                }
+
+                fn merge(
+                    &self,
+                    into: &mut Found<Self>,
+                    from: &Found<Self>,
+                    join: Join,
+                ) -> Result<(), Error> {
+                    into.merge(self, from, join)
+                }
+
+                fn update(
+                    &self,
+                    scale: &mut Scale<Self>,
+                    parts: &[&Found<Self>],
+                    verdicts: &[&Found<Self>],
+                    rule: &LossScale,
+                ) -> Result<(), Error> {
+                    scale.update(self, [parts, verdicts], rule)
+                }
+
+                fn read(
+                    &self,
+                    found: &[&Found<Self>],
+                    scale: &Scale<Self>,
+                ) -> Result<(Vec<Finding>, ScaleState), Error> {
+                    scale.read(self, found)
+                }
+
+                fn is_ready(
+                    &self,
+                    found: &[&Found<Self>],
+                    scale: &Scale<Self>,
+                ) -> Result<bool, Error> {
+                    scale.is_ready(self, found)
+                }
+
+                fn upload_found(&self, found: &Finding) -> Result<Found<Self>, Error> {
+                    Found::upload(self, found)
+                }
+            }
+
+            impl GradScaler for $device {
+                fn unscale(
+                    &self,
+                    grads: &mut Grads,
+                    scale: &Scale<Self>,
+                ) -> Result<Found<Self>, Error> {
+                    grads.unscale(self, scale)
+                }
+            }
+
+            impl GradOps for $device {
+                fn clip_norm(
+                    &self,
+                    grads: &mut Grads,
+                    norm: Norm,
+                    max: f32,
+                    verdict: &mut Found<Self>,
+                ) -> Result<(), Error> {
+                    grads.clip_norm(self, norm, max, verdict)
+                }
+
+                fn clip_value(&self, grads: &mut Grads, max: f32) -> Result<(), Error> {
+                    grads.clip_value(self, max)
+                }
+
+                fn accumulate(
+                    &self,
+                    sum: Option<Grads>,
+                    grads: Grads,
+                    found: &Found<Self>,
+                ) -> Result<Grads, Error> {
+                    Gradients::accumulated(sum, self, &grads, found.buffer())
+                }
+
+                fn clip_groups(
+                    &self,
+                    grads: &mut Grads,
+                    groups: &[ClipGroup],
+                    verdict: &mut Found<Self>,
+                ) -> Result<(), Error> {
+                    grads.clip_groups(self, groups, verdict)
+                }
+
+                fn grad_forms(&self, params: &Params) -> Result<Vec<Named<Form>>, Error> {
+                    Ok(Gradients::forms(params))
+                }
+
+                fn save_grads(&self, grads: &Grads) -> Result<NamedGrads<RawTensor>, Error> {
+                    grads.saved(self)
+                }
+
+                fn load_grads(
+                    &self,
+                    _params: &Params,
+                    saved: &NamedGrads<RawTensor>,
+                ) -> Result<Grads, Error> {
+                    Gradients::loaded(self, saved)
+                }
+            }
+
+            impl MasterWeights for $device {
+                type Masters = Masters<Self>;
+
+                fn masters(
+                    &self,
+                    params: &mut Params,
+                    plan: &Plan,
+                ) -> Result<Masters<Self>, Error> {
+                    Masters::new(self, params, plan)
+                }
+
+                fn set_plan(&self, masters: &mut Masters<Self>, plan: &Plan) -> Result<(), Error> {
+                    masters.set_plan(self, plan)
+                }
+
+                fn step(
+                    &self,
+                    params: &mut Params,
+                    masters: &mut Masters<Self>,
+                    grads: Grads,
+                    found: &Found<Self>,
+                ) -> Result<(), Error> {
+                    masters.step(self, params, &grads, found)
+                }
+
+                fn join(
+                    &self,
+                    params: &mut Params,
+                    masters: &mut Masters<Self>,
+                    more: Params,
+                    plan: &Plan,
+                ) -> Result<(), Error> {
+                    masters.join(self, params, more, plan)
+                }
+            }
+
+            impl Snapshot for $device {
+                fn forms(
+                    &self,
+                    params: &Params,
+                    masters: &Masters<Self>,
+                ) -> Result<Vec<ParameterForm>, Error> {
+                    Ok(masters.forms(params))
+                }
+
+                fn save(
+                    &self,
+                    params: &Params,
+                    masters: &Masters<Self>,
+                ) -> Result<Vec<SavedParameter>, Error> {
+                    masters.save(self, params)
+                }
+
+                fn load(
+                    &self,
+                    params: &mut Params,
+                    masters: &mut Masters<Self>,
+                    saved: &[SavedParameter],
+                ) -> Result<(), LoadError<Error>> {
+                    masters.load(self, params, saved)
+                }
+
+                fn export_f32(
+                    &self,
+                    params: &Params,
+                    masters: &Masters<Self>,
+                ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+                    masters.export_f32(self, params)
+                }
+            }
+        };
+    };
+}
