@@ -1,10 +1,15 @@
 //! Updates that are lost, counted on the device: which counts there are, and when.
 
-use crate::support::{Device as _, Gpu, Result, gpu, optimizer, step, there, vector};
+use crate::support::{
+    Device as _, Gpu, Result, STORES, gpu, noise, optimizer, own, step, there, vector,
+};
 use binade_core::{DType, Named};
-use binade_master_weights::{LostUpdates, MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{
+    Adam, LostUpdates, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule,
+};
 
 crate::tests![
+    counting_reads_nothing_and_changes_no_bit,
     a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count,
     counting_is_switched_in_a_running_optimizer,
     what_joins_is_counted_beside_the_others,
@@ -85,6 +90,52 @@ fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
         step(&gpu, &mut run, &[("w", vec![1e-5; len])])?;
         assert_eq!(total(&run)?, Some([len as u64, 0]));
         assert_eq!(gpu.bits(&run.params[0].value), [0x80, 0x3f].repeat(len));
+    }
+    Ok(())
+}
+
+/// Every rule without decay and with its kinds of decay.
+pub(crate) fn rules() -> Vec<UpdateRule> {
+    let sgd = Sgd { lr: 1e-3, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
+    let momentum = Sgd { momentum: 0.9, ..sgd };
+    let by_sgd = [sgd, momentum, Sgd { nesterov: true, ..momentum }];
+    let adam = Adam {
+        lr: 1e-3,
+        betas: [0.9, 0.99],
+        eps: 1e-8,
+        weight_decay: 0.0,
+        decoupled: false,
+        amsgrad: false,
+    };
+    let decayed = Adam { weight_decay: 0.1, ..adam };
+    let by_adam = [adam, Adam { decoupled: true, ..decayed }, Adam { amsgrad: true, ..decayed }];
+    let by_sgd = by_sgd.into_iter().flat_map(|one| [one, Sgd { weight_decay: 0.01, ..one }]);
+    by_sgd.map(UpdateRule::Sgd).chain(by_adam.map(UpdateRule::Adam)).collect()
+}
+
+fn counting_reads_nothing_and_changes_no_bit() -> Result {
+    let gpu = own();
+    let set = |seed, size| {
+        [("a", 4103), ("b", 5), ("c", 0)].map(|(name, len)| {
+            let sized = |(index, x): (usize, f32)| if index % 3 == 0 { x * size } else { x };
+            (name, noise(seed, len).into_iter().enumerate().map(sized).collect::<Vec<f32>>())
+        })
+    };
+    for (store, rule) in
+        STORES.into_iter().flat_map(|store| rules().into_iter().map(move |rule| (store, rule)))
+    {
+        let plan = Plan::new(rule)?.with_store(store);
+        let counted = plan.clone().with_lost_updates(true);
+        let mut counting = optimizer(&gpu, &set(1, 0.0), DType::BF16, counted);
+        let mut other = optimizer(&gpu, &set(1, 0.0), DType::BF16, plan);
+        let before = gpu.ledger().syncs;
+        for seed in 2..5 {
+            step(&gpu, &mut counting, &set(seed, 1e-6))?;
+            step(&gpu, &mut other, &set(seed, 1e-6))?;
+        }
+        assert_eq!(gpu.ledger().syncs, before, "{store:?}");
+        assert_eq!(counting.save()?, other.save()?, "{store:?} {rule:?}");
+        assert_eq!(total(&other)?, None);
     }
     Ok(())
 }

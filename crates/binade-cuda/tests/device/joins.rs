@@ -1,10 +1,9 @@
 //! Parameters that join a running optimizer, against the CPU and against a set that was whole from the start.
 
-use crate::support::{Device, Result, cuda, here, kind, noise, optimizer, own, step, vector};
+use crate::support::{Device, Result, STORES, cuda, kind, noise, optimizer, own, step, vector};
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_cuda::Cuda;
-use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, Slot, UpdateRule};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
 
 crate::tests![
     parameters_that_join_step_as_on_the_cpu_in_every_store,
@@ -13,15 +12,6 @@ crate::tests![
     a_group_may_name_what_joins_and_storage_lowers_it,
     a_join_that_does_not_fit_is_refused_and_nothing_has_changed,
     a_run_that_was_joined_is_resumed_as_it_was,
-];
-
-const STORES: [MasterStore; 6] = [
-    MasterStore::Copy,
-    MasterStore::NoMaster,
-    MasterStore::Remainder,
-    MasterStore::Stochastic { seed: 0x89ab_cdef_0123_4567 },
-    MasterStore::Kahan,
-    MasterStore::ScaledF16,
 ];
 
 const OLD: [(&str, usize); 2] = [("a", 4099), ("b", 5)];
@@ -75,18 +65,6 @@ fn joined<D: Device>(device: &D, dtype: DType, plan: &Plan) -> Result<MasterOpti
     Ok(optimizer)
 }
 
-fn slots(optimizer: &MasterOptimizer<Cuda>) -> Result<Vec<Slot>> {
-    let slot = |param: &Named<_>| {
-        let slot = optimizer.masters().read(optimizer.device(), &param.name)?;
-        Ok(slot.ok_or_else(|| format!("`{}` has no slot", param.name))?)
-    };
-    optimizer.params.iter().map(slot).collect()
-}
-
-fn bits(optimizer: &MasterOptimizer<Cuda>) -> Vec<Vec<u8>> {
-    optimizer.params.iter().map(|param| optimizer.device().bits(&param.value)).collect()
-}
-
 fn rules() -> [UpdateRule; 3] {
     let momentum =
         Sgd { lr: 0.1, momentum: 0.9, dampening: 0.1, weight_decay: 0.01, nesterov: false };
@@ -109,11 +87,7 @@ fn parameters_that_join_step_as_on_the_cpu_in_every_store() -> Result {
             let plan = Plan::new(rule)?.with_store(store).with_storage(DType::BF16);
             let got = joined(&cuda, made, &plan)?;
             let want = joined(&Cpu, made, &plan)?;
-            for (index, (param, slot)) in want.params.iter().zip(slots(&got)?).enumerate() {
-                let what = format!("{rule:?} {store:?} {made} `{}`", param.name);
-                assert_eq!(slot, here(want.masters(), &param.name), "{what}");
-                assert_eq!(cuda.bits(&got.params[index].value), param.value.to_bits(), "{what}");
-            }
+            assert_eq!(got.save()?, want.save()?, "{rule:?} {store:?} {made}");
             assert_eq!(got.masters().bytes(), want.masters().bytes());
         }
     }
@@ -125,7 +99,7 @@ fn what_joins_begins_at_its_own_count() -> Result {
     let plan = Plan::new(UpdateRule::adam(1e-2))?;
     let got = joined(&cuda, DType::F16, &plan)?;
     // One step in four is skipped: the second of the old parameters, and the sixth of all.
-    assert_eq!(slots(&got)?.iter().map(|slot| slot.applied).collect::<Vec<_>>(), [5, 5, 3, 3, 3]);
+    assert_eq!(got.save()?.iter().map(|saved| saved.applied).collect::<Vec<_>>(), [5, 5, 3, 3, 3]);
     // Adam's first step is as long as its rate, whatever the gradient. Another parameter's correction would change that.
     let mut fresh = optimizer(&cuda, &values(&OLD, 20), DType::F32, plan.clone());
     steps(&cuda, &mut fresh, &OLD, 2..20)?;
@@ -145,12 +119,11 @@ fn a_join_reads_nothing_and_keeps_every_old_bit() -> Result {
         let plan = Plan::new(rules()[2])?.with_store(store);
         let mut run = optimizer(&cuda, &values(&OLD, 20), DType::BF16, plan.clone());
         steps(&cuda, &mut run, &OLD, 0..3)?;
-        let before = (bits(&run), slots(&run)?);
+        let before = run.save()?;
         let syncs = cuda.ledger().syncs;
         run.join(tensors(&cuda, &NEW, DType::BF16), plan)?;
         assert_eq!(cuda.ledger().syncs, syncs, "{store:?}");
-        let after = (bits(&run), slots(&run)?);
-        assert_eq!((&after.0[..2], &after.1[..2]), (&before.0[..], &before.1[..]), "{store:?}");
+        assert_eq!(run.save()?[..2], before, "{store:?}");
         let syncs = cuda.ledger().syncs;
         steps(&cuda, &mut run, &both(), 3..6)?;
         assert_eq!(cuda.ledger().syncs, syncs, "{store:?}");

@@ -8,7 +8,6 @@
 use crate::products::{assert_within, is_old, matrix, stored, turned, types, upload};
 use crate::support::{Result, cuda, kernels, kind, noise, own, shifted};
 use binade_core::{DType, ErrorKind};
-use binade_cpu::Cpu;
 use binade_cuda::{Cuda, Error, Products, Tensor};
 use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
 
@@ -28,7 +27,6 @@ crate::tests![
     what_overflows_in_a_range_does_not_overflow_in_whole,
     products_wait_for_nothing_and_are_one_launch_each,
     long_sums_are_a_launch_more,
-    what_does_not_fit_is_refused_as_on_the_cpu,
     bf16_before_compute_capability_8_is_refused_by_name,
 ];
 
@@ -320,42 +318,6 @@ fn long_sums_are_a_launch_more() -> Result {
         Ok([between.launches - before.launches, after.launches - between.launches])
     };
     assert_eq!([launches(1023)?, launches(1024)?], [[1, 2], [2, 3]]);
-    Ok(())
-}
-
-fn what_does_not_fit_is_refused_as_on_the_cpu() -> Result {
-    let cuda = cuda();
-    let (f16, f32) = (DType::F16, DType::F32);
-    let told = |dtypes: [DType; 2], shapes: [&[usize]; 2]| -> Result<[String; 2]> {
-        let zeros = |shape: &[usize]| vec![0.0; shape.iter().product()];
-        let here = [0, 1].map(|i| cuda.upload(&zeros(shapes[i]), shapes[i], dtypes[i]).unwrap());
-        let there = [0, 1].map(|i| Cpu.upload(&zeros(shapes[i]), shapes[i], dtypes[i]).unwrap());
-        let [a, b] = &here;
-        let [x, y] = &there;
-        assert_eq!(kind(cuda.matmul_backward(a, a, b)), ErrorKind::Mismatch);
-        assert_eq!(kind(cuda.linear_backward(a, a, b, true)), ErrorKind::Mismatch);
-        assert_eq!(kind(cuda.bmm_backward(a, a, b)), ErrorKind::Mismatch);
-        assert_eq!(cuda.bmm(a, b).unwrap_err().to_string(), Cpu.bmm(x, y).unwrap_err().to_string());
-        Ok([cuda.matmul(a, b).unwrap_err().to_string(), Cpu.matmul(x, y).unwrap_err().to_string()])
-    };
-    for [here, there] in [
-        told([f16, f16], [&[2, 3], &[2, 3]])?,
-        told([f16, f32], [&[2, 3], &[3, 2]])?,
-        told([DType::E4M3, DType::E4M3], [&[2, 2], &[2, 2]])?,
-        told([f32, f32], [&[2, 3, 4], &[3, 4, 2]])?,
-    ] {
-        assert_eq!(here, there);
-    }
-    let (a, bias) = (upload(&[1.0; 4], &[2, 2], f16), upload(&[1.0; 3], &[3], f16));
-    assert_eq!(kind(cuda.linear(&a, &a, Some(&bias))), ErrorKind::Mismatch);
-    assert_eq!(kind(cuda.linear(&a, &a, Some(&upload(&[1.0; 2], &[2], f32)))), ErrorKind::Mismatch);
-    assert_eq!(
-        kind(cuda.matmul_backward(&upload(&[1.0; 4], &[2, 2], f32), &a, &a)),
-        ErrorKind::Mismatch
-    );
-    let foreign = own().upload(&[1.0; 4], &[2, 2], f16)?;
-    assert_eq!(cuda.matmul(&a, &foreign).unwrap_err(), Error::Foreign);
-    assert_eq!(cuda.linear(&a, &a, Some(&foreign.slice(0, 2)?)).unwrap_err(), Error::Foreign);
     Ok(())
 }
 

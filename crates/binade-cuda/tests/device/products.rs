@@ -51,7 +51,7 @@ pub(crate) fn turned(values: &[f32], columns: usize) -> Matrix<'_> {
 }
 
 /// Returns half of the last place of a type's values of this magnitude, or of its least.
-pub(crate) fn rounding(value: f64, dtype: DType) -> f64 {
+fn rounding(value: f64, dtype: DType) -> f64 {
     let (bits, least) = match dtype {
         DType::BF16 => (8, -133),
         DType::F16 => (11, -24),

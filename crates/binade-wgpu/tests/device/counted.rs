@@ -2,7 +2,7 @@
 
 use crate::{
     shared::counted::total,
-    support::{Result, STORES, TYPES, coarse, here, optimizer, own, step, there, wgpu},
+    support::{Result, STORES, TYPES, coarse, here, optimizer, step, there, wgpu},
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
@@ -11,7 +11,6 @@ use binade_master_weights::{LostUpdates, MasterStore, Plan, Sgd, UpdateRule};
 crate::tests![
     counts_are_the_cpus_by_every_store_and_type,
     adams_decay_and_mean_count_as_on_the_cpu,
-    counting_reads_nothing_and_changes_no_bit,
 ];
 
 const SET: [(&str, usize); 2] = [("a", 700), ("b", 5)];
@@ -74,27 +73,6 @@ fn adams_decay_and_mean_count_as_on_the_cpu() -> Result {
         step(&wgpu, &mut run, &grads)?;
         step(&Cpu, &mut cpu, &grads)?;
         assert_eq!(run.masters().lost_updates(&wgpu)?, cpu.masters().lost_updates());
-    }
-    Ok(())
-}
-
-fn counting_reads_nothing_and_changes_no_bit() -> Result {
-    let wgpu = own();
-    let rules = [UpdateRule::sgd(0.5), UpdateRule::adamw(1e-2)];
-    for (store, rule) in STORES.into_iter().flat_map(|store| rules.map(|rule| (store, rule))) {
-        let plan = Plan::new(rule)?.with_store(store);
-        let start = SET.map(|(name, len)| (name, coarse(1, len)));
-        let mut counting =
-            optimizer(&wgpu, &start, DType::BF16, plan.clone().with_lost_updates(true));
-        let mut other = optimizer(&wgpu, &start, DType::BF16, plan);
-        let before = wgpu.ledger().syncs;
-        for seed in 0..2 {
-            step(&wgpu, &mut counting, &grads(seed))?;
-            step(&wgpu, &mut other, &grads(seed))?;
-        }
-        assert_eq!(wgpu.ledger().syncs, before, "{store:?}");
-        assert_eq!(counting.save()?, other.save()?, "{store:?} {rule:?}");
-        assert_eq!(total(&other)?, None);
     }
     Ok(())
 }
