@@ -1,4 +1,4 @@
-//! Residual sums, normalisations, convolutions along one axis and rotary embeddings: held to candle's own in `f32`.
+//! Operations whose backward the kit does not run, held to candle's own in `f32`.
 
 use binade::autocast::Scope;
 use binade::core::Error as _;
@@ -6,7 +6,7 @@ use binade::prelude::*;
 use binade_candle::{Candle, Error, backward, named, ops};
 use candle_core::{DType as Type, Device, Result as CandleResult, Tensor, Var};
 use candle_nn::rotary_emb::{rope, rope_slow};
-use candle_nn::{BatchNorm, Conv1d, Conv1dConfig, GroupNorm, Module, ModuleT};
+use candle_nn::{Conv1d, Conv1dConfig, GroupNorm, Module};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 type Ours = fn(&Scope<'_, Candle>, &[Tensor]) -> std::result::Result<Tensor, Error>;
@@ -23,11 +23,6 @@ struct Block {
 const CONV: Conv1dConfig =
     Conv1dConfig { padding: 1, stride: 2, dilation: 1, groups: 2, cudnn_fwd_algo: None };
 
-/// Statistic of three channels, a `Var` of its own.
-fn statistic(value: f32, dtype: Type) -> CandleResult<Tensor> {
-    Ok(Var::from_tensor(&Tensor::full(value, 3, &Device::Cpu)?.to_dtype(dtype)?)?.into_inner())
-}
-
 /// Cosines and sines for four places and three pairs.
 fn tables() -> CandleResult<[Tensor; 2]> {
     let angles = Tensor::arange(0.0_f32, 12.0, &Device::Cpu)?.reshape((4, 3))?;
@@ -36,10 +31,22 @@ fn tables() -> CandleResult<[Tensor; 2]> {
 
 const BLOCKS: [Block; 7] = [
     Block {
-        name: "add",
-        shapes: &[&[3, 4, 5], &[3, 4, 5]],
-        ours: |s, x| ops::add(s, "", &x[0], &x[1]),
-        theirs: |x| &x[0] + &x[1],
+        name: "softmax",
+        shapes: &[&[3, 5]],
+        ours: |s, x| ops::softmax(s, "", &x[0], 1),
+        theirs: |x| candle_nn::ops::softmax(&x[0], 1),
+    },
+    Block {
+        name: "log_softmax",
+        shapes: &[&[3, 5]],
+        ours: |s, x| ops::log_softmax(s, "", &x[0], 1),
+        theirs: |x| candle_nn::ops::log_softmax(&x[0], 1),
+    },
+    Block {
+        name: "rms_norm",
+        shapes: &[&[3, 6], &[6]],
+        ours: |s, x| ops::rms_norm(s, "", [&x[0], &x[1]], 1e-5),
+        theirs: |x| candle_nn::ops::rms_norm_slow(&x[0], &x[1], 1e-5),
     },
     Block {
         name: "add, broadcast",
@@ -52,30 +59,6 @@ const BLOCKS: [Block; 7] = [
         shapes: &[&[2, 6, 5], &[6], &[6]],
         ours: |s, x| ops::group_norm(s, "", [&x[0], &x[1], &x[2]], 3, 1e-5),
         theirs: |x| GroupNorm::new(x[1].clone(), x[2].clone(), 6, 3, 1e-5)?.forward(&x[0]),
-    },
-    Block {
-        name: "batch_norm",
-        shapes: &[&[4, 3, 5], &[3], &[3]],
-        ours: |s, x| {
-            let running = [&statistic(0.0, Type::F32)?, &statistic(1.0, Type::F32)?];
-            ops::batch_norm(s, "", [&x[0], &x[1], &x[2]], running, 0.1, 1e-5)
-        },
-        theirs: |x| {
-            let (mean, var) = (statistic(0.0, Type::F32)?, statistic(1.0, Type::F32)?);
-            BatchNorm::new(3, mean, var, x[1].clone(), x[2].clone(), 1e-5)?.forward_t(&x[0], true)
-        },
-    },
-    Block {
-        name: "batch_norm_inference",
-        shapes: &[&[4, 3, 5], &[3], &[3]],
-        ours: |s, x| {
-            let running = [&statistic(0.25, Type::F32)?, &statistic(2.0, Type::F32)?];
-            ops::batch_norm_inference(s, "", [&x[0], &x[1], &x[2]], running, 1e-5)
-        },
-        theirs: |x| {
-            let (mean, var) = (statistic(0.25, Type::F32)?, statistic(2.0, Type::F32)?);
-            BatchNorm::new(3, mean, var, x[1].clone(), x[2].clone(), 1e-5)?.forward_t(&x[0], false)
-        },
     },
     Block {
         name: "conv1d",
