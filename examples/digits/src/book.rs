@@ -2,7 +2,6 @@
 
 use crate::args::Args;
 use crate::config::Setting;
-use crate::data::Source;
 use crate::record::{Bytes, Run, Scale, Steps};
 use binade::grad_scaler::{ScaleState, Step};
 use binade::master_weights::Memory;
@@ -95,7 +94,6 @@ impl Book {
             device: args.device.name(),
             seed: args.seed,
             epochs: args.epochs,
-            accuracy: 0.0,
             final_loss: self.losses.last().copied().unwrap_or(f32::NAN),
             losses: self.losses,
             steps: Steps {
@@ -111,11 +109,9 @@ impl Book {
                 optimizer: memory.optimizer,
                 activations_peak: self.activations_peak,
             },
-            seconds: 0.0,
-            data: Source::default(),
-            resumed: None,
             first_skip: self.first_skip,
             diverged,
+            ..Run::default()
         }
     }
 }

@@ -6,8 +6,6 @@ mod mnist;
 use std::path::Path;
 
 pub use binade_example_shared::data::{CLASSES, Digits, EmbeddedError, Images, Source, best};
-pub use idx::Fault;
-pub use mnist::MnistError;
 
 /// Fault of the data.
 #[derive(Debug, thiserror::Error)]
@@ -15,9 +13,9 @@ pub enum DataError {
     /// Fault of the embedded data.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
-    /// Fault of the files of `--data`.
-    #[error(transparent)]
-    Mnist(#[from] MnistError),
+    /// Fault of the files of `--data`, in words that name the file.
+    #[error("{0}")]
+    Files(String),
 }
 
 /// Loads the files in `folder`, or else the embedded images split by `seed`.
@@ -27,7 +25,7 @@ pub enum DataError {
 /// If a file is missing or malformed.
 pub fn load(folder: Option<&Path>, seed: u64) -> Result<Digits, DataError> {
     match folder {
-        Some(folder) => Ok(mnist::load(folder)?),
+        Some(folder) => mnist::load(folder).map_err(DataError::Files),
         None => Ok(Digits::embedded(seed)?),
     }
 }

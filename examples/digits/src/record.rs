@@ -35,7 +35,7 @@ impl Record {
 }
 
 /// Run of one level in one low type.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Run {
     /// Level, `O0` to `O3`.
     pub level: String,

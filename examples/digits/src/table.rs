@@ -91,20 +91,14 @@ mod tests {
         Run {
             level: level.into(),
             dtype: dtype.into(),
-            device: "cpu".into(),
-            seed: 0,
-            epochs: 1,
             accuracy: 1.0,
             final_loss: 12.5,
-            losses: vec![12.5],
             steps: Steps { attempted: 100_000, applied: 99_990, skipped: 10 },
             scale: Scale { last: 16_777_216.0, ..Scale::starting_at(65536.0) },
             bytes: Bytes { activations_peak: 123_456_789, ..Bytes::default() },
             seconds: 1234.56,
             data: Source { name: "data/mnist".into(), size: [28, 28], train: 60000, test: 10000 },
-            resumed: None,
-            first_skip: None,
-            diverged: None,
+            ..Run::default()
         }
     }
 

@@ -51,49 +51,33 @@ fn any_of_the_four_files_missing() {
 }
 
 #[test]
-fn labels_in_the_place_of_images_and_images_in_that_of_labels() {
-    let folder = good("magic");
-    folder.put(NAMES[0], &labels(20));
-    let told = "starts with 0x00000801, and a file of this name with 0x00000803; was it renamed? fetch it again";
-    faulty(&folder, NAMES[0], told);
-    let folder = good("magic");
-    folder.put(NAMES[3], &images(10, [8, 8]));
-    let told = "starts with 0x00000803, and a file of this name with 0x00000801; was it renamed? fetch it again";
-    faulty(&folder, NAMES[3], told);
-}
-
-#[test]
-fn a_page_of_the_web_in_the_place_of_a_file() {
-    let folder = good("page");
-    folder.put(NAMES[1], b"<!DOCTYPE html><html>");
-    let told = "starts with 0x3c21444f, and a file of this name with 0x00000801; was it renamed? fetch it again";
-    faulty(&folder, NAMES[1], told);
-}
-
-#[test]
-fn a_packed_file_under_a_plain_name() {
-    let folder = good("packed");
-    folder.put(NAMES[0], &gzip(&images(20, [8, 8])));
-    faulty(&folder, NAMES[0], "is gzipped; add .gz to its name, or unpack it");
-}
-
-#[test]
-fn a_file_torn_in_its_images_or_in_its_header() {
-    let folder = good("torn");
-    let whole = images(20, [8, 8]);
+fn a_file_of_another_kind_or_length() {
+    let renamed = |found, wanted| {
+        format!(
+            "starts with {found}, and a file of this name with {wanted}; was it renamed? fetch it again"
+        )
+    };
+    let (whole, of_labels) = (images(20, [8, 8]), "0x00000801");
+    let mut faults = vec![
+        (0, labels(20), renamed(of_labels, "0x00000803")),
+        (3, images(10, [8, 8]), renamed("0x00000803", of_labels)),
+        (1, b"<!DOCTYPE html><html>".into(), renamed("0x3c21444f", of_labels)),
+        (0, gzip(&whole), "is gzipped; add .gz to its name, or unpack it".into()),
+        (
+            2,
+            [images(10, [8, 8]), vec![0]].concat(),
+            "goes on after the 656 bytes that its header tells of; fetch it again".into(),
+        ),
+    ];
     for (end, wanted) in [(0, 16), (3, 16), (15, 16), (16, 1296), (1295, 1296)] {
-        folder.put(NAMES[0], &whole[..end]);
         let told = format!("is torn: it ends after {end} of {wanted} bytes; fetch it again");
-        faulty(&folder, NAMES[0], &told);
+        faults.push((0, whole[..end].to_vec(), told));
     }
-}
-
-#[test]
-fn a_file_that_goes_on() {
-    let folder = good("longer");
-    folder.put(NAMES[2], &[images(10, [8, 8]), vec![0]].concat());
-    let told = "goes on after the 656 bytes that its header tells of; fetch it again";
-    faulty(&folder, NAMES[2], told);
+    for (place, bytes, told) in faults {
+        let folder = good("file");
+        folder.put(NAMES[place], &bytes);
+        faulty(&folder, NAMES[place], &told);
+    }
 }
 
 #[test]

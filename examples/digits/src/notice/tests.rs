@@ -2,20 +2,13 @@
 
 use super::*;
 use crate::data::Source;
-use crate::record::{Scale, Steps};
+use crate::record::Steps;
 
 fn run(level: &str, dtype: &str, right: usize) -> Run {
     Run {
         level: level.into(),
         dtype: dtype.into(),
-        device: "cpu".into(),
-        seed: 0,
-        epochs: 1,
         accuracy: share(right, 360),
-        final_loss: 0.0,
-        losses: vec![0.0],
-        steps: Steps { attempted: 10, applied: 10, skipped: 0 },
-        scale: Scale::starting_at(1.0),
         bytes: Bytes {
             parameters: 100,
             masters: 0,
@@ -23,11 +16,8 @@ fn run(level: &str, dtype: &str, right: usize) -> Run {
             optimizer: 200,
             activations_peak: 100,
         },
-        seconds: 1.0,
         data: Source { test: 360, ..Source::default() },
-        resumed: None,
-        first_skip: None,
-        diverged: None,
+        ..Run::default()
     }
 }
 
