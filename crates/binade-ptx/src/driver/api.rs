@@ -18,5 +18,4 @@ mod occupancy;
 mod pinned;
 mod pool;
 mod stream;
-mod symbols;
 mod unsupported;

@@ -28,13 +28,11 @@ use std::{collections::BTreeMap, io::Write, sync::Arc};
 pub(super) use capture::Mode as CaptureMode;
 pub(super) use device::Configuration;
 pub(super) use dnn::{
-    Call as DnnCall, Descriptors as DnnDescriptors, Moves, Pass, Result as DnnResult,
-    Status as DnnStatus, Tensor as DnnTensor,
+    Call as DnnCall, Descriptors as DnnDescriptors, Moves, Pass, Status as DnnStatus,
+    Tensor as DnnTensor,
 };
 pub(super) use launch::Shape;
-pub(super) use lt::{
-    Algorithm, Call as LtCall, Desc, Descriptors, Layout, Result as LtResult, Status as LtStatus,
-};
+pub(super) use lt::{Algorithm, Call as LtCall, Desc, Descriptors, Layout, Status as LtStatus};
 pub(super) use thread::{in_host_function, while_in_host_function};
 
 use crate::{Capability, Gpu, Module};

@@ -27,15 +27,6 @@ impl<T: Copy> Out<T> {
         Ok(())
     }
 
-    /// Writes all values, one behind the other.
-    pub(super) fn set_all(self, values: &[T]) -> Result {
-        for (index, value) in values.iter().enumerate() {
-            // The caller promised room for all, so the place stays inside; `set` refuses null.
-            Self(self.0.wrapping_add(index)).set(*value)?;
-        }
-        Ok(())
-    }
-
     /// Writes a result that a caller may leave out by passing null.
     pub(super) fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
@@ -43,18 +34,13 @@ impl<T: Copy> Out<T> {
             let _ = self.set(value);
         }
     }
-
-    /// Returns true if the pointer is not null.
-    pub(super) fn wanted(self) -> bool {
-        !self.0.is_null()
-    }
 }
 
 impl Out<c_char> {
     /// Copies text with its closing 0, cut to `length` bytes of which the last is 0.
     pub(super) fn text(self, text: &CStr, length: c_int) -> Result {
         let room = usize::try_from(length).ok().filter(|room| *room > 0);
-        let room = room.filter(|_| self.wanted()).ok_or(Code::InvalidValue)?;
+        let room = room.filter(|_| !self.0.is_null()).ok_or(Code::InvalidValue)?;
         let bytes = text.to_bytes();
         let bytes = &bytes[..bytes.len().min(room - 1)];
         // SAFETY: not null, so by the caller's promise `length` bytes are writable there; the text was cut to one less.

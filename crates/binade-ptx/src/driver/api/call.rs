@@ -34,9 +34,26 @@ pub(super) fn call(name: &str, work: impl FnOnce(&mut Driver) -> Result) -> c_in
     guarded(name, || work(lock()?.as_mut().ok_or(Code::NotInitialized)?))
 }
 
-/// Runs a call that needs the driver and has return codes of its own.
-pub(super) fn with<T>(work: impl FnOnce(&mut Driver) -> T) -> Result<T> {
-    Ok(work(lock()?.as_mut().ok_or(Code::NotInitialized)?))
+/// Runs one call of a library whose statuses are its own: `before` where the driver is not initialised, `bug` after a panic.
+pub(super) fn library<S>(
+    name: &str,
+    [before, bug]: [c_int; 2],
+    number: fn(S) -> c_int,
+    work: impl FnOnce(&mut Driver) -> std::result::Result<(), S>,
+) -> c_int {
+    let call = || -> Result<_> { Ok(work(lock()?.as_mut().ok_or(Code::NotInitialized)?)) };
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(outcome)) => outcome.err().map_or(0, number),
+        Ok(Err(_)) => before,
+        Err(_) => {
+            tell_of_panic(name);
+            bug
+        }
+    }
+}
+
+fn tell_of_panic(name: &str) {
+    tell(format_args!("a panic in {name}, which is a bug of the interpreter"));
 }
 
 /// Runs work that must not panic into C, and returns its code.
@@ -46,7 +63,7 @@ pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
         Ok(Ok(())) => 0,
         Ok(Err(code)) => code as c_int,
         Err(_) => {
-            tell(format_args!("a panic in {name}, which is a bug of the interpreter"));
+            tell_of_panic(name);
             Code::Unknown as c_int
         }
     }
@@ -102,8 +119,7 @@ extern "C" fn write_coverage() {
     });
 }
 
-/// Defines exported functions and lists them for `cuGetProcAddress`. Each body returns `Result<()>`. A function that takes `_`
-/// for the driver works before `cuInit` too.
+/// Defines exported functions. Each body returns `Result<()>`. A function that takes `_` for the driver works before `cuInit` too.
 macro_rules! api {
     ($($(#[$page:meta])* fn $name:ident($driver:tt $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
         $(
@@ -113,8 +129,6 @@ macro_rules! api {
                 $crate::driver::api::call::api!(@call $name $driver $body)
             }
         )*
-        pub(super) const SYMBOLS: &[(&str, *const ())] =
-            &[$((stringify!($name), $name as *const ())),*];
     };
     (@call $name:ident _ $body:block) => {
         $crate::driver::api::call::guarded(stringify!($name), || $body)
@@ -124,3 +138,20 @@ macro_rules! api {
     };
 }
 pub(super) use api;
+
+/// Defines exported functions of a library. Each body returns a `Result` of its status.
+macro_rules! library_api {
+    ([$status:ident] $($(#[$page:meta])* fn $name:ident($driver:ident $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
+        $(
+            $(#[$page])*
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
+                use std::ffi::c_int;
+                let own = [$status::NotInitialized as c_int, $status::InternalError as c_int];
+                let number = |status: $status| status as c_int;
+                $crate::driver::api::call::library(stringify!($name), own, number, |$driver| $body)
+            }
+        )*
+    };
+}
+pub(super) use library_api;

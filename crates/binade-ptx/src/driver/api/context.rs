@@ -22,27 +22,6 @@ api! {
         driver.release_primary(device)
     }
 
-    fn cuDevicePrimaryCtxReset_v2(driver, device: c_int) {
-        let device = driver.device(device)?;
-        driver.reset_primary(device)
-    }
-
-    fn cuDevicePrimaryCtxSetFlags_v2(driver, device: c_int, _flags: c_uint) {
-        driver.device(device).map(|_| ())
-    }
-
-    fn cuDevicePrimaryCtxGetState(driver, device: c_int, flags: Out<c_uint>, active: Out<c_int>) {
-        let device = driver.device(device)?;
-        let (set, is_active) = driver.primary_state(device);
-        flags.set(set)?;
-        active.set(c_int::from(is_active))
-    }
-
-    fn cuCtxCreate_v2(driver, context: Out<Handle>, flags: c_uint, device: c_int) {
-        let device = driver.device(device)?;
-        context.set(driver.create_context(device, flags))
-    }
-
     fn cuCtxCreate_v3(
         driver,
         context: Out<Handle>,
@@ -76,41 +55,6 @@ api! {
 
     fn cuCtxSetCurrent(driver, context: Handle) {
         driver.set_current_context(context)
-    }
-
-    fn cuCtxPushCurrent_v2(driver, context: Handle) {
-        driver.push_context(context)
-    }
-
-    fn cuCtxPopCurrent_v2(_driver, context: Out<Handle>) {
-        let popped = Driver::pop_context()?;
-        context.set_if_wanted(popped);
-        Ok(())
-    }
-
-    fn cuCtxGetDevice(driver, device: Out<c_int>) {
-        let context = driver.context()?;
-        device.set(driver.device_number(context)?)
-    }
-
-    /// Refuses every peer: no device reaches another's memory, as `cuDeviceCanAccessPeer` says.
-    fn cuCtxEnablePeerAccess(driver, peer: Handle, flags: c_uint) {
-        driver.refuse_peer(peer, flags)
-    }
-
-    fn cuCtxDisablePeerAccess(driver, peer: Handle) {
-        driver.refuse_peer(peer, 0).map_err(|code| match code {
-            Code::PeerAccessUnsupported => Code::PeerAccessNotEnabled,
-            other => other,
-        })
-    }
-
-    fn cuCtxGetApiVersion(_driver, _context: Handle, version: Out<c_uint>) {
-        version.set(3020)
-    }
-
-    fn cuCtxGetFlags(driver, flags: Out<c_uint>) {
-        flags.set(driver.context_flags()?)
     }
 
     fn cuCtxSetFlags(driver, flags: c_uint) {

@@ -1,17 +1,12 @@
 //! Functions of cuBLASLt that multiply matrices. Programs load that library by a name of its own.
 
-use std::{
-    ffi::{c_int, c_void},
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::ffi::{c_int, c_void};
 
 use super::{
     abi::{In, Out, Untyped},
-    call,
+    call::library_api,
 };
-use crate::driver::state::{
-    Algorithm, Desc, Descriptors, Driver, Handle, Layout, LtCall, LtResult, LtStatus, tell,
-};
+use crate::driver::state::{Algorithm, Desc, Descriptors, Handle, Layout, LtCall, LtStatus};
 
 /// Version that `cublasLtGetVersion` returns: 13.0.0.
 const VERSION: usize = 130_000;
@@ -27,40 +22,14 @@ struct Found {
     reserved: [c_int; 4],
 }
 
-/// Runs one call and returns its `cublasStatus_t`.
-fn status(name: &str, work: impl FnOnce(&mut Driver) -> LtResult) -> c_int {
-    let outcome = catch_unwind(AssertUnwindSafe(|| call::with(work)));
-    match outcome {
-        Ok(Ok(Ok(()))) => 0,
-        Ok(Ok(Err(status))) => status as c_int,
-        // The driver has not been initialised.
-        Ok(Err(_)) => LtStatus::NotInitialized as c_int,
-        Err(_) => {
-            tell(format_args!("a panic in {name}, which is a bug of the interpreter"));
-            LtStatus::InternalError as c_int
-        }
-    }
-}
-
-/// Defines exported functions. Each body returns an [`LtResult`].
-macro_rules! lt {
-    ($($(#[$page:meta])* fn $name:ident($driver:ident $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
-        $(
-            $(#[$page])*
-            #[unsafe(no_mangle)]
-            extern "C" fn $name($($argument: $kind),*) -> c_int {
-                status(stringify!($name), |$driver| $body)
-            }
-        )*
-    };
-}
-
 #[unsafe(no_mangle)]
 extern "C" fn cublasLtGetVersion() -> usize {
     VERSION
 }
 
-lt! {
+library_api! {
+    [LtStatus]
+
     fn cublasLtCreate(driver, handle: Out<Handle>) {
         Ok(handle.set(driver.lt_create()?)?)
     }

@@ -1,54 +1,24 @@
 //! Functions of cuDNN that convolve images. Programs load that library by a name of its own.
 
-use std::{
-    ffi::c_int,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::ffi::c_int;
 
 use super::{
     abi::{In, Out},
-    call,
+    call::library_api,
 };
-use crate::driver::state::{
-    DnnCall, DnnDescriptors, DnnResult, DnnStatus, DnnTensor, Driver, Handle, Moves, Pass, tell,
-};
+use crate::driver::state::{DnnCall, DnnDescriptors, DnnStatus, DnnTensor, Handle, Moves, Pass};
 
 /// Version that `cudnnGetVersion` returns: 9.21.0, for which cudarc has bindings.
 const VERSION: usize = 92_100;
-
-/// Runs one call and returns its `cudnnStatus_t`.
-fn status(name: &str, work: impl FnOnce(&mut Driver) -> DnnResult) -> c_int {
-    let outcome = catch_unwind(AssertUnwindSafe(|| call::with(work)));
-    match outcome {
-        Ok(Ok(Ok(()))) => 0,
-        Ok(Ok(Err(status))) => status as c_int,
-        // The driver has not been initialised.
-        Ok(Err(_)) => DnnStatus::NotInitialized as c_int,
-        Err(_) => {
-            tell(format_args!("a panic in {name}, which is a bug of the interpreter"));
-            DnnStatus::InternalError as c_int
-        }
-    }
-}
-
-/// Defines exported functions. Each body returns a [`DnnResult`].
-macro_rules! dnn {
-    ($(fn $name:ident($driver:ident $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            extern "C" fn $name($($argument: $kind),*) -> c_int {
-                status(stringify!($name), |$driver| $body)
-            }
-        )*
-    };
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn cudnnGetVersion() -> usize {
     VERSION
 }
 
-dnn! {
+library_api! {
+    [DnnStatus]
+
     fn cudnnCreate(driver, handle: Out<Handle>) {
         Ok(handle.set(driver.dnn_create()?)?)
     }

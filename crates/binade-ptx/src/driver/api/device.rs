@@ -59,12 +59,6 @@ api! {
         value.set(driver.attribute(attribute)?)
     }
 
-    fn cuDeviceComputeCapability(driver, major: Out<c_int>, minor: Out<c_int>, device: c_int) {
-        driver.device(device)?;
-        major.set(driver.attribute(75)?)?;
-        minor.set(driver.attribute(76)?)
-    }
-
     fn cuDeviceCanAccessPeer(driver, can: Out<c_int>, device: c_int, peer: c_int) {
         driver.device(device)?;
         driver.device(peer)?;

@@ -3,7 +3,7 @@
 use std::ffi::c_uint;
 
 use super::{abi::Out, call::api};
-use crate::driver::{code::Code, state::Handle};
+use crate::driver::state::Handle;
 
 api! {
     fn cuEventCreate(driver, event: Out<Handle>, flags: c_uint) {
@@ -15,14 +15,6 @@ api! {
     }
 
     fn cuEventRecord(driver, event: Handle, stream: Handle) {
-        driver.record_event(event, stream)
-    }
-
-    /// Records an event. `CU_EVENT_RECORD_EXTERNAL`, a node of a graph, is not supported.
-    fn cuEventRecordWithFlags(driver, event: Handle, stream: Handle, flags: c_uint) {
-        if flags != 0 {
-            return Err(Code::NotSupported);
-        }
         driver.record_event(event, stream)
     }
 

@@ -1,38 +1,11 @@
 //! Functions on graphs: `cuGraph…`.
 
-use std::ffi::{c_int, c_uint};
-
-use super::{
-    abi::{Out, Untyped},
-    call::api,
-};
-use crate::driver::{code::Code, state::Handle};
+use super::{abi::Out, call::api};
+use crate::driver::state::Handle;
 
 api! {
-    fn cuGraphCreate(driver, graph: Out<Handle>, flags: c_uint) {
-        if flags != 0 {
-            return Err(Code::InvalidValue);
-        }
-        graph.set(driver.create_graph())
-    }
-
     fn cuGraphClone(driver, copy: Out<Handle>, graph: Handle) {
         copy.set(driver.clone_graph(graph)?)
-    }
-
-    /// Writes as many nodes as there is room for, or their number if no room is given.
-    fn cuGraphGetNodes(driver, graph: Handle, nodes: Out<Handle>, count: Untyped) {
-        let all = driver.graph_nodes(graph)?;
-        let room = if nodes.wanted() { count.as_in().get()? } else { all.len() };
-        let given = &all[..all.len().min(room)];
-        if nodes.wanted() {
-            nodes.set_all(given)?;
-        }
-        count.as_out().set(given.len())
-    }
-
-    fn cuGraphNodeGetType(driver, node: Handle, kind: Out<c_int>) {
-        kind.set(driver.node_type(node)?)
     }
 
     fn cuGraphDestroy(driver, graph: Handle) {

@@ -11,18 +11,6 @@ use crate::driver::{
     state::{Driver, Handle, Shape},
 };
 
-/// C type `CUlaunchConfig`, up to the last field that is read.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Config {
-    grid: [c_uint; 3],
-    block: [c_uint; 3],
-    shared_bytes: c_uint,
-    stream: Handle,
-    attributes: u64,
-    attribute_count: c_uint,
-}
-
 /// Launches a kernel. Arguments packed into one buffer (`extra`) are not supported; no caller in Rust passes them.
 fn launch(
     driver: &mut Driver,
@@ -57,22 +45,6 @@ api! {
         let grid = [grid_x, grid_y, grid_z].into();
         let block = [block_x, block_y, block_z].into();
         let shape = Shape { grid, block, shared_bytes };
-        launch(driver, function, shape, stream, arguments, extra)
-    }
-
-    /// Launches a kernel. Attributes (clusters, cooperation and the like) are not supported.
-    fn cuLaunchKernelEx(
-        driver,
-        config: In<Config>,
-        function: Handle,
-        arguments: Arguments,
-        extra: In<u64>,
-    ) {
-        let Config { grid, block, shared_bytes, stream, attribute_count, .. } = config.get()?;
-        if attribute_count > 0 {
-            return Err(Code::NotSupported);
-        }
-        let shape = Shape { grid: grid.into(), block: block.into(), shared_bytes };
         launch(driver, function, shape, stream, arguments, extra)
     }
 }

@@ -1,6 +1,6 @@
 //! Functions on device memory: allocation, copies and fills. Those without a stream run in the legacy stream.
 
-use std::ffi::{c_uchar, c_uint, c_ushort};
+use std::ffi::{c_uchar, c_uint};
 
 use super::{
     abi::{Host, Out},
@@ -39,13 +39,6 @@ api! {
 
     fn cuMemFreeAsync(driver, pointer: u64, stream: Handle) {
         driver.free_in_order(pointer, stream)
-    }
-
-    fn cuMemGetAddressRange_v2(driver, first: Out<u64>, bytes: Out<usize>, pointer: u64) {
-        let (begin, length) = driver.range(pointer)?;
-        first.set_if_wanted(begin);
-        bytes.set_if_wanted(length);
-        Ok(())
     }
 
     fn cuMemcpyHtoD_v2(driver, to: u64, from: Host, bytes: usize) {
@@ -91,14 +84,6 @@ api! {
 
     fn cuMemsetD8Async(driver, at: u64, value: c_uchar, count: usize, stream: Handle) {
         driver.submit_fill(at, vec![value], count, stream)
-    }
-
-    fn cuMemsetD16_v2(driver, at: u64, value: c_ushort, count: usize) {
-        driver.submit_fill(at, value.to_le_bytes().to_vec(), count, 0)
-    }
-
-    fn cuMemsetD16Async(driver, at: u64, value: c_ushort, count: usize, stream: Handle) {
-        driver.submit_fill(at, value.to_le_bytes().to_vec(), count, stream)
     }
 
     fn cuMemsetD32_v2(driver, at: u64, value: c_uint, count: usize) {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    abi::{Out, Text, Untyped},
+    abi::{Out, Text},
     call::api,
 };
 use crate::driver::{code::Code, state::Handle};
@@ -19,18 +19,6 @@ api! {
     }
 
     fn cuModuleLoadData(driver, module: Out<Handle>, image: Text) {
-        module.set(driver.load(&image.bytes()?)?)
-    }
-
-    /// Loads a module. The options are for a compiler, and are ignored.
-    fn cuModuleLoadDataEx(
-        driver,
-        module: Out<Handle>,
-        image: Text,
-        _count: c_uint,
-        _options: Untyped,
-        _values: Untyped,
-    ) {
         module.set(driver.load(&image.bytes()?)?)
     }
 
@@ -52,10 +40,6 @@ api! {
     ) {
         driver.context()?;
         Err(Code::NotFound)
-    }
-
-    fn cuModuleGetLoadingMode(_driver, mode: Out<c_uint>) {
-        mode.set(1)
     }
 
     fn cuFuncGetAttribute(driver, value: Out<c_int>, attribute: c_int, function: Handle) {

@@ -2,28 +2,25 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{
-    abi::{Out, Untyped},
-    call::api,
-};
+use super::{abi::Out, call::api};
 use crate::driver::{
     code::Code,
     host::{HostCall, HostFunction},
-    state::{CaptureMode, Driver, Handle},
+    state::{CaptureMode, Handle},
 };
 
 api! {
     fn cuStreamCreate(driver, stream: Out<Handle>, flags: c_uint) {
-        stream.set(driver.create_stream(flags, 0)?)
+        stream.set(driver.create_stream(flags)?)
     }
 
     fn cuStreamCreateWithPriority(
         driver,
         stream: Out<Handle>,
         flags: c_uint,
-        priority: c_int,
+        _priority: c_int,
     ) {
-        stream.set(driver.create_stream(flags, priority)?)
+        stream.set(driver.create_stream(flags)?)
     }
 
     fn cuStreamDestroy_v2(driver, stream: Handle) {
@@ -34,34 +31,8 @@ api! {
         driver.synchronize(stream)
     }
 
-    fn cuStreamQuery(driver, stream: Handle) {
-        driver.synchronize(stream)
-    }
-
     fn cuStreamWaitEvent(driver, stream: Handle, event: Handle, _flags: c_uint) {
         driver.wait_event(stream, event)
-    }
-
-    fn cuStreamGetCtx(driver, stream: Handle, context: Out<Handle>) {
-        context.set(driver.stream_context(stream)?)
-    }
-
-    fn cuStreamGetDevice(driver, stream: Handle, device: Out<c_int>) {
-        let context = driver.stream_context(stream)?;
-        device.set(driver.device_number(context)?)
-    }
-
-    fn cuStreamGetFlags(driver, stream: Handle, flags: Out<c_uint>) {
-        flags.set(driver.stream_traits(stream)?.0)
-    }
-
-    fn cuStreamGetPriority(driver, stream: Handle, priority: Out<c_int>) {
-        priority.set(driver.stream_traits(stream)?.1)
-    }
-
-    fn cuStreamGetId(driver, stream: Handle, id: Out<u64>) {
-        driver.stream_context(stream)?;
-        id.set(stream)
     }
 
     fn cuLaunchHostFunc(
@@ -86,53 +57,5 @@ api! {
 
     fn cuStreamIsCapturing(driver, stream: Handle, status: Out<c_int>) {
         status.set(driver.capture_of(stream)?.0 as c_int)
-    }
-
-    fn cuStreamGetCaptureInfo(driver, stream: Handle, status: Out<c_int>, id: Out<u64>) {
-        let (now, capture) = driver.capture_of(stream)?;
-        status.set(now as c_int)?;
-        id.set_if_wanted(capture);
-        Ok(())
-    }
-
-    /// Returns the status and the number of a stream's capture. The graph in the making and its dependencies are not handed out.
-    fn cuStreamGetCaptureInfo_v2(
-        driver,
-        stream: Handle,
-        status: Out<c_int>,
-        id: Out<u64>,
-        graph: Out<Handle>,
-        _dependencies: Out<Handle>,
-        count: Out<usize>,
-    ) {
-        let (now, capture) = driver.capture_of(stream)?;
-        status.set(now as c_int)?;
-        id.set_if_wanted(capture);
-        graph.set_if_wanted(0);
-        count.set_if_wanted(0);
-        Ok(())
-    }
-
-    fn cuStreamGetCaptureInfo_v3(
-        driver,
-        stream: Handle,
-        status: Out<c_int>,
-        id: Out<u64>,
-        graph: Out<Handle>,
-        _dependencies: Out<Handle>,
-        _edges: Out<Handle>,
-        count: Out<usize>,
-    ) {
-        let (now, capture) = driver.capture_of(stream)?;
-        status.set(now as c_int)?;
-        id.set_if_wanted(capture);
-        graph.set_if_wanted(0);
-        count.set_if_wanted(0);
-        Ok(())
-    }
-
-    fn cuThreadExchangeStreamCaptureMode(_driver, mode: Untyped) {
-        let wanted = CaptureMode::from_number(mode.as_in().get()?)?;
-        mode.as_out().set(Driver::exchange_mode(wanted) as c_uint)
     }
 }

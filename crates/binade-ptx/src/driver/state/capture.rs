@@ -11,7 +11,7 @@ use std::{
 use super::{
     Driver, Handle,
     graph::{Graph, Node},
-    tell, thread,
+    tell,
 };
 use crate::driver::code::{Code, Result};
 
@@ -70,14 +70,10 @@ impl Capture {
         self.clocks.iter().all(|(stream, clock)| mine(&origin, *stream) >= mine(clock, *stream))
     }
 
-    /// Returns true if this capture forbids such calls to the calling thread, whose own mode is `mode`.
-    fn forbids(&self, mode: Mode) -> bool {
+    /// Returns true if this capture forbids such calls to the calling thread.
+    fn forbids(&self) -> bool {
         let is_mine = self.thread == current().id();
-        match mode {
-            Mode::Global => self.mode == Mode::Global || is_mine && self.mode != Mode::Relaxed,
-            Mode::ThreadLocal => is_mine && self.mode != Mode::Relaxed,
-            Mode::Relaxed => false,
-        }
+        self.mode == Mode::Global || is_mine && self.mode != Mode::Relaxed
     }
 }
 
@@ -176,17 +172,11 @@ impl Driver {
 
     /// Refuses a call that could disturb a capture, such as taking memory, and invalidates the captures that forbid it.
     pub(super) fn refuse_while_capturing(&mut self) -> Result {
-        let mode = thread::mode();
         let mut outcome = Ok(());
-        for capture in self.captures.values_mut().filter(|capture| capture.forbids(mode)) {
+        for capture in self.captures.values_mut().filter(|capture| capture.forbids()) {
             capture.is_invalid = true;
             outcome = Err(Code::CaptureUnsupported);
         }
         outcome
-    }
-
-    /// Sets the thread's mode and returns the one before.
-    pub(in crate::driver) fn exchange_mode(mode: Mode) -> Mode {
-        thread::exchange_mode(mode)
     }
 }

@@ -45,11 +45,6 @@ impl Driver {
         self.primary.remove(&device).map_or(Ok(()), |primary| self.end(primary.context))
     }
 
-    /// Returns the flags, and true if the context is active.
-    pub(in crate::driver) fn primary_state(&self, device: usize) -> (u32, bool) {
-        (0, self.primary.contains_key(&device))
-    }
-
     pub(in crate::driver) fn create_context(&mut self, device: usize, flags: u32) -> Handle {
         let context = self.contexts.insert(Context { device, flags, ..Context::default() });
         thread::push_context(context);
@@ -81,16 +76,6 @@ impl Driver {
         Ok(())
     }
 
-    /// Refuses a peer: no device reaches another's memory.
-    pub(in crate::driver) fn refuse_peer(&self, peer: Handle, flags: u32) -> Result {
-        let here = self.context()?;
-        self.contexts.get(peer).map_err(|_| Code::InvalidContext)?;
-        if flags != 0 || peer == here {
-            return Err(Code::InvalidValue);
-        }
-        Err(Code::PeerAccessUnsupported)
-    }
-
     pub(in crate::driver) fn current_context() -> Handle {
         thread::context().unwrap_or(0)
     }
@@ -102,21 +87,6 @@ impl Driver {
         }
         thread::set_context((context != 0).then_some(context));
         Ok(())
-    }
-
-    pub(in crate::driver) fn push_context(&self, context: Handle) -> Result {
-        self.contexts.get(context).map_err(|_| Code::InvalidContext)?;
-        thread::push_context(context);
-        Ok(())
-    }
-
-    pub(in crate::driver) fn pop_context() -> Result<Handle> {
-        thread::pop_context()
-    }
-
-    pub(in crate::driver) fn context_flags(&self) -> Result<u32> {
-        let context = self.context()?;
-        Ok(self.contexts.get(context)?.flags)
     }
 
     pub(in crate::driver) fn set_context_flags(&mut self, flags: u32) -> Result {

@@ -77,12 +77,6 @@ impl Driver {
         Ok(self.contexts.get(context).map_err(|_| Code::InvalidContext)?.device)
     }
 
-    /// Returns the device of a context as C's `int`.
-    #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "a few")]
-    pub(in crate::driver) fn device_number(&self, context: Handle) -> Result<i32> {
-        Ok(self.device_of(context)? as i32)
-    }
-
     /// Returns the devices whose memory work in a context may touch: its own.
     pub(super) fn seen_from(&self, context: Handle) -> Result<Devices> {
         Ok(1 << self.device_of(context)?)

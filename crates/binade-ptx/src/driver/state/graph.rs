@@ -66,9 +66,6 @@ pub(super) struct Runnable {
     frees: bool,
 }
 
-/// Bits of a node's handle below its number, which hold the graph's handle.
-const NODE: u32 = 48;
-
 /// Flag `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE: u64 = 1;
 /// Flag `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
@@ -77,38 +74,9 @@ const DEVICE_LAUNCH: u64 = 4;
 const HARMLESS: u64 = 2 | 8;
 
 impl Driver {
-    pub(in crate::driver) fn create_graph(&mut self) -> Handle {
-        self.graphs.insert(Graph { nodes: Arc::new([]) })
-    }
-
     pub(in crate::driver) fn clone_graph(&mut self, graph: Handle) -> Result<Handle> {
         let nodes = Arc::clone(&self.graphs.get(graph)?.nodes);
         Ok(self.graphs.insert(Graph { nodes }))
-    }
-
-    /// Returns a handle for each node: the graph's, with the node's number from 1 above it.
-    pub(in crate::driver) fn graph_nodes(&self, graph: Handle) -> Result<Vec<Handle>> {
-        let count = self.graphs.get(graph)?.nodes.len() as u64;
-        Ok((1..=count).map(|number| number << NODE | graph).collect())
-    }
-
-    /// Returns the `CUgraphNodeType` of a node.
-    pub(in crate::driver) fn node_type(&self, node: Handle) -> Result<i32> {
-        let nodes = &self.graphs.get(node & ((1 << NODE) - 1))?.nodes;
-        let index = usize::try_from(node >> NODE).ok().and_then(|number| number.checked_sub(1));
-        let node = index.and_then(|index| nodes.get(index)).ok_or(Code::InvalidHandle)?;
-        Ok(match node {
-            Node::Launch(_) | Node::Product(_) | Node::Convolution(_) => 0,
-            Node::Upload { .. }
-            | Node::Download { .. }
-            | Node::Copy { .. }
-            | Node::PeerCopy { .. } => 1,
-            Node::Fill { .. } => 2,
-            Node::Host(_) => 3,
-            Node::Graph(_) => 4,
-            Node::Allocate { .. } => 10,
-            Node::Free { .. } => 11,
-        })
     }
 
     pub(in crate::driver) fn destroy_graph(&mut self, graph: Handle) -> Result {

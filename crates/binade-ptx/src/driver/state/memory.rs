@@ -129,12 +129,6 @@ impl Driver {
         Ok((TOTAL_MEMORY - self.memory.used_on(device), TOTAL_MEMORY))
     }
 
-    /// Returns the context whose allocation holds an address.
-    pub(in crate::driver) fn owner(&self, at: u64) -> Result<Handle> {
-        let (first, _) = self.range(at)?;
-        self.memory.0.get(&first).map(|memory| memory.context).ok_or(Code::NotFound)
-    }
-
     /// Returns the allocation that holds an address: first address and bytes.
     pub(in crate::driver) fn range(&self, at: u64) -> Result<(u64, usize)> {
         self.context()?;

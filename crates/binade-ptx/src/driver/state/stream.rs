@@ -27,13 +27,12 @@ pub(super) struct Stream {
     pub(super) context: Handle,
     kind: Kind,
     pub(super) flags: u32,
-    pub(super) priority: i32,
     pub(super) capture: Option<Handle>,
 }
 
 impl Stream {
     fn new(context: Handle, kind: Kind) -> Self {
-        Self { context, kind, flags: 0, priority: 0, capture: None }
+        Self { context, kind, flags: 0, capture: None }
     }
 
     pub(super) fn is_legacy(&self) -> bool {
@@ -49,13 +48,12 @@ impl Driver {
     /// Least and greatest priority, as recent GPUs have them.
     pub(in crate::driver) const PRIORITIES: (i32, i32) = (0, -5);
 
-    pub(in crate::driver) fn create_stream(&mut self, flags: u32, priority: i32) -> Result<Handle> {
+    pub(in crate::driver) fn create_stream(&mut self, flags: u32) -> Result<Handle> {
         if flags & !NON_BLOCKING != 0 {
             return Err(Code::InvalidValue);
         }
-        let (least, greatest) = Self::PRIORITIES;
         let made = Stream::new(self.context()?, Kind::Made);
-        Ok(self.streams.insert(Stream { flags, priority: priority.clamp(greatest, least), ..made }))
+        Ok(self.streams.insert(Stream { flags, ..made }))
     }
 
     pub(in crate::driver) fn destroy_stream(&mut self, handle: Handle) -> Result {
@@ -168,13 +166,6 @@ impl Driver {
     pub(in crate::driver) fn stream_context(&mut self, stream: Handle) -> Result<Handle> {
         let stream = self.stream(stream)?;
         Ok(self.streams.get(stream)?.context)
-    }
-
-    /// Returns the stream's flags and priority.
-    pub(in crate::driver) fn stream_traits(&mut self, stream: Handle) -> Result<(u32, i32)> {
-        let stream = self.stream(stream)?;
-        let stream = self.streams.get(stream)?;
-        Ok((stream.flags, stream.priority))
     }
 
     pub(in crate::driver) fn call_host(&mut self, stream: Handle, call: HostCall) -> Result {

@@ -1,14 +1,13 @@
-//! State of each host thread: its stack of contexts, and its capture mode.
+//! State of each host thread: its stack of contexts.
 
 use std::cell::{Cell, RefCell};
 
-use super::{Handle, capture::Mode};
+use super::Handle;
 use crate::driver::code::{Code, Result};
 
 thread_local! {
     /// Stack of contexts, the current one last; `None` if the current one was set to none.
     static CONTEXTS: RefCell<Vec<Option<Handle>>> = const { RefCell::new(Vec::new()) };
-    static MODE: Cell<Mode> = const { Cell::new(Mode::Global) };
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -33,15 +32,6 @@ pub(super) fn push_context(context: Handle) {
 pub(super) fn pop_context() -> Result<Handle> {
     let popped = CONTEXTS.try_with(|contexts| contexts.borrow_mut().pop());
     popped.ok().flatten().flatten().ok_or(Code::InvalidContext)
-}
-
-pub(super) fn mode() -> Mode {
-    MODE.get()
-}
-
-/// Sets the thread's mode and returns the one before.
-pub(super) fn exchange_mode(mode: Mode) -> Mode {
-    MODE.replace(mode)
 }
 
 /// Returns true if the driver is calling a host function on this thread, which must not call back.
