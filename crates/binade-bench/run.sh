@@ -110,7 +110,7 @@ sanitizer() {
     done
 }
 
-# PyTorch's figures come first, for the table of ours to have them beside.
+# PyTorch's figures, in a file of their own.
 torch() {
     rm -f "$out/torch_gpu.json"
     if [ ! -f "$here/torch_gpu_baseline.py" ]; then
@@ -121,14 +121,12 @@ torch() {
     attempt "torch, layers and MLP" 60 speed.txt python3 "$here/torch_rows.py" --out "$out/torch_gpu.json"
 }
 
-# Registers, local memory and occupancy of each kernel stand below the table.
+# Registers, local memory and occupancy of each kernel are in the file.
 bench() {
     : >"$out/speed.txt"
     torch
-    local beside=()
-    [ ! -s "$out/torch_gpu.json" ] || beside=(--torch "$out/torch_gpu.json")
     attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" --date "$(date -u +%F)" \
-        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run} "${beside[@]}"
+        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run}
 }
 
 facts

@@ -30,11 +30,3 @@ fn too_few_rounds_for_a_median_are_refused() {
     assert!(!run.status.success());
     assert!(String::from_utf8_lossy(&run.stderr).contains("19"));
 }
-
-#[test]
-fn figures_to_stand_beside_that_cannot_be_read_are_named_before_anything_is_measured() {
-    let run = speed(&["--dry-run", "--torch", "no-such-table.json"]);
-    assert!(!run.status.success() && run.stdout.is_empty());
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(told.contains("no-such-table.json"), "{told}");
-}

@@ -25,9 +25,6 @@ struct Cli {
     /// Measures these groups only, and the ceilings that they are held against: unscale, norm, cast, step, scaler, matmul, mlp.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
-    /// PyTorch's figures, as its script wrote them, to stand beside.
-    #[arg(long, value_name = "FILE")]
-    torch: Option<PathBuf>,
     /// Rounds of each, of which the median is taken.
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(20..))]
     rounds: u16,
@@ -41,7 +38,7 @@ impl Cli {
         let (date, driver, commit) = (self.date, self.driver, self.commit);
         let origin = Origin { date, driver, commit, command: command() };
         let (dry_run, rounds) = (self.dry_run, self.rounds.into());
-        let options = Options { dry_run, rounds, only: self.only, torch: self.torch };
+        let options = Options { dry_run, rounds, only: self.only };
         let mut bench = Bench::open(options)?;
         bench.run()?;
         let page = bench.page(origin)?;

@@ -1,11 +1,11 @@
 //! Benchmarks on one device: rows measured so far, and benchmarks that did not fit.
 
 use super::{
-    Result, Work,
-    beside::{Beside, Torch},
+    Result,
     clock::Clock,
     page::{Origin, Page, Skip},
-    row::{Row, What},
+    row::Row,
+    work::Work,
 };
 use binade_core::DType;
 use binade_cuda::{
@@ -15,7 +15,6 @@ use binade_cuda::{
     },
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use std::path::PathBuf;
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
@@ -26,8 +25,6 @@ pub struct Options {
     pub rounds: usize,
     /// Groups that are measured; all if none is named.
     pub only: Vec<String>,
-    /// File of PyTorch's figures, as its script wrote it.
-    pub torch: Option<PathBuf>,
 }
 
 impl Options {
@@ -47,7 +44,6 @@ pub struct Bench {
     pub(super) l2: usize,
     rows: Vec<Row>,
     skipped: Vec<Skip>,
-    torch: Option<Torch>,
     pub(super) bar: ProgressBar,
 }
 
@@ -56,10 +52,8 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// If there is no device, or PyTorch's figures cannot be read, or the device is the interpreter and the run is not a dry one:
-    /// its times mean nothing.
+    /// If there is no device, or it is the interpreter and the run is not a dry one: its times mean nothing.
     pub fn open(options: Options) -> Result<Self> {
-        let torch = options.torch.as_deref().map(Torch::read).transpose()?;
         let cuda = Cuda::open(0)?;
         let name = cuda.name()?;
         if name.contains("PTX interpreter") && !options.dry_run {
@@ -72,7 +66,7 @@ impl Bench {
         let bar = ProgressBar::new_spinner();
         bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {pos} measured: {msg}")?);
         let (rows, skipped) = (Vec::new(), Vec::new());
-        Ok(Self { cuda, options, l2, rows, skipped, torch, bar })
+        Ok(Self { cuda, options, l2, rows, skipped, bar })
     }
 
     pub(super) fn measures(&self, group: &str) -> bool {
@@ -80,13 +74,8 @@ impl Bench {
     }
 
     /// Times `work` if its group is measured, and keeps the row.
-    pub(super) fn time<W: Work>(
-        &mut self,
-        clock: &Clock,
-        work: &mut W,
-        what: impl Fn(&W) -> Result<What>,
-    ) -> Result<()> {
-        let what = what(work)?;
+    pub(super) fn time<W: Work>(&mut self, clock: &Clock, work: &mut W) -> Result<()> {
+        let what = work.what();
         if !self.measures(what.group) {
             return Ok(());
         }
@@ -146,9 +135,8 @@ impl Bench {
     ///
     /// If the device fails.
     pub fn page(&self, origin: Origin) -> Result<Page> {
-        let beside = Beside::new(&self.rows, self.torch.as_ref());
         let (rows, skipped) = (self.rows.clone(), self.skipped.clone());
-        Page::new(&self.cuda, origin, self.options.dry_run, rows, skipped, beside)
+        Page::new(&self.cuda, origin, self.options.dry_run, rows, skipped)
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -171,7 +159,6 @@ mod tests {
             dry_run: false,
             rounds: 21,
             only: only.iter().map(ToString::to_string).collect(),
-            torch: None,
         };
         let measured = |only: &[&str]| ["copy", "cast", "step"].map(|g| options(only).measures(g));
         assert_eq!(measured(&[]), [true; 3]);

@@ -5,7 +5,7 @@
 //! before it keep the device busy until the host has submitted all of it, so that the device's time alone counts. This is the
 //! time in a training loop, whose host runs ahead. The copies also drive the inputs out of the L2 cache.
 
-use super::{Result, Work, data};
+use super::{Result, data, work::Work};
 use binade_cuda::{
     Cuda, Ledger, Tensor,
     cudarc::driver::{CudaEvent, DriverError, sys::CUevent_flags},

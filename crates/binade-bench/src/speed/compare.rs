@@ -56,10 +56,8 @@ fn share(rows: &[Row], dtype: &str) -> Option<Share> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::speed::{
-        clock::Times,
-        row::{Computed, What},
-    };
+    use crate::speed::{clock::Times, row::What};
+    use binade_core::DType;
     use binade_cuda::Ledger;
 
     fn row(group: &'static str, name: &str, kind: Kind, seconds: f64) -> Row {
@@ -72,17 +70,7 @@ mod tests {
         kind: Kind,
         (elements, seconds): (usize, f64),
     ) -> Row {
-        let what = What {
-            group,
-            name: name.to_owned(),
-            kind,
-            dtype: "f16".to_owned(),
-            elements,
-            tensors: 1,
-            bytes: 1000,
-            bytes_moved: 1000,
-            computed: Computed::default(),
-        };
+        let what = What::moving(group, name, kind, (DType::F16, elements, 1), [1000, 0]);
         let all = vec![seconds];
         let (alone, host, ledger) = (all.clone(), all.clone(), Ledger::default());
         Row::new(what, &Times { alone, queued: all, host, ledger, peak_bytes: 0 })

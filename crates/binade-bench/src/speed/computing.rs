@@ -5,7 +5,7 @@ use super::{
     clock::Clock,
     data,
     mlp::Mlp,
-    products::{self, Form, Product, TF32},
+    products::{self, Form, TF32, product},
     replays::Replay,
     training::{SETTINGS, Training},
 };
@@ -56,7 +56,7 @@ impl Bench {
     /// Measures a plain f32 product in full precision and, if library and GPU have it, by TF32.
     fn products_of_f32(&mut self, clock: &Clock, size: usize) -> Result<()> {
         let (form, turns, elements) = (Form::Plain, products::turns(size), size * size);
-        let (name, what) = (format!("matmul {size}^3 f32"), (DType::F32, size));
+        let name = format!("matmul {size}^3 f32");
         let operands = form.operands() * turns;
         // Memory holds as many outputs as operands.
         if !self.fits(&name, elements * 4 * 2 * operands)? {
@@ -65,12 +65,12 @@ impl Bench {
         let first = data::noise(&self.cuda, elements)?.reshape(&[size, size])?;
         let all = data::copies(&self.cuda, first, operands)?;
         let sets: Vec<Vec<Tensor>> = all.chunks(form.operands()).map(<[_]>::to_vec).collect();
-        self.product(clock, form, what, &sets)?;
+        self.product(clock, form, (DType::F32, size), &sets)?;
         let ProductsBy::Library { .. } = self.cuda.products()? else { return Ok(()) };
         match self.cuda.clone().with_f32_products(F32Products::Tf32) {
             Ok(tf32) => {
-                let mut work = Product::new(tf32, form, what, sets).by(TF32);
-                let timed = self.time(clock, &mut work, |work| Ok(work.what()));
+                let mut work = product(tf32, form, (DType::F32, size, TF32), sets);
+                let timed = self.time(clock, &mut work);
                 // The setting belongs to all clones.
                 let _ = self.cuda.clone().with_f32_products(F32Products::Full)?;
                 timed
@@ -87,15 +87,14 @@ impl Bench {
         &mut self,
         clock: &Clock,
         form: Form,
-        what: (DType, usize),
+        (dtype, size): (DType, usize),
         sets: &[Vec<Tensor>],
     ) -> Result<()> {
-        let product = |device| Product::new(device, form, what, sets.to_vec());
-        let mut work = product(self.cuda.clone());
-        self.time(clock, &mut work, |work| Ok(work.what()))?;
+        let by = |device, by| product(device, form, (dtype, size, by), sets.to_vec());
+        self.time(clock, &mut by(self.cuda.clone(), ""))?;
         if let ProductsBy::Library { .. } = self.cuda.products()? {
             let own = self.cuda.clone().with_products(Products::Own);
-            let timed = self.time(clock, &mut product(own).by(" own"), |work| Ok(work.what()));
+            let timed = self.time(clock, &mut by(own, " own"));
             // The setting belongs to all clones.
             let _ = self.cuda.clone().with_products(Products::Library);
             timed?;
@@ -119,9 +118,9 @@ impl Bench {
                 continue;
             }
             let mut work = Training::new(&self.cuda, mlp, setting, &values)?;
-            self.time(clock, &mut work, |work| Ok(work.what()))?;
+            self.time(clock, &mut work)?;
             let mut work = Replay::new(&self.cuda, work)?;
-            self.time(clock, &mut work, |work| Ok(work.what()))?;
+            self.time(clock, &mut work)?;
         }
         self.cuda.trim();
         self.never_waited("mlp")

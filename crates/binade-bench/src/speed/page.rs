@@ -2,7 +2,6 @@
 
 use super::{
     Result,
-    beside::Beside,
     compare::{self, Share},
     row::Row,
 };
@@ -53,19 +52,13 @@ struct Compiled {
     occupancy: f64,
 }
 
-/// Column heads of `Compiled`, as wide as its lines.
-const HEADS: &str =
-    "kernel                           registers local bytes shared bytes  threads  occupancy";
-
-/// Figures of a run. Displays as tables.
+/// Figures of a run. Displays as a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
     meta: Meta,
     rows: Vec<Row>,
     /// Scaler's share of the step, by type of gradient, if both were measured.
     scaler_share: Vec<Share>,
-    /// Comparison with PyTorch's figures, if they are at hand.
-    beside: Beside,
     skipped: Vec<Skip>,
     kernels: Vec<Compiled>,
 }
@@ -77,7 +70,6 @@ impl Page {
         dry_run: bool,
         mut rows: Vec<Row>,
         skipped: Vec<Skip>,
-        beside: Beside,
     ) -> Result<Self> {
         compare::with_ceilings(&mut rows);
         let (device, driver_cuda) = (cuda.name()?, cuda.driver_version()?);
@@ -85,7 +77,7 @@ impl Page {
         let meta = Meta { device, driver_cuda, products, dry_run, origin };
         let scaler_share = compare::scaler_shares(&rows);
         let kernels = cuda.kernels()?.iter().map(compiled).collect();
-        Ok(Self { meta, rows, scaler_share, beside, skipped, kernels })
+        Ok(Self { meta, rows, scaler_share, skipped, kernels })
     }
 }
 
@@ -100,7 +92,7 @@ impl fmt::Display for Page {
         let dry = if *dry_run { ", a dry run: times mean nothing" } else { "" };
         writeln!(f, "{device}, driver for CUDA {driver_cuda}{dry}")?;
         writeln!(f, "matrix products by {products}\n")?;
-        super::table::write(f, &self.rows)?;
+        writeln!(f, "{}", super::table::table(&self.rows))?;
         for Share { dtype, scaler, clip_and_update } in &self.scaler_share {
             let (scaler, rest) = (100.0 * scaler, 100.0 * clip_and_update);
             writeln!(
@@ -108,22 +100,9 @@ impl fmt::Display for Page {
                 "scaler's share of the step, {dtype}: {scaler:.1} %, clip and update {rest:.1} %"
             )?;
         }
-        write!(f, "{}", self.beside)?;
         for Skip { name, reason } in &self.skipped {
             writeln!(f, "not measured: {name}: {reason}")?;
         }
-        writeln!(f, "\n{HEADS}")?;
-        self.kernels.iter().try_for_each(|kernel| writeln!(f, "{kernel}"))
-    }
-}
-
-impl fmt::Display for Compiled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, registers, local_bytes, shared_bytes, threads, occupancy } = self;
-        let share = 100.0 * occupancy;
-        write!(
-            f,
-            "{kernel:32}{registers:>10}{local_bytes:>12}{shared_bytes:>13}{threads:>9}{share:>9.0} %"
-        )
+        Ok(())
     }
 }

@@ -2,11 +2,12 @@
 //! that has read the gradients anyway.
 
 use super::{
-    Result, Work,
+    Result,
     gpt::Gpt,
     passes,
-    row::{Computed, Kind, What},
+    row::{Kind, What},
     steps,
+    work::Work,
 };
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Found, Gradients, Masters, Scale, Tensor};
@@ -48,25 +49,6 @@ impl Partial {
         })
     }
 
-    pub(crate) fn what(&self) -> Result<What> {
-        let (dtype, elements) = (passes::dtype(&self.set)?, passes::elements(&self.set));
-        let tensors = self.set.as_stored().len();
-        let pass = dtype.bytes() * elements;
-        let looking = passes::overhead(elements, tensors);
-        let (group, name, kind, bytes, overhead) = match self.part {
-            Part::Optimizer => {
-                let bytes = pass + steps::FUSED * elements;
-                ("step", "AdamW alone, fused", Kind::InPlace, bytes, tensors * steps::ROW)
-            }
-            Part::Scaler => ("scaler", "check, unscale, clip, update", Kind::Read, pass, looking),
-            Part::ClipAndUpdate => ("scaler", "clip and update alone", Kind::Nothing, 0, 0),
-        };
-        let bytes_moved = bytes + overhead;
-        let (name, dtype) = (name.to_owned(), dtype.to_string());
-        let computed = Computed::default();
-        Ok(What { group, name, kind, dtype, elements, tensors, bytes, bytes_moved, computed })
-    }
-
     fn end(&mut self, set: &mut Gradients, found: &Found) -> Result<()> {
         let mut verdict = found.clone();
         self.cuda.clip_norm(set, Norm::L2, 1.0, &mut verdict)?;
@@ -79,6 +61,23 @@ impl Work for Partial {
     /// Gradients, and their verdict if the part does not compute it itself.
     type Input = (Gradients, Option<Found>);
     type Output = Gradients;
+
+    fn what(&self) -> What {
+        let of @ (dtype, elements, tensors) = passes::size_of(&self.set);
+        let pass = dtype.bytes() * elements;
+        let (group, name, kind, bytes) = match self.part {
+            Part::Optimizer => {
+                let bytes = [pass + steps::FUSED * elements, tensors * steps::ROW];
+                ("step", "AdamW alone, fused", Kind::InPlace, bytes)
+            }
+            Part::Scaler => {
+                let bytes = [pass, passes::overhead(of, 0)];
+                ("scaler", "check, unscale, clip, update", Kind::Read, bytes)
+            }
+            Part::ClipAndUpdate => ("scaler", "clip and update alone", Kind::Nothing, [0, 0]),
+        };
+        What::moving(group, name, kind, of, bytes)
+    }
 
     fn prepare(&mut self, _: usize) -> Result<Self::Input> {
         let mut set = self.set.clone();

@@ -1,77 +1,107 @@
-//! Benchmark of the read-only pass over a set of gradients, which checks, unscales and computes the norm in one.
+//! Work over plain vectors: the device's ceilings, casts, norms, and the pass that checks, unscales and measures in one.
 
 use super::{
-    Result, Work, data,
-    row::{Computed, Kind, What},
+    Result, data,
+    row::{Kind, What},
+    work::{Turns, Work},
 };
+use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_cuda::{Cuda, Found, Gradients, Scale, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 
-/// Bytes of a block's partial result, written and read, and below it of a row of the kernel's table.
-const PARTIAL: usize = 2 * 40;
-const ROW: usize = 40;
+/// Bytes of a block's partial result of a pass and of a norm, written and read.
+const PARTIALS: [usize; 2] = [2 * 40, 2 * 8];
+/// Bytes of a row of a kernel's table, of a pass or a cast, and of a norm.
+const ROWS: [usize; 2] = [40, 32];
 
+/// Element type, elements and tensors of a set.
+pub(crate) type Size = (DType, usize, usize);
+
+fn size<'t>(set: impl IntoIterator<Item = &'t Tensor> + Clone) -> Size {
+    let dtype = set.clone().into_iter().next().map_or(DType::F32, Tensor::dtype);
+    (dtype, set.clone().into_iter().map(Tensor::len).sum(), set.into_iter().count())
+}
+
+pub(crate) fn size_of(set: &Gradients) -> Size {
+    size(set.as_stored().iter().filter_map(|entry| entry.value.as_ref()).collect::<Vec<_>>())
+}
+
+/// Returns an empty launch.
+pub(crate) fn nothing(cuda: &Cuda) -> Turns<'_, (), ()> {
+    let what = What::moving("launch", "an empty kernel", Kind::Nothing, (DType::F32, 0, 0), [0, 0]);
+    Turns::new(what, vec![()], |()| Ok(cuda.launch_nothing()?))
+}
+
+/// Returns the device's best of a kind that moves.
+pub(crate) fn ceiling<'w>(
+    cuda: &'w Cuda,
+    kind: Kind,
+    inputs: &[Tensor],
+) -> Turns<'w, Tensor, Option<Tensor>> {
+    let (name, passes) = match kind {
+        Kind::Read => ("read", 1),
+        Kind::InPlace => ("rewrite in place", 2),
+        _ => ("copy by the driver", 2),
+    };
+    let (dtype, elements, _) = size(&inputs[..1.min(inputs.len())]);
+    let what = What::moving("copy", name, kind, (dtype, elements, 1), [4 * passes * elements, 0]);
+    Turns::new(what, inputs.to_vec(), move |input| match kind {
+        Kind::Read => Ok(cuda.read_through(input).map(|()| None)?),
+        Kind::InPlace => Ok(cuda.rewrite(input).map(|()| None)?),
+        _ => Ok(Some(cuda.duplicate(input)?)),
+    })
+}
+
+/// Returns the cast of each of these sets.
+pub(crate) fn cast(
+    cuda: &Cuda,
+    sets: Vec<Vec<Tensor>>,
+    to: DType,
+) -> Turns<'_, Vec<Tensor>, Vec<Tensor>> {
+    let (from, elements, tensors) = sets.first().map_or((to, 0, 0), size);
+    let bytes = elements * (from.bytes() + to.bytes());
+    let table = if tensors > 1 { tensors * ROWS[0] } else { 0 };
+    let name = format!("{from} to {to}");
+    let what = What::moving("cast", &name, Kind::Copy, (from, elements, tensors), [bytes, table]);
+    Turns::new(what, sets, move |set| match set.as_slice() {
+        [one] => Ok(vec![cuda.cast(one, to)?]),
+        many => Ok(cuda.cast_all(many, to)?),
+    })
+}
+
+/// Returns the norm of each of these sets, by a pass of its own.
+pub(crate) fn norm(cuda: &Cuda, sets: Vec<Vec<Tensor>>) -> Turns<'_, Vec<Tensor>, Tensor> {
+    let of = sets.first().map_or((DType::F32, 0, 0), size);
+    let bytes = [of.1 * of.0.bytes(), overhead(of, 1)];
+    let what = What::moving("norm", "L2 norm", Kind::Read, of, bytes);
+    Turns::new(what, sets, |set| Ok(cuda.l2_norm(set)?))
+}
+
+/// Pass over a set of gradients, for each of several in turn.
 pub(crate) struct Pass {
     cuda: Cuda,
     scale: Scale,
     sets: Vec<Gradients>,
-    dtype: DType,
-    tensors: usize,
 }
 
 impl Pass {
-    /// Passes over each of `inputs` in turn, cut into `tensors`.
-    pub(crate) fn new(cuda: &Cuda, inputs: &[Tensor], tensors: usize) -> Result<Self> {
-        let sets = inputs.iter().map(|input| Ok(data::gradients(data::cut(input, tensors)?)));
-        let sets = sets.collect::<Result<Vec<_>>>()?;
+    pub(crate) fn new(cuda: &Cuda, sets: Vec<Vec<Tensor>>) -> Result<Self> {
         let scale = cuda.upload_state(ScaleState::from_exponent(16))?;
-        let first = sets.first().ok_or("no gradients")?;
-        let (dtype, tensors) = (dtype(first)?, first.as_stored().len());
-        Ok(Self { cuda: cuda.clone(), scale, sets, dtype, tensors })
+        let sets = sets.into_iter().map(data::gradients).collect();
+        Ok(Self { cuda: cuda.clone(), scale, sets })
     }
-
-    pub(crate) fn what(&self) -> What {
-        let elements = self.sets.first().map_or(0, elements);
-        let bytes = elements * self.dtype.bytes();
-        What {
-            group: "unscale",
-            name: "check and unscale".to_owned(),
-            kind: Kind::Read,
-            dtype: self.dtype.to_string(),
-            elements,
-            tensors: self.tensors,
-            bytes,
-            bytes_moved: bytes + overhead(elements, self.tensors),
-            computed: Computed::default(),
-        }
-    }
-}
-
-/// Returns the bytes that the pass moves beside the gradients.
-pub(crate) fn overhead(elements: usize, tensors: usize) -> usize {
-    chunks(elements, tensors) * PARTIAL + tensors * ROW
-}
-
-/// Returns the number of chunks into which `binade-cuda` cuts a set of tensors of one length. There are at most 4,096 and one for
-/// each tensor's end; none is shorter than 4,096 elements.
-pub(crate) fn chunks(elements: usize, tensors: usize) -> usize {
-    let chunk = elements.div_ceil(4096).next_power_of_two().max(4096);
-    tensors * (elements / tensors.max(1)).div_ceil(chunk)
-}
-
-pub(crate) fn elements(set: &Gradients) -> usize {
-    set.as_stored().iter().filter_map(|entry| entry.value.as_ref()).map(Tensor::len).sum()
-}
-
-pub(crate) fn dtype(set: &Gradients) -> Result<DType> {
-    let first = set.as_stored().iter().find_map(|entry| entry.value.as_ref());
-    Ok(first.ok_or("no gradients")?.dtype())
 }
 
 impl Work for Pass {
     type Input = Gradients;
     type Output = (Gradients, Found);
+
+    fn what(&self) -> What {
+        let of = self.sets.first().map_or((DType::F32, 0, 0), size_of);
+        let bytes = [of.1 * of.0.bytes(), overhead(of, 0)];
+        What::moving("unscale", "check and unscale", Kind::Read, of, bytes)
+    }
 
     fn prepare(&mut self, round: usize) -> Result<Gradients> {
         Ok(self.sets[round % self.sets.len()].clone())
@@ -85,4 +115,14 @@ impl Work for Pass {
     fn turns(&self) -> usize {
         self.sets.len()
     }
+}
+
+/// Returns the bytes that a pass (0) or a norm (1) moves beside the gradients.
+///
+/// `binade-cuda` cuts a set of tensors of one length into at most 4,096 chunks and one for each tensor's end; none is shorter
+/// than 4,096 elements.
+pub(crate) fn overhead((_, elements, tensors): Size, which: usize) -> usize {
+    let chunk = elements.div_ceil(4096).next_power_of_two().max(4096);
+    let chunks = tensors * (elements / tensors.max(1)).div_ceil(chunk);
+    chunks * PARTIALS[which] + tensors * ROWS[which]
 }

@@ -2,14 +2,11 @@
 
 use super::{
     Bench, Result,
-    casts::Cast,
-    ceilings::Ceiling,
     clock::Clock,
     data,
     gpt::Gpt,
-    norms::L2Norm,
     parts::{Part, Partial},
-    passes::Pass,
+    passes::{Pass, cast, ceiling, norm, nothing},
     row::Kind,
     steps::{self, Step},
 };
@@ -31,9 +28,8 @@ impl Bench {
     /// If the device fails.
     pub fn run(&mut self) -> Result<()> {
         let clock = Clock::new(&self.cuda, self.rounds(), self.size(1 << 26, 1 << 12))?;
-        self.time(&clock, &mut Ceiling::new(&self.cuda, Kind::Nothing, &[]), |work| {
-            Ok(work.what(0))
-        })?;
+        let cuda = self.cuda.clone();
+        self.time(&clock, &mut nothing(&cuda))?;
         for (size, tiny) in [(1 << 20, 1 << 13), (1 << 24, 1 << 14), (1 << 28, 0), (1 << 30, 0)] {
             match self.size(size, tiny) {
                 0 => {}
@@ -56,10 +52,10 @@ impl Bench {
         if !self.fits(&format!("{elements} elements"), (sets + 2) * 4 * elements * 2)? {
             return Ok(());
         }
-        let wide = data::copies(&self.cuda, data::noise(&self.cuda, elements)?, sets)?;
+        let cuda = self.cuda.clone();
+        let wide = data::copies(&cuda, data::noise(&cuda, elements)?, sets)?;
         for kind in [Kind::Copy, Kind::Read, Kind::InPlace] {
-            let mut work = Ceiling::new(&self.cuda, kind, &wide);
-            self.time(clock, &mut work, |work| Ok(work.what(elements)))?;
+            self.time(clock, &mut ceiling(&cuda, kind, &wide))?;
         }
         for dtype in TYPES {
             let inputs = self.lowered(&wide, dtype)?;
@@ -84,11 +80,12 @@ impl Bench {
 
     fn passes(&mut self, clock: &Clock, inputs: &[Tensor], tensors: usize) -> Result<()> {
         let from = inputs.first().map_or(DType::F32, Tensor::dtype);
-        self.time(clock, &mut Pass::new(&self.cuda, inputs, tensors)?, |work| Ok(work.what()))?;
-        self.time(clock, &mut L2Norm::new(&self.cuda, inputs, tensors)?, |work| Ok(work.what()))?;
+        let (cuda, sets) = (self.cuda.clone(), inputs.iter().map(|it| data::cut(it, tensors)));
+        let sets = sets.collect::<Result<Vec<_>>>()?;
+        self.time(clock, &mut Pass::new(&cuda, sets.clone())?)?;
+        self.time(clock, &mut norm(&cuda, sets.clone()))?;
         for (_, to) in CASTS.iter().filter(|(of, _)| *of == from) {
-            let mut work = Cast::new(&self.cuda, inputs, tensors, *to)?;
-            self.time(clock, &mut work, |work| Ok(work.what()))?;
+            self.time(clock, &mut cast(&cuda, sets.clone(), *to))?;
         }
         Ok(())
     }
@@ -102,12 +99,12 @@ impl Bench {
             return Ok(());
         }
         let mut step = Step::new(&self.cuda, gpt, dtype)?;
-        self.time(clock, &mut step, |work| work.what("unscale, clip, AdamW, update"))?;
+        self.time(clock, &mut step)?;
         drop(step);
         for part in [Part::Optimizer, Part::Scaler, Part::ClipAndUpdate] {
             self.cuda.trim();
             let mut work = Partial::new(&self.cuda, gpt, dtype, part)?;
-            self.time(clock, &mut work, Partial::what)?;
+            self.time(clock, &mut work)?;
         }
         if dtype == DType::F32 {
             self.cuda.trim();
@@ -121,7 +118,8 @@ impl Bench {
     fn of_gpt(&mut self, clock: &Clock, gpt: Gpt) -> Result<()> {
         let weights = steps::parameters(&self.cuda, gpt)?;
         let sets = vec![weights.into_iter().map(|weight| weight.value).collect::<Vec<_>>()];
-        self.time(clock, &mut L2Norm::over(&self.cuda, sets.clone()), |work| Ok(work.what()))?;
-        self.time(clock, &mut Cast::over(&self.cuda, sets, DType::BF16), |work| Ok(work.what()))
+        let cuda = self.cuda.clone();
+        self.time(clock, &mut norm(&cuda, sets.clone()))?;
+        self.time(clock, &mut cast(&cuda, sets, DType::BF16))
     }
 }

@@ -1,8 +1,8 @@
 //! Benchmark of square matrix products, in the forms of a linear layer.
 
 use super::{
-    Result, Work,
-    row::{Computed, Kind, What},
+    row::{Kind, What},
+    work::Turns,
 };
 use binade_core::{DType, Handle};
 use binade_ops::{Linear, MatMul};
@@ -16,7 +16,7 @@ pub(crate) const TINY: [usize; 2] = [8, 16];
 /// Size at which a layer's forms are measured.
 pub(crate) const LAYER: usize = 4096;
 
-/// Name suffix of f32 products by TF32. PyTorch's names go without it.
+/// Name suffix of f32 products by TF32.
 pub(crate) const TF32: &str = " tf32";
 
 /// Products computed of matrices *A*, *B*, *C*.
@@ -67,84 +67,25 @@ pub(crate) fn turns(size: usize) -> usize {
     if size <= 4096 { 4 } else { 2 }
 }
 
-/// Benchmark of one form at one size, over inputs that take turns.
-pub(crate) struct Product<D: Handle> {
+/// Returns the products of one form at one size, over sets of as many matrices as the form reads. `by` is the name suffix of the
+/// code that computes them; empty for the default.
+pub(crate) fn product<'w, D>(
     device: D,
     form: Form,
-    dtype: DType,
-    size: usize,
-    /// Name suffix of the code that computes it; empty for the default.
-    by: &'static str,
-    /// Sets of as many matrices as the form reads.
+    (dtype, size, by): (DType, usize, &str),
     sets: Vec<Vec<D::Tensor>>,
-}
-
-impl<D: Handle> Product<D> {
-    pub(crate) fn new(
-        device: D,
-        form: Form,
-        (dtype, size): (DType, usize),
-        sets: Vec<Vec<D::Tensor>>,
-    ) -> Self {
-        Self { device, form, dtype, size, by: "", sets }
-    }
-
-    /// Sets the name suffix of the code that computes it.
-    pub(crate) fn by(self, by: &'static str) -> Self {
-        Self { by, ..self }
-    }
-
-    pub(crate) fn what(&self) -> What {
-        let (form, size, dtype) = (self.form, self.size, self.dtype);
-        let elements = size * size;
-        let matrices = form.operands() + usize::try_from(form.products()).unwrap_or(1);
-        let bytes = matrices * elements * dtype.bytes();
-        What {
-            group: "matmul",
-            name: format!("{size}^3{}{}", form.suffix(), self.by),
-            kind: Kind::Computed,
-            dtype: dtype.to_string(),
-            elements,
-            tensors: form.operands(),
-            bytes,
-            bytes_moved: bytes,
-            computed: Computed {
-                flops: form.products() * flops(size),
-                samples: 0,
-                torch: torch(dtype)
-                    .filter(|_| self.by != TF32)
-                    .map(|dtype| format!("{dtype} {size}^3{}", form.suffix()))
-                    .into_iter()
-                    .collect(),
-            },
-        }
-    }
-}
-
-/// Returns a type as PyTorch prints it.
-pub(crate) fn torch(dtype: DType) -> Option<&'static str> {
-    match dtype {
-        DType::BF16 => Some("torch.bfloat16"),
-        DType::F16 => Some("torch.float16"),
-        DType::F32 => Some("torch.float32"),
-        _ => None,
-    }
-}
-
-impl<D> Work for Product<D>
+) -> Turns<'w, Vec<D::Tensor>, Vec<D::Tensor>>
 where
-    D: MatMul + Linear + Handle<Tensor: Clone, Error: 'static>,
+    D: MatMul + Linear + Handle<Error: 'static> + 'w,
 {
-    type Input = usize;
-    type Output = Vec<D::Tensor>;
-
-    fn prepare(&mut self, round: usize) -> Result<usize> {
-        Ok(round % self.sets.len())
-    }
-
-    fn run(&mut self, place: usize) -> Result<Vec<D::Tensor>> {
-        let device = &self.device;
-        Ok(match (self.form, self.sets[place].as_slice()) {
+    let (elements, read) = (size * size, form.operands());
+    let matrices = read + usize::try_from(form.products()).unwrap_or(1);
+    let (name, of) = (format!("{size}^3{}{by}", form.suffix()), (dtype, elements, read));
+    let bytes = [matrices * elements * dtype.bytes(), 0];
+    let what = What::moving("matmul", &name, Kind::Computed, of, bytes);
+    let what = What { flops: form.products() * flops(size), ..what };
+    Turns::new(what, sets, move |set| {
+        Ok(match (form, set.as_slice()) {
             (Form::Plain, [a, b, ..]) => vec![device.matmul(a, b)?],
             (Form::Forward, [a, b, ..]) => vec![device.linear(a, b, None)?],
             (Form::Backward, [a, b, c]) => {
@@ -153,16 +94,13 @@ where
             }
             _ => return Err("too few matrices".into()),
         })
-    }
-
-    fn turns(&self) -> usize {
-        self.sets.len()
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::speed::work::Work as _;
     use binade_cpu::{Cpu, Tensor};
 
     const SIZE: usize = 3;
@@ -187,7 +125,7 @@ mod tests {
         let [a, b, c] = [1.0, -0.75, 2.0].map(matrix);
         let done = |form| {
             let set = vec![a.clone(), b.clone(), c.clone()];
-            let mut product = Product::new(Cpu, form, (DType::F32, SIZE), vec![set]);
+            let mut product = product(Cpu, form, (DType::F32, SIZE, ""), vec![set]);
             let place = product.prepare(5).unwrap();
             product.run(place).unwrap().iter().map(values).collect::<Vec<_>>()
         };
@@ -200,28 +138,9 @@ mod tests {
     #[test]
     fn a_product_takes_two_operations_for_each_of_its_inner_products_terms() {
         assert_eq!([2, 512, 16384].map(flops), [16, 268_435_456, 8_796_093_022_208]);
-        let of = |form| Product::new(Cpu, form, (DType::F16, 64), vec![]).what();
-        let counts = Form::ALL.map(|form| (of(form).computed.flops, of(form).bytes));
+        let of = |form| product(Cpu, form, (DType::F16, 64, ""), vec![]).what();
+        let counts = Form::ALL.map(|form| (of(form).flops, of(form).bytes));
         let one = 2 * 64 * 64 * 64;
         assert_eq!(counts, [(one, 3 * 8192), (one, 3 * 8192), (2 * one, 5 * 8192)]);
-    }
-
-    #[test]
-    fn pytorchs_rows_of_a_layer_are_called_as_the_script_calls_them() {
-        let script = include_str!("../../torch_rows.py");
-        for form in [Form::Forward, Form::Backward] {
-            let name = format!("f\"{{dtype}} {{size}}^3{}\"", form.suffix());
-            assert!(script.contains(&name), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_plain_product_goes_by_the_baselines_name() {
-        let what = Product::new(Cpu, Form::Plain, (DType::BF16, 512), vec![]).what();
-        assert_eq!(what.computed.torch, ["torch.bfloat16 512^3"]);
-        let own = Product::new(Cpu, Form::Plain, (DType::BF16, 512), vec![]).by(" own").what();
-        assert_eq!((own.name.as_str(), own.computed.torch), ("512^3 own", what.computed.torch));
-        let tf32 = Product::new(Cpu, Form::Plain, (DType::F32, 512), vec![]).by(TF32).what();
-        assert!(tf32.name == "512^3 tf32" && tf32.computed.torch.is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Benchmark of a training step captured as a graph: a round is one replay.
 
-use super::{Result, Work, row::What, training::Training};
+use super::{Result, row::What, training::Training, work::Work};
 use binade_cuda::{Captured, Cuda};
 
 /// Step of a [`Training`], in one launch.
@@ -22,15 +22,15 @@ impl Replay {
         let what = What { name: format!("{}, captured", what.name), ..what };
         Ok(Self { captured, what, _training: training })
     }
-
-    pub(crate) fn what(&self) -> What {
-        self.what.clone()
-    }
 }
 
 impl Work for Replay {
     type Input = ();
     type Output = ();
+
+    fn what(&self) -> What {
+        self.what.clone()
+    }
 
     fn prepare(&mut self, _: usize) -> Result<()> {
         Ok(())

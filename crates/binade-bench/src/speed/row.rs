@@ -1,6 +1,9 @@
 //! One row of figures, and the work that it measures.
 
-use super::clock::{Times, median};
+use super::{
+    clock::{Times, median},
+    passes::Size,
+};
 use serde::Serialize;
 
 /// Kind of work, which decides the ceiling for its share.
@@ -33,19 +36,25 @@ pub(crate) struct What {
     pub(crate) bytes: usize,
     /// Bytes that the kernels move, with tables and the blocks' partial results.
     pub(crate) bytes_moved: usize,
-    #[serde(flatten)]
-    pub(crate) computed: Computed,
-}
-
-/// Amounts of computing work, beside bytes moved.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Computed {
     /// Least multiplications and additions of all matrix products; other arithmetic is not counted.
     pub(crate) flops: u64,
     /// Number of samples trained on.
     pub(crate) samples: u64,
-    /// Names of PyTorch's rows that this one is compared with.
-    pub(crate) torch: Vec<String>,
+}
+
+impl What {
+    /// Describes work that moves bytes of its operands, and overhead beside them.
+    pub(crate) fn moving(
+        group: &'static str,
+        name: &str,
+        kind: Kind,
+        (dtype, elements, tensors): Size,
+        [bytes, overhead]: [usize; 2],
+    ) -> Self {
+        let (name, dtype, bytes_moved) = (name.to_owned(), dtype.to_string(), bytes + overhead);
+        let (flops, samples) = (0, 0);
+        Self { group, name, kind, dtype, elements, tensors, bytes, bytes_moved, flops, samples }
+    }
 }
 
 /// Seconds of all rounds, and rates computed from them.
@@ -115,14 +124,13 @@ impl Seconds {
         let edge = |seconds: Option<&f64>| seconds.copied().unwrap_or(f64::NAN);
         #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 of each")]
         let rate = |count: u64| count as f64 / median_s.max(1e-12);
-        let Computed { flops, samples, .. } = what.computed;
         Self {
             median_s,
             min_s: edge(sorted.first()),
             max_s: edge(sorted.last()),
             gbs: rate(what.bytes as u64) / 1e9,
-            tflops: rate(flops) / 1e12,
-            samples_per_s: rate(samples),
+            tflops: rate(what.flops) / 1e12,
+            samples_per_s: rate(what.samples),
         }
     }
 }

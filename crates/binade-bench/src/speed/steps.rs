@@ -1,10 +1,11 @@
 //! Benchmark of the whole step, written in the typed order of a training loop.
 
 use super::{
-    Result, Work, data,
+    Result, data,
     gpt::Gpt,
     passes,
-    row::{Computed, Kind, What},
+    row::{Kind, What},
+    work::Work,
 };
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Gradients, Tensor};
@@ -33,24 +34,6 @@ impl Step {
             optimizer: MasterOptimizer::new(cuda.clone(), parameters, plan(dtype)?)?,
             loss: cuda.upload(&[1.0], &[1], DType::F32)?,
             sets: vec![gradients(cuda, gpt, dtype)?, gradients(cuda, gpt, dtype)?],
-        })
-    }
-
-    pub(crate) fn what(&self, name: &str) -> Result<What> {
-        let first = self.sets.first().ok_or("no gradients")?;
-        let (dtype, elements) = (passes::dtype(first)?, passes::elements(first));
-        let tensors = first.as_stored().len();
-        let bytes = least(dtype) * elements;
-        Ok(What {
-            group: "step",
-            name: name.to_owned(),
-            kind: Kind::InPlace,
-            dtype: dtype.to_string(),
-            elements,
-            tensors,
-            bytes,
-            bytes_moved: bytes + passes::overhead(elements, tensors) + tensors * ROW,
-            computed: Computed::default(),
         })
     }
 }
@@ -98,6 +81,12 @@ fn tensors(cuda: &Cuda, gpt: Gpt, dtype: DType) -> Result<Vec<(String, Tensor)>>
 impl Work for Step {
     type Input = ScaledGrads<Cuda>;
     type Output = ();
+
+    fn what(&self) -> What {
+        let of = self.sets.first().map_or((DType::F32, 0, 0), passes::size_of);
+        let bytes = [least(of.0) * of.1, passes::overhead(of, 0) + of.2 * ROW];
+        What::moving("step", "unscale, clip, AdamW, update", Kind::InPlace, of, bytes)
+    }
 
     fn prepare(&mut self, round: usize) -> Result<ScaledGrads<Cuda>> {
         let set = self.sets[round % self.sets.len()].clone();

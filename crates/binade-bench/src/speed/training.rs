@@ -1,10 +1,10 @@
 //! Benchmark of a whole training step of an MLP, by the loop that a user's program has.
 
 use super::{
-    Result, Work,
+    Result,
     mlp::Mlp,
-    products::torch,
-    row::{Computed, Kind, What},
+    row::{Kind, What},
+    work::Work,
 };
 use binade::{Amp, Model, OptLevel, Properties, initialize};
 use binade_core::{DType, Handle, Named};
@@ -82,32 +82,6 @@ impl<D: Trains> Training<D> {
         let grads = self.amp.scaler.scale(&loss)?.backward(Var::backward)?;
         Ok((loss.tensor().clone(), grads))
     }
-
-    pub(crate) fn what(&self) -> What {
-        let (mlp, (level, dtype)) = (self.mlp, self.setting);
-        What {
-            group: "mlp",
-            name: format!("{level}, {}x{} batch {}", mlp.layers, mlp.width, mlp.batch),
-            kind: Kind::Computed,
-            dtype: dtype.to_string(),
-            elements: mlp.elements(),
-            tensors: 2 * mlp.layers,
-            bytes: 0,
-            bytes_moved: 0,
-            computed: Computed {
-                flops: mlp.flops(),
-                samples: mlp.batch as u64,
-                torch: ["eager", "graph"].map(|how| rival(mlp, dtype, how)).into(),
-            },
-        }
-    }
-}
-
-/// Returns the name of PyTorch's row. Its autocast is O1; other levels are compared with it too.
-fn rival(mlp: Mlp, dtype: DType, how: &str) -> String {
-    let Mlp { layers, width, batch } = mlp;
-    let low = torch(dtype).filter(|_| dtype != DType::F32).unwrap_or("None");
-    format!("ReLU MLP {layers}x{width} batch {batch} {how}, autocast {low}")
 }
 
 fn properties((level, dtype): Setting) -> Result<Properties> {
@@ -124,6 +98,16 @@ impl<D: Trains> Work for Training<D> {
     type Input = ();
     /// Loss before the step.
     type Output = D::Tensor;
+
+    fn what(&self) -> What {
+        let (mlp @ Mlp { layers, width, batch }, (level, dtype)) = (self.mlp, self.setting);
+        let (name, of) = (
+            format!("{level}, {layers}x{width} batch {batch}"),
+            (dtype, mlp.elements(), 2 * layers),
+        );
+        let what = What::moving("mlp", &name, Kind::Computed, of, [0, 0]);
+        What { flops: mlp.flops(), samples: batch as u64, ..what }
+    }
 
     fn prepare(&mut self, _: usize) -> Result<()> {
         Ok(())
@@ -170,23 +154,5 @@ mod tests {
             let found = training.amp.scaler.state().unwrap().factor();
             assert_eq!(found.to_bits(), scale.to_bits(), "{setting:?}");
         }
-    }
-
-    #[test]
-    fn pytorchs_rows_are_called_as_the_script_calls_them() {
-        let name = "f\"ReLU MLP {layers}x{width} batch {batch} {how}, autocast {low}\"";
-        assert!(include_str!("../../torch_rows.py").contains(name));
-        assert!(include_str!("training.rs").contains(&name[1..]), "{name}");
-    }
-
-    #[test]
-    fn a_level_is_held_against_eager_and_captured_autocast_in_its_type() {
-        let names = |place: usize| training(SETTINGS[place]).what().computed.torch;
-        assert_eq!(
-            names(4),
-            ["eager", "graph"]
-                .map(|how| format!("ReLU MLP 6x8 batch 4 {how}, autocast torch.float16"))
-        );
-        assert!(names(0)[0].ends_with("autocast None"));
     }
 }
