@@ -110,12 +110,3 @@ fn an_optimizer_of_the_users_own_gets_unscaled_clipped_f32_and_never_a_bad_step(
     assert_eq!((values, &*seen[0][0].name), (vec![1.5, 2.0, a, b], &*name(0)));
     assert!(seen.iter().all(|grads| grads[0].value.as_ref().unwrap().dtype() == DType::F32));
 }
-
-#[test]
-fn a_set_without_any_gradient_never_reaches_the_users_optimizer() {
-    let mut optimizer = HostOptimizer::new(Cpu, |_| panic!("there is nothing to apply"));
-    let none = vec![binade_core::Named::new("w", None)];
-    let found = binade_core::Finding::default();
-    let error = binade_core::Optimizer::step(&mut optimizer, none.into(), &found).unwrap_err();
-    assert_eq!(error, binade_cpu::Error::Train(binade_core::NoGradients { parameters: 1 }.into()));
-}

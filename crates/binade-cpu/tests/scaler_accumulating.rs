@@ -2,12 +2,11 @@
 
 mod sets;
 
-use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
-use binade_cpu::{Cpu, Gradients, Tensor};
-use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState};
+use binade_core::Finding;
+use binade_cpu::{Cpu, Gradients};
+use binade_grad_scaler::{GradOps, Norm};
 use sets::{
-    BLOCK, NATIVE, Part, Random, in_pools, native_unscaled, native_values, one, said, unscaled,
-    values,
+    NATIVE, Part, Random, in_pools, native_unscaled, native_values, one, said, unscaled, values,
 };
 
 /// Returns sets alike in types and lengths, each with the exponent of the scale it was made with.
@@ -26,10 +25,6 @@ fn sum(batches: &[(Vec<Part>, i32)]) -> Gradients {
         Some(Cpu.accumulate(so_far, grads, &found).unwrap())
     };
     batches.iter().fold(None, add).expect("a batch")
-}
-
-fn raised() -> Finding {
-    Finding { halted: true, ..Finding::default() }
 }
 
 #[test]
@@ -76,43 +71,4 @@ fn a_sum_that_was_never_settled_is_added_to_as_what_it_stands_for() {
         let sum = Cpu.accumulate(Some(first), second, &Finding::default()).unwrap();
         assert_eq!(values(&sum), values(&one(&[0.5 + 2.0, -1.0 - 4.0])), "{dtype}");
     }
-}
-
-#[test]
-fn sets_that_differ_are_refused_by_the_parameters_name() {
-    let set = |shapes: &[(&str, &[usize])]| {
-        let zeros = |shape: &[usize]| {
-            Tensor::from_f32(vec![0.0; shape.iter().product()], shape, DType::F16).unwrap()
-        };
-        let named = shapes.iter().map(|(name, shape)| Named::new(*name, Some(zeros(shape))));
-        Gradients::from(named.collect::<Vec<_>>())
-    };
-    let sum = set(&[("a", &[2]), ("b", &[3])]);
-    let strange = [
-        (set(&[("a", &[2]), ("c", &[3])]), "c"),
-        (set(&[("a", &[2]), ("b", &[4])]), "b"),
-        (set(&[("a", &[2])]), "b"),
-        (set(&[("a", &[2]), ("b", &[3]), ("d", &[1])]), "d"),
-    ];
-    for (grads, culprit) in strange {
-        for found in [Finding::default(), raised()] {
-            let error = Cpu.accumulate(Some(sum.clone()), grads.clone(), &found).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Mismatch);
-            assert!(error.to_string().starts_with(&format!("`{culprit}`: ")), "{error}");
-        }
-    }
-}
-
-#[test]
-fn a_large_sum_is_the_same_on_any_number_of_threads() {
-    let set = [Random(1).part(DType::F16, 9 * BLOCK + 3), Random(2).part(DType::BF16, 9 * BLOCK)];
-    let twice = || {
-        let one = ScaleState::from_exponent(0);
-        let mut grads = sets::grads(&set);
-        let found = Cpu.unscale(&mut grads, &one).unwrap();
-        let sum = Cpu.accumulate(None, grads.clone(), &found).unwrap();
-        values(&Cpu.accumulate(Some(sum), grads, &found).unwrap())
-    };
-    let [one, two, three] = in_pools(twice);
-    assert!(one == two && two == three);
 }
