@@ -1,30 +1,22 @@
-//! Mistakes, and the advice of their errors.
+//! Mistakes, and the advice of their errors; `tests/tests/mistakes.rs` has those of a whole loop.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
-use binade_autocast::Region;
-use binade_cast_policy::{CastRule, OpTable};
-use binade_core::{DType, Error, ErrorKind, Op, OpClass};
+use binade_core::{Error, ErrorKind, Op, OpClass};
 use binade_cpu::Cpu;
-use binade_tape::{Tape, TapeError};
+use binade_tape::TapeError;
 use common::{Grads, named, plain, tensor};
-
-fn told<T: std::fmt::Debug>(
-    outcome: Result<T, TapeError<binade_cpu::Error>>,
-) -> (ErrorKind, String) {
-    let error = outcome.unwrap_err();
-    (error.kind(), error.to_string())
-}
 
 fn holds<T: std::fmt::Debug>(
     outcome: Result<T, TapeError<binade_cpu::Error>>,
     kind: ErrorKind,
     words: &[&str],
 ) {
-    let (found, text) = told(outcome);
-    assert_eq!(found, kind, "{text}");
+    let error = outcome.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.kind(), kind, "{text}");
     for word in words {
         assert!(text.contains(word), "{word:?} is not in {text:?}");
     }
@@ -43,57 +35,6 @@ fn operands_of_two_tapes_are_refused() {
 fn only_a_scalar_can_be_differentiated() {
     let x = plain().parameter(&named("x", &[2, 3], 1));
     holds(x.backward::<Grads>(), ErrorKind::InvalidArgument, &["[2, 3]", "mean()"]);
-}
-
-#[test]
-fn a_loss_that_depends_on_no_parameter_is_refused() {
-    let tape = plain();
-    let x = tape.parameter(&named("x", &[2], 1));
-    let blind = x.on(&tape.no_grad()).unwrap().sum().unwrap();
-    for loss in [blind, x.detach().sum().unwrap(), tape.constant(tensor(&[], 1))] {
-        holds(loss.backward::<Grads>(), ErrorKind::InvalidArgument, &["no_grad", "tape.parameter"]);
-    }
-}
-
-#[test]
-fn two_parameters_of_one_name_are_refused() {
-    let tape = plain();
-    let x = tape.parameter(&named("w", &[2], 1));
-    tape.parameter(&named("w", &[2], 2));
-    holds(
-        x.sum().unwrap().backward::<Grads>(),
-        ErrorKind::Mismatch,
-        &["`w`", "register each once"],
-    );
-}
-
-#[test]
-fn gradients_towards_what_is_no_parameter_are_refused() {
-    let tape = plain();
-    let (x, y) = (tape.parameter(&named("x", &[2], 1)), tape.variable(tensor(&[2], 2)));
-    let loss = x.mul(&y).unwrap().sum().unwrap();
-    let asked = loss.backward_to::<Grads>([&x, &y]);
-    holds(asked, ErrorKind::Mismatch, &["operand 1", "tape.parameter"]);
-}
-
-#[test]
-fn a_banned_operation_says_what_to_do_instead() {
-    let policy = OpTable::torch_cuda().register("gelu", CastRule::banned("use `tanh`"));
-    let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
-    let x = tape.constant(tensor(&[2], 1)).at("body.act");
-    holds(x.gelu(), ErrorKind::Unsupported, &["`gelu`", "body.act", "use `tanh`"]);
-    assert!(x.on(&tape.within(tape.region().off())).unwrap().gelu().is_ok());
-}
-
-#[test]
-fn a_strict_policy_refuses_what_nobody_listed() {
-    let policy = OpTable::torch_cuda().strict();
-    let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
-    let x = tape.constant(tensor(&[2], 1));
-    let op = Op::custom("mine", OpClass::Other);
-    let outcome =
-        tape.custom(op, &[&x], |call| Ok(call.operands[0].clone()), |_, _| Ok(vec![None]));
-    holds(outcome, ErrorKind::Unsupported, &["`mine`", "register"]);
 }
 
 #[test]
