@@ -115,9 +115,8 @@ fn a_loss_of_the_device_is_scaled_and_counted_by_its_wrapper() {
     let rule = LossScale::dynamic().with_init_scale(8.0).unwrap();
     let scaler = Scaler::new(device.clone(), rule).unwrap();
     let loss = CountedLoss(tensor(&device, &[2], 1, DType::F32));
-    let scaled = scaler.scale(&loss).unwrap();
     let mut shown = Vec::new();
-    let grads = scaled.backward(|loss| {
+    let grads = scaler.scale(&loss).unwrap().backward(|loss| {
         shown = device.download(&loss.0)?;
         Ok(vec![Named::new("w", Some(loss.0.clone()))].into())
     });
