@@ -26,8 +26,9 @@ use std::{fmt, panic::Location, sync::Arc};
 /// them outside a [`window`](Self::window), but for `read`, by which an outcome is resolved. Calls that only ask for what the host
 /// knows, such as `shape` and `forms`, are not counted.
 ///
-/// A loss is scaled by [`Loss`](binade_grad_scaler::Loss) of the wrapper. A tensor has it where its implementation is for every
-/// device with its scale, as that of `binade-cpu` is; [`CountedLoss`] has it for any other loss.
+/// A loss is scaled by [`Loss`](binade_grad_scaler::Loss) of the wrapper. A tensor implements it for every device with its scale, as
+/// that of `binade-cpu` does, and finds its own device by [`AsRef`]: `impl<D> Loss<D> for MyTensor where
+/// D: ScaleStore<Scale = MyScale, Error: From<MyError>> + AsRef<MyDevice>`. [`CountedLoss`] has it for any other loss.
 ///
 /// # Examples
 ///
@@ -130,6 +131,12 @@ impl<D: Handle> Counting<D> {
 impl<D: Handle> Handle for Counting<D> {
     type Tensor = D::Tensor;
     type Error = CountingError<D::Error>;
+}
+
+impl<D> AsRef<D> for Counting<D> {
+    fn as_ref(&self) -> &D {
+        &self.device
+    }
 }
 
 /// Prints the calls, a line each.
