@@ -20,7 +20,7 @@ impl Cuda {
     ///
     /// When the device fails.
     pub fn launch_nothing(&self) -> Result<(), Error> {
-        self.launch(&NOTHING, Grid::one(THREADS), &[])
+        self.launch(NOTHING, Grid::one(THREADS), &[])
     }
 
     /// A tensor with the same elements in memory of its own, copied by the driver.

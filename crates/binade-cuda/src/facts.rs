@@ -33,11 +33,11 @@ impl Cuda {
     /// If the driver does not take a kernel, or the device fails.
     pub fn kernels(&self) -> Result<Vec<KernelFacts>, Error> {
         let room = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
-        let runs = |kernel: &&Kernel| kernel.least() <= self.inner.capability;
+        let runs = |kernel: &Kernel| kernel.least() <= self.inner.capability;
         kernels::all().filter(runs).map(|kernel| self.kernel_facts(kernel, room)).collect()
     }
 
-    fn kernel_facts(&self, kernel: &'static Kernel, room: i32) -> Result<KernelFacts, Error> {
+    fn kernel_facts(&self, kernel: Kernel, room: i32) -> Result<KernelFacts, Error> {
         let entry = self.entry(kernel)?;
         self.check("look at a kernel", facts(kernel, &entry, room))
     }
@@ -62,7 +62,7 @@ impl Cuda {
     }
 }
 
-fn facts(kernel: &'static Kernel, entry: &Entry, room: i32) -> Result<KernelFacts, DriverError> {
+fn facts(kernel: Kernel, entry: &Entry, room: i32) -> Result<KernelFacts, DriverError> {
     let (function, asked_for) = (entry.function(), ops::shared(kernel));
     let most = u32::try_from(function.max_threads_per_block()?).unwrap_or(THREADS);
     let threads = most.min(THREADS);

@@ -1,52 +1,105 @@
-//! The kernels: where their PTX is, and what each entry takes. A test compares this with the PTX.
+//! The kernels: their PTX, and the parameters of each entry, as the PTX declares them.
 
 use crate::{
-    launch::Param::{self, Address, Bytes, F32, U32, U64},
-    ops,
+    launch::Param::{self, Bytes, F32, U32, U64},
     probe::Capability,
 };
-use lzma_rust2::LzmaReader;
 use std::{
-    collections::HashMap,
-    io::{self, Read},
+    collections::{BTreeMap, HashMap},
     sync::LazyLock,
 };
 
-/// An entry of a PTX module.
-#[derive(Debug)]
+/// Name of an entry of a PTX module.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Kernel {
     pub(crate) name: &'static str,
-    /// The name of the file in `kernels/`.
-    pub(crate) module: &'static str,
-    pub(crate) params: &'static [Param],
 }
 
+/// Declaration of an entry.
+#[derive(Debug)]
+pub(crate) struct Declared {
+    /// Name of the file in `kernels/`.
+    pub(crate) module: &'static str,
+    /// Parameters in order; an address is a `U64`, as PTX does not tell it from a length.
+    pub(crate) params: Vec<Param>,
+}
+
+/// All modules by their names, unpacked once a process, when the first is loaded.
+static MODULES: LazyLock<HashMap<&str, &str>> =
+    LazyLock::new(|| binade_gpu::unpack_kernels(include_bytes!("../ptx/kernels.ptx.lzma")));
+
+/// All entries by their names.
+static ENTRIES: LazyLock<BTreeMap<&str, Declared>> = LazyLock::new(|| {
+    let entries = |(module, ptx): (&&'static str, &&'static str)| {
+        let module = *module;
+        let entries = ptx.split(".visible .entry ").skip(1);
+        entries.filter_map(move |entry| {
+            let (name, rest) = entry.split_once('(')?;
+            let (params, _) = rest.split_once(')')?;
+            Some((name, Declared { module, params: declared(params)? }))
+        })
+    };
+    MODULES.iter().flat_map(entries).collect()
+});
+
 impl Kernel {
-    /// The module's text; empty, which no driver loads, where there is no such module.
-    pub(crate) fn ptx(&self) -> &'static str {
-        MODULES.get(self.module).copied().unwrap_or_default()
+    pub(crate) const fn of(name: &'static str) -> Self {
+        Self { name }
     }
 
-    /// The least GPU that runs it, from its PTX.
-    pub(crate) fn least(&self) -> Capability {
+    /// Returns the declaration, or `None` if there is no such entry.
+    pub(crate) fn declared(self) -> Option<&'static Declared> {
+        ENTRIES.get(self.name)
+    }
+
+    /// Returns the module's text; empty, which no driver loads, if there is no such entry.
+    pub(crate) fn ptx(self) -> &'static str {
+        self.declared().and_then(|entry| MODULES.get(entry.module).copied()).unwrap_or_default()
+    }
+
+    /// Returns the least GPU that runs it, from its PTX.
+    pub(crate) fn least(self) -> Capability {
         let target = self.ptx().lines().find_map(|line| line.strip_prefix(".target sm_"));
         let number: i32 = target.and_then(|number| number.trim().parse().ok()).unwrap_or_default();
         (number / 10, number % 10)
     }
 }
 
-/// All modules by their names, unpacked once a process, when the first is loaded.
-static MODULES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-    // Empty only where the file is not what `cargo xtask kernels` has packed; a test reads every module.
-    let text = unpacked(include_bytes!("../ptx/kernels.ptx.lzma")).unwrap_or_default().leak();
-    text.split("//// ").filter_map(|module| module.split_once('\n')).collect()
-});
+impl From<&Kernel> for Kernel {
+    fn from(kernel: &Kernel) -> Self {
+        *kernel
+    }
+}
 
-/// The text of a packed file.
-fn unpacked(packed: &[u8]) -> io::Result<String> {
-    let mut text = String::new();
-    LzmaReader::new_mem_limit(packed, u32::MAX, None)?.read_to_string(&mut text)?;
-    Ok(text)
+impl From<&'static str> for Kernel {
+    fn from(name: &'static str) -> Self {
+        Self::of(name)
+    }
+}
+
+/// Every kernel of this crate, in the order of their names.
+pub(crate) fn all() -> impl Iterator<Item = Kernel> {
+    ENTRIES.keys().copied().map(Kernel::of)
+}
+
+/// Reads an entry's parameters: `.param .u64 …`, `.param .align 8 .b8 name[24]`.
+fn declared(params: &str) -> Option<Vec<Param>> {
+    params.split(',').map(str::trim).filter(|param| !param.is_empty()).map(one).collect()
+}
+
+fn one(param: &str) -> Option<Param> {
+    let words: Vec<&str> = param.split_whitespace().collect();
+    let of = |kind: &str| words.contains(&kind);
+    if of(".b8") {
+        let (_, bytes) = words.last()?.split_once('[')?;
+        return Some(Bytes(bytes.trim_end_matches(']').parse().ok()?));
+    }
+    match (of(".u64"), of(".u32"), of(".f32")) {
+        (true, ..) => Some(U64),
+        (_, true, _) => Some(U32),
+        (.., true) => Some(F32),
+        _ => None,
+    }
 }
 
 /// Threads of a block, as the kernels' `THREADS`.
@@ -61,176 +114,51 @@ pub(crate) const FINDINGS: usize = 64;
 /// Bytes of its `Seen`.
 pub(crate) const SEEN: usize = 12;
 
-/// Rows, their count, the first chunk, elements of a chunk, constants, the verdict, what is owed, the counts of lost updates.
-const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address, Address];
-
-/// Rows, their count, elements of a chunk, the verdict.
-const SCALED_F16: &[Param] = &[Address, U32, U64, Address];
-
-pub(crate) const ACCUMULATE: Kernel = Kernel {
-    name: "accumulate",
-    module: "accumulate",
-    params: &[Address, U32, U64, Address, Address],
-};
-pub(crate) const ACCUMULATE_MARK: Kernel =
-    Kernel { name: "accumulate_mark", module: "accumulate", params: &[Address, U32, Address] };
-pub(crate) const ADAM: Kernel = Kernel { name: "adam", module: "adam", params: STEP };
-pub(crate) const AVERAGE: Kernel =
-    Kernel { name: "average", module: "average", params: &[Address, Address, U32, U32, U64, U64] };
-pub(crate) const CAST: Kernel =
-    Kernel { name: "cast", module: "cast", params: &[Address, U32, Address, U32, U64, U32] };
-pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
-    name: "cast_stochastic",
-    module: "cast",
-    params: &[Address, U32, Address, U32, U64, U32, U64, U32, U32],
-};
-pub(crate) const CAST_SET: Kernel =
-    Kernel { name: "cast_set", module: "cast", params: &[Address, U32, U64] };
-pub(crate) const CLIP: Kernel = Kernel {
-    name: "clip",
-    module: "clip",
-    params: &[Address, Address, Address, Address, U32, F32],
-};
-pub(crate) const CLIP_GROUPS: Kernel = Kernel {
-    name: "clip_groups",
-    module: "clip_groups",
-    params: &[Address, U32, U64, U64, Address, U32, Address, Address, Address, Address, Address],
-};
-pub(crate) const IN_PLACE: Kernel =
-    Kernel { name: "in_place", module: "ceiling", params: &[Address, U32] };
-pub(crate) const L2NORM: Kernel = Kernel {
-    name: "l2norm",
-    module: "l2norm",
-    params: &[Address, U32, U64, U64, Address, Address, Address],
-};
-pub(crate) const MATERIALISE: Kernel = Kernel {
-    name: "materialise",
-    module: "materialise",
-    params: &[Address, U32, U64, Address, Address, F32],
-};
-pub(crate) const MERGE: Kernel =
-    Kernel { name: "merge", module: "merge", params: &[Address, Address, Address, U32] };
-pub(crate) const NOTHING: Kernel = Kernel { name: "nothing", module: "ceiling", params: &[] };
-pub(crate) const PREPARE: Kernel = Kernel {
-    name: "prepare",
-    module: "prepare",
-    params: &[Address, U32, Address, Address, Address, Address, Address],
-};
-pub(crate) const READ_ONLY: Kernel =
-    Kernel { name: "read_only", module: "ceiling", params: &[Address, Address, U32] };
-pub(crate) const SCALE: Kernel =
-    Kernel { name: "scale", module: "scale", params: &[Address, U32, Address, U64, Address] };
-pub(crate) const SCALED_F16_LARGEST: Kernel =
-    Kernel { name: "scaled_f16_largest", module: "scaled_f16", params: SCALED_F16 };
-pub(crate) const SCALED_F16_OPEN: Kernel =
-    Kernel { name: "scaled_f16_open", module: "scaled_f16", params: SCALED_F16 };
-pub(crate) const SCALED_F16_PACK: Kernel = Kernel {
-    name: "scaled_f16_pack",
-    module: "scaled_f16",
-    params: &[Address, U32, U64, Address, Address, Address, Address],
-};
-pub(crate) const SCALE_UPDATE: Kernel = Kernel {
-    name: "scale_update",
-    module: "scale_update",
-    params: &[
-        Address,
-        Address,
-        Bytes(52),
-        Bytes(8 * FINDINGS),
-        U32,
-        U32,
-        Address,
-        U32,
-        Address,
-        Address,
-    ],
-};
-pub(crate) const SGD: Kernel = Kernel { name: "sgd", module: "sgd", params: STEP };
-pub(crate) const UNSCALE: Kernel = Kernel {
-    name: "unscale",
-    module: "unscale",
-    params: &[Address, U32, U64, U64, U64, Address, Address, Address, Address, Address],
-};
-
-/// Every kernel of this crate: those of training, and the operations' own.
-pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
-    ops::KERNELS.iter().copied().flatten().chain(ALL).copied()
-}
-
-/// Those of training.
-const ALL: &[&Kernel] = &[
-    &ACCUMULATE,
-    &ACCUMULATE_MARK,
-    &ADAM,
-    &AVERAGE,
-    &CAST,
-    &CAST_SET,
-    &CAST_STOCHASTIC,
-    &CLIP,
-    &CLIP_GROUPS,
-    &IN_PLACE,
-    &L2NORM,
-    &MATERIALISE,
-    &MERGE,
-    &NOTHING,
-    &PREPARE,
-    &READ_ONLY,
-    &SCALE,
-    &SCALE_UPDATE,
-    &SCALED_F16_LARGEST,
-    &SCALED_F16_OPEN,
-    &SCALED_F16_PACK,
-    &SGD,
-    &UNSCALE,
-];
+pub(crate) const ACCUMULATE: Kernel = Kernel::of("accumulate");
+pub(crate) const ACCUMULATE_MARK: Kernel = Kernel::of("accumulate_mark");
+pub(crate) const ADAM: Kernel = Kernel::of("adam");
+pub(crate) const AVERAGE: Kernel = Kernel::of("average");
+pub(crate) const CAST: Kernel = Kernel::of("cast");
+pub(crate) const CAST_STOCHASTIC: Kernel = Kernel::of("cast_stochastic");
+pub(crate) const CAST_SET: Kernel = Kernel::of("cast_set");
+pub(crate) const CLIP: Kernel = Kernel::of("clip");
+pub(crate) const CLIP_GROUPS: Kernel = Kernel::of("clip_groups");
+pub(crate) const IN_PLACE: Kernel = Kernel::of("in_place");
+pub(crate) const L2NORM: Kernel = Kernel::of("l2norm");
+pub(crate) const MATERIALISE: Kernel = Kernel::of("materialise");
+pub(crate) const MERGE: Kernel = Kernel::of("merge");
+pub(crate) const NOTHING: Kernel = Kernel::of("nothing");
+pub(crate) const PREPARE: Kernel = Kernel::of("prepare");
+pub(crate) const READ_ONLY: Kernel = Kernel::of("read_only");
+pub(crate) const SCALE: Kernel = Kernel::of("scale");
+pub(crate) const SCALED_F16_LARGEST: Kernel = Kernel::of("scaled_f16_largest");
+pub(crate) const SCALED_F16_OPEN: Kernel = Kernel::of("scaled_f16_open");
+pub(crate) const SCALED_F16_PACK: Kernel = Kernel::of("scaled_f16_pack");
+pub(crate) const SCALE_UPDATE: Kernel = Kernel::of("scale_update");
+pub(crate) const SGD: Kernel = Kernel::of("sgd");
+pub(crate) const UNSCALE: Kernel = Kernel::of("unscale");
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The parameters of `entry`, from the PTX: `.param .u64 …`, `.param .align 8 .b8 name[24]`.
-    fn declared(ptx: &str, entry: &str) -> Option<Vec<Param>> {
-        let (_, rest) = ptx.split_once(&format!(".entry {entry}("))?;
-        let (list, _) = rest.split_once(')')?;
-        let params = list.split(',').map(str::trim).filter(|param| !param.is_empty());
-        params.map(one).collect()
-    }
-
-    fn one(param: &str) -> Option<Param> {
-        let words: Vec<&str> = param.split_whitespace().collect();
-        let of = |kind: &str| words.contains(&kind);
-        if of(".b8") {
-            let (_, bytes) = words.last()?.split_once('[')?;
-            return Some(Bytes(bytes.trim_end_matches(']').parse().ok()?));
-        }
-        match (of(".u64"), of(".u32"), of(".f32")) {
-            (true, ..) => Some(U64),
-            (_, true, _) => Some(U32),
-            (.., true) => Some(F32),
-            _ => None,
-        }
-    }
-
-    /// PTX does not tell an address from a length.
-    fn as_declared(param: &Param) -> Param {
-        if *param == Address { U64 } else { *param }
+    #[test]
+    fn every_entry_is_read_with_its_parameters() {
+        let entries: usize = MODULES.values().map(|ptx| ptx.matches(".entry ").count()).sum();
+        assert_eq!(all().count(), entries);
+        assert!(entries > 80, "{entries}");
+        let params = |name| Kernel::of(name).declared().map(|entry| entry.params.clone());
+        assert_eq!(params("merge"), Some(vec![U64, U64, U64, U32]));
+        assert_eq!(params("cast_set"), Some(vec![U64, U32, U64]));
+        assert_eq!(params("nothing"), Some(vec![]));
+        assert!(params("scale_update").is_some_and(|all| all.contains(&Bytes(52))));
+        assert_eq!(params("clip").and_then(|all| all.last().copied()), Some(F32));
     }
 
     #[test]
-    fn every_launcher_passes_what_its_entry_takes() {
-        for kernel in all() {
-            let declared = declared(kernel.ptx(), kernel.name);
-            let passed = kernel.params.iter().map(as_declared).collect();
-            assert_eq!(declared, Some(passed), "{}", kernel.name);
-        }
-    }
-
-    #[test]
-    fn every_entry_has_a_launcher() {
-        for kernel in all() {
-            let entries = kernel.ptx().matches(".entry ").count();
-            let launchers = all().filter(|other| other.module == kernel.module).count();
-            assert_eq!(entries, launchers, "the PTX of {}", kernel.module);
-        }
+    fn every_entry_is_launched() {
+        let names = all().map(|kernel| kernel.name);
+        let never = binade_gpu::testing::never_launched(env!("CARGO_MANIFEST_DIR"), names);
+        assert_eq!(never.unwrap(), Vec::<&str>::new());
     }
 }

@@ -38,4 +38,6 @@ pub use ledger::Ledger;
 pub use library::{ConvolutionsBy, F32Products, Products, ProductsBy};
 pub use replicas::{JointGradients, Parts, Replicas};
 
+type Result<T = (), E = Error> = std::result::Result<T, E>;
+
 binade_gpu::implement_device!(Cuda);

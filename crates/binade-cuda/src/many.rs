@@ -38,7 +38,7 @@ impl Cuda {
                 to_dtype,
             });
         }
-        set.launch(self, &CAST_SET, &[Arg::U64(set.chunks.len)])?;
+        set.launch(self, CAST_SET, &[Arg::U64(set.chunks.len)])?;
         Ok(results)
     }
 
@@ -73,7 +73,7 @@ impl Cuda {
             Arg::Address(self.fixed()?.done.address()),
             Arg::Address(norm.address()),
         ];
-        set.launch_blocks(self, &L2NORM, blocks, &args)?;
+        set.launch_blocks(self, L2NORM, blocks, &args)?;
         Ok(norm)
     }
 }

@@ -66,7 +66,7 @@ impl<Row: Pod> Rows<Row> {
     pub(crate) fn launch(
         &self,
         cuda: &Cuda,
-        kernel: &'static Kernel,
+        kernel: impl Into<Kernel>,
         more: &[Arg<'_>],
     ) -> Result<(), Error> {
         match self.chunks.blocks() {
@@ -79,7 +79,7 @@ impl<Row: Pod> Rows<Row> {
     pub(crate) fn launch_blocks(
         &self,
         cuda: &Cuda,
-        kernel: &'static Kernel,
+        kernel: impl Into<Kernel>,
         blocks: u32,
         more: &[Arg<'_>],
     ) -> Result<(), Error> {

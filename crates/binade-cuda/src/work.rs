@@ -14,7 +14,7 @@ impl Cuda {
     /// Puts a kernel in the stream.
     pub(crate) fn launch(
         &self,
-        kernel: &'static Kernel,
+        kernel: impl Into<Kernel>,
         grid: Grid,
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
@@ -24,11 +24,12 @@ impl Cuda {
     /// The same, each block with so many bytes of shared memory beyond what the kernel declares.
     pub(crate) fn launch_sharing(
         &self,
-        kernel: &'static Kernel,
+        kernel: impl Into<Kernel>,
         grid: Grid,
         shared: u32,
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
+        let kernel = kernel.into();
         self.alive()?;
         self.in_turn(kernel.name, |stream| {
             self.inner.pool.state.note(kernel.name, || launch_words(grid, args))?;
@@ -83,7 +84,7 @@ impl Cuda {
     }
 
     /// Loaded when it is launched for the first time.
-    pub(crate) fn entry(&self, kernel: &'static Kernel) -> Result<Entry, Error> {
+    pub(crate) fn entry(&self, kernel: Kernel) -> Result<Entry, Error> {
         let mut entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = entries.get(kernel.name) {
             return Ok(entry.clone());
@@ -161,7 +162,7 @@ fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
     all
 }
 
-fn driver_too_old(kernel: &'static Kernel) -> Error {
+fn driver_too_old(kernel: Kernel) -> Error {
     let version = launch::driver_version().unwrap_or_default();
     let ptx = kernel.ptx().lines().find_map(|line| line.strip_prefix(".version "));
     Error::Driver(CudaError::DriverTooOld {

@@ -37,7 +37,7 @@ impl Cuda {
             Arg::U64(tensor.len() as u64),
             Arg::U32(0),
         ];
-        self.launch(&CAST, elementwise(tensor.len()), &args)
+        self.launch(CAST, elementwise(tensor.len()), &args)
     }
 
     /// Writes the little-endian bytes of elements into a tensor of any type, as [`write`](Self::write) does: indices, keys and

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod device;
 mod driver;
 mod error;
@@ -10,11 +11,16 @@ mod host;
 mod kernels;
 mod masters;
 mod memory;
+#[doc(hidden)]
+pub mod ops;
 mod report;
 mod scaler;
 mod state;
 mod tensor;
+#[doc(hidden)]
+pub mod testing;
 
+pub use bundle::unpack_kernels;
 pub use driver::{BufferOf, Driver, Result, Rounding, made_once};
 pub use error::{DriverError, Error};
 pub use found::Found;
@@ -26,6 +32,11 @@ pub use masters::{
     Step, StepState, constant_words, unsupported_rule,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
+pub use ops::{
+    BatchNormKernels, ChannelKernels, Channels, Conv2dKernels, CrossEntropyKernels, DropoutMask,
+    EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels, Matrices,
+    MaxPool2dKernels, PointwiseKernels, RowKernels, Rows, Total, TotalKernels,
+};
 pub use report::{finding_offset, parse_report};
 pub use scaler::{Readers, Report, Reported, Scale, Update, places_by_stamp};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};

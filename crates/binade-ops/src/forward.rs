@@ -99,6 +99,46 @@ macro_rules! forward_ops {
     };
 }
 
+/// Implements every operation's trait for a device by functions, in a module with a module for each operation.
+///
+/// A method calls the function of its name in its operation's module, `PATH::FILE::METHOD`, with the device before its own arguments.
+/// The path stands in brackets behind the type.
+#[macro_export]
+macro_rules! implement_ops {
+    ($device:ty, [$($path:tt)+]) => {
+        $crate::for_each_op!([$crate::__implement] $device, [$($path)+]);
+    };
+}
+
+/// Rows of [`implement_ops!`](crate::implement_ops).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __implement {
+    ({ $device:ty, $path:tt } $($trait:ident $file:ident { $($methods:tt)+ })*) => {
+        $($crate::__implement! { @trait ($device) $path $trait $file $($methods)+ })*
+    };
+    (@trait ($device:ty) $path:tt $trait:ident $file:ident $(
+        $variant:ident $method:ident(
+            $($operand:tt),*
+        ) $({ $($value:ident: $type:tt),+ })? -> $results:ident;
+    )+) => {
+        impl $crate::$trait for $device {$(
+            fn $method(
+                &self
+                $(, $crate::__forward!(@name $operand): $crate::__forward!(@operand $operand))*
+                $($(, $value: $crate::__forward!(@value $type))+)?
+            ) -> ::core::result::Result<$crate::__forward!(@results $results), Self::Error> {
+                $crate::__implement!(@call $path $file $method(
+                    self $(, $crate::__forward!(@name $operand))* $($(, $value)+)?
+                ))
+            }
+        )+}
+    };
+    (@call [$($path:tt)+] $file:ident $method:ident($($arguments:tt)*)) => {
+        $($path)+::$file::$method($($arguments)*)
+    };
+}
+
 /// Rows of [`forward_ops!`](crate::forward_ops), with the code for a call, an operand, a value and a kind of results.
 #[doc(hidden)]
 #[macro_export]

@@ -6,24 +6,10 @@ use crate::{
         Bound, GROUP, groups, parts,
         structs::{self, count, halves, stored_code},
     },
-    shaders::{
-        Access::{Read, Write},
-        Shader,
-    },
 };
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_gpu::{Driver, Rounding};
 use bytemuck::Pod;
-
-pub(crate) const CAST: Shader = Shader {
-    name: "cast_elements",
-    file: "cast",
-    params: size_of::<structs::Cast>(),
-    bindings: &[(1, Read), (2, Write)],
-};
-
-pub(crate) const CAST_STOCHASTIC: Shader =
-    Shader { name: "cast_stochastic", params: size_of::<structs::CastStochastic>(), ..CAST };
 
 impl Wgpu {
     /// A copy with another element type.
@@ -36,13 +22,13 @@ impl Wgpu {
         match rounding {
             Rounding::Nearest(on_overflow) => {
                 let saturates = u32::from(on_overflow == OnOverflow::Saturate);
-                self.convert(&CAST, tensor, to, |part| {
+                self.convert("cast_elements", tensor, to, |part| {
                     let Part { len, dtype, to, start, .. } = part;
                     structs::Cast { len, dtype, to, start, saturates }
                 })
             }
             Rounding::Stochastic(Key { seed, parameter, step }) => {
-                self.convert(&CAST_STOCHASTIC, tensor, to, |part| {
+                self.convert("cast_stochastic", tensor, to, |part| {
                     let Part { len, dtype, to, start, before } = part;
                     let (seed, block) = (halves(seed), halves(before / GROUP as u64));
                     structs::CastStochastic { len, dtype, to, start, seed, step, parameter, block }
@@ -53,7 +39,7 @@ impl Wgpu {
 
     fn convert<P: Pod>(
         &self,
-        shader: &'static Shader,
+        shader: &'static str,
         tensor: &Tensor,
         to: DType,
         params: impl Fn(Part) -> P,

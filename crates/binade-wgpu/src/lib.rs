@@ -27,4 +27,6 @@ pub use facts::Facts;
 pub use ledger::Ledger;
 pub use open::Options;
 
+type Result<T = (), E = Error> = std::result::Result<T, E>;
+
 binade_gpu::implement_device!(Wgpu);

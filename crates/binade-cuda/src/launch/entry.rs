@@ -2,11 +2,11 @@
 #![expect(unsafe_code, reason = "a launch")]
 
 use super::{Arg, Grid};
-use crate::kernels::Kernel;
+use crate::kernels::{Declared, Kernel};
 use cudarc::{
     driver::{
         CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, result,
-        sys::CUfunction_attribute,
+        sys::{CUfunction_attribute, CUresult},
     },
     nvrtc::Ptx,
 };
@@ -15,7 +15,8 @@ use std::{ffi::c_void, sync::Arc};
 /// Entry of a loaded module. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    kernel: &'static Kernel,
+    kernel: Kernel,
+    declared: &'static Declared,
     module: Arc<CudaModule>,
     function: CudaFunction,
 }
@@ -31,21 +32,20 @@ type Word = [u8; 8];
 
 impl Entry {
     /// Loads the kernel's module into `context`.
-    pub(crate) fn load(
-        context: &Arc<CudaContext>,
-        kernel: &'static Kernel,
-    ) -> Result<Self, DriverError> {
+    pub(crate) fn load(context: &Arc<CudaContext>, kernel: Kernel) -> Result<Self, DriverError> {
         Self::of(context.load_module(Ptx::from_src(kernel.ptx()))?, kernel)
     }
 
     /// Returns another entry of the same module, if the kernel is one, without compiling the module again.
-    pub(crate) fn sibling(&self, kernel: &'static Kernel) -> Option<Result<Self, DriverError>> {
-        (self.kernel.module == kernel.module).then(|| Self::of(self.module.clone(), kernel))
+    pub(crate) fn sibling(&self, kernel: Kernel) -> Option<Result<Self, DriverError>> {
+        let is_here = kernel.declared().is_some_and(|it| it.module == self.declared.module);
+        is_here.then(|| Self::of(self.module.clone(), kernel))
     }
 
-    fn of(module: Arc<CudaModule>, kernel: &'static Kernel) -> Result<Self, DriverError> {
+    fn of(module: Arc<CudaModule>, kernel: Kernel) -> Result<Self, DriverError> {
+        let declared = kernel.declared().ok_or(DriverError(CUresult::CUDA_ERROR_NOT_FOUND))?;
         let function = module.load_function(kernel.name)?;
-        Ok(Self { kernel, module, function })
+        Ok(Self { kernel, declared, module, function })
     }
 
     /// Returns the driver's function, for its attributes.
@@ -66,7 +66,7 @@ impl Entry {
         args: &[Arg<'_>],
     ) -> Result<(), DriverError> {
         let given = args.iter().map(Arg::param);
-        assert!(given.eq(self.kernel.params.iter().copied()), "{}: {args:?}", self.kernel.name);
+        assert!(given.eq(self.declared.params.iter().copied()), "{}: {args:?}", self.kernel.name);
         let mut words: Vec<Word> = args.iter().map(word).collect();
         let mut at: Vec<*mut c_void> = args
             .iter()
@@ -79,8 +79,7 @@ impl Entry {
         stream.context().bind_to_thread()?;
         self.allow(shared)?;
         // SAFETY: the function was loaded into this stream's context, which is bound to this thread. `at` has a pointer
-        // for each parameter (asserted above; that the list is the entry's own is a test's), each to as many bytes as it
-        // takes, alive until the driver has copied them, which is before this returns; it only reads them. Addresses
+        // for each parameter (asserted above by the list that the PTX declares), each to as many bytes as it takes, alive until the driver has copied them, which is before this returns; it only reads them. Addresses
         // among them are the caller's, who borrows their buffers: see the module's page.
         unsafe {
             result::launch_kernel(

@@ -126,7 +126,7 @@ impl Moves {
             Arg::Address(tables.lost.address()),
         ];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
-        cuda.launch(&PREPARE, grid, &args)?;
+        cuda.launch(PREPARE, grid, &args)?;
         let told = Told {
             constants: tables.constants.address(),
             found: step.found.buffer().address(),

@@ -2,70 +2,14 @@
 
 use super::rows::blocks;
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, Result, Tensor,
     autocast::{code, elementwise},
-    kernels::{GROUP, Kernel, THREADS},
-    launch::{
-        Arg, Grid,
-        Param::{self, Address, Bytes, F32, U32, U64},
-        structs::ChannelsBits,
-    },
+    kernels::{GROUP, THREADS},
+    launch::{Arg, Grid, args, structs::ChannelsBits},
     memory::Buffer,
 };
-use binade_core::{DType, Op};
-use binade_gpu::Driver;
-use binade_ops::{
-    BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, operands, shape,
-};
-
-pub(super) const KERNELS: &[&Kernel] = &[
-    &BATCH_NORM,
-    &BATCH_NORM_BACKWARD,
-    &BATCH_NORM_BACKWARD_PARAMETERS,
-    &BATCH_NORM_BACKWARD_SUMS,
-    &BATCH_NORM_RUNNING,
-    &BATCH_NORM_STATS,
-    &BATCH_NORM_SUMS,
-];
-
-const MODULE: &str = "batch_norm";
-const SHAPE: Param = Bytes(size_of::<ChannelsBits>());
-
-const BATCH_NORM: Kernel = Kernel {
-    name: "batch_norm",
-    module: MODULE,
-    params: &[Address, U32, Address, Address, U32, SHAPE, Address, Address],
-};
-const BATCH_NORM_BACKWARD: Kernel = Kernel {
-    name: "batch_norm_backward",
-    module: MODULE,
-    params: &[Address, Address, U32, Address, U32, SHAPE, Address, Address, Address],
-};
-const BATCH_NORM_BACKWARD_PARAMETERS: Kernel = Kernel {
-    name: "batch_norm_backward_parameters",
-    module: MODULE,
-    params: &[Address, SHAPE, Address, Address, Address, U32],
-};
-const BATCH_NORM_BACKWARD_SUMS: Kernel = Kernel {
-    name: "batch_norm_backward_sums",
-    module: MODULE,
-    params: &[Address, Address, U32, SHAPE, Address, Address],
-};
-const BATCH_NORM_RUNNING: Kernel = Kernel {
-    name: "batch_norm_running",
-    module: MODULE,
-    params: &[Address, Address, U64, F32, Address],
-};
-const BATCH_NORM_STATS: Kernel = Kernel {
-    name: "batch_norm_stats",
-    module: MODULE,
-    params: &[Address, Address, SHAPE, F32, F32, Address, Address, Address, Address, Address],
-};
-const BATCH_NORM_SUMS: Kernel = Kernel {
-    name: "batch_norm_sums",
-    module: MODULE,
-    params: &[Address, U32, SHAPE, Address, Address],
-};
+use binade_gpu::{BatchNormKernels, Driver};
+use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
 
 /// Bytes of a channel's mean and deviation; all means come first.
 const STATS: usize = 8;
@@ -87,61 +31,47 @@ enum Layout {
     Across = 2,
 }
 
-impl BatchNorm for Cuda {
-    fn batch_norm(
+impl BatchNormKernels for Cuda {
+    fn launch_batch_norm(
         &self,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
+        [input, weight, bias]: [&Tensor; 3],
         running: &RunningStats<Tensor>,
         config: BatchNormConfig,
-    ) -> Result<BatchNormOutput<Tensor>, Error> {
-        let layer = Layer::new(self, input, &[weight, bias], Some(running))?;
-        shape::batch_norm_samples(input.shape())?;
-        let vector = || self.unset(DType::F32, running.mean.shape());
-        let moved = RunningStats { mean: vector()?, var: vector()? };
-        let stats = layer.stats(config, Some((running, &moved)))?;
-        Ok(BatchNormOutput { output: layer.normalise(weight, bias, &stats)?, running: moved })
+        result: &BatchNormOutput<Tensor>,
+    ) -> Result {
+        let layer = Layer::new(self, input)?;
+        let stats = layer.stats(config, Some([running, &result.running]))?;
+        layer.normalise(weight, bias, &stats, &result.output)
     }
 
-    fn batch_norm_inference(
+    fn launch_batch_norm_inference(
         &self,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
+        [input, weight, bias]: [&Tensor; 3],
         running: &RunningStats<Tensor>,
         eps: f32,
-    ) -> Result<Tensor, Error> {
-        let layer = Layer::new(self, input, &[weight, bias], Some(running))?;
-        let stats = self.buffer(STATS * running.mean.len())?;
-        let args = [
-            Arg::Address(running.mean.address()),
-            Arg::Address(running.var.address()),
-            Arg::U64(running.mean.len() as u64),
-            Arg::F32(eps),
-            Arg::Address(stats.address()),
-        ];
-        self.launch(&BATCH_NORM_RUNNING, Layer::by_channel(running.mean.len()), &args)?;
-        layer.normalise(weight, bias, &stats)
+        result: &Tensor,
+    ) -> Result {
+        let layer = Layer::new(self, input)?;
+        let channels = layer.channels();
+        let stats = self.buffer(STATS * channels)?;
+        let args = args![&running.mean, &running.var, channels, eps, &stats];
+        self.launch("batch_norm_running", by_channel(channels), &args)?;
+        layer.normalise(weight, bias, &stats, result)
     }
 
-    fn batch_norm_backward(
+    fn launch_batch_norm_backward(
         &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
+        [grad, input, weight]: [&Tensor; 3],
         eps: f32,
-    ) -> Result<NormGrads<Tensor>, Error> {
-        let layer = Layer::new(self, input, &[weight], None)?;
-        shape::batch_norm_samples(input.shape())?;
-        operands::grad(Op::BATCH_NORM, grad, input.shape(), input.dtype())?;
-        self.has_made_all(&[grad])?;
+        grads: &NormGrads<Tensor>,
+    ) -> Result {
+        let layer = Layer::new(self, input)?;
         let stats = layer.stats(BatchNormConfig { momentum: 0.0, eps }, None)?;
-        layer.grads(grad, weight, &stats)
+        layer.grads(grad, weight, &stats, grads)
     }
 }
 
-/// One normalisation, whose operands have been checked.
+/// One normalisation.
 struct Layer<'a> {
     cuda: &'a Cuda,
     input: &'a Tensor,
@@ -151,27 +81,9 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// Checks the operands against the contract.
-    fn new(
-        cuda: &'a Cuda,
-        input: &'a Tensor,
-        parameters: &[&Tensor],
-        running: Option<&RunningStats<Tensor>>,
-    ) -> Result<Self, Error> {
-        let running: Vec<&Tensor> =
-            running.map_or_else(Vec::new, |running| vec![&running.mean, &running.var]);
-        let vectors: Vec<&[usize]> = parameters.iter().chain(&running).map(|t| t.shape()).collect();
-        shape::batch_norm(input.shape(), &vectors)?;
-        operands::norm(Op::BATCH_NORM, input, parameters)?;
-        operands::all_f32(Op::BATCH_NORM, &running)?;
-        cuda.has_made_all(&[&[input], parameters, &running].concat())?;
+    fn new(cuda: &'a Cuda, input: &'a Tensor) -> Result<Self> {
         let (of, layout) = channels(input.shape());
         Ok(Self { cuda, input, dtype: code("batch_norm", input.dtype())?, of, layout })
-    }
-
-    /// Returns a grid with a warp for each of `channels`.
-    fn by_channel(channels: usize) -> Grid {
-        blocks(channels.div_ceil(THREADS as usize / 32))
     }
 
     /// Returns a grid with a block for each chunk of one channel, or of a tile of them.
@@ -189,7 +101,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Returns memory of an f64 for each chunk of each channel.
-    fn partials(&self) -> Result<Buffer, Error> {
+    fn partials(&self) -> Result<Buffer> {
         self.cuda.buffer(size_of::<f64>() * self.partial_count())
     }
 
@@ -201,48 +113,27 @@ impl<'a> Layer<'a> {
     fn stats(
         &self,
         config: BatchNormConfig,
-        running: Option<(&RunningStats<Tensor>, &RunningStats<Tensor>)>,
-    ) -> Result<Buffer, Error> {
+        running: Option<[&RunningStats<Tensor>; 2]>,
+    ) -> Result<Buffer> {
         let (sums, squares) = (self.partials()?, self.partials()?);
-        let (input, dtype) = (Arg::Address(self.input.address()), Arg::U32(self.dtype));
-        let sums_at = Arg::Address(sums.address());
-        let squares_at = Arg::Address(squares.address());
-        let args = [input, dtype, self.shape(), sums_at, squares_at];
-        self.cuda.launch(&BATCH_NORM_SUMS, self.by_chunk(), &args)?;
+        let args = args![self.input, self.dtype, self.shape(), &sums, &squares];
+        self.cuda.launch("batch_norm_sums", self.by_chunk(), &args)?;
         let stats = self.cuda.buffer(STATS * self.channels())?;
-        let both = |of: &RunningStats<Tensor>| [of.mean.address(), of.var.address()];
-        let ([mean, var], [to_mean, to_var]) =
-            running.map_or(([0; 2], [0; 2]), |(from, to)| (both(from), both(to)));
-        let args = [
-            sums_at,
-            squares_at,
-            self.shape(),
-            Arg::F32(config.eps),
-            Arg::F32(config.momentum),
-            Arg::Address(mean),
-            Arg::Address(var),
-            Arg::Address(stats.address()),
-            Arg::Address(to_mean),
-            Arg::Address(to_var),
-        ];
-        self.cuda.launch(&BATCH_NORM_STATS, Self::by_channel(self.channels()), &args)?;
+        let both = |place: usize| running.map(|stats| [&stats[place].mean, &stats[place].var]);
+        let [[mean, var], [to_mean, to_var]] =
+            [both(0), both(1)].map(|stats| [0, 1].map(|place| stats.map(|both| both[place])));
+        let BatchNormConfig { momentum, eps } = config;
+        let shape = self.shape();
+        let args = args![&sums, &squares, shape, eps, momentum, mean, var, &stats, to_mean, to_var];
+        self.cuda.launch("batch_norm_stats", by_channel(self.channels()), &args)?;
         Ok(stats)
     }
 
-    fn normalise(&self, weight: &Tensor, bias: &Tensor, stats: &Buffer) -> Result<Tensor, Error> {
-        let result = self.cuda.unset(self.input.dtype(), self.input.shape())?;
-        let args = [
-            Arg::Address(self.input.address()),
-            Arg::U32(self.dtype),
-            Arg::Address(weight.address()),
-            Arg::Address(bias.address()),
-            Arg::U32(code("batch_norm", weight.dtype())?),
-            self.shape(),
-            Arg::Address(stats.address()),
-            Arg::Address(result.address()),
-        ];
-        self.cuda.launch(&BATCH_NORM, elementwise(result.len()), &args)?;
-        Ok(result)
+    fn normalise(&self, weight: &Tensor, bias: &Tensor, stats: &Buffer, result: &Tensor) -> Result {
+        let of_weight = code("batch_norm", weight.dtype())?;
+        let shape = self.shape();
+        let args = args![self.input, self.dtype, weight, bias, of_weight, shape, stats, result];
+        self.cuda.launch("batch_norm", elementwise(result.len()), &args)
     }
 
     fn grads(
@@ -250,34 +141,26 @@ impl<'a> Layer<'a> {
         grad: &Tensor,
         weight: &Tensor,
         stats: &Buffer,
-    ) -> Result<NormGrads<Tensor>, Error> {
-        let cuda = self.cuda;
+        to: &NormGrads<Tensor>,
+    ) -> Result {
+        let Self { cuda, input, dtype, .. } = *self;
+        let (shape, of_weight) = (self.shape(), code("batch_norm", weight.dtype())?);
         // Two values each: the sum of the gradient times the normalised input, and that of the gradient.
         let sums = cuda.buffer(2 * size_of::<f64>() * self.partial_count())?;
         let means = cuda.buffer(2 * size_of::<f32>() * self.channels())?;
-        let [sums_at, means_at] = [&sums, &means].map(|of| Arg::Address(of.address()));
-        let grad_at = Arg::Address(grad.address());
-        let (input, dtype) = (Arg::Address(self.input.address()), Arg::U32(self.dtype));
-        let stats = Arg::Address(stats.address());
-        let args = [grad_at, input, dtype, self.shape(), stats, sums_at];
-        cuda.launch(&BATCH_NORM_BACKWARD_SUMS, self.by_chunk(), &args)?;
-
-        let like = |of: &Tensor| cuda.unset(of.dtype(), of.shape());
-        let grads =
-            NormGrads { input: like(self.input)?, weight: like(weight)?, bias: like(weight)? };
-        let of_weight = Arg::U32(code("batch_norm", weight.dtype())?);
-        let [to_weight, to_bias] =
-            [&grads.weight, &grads.bias].map(|to| Arg::Address(to.address()));
-        let args = [sums_at, self.shape(), means_at, to_weight, to_bias, of_weight];
-        let warps = Self::by_channel(2 * self.channels());
-        cuda.launch(&BATCH_NORM_BACKWARD_PARAMETERS, warps, &args)?;
-
-        let weight = Arg::Address(weight.address());
-        let to = Arg::Address(grads.input.address());
-        let args = [grad_at, input, dtype, weight, of_weight, self.shape(), stats, means_at, to];
-        cuda.launch(&BATCH_NORM_BACKWARD, elementwise(self.input.len()), &args)?;
-        Ok(grads)
+        let args = args![grad, input, dtype, shape, stats, &sums];
+        cuda.launch("batch_norm_backward_sums", self.by_chunk(), &args)?;
+        let args = args![&sums, shape, &means, &to.weight, &to.bias, of_weight];
+        let warps = by_channel(2 * self.channels());
+        cuda.launch("batch_norm_backward_parameters", warps, &args)?;
+        let args = args![grad, input, dtype, weight, of_weight, shape, stats, &means, &to.input];
+        cuda.launch("batch_norm_backward", elementwise(input.len()), &args)
     }
+}
+
+/// Returns a grid with a warp for each of `channels`.
+fn by_channel(channels: usize) -> Grid {
+    blocks(channels.div_ceil(THREADS as usize / 32))
 }
 
 /// Returns `[N, C, ..]` as the kernels see it. The chunks, and so the order of the sums, follow from the shape alone.

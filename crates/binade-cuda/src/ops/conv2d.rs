@@ -6,36 +6,28 @@
 )]
 
 use super::{
-    bias_add::Channels,
     gemm::{Gemm, Matrices},
-    im2col::{Columns, Geometry, Images},
+    im2col::{Columns, Images},
     ranges::{Joined, Sums},
 };
-use crate::{Cuda, Error, Tensor, kernels::Kernel, library::Pass};
-use binade_core::{DType, Op};
-use binade_gpu::Driver;
-use binade_ops::{AffineGrads, BiasAdd, Conv2d, Conv2dConfig, WeightGrads, operands, shape};
-
-pub(super) const KERNELS: &[&Kernel] = &[];
+use crate::{Cuda, Error, Result, Tensor, library::Pass};
+use binade_core::DType;
+use binade_gpu::{Conv2dKernels, Driver, Geometry, Layer};
+use binade_ops::{BiasAdd, Conv2dConfig};
 
 /// Greatest number of elements of columns made at a time, unless one image has more.
 const MOST_COLUMNS: usize = 1 << 26;
 
-impl Conv2d for Cuda {
-    fn conv2d(
+impl Conv2dKernels for Cuda {
+    fn launch_conv2d(
         &self,
-        input: &Tensor,
-        weight: &Tensor,
+        [input, weight]: [&Tensor; 2],
         bias: Option<&Tensor>,
-        config: Conv2dConfig,
-    ) -> Result<Tensor, Error> {
-        let bias_shape = bias.map(Tensor::shape);
-        let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
-        let operands = [&[input, weight][..], bias.as_slice()].concat();
-        let dtype = operands::float(Op::CONV2D, &operands)?;
-        self.has_made_all(&operands)?;
-        let layer = Layer::new(input, weight, &shape, config);
-        let result = self.unset(dtype, &shape)?;
+        layer: &Layer,
+        shape: &[usize],
+    ) -> Result<Tensor> {
+        let (dtype, config) = (input.dtype(), layer.of.config);
+        let result = self.unset(dtype, shape)?;
         if result.is_empty() {
             return Ok(result);
         }
@@ -51,104 +43,60 @@ impl Conv2d for Cuda {
         if let Some(bias) = bias
             && self.drops_bits(dtype)?
         {
-            return self.bias_add(&self.conv2d(input, weight, None, config)?, bias);
+            return self.bias_add(&self.launch_conv2d([input, weight], None, layer, shape)?, bias);
         }
-        let (outputs, windows) = (layer.outputs, layer.of.windows());
-        let batch = layer.of.images;
-        if layer.multiplies_images(dtype) && bias.is_none() {
-            let (a, b) = (layer.weight(weight), Matrices::dense(input, layer.of.taps(), windows));
-            let (c, k) = (Matrices::dense(&result, outputs, windows), layer.of.taps());
-            self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, k]) })?;
-            return Ok(result);
-        }
-        // The bias is one tap more, of a pixel that is 1 in every window.
-        let (taps, k) = (layer.of.taps(), layer.of.taps() + usize::from(bias.is_some()));
-        let matrix = self.weight_matrix(weight, bias, [outputs, taps])?;
-        for (of, part) in layer.parts(k, MOST_COLUMNS) {
-            let columns = self.columns(&part.of(input, layer.pixels())?, &of, k, Images::Apart)?;
-            let to = part.of(&result, outputs * windows)?;
-            let (a, b) = (layer.weight(&matrix), columns.by_image());
-            let (c, batch) = (Matrices::dense(&to, outputs, windows), of.images);
-            self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, k]) })?;
-        }
+        self.conv2d_products([input, weight], bias, layer, &result)?;
         Ok(result)
     }
 
-    fn conv2d_backward(
+    /// A library computes the passes that it takes, products the rest.
+    fn launch_conv2d_backward(
         &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: bool,
-        config: Conv2dConfig,
-    ) -> Result<AffineGrads<Tensor>, Error> {
-        let layer = self.conv2d_layer([grad, input, weight], config)?;
-        let of_input = self.unset(input.dtype(), input.shape())?;
-        let all = [grad, input, weight];
-        let weight = self.conv2d_all_grads(all, Some(&of_input), &layer)?;
-        let bias = self.conv2d_grad_of_bias(grad, &layer, bias)?;
-        Ok(AffineGrads { input: of_input, weight, bias })
-    }
-
-    fn conv2d_backward_of_weight(
-        &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: bool,
-        config: Conv2dConfig,
-    ) -> Result<WeightGrads<Tensor>, Error> {
-        let layer = self.conv2d_layer([grad, input, weight], config)?;
-        let weight = self.conv2d_all_grads([grad, input, weight], None, &layer)?;
-        let bias = self.conv2d_grad_of_bias(grad, &layer, bias)?;
-        Ok(WeightGrads { weight, bias })
-    }
-}
-
-impl Cuda {
-    /// Returns the layer of a backward pass, and checks gradient and operands.
-    fn conv2d_layer(
-        &self,
-        [grad, input, weight]: [&Tensor; 3],
-        config: Conv2dConfig,
-    ) -> Result<Layer, Error> {
-        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
-        operands::grad(Op::CONV2D, grad, &shape, dtype)?;
-        self.has_made_all(&[grad, input, weight])?;
-        Ok(Layer::new(input, weight, &shape, config))
-    }
-
-    /// Returns the bias's gradient, if it is asked for.
-    fn conv2d_grad_of_bias(
-        &self,
-        grad: &Tensor,
+        operands: [&Tensor; 3],
         layer: &Layer,
-        bias: bool,
-    ) -> Result<Option<Tensor>, Error> {
-        bias.then(|| self.channel_sums(grad, layer.channels(), grad.dtype())).transpose()
-    }
-
-    /// Computes the weight's gradient, and the input's if there is memory for it. A library computes the passes that it takes,
-    /// products the rest.
-    fn conv2d_all_grads(
-        &self,
-        all: [&Tensor; 3],
         of_input: Option<&Tensor>,
-        layer: &Layer,
-    ) -> Result<Tensor, Error> {
-        let ([grad, input, weight], config) = (all, layer.of.config);
+        of_weight: &Tensor,
+    ) -> Result {
+        let ([grad, input, weight], config) = (operands, layer.of.config);
         let missing = match of_input {
             Some(to) if self.convolves(Pass::OfInput, [to, weight, grad], config)? => None,
             wanted => wanted,
         };
-        let of_weight = self.unset(weight.dtype(), weight.shape())?;
-        let is_done = self.convolves(Pass::OfWeight, [input, &of_weight, grad], config)?;
-        let missing = [missing, Some(&of_weight).filter(|_| !is_done)];
+        let is_done = self.convolves(Pass::OfWeight, [input, of_weight, grad], config)?;
+        let missing = [missing, Some(of_weight).filter(|_| !is_done)];
         if missing.iter().any(Option::is_some) {
-            self.conv2d_grads(all, missing, layer, MOST_COLUMNS)?;
+            self.conv2d_grads(operands, missing, layer, MOST_COLUMNS)?;
         }
-        Ok(of_weight)
+        Ok(())
+    }
+}
+
+impl Cuda {
+    /// Computes the convolution by products.
+    fn conv2d_products(
+        &self,
+        [input, weight]: [&Tensor; 2],
+        bias: Option<&Tensor>,
+        layer: &Layer,
+        result: &Tensor,
+    ) -> Result {
+        let (outputs, windows, taps) = (layer.outputs, layer.of.windows(), layer.of.taps());
+        if multiplies_images(layer, input.dtype()) && bias.is_none() {
+            let (a, b) = (layer.weight(weight), Matrices::dense(input, taps, windows));
+            let (c, batch) = (Matrices::dense(result, outputs, windows), layer.of.images);
+            return self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, taps]) });
+        }
+        // The bias is one tap more, of a pixel that is 1 in every window.
+        let k = taps + usize::from(bias.is_some());
+        let matrix = self.weight_matrix(weight, bias, [outputs, taps])?;
+        for (of, part) in parts(layer, k, MOST_COLUMNS) {
+            let columns = self.columns(&part.of(input, pixels(&of))?, &of, k, Images::Apart)?;
+            let to = part.of(result, outputs * windows)?;
+            let (a, b) = (layer.weight(&matrix), columns.by_image());
+            let (c, batch) = (Matrices::dense(&to, outputs, windows), of.images);
+            self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, k]) })?;
+        }
+        Ok(())
     }
 
     /// Computes the gradients of input and weight for which memory is given, with at most `most` elements of columns at a time.
@@ -158,23 +106,23 @@ impl Cuda {
         [of_input, of_weight]: [Option<&Tensor>; 2],
         layer: &Layer,
         most: usize,
-    ) -> Result<(), Error> {
+    ) -> Result {
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
         let matrix = |to| Ok::<_, Error>((to, self.weight_matrix(weight, None, [outputs, taps])?));
         let wanted = of_input.map(matrix).transpose()?;
-        let parts: Vec<(Geometry, Part)> = layer.parts(taps, most).collect();
-        let sums = match parts.len() {
+        let all: Vec<(Geometry, Part)> = parts(layer, taps, most).collect();
+        let sums = match all.len() {
             count if count > 1 && of_weight.is_some() => Some(self.sums(count, [outputs, taps])?),
             _ => None,
         };
-        for (number, (of, part)) in parts.iter().enumerate() {
-            let [g, x] = [(grad, outputs * windows), (input, layer.pixels())]
+        for (number, (of, part)) in all.iter().enumerate() {
+            let [g, x] = [(grad, outputs * windows), (input, pixels(of))]
                 .map(|(tensor, each)| part.of(tensor, each));
             let (g, x) = (g?, x?);
             let by_output = self.by_output(&g, [of.images, outputs, windows])?;
             if let Some((to, matrix)) = &wanted {
-                let to = part.of(to, layer.pixels())?;
-                if layer.multiplies_images(input.dtype()) {
+                let to = part.of(to, pixels(of))?;
+                if multiplies_images(layer, input.dtype()) {
                     self.conv2d_images([&g, matrix, &to], layer, of.images)?;
                 } else {
                     self.conv2d_input(&by_output, [matrix, &to], layer, of)?;
@@ -193,7 +141,7 @@ impl Cuda {
             self.join(
                 &Joined { c: to, bias: None, relu: false, m: outputs, n: taps, batch: 1 },
                 &sums,
-                parts.len(),
+                all.len(),
             )?;
         }
         Ok(())
@@ -205,7 +153,7 @@ impl Cuda {
         [grad, weight, to]: [&Tensor; 3],
         layer: &Layer,
         batch: usize,
-    ) -> Result<(), Error> {
+    ) -> Result {
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
         let (a, b) = (layer.weight(weight).transposed(), Matrices::dense(grad, outputs, windows));
         let c = Matrices::dense(to, taps, windows);
@@ -219,7 +167,7 @@ impl Cuda {
         [weight, to]: [&Tensor; 2],
         layer: &Layer,
         of: &Geometry,
-    ) -> Result<(), Error> {
+    ) -> Result {
         let (taps, outputs, n) = (of.taps(), layer.outputs, of.images * of.windows());
         if to.is_empty() {
             return Ok(());
@@ -231,12 +179,6 @@ impl Cuda {
     }
 }
 
-/// Geometry of one convolution.
-struct Layer {
-    of: Geometry,
-    outputs: usize,
-}
-
 /// Images of a batch, from the first on.
 struct Part {
     first: usize,
@@ -245,75 +187,53 @@ struct Part {
 
 impl Part {
     /// Returns the elements of these images in a tensor that has `each` of each image.
-    fn of(&self, tensor: &Tensor, each: usize) -> Result<Tensor, Error> {
+    fn of(&self, tensor: &Tensor, each: usize) -> Result<Tensor> {
         tensor.slice(self.first * each, self.images * each)
     }
 }
 
-impl Layer {
-    /// Returns the channels of its result.
-    fn channels(&self) -> Channels {
-        let (outer, count, inner) = (self.of.images, self.outputs, self.of.windows());
-        Channels { outer, count, inner }
-    }
+/// Returns the number of elements of one input image.
+fn pixels(of: &Geometry) -> usize {
+    of.channels * of.image[0] * of.image[1]
+}
 
-    /// Describes operands that have been checked, and whose result has this shape.
-    fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
-        let plane = |shape: &[usize]| [shape[2], shape[3]];
-        let (images, channels) = (shape[0], input.shape()[1]);
-        let [image, kernel] = [input, weight].map(|tensor| plane(tensor.shape()));
-        let output = plane(shape);
-        let of = Geometry { images, channels, image, kernel, output, config };
-        Self { of, outputs: shape[1] }
-    }
+/// Returns true if each pixel is one window, and images are multiplied in place. Planes of an odd number of 16-bit elements are
+/// not: they would be read one by one.
+fn multiplies_images(layer: &Layer, dtype: DType) -> bool {
+    let Geometry { kernel, config, .. } = layer.of;
+    let is_pixels = kernel == [1, 1] && config == Conv2dConfig::default();
+    is_pixels && (layer.of.windows() * dtype.bytes()).is_multiple_of(4)
+}
 
-    /// Returns the number of elements of one input image.
-    fn pixels(&self) -> usize {
-        self.of.channels * self.of.image[0] * self.of.image[1]
-    }
-
-    /// Returns the weight as a matrix, the same for all images.
-    fn weight<'a>(&self, matrix: &'a Tensor) -> Matrices<'a> {
-        let row = matrix.len().checked_div(self.outputs).unwrap_or_default();
-        Matrices { step: 0, ..Matrices::dense(matrix, self.outputs, row) }
-    }
-
-    /// Returns true if images are multiplied in place. Planes of an odd number of 16-bit elements are not: they would be read one
-    /// by one.
-    fn multiplies_images(&self, dtype: DType) -> bool {
-        self.of.is_pixels() && (self.of.windows() * dtype.bytes()).is_multiple_of(4)
-    }
-
-    /// Returns the parts of the batch, as many images at a time as make columns of `rows` rows and at most `most` elements. The
-    /// parts follow from the shape. There is at least one, even of no images.
-    fn parts(&self, rows: usize, most: usize) -> impl Iterator<Item = (Geometry, Part)> {
-        let all = self.of;
-        let step = (most / (rows * all.windows()).max(1)).max(1);
-        (0..all.images.max(1)).step_by(step).map(move |first| {
-            let images = step.min(all.images - first);
-            (Geometry { images, ..all }, Part { first, images })
-        })
-    }
+/// Returns the parts of the batch, as many images at a time as make columns of `rows` rows and at most `most` elements. The parts
+/// follow from the shape. There is at least one, even of no images.
+fn parts(layer: &Layer, rows: usize, most: usize) -> impl Iterator<Item = (Geometry, Part)> {
+    let all = layer.of;
+    let step = (most / (rows * all.windows()).max(1)).max(1);
+    (0..all.images.max(1)).step_by(step).map(move |first| {
+        let images = step.min(all.images - first);
+        (Geometry { images, ..all }, Part { first, images })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{super::gemm::tests::device, *};
-    use binade_ops::{Download, Upload};
+    use binade_ops::{Download, Upload, shape};
 
     #[test]
     fn a_large_batch_is_cut_into_parts_that_have_every_image_once() {
         let (image, output, config) = ([1 << 12; 2], [1 << 12; 2], Conv2dConfig::default());
         let of = Geometry { images: 7, channels: 1, image, kernel: [1, 1], output, config };
-        let parts: Vec<_> = Layer { of, outputs: 1 }.parts(2, MOST_COLUMNS).collect();
-        let found = parts.iter().map(|(of, part)| (part.first, part.images, of.images));
+        let cut: Vec<_> = parts(&Layer { of, outputs: 1 }, 2, MOST_COLUMNS).collect();
+        let found = cut.iter().map(|(of, part)| (part.first, part.images, of.images));
         assert!(found.eq([(0, 2, 2), (2, 2, 2), (4, 2, 2), (6, 1, 1)]));
         let none = Layer { of: Geometry { images: 0, ..of }, outputs: 1 };
         assert!(
-            none.parts(2, MOST_COLUMNS).map(|(_, part)| (part.first, part.images)).eq([(0, 0)])
+            parts(&none, 2, MOST_COLUMNS).map(|(_, part)| (part.first, part.images)).eq([(0, 0)])
         );
         let whole: Vec<_> =
-            Layer { of, outputs: 1 }.parts(100, MOST_COLUMNS).map(|(of, _)| of.images).collect();
+            parts(&Layer { of, outputs: 1 }, 100, MOST_COLUMNS).map(|(of, _)| of.images).collect();
         assert_eq!(whole, [1; 7]);
     }
 

@@ -6,92 +6,38 @@ use super::{
     ranges::{Joined, ranges},
 };
 use crate::{
-    Cuda, CudaError, Error, Tensor,
+    Cuda, CudaError, Error, Result, Tensor,
     autocast::code,
     kernels::Kernel,
     launch::{Arg, Grid, structs::ProductBits},
     probe::Capability,
 };
 use binade_core::DType;
+use binade_gpu::GemmKernels;
 
 #[cfg(test)]
 pub(super) mod tests;
 
-pub(super) const KERNELS: &[&Kernel] = super::products::KERNELS;
-
 /// Tensor as a batch of matrices.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Matrices<'a> {
-    pub(crate) tensor: &'a Tensor,
-    /// Elements from one row to the next in memory.
-    pub(crate) row: usize,
-    /// Elements from one matrix to the next; 0 if all products share one.
-    pub(crate) step: usize,
-    /// True if rows in memory are the operand's columns.
-    pub(crate) transposed: bool,
-}
+pub(crate) type Matrices<'a> = binade_gpu::Matrices<'a, Cuda>;
 
-/// Product `C = op(A)·op(B) + bias`, or its rectified linear unit, for each of a batch, accumulated in f32 and rounded once.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gemm<'a> {
-    /// Matrices `[m, k]`, or `[k, m]` if transposed.
-    pub(crate) a: Matrices<'a>,
-    /// Matrices `[k, n]`, or `[n, k]` if transposed; of A's type.
-    pub(crate) b: Matrices<'a>,
-    /// Vector `[n]` of A's type, added to every row.
-    pub(crate) bias: Option<&'a Tensor>,
-    /// True if results that are not positive become +0; NaN stays. The library does not compute these, since its own `ReLU` may
-    /// lose a NaN.
-    pub(crate) relu: bool,
-    /// Results `[m, n]` of A's type or f32, not transposed: new memory, of which no clone exists.
-    pub(crate) c: Matrices<'a>,
-    pub(crate) m: usize,
-    pub(crate) n: usize,
-    pub(crate) k: usize,
-    pub(crate) batch: usize,
-    /// True if each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_ops::Bmm) promises that.
-    pub(crate) by_pair: bool,
-}
-
-impl<'a> Gemm<'a> {
-    /// Describes one product `C = op(A)·op(B)` of `[m, k]` and `[k, n]`, without a bias.
-    #[expect(
-        clippy::many_single_char_names,
-        reason = "matrices and extents go by the letters the field gives them"
-    )]
-    pub(crate) fn of(
-        a: Matrices<'a>,
-        b: Matrices<'a>,
-        c: Matrices<'a>,
-        [m, n, k]: [usize; 3],
-    ) -> Self {
-        Self { a, b, bias: None, c, m, n, k, batch: 1, relu: false, by_pair: false }
-    }
-}
-
-impl<'a> Matrices<'a> {
-    /// Describes contiguous matrices of `rows` by `columns`.
-    pub(crate) fn dense(tensor: &'a Tensor, rows: usize, columns: usize) -> Self {
-        Self { tensor, row: columns, step: rows * columns, transposed: false }
-    }
-
-    pub(crate) fn transposed(self) -> Self {
-        Self { transposed: !self.transposed, ..self }
-    }
-
-    /// Returns true if the tensor holds `batch` matrices of `rows` by `columns`, transposed or not.
-    fn holds(&self, rows: usize, columns: usize, batch: usize) -> bool {
-        let (lines, line) = if self.transposed { (columns, rows) } else { (rows, columns) };
-        if batch * lines * line == 0 {
-            return true;
-        }
-        let last = (batch - 1) * self.step + (lines - 1) * self.row + line;
-        line <= self.row.max(line * usize::from(lines == 1)) && last <= self.tensor.len()
-    }
-}
+/// Product of matrices. The library does not compute one with [`relu`](Gemm::relu), since its own may lose a NaN.
+pub(crate) type Gemm<'a> = binade_gpu::Gemm<'a, Cuda>;
 
 /// Limit of an extent, and of the number of blocks: indices have 32 bits, and a tile may reach beyond.
 const MOST: usize = 1 << 31;
+
+impl GemmKernels for Cuda {
+    fn launch_gemm(&self, gemm: &Gemm<'_>) -> Result {
+        self.gemm(gemm)
+    }
+
+    /// Binade's kernels clamp before they write an element. Behind the library's products `ReLU` is a launch of its own, since
+    /// NVIDIA does not promise that the library's keeps a NaN.
+    fn fuses_relu(&self) -> Result<bool> {
+        Ok(!self.has_library()?)
+    }
+}
 
 impl Cuda {
     /// Computes the products.
@@ -103,7 +49,7 @@ impl Cuda {
     /// # Panics
     ///
     /// If a tensor does not hold its matrices: a bug of this crate.
-    pub(crate) fn gemm(&self, gemm: &Gemm<'_>) -> Result<(), Error> {
+    pub(crate) fn gemm(&self, gemm: &Gemm<'_>) -> Result {
         let Gemm { a, b, c, bias, m, n, k, batch, .. } = *gemm;
         let dtype = a.tensor.dtype();
         assert!(a.holds(m, k, batch) && b.holds(k, n, batch) && c.holds(m, n, batch), "{gemm:?}");
@@ -115,7 +61,7 @@ impl Cuda {
         }
         let choice = chosen(dtype, self.inner.capability, gemm)?;
         // Before the choice between kernels and library, so that both refuse alike.
-        [m, n, k].into_iter().try_for_each(|extent| gemm.size(extent).map(|_| ()))?;
+        [m, n, k].into_iter().try_for_each(|extent| fits(gemm, extent).map(drop))?;
         if !gemm.relu && self.multiplies_by_library(gemm)? {
             return Ok(());
         }
@@ -123,7 +69,7 @@ impl Cuda {
     }
 
     /// Computes the products by kernels. If K is cut into ranges, each range's sums come first.
-    fn multiply(&self, gemm: &Gemm<'_>, choice: Choice) -> Result<(), Error> {
+    fn multiply(&self, gemm: &Gemm<'_>, choice: Choice) -> Result {
         let Gemm { m, n, batch, .. } = *gemm;
         if choice.ranges == 1 {
             return self.product(gemm, choice);
@@ -134,47 +80,45 @@ impl Cuda {
         self.join(&to, &sums, choice.ranges)
     }
 
-    fn product(&self, gemm: &Gemm<'_>, choice: Choice) -> Result<(), Error> {
+    fn product(&self, gemm: &Gemm<'_>, choice: Choice) -> Result {
         let Choice { tile, kernel, ranges } = choice;
-        let product = gemm.bits(ranges)?;
+        let product = bits(gemm, ranges)?;
         let tiles = tile.tiles(gemm).saturating_mul(ranges);
-        let grid = Grid { blocks: gemm.size(tiles)?, threads: tile.threads };
+        let grid = Grid { blocks: fits(gemm, tiles)?, threads: tile.threads };
         let product = Arg::Bytes(bytemuck::bytes_of(&product));
         self.launch_sharing(kernel, grid, tile.shared, &[product])
     }
 }
 
-impl Gemm<'_> {
-    /// Returns the product as kernels read it, with K cut into `ranges`.
-    fn bits(&self, ranges: usize) -> Result<ProductBits, Error> {
-        let Self { a, b, c, bias, relu, m, n, k, .. } = *self;
-        Ok(ProductBits {
-            a: a.tensor.address(),
-            b: b.tensor.address(),
-            bias: bias.map_or(0, Tensor::address),
-            c: c.tensor.address(),
-            a_step: a.step as u64,
-            b_step: b.step as u64,
-            c_step: c.step as u64,
-            a_row: a.row as u64,
-            b_row: b.row as u64,
-            c_row: c.row as u64,
-            m: self.size(m)?,
-            n: self.size(n)?,
-            k: self.size(k)?,
-            dtype: code("multiply matrices of", a.tensor.dtype())?,
-            c_dtype: code("multiply matrices into", c.tensor.dtype())?,
-            a_transposed: a.transposed.into(),
-            b_transposed: b.transposed.into(),
-            ranges: self.size(ranges)?,
-            least: least(relu),
-            unused: 0,
-        })
-    }
+/// Returns the product as kernels read it, with K cut into `ranges`.
+fn bits(gemm: &Gemm<'_>, ranges: usize) -> Result<ProductBits> {
+    let Gemm { a, b, c, bias, relu, m, n, k, .. } = *gemm;
+    Ok(ProductBits {
+        a: a.tensor.address(),
+        b: b.tensor.address(),
+        bias: bias.map_or(0, Tensor::address),
+        c: c.tensor.address(),
+        a_step: a.step as u64,
+        b_step: b.step as u64,
+        c_step: c.step as u64,
+        a_row: a.row as u64,
+        b_row: b.row as u64,
+        c_row: c.row as u64,
+        m: fits(gemm, m)?,
+        n: fits(gemm, n)?,
+        k: fits(gemm, k)?,
+        dtype: code("multiply matrices of", a.tensor.dtype())?,
+        c_dtype: code("multiply matrices into", c.tensor.dtype())?,
+        a_transposed: a.transposed.into(),
+        b_transposed: b.transposed.into(),
+        ranges: fits(gemm, ranges)?,
+        least: least(relu),
+        unused: 0,
+    })
+}
 
-    fn size(&self, extent: usize) -> Result<u32, Error> {
-        size(extent, [self.batch, self.m, self.n, self.k])
-    }
+fn fits(gemm: &Gemm<'_>, extent: usize) -> Result<u32> {
+    size(extent, [gemm.batch, gemm.m, gemm.n, gemm.k])
 }
 
 /// Returns the lower bound that a kernel clamps results to: `ReLU` as a clamp constant.
@@ -183,7 +127,7 @@ pub(super) fn least(relu: bool) -> f32 {
 }
 
 /// Returns an extent of a product of these sizes, or a number of its blocks, if 32-bit indices hold it.
-pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32, Error> {
+pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32> {
     let too_large =
         || Error::Driver(CudaError::TooLarge { what: "a product", sizes: sizes.to_vec() });
     u32::try_from(extent).ok().filter(|_| extent < MOST).ok_or_else(too_large)
@@ -193,13 +137,13 @@ pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32, Error> {
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     tile: &'static Kernels,
-    kernel: &'static Kernel,
+    kernel: Kernel,
     /// Number of ranges that K is cut into.
     ranges: usize,
 }
 
 /// Returns the kernel and the ranges for a shape.
-fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choice, Error> {
+fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choice> {
     let sizes = sizes_of(dtype, capability)?;
     let alone = Gemm { batch: 1, ..*gemm };
     let counted = if gemm.by_pair { &alone } else { gemm };
@@ -220,7 +164,7 @@ fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choic
 }
 
 /// Returns the tiles that a GPU's generation has for an element type.
-fn sizes_of(dtype: DType, capability: Capability) -> Result<&'static Sizes, Error> {
+fn sizes_of(dtype: DType, capability: Capability) -> Result<&'static Sizes> {
     match dtype {
         DType::F32 => Ok(&OF_F32),
         DType::F16 if capability < (8, 0) => Ok(&OF_F16_75),

@@ -1,12 +1,16 @@
-//! Operations, a file each, named as in `binade-ops`, with the kernels it launches.
-//!
-//! Each checks its operands by the rules that all devices share, allocates the result, and puts a kernel in the stream. None
-//! waits for the device.
+//! Operations: the kernels that the shared host code launches. None waits for the device.
 
+mod batch_norm;
+mod channels;
 mod columns;
+mod conv2d;
+mod cross_entropy;
 mod divisor;
+mod embedding;
 pub(crate) mod gemm;
 mod im2col;
+mod layer_norm;
+mod max_pool2d;
 mod order;
 mod pointwise;
 mod products;
@@ -17,17 +21,8 @@ mod total;
 use crate::kernels::Kernel;
 
 /// Returns the bytes of dynamic shared memory that this kernel's launches ask for.
-pub(crate) fn shared(kernel: &Kernel) -> u32 {
+pub(crate) fn shared(kernel: Kernel) -> u32 {
     products::tile_of(kernel).map_or(0, |tile| tile.shared)
 }
 
-macro_rules! operations {
-    ({} $($trait:ident $file:ident $methods:tt)*) => {
-        $(mod $file;)*
-
-        /// Kernels of each operation, and of modules that several operations share.
-        pub(crate) const KERNELS: &[&[&Kernel]] = &[$($file::KERNELS,)* columns::KERNELS, gemm::KERNELS, im2col::KERNELS, order::KERNELS, ranges::KERNELS,];
-    };
-}
-
-binade_ops::for_each_op!([operations]);
+binade_ops::implement_ops!(crate::Cuda, [binade_gpu::ops]);

@@ -1,38 +1,8 @@
 //! Positions sorted by the index they hold, stable, and the start of each index's positions.
 
 use super::rows::blocks;
-use crate::{
-    Cuda, Error, Tensor,
-    kernels::{Kernel, THREADS},
-    launch::{
-        Arg,
-        Param::{Address, U32, U64},
-    },
-    memory::Buffer,
-};
+use crate::{Cuda, Result, Tensor, kernels::THREADS, launch::args, memory::Buffer};
 use binade_gpu::Driver;
-
-pub(super) const KERNELS: &[&Kernel] = &[&COUNT, &MOVE, &STARTS];
-
-const MODULE: &str = "embedding";
-
-/// Parameters: the last pass's positions, indices; their count, rows, the digit's place, a chunk's length; counts, their prefix
-/// sums, the counter of blocks; the record of bad indices.
-const COUNT: Kernel = Kernel {
-    name: "embedding_backward_count",
-    module: MODULE,
-    params: &[Address, Address, U64, U64, U32, U64, Address, Address, Address, Address, U32],
-};
-const MOVE: Kernel = Kernel {
-    name: "embedding_backward_move",
-    module: MODULE,
-    params: &[Address, Address, U64, U64, U32, U64, Address, Address],
-};
-const STARTS: Kernel = Kernel {
-    name: "embedding_backward_starts",
-    module: MODULE,
-    params: &[Address, Address, U64, U64, Address],
-};
 
 /// Bits of a digit that one pass sorts by, and below it the number of digits: the kernels' `DIGITS`.
 const BITS: u32 = 8;
@@ -54,7 +24,7 @@ pub(super) struct Order {
 
 impl Cuda {
     /// Sorts the positions of `indices`. Indices out of range are left in the fault record.
-    pub(super) fn order(&self, indices: &Tensor, rows: usize) -> Result<Order, Error> {
+    pub(super) fn order(&self, indices: &Tensor, rows: usize) -> Result<Order> {
         let [record, launch] = self.fault_args()?;
         let count = indices.len();
         let chunk = count.div_ceil(MOST_CHUNKS).next_multiple_of(LEAST_CHUNK).max(LEAST_CHUNK);
@@ -64,32 +34,18 @@ impl Cuda {
         let mut last: Option<Buffer> = None;
         for shift in digits(rows) {
             let to = self.buffer(size_of::<u64>() * count)?;
-            let pass = [
-                Arg::Address(last.as_ref().map_or(0, Buffer::address)),
-                Arg::Address(indices.address()),
-                Arg::U64(count as u64),
-                Arg::U64(rows as u64),
-                Arg::U32(shift),
-                Arg::U64(chunk as u64),
-            ];
-            let [counts, firsts] = [&counts, &firsts].map(|of| Arg::Address(of.address()));
-            let done = Arg::Address(self.fixed()?.done.address());
-            let more = [counts, firsts, done, record, launch];
-            self.launch(&COUNT, blocks(chunks), &[&pass[..], &more].concat())?;
-            let more = [firsts, Arg::Address(to.address())];
-            self.launch(&MOVE, blocks(chunks), &[&pass[..], &more].concat())?;
+            let pass = args![last.as_ref(), indices, count, rows, shift, chunk];
+            let more = args![&counts, &firsts, &self.fixed()?.done, record, launch];
+            self.launch("embedding_backward_count", blocks(chunks), &[&pass[..], &more].concat())?;
+            let more = args![&firsts, &to];
+            self.launch("embedding_backward_move", blocks(chunks), &[&pass[..], &more].concat())?;
             last = Some(to);
         }
         let sorted = last.map_or_else(|| self.buffer(0), Ok)?;
         let starts = self.buffer(size_of::<u64>() * (rows + 1))?;
-        let args = [
-            Arg::Address(sorted.address()),
-            Arg::Address(indices.address()),
-            Arg::U64(count as u64),
-            Arg::U64(rows as u64),
-            Arg::Address(starts.address()),
-        ];
-        self.launch(&STARTS, blocks((rows + 1).div_ceil(THREADS as usize)), &args)?;
+        let args = args![&sorted, indices, count, rows, &starts];
+        let grid = blocks((rows + 1).div_ceil(THREADS as usize));
+        self.launch("embedding_backward_starts", grid, &args)?;
         Ok(Order { sorted, starts })
     }
 }

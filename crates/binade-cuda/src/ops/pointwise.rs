@@ -1,60 +1,33 @@
-//! Element-by-element kernels: operands of one shape and type, and a result like them.
+//! Kernels that go through the elements one by one.
 
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, Result, Tensor,
     autocast::{code, elementwise},
-    kernels::Kernel,
-    launch::{
-        Arg,
-        Param::{self, Address, U32, U64},
-    },
+    launch::{Arg, args},
 };
-use binade_core::{DType, Op};
-use binade_gpu::Driver;
-use binade_ops::{operands, shape};
+use binade_gpu::{DropoutMask, PointwiseKernels};
 
-/// Parameters of a kernel of one operand: operand, result, element type, length.
-pub(super) const MAP: &[Param] = &[Address, Address, U32, U64];
-
-/// Parameters of a kernel of two operands.
-pub(super) const ZIP: &[Param] = &[Address, Address, Address, U32, U64];
-
-impl Cuda {
-    /// Applies `kernel` to each element.
-    pub(super) fn map(&self, op: Op, kernel: &'static Kernel, x: &Tensor) -> Result<Tensor, Error> {
-        self.has_made_all(&[x])?;
-        let dtype = operands::float(op, &[x])?;
-        let result = self.unset(dtype, x.shape())?;
-        self.each(kernel, &[x, &result], dtype)?;
-        Ok(result)
-    }
-
-    /// Applies `kernel` to each pair of elements.
-    pub(super) fn zip(
-        &self,
-        op: Op,
-        kernel: &'static Kernel,
-        a: &Tensor,
-        b: &Tensor,
-    ) -> Result<Tensor, Error> {
-        self.has_made_all(&[a, b])?;
-        let shape = shape::same(op, a.shape(), b.shape())?;
-        let dtype = operands::float(op, &[a, b])?;
-        let result = self.unset(dtype, &shape)?;
-        self.each(kernel, &[a, b, &result], dtype)?;
-        Ok(result)
-    }
-
-    /// Launches the kernel for tensors of one length, operands first and then results.
-    fn each(
-        &self,
-        kernel: &'static Kernel,
-        tensors: &[&Tensor],
-        dtype: DType,
-    ) -> Result<(), Error> {
-        let len = tensors.first().map_or(0, |tensor| tensor.len());
-        let mut args: Vec<_> = tensors.iter().map(|it| Arg::Address(it.address())).collect();
-        args.extend([Arg::U32(code(kernel.name, dtype)?), Arg::U64(len as u64)]);
+impl PointwiseKernels for Cuda {
+    fn launch_each(&self, kernel: &'static str, operands: &[&Tensor], result: &Tensor) -> Result {
+        let (dtype, len) = (code(kernel, result.dtype())?, result.len());
+        let tensors = operands.iter().chain([&result]).map(|it| Arg::from(*it));
+        let args: Vec<_> = tensors.chain(args![dtype, len]).collect();
         self.launch(kernel, elementwise(len), &args)
+    }
+
+    fn launch_fill(&self, value: f32, result: &Tensor) -> Result {
+        let (dtype, len) = (code("fill", result.dtype())?, result.len());
+        self.launch("fill", elementwise(len), &args![result, dtype, len, value])
+    }
+
+    fn launch_dropout(
+        &self,
+        [input, key]: [&Tensor; 2],
+        mask: DropoutMask,
+        result: &Tensor,
+    ) -> Result {
+        let (dtype, len) = (code("dropout", result.dtype())?, result.len());
+        let args = args![input, key, result, dtype, len, Arg::U64(mask.threshold), mask.factor];
+        self.launch("dropout", elementwise(len), &args)
     }
 }

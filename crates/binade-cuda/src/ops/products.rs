@@ -1,13 +1,13 @@
 //! Kernels of matrix products, with the tiles that their headers state.
 
 use super::gemm::Gemm;
-use crate::{kernels::Kernel, launch::Param::Bytes};
+use crate::kernels::Kernel;
 
 /// Kernels that take the same tile.
 #[derive(Debug)]
 pub(super) struct Kernels {
     /// Kernels for neither operand transposed, B, A, and both; `None` if the tile has no such kernel.
-    by_transposed: [Option<&'static Kernel>; 4],
+    by_transposed: [Option<Kernel>; 4],
     /// True if a bias is added only with B alone transposed, as a linear layer has it.
     bias_only_by_rows: bool,
     pub(super) rows: usize,
@@ -43,7 +43,7 @@ impl Kernels {
     }
 
     /// Returns the kernel for these transpositions and this bias.
-    pub(super) fn find(&self, gemm: &Gemm<'_>) -> Option<&'static Kernel> {
+    pub(super) fn find(&self, gemm: &Gemm<'_>) -> Option<Kernel> {
         if gemm.bias.is_some() && self.bias_only_by_rows && !gemm.b.transposed {
             return None;
         }
@@ -51,60 +51,22 @@ impl Kernels {
     }
 }
 
-const fn of_75(name: &'static str) -> Kernel {
-    Kernel { name, module: "matmul", params: &[Bytes(120)] }
-}
-
-const fn of_80(name: &'static str) -> Kernel {
-    Kernel { name, module: "matmul_80", params: &[Bytes(120)] }
-}
-
-const F16_75: Kernel = of_75("matmul_f16");
-const F16_SMALL_75: Kernel = of_75("matmul_f16_small");
-const F32_75: Kernel = of_75("matmul_f32");
-const F32_SMALL_75: Kernel = of_75("matmul_f32_small");
-const BF16_NN_80: Kernel = of_80("matmul_80_bf16_nn");
-const BF16_NT_80: Kernel = of_80("matmul_80_bf16_nt");
-const BF16_TN_80: Kernel = of_80("matmul_80_bf16_tn");
-const BF16_SMALL_80: Kernel = of_80("matmul_80_bf16_small");
-const F16_NN_80: Kernel = of_80("matmul_80_f16_nn");
-const F16_NT_80: Kernel = of_80("matmul_80_f16_nt");
-const F16_TN_80: Kernel = of_80("matmul_80_f16_tn");
-const F16_SMALL_80: Kernel = of_80("matmul_80_f16_small");
-
-/// Kernels of all tiles.
-pub(super) const KERNELS: &[&Kernel] = &[
-    &F16_75,
-    &F16_SMALL_75,
-    &F32_75,
-    &F32_SMALL_75,
-    &BF16_NN_80,
-    &BF16_NT_80,
-    &BF16_TN_80,
-    &BF16_SMALL_80,
-    &F16_NN_80,
-    &F16_NT_80,
-    &F16_TN_80,
-    &F16_SMALL_80,
-];
-
 /// Returns the same kernel for every transposition.
-const fn any(kernel: &'static Kernel) -> [Option<&'static Kernel>; 4] {
-    [Some(kernel); 4]
+const fn any(kernel: &'static str) -> [Option<Kernel>; 4] {
+    [Some(Kernel::of(kernel)); 4]
 }
 
 /// Returns the tile that a kernel of products takes.
-pub(super) fn tile_of(kernel: &Kernel) -> Option<&'static Kernels> {
+pub(super) fn tile_of(kernel: Kernel) -> Option<&'static Kernels> {
     let all = [&OF_F16_75, &OF_F32, &OF_BF16_80, &OF_F16_80].into_iter();
-    let takes =
-        |tile: &&Kernels| tile.by_transposed.iter().flatten().any(|it| it.name == kernel.name);
+    let takes = |tile: &&Kernels| tile.by_transposed.contains(&Some(kernel));
     all.flat_map(|sizes| [&sizes.large, &sizes.small]).find(takes)
 }
 
 /// Tiles for f16 before compute capability 8.0.
 pub(super) static OF_F16_75: Sizes = Sizes {
     large: Kernels {
-        by_transposed: any(&F16_75),
+        by_transposed: any("matmul_f16"),
         bias_only_by_rows: false,
         rows: 128,
         columns: 128,
@@ -113,7 +75,7 @@ pub(super) static OF_F16_75: Sizes = Sizes {
         shared: 32_768,
     },
     small: Kernels {
-        by_transposed: any(&F16_SMALL_75),
+        by_transposed: any("matmul_f16_small"),
         bias_only_by_rows: false,
         rows: 64,
         columns: 64,
@@ -126,7 +88,7 @@ pub(super) static OF_F16_75: Sizes = Sizes {
 /// Tiles for f32 on every GPU.
 pub(super) static OF_F32: Sizes = Sizes {
     large: Kernels {
-        by_transposed: any(&F32_75),
+        by_transposed: any("matmul_f32"),
         bias_only_by_rows: false,
         rows: 128,
         columns: 128,
@@ -135,7 +97,7 @@ pub(super) static OF_F32: Sizes = Sizes {
         shared: 33_792,
     },
     small: Kernels {
-        by_transposed: any(&F32_SMALL_75),
+        by_transposed: any("matmul_f32_small"),
         bias_only_by_rows: false,
         rows: 64,
         columns: 64,
@@ -146,16 +108,21 @@ pub(super) static OF_F32: Sizes = Sizes {
 };
 
 /// Tiles for bf16 from compute capability 8.0 on.
-pub(super) static OF_BF16_80: Sizes =
-    sizes_of_80([Some(&BF16_NN_80), Some(&BF16_NT_80), Some(&BF16_TN_80), None], &BF16_SMALL_80);
+pub(super) static OF_BF16_80: Sizes = sizes_of_80(
+    ["matmul_80_bf16_nn", "matmul_80_bf16_nt", "matmul_80_bf16_tn"],
+    "matmul_80_bf16_small",
+);
 
 /// Tiles for f16 from compute capability 8.0 on.
-pub(super) static OF_F16_80: Sizes =
-    sizes_of_80([Some(&F16_NN_80), Some(&F16_NT_80), Some(&F16_TN_80), None], &F16_SMALL_80);
+pub(super) static OF_F16_80: Sizes = sizes_of_80(
+    ["matmul_80_f16_nn", "matmul_80_f16_nt", "matmul_80_f16_tn"],
+    "matmul_80_f16_small",
+);
 
-const fn sizes_of_80(large: [Option<&'static Kernel>; 4], small: &'static Kernel) -> Sizes {
+/// Returns tiles of kernels for neither operand transposed, B, and A.
+const fn sizes_of_80([nn, nt, tn]: [&'static str; 3], small: &'static str) -> Sizes {
     let large = Kernels {
-        by_transposed: large,
+        by_transposed: [Some(Kernel::of(nn)), Some(Kernel::of(nt)), Some(Kernel::of(tn)), None],
         bias_only_by_rows: true,
         rows: 128,
         columns: 256,

@@ -6,26 +6,14 @@ use super::{
     rows::{MOST_BLOCKS, blocks},
 };
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, Result, Tensor,
     autocast::code,
-    kernels::{GROUP, Kernel, THREADS},
-    launch::{
-        Arg,
-        Param::{Address, Bytes, U32},
-        structs::ProductBits,
-    },
+    kernels::{GROUP, THREADS},
+    launch::{Arg, args, structs::ProductBits},
 };
 use binade_core::DType;
 use binade_gpu::Driver;
 use bytemuck::Zeroable;
-
-pub(super) const KERNELS: &[&Kernel] = &[&MATMUL_JOIN];
-
-const MATMUL_JOIN: Kernel = Kernel {
-    name: "matmul_join",
-    module: "matmul_join",
-    params: &[Bytes(size_of::<ProductBits>()), Address, U32],
-};
 
 /// Least number of terms of a range: fewer are done before another launch, which adds ranges up, has begun.
 const LEAST: usize = 512;
@@ -78,7 +66,7 @@ impl Sums {
     }
 
     /// Returns the matrix with this number, as memory of its own.
-    pub(super) fn one(&self, number: usize) -> Result<Self, Error> {
+    pub(super) fn one(&self, number: usize) -> Result<Self> {
         Ok(Self { tensor: self.tensor.slice(number * self.step, self.step)?, ..*self })
     }
 }
@@ -96,14 +84,14 @@ pub(super) struct Joined<'a> {
 
 impl Cuda {
     /// Allocates `count` matrices of sums, unset.
-    pub(super) fn sums(&self, count: usize, [m, n]: [usize; 2]) -> Result<Sums, Error> {
+    pub(super) fn sums(&self, count: usize, [m, n]: [usize; 2]) -> Result<Sums> {
         let row = n.next_multiple_of(GROUP);
         let step = m * row;
         Ok(Sums { tensor: self.unset(DType::F32, &[count, step])?, row, step })
     }
 
     /// Adds the sums of each product's ranges, in order, and its bias, applies `ReLU` if asked for, and rounds once.
-    pub(super) fn join(&self, to: &Joined<'_>, sums: &Sums, ranges: usize) -> Result<(), Error> {
+    pub(super) fn join(&self, to: &Joined<'_>, sums: &Sums, ranges: usize) -> Result {
         let Joined { c, bias, relu, m, n, batch } = *to;
         let dtype = bias.map_or(c.tensor.dtype(), Tensor::dtype);
         let size = |extent| size(extent, [batch, m, n, ranges]);
@@ -122,12 +110,8 @@ impl Cuda {
         };
         let groups = batch * sums.step / GROUP;
         let grid = blocks(groups.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS));
-        let args = [
-            Arg::Bytes(bytemuck::bytes_of(&product)),
-            Arg::Address(sums.tensor.address()),
-            Arg::U32(size(batch)?),
-        ];
-        self.launch(&MATMUL_JOIN, grid, &args)
+        let args = args![Arg::Bytes(bytemuck::bytes_of(&product)), &sums.tensor, size(batch)?];
+        self.launch("matmul_join", grid, &args)
     }
 }
 

@@ -180,7 +180,7 @@ impl Averaging<'_> {
             Arg::U64(stride as u64),
             Arg::U64(stride as u64),
         ];
-        if stride == 0 { Ok(()) } else { cuda.launch(&AVERAGE, elementwise(stride), &args) }
+        if stride == 0 { Ok(()) } else { cuda.launch(AVERAGE, elementwise(stride), &args) }
     }
 
     /// Joins what all have found, the first device's first.
@@ -199,7 +199,7 @@ impl Averaging<'_> {
                 Arg::Address(room.findings.address() + (each * other) as u64),
                 Arg::U32(0),
             ];
-            cuda.launch(&MERGE, Grid::one(1), &args)?;
+            cuda.launch(MERGE, Grid::one(1), &args)?;
         }
         Ok(())
     }

@@ -65,6 +65,6 @@ impl Measured {
             Arg::Address(clip.verdict.address()),
             Arg::Address(clip.factors.address()),
         ];
-        self.set.launch_blocks(cuda, &CLIP_GROUPS, blocks, &args)
+        self.set.launch_blocks(cuda, CLIP_GROUPS, blocks, &args)
     }
 }

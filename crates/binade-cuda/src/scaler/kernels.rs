@@ -39,7 +39,7 @@ impl Kernels for Cuda {
             Arg::U64(tensor.len() as u64),
             Arg::Address(scale.address() + at as u64),
         ];
-        self.launch(&SCALE, elementwise(tensor.len()), &args)?;
+        self.launch(SCALE, elementwise(tensor.len()), &args)?;
         Ok(result)
     }
 
@@ -78,14 +78,14 @@ impl Kernels for Cuda {
             Arg::Address(found.address()),
             Arg::Address(owed.address()),
         ];
-        set.launch_blocks(self, &UNSCALE, blocks, &args)?;
+        set.launch_blocks(self, UNSCALE, blocks, &args)?;
         Ok([found, owed])
     }
 
     fn run_merge(&self, into: &Buffer, from: &Buffer, join: Join) -> Result<(), Error> {
         let [into, from] = [into, from].map(|found| Arg::Address(found.address()));
         let all = Arg::U32(u32::from(join == Join::All));
-        self.launch(&MERGE, Grid::one(1), &[into, into, from, all])
+        self.launch(MERGE, Grid::one(1), &[into, into, from, all])
     }
 
     fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Error> {
@@ -108,7 +108,7 @@ impl Kernels for Cuda {
         let owed = Arg::Address(pass.grads.owed(self)?.address());
         let factors = Arg::Address(pass.factors.map_or(0, |factors| factors.of_groups.address()));
         let args = [Arg::U64(set.chunks.len), owed, factors, Arg::F32(pass.limit)];
-        set.launch(self, &MATERIALISE, &args)
+        set.launch(self, MATERIALISE, &args)
     }
 
     /// One launch that adds, and one that marks the sums that have begun.
@@ -131,15 +131,15 @@ impl Kernels for Cuda {
         let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
         let found = Arg::Address(found.address());
         let owed = Arg::Address(grads.owed(self)?.address());
-        set.launch(self, &ACCUMULATE, &[Arg::U64(set.chunks.len), found, owed])?;
-        set.launch_blocks(self, &ACCUMULATE_MARK, count.div_ceil(THREADS), &[found])
+        set.launch(self, ACCUMULATE, &[Arg::U64(set.chunks.len), found, owed])?;
+        set.launch_blocks(self, ACCUMULATE_MARK, count.div_ceil(THREADS), &[found])
     }
 
     /// One thread, which only the device's numbers tell what to do.
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
         let [verdict, owed] = [verdict, owed].map(|buffer| Arg::Address(buffer.address()));
         let norm = Arg::U32(u32::from(norm == Norm::Infinity));
-        self.launch(&CLIP, Grid::one(1), &[verdict, verdict, owed, owed, norm, Arg::F32(max)])
+        self.launch(CLIP, Grid::one(1), &[verdict, verdict, owed, owed, norm, Arg::F32(max)])
     }
 
     /// One launch that measures all groups.

@@ -86,7 +86,7 @@ impl Cuda {
                 Arg::Address(report.address()),
                 Arg::Address(self.inner.faults.address()),
             ];
-            self.launch(&SCALE_UPDATE, Grid::one(count(FINDINGS)), &args)?;
+            self.launch(SCALE_UPDATE, Grid::one(count(FINDINGS)), &args)?;
         }
         Ok(report)
     }

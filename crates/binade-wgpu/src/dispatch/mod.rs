@@ -38,15 +38,15 @@ impl Wgpu {
     ///
     /// # Panics
     ///
-    /// If parameters or bindings do not match the shader's: a bug of this crate.
+    /// If there is no such shader, or parameters or bindings do not match its own: a bug of this crate.
     pub(crate) fn dispatch(
         &self,
-        shader: &'static Shader,
+        shader: impl Into<&'static Shader>,
         params: &impl Pod,
         bound: Vec<Bound>,
         groups: u32,
     ) -> Result<(), Error> {
-        let params = bytemuck::bytes_of(params);
+        let (shader, params) = (shader.into(), bytemuck::bytes_of(params));
         assert_eq!(params.len(), shader.params, "{}: bytes of parameters", shader.name);
         assert_eq!(bound.len(), shader.bindings.len(), "{}: bindings", shader.name);
         self.inner.health.check()?;

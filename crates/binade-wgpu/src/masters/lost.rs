@@ -7,18 +7,14 @@ use crate::{
         structs::{self, AppliedRow, count},
     },
     memory::Buffer,
-    shaders::{Access::Write, Shader},
 };
 use binade_gpu::Driver;
 use binade_master_weights::LostUpdates;
 
-pub(super) const FORGET: Shader =
-    Shader { name: "forget_lost", bindings: &[(7, Write)], ..super::step::PREPARE };
-
 /// Sets the lost updates of this many parameters to zero.
 pub(super) fn forget(wgpu: &Wgpu, counts: &Buffer, parameters: usize) -> Result<(), Error> {
     let params = structs::Prepare { count: count(parameters) };
-    wgpu.dispatch(&FORGET, &params, vec![Bound::whole(counts)], groups(parameters))
+    wgpu.dispatch("forget_lost", &params, vec![Bound::whole(counts)], groups(parameters))
 }
 
 /// Waits for the device and returns the lost updates by slot.

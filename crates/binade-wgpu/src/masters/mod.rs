@@ -11,24 +11,12 @@ use crate::{
     Error, Wgpu,
     dispatch::structs::{AppliedRow, MOVE},
     memory::Buffer,
-    shaders::Shader,
 };
 use binade_gpu::{Driver, Step, StepState};
 use binade_master_weights::LostUpdates;
 use rules::Rules;
 use std::sync::atomic::Ordering;
 use table::Table;
-
-/// Their shaders.
-pub(crate) const SHADERS: &[&Shader] = &[
-    &step::PREPARE,
-    &step::SGD,
-    &step::ADAM,
-    &lost::FORGET,
-    &scaled::OPEN,
-    &scaled::LARGEST,
-    &scaled::PACK,
-];
 
 /// Tables that a step's shaders read and write.
 #[derive(Debug)]

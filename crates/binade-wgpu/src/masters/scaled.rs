@@ -8,30 +8,11 @@ use crate::{
         structs::{self, MOVE, count},
     },
     memory::Buffer,
-    shaders::{
-        Access::{Read, Write},
-        Shader,
-    },
+    shaders::Shader,
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_gpu::{Driver, ScaledMaster};
-
-pub(super) const OPEN: Shader = Shader {
-    name: "scaled_open",
-    file: "scaled",
-    params: size_of::<structs::Scaled>(),
-    bindings: &[(1, Read), (2, Write), (3, Write), (4, Write), (5, Write)],
-};
-
-pub(super) const LARGEST: Shader =
-    Shader { name: "scaled_largest", bindings: &[(1, Read), (2, Write), (5, Write)], ..OPEN };
-
-pub(super) const PACK: Shader = Shader {
-    name: "scaled_pack",
-    bindings: &[(1, Read), (2, Write), (3, Write), (4, Write), (5, Write), (6, Write)],
-    ..OPEN
-};
 
 /// Which step it is opened for.
 #[derive(Clone, Copy)]
@@ -78,7 +59,7 @@ pub(super) fn open(
 ) -> Result<Tensor, Error> {
     let dtype = if during.counts == 0 { DType::F32 } else { DType::F64 };
     let wide = wgpu.unset(dtype, scaled.values.shape())?;
-    run(scaled, wgpu, &OPEN, &wide, during)?;
+    run(scaled, wgpu, "scaled_open", &wide, during)?;
     Ok(wide)
 }
 
@@ -89,18 +70,19 @@ pub(super) fn pack(
     wide: &Tensor,
     during: During<'_>,
 ) -> Result<(), Error> {
-    run(scaled, wgpu, &LARGEST, wide, during)?;
-    run(scaled, wgpu, &PACK, wide, during)
+    run(scaled, wgpu, "scaled_largest", wide, during)?;
+    run(scaled, wgpu, "scaled_pack", wide, during)
 }
 
 fn run(
     scaled: &ScaledMaster<Wgpu>,
     wgpu: &Wgpu,
-    shader: &'static Shader,
+    shader: &'static str,
     wide: &Tensor,
     during: During<'_>,
 ) -> Result<(), Error> {
     let During { stepped, flag, applied, slot, counts } = during;
+    let shader: &Shader = shader.into();
     for part in parts(wide.len(), wide.dtype().bytes(), wgpu.facts().most_binding_bytes) {
         let params = structs::Scaled { len: count(part.len()), flag, slot, counts };
         let bound = shader.bindings.iter().map(|(binding, _)| match binding {

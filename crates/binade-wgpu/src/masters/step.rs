@@ -12,53 +12,10 @@ use crate::{
     },
     gradients::{flag, flags, owed, supported},
     memory::Buffer,
-    shaders::{
-        Access::{Read, Write},
-        Shader,
-    },
 };
 use binade_gpu::{MasterState, Moving, Step, unsupported_rule};
 use binade_master_weights::UpdateRule;
 use std::sync::atomic::Ordering;
-
-pub(super) const PREPARE: Shader = Shader {
-    name: "prepare",
-    file: "prepare",
-    params: size_of::<structs::Prepare>(),
-    bindings: &[
-        (1, Read),
-        (2, Read),
-        (3, Read),
-        (4, Read),
-        (5, Read),
-        (6, Read),
-        (7, Write),
-        (8, Write),
-    ],
-};
-
-pub(super) const SGD: Shader = Shader {
-    name: "sgd",
-    file: "sgd",
-    params: size_of::<structs::Step>(),
-    bindings: &[(1, Read), (2, Read), (3, Write), (4, Write), (5, Write), (8, Write)],
-};
-
-pub(super) const ADAM: Shader = Shader {
-    name: "adam",
-    file: "adam",
-    params: size_of::<structs::Step>(),
-    bindings: &[
-        (1, Read),
-        (2, Read),
-        (3, Write),
-        (4, Write),
-        (5, Write),
-        (6, Write),
-        (7, Write),
-        (8, Write),
-    ],
-};
 
 impl StepTables {
     /// Puts a step in the batch.
@@ -82,7 +39,7 @@ impl StepTables {
         let left = [counts, &*moves].map(Bound::whole);
         let bound = told.into_iter().chain(seen).chain(left).collect();
         let params = structs::Prepare { count: count(asked.len()) };
-        wgpu.dispatch(&PREPARE, &params, bound, groups(asked.len()))?;
+        wgpu.dispatch("prepare", &params, bound, groups(asked.len()))?;
         let among = Among { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
         moving.iter().try_for_each(|(one, shader)| among.dispatch(wgpu, one, shader))
     }
@@ -102,7 +59,7 @@ impl Among<'_> {
         &self,
         wgpu: &Wgpu,
         one: &Moving<'_, Wgpu>,
-        shader: &'static Shader,
+        shader: &'static str,
     ) -> Result<(), Error> {
         let MasterState::Scaled(master) = &one.state.master else {
             return self.fused(wgpu, one, shader, one.state.master.tensor());
@@ -118,7 +75,7 @@ impl Among<'_> {
         &self,
         wgpu: &Wgpu,
         Moving { state: slot, param, grad, .. }: &Moving<'_, Wgpu>,
-        shader: &'static Shader,
+        shader: &'static str,
         beside: Option<&Tensor>,
     ) -> Result<(), Error> {
         let (store, seed) = slot.master.code(param.dtype());
@@ -142,7 +99,7 @@ impl Among<'_> {
             };
             let parameter = Bound::elements(param, part.clone()).0;
             let mut bound = vec![Bound::whole(self.moves), gradient, parameter];
-            let moments = if is_adam(shader) { 3 } else { 1 };
+            let moments = if shader == "adam" { 3 } else { 1 };
             let kept = slot.moments.iter().map(Option::as_ref).take(moments);
             for (kept, nothing) in [beside].into_iter().chain(kept).zip(self.nothing) {
                 bound.push(match kept {
@@ -157,14 +114,10 @@ impl Among<'_> {
     }
 }
 
-fn shader(rule: &UpdateRule) -> Result<&'static Shader, Error> {
+fn shader(rule: &UpdateRule) -> Result<&'static str, Error> {
     match rule {
-        UpdateRule::Sgd(_) => Ok(&SGD),
-        UpdateRule::Adam(_) => Ok(&ADAM),
+        UpdateRule::Sgd(_) => Ok("sgd"),
+        UpdateRule::Adam(_) => Ok("adam"),
         other => Err(unsupported_rule::<Wgpu>(other)),
     }
-}
-
-fn is_adam(shader: &Shader) -> bool {
-    shader.name == ADAM.name
 }

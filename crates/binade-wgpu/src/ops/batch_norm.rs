@@ -1,69 +1,16 @@
 //! Normalisation over the batch, by channel.
 
-use super::{bias_add::Channels, roles::Role, rows::team, total::divisor};
+use super::{operands::by_group, roles::Role, rows::team, total::float};
 use crate::{
-    Error, Tensor, Wgpu,
+    Result, Tensor, Wgpu,
     dispatch::{
-        GROUP, groups,
+        groups,
         structs::{self, code, count},
     },
-    shaders::{
-        Access::{Read, Write},
-        Shader,
-    },
 };
-use binade_core::{DType, Op};
-use binade_gpu::Driver;
-use binade_ops::{
-    BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, operands, shape,
-};
-
-pub(super) const SHADERS: &[&Shader] = &[
-    &BATCH_NORM_NUMBERS,
-    &BATCH_NORM_RUNNING_NUMBERS,
-    &BATCH_NORM_RUNNING,
-    &BATCH_NORM,
-    &BATCH_NORM_BACKWARD_NUMBERS,
-    &BATCH_NORM_PARAMETERS,
-    &BATCH_NORM_BACKWARD,
-];
-
-const BATCH_NORM_NUMBERS: Shader = Shader {
-    name: "batch_norm_numbers",
-    file: "batch_norm",
-    params: size_of::<structs::BatchNorm>(),
-    bindings: &[(1, Read), (3, Write)],
-};
-const BATCH_NORM_RUNNING_NUMBERS: Shader = Shader {
-    name: "batch_norm_running_numbers",
-    bindings: &[(1, Read), (2, Read), (3, Write)],
-    ..BATCH_NORM_NUMBERS
-};
-const BATCH_NORM_RUNNING: Shader = Shader {
-    name: "batch_norm_running",
-    bindings: &[(1, Read), (3, Write), (4, Read)],
-    ..BATCH_NORM_NUMBERS
-};
-const BATCH_NORM: Shader = Shader {
-    name: "batch_norm",
-    bindings: &[(1, Read), (3, Write), (4, Read), (5, Read), (6, Read)],
-    ..BATCH_NORM_NUMBERS
-};
-const BATCH_NORM_BACKWARD_NUMBERS: Shader = Shader {
-    name: "batch_norm_backward_numbers",
-    bindings: &[(1, Read), (2, Read), (3, Write), (4, Read)],
-    ..BATCH_NORM_NUMBERS
-};
-const BATCH_NORM_PARAMETERS: Shader = Shader {
-    name: "batch_norm_parameters",
-    bindings: &[(3, Write), (6, Read)],
-    ..BATCH_NORM_NUMBERS
-};
-const BATCH_NORM_BACKWARD: Shader = Shader {
-    name: "batch_norm_backward",
-    bindings: &[(1, Read), (2, Read), (3, Write), (4, Read), (5, Read), (6, Read)],
-    ..BATCH_NORM_NUMBERS
-};
+use binade_core::DType;
+use binade_gpu::{BatchNormKernels, Channels, Driver};
+use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
 
 /// Numbers of each channel, as the shader's `numbers`, and below it the indices of those moved into the running statistics.
 const NUMBERS: usize = 3;
@@ -73,53 +20,43 @@ const VAR: u32 = 2;
 /// Sums of each channel, as the shader's `third`.
 const SUMS: usize = 2;
 
-impl BatchNorm for Wgpu {
-    fn batch_norm(
+impl BatchNormKernels for Wgpu {
+    fn launch_batch_norm(
         &self,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
+        [input, weight, bias]: [&Tensor; 3],
         running: &RunningStats<Tensor>,
         config: BatchNormConfig,
-    ) -> Result<BatchNormOutput<Tensor>, Error> {
-        let layer = Layer::new(self, input, &[weight, bias], Some(running), config.eps)?;
-        shape::batch_norm_samples(input.shape())?;
+        result: &BatchNormOutput<Tensor>,
+    ) -> Result {
+        let layer = Layer::new(self, input, weight, config.eps)?;
         let numbers = layer.numbers()?;
-        Ok(BatchNormOutput {
-            output: layer.normalise(weight, bias, &numbers)?,
-            running: layer.moved(running, &numbers, config.momentum)?,
-        })
+        layer.normalise(weight, bias, &numbers, &result.output)?;
+        layer.moved(running, &numbers, config.momentum, &result.running)
     }
 
-    fn batch_norm_inference(
+    fn launch_batch_norm_inference(
         &self,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
+        [input, weight, bias]: [&Tensor; 3],
         running: &RunningStats<Tensor>,
         eps: f32,
-    ) -> Result<Tensor, Error> {
-        let layer = Layer::new(self, input, &[weight, bias], Some(running), eps)?;
+        result: &Tensor,
+    ) -> Result {
+        let layer = Layer::new(self, input, weight, eps)?;
         let numbers = layer.running_numbers(running)?;
-        layer.normalise(weight, bias, &numbers)
+        layer.normalise(weight, bias, &numbers, result)
     }
 
-    fn batch_norm_backward(
+    fn launch_batch_norm_backward(
         &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
+        [grad, input, weight]: [&Tensor; 3],
         eps: f32,
-    ) -> Result<NormGrads<Tensor>, Error> {
-        let layer = Layer::new(self, input, &[weight], None, eps)?;
-        shape::batch_norm_samples(input.shape())?;
-        operands::grad(Op::BATCH_NORM, grad, input.shape(), input.dtype())?;
-        self.has_made_all(&[grad])?;
-        layer.grads(grad, weight)
+        grads: &NormGrads<Tensor>,
+    ) -> Result {
+        Layer::new(self, input, weight, eps)?.grads(grad, weight, grads)
     }
 }
 
-/// One normalisation, whose operands have been checked.
+/// One normalisation.
 struct Layer<'a> {
     wgpu: &'a Wgpu,
     input: &'a Tensor,
@@ -129,30 +66,16 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// Checks the operands against the contract.
-    fn new(
-        wgpu: &'a Wgpu,
-        input: &'a Tensor,
-        parameters: &[&Tensor],
-        running: Option<&RunningStats<Tensor>>,
-        eps: f32,
-    ) -> Result<Self, Error> {
-        let running: Vec<&Tensor> =
-            running.map_or_else(Vec::new, |running| vec![&running.mean, &running.var]);
-        let vectors: Vec<&[usize]> = parameters.iter().chain(&running).map(|t| t.shape()).collect();
-        shape::batch_norm(input.shape(), &vectors)?;
-        let (dtype, of_parameters) = operands::norm(Op::BATCH_NORM, input, parameters)?;
-        operands::all_f32(Op::BATCH_NORM, &running)?;
-        wgpu.has_made_all(&[&[input], parameters, &running].concat())?;
-        let of = Channels::of(input.shape(), 1);
+    fn new(wgpu: &'a Wgpu, input: &'a Tensor, weight: &Tensor, eps: f32) -> Result<Self> {
+        let of = Channels::along(input.shape(), 1);
         let params = structs::BatchNorm {
             len: count(input.len()),
-            dtype: code("batch_norm", dtype)?,
+            dtype: code("batch_norm", input.dtype())?,
             channels: count(of.count),
             inner: count(of.inner),
             samples: count(of.samples()),
             team: count(team(of.samples())),
-            parameter_dtype: code("batch_norm", of_parameters)?,
+            parameter_dtype: code("batch_norm", weight.dtype())?,
             eps,
             ..structs::BatchNorm::default()
         };
@@ -160,100 +83,93 @@ impl<'a> Layer<'a> {
     }
 
     /// Returns the parameters for a pass over the channels, in vectors of f32.
-    fn by_channel(&self) -> Result<structs::BatchNorm, Error> {
+    fn by_channel(&self) -> Result<structs::BatchNorm> {
         let dtype = code("batch_norm", DType::F32)?;
         Ok(structs::BatchNorm { len: self.params.channels, dtype, ..self.params })
     }
 
     /// Allocates `each` f32 for each channel, unset.
-    fn by_channel_unset(&self, each: usize) -> Result<Tensor, Error> {
+    fn by_channel_unset(&self, each: usize) -> Result<Tensor> {
         self.wgpu.unset(DType::F32, &[self.of.count, each])
     }
 
     /// Computes mean, `1 / √(var + eps)` and biased variance of each channel of the batch.
-    fn numbers(&self) -> Result<Tensor, Error> {
+    fn numbers(&self) -> Result<Tensor> {
         let result = self.by_channel_unset(NUMBERS)?;
         let operands = [(self.input, Role::A), (&result, Role::Own)];
-        self.dispatch(&BATCH_NORM_NUMBERS, &operands, self.params, self.teams())?;
+        self.dispatch("batch_norm_numbers", &operands, self.params, self.teams())?;
         Ok(result)
     }
 
     /// Computes these numbers from the running statistics.
-    fn running_numbers(&self, running: &RunningStats<Tensor>) -> Result<Tensor, Error> {
+    fn running_numbers(&self, running: &RunningStats<Tensor>) -> Result<Tensor> {
         let result = self.by_channel_unset(NUMBERS)?;
         let operands = [(&running.mean, Role::A), (&running.var, Role::B), (&result, Role::Own)];
         let groups = groups(self.of.count);
-        self.dispatch(&BATCH_NORM_RUNNING_NUMBERS, &operands, self.by_channel()?, groups)?;
+        self.dispatch("batch_norm_running_numbers", &operands, self.by_channel()?, groups)?;
         Ok(result)
     }
 
-    fn normalise(&self, weight: &Tensor, bias: &Tensor, numbers: &Tensor) -> Result<Tensor, Error> {
-        let result = self.wgpu.unset(self.input.dtype(), self.input.shape())?;
+    fn normalise(
+        &self,
+        weight: &Tensor,
+        bias: &Tensor,
+        numbers: &Tensor,
+        result: &Tensor,
+    ) -> Result {
         let operands = [
             (self.input, Role::A),
-            (&result, Role::Own),
+            (result, Role::Own),
             (numbers, Role::Own),
             (weight, Role::Weight),
             (bias, Role::Bias),
         ];
-        let groups = groups(result.len().div_ceil(GROUP));
-        self.dispatch(&BATCH_NORM, &operands, self.params, groups)?;
-        Ok(result)
+        self.dispatch("batch_norm", &operands, self.params, by_group(result.len()))
     }
 
-    /// Returns the running statistics moved by the batch, whose variance counts as the unbiased one.
+    /// Moves the running statistics by the batch, whose variance counts as the unbiased one.
     fn moved(
         &self,
         running: &RunningStats<Tensor>,
         numbers: &Tensor,
         momentum: f32,
-    ) -> Result<RunningStats<Tensor>, Error> {
-        let samples = divisor(self.of.samples());
-        let unbiased = samples / divisor(self.of.samples() - 1);
+        to: &RunningStats<Tensor>,
+    ) -> Result {
+        let samples = float(self.of.samples());
+        let unbiased = samples / float(self.of.samples() - 1);
         let params = structs::BatchNorm { momentum, kept: 1.0 - momentum, ..self.by_channel()? };
-        let one = |old: &Tensor, number, factor| {
-            let result = self.wgpu.unset(DType::F32, old.shape())?;
-            let operands = [(old, Role::A), (&result, Role::Own), (numbers, Role::Own)];
+        let one = |[old, new]: [&Tensor; 2], number, factor| {
+            let operands = [(old, Role::A), (new, Role::Own), (numbers, Role::Own)];
             let params = structs::BatchNorm { number, factor, ..params };
-            self.dispatch(&BATCH_NORM_RUNNING, &operands, params, groups(self.of.count))?;
-            Ok::<_, Error>(result)
+            self.dispatch("batch_norm_running", &operands, params, groups(self.of.count))
         };
-        Ok(RunningStats {
-            mean: one(&running.mean, MEAN, 1.0)?,
-            var: one(&running.var, VAR, unbiased)?,
-        })
+        one([&running.mean, &to.mean], MEAN, 1.0)?;
+        one([&running.var, &to.var], VAR, unbiased)
     }
 
-    fn grads(&self, grad: &Tensor, weight: &Tensor) -> Result<NormGrads<Tensor>, Error> {
+    fn grads(&self, grad: &Tensor, weight: &Tensor, grads: &NormGrads<Tensor>) -> Result {
         let numbers = self.numbers()?;
         let sums = self.by_channel_unset(SUMS)?;
         let of_sums =
             [(grad, Role::A), (self.input, Role::B), (&sums, Role::Own), (&numbers, Role::Own)];
-        self.dispatch(&BATCH_NORM_BACKWARD_NUMBERS, &of_sums, self.params, self.teams())?;
-
-        let input = self.wgpu.unset(self.input.dtype(), self.input.shape())?;
+        self.dispatch("batch_norm_backward_numbers", &of_sums, self.params, self.teams())?;
         let operands = [
             (grad, Role::A),
             (self.input, Role::B),
-            (&input, Role::Own),
+            (&grads.input, Role::Own),
             (&numbers, Role::Own),
             (weight, Role::Weight),
             (&sums, Role::Own),
         ];
-        let groups = groups(input.len().div_ceil(GROUP));
-        self.dispatch(&BATCH_NORM_BACKWARD, &operands, self.params, groups)?;
-        let vector = |number| self.sums_as(weight.dtype(), &sums, number);
-        Ok(NormGrads { input, weight: vector(0)?, bias: vector(1)? })
-    }
-
-    /// Returns one of each channel's sums, rounded to the parameters' element type.
-    fn sums_as(&self, dtype: DType, sums: &Tensor, number: u32) -> Result<Tensor, Error> {
-        let result = self.wgpu.unset(dtype, &[self.of.count])?;
-        let params = structs::BatchNorm { number, ..self.by_channel()? };
-        let groups = groups(self.of.count.div_ceil(GROUP));
-        let operands = [(&result, Role::Own), (sums, Role::Own)];
-        self.dispatch(&BATCH_NORM_PARAMETERS, &operands, params, groups)?;
-        Ok(result)
+        let groups = by_group(self.input.len());
+        self.dispatch("batch_norm_backward", &operands, self.params, groups)?;
+        for (number, to) in (0..).zip([&grads.weight, &grads.bias]) {
+            let params = structs::BatchNorm { number, ..self.by_channel()? };
+            let operands = [(to, Role::Own), (&sums, Role::Own)];
+            let groups = by_group(self.of.count);
+            self.dispatch("batch_norm_parameters", &operands, params, groups)?;
+        }
+        Ok(())
     }
 
     /// Returns the groups of a grid with a team for each channel.
@@ -264,11 +180,11 @@ impl<'a> Layer<'a> {
     /// Dispatches a shader on whole operands, unless there are no elements.
     fn dispatch(
         &self,
-        shader: &'static Shader,
+        shader: &'static str,
         operands: &[(&Tensor, Role)],
         params: structs::BatchNorm,
         groups: u32,
-    ) -> Result<(), Error> {
+    ) -> Result {
         if params.len == 0 {
             return Ok(());
         }

@@ -1,119 +1,102 @@
-//! Two-dimensional convolution: windows as columns, then a matrix product.
+//! Two-dimensional convolution: windows of images as the columns of a matrix, then a matrix product.
 
-use super::{
-    bias_add::Channels,
-    gemm::{Bias, Gemm, Matrices},
-    im2col::Geometry,
+use super::operands::by_group;
+use crate::{
+    Result, Tensor, Wgpu,
+    dispatch::structs::{self, code, count},
 };
-use crate::{Error, Tensor, Wgpu, shaders::Shader};
-use binade_core::{DType, Op};
-use binade_gpu::Driver;
-use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, operands, shape};
+use binade_core::DType;
+use binade_gpu::{Conv2dKernels, Driver, Gemm, Geometry, Layer, Matrices};
 
-pub(super) const SHADERS: &[&Shader] = &[];
-
-impl Conv2d for Wgpu {
-    fn conv2d(
+impl Conv2dKernels for Wgpu {
+    fn launch_conv2d(
         &self,
-        input: &Tensor,
-        weight: &Tensor,
+        [input, weight]: [&Tensor; 2],
         bias: Option<&Tensor>,
-        config: Conv2dConfig,
-    ) -> Result<Tensor, Error> {
-        let bias_shape = bias.map(Tensor::shape);
-        let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
-        let operands = [&[input, weight][..], bias.as_slice()].concat();
-        let dtype = operands::float(Op::CONV2D, &operands)?;
-        self.has_made_all(&operands)?;
-        let layer = Layer::new(input, weight, &shape, config);
+        layer: &Layer,
+        shape: &[usize],
+    ) -> Result<Tensor> {
+        let result = self.unset(input.dtype(), shape)?;
         let (taps, windows, batch) = (layer.of.taps(), layer.of.windows(), layer.of.images);
         let columns = self.columns(input, &layer.of)?;
-        let a = Matrices::dense(weight, layer.outputs, taps).shared();
-        let b = Matrices::beside(&columns, batch, windows);
-        let bias = bias.map_or(Bias::None, Bias::OfRows);
-        let extents = [layer.outputs, taps, windows];
-        self.gemm(&Gemm { a, b, bias, extents, batch, beside: false }, &shape, dtype)
+        let b = Matrices { row: batch * windows, ..Matrices::dense(&columns, 1, windows) };
+        let c = Matrices::dense(&result, layer.outputs, windows);
+        let gemm = Gemm::of(layer.weight(weight), b, c, [layer.outputs, windows, taps]);
+        self.gemm(&Gemm { batch, ..gemm }, bias)?;
+        Ok(result)
     }
 
-    fn conv2d_backward(
+    fn launch_conv2d_backward(
         &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: bool,
-        config: Conv2dConfig,
-    ) -> Result<AffineGrads<Tensor>, Error> {
-        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
-        operands::grad(Op::CONV2D, grad, &shape, dtype)?;
-        self.has_made_all(&[grad, input, weight])?;
-        let layer = Layer::new(input, weight, &shape, config);
-        let channels = Channels::of(&shape, 1);
-        Ok(AffineGrads {
-            input: self.conv2d_input(grad, input, weight, &layer)?,
-            weight: self.conv2d_weight(grad, input, weight, &layer)?,
-            bias: if bias { Some(self.channel_sums(grad, channels, dtype)?) } else { None },
-        })
+        [grad, input, weight]: [&Tensor; 3],
+        layer: &Layer,
+        of_input: Option<&Tensor>,
+        of_weight: &Tensor,
+    ) -> Result {
+        if let Some(to) = of_input {
+            self.conv2d_input(grad, weight, layer, to)?;
+        }
+        self.conv2d_weight(grad, input, layer, of_weight)
     }
 }
 
 impl Wgpu {
     /// Computes `Wᵀ·grad`, in f32 until each pixel has been summed up.
-    fn conv2d_input(
-        &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
-        layer: &Layer,
-    ) -> Result<Tensor, Error> {
+    fn conv2d_input(&self, grad: &Tensor, weight: &Tensor, layer: &Layer, to: &Tensor) -> Result {
         let (taps, windows, batch) = (layer.of.taps(), layer.of.windows(), layer.of.images);
-        let a = Matrices::dense(weight, layer.outputs, taps).transposed().shared();
+        let columns = self.unset(DType::F32, &[taps, batch * windows])?;
+        let a = layer.weight(weight).transposed();
         let b = Matrices::dense(grad, layer.outputs, windows);
-        let extents = [taps, layer.outputs, windows];
-        let gemm = Gemm { a, b, bias: Bias::None, extents, batch, beside: true };
-        let columns = self.gemm(&gemm, &[taps, batch * windows], DType::F32)?;
-        self.pixels(&columns, &layer.of, input.shape(), input.dtype())
+        let c = Matrices { row: batch * windows, ..Matrices::dense(&columns, 1, windows) };
+        self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [taps, windows, layer.outputs]) }, None)?;
+        self.move_windows("conv2d_pixels", &columns, &layer.of, to)
     }
 
     /// Computes `Σ grad·columnsᵀ` over the images.
-    fn conv2d_weight(
-        &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
-        layer: &Layer,
-    ) -> Result<Tensor, Error> {
-        let (taps, all) = (layer.of.taps(), layer.of.images * layer.of.windows());
+    fn conv2d_weight(&self, grad: &Tensor, input: &Tensor, layer: &Layer, to: &Tensor) -> Result {
+        let (taps, windows) = (layer.of.taps(), layer.of.windows());
+        let all = layer.of.images * windows;
         let columns = self.columns(input, &layer.of)?;
-        let by_output = self.columns(grad, &layer.by_output())?;
+        let of_grad = Geometry::of_pixels(layer.of.images, layer.outputs, windows);
+        let by_output = self.columns(grad, &of_grad)?;
         let a = Matrices::dense(&by_output, layer.outputs, all);
         let b = Matrices::dense(&columns, taps, all).transposed();
-        let extents = [layer.outputs, all, taps];
-        let gemm = Gemm { a, b, bias: Bias::None, extents, batch: 1, beside: false };
-        self.gemm(&gemm, weight.shape(), weight.dtype())
-    }
-}
-
-/// Geometry of one convolution.
-struct Layer {
-    of: Geometry,
-    outputs: usize,
-}
-
-impl Layer {
-    /// Describes operands that have been checked, and whose result has this shape.
-    fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
-        let plane = |shape: &[usize]| [shape[2], shape[3]];
-        let (images, channels) = (shape[0], input.shape()[1]);
-        let [image, kernel] = [input, weight].map(|tensor| plane(tensor.shape()));
-        let of = Geometry { images, channels, image, kernel, output: plane(shape), config };
-        Self { of, outputs: shape[1] }
+        let c = Matrices::dense(to, layer.outputs, taps);
+        self.gemm(&Gemm::of(a, b, c, [layer.outputs, taps, all]), None)
     }
 
-    /// Returns the geometry of one-pixel windows over the results, which make `[outputs, images · windows]` of them.
-    fn by_output(&self) -> Geometry {
-        let image = [1, self.of.windows()];
-        let (kernel, output, config) = ([1, 1], image, Conv2dConfig::default());
-        Geometry { channels: self.outputs, image, kernel, output, config, ..self.of }
+    /// Returns the windows of images as `[taps, images · windows]`.
+    fn columns(&self, input: &Tensor, of: &Geometry) -> Result<Tensor> {
+        let result = self.unset(input.dtype(), &[of.taps(), of.images * of.windows()])?;
+        self.move_windows("conv2d_columns", input, of, &result)?;
+        Ok(result)
+    }
+
+    /// Moves pixels to the windows that contain them, or sums them up from there.
+    fn move_windows(
+        &self,
+        shader: &'static str,
+        from: &Tensor,
+        of: &Geometry,
+        to: &Tensor,
+    ) -> Result {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let ((input, start), (output, _)) = (self.whole(from)?, self.whole(to)?);
+        let params = structs::Convolution {
+            len: count(to.len()),
+            dtype: code("conv2d", from.dtype())?,
+            starts: [start, 0],
+            to: code("conv2d", to.dtype())?,
+            images: count(of.images),
+            channels: count(of.channels),
+            image: of.image.map(count),
+            kernel: of.kernel.map(count),
+            output: of.output.map(count),
+            stride: of.config.stride.map(count),
+            padding: of.config.padding.map(count),
+        };
+        self.dispatch(shader, &params, vec![input, output], by_group(to.len()))
     }
 }

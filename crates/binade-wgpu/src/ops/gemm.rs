@@ -1,141 +1,92 @@
 //! Matrix products, transposed or not, one or a batch, with a bias or without.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "matrices and extents go by the letters the field gives them"
-)]
-
+use super::operands::by_group;
 use crate::{
-    Error, Tensor, Wgpu,
+    Result, Tensor, Wgpu,
     dispatch::{
         Bound, groups_of,
         structs::{self, Strides, code, count},
     },
-    shaders::{
-        Access::{Read, Write},
-        Shader,
-    },
 };
-use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_gpu::Driver;
+use binade_gpu::{Driver, GemmKernels};
 
-pub(super) const SHADERS: &[&Shader] = &[&MATMUL];
-
-const MATMUL: Shader = Shader {
-    name: "matmul",
-    file: "matmul",
-    params: size_of::<structs::Product>(),
-    bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
-};
+type Gemm<'a> = binade_gpu::Gemm<'a, Wgpu>;
+type Matrices<'a> = binade_gpu::Matrices<'a, Wgpu>;
 
 /// Rows and columns of a tile, as the shader's.
 const TILE: usize = 64;
 
-/// Matrices of an operand, with strides in elements of its tensor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Matrices<'a> {
-    tensor: &'a Tensor,
-    row: usize,
-    column: usize,
-    /// Elements from one matrix to the next.
-    step: usize,
-}
-
-impl<'a> Matrices<'a> {
-    /// Describes contiguous row-major matrices, one after the other.
-    pub(super) fn dense(tensor: &'a Tensor, rows: usize, columns: usize) -> Self {
-        Self { tensor, row: columns, column: 1, step: rows * columns }
+impl GemmKernels for Wgpu {
+    fn launch_gemm(&self, gemm: &Gemm<'_>) -> Result {
+        self.gemm(gemm, None)
     }
-
-    /// Describes matrices side by side in one row-major matrix.
-    pub(super) fn beside(tensor: &'a Tensor, count: usize, columns: usize) -> Self {
-        Self { tensor, row: count * columns, column: 1, step: columns }
-    }
-
-    /// Makes all products use the first matrix.
-    pub(super) fn shared(self) -> Self {
-        Self { step: 0, ..self }
-    }
-
-    pub(super) fn transposed(self) -> Self {
-        Self { row: self.column, column: self.row, ..self }
-    }
-
-    fn strides(self, start: u32) -> Strides {
-        let [row, column, step] = [self.row, self.column, self.step].map(count);
-        Strides { start, row, column, step }
-    }
-}
-
-/// Bias added to each product.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Bias<'a> {
-    None,
-    OfColumns(&'a Tensor),
-    OfRows(&'a Tensor),
-}
-
-/// Products `C = A·B + bias`, `batch` of them. All operands have A's element type.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Gemm<'a> {
-    pub(super) a: Matrices<'a>,
-    pub(super) b: Matrices<'a>,
-    pub(super) bias: Bias<'a>,
-    /// Extents M, K, N.
-    pub(super) extents: [usize; 3],
-    pub(super) batch: usize,
-    /// True if the products are to lie side by side in one matrix.
-    pub(super) beside: bool,
 }
 
 impl Wgpu {
-    /// Computes the products, in this shape and element type.
-    pub(super) fn gemm(
-        &self,
-        gemm: &Gemm<'_>,
-        shape: &[usize],
-        to: DType,
-    ) -> Result<Tensor, Error> {
-        let [.., n] = gemm.extents;
-        // Rows of halves begin at whole words if their length is even; others are rounded in a pass of their own.
-        let has_whole_words = to == DType::F32 || n.is_multiple_of(2);
-        let result = self.unset(if has_whole_words { to } else { DType::F32 }, shape)?;
-        if result.is_empty() {
-            return Ok(result);
+    /// Computes the products, with a bias of their rows if there is one.
+    pub(super) fn gemm(&self, gemm: &Gemm<'_>, of_rows: Option<&Tensor>) -> Result {
+        let to = gemm.c.tensor;
+        if to.is_empty() {
+            return Ok(());
         }
-        self.multiply(gemm, &result)?;
-        self.cast(&result, to)
+        // Rows of halves begin at whole words if their length is even; others are rounded in a pass of their own.
+        if to.dtype() == DType::F32 || gemm.n.is_multiple_of(2) {
+            return self.multiply(gemm, of_rows);
+        }
+        let wide = self.unset(DType::F32, to.shape())?;
+        let c = Matrices { tensor: &wide, ..gemm.c };
+        self.multiply(&Gemm { c, ..*gemm }, of_rows)?;
+        self.narrow(&wide, to)
     }
 
-    fn multiply(&self, gemm: &Gemm<'_>, to: &Tensor) -> Result<(), Error> {
-        let [m, k, n] = gemm.extents;
-        let (a, a_start) = self.whole(gemm.a.tensor)?;
-        let (b, b_start) = self.whole(gemm.b.tensor)?;
-        let (output, _) = self.whole(to)?;
-        let (kind, bias) = match gemm.bias {
+    /// Rounds f32 to the element type of `to`.
+    fn narrow(&self, wide: &Tensor, to: &Tensor) -> Result {
+        let [dtype, narrow] = [code("cast", wide.dtype())?, code("cast to", to.dtype())?];
+        for part in self.parts_of(wide) {
+            let (input, start) = Bound::elements(wide, part.clone());
+            let (output, _) = Bound::elements(to, part.clone());
+            let len = count(part.len());
+            let params = structs::Cast { len, dtype, to: narrow, start, saturates: 0 };
+            let groups = by_group(part.len());
+            self.dispatch("cast_elements", &params, vec![input, output], groups)?;
+        }
+        Ok(())
+    }
+
+    fn multiply(&self, gemm: &Gemm<'_>, of_rows: Option<&Tensor>) -> Result {
+        let Gemm { a, b, c, m, n, k, batch, .. } = *gemm;
+        let (a_bound, a_start) = self.whole(a.tensor)?;
+        let (b_bound, b_start) = self.whole(b.tensor)?;
+        let (output, _) = self.whole(c.tensor)?;
+        let (kind, bias) = match (gemm.bias, of_rows) {
+            (Some(bias), _) => (1, bias),
+            (None, Some(bias)) => (2, bias),
             // Something must be bound.
-            Bias::None => (0, gemm.a.tensor),
-            Bias::OfColumns(bias) => (1, bias),
-            Bias::OfRows(bias) => (2, bias),
+            (None, None) => (0, a.tensor),
         };
-        let (bias, bias_start): (Bound, u32) = self.whole(bias)?;
-        let (c_row, c_step) = if gemm.beside { (gemm.batch * n, n) } else { (n, m * n) };
+        let (bias, bias_start) = self.whole(bias)?;
         let params = structs::Product {
-            dtype: code("matmul", gemm.a.tensor.dtype())?,
-            to: code("matmul", to.dtype())?,
+            dtype: code("matmul", a.tensor.dtype())?,
+            to: code("matmul", c.tensor.dtype())?,
             m: count(m),
             n: count(n),
             k: count(k),
-            batch: count(gemm.batch),
-            a: gemm.a.strides(a_start),
-            b: gemm.b.strides(b_start),
-            c_row: count(c_row),
-            c_step: count(c_step),
+            batch: count(batch),
+            a: strides(&a, a_start),
+            b: strides(&b, b_start),
+            c_row: count(c.row),
+            c_step: count(c.step),
             bias: kind,
             bias_start,
         };
-        let tiles = m.div_ceil(TILE) * n.div_ceil(TILE) * gemm.batch;
-        self.dispatch(&MATMUL, &params, vec![a, b, bias, output], groups_of(tiles))
+        let tiles = m.div_ceil(TILE) * n.div_ceil(TILE) * batch;
+        self.dispatch("matmul", &params, vec![a_bound, b_bound, bias, output], groups_of(tiles))
     }
+}
+
+fn strides(of: &Matrices<'_>, start: u32) -> Strides {
+    let [line, step] = [of.row, of.step].map(count);
+    let (row, column) = if of.transposed { (1, line) } else { (line, 1) };
+    Strides { start, row, column, step }
 }

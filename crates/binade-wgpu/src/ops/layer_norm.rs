@@ -1,99 +1,42 @@
 //! Normalisation over the last axis.
 
-use super::{
-    bias_add::{Channels, PART},
-    roles::Role,
-    rows::{NUMBERS, PARAMS, Rows},
-};
+use super::{channels::PART, operands::by_group, roles::Role, rows};
 use crate::{
-    Error, Tensor, Wgpu,
+    Result, Tensor, Wgpu,
     dispatch::{
-        GROUP, groups,
+        groups,
         structs::{self, code, count},
     },
-    shaders::{
-        Access::{Read, Write},
-        Shader,
-    },
 };
-use binade_core::{DType, Op};
-use binade_gpu::Driver;
-use binade_ops::{Fill, LayerNorm, NormGrads, operands, shape};
+use binade_core::DType;
+use binade_gpu::{ChannelKernels, Channels, Driver, LayerNormKernels, PointwiseKernels, Rows};
+use binade_ops::NormGrads;
 
-pub(super) const SHADERS: &[&Shader] = &[
-    &LAYER_NORM_NUMBERS,
-    &LAYER_NORM,
-    &LAYER_NORM_BACKWARD_NUMBERS,
-    &LAYER_NORM_BACKWARD,
-    &LAYER_NORM_COLUMNS,
-];
-
-const LAYER_NORM_NUMBERS: Shader =
-    Shader { name: "layer_norm_numbers", file: "layer_norm", params: PARAMS, bindings: NUMBERS };
-const LAYER_NORM: Shader = Shader {
-    name: "layer_norm",
-    bindings: &[(1, Read), (3, Write), (4, Read), (5, Read), (6, Read)],
-    ..LAYER_NORM_NUMBERS
-};
-const LAYER_NORM_BACKWARD_NUMBERS: Shader = Shader {
-    name: "layer_norm_backward_numbers",
-    bindings: &[(1, Read), (2, Read), (3, Write), (4, Read), (5, Read)],
-    ..LAYER_NORM_NUMBERS
-};
-const LAYER_NORM_BACKWARD: Shader = Shader {
-    name: "layer_norm_backward",
-    bindings: &[(1, Read), (2, Read), (3, Write), (4, Read), (5, Read), (6, Read)],
-    ..LAYER_NORM_NUMBERS
-};
-const LAYER_NORM_COLUMNS: Shader = Shader {
-    name: "layer_norm_columns",
-    bindings: &[(1, Read), (2, Read), (3, Write), (4, Read)],
-    ..LAYER_NORM_NUMBERS
-};
-
-impl LayerNorm for Wgpu {
-    fn layer_norm(
-        &self,
-        input: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
-        eps: f32,
-    ) -> Result<Tensor, Error> {
-        shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
-        let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight, bias])?;
-        self.has_made_all(&[input, weight, bias])?;
-        let result = self.unset(dtype, input.shape())?;
-        if result.is_empty() {
-            return Ok(result);
-        }
+impl LayerNormKernels for Wgpu {
+    fn launch_layer_norm(&self, operands: [&Tensor; 3], eps: f32, result: &Tensor) -> Result {
+        let [input, weight, bias] = operands;
         let stats = self.stats_of_rows(input, eps)?;
         let operands = [
             (input, Role::A),
-            (&result, Role::Own),
+            (result, Role::Own),
             (&stats, Role::Own),
             (weight, Role::Weight),
             (bias, Role::Bias),
         ];
-        let groups = groups(result.len().div_ceil(GROUP));
-        self.norm(&LAYER_NORM, &operands, params(input, weight, eps)?, groups)?;
-        Ok(result)
+        let params = params(input, weight, eps)?;
+        self.norm("layer_norm", &operands, params, by_group(result.len()))
     }
 
-    fn layer_norm_backward(
+    fn launch_layer_norm_backward(
         &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
+        [grad, input, weight]: [&Tensor; 3],
         eps: f32,
-    ) -> Result<NormGrads<Tensor>, Error> {
-        let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
-        let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight])?;
-        operands::grad(Op::LAYER_NORM, grad, &shape, dtype)?;
-        self.has_made_all(&[grad, input, weight])?;
-        let (result, rows) = (self.unset(dtype, &shape)?, Rows::of(input));
-        if result.is_empty() {
-            let zeros = || self.fill(0.0, weight.shape(), weight.dtype());
-            return Ok(NormGrads { input: result, weight: zeros()?, bias: zeros()? });
+        grads: &NormGrads<Tensor>,
+    ) -> Result {
+        let rows = Rows::of(input);
+        if input.is_empty() {
+            self.launch_fill(0.0, &grads.weight)?;
+            return self.launch_fill(0.0, &grads.bias);
         }
         let (stats, params) = (self.stats_of_rows(input, eps)?, params(input, weight, eps)?);
         let means = self.unset(DType::F32, &[rows.count, 2])?;
@@ -104,63 +47,63 @@ impl LayerNorm for Wgpu {
             (&stats, Role::Own),
             (weight, Role::Weight),
         ];
-        let teams = groups(rows.count * rows.team());
-        self.norm(&LAYER_NORM_BACKWARD_NUMBERS, &of_rows, params, teams)?;
+        self.norm("layer_norm_backward_numbers", &of_rows, params, teams(rows))?;
         let each = [
             (grad, Role::A),
             (input, Role::B),
-            (&result, Role::Own),
+            (&grads.input, Role::Own),
             (&stats, Role::Own),
             (weight, Role::Weight),
             (&means, Role::Own),
         ];
-        self.norm(&LAYER_NORM_BACKWARD, &each, params, groups(result.len().div_ceil(GROUP)))?;
+        self.norm("layer_norm_backward", &each, params, by_group(input.len()))?;
 
         let parts = rows.count.div_ceil(PART);
         let sums = self.unset(DType::F32, &[parts, rows.width])?;
         let columns = [(grad, Role::A), (input, Role::B), (&sums, Role::Own), (&stats, Role::Own)];
         let of_sums = structs::Rows { len: count(sums.len()), ..params };
-        self.norm(&LAYER_NORM_COLUMNS, &columns, of_sums, groups(sums.len()))?;
+        self.norm("layer_norm_columns", &columns, of_sums, groups(sums.len()))?;
         let of = |outer| Channels { outer, count: rows.width, inner: 1 };
-        Ok(NormGrads {
-            input: result,
-            weight: self.channel_sums(&sums, of(parts), weight.dtype())?,
-            bias: self.channel_sums(grad, of(rows.count), weight.dtype())?,
-        })
+        self.launch_channel_sums(&sums, of(parts), &grads.weight)?;
+        self.launch_channel_sums(grad, of(rows.count), &grads.bias)
     }
 }
 
 /// Returns the parameters without the places where operands begin.
-fn params(input: &Tensor, weight: &Tensor, eps: f32) -> Result<structs::Rows, Error> {
+fn params(input: &Tensor, weight: &Tensor, eps: f32) -> Result<structs::Rows> {
     let rows = Rows::of(input);
     Ok(structs::Rows {
         len: count(input.len()),
         dtype: code("layer_norm", input.dtype())?,
         parameter_dtype: code("layer_norm", weight.dtype())?,
         eps,
-        ..rows.params(&(0..rows.count))
+        ..rows::params(rows, &(0..rows.count))
     })
+}
+
+/// Returns the groups of a grid with a team for each row.
+fn teams(rows: Rows) -> u32 {
+    groups(rows.count * rows::team(rows.width))
 }
 
 impl Wgpu {
     /// Computes mean and `1 / √(var + eps)` of each row.
-    fn stats_of_rows(&self, input: &Tensor, eps: f32) -> Result<Tensor, Error> {
+    fn stats_of_rows(&self, input: &Tensor, eps: f32) -> Result<Tensor> {
         let rows = Rows::of(input);
         let result = self.unset(DType::F32, &[rows.count, 2])?;
-        let grid = groups(rows.count * rows.team());
         let operands = [(input, Role::A), (&result, Role::Own)];
-        self.norm(&LAYER_NORM_NUMBERS, &operands, params(input, input, eps)?, grid)?;
+        self.norm("layer_norm_numbers", &operands, params(input, input, eps)?, teams(rows))?;
         Ok(result)
     }
 
     /// Dispatches a shader on whole operands.
     fn norm(
         &self,
-        shader: &'static Shader,
+        shader: &'static str,
         operands: &[(&Tensor, Role)],
         params: structs::Rows,
         groups: u32,
-    ) -> Result<(), Error> {
+    ) -> Result {
         let (bound, starts) = self.whole_by_role(operands)?;
         let params = structs::Rows {
             starts: starts.operands,

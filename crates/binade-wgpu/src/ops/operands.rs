@@ -1,22 +1,22 @@
-//! Checks of operands: type and shape as on every device, and memory of this handle.
+//! Operands as shaders are given them.
 
 use crate::{
-    Error, Tensor, Wgpu, WgpuError,
-    dispatch::{Bound, MOST_ELEMENTS},
+    Error, Result, Tensor, Wgpu, WgpuError,
+    dispatch::{Bound, GROUP, MOST_ELEMENTS, groups, parts},
     facts::ALIGNED,
 };
 use std::ops::Range;
 
 impl Wgpu {
     /// Indices or labels: all of an i64 tensor as words, and the place of the first.
-    pub(super) fn whole_words(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {
+    pub(super) fn whole_words(&self, tensor: &Tensor) -> Result<(Bound, u32)> {
         let (bound, start) = self.whole(tensor)?;
         Ok((bound, 2 * start))
     }
 
     /// Binds all of a tensor at once, for shaders that read it in another order than memory's. Also returns the place of its
     /// first element.
-    pub(super) fn whole(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {
+    pub(super) fn whole(&self, tensor: &Tensor) -> Result<(Bound, u32)> {
         let most = self.facts().most_binding_bytes;
         // The first element may lie just before the next place where bindings may begin.
         if tensor.bytes() as u64 + ALIGNED > most || tensor.len() >= MOST_ELEMENTS {
@@ -27,6 +27,16 @@ impl Wgpu {
         }
         Ok(Bound::elements(tensor, 0..tensor.len()))
     }
+
+    /// Divides a tensor's elements into parts that a binding holds.
+    pub(super) fn parts_of(&self, tensor: &Tensor) -> impl Iterator<Item = Range<usize>> {
+        parts(tensor.len(), tensor.dtype().bytes(), self.facts().most_binding_bytes)
+    }
+}
+
+/// Returns the groups of a grid of one invocation for each [`GROUP`] of so many elements.
+pub(super) fn by_group(elements: usize) -> u32 {
+    groups(elements.div_ceil(GROUP))
 }
 
 /// Binds these elements of one operand or two. Also returns the number of elements before the first in each binding.

@@ -1,70 +1,63 @@
-//! Element-by-element shaders: operands of one shape and type, and a result like them.
+//! Shaders that go through the elements one by one, in parts that a binding holds.
 
-use super::operands::pieces;
+use super::operands::{by_group, pieces};
 use crate::{
-    Error, Tensor, Wgpu,
+    Result, Tensor, Wgpu,
     dispatch::{
-        Bound, GROUP, groups, parts,
+        Bound, GROUP, groups,
         structs::{self, code, count},
     },
-    shaders::{
-        Access::{self, Read, Write},
-        Shader,
-    },
 };
-use binade_core::Op;
-use binade_gpu::Driver;
-use binade_ops::{operands, shape};
+use binade_gpu::{DropoutMask, PointwiseKernels};
 
-/// Bytes of the parameters.
-pub(super) const PARAMS: usize = size_of::<structs::Pointwise>();
-
-/// Bindings of `a` and the output.
-pub(super) const MAP: &[(u32, Access)] = &[(1, Read), (3, Write)];
-
-/// Bindings of `a`, `b` and the output.
-pub(super) const ZIP: &[(u32, Access)] = &[(1, Read), (2, Read), (3, Write)];
-
-impl Wgpu {
-    /// Applies `shader` to each element.
-    pub(super) fn map(&self, op: Op, shader: &'static Shader, x: &Tensor) -> Result<Tensor, Error> {
-        self.has_made_all(&[x])?;
-        let dtype = operands::float(op, &[x])?;
-        let result = self.unset(dtype, x.shape())?;
-        self.each(shader, &[x], &result)?;
-        Ok(result)
-    }
-
-    /// Applies `shader` to each pair of elements.
-    pub(super) fn zip(
-        &self,
-        op: Op,
-        shader: &'static Shader,
-        a: &Tensor,
-        b: &Tensor,
-    ) -> Result<Tensor, Error> {
-        self.has_made_all(&[a, b])?;
-        let shape = shape::same(op, a.shape(), b.shape())?;
-        let dtype = operands::float(op, &[a, b])?;
-        let result = self.unset(dtype, &shape)?;
-        self.each(shader, &[a, b], &result)?;
-        Ok(result)
-    }
-
-    /// Dispatches a shader for one operand or two and a result of one length, in parts that a binding holds.
-    fn each(
-        &self,
-        shader: &'static Shader,
-        operands: &[&Tensor],
-        result: &Tensor,
-    ) -> Result<(), Error> {
-        let dtype = code(shader.name, result.dtype())?;
-        let most = self.facts().most_binding_bytes;
-        for part in parts(result.len(), result.dtype().bytes(), most) {
+impl PointwiseKernels for Wgpu {
+    fn launch_each(&self, kernel: &'static str, operands: &[&Tensor], result: &Tensor) -> Result {
+        let dtype = code(kernel, result.dtype())?;
+        for part in self.parts_of(result) {
             let (mut bound, starts) = pieces(operands, &part);
             let params = structs::Pointwise { len: count(part.len()), dtype, starts };
             bound.push(Bound::elements(result, part.clone()).0);
-            self.dispatch(shader, &params, bound, groups(part.len().div_ceil(GROUP)))?;
+            self.dispatch(kernel, &params, bound, by_group(part.len()))?;
+        }
+        Ok(())
+    }
+
+    fn launch_fill(&self, value: f32, result: &Tensor) -> Result {
+        let dtype = code("fill", result.dtype())?;
+        for part in self.parts_of(result) {
+            let words = part.len().div_ceil(4 / result.dtype().bytes());
+            let (output, _) = Bound::elements(result, part);
+            let params = structs::Fill { len: count(words), dtype, value: value.to_bits() };
+            self.dispatch("fill", &params, vec![output], groups(words))?;
+        }
+        Ok(())
+    }
+
+    fn launch_dropout(
+        &self,
+        [input, key]: [&Tensor; 2],
+        mask: DropoutMask,
+        result: &Tensor,
+    ) -> Result {
+        let Ok(threshold) = u32::try_from(mask.threshold) else {
+            return self.launch_fill(0.0, result);
+        };
+        let dtype = code("dropout", result.dtype())?;
+        for part in self.parts_of(result) {
+            let (mut bound, starts) = pieces(&[input], &part);
+            let (words, key_start) = self.whole_words(key)?;
+            bound.extend([Bound::elements(result, part.clone()).0, words]);
+            let (len, first) = (count(part.len()), count(part.start / GROUP));
+            let params = structs::Dropout {
+                len,
+                dtype,
+                starts,
+                first,
+                key_start,
+                threshold,
+                factor: mask.factor,
+            };
+            self.dispatch("dropout", &params, bound, by_group(part.len()))?;
         }
         Ok(())
     }

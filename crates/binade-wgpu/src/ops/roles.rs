@@ -1,6 +1,6 @@
 //! Operands that a normalisation binds whole, each with its role in the shader.
 
-use crate::{Error, Tensor, Wgpu, dispatch::Bound};
+use crate::{Result, Tensor, Wgpu, dispatch::Bound};
 
 /// Role of an operand in the shader, which decides the parameter for the place of its first element.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ impl Wgpu {
     pub(super) fn whole_by_role(
         &self,
         operands: &[(&Tensor, Role)],
-    ) -> Result<(Vec<Bound>, Starts), Error> {
+    ) -> Result<(Vec<Bound>, Starts)> {
         let mut bound = Vec::with_capacity(operands.len());
         let mut starts = Starts::default();
         for (operand, role) in operands {

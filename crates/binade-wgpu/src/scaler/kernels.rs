@@ -1,11 +1,6 @@
 //! The dispatches of training but for the step's: a dispatch for each part of each gradient.
 
-use super::{
-    report::Report,
-    shaders::{
-        ACCUMULATE, ACCUMULATE_MARK, CLIP, CLIP_GROUP, MATERIALISE, MERGE, SCALE, SCALE_UPDATE,
-    },
-};
+use super::report::Report;
 use crate::{
     Error, Gradients, Scale, Tensor, Wgpu,
     dispatch::{
@@ -39,7 +34,7 @@ impl Kernels for Wgpu {
             let (output, _) = Bound::elements(&result, part.clone());
             let params = structs::Times { len: count(part.len()), dtype, start, is_inverse };
             let bound = vec![input, Bound::whole(scale), output];
-            self.dispatch(&SCALE, &params, bound, groups(part.len()))?;
+            self.dispatch("scale", &params, bound, groups(part.len()))?;
         }
         Ok(result)
     }
@@ -49,7 +44,7 @@ impl Kernels for Wgpu {
         scale.report = None;
         let report = self.gathered(update.found)?;
         let bound = vec![Bound::whole(self.own(&mut scale.bits)?), Bound::whole(&report)];
-        self.dispatch(&SCALE_UPDATE, &update_params(update), bound, 1)?;
+        self.dispatch("scale_update", &update_params(update), bound, 1)?;
         scale.report = Some(Arc::new(Report::send(self, &report, update.found)?));
         Ok(())
     }
@@ -61,7 +56,7 @@ impl Kernels for Wgpu {
 
     fn run_merge(&self, into: &Buffer, from: &Buffer, join: Join) -> Result<(), Error> {
         let params = structs::Merge { all: u32::from(join == Join::All) };
-        self.dispatch(&MERGE, &params, [into, from].map(Bound::whole).into(), 1)
+        self.dispatch("merge", &params, [into, from].map(Bound::whole).into(), 1)
     }
 
     fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Error> {
@@ -77,7 +72,7 @@ impl Kernels for Wgpu {
                 let factors = pass.factors.map_or(&*self.fixed()?.there, |it| it.of_groups);
                 let (flags, owed) = (flags(grads, self)?, owed(grads, self)?);
                 let bound = vec![values, flags, owed, Bound::whole(factors), output];
-                self.dispatch(&MATERIALISE, &params, bound, groups(part.len()))?;
+                self.dispatch("materialise", &params, bound, groups(part.len()))?;
             }
         }
         Ok(())
@@ -100,11 +95,11 @@ impl Kernels for Wgpu {
                 let params = structs::Accumulate { len, dtype, start, sum_start, begun, there };
                 let [also, found, owed] = state()?;
                 let bound = vec![values, also, found, owed, output, flags(sum, self)?];
-                self.dispatch(&ACCUMULATE, &params, bound, groups(part.len()))?;
+                self.dispatch("accumulate", &params, bound, groups(part.len()))?;
             }
             let params = structs::Accumulate { begun, there, ..structs::Accumulate::zeroed() };
             let [also, found, _] = state()?;
-            self.dispatch(&ACCUMULATE_MARK, &params, vec![also, found, flags(sum, self)?], 1)?;
+            self.dispatch("accumulate_mark", &params, vec![also, found, flags(sum, self)?], 1)?;
         }
         Ok(())
     }
@@ -112,7 +107,7 @@ impl Kernels for Wgpu {
     /// One invocation, which only the device's numbers tell what to do.
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
         let params = structs::Clip { norm: u32::from(norm == Norm::Infinity), most: max };
-        self.dispatch(&CLIP, &params, [verdict, owed].map(Bound::whole).into(), 1)
+        self.dispatch("clip", &params, [verdict, owed].map(Bound::whole).into(), 1)
     }
 
     /// Measures each group as a set is measured.
@@ -127,7 +122,7 @@ impl Kernels for Wgpu {
             };
             let [_, owed] = self.look(clip.grads, members, &one.bits)?;
             let bound = [clip.verdict, &owed, clip.factors].map(Bound::whole);
-            self.dispatch(&CLIP_GROUP, &params, bound.into(), 1)?;
+            self.dispatch("clip_group", &params, bound.into(), 1)?;
         }
         Ok(())
     }

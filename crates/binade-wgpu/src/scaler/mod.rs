@@ -2,7 +2,4 @@
 
 mod kernels;
 mod report;
-mod shaders;
 mod unscale;
-
-pub(crate) use shaders::SHADERS;

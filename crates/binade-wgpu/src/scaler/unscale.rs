@@ -1,6 +1,5 @@
 //! The read-only pass over a set.
 
-use super::shaders::{UNSCALE, UNSCALE_JOIN};
 use crate::{
     Error, Gradients, Wgpu,
     dispatch::{
@@ -27,7 +26,7 @@ impl Wgpu {
         let (found, owed) =
             (self.buffer(size_of::<FoundBits>())?, self.buffer(size_of::<OwedBits>())?);
         let whole = [&partials, &found, scale, &owed].map(Bound::whole);
-        self.dispatch(&UNSCALE_JOIN, &structs::Join { count: count(chunks) }, whole.into(), 1)?;
+        self.dispatch("unscale_join", &structs::Join { count: count(chunks) }, whole.into(), 1)?;
         Ok([found, owed])
     }
 
@@ -65,7 +64,7 @@ impl Wgpu {
                 };
                 let (flags, rest) = (flags(grads, self)?, Bound::whole(partials));
                 let bound = vec![values, flags, Bound::whole(scale), rest];
-                self.dispatch(&UNSCALE, &params, bound, groups_of(chunks))?;
+                self.dispatch("unscale", &params, bound, groups_of(chunks))?;
                 first_partial += chunks;
             }
         }

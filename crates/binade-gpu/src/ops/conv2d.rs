@@ -1,0 +1,177 @@
+//! Two-dimensional convolution.
+
+use super::{
+    channels::{ChannelKernels, Channels, channel_sums},
+    gemm::Matrices,
+};
+use crate::{Driver, Result, Tensor};
+use binade_core::Op;
+use binade_ops::{AffineGrads, Conv2dConfig, WeightGrads, operands, shape};
+
+/// Batch of equal convolutions.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometry {
+    /// Number of images.
+    pub images: usize,
+    /// Channels of an image.
+    pub channels: usize,
+    /// Rows and columns of an image.
+    pub image: [usize; 2],
+    /// Rows and columns of a window.
+    pub kernel: [usize; 2],
+    /// Rows and columns of windows.
+    pub output: [usize; 2],
+    /// Strides and padding.
+    pub config: Conv2dConfig,
+}
+
+impl Geometry {
+    /// Describes windows of one pixel over images whose planes are `[1, windows]`.
+    pub fn of_pixels(images: usize, channels: usize, windows: usize) -> Self {
+        let (image, kernel, config) = ([1, windows], [1, 1], Conv2dConfig::default());
+        Self { images, channels, image, kernel, output: image, config }
+    }
+
+    /// Returns the number of elements of one window: rows of the matrix of columns.
+    pub fn taps(&self) -> usize {
+        self.channels * self.kernel[0] * self.kernel[1]
+    }
+
+    /// Returns the number of windows of one image.
+    pub fn windows(&self) -> usize {
+        self.output[0] * self.output[1]
+    }
+}
+
+/// Geometry of one convolution.
+#[derive(Clone, Copy, Debug)]
+pub struct Layer {
+    /// Images and windows.
+    pub of: Geometry,
+    /// Channels of the result.
+    pub outputs: usize,
+}
+
+impl Layer {
+    /// Describes operands that have been checked, and whose result has this shape.
+    pub fn new<D: Driver>(
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        shape: &[usize],
+        config: Conv2dConfig,
+    ) -> Self {
+        let plane = |shape: &[usize]| [shape[2], shape[3]];
+        let (images, channels) = (shape[0], input.shape()[1]);
+        let [image, kernel] = [input, weight].map(|tensor| plane(tensor.shape()));
+        let of = Geometry { images, channels, image, kernel, output: plane(shape), config };
+        Self { of, outputs: shape[1] }
+    }
+
+    /// Returns the weight, or a matrix of its rows, the same for all images.
+    pub fn weight<'a, D: Driver>(&self, matrix: &'a Tensor<D>) -> Matrices<'a, D> {
+        let row = matrix.len().checked_div(self.outputs).unwrap_or_default();
+        Matrices::dense(matrix, self.outputs, row).shared()
+    }
+}
+
+/// Driver with kernels of convolutions.
+pub trait Conv2dKernels: ChannelKernels {
+    /// Returns the convolution, of shape `shape`, of operands that have been checked.
+    ///
+    /// # Errors
+    ///
+    /// For extents that the device does not count; where it fails.
+    fn launch_conv2d(
+        &self,
+        operands: [&Tensor<Self>; 2],
+        bias: Option<&Tensor<Self>>,
+        layer: &Layer,
+        shape: &[usize],
+    ) -> Result<Tensor<Self>, Self>;
+
+    /// Computes the gradient of the weight, and that of the input if there is memory for it, from the result's, the input and the
+    /// weight.
+    ///
+    /// # Errors
+    ///
+    /// As for [`launch_conv2d`](Self::launch_conv2d).
+    fn launch_conv2d_backward(
+        &self,
+        operands: [&Tensor<Self>; 3],
+        layer: &Layer,
+        of_input: Option<&Tensor<Self>>,
+        of_weight: &Tensor<Self>,
+    ) -> Result<(), Self>;
+}
+
+pub fn conv2d<D: Conv2dKernels>(
+    device: &D,
+    input: &Tensor<D>,
+    weight: &Tensor<D>,
+    bias: Option<&Tensor<D>>,
+    config: Conv2dConfig,
+) -> Result<Tensor<D>, D> {
+    let bias_shape = bias.map(Tensor::shape);
+    let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
+    let operands = [&[input, weight][..], bias.as_slice()].concat();
+    operands::float(Op::CONV2D, &operands)?;
+    device.has_made_all(&operands)?;
+    let layer = Layer::new(input, weight, &shape, config);
+    device.launch_conv2d([input, weight], bias, &layer, &shape)
+}
+
+pub fn conv2d_backward<D: Conv2dKernels>(
+    device: &D,
+    grad: &Tensor<D>,
+    input: &Tensor<D>,
+    weight: &Tensor<D>,
+    bias: bool,
+    config: Conv2dConfig,
+) -> Result<AffineGrads<Tensor<D>>, D> {
+    let layer = backward_layer(device, [grad, input, weight], config)?;
+    let of_input = device.unset(input.dtype(), input.shape())?;
+    let WeightGrads { weight, bias } =
+        weight_grads(device, [grad, input, weight], &layer, Some(&of_input), bias)?;
+    Ok(AffineGrads { input: of_input, weight, bias })
+}
+
+pub fn conv2d_backward_of_weight<D: Conv2dKernels>(
+    device: &D,
+    grad: &Tensor<D>,
+    input: &Tensor<D>,
+    weight: &Tensor<D>,
+    bias: bool,
+    config: Conv2dConfig,
+) -> Result<WeightGrads<Tensor<D>>, D> {
+    let layer = backward_layer(device, [grad, input, weight], config)?;
+    weight_grads(device, [grad, input, weight], &layer, None, bias)
+}
+
+/// Returns the layer of a backward pass, and checks gradient and operands.
+fn backward_layer<D: Driver>(
+    device: &D,
+    [grad, input, weight]: [&Tensor<D>; 3],
+    config: Conv2dConfig,
+) -> Result<Layer, D> {
+    let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
+    let dtype = operands::float(Op::CONV2D, &[input, weight])?;
+    operands::grad(Op::CONV2D, grad, &shape, dtype)?;
+    device.has_made_all(&[grad, input, weight])?;
+    Ok(Layer::new(input, weight, &shape, config))
+}
+
+/// Returns the gradients of weight and bias, and computes the input's if there is memory for it.
+fn weight_grads<D: Conv2dKernels>(
+    device: &D,
+    operands: [&Tensor<D>; 3],
+    layer: &Layer,
+    of_input: Option<&Tensor<D>>,
+    bias: bool,
+) -> Result<WeightGrads<Tensor<D>>, D> {
+    let [grad, _, weight] = operands;
+    let of_weight = device.unset(weight.dtype(), weight.shape())?;
+    device.launch_conv2d_backward(operands, layer, of_input, &of_weight)?;
+    let of = Channels::along(grad.shape(), 1);
+    let sums = || channel_sums(device, grad, of, grad.dtype());
+    Ok(WeightGrads { weight: of_weight, bias: bias.then(sums).transpose()? })
+}

@@ -1,0 +1,65 @@
+//! Cross-entropy of class labels.
+
+use crate::{Driver, Result, Tensor};
+use binade_core::{DType, Op};
+use binade_ops::{operands, shape};
+
+/// Driver with kernels of cross-entropy. A label that names no class is noted on the device.
+pub trait CrossEntropyKernels: Driver {
+    /// Computes the mean over the rows of logits, an f32 scalar; NaN of no rows.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_cross_entropy(
+        &self,
+        logits: &Tensor<Self>,
+        labels: &Tensor<Self>,
+        result: &Tensor<Self>,
+    ) -> Result<(), Self>;
+
+    /// Computes the gradient of the logits from the mean's, the logits and the labels.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_cross_entropy_backward(
+        &self,
+        operands: [&Tensor<Self>; 3],
+        result: &Tensor<Self>,
+    ) -> Result<(), Self>;
+}
+
+pub fn cross_entropy<D: CrossEntropyKernels>(
+    device: &D,
+    logits: &Tensor<D>,
+    labels: &Tensor<D>,
+) -> Result<Tensor<D>, D> {
+    check(logits, labels)?;
+    device.has_made_all(&[logits, labels])?;
+    let result = device.unset(DType::F32, &[])?;
+    device.launch_cross_entropy(logits, labels, &result)?;
+    Ok(result)
+}
+
+pub fn cross_entropy_backward<D: CrossEntropyKernels>(
+    device: &D,
+    grad: &Tensor<D>,
+    logits: &Tensor<D>,
+    labels: &Tensor<D>,
+) -> Result<Tensor<D>, D> {
+    let dtype = check(logits, labels)?;
+    operands::scalar_grad(Op::CROSS_ENTROPY, grad)?;
+    device.has_made_all(&[grad, logits, labels])?;
+    let result = device.unset(dtype, logits.shape())?;
+    device.launch_cross_entropy_backward([grad, logits, labels], &result)?;
+    Ok(result)
+}
+
+/// Checks everything that does not depend on the labels' values.
+fn check<D: Driver>(logits: &Tensor<D>, labels: &Tensor<D>) -> Result<DType, D> {
+    shape::cross_entropy(logits.shape(), labels.shape())?;
+    let dtype = operands::float(Op::CROSS_ENTROPY, &[logits])?;
+    operands::integers(Op::CROSS_ENTROPY, labels)?;
+    Ok(dtype)
+}

@@ -1,0 +1,32 @@
+//! Dropout: zeroes elements at random and scales the rest.
+
+use super::{DropoutMask, PointwiseKernels};
+use crate::{Result, Tensor};
+use binade_core::{Op, stochastic::threshold};
+use binade_ops::{operands, shape};
+
+/// Reads the key on the device, when the kernel runs.
+pub fn dropout<D: PointwiseKernels>(
+    device: &D,
+    input: &Tensor<D>,
+    key: &Tensor<D>,
+    p: f32,
+) -> Result<Tensor<D>, D> {
+    let shape = shape::dropout(input.shape(), key.shape(), p)?;
+    let dtype = operands::float(Op::DROPOUT, &[input])?;
+    operands::integers(Op::DROPOUT, key)?;
+    device.has_made_all(&[input, key])?;
+    let result = device.unset(dtype, &shape)?;
+    let mask = DropoutMask { threshold: threshold(p), factor: 1.0 / (1.0 - p) };
+    device.launch_dropout([input, key], mask, &result)?;
+    Ok(result)
+}
+
+pub fn dropout_backward<D: PointwiseKernels>(
+    device: &D,
+    grad: &Tensor<D>,
+    key: &Tensor<D>,
+    p: f32,
+) -> Result<Tensor<D>, D> {
+    dropout(device, grad, key, p)
+}

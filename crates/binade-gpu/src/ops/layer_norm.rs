@@ -1,0 +1,76 @@
+//! Normalisation over the last axis.
+
+use crate::{Driver, Result, Tensor};
+use binade_core::Op;
+use binade_ops::{NormGrads, operands, shape};
+
+/// Driver with kernels of normalisation over the last axis.
+pub trait LayerNormKernels: Driver {
+    /// Normalises the rows of `input`, of which there is one with an element, by weight and bias.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_layer_norm(
+        &self,
+        operands: [&Tensor<Self>; 3],
+        eps: f32,
+        result: &Tensor<Self>,
+    ) -> Result<(), Self>;
+
+    /// Computes the gradients of input, weight and bias from those of the result, the input and the weight. The parameters' are 0
+    /// without rows.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_layer_norm_backward(
+        &self,
+        operands: [&Tensor<Self>; 3],
+        eps: f32,
+        grads: &NormGrads<Tensor<Self>>,
+    ) -> Result<(), Self>;
+}
+
+pub fn layer_norm<D: LayerNormKernels>(
+    device: &D,
+    input: &Tensor<D>,
+    weight: &Tensor<D>,
+    bias: &Tensor<D>,
+    eps: f32,
+) -> Result<Tensor<D>, D> {
+    shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
+    let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight, bias])?;
+    device.has_made_all(&[input, weight, bias])?;
+    let result = device.unset(dtype, input.shape())?;
+    if !result.is_empty() {
+        device.launch_layer_norm([input, weight, bias], eps, &result)?;
+    }
+    Ok(result)
+}
+
+pub fn layer_norm_backward<D: LayerNormKernels>(
+    device: &D,
+    grad: &Tensor<D>,
+    input: &Tensor<D>,
+    weight: &Tensor<D>,
+    eps: f32,
+) -> Result<NormGrads<Tensor<D>>, D> {
+    let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
+    let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight])?;
+    operands::grad(Op::LAYER_NORM, grad, &shape, dtype)?;
+    device.has_made_all(&[grad, input, weight])?;
+    let grads = norm_grads(device, input, weight)?;
+    device.launch_layer_norm_backward([grad, input, weight], eps, &grads)?;
+    Ok(grads)
+}
+
+/// Allocates the gradients of a normalisation, unset.
+pub(super) fn norm_grads<D: Driver>(
+    device: &D,
+    input: &Tensor<D>,
+    weight: &Tensor<D>,
+) -> Result<NormGrads<Tensor<D>>, D> {
+    let like = |of: &Tensor<D>| device.unset(of.dtype(), of.shape());
+    Ok(NormGrads { input: like(input)?, weight: like(weight)?, bias: like(weight)? })
+}

@@ -1,0 +1,83 @@
+//! Sums over whole tensors, and gradients that are one value everywhere.
+
+use crate::{Driver, Result, Tensor};
+use binade_core::DType;
+use binade_ops::{operands, shape};
+
+/// Scalar of all elements.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Total {
+    /// Sum; 0 of no elements.
+    Sum,
+    /// Mean; NaN of no elements.
+    Mean,
+    /// Mean of the squares of differences; NaN of no elements.
+    MseLoss,
+}
+
+/// Driver with kernels of sums over whole tensors.
+pub trait TotalKernels: Driver {
+    /// Computes the f32 scalar `result` from operands of one shape and element type. The order of additions follows from the
+    /// number of elements alone.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_total(
+        &self,
+        total: Total,
+        operands: &[&Tensor<Self>],
+        result: &Tensor<Self>,
+    ) -> Result<(), Self>;
+
+    /// Fills `result` with a sum's gradient, or a mean's, which is divided by the number of elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::Error::Unsupported) for an element type without kernels; where the device fails.
+    fn launch_spread(
+        &self,
+        total: Total,
+        grad: &Tensor<Self>,
+        result: &Tensor<Self>,
+    ) -> Result<(), Self>;
+
+    /// Computes the gradients of input and target, `2·(x − y)·grad / count` and its negative, from the loss's, input and target.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_mse_loss_backward(
+        &self,
+        operands: [&Tensor<Self>; 3],
+        grads: [&Tensor<Self>; 2],
+    ) -> Result<(), Self>;
+}
+
+/// Returns the f32 scalar of operands that have been checked, but for their handle.
+pub(super) fn total<D: TotalKernels>(
+    device: &D,
+    total: Total,
+    operands: &[&Tensor<D>],
+) -> Result<Tensor<D>, D> {
+    device.has_made_all(operands)?;
+    let result = device.unset(DType::F32, &[])?;
+    device.launch_total(total, operands, &result)?;
+    Ok(result)
+}
+
+/// Returns the gradient of all elements from the scalar's.
+pub(super) fn spread<D: TotalKernels>(
+    device: &D,
+    total: Total,
+    op: binade_core::Op,
+    grad: &Tensor<D>,
+    form: (&[usize], DType),
+) -> Result<Tensor<D>, D> {
+    operands::scalar_grad(op, grad)?;
+    let shape = shape::fill(form.0)?;
+    device.has_made_all(&[grad])?;
+    let result = device.unset(form.1, &shape)?;
+    device.launch_spread(total, grad, &result)?;
+    Ok(result)
+}

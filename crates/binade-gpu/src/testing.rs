@@ -1,0 +1,28 @@
+//! Helpers of the backends' own tests.
+
+use std::{fs, io, path::Path};
+
+/// Returns the kernels whose names stand nowhere in the code of a backend or of this crate.
+///
+/// # Errors
+///
+/// If the code cannot be read.
+pub fn never_launched<'k>(
+    backend: &str,
+    kernels: impl Iterator<Item = &'k str>,
+) -> io::Result<Vec<&'k str>> {
+    let backend = Path::new(backend);
+    let code = code(&backend.join("src"))? + &code(&backend.join("../binade-gpu/src"))?;
+    // The first of two passes over rows has the name of the second, with this behind it.
+    let name = |kernel: &'k str| kernel.strip_suffix("_numbers").unwrap_or(kernel);
+    Ok(kernels.filter(|kernel| !code.contains(&format!("{:?}", name(kernel)))).collect())
+}
+
+/// Reads every file below a folder.
+fn code(folder: &Path) -> io::Result<String> {
+    let one = |entry: io::Result<fs::DirEntry>| {
+        let path = entry?.path();
+        if path.is_dir() { code(&path) } else { fs::read_to_string(path) }
+    };
+    fs::read_dir(folder)?.map(one).collect()
+}
