@@ -4,7 +4,6 @@ use crate::{
     Cuda, Error,
     kernels::{self, Kernel, THREADS},
     launch::{self, Entry},
-    ops,
 };
 use cudarc::driver::{DriverError, sys::CUdevice_attribute as Attribute};
 
@@ -63,10 +62,10 @@ impl Cuda {
 }
 
 fn facts(kernel: Kernel, entry: &Entry, room: i32) -> Result<KernelFacts, DriverError> {
-    let (function, asked_for) = (entry.function(), ops::shared(kernel));
+    let (function, asked_for) = (entry.function(), entry.shared());
     let most = u32::try_from(function.max_threads_per_block()?).unwrap_or(THREADS);
     let threads = most.min(THREADS);
-    let blocks = entry.blocks(threads, asked_for)?;
+    let blocks = entry.blocks(threads)?;
     Ok(KernelFacts {
         name: kernel.name,
         registers: function.num_regs()?,

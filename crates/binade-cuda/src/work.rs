@@ -18,27 +18,16 @@ impl Cuda {
         grid: Grid,
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
-        self.launch_sharing(kernel, grid, 0, args)
-    }
-
-    /// The same, each block with so many bytes of shared memory beyond what the kernel declares.
-    pub(crate) fn launch_sharing(
-        &self,
-        kernel: impl Into<Kernel>,
-        grid: Grid,
-        shared: u32,
-        args: &[Arg<'_>],
-    ) -> Result<(), Error> {
-        let kernel = kernel.into();
+        let (kernel, recorder) = (kernel.into(), &self.inner.pool.state);
         self.alive()?;
-        self.in_turn(kernel.name, |stream| {
-            self.inner.pool.state.note(kernel.name, || launch_words(grid, args))?;
-            let entry = self.entry(kernel)?;
-            let launched = self.check("launch", entry.launch(stream, grid, shared, args));
-            *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
-            self.inner.counters.launch();
-            launched
-        })?
+        let _turn = recorder.turn(kernel.name)?;
+        if recorder.is_running() {
+            recorder.note(kernel.name, || launch_words(grid, args))?;
+        }
+        let launched = self.entry(kernel)?.launch(&self.inner.stream, grid, args);
+        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
+        self.inner.counters.launch();
+        launched.map_err(|error| self.failed("launch", error))
     }
 
     /// The one way to the stream: what `work` looks at before it enqueues stays so until it has, since no capture begins or
@@ -113,14 +102,16 @@ impl Cuda {
         result: Result<T, DriverError>,
     ) -> Result<T, Error> {
         self.alive()?;
-        result.map_err(|error| {
-            let cause = probe::cause(error);
-            if !is_sticky(error.0) {
-                return Error::Driver(CudaError::Call { call, cause });
-            }
-            let kernel = *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
-            self.inner.lost.get_or_init(|| Error::Driver(CudaError::Lost { cause, kernel })).clone()
-        })
+        result.map_err(|error| self.failed(call, error))
+    }
+
+    fn failed(&self, call: &'static str, error: DriverError) -> Error {
+        let cause = probe::cause(error);
+        if !is_sticky(error.0) {
+            return Error::Driver(CudaError::Call { call, cause });
+        }
+        let kernel = *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        self.inner.lost.get_or_init(|| Error::Driver(CudaError::Lost { cause, kernel })).clone()
     }
 }
 

@@ -12,14 +12,14 @@ use std::{
 /// turn.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    capture: RwLock<Option<Capture>>,
+    pub(super) capture: RwLock<Option<Capture>>,
     /// Memory of handles dropped while another captured: the capture would record the free.
     buried: Mutex<Vec<Memory>>,
 }
 
 /// Capture under way.
 #[derive(Debug)]
-struct Capture {
+pub(crate) struct Capture {
     handle: u64,
     thread: ThreadId,
     /// Error of the step's work on another handle, which no replay would repeat.
@@ -27,10 +27,7 @@ struct Capture {
 }
 
 /// Permission of the calling thread to enqueue work, for as long as it is held. A thread holds at most one.
-#[derive(Debug)]
-pub(crate) struct Turn<'g> {
-    _capture: RwLockReadGuard<'g, Option<Capture>>,
-}
+pub(crate) type Turn<'g> = RwLockReadGuard<'g, Option<Capture>>;
 
 /// Addresses of a context and a stream.
 type Place = [usize; 2];
@@ -49,15 +46,6 @@ impl Gate {
             gates.push((place, Arc::downgrade(&gate)));
             gate
         })
-    }
-
-    /// Enters the gate for this handle; refused while another handle, or another thread, captures.
-    pub(super) fn enter(&self, handle: u64, operation: &'static str) -> Result<Turn<'_>, Error> {
-        let turn = self.capture.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(capture) = &*turn {
-            capture.lets_in(handle, operation)?;
-        }
-        Ok(Turn { _capture: turn })
     }
 
     /// Begins a capture of this handle; `begin` starts it in the driver.
@@ -101,7 +89,7 @@ impl Gate {
 }
 
 impl Capture {
-    fn lets_in(&self, handle: u64, operation: &'static str) -> Result<(), Error> {
+    pub(super) fn lets_in(&self, handle: u64, operation: &'static str) -> Result<(), Error> {
         let is_here = self.thread == std::thread::current().id();
         let why = match (self.handle == handle, is_here) {
             (true, true) => return Ok(()),

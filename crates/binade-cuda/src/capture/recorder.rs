@@ -17,7 +17,7 @@ use std::{
     any::Any,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -25,6 +25,8 @@ use std::{
 #[derive(Debug)]
 pub struct Recorder {
     state: Mutex<State>,
+    /// True while a run is under way.
+    is_running: AtomicBool,
     pub(crate) gate: Arc<Gate>,
     /// Number of this handle at the gate.
     handle: u64,
@@ -66,12 +68,22 @@ pub(crate) enum Served {
 impl Recorder {
     pub(crate) fn new(gate: Arc<Gate>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { state: Mutex::default(), gate, handle: NEXT.fetch_add(1, Ordering::Relaxed) }
+        let (state, is_running) = (Mutex::default(), AtomicBool::new(false));
+        Self { state, is_running, gate, handle: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Enters the stream's gate for this handle.
+    /// Enters the stream's gate for this handle; refused while another handle, or another thread, captures.
     pub(crate) fn turn(&self, operation: &'static str) -> Result<Turn<'_>, Error> {
-        self.gate.enter(self.handle, operation)
+        let turn = self.gate.capture.read().unwrap_or_else(PoisonError::into_inner);
+        match &*turn {
+            Some(capture) => capture.lets_in(self.handle, operation).map(|()| turn),
+            None => Ok(turn),
+        }
+    }
+
+    /// Returns true if a run may be under way, whose operations are to be noted.
+    pub(crate) fn is_running(&self) -> bool {
+        self.is_running.load(Ordering::Relaxed)
     }
 
     pub(super) fn begin(&self, arena: Arc<Arena>, number: u8, expected: Done) -> Result<(), Error> {
@@ -83,6 +95,7 @@ impl Recorder {
             }));
         }
         state.run = Some(Run::new(arena, number, expected));
+        self.is_running.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -95,7 +108,7 @@ impl Recorder {
     ) -> Result<(), Error> {
         self.gate.begin(self.handle, || {
             self.begin(arena, CAPTURED, expected)?;
-            begin().inspect_err(|_| self.lock().run = None)
+            begin().inspect_err(|_| drop(self.take(&mut self.lock())))
         })
     }
 
@@ -103,7 +116,7 @@ impl Recorder {
     /// one lock, so that no memory is dropped in between.
     pub(super) fn end(&self) -> Option<(Run, Arc<Uses>)> {
         let mut state = self.lock();
-        let mut run = state.run.take()?;
+        let mut run = self.take(&mut state)?;
         let uses = Arc::new(Uses::new(std::mem::take(&mut run.addresses), run.arena.clone()));
         if run.is_capture() {
             state.graphs.push(uses.clone());
@@ -251,6 +264,12 @@ impl Recorder {
 
     pub(super) fn forget(&self, graph: &Arc<Uses>) {
         self.lock().graphs.retain(|other| !Arc::ptr_eq(other, graph));
+    }
+
+    /// Ends the run under way, if there is one.
+    fn take(&self, state: &mut State) -> Option<Run> {
+        self.is_running.store(false, Ordering::Relaxed);
+        state.run.take()
     }
 
     /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.

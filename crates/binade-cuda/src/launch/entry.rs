@@ -2,7 +2,10 @@
 #![expect(unsafe_code, reason = "a launch")]
 
 use super::{Arg, Grid};
-use crate::kernels::{Declared, Kernel};
+use crate::{
+    kernels::{Declared, Kernel},
+    ops,
+};
 use cudarc::{
     driver::{
         CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, result,
@@ -19,6 +22,8 @@ pub(crate) struct Entry {
     declared: &'static Declared,
     module: Arc<CudaModule>,
     function: CudaFunction,
+    /// Bytes of dynamic shared memory that each block asks for.
+    shared: u32,
 }
 
 /// Bytes of shared memory that a block has without opting in (CUDA C++ Programming Guide, "Technical Specifications").
@@ -44,8 +49,12 @@ impl Entry {
 
     fn of(module: Arc<CudaModule>, kernel: Kernel) -> Result<Self, DriverError> {
         let declared = kernel.declared().ok_or(DriverError(CUresult::CUDA_ERROR_NOT_FOUND))?;
-        let function = module.load_function(kernel.name)?;
-        Ok(Self { kernel, declared, module, function })
+        let (function, shared) = (module.load_function(kernel.name)?, ops::shared(kernel));
+        // A block opts in to more than every block has.
+        if let (Ok(bytes), true) = (i32::try_from(shared), shared > USUAL_SHARED) {
+            function.set_attribute(MOST_SHARED, bytes)?;
+        }
+        Ok(Self { kernel, declared, module, function, shared })
     }
 
     /// Returns the driver's function, for its attributes.
@@ -53,7 +62,7 @@ impl Entry {
         &self.function
     }
 
-    /// Puts the kernel in the stream, each block with `shared` bytes of dynamic shared memory.
+    /// Puts the kernel in the stream.
     ///
     /// # Panics
     ///
@@ -62,7 +71,6 @@ impl Entry {
         &self,
         stream: &CudaStream,
         grid: Grid,
-        shared: u32,
         args: &[Arg<'_>],
     ) -> Result<(), DriverError> {
         let given = args.iter().map(Arg::param);
@@ -77,7 +85,6 @@ impl Entry {
             })
             .collect();
         stream.context().bind_to_thread()?;
-        self.allow(shared)?;
         // SAFETY: the function was loaded into this stream's context, which is bound to this thread. `at` has a pointer
         // for each parameter (asserted above by the list that the PTX declares), each to as many bytes as it takes, alive until the driver has copied them, which is before this returns; it only reads them. Addresses
         // among them are the caller's, who borrows their buffers: see the module's page.
@@ -86,7 +93,7 @@ impl Entry {
                 self.function.cu_function(),
                 (grid.blocks, 1, 1),
                 (grid.threads, 1, 1),
-                shared,
+                self.shared,
                 stream.cu_stream(),
                 &mut at,
             )
@@ -95,19 +102,15 @@ impl Entry {
 }
 
 impl Entry {
-    /// Returns the number of blocks that a multiprocessor holds at once, by threads a block and bytes of dynamic shared memory.
-    pub(crate) fn blocks(&self, threads: u32, shared: u32) -> Result<u32, DriverError> {
-        self.allow(shared)?;
-        let shared = usize::try_from(shared).unwrap_or(usize::MAX);
-        self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)
+    /// Returns the bytes of dynamic shared memory that each block asks for.
+    pub(crate) fn shared(&self) -> u32 {
+        self.shared
     }
 
-    /// Opts in to more shared memory than every block has, before a launch with it.
-    fn allow(&self, shared: u32) -> Result<(), DriverError> {
-        match i32::try_from(shared) {
-            Ok(bytes) if shared > USUAL_SHARED => self.function.set_attribute(MOST_SHARED, bytes),
-            _ => Ok(()),
-        }
+    /// Returns the number of blocks of so many threads that a multiprocessor holds at once.
+    pub(crate) fn blocks(&self, threads: u32) -> Result<u32, DriverError> {
+        let shared = usize::try_from(self.shared).unwrap_or(usize::MAX);
+        self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)
     }
 }
 

@@ -86,7 +86,7 @@ impl Cuda {
         let tiles = tile.tiles(gemm).saturating_mul(ranges);
         let grid = Grid { blocks: fits(gemm, tiles)?, threads: tile.threads };
         let product = Arg::Bytes(bytemuck::bytes_of(&product));
-        self.launch_sharing(kernel, grid, tile.shared, &[product])
+        self.launch(kernel, grid, &[product])
     }
 }
 
