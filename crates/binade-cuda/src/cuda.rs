@@ -57,7 +57,7 @@ pub(crate) struct Inner {
     pub(crate) counters: Counters,
     /// The error that the device did not outlive.
     pub(crate) lost: OnceLock<Error>,
-    /// What was launched last, for whoever asks what went wrong.
+    /// Name of the last launch, for a user who asks what went wrong.
     pub(crate) last: Mutex<&'static str>,
     fixed: OnceLock<Fixed>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Fixed {
     pub(crate) nothing_owed: Arc<Buffer>,
     /// Blocks that are done.
     pub(crate) done: Buffer,
-    /// What a `scale_update` of one launch begins with.
+    /// The word that a `scale_update` of one launch begins with.
     pub(crate) seen: Buffer,
 }
 
@@ -103,7 +103,7 @@ impl Cuda {
         Self::naming(stream, Arc::default())
     }
 
-    /// The same, parameters having the numbers that `names` gives them.
+    /// Works in `stream`, with the numbers that `names` gives to parameters.
     pub(crate) fn naming(stream: Arc<CudaStream>, names: Arc<Names>) -> Result<Self, Error> {
         if stream.cu_stream() as usize == PER_THREAD {
             return Err(Error::Driver(CudaError::PerThreadStream));
@@ -136,7 +136,7 @@ impl Cuda {
         &self.inner.stream
     }
 
-    /// What the host has done so far.
+    /// Returns the counts of the host's work so far.
     pub fn ledger(&self) -> Ledger {
         self.inner.counters.read()
     }

@@ -28,7 +28,7 @@ pub enum CudaError {
     /// A driver, and no such device.
     #[error("no CUDA device {ordinal}: the driver has {count}, numbered from 0")]
     NoDevice {
-        /// The one asked for.
+        /// Number of the device that was asked for.
         ordinal: usize,
         /// How many there are.
         count: usize,
@@ -60,7 +60,7 @@ pub enum CudaError {
         found: String,
         /// The least that has it.
         needed: &'static str,
-        /// What this device can do.
+        /// The alternative that this device has.
         instead: &'static str,
     },
     /// More work than one launch can be given.
@@ -106,7 +106,7 @@ pub enum CudaError {
         bytes: usize,
         /// What there is, the pool's own unused buffers given back.
         free: usize,
-        /// What the device has.
+        /// Bytes of the device's memory.
         total: usize,
     },
     /// Any other error of the driver.
@@ -142,7 +142,7 @@ pub enum CudaError {
     Capture {
         /// The kernel, the copy, or what else was to be done; `after it` in `why` means after the last such.
         operation: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         why: Uncapturable,
     },
     /// A captured step that was replayed, and cannot say how it went.
@@ -185,7 +185,7 @@ pub enum CudaError {
         place: usize,
         /// The driver's number of the device.
         ordinal: usize,
-        /// What went wrong there.
+        /// The error there.
         cause: Box<Error>,
     },
     /// A step of each device's own gradients.
@@ -197,7 +197,7 @@ pub enum CudaError {
     /// Replicas that are not alike any more.
     #[error("the replicas have come apart: {cause}; open them anew, and load a checkpoint")]
     Apart {
-        /// What one of them did and another did not.
+        /// The difference between two of them.
         cause: String,
     },
     /// One device's window among the replicas' gradients.

@@ -87,7 +87,7 @@ impl Record {
 }
 
 impl Cuda {
-    /// What a kernel that looks at indices takes for them: the record, and the launch's number.
+    /// Returns the arguments of a kernel that looks at indices: the record, and the launch's number.
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
         self.fault_record()?;
         let faults = &self.inner.faults;

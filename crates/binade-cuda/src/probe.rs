@@ -1,4 +1,4 @@
-//! Whether there is a driver, found out before anything could panic for want of one.
+//! Search for the driver, before anything could panic for want of one.
 //!
 //! cudarc looks symbols up when they are first used and panics where the library is missing; what it offers to ask first
 //! is gone once another crate of the program links the driver. So the question is asked here, of the system's loader.
@@ -13,7 +13,7 @@ use std::{
 /// A GPU's compute capability: before the point, and after it.
 pub(crate) type Capability = (i32, i32);
 
-/// What the loader is asked for.
+/// File names that the loader is asked for.
 const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
@@ -60,7 +60,7 @@ pub(crate) fn capable(context: &CudaContext) -> Result<Capability, Error> {
     Err(Error::Driver(CudaError::TooOld { name, found, needed: "7.5" }))
 }
 
-/// Whether the loader finds a library; asked once.
+/// Returns true if the loader finds a library; asked once.
 fn has_driver() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| LIBRARIES.iter().any(|name| launch::loads(name)))

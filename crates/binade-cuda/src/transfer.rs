@@ -139,7 +139,7 @@ impl Cuda {
         Ok(Sent::Now(Arc::new(pinned)))
     }
 
-    /// What was sent: waits until it is there.
+    /// Waits until a copy is there and returns it.
     pub(crate) fn receive(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
         self.alive()?;
         self.reads("resolve")?;
@@ -147,12 +147,12 @@ impl Cuda {
         self.received(pinned)
     }
 
-    /// The same of what was sent before something that has been received: nothing is left to wait for.
+    /// Returns a copy that was sent before something that has been received: nothing is left to wait for.
     pub(crate) fn received(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
         self.check("wait", launch::received(pinned))
     }
 
-    /// Whether what was sent is there.
+    /// Returns true if a copy is there.
     pub(crate) fn has_come(&self, pinned: &Pinned) -> Result<bool, Error> {
         self.alive()?;
         self.reads("poll")?;

@@ -15,12 +15,12 @@ use wgpu::{BufferAsyncError, BufferUsages, PollType, SubmissionIndex};
 #[derive(Debug)]
 pub(crate) struct Sent {
     staging: Staging,
-    /// Those that are meant, in what was copied.
+    /// The range of the bytes asked for, in the copy.
     meant: Range<usize>,
     ticket: Ticket,
     /// Set once the host may read them.
     answer: Arc<OnceLock<Result<(), BufferAsyncError>>>,
-    /// Whether the host has asked for them.
+    /// Done once the host has asked for them.
     asked: Once,
 }
 
@@ -63,7 +63,7 @@ impl Wgpu {
         Ok(view.get(sent.meant.clone()).map(<[u8]>::to_vec).unwrap_or_default())
     }
 
-    /// Whether they are there; nobody waits.
+    /// Returns true if they are there; nobody waits.
     pub(crate) fn has_come(&self, sent: &Sent) -> Result<bool, Error> {
         self.ask(sent)?;
         let _ = self.inner.device.poll(PollType::Poll);

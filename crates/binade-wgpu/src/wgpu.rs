@@ -72,7 +72,7 @@ impl Wgpu {
         Self::open_with(&Options::from_env())
     }
 
-    /// The same, as `options` say.
+    /// Opens an adapter as `options` say.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Wgpu {
         })
     }
 
-    /// What is known of the device.
+    /// Returns the facts of the device.
     pub fn facts(&self) -> &Facts {
         &self.inner.facts
     }
@@ -122,7 +122,7 @@ impl Wgpu {
         &self.inner.device
     }
 
-    /// What the host has done so far.
+    /// Returns the counts of the host's work so far.
     pub fn ledger(&self) -> Ledger {
         self.inner.counters.read()
     }

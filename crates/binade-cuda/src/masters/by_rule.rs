@@ -15,7 +15,7 @@ pub(super) struct Told {
     pub(super) constants: u64,
     /// The verdict.
     pub(super) found: u64,
-    /// What gradients are owed.
+    /// Factors that gradients are owed.
     pub(super) owed: u64,
     /// Counts of lost updates, where they are counted.
     pub(super) lost: u64,
@@ -34,7 +34,7 @@ impl ByRule {
         Self { sgd: Rows::of(elements), adam: Rows::of(elements) }
     }
 
-    /// Those that `rule` moves.
+    /// Returns the rows of the parameters that `rule` moves.
     pub(super) fn rows(&mut self, rule: &UpdateRule) -> Result<&mut Rows<StepRow>, Error> {
         match rule {
             UpdateRule::Sgd(_) => Ok(&mut self.sgd),

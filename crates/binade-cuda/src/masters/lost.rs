@@ -16,7 +16,7 @@ impl Lost {
         Ok(Self(counted.then(zeros).transpose()?))
     }
 
-    /// What follows where there are `slots` from now on, and `counted` says whether to count.
+    /// Returns the counts of `slots` parameters from now on, if `counted`.
     pub(super) fn next(&self, cuda: &Cuda, slots: usize, counted: bool) -> Result<Self, Error> {
         let bytes = size_of::<LostBits>() * slots;
         match &self.0 {

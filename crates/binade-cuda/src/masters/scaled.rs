@@ -17,7 +17,7 @@ use binade_core::DType;
 use binade_gpu::{Driver, ScaledMaster};
 use bytemuck::Zeroable;
 
-/// What vector loads ask of an address.
+/// Alignment of addresses for vector loads, in bytes.
 const ALIGNED: usize = 16;
 
 impl Cuda {

@@ -29,11 +29,11 @@ fn address(tensor: Option<&Tensor>) -> u64 {
     tensor.map_or(0, Tensor::address)
 }
 
-/// What moves in a step.
+/// Parameters that a step moves.
 pub(super) struct Moves {
     all: Vec<MoveRow>,
     plain: ByRule,
-    /// Those whose masters are opened for the step, and counted when they are packed.
+    /// Parameters whose masters are opened for the step, and counted when they are packed.
     scaled: ByRule,
     opened: Opened,
 }

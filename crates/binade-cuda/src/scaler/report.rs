@@ -22,7 +22,7 @@ pub struct Report {
     replays: u64,
 }
 
-/// What had been before an update.
+/// Counts before an update.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Since {
     /// Bad indices that had been reported.
@@ -121,7 +121,7 @@ fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error>
     found.iter().map(send).collect()
 }
 
-/// Those at `places`, once something has been received that was sent after them.
+/// Returns the words at `places`, once something has been received that was sent after them.
 fn received_words(
     cuda: &Cuda,
     sent: &[Option<Sent>],

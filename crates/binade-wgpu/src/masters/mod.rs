@@ -24,9 +24,9 @@ pub struct StepTables {
     rules: Rules,
     /// Which gradients the last step asked for.
     asked: Table,
-    /// What each parameter's next step is made with.
+    /// Constants of each parameter's next step.
     moves: Buffer,
-    /// What stands in where a shader takes a buffer that a rule or a store does not keep.
+    /// Buffers in the place of those that a rule or a store does not keep.
     nothing: [Buffer; 4],
     counts_lost: bool,
 }

@@ -45,7 +45,7 @@ impl StepTables {
     }
 }
 
-/// What all parameters of a step share.
+/// State shared by all parameters of a step.
 struct Among<'a> {
     counts: &'a Buffer,
     moves: &'a Buffer,
