@@ -30,7 +30,7 @@ const LEAST_BUFFER: usize = 256;
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
 /// * No optional feature of wgpu is asked for. [`facts`](Self::facts) says which of `f16` and subgroups the device has.
 /// * A mistake in what is sent to the device is an error, not a panic, and is every later call's too: values that were asked for
-///   never came to be. A device that is lost gives [`WgpuError::Lost`], for good.
+///   never came to be. A device that is lost gives [`WgpuError::Lost`](crate::WgpuError::Lost), for good.
 #[derive(Clone)]
 pub struct Wgpu {
     pub(crate) inner: Arc<Inner>,
@@ -67,7 +67,8 @@ impl Wgpu {
     ///
     /// # Errors
     ///
-    /// [`WgpuError::NoAdapter`], which says what to install, and [`WgpuError::NoDevice`] for an adapter that does not start.
+    /// [`NoAdapter`](crate::WgpuError::NoAdapter), which says what to install, and [`NoDevice`](crate::WgpuError::NoDevice) for an
+    /// adapter that does not start.
     pub fn open() -> Result<Self, Error> {
         Self::open_with(&Options::from_env())
     }
