@@ -33,11 +33,11 @@ impl Subject for Cpu {
     }
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
-        Ok(Autocast::cast(self.handle(), tensor, to)?)
+        Ok(Autocast::cast(&binade_cpu::Cpu, tensor, to)?)
     }
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor> {
-        Ok(self.handle().cast_stochastic(tensor, to, key)?)
+        Ok(binade_cpu::Cpu.cast_stochastic(tensor, to, key)?)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
