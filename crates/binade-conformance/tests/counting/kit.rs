@@ -43,7 +43,7 @@ impl Subject for Strict {
 #[test]
 fn a_strict_wrapper_keeps_every_contract() {
     let views = "views_are_read_in_row_major_order";
-    let runner = Runner::new().excuse(views, "its tensors lie row after row, without strides");
+    let runner = Runner::from_env().excuse(views, "its tensors lie row after row, without strides");
     let device = Strict(Counting::strict(Cpu));
     let report = runner.require("counting").run(&device);
     println!("{report}\n{}", device.0);
