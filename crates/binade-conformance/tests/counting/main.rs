@@ -3,7 +3,4 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod kit;
-mod led;
 mod reads;
-mod run;
-mod training;

@@ -1,13 +1,18 @@
 //! Reads: the calls that are one, those that are refused, and the place that is told.
 
-use crate::run::{tensor, values};
 use binade_conformance::counting::{CallKind, CountedLoss, Counting, CountingError};
 use binade_core::{DType, Error as _, ErrorKind, GradSet, Named};
-use binade_cpu::{Cpu, Gradients};
+use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, LossScale, Norm, ScaleState};
 use binade_grad_scaler::{ScaleStore, Scaler};
 use binade_master_weights::HostOptimizer;
 use binade_ops::{Download, Mean, Mul, Shaped, Upload};
+
+const VALUES: [f32; 2] = [0.5, -0.25];
+
+fn tensor(device: &Counting<Cpu>) -> Tensor {
+    device.upload(&VALUES, &[2], DType::F32).unwrap()
+}
 
 fn counts(device: &Counting<Cpu>) -> [u64; 3] {
     [CallKind::Read, CallKind::Upload, CallKind::Launch].map(|kind| device.count(kind))
@@ -32,10 +37,10 @@ fn calls_are_counted_by_kind_and_reads_are_told_with_their_line() {
 #[test]
 fn shapes_and_types_are_known_without_a_call() {
     let device = Counting::strict(Cpu);
-    let x = tensor(&device, &[2, 3], 1, DType::F32);
+    let x = tensor(&device);
     let mean = device.mean(&x).unwrap();
     let before = counts(&device);
-    assert_eq!((device.shape(&x), device.element_count(&x)), (vec![2, 3], 6));
+    assert_eq!((device.shape(&x), device.element_count(&x)), (vec![2], 2));
     assert_eq!((device.shape(&mean), device.element_count(&mean)), (vec![], 1));
     assert_eq!(binade_autocast::Autocast::dtype(&device, &x), DType::F32);
     assert_eq!(counts(&device), before);
@@ -44,7 +49,7 @@ fn shapes_and_types_are_known_without_a_call() {
 #[test]
 fn a_strict_device_refuses_what_nobody_announced_and_names_the_call() {
     let device = Counting::strict(Cpu);
-    let x = tensor(&device, &[2], 1, DType::F32);
+    let x = tensor(&device);
     let error = device.download(&x).unwrap_err();
     assert_eq!((error.kind(), device.reads()), (ErrorKind::Unsupported, 0));
     let text = error.to_string();
@@ -60,7 +65,7 @@ fn a_strict_device_refuses_what_nobody_announced_and_names_the_call() {
 #[test]
 fn windows_nest_and_close_by_panic_too() {
     let device = Counting::strict(Cpu);
-    let x = tensor(&device, &[2], 1, DType::F32);
+    let x = tensor(&device);
     let outer = device.window();
     let inside = device.clone();
     let panicked = std::thread::spawn(move || {
@@ -77,8 +82,7 @@ fn windows_nest_and_close_by_panic_too() {
 fn an_optimizer_that_reads_the_verdict_is_found_out() {
     let device = Counting::strict(Cpu);
     let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
-    let mut grads: Gradients =
-        vec![Named::new("w", Some(tensor(&device, &[2], 1, DType::F32)))].into();
+    let mut grads: Gradients = vec![Named::new("w", Some(tensor(&device)))].into();
     let found = device.unscale(&mut grads, &scale).unwrap();
     let mut optimizer = HostOptimizer::new(device.clone(), |_| Ok(()));
     let error = binade_core::Optimizer::step(&mut optimizer, grads.clone(), &found).unwrap_err();
@@ -86,14 +90,14 @@ fn an_optimizer_that_reads_the_verdict_is_found_out() {
     let shown = device.materialise(grads).unwrap();
     assert_eq!(device.reads(), 0, "showing tensors is not looking at them");
     let _window = device.window();
-    assert_eq!(device.download(shown[0].value.as_ref().unwrap()).unwrap(), values(2, 1));
+    assert_eq!(device.download(shown[0].value.as_ref().unwrap()).unwrap(), VALUES);
 }
 
 #[test]
 fn clipping_by_groups_reads_nothing() {
     let device = Counting::strict(Cpu);
     let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
-    let set = |name| Named::new(name, Some(tensor(&device, &[2], 2, DType::F32)));
+    let set = |name| Named::new(name, Some(tensor(&device)));
     let mut grads: Gradients = vec![set("a"), set("b")].into();
     let mut found = device.unscale(&mut grads, &scale).unwrap();
     device.clip_groups(&mut grads, &[ClipGroup::new(["b"], Norm::L2, 0.5)], &mut found).unwrap();
@@ -103,8 +107,8 @@ fn clipping_by_groups_reads_nothing() {
 #[test]
 fn an_error_of_the_device_keeps_its_words_and_its_kind() {
     let device = Counting::new(Cpu);
-    let x = tensor(&device, &[2], 1, DType::F32);
-    let y = tensor(&device, &[3], 1, DType::F32);
+    let x = tensor(&device);
+    let y = device.upload(&[1.0], &[1], DType::F32).unwrap();
     let (here, there) = (Cpu.mul(&x, &y).unwrap_err(), device.mul(&x, &y).unwrap_err());
     assert_eq!((there.kind(), there.to_string()), (here.kind(), here.to_string()));
 }
@@ -114,13 +118,13 @@ fn a_loss_of_the_device_is_scaled_and_counted_by_its_wrapper() {
     let device = Counting::new(Cpu);
     let rule = LossScale::dynamic().with_init_scale(8.0).unwrap();
     let scaler = Scaler::new(device.clone(), rule).unwrap();
-    let loss = CountedLoss(tensor(&device, &[2], 1, DType::F32));
+    let loss = CountedLoss(tensor(&device));
     let mut shown = Vec::new();
     let grads = scaler.scale(&loss).unwrap().backward(|loss| {
         shown = device.download(&loss.0)?;
         Ok(vec![Named::new("w", Some(loss.0.clone()))].into())
     });
     drop(grads.unwrap().unscale().unwrap());
-    assert_eq!(shown, values(2, 1).iter().map(|x| x * 8.0).collect::<Vec<_>>());
+    assert_eq!(shown, VALUES.map(|x| x * 8.0));
     assert_eq!(device.calls().iter().filter(|calls| calls.method == "scaled").count(), 1);
 }

@@ -1,5 +1,6 @@
 //! Program that the tests share and that runs on any device, so that two may be compared.
 
+use crate::common::values;
 use binade_autocast::Region;
 use binade_core::{DType, Handle, Named};
 use binade_cpu::Tensor;
@@ -24,13 +25,6 @@ impl<D> Trains for D where
 }
 
 pub(crate) type Outcome<D> = StepOutcome<D>;
-
-/// Values in ±1 without pattern, the same for the same seed: Knuth's multiplicative hash.
-pub(crate) fn values(count: usize, seed: u32) -> Vec<f32> {
-    let hash = |i: u32| (i.wrapping_add(seed.wrapping_mul(977))).wrapping_mul(2_654_435_769) >> 16;
-    let signed = |i: u32| f32::from(u16::try_from(hash(i)).unwrap_or(0)) / 32768.0 - 1.0;
-    (0_u32..).take(count).map(signed).collect()
-}
 
 pub(crate) fn tensor<D: Upload>(device: &D, shape: &[usize], seed: u32, dtype: DType) -> D::Tensor {
     device.upload(&values(shape.iter().product(), seed), shape, dtype).unwrap()
