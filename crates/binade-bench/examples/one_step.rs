@@ -17,7 +17,7 @@ fn one_step<D>(amp: &mut Amp<D>, loss: &Var<D>) -> Outcome<Step>
 where
     D: ScalingDevice + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>,
 {
-    let grads = amp.scaler.scale(loss)?.backward(|loss| loss.backward())?;
+    let grads = amp.scaler.scale(loss)?.backward(Var::backward)?;
     let step = grads.unscale()?.clip_norm(1.0)?.step(&mut amp.optimizer)?;
     Ok(amp.scaler.update(step)?.resolve()?)
 }
@@ -31,7 +31,7 @@ where
     one_step(amp, loss)
 }
 
-fn train<D>(device: D) -> Outcome<()>
+fn train<D>(device: &D) -> Outcome<()>
 where
     D: ScalingDevice + Linear + CrossEntropy + Upload,
     D: MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>,
@@ -54,8 +54,8 @@ where
 
 fn main() -> Outcome<()> {
     match std::env::args().nth(1).as_deref() {
-        Some("cpu") => train(Cpu),
-        Some("cuda") => train(Cuda::open(0)?),
+        Some("cpu") => train(&Cpu),
+        Some("cuda") => train(&Cuda::open(0)?),
         other => Err(format!("`cpu` or `cuda` was expected, and not {other:?}").into()),
     }
 }
