@@ -1,7 +1,8 @@
 //! A case, what it may find, and the list that cases are added to.
 
+use crate::cases::layouts;
 use crate::difference::{Difference, worst};
-use crate::{Agreement, Arithmetic, CaseGroup, Expected, Stored, Subject, SubjectError};
+use crate::{Agreement, Arithmetic, CaseGroup, Expected, Layout, Stored, Subject, SubjectError};
 use binade_core::ErrorKind;
 use std::fmt;
 
@@ -193,13 +194,19 @@ fn at(inputs: &[&Stored], index: usize, length: usize) -> String {
 /// The cases for one subject.
 #[derive(Debug)]
 pub(crate) struct Cases<S> {
+    group: CaseGroup,
     arithmetic: Arithmetic,
     pub(crate) list: Vec<Case<S>>,
 }
 
 impl<S: Subject> Cases<S> {
-    pub(crate) fn new(arithmetic: Arithmetic) -> Self {
-        Self { arithmetic, list: Vec::new() }
+    pub(crate) fn new(group: CaseGroup, arithmetic: Arithmetic) -> Self {
+        Self { group, arithmetic, list: Vec::new() }
+    }
+
+    /// Returns the agreement of the group.
+    pub(crate) fn agreement(&self) -> Agreement {
+        self.group.agreement(self.arithmetic)
     }
 
     /// Returns the arithmetic of the subject, for cases that make sense in some only.
@@ -210,12 +217,40 @@ impl<S: Subject> Cases<S> {
     /// Adds a case.
     pub(crate) fn add(
         &mut self,
-        group: CaseGroup,
         variant: impl fmt::Display,
         sentence: impl fmt::Display,
         check: impl Fn(&S, &mut Check) -> Verdict + 'static,
     ) {
         let (variant, sentence) = (variant.to_string(), sentence.to_string());
+        let group = self.group;
         self.list.push(Case { group, variant, sentence, check: Box::new(check) });
+    }
+
+    /// Adds a case for each length of a tensor.
+    pub(crate) fn lengths(
+        &mut self,
+        variant: impl fmt::Display,
+        lengths: impl IntoIterator<Item = usize>,
+        check: impl Fn(&S, &mut Check, usize) -> Verdict + Clone + 'static,
+    ) {
+        for length in lengths {
+            let check = check.clone();
+            let sentence = format!("all_of_{length}_elements");
+            self.add(&variant, sentence, move |s, with| check(s, with, length));
+        }
+    }
+
+    /// Adds a case of tensors that begin anywhere in a buffer, and one of views with strides.
+    pub(crate) fn views(
+        &mut self,
+        variant: impl fmt::Display,
+        check: impl Fn(&S, &mut Check, Layout, usize) -> Verdict + Clone + 'static,
+    ) {
+        for (sentence, layouts) in layouts() {
+            let check = check.clone();
+            self.add(&variant, sentence, move |s, with| {
+                layouts.iter().try_for_each(|&(layout, length)| check(s, with, layout, length))
+            });
+        }
     }
 }

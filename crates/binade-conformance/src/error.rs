@@ -44,16 +44,9 @@ impl<E: Error> From<E> for SubjectError {
 mod tests {
     use super::*;
 
-    #[derive(Debug)]
+    #[derive(Debug, thiserror::Error)]
+    #[error("no")]
     struct Of(ErrorKind);
-
-    impl std::fmt::Display for Of {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("no")
-        }
-    }
-
-    impl std::error::Error for Of {}
 
     impl Error for Of {
         fn kind(&self) -> ErrorKind {

@@ -22,7 +22,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         differ(cases, dtype);
     }
     let sentence = "element_types_may_differ_from_one_micro_batch_to_the_next";
-    cases.add(CaseGroup::Accumulate, "mixed", sentence, |s: &S, check| {
+    cases.add("mixed", sentence, |s: &S, check| {
         let micro = |dtype| at(10, vec![("w", Some(good(1, 33, dtype)))]);
         by(s, check, &FLOATS.map(micro).to_vec())
     });
@@ -90,8 +90,7 @@ fn spoilt(length: usize, dtype: DType, last: f64) -> Stored {
 
 fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
-        cases
-            .add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+        cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let single = |exponent, seed| at(exponent, vec![("w", Some(good(seed, 257, dtype)))]);
     add("one_micro_batch_is_its_own_sum", vec![single(10, 1)]);
@@ -112,7 +111,7 @@ fn sizes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let edges = [edges, turned].map(|codes| Stored::from_codes(dtype, &[codes.len()], codes));
     let largest = if dtype == DType::F16 { 15.0 } else { 126.0 };
     let sentence = "numbers_of_every_size_add_up";
-    cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let small = [1, 2].map(|seed| micro(120, spread(seed, [-30.0, 2.0])));
         let large = [micro(-1, spread(3, [0.0, largest]))];
         by(s, check, &small.into())?;
@@ -124,29 +123,21 @@ fn sizes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    for length in LENGTHS.into_iter().chain([LONG[2]]) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
-            let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
-            by(s, check, &(1..4).map(micro).collect())
-        });
-    }
+    cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
+        let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
+        by(s, check, &(1..4).map(micro).collect())
+    });
 }
 
 /// Unaligned, and with strides: alike, and beside micro-batches that lie otherwise.
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    for (sentence, layouts) in layouts() {
-        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                let set = |seed| vec![("w", Some(good(seed, length, dtype)))];
-                let micro = |seed| at(10, folded_set(set(seed), layout));
-                let window = (1..3).map(micro).collect();
-                from(s, check, &window, [layout, layout])?;
-                from(s, check, &window, [Layout::Offset(0), layout])?;
-            }
-            Ok(())
-        });
-    }
+    cases.views(dtype, move |s: &S, check, layout, length| {
+        let set = |seed| vec![("w", Some(good(seed, length, dtype)))];
+        let micro = |seed| at(10, folded_set(set(seed), layout));
+        let window = (1..3).map(micro).collect();
+        from(s, check, &window, [layout, layout])?;
+        from(s, check, &window, [Layout::Offset(0), layout])
+    });
 }
 
 /// Sets that do not list the same: refused rather than added up crosswise.
@@ -162,7 +153,7 @@ fn differ<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         ),
     ];
     for (sentence, sets) in windows {
-        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let window: Window = sets.iter().map(|set| at(10, set.clone())).collect();
             let got =
                 s.accumulate(put(s, &window, [Layout::Offset(0); 2])?).map_err(CaseError::from);
@@ -193,12 +184,12 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             vec![bad.clone(), bad.clone(), good(1), bad.clone(), good(2), bad.clone()],
             vec![bad.clone(), good(1)],
         ];
-        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             orders.iter().try_for_each(|window| by(s, check, window))
         });
     }
     let sentence = "every_nan_and_infinity_keeps_its_micro_batch_out";
-    cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             let bad = Stored::from_codes(dtype, &[3], [1, 2, code]);
             let single = |grad| at(10, vec![("w", Some(grad))]);
@@ -211,16 +202,14 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let overflow = at(-2, set);
         let window = vec![overflow.clone(), good(1), overflow, good(2)];
         let sentence = "an_overflow_only_once_unscaled_keeps_its_micro_batch_out";
-        cases
-            .add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+        cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     }
 }
 
 /// Gradients that some micro-batches lack: zeros would decay weights and age moments.
 fn absent<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
-        cases
-            .add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+        cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let pair = |a, b| at(10, vec![("a", a), ("b", b)]);
     let some = |seed| Some(good(seed, 33, dtype));
@@ -237,7 +226,7 @@ fn absent<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     );
 }
 
-/// Returns how near a result must come: bits. Each addition is rounded to `f32`, in an order that is given.
+/// Agreement: bits. Each addition is rounded to `f32`, in an order that is given.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -27,18 +27,14 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         ("amsgrad", Adam { amsgrad: true, ..PLAIN }),
         ("adamw", Adam { weight_decay: 0.05, decoupled: true, ..PLAIN }),
     ];
-    steps::add_cases(
-        cases,
-        CaseGroup::Adam,
-        &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))),
-    );
+    steps::add_cases(cases, &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))));
     for param in FLOATS {
         for grad in FLOATS {
             small(cases, [param, grad]);
         }
         ages(cases, param);
         if cases.arithmetic().rounded_div_sqrt {
-            steps::halves(cases, CaseGroup::Adam, param, UpdateRule::Adam(SUBTRACTING));
+            steps::halves(cases, param, UpdateRule::Adam(SUBTRACTING));
         }
     }
 }
@@ -46,14 +42,14 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 /// Where 1e-8 is zero, and where the square of a gradient is.
 fn small<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_gradient_of_zero_moves_nothing_and_makes_no_nan";
-    cases.add(CaseGroup::Adam, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(variant(dtypes), sentence, move |s: &S, check| {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
         let zero = Stored::vector(dtypes[1], [0.0; 3]);
         let step = (UpdateRule::Adam(PLAIN), zero);
         Run::single(param, vec![step.clone(), step]).exact(s, check)
     });
     let sentence = "a_gradient_of_1e_4_moves_as_far_as_any_other";
-    cases.add(CaseGroup::Adam, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(variant(dtypes), sentence, move |s: &S, check| {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
         let tiny = Stored::vector(dtypes[1], [1e-4, -1e-4, 1e-4].map(|x| x * 1024.0));
         Run::single(param, vec![(UpdateRule::Adam(PLAIN), tiny)]).near(s, check)
@@ -63,7 +59,7 @@ fn small<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 /// Two parameters, of which one has no gradient at first: its corrections of bias begin with its own first step.
 fn ages<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_parameter_without_a_gradient_does_not_age";
-    cases.add(CaseGroup::Adam, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let [param, first, second] = calm([dtype; 2], 9, 29);
         let turn = |a: Option<&Stored>, b: &Stored| {
             let grads = vec![("a", a.cloned()), ("b", Some(b.clone()))];
@@ -74,7 +70,7 @@ fn ages<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Returns how near a result must come: bits with fused multiply-add and correctly rounded division and square
+/// Agreement: bits with fused multiply-add and correctly rounded division and square
 /// root, else two units in the last place, as for [`sgd`](super::sgd::AGREEMENT).
 pub(super) const AGREEMENT: Agrees = |arithmetic| {
     let rounds_alike = arithmetic.fma && arithmetic.rounded_div_sqrt;

@@ -6,18 +6,18 @@ use super::prelude::*;
 use binade_core::DType::F32;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    pairs(cases, CaseGroup::Add, &OpInvocation::Add, both);
+    pairs(cases, &OpInvocation::Add, both);
 }
 
 /// Forward, and the gradient handed on twice.
-fn both(s: &dyn ComputeBackend, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
     let sum = add(&values(a), &values(b));
-    OpCase::new(OpInvocation::Add, &[a, b]).at(offset).exact(s, check, [(a.dtype, sum)])?;
+    OpCase::new(OpInvocation::Add, &[a, b]).at(offset).exact(run, [(a.dtype, sum)])?;
     let wanted = [a, a].map(|g| (g.dtype, values(g)));
-    OpCase::new(OpInvocation::AddBackward, &[a]).at(offset).exact(s, check, wanted)
+    OpCase::new(OpInvocation::AddBackward, &[a]).at(offset).exact(run, wanted)
 }
 
-/// Returns how near a result must come: bits. Each element is one sum, rounded to `f32`.
+/// Agreement: bits. Each element is one sum, rounded to `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

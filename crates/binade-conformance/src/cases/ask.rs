@@ -4,14 +4,13 @@ mod asks;
 mod pairs;
 mod softmaxes;
 
-pub(super) use asks::{ComputeBackend, OpCases};
+pub(super) use asks::{OpCases, OpRun};
 pub(super) use pairs::pairs;
 pub(super) use softmaxes::Softmaxes;
 
 use super::values::Draw;
 use crate::{
-    Agreement, CaseError, CaseGroup, Check, Expected, Failure, Layout, OpInvocation, Stored,
-    Verdict,
+    Agreement, CaseError, CaseGroup, Expected, Failure, Layout, OpInvocation, Stored, Verdict,
 };
 use binade_core::{DType, ErrorKind};
 
@@ -39,98 +38,88 @@ impl<'a> OpCase<'a> {
     /// Compares each result by the operation's agreement.
     pub(super) fn near(
         &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
+        run: &mut OpRun<'_>,
         wanted: impl IntoIterator<Item = Result<Expected>>,
     ) -> Verdict {
         let wanted: Vec<Result<Expected>> = wanted.into_iter().collect();
         let results =
-            self.results(s, wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len())))?;
+            self.results(run, wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len())))?;
         let mut pairs = results.iter().zip(&wanted);
-        pairs.try_for_each(|(got, (_, wanted))| check.tensor(&self.operands, got, wanted))
+        pairs.try_for_each(|(got, (_, wanted))| run.check.tensor(&self.operands, got, wanted))
     }
 
     /// Compares each result bit by bit.
     pub(super) fn exact(
         &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
+        run: &mut OpRun<'_>,
         wanted: impl IntoIterator<Item = Result<f64>>,
     ) -> Verdict {
         let wanted: Vec<Result<f64>> = wanted.into_iter().collect();
         let results =
-            self.results(s, wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len())))?;
+            self.results(run, wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len())))?;
         let mut pairs = results.iter().zip(&wanted);
-        pairs.try_for_each(|(got, (_, wanted))| check.exact(&self.operands, got, wanted))
+        pairs.try_for_each(|(got, (_, wanted))| run.check.exact(&self.operands, got, wanted))
     }
 
     /// Compares the one result by another agreement than the operation's.
     pub(super) fn within(
         &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
+        run: &mut OpRun<'_>,
         agreement: Agreement,
         (dtype, wanted): Result<Expected>,
     ) -> Verdict {
-        let results = self.results(s, [(dtype, wanted.len())])?;
-        check.within(agreement, &self.operands, &results[0], &wanted)
+        let results = self.results(run, [(dtype, wanted.len())])?;
+        run.check.within(agreement, &self.operands, &results[0], &wanted)
     }
 
     /// Compares the one result with codes, NaNs among them, all of whose bits count.
-    pub(super) fn same(
-        &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
-        wanted: &Stored,
-    ) -> Verdict {
-        let results = self.results(s, [(wanted.dtype, wanted.len())])?;
+    pub(super) fn same(&self, run: &mut OpRun<'_>, wanted: &Stored) -> Verdict {
+        let results = self.results(run, [(wanted.dtype, wanted.len())])?;
         let differs = results[0].codes().zip(wanted.codes()).position(|(got, code)| got != code);
         let text = |tensor: &Stored| match differs {
             Some(index) => format!("{} at {index}", tensor.element(index)),
             None => "the same bits".to_owned(),
         };
-        check.equal(self, text(&results[0]), text(wanted))
+        run.check.equal(self, text(&results[0]), text(wanted))
     }
 
     /// Wants the operands refused, at the call.
-    pub(super) fn refused(
-        &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
-        kind: ErrorKind,
-    ) -> Verdict {
-        check.rejected(self, s.call(&self.op, &self.operands).map_err(CaseError::from), kind)
+    pub(super) fn refused(&self, run: &mut OpRun<'_>, kind: ErrorKind) -> Verdict {
+        run.check.rejected(
+            self,
+            run.backend.call(&self.op, &self.operands).map_err(CaseError::from),
+            kind,
+        )
     }
 
     /// Wants the operands to have their bits after the call.
-    pub(super) fn keeps(&self, s: &dyn ComputeBackend, check: &mut Check) -> Verdict {
-        let kept = s.kept(&self.op, &self.operands)?;
+    pub(super) fn keeps(&self, run: &mut OpRun<'_>) -> Verdict {
+        let kept = run.backend.kept(&self.op, &self.operands)?;
         let before: Vec<&Vec<u8>> = self.operands.iter().map(|tensor| &tensor.bytes).collect();
         let changed = kept.iter().zip(before).position(|(after, before)| after != before);
-        check.equal(self, format!("{changed:?}"), format!("{:?}", None::<usize>))
+        run.check.equal(self, format!("{changed:?}"), format!("{:?}", None::<usize>))
     }
 
     /// Compares what `then` makes of the one result and of `beside`, by the agreement of `operation`.
     pub(super) fn then(
         &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
+        run: &mut OpRun<'_>,
         (group, then, beside): (CaseGroup, &OpInvocation, &Stored),
         (dtype, wanted): Result<Expected>,
     ) -> Verdict {
-        let bytes = s.chained([&self.op, then], &self.operands, beside)?;
+        let bytes = run.backend.chained([&self.op, then], &self.operands, beside)?;
         let got = Stored { dtype, shape: vec![bytes.len() / dtype.bytes()], bytes };
-        check.within(group.agreement(s.arithmetic()), &self.operands, &got, &wanted)
+        run.check.within(group.agreement(run.backend.arithmetic()), &self.operands, &got, &wanted)
     }
 
     /// Results of the call, as many tensors as there are types and lengths.
     pub(super) fn results(
         &self,
-        s: &dyn ComputeBackend,
+        run: &OpRun<'_>,
         like: impl IntoIterator<Item = (DType, usize)>,
     ) -> std::result::Result<Vec<Stored>, CaseError> {
         let like: Vec<(DType, usize)> = like.into_iter().collect();
-        let results = s.compute(&self.op, &self.operands, self.layout)?;
+        let results = run.backend.compute(&self.op, &self.operands, self.layout)?;
         let sizes = |sizes: Vec<usize>| format!("tensors of {sizes:?} bytes");
         let got = sizes(results.iter().map(Vec::len).collect());
         let wanted = sizes(like.iter().map(|(dtype, len)| dtype.bytes() * len).collect());
@@ -168,15 +157,14 @@ pub(super) fn values(tensor: &Stored) -> Vec<f64> {
 /// Adds a case that gives an operation what does not fit, each time, and wants it refused.
 pub(super) fn refusals(
     cases: &mut OpCases,
-    group: CaseGroup,
     sentence: &str,
     kind: ErrorKind,
     all: Vec<(OpInvocation, Vec<Stored>)>,
 ) {
-    cases.add(group, "-", sentence, move |s, check| {
+    cases.add("-", sentence, move |run| {
         all.iter().try_for_each(|(op, operands)| {
             let operands: Vec<&Stored> = operands.iter().collect();
-            OpCase::new(op.clone(), &operands).refused(s, check, kind)
+            OpCase::new(op.clone(), &operands).refused(run, kind)
         })
     });
 }
@@ -185,13 +173,9 @@ pub(super) fn refusals(
 pub(super) const HUGE: usize = usize::MAX / 4;
 
 /// Adds a case whose results would be larger than any memory, and wants each refused.
-pub(super) fn too_large(
-    cases: &mut OpCases,
-    group: CaseGroup,
-    all: Vec<(OpInvocation, Vec<Stored>)>,
-) {
+pub(super) fn too_large(cases: &mut OpCases, all: Vec<(OpInvocation, Vec<Stored>)>) {
     let sentence = "a_result_larger_than_any_memory_is_an_invalid_argument";
-    refusals(cases, group, sentence, ErrorKind::InvalidArgument, all);
+    refusals(cases, sentence, ErrorKind::InvalidArgument, all);
 }
 
 /// Ones, for what is refused before anybody looks at them.

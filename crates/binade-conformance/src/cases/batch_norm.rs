@@ -4,8 +4,6 @@
 
 use super::layer_norm::{Stats, Sums};
 use super::prelude::*;
-use crate::CaseGroup::BatchNorm;
-use crate::agreement::count;
 use binade_ops::BatchNormConfig;
 
 const SHAPES: &str = "2x1 7x3 8x8 33x9 257x2 2x31 2x3x5 3x4x5x7 1x2x16x17 9x33x1x2 131x33 1400x2x3 70x2x8x9 \
@@ -14,44 +12,42 @@ const SHAPES: &str = "2x1 7x3 8x8 33x9 257x2 2x31 2x3x5 3x4x5x7 1x2x16x17 9x33x1
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for shape in shapes(SHAPES) {
-            cases.add(BatchNorm, dtype, format!("random_{}", name(&shape)), move |s, check| {
-                all(s, check, &uniform(1, dtype, &shape, [-2.0, 3.0]), dtype, 0)
+            cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
+                all(run, &uniform(1, dtype, &shape, [-2.0, 3.0]), dtype, 0)
             });
         }
-        cases.add(BatchNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
-            all(s, check, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32, 0)
+        cases.add(dtype, "parameters_may_be_of_f32", move |run| {
+            all(run, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32, 0)
         });
-        cases.add(BatchNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| {
-                // Runs that are whole groups, and runs that are not.
-                let inputs = [&[5, 3, 3, 3], &[5, 3, 2, 4]];
-                inputs.into_iter().try_for_each(|shape: &[usize; 4]| {
-                    all(s, check, &uniform(offset, dtype, shape, [-2.0, 3.0]), dtype, offset)
-                })
+        cases.starts(dtype, move |run, offset, _| {
+            // Runs that are whole groups, and runs that are not.
+            let inputs = [&[5, 3, 3, 3], &[5, 3, 2, 4]];
+            inputs.into_iter().try_for_each(|shape: &[usize; 4]| {
+                all(run, &uniform(offset, dtype, shape, [-2.0, 3.0]), dtype, offset)
             })
         });
-        cases.add(BatchNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {
+        cases.add(dtype, "a_large_mean_leaves_the_variance_alone", move |run| {
             let mean = if dtype == DType::F32 { 16384.0 } else { 128.0 };
             let x = (0..128).map(|i| mean + f64::from(i * 7 % 5) - 2.0);
-            all(s, check, &Stored::from_values(dtype, &[64, 2], x), dtype, 0)
+            all(run, &Stored::from_values(dtype, &[64, 2], x), dtype, 0)
         });
         let sentence = "a_batch_of_two_is_normalised_by_the_biased_variance";
-        cases.add(BatchNorm, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let x = Stored::from_values(dtype, &[2, 2], [-1.0, 4.0, 3.0, 8.0]);
-            all(s, check, &x, dtype, 0)
+            all(run, &x, dtype, 0)
         });
         let sentence = "the_running_statistics_passed_in_keep_their_values";
-        cases.add(BatchNorm, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let x = uniform(1, dtype, &[5, 3], [-2.0, 3.0]);
             let Layer { w, b, mean, var, .. } = Layer::of(&x, dtype);
             let op = OpInvocation::BatchNorm { config: BatchNormConfig::default() };
-            OpCase::new(op, &[&x, &w, &b, &mean, &var]).keeps(s, check)
+            OpCase::new(op, &[&x, &w, &b, &mean, &var]).keeps(run)
         });
-        cases.add(BatchNorm, dtype, "a_nan_stays_in_its_channel", move |s, check| {
+        cases.add(dtype, "a_nan_stays_in_its_channel", move |run| {
             let x = Stored::from_values(dtype, &[3, 2], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
-            forward(s, check, &Layer::of(&x, dtype), 0.1, 0)?;
+            forward(run, &Layer::of(&x, dtype), 0.1, 0)?;
             let wide = (0..54).map(|i| if i == 20 { f64::NAN } else { f64::from(i % 5) });
-            all(s, check, &Stored::from_values(dtype, &[3, 2, 9], wide), dtype, 0)
+            all(run, &Stored::from_values(dtype, &[3, 2, 9], wide), dtype, 0)
         });
     }
     let operands = |shape: &[usize], c: usize| {
@@ -61,7 +57,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     let config = BatchNormConfig::default();
     let one = vec![(OpInvocation::BatchNorm { config }, operands(&[1, 3], 3))];
     let sentence = "fewer_than_two_values_a_channel_are_an_invalid_argument";
-    refusals(cases, BatchNorm, sentence, ErrorKind::InvalidArgument, one);
+    refusals(cases, sentence, ErrorKind::InvalidArgument, one);
     let mut narrow = operands(&[4, 3], 3);
     narrow[3] = ones(DType::F16, &[3]);
     let backward =
@@ -72,7 +68,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::BatchNormInference { eps: 1e-5 }, narrow),
         (OpInvocation::BatchNormBackward { eps: 1e-5 }, backward),
     ];
-    refusals(cases, BatchNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// An input with parameters, and running statistics that something has gone into.
@@ -100,36 +96,25 @@ impl<'a> Layer<'a> {
 }
 
 /// Training at two momenta, inference, and all three gradients.
-fn all(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
-    x: &Stored,
-    parameters: DType,
-    offset: usize,
-) -> Verdict {
+fn all(run: &mut OpRun<'_>, x: &Stored, parameters: DType, offset: usize) -> Verdict {
     let layer = Layer::of(x, parameters);
-    forward(s, check, &layer, 0.1, offset)?;
-    forward(s, check, &layer, 0.75, offset)?;
+    forward(run, &layer, 0.1, offset)?;
+    forward(run, &layer, 0.75, offset)?;
     let Layer { w, b, mean, var, channels, .. } = &layer;
     let eps = 1e-5_f32;
     let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
     let wanted = inference(&values(x), channels, [&wv, &bv], [&meanv, &varv], f64::from(eps));
-    OpCase::new(OpInvocation::BatchNormInference { eps }, &[x, w, b, mean, var]).at(offset).near(
-        s,
-        check,
-        [(x.dtype, wanted)],
-    )?;
+    OpCase::new(OpInvocation::BatchNormInference { eps }, &[x, w, b, mean, var])
+        .at(offset)
+        .near(run, [(x.dtype, wanted)])?;
     let g = uniform(7, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), channels, &wv, f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    OpCase::new(OpInvocation::BatchNormBackward { eps }, &[&g, x, w])
-        .at(offset)
-        .near(s, check, wanted)
+    OpCase::new(OpInvocation::BatchNormBackward { eps }, &[&g, x, w]).at(offset).near(run, wanted)
 }
 
 fn forward(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
+    run: &mut OpRun<'_>,
     Layer { x, w, b, mean, var, channels }: &Layer<'_>,
     momentum: f32,
     offset: usize,
@@ -139,14 +124,12 @@ fn forward(
     let numbers = [f64::from(config.momentum), f64::from(config.eps)];
     let wanted = batch_norm(&values(x), channels, [&wv, &bv], [&meanv, &varv], numbers);
     let types = [x.dtype, DType::F32, DType::F32];
-    OpCase::new(OpInvocation::BatchNorm { config }, &[x, w, b, mean, var]).at(offset).near(
-        s,
-        check,
-        types.into_iter().zip(wanted),
-    )
+    OpCase::new(OpInvocation::BatchNorm { config }, &[x, w, b, mean, var])
+        .at(offset)
+        .near(run, types.into_iter().zip(wanted))
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+/// Agreement: within the mass that the oracle works out from the roundings in `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.

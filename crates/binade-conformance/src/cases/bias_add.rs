@@ -3,7 +3,6 @@
 use super::cast::rounded;
 use super::prelude::*;
 use super::sum::sum;
-use crate::CaseGroup::BiasAdd;
 use binade_core::DType::{self, F32};
 
 const SHAPES: &str =
@@ -12,27 +11,25 @@ const SHAPES: &str =
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for shape in shapes(SHAPES) {
-            cases.add(BiasAdd, dtype, format!("random_{}", name(&shape)), move |s, check| {
-                both(s, check, &uniform(1, dtype, &shape, [-2.0, 2.0]), 0)
+            cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
+                both(run, &uniform(1, dtype, &shape, [-2.0, 2.0]), 0)
             });
         }
-        cases.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| {
-                both(s, check, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
-            })
+        cases.starts(dtype, move |run, offset, _| {
+            both(run, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
         });
         let sentence = "any_two_patterns_nan_and_infinity_among_them";
-        cases.add(BiasAdd, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let all = awkward(dtype);
             let bias = Stored::from_codes(dtype, &[all.len()], all.clone());
             // Each row begins with another, so that each meets each.
             let rows = (0..all.len()).flat_map(|from| [&all[from..], &all[..from]].concat());
             let x = Stored::from_codes(dtype, &[all.len(); 2], rows.collect::<Vec<u64>>());
             let wanted = bias_add(&values(&x), &values(&bias), &channels(&x.shape));
-            OpCase::new(OpInvocation::BiasAdd, &[&x, &bias]).exact(s, check, [(dtype, wanted)])
+            OpCase::new(OpInvocation::BiasAdd, &[&x, &bias]).exact(run, [(dtype, wanted)])
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
-        cases.add(BiasAdd, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let all = [
                 (&[4099, 2][..], 2, 4099.0),
                 (&[2, 1, 33, 65], 1, 4290.0),
@@ -41,14 +38,14 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             for (shape, channels, terms) in all {
                 let g = ones(dtype, shape);
                 let wanted = [(dtype, values(&g)), (dtype, vec![terms; channels])];
-                OpCase::new(OpInvocation::BiasAddBackward, &[&g]).exact(s, check, wanted)?;
+                OpCase::new(OpInvocation::BiasAddBackward, &[&g]).exact(run, wanted)?;
             }
             Ok(())
         });
-        cases.add(BiasAdd, dtype, "nan_and_infinity_stay_in_their_place", move |s, check| {
+        cases.add(dtype, "nan_and_infinity_stay_in_their_place", move |run| {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
-                both(s, check, &x, 0)?;
+                both(run, &x, 0)?;
             }
             Ok(())
         });
@@ -60,22 +57,22 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::BiasAdd, vec![ones(DType::F16, &[2, 3]), float(&[3])]),
         (OpInvocation::BiasAddBackward, vec![float(&[])]),
     ];
-    refusals(cases, BiasAdd, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward by bits, and backward of the same tensor as a gradient, whose sums are near.
-fn both(s: &dyn ComputeBackend, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, offset: usize) -> Verdict {
     let axis = if x.shape.len() == 4 { 1 } else { x.shape.len() - 1 };
     let (count, channels) = (x.shape[axis], channels(&x.shape));
     let b = uniform(2, x.dtype, &[count], [-2.0, 2.0]);
     let wanted = bias_add(&values(x), &values(&b), &channels);
-    OpCase::new(OpInvocation::BiasAdd, &[x, &b]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
+    OpCase::new(OpInvocation::BiasAdd, &[x, &b]).at(offset).exact(run, [(x.dtype, wanted)])?;
     let same = values(x).into_iter().map(crate::Expected::exactly).collect();
     let wanted = [(x.dtype, same), (x.dtype, backward(&values(x), &channels, count))];
-    OpCase::new(OpInvocation::BiasAddBackward, &[x]).at(offset).near(s, check, wanted)
+    OpCase::new(OpInvocation::BiasAddBackward, &[x]).at(offset).near(run, wanted)
 }
 
-/// Returns how near a result must come: within the mass of the bias' gradient, which is a sum. Forward is one
+/// Agreement: within the mass of the bias' gradient, which is a sum. Forward is one
 /// addition an element, and is compared by bits.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 

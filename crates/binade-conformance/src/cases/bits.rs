@@ -5,7 +5,7 @@ use super::prelude::*;
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2] {
         let sentence = "every_pattern_comes_back_and_so_do_the_bits_of_a_nan";
-        cases.add(CaseGroup::Bits, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let input = patterns(dtype);
             let got = get(s, &put(s, &input)?, dtype, &input.shape)?;
             let differs = input.codes().zip(got.codes()).position(|(a, b)| a != b);
@@ -29,5 +29,5 @@ fn patterns(dtype: DType) -> Stored {
     Stored::from_codes(dtype, &[codes.len()], codes)
 }
 
-/// Returns how near a result must come: bits. Elements come back as they were given.
+/// Agreement: bits. Elements come back as they were given.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

@@ -1,13 +1,7 @@
 //! Batches of matrix products: each pair by itself.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
-
 use super::matmul::{matmul, transposed};
 use super::prelude::*;
-use crate::CaseGroup::Bmm;
 
 /// The leading extents, and M, K, N.
 const SIZES: [(&[usize], [usize; 3]); 11] = [
@@ -39,11 +33,11 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
-            cases.add(Bmm, dtype, sentence, move |s, check| both(s, check, dtype, (lead, size), 0));
+            cases.add(dtype, sentence, move |run| both(run, dtype, (lead, size), 0));
         }
         for (pairs, size) in large(dtype) {
             let sentence = format!("nan_stays_in_its_rows_of_{pairs}_of_{}", name(size));
-            cases.add(Bmm, dtype, sentence, move |s, check| {
+            cases.add(dtype, sentence, move |run| {
                 let [a, b, g] = operands(dtype, &[*pairs], *size);
                 let mut values: Vec<f64> = a.values().collect();
                 // Behind the last terms of the rows before, where these are read in whole vectors.
@@ -51,18 +45,16 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                     (values[row * size[1]], values[row * size[1] + 5]) = (f64::NAN, f64::NAN);
                 }
                 let a = Stored::from_values(dtype, &a.shape, values);
-                of(s, check, [&a, &b, &g], *size, 0)
+                of(run, [&a, &b, &g], *size, 0)
             });
         }
-        cases.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| both(s, check, dtype, (&[2], [5, 9, 7]), offset))
-        });
-        cases.add(Bmm, dtype, "each_product_is_that_of_the_pair_bit_for_bit", move |s, check| {
+        cases.starts(dtype, move |run, offset, _| both(run, dtype, (&[2], [5, 9, 7]), offset));
+        cases.add(dtype, "each_product_is_that_of_the_pair_bit_for_bit", move |run| {
             let (a, b) = (
                 uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
                 uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
             );
-            let all = OpCase::new(OpInvocation::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
+            let all = OpCase::new(OpInvocation::Bmm, &[&a, &b]).results(run, [(dtype, 3 * 63)])?;
             for (i, got) in all[0].codes().collect::<Vec<u64>>().chunks(63).enumerate() {
                 let part = |x: &Stored, shape: [usize; 2]| {
                     let size = shape[0] * shape[1];
@@ -70,7 +62,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 };
                 let got = Stored::from_codes(dtype, &[63], got.iter().copied());
                 OpCase::new(OpInvocation::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
-                    .same(s, check, &got)?;
+                    .same(run, &got)?;
             }
             Ok(())
         });
@@ -83,7 +75,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::Bmm, vec![ones(DType::F16, &[2, 2, 3]), float(&[2, 3, 4])]),
         (OpInvocation::BmmBackward, vec![float(&[2, 2, 3]), float(&[2, 2, 3]), float(&[2, 3, 4])]),
     ];
-    refusals(cases, Bmm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Both operands, and the gradient of the products.
@@ -93,38 +85,31 @@ fn operands(dtype: DType, lead: &[usize], [m, k, n]: [usize; 3]) -> [Stored; 3] 
 }
 
 fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
+    run: &mut OpRun<'_>,
     dtype: DType,
     (lead, size): (&[usize], [usize; 3]),
     offset: usize,
 ) -> Verdict {
-    of(s, check, operands(dtype, lead, size).each_ref(), size, offset)
+    of(run, operands(dtype, lead, size).each_ref(), size, offset)
 }
 
 /// The products, and the gradients of both operands.
-fn of(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
-    [a, b, g]: [&Stored; 3],
-    size: [usize; 3],
-    offset: usize,
-) -> Verdict {
+fn of(run: &mut OpRun<'_>, [a, b, g]: [&Stored; 3], size: [usize; 3], offset: usize) -> Verdict {
     let dtype = a.dtype;
     let mut wanted = bmm(&values(a), &values(b), size);
     // No chunks of nothing: with an inner extent of 0, every product is there and 0.
     wanted.resize(g.len(), crate::Expected::exactly(0.0));
-    OpCase::new(OpInvocation::Bmm, &[a, b]).at(offset).near(s, check, [(dtype, wanted)])?;
+    OpCase::new(OpInvocation::Bmm, &[a, b]).at(offset).near(run, [(dtype, wanted)])?;
     let wanted = backward(&values(g), &values(a), &values(b), size);
     let lengths = [a.len(), b.len()];
     let wanted = wanted.into_iter().zip(lengths).map(|(mut wanted, length)| {
         wanted.resize(length, crate::Expected::exactly(0.0));
         (dtype, wanted)
     });
-    OpCase::new(OpInvocation::BmmBackward, &[g, a, b]).at(offset).near(s, check, wanted)
+    OpCase::new(OpInvocation::BmmBackward, &[g, a, b]).at(offset).near(run, wanted)
 }
 
-/// Returns how near a result must come: as matrix products of this arithmetic do.
+/// Agreement: as matrix products of this arithmetic do.
 pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.

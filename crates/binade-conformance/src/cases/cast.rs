@@ -9,7 +9,7 @@ pub(crate) use oracle::{neighbours, round, rounded, ulp, value};
 
 use super::prelude::*;
 use super::training::calm;
-use crate::{CaseGroup::Cast, TrainStep};
+use crate::TrainStep;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
@@ -36,7 +36,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 /// A cast to the own type, which is a copy: a step that moves it leaves the original alone.
 fn copies<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_cast_to_the_own_type_is_a_copy";
-    cases.add(Cast, format!("{dtype}-{dtype}"), sentence, move |s: &S, check| {
+    cases.add(format!("{dtype}-{dtype}"), sentence, move |s: &S, check| {
         let [input, grad, _] = calm([dtype, dtype], 33, 5);
         let tensor = put(s, &input)?;
         let copy = s.cast(&tensor, dtype)?;
@@ -81,7 +81,7 @@ fn cast_values<S: Subject>(
 
 fn classes<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     let mut add = |sentence: &str, codes: Vec<u64>| {
-        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {
             cast(s, check, [from, to], codes.clone())
         });
     };
@@ -97,9 +97,10 @@ fn classes<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     let widest = from == DType::F32 || to == DType::F32;
-    for length in LENGTHS.into_iter().chain(LONG).filter(|&length| widest || length < LONG[0]) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+    cases.lengths(
+        format!("{from}-{to}"),
+        LENGTHS.into_iter().chain(LONG).filter(|&length| widest || length < LONG[0]),
+        move |s: &S, check, length| {
             let mut draw = Draw::new(length);
             let mut codes: Vec<u64> =
                 (0..length).map(|_| round(draw.within(-2.0, 2.0), from)).collect();
@@ -107,30 +108,25 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
                 codes[index] = nans(from)[0];
             }
             cast(s, check, [from, to], codes)
-        });
-    }
+        },
+    );
     starts(cases, from, to);
 }
 
 /// Unaligned, and with strides.
 fn starts<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
-    for (sentence, layouts) in layouts() {
-        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                let mut draw = Draw::new(length);
-                let values = (0..length).map(|_| draw.within(-2.0, 2.0));
-                let input = folded(Stored::vector(from, values), layout);
-                of(s, check, &input, to, &put_at(s, &input, layout)?)?;
-            }
-            Ok(())
-        });
-    }
+    cases.views(format!("{from}-{to}"), move |s: &S, check, layout, length| {
+        let mut draw = Draw::new(length);
+        let values = (0..length).map(|_| draw.within(-2.0, 2.0));
+        let input = folded(Stored::vector(from, values), layout);
+        of(s, check, &input, to, &put_at(s, &input, layout)?)
+    });
 }
 
 /// Where `f32` lies between two numbers of a sixteen-bit format.
 fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, values: fn(DType) -> Vec<f64>| {
-        cases.add(Cast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        cases.add(format!("f32-{to}"), sentence, move |s: &S, check| {
             cast_values(s, check, to, values(to))
         });
     };
@@ -181,16 +177,16 @@ fn overflow(to: DType) -> Vec<f64> {
 
 /// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.
 fn doubles<S: Subject>(cases: &mut Cases<S>) {
-    cases.add(Cast, "f32-f64", "patterns_at_random", |s: &S, check| {
+    cases.add("f32-f64", "patterns_at_random", |s: &S, check| {
         let mut draw = Draw::new(3);
         let codes = (0..4097).map(|_| draw.code(DType::F32)).collect();
         cast(s, check, [DType::F32, DType::F64], codes)
     });
-    cases.add(Cast, "f64-f32", "rounds_once", |s: &S, check| {
+    cases.add("f64-f32", "rounds_once", |s: &S, check| {
         cast(s, check, [DType::F64, DType::F32], beside_double_ties(-24))
     });
     for (to, half_ulp) in [(DType::BF16, -8), (DType::F16, -11)] {
-        cases.add(Cast, format!("f64-{to}"), "rounds_once_or_is_refused", move |s: &S, check| {
+        cases.add(format!("f64-{to}"), "rounds_once_or_is_refused", move |s: &S, check| {
             // Who cannot cast at all has refused nothing.
             cast(s, check, [DType::F64, DType::F32], vec![0])?;
             match cast(s, check, [DType::F64, to], beside_double_ties(half_ulp)) {
@@ -212,5 +208,5 @@ fn beside_double_ties(half_ulp: i32) -> Vec<u64> {
     points.into_iter().flat_map(|x| [x, -x]).map(f64::to_bits).collect()
 }
 
-/// Returns how near a result must come: bits. Each element is rounded once.
+/// Agreement: bits. Each element is rounded once.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

@@ -75,7 +75,7 @@ fn below(x: f32) -> f32 {
 /// Norms of whole numbers, which no arithmetic rounds: of 3 and 4, of 1, 2 and 2, and of 2, 4, 5 and 6.
 fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, set: Set, limits: &'static [f32], which: Norm| {
-        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let each = |max: &f32| by(s, check, &set, Given::Exactly, Clip::Norm(which, *max));
             limits.iter().try_for_each(each)
         });
@@ -90,27 +90,24 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut set = one(dtype, [1.0, 2.0]);
     set.extend([("b", None), ("c", one(dtype, [-2.0]).swap_remove(0).1)]);
     add("all_parameters_share_one_factor", set, &[1.0, 0.7], Norm::L2);
-    cases.add(CaseGroup::Clip, dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
+    cases.add(dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
         let clip = Clip::Norm(Norm::L2, below(5.0));
         by(s, check, &one(dtype, [3.0, 4.0]), Given::Exactly, clip)
     });
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    for length in LENGTHS.into_iter().chain([LONG[2]]) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
-            let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
-            by(s, check, &set, Given::Exactly, Clip::Norm(Norm::Infinity, 0.7))?;
-            by(s, check, &set, Given::Exactly, Clip::Value(0.7))?;
-            by(s, check, &set, Given::Nearly, Clip::Norm(Norm::L2, 0.7))
-        });
-    }
+    cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
+        let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
+        by(s, check, &set, Given::Exactly, Clip::Norm(Norm::Infinity, 0.7))?;
+        by(s, check, &set, Given::Exactly, Clip::Value(0.7))?;
+        by(s, check, &set, Given::Nearly, Clip::Norm(Norm::L2, 0.7))
+    });
 }
 
 fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, max: f32| {
-        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             by(s, check, &one(dtype, values.clone()), Given::Exactly, Clip::Value(max))
         });
     };
@@ -121,22 +118,17 @@ fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     add("clip_value_leaves_a_nan_a_nan", vec![nan, 2.0, nan, -2.0, nan], 1.0);
     add("clip_value_limits_infinities", vec![inf, -inf, 0.5], 1.0);
-    cases.add(
-        CaseGroup::Clip,
-        dtype,
-        "clip_value_limits_all_that_is_awkward",
-        move |s: &S, check| {
-            let codes = awkward(dtype);
-            let set = vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))];
-            by(s, check, &set, Given::Exactly, Clip::Value(1.0))
-        },
-    );
+    cases.add(dtype, "clip_value_limits_all_that_is_awkward", move |s: &S, check| {
+        let codes = awkward(dtype);
+        let set = vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))];
+        by(s, check, &set, Given::Exactly, Clip::Value(1.0))
+    });
 }
 
 /// Limits apply to gradients as they are once unscaled, whatever their scale.
 fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
-    cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
             let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
             let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
@@ -152,20 +144,14 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    for (sentence, layouts) in layouts() {
-        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                let set =
-                    folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
-                for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
-                    let (state, grads) =
-                        (ScaleState::from_exponent(10), upload_at(s, &set, layout)?);
-                    of(s, check, &set, Given::Exactly, (state, clip), grads)?;
-                }
-            }
-            Ok(())
-        });
-    }
+    cases.views(dtype, move |s: &S, check, layout, length| {
+        let set = folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
+        for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
+            let (state, grads) = (ScaleState::from_exponent(10), upload_at(s, &set, layout)?);
+            of(s, check, &set, Given::Exactly, (state, clip), grads)?;
+        }
+        Ok(())
+    });
 }
 
 /// A verdict keeps the findings of the pass; a norm that is not finite as `f32` is added where there are none.
@@ -184,7 +170,7 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         (vec![("a", grad(&[1.0])), ("b", grad(&[large; 4]))], -112, false),
     ];
     let sentence = "all_that_a_pass_found_is_told_beside_the_norm";
-    cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         for (set, exponent, diverged) in &runs {
             let state = ScaleState { diverged: *diverged, ..ScaleState::from_exponent(*exponent) };
             let (unscaled, found) = unscale(&values(set), factor(&state));
@@ -205,7 +191,7 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_limit_that_is_no_positive_number_is_an_invalid_argument";
-    cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let set = one(dtype, [3.0, -4.0]);
         for max in [0.0, -0.0, -1.0, f32::NEG_INFINITY, f32::NAN] {
             let norms = [Norm::L2, Norm::Infinity].map(|which| Clip::Norm(which, max));
@@ -222,7 +208,7 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Returns how near a result must come: four units in the last place, at the lower end of a binade. A norm
+/// Agreement: four units in the last place, at the lower end of a binade. A norm
 /// may be one unit away, and clipping adds a rounding of the factor and one of the product.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Ulps(4);
 

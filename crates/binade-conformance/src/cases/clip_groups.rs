@@ -22,22 +22,16 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         verdicts(cases, dtype);
         refusals(cases, dtype);
     }
-    cases.add(
-        CaseGroup::ClipGroups,
-        "mixed",
-        "element_types_may_differ_within_a_group",
-        |s, check| {
-            let grad =
-                |dtype, whole: [f64; 2]| Some(Stored::vector(dtype, whole.map(|x| x * 1024.0)));
-            let set: Set = vec![
-                ("a", grad(DType::BF16, [1.0, 2.0])),
-                ("b", grad(DType::F16, [4.0, -6.0])),
-                ("c", grad(DType::F32, [-2.0, 0.0])),
-                ("d", grad(DType::F16, [-8.0, 1.0])),
-            ];
-            exactly(s, check, &set, &[l2(&["c", "a"], 0.7), largest(&["d", "b"], 5.0)])
-        },
-    );
+    cases.add("mixed", "element_types_may_differ_within_a_group", |s, check| {
+        let grad = |dtype, whole: [f64; 2]| Some(Stored::vector(dtype, whole.map(|x| x * 1024.0)));
+        let set: Set = vec![
+            ("a", grad(DType::BF16, [1.0, 2.0])),
+            ("b", grad(DType::F16, [4.0, -6.0])),
+            ("c", grad(DType::F32, [-2.0, 0.0])),
+            ("d", grad(DType::F16, [-8.0, 1.0])),
+        ];
+        exactly(s, check, &set, &[l2(&["c", "a"], 0.7), largest(&["d", "b"], 5.0)])
+    });
 }
 
 /// How a set is clipped.
@@ -121,9 +115,7 @@ fn of<S: Subject>(
 
 fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, groups: Vec<ClipGroup>| {
-        cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
-            exactly(s, check, &whole(dtype), &groups)
-        });
+        cases.add(dtype, sentence, move |s: &S, check| exactly(s, check, &whole(dtype), &groups));
     };
     let each = ["a", "b", "c", "d"].map(|name| l2(&[name], 4.0));
     add("each_group_goes_by_its_own_norm", each.to_vec());
@@ -134,7 +126,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     add("without_groups_every_bit_is_kept", Vec::new());
     add("a_group_of_nothing_changes_nothing", vec![l2(&[], 1.0), l2(&["d"], 2.0)]);
     let sentence = "parameters_of_a_group_share_one_factor_whatever_their_order";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let mut set =
             set(dtype, [("a", &[1.0]), ("b", &[7.0]), ("c", &[-2.0]), ("d", &[2.0, 0.0])]);
         exactly(s, check, &set, &[l2(&["d", "a", "c"], 0.7)])?;
@@ -143,7 +135,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         exactly(s, check, &set, &[l2(&["b"], 0.1), l2(&["f", "d", "e", "a", "c"], 0.7)])
     });
     let sentence = "a_group_without_a_gradient_or_an_element_changes_nothing";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let mut set = set(dtype, [("a", &[3.0, 4.0])]);
         set.extend([("b", None), ("c", Some(Stored::vector(dtype, [])))]);
         for names in [&["b"][..], &["c"], &["c", "b"]] {
@@ -157,7 +149,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Gradients that clipping all has left are those that groups go by, and the norm that it measured is what the verdict tells.
 fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "groups_go_by_what_earlier_clips_have_left";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let groups = [l2(&["b"], 1.0), l2(&["a"], 1.75)];
         // All together have a norm of 10, a quarter of which is left: 1.5 of `a` and 2 of `b`.
         let set = set(dtype, [("a", &[0.0, 6.0]), ("b", &[8.0])]);
@@ -169,7 +161,7 @@ fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         Ok(())
     });
     let sentence = "the_norm_of_all_is_still_told_and_no_groups";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let set = set(dtype, [("a", &[0.0, 6.0]), ("b", &[8.0])]);
         for (first, wanted) in [(Some(Clip::Norm(Norm::L2, 2.5)), Some(10.0)), (None, None)] {
             let groups = [l2(&["a"], 1.0)];
@@ -184,32 +176,24 @@ fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let grad =
         move |seed, length| Some(Stored::vector(dtype, finite(seed, length, dtype, [6.0, 14.0])));
-    for length in LENGTHS.into_iter().chain([LONG[2]]) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
-            let set = vec![("a", grad(length, length)), ("b", grad(3, 33)), ("c", grad(4, length))];
-            exactly(s, check, &set, &[largest(&["c"], 0.7), largest(&["a", "b"], 0.3)])?;
-            let groups = [l2(&["b"], 0.7), l2(&["a", "c"], 0.3)];
-            of(s, check, &set, How { exact: false, ..How::by(&groups) }, upload(s, &set)?)
-        });
-    }
-    for (sentence, layouts) in layouts() {
-        cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                let set = vec![("a", grad(length, length)), ("b", grad(length + 1, length))];
-                let set = folded_set(set, layout);
-                let groups = [largest(&["b"], 0.7), largest(&["a"], 0.3)];
-                of(s, check, &set, How::by(&groups), upload_at(s, &set, layout)?)?;
-            }
-            Ok(())
-        });
-    }
+    cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
+        let set = vec![("a", grad(length, length)), ("b", grad(3, 33)), ("c", grad(4, length))];
+        exactly(s, check, &set, &[largest(&["c"], 0.7), largest(&["a", "b"], 0.3)])?;
+        let groups = [l2(&["b"], 0.7), l2(&["a", "c"], 0.3)];
+        of(s, check, &set, How { exact: false, ..How::by(&groups) }, upload(s, &set)?)
+    });
+    cases.views(dtype, move |s: &S, check, layout, length| {
+        let set = vec![("a", grad(length, length)), ("b", grad(length + 1, length))];
+        let set = folded_set(set, layout);
+        let groups = [largest(&["b"], 0.7), largest(&["a"], 0.3)];
+        of(s, check, &set, How::by(&groups), upload_at(s, &set, layout)?)
+    });
 }
 
 /// Groups with the largest element in one of their parameters, and elements so small that any number behind the last shows.
 fn places<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_largest_element_is_found_in_whichever_parameter_it_is";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
         NAMES.into_iter().try_for_each(|place| {
             let values = |name| if name == place { [5.0, -4.0] } else { [1.0, 2.0] };
@@ -222,7 +206,7 @@ fn places<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         return;
     }
     let sentence = "nothing_behind_the_last_element_counts";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let state = ScaleState::from_exponent(-113);
         for length in 1..10 {
             let mut values = vec![0.0; length];
@@ -238,7 +222,7 @@ fn places<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Limits apply to gradients as they are once unscaled, whatever their scale.
 fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
             let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
             let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
@@ -252,7 +236,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
     let sentence = "norms_are_summed_so_that_elements_of_1e25_do_not_overflow";
     if dtype != DType::F16 {
-        cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let large = 2.0_f64.powi(83);
             let set = vec![
                 ("a", Some(Stored::vector(dtype, [3.0, -4.0].map(|x| x * large)))),
@@ -268,7 +252,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Elements that are not finite, before or in a norm.
 fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_groups_norm_beyond_f32_raises_the_verdict_by_the_first_such_groups_name";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         // Sixteen times the largest power of two that f32 holds, in magnitudes that each format has.
         let grad = |n: usize| Some(Stored::vector(dtype, vec![2.0_f64.powi(15); n]));
         let set = vec![("a", grad(1)), ("b", grad(4)), ("c", grad(4))];
@@ -282,7 +266,7 @@ fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         Ok(())
     });
     let sentence = "what_was_raised_stays_as_it_was_told_in_whatever_group";
-    cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let set = set(dtype, [("a", &[1.0, 2.0]), ("b", &[1.0, bad]), ("c", &[bad])]);
             for names in [&["a"][..], &["b"], &["c", "b"]] {
@@ -297,7 +281,7 @@ fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, kind: ErrorKind, wrong: Vec<Vec<ClipGroup>>| {
-        cases.add(CaseGroup::ClipGroups, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let set = whole(dtype);
             wrong.iter().try_for_each(|groups| {
                 let state = ScaleState::from_exponent(10);
@@ -324,7 +308,7 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     );
 }
 
-/// Returns how near a result must come: as [`clip`](super::clip::agreement) does.
+/// Agreement: as [`clip`](super::clip::AGREEMENT) does.
 pub(super) const AGREEMENT: Agrees = super::clip::AGREEMENT;
 
 // The oracle.

@@ -2,15 +2,8 @@
 //!
 //! The oracle is a cross-correlation, by loops over windows and taps.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
-
 use super::prelude::*;
 use super::sum::sum;
-use crate::CaseGroup::Conv2d;
-use crate::agreement::count;
 use binade_ops::Conv2dConfig;
 
 /// Input, weight, stride and padding.
@@ -45,35 +38,33 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 name(&stride),
                 name(&padding)
             );
-            cases.add(Conv2d, dtype, sentence, move |s, check| {
-                both(s, check, dtype, size, true, 0)?;
-                both(s, check, dtype, size, false, 0)
+            cases.add(dtype, sentence, move |run| {
+                both(run, dtype, size, true, 0)?;
+                both(run, dtype, size, false, 0)
             });
         }
-        cases.add(Conv2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| both(s, check, dtype, SIZES[2], true, offset))
-        });
-        cases.add(Conv2d, dtype, "the_kernel_is_not_flipped", move |s, check| {
+        cases.starts(dtype, move |run, offset, _| both(run, dtype, SIZES[2], true, offset));
+        cases.add(dtype, "the_kernel_is_not_flipped", move |run| {
             let x = Stored::from_values(dtype, &[1, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
             let w = Stored::from_values(dtype, &[1, 1, 2, 2], [1.0, 10.0, 100.0, 0.0]);
             let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
-            OpCase::new(op, &[&x, &w]).exact(s, check, [(dtype, vec![421.0, 532.0])])
+            OpCase::new(op, &[&x, &w]).exact(run, [(dtype, vec![421.0, 532.0])])
         });
-        cases.add(Conv2d, dtype, "4096_products_of_one_add_up", move |s, check| {
+        cases.add(dtype, "4096_products_of_one_add_up", move |run| {
             let (x, w) = (ones(dtype, &[1, 64, 8, 8]), ones(dtype, &[2, 64, 8, 8]));
             let b = Stored::vector(dtype, [2.0, 32.0]);
             let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
-            OpCase::new(op, &[&x, &w, &b]).exact(s, check, [(dtype, vec![4098.0, 4128.0])])
+            OpCase::new(op, &[&x, &w, &b]).exact(run, [(dtype, vec![4098.0, 4128.0])])
         });
         let sentence = "the_gradient_of_the_weight_is_summed_wide_over_the_batch";
-        cases.add(Conv2d, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let (x, w) = (ones(dtype, &[17, 1, 16, 16]), ones(dtype, &[1, 1, 1, 1]));
             let g = ones(dtype, &[17, 1, 16, 16]);
             let op = OpInvocation::Conv2dBackward { config: Conv2dConfig::default(), bias: true };
             let wanted = [values(&x), vec![4352.0], vec![4352.0]];
-            OpCase::new(op, &[&g, &x, &w]).exact(s, check, wanted.map(|wanted| (dtype, wanted)))
+            OpCase::new(op, &[&g, &x, &w]).exact(run, wanted.map(|wanted| (dtype, wanted)))
         });
-        cases.add(Conv2d, dtype, "nan_and_infinity_stay_in_their_windows", move |s, check| {
+        cases.add(dtype, "nan_and_infinity_stay_in_their_windows", move |run| {
             let layer = Layer {
                 input: [1, 1, 4, 4],
                 weight: [1, 1, 2, 2],
@@ -85,18 +76,15 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 let x = Stored::from_values(dtype, &layer.input, x);
                 let w = uniform(1, dtype, &layer.weight, [0.5, 1.0]);
                 let wanted = layer.forward(&values(&x), &values(&w), None);
-                OpCase::new(OpInvocation::Conv2d { config: layer.config }, &[&x, &w]).near(
-                    s,
-                    check,
-                    [(dtype, wanted)],
-                )?;
+                OpCase::new(OpInvocation::Conv2d { config: layer.config }, &[&x, &w])
+                    .near(run, [(dtype, wanted)])?;
                 let mut g = vec![1.0; 9];
                 g[4] = bad;
                 let g = Stored::from_values(dtype, &layer.output(), g);
                 let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
                 let op = OpInvocation::Conv2dBackward { config: layer.config, bias: true };
                 let wanted = wanted.into_iter().map(|wanted| (dtype, wanted));
-                OpCase::new(op, &[&g, &x, &w]).near(s, check, wanted)?;
+                OpCase::new(op, &[&g, &x, &w]).near(run, wanted)?;
             }
             Ok(())
         });
@@ -111,7 +99,7 @@ fn refused(cases: &mut OpCases) {
     let still = Conv2dConfig { stride: [0, 1], ..plain };
     let sentence = "a_stride_of_zero_is_an_invalid_argument";
     let all = vec![(OpInvocation::Conv2d { config: still }, vec![x.clone(), w.clone()])];
-    refusals(cases, Conv2d, sentence, ErrorKind::InvalidArgument, all);
+    refusals(cases, sentence, ErrorKind::InvalidArgument, all);
     let bias = OpInvocation::Conv2dBackward { config: plain, bias: true };
     let all = vec![
         (OpInvocation::Conv2d { config: plain }, vec![x.clone(), float(&[3, 1, 2, 2])]),
@@ -120,19 +108,18 @@ fn refused(cases: &mut OpCases) {
         (OpInvocation::Conv2d { config: plain }, vec![x.clone(), ones(DType::F16, &[3, 2, 2, 2])]),
         (bias, vec![float(&[1, 3, 3, 3]), x, w]),
     ];
-    refusals(cases, Conv2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     let padded = |padding| OpInvocation::Conv2d {
         config: Conv2dConfig { padding, ..Conv2dConfig::default() },
     };
     let image = || vec![ones(DType::F32, &[1, 1, 2, 2]), ones(DType::F32, &[1, 1, 2, 2])];
     let hostile = [[HUGE, 1], [1, HUGE], [HUGE, HUGE], [1 << 30, 1 << 30]];
-    too_large(cases, Conv2d, hostile.map(|padding| (padded(padding), image())).into());
+    too_large(cases, hostile.map(|padding| (padded(padding), image())).into());
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.
 fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
+    run: &mut OpRun<'_>,
     dtype: DType,
     (input, weight, stride, padding): Size,
     bias: bool,
@@ -148,15 +135,15 @@ fn both(
     let operands = [&x, &w, &b];
     OpCase::new(OpInvocation::Conv2d { config }, &operands[..2 + usize::from(bias)])
         .at(offset)
-        .near(s, check, [(dtype, wanted)])?;
+        .near(run, [(dtype, wanted)])?;
     let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
     OpCase::new(OpInvocation::Conv2dBackward { config, bias }, &[&g, &x, &w])
         .at(offset)
-        .near(s, check, wanted)
+        .near(run, wanted)
 }
 
-/// Returns how near a result must come: as matrix products of this arithmetic do.
+/// Agreement: as matrix products of this arithmetic do.
 pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.

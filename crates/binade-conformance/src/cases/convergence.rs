@@ -12,8 +12,7 @@ use super::prelude::*;
 use super::scale_update;
 use super::training::narrow;
 use super::unscale::factor;
-use crate::agreement::count;
-use crate::{CaseGroup::Convergence, IterationFindings, PassFinding, Result, TrainStep};
+use crate::{IterationFindings, PassFinding, Result, TrainStep};
 use binade_grad_scaler::{LossScale, ScaleState, Seen};
 use binade_master_weights::UpdateRule;
 
@@ -26,18 +25,12 @@ const NAMES: [&str; 4] = ["hidden.weight", "hidden.bias", "out.weight", "out.bia
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16] {
-        cases.add(
-            Convergence,
-            dtype,
-            "two_hundred_steps_track_the_loss_of_f32",
-            move |s: &S, check| Run::new(dtype).by(s, check, on_device),
-        );
-        cases.add(
-            Convergence,
-            dtype,
-            "gradients_of_the_host_train_as_in_f32",
-            move |s: &S, check| Run::new(dtype).by(s, check, on_host),
-        );
+        cases.add(dtype, "two_hundred_steps_track_the_loss_of_f32", move |s: &S, check| {
+            Run::new(dtype).by(s, check, on_device)
+        });
+        cases.add(dtype, "gradients_of_the_host_train_as_in_f32", move |s: &S, check| {
+            Run::new(dtype).by(s, check, on_host)
+        });
     }
 }
 
@@ -230,7 +223,7 @@ fn taken<T, const N: usize>(results: Vec<T>) -> Result<[T; N]> {
     results.try_into().map_err(|_| SubjectError::Failed(format!("{count} results instead of {N}")))
 }
 
-/// Returns how near a result must come: a loss of the run within a share of the first loss, which is
+/// Agreement: a loss of the run within a share of the first loss, which is
 /// 2^-11 in `f16` and 2^-8 in `bf16`, the error of one rounding of 1. The roundings of all steps together are far below it,
 /// since gradients of either sign make up for each other.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };

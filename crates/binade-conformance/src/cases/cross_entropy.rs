@@ -3,8 +3,6 @@
 use super::embedding::reported;
 use super::prelude::*;
 use super::softmax::{Row, cost};
-use crate::CaseGroup::CrossEntropy;
-use crate::agreement::count;
 
 /// Rows and classes.
 const SIZES: &str =
@@ -14,15 +12,15 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for [n, classes] in sizes(SIZES) {
             let sentence = format!("{n}_rows_of_{classes}_classes");
-            cases.add(CrossEntropy, dtype, sentence, move |s, check| {
+            cases.add(dtype, sentence, move |run| {
                 let x = uniform(1, dtype, &[n, classes], [-4.0, 4.0]);
-                both(s, check, &x, &drawn(n, classes), 1.0, 0)
+                both(run, &x, &drawn(n, classes), 1.0, 0)
             });
         }
         let mut add = |sentence: &str, shape: [usize; 2], x: Vec<f64>, labels: Vec<usize>, grad| {
-            cases.add(CrossEntropy, dtype, sentence, move |s, check| {
+            cases.add(dtype, sentence, move |run| {
                 let x = Stored::from_values(dtype, &shape, x.clone());
-                both(s, check, &x, &labels, grad, 0)
+                both(run, &x, &labels, grad, 0)
             });
         };
         let large = [60000.0, -60000.0, 60000.0, 59904.0];
@@ -38,17 +36,15 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             1024.0,
         );
         add("the_gradient_is_divided_by_the_number_of_rows", [5, 3], ramp, vec![1; 5], 1.0);
-        cases.add(CrossEntropy, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| {
-                let x = uniform(offset, dtype, &[5, 33], [-4.0, 4.0]);
-                both(s, check, &x, &drawn(5, 33), 1.0, offset)
-            })
+        cases.starts(dtype, move |run, offset, _| {
+            let x = uniform(offset, dtype, &[5, 33], [-4.0, 4.0]);
+            both(run, &x, &drawn(5, 33), 1.0, offset)
         });
         let sentence = "a_wide_row_may_hang_on_its_last_elements";
-        cases.add(CrossEntropy, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             wide_rows(-30.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
                 let x = Stored::from_values(dtype, &[1, row.len()], row);
-                both(s, check, &x, &[x.len() - 2], 1.0, offset)
+                both(run, &x, &[x.len() - 2], 1.0, offset)
             })
         });
         odd(cases, dtype);
@@ -63,48 +59,42 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         ),
         (OpInvocation::CrossEntropyBackward, vec![ones(DType::F32, &[1]), x, labels]),
     ];
-    refusals(cases, CrossEntropy, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Logits that are not finite, rows that are missing, and labels of no class.
 fn odd(cases: &mut OpCases, dtype: DType) {
-    cases.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
+    cases.add(dtype, "a_nan_or_an_infinity_shows", move |run| {
         for bad in [f64::NAN, f64::INFINITY] {
             let x = [0.0, 1.0, bad, 3.0];
             let wanted = vec![cross_entropy(&x, &[0, 1], 2)];
             let (x, labels) = (Stored::from_values(dtype, &[2, 2], x), i64s(&[2], [0, 1]));
-            OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels]).near(
-                s,
-                check,
-                [(DType::F32, wanted)],
-            )?;
+            OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels])
+                .near(run, [(DType::F32, wanted)])?;
         }
         Ok(())
     });
-    cases.add(CrossEntropy, dtype, "a_row_of_minus_infinity_is_nan_throughout", move |s, check| {
+    cases.add(dtype, "a_row_of_minus_infinity_is_nan_throughout", move |run| {
         (1..10).try_for_each(|classes| {
             let x = vec![f64::NEG_INFINITY; 2 * classes];
-            both(s, check, &Stored::from_values(dtype, &[2, classes], x), &[0, 0], 1.0, 0)
+            both(run, &Stored::from_values(dtype, &[2, classes], x), &[0, 0], 1.0, 0)
         })
     });
-    cases.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s, check| {
+    cases.add(dtype, "the_loss_of_no_rows_is_nan", move |run| {
         let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));
-        OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels]).exact(
-            s,
-            check,
-            [(DType::F32, vec![f64::NAN])],
-        )
+        OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels])
+            .exact(run, [(DType::F32, vec![f64::NAN])])
     });
     let sentence = "a_label_that_is_no_class_is_an_invalid_argument_or_nan";
-    cases.add(CrossEntropy, dtype, sentence, move |s, check| {
+    cases.add(dtype, sentence, move |run| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (x, labels, g) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]), scalar(1.0));
             let ask = OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels]);
-            let got = ask.results(s, [(DType::F32, 1)]);
-            reported(check, &ask, got, 0..1)?;
+            let got = ask.results(run, [(DType::F32, 1)]);
+            reported(run.check, &ask, got, 0..1)?;
             let ask = OpCase::new(OpInvocation::CrossEntropyBackward, &[&g, &x, &labels]);
-            let got = ask.results(s, [(dtype, 6)]);
-            reported(check, &ask, got, 3..6)
+            let got = ask.results(run, [(dtype, 6)]);
+            reported(run.check, &ask, got, 3..6)
         })
     });
 }
@@ -116,33 +106,22 @@ fn drawn(n: usize, classes: usize) -> Vec<usize> {
 }
 
 /// The loss, and the gradient for a scalar from above.
-fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
-    x: &Stored,
-    labels: &[usize],
-    grad: f64,
-    offset: usize,
-) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, labels: &[usize], grad: f64, offset: usize) -> Verdict {
     let classes = x.shape[1];
     let wanted = vec![cross_entropy(&values(x), labels, classes)];
     let stored =
         i64s(&[labels.len()], labels.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
-    OpCase::new(OpInvocation::CrossEntropy, &[x, &stored]).at(offset).near(
-        s,
-        check,
-        [(DType::F32, wanted)],
-    )?;
+    OpCase::new(OpInvocation::CrossEntropy, &[x, &stored])
+        .at(offset)
+        .near(run, [(DType::F32, wanted)])?;
     let g = scalar(grad);
     let wanted = backward(grad, &values(x), labels, classes);
-    OpCase::new(OpInvocation::CrossEntropyBackward, &[&g, x, &stored]).at(offset).near(
-        s,
-        check,
-        [(x.dtype, wanted)],
-    )
+    OpCase::new(OpInvocation::CrossEntropyBackward, &[&g, x, &stored])
+        .at(offset)
+        .near(run, [(x.dtype, wanted)])
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
+/// Agreement: within the mass that the oracle works out from the roundings in `f32`
 /// and from the error of a device's own `exp` and `log`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 

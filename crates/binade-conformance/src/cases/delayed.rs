@@ -103,7 +103,7 @@ fn good(seed: usize, length: usize, dtype: DType) -> Set {
 
 fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "each_loss_is_scaled_by_the_scale_the_window_opened_with";
-    cases.add(CaseGroup::Delayed, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let passes: Vec<Set> = (1..4).map(|seed| good(seed, 9, dtype)).collect();
         let summed = summed(10, passes.clone());
         let wanted = Stored::from_values(DType::F32, &[], [0.75 * 1024.0]);
@@ -115,7 +115,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         Ok(())
     });
     let mut add = |sentence: &str, window: Window| {
-        cases.add(CaseGroup::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
+        cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let several = || (1..5).map(|seed| good(seed, 257, dtype)).collect();
     add("one_pass_is_its_own_sum", summed(10, vec![good(1, 257, dtype)]));
@@ -135,7 +135,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Passes and sums that are not finite.
 fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_pass_that_overflows_is_named_and_skips_the_window";
-    cases.add(CaseGroup::Delayed, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         for (number, code) in not_finite(dtype).into_iter().enumerate() {
             let mut passes: Vec<Set> = (1..4).map(|seed| good(seed, 3, dtype)).collect();
             passes[number % 3] = vec![("w", Some(Stored::from_codes(dtype, &[3], [1, 2, code])))];
@@ -144,7 +144,7 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         Ok(())
     });
     let mut add = |sentence: &str, window: Window| {
-        cases.add(CaseGroup::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
+        cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let of = |values: &[f64]| vec![("w", Some(Stored::vector(dtype, values.iter().copied())))];
     // What a bad pass has besides would take the sum beyond f32, did it add it.
@@ -165,7 +165,7 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn buffers<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, buffers: Set| {
         let window = Window { buffers: Some(buffers), ..summed(10, vec![good(1, 3, dtype); 3]) };
-        cases.add(CaseGroup::Delayed, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let set = window.buffers.as_ref().map(values).unwrap_or_default();
             let (wanted, found) = unscale(&set, factor(&window.start));
             let got = run(s, &window)?;
@@ -181,7 +181,7 @@ fn buffers<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     add("an_infinity_stays_in_its_buffer_and_skips_the_window", vec![("w", Some(bad))]);
 }
 
-/// Returns how near a result must come: bits. Additions are rounded to `f32`, in an order that is given, and so is the one quotient.
+/// Agreement: bits. Additions are rounded to `f32`, in an order that is given, and so is the one quotient.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -2,7 +2,7 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use crate::{CaseGroup::Embedding, Failure};
+use crate::Failure;
 use binade_core::DType::{self, F32};
 
 /// Rows and width of the table, and the number of indices.
@@ -13,72 +13,59 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for [rows, width, count] in sizes(SIZES) {
             let sentence = format!("{count}_rows_of_{rows}x{width}");
-            cases.add(Embedding, dtype, sentence, move |s, check| {
+            cases.add(dtype, sentence, move |run| {
                 let indices = drawn(count, rows);
-                both(s, check, &uniform(1, dtype, &[rows, width], [-2.0, 2.0]), &indices, 0)
+                both(run, &uniform(1, dtype, &[rows, width], [-2.0, 2.0]), &indices, 0)
             });
         }
-        cases.add(Embedding, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| {
-                both(s, check, &uniform(1, dtype, &[9, 7], [-2.0, 2.0]), &drawn(20, 9), offset)
-            })
+        cases.starts(dtype, move |run, offset, _| {
+            both(run, &uniform(1, dtype, &[9, 7], [-2.0, 2.0]), &drawn(20, 9), offset)
         });
-        cases.add(Embedding, dtype, "rows_are_copied_bit_for_bit", move |s, check| {
+        cases.add(dtype, "rows_are_copied_bit_for_bit", move |run| {
             let codes = awkward(dtype);
             let table = Stored::from_codes(dtype, &[2, codes.len() / 2], codes.clone());
             let indices = i64s(&[2], [1, 0]);
             let (first, second) = codes.split_at(codes.len() / 2);
             let wanted = Stored::from_codes(dtype, &[codes.len()], [second, first].concat());
-            OpCase::new(OpInvocation::Embedding, &[&table, &indices]).same(s, check, &wanted)
+            OpCase::new(OpInvocation::Embedding, &[&table, &indices]).same(run, &wanted)
         });
-        cases.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
+        cases.add(dtype, "the_first_and_the_last_row_are_rows", move |run| {
             let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
-            both(s, check, &table, &[256, 0, 256, 0, 1, 255], 0)
+            both(run, &table, &[256, 0, 256, 0, 1, 255], 0)
         });
-        cases.add(Embedding, dtype, "gradients_of_zero_leave_zero", move |s, check| {
+        cases.add(dtype, "gradients_of_zero_leave_zero", move |run| {
             let indices = i64s(&[9], [0, 1, 2, 2, 2, 4, 5, 6, 7]);
             let g = Stored::from_values(dtype, &[9, 9], vec![0.0; 81]);
-            OpCase::new(OpInvocation::EmbeddingBackward { rows: 8 }, &[&g, &indices]).exact(
-                s,
-                check,
-                [(dtype, vec![0.0; 72])],
-            )
+            OpCase::new(OpInvocation::EmbeddingBackward { rows: 8 }, &[&g, &indices])
+                .exact(run, [(dtype, vec![0.0; 72])])
         });
         let sentence = "an_index_that_occurs_4096_times_loses_nothing";
-        cases.add(Embedding, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let indices = i64s(&[4096], vec![1; 4096]);
             let g = ones(dtype, &[4096, 1]);
-            OpCase::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
-                s,
-                check,
-                [(dtype, vec![0.0, 4096.0, 0.0])],
-            )
+            OpCase::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices])
+                .exact(run, [(dtype, vec![0.0, 4096.0, 0.0])])
         });
-        cases.add(
-            Embedding,
-            dtype,
-            "duplicates_are_added_in_the_order_of_the_indices",
-            move |s, check| {
-                // In f32, 1 is lost beside 2^24, and beside 2^-24: in another order the sum is another.
-                let g = Stored::from_values(
-                    dtype,
-                    &[4, 1],
-                    [16_777_216.0, 1.0, -16_777_216.0, 1.0]
-                        .map(|g| if dtype == DType::F16 { g / 1024.0 } else { g }),
-                );
-                for order in [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0]] {
-                    let wanted = backward(&values(&g), &order, 2, 1);
-                    let indices = i64s(&[4], order.map(|i| i64::try_from(i).unwrap_or_default()));
-                    OpCase::new(OpInvocation::EmbeddingBackward { rows: 2 }, &[&g, &indices])
-                        .exact(s, check, [(dtype, wanted)])?;
-                }
-                Ok(())
-            },
-        );
+        cases.add(dtype, "duplicates_are_added_in_the_order_of_the_indices", move |run| {
+            // In f32, 1 is lost beside 2^24, and beside 2^-24: in another order the sum is another.
+            let g = Stored::from_values(
+                dtype,
+                &[4, 1],
+                [16_777_216.0, 1.0, -16_777_216.0, 1.0]
+                    .map(|g| if dtype == DType::F16 { g / 1024.0 } else { g }),
+            );
+            for order in [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0]] {
+                let wanted = backward(&values(&g), &order, 2, 1);
+                let indices = i64s(&[4], order.map(|i| i64::try_from(i).unwrap_or_default()));
+                OpCase::new(OpInvocation::EmbeddingBackward { rows: 2 }, &[&g, &indices])
+                    .exact(run, [(dtype, wanted)])?;
+            }
+            Ok(())
+        });
         indices_outside(cases, dtype);
     }
     let sentence = "the_last_of_a_million_rows_has_its_gradient";
-    cases.add(Embedding, DType::BF16, sentence, |s, check| {
+    cases.add(DType::BF16, sentence, |run| {
         let (last, rows) = (1_048_599, 1_048_600);
         let indices = i64s(&[3], [last, 0, last]);
         let mut some = vec![0.0; rows];
@@ -87,7 +74,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         for (indices, wanted) in [(indices, some), (i64s(&[0], []), vec![0.0; rows])] {
             let g = ones(DType::BF16, &[indices.len(), 1]);
             let ask = OpCase::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &indices]);
-            ask.exact(s, check, [(DType::BF16, wanted)])?;
+            ask.exact(run, [(DType::BF16, wanted)])?;
         }
         Ok(())
     });
@@ -97,43 +84,38 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::Embedding, vec![table, ones(DType::F32, &[3])]),
         (OpInvocation::EmbeddingBackward { rows: 4 }, vec![ones(DType::F32, &[2, 2]), labels]),
     ];
-    refusals(cases, Embedding, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     let (grad, indices) = (ones(DType::F32, &[1, 2]), i64s(&[1], [0]));
     let table = OpInvocation::EmbeddingBackward { rows: HUGE };
-    too_large(cases, Embedding, vec![(table, vec![grad, indices])]);
+    too_large(cases, vec![(table, vec![grad, indices])]);
 }
 
 /// Cases of indices for which the table has no row.
 fn indices_outside(cases: &mut OpCases, dtype: DType) {
     let sentence = "the_gradient_of_an_index_outside_is_an_invalid_argument_or_no_row_s";
-    cases.add(Embedding, dtype, sentence, move |s, check| {
+    cases.add(dtype, sentence, move |run| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (g, indices) = (ones(dtype, &[3, 2]), i64s(&[3], [0, bad, 2]));
             let ask = OpCase::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
-            match ask.results(s, [(dtype, 6)]) {
+            match ask.results(run, [(dtype, 6)]) {
                 Err(CaseError::Subject(SubjectError::Rejected(ErrorKind::InvalidArgument, _))) => {
-                    check.compared += 1;
+                    run.check.compared += 1;
                     Ok(())
                 }
                 Err(stop) => Err(stop),
-                Ok(results) => check.exact(&[&g], &results[0], &[1.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
+                Ok(results) => run.check.exact(&[&g], &results[0], &[1.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
             }
         })
     });
-    cases.add(
-        Embedding,
-        dtype,
-        "an_index_outside_is_an_invalid_argument_or_nan",
-        move |s, check| {
-            [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
-                let table = ones(dtype, &[3, 2]);
-                let indices = i64s(&[2], [0, bad]);
-                let ask = OpCase::new(OpInvocation::Embedding, &[&table, &indices]);
-                let got = ask.results(s, [(dtype, 4)]);
-                reported(check, &ask, got, 2..4)
-            })
-        },
-    );
+    cases.add(dtype, "an_index_outside_is_an_invalid_argument_or_nan", move |run| {
+        [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
+            let table = ones(dtype, &[3, 2]);
+            let indices = i64s(&[2], [0, bad]);
+            let ask = OpCase::new(OpInvocation::Embedding, &[&table, &indices]);
+            let got = ask.results(run, [(dtype, 4)]);
+            reported(run.check, &ask, got, 2..4)
+        })
+    });
 }
 
 /// Wants an `InvalidArgument`, at the call or when the result was read, or else NaN at these places.
@@ -165,30 +147,22 @@ fn drawn(count: usize, rows: usize) -> Vec<usize> {
 }
 
 /// Rows looked up, and gradients added to where they came from.
-fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
-    table: &Stored,
-    indices: &[usize],
-    offset: usize,
-) -> Verdict {
+fn both(run: &mut OpRun<'_>, table: &Stored, indices: &[usize], offset: usize) -> Verdict {
     let (dtype, rows, width) = (table.dtype, table.shape[0], table.shape[1]);
     let codes: Vec<u64> = table.codes().collect();
     let places = embedding(indices, width);
     let wanted = Stored::from_codes(dtype, &[places.len()], places.iter().map(|at| codes[*at]));
     let labels =
         i64s(&[indices.len()], indices.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
-    OpCase::new(OpInvocation::Embedding, &[table, &labels]).at(offset).same(s, check, &wanted)?;
+    OpCase::new(OpInvocation::Embedding, &[table, &labels]).at(offset).same(run, &wanted)?;
     let g = uniform(2, dtype, &[indices.len(), width], [-1.0, 1.0]);
     let wanted = backward(&values(&g), indices, rows, width);
-    OpCase::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &labels]).at(offset).exact(
-        s,
-        check,
-        [(dtype, wanted)],
-    )
+    OpCase::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &labels])
+        .at(offset)
+        .exact(run, [(dtype, wanted)])
 }
 
-/// Returns how near a result must come: bits. Rows are copied, and their gradients are added in `f32` in the order of the indices.
+/// Agreement: bits. Rows are copied, and their gradients are added in `f32` in the order of the indices.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -1,33 +1,24 @@
 //! Tensors of one value: rounded once.
 
 use super::prelude::*;
-use crate::CaseGroup::Fill;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS.into_iter().chain(EIGHT_BITS) {
-        for length in SHORT {
-            cases.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
-                let shape = vec![length];
-                OpCase::new(OpInvocation::Fill { value: 0.1, shape, dtype }, &[]).exact(
-                    s,
-                    check,
-                    [(dtype, vec![f64::from(0.1_f32); length])],
-                )
-            });
-        }
-        cases.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s, check| {
+        cases.lengths(dtype, SHORT, move |run, length| {
+            let shape = vec![length];
+            OpCase::new(OpInvocation::Fill { value: 0.1, shape, dtype }, &[])
+                .exact(run, [(dtype, vec![f64::from(0.1_f32); length])])
+        });
+        cases.add(dtype, "the_value_is_rounded_once_to_nearest_even", move |run| {
             values(dtype).into_iter().try_for_each(|value| {
-                OpCase::new(OpInvocation::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
-                    s,
-                    check,
-                    [(dtype, vec![f64::from(value); 9])],
-                )
+                OpCase::new(OpInvocation::Fill { value, shape: vec![3, 3], dtype }, &[])
+                    .exact(run, [(dtype, vec![f64::from(value); 9])])
             })
         });
     }
     let shapes = [vec![usize::MAX, 2], vec![HUGE], vec![HUGE, 4, HUGE], vec![0, HUGE, 8]];
     let fill = |shape| (OpInvocation::Fill { value: 0.5, shape, dtype: DType::F32 }, vec![]);
-    too_large(cases, Fill, shapes.map(fill).into());
+    too_large(cases, shapes.map(fill).into());
 }
 
 /// Zeros, ties, what only just overflows, what only just does not, numbers of every binade, and what is not finite.
@@ -50,5 +41,5 @@ fn values(dtype: DType) -> Vec<f32> {
     positive.filter(fits).flat_map(|x| [x, -x]).collect()
 }
 
-/// Returns how near a result must come: bits. Every element is the one value, rounded once.
+/// Agreement: bits. Every element is the one value, rounded once.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

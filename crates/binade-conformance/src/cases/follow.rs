@@ -6,7 +6,7 @@ use super::prelude::*;
 use super::scale_update::update;
 use super::training::{TurnValues, train};
 use super::unscale::{Grads, Set, factor, unscale, upload, values};
-use crate::{CaseGroup::Follow, ReplayedRun, Result};
+use crate::{ReplayedRun, Result};
 use binade_grad_scaler::{
     DivergenceKind, LossScale, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
 };
@@ -155,7 +155,7 @@ fn by<S: Subject>(s: &S, check: &mut Check, there: &str, here: &str) -> Verdict 
 }
 
 fn led<S: Subject>(cases: &mut Cases<S>) {
-    cases.add(Follow, "-", "the_scale_takes_the_recorded_values", |s: &S, check| {
+    cases.add("-", "the_scale_takes_the_recorded_values", |s: &S, check| {
         let mut other = rule();
         (other.growth_exponent, other.growth_interval, other.backoff_exponent) = (2, 1, 3);
         along(s, check, &recorded_by(&other, "0010000"), "0010000")
@@ -165,7 +165,7 @@ fn led<S: Subject>(cases: &mut Cases<S>) {
         ("an_overflow_that_the_recording_has_not_skips_and_is_told", "0000000", "0100110"),
         ("a_run_whose_every_overflow_was_recorded_has_not_parted", "0110100", "0110100"),
     ] {
-        cases.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
+        cases.add("-", sentence, move |s: &S, check| by(s, check, there, here));
     }
 }
 
@@ -175,14 +175,14 @@ fn ends<S: Subject>(cases: &mut Cases<S>) {
         ("a_skip_recorded_last_halts_nothing_after_it", "001", "0000000"),
         ("an_empty_recording_leaves_the_run_to_its_own_rule", "", "010001000"),
     ] {
-        cases.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
+        cases.add("-", sentence, move |s: &S, check| by(s, check, there, here));
     }
 }
 
 /// One records itself; two with other gradients follow it, and each other.
 fn two_runs<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "two_runs_that_follow_one_recording_skip_alike";
-    cases.add(Follow, "-", sentence, |s: &S, check| {
+    cases.add("-", sentence, |s: &S, check| {
         let bits = "0110010001";
         let first = run(s, None, &sets(bits))?;
         compare(s, check, &first, &sets(bits), &[])?;
@@ -201,7 +201,7 @@ fn two_runs<S: Subject>(cases: &mut Cases<S>) {
 }
 
 fn at_random<S: Subject>(cases: &mut Cases<S>) {
-    cases.add(Follow, "-", "fifty_iterations_at_random", |s: &S, check| {
+    cases.add("-", "fifty_iterations_at_random", |s: &S, check| {
         let mut draw = Draw::new(19);
         let mut bits = |length: usize| -> String {
             (0..length).map(|_| if draw.bits().is_multiple_of(4) { '1' } else { '0' }).collect()
@@ -211,7 +211,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-/// Returns how near a result must come: bits. Scales are the recorded ones, and skips are decided by what is finite.
+/// Agreement: bits. Scales are the recorded ones, and skips are decided by what is finite.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

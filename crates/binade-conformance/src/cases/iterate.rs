@@ -6,7 +6,7 @@ use super::merge::merge;
 use super::prelude::*;
 use super::scale_update::update;
 use super::unscale::{Found, Grads, Set, tell, told, unscale, upload, values};
-use crate::{CaseGroup::Iterate, Iteration, ScaleTrace};
+use crate::{Iteration, ScaleTrace};
 use binade_grad_scaler::{Join, LossScale, ScaleState, Seen};
 
 /// Findings of an iteration's passes, and how they are joined.
@@ -108,7 +108,7 @@ fn parted(found: &Finding) -> Finding {
 
 fn moves<S: Subject>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rounds: Vec<IterationOf>| {
-        cases.add(Iterate, "-", sentence, move |s: &S, check| {
+        cases.add("-", sentence, move |s: &S, check| {
             let rule = rule(|_| ());
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
         });
@@ -122,7 +122,7 @@ fn moves<S: Subject>(cases: &mut Cases<S>) {
     add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(Join::All), good()]);
     let nothing = IterationOf { parts: vec![], join: Join::Any };
     add("an_iteration_without_a_pass_is_a_good_one", vec![nothing.clone(), nothing, good()]);
-    cases.add(Iterate, "-", "what_was_read_is_ready", |s: &S, check| {
+    cases.add("-", "what_was_read_is_ready", |s: &S, check| {
         let rounds = [good(), bad()];
         let ran = run(s, &rule(|_| ()), &rounds, |_| false)?;
         let ready: Vec<bool> = ran.got.stages.iter().map(|stage| stage.ready).collect();
@@ -132,7 +132,7 @@ fn moves<S: Subject>(cases: &mut Cases<S>) {
 
 /// A clone made before an update reads as it did; and where there is no clone, the update may be in place.
 fn clones<S: Subject>(cases: &mut Cases<S>) {
-    cases.add(Iterate, "-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
+    cases.add("-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
         let rounds = [good(), good(), bad(), good(), bad(), bad(), good(), good()];
         for keep in [[true; 2], [true, false], [false, true]] {
             let ran = run(s, &rule(|_| ()), &rounds, |index| keep[index % 2])?;
@@ -148,7 +148,7 @@ fn clones<S: Subject>(cases: &mut Cases<S>) {
 
 fn divergence<S: Subject>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rule: LossScale, rounds: Vec<IterationOf>| {
-        cases.add(Iterate, "-", sentence, move |s: &S, check| {
+        cases.add("-", sentence, move |s: &S, check| {
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
         });
     };
@@ -160,7 +160,7 @@ fn divergence<S: Subject>(cases: &mut Cases<S>) {
 }
 
 fn at_random<S: Subject>(cases: &mut Cases<S>) {
-    cases.add(Iterate, "-", "a_hundred_iterations_at_random", |s: &S, check| {
+    cases.add("-", "a_hundred_iterations_at_random", |s: &S, check| {
         let mut draw = Draw::new(17);
         let mut round = || match draw.bits() % 8 {
             0 => bad(),
@@ -174,7 +174,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-/// Returns how near a result must come: bits. A run consists of quotients, counts and powers of two.
+/// Agreement: bits. A run consists of quotients, counts and powers of two.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

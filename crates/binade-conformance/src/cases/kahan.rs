@@ -7,7 +7,6 @@ use super::cast::rounded;
 use super::prelude::*;
 use super::stores::{self, Trial};
 use super::training::narrow;
-use crate::CaseGroup::Kahan;
 use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 
@@ -20,10 +19,10 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add_cases(cases, Kahan, STORE, dtype, oracle);
+        stores::add_cases(cases, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
             let param = Stored::vector(dtype, param);
-            cases.add(Kahan, dtype, sentence, move |s: &S, check| {
+            cases.add(dtype, sentence, move |s: &S, check| {
                 Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
             });
         };
@@ -63,7 +62,7 @@ fn halves(unit: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
     (each.iter().map(|(param, ..)| *param).collect(), vec![first, second])
 }
 
-/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+/// Agreement: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -4,14 +4,7 @@
 //! n·2^-24 of the mean magnitude, the variance about it by its own n + 4 roundings and by the square of the error of the mean,
 //! and `1/√` halves the error of its argument and adds two operations of 2 ulps.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
-
 use super::prelude::*;
-use crate::CaseGroup::LayerNorm;
-use crate::agreement::count;
 
 const EPS: f32 = 1e-5;
 
@@ -21,61 +14,51 @@ const SHAPES: &str = "2 3x1 3x7 2x8 9x9 2x3x31 3x32 5x33 2x255 3x257 87x5 4099x3
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for shape in shapes(SHAPES) {
-            cases.add(LayerNorm, dtype, format!("random_{}", name(&shape)), move |s, check| {
+            cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
                 let x = uniform(1, dtype, &shape, [-2.0, 3.0]);
-                both(s, check, &x, dtype, EPS, 0)
+                both(run, &x, dtype, EPS, 0)
             });
         }
-        cases.add(LayerNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
-            both(s, check, &uniform(1, dtype, &[5, 33], [-2.0, 3.0]), DType::F32, EPS, 0)
+        cases.add(dtype, "parameters_may_be_of_f32", move |run| {
+            both(run, &uniform(1, dtype, &[5, 33], [-2.0, 3.0]), DType::F32, EPS, 0)
         });
-        cases.add(LayerNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| {
-                let x = uniform(offset, dtype, &[3, 33], [-2.0, 3.0]);
-                both(s, check, &x, dtype, EPS, offset)
-            })
+        cases.starts(dtype, move |run, offset, _| {
+            let x = uniform(offset, dtype, &[3, 33], [-2.0, 3.0]);
+            both(run, &x, dtype, EPS, offset)
         });
         let sentence = "a_wide_row_may_hang_on_its_last_elements";
-        cases.add(LayerNorm, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             wide_rows(0.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
                 let x = Stored::from_values(dtype, &[1, row.len()], row);
-                both(s, check, &x, dtype, EPS, offset)
+                both(run, &x, dtype, EPS, offset)
             })
         });
-        cases.add(LayerNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {
+        cases.add(dtype, "a_large_mean_leaves_the_variance_alone", move |run| {
             let mean = if dtype == DType::F32 { 16384.0 } else { 128.0 };
             let row = (0..64).map(|i| mean + f64::from(i * 7 % 5) - 2.0);
-            both(s, check, &Stored::from_values(dtype, &[1, 64], row), dtype, EPS, 0)
+            both(run, &Stored::from_values(dtype, &[1, 64], row), dtype, EPS, 0)
         });
-        cases.add(
-            LayerNorm,
-            dtype,
-            "squares_beyond_the_format_have_a_variance",
-            move |s, check| {
-                let row = (0..32).map(|i| if i % 2 == 0 { 30000.0 } else { -30000.0 });
-                both(s, check, &Stored::from_values(dtype, &[1, 32], row), dtype, EPS, 0)
-            },
-        );
-        cases.add(LayerNorm, dtype, "eps_is_added_to_the_variance", move |s, check| {
+        cases.add(dtype, "squares_beyond_the_format_have_a_variance", move |run| {
+            let row = (0..32).map(|i| if i % 2 == 0 { 30000.0 } else { -30000.0 });
+            both(run, &Stored::from_values(dtype, &[1, 32], row), dtype, EPS, 0)
+        });
+        cases.add(dtype, "eps_is_added_to_the_variance", move |run| {
             let x = Stored::from_values(dtype, &[2, 4], [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.001]);
-            [1e-5, 1e-3, 1.0].into_iter().try_for_each(|eps| both(s, check, &x, dtype, eps, 0))
+            [1e-5, 1e-3, 1.0].into_iter().try_for_each(|eps| both(run, &x, dtype, eps, 0))
         });
-        cases.add(LayerNorm, dtype, "a_nan_stays_in_its_row", move |s, check| {
+        cases.add(dtype, "a_nan_stays_in_its_row", move |run| {
             let x = Stored::from_values(dtype, &[2, 3], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
-            both(s, check, &x, dtype, EPS, 0)?;
+            both(run, &x, dtype, EPS, 0)?;
             let wide = (0..34).map(|i| if i == 20 { f64::NAN } else { f64::from(i % 5) });
-            both(s, check, &Stored::from_values(dtype, &[2, 17], wide), dtype, EPS, 0)
+            both(run, &Stored::from_values(dtype, &[2, 17], wide), dtype, EPS, 0)
         });
-        cases.add(LayerNorm, dtype, "gradients_of_parameters_are_summed_wide", move |s, check| {
+        cases.add(dtype, "gradients_of_parameters_are_summed_wide", move |run| {
             // x̂ is ±1 within eps: the sum over 2050 rows has that many terms of one sign.
             let x = Stored::from_values(dtype, &[2050, 2], (0..4100).map(|i| f64::from(i % 2)));
             let (g, w) = (ones(dtype, &[2050, 2]), ones(dtype, &[2]));
             let wanted = backward(&values(&g), &values(&x), &[1.0; 2], f64::from(EPS));
-            OpCase::new(OpInvocation::LayerNormBackward { eps: EPS }, &[&g, &x, &w]).near(
-                s,
-                check,
-                wanted.map(|wanted| (dtype, wanted)),
-            )
+            OpCase::new(OpInvocation::LayerNormBackward { eps: EPS }, &[&g, &x, &w])
+                .near(run, wanted.map(|wanted| (dtype, wanted)))
         });
     }
     let (x, w) = (ones(DType::F16, &[4, 3]), ones(DType::F16, &[3]));
@@ -87,32 +70,23 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         forward(vec![x.clone(), ones(DType::F32, &[3]), w.clone()]),
         (OpInvocation::LayerNormBackward { eps: EPS }, vec![ones(DType::F32, &[4, 3]), x, w]),
     ];
-    refusals(cases, LayerNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward, and all three gradients.
-fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
-    x: &Stored,
-    parameters: DType,
-    eps: f32,
-    offset: usize,
-) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, parameters: DType, eps: f32, offset: usize) -> Verdict {
     let width = x.shape.last().copied().unwrap_or_default();
     let [w, b] = [3, 4].map(|seed| uniform(seed, parameters, &[width], [-1.5, 1.5]));
     let wanted = layer_norm(&values(x), &values(&w), &values(&b), f64::from(eps));
     let ask = OpCase::new(OpInvocation::LayerNorm { eps }, &[x, &w, &b]).at(offset);
-    ask.near(s, check, [(x.dtype, wanted)])?;
+    ask.near(run, [(x.dtype, wanted)])?;
     let g = uniform(5, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), &values(&w), f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    OpCase::new(OpInvocation::LayerNormBackward { eps }, &[&g, x, &w])
-        .at(offset)
-        .near(s, check, wanted)
+    OpCase::new(OpInvocation::LayerNormBackward { eps }, &[&g, x, &w]).at(offset).near(run, wanted)
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+/// Agreement: within the mass that the oracle works out from the roundings in `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.

@@ -2,16 +2,9 @@
 //!
 //! The oracle is that of [`matmul`](super::matmul), with the bias as one term more of each sum.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
-
 use super::matmul::{matmul, transposed};
 use super::prelude::*;
 use super::sum::sum;
-use crate::CaseGroup::Linear;
-use crate::agreement::count;
 
 /// The leading extents, the inner and the outer one.
 const SIZES: [(&[usize], [usize; 2]); 13] = [
@@ -36,65 +29,55 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             for bias in [true, false] {
                 let with = if bias { "with" } else { "without" };
                 let sentence = format!("random_{}_rows_of_{}_{with}_bias", name(lead), name(&size));
-                cases.add(Linear, dtype, sentence, move |s, check| {
-                    both(s, check, dtype, (lead, size), bias, 0)
-                });
+                cases.add(dtype, sentence, move |run| both(run, dtype, (lead, size), bias, 0));
             }
         }
         let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
-        cases.add(Linear, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             // So many that a device may take larger tiles, which are as many bytes wide whatever the type.
             let [inner, outer] =
                 if dtype == DType::F32 { [9, 63 * 128 + 129] } else { [104, 63 * 256 + 40] };
-            forward(s, check, dtype, [65, inner, outer])
+            forward(run, dtype, [65, inner, outer])
         });
-        cases.add(Linear, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets()
-                .try_for_each(|(offset, _)| both(s, check, dtype, (&[5], [33, 7]), true, offset))
-        });
-        cases.add(Linear, dtype, "4096_ones_and_a_bias_add_up", move |s, check| {
+        cases.starts(dtype, move |run, offset, _| both(run, dtype, (&[5], [33, 7]), true, offset));
+        cases.add(dtype, "4096_ones_and_a_bias_add_up", move |run| {
             let (x, w) = (ones(dtype, &[2, 4096]), ones(dtype, &[3, 4096]));
             let b = Stored::vector(dtype, [2.0, 32.0, -4096.0]);
             let wanted = [4098.0, 4128.0, 0.0].repeat(2);
-            OpCase::new(OpInvocation::Linear, &[&x, &w, &b]).exact(s, check, [(dtype, wanted)])
+            OpCase::new(OpInvocation::Linear, &[&x, &w, &b]).exact(run, [(dtype, wanted)])
         });
-        cases.add(Linear, dtype, "gradients_are_summed_wide_over_every_row", move |s, check| {
+        cases.add(dtype, "gradients_are_summed_wide_over_every_row", move |run| {
             let (g, x, w) =
                 (ones(dtype, &[4099, 2]), ones(dtype, &[4099, 3]), ones(dtype, &[2, 3]));
             let wanted = [vec![2.0; 4099 * 3], vec![4099.0; 6], vec![4099.0; 2]];
-            OpCase::new(OpInvocation::LinearBackward { bias: true }, &[&g, &x, &w]).exact(
-                s,
-                check,
-                wanted.map(|wanted| (dtype, wanted)),
-            )
+            OpCase::new(OpInvocation::LinearBackward { bias: true }, &[&g, &x, &w])
+                .exact(run, wanted.map(|wanted| (dtype, wanted)))
         });
         let sentence = "the_gradient_of_the_bias_is_rounded_once_to_nearest_even";
-        cases.add(Linear, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             for (rows, sum) in [(257, 257.0), (259, 259.0), (2049, 2049.0), (2051, 2051.0)] {
                 let (g, x) = (ones(dtype, &[rows, 2]), ones(dtype, &[rows, 1]));
                 let wanted = [vec![2.0; rows], vec![sum; 2], vec![sum; 2]];
                 let wanted = wanted.map(|wanted| (dtype, wanted));
                 let op = OpInvocation::LinearBackward { bias: true };
-                OpCase::new(op, &[&g, &x, &ones(dtype, &[2, 1])]).exact(s, check, wanted)?;
+                OpCase::new(op, &[&g, &x, &ones(dtype, &[2, 1])]).exact(run, wanted)?;
             }
             Ok(())
         });
-        cases.add(Linear, dtype, "sums_of_1700_in_rows_of_every_width", move |s, check| {
-            (1..=17).try_for_each(|outer| forward(s, check, dtype, [2, 1700, outer]))
+        cases.add(dtype, "sums_of_1700_in_rows_of_every_width", move |run| {
+            (1..=17).try_for_each(|outer| forward(run, dtype, [2, 1700, outer]))
         });
         let sentence = "the_gradient_of_the_bias_has_every_row_of_thousands";
-        cases.add(Linear, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             // From many rows to few, so that what an earlier sum left in memory would be seen.
-            (0..8)
-                .rev()
-                .try_for_each(|i| both(s, check, dtype, (&[2100 + 256 * i], [1, 3]), true, 0))
+            (0..8).rev().try_for_each(|i| both(run, dtype, (&[2100 + 256 * i], [1, 3]), true, 0))
         });
-        cases.add(Linear, dtype, "nan_and_infinity_stay_in_their_rows", move |s, check| {
+        cases.add(dtype, "nan_and_infinity_stay_in_their_rows", move |run| {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
                 let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
                 let wanted = linear(&values(&x), &values(&w), None, [3, 2, 2]);
-                OpCase::new(OpInvocation::Linear, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+                OpCase::new(OpInvocation::Linear, &[&x, &w]).near(run, [(dtype, wanted)])?;
             }
             Ok(())
         });
@@ -110,22 +93,21 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (bias.clone(), vec![float(&[2, 3]), x.clone(), w.clone()]),
         (bias, vec![ones(DType::F16, &[2, 4]), x, w]),
     ];
-    refusals(cases, Linear, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The result with a bias.
-fn forward(s: &dyn ComputeBackend, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
+fn forward(run: &mut OpRun<'_>, dtype: DType, size: [usize; 3]) -> Verdict {
     let [rows, inner, outer] = size;
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
     let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
     let wanted = linear(&values(&x), &values(&w), Some(&values(&b)), size);
-    OpCase::new(OpInvocation::Linear, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
+    OpCase::new(OpInvocation::Linear, &[&x, &w, &b]).near(run, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.
 fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
+    run: &mut OpRun<'_>,
     dtype: DType,
     (lead, [inner, outer]): (&[usize], [usize; 2]),
     bias: bool,
@@ -138,19 +120,15 @@ fn both(
     let bv = values(&b);
     let wanted = linear(&values(&x), &values(&w), bias.then_some(&bv), size);
     let operands = [&x, &w, &b];
-    OpCase::new(OpInvocation::Linear, &operands[..2 + usize::from(bias)]).at(offset).near(
-        s,
-        check,
-        [(dtype, wanted)],
-    )?;
+    OpCase::new(OpInvocation::Linear, &operands[..2 + usize::from(bias)])
+        .at(offset)
+        .near(run, [(dtype, wanted)])?;
     let wanted = backward(&values(&g), &values(&x), &values(&w), size);
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    OpCase::new(OpInvocation::LinearBackward { bias }, &[&g, &x, &w])
-        .at(offset)
-        .near(s, check, wanted)
+    OpCase::new(OpInvocation::LinearBackward { bias }, &[&g, &x, &w]).at(offset).near(run, wanted)
 }
 
-/// Returns how near a result must come: as matrix products of this arithmetic do.
+/// Agreement: as matrix products of this arithmetic do.
 pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.

@@ -2,14 +2,8 @@
 //!
 //! The oracle is that of [`linear`], and then that of [`relu`].
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
-
 use super::prelude::*;
 use super::{linear, relu};
-use crate::CaseGroup::LinearRelu;
 
 /// The leading extents, the inner and the outer one.
 const SIZES: [(&[usize], [usize; 2]); 11] = [
@@ -32,34 +26,25 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             for bias in [true, false] {
                 let with = if bias { "with" } else { "without" };
                 let sentence = format!("random_{}_rows_of_{}_{with}_bias", name(lead), name(&size));
-                cases.add(LinearRelu, dtype, sentence, move |s, check| {
-                    both(s, check, dtype, (lead, size), bias, 0)
-                });
+                cases.add(dtype, sentence, move |run| both(run, dtype, (lead, size), bias, 0));
             }
         }
         let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
-        cases.add(LinearRelu, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             // So many that a device may take larger tiles, which are as many bytes wide whatever the type.
             let outer = if dtype == DType::F32 { 63 * 128 } else { 63 * 256 } + 136;
-            forward(s, check, dtype, [72, 8, outer])
+            forward(run, dtype, [72, 8, outer])
         });
-        cases.add(LinearRelu, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets()
-                .try_for_each(|(offset, _)| both(s, check, dtype, (&[5], [33, 7]), true, offset))
-        });
+        cases.starts(dtype, move |run, offset, _| both(run, dtype, (&[5], [33, 7]), true, offset));
         let sentence = "each_element_is_that_of_relu_behind_linear_bit_for_bit";
-        cases.add(LinearRelu, dtype, sentence, move |s, check| as_apart(s, check, dtype));
-        cases.add(LinearRelu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
+        cases.add(dtype, sentence, move |run| as_apart(run, dtype));
+        cases.add(dtype, "a_zero_of_either_sign_gives_plus_zero", move |run| {
             let x = Stored::from_values(dtype, &[2, 1], [-0.0, 0.0]);
             let (w, b) = (ones(dtype, &[1, 1]), Stored::vector(dtype, [-0.0]));
-            OpCase::new(OpInvocation::LinearRelu, &[&x, &w, &b]).exact(
-                s,
-                check,
-                [(dtype, vec![0.0; 2])],
-            )
+            OpCase::new(OpInvocation::LinearRelu, &[&x, &w, &b]).exact(run, [(dtype, vec![0.0; 2])])
         });
         let sentence = "a_nan_stays_a_nan_and_passes_its_gradient_on";
-        cases.add(LinearRelu, dtype, sentence, move |s, check| nans(s, check, dtype));
+        cases.add(dtype, sentence, move |run| nans(run, dtype));
     }
     refused(cases);
 }
@@ -76,22 +61,21 @@ fn refused(cases: &mut OpCases) {
         (back.clone(), vec![float(&[2, 3]), y.clone(), x.clone(), w.clone()]),
         (back, vec![ones(DType::F16, &[2, 4]), y, x, w]),
     ];
-    refusals(cases, LinearRelu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The result with a bias.
-fn forward(s: &dyn ComputeBackend, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
+fn forward(run: &mut OpRun<'_>, dtype: DType, size: [usize; 3]) -> Verdict {
     let [rows, inner, outer] = size;
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
     let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
     let wanted = linear_relu(&values(&x), &values(&w), Some(&values(&b)), size);
-    OpCase::new(OpInvocation::LinearRelu, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
+    OpCase::new(OpInvocation::LinearRelu, &[&x, &w, &b]).near(run, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias, from what the oracle says forward gave.
 fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
+    run: &mut OpRun<'_>,
     dtype: DType,
     (lead, [inner, outer]): (&[usize], [usize; 2]),
     bias: bool,
@@ -107,45 +91,45 @@ fn both(
     let y = Stored::from_values(dtype, &out, wanted.iter().map(|wanted| wanted.value));
     let operands = [&x, &w, &b];
     let ask = OpCase::new(OpInvocation::LinearRelu, &operands[..2 + usize::from(bias)]);
-    ask.at(offset).near(s, check, [(dtype, wanted)])?;
+    ask.at(offset).near(run, [(dtype, wanted)])?;
     let wanted = backward(&values(&g), &values(&y), &values(&x), &values(&w), size);
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
     OpCase::new(OpInvocation::LinearReluBackward { bias }, &[&g, &y, &x, &w])
         .at(offset)
-        .near(s, check, wanted)
+        .near(run, wanted)
 }
 
 /// Sums of which about half are negative, some so long that a device cuts them.
-fn as_apart(s: &dyn ComputeBackend, check: &mut Check, dtype: DType) -> Verdict {
+fn as_apart(run: &mut OpRun<'_>, dtype: DType) -> Verdict {
     for [rows, inner, outer] in [[9, 33, 7], [70, 40, 72], [3, 4096, 5]] {
         let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
         let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
         for operands in [&[&x, &w, &b][..], &[&x, &w]] {
             let result = [(dtype, rows * outer)];
-            let sums = OpCase::new(OpInvocation::Linear, operands).results(s, result)?.remove(0);
-            let cut = OpCase::new(OpInvocation::Relu, &[&sums]).results(s, result)?.remove(0);
-            OpCase::new(OpInvocation::LinearRelu, operands).same(s, check, &cut)?;
+            let sums = OpCase::new(OpInvocation::Linear, operands).results(run, result)?.remove(0);
+            let cut = OpCase::new(OpInvocation::Relu, &[&sums]).results(run, result)?.remove(0);
+            OpCase::new(OpInvocation::LinearRelu, operands).same(run, &cut)?;
         }
     }
     Ok(())
 }
 
-fn nans(s: &dyn ComputeBackend, check: &mut Check, dtype: DType) -> Verdict {
+fn nans(run: &mut OpRun<'_>, dtype: DType) -> Verdict {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
         let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
         let wanted = linear_relu(&values(&x), &values(&w), None, [3, 2, 2]);
-        OpCase::new(OpInvocation::LinearRelu, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+        OpCase::new(OpInvocation::LinearRelu, &[&x, &w]).near(run, [(dtype, wanted)])?;
     }
     let y = Stored::from_values(dtype, &[3, 1], [f64::NAN, 0.0, 1.0]);
     let g = Stored::from_values(dtype, &[3, 1], [2.0, 4.0, 8.0]);
     let (x, w) = (ones(dtype, &[3, 1]), ones(dtype, &[1, 1]));
     let wanted = [vec![2.0, 0.0, 8.0], vec![10.0], vec![10.0]].map(|wanted| (dtype, wanted));
     OpCase::new(OpInvocation::LinearReluBackward { bias: true }, &[&g, &y, &x, &w])
-        .exact(s, check, wanted)
+        .exact(run, wanted)
 }
 
-/// Returns how near a result must come: as matrix products of this arithmetic do.
+/// Agreement: as matrix products of this arithmetic do.
 pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.

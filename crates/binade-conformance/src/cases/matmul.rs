@@ -2,14 +2,7 @@
 //!
 //! The oracle multiplies in `f64`, where products of `f32` are exact.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
-
 use super::prelude::*;
-use crate::CaseGroup::MatMul;
-use crate::agreement::count;
 
 /// Rows of A, inner extent, columns of B.
 type Size = [usize; 3];
@@ -34,9 +27,9 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::MatMul, vec![float(&[2, 3]), ones(DType::F16, &[3, 4])]),
         (OpInvocation::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
     ];
-    refusals(cases, MatMul, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     let nothing = [[HUGE, 0], [0, 4]].map(|shape| Stored::from_values(DType::F32, &shape, []));
-    too_large(cases, MatMul, vec![(OpInvocation::MatMul, nothing.into())]);
+    too_large(cases, vec![(OpInvocation::MatMul, nothing.into())]);
 }
 
 fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (OpCase<'a>, Vec<Expected>) {
@@ -44,15 +37,15 @@ fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (OpCase<'a>, Vec<Expected>) {
     (OpCase::new(OpInvocation::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
 }
 
-fn near(s: &dyn ComputeBackend, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+fn near(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     let (ask, wanted) = ask(a, b);
-    ask.near(s, check, [(a.dtype, wanted)])
+    ask.near(run, [(a.dtype, wanted)])
 }
 
 /// For values whose products and sums are exact in `f32` in any order.
-fn exact(s: &dyn ComputeBackend, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+fn exact(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     let (ask, wanted) = ask(a, b);
-    ask.exact(s, check, [(a.dtype, wanted.iter().map(|wanted| wanted.value).collect())])
+    ask.exact(run, [(a.dtype, wanted.iter().map(|wanted| wanted.value).collect())])
 }
 
 /// `A` and `B` of one size, element by element.
@@ -66,12 +59,12 @@ fn matrices(dtype: DType, [m, k, n]: Size, mut element: impl FnMut() -> f64) -> 
 fn random(cases: &mut OpCases, dtype: DType, size: Size) {
     let [rows, inner, columns] = size;
     let sentence = format!("random_{rows}x{inner}_by_{inner}x{columns}");
-    cases.add(MatMul, dtype, sentence, move |s, check| {
+    cases.add(dtype, sentence, move |run| {
         let mut draw = Draw::new(rows * inner * columns);
         let [a, b] = matrices(dtype, size, || draw.within(-1.0, 1.0));
-        near(s, check, [&a, &b])?;
+        near(run, [&a, &b])?;
         let [a, b] = matrices(dtype, size, || draw.spread(-6.0, 2.0));
-        near(s, check, [&a, &b])
+        near(run, [&a, &b])
     });
 }
 
@@ -81,16 +74,14 @@ fn gradients(cases: &mut OpCases, dtype: DType) {
     for size in sizes(SIZES).filter(|[_, k, _]| *k < 1000).chain(odd) {
         let [m, k, n] = size;
         let sentence = format!("gradients_of_{m}x{k}_by_{k}x{n}");
-        cases.add(MatMul, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let [a, b] =
                 [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
             let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
             let wanted = backward(&values(&g), &values(&a), &values(&b), size);
-            OpCase::new(OpInvocation::MatMulBackward, &[&g, &a, &b]).at(m % 3).near(
-                s,
-                check,
-                wanted.map(|wanted| (dtype, wanted)),
-            )
+            OpCase::new(OpInvocation::MatMulBackward, &[&g, &a, &b])
+                .at(m % 3)
+                .near(run, wanted.map(|wanted| (dtype, wanted)))
         });
     }
 }
@@ -98,9 +89,9 @@ fn gradients(cases: &mut OpCases, dtype: DType) {
 /// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.
 fn sums(cases: &mut OpCases, dtype: DType) {
     let mut add = |sentence: &str, make: fn(DType) -> [Stored; 2]| {
-        cases.add(MatMul, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let [a, b] = make(dtype);
-            exact(s, check, [&a, &b])
+            exact(run, [&a, &b])
         });
     };
     add("256_ones_add_up", |dtype| matrices(dtype, [2, 256, 3], || 1.0));
@@ -120,12 +111,12 @@ fn sums(cases: &mut OpCases, dtype: DType) {
 
 /// Unaligned.
 fn starts(cases: &mut OpCases, dtype: DType) {
-    cases.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+    cases.add(dtype, "starts_anywhere_in_a_buffer", move |run| {
         for (offset, _) in offsets() {
             let mut draw = Draw::new(offset);
             let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
             let (ask, wanted) = ask(&a, &b);
-            ask.at(offset).near(s, check, [(dtype, wanted)])?;
+            ask.at(offset).near(run, [(dtype, wanted)])?;
         }
         Ok(())
     });
@@ -133,33 +124,33 @@ fn starts(cases: &mut OpCases, dtype: DType) {
 
 fn classes(cases: &mut OpCases, dtype: DType) {
     let sentence = "nan_and_infinity_stay_in_their_rows";
-    cases.add(MatMul, dtype, sentence, move |s, check| {
+    cases.add(dtype, sentence, move |run| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for place in [0, 7, 14] {
                 let mut draw = Draw::new(5);
                 let [a, b] = matrices(dtype, [3, 5, 4], || draw.within(0.5, 1.0));
                 let mut values: Vec<f64> = a.values().collect();
                 values[place] = bad;
-                near(s, check, [&Stored::from_values(dtype, &[3, 5], values), &b])?;
+                near(run, [&Stored::from_values(dtype, &[3, 5], values), &b])?;
             }
         }
         Ok(())
     });
-    cases.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s, check| {
+    cases.add(dtype, "infinity_times_zero_is_nan", move |run| {
         let a = Stored::from_values(dtype, &[1, 2], [f64::INFINITY, 1.0]);
         let b = Stored::from_values(dtype, &[2, 2], [0.0, 1.0, 1.0, 1.0]);
-        exact(s, check, [&a, &b])
+        exact(run, [&a, &b])
     });
     if dtype == DType::F16 {
-        cases.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s, check| {
+        cases.add(dtype, "a_product_beyond_65504_is_infinite", |run| {
             let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
             let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
-            exact(s, check, [&a, &b])
+            exact(run, [&a, &b])
         });
     }
 }
 
-/// Returns how near a result must come: as matrix products of this arithmetic do.
+/// Agreement: as matrix products of this arithmetic do.
 pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.

@@ -3,8 +3,6 @@
 //! The oracle is a loop over each window.
 
 use super::prelude::*;
-use crate::CaseGroup::MaxPool2d;
-use crate::agreement::count;
 use binade_ops::MaxPool2dConfig;
 
 /// Input, window, stride and padding.
@@ -33,78 +31,52 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 format!("{}_stride_{}_padding_{}", name(&kernel), name(&stride), name(&padding));
             let sentence = format!("random_{}_by_{window}", name(&input));
             let config = MaxPool2dConfig { kernel, stride, padding };
-            cases.add(MaxPool2d, dtype, sentence, move |s, check| {
-                both(s, check, &uniform(1, dtype, &input, [-2.0, -1.0]), config, 0)
+            cases.add(dtype, sentence, move |run| {
+                both(run, &uniform(1, dtype, &input, [-2.0, -1.0]), config, 0)
             });
         }
-        cases.add(MaxPool2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, _)| {
-                let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
-                both(s, check, &x, MaxPool2dConfig::square(2), offset)
-            })
+        cases.starts(dtype, move |run, offset, _| {
+            let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
+            both(run, &x, MaxPool2dConfig::square(2), offset)
         });
-        cases.add(
-            MaxPool2d,
-            dtype,
-            "of_equal_elements_the_first_takes_the_gradient",
-            move |s, check| {
-                for padding in [[0, 0], [1, 1]] {
-                    let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding };
-                    both(
-                        s,
-                        check,
-                        &Stored::from_values(dtype, &[1, 2, 5, 5], vec![-1.0; 50]),
-                        config,
-                        0,
-                    )?;
-                }
-                Ok(())
-            },
-        );
-        cases.add(
-            MaxPool2d,
-            dtype,
-            "a_nan_is_larger_than_everything_and_the_first_wins",
-            move |s, check| {
-                let config = MaxPool2dConfig { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
-                let row = [
-                    1.0,
-                    f64::NAN,
-                    f64::INFINITY,
-                    f64::NAN,
-                    f64::NAN,
-                    6.0,
-                    f64::NEG_INFINITY,
-                    f64::NEG_INFINITY,
-                ];
-                both(s, check, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config, 0)
-            },
-        );
-        cases.add(
-            MaxPool2d,
-            dtype,
-            "gradients_of_windows_that_overlap_add_up_in_f32",
-            move |s, check| {
-                // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
-                // by step: 2048 and eight ones.
-                let config = MaxPool2dConfig { kernel: [3, 3], stride: [1, 1], padding: [0, 0] };
-                let mut x = vec![0.0; 25];
-                x[12] = 1.0;
-                let x = Stored::from_values(dtype, &[1, 1, 5, 5], x);
-                let g = Stored::from_values(
-                    dtype,
-                    &[1, 1, 3, 3],
-                    [2048.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-                );
-                let mut wanted = vec![0.0; 25];
-                wanted[12] = 2056.0;
-                OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x]).exact(
-                    s,
-                    check,
-                    [(dtype, wanted)],
-                )
-            },
-        );
+        cases.add(dtype, "of_equal_elements_the_first_takes_the_gradient", move |run| {
+            for padding in [[0, 0], [1, 1]] {
+                let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding };
+                both(run, &Stored::from_values(dtype, &[1, 2, 5, 5], vec![-1.0; 50]), config, 0)?;
+            }
+            Ok(())
+        });
+        cases.add(dtype, "a_nan_is_larger_than_everything_and_the_first_wins", move |run| {
+            let config = MaxPool2dConfig { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
+            let row = [
+                1.0,
+                f64::NAN,
+                f64::INFINITY,
+                f64::NAN,
+                f64::NAN,
+                6.0,
+                f64::NEG_INFINITY,
+                f64::NEG_INFINITY,
+            ];
+            both(run, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config, 0)
+        });
+        cases.add(dtype, "gradients_of_windows_that_overlap_add_up_in_f32", move |run| {
+            // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
+            // by step: 2048 and eight ones.
+            let config = MaxPool2dConfig { kernel: [3, 3], stride: [1, 1], padding: [0, 0] };
+            let mut x = vec![0.0; 25];
+            x[12] = 1.0;
+            let x = Stored::from_values(dtype, &[1, 1, 5, 5], x);
+            let g = Stored::from_values(
+                dtype,
+                &[1, 1, 3, 3],
+                [2048.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+            );
+            let mut wanted = vec![0.0; 25];
+            wanted[12] = 2056.0;
+            OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x])
+                .exact(run, [(dtype, wanted)])
+        });
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let config = |kernel, stride, padding| MaxPool2dConfig { kernel, stride, padding };
@@ -115,7 +87,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         ask(config([2, 2], [1, 0], [0, 0])),
         ask(config([2, 2], [1, 1], [2, 0])),
     ];
-    refusals(cases, MaxPool2d, sentence, ErrorKind::InvalidArgument, outside);
+    refusals(cases, sentence, ErrorKind::InvalidArgument, outside);
     let all = vec![
         ask(config([5, 2], [1, 1], [0, 0])),
         (OpInvocation::MaxPool2d { config: MaxPool2dConfig::square(2) }, vec![float(&[4, 4])]),
@@ -124,36 +96,26 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             vec![float(&[1, 1, 4, 4]), float(&[1, 1, 4, 4])],
         ),
     ];
-    refusals(cases, MaxPool2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward by bits, and the gradient of random values.
-fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
-    x: &Stored,
-    config: MaxPool2dConfig,
-    offset: usize,
-) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, config: MaxPool2dConfig, offset: usize) -> Verdict {
     let shape = [x.shape[0], x.shape[1], x.shape[2], x.shape[3]];
     let elements = values(x);
     let places = largest(&elements, shape, config);
     let wanted = places.iter().map(|at| elements[*at]).collect();
-    OpCase::new(OpInvocation::MaxPool2d { config }, &[x]).at(offset).exact(
-        s,
-        check,
-        [(x.dtype, wanted)],
-    )?;
+    OpCase::new(OpInvocation::MaxPool2d { config }, &[x])
+        .at(offset)
+        .exact(run, [(x.dtype, wanted)])?;
     let g = uniform(2, x.dtype, &output(shape, config), [-1.0, 1.0]);
     let wanted = backward(&values(&g), &places, x.len());
-    OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, x]).at(offset).near(
-        s,
-        check,
-        [(x.dtype, wanted)],
-    )
+    OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, x])
+        .at(offset)
+        .near(run, [(x.dtype, wanted)])
 }
 
-/// Returns how near a result must come: within the mass of the input's gradient, which is a sum. Forward is a
+/// Agreement: within the mass of the input's gradient, which is a sum. Forward is a
 /// choice, and is compared by bits.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 

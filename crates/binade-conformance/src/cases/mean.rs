@@ -5,8 +5,6 @@
 use super::cast::rounded;
 use super::prelude::*;
 use super::sum::{spreads, sum};
-use crate::CaseGroup::Mean;
-use crate::agreement::count;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
@@ -18,9 +16,9 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in EIGHT_BITS {
         gradients(cases, dtype);
     }
-    cases.add(Mean, DType::BF16, "the_mean_of_four_million_ones_is_one", |s, check| {
+    cases.add(DType::BF16, "the_mean_of_four_million_ones_is_one", |run| {
         let ones = Stored::vector(DType::BF16, vec![1.0; 4_198_400]);
-        OpCase::new(OpInvocation::Mean, &[&ones]).exact(s, check, [(DType::F32, vec![1.0])])
+        OpCase::new(OpInvocation::Mean, &[&ones]).exact(run, [(DType::F32, vec![1.0])])
     });
     let op = OpInvocation::MeanBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
@@ -28,48 +26,44 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (op.clone(), vec![ones(DType::F32, &[1])]),
         (op, vec![ones(DType::F16, &[])]),
     ];
-    refusals(cases, Mean, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     let spread = OpInvocation::MeanBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
-    too_large(cases, Mean, vec![(spread, vec![scalar(1.0)])]);
+    too_large(cases, vec![(spread, vec![scalar(1.0)])]);
 }
 
 /// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
 fn gradients(cases: &mut OpCases, dtype: DType) {
-    cases.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
+    cases.add(dtype, "the_gradient_is_divided_by_the_count", move |run| {
         spreads().try_for_each(|(shape, grad)| {
             let (op, g) = (OpInvocation::MeanBackward { shape: shape.into(), dtype }, scalar(grad));
             let elements = shape.iter().product();
             let value = values(&g)[0] / count(elements);
             // A type without infinities has no edge beyond its largest.
             if value.is_finite() && rounded(value, dtype).is_nan() {
-                return OpCase::new(op, &[&g]).exact(s, check, [(dtype, vec![value; elements])]);
+                return OpCase::new(op, &[&g]).exact(run, [(dtype, vec![value; elements])]);
             }
             let wanted = vec![Expected::near(value, 3.0 * value.abs()); elements];
-            OpCase::new(op, &[&g]).near(s, check, [(dtype, wanted)])
+            OpCase::new(op, &[&g]).near(run, [(dtype, wanted)])
         })
     });
 }
 
-fn near(s: &dyn ComputeBackend, check: &mut Check, input: &Stored) -> Verdict {
-    of(s, check, input, 0)
+fn near(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
+    of(run, input, 0)
 }
 
-fn of(s: &dyn ComputeBackend, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+fn of(run: &mut OpRun<'_>, input: &Stored, offset: usize) -> Verdict {
     let wanted = mean(&values(input));
-    OpCase::new(OpInvocation::Mean, &[input]).at(offset).near(
-        s,
-        check,
-        [(DType::F32, vec![wanted])],
-    )
+    OpCase::new(OpInvocation::Mean, &[input]).at(offset).near(run, [(DType::F32, vec![wanted])])
 }
 
 /// Sums that are exact in `f32`, so that only the division may round.
 fn exact_sums(cases: &mut OpCases, dtype: DType) {
     let mut add = |sentence: &str, element: f64, count: usize| {
-        cases.add(Mean, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let input = Stored::vector(dtype, vec![element; count]);
             let wanted = (DType::F32, vec![Expected::exactly(element)]);
-            OpCase::new(OpInvocation::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
+            OpCase::new(OpInvocation::Mean, &[&input]).within(run, Agreement::Ulps(3), wanted)
         });
     };
     add("the_mean_of_seventy_thousand_ones_is_one", 1.0, 70_000);
@@ -78,45 +72,44 @@ fn exact_sums(cases: &mut OpCases, dtype: DType) {
 
 fn random(cases: &mut OpCases, dtype: DType) {
     for length in [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4097, 65537] {
-        cases.add(Mean, dtype, format!("random_{length}"), move |s, check| {
+        cases.add(dtype, format!("random_{length}"), move |run| {
             let mut draw = Draw::new(length);
             let values: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 3.0)).collect();
-            near(s, check, &Stored::vector(dtype, values))
+            near(run, &Stored::vector(dtype, values))
         });
     }
 }
 
 fn classes(cases: &mut OpCases, dtype: DType) {
-    cases.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+    cases.add(dtype, "starts_anywhere_in_a_buffer", move |run| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
-            of(s, check, &input, offset)?;
+            of(run, &input, offset)?;
         }
         Ok(())
     });
-    cases.add(Mean, dtype, "every_nan_and_infinity_shows", move |s, check| {
-        let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
+    cases.add(dtype, "every_nan_and_infinity_shows", move |run| {
+        let one = |code| near(run, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
-    cases.add(Mean, dtype, "zeros_of_any_length_have_a_mean_of_zero", move |s, check| {
+    cases.add(dtype, "zeros_of_any_length_have_a_mean_of_zero", move |run| {
         (1..10).try_for_each(|length| {
             let zeros = Stored::vector(dtype, vec![0.0; length]);
-            OpCase::new(OpInvocation::Mean, &[&zeros]).exact(s, check, [(DType::F32, vec![0.0])])
+            OpCase::new(OpInvocation::Mean, &[&zeros]).exact(run, [(DType::F32, vec![0.0])])
         })
     });
-    cases.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {
-        near(s, check, &Stored::vector(dtype, []))
-    });
-    cases.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
+    cases
+        .add(dtype, "the_mean_of_nothing_is_nan", move |run| near(run, &Stored::vector(dtype, [])));
+    cases.add(dtype, "a_nan_or_an_infinity_shows", move |run| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            near(s, check, &Stored::vector(dtype, [1.0, bad, 3.0]))?;
-            near(s, check, &Stored::vector(dtype, [1.0, 2.0, bad]))?;
+            near(run, &Stored::vector(dtype, [1.0, bad, 3.0]))?;
+            near(run, &Stored::vector(dtype, [1.0, 2.0, bad]))?;
         }
         Ok(())
     });
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+/// Agreement: within the mass that the oracle works out from the roundings in `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.

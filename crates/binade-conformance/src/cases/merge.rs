@@ -4,7 +4,7 @@
 
 use super::prelude::*;
 use super::unscale::{Found, Set, factor, tell, told, unscale, upload, values};
-use crate::{CaseGroup::Merge, MergeResult, MicroBatch};
+use crate::{MergeResult, MicroBatch};
 use binade_grad_scaler::{Join, ScaleState};
 
 /// A pass on the kit's side.
@@ -94,7 +94,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, join: Join) {
         Join::Any => "it_overflows_where_either_does",
         Join::All => "it_overflows_only_where_both_do",
     };
-    cases.add(Merge, variant(join), sentence, move |s: &S, check| {
+    cases.add(variant(join), sentence, move |s: &S, check| {
         each(
             s,
             join,
@@ -105,7 +105,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, join: Join) {
         )
     });
     let sentence = "it_keeps_the_place_of_the_first_overflow";
-    cases.add(Merge, variant(join), sentence, move |s: &S, check| {
+    cases.add(variant(join), sentence, move |s: &S, check| {
         each(
             s,
             join,
@@ -125,7 +125,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, join: Join) {
 }
 
 fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
-    cases.add(Merge, variant(join), "it_adds_counts_up", move |s: &S, check| {
+    cases.add(variant(join), "it_adds_counts_up", move |s: &S, check| {
         each(
             s,
             join,
@@ -136,7 +136,7 @@ fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
             },
         )
     });
-    cases.add(Merge, variant(join), "it_takes_the_larger_magnitude", move |s: &S, check| {
+    cases.add(variant(join), "it_takes_the_larger_magnitude", move |s: &S, check| {
         each(
             s,
             join,
@@ -144,15 +144,10 @@ fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
             |seen| same(check, &seen, |found| f64::from(found.magnitude), seen.wanted.magnitude),
         )
     });
-    cases.add(
-        Merge,
-        variant(join),
-        "it_has_no_norm_where_none_was_measured",
-        move |s: &S, check| {
-            each(s, join, |_, _| (), |seen| same(check, &seen, |found| found.norm, None))
-        },
-    );
-    cases.add(Merge, variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
+    cases.add(variant(join), "it_has_no_norm_where_none_was_measured", move |s: &S, check| {
+        each(s, join, |_, _| (), |seen| same(check, &seen, |found| found.norm, None))
+    });
+    cases.add(variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
         each(
             s,
             join,
@@ -169,7 +164,7 @@ fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
 
 /// Every other pass halted, whatever it found.
 fn halts<S: Subject>(cases: &mut Cases<S>, join: Join) {
-    cases.add(Merge, variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
+    cases.add(variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
         let halt =
             |pass: &mut MergePass, number: usize| pass.state.diverged = number.is_multiple_of(2);
         each(s, join, halt, |seen| {
@@ -184,7 +179,7 @@ fn halts<S: Subject>(cases: &mut Cases<S>, join: Join) {
     });
 }
 
-/// Returns how near a result must come: bits. Counts and places are whole numbers, and the magnitude is one of the two.
+/// Agreement: bits. Counts and places are whole numbers, and the magnitude is one of the two.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -4,6 +4,11 @@
 //! screen, independent of everything that it judges. Speed is no concern of an oracle, and neither is sharing code: it is right
 //! because it can be read beside its definition.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
 mod ask;
 mod prelude;
 mod steps;
@@ -18,6 +23,7 @@ use crate::{
 
 use ask::OpCases;
 use binade_core::DType;
+pub(crate) use values::layouts;
 
 /// Agreement of a group by the subject's arithmetic.
 type Agrees = fn(Arithmetic) -> Agreement;
@@ -84,11 +90,13 @@ pub(crate) fn of<S: Subject>(
     arithmetic: Arithmetic,
     wants: impl Fn(CaseGroup) -> bool,
 ) -> Vec<Case<S>> {
-    let mut cases = Cases::new(arithmetic);
-    for group in CaseGroup::ALL.iter().filter(|group| wants(**group)) {
+    let groups = CaseGroup::ALL.iter().copied().filter(|group| wants(*group));
+    let of = |group: CaseGroup| {
+        let mut cases = Cases::new(group, arithmetic);
         group.add_to(&mut cases);
-    }
-    cases.list
+        cases.list
+    };
+    groups.flat_map(of).collect()
 }
 
 /// A tensor on the subject's side.

@@ -2,55 +2,39 @@
 //!
 //! The oracle is the [`mean`](super::mean) of the squares.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "operands go by the letters the field gives them"
-)]
-
 use super::mean::mean;
 use super::prelude::*;
-use crate::CaseGroup::MseLoss;
-use crate::agreement::count;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for length in SHORT {
-            cases.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s, check| {
-                let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-                both(s, check, [&x, &y], 3.0, 0)
-            });
-        }
-        cases.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, length)| {
-                let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-                both(s, check, [&x, &y], 1.0, offset)
-            })
+        cases.lengths(dtype, SHORT, move |run, length| {
+            let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+            both(run, [&x, &y], 3.0, 0)
         });
-        cases.add(
-            MseLoss,
-            dtype,
-            "squares_beyond_the_format_still_have_a_mean",
-            move |s, check| {
-                let [x, y] = [1024.0, -1024.0].map(|x| Stored::vector(dtype, vec![x; 33]));
-                both(s, check, [&x, &y], 1.0, 0)
-            },
-        );
-        cases.add(MseLoss, dtype, "squares_below_the_format_still_add_up", move |s, check| {
+        cases.starts(dtype, move |run, offset, length| {
+            let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+            both(run, [&x, &y], 1.0, offset)
+        });
+        cases.add(dtype, "squares_beyond_the_format_still_have_a_mean", move |run| {
+            let [x, y] = [1024.0, -1024.0].map(|x| Stored::vector(dtype, vec![x; 33]));
+            both(run, [&x, &y], 1.0, 0)
+        });
+        cases.add(dtype, "squares_below_the_format_still_add_up", move |run| {
             let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
-            both(s, check, [&x, &y], 65536.0, 0)
+            both(run, [&x, &y], 65536.0, 0)
         });
-        cases.add(MseLoss, dtype, "a_nan_shows", move |s, check| {
+        cases.add(dtype, "a_nan_shows", move |run| {
             let x = Stored::vector(dtype, [1.0, f64::NAN, 2.0]);
-            both(s, check, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)?;
+            both(run, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)?;
             let codes = in_every_lane(awkward(dtype));
             let all = Stored::from_codes(dtype, &[codes.len()], codes);
-            both(s, check, [&all, &ones(dtype, &all.shape)], 1.0, 0)
+            both(run, [&all, &ones(dtype, &all.shape)], 1.0, 0)
         });
-        cases.add(MseLoss, dtype, "what_is_hit_to_the_bit_has_no_loss", move |s, check| {
+        cases.add(dtype, "what_is_hit_to_the_bit_has_no_loss", move |run| {
             (1..10).try_for_each(|length| {
                 let zeros = Stored::vector(dtype, vec![0.0; length]);
                 let ask = OpCase::new(OpInvocation::MseLoss, &[&zeros, &zeros]);
-                ask.exact(s, check, [(DType::F32, vec![0.0])])
+                ask.exact(run, [(DType::F32, vec![0.0])])
             })
         });
     }
@@ -61,27 +45,19 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::MseLossBackward, vec![ones(DType::F16, &[]), float(&[2]), float(&[2])]),
         (OpInvocation::MseLossBackward, vec![float(&[1]), float(&[2]), float(&[2])]),
     ];
-    refusals(cases, MseLoss, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The loss, NaN for nothing, and both gradients for a scalar from above.
-fn both(
-    s: &dyn ComputeBackend,
-    check: &mut Check,
-    [x, y]: [&Stored; 2],
-    grad: f64,
-    offset: usize,
-) -> Verdict {
+fn both(run: &mut OpRun<'_>, [x, y]: [&Stored; 2], grad: f64, offset: usize) -> Verdict {
     let (a, b) = (values(x), values(y));
     let ask = OpCase::new(OpInvocation::MseLoss, &[x, y]).at(offset);
-    ask.near(s, check, [(DType::F32, vec![mse_loss(&a, &b)])])?;
+    ask.near(run, [(DType::F32, vec![mse_loss(&a, &b)])])?;
     let wanted = backward(grad, &a, &b).map(|wanted| (x.dtype, wanted));
-    OpCase::new(OpInvocation::MseLossBackward, &[&scalar(grad), x, y])
-        .at(offset)
-        .near(s, check, wanted)
+    OpCase::new(OpInvocation::MseLossBackward, &[&scalar(grad), x, y]).at(offset).near(run, wanted)
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+/// Agreement: within the mass that the oracle works out from the roundings in `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.

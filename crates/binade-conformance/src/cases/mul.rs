@@ -6,19 +6,19 @@ use super::prelude::*;
 use binade_core::DType::F32;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    pairs(cases, CaseGroup::Mul, &OpInvocation::Mul, both);
+    pairs(cases, &OpInvocation::Mul, both);
 }
 
 /// Forward, and a gradient times each operand.
-fn both(s: &dyn ComputeBackend, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
     let product = mul(&values(a), &values(b));
-    OpCase::new(OpInvocation::Mul, &[a, b]).at(offset).exact(s, check, [(a.dtype, product)])?;
+    OpCase::new(OpInvocation::Mul, &[a, b]).at(offset).exact(run, [(a.dtype, product)])?;
     let g = uniform(a.len(), a.dtype, &[a.len()], [-1.0, 1.0]);
     let wanted = [b, a].map(|other| (a.dtype, mul(&values(&g), &values(other))));
-    OpCase::new(OpInvocation::MulBackward, &[&g, a, b]).at(offset).exact(s, check, wanted)
+    OpCase::new(OpInvocation::MulBackward, &[&g, a, b]).at(offset).exact(run, wanted)
 }
 
-/// Returns how near a result must come: bits. Each element is one product, rounded to `f32`.
+/// Agreement: bits. Each element is one product, rounded to `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

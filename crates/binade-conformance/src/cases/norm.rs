@@ -16,14 +16,12 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         sets(cases, dtype);
         classes(cases, dtype);
     }
-    cases.add(CaseGroup::Norm, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
+    cases.add("mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
         let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
         let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
         both(s, check, &set, 10)
     });
-    cases.add(CaseGroup::Norm, "-", "an_empty_set_has_a_norm_of_zero", |s: &S, check| {
-        both(s, check, &vec![], 16)
-    });
+    cases.add("-", "an_empty_set_has_a_norm_of_zero", |s: &S, check| both(s, check, &vec![], 16));
 }
 
 /// Measures both norms of a set that is scaled by 2^exponent.
@@ -60,36 +58,28 @@ fn one(dtype: DType, values: impl IntoIterator<Item = f64>) -> Set {
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    for length in LENGTHS.into_iter().chain(LONG) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
-            let values = finite(length, length, dtype, [-4.0, 4.0]);
-            both(s, check, &one(dtype, values.clone()), 10)?;
-            places(length).into_iter().try_for_each(|(_, index)| {
-                let mut values = values.clone();
-                values[index] = -2048.0;
-                both(s, check, &one(dtype, values), 10)
-            })
-        });
-    }
-    for (sentence, layouts) in layouts() {
-        cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                let set =
-                    folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
-                for which in BOTH {
-                    of(s, check, &set, 10, which, upload_at(s, &set, layout)?)?;
-                }
-            }
-            Ok(())
-        });
-    }
+    cases.lengths(dtype, LENGTHS.into_iter().chain(LONG), move |s: &S, check, length| {
+        let values = finite(length, length, dtype, [-4.0, 4.0]);
+        both(s, check, &one(dtype, values.clone()), 10)?;
+        places(length).into_iter().try_for_each(|(_, index)| {
+            let mut values = values.clone();
+            values[index] = -2048.0;
+            both(s, check, &one(dtype, values), 10)
+        })
+    });
+    cases.views(dtype, move |s: &S, check, layout, length| {
+        let set = folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
+        for which in BOTH {
+            of(s, check, &set, 10, which, upload_at(s, &set, layout)?)?;
+        }
+        Ok(())
+    });
 }
 
 /// Squares that `f32` loses on the way, and norms that it does not hold.
 fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
-        cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             both(s, check, &one(dtype, values.clone()), exponent)
         });
     };
@@ -102,7 +92,7 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let largest = finite(6, 64, dtype, [14.0, 15.0]);
     add("a_norm_beyond_f32_is_infinite_and_raises_the_verdict", largest.clone(), -112);
     let sentence = "a_norm_beyond_f32_is_named_as_a_norm_and_counts_no_element";
-    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let set = one(dtype, largest.clone());
         let found = s.norm(upload(s, &set)?, ScaleState::from_exponent(-112), Norm::L2)?;
         let name = found.overflow.as_ref().map(|overflow| overflow.parameter.to_string());
@@ -114,25 +104,20 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 /// Several parameters and missing gradients.
 fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(CaseGroup::Norm, dtype, "all_parameters_count_together", move |s: &S, check| {
+    cases.add(dtype, "all_parameters_count_together", move |s: &S, check| {
         let grad =
             |seed, length| Some(Stored::vector(dtype, finite(seed, length, dtype, [-6.0, 6.0])));
         let set = vec![("a", grad(1, 33)), ("b", None), ("c", grad(2, 5000)), ("d", grad(3, 1))];
         both(s, check, &set, 8)
     });
-    cases.add(
-        CaseGroup::Norm,
-        dtype,
-        "missing_gradients_alone_measure_zero",
-        move |s: &S, check| {
-            both(s, check, &vec![("a", None), ("b", Some(Stored::vector(dtype, [])))], 8)
-        },
-    );
+    cases.add(dtype, "missing_gradients_alone_measure_zero", move |s: &S, check| {
+        both(s, check, &vec![("a", None), ("b", Some(Stored::vector(dtype, [])))], 8)
+    });
 }
 
 fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_nan_or_an_infinity_anywhere_shows_and_raises_the_verdict";
-    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         for length in [1, 9, 257, 4097] {
             for (_, index) in places(length) {
                 for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
@@ -146,20 +131,20 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         Ok(())
     });
     let sentence = "every_nan_and_infinity_shows_and_raises_the_verdict";
-    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             let grad = Stored::from_codes(dtype, &[3], [1, code, 2]);
             both(s, check, &vec![("w", Some(grad))], 10)
         })
     });
     let sentence = "a_nan_shows_beside_infinities_before_and_after_it";
-    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         both(s, check, &one(dtype, [1.0, inf, nan, -inf, 2.0]), 0)
     });
 }
 
-/// Returns how near a result must come: one unit in the last place. A norm keeps full `f32`
+/// Agreement: one unit in the last place. A norm keeps full `f32`
 /// accuracy over any count of elements, and so is one unit away only where it lies beside a tie.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Ulps(1);
 

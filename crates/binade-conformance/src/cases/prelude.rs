@@ -1,12 +1,13 @@
 //! Names that nearly every file of cases needs.
 
 pub(super) use super::ask::{
-    ComputeBackend, HUGE, OpCase, OpCases, i64s, ones, refusals, scalar, too_large, uniform, values,
+    HUGE, OpCase, OpCases, OpRun, i64s, ones, refusals, scalar, too_large, uniform, values,
 };
 pub(super) use super::values::*;
 pub(super) use super::{Agrees, EIGHT_BITS, FLOATS, LENGTHS, LONG, SHORT, get, put, put_at};
+pub(super) use crate::agreement::count;
 pub(super) use crate::{
-    Agreement, CaseError, CaseGroup, Cases, Check, Expected, Layout, OpInvocation, Stored, Subject,
+    Agreement, CaseError, Cases, Check, Expected, Layout, OpInvocation, Stored, Subject,
     SubjectError, TensorOf, Verdict,
 };
 pub(super) use binade_core::{DType, ErrorKind, Finding, Named, NamedGrads};

@@ -3,43 +3,31 @@
 //! The oracle compares, and computes nothing.
 
 use super::prelude::*;
-use crate::CaseGroup::Relu;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for length in SHORT {
-            cases.add(Relu, dtype, format!("all_of_{length}_elements"), move |s, check| {
-                both(s, check, &uniform(length, dtype, &[length], [-2.0, 2.0]), 0)
-            });
-        }
-        cases.add(Relu, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, length)| {
-                both(s, check, &uniform(length, dtype, &[length], [-2.0, 2.0]), offset)
-            })
+        cases.lengths(dtype, SHORT, move |run, length| {
+            both(run, &uniform(length, dtype, &[length], [-2.0, 2.0]), 0)
         });
-        cases.add(Relu, dtype, "a_nan_stays_a_nan_and_passes_its_gradient_on", move |s, check| {
+        cases.starts(dtype, move |run, offset, length| {
+            both(run, &uniform(length, dtype, &[length], [-2.0, 2.0]), offset)
+        });
+        cases.add(dtype, "a_nan_stays_a_nan_and_passes_its_gradient_on", move |run| {
             let codes = in_every_lane(awkward(dtype));
             let all = Stored::from_codes(dtype, &[codes.len()], codes);
-            both(s, check, &all, 0)?;
+            both(run, &all, 0)?;
             let passed = (dtype, values(&all));
-            OpCase::new(OpInvocation::ReluBackward, &[&all, &ones(dtype, &[all.len()])]).exact(
-                s,
-                check,
-                [passed],
-            )
+            OpCase::new(OpInvocation::ReluBackward, &[&all, &ones(dtype, &[all.len()])])
+                .exact(run, [passed])
         });
-        cases.add(Relu, dtype, "the_gradient_at_zero_is_zero", move |s, check| {
+        cases.add(dtype, "the_gradient_at_zero_is_zero", move |run| {
             let y = Stored::vector(dtype, [0.0; 5]);
             let g = Stored::vector(dtype, [1.0, -1.0, f64::INFINITY, f64::NAN, -0.0]);
-            OpCase::new(OpInvocation::ReluBackward, &[&g, &y]).exact(
-                s,
-                check,
-                [(dtype, vec![0.0; 5])],
-            )
+            OpCase::new(OpInvocation::ReluBackward, &[&g, &y]).exact(run, [(dtype, vec![0.0; 5])])
         });
-        cases.add(Relu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
+        cases.add(dtype, "a_zero_of_either_sign_gives_plus_zero", move |run| {
             let x = Stored::vector(dtype, [0.0, -0.0]);
-            OpCase::new(OpInvocation::Relu, &[&x]).exact(s, check, [(dtype, vec![0.0; 2])])
+            OpCase::new(OpInvocation::Relu, &[&x]).exact(run, [(dtype, vec![0.0; 2])])
         });
     }
     let all = vec![
@@ -47,24 +35,20 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::ReluBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
         (OpInvocation::ReluBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
     ];
-    refusals(cases, Relu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward, and backward from what the oracle says forward gave.
-fn both(s: &dyn ComputeBackend, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, offset: usize) -> Verdict {
     let y = relu(&values(x));
-    OpCase::new(OpInvocation::Relu, &[x]).at(offset).exact(s, check, [(x.dtype, y.clone())])?;
+    OpCase::new(OpInvocation::Relu, &[x]).at(offset).exact(run, [(x.dtype, y.clone())])?;
     let y = Stored::vector(x.dtype, y);
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&y));
-    OpCase::new(OpInvocation::ReluBackward, &[&g, &y]).at(offset).exact(
-        s,
-        check,
-        [(x.dtype, wanted)],
-    )
+    OpCase::new(OpInvocation::ReluBackward, &[&g, &y]).at(offset).exact(run, [(x.dtype, wanted)])
 }
 
-/// Returns how near a result must come: bits. Elements are chosen, and never computed.
+/// Agreement: bits. Elements are chosen, and never computed.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

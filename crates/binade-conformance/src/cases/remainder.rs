@@ -7,7 +7,6 @@ use super::cast::neighbours;
 use super::prelude::*;
 use super::stores::{self, Trial};
 use super::training::narrow;
-use crate::CaseGroup::Remainder;
 use binade_core::DType::{self, BF16, F32};
 use binade_master_weights::MasterStore;
 
@@ -19,10 +18,10 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
 }
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
-    stores::add_cases(cases, Remainder, STORE, BF16, oracle);
+    stores::add_cases(cases, STORE, BF16, oracle);
     let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
         let param = Stored::vector(BF16, param);
-        cases.add(Remainder, BF16, sentence, move |s: &S, check| {
+        cases.add(BF16, sentence, move |s: &S, check| {
             Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
         });
     };
@@ -45,7 +44,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     let tiny = f64::from(f32::from_bits(1));
     let subnormal = vec![f64::from(f32::from_bits(0x0001_0000)), 0.0, -0.0];
     add("subnormal_masters_are_kept", subnormal, vec![vec![tiny; 3]; 3]);
-    cases.add(Remainder, F32, "f32_is_its_own_master", |s: &S, check| {
+    cases.add(F32, "f32_is_its_own_master", |s: &S, check| {
         let (param, updates) = stores::drawn(F32, 33, 3);
         let plain = |_, param: &Stored, updates: &[Vec<f64>]| {
             let start = param.values().collect::<Vec<_>>();
@@ -55,7 +54,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+/// Agreement: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

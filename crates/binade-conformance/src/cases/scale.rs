@@ -4,7 +4,6 @@ use super::cast::{round, rounded, value};
 use super::prelude::*;
 use super::unscale;
 use super::unscale::factor;
-use crate::CaseGroup::Scale;
 use binade_grad_scaler::ScaleState;
 
 /// Direction of the scaling.
@@ -70,7 +69,7 @@ fn factors<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         if cases.arithmetic().keeps_subnormals { 0.0 } else { value(1 << 23, DType::F32) };
     for exponent in [-126, -20, -1, 0, 1, 15, 16, 24, 126] {
         let sentence = format!("multiplies_and_divides_exactly_by_2^{exponent}");
-        cases.add(Scale, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let state = ScaleState::from_exponent(exponent);
             let more = finite(12, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
             // What flushes subnormals may do so here, going in and coming out.
@@ -89,7 +88,7 @@ fn factors<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Of another library's scale: a product rounded once; the quotient by way of the reciprocal.
 fn imported<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "an_imported_scale_multiplies_in_f32_and_divides_within_two_ulps";
-    cases.add(Scale, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let input = Stored::vector(dtype, finite(13, 257, dtype, [-4.0, 4.0]));
         let tensor = put(s, &input)?;
         for state in [3.0, 1000.0, 0.7].into_iter().filter_map(ScaleState::import) {
@@ -107,47 +106,34 @@ fn imported<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Every code that eight bits have, NaN and subnormals among them, in whole vectors, in vectors that are not aligned, and in the ends
 /// of vectors.
 fn eight_bits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(
-        Scale,
-        dtype,
-        "every_code_of_eight_bits_is_multiplied_in_f32",
-        move |s: &S, check| {
-            let codes = in_every_lane((0..256).collect());
-            let lengths = (1..8).chain([codes.len()]);
-            lengths.zip((0..2).cycle()).chain([(codes.len(), 0)]).try_for_each(
-                |(length, offset)| {
-                    let input = Stored::from_codes(
-                        dtype,
-                        &[length],
-                        codes[codes.len() - length..].to_vec(),
-                    );
-                    let tensor = put_at(s, &input, Layout::Offset(offset))?;
-                    both(s, check, &input, ScaleState::from_exponent(16), &tensor)
-                },
-            )
-        },
-    );
+    cases.add(dtype, "every_code_of_eight_bits_is_multiplied_in_f32", move |s: &S, check| {
+        let codes = in_every_lane((0..256).collect());
+        let lengths = (1..8).chain([codes.len()]);
+        lengths.zip((0..2).cycle()).chain([(codes.len(), 0)]).try_for_each(|(length, offset)| {
+            let input =
+                Stored::from_codes(dtype, &[length], codes[codes.len() - length..].to_vec());
+            let tensor = put_at(s, &input, Layout::Offset(offset))?;
+            both(s, check, &input, ScaleState::from_exponent(16), &tensor)
+        })
+    });
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let state = ScaleState::from_exponent(16);
     let input = move |length| Stored::vector(dtype, finite(length, length, dtype, [-10.0, 10.0]));
-    for length in LENGTHS.into_iter().chain([LONG[2]]) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(Scale, dtype, sentence, move |s: &S, check| {
-            let input = input(length);
-            both(s, check, &input, state, &put(s, &input)?)
-        });
-    }
+    cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
+        let input = input(length);
+        both(s, check, &input, state, &put(s, &input)?)
+    });
     for (sentence, layouts) in layouts() {
-        cases.add(Scale, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             layouts.iter().try_for_each(|&(layout, length)| {
                 let input = folded(input(length), layout);
                 both(s, check, &input, state, &put_at(s, &input, layout)?)
             })
         });
     }
-    cases.add(Scale, dtype, "what_is_scaled_keeps_its_own_bits", move |s: &S, check| {
+    cases.add(dtype, "what_is_scaled_keeps_its_own_bits", move |s: &S, check| {
         let input = input(33);
         let tensor = put(s, &input)?;
         both(s, check, &input, state, &tensor)?;
@@ -158,13 +144,13 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 /// Scalars, whose type may end below the scale.
 fn losses<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(Scale, dtype, "a_loss_of_two_is_scaled_beyond_65504", move |s: &S, check| {
+    cases.add(dtype, "a_loss_of_two_is_scaled_beyond_65504", move |s: &S, check| {
         let loss = Stored::from_values(dtype, &[], [2.0]);
         both(s, check, &loss, ScaleState::from_exponent(16), &put(s, &loss)?)
     });
 }
 
-/// Returns how near a result must come: bits. Each element is one product or one quotient, rounded to `f32`.
+/// Agreement: bits. Each element is one product or one quotient, rounded to `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -7,7 +7,7 @@ mod presets;
 mod tolerance;
 
 use super::prelude::*;
-use crate::{CaseGroup::ScaleUpdate, IterationFindings, PassFinding};
+use crate::{IterationFindings, PassFinding};
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
 
 /// Finding of an iteration.
@@ -95,13 +95,13 @@ fn single<S: Subject>(
     states: Vec<ScaleState>,
     saw: Saw,
 ) {
-    cases.add(ScaleUpdate, "-", sentence, move |s: &S, check| {
+    cases.add("-", sentence, move |s: &S, check| {
         states.iter().try_for_each(|&state| one(s, check, &rule, state, &saw.round()).map(drop))
     });
 }
 
 fn sequence<S: Subject>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, saw: Vec<Saw>) {
-    cases.add(ScaleUpdate, "-", sentence, move |s: &S, check| -> Verdict {
+    cases.add("-", sentence, move |s: &S, check| -> Verdict {
         let mut state = rule.start();
         for saw in &saw {
             state = one(s, check, &rule, state, &saw.round())?;
@@ -112,15 +112,11 @@ fn sequence<S: Subject>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, s
 
 fn growth<S: Subject>(cases: &mut Cases<S>) {
     for interval in [1, 2, 3, 10] {
-        let rule = rule(|rule| {
-            rule.growth_interval = interval;
-        });
+        let rule = rule(|rule| rule.growth_interval = interval);
         let sentence = format!("grows_after_{interval}_good_steps_and_not_before");
         sequence(cases, &sentence, rule, vec![Good; 25]);
     }
-    let three = rule(|rule| {
-        rule.growth_interval = 3;
-    });
+    let three = rule(|rule| rule.growth_interval = 3);
     let broken = vec![Good, Good, Skip, Good, Good, Good, Good, Dropped, Good, Good, Good];
     sequence(cases, "an_overflow_starts_the_count_of_good_steps_anew", three, broken);
     let wide = rule(|rule| {
@@ -175,13 +171,9 @@ fn limits<S: Subject>(cases: &mut Cases<S>) {
 }
 
 fn divergence<S: Subject>(cases: &mut Cases<S>) {
-    let low = rule(|rule| {
-        rule.init_exponent = 2;
-    });
+    let low = rule(|rule| rule.init_exponent = 2);
     sequence(cases, "an_overflow_at_the_floor_is_divergence", low, vec![Skip; 4]);
-    let impatient = rule(|rule| {
-        rule.patience = 3;
-    });
+    let impatient = rule(|rule| rule.patience = 3);
     let broken = vec![Skip, Skip, Good, Skip, Skip, Dropped, Skip, Skip, Skip];
     sequence(cases, "patience_counts_skips_in_a_row", impatient, broken);
     let after = vec![Skip, Skip, Skip, Good, Good, Skip, Dropped];
@@ -189,7 +181,7 @@ fn divergence<S: Subject>(cases: &mut Cases<S>) {
 }
 
 fn flags<S: Subject>(cases: &mut Cases<S>) {
-    cases.add(ScaleUpdate, "-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
+    cases.add("-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
         let rule = LossScale::dynamic();
         for flags in 0..32_u32 {
             let bit = |n: u32| PassFinding::new(flags >> n & 1 == 1);
@@ -198,28 +190,23 @@ fn flags<S: Subject>(cases: &mut Cases<S>) {
         }
         Ok(())
     });
-    cases.add(
-        ScaleUpdate,
-        "-",
-        "each_of_up_to_nine_findings_counts_wherever_it_stands",
-        |s: &S, check| {
-            let rule = LossScale::dynamic();
-            for (parts, verdicts) in
-                (0..6).flat_map(|parts| (0..5).map(move |verdicts| (parts, verdicts)))
-            {
-                for place in 0..parts + verdicts {
-                    let pass = |n| PassFinding::new(n == place);
-                    let round = IterationFindings {
-                        parts: (0..parts).map(pass).collect(),
-                        verdicts: (parts..parts + verdicts).map(pass).collect(),
-                    };
-                    one(s, check, &rule, rule.start(), &round)?;
-                }
+    cases.add("-", "each_of_up_to_nine_findings_counts_wherever_it_stands", |s: &S, check| {
+        let rule = LossScale::dynamic();
+        for (parts, verdicts) in
+            (0..6).flat_map(|parts| (0..5).map(move |verdicts| (parts, verdicts)))
+        {
+            for place in 0..parts + verdicts {
+                let pass = |n| PassFinding::new(n == place);
+                let round = IterationFindings {
+                    parts: (0..parts).map(pass).collect(),
+                    verdicts: (parts..parts + verdicts).map(pass).collect(),
+                };
+                one(s, check, &rule, rule.start(), &round)?;
             }
-            Ok::<(), CaseError>(())
-        },
-    );
-    cases.add(ScaleUpdate, "-", "an_iteration_without_steps_is_a_good_one", |s: &S, check| {
+        }
+        Ok::<(), CaseError>(())
+    });
+    cases.add("-", "an_iteration_without_steps_is_a_good_one", |s: &S, check| {
         let rule = LossScale::dynamic();
         one(s, check, &rule, rule.start(), &IterationFindings::default()).map(drop)
     });
@@ -227,7 +214,7 @@ fn flags<S: Subject>(cases: &mut Cases<S>) {
 
 fn at_random<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "ten_thousand_updates_stay_within_the_limits";
-    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| {
+    cases.add("-", sentence, |s: &S, check| {
         let rule = rule(|rule| {
             rule.growth_interval = 4;
             rule.min_exponent = -30;
@@ -242,7 +229,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-/// Returns how near a result must come: bits. The rules are integers, and factors that round once.
+/// Agreement: bits. The rules are integers, and factors that round once.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

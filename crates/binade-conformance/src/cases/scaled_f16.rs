@@ -7,7 +7,6 @@ use super::cast::rounded;
 use super::prelude::*;
 use super::stores::{self, Trial};
 use super::training::narrow;
-use crate::CaseGroup::ScaledF16;
 use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 
@@ -20,10 +19,10 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add_cases(cases, ScaledF16, STORE, dtype, oracle);
+        stores::add_cases(cases, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
             let param = Stored::vector(dtype, param);
-            cases.add(ScaledF16, dtype, sentence, move |s: &S, check| {
+            cases.add(dtype, sentence, move |s: &S, check| {
                 Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
             });
         };
@@ -42,7 +41,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         );
         add("zeros_have_an_exponent_too", vec![0.0, -0.0], vec![vec![0.0, 0.0], vec![1.0, -small]]);
         let sentence = "the_largest_is_found_in_each_place_and_in_no_other_tensor";
-        cases.add(ScaledF16, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let mut single = |values: Vec<f64>| {
                 let updates = vec![vec![small / 512.0; values.len()]; 2];
                 let param = Stored::vector(dtype, values);
@@ -63,7 +62,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     }
 }
 
-/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+/// Agreement: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -21,18 +21,14 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         ("with_nesterov", Sgd { nesterov: true, ..momentum }),
         ("with_all", Sgd { dampening: 0.1, weight_decay: 0.05, ..momentum }),
     ];
-    steps::add_cases(
-        cases,
-        CaseGroup::Sgd,
-        &rules.map(|(name, rule)| (name, UpdateRule::Sgd(rule))),
-    );
+    steps::add_cases(cases, &rules.map(|(name, rule)| (name, UpdateRule::Sgd(rule))));
     for param in FLOATS {
         for grad in FLOATS {
             scales(cases, [param, grad]);
             missing(cases, [param, grad]);
         }
         masters(cases, param);
-        steps::halves(cases, CaseGroup::Sgd, param, UpdateRule::sgd(1.0));
+        steps::halves(cases, param, UpdateRule::sgd(1.0));
     }
 }
 
@@ -41,7 +37,7 @@ const HALF: UpdateRule = UpdateRule::sgd(0.5);
 
 fn scales<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "each_gradient_is_divided_by_the_scale_it_was_made_with";
-    cases.add(CaseGroup::Sgd, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(variant(dtypes), sentence, move |s: &S, check| {
         let params = vec![("w", Stored::vector(dtypes[0], [8.0, -4.0, 1.0]))];
         let scaled = |exponent: i32| {
             let grad = [2.0, -1.0, 0.5].map(|x| x * 2.0_f64.powi(exponent));
@@ -54,7 +50,7 @@ fn scales<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 
 fn missing<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_parameter_without_a_gradient_stays_and_the_others_move";
-    cases.add(CaseGroup::Sgd, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(variant(dtypes), sentence, move |s: &S, check| {
         let param = |x: f64| Stored::vector(dtypes[0], [x, -x]);
         let params = vec![("a", param(1.0)), ("b", param(2.0)), ("c", param(4.0))];
         let grad = || Some(Stored::vector(dtypes[1], [1.0, 1.0]));
@@ -66,20 +62,20 @@ fn missing<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 /// Gradients of one, which no arithmetic rounds when multiplied by the learning rate.
 fn masters<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_hundred_steps_of_1e_4_take_one_to_0_99";
-    cases.add(CaseGroup::Sgd, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let one = Stored::vector(dtype, [1.0, -1.0]);
         let step = (UpdateRule::sgd(1e-4), Stored::vector(dtype, [1024.0, -1024.0]));
         Run::single(one, vec![step; 100]).exact(s, check)
     });
     let sentence = "a_parameter_is_its_master_rounded_once_to_infinity_too";
-    cases.add(CaseGroup::Sgd, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let param = Stored::vector(dtype, [65504.0, -65504.0, 1.0]);
         let grad = Stored::vector(dtype, [-32768.0, 32768.0, 1024.0]);
         Run::single(param, vec![(UpdateRule::sgd(1.0), grad)]).exact(s, check)
     });
 }
 
-/// Returns how near a result must come: bits with fused multiply-add, else two units in the last place. A step
+/// Agreement: bits with fused multiply-add, else two units in the last place. A step
 /// without the roundings of the oracle differs by one rounding in the gradient and one in the parameter, on values of which
 /// none cancel.
 pub(super) const AGREEMENT: Agrees =

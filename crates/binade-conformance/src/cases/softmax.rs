@@ -5,10 +5,8 @@
 
 use super::ask::Softmaxes;
 use super::prelude::*;
-use crate::agreement::count;
 
 static ASKED: Softmaxes = Softmaxes {
-    op: CaseGroup::Softmax,
     forward: OpInvocation::Softmax,
     backward: OpInvocation::SoftmaxBackward,
     output: softmax,
@@ -19,7 +17,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     ASKED.add(cases);
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
+/// Agreement: within the mass that the oracle works out from the roundings in `f32`
 /// and from the error of a device's own `exp`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 

@@ -5,7 +5,7 @@
 use super::cast::rounded;
 use super::prelude::*;
 use super::unscale::{factor, tell, told, unscale};
-use crate::{CaseGroup::Sparse, CoalesceType, Coordinates};
+use crate::{CoalesceType, Coordinates};
 use binade_grad_scaler::ScaleState;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -16,7 +16,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         refusals(cases, dtype);
     }
     let sentence = "element_types_may_differ_within_a_set";
-    cases.add(Sparse, "mixed", sentence, |s: &S, check| {
+    cases.add("mixed", sentence, |s: &S, check| {
         let rows = |dtype| column(dtype, &[1, 0, 1], &[1.0, 2.0, 3.0]);
         let set: Vec<_> = ["a", "b", "c"].into_iter().zip(FLOATS.map(rows)).collect();
         by(s, check, &set, ScaleState::from_exponent(3))
@@ -90,7 +90,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     // Three ones between others, of which two are another row's.
     let rows = column(dtype, &[2, 2, 0, 2, 0, 2], &[large, 1.0, -1.0, 1.0, 5.0, 1.0]);
     let mut add = |sentence: &str, rows: Coordinates| {
-        cases.add(Sparse, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             [0, 8].into_iter().try_for_each(|exponent| one(s, check, rows.clone(), exponent))
         });
     };
@@ -110,16 +110,16 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let twice = column(dtype, &[3, 1, 3], &[largest, 2.0, largest]);
     let sentence = "duplicates_that_overflow_when_they_are_added_are_found";
     let added = in_own_type(twice.clone());
-    cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, added.clone(), 4));
+    cases.add(dtype, sentence, move |s: &S, check| one(s, check, added.clone(), 4));
     if dtype == DType::F16 {
         let sentence = "a_sum_beyond_f16_that_f32_holds_is_no_overflow";
-        cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
+        cases.add(dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
     } else {
         let sentence = "duplicates_that_overflow_f32_are_found_wherever_they_are_added";
-        cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
+        cases.add(dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
     }
     let sentence = "an_infinity_or_a_nan_among_duplicates_is_not_lost";
-    cases.add(Sparse, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         for code in not_finite(dtype) {
             let [one_, inf] = [1.0, f64::INFINITY].map(|x| super::cast::round(x, dtype));
             for codes in [[one_, code, one_], [code, one_, inf], [inf, one_, code]] {
@@ -130,7 +130,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         Ok(())
     });
     let sentence = "a_diverged_scale_halts_finite_rows";
-    cases.add(Sparse, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let state = ScaleState { diverged: true, ..ScaleState::from_exponent(3) };
         by(s, check, &[("w", column(dtype, &[0, 0], &[1.0, 2.0]))], state)
     });
@@ -138,7 +138,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 fn shapes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, rows: Coordinates| {
-        cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, rows.clone(), 5));
+        cases.add(dtype, sentence, move |s: &S, check| one(s, check, rows.clone(), 5));
     };
     add("no_entry_at_all_is_a_gradient_of_zeros", column(dtype, &[], &[]));
     let unlisted = Coordinates {
@@ -184,14 +184,14 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         ),
     ];
     for (sentence, grad, kind) in wrong {
-        cases.add(Sparse, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let got = s.sparse(vec![Named::new("w", grad.clone())], ScaleState::from_exponent(0));
             check.rejected(&grad, got.map_err(CaseError::from), kind)
         });
     }
 }
 
-/// Returns how near a result must come: bits. Additions are rounded to `f32`, in an order that is given.
+/// Agreement: bits. Additions are rounded to `f32`, in an order that is given.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

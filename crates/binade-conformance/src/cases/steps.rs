@@ -10,27 +10,23 @@ use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
 /// Adds the cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
-pub(super) fn add_cases<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    rules: &[(&'static str, UpdateRule)],
-) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>, rules: &[(&'static str, UpdateRule)]) {
     for param in FLOATS {
         for grad in FLOATS {
             for (name, rule) in rules {
-                arithmetic(cases, group, [param, grad], name, *rule);
+                arithmetic(cases, [param, grad], name, *rule);
             }
             if let Some((_, rule)) = rules.last() {
-                skips(cases, group, [param, grad], *rule);
-                verdicts::add_cases(cases, group, [param, grad], *rule);
+                skips(cases, [param, grad], *rule);
+                verdicts::add_cases(cases, [param, grad], *rule);
             }
         }
         if let Some((_, rule)) = rules.last() {
-            lengths(cases, group, param, *rule);
-            starts(cases, group, param, *rule);
-            at_edges(cases, group, param, *rule);
-            verdicts::classes(cases, group, param, *rule);
-            matching::add_cases(cases, group, param, *rule);
+            lengths(cases, param, *rule);
+            starts(cases, param, *rule);
+            at_edges(cases, param, *rule);
+            verdicts::classes(cases, param, *rule);
+            matching::add_cases(cases, param, *rule);
         }
     }
 }
@@ -41,23 +37,17 @@ pub(super) fn variant([param, grad]: [DType; 2]) -> String {
 }
 
 /// A first step, and a second from one identical state.
-fn arithmetic<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    dtypes: [DType; 2],
-    name: &str,
-    rule: UpdateRule,
-) {
-    let all_bits = group.agreement(*cases.arithmetic()) == Agreement::Bits;
+fn arithmetic<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule: UpdateRule) {
+    let all_bits = cases.agreement() == Agreement::Bits;
     let values = if all_bits { wild } else { calm };
-    cases.add(group, variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
+    cases.add(variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
         for make in [calm, values] {
             let [param, grad, _] = make(dtypes, 257, 21);
             Run::single(param, vec![(rule, grad)]).near(s, check)?;
         }
         Ok(())
     });
-    cases.add(group, variant(dtypes), format!("second_step_{name}"), move |s: &S, check| {
+    cases.add(variant(dtypes), format!("second_step_{name}"), move |s: &S, check| {
         for make in [calm, values] {
             let [param, first, second] = make(dtypes, 257, 22);
             Run::single(param, vec![(at_rest(rule), first), (rule, second)]).near(s, check)?;
@@ -67,48 +57,44 @@ fn arithmetic<S: Subject>(
 }
 
 /// A second step, since it alone reads moments that are not zero, and a third at rest, which shows the masters that it left.
-fn lengths<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtype: DType, rule: UpdateRule) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
-    for length in LENGTHS.into_iter().chain([LONG[2]]) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(group, variant(dtypes), sentence, move |s: &S, check| {
+    cases.lengths(
+        variant(dtypes),
+        LENGTHS.into_iter().chain([LONG[2]]),
+        move |s: &S, check, length| {
             let [param, first, second] = calm(dtypes, length, length);
             let rest = (at_rest(rule), first);
             Run::single(param, vec![rest.clone(), (rule, second), rest]).near(s, check)
-        });
-    }
+        },
+    );
 }
 
 /// Unaligned parameters and gradients, and such with strides: alike, and each beside one that lies otherwise.
-fn starts<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtype: DType, rule: UpdateRule) {
+fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
-    for (sentence, layouts) in layouts() {
-        cases.add(group, variant(dtypes), sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                let [param, grad, _] =
-                    calm(dtypes, length, length).map(|vector| folded(vector, layout));
-                let run = Run::single(param, vec![(rule, grad)]);
-                let row_major = Layout::Offset(0);
-                for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
-                    run.clone().with_layouts(layouts).near(s, check)?;
-                }
-            }
-            Ok(())
-        });
-    }
+    cases.views(variant(dtypes), move |s: &S, check, layout, length| {
+        let [param, grad, _] = calm(dtypes, length, length).map(|vector| folded(vector, layout));
+        let run = Run::single(param, vec![(rule, grad)]);
+        let row_major = Layout::Offset(0);
+        for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
+            run.clone().with_layouts(layouts).near(s, check)?;
+        }
+        Ok(())
+    });
 }
 
 /// Parameters at the edges of their format, each in every lane of a vector: a gradient of zero leaves them where they are. Where all
 /// bits are the oracle's, infinite ones and NaN are among them; elsewhere zero times infinity may be added.
-fn at_edges<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtype: DType, rule: UpdateRule) {
+fn at_edges<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
     let flushes = !cases.arithmetic().keeps_subnormals;
-    let all_bits = group.agreement(*cases.arithmetic()) == Agreement::Bits;
+    let all_bits = cases.agreement() == Agreement::Bits;
     let codes = awkward(dtype).into_iter().filter(|code| !flushes || normal(code));
     let codes = codes.filter(|code| all_bits || value(*code, dtype).is_finite());
     let codes: Vec<u64> = codes.flat_map(|code| [code; 8]).collect();
     let sentence = "a_gradient_of_zero_keeps_subnormal_and_largest_parameters";
-    cases.add(group, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let param = Stored::from_codes(dtype, &[codes.len()], codes.clone());
         let zero = Stored::vector(dtype, vec![0.0; codes.len()]);
         Run::single(param, vec![(still(rule), zero)]).exact(s, check)
@@ -116,17 +102,12 @@ fn at_edges<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtype: DType, ru
 }
 
 /// Masters halfway between two parameters, where `rule` subtracts the gradient itself. A parameter of `f32` is its master.
-pub(super) fn halves<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    dtype: DType,
-    rule: UpdateRule,
-) {
+pub(super) fn halves<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     if dtype == DType::F32 {
         return;
     }
     let sentence = "a_master_halfway_between_two_parameters_becomes_the_even_one";
-    cases.add(group, variant([dtype, DType::F32]), sentence, move |s: &S, check| {
+    cases.add(variant([dtype, DType::F32]), sentence, move |s: &S, check| {
         let (params, moves) = halfway(dtype);
         let grad = Stored::vector(DType::F32, moves.iter().map(|x| -1024.0 * x));
         let param = Stored::vector(dtype, params);
@@ -148,12 +129,12 @@ fn spoilt(tensor: &Stored, bad: f64) -> Stored {
     Stored::from_values(tensor.dtype, &tensor.shape, values)
 }
 
-fn skips<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtypes: [DType; 2], rule: UpdateRule) {
+fn skips<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, first, second] = calm(dtypes, 33, 23);
     let bad = spoilt(&first, f64::INFINITY);
     let rest = at_rest(rule);
     let mut add = |sentence: &str, run: Run| {
-        cases.add(group, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
+        cases.add(variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
     };
     let single = |moves: &[(UpdateRule, &Stored)]| {
         let moves = moves.iter().map(|(rule, grad)| (*rule, (*grad).clone())).collect();
@@ -163,7 +144,7 @@ fn skips<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtypes: [DType; 2],
     add("a_skipped_step_moves_no_moment", single(&[(rest, &first), (rule, &bad), (rule, &second)]));
 
     let mut add = |sentence: &str, run: Run| {
-        cases.add(group, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+        cases.add(variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
     };
     for (sentence, value) in [
         ("an_infinity_leaves_every_bit_alone", f64::INFINITY),

@@ -8,7 +8,6 @@ use super::prelude::*;
 use super::stochastic_cast::cast;
 use super::stores::{self, Trial, drawn};
 use super::training::narrow;
-use crate::CaseGroup::Stochastic;
 use binade_core::{
     DType::{self, BF16, F16, F32},
     stochastic::Key,
@@ -28,24 +27,18 @@ fn oracle(place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add_cases(cases, Stochastic, MasterStore::Stochastic { seed: SEED }, dtype, oracle);
-        cases.add(
-            Stochastic,
-            dtype,
-            "parameters_of_a_set_have_words_of_their_own",
-            move |s: &S, check| {
-                let (param, updates) = drawn(dtype, 65, 3);
-                let one =
-                    Trial::single(MasterStore::Stochastic { seed: SEED }, param.clone(), updates);
-                let twice = |update: Vec<Vec<f64>>| [update.clone(), update].concat();
-                let updates = one.updates.into_iter().map(|update| update.map(twice)).collect();
-                let params = vec![("a", param.clone()), ("b", param)];
-                Trial { params, updates, ..one }.run(s, check, oracle)
-            },
-        );
+        stores::add_cases(cases, MasterStore::Stochastic { seed: SEED }, dtype, oracle);
+        cases.add(dtype, "parameters_of_a_set_have_words_of_their_own", move |s: &S, check| {
+            let (param, updates) = drawn(dtype, 65, 3);
+            let one = Trial::single(MasterStore::Stochastic { seed: SEED }, param.clone(), updates);
+            let twice = |update: Vec<Vec<f64>>| [update.clone(), update].concat();
+            let updates = one.updates.into_iter().map(|update| update.map(twice)).collect();
+            let params = vec![("a", param.clone()), ("b", param)];
+            Trial { params, updates, ..one }.run(s, check, oracle)
+        });
         if dtype == F16 && cases.arithmetic().keeps_subnormals {
             let sentence = "less_than_a_hundredth_of_the_smallest_number_comes_up_at_times";
-            cases.add(Stochastic, dtype, sentence, move |s: &S, check| {
+            cases.add(dtype, sentence, move |s: &S, check| {
                 let mut draw = Draw::new(1);
                 let mut update = || rounded(draw.spread(-36.0, -32.0), F32);
                 let updates = (0..2).map(|_| (0..4096).map(|_| update()).collect()).collect();
@@ -54,7 +47,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
                 Trial::single(store, param, updates).run(s, check, oracle)
             });
         }
-        cases.add(Stochastic, dtype, "both_halves_of_the_seed_count", move |s: &S, check| {
+        cases.add(dtype, "both_halves_of_the_seed_count", move |s: &S, check| {
             let (param, updates) = drawn(dtype, 65, 3);
             let of = |seed| {
                 Trial::single(MasterStore::Stochastic { seed }, param.clone(), updates.clone())
@@ -67,7 +60,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     }
 }
 
-/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+/// Agreement: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -6,7 +6,6 @@
 
 use super::cast::{Format, lanes, neighbours, round, value};
 use super::prelude::*;
-use crate::CaseGroup::StochasticCast;
 use binade_core::stochastic::Key;
 
 const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 3, step: 41 };
@@ -23,7 +22,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for from in lanes::all() {
         for to in NARROW {
             let sentence = "a_value_is_rounded_alike_in_every_lane";
-            cases.add(StochasticCast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {
                 let input = lanes::vector(from, lanes::lanes(from, to));
                 [0, 1].into_iter().try_for_each(|offset| {
                     of(s, check, &input, to, KEY, &put_at(s, &input, Layout::Offset(offset))?)
@@ -34,7 +33,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for from in [DType::BF16, DType::F16] {
         for to in EIGHT_BITS {
             let sentence = "every_pattern";
-            cases.add(StochasticCast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {
                 let input = Stored::from_codes(from, &[65536], 0..65536);
                 by(s, check, &input, to, KEY)
             });
@@ -73,9 +72,7 @@ fn spread(seed: usize, length: usize) -> Stored {
 
 fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, input: Stored| {
-        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
-            by(s, check, &input, to, KEY)
-        });
+        cases.add(format!("f32-{to}"), sentence, move |s: &S, check| by(s, check, &input, to, KEY));
     };
     let held = (0..1 << (8 * to.bytes())).map(|code| value(code, to));
     add("what_the_type_holds_is_unchanged", wide(held));
@@ -116,7 +113,7 @@ fn finite_top(to: DType) -> [f64; 2] {
 /// The words are those of this key and no other.
 fn keys<S: Subject>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, keys: [Key; 3]| {
-        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        cases.add(format!("f32-{to}"), sentence, move |s: &S, check| {
             keys.into_iter().try_for_each(|key| by(s, check, &spread(7, 257), to, key))
         });
     };
@@ -125,7 +122,7 @@ fn keys<S: Subject>(cases: &mut Cases<S>, to: DType) {
     add("the_step_counts", [0, 1, u32::MAX].map(|step| Key { step, ..KEY }));
     add("the_parameter_counts", [0, 1, u32::MAX].map(|parameter| Key { parameter, ..KEY }));
     let sentence = "the_index_is_the_row_major_one";
-    cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+    cases.add(format!("f32-{to}"), sentence, move |s: &S, check| {
         let flat = spread(8, 210);
         [vec![3, 70], vec![5, 6, 7], vec![1, 210, 1]]
             .into_iter()
@@ -134,24 +131,18 @@ fn keys<S: Subject>(cases: &mut Cases<S>, to: DType) {
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, to: DType) {
-    for length in LENGTHS.into_iter().chain(LONG) {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
-            by(s, check, &spread(length, length), to, KEY)
-        });
-    }
-    for (sentence, layouts) in layouts() {
-        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                let input = folded(spread(length, length), layout);
-                of(s, check, &input, to, KEY, &put_at(s, &input, layout)?)?;
-            }
-            Ok(())
-        });
-    }
+    cases.lengths(
+        format!("f32-{to}"),
+        LENGTHS.into_iter().chain(LONG),
+        move |s: &S, check, length| by(s, check, &spread(length, length), to, KEY),
+    );
+    cases.views(format!("f32-{to}"), move |s: &S, check, layout, length| {
+        let input = folded(spread(length, length), layout);
+        of(s, check, &input, to, KEY, &put_at(s, &input, layout)?)
+    });
 }
 
-/// Returns how near a result must come: bits. Each element is rounded once, by words that all devices share.
+/// Agreement: bits. Each element is rounded once, by words that all devices share.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -138,16 +138,15 @@ fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
 /// Adds the cases that every store shares.
 pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
-    group: CaseGroup,
     store: MasterStore,
     dtype: DType,
     oracle: Oracle,
 ) {
-    cases.add(group, dtype, "ten_steps_of_257_elements", move |s: &S, check| {
+    cases.add(dtype, "ten_steps_of_257_elements", move |s: &S, check| {
         let (param, updates) = drawn(dtype, 257, 10);
         Trial::single(store, param, updates).run(s, check, oracle)
     });
-    cases.add(group, dtype, "a_skipped_step_never_was", move |s: &S, check| {
+    cases.add(dtype, "a_skipped_step_never_was", move |s: &S, check| {
         let (param, updates) = drawn(dtype, 33, 4);
         let mut trial = Trial::single(store, param, updates);
         for at in [0, 2, 3] {
@@ -155,20 +154,20 @@ pub(super) fn add_cases<S: Subject>(
         }
         trial.run(s, check, oracle)
     });
-    cases.add(group, dtype, "sixty_four_updates_of_2_to_the_minus_12", move |s: &S, check| {
+    cases.add(dtype, "sixty_four_updates_of_2_to_the_minus_12", move |s: &S, check| {
         let param = Stored::vector(dtype, [1.0, -1.0, 1.5]);
         let small = 2.0_f64.powi(-12);
         Trial::single(store, param, vec![vec![-small, small, small]; 64]).run(s, check, oracle)
     });
     let sentence = "a_rule_that_divides_saves_as_one_that_does_not";
-    cases.add(group, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         let (param, updates) = drawn_on_a_grid(dtype, 257, 4);
         let trial = Trial::single(store, param, updates);
         let rules = [UpdateRule::sgd(1.0), UpdateRule::Adam(SUBTRACTING)];
         rules.into_iter().try_for_each(|rule| trial.run_by(rule, s, check, oracle))
     });
     if cases.arithmetic().keeps_subnormals {
-        cases.add(group, dtype, "numbers_of_every_size_meet_in_every_lane", move |s: &S, check| {
+        cases.add(dtype, "numbers_of_every_size_meet_in_every_lane", move |s: &S, check| {
             [&SMALL[..], &LARGE].into_iter().try_for_each(|updates| {
                 let (params, updates) = pairs(dtype, updates);
                 let param = Stored::vector(dtype, params);
@@ -178,13 +177,13 @@ pub(super) fn add_cases<S: Subject>(
     }
     for len in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{len}_elements");
-        cases.add(group, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let (param, updates) = drawn(dtype, len, 2);
             Trial::single(store, param, updates).run(s, check, oracle)
         });
     }
     for (sentence, layouts) in layouts() {
-        cases.add(group, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             for &(layout, len) in &layouts {
                 let (param, updates) = drawn(dtype, len, 2);
                 let trial = Trial::single(store, folded(param, layout), updates);

@@ -3,8 +3,6 @@
 //! The oracle adds in `f64`.
 
 use super::prelude::*;
-use crate::CaseGroup::Sum;
-use crate::agreement::count;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
@@ -17,8 +15,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         gradients(cases, dtype);
     }
     // As many as make more chunks than a block has threads, several times over.
-    cases.add(Sum, DType::BF16, "four_million_ones_are_four_million", |s, check| {
-        exact(s, check, &Stored::vector(DType::BF16, vec![1.0; 4_198_400]))
+    cases.add(DType::BF16, "four_million_ones_are_four_million", |run| {
+        exact(run, &Stored::vector(DType::BF16, vec![1.0; 4_198_400]))
     });
     let op = OpInvocation::SumBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
@@ -26,9 +24,9 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (op.clone(), vec![ones(DType::F32, &[1])]),
         (op, vec![ones(DType::F16, &[])]),
     ];
-    refusals(cases, Sum, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     let spread = OpInvocation::SumBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
-    too_large(cases, Sum, vec![(spread, vec![scalar(1.0)])]);
+    too_large(cases, vec![(spread, vec![scalar(1.0)])]);
 }
 
 /// Shapes of what a gradient is spread over: the ends of vectors, and sizes that fill a power of two bytes, and blocks, to
@@ -66,48 +64,48 @@ pub(super) fn spreads() -> impl Iterator<Item = ([usize; 2], f64)> {
 
 /// The gradient of the one result, everywhere.
 fn gradients(cases: &mut OpCases, dtype: DType) {
-    cases.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s, check| {
+    cases.add(dtype, "the_gradient_is_the_same_everywhere", move |run| {
         spreads().try_for_each(|(shape, grad)| {
             let (op, g) = (OpInvocation::SumBackward { shape: shape.into(), dtype }, scalar(grad));
             let wanted = vec![values(&g)[0]; shape.iter().product()];
-            OpCase::new(op, &[&g]).exact(s, check, [(dtype, wanted)])
+            OpCase::new(op, &[&g]).exact(run, [(dtype, wanted)])
         })
     });
 }
 
-fn near(s: &dyn ComputeBackend, check: &mut Check, input: &Stored) -> Verdict {
-    of(s, check, input, 0)
+fn near(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
+    of(run, input, 0)
 }
 
-fn of(s: &dyn ComputeBackend, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+fn of(run: &mut OpRun<'_>, input: &Stored, offset: usize) -> Verdict {
     let wanted = sum(&values(input));
-    OpCase::new(OpInvocation::Sum, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
+    OpCase::new(OpInvocation::Sum, &[input]).at(offset).near(run, [(DType::F32, vec![wanted])])
 }
 
 /// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
-fn exact(s: &dyn ComputeBackend, check: &mut Check, input: &Stored) -> Verdict {
+fn exact(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
     let wanted = sum(&values(input)).value;
-    OpCase::new(OpInvocation::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
+    OpCase::new(OpInvocation::Sum, &[input]).exact(run, [(DType::F32, vec![wanted])])
 }
 
 fn integers(cases: &mut OpCases, dtype: DType) {
-    cases.add(Sum, dtype, "seventy_thousand_ones_are_seventy_thousand", move |s, check| {
-        exact(s, check, &Stored::vector(dtype, vec![1.0; 70_000]))
+    cases.add(dtype, "seventy_thousand_ones_are_seventy_thousand", move |run| {
+        exact(run, &Stored::vector(dtype, vec![1.0; 70_000]))
     });
     let sentence = "large_values_that_alternate_leave_what_is_between_them";
-    cases.add(Sum, dtype, sentence, move |s, check| {
+    cases.add(dtype, sentence, move |run| {
         let large = [57344.0, 57344.0, 96.0, -57344.0, -57344.0, 32.0];
         [1, 3, 40].into_iter().try_for_each(|times| {
             let values = large.iter().copied().cycle().take(6 * times);
-            exact(s, check, &Stored::vector(dtype, values))
+            exact(run, &Stored::vector(dtype, values))
         })
     });
     for length in LENGTHS.into_iter().chain(LONG).filter(|&length| length > 0) {
-        cases.add(Sum, dtype, format!("all_of_{length}_elements"), move |s, check| {
+        cases.add(dtype, format!("all_of_{length}_elements"), move |run| {
             places(length).into_iter().try_for_each(|(_, index)| {
                 let mut values = vec![1.0; length];
                 values[index] = 128.0;
-                exact(s, check, &Stored::vector(dtype, values))
+                exact(run, &Stored::vector(dtype, values))
             })
         });
     }
@@ -115,60 +113,59 @@ fn integers(cases: &mut OpCases, dtype: DType) {
 
 fn random(cases: &mut OpCases, dtype: DType) {
     for length in [1, 2, 33, 1000, 4097, 65537] {
-        cases.add(Sum, dtype, format!("random_{length}"), move |s, check| {
+        cases.add(dtype, format!("random_{length}"), move |run| {
             let mut draw = Draw::new(length);
             let calm: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 1.0)).collect();
-            near(s, check, &Stored::vector(dtype, calm))?;
+            near(run, &Stored::vector(dtype, calm))?;
             let spread: Vec<f64> = (0..length).map(|_| draw.spread(-8.0, 8.0)).collect();
-            near(s, check, &Stored::vector(dtype, spread))
+            near(run, &Stored::vector(dtype, spread))
         });
     }
-    cases.add(Sum, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+    cases.add(dtype, "starts_anywhere_in_a_buffer", move |run| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
-            of(s, check, &input, offset)?;
+            of(run, &input, offset)?;
         }
         Ok(())
     });
-    cases.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s, check| {
-        near(s, check, &Stored::vector(dtype, []))
+    cases
+        .add(dtype, "the_sum_of_nothing_is_zero", move |run| near(run, &Stored::vector(dtype, [])));
+    cases.add(dtype, "zeros_of_any_length_add_up_to_zero", move |run| {
+        (1..10).try_for_each(|length| exact(run, &Stored::vector(dtype, vec![0.0; length])))
     });
-    cases.add(Sum, dtype, "zeros_of_any_length_add_up_to_zero", move |s, check| {
-        (1..10).try_for_each(|length| exact(s, check, &Stored::vector(dtype, vec![0.0; length])))
-    });
-    cases.add(Sum, dtype, "the_shape_does_not_matter", move |s, check| {
+    cases.add(dtype, "the_shape_does_not_matter", move |run| {
         let mut draw = Draw::new(4);
         let values: Vec<f64> = (0..210).map(|_| draw.within(-1.0, 1.0)).collect();
         let shapes = [&[210][..], &[3, 70], &[5, 6, 7], &[1, 210, 1]];
-        shapes.into_iter().try_for_each(|shape| {
-            near(s, check, &Stored::from_values(dtype, shape, values.clone()))
-        })
+        shapes
+            .into_iter()
+            .try_for_each(|shape| near(run, &Stored::from_values(dtype, shape, values.clone())))
     });
 }
 
 fn classes(cases: &mut OpCases, dtype: DType) {
-    cases.add(Sum, dtype, "a_nan_or_an_infinity_anywhere_shows", move |s, check| {
+    cases.add(dtype, "a_nan_or_an_infinity_anywhere_shows", move |run| {
         for length in [1, 9, 257, 4097] {
             for (_, index) in places(length) {
                 for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
                     let mut codes: Vec<u64> = vec![0; length];
                     codes[index] = code;
-                    near(s, check, &Stored::from_codes(dtype, &[length], codes))?;
+                    near(run, &Stored::from_codes(dtype, &[length], codes))?;
                 }
             }
         }
         Ok(())
     });
-    cases.add(Sum, dtype, "every_nan_and_infinity_shows", move |s, check| {
-        let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
+    cases.add(dtype, "every_nan_and_infinity_shows", move |run| {
+        let one = |code| near(run, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
-    cases.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s, check| {
-        near(s, check, &Stored::vector(dtype, [f64::INFINITY, 1.0, f64::NEG_INFINITY]))
+    cases.add(dtype, "infinities_of_both_signs_are_nan", move |run| {
+        near(run, &Stored::vector(dtype, [f64::INFINITY, 1.0, f64::NEG_INFINITY]))
     });
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+/// Agreement: within the mass that the oracle works out from the roundings in `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.

@@ -1,26 +1,21 @@
 //! The hyperbolic tangent, from where it is the identity to where it is one.
 
 use super::prelude::*;
-use crate::CaseGroup::Tanh;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for length in SHORT {
-            cases.add(Tanh, dtype, format!("all_of_{length}_elements"), move |s, check| {
-                both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), 0)
-            });
-        }
-        cases.add(Tanh, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-            offsets().try_for_each(|(offset, length)| {
-                both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), offset)
-            })
+        cases.lengths(dtype, SHORT, move |run, length| {
+            both(run, &uniform(length, dtype, &[length], [-4.0, 4.0]), 0)
         });
-        cases.add(Tanh, dtype, "every_magnitude_keeps_its_digits", move |s, check| {
-            both(s, check, &Stored::vector(dtype, finite(1, 257, dtype, [-13.0, 6.0])), 0)
+        cases.starts(dtype, move |run, offset, length| {
+            both(run, &uniform(length, dtype, &[length], [-4.0, 4.0]), offset)
         });
-        cases.add(Tanh, dtype, "a_nan_gives_a_nan_and_infinity_one", move |s, check| {
+        cases.add(dtype, "every_magnitude_keeps_its_digits", move |run| {
+            both(run, &Stored::vector(dtype, finite(1, 257, dtype, [-13.0, 6.0])), 0)
+        });
+        cases.add(dtype, "a_nan_gives_a_nan_and_infinity_one", move |run| {
             let codes = in_every_lane(awkward(dtype));
-            both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
+            both(run, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
         });
     }
     let all = vec![
@@ -28,24 +23,22 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (OpInvocation::TanhBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
         (OpInvocation::TanhBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
     ];
-    refusals(cases, Tanh, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward, and backward from what the oracle says forward gave.
-fn both(s: &dyn ComputeBackend, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, offset: usize) -> Verdict {
     let y = tanh(&values(x));
     let rounded = Stored::vector(x.dtype, y.iter().map(|y| y.value));
-    OpCase::new(OpInvocation::Tanh, &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
+    OpCase::new(OpInvocation::Tanh, &[x]).at(offset).near(run, [(x.dtype, y)])?;
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&rounded));
-    OpCase::new(OpInvocation::TanhBackward, &[&g, &rounded]).at(offset).near(
-        s,
-        check,
-        [(x.dtype, wanted)],
-    )
+    OpCase::new(OpInvocation::TanhBackward, &[&g, &rounded])
+        .at(offset)
+        .near(run, [(x.dtype, wanted)])
 }
 
-/// Returns how near a result must come: within the mass that the oracle works out from the error of a device's
+/// Agreement: within the mass that the oracle works out from the error of a device's
 /// own `tanh`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 

@@ -2,7 +2,7 @@
 
 use super::cast::{round, rounded};
 use super::prelude::*;
-use crate::{CaseGroup::Unscale, stored::show};
+use crate::stored::show;
 use binade_grad_scaler::ScaleState;
 
 /// Named gradients on the kit's side.
@@ -17,12 +17,12 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         classes(cases, dtype);
         sets(cases, dtype);
     }
-    cases.add(Unscale, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
+    cases.add("mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
         let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
         let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
         by(s, check, &set, ScaleState::from_exponent(10))
     });
-    cases.add(Unscale, "-", "an_empty_set_is_not_raised", |s: &S, check| {
+    cases.add("-", "an_empty_set_is_not_raised", |s: &S, check| {
         by(s, check, &vec![], ScaleState::from_exponent(16))
     });
 }
@@ -132,33 +132,28 @@ fn one(dtype: DType, codes: Vec<u64>) -> Set {
 fn scales<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for exponent in [-20, -10, -1, 0, 1, 8, 15, 16, 17, 24] {
         let sentence = format!("divides_exactly_by_2^{exponent}");
-        cases.add(Unscale, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let more = finite(7, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
             let codes = edges(dtype).into_iter().chain(more).collect();
             by(s, check, &one(dtype, codes), ScaleState::from_exponent(exponent))
         });
     }
-    cases.add(
-        Unscale,
-        dtype,
-        "divides_by_an_imported_scale_within_two_ulps",
-        move |s: &S, check| {
-            let grad = Stored::vector(dtype, finite(8, 257, dtype, [-4.0, 4.0]));
-            for scale in [3.0_f32, 1000.0, 0.7] {
-                let Some(state) = ScaleState::import(scale) else { continue };
-                let exact = |x: f64| Expected::exactly(x / f64::from(scale));
-                let wanted: Vec<Expected> = grad.values().map(exact).collect();
-                let set = vec![("w", Some(grad.clone()))];
-                let out = s.unscale(upload(s, &set)?, state)?;
-                same_names::<S>(check, &set, &out.grads)?;
-                for out in out.grads.iter().filter_map(|g| g.value.as_ref()) {
-                    let got = get(s, out, DType::F32, &grad.shape)?;
-                    check.within(Agreement::Ulps(2), &[&grad], &got, &wanted)?;
-                }
+    cases.add(dtype, "divides_by_an_imported_scale_within_two_ulps", move |s: &S, check| {
+        let grad = Stored::vector(dtype, finite(8, 257, dtype, [-4.0, 4.0]));
+        for scale in [3.0_f32, 1000.0, 0.7] {
+            let Some(state) = ScaleState::import(scale) else { continue };
+            let exact = |x: f64| Expected::exactly(x / f64::from(scale));
+            let wanted: Vec<Expected> = grad.values().map(exact).collect();
+            let set = vec![("w", Some(grad.clone()))];
+            let out = s.unscale(upload(s, &set)?, state)?;
+            same_names::<S>(check, &set, &out.grads)?;
+            for out in out.grads.iter().filter_map(|g| g.value.as_ref()) {
+                let got = get(s, out, DType::F32, &grad.shape)?;
+                check.within(Agreement::Ulps(2), &[&grad], &got, &wanted)?;
             }
-            Ok(())
-        },
-    );
+        }
+        Ok(())
+    });
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
@@ -167,7 +162,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let grad = move || -> Vec<u64> {
             finite(length, length, dtype, [-10.0, 10.0]).iter().map(|&x| round(x, dtype)).collect()
         };
-        cases.add(Unscale, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
+        cases.add(dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
             by(s, check, &one(dtype, grad()), state)
         });
         // Long tensors: the last place alone.
@@ -177,7 +172,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                 let sentence = format!("{kind}_in_the_{place}_of_{length}_is_found");
                 // Short tensors take each code of its kind, others one.
                 let bad = if length < 255 { bad } else { vec![bad[0]] };
-                cases.add(Unscale, dtype, sentence, move |s: &S, check| {
+                cases.add(dtype, sentence, move |s: &S, check| {
                     let mut codes = grad();
                     bad.iter().try_for_each(|code| {
                         codes[index] = *code;
@@ -191,27 +186,23 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 /// Unaligned, and with strides; with something to find in the last place, or in one that memory has elsewhere.
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    for (sentence, layouts) in layouts() {
-        cases.add(Unscale, dtype, sentence, move |s: &S, check| {
-            for &(layout, length) in &layouts {
-                for (place, value) in [(0, 2.0), (length - 1, f64::NAN), (length / 3, f64::NAN)] {
-                    let mut values = finite(length, length, dtype, [-10.0, 10.0]);
-                    values[place] = value;
-                    let vector = Stored::vector(dtype, values);
-                    let set = vec![("w", Some(folded(vector, layout)))];
-                    let grads = upload_at(s, &set, layout)?;
-                    of(s, check, &set, ScaleState::from_exponent(12), grads)?;
-                }
-            }
-            Ok(())
-        });
-    }
+    cases.views(dtype, move |s: &S, check, layout, length| {
+        for (place, value) in [(0, 2.0), (length - 1, f64::NAN), (length / 3, f64::NAN)] {
+            let mut values = finite(length, length, dtype, [-10.0, 10.0]);
+            values[place] = value;
+            let vector = Stored::vector(dtype, values);
+            let set = vec![("w", Some(folded(vector, layout)))];
+            let grads = upload_at(s, &set, layout)?;
+            of(s, check, &set, ScaleState::from_exponent(12), grads)?;
+        }
+        Ok(())
+    });
 }
 
 /// Gradients that leave the range of a format on the way.
 fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
-        cases.add(Unscale, dtype, sentence, move |s: &S, check| {
+        cases.add(dtype, sentence, move |s: &S, check| {
             let grad = Stored::vector(dtype, values.clone());
             by(s, check, &vec![("w", Some(grad))], ScaleState::from_exponent(exponent))
         });
@@ -229,12 +220,12 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Each class of what is not finite, alone and among everything else that is awkward.
 fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
-    cases.add(Unscale, dtype, sentence, move |s: &S, check| {
+    cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             by(s, check, &one(dtype, vec![code]), ScaleState::from_exponent(12))
         })
     });
-    cases.add(Unscale, dtype, "all_that_is_awkward_at_once", move |s: &S, check| {
+    cases.add(dtype, "all_that_is_awkward_at_once", move |s: &S, check| {
         [-12, 0, 12].into_iter().try_for_each(|exponent| {
             by(s, check, &one(dtype, awkward(dtype)), ScaleState::from_exponent(exponent))
         })
@@ -246,7 +237,7 @@ fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let vector = move |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
     let mut add = |sentence: &'static str, diverged: bool, set: Set| {
         let state = ScaleState { diverged, ..ScaleState::from_exponent(3) };
-        cases.add(Unscale, dtype, sentence, move |s: &S, check| by(s, check, &set, state));
+        cases.add(dtype, sentence, move |s: &S, check| by(s, check, &set, state));
     };
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let late: Vec<f64> = (0..5000).map(|i| if i == 4999 { nan } else { 1.0 }).collect();
@@ -278,7 +269,7 @@ fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     add("a_diverged_scale_halts_finite_gradients", true, vec![("w", vector(&[1.0, 2.0]))]);
 }
 
-/// Returns how near a result must come: bits. Each element is one quotient, rounded to `f32`.
+/// Agreement: bits. Each element is one quotient, rounded to `f32`.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -5,7 +5,7 @@
 use super::prelude::*;
 use super::scale_update::update;
 use super::unscale::{Set, factor, unscale, upload, values};
-use crate::{CaseGroup::UpdateEach, LossPair, StepSharing};
+use crate::{LossPair, StepSharing};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Seen};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -98,7 +98,7 @@ fn meetings<S: Subject>(cases: &mut Cases<S>) {
         ("an_overflow_backs_off_its_own_losss_scale_alone", BadMicroBatch::SkipWindow),
         ("a_loss_that_is_left_out_backs_off_and_has_skipped_nothing", BadMicroBatch::Drop),
     ] {
-        cases.add(UpdateEach, "window", sentence, move |s: &S, check| {
+        cases.add("window", sentence, move |s: &S, check| {
             let mut pairs = pairs().into_iter();
             pairs.try_for_each(|sets| by(s, check, &sets, window(bad), Beyond::Nothing))
         });
@@ -108,14 +108,14 @@ fn meetings<S: Subject>(cases: &mut Cases<S>) {
 /// Sums and norms that overflow though no gradient does.
 fn sums<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "a_sum_that_overflows_backs_off_both";
-    cases.add(UpdateEach, "window", sentence, |s: &S, check| {
+    cases.add("window", sentence, |s: &S, check| {
         let both = [BadMicroBatch::SkipWindow, BadMicroBatch::Drop];
         both.into_iter().try_for_each(|bad| {
             by(s, check, &[one([1.0, 2e38]), one([1.0, 1e38])], window(bad), Beyond::Sum)
         })
     });
     let sentence = "a_norm_that_is_not_finite_skips_and_backs_off_none";
-    cases.add(UpdateEach, "window", sentence, |s: &S, check| {
+    cases.add("window", sentence, |s: &S, check| {
         let meet = StepSharing::Window { bad: BadMicroBatch::SkipWindow, max_norm: Some(1.0) };
         by(s, check, &[one([3e38, 3e38]), one([0.0, 0.0])], meet, Beyond::Norm)
     });
@@ -123,17 +123,17 @@ fn sums<S: Subject>(cases: &mut Cases<S>) {
 
 fn apart<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "of_steps_apart_each_is_its_own_losss";
-    cases.add(UpdateEach, "apart", sentence, |s: &S, check| {
+    cases.add("apart", sentence, |s: &S, check| {
         pairs()
             .into_iter()
             .try_for_each(|sets| by(s, check, &sets, StepSharing::Apart, Beyond::Nothing))
     });
-    cases.add(UpdateEach, "apart", "two_good_steps_grow_both", |s: &S, check| {
+    cases.add("apart", "two_good_steps_grow_both", |s: &S, check| {
         by(s, check, &[good(), good()], StepSharing::Apart, Beyond::Nothing)
     });
 }
 
-/// Returns how near a result must come: bits. The rules are integers, and factors that round once.
+/// Agreement: bits. The rules are integers, and factors that round once.
 pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.

@@ -102,7 +102,7 @@ fn ends() -> impl Iterator<Item = (usize, usize)> {
 
 /// [`offsets`] and [`ends`] as layouts, and layouts in which memory's order is not that of the elements or has gaps, each with a case's
 /// name and the lengths that go with it.
-pub(super) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {
+pub(crate) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {
     let starts = offsets().chain(ends()).map(|(offset, length)| (Layout::Offset(offset), length));
     let (transposed, strided) = (Layout::Transposed, Layout::Strided);
     let views = [

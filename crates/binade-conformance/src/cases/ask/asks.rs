@@ -1,10 +1,10 @@
 //! Cases that know a subject by its bits alone, so that they are compiled once and not for every subject.
 
 use crate::cases::put_at;
-use crate::cases::values::{STARTS, VIEWS};
+use crate::cases::values::{STARTS, VIEWS, offsets};
 use crate::{
-    Arithmetic, CaseGroup, Cases, Check, Layout, OpInvocation, Result, Stored, Subject,
-    SubjectError, TensorOf, Verdict,
+    Arithmetic, Cases, Check, Layout, OpInvocation, Result, Stored, Subject, SubjectError,
+    TensorOf, Verdict,
 };
 use std::fmt::Display;
 use std::rc::Rc;
@@ -114,11 +114,16 @@ impl ComputeBackend for Viewed<'_> {
     }
 }
 
-type Checker = dyn Fn(&dyn ComputeBackend, &mut Check) -> Verdict;
+/// A case as it runs: on whom, and by what it compares.
+pub(in crate::cases) struct OpRun<'c> {
+    pub(in crate::cases) backend: &'c dyn ComputeBackend,
+    pub(in crate::cases) check: &'c mut Check,
+}
+
+type Checker = dyn Fn(&mut OpRun<'_>) -> Verdict;
 
 /// A case before its subject is known.
 struct Sentence {
-    group: CaseGroup,
     variant: String,
     contract: String,
     check: Rc<Checker>,
@@ -132,28 +137,57 @@ impl OpCases {
     /// Adds a case, as [`Cases::add`] does; and beside one of operands that start anywhere, the same of views with strides.
     pub(in crate::cases) fn add(
         &mut self,
-        group: CaseGroup,
         variant: impl Display,
         sentence: impl Display,
-        check: impl Fn(&dyn ComputeBackend, &mut Check) -> Verdict + 'static,
+        check: impl Fn(&mut OpRun<'_>) -> Verdict + 'static,
     ) {
         let (variant, contract) = (variant.to_string(), sentence.to_string());
         let check: Rc<Checker> = Rc::new(check);
         if contract == STARTS {
             let (variant, contract, check) = (variant.clone(), VIEWS.to_owned(), check.clone());
-            let viewed = move |s: &dyn ComputeBackend, with: &mut Check| {
+            let viewed = move |run: &mut OpRun<'_>| {
                 let layouts = [Layout::Transposed, Layout::Strided(1)];
-                layouts.into_iter().try_for_each(|layout| check(&Viewed(s, layout), with))
+                layouts.into_iter().try_for_each(|layout| {
+                    let backend = &Viewed(run.backend, layout);
+                    check(&mut OpRun { backend, check: &mut *run.check })
+                })
             };
-            self.0.push(Sentence { group, variant, contract, check: Rc::new(viewed) });
+            self.0.push(Sentence { variant, contract, check: Rc::new(viewed) });
         }
-        self.0.push(Sentence { group, variant, contract, check });
+        self.0.push(Sentence { variant, contract, check });
+    }
+
+    /// Adds a case for each length of a tensor.
+    pub(in crate::cases) fn lengths(
+        &mut self,
+        variant: impl Display,
+        lengths: impl IntoIterator<Item = usize>,
+        check: impl Fn(&mut OpRun<'_>, usize) -> Verdict + Clone + 'static,
+    ) {
+        for length in lengths {
+            let check = check.clone();
+            let sentence = format!("all_of_{length}_elements");
+            self.add(&variant, sentence, move |run| check(run, length));
+        }
+    }
+
+    /// Adds a case of operands that begin anywhere in a buffer: so many elements behind its start, and of that length.
+    pub(in crate::cases) fn starts(
+        &mut self,
+        variant: impl Display,
+        check: impl Fn(&mut OpRun<'_>, usize, usize) -> Verdict + 'static,
+    ) {
+        self.add(variant, STARTS, move |run| {
+            offsets().try_for_each(|(offset, length)| check(run, offset, length))
+        });
     }
 
     /// Makes them cases of one subject's.
     pub(in crate::cases) fn put_to<S: Subject>(self, cases: &mut Cases<S>) {
-        for Sentence { group, variant, contract, check } in self.0 {
-            cases.add(group, variant, contract, move |s: &S, with| check(s, with));
+        for Sentence { variant, contract, check } in self.0 {
+            cases.add(variant, contract, move |backend: &S, with| {
+                check(&mut OpRun { backend, check: with })
+            });
         }
     }
 }

@@ -1,17 +1,16 @@
 //! Cases that softmax and its logarithm share: large rows, masked elements, rows that are NaN.
 
-use super::{ComputeBackend, OpCase, OpCases, ones, refusals, uniform, values};
+use super::{OpCase, OpCases, OpRun, ones, refusals, uniform, values};
 use crate::cases::{
     FLOATS,
-    values::{both_signs, infinity, name, offsets, shapes, wide_rows},
+    values::{both_signs, infinity, name, shapes, wide_rows},
 };
-use crate::{CaseGroup, Check, Expected, OpInvocation, Stored, Verdict};
+use crate::{Expected, OpInvocation, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// One of the two, and its oracle.
 #[derive(Debug)]
 pub(in crate::cases) struct Softmaxes {
-    pub(in crate::cases) op: CaseGroup,
     pub(in crate::cases) forward: OpInvocation,
     pub(in crate::cases) backward: OpInvocation,
     /// Of the input, and of the width of its rows.
@@ -27,15 +26,13 @@ impl Softmaxes {
     pub(in crate::cases) fn add(&'static self, cases: &mut OpCases) {
         for dtype in FLOATS {
             for shape in shapes(SHAPES) {
-                cases.add(self.op, dtype, format!("random_{}", name(&shape)), move |s, check| {
-                    self.both(s, check, &uniform(1, dtype, &shape, [-4.0, 4.0]), 0)
+                cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
+                    self.both(run, &uniform(1, dtype, &shape, [-4.0, 4.0]), 0)
                 });
             }
             self.rows(cases, dtype);
-            cases.add(self.op, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
-                offsets().try_for_each(|(offset, _)| {
-                    self.both(s, check, &uniform(offset, dtype, &[3, 33], [-4.0, 4.0]), offset)
-                })
+            cases.starts(dtype, move |run, offset, _| {
+                self.both(run, &uniform(offset, dtype, &[3, 33], [-4.0, 4.0]), offset)
             });
         }
         let float = |shape: &[usize]| ones(DType::F32, shape);
@@ -44,43 +41,43 @@ impl Softmaxes {
             (self.backward.clone(), vec![float(&[2, 3]), float(&[3, 2])]),
             (self.backward.clone(), vec![ones(DType::F16, &[2, 3]), float(&[2, 3])]),
         ];
-        refusals(cases, self.op, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+        refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     }
 
     /// Rows that go wrong.
     fn rows(&'static self, cases: &mut OpCases, dtype: DType) {
-        cases.add(self.op, dtype, "no_finite_row_overflows", move |s, check| {
+        cases.add(dtype, "no_finite_row_overflows", move |run| {
             for row in [
                 [60000.0, 59904.0, 59000.0],
                 [-60000.0, -59904.0, -60000.0],
                 [60000.0, -60000.0, 0.0],
             ] {
-                self.both(s, check, &Stored::from_values(dtype, &[1, 3], row), 0)?;
+                self.both(run, &Stored::from_values(dtype, &[1, 3], row), 0)?;
             }
             let widest = Stored::from_values(dtype, &[1, 4], [88.0, 89.0, 90.0, 720.0]);
-            self.both(s, check, &widest, 0)?;
+            self.both(run, &widest, 0)?;
             // The lowest number, to which what fills up a vector must not be equal.
             let lowest = both_signs(dtype, &[infinity(dtype) - 1])[1];
             (1..10).try_for_each(|width| {
                 let row = Stored::from_codes(dtype, &[1, width], vec![lowest; width]);
-                self.both(s, check, &row, 0)
+                self.both(run, &row, 0)
             })
         });
-        cases.add(self.op, dtype, "a_wide_row_may_hang_on_its_last_elements", move |s, check| {
+        cases.add(dtype, "a_wide_row_may_hang_on_its_last_elements", move |run| {
             wide_rows(-30.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
-                self.both(s, check, &Stored::from_values(dtype, &[1, row.len()], row), offset)
+                self.both(run, &Stored::from_values(dtype, &[1, row.len()], row), offset)
             })
         });
-        cases.add(self.op, dtype, "ones_in_their_thousands_share_alike", move |s, check| {
-            self.both(s, check, &ones(dtype, &[2, 4099]), 0)
+        cases.add(dtype, "ones_in_their_thousands_share_alike", move |run| {
+            self.both(run, &ones(dtype, &[2, 4099]), 0)
         });
-        cases.add(self.op, dtype, "minus_infinity_masks_an_element", move |s, check| {
+        cases.add(dtype, "minus_infinity_masks_an_element", move |run| {
             let masked = [0.0, f64::NEG_INFINITY, 1.0, 2.0, f64::NEG_INFINITY];
-            self.forward(s, check, &Stored::from_values(dtype, &[1, 5], masked), &masked)?;
+            self.forward(run, &Stored::from_values(dtype, &[1, 5], masked), &masked)?;
             (0..9).try_for_each(|at| {
                 let mut masked = [1.0; 9];
                 masked[at] = f64::NEG_INFINITY;
-                self.forward(s, check, &Stored::from_values(dtype, &[1, 9], masked), &masked)
+                self.forward(run, &Stored::from_values(dtype, &[1, 9], masked), &masked)
             })?;
             // All but one, which is the lowest number: nothing else has a share, however wide the row.
             (1..10).chain([8201]).try_for_each(|width| {
@@ -89,58 +86,46 @@ impl Softmaxes {
                 let mut codes = vec![sign[1]; width];
                 codes[0] = sign[3];
                 let row = Stored::from_codes(dtype, &[1, width], codes);
-                self.forward(s, check, &row, &values(&row))
+                self.forward(run, &row, &values(&row))
             })
         });
         let sentence = "a_row_with_nan_or_infinity_or_nothing_is_nan_throughout";
-        cases.add(self.op, dtype, sentence, move |s, check| {
+        cases.add(dtype, sentence, move |run| {
             let (nan, up, down) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
             for bad in
                 [[nan, 1.0, 2.0], [1.0, 2.0, nan], [1.0, up, 2.0], [up, down, 0.0], [down; 3]]
             {
                 let all = [[0.0, 1.0, 2.0], bad, [2.0, 1.0, 0.0]].concat();
                 let x = Stored::from_values(dtype, &[3, 3], all.clone());
-                self.forward(s, check, &x, &all)?;
+                self.forward(run, &x, &all)?;
             }
             (1..10).chain([8201]).try_for_each(|width| {
                 let masked = vec![down; width];
                 let x = Stored::from_values(dtype, &[1, width], masked.clone());
-                self.forward(s, check, &x, &masked)?;
+                self.forward(run, &x, &masked)?;
                 let g = uniform(3, dtype, &x.shape, [-1.0, 1.0]);
                 let y = Stored::from_values(dtype, &x.shape, vec![nan; width]);
                 let wanted = (self.gradient)(&values(&g), &values(&y), width);
-                OpCase::new(self.backward.clone(), &[&g, &y]).near(s, check, [(dtype, wanted)])
+                OpCase::new(self.backward.clone(), &[&g, &y]).near(run, [(dtype, wanted)])
             })
         });
     }
 
     /// Forward alone, of what these values are stored as.
-    fn forward(
-        &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
-        x: &Stored,
-        values: &[f64],
-    ) -> Verdict {
+    fn forward(&self, run: &mut OpRun<'_>, x: &Stored, values: &[f64]) -> Verdict {
         let y = (self.output)(values, x.shape[1]);
-        OpCase::new(self.forward.clone(), &[x]).near(s, check, [(x.dtype, y)])
+        OpCase::new(self.forward.clone(), &[x]).near(run, [(x.dtype, y)])
     }
 
     /// Forward, and backward from what the oracle says forward gave.
-    fn both(
-        &self,
-        s: &dyn ComputeBackend,
-        check: &mut Check,
-        x: &Stored,
-        offset: usize,
-    ) -> Verdict {
+    fn both(&self, run: &mut OpRun<'_>, x: &Stored, offset: usize) -> Verdict {
         let width = x.shape.last().copied().unwrap_or(1);
         let y = (self.output)(&values(x), width);
         let rounded = Stored::from_values(x.dtype, &x.shape, y.iter().map(|y| y.value));
-        OpCase::new(self.forward.clone(), &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
+        OpCase::new(self.forward.clone(), &[x]).at(offset).near(run, [(x.dtype, y)])?;
         let g = uniform(2, x.dtype, &x.shape, [-1.0, 1.0]);
         let wanted = (self.gradient)(&values(&g), &values(&rounded), width);
         let ask = OpCase::new(self.backward.clone(), &[&g, &rounded]).at(offset);
-        ask.near(s, check, [(x.dtype, wanted)])
+        ask.near(run, [(x.dtype, wanted)])
     }
 }

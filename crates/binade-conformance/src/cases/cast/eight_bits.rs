@@ -4,7 +4,7 @@ use super::{cast, cast_values, starts};
 use crate::cases::cast::{round, value};
 use crate::cases::values::Draw;
 use crate::cases::{EIGHT_BITS, FLOATS, LONG};
-use crate::{CaseGroup::Cast, Cases, Subject};
+use crate::{Cases, Subject};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -24,11 +24,11 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 ///
 /// What E4M3 makes of values beyond 464 is the caller's choice elsewhere, and no case here.
 fn eight_bits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(Cast, format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
+    cases.add(format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
         cast(s, check, [dtype, DType::F32], (0..256).collect())
     });
     let mut add = |sentence: &str, values: Vec<f64>| {
-        cases.add(Cast, format!("f32-{dtype}"), sentence, move |s: &S, check| {
+        cases.add(format!("f32-{dtype}"), sentence, move |s: &S, check| {
             cast_values(s, check, dtype, values.clone())
         });
     };
@@ -50,7 +50,7 @@ fn eight_bits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn narrow<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     if from != DType::F32 && to != DType::F32 {
         let sentence = "every_pattern_that_fits";
-        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {
             let codes = (0..1_u64 << (8 * from.bytes())).filter(|code| {
                 let x = value(*code, from);
                 to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
@@ -58,13 +58,14 @@ fn narrow<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
             cast(s, check, [from, to], codes.collect())
         });
     }
-    for length in [0, 1, 7, 9, 33, 257, 4097, LONG[2]] {
-        let sentence = format!("all_of_{length}_elements");
-        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+    cases.lengths(
+        format!("{from}-{to}"),
+        [0, 1, 7, 9, 33, 257, 4097, LONG[2]],
+        move |s: &S, check, length| {
             let mut draw = Draw::new(length);
             let codes = (0..length).map(|_| round(draw.within(-2.0, 2.0), from));
             cast(s, check, [from, to], codes.collect())
-        });
-    }
+        },
+    );
     starts(cases, from, to);
 }

@@ -3,9 +3,7 @@
 use crate::cases::cast::{round, value};
 use crate::cases::values::{Draw, awkward};
 use crate::cases::{EIGHT_BITS, FLOATS, get, put_at};
-use crate::{
-    CaseError, CaseGroup::Cast, Cases, Check, Layout, Stored, Subject, SubjectError, Verdict,
-};
+use crate::{CaseError, Cases, Check, Layout, Stored, Subject, SubjectError, Verdict};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -13,13 +11,12 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         for to in all() {
             let (name, pair) = (format!("{from}-{to}"), [from, to]);
             let sentence = "a_value_is_rounded_alike_in_every_lane";
-            cases.add(Cast, &name, sentence, move |s: &S, check| alike(s, check, pair));
+            cases.add(&name, sentence, move |s: &S, check| alike(s, check, pair));
             let sentence = "many_tensors_at_once_are_cast_each_by_itself";
-            cases.add(Cast, &name, sentence, move |s: &S, check| together(s, check, pair));
+            cases.add(&name, sentence, move |s: &S, check| together(s, check, pair));
             if to != DType::F32 {
                 let sentence = "overflow_to_the_largest_is_given_or_refused";
-                cases
-                    .add(Cast, &name, sentence, move |s: &S, check| to_the_largest(s, check, pair));
+                cases.add(&name, sentence, move |s: &S, check| to_the_largest(s, check, pair));
             }
         }
     }

@@ -5,10 +5,7 @@
 
 use super::{Dropped, Good, Saw, Skip, one};
 use crate::cases::values::Draw;
-use crate::{
-    CaseError, CaseGroup::ScaleUpdate, Cases, Check, IterationFindings, PassFinding, Subject,
-    Verdict,
-};
+use crate::{CaseError, Cases, Check, IterationFindings, PassFinding, Subject, Verdict};
 use binade_grad_scaler::{LogMax, LossScale, ScaleState, Seen};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
@@ -33,9 +30,7 @@ fn follow<S: Subject>(
     rule: LossScale,
     seen: Vec<(Saw, f32)>,
 ) {
-    cases.add(ScaleUpdate, "-", sentence, move |s: &S, check| {
-        through(s, check, &rule, rule.start(), &seen)
-    });
+    cases.add("-", sentence, move |s: &S, check| through(s, check, &rule, rule.start(), &seen));
 }
 
 fn through<S: Subject>(
@@ -63,7 +58,7 @@ fn alone<S: Subject>(cases: &mut Cases<S>) {
     follow(cases, "growth_and_backoff_move_nothing_where_the_scale_is_predicted", grows, mixed);
 
     let sentence = "the_logarithm_of_any_gradient_is_rounded_down";
-    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| {
+    cases.add("-", sentence, |s: &S, check| {
         let (rule, mut draw) = (open(), Draw::new(12));
         let edges = [1, 2, 3, 0x007f_ffff, 0x0080_0000, 0x0080_0001, 0x3f80_0001, 0x7f7f_ffff];
         let drawn = (0..200).map(|_| draw.bits() % 0x7f80_0000);
@@ -74,7 +69,7 @@ fn alone<S: Subject>(cases: &mut Cases<S>) {
         Ok(())
     });
     let sentence = "what_is_learned_is_the_gradient_without_its_scale";
-    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| {
+    cases.add("-", sentence, |s: &S, check| {
         let scales = [3.0e4, 1e-3, 1.0, 65536.0, 1.999_999_9];
         for state in scales.into_iter().filter_map(ScaleState::import) {
             through(s, check, &open(), state, &[(Good, 5.0), (Skip, 1.0), (Good, 0.1)])?;
@@ -85,7 +80,7 @@ fn alone<S: Subject>(cases: &mut Cases<S>) {
 
 fn together<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "the_largest_gradient_of_all_parts_and_verdicts_counts";
-    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| -> Verdict {
+    cases.add("-", sentence, |s: &S, check| -> Verdict {
         for place in 0..5 {
             let pass = |n: usize| PassFinding {
                 raised: false,
@@ -118,7 +113,7 @@ fn limits<S: Subject>(cases: &mut Cases<S>) {
 
 fn at_random<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "averages_are_kept_in_fixed_point_through_a_thousand_updates";
-    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| -> Verdict {
+    cases.add("-", sentence, |s: &S, check| -> Verdict {
         let (mut draw, rule) = (Draw::new(13), open());
         let mut state = rule.start();
         for _ in 0..1000 {
@@ -127,7 +122,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
         }
         Ok(())
     });
-    cases.add(ScaleUpdate, "-", "every_rule_of_prediction_is_kept_to_the_bit", |s: &S, check| {
+    cases.add("-", "every_rule_of_prediction_is_kept_to_the_bit", |s: &S, check| {
         let mut draw = Draw::new(14);
         for _ in 0..20 {
             let mut rule = open();

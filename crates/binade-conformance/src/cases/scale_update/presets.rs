@@ -2,13 +2,13 @@
 
 use super::{Saw, one};
 use crate::cases::values::Draw;
-use crate::{CaseGroup::ScaleUpdate, Cases, Subject, Verdict};
+use crate::{Cases, Subject, Verdict};
 use binade_grad_scaler::LossScale;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for (name, preset) in LossScale::presets() {
         let sentence = format!("{}_moves_as_documented", name.replace('-', "_"));
-        cases.add(ScaleUpdate, "-", &sentence, move |s: &S, check| -> Verdict {
+        cases.add("-", &sentence, move |s: &S, check| -> Verdict {
             let mut quick = preset;
             quick.growth_interval = 3;
             for (seed, rule) in [preset, quick].into_iter().enumerate() {

@@ -3,17 +3,12 @@
 use super::variant;
 use crate::cases::training::{Move, Run, calm};
 use crate::cases::unscale::Set;
-use crate::{CaseGroup, Cases, Stored, Subject};
+use crate::{Cases, Stored, Subject};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add_cases<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    dtype: DType,
-    rule: UpdateRule,
-) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let [param, grad, other] = calm([dtype; 2], 9, 28);
     let params = vec![("a", param.clone()), ("b", param)];
     let run = move |grads: Set, halted: bool| {
@@ -25,7 +20,7 @@ pub(super) fn add_cases<S: Subject>(
 
     let swapped = run(vec![("b", other.clone()), ("a", grad.clone())], false);
     let sentence = "gradients_are_matched_by_name_whatever_their_order";
-    cases.add(group, variant([dtype; 2]), sentence, move |s: &S, check| swapped.near(s, check));
+    cases.add(variant([dtype; 2]), sentence, move |s: &S, check| swapped.near(s, check));
 
     let short = Some(Stored::vector(dtype, [1.0, 2.0]));
     let wrong = [
@@ -36,7 +31,7 @@ pub(super) fn add_cases<S: Subject>(
     for (sentence, grads) in wrong {
         let grads = [vec![("a", grad.clone())], grads].concat();
         let runs = [false, true].map(|halted| run(grads.clone(), halted));
-        cases.add(group, variant([dtype; 2]), sentence, move |s: &S, check| {
+        cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
             runs.iter().try_for_each(|run| run.refused(s, check, ErrorKind::Mismatch))
         });
     }
@@ -44,7 +39,7 @@ pub(super) fn add_cases<S: Subject>(
     let [applied, skipped] =
         [false, true].map(|halted| run(vec![("a", None), ("b", None)], halted));
     let sentence = "a_step_without_any_gradient_is_refused_unless_it_is_skipped";
-    cases.add(group, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         applied.refused(s, check, ErrorKind::InvalidArgument)?;
         skipped.exact(s, check)
     });

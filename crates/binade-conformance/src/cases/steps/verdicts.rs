@@ -4,20 +4,15 @@ use super::{at_rest, spoilt, variant};
 use crate::cases::training::{Move, Run, calm};
 use crate::cases::unscale::Set;
 use crate::cases::values::{finite, not_finite};
-use crate::{CaseGroup, Cases, Clip, Stored, Subject};
+use crate::{Cases, Clip, Stored, Subject};
 use binade_core::DType;
 use binade_grad_scaler::Norm;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add_cases<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    dtypes: [DType; 2],
-    rule: UpdateRule,
-) {
-    clipped(cases, group, dtypes, rule);
-    beside(cases, group, dtypes, rule);
-    own(cases, group, dtypes, rule);
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
+    clipped(cases, dtypes, rule);
+    beside(cases, dtypes, rule);
+    own(cases, dtypes, rule);
 }
 
 fn one(grad: &Stored) -> Set {
@@ -25,19 +20,14 @@ fn one(grad: &Stored) -> Set {
 }
 
 /// Sixteen gradients of a half, whose norm of two no arithmetic rounds; and ones that values limit.
-fn clipped<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    dtypes: [DType; 2],
-    rule: UpdateRule,
-) {
+fn clipped<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, grad, _] = calm(dtypes, 16, 24);
     let halves = grad.values().map(|x| 512.0_f64.copysign(x));
     let halves = Stored::vector(dtypes[1], halves.collect::<Vec<_>>());
     let mut add = |sentence: &str, grad: &Stored, clip: Clip| {
         let turn = Move::new(rule, one(grad), 10).clipped(clip);
         let run = Run::new(vec![("w", param.clone())], vec![turn]);
-        cases.add(group, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
+        cases.add(variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
     };
     let sentence = "a_gradient_is_clipped_by_norm_in_f32_before_the_step";
     add(sentence, &halves, Clip::Norm(Norm::L2, 0.7));
@@ -48,16 +38,11 @@ fn clipped<S: Subject>(
     let turn = Move::new(rule, one(&huge), -113).clipped(Clip::Norm(Norm::L2, 1.0));
     let run = Run::new(vec![("w", param)], vec![turn]);
     let sentence = "a_norm_that_is_not_finite_leaves_every_bit_alone";
-    cases.add(group, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+    cases.add(variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
 }
 
 /// Steps that share their fate: flags that add up to two skip as one does.
-fn beside<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    dtypes: [DType; 2],
-    rule: UpdateRule,
-) {
+fn beside<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, good, other] = calm(dtypes, 33, 25);
     let (bad, worse) = (spoilt(&good, f64::INFINITY), spoilt(&other, f64::NAN));
     let run = |own: &Stored, beside: &Stored| {
@@ -66,17 +51,17 @@ fn beside<S: Subject>(
     };
     let finite = run(&good, &other);
     let sentence = "a_finite_set_beside_it_changes_nothing";
-    cases.add(group, variant(dtypes), sentence, move |s: &S, check| finite.near(s, check));
+    cases.add(variant(dtypes), sentence, move |s: &S, check| finite.near(s, check));
     for (sentence, run) in [
         ("an_overflow_beside_it_leaves_every_bit_alone", run(&good, &worse)),
         ("two_raised_flags_skip_as_one_does", run(&bad, &worse)),
     ] {
-        cases.add(group, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+        cases.add(variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
     }
 }
 
 /// Good and bad turns in turn: moments are filled before, so that each applied step is told from one that is not.
-fn own<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtypes: [DType; 2], rule: UpdateRule) {
+fn own<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, first, second] = calm(dtypes, 33, 26);
     let bad = spoilt(&first, f64::INFINITY);
     let sentence = "each_step_goes_by_its_own_verdict";
@@ -86,20 +71,15 @@ fn own<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtypes: [DType; 2], r
         let turns = filled.chain(order.iter().map(|grad| (rule, (*grad).clone())));
         Run::single(param.clone(), turns.collect())
     });
-    cases.add(group, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(variant(dtypes), sentence, move |s: &S, check| {
         runs.iter().try_for_each(|run| run.near(s, check))
     });
 }
 
 /// Every class of what is not finite, wherever it stands.
-pub(super) fn classes<S: Subject>(
-    cases: &mut Cases<S>,
-    group: CaseGroup,
-    dtype: DType,
-    rule: UpdateRule,
-) {
+pub(super) fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let sentence = "every_nan_and_infinity_leaves_every_bit_alone";
-    cases.add(group, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let [param, grad, _] = calm([dtype; 2], 9, 27);
         for (number, code) in not_finite(dtype).into_iter().enumerate() {
             let mut codes: Vec<u64> = grad.codes().collect();
