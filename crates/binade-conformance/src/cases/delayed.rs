@@ -1,4 +1,4 @@
-//! DelayedRun losses, which are unscaled once, at the end, by the scale that was in force when their window opened.
+//! Delayed losses, which are unscaled once, at the end, by the scale that was in force when their window opened.
 //!
 //! The oracle adds the scaled gradients of several losses in `f32`, without those that are not finite, and divides once.
 

@@ -20,7 +20,7 @@ pub(crate) const TOY: Faulty<'_> = Faulty(&Right);
 pub(crate) struct Right;
 
 impl Fault for Right {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "toy"
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct Stores;
 pub(crate) const STORAGE: Faulty<'_> = Faulty(&Stores);
 
 impl Fault for Stores {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "storage"
     }
 

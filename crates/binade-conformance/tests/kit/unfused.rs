@@ -13,7 +13,7 @@ struct Unfused {
 }
 
 impl Fault for Unfused {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "unfused"
     }
 

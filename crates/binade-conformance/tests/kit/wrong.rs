@@ -52,9 +52,9 @@ impl Fault for Wrong {
     fn cast_all(&self, tensors: &[&Plain], to: DType) -> Result<Vec<Plain>> {
         let mut results = Toy.cast_all(tensors, to)?;
         if *self == CastsTheFirstOfMany {
-            results.iter_mut().skip(1).for_each(|result| {
-                *result = Plain::write(&vec![0.0; result.len()], result.dtype(), result.shape())
-            });
+            for result in results.iter_mut().skip(1) {
+                *result = Plain::write(&vec![0.0; result.len()], result.dtype(), result.shape());
+            }
         }
         Ok(results)
     }

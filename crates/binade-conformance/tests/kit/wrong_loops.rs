@@ -58,7 +58,9 @@ impl Fault for Misled {
                 }
                 TakesAnyIndex => {
                     for (size, indices) in value.shape.iter().zip(&mut value.indices) {
-                        indices.iter_mut().for_each(|index| *index %= size);
+                        for index in indices {
+                            *index %= size;
+                        }
                     }
                 }
                 _ => {}
@@ -102,7 +104,12 @@ impl Fault for Misled {
             }
             AddsBadPasses => {
                 window.passes.iter_mut().for_each(|pass| tame(&mut pass.grads));
-                right.grads = Toy.delayed(window)?.grads;
+                let added = Toy.delayed(window)?;
+                if let Some((sum, added)) = summary.parts.last_mut().zip(added.summary.parts.last())
+                {
+                    sum.finding.clone_from(&added.finding);
+                }
+                right.grads = added.grads;
             }
             LooksAtNoSum => {
                 let mut passes = summary.parts.iter().rev().skip(1);
@@ -197,13 +204,13 @@ impl Fault for Misled {
             let seen = Seen { overflow: own || everyones, skipped, magnitude: 1.0 };
             let scale = rule.next(scales[loss], seen);
             loss += 1;
-            moved(step, scale)
+            moved(&step, scale)
         }))
     }
 }
 
 /// The step with another scale after it.
-fn moved(step: Step, scale: ScaleState) -> Step {
+fn moved(step: &Step, scale: ScaleState) -> Step {
     let skipped = step.report().steps.iter().any(|step| step.skipped);
     let report = StepReport { scale, ..step.report().clone() };
     match skipped {
