@@ -90,7 +90,7 @@ fn a_norm_beyond_f32_on_either_rank_skips_on_both() -> Result {
 }
 
 fn ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all() -> Result {
-    let rule = LossScale::open_seq2seq_log_max();
+    let rule = LossScale::preset("log-max").unwrap();
     let (small, large): (&[f32], &[f32]) = (&[0.001; 5], &[1.0; 5]);
     let alone = both(0, rule, false, [large, large]);
     for own in [0, 1] {

@@ -108,7 +108,7 @@ fn a_finding_comes_back_as_it_was() -> Result {
         halted: true,
         missing: vec!["b".into(), "c".into()],
     };
-    let of_the_norm = Finding { overflow: Some(overflow(Norm::NAME)), ..Finding::default() };
+    let of_the_norm = Finding { overflow: Some(overflow(Finding::NORM)), ..Finding::default() };
     for found in [Finding::default(), full, of_the_norm] {
         let uploaded = device.upload_found(&found)?;
         let (back, _) = device.read(&[&uploaded], &scale)?;

@@ -26,16 +26,10 @@ const STATED_IN: [&str; 12] = [
 ];
 
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
-const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 6] = [
+const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 4] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
     ("Stored", "sealed: a tensor is an array of one of these types", "sealed::Sealed + Copy"),
     ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
-    (
-        "Unscaled",
-        "of a private module: the compiler says what to call instead",
-        "Nothing implements it",
-    ),
-    ("HoldsGradients", "of a private module, as `Unscaled`", "Nothing implements it"),
     (
         "TrainingDevice",
         "a handle that trains what has names has it",

@@ -75,7 +75,7 @@ impl Draft {
         window: &Accumulation<D>,
     ) -> Result<Self, SaveError<D::Error>> {
         let saved = window.save().map_err(SaveError::Device)?;
-        self.held += usize::from(saved.sum.is_some());
+        self.held += usize::from(saved.grads.is_some());
         add(&mut self.checkpoint.windows, "window", name, saved)?;
         Ok(self)
     }

@@ -1,8 +1,6 @@
 //! Errors of checkpoints, and their remedies.
 
-use binade_core::Misfit;
-use binade_grad_scaler::ReopenError;
-use binade_master_weights::LoadError;
+use binade_core::{LoadError, Misfit};
 use std::{io, path::PathBuf};
 
 /// Reason why a checkpoint cannot be made here.
@@ -231,13 +229,6 @@ impl<E> RestoreError<E> {
         match error {
             LoadError::Misfit(misfit) => Mismatch::Tensor { what, source: misfit.into() }.into(),
             LoadError::Device(error) => Self::Device(error),
-        }
-    }
-
-    pub(crate) fn reopen(what: String, error: ReopenError<E>) -> Self {
-        match error {
-            ReopenError::Misfit(misfit) => Mismatch::Tensor { what, source: misfit.into() }.into(),
-            ReopenError::Device(error) => Self::Device(error),
         }
     }
 }

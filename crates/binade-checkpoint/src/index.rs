@@ -1,8 +1,8 @@
 //! Index in the file's metadata: all contents but tensors, and the names of the tensors.
 
 use crate::{Checkpoint, FormatError, SavedOptimizer, SavedScaler};
-use binade_core::{DType, Finding, Form, Named, RawTensor};
-use binade_grad_scaler::{BadMicroBatch, PartReport, SavedSum, SavedWindow};
+use binade_core::{DType, Finding, Form, Named, NamedGrads, RawTensor};
+use binade_grad_scaler::{BadMicroBatch, PartReport, SavedWindow};
 use binade_master_weights::{Kind, Plan, SavedParameter};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,30 +147,26 @@ impl Optimizer {
 impl Window {
     fn of(saved: &SavedWindow) -> Self {
         let grad = |grad: &Named<Option<RawTensor>>| (grad.name.to_string(), grad.value.is_some());
-        let sum = |sum: &SavedSum| Sum {
-            verdict: sum.verdict.clone(),
-            parts: sum.parts.clone(),
-            grads: sum.grads.iter().map(grad).collect(),
+        let sum = |grads: &NamedGrads<RawTensor>| Sum {
+            verdict: saved.verdict.clone(),
+            parts: saved.parts.clone(),
+            grads: grads.iter().map(grad).collect(),
         };
-        Self { bad: saved.bad, len: saved.len, sum: saved.sum.as_ref().map(sum) }
+        Self { bad: saved.bad, len: saved.len, sum: saved.grads.as_ref().map(sum) }
     }
 
     fn with(self, window: &str, from: &mut Tensors) -> Result<SavedWindow, FormatError> {
         let Self { bad, len, sum } = self;
-        let sum = sum.map(|sum| sum.with(window, from)).transpose()?;
-        Ok(SavedWindow { bad, len, sum })
-    }
-}
-
-impl Sum {
-    fn with(self, window: &str, from: &mut Tensors) -> Result<SavedSum, FormatError> {
-        let Self { verdict, parts, grads } = self;
+        let Some(Sum { verdict, parts, grads }) = sum else {
+            let (verdict, parts) = (Finding::default(), Vec::new());
+            return Ok(SavedWindow { bad, len, verdict, parts, grads: None });
+        };
         let grad = |(name, is_there): (String, bool)| {
             let value = is_there.then(|| take(from, gradient(window, &name))).transpose()?;
             Ok(Named::new(name, value))
         };
-        let grads = grads.into_iter().map(grad).collect::<Result<_, FormatError>>()?;
-        Ok(SavedSum { verdict, parts, grads })
+        let grads = Some(grads.into_iter().map(grad).collect::<Result<_, FormatError>>()?);
+        Ok(SavedWindow { bad, len, verdict, parts, grads })
     }
 }
 
@@ -189,7 +185,7 @@ pub(crate) fn tensors(checkpoint: &Checkpoint) -> Vec<(String, Form, &[u8])> {
         }
     }
     for (window, saved) in &checkpoint.windows {
-        for grad in saved.sum.iter().flat_map(|sum| &sum.grads) {
+        for grad in saved.grads.iter().flatten() {
             all.extend(grad.value.iter().map(|raw| named(gradient(window, &grad.name), raw)));
         }
     }

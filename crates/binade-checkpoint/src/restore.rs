@@ -44,7 +44,7 @@ impl<'r, E: 'r> Restore<'r, E> {
     ) -> Result<Accumulation<D>, RestoreError<E>> {
         let saved = self.ask(WINDOW, name, &self.checkpoint.windows)?;
         let window = scaler.reopen(params, saved);
-        window.map_err(|error| RestoreError::reopen(format!("window `{name}`"), error))
+        window.map_err(|error| RestoreError::load(format!("window `{name}`"), error))
     }
 
     /// Restores a scaler of the same rule.

@@ -55,7 +55,19 @@ pub struct Finding {
     pub missing: Vec<Arc<str>>,
 }
 
+/// Rule by which the overflows of two findings become one. A finding that is halted halts the other under either rule.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Join {
+    /// Overflow where either overflowed.
+    Any,
+    /// Overflow only where both overflowed.
+    All,
+}
+
 impl Finding {
+    /// Name of the norm of all gradients, in place of a parameter's, where that norm is not finite.
+    pub const NORM: &str = "norm of all gradients";
+
     /// Returns true if a step that depends on this must be skipped.
     pub fn is_raised(&self) -> bool {
         self.overflow.is_some() || self.halted
@@ -80,6 +92,41 @@ impl Finding {
             scaled,
             unscaled,
         });
+    }
+}
+
+impl Finding {
+    /// Merges another finding into this one: the oracle of a device's `merge`. The norm and the missing names stay.
+    pub fn merge(&mut self, from: &Self, join: Join) {
+        let overflowed = match join {
+            Join::Any => self.overflow.is_some() || from.overflow.is_some(),
+            Join::All => self.overflow.is_some() && from.overflow.is_some(),
+        };
+        let first = self.overflow.take().or_else(|| from.overflow.clone());
+        self.overflow = first.filter(|_| overflowed);
+        self.halted |= from.halted;
+        self.infinities += from.infinities;
+        self.nans += from.nans;
+        self.magnitude = self.magnitude.max(from.magnitude);
+    }
+
+    /// Records the norm that clipping measured, and raises the finding as [`NORM`](Self::NORM) if it is not finite as `f32`:
+    /// the oracle of a device's clipping kernel.
+    pub fn record_norm(&mut self, norm: f64) {
+        self.norm = Some(self.check_norm(Self::NORM, norm));
+    }
+
+    /// Returns `norm` as `f32`. One that is not finite raises the finding under `name`, unless it is raised already, and counts
+    /// no element.
+    #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+    pub fn check_norm(&mut self, name: &str, norm: f64) -> f32 {
+        let norm = norm as f32;
+        if !norm.is_finite() {
+            let (parameter, index) = (name.into(), 0);
+            let overflow = || Overflow { parameter, index, scaled: norm, unscaled: norm };
+            self.overflow.get_or_insert_with(overflow);
+        }
+        norm
     }
 }
 

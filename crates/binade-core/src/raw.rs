@@ -124,6 +124,17 @@ impl Misfit {
     }
 }
 
+/// Error of saved state that was not loaded. Nothing was.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError<E> {
+    /// Saved tensor that does not fit its target.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// Error of the device.
+    #[error(transparent)]
+    Device(E),
+}
+
 impl Error for Misfit {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Mismatch

@@ -22,6 +22,28 @@ pub enum TrainError {
         /// Name of the trait and its method.
         method: &'static str,
     },
+    /// Limit of a clipping group that is no positive number.
+    #[error("clip_groups: group {group} has a limit of {max}, takes a positive number")]
+    ClipLimit {
+        /// Place of the group, from 0.
+        group: usize,
+        /// Limit that was given.
+        max: f32,
+    },
+    /// Parameter with two clipping groups, or twice in one.
+    #[error("clip_groups: `{parameter}` is named twice; a parameter belongs to one group at most")]
+    ClipTwice {
+        /// Name of the parameter.
+        parameter: String,
+    },
+    /// Parameter of a clipping group that the set does not list.
+    #[error(
+        "clip_groups: a group names `{parameter}`, which is not among the gradients; correct the name, or leave it out"
+    )]
+    ClipUnknown {
+        /// Name of the parameter.
+        parameter: String,
+    },
 }
 
 impl TrainError {
@@ -37,6 +59,8 @@ impl Error for TrainError {
             Self::NoGradients(error) => error.kind(),
             Self::Order(error) => error.kind(),
             Self::Unsupported { .. } => ErrorKind::Unsupported,
+            Self::ClipLimit { .. } => ErrorKind::InvalidArgument,
+            Self::ClipTwice { .. } | Self::ClipUnknown { .. } => ErrorKind::Mismatch,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Errors of the CPU.
 
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
-use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
@@ -59,9 +58,6 @@ pub enum Error {
         /// Value of the limit.
         value: f32,
     },
-    /// Clip groups that do not fit the gradients.
-    #[error(transparent)]
-    ClipGroup(#[from] ClipGroupError),
     /// Element type that the CPU does not store, or cannot convert.
     #[error("the CPU cannot {what} {dtype}; it computes with bf16, f16 and f32")]
     Unsupported {
@@ -76,7 +72,6 @@ impl binade_core::Error for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Shape(error) => error.kind(),
-            Self::ClipGroup(error) => error.kind(),
             Self::Train(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }

@@ -1,7 +1,6 @@
 //! Errors of every GPU backend, and those of one driver inside them.
 
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
-use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::PlanError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
@@ -66,9 +65,6 @@ pub enum Error<F: DriverError> {
     /// An error that training has on every device.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// Clipping groups that do not go with the gradients.
-    #[error(transparent)]
-    ClipGroup(#[from] ClipGroupError),
     /// A clipping limit that is not a positive number.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -111,7 +107,6 @@ impl<F: DriverError> binade_core::Error for Error<F> {
         match self {
             Self::Driver(error) => error.kind(),
             Self::Shape(error) => error.kind(),
-            Self::ClipGroup(error) => error.kind(),
             Self::Train(error) => error.kind(),
             Self::Rule { .. } | Self::Store { .. } | Self::Unsupported { .. } => {
                 ErrorKind::Unsupported

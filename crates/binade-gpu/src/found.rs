@@ -2,7 +2,6 @@
 
 use crate::{Addressed, BufferOf, Driver, FoundBits, Gradients, Result};
 use binade_core::{Finding, Overflow};
-use binade_grad_scaler::Norm;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -147,7 +146,7 @@ impl<D: Driver<Memory: Addressed>> Found<D> {
 /// Returns the name of the parameter with this number; one of another device has none here.
 fn name<D: Driver>(device: &D, number: u32) -> Arc<str> {
     match number {
-        NORM => Norm::NAME.into(),
+        NORM => Finding::NORM.into(),
         _ => device.names().name(number).unwrap_or_else(|| "a gradient of another device".into()),
     }
 }
@@ -156,7 +155,7 @@ fn name<D: Driver>(device: &D, number: u32) -> Arc<str> {
 fn bits<D: Driver>(device: &D, found: &Finding) -> FoundBits {
     let overflow = found.overflow.as_ref();
     let number = |name: &Arc<str>| match &**name {
-        Norm::NAME => NORM,
+        Finding::NORM => NORM,
         _ => device.names().number(name),
     };
     FoundBits {

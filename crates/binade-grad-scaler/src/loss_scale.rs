@@ -12,7 +12,8 @@ mod tolerance;
 pub use error::LossScaleError;
 pub use log_max::{Averages, LogMax};
 pub use next::Seen;
-pub use state::{MAX_EXPONENT, ScaleState};
+use state::MAX_EXPONENT;
+pub use state::ScaleState;
 pub use tolerance::Tolerance;
 
 /// How the scale moves.
@@ -161,7 +162,7 @@ impl LossScale {
         Self { tolerance, ..self }
     }
 
-    /// Whether the scale stays where it is, whatever is seen.
+    /// Returns true if no outcome moves the scale.
     pub const fn is_fixed(&self) -> bool {
         self.growth_exponent <= 0 && self.backoff_exponent <= 0 && self.log_max.is_none()
     }

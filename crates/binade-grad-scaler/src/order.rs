@@ -363,11 +363,6 @@
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
-//! Windows have orders of their own: [`windows`], and [`delayed`] for gradients that are unscaled at the end; [`together`] has steps that share
-//! their fate.
-//! [`closures`] has the step that evaluates its loss again.
-
-pub mod closures;
-pub mod delayed;
-pub mod together;
-pub mod windows;
+//! Orders of windows stand with [`Accumulation`](crate::Accumulation), and with [`DelayedUnscale`](crate::DelayedUnscale) for
+//! gradients that are unscaled at the end; [`LinkedGrads`](crate::LinkedGrads) has steps that share their fate, and
+//! [`UnscaledGrads::step`](crate::UnscaledGrads::step) the step that evaluates its loss again.

@@ -1,4 +1,4 @@
-//! What happened in an iteration, in host terms.
+//! Report of an iteration, in host terms.
 
 mod text;
 
@@ -7,7 +7,7 @@ use crate::step::pending::SUM;
 use binade_core::{Finding, Overflow};
 use std::{borrow::Cow, sync::Arc};
 
-/// What happened in an iteration.
+/// Result of an iteration.
 #[must_use = "a skipped step, or a run that has diverged, is silent until this is looked at"]
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -53,7 +53,7 @@ impl Step {
         }
     }
 
-    /// Whether every optimizer stepped.
+    /// Returns true if every optimizer stepped.
     pub fn is_applied(&self) -> bool {
         matches!(self, Self::Applied(_))
     }
@@ -89,14 +89,14 @@ pub struct StepReport {
 pub struct StepSummary {
     /// As [`named`](crate::UnscaledGrads::named); empty if nobody did.
     pub name: String,
-    /// Whether it was skipped.
+    /// True if the step was skipped.
     pub skipped: bool,
     /// The norm of its gradients before clipping, where clipping measured it.
     #[cfg_attr(feature = "serde", serde(default, with = "binade_core::non_finite::option"))]
     pub norm: Option<f32>,
-    /// What the step depended on: its parts together, the norm, and those it skips together with.
+    /// Verdict that the step depended on: its parts together, the norm, and the steps it skips together with.
     pub verdict: Finding,
-    /// What each pass over gradients found: one for a plain step, one for each micro-batch of a window.
+    /// Finding of each pass over gradients: one for a plain step, one for each micro-batch of a window.
     pub parts: Vec<PartReport>,
 }
 
@@ -106,7 +106,7 @@ pub struct StepSummary {
 pub struct PartReport {
     /// `micro-batch 2`; empty where the step is one batch.
     pub name: String,
-    /// What it found.
+    /// Finding of the pass.
     pub finding: Finding,
 }
 
@@ -138,7 +138,7 @@ impl StepReport {
 }
 
 impl PartReport {
-    /// Whether it is a window's sum, or that of a window within.
+    /// Returns true for the sum of a window, or of a window within.
     pub(crate) fn is_sum(&self) -> bool {
         self.name.rsplit(", ").next() == Some(SUM)
     }

@@ -1,9 +1,8 @@
 //! Clipping: never by more than one, measured in f64, and a norm that is no number skips.
 mod common;
 
-use binade_core::{Error, ErrorKind, Named};
-use binade_grad_scaler::{LossScale, Norm, Step};
-use common::host::Host;
+use binade_core::{Error, ErrorKind};
+use binade_grad_scaler::{LossScale, Norm};
 use common::sgd::Sgd;
 use common::{Result, Unscaled, first, scaler, unscaled};
 
@@ -55,39 +54,6 @@ fn the_l2_norm_over_all_parameters_agrees_with_f64() -> Result {
 }
 
 #[test]
-fn the_infinity_norm_is_the_largest_element_and_keeps_the_direction() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
-    let set = &[("w", &[1.0_f32, -8.0][..]), ("b", &[4.0])];
-    let clipped = unscaled(&scaler, set)?.clip_inf_norm(2.0)?;
-    assert_eq!(first(clipped.grads()), [0.25, -2.0]);
-    assert_eq!(clipped.grads()[1].value, Some(Host::f32(&[1.0])));
-    let step = clipped.step(&mut sgd)?;
-    assert_eq!(scaler.update(step)?.resolve()?.report().steps[0].norm, Some(8.0));
-    Ok(())
-}
-
-#[test]
-fn a_nan_is_the_norm_wherever_it_is() -> Result {
-    for bad in [[f32::NAN, 1.0], [1.0, f32::NAN]] {
-        for clip in [Unscaled::clip_norm, Unscaled::clip_inf_norm] {
-            let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
-            let step = clip(unscaled(&scaler, &[("w", &bad)])?, 1.0)?.step(&mut sgd)?;
-            let step = scaler.update(step)?.resolve()?;
-            assert!(step.report().steps[0].norm.expect("measured").is_nan(), "{bad:?}");
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn elements_of_1e25_do_not_overflow() -> Result {
-    let clipped = grads(&[3e25, 4e25])?.clip_norm(5.0)?;
-    let [a, b] = first(clipped.grads()) else { panic!("two") };
-    assert!((a / 3.0 - 1.0).abs() < 1e-6 && (b / 4.0 - 1.0).abs() < 1e-6, "{a}, {b}");
-    Ok(())
-}
-
-#[test]
 fn a_norm_that_is_not_finite_skips_instead_of_stepping_by_zero() -> Result {
     for bad in [[f32::NAN, 1.0], [1.0, f32::INFINITY], [3e38, 3e38], [f32::INFINITY, f32::NAN]] {
         for norm in [Norm::L2, Norm::Infinity] {
@@ -105,19 +71,6 @@ fn a_norm_that_is_not_finite_skips_instead_of_stepping_by_zero() -> Result {
             assert_eq!(sgd.bits() == before, !fits, "{bad:?} {norm:?}");
         }
     }
-    Ok(())
-}
-
-#[test]
-fn an_overflow_keeps_its_parameter_when_the_norm_overflows_too() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
-    let step = unscaled(&scaler, &[("w", &[1.0, f32::NAN])])?.clip_norm(1.0)?.step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
-    let Step::Skipped(report) = step else { panic!("{step:?}") };
-    let overflow = report.overflow().expect("one");
-    assert_eq!((&*overflow.parameter, overflow.index), ("w", 1));
-    assert!(report.steps[0].norm.expect("measured").is_nan());
-    assert_eq!(report.steps[0].verdict.nans, 1, "the norm is no element");
     Ok(())
 }
 
@@ -142,42 +95,10 @@ fn limits_that_are_no_positive_number_are_refused_by_value() -> Result {
 }
 
 #[test]
-fn an_infinite_limit_only_measures() -> Result {
-    let data = mixed(100);
-    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
-    let measured = unscaled(&scaler, &[("w", &data)])?.clip_norm(f32::INFINITY)?;
-    assert_eq!(first(measured.grads()), data);
-    let step = measured.step(&mut sgd)?;
-    assert!(scaler.update(step)?.resolve()?.report().steps[0].norm.is_some());
-    Ok(())
-}
-
-#[test]
-fn clipping_by_value_limits_both_signs_and_keeps_nan() -> Result {
-    let clipped = grads(&[-3.0, -0.5, 0.5, 3.0, f32::NAN, f32::INFINITY])?.clip_value(1.0)?;
-    let [a, b, c, d, nan, inf] = first(clipped.grads()) else { panic!("six") };
-    assert_eq!([*a, *b, *c, *d, *inf], [-1.0, -0.5, 0.5, 1.0, 1.0]);
-    assert!(nan.is_nan());
-    Ok(())
-}
-
-#[test]
 fn an_infinity_that_clipping_by_value_hides_still_skips() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
     let grads = unscaled(&scaler, &[("w", &[f32::INFINITY])])?;
     let step = grads.clip_value(1.0)?.clip_norm(10.0)?.step(&mut sgd)?;
     assert!(!scaler.update(step)?.resolve()?.is_applied());
-    Ok(())
-}
-
-#[test]
-fn nothing_to_clip_has_a_norm_of_zero() -> Result {
-    let scaler = scaler(LossScale::none());
-    let empty = scaler.check_unscaled(Vec::new())?.clip_norm(1.0)?;
-    assert!(empty.grads().is_empty());
-    let zeros = grads(&[0.0, -0.0])?.clip_norm(1.0)?;
-    assert_eq!(zeros.grads()[0].value.as_ref().expect("zeros").bits(), [0, 1 << 31]);
-    let missing = scaler.check_unscaled(vec![Named::new("w", None)])?.clip_norm(1.0)?;
-    assert_eq!(missing.grads()[0].value, None);
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! The same loop on a pretend GPU: nothing is read back, and nothing copied, until somebody asks.
+//! The loop on a pretend GPU: nothing is read back, and nothing copied, until somebody asks.
 mod common;
 
 use binade_core::{Error as _, ErrorKind, Finding, Named};
 use binade_grad_scaler::{
-    BadMicroBatch, ClipGroup, GradOps, GradScaler, LossScale, Norm, SavedSum, SavedWindow,
-    ScaleState, ScaleStore, Scaler, Step, reduce_on_host,
+    BadMicroBatch, ClipGroup, GradOps, GradScaler, LossScale, Norm, SavedWindow, ScaleState,
+    ScaleStore, Scaler, Step, reduce_on_host,
 };
 use common::gpu::{Buffer, Gpu, GpuError, GpuGrads, GpuSgd, Result};
 use common::train_step;
@@ -187,8 +187,8 @@ fn a_device_that_cannot_save_a_window_says_so_before_it_reads_and_the_window_goe
     let sum = window.finish()?.expect("a micro-batch was added");
     assert!(scaler.update(sum.step(&mut sgd)?)?.resolve()?.is_applied());
 
-    let sum = SavedSum { verdict: Finding::default(), parts: Vec::new(), grads: Vec::new() };
-    let saved = SavedWindow { bad: BadMicroBatch::Drop, len: 1, sum: Some(sum) };
+    let (verdict, parts, grads) = (Finding::default(), Vec::new(), Some(Vec::new()));
+    let saved = SavedWindow { bad: BadMicroBatch::Drop, len: 1, verdict, parts, grads };
     unsupported(scaler.reopen(&(), &saved).unwrap_err(), "GradOps::grad_forms");
     unsupported(gpu.load_grads(&(), &Vec::new()).unwrap_err(), "GradOps::load_grads");
     Ok(())

@@ -1,4 +1,4 @@
-//! What of a step is in hand is counted, so that a checkpoint is made between steps.
+//! Count of the values of a step that are in hand, so that a checkpoint is made between steps.
 
 mod common;
 

@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// What befalls the gradients of an iteration besides their size.
+/// Fate of the gradients of an iteration, besides their size.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Good,

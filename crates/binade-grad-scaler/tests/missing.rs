@@ -40,26 +40,6 @@ fn a_window_tells_in_which_micro_batches_a_gradient_was_missing() -> Result {
 }
 
 #[test]
-fn a_parameter_with_a_gradient_in_a_bad_micro_batch_only_is_left_alone_whichever_came_first()
--> Result {
-    for order in [[true, false], [false, true]] {
-        let mut scaler = scaler(LossScale::dynamic());
-        let mut window = scaler.accumulate(BadMicroBatch::Drop);
-        for bad in order {
-            let expert = bad.then(|| Host::f32(&[f32::NAN]));
-            let set = vec![Named::new("expert", expert), Named::new("w", Some(Host::f32(&[1.0])))];
-            window.add(scaler.check_unscaled(set)?)?;
-        }
-        let grads = window.finish()?.expect("two");
-        let sums: Vec<_> = grads.grads().iter().map(|grad| grad.value.clone()).collect();
-        assert_eq!(sums, [None, Some(Host::f32(&[1.0]))]);
-        let step = grads.step(&mut Sgd::new(&[("expert", &[1.0]), ("w", &[1.0])]))?;
-        assert!(scaler.update(step)?.resolve()?.is_applied());
-    }
-    Ok(())
-}
-
-#[test]
 fn an_empty_set_and_empty_gradients_are_good_steps() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
     for set in [&[][..], &[("w", &[][..])]] {

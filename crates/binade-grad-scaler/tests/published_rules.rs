@@ -3,7 +3,7 @@
 
 use binade_grad_scaler::{LossScale, Seen, Tolerance};
 
-/// What a library makes of an iteration.
+/// Answer of a library to an iteration.
 enum Moved {
     To(f64),
     /// It raises an error.

@@ -47,7 +47,10 @@ impl Group {
 }
 
 fn apart() -> Failure {
-    NativeError::Mismatch { parameter: Norm::NAME.into(), why: "ranks clip by norms of their own" }
+    NativeError::Mismatch {
+        parameter: Finding::NORM.into(),
+        why: "ranks clip by norms of their own",
+    }
 }
 
 fn scaler(group: &Group, rank: usize, rule: LossScale) -> Result<HostScaler> {
@@ -55,7 +58,7 @@ fn scaler(group: &Group, rank: usize, rule: LossScale) -> Result<HostScaler> {
     Scaler::with_reducer(Native::new(), rule, move |found, pass| group.join(rank, found, pass))
 }
 
-/// What became of each step, the weights at the end, and the scale.
+/// Outcome of each step, the weights at the end, and the scale.
 type Ran = (Vec<Step>, Vec<f32>, ScaleState);
 
 fn run(group: &Group, rank: usize, rule: LossScale, sets: &[Set<'_>]) -> Result<Ran> {
@@ -246,7 +249,7 @@ fn elements_are_counted_once_though_a_clip_joins_the_verdict_again() -> Result {
 #[test]
 fn ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all() -> Result {
     const SMALL: Set<'_> = &[("w", &[0.001])];
-    let rule = LossScale::open_seq2seq_log_max();
+    let rule = LossScale::preset("log-max").unwrap();
     let [own, other] = by(rule, &[SMALL; 9], &[GOOD; 9])?;
     let [alone, _] = by(rule, &[GOOD; 9], &[GOOD; 9])?;
     assert_eq!((own.2, other.2), (alone.2, alone.2));

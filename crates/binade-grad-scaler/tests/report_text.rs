@@ -1,4 +1,4 @@
-//! What a report says, held to the letter: it names what happened and ends with what to do.
+//! Texts of reports, held to the letter: each names what happened and ends with what to do.
 mod common;
 
 use binade_core::Named;

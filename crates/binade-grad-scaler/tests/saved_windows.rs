@@ -15,7 +15,7 @@ fn params(w: &[f32]) -> Vec<Named<Host>> {
 
 /// The sum by name, and the parts that were left out.
 fn finished(window: Window) -> Result<(Vec<f32>, Vec<f32>, Vec<String>)> {
-    let parts = window.save()?.sum.expect("micro-batches").parts;
+    let parts = window.save()?.parts;
     let bad = parts.into_iter().filter(|part| part.finding.is_raised()).map(|part| part.name);
     let sum: Unscaled = window.finish()?.expect("micro-batches");
     let of = |place: usize| sum.grads()[place].value.as_ref().map(|grad| grad.data.clone());

@@ -4,7 +4,6 @@ mod common;
 use binade_grad_scaler::{LossScale, ScaleState, Step};
 use common::sgd::Sgd;
 use common::{iterate, scaler};
-use proptest::prelude::*;
 
 /// One outcome for each flag: whether it is a skip.
 fn outcomes(skips: &[bool]) -> (Vec<Step>, Sgd) {
@@ -45,22 +44,4 @@ fn an_outcome_one_step_late_puts_the_one_step_after_a_skip_a_number_ahead() {
     let skips = [false, true, false, false, false];
     assert_eq!(numbers(on_applied, &skips, 0), [0, 1, 1, 2, 3]);
     assert_eq!(numbers(on_applied, &skips, 1), [0, 1, 2, 2, 3]);
-}
-
-proptest! {
-    #[test]
-    fn the_counters_of_a_report_agree_with_the_outcomes_and_the_optimizer(
-        skips in prop::collection::vec(any::<bool>(), 1..60),
-    ) {
-        let (outcomes, sgd) = outcomes(&skips);
-        let state = outcomes.last().expect("one").report().scale;
-        let applied = skips.iter().filter(|skip| !**skip).count() as u64;
-        prop_assert_eq!((state.applied(), state.updates), (applied, skips.len() as u64));
-        prop_assert_eq!(state.applied(), u64::from(sgd.steps));
-        let in_a_row = skips.iter().rev().take_while(|skip| **skip).count();
-        prop_assert_eq!(state.bad_steps as usize, in_a_row);
-        for (step, skip) in outcomes.iter().zip(skips) {
-            prop_assert_eq!(step.is_applied(), !skip);
-        }
-    }
 }

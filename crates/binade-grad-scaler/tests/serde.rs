@@ -1,4 +1,4 @@
-//! What a checkpoint and a log hold: states, rules and reports come back as they were.
+//! States, rules and reports of a checkpoint and a log come back as they were.
 #![cfg(feature = "serde")]
 mod common;
 
@@ -33,7 +33,7 @@ fn a_rule_comes_back_as_it_was() {
 
 #[test]
 fn a_rule_is_written_under_names_that_stay() {
-    let written = serde_json::to_value(LossScale::open_seq2seq_log_max()).expect("written");
+    let written = serde_json::to_value(LossScale::preset("log-max").unwrap()).expect("written");
     for (name, exponent) in [("init", 0), ("growth", 0), ("backoff", 0), ("min", 0), ("max", 24)] {
         assert_eq!(written[name], exponent, "{name}");
     }

@@ -1,4 +1,4 @@
-//! What unscaling finds and keeps: both forms of every value are checked, and nothing is lost to f16 again.
+//! Unscaling checks both forms of every value, and loses nothing to f16 again.
 mod common;
 
 use binade_core::{DType, Named};
@@ -35,12 +35,6 @@ fn finite_as_scaled_and_infinite_once_unscaled_is_a_skip() -> Result {
 }
 
 #[test]
-fn the_same_values_under_a_scale_of_one_are_not() -> Result {
-    assert!(found(&mut at(0)?, &[1.0, 1e33])?.is_applied());
-    Ok(())
-}
-
-#[test]
 fn infinite_as_scaled_is_a_skip_though_the_gradient_would_fit() -> Result {
     let mut scaler = at(24)?;
     let step = unscaled(&scaler, &[("w", &[1e35])])?.step(&mut Sgd::new(&[]))?;
@@ -58,18 +52,6 @@ fn what_scaling_rescued_in_f16_survives_unscaling() -> Result {
     })?;
     let grads = grads.unscale()?;
     assert_eq!(grads.grads()[0].value, Some(Host::f32(&[tiny])));
-    Ok(())
-}
-
-#[test]
-fn a_gradient_beyond_f16_is_an_overflow_and_one_at_its_end_is_not() -> Result {
-    // 65520 is halfway from 65504 to 65536 and rounds to infinity.
-    for (x, applied) in [(65519.0, true), (65520.0, false)] {
-        let mut scaler = scaler(LossScale::none());
-        let half = vec![Named::new("w", Some(Host::new(DType::F16, &[x])))];
-        let step = scaler.check_unscaled(half)?.step(&mut Sgd::new(&[]))?;
-        assert_eq!(scaler.update(step)?.resolve()?.is_applied(), applied, "{x}");
-    }
     Ok(())
 }
 

@@ -73,7 +73,7 @@ fn deepspeeds_factor_is_of_growth_and_of_backoff() {
 #[test]
 fn the_fused_optimizer_has_of_a_given_rule_what_it_does_not_save() {
     let mut given = LossScale::preset("deepspeed").unwrap().with_patience(3);
-    given.log_max = LossScale::open_seq2seq_log_max().log_max;
+    given.log_max = LossScale::preset("log-max").unwrap().log_max;
     let saved = DeepSpeedFusedState { scale_factor: 4.0, ..fused() };
     let mut expected = given.with_tolerance(Tolerance::None).with_growth_interval(10).unwrap();
     (expected.growth_exponent, expected.backoff_exponent, expected.log_max) = (2, 2, None);

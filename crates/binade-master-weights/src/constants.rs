@@ -1,4 +1,4 @@
-//! What a step multiplies and adds, computed in `f64` and rounded once to `f32`.
+//! Constants of a step, computed in `f64` and rounded once to `f32`.
 //!
 //! This is the place where a rule's scalars meet `f32` tensors, and the only one: a host loop takes these constants, and
 //! a device's hyper-parameter table is filled with the same ones, so that every backend starts from the same bits.
@@ -54,7 +54,7 @@ pub struct AdamConstants {
     pub amsgrad: bool,
 }
 
-/// What Adam's constants take from the count of applied steps, and nothing else: the learning rate comes in later, so that
+/// Part of Adam's constants that depends on the count of applied steps alone: the learning rate comes in later, so that
 /// a device's table of these outlives a schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BiasCorrection {
@@ -72,7 +72,7 @@ impl BiasCorrection {
         Self { bias: 1.0 - beta1.powf(t), root: round((1.0 - beta2.powf(t)).sqrt()) }
     }
 
-    /// Whether all that follow are the same: the bias has faded.
+    /// Returns true if all that follow are equal: the bias has faded.
     pub fn is_last(&self) -> bool {
         self.bias == 1.0 && self.root == 1.0
     }

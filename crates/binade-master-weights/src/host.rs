@@ -185,24 +185,24 @@ impl HostMasters {
         self.kept.get(id).map(|kept| &kept.slot)
     }
 
-    /// Whether no parameter was started.
+    /// Returns true if no parameter was started.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// What is kept for a parameter.
+    /// Returns the state of a parameter.
     pub fn get(&self, name: &str) -> Option<&Slot> {
         self.slot(self.id(name)?)
     }
 
-    /// Whether a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
+    /// Returns true if a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
     /// started, and updates smaller than its rounding would be lost.
     pub(crate) fn lacks_master(&self, slot: &Slot, stored: DType) -> bool {
         let kept = stored != DType::F32 && self.plan.store() != MasterStore::NoMaster;
         kept && slot.master == Master::Nothing
     }
 
-    /// What the last step of each parameter lost, together; `None` where the plan does not ask for it.
+    /// Returns the updates that the last step of each parameter lost, together; `None` where the plan does not ask for it.
     pub fn lost_updates(&self) -> Option<LostUpdates> {
         self.plan.counts_lost_updates().then(|| {
             let mut all = LostUpdates::default();
@@ -233,7 +233,7 @@ impl HostMasters {
         Ok(())
     }
 
-    /// Whether `plan` may follow the one in force, for what is kept and `new` names beside it.
+    /// Checks that `plan` may follow the one in force, for the parameters that have state and `new` names beside them.
     fn admits(&self, plan: &Plan, new: HashSet<&str>) -> Result<(), PlanError> {
         let known = self.kept.iter().map(|kept| &*kept.name).chain(new);
         if let Some(name) = plan.unknown_parameter(known) {

@@ -9,7 +9,7 @@ use std::slice;
 /// One thing that a slot keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept<'a> {
-    /// What it is.
+    /// Kind of the tensor.
     pub kind: Kind,
     /// Its values, in their own type.
     pub values: KeptValues<'a>,
@@ -42,7 +42,7 @@ impl KeptValues<'_> {
 }
 
 impl Master {
-    /// What it lists, whether or not the parameter has elements.
+    /// Returns the kinds that it lists, even where the parameter has no elements.
     pub(crate) fn kinds(&self) -> &'static [Kind] {
         match self {
             Self::Nothing => &[],

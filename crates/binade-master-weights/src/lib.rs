@@ -22,6 +22,7 @@ mod wrapper;
 /// The words that this crate speaks, so that it can be the only one that a manifest names.
 pub use binade_core as core;
 
+pub use binade_core::LoadError;
 pub use constants::{AdamConstants, BiasCorrection, SgdConstants, StepConstants};
 pub use host::{HostMasters, PlanError};
 pub use kept::{Kept, KeptValues};
@@ -33,6 +34,6 @@ pub use optimizer::MasterOptimizer;
 pub use plan::{Group, Plan, Storage};
 pub use rule::{Adam, RuleError, Sgd, UpdateRule};
 pub use slot::{Master, Slot};
-pub use snapshot::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot, UnknownKind, fits};
+pub use snapshot::{Kind, ParameterForm, SavedParameter, Snapshot, UnknownKind, fits};
 pub use stores::MasterStore;
 pub use wrapper::HostOptimizer;

@@ -60,7 +60,7 @@ impl AddAssign for LostUpdates {
     }
 }
 
-/// Whether SGD had something to add, as [`step::sgd::element`](crate::step::sgd::element) adds it.
+/// Returns true if SGD had something to add, as [`step::sgd::element`](crate::step::sgd::element) adds it.
 fn by_sgd(c: &SgdConstants, grad: f32, before: f32, momentum: f32) -> bool {
     let decayed = if c.weight_decay == 0.0 { grad } else { before.mul_add(c.weight_decay, grad) };
     let way = match () {
@@ -71,7 +71,7 @@ fn by_sgd(c: &SgdConstants, grad: f32, before: f32, momentum: f32) -> bool {
     way * c.negative_lr != 0.0
 }
 
-/// Whether Adam had: its mean, or a decay of its own.
+/// Returns true if Adam had something to add: its mean, or a decay of its own.
 fn by_adam(c: &AdamConstants, before: f32, mean: f32) -> bool {
     let shrinks = c.shrink != 1.0 && before != 0.0;
     shrinks || c.negative_step * mean != 0.0

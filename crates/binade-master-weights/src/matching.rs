@@ -4,7 +4,7 @@ use crate::{HostMasters, host::is_same};
 use binade_core::{DType, MatchError, NoGradients, TrainError};
 use std::{collections::HashMap, sync::Arc};
 
-/// What matching looks at of a parameter.
+/// Name, type and length of a parameter, as matching compares them.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// Its name.

@@ -7,9 +7,9 @@ use binade_core::DType;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Memory {
-    /// What the model computes with.
+    /// Bytes of the parameters that the model computes with.
     pub parameters: u64,
-    /// What the plan's store keeps beside low-precision parameters: `f32` copies, remainders, compensations. An exponent
+    /// Bytes that the plan's store keeps beside low-precision parameters: `f32` copies, remainders, compensations. An exponent
     /// of 4 bytes a tensor, where [`MasterStore::ScaledF16`](crate::MasterStore::ScaledF16) keeps one, is left out.
     pub masters: u64,
     /// Gradients, in their parameters' types.
@@ -19,7 +19,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What training by `plan` takes, for parameters given by name, present type and number of elements. One of a
+    /// Returns the memory that training by `plan` takes, for parameters given by name, present type and number of elements. One of a
     /// type that is not trained, an `f64` or an integer, takes its own bytes and nothing else.
     pub fn of<'p>(
         plan: &Plan,

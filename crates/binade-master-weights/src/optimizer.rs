@@ -9,7 +9,7 @@ pub struct MasterOptimizer<D: MasterWeights> {
     device: D,
     masters: D::Masters,
     plan: Plan,
-    /// What the model computes with.
+    /// Parameters that the model computes with.
     pub params: D::Params,
 }
 

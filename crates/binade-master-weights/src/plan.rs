@@ -4,7 +4,7 @@ use crate::{MasterStore, RuleError, UpdateRule};
 use binade_core::DType;
 use std::collections::{HashMap, HashSet};
 
-/// Whether parameters of this type can be trained: those that `f32` holds and that masters can be rounded to.
+/// Returns true if parameters of this type can be trained: `f32` holds the type, and masters can be rounded to it.
 pub(crate) fn is_trainable(dtype: DType) -> bool {
     matches!(dtype, DType::BF16 | DType::F16 | DType::F32)
 }
@@ -102,14 +102,14 @@ impl Plan {
         self
     }
 
-    /// Whether each step counts [updates that are lost](crate::LostUpdates). It then widens every tensor that it steps
+    /// Sets if each step counts [updates that are lost](crate::LostUpdates). It then widens every tensor that it steps
     /// twice, for as long as it steps it; results are the same. Can be switched in a running optimizer.
     #[must_use]
     pub fn with_lost_updates(self, counted: bool) -> Self {
         Self { counts_lost_updates: counted, ..self }
     }
 
-    /// The same plan at another learning rate, as a schedule sets it: each group keeps the [ratio](Group::ratio) that it
+    /// Returns the plan at another learning rate, as a schedule sets it: each group keeps the [ratio](Group::ratio) that it
     /// was given with, however often this is called and whether or not a rate on the way was 0. One given at 0 stays
     /// frozen. One given to a plan whose own rate was 0 has no ratio and keeps the rate it has: give groups before a
     /// warm-up lowers the rate.
@@ -165,7 +165,7 @@ impl Plan {
         self.store
     }
 
-    /// Whether steps count updates that are lost.
+    /// Returns true if steps count updates that are lost.
     pub fn counts_lost_updates(&self) -> bool {
         self.counts_lost_updates
     }
@@ -175,7 +175,7 @@ impl Plan {
         &self.storage
     }
 
-    /// Whether `other` keeps the same masters of the same types, in whatever order it names them.
+    /// Returns true if `other` keeps the same masters of the same types, in whatever order it names them.
     pub(crate) fn stores_as(&self, other: &Self) -> bool {
         fn told(plan: &Plan) -> (Option<DType>, HashSet<&String>) {
             (plan.storage.dtype, plan.storage.keep_f32.iter().collect())

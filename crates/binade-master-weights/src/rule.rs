@@ -8,9 +8,9 @@ use binade_core::{Error, ErrorKind};
 pub struct Sgd {
     /// Learning rate.
     pub lr: f64,
-    /// What is kept of the momentum buffer; 0 keeps no buffer at all.
+    /// Share of the momentum buffer that a step keeps; 0 keeps no buffer at all.
     pub momentum: f64,
-    /// What is kept out of the buffer of each gradient but the first.
+    /// Share of each gradient but the first that stays out of the buffer.
     pub dampening: f64,
     /// Added to the gradient, times the parameter.
     pub weight_decay: f64,
@@ -24,7 +24,7 @@ pub struct Sgd {
 pub struct Adam {
     /// Learning rate.
     pub lr: f64,
-    /// What is kept of the running mean, and of the running mean of squares.
+    /// Shares of the running mean, and of the running mean of squares, that a step keeps.
     pub betas: [f64; 2],
     /// Added to the square root, so that it divides.
     pub eps: f64,
@@ -89,7 +89,7 @@ impl UpdateRule {
         }
     }
 
-    /// The same rule at another learning rate.
+    /// Returns the rule at another learning rate.
     #[must_use]
     pub const fn with_lr(mut self, lr: f64) -> Self {
         match &mut self {
@@ -164,7 +164,7 @@ pub struct RuleError {
     pub name: &'static str,
     /// Its value.
     pub value: f64,
-    /// What it has to be.
+    /// Range that it has to be in.
     pub range: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept for one parameter.
+//! Optimizer state of one parameter.
 
 use crate::step::{Factor, Params, Slices, lower, of_compensation, of_remainder};
 use crate::stores::{kahan, remainder, scaled, stochastic::Key};
@@ -6,10 +6,10 @@ use crate::{LostUpdates, MasterStore, StepConstants};
 use binade_core::{DType, Element};
 use half::{bf16, f16};
 
-/// What is kept for one parameter.
+/// Optimizer state of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
-    /// What its store keeps beside it.
+    /// Master, or the tensor that its store keeps in place of one.
     pub master: Master,
     /// Its state, in the rule's order; those that the rule does not keep are empty.
     pub moments: [Vec<f32>; 3],
@@ -19,11 +19,11 @@ pub struct Slot {
     pub stored: DType,
     /// Steps applied to it. Counted by parameter, as torch does: one without a gradient does not move.
     pub applied: u64,
-    /// What its last step lost, where the plan [asks for that](crate::Plan::with_lost_updates).
+    /// Updates that its last step lost, where the plan [asks for that](crate::Plan::with_lost_updates).
     pub lost: Option<LostUpdates>,
 }
 
-/// What a store keeps beside a parameter.
+/// Master of a parameter, as its store keeps it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Master {
     /// Nothing: it is its own master, or none is kept.
@@ -147,7 +147,7 @@ impl Slot {
         }
     }
 
-    /// What [`values`](Self::values) gives for a parameter that was read in `f32`.
+    /// Returns the [`values`](Self::values) of a parameter that was read in `f32`.
     pub fn values_of(&self, widened: &[f32]) -> Vec<f32> {
         fn narrowed<C: Element>(slot: &Slot, widened: &[f32]) -> Vec<f32> {
             let low: Vec<C> = widened.iter().map(|x| C::from_f32(*x)).collect();

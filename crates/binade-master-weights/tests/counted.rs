@@ -6,7 +6,7 @@ use binade_core::{DType, Optimizer as _};
 use binade_master_weights::{LostUpdates, MasterStore, Sgd, UpdateRule};
 use common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
 
-/// What a step of SGD with a rate of 1 loses.
+/// Returns the updates that a step of SGD with a rate of 1 loses.
 fn lost(dtype: DType, store: MasterStore, param: &[f32], grad: &[f32]) -> LostUpdates {
     let plan = plan(UpdateRule::sgd(1.0)).with_store(store).with_lost_updates(true);
     let mut optimizer = of_one(dtype, param, plan);

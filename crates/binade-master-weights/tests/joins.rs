@@ -122,7 +122,7 @@ fn a_run_started_again_from_exported_values_has_the_same_masters() {
     }
 }
 
-/// What is kept of `w`, by kind, as bytes.
+/// State tensors of `w`, by kind, as bytes.
 fn kept(optimizer: &Optimizer) -> Vec<(Kind, Vec<u8>)> {
     let kept = optimizer.masters().get("w").unwrap().kept();
     kept.iter().map(|Kept { kind, values }| (*kind, values.to_bytes())).collect()

@@ -1,4 +1,4 @@
-//! What masters are for: updates smaller than sixteen bits can hold.
+//! Masters keep updates smaller than sixteen bits can hold.
 
 mod common;
 

@@ -25,7 +25,7 @@ fn sweep(patterns: Range<u64>, stride: usize) -> u64 {
     ties
 }
 
-/// Whether the copy is another than the nearest even one, which is so on exact ties to an even neighbour alone.
+/// Returns true if the copy is another than the nearest even one, which is so on exact ties to an even neighbour alone.
 fn comes_back(bits: u32) -> bool {
     let master = f32::from_bits(bits);
     let (copy, remainder) = split(master);

@@ -1,4 +1,4 @@
-//! What is taken out of an optimizer goes back into one like it, in any order, and into no other.
+//! State taken out of an optimizer goes back into one like it, in any order, and into no other.
 
 mod common;
 
@@ -58,7 +58,7 @@ fn parameters_are_matched_by_name_in_whatever_order() {
     assert_eq!(other.save().unwrap(), stepped(DType::F16, 4, 2).save().unwrap());
 }
 
-/// What is said of a snapshot that someone has changed; nothing has moved.
+/// Error of a snapshot that someone has changed; nothing has moved.
 fn refused(change: impl FnOnce(&mut Vec<SavedParameter>)) -> String {
     let mut saved = stepped(DType::F16, 3, 2).save().unwrap();
     change(&mut saved);

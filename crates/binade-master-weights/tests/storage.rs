@@ -1,4 +1,4 @@
-//! What is stored in which type, and what masters keep of it.
+//! Types in which parameters are stored, and the masters of each.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What holds for every way of keeping masters, and what each gives up.
+//! Properties of every way of keeping masters, and the loss of each.
 
 mod common;
 

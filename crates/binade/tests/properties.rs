@@ -120,7 +120,7 @@ fn properties_say_what_they_give_up() {
              operations as given; no loss scale, so that gradients up to 2^-25 become zero",
         ),
         (
-            O1.with(F16).with_loss_scale(LossScale::open_seq2seq_log_max()),
+            O1.with(F16).with_loss_scale(LossScale::preset("log-max").unwrap()),
             "O1 f16: parameters as they are; operations cast to f16 by policy; loss scale from 2^0, predicted",
         ),
     ] {

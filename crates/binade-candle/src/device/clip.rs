@@ -4,7 +4,7 @@ use super::{gathered, map, present};
 use crate::scaler::times;
 use crate::{Candle, Error};
 use binade_core::{Finding, Named, NamedGrads};
-use binade_grad_scaler::{ClipGroup, GradOps, Norm, check_group_norm, clip_factor, record_norm};
+use binade_grad_scaler::{ClipGroup, GradOps, Norm, clip_factor};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
 /// `GradOps::clip_norm` with one read.
@@ -18,7 +18,7 @@ pub(crate) fn clip_norm(
     Candle::HOST.clip_norm(&mut Vec::new(), norm, max, &mut Finding::default())?;
     let parts = gathered::<f64>(present(grads).map(|(_, grad)| part(norm, grad)))?;
     let total = total(norm, parts.into_iter());
-    record_norm(verdict, total);
+    verdict.record_norm(total);
     let factor = clip_factor(total, max);
     if factor != 1.0 {
         *grads = map(grads, |_, grad| times(grad, factor))?;
@@ -43,7 +43,7 @@ pub(crate) fn clip_groups(
     for (place, of) in groups.iter().enumerate() {
         let own = measured.iter().zip(&parts).filter(|((group, _), _)| *group == place);
         let norm = total(of.norm, own.map(|(_, part)| *part));
-        check_group_norm(verdict, of, norm);
+        verdict.check_norm(&of.norm_name(), norm);
         factors.push(clip_factor(norm, of.max));
     }
     *grads = map(grads, |name, grad| match member(name).map(|place| factors[place]) {

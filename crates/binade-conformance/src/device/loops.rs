@@ -4,10 +4,9 @@ use crate::{
     CoalesceType, Coordinates, DelayedResult, DelayedRun, LossPair, ReplayedRun, Result, RunResult,
     StepSharing, Subject, SubjectError, TensorOf, TrainingDevice, UnscaleResult,
 };
-use binade_core::{DType, Element, GradSet, Handle, Named, NamedGrads, Optimizer};
+use binade_core::{DType, Element, GradSet, Handle, Named, NamedGrads, Optimizer, SparseGrad};
 use binade_grad_scaler::{
-    LossScale, ReplayScales, ScaleState, ScaledGrads, Scaler, SparseGrad, Step, Trajectory,
-    UnscaledGrads,
+    LossScale, ReplayScales, ScaleState, ScaledGrads, Scaler, Step, Trajectory, UnscaledGrads,
 };
 use binade_master_weights::{MasterOptimizer, Plan};
 use half::{bf16, f16};
@@ -50,7 +49,7 @@ fn dense_of<E: Element>(grad: &Coordinates) -> Result<Vec<f32>> {
     let rows = SparseGrad::new(&grad.shape, grad.width, &indices, values)?;
     Ok(match grad.coalesce {
         CoalesceType::InF32 => rows.dense(),
-        CoalesceType::InOwnType => rows.coalesced_in_own_type().dense(),
+        CoalesceType::InOwnType => rows.dense_in_own_type(),
     })
 }
 

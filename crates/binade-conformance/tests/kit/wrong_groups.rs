@@ -5,7 +5,7 @@ use crate::toy::{Elements, Plain, Toy};
 use crate::toy_sets::{each, norm};
 use binade_conformance::{Clip, Result, Subject, UnscaleResult};
 use binade_core::NamedGrads;
-use binade_grad_scaler::{ClipGroup, Norm, ScaleState, check_group_norm, clip_factor, record_norm};
+use binade_grad_scaler::{ClipGroup, Norm, ScaleState, clip_factor};
 
 /// The toy, with one thing done otherwise.
 #[derive(Clone, Copy, PartialEq)]
@@ -54,12 +54,12 @@ impl Fault for Apart {
             let norm = self.measure(seen, group);
             match self {
                 KeepsTheVerdict => {}
-                RecordsTheNormOfAGroup => record_norm(&mut found, norm),
+                RecordsTheNormOfAGroup => found.record_norm(norm),
                 NamesTheLastSuchGroup if norm > f64::from(f32::MAX) => {
                     found.overflow = None;
-                    check_group_norm(&mut found, group, norm);
+                    found.check_norm(&group.norm_name(), norm);
                 }
-                _ => check_group_norm(&mut found, group, norm),
+                _ => found.check_norm(&group.norm_name(), norm),
             }
             let more = if *self == DividesByMoreThanTheNorm { 1e-6 } else { 0.0 };
             shrink(&mut all, group, clip_factor(norm + more, group.max));

@@ -5,7 +5,7 @@ use crate::toy::{Elements, Plain, Toy};
 use crate::toy_sets::{self, each, norm};
 use binade_conformance::{Clip, Layout, MicroBatch, Result, Subject, UnscaleResult};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{Norm, ScaleState, clip_factor, record_norm};
+use binade_grad_scaler::{Norm, ScaleState, clip_factor};
 use half::f16;
 
 /// The toy, with one thing done otherwise.
@@ -74,7 +74,7 @@ impl Fault for Astray {
     fn norm(&self, grads: NamedGrads<Plain>, scale: ScaleState, which: Norm) -> Result<Finding> {
         let UnscaleResult { grads, mut found } = Toy.unscale(grads, scale)?;
         let raised = found.overflow.clone();
-        record_norm(&mut found, self.measure(grads, which));
+        found.record_norm(self.measure(grads, which));
         if *self == KeepsTheVerdictOfTheNorm {
             found.overflow.clone_from(&raised);
         }

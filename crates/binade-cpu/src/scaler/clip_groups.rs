@@ -3,7 +3,7 @@
 use crate::gradients::{inspect, multiplied};
 use crate::{Error, Gradients, Tensor};
 use binade_core::{Finding, Named};
-use binade_grad_scaler::{ClipGroup, Norm, check_group_norm, clip_factor};
+use binade_grad_scaler::{ClipGroup, Norm, clip_factor};
 use binade_master_weights::step::Factor;
 
 /// Clips by groups. If a group is beyond its limit, all gradients are multiplied into `f32` tensors, since the factors of a set are
@@ -20,7 +20,7 @@ pub(super) fn clip(
     let mut factors = Vec::new();
     for (place, group) in groups.iter().enumerate() {
         let norm = norm_of(group.norm, &members(grads, &places, place))?;
-        check_group_norm(verdict, group, norm);
+        verdict.check_norm(&group.norm_name(), norm);
         factors.push(clip_factor(norm, group.max));
     }
     if factors.iter().any(|factor| *factor != 1.0) {

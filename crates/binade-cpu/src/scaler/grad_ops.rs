@@ -4,7 +4,7 @@ use super::{clip_groups, each};
 use crate::gradients::{Measured, inspect, multiplied, supported, widened};
 use crate::{Cpu, Error, Gradients, Tensor, parallel};
 use binade_core::{DType, Finding, Form, Named, NamedGrads, RawTensor, agree};
-use binade_grad_scaler::{ClipGroup, GradOps, Norm, clip_factor, record_norm};
+use binade_grad_scaler::{ClipGroup, GradOps, Norm, clip_factor};
 use binade_master_weights::step::Factor;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl GradOps for Cpu {
             Norm::L2 => measured.squares.sqrt(),
             Norm::Infinity => f64::from(measured.largest),
         };
-        record_norm(verdict, norm);
+        verdict.record_norm(norm);
         grads.factor.clip = clip_factor(norm, max);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Clipping by groups: each group of parameters by a norm of its own.
 
 use crate::Norm;
-use binade_core::{Error, ErrorKind, Finding, Overflow};
+use binade_core::TrainError;
 use std::{collections::HashMap, sync::Arc};
 
 /// Parameters whose gradients are clipped by the norm of these alone: torch's `clip_grad_norm_(group["params"], max)`.
@@ -11,7 +11,7 @@ pub struct ClipGroup {
     pub parameters: Vec<String>,
     /// Which norm.
     pub norm: Norm,
-    /// What it is at most afterwards.
+    /// Largest norm after the clip.
     pub max: f32,
 }
 
@@ -25,7 +25,7 @@ impl ClipGroup {
         Self { parameters: parameters.into_iter().map(Into::into).collect(), norm, max }
     }
 
-    /// What the group's norm goes by in a report where it is not finite: "norm of the group of `weight`", its first.
+    /// Returns the name that a report has for the group's norm where it is not finite: "norm of the group of `weight`", its first.
     pub fn norm_name(&self) -> Arc<str> {
         let first = self.parameters.first().map_or("nothing", String::as_str);
         format!("norm of the group of `{first}`").into()
@@ -40,15 +40,15 @@ impl ClipGroup {
     pub fn places<'n>(
         groups: &[Self],
         names: impl IntoIterator<Item = &'n str>,
-    ) -> Result<Vec<Option<usize>>, ClipGroupError> {
+    ) -> Result<Vec<Option<usize>>, TrainError> {
         // NaN is not above 0 either.
         if let Some((group, of)) = groups.iter().enumerate().find(|(_, of)| !is_limit(of.max)) {
-            return Err(ClipGroupError::Limit { group, max: of.max });
+            return Err(TrainError::ClipLimit { group, max: of.max });
         }
         let mut places = HashMap::new();
         for (parameter, place) in named(groups) {
             if places.insert(parameter, place).is_some() {
-                return Err(ClipGroupError::Twice { parameter: parameter.to_owned() });
+                return Err(TrainError::ClipTwice { parameter: parameter.to_owned() });
             }
         }
         let mut left = places.clone();
@@ -60,7 +60,7 @@ impl ClipGroup {
         match named(groups).find(|(parameter, _)| left.contains_key(parameter)) {
             None => Ok(found),
             Some((parameter, _)) => {
-                Err(ClipGroupError::Unknown { parameter: parameter.to_owned() })
+                Err(TrainError::ClipUnknown { parameter: parameter.to_owned() })
             }
         }
     }
@@ -76,57 +76,4 @@ fn named(groups: &[ClipGroup]) -> impl Iterator<Item = (&str, usize)> {
         .iter()
         .enumerate()
         .flat_map(|(place, group)| group.parameters.iter().map(move |name| (name.as_str(), place)))
-}
-
-/// Raises the verdict where a group's norm is not finite as `f32`, and otherwise leaves it as it is.
-///
-/// The oracle of what a device's clipping kernel writes.
-pub fn check_group_norm(verdict: &mut Finding, group: &ClipGroup, norm: f64) {
-    #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
-    let norm = norm as f32;
-    if !norm.is_finite() {
-        verdict.overflow.get_or_insert_with(|| Overflow {
-            parameter: group.norm_name(),
-            index: 0,
-            scaled: norm,
-            unscaled: norm,
-        });
-    }
-}
-
-/// Groups that a set of gradients cannot be clipped by.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ClipGroupError {
-    /// A limit that is no limit.
-    #[error("clip_groups: group {group} has a limit of {max}, takes a positive number")]
-    Limit {
-        /// The group's place, from 0.
-        group: usize,
-        /// The number given.
-        max: f32,
-    },
-    /// A parameter with two groups, or twice in one.
-    #[error("clip_groups: `{parameter}` is named twice; a parameter belongs to one group at most")]
-    Twice {
-        /// Its name.
-        parameter: String,
-    },
-    /// A parameter that the set does not list.
-    #[error(
-        "clip_groups: a group names `{parameter}`, which is not among the gradients; correct the name, or leave it out"
-    )]
-    Unknown {
-        /// Its name.
-        parameter: String,
-    },
-}
-
-impl Error for ClipGroupError {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Limit { .. } => ErrorKind::InvalidArgument,
-            Self::Twice { .. } | Self::Unknown { .. } => ErrorKind::Mismatch,
-        }
-    }
 }

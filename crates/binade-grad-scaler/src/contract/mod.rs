@@ -10,9 +10,8 @@ mod ops;
 mod static_set;
 mod store;
 
-pub use clip_groups::{ClipGroup, ClipGroupError, check_group_norm};
+pub use clip_groups::ClipGroup;
 pub use device::GradScaler;
-pub use host::{join_findings, seen};
 pub use loss::Loss;
-pub use ops::{GradOps, Norm, clip_factor, record_norm};
-pub use store::{Join, ScaleStore};
+pub use ops::{GradOps, Norm, clip_factor};
+pub use store::ScaleStore;

@@ -1,7 +1,7 @@
 //! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
 
 use super::native_clip_groups;
-use crate::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor, record_norm};
+use crate::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor};
 use binade_core::{
     AmpTensor, DType, Finding, Form, Named, NamedGrads, Native, NativeError, RawTensor,
 };
@@ -62,7 +62,7 @@ impl<T: AmpTensor> GradOps for Native<T> {
     ) -> Result<(), NativeError<T::Error>> {
         positive("clip_norm", max)?;
         let total = self::norm(norm, grads.iter_mut().filter_map(|g| g.value.as_mut()));
-        record_norm(verdict, total);
+        verdict.record_norm(total);
         let factor = clip_factor(total, max);
         if factor != 1.0 {
             each(grads, |x| x * factor);

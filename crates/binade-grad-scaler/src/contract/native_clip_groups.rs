@@ -1,7 +1,7 @@
 //! Clipping by groups for a stranger's host tensor.
 
 use super::native;
-use crate::{ClipGroup, ClipGroupError, check_group_norm, clip_factor};
+use crate::{ClipGroup, clip_factor};
 use binade_core::{AmpTensor, Finding, NamedGrads, NativeError};
 
 pub(crate) fn clip<T: AmpTensor>(
@@ -9,11 +9,11 @@ pub(crate) fn clip<T: AmpTensor>(
     groups: &[ClipGroup],
     verdict: &mut Finding,
 ) -> Result<(), NativeError<T::Error>> {
-    let places =
-        ClipGroup::places(groups, grads.iter().map(|grad| &*grad.name)).map_err(refused)?;
+    let places = ClipGroup::places(groups, grads.iter().map(|grad| &*grad.name));
+    let places = places.map_err(NativeError::Train)?;
     for (group, of) in groups.iter().enumerate() {
         let norm = native::norm(of.norm, members(grads, &places, group));
-        check_group_norm(verdict, of, norm);
+        verdict.check_norm(&of.norm_name(), norm);
         let factor = clip_factor(norm, of.max);
         if factor != 1.0 {
             members(grads, &places, group).for_each(|grad| grad.map_f32(&mut |_, x| x * factor));
@@ -30,25 +30,4 @@ fn members<'g, T: AmpTensor>(
 ) -> impl Iterator<Item = &'g mut T> {
     let own = grads.iter_mut().zip(places).filter(move |(_, place)| **place == Some(group));
     own.filter_map(|(grad, _)| grad.value.as_mut())
-}
-
-/// In the words that a host tensor's errors have.
-fn refused<E>(error: ClipGroupError) -> NativeError<E> {
-    let (parameter, why) = match error {
-        ClipGroupError::Limit { max, .. } => {
-            let value = f64::from(max);
-            return NativeError::Invalid {
-                what: "clip_groups",
-                value,
-                expected: "a limit above 0",
-            };
-        }
-        ClipGroupError::Twice { parameter } => {
-            (parameter, "groups to clip by name it twice; a parameter has one group at most")
-        }
-        ClipGroupError::Unknown { parameter } => {
-            (parameter, "a group to clip by names it, and it is not among the gradients")
-        }
-    };
-    NativeError::Mismatch { parameter: parameter.into(), why }
 }

@@ -1,7 +1,7 @@
 //! The trait of a device that works on whole sets of unscaled gradients: clips, adds, saves.
 
 use crate::{ClipGroup, GradScaler};
-use binade_core::{Finding, Form, Named, NamedGrads, Overflow, RawTensor, TrainError};
+use binade_core::{Form, Named, NamedGrads, RawTensor, TrainError};
 
 /// Which norm of all gradients together to clip by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -10,11 +10,6 @@ pub enum Norm {
     L2,
     /// The largest absolute value.
     Infinity,
-}
-
-impl Norm {
-    /// What a norm that is not finite goes by in a report, where a parameter's name would be.
-    pub const NAME: &str = "norm of all gradients";
 }
 
 /// Arithmetic on whole sets of unscaled gradients.
@@ -26,7 +21,7 @@ impl Norm {
 ///
 /// * Norms are accumulated so that 64 M elements keep full `f32` accuracy and elements of 1e25 do not overflow.
 /// * `clip_norm` multiplies by `max / norm`, rounded once to `f32`, where the norm exceeds `max`, and by nothing
-///   otherwise: never by more than one. It records the norm in `verdict`, and raises it, as [`Norm::NAME`] and without
+///   otherwise: never by more than one. It records the norm in `verdict`, and raises it, as [`Finding::NORM`](binade_core::Finding::NORM) and without
 ///   counting an element, if the norm as `f32` is not finite.
 /// * `clip_value` limits each element to `[-max, max]` and leaves NaN a NaN.
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
@@ -127,32 +122,12 @@ pub trait GradOps: GradScaler {
     }
 }
 
-/// Records the norm that clipping measured; one that is not finite as `f32` raises the verdict.
-///
-/// The oracle of what a device's clipping kernel writes.
-pub fn record_norm(verdict: &mut Finding, norm: f64) {
-    let norm = narrow(norm);
-    verdict.norm = Some(norm);
-    if !norm.is_finite() {
-        verdict.overflow.get_or_insert_with(|| Overflow {
-            parameter: Norm::NAME.into(),
-            index: 0,
-            scaled: norm,
-            unscaled: norm,
-        });
-    }
-}
-
-/// What gradients of this norm are multiplied by to have a norm of at most `max`: `max / norm`, or 1.
+/// Returns the factor that brings gradients of this norm to a norm of at most `max`: `max / norm`, or 1.
 ///
 /// torch divides by `norm + 1e-6`, and so shrinks gradients that are within the limit; this does not.
-pub fn clip_factor(norm: f64, max: f32) -> f32 {
-    if norm > f64::from(max) { narrow(f64::from(max) / norm) } else { 1.0 }
-}
-
 #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
-fn narrow(x: f64) -> f32 {
-    x as f32
+pub fn clip_factor(norm: f64, max: f32) -> f32 {
+    if norm > f64::from(max) { (f64::from(max) / norm) as f32 } else { 1.0 }
 }
 
 // Holds the traits to being object safe.

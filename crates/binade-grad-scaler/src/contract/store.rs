@@ -1,16 +1,7 @@
 //! Where the scale lives: the device's side of a scaler's state.
 
 use crate::{LossScale, ScaleState};
-use binade_core::{Finding, GradSet, TrainError};
-
-/// How the overflows of two findings become one. A finding that is halted halts what it is joined into either way.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Join {
-    /// Overflowed where either did.
-    Any,
-    /// Overflowed only where both did.
-    All,
-}
+use binade_core::{Finding, GradSet, Join, TrainError};
 
 /// Keeps a scaler's state where the gradients are.
 ///
@@ -78,7 +69,7 @@ pub trait ScaleStore: GradSet {
         scale: &Self::Scale,
     ) -> Result<(Vec<Finding>, ScaleState), Self::Error>;
 
-    /// Whether `read` would return without waiting; a device that cannot tell says yes.
+    /// Returns true if `read` would return without waiting; a device that cannot tell returns true.
     ///
     /// # Errors
     ///

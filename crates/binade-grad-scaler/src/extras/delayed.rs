@@ -3,7 +3,8 @@
 use crate::step::iterations::Origin;
 use crate::step::pending::{Part, SUM};
 use crate::step::shared::Shared;
-use crate::{GradOps, GradScaler, Join, Loss, ScaledGrads, Scaler, UnscaledGrads};
+use crate::{GradOps, GradScaler, Loss, ScaledGrads, Scaler, UnscaledGrads};
+use binade_core::Join;
 use std::sync::Arc;
 
 impl<D: GradScaler> Scaler<D> {
@@ -56,6 +57,96 @@ impl<D: GradScaler> Held<D> {
 ///
 /// The buffers must be empty when the window opens: gradients that are in them already, under whatever scale, would be
 /// taken for the window's.
+///
+/// # Examples
+///
+/// Each mistake stands beside the right order, as in [`order`](crate::order).
+///
+/// ## Adding gradients made under another scale
+///
+/// A window's losses are scaled by the window, so that one scale is in all of its gradients.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.sum_scaled();
+/// window.backward(&loss, backward)?;
+/// window.backward(&loss, backward)?;
+/// let grads = window.unscale()?.expect("two passes");
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0599
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.sum_scaled();
+/// window.backward(&loss, backward)?;
+/// window.add(scaler.scale(&loss)?.backward(backward)?)?;
+/// let grads = window.unscale()?.expect("two passes");
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## Stepping with gradients whose unscaling was delayed
+///
+/// What the framework has added up is still scaled when it is collected.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut buffer = Vec::new();
+/// let mut window = scaler.delay_unscale();
+/// window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
+/// let step = window.collect(|| Ok(buffer))?.expect("a pass").unscale()?.step(&mut optimizer)?;
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0599
+#[doc = include_str!("../order_prelude.md")]
+/// let mut buffer = Vec::new();
+/// let mut window = scaler.delay_unscale();
+/// window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
+/// let step = window.collect(|| Ok(buffer))?.expect("a pass").step(&mut optimizer)?;
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## A backward pass after the window was collected
+///
+/// `collect` consumes it: what came later would be in the next window's sum.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.delay_unscale();
+/// window.backward(&loss, |scaled| backward(scaled).map(drop))?;
+/// let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0382
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.delay_unscale();
+/// let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;
+/// window.backward(&loss, |scaled| backward(scaled).map(drop))?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## Clipping a sum that is still scaled
+///
+/// A limit is in the loss's own units.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.sum_scaled();
+/// window.backward(&loss, backward)?;
+/// let grads = window.unscale()?.expect("a pass").clip_norm(1.0)?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0599
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.sum_scaled();
+/// window.backward(&loss, backward)?;
+/// let grads = window.clip_norm(1.0)?.unscale()?.expect("a pass");
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
 #[must_use = "a window that is not collected applies nothing"]
 pub struct DelayedUnscale<D: GradScaler> {
     held: Held<D>,

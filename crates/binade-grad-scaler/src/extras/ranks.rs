@@ -1,7 +1,7 @@
 //! Ranks that share their verdicts: how what each has found becomes what all have found.
 
-use crate::{Join, ScaleState, ScaleStore, join_findings};
-use binade_core::{Finding, OrderError};
+use crate::{ScaleState, ScaleStore};
+use binade_core::{Finding, Join, OrderError};
 
 /// Which finding the hook of [`Scaler::with_reducer`](crate::Scaler::with_reducer) is called with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -26,7 +26,7 @@ pub fn join_ranks(own: &mut Finding, pass: Pass, ranks: &[Finding]) -> Result<()
     let norm = joint_norm(ranks)?;
     let mut ranks = ranks.iter();
     let mut joint = ranks.next().unwrap_or(own).clone();
-    ranks.for_each(|rank| join_findings(&mut joint, rank, Join::Any));
+    ranks.for_each(|rank| joint.merge(rank, Join::Any));
     if pass == Pass::Norm {
         // Joined before, and so the same on each rank.
         (joint.infinities, joint.nans) = (own.infinities, own.nans);

@@ -1,6 +1,7 @@
 //! Replay of a recorded run: its scales, and its skips.
 
-use crate::{GradScaler, RecordedStep, Scaler, Step, StepReport, Trajectory};
+use super::RecordedStep;
+use crate::{GradScaler, ScaleState, Scaler, Step, StepReport, Trajectory};
 use binade_core::{Error, ErrorKind};
 
 /// Leads a run along a [`Trajectory`]: the scale takes the recorded values, and exactly the recorded steps are skipped.
@@ -63,7 +64,7 @@ pub struct ReplayDivergence {
     pub optimizer: String,
     /// The difference.
     pub kind: DivergenceKind,
-    /// What happened in this run.
+    /// Step as this run took it.
     pub step: Box<Step>,
 }
 
@@ -104,8 +105,8 @@ impl ReplayScales {
     /// Begins an iteration: puts the recorded state in place of the scaler's, before any of its losses is scaled. Never
     /// waits for the device. `false` once the recording has come to its end.
     ///
-    /// Where the recording skipped some of an iteration's optimizers and not others, all are halted until
-    /// [`begin_step_for`](Self::begin_step_for) tells them apart.
+    /// Where the recording skipped some of an iteration's optimizers and not others, all are halted, and
+    /// [`check`](Self::check) says so.
     ///
     /// # Errors
     ///
@@ -113,44 +114,14 @@ impl ReplayScales {
     pub fn begin_step<D: GradScaler>(&mut self, scaler: &mut Scaler<D>) -> Result<bool, D::Error> {
         let ends = self.trajectory.updates.len();
         if self.begun <= ends {
+            let state = self.trajectory.before(self.begun);
+            let update = self.trajectory.updates.get(self.begun);
+            let is_halted = update.map(|update| update.steps.iter().any(|step| step.skipped));
+            let diverged = is_halted.unwrap_or(state.diverged);
+            scaler.replace_state(ScaleState { diverged, ..state })?;
             self.begun += 1;
-            let halt = |steps: &[RecordedStep]| steps.iter().any(|step| step.skipped);
-            self.put(scaler, halt)?;
         }
         Ok(self.begun <= ends)
-    }
-
-    /// Says that the next loss scaled is for this optimizer alone, as [`named`](crate::UnscaledGrads::named): for iterations
-    /// with several optimizers that skip apart. After [`begin_step`](Self::begin_step), before the loss is scaled.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn begin_step_for<D: GradScaler>(
-        &self,
-        scaler: &mut Scaler<D>,
-        optimizer: &str,
-    ) -> Result<(), D::Error> {
-        let own = |step: &&RecordedStep| step.name == optimizer;
-        let halt = |steps: &[RecordedStep]| steps.iter().filter(own).any(|step| step.skipped);
-        if self.begun == 0 || self.begun > self.trajectory.updates.len() {
-            return Ok(());
-        }
-        self.put(scaler, halt)
-    }
-
-    fn put<D: GradScaler>(
-        &self,
-        scaler: &mut Scaler<D>,
-        halt: impl Fn(&[RecordedStep]) -> bool,
-    ) -> Result<(), D::Error> {
-        let index = self.begun.saturating_sub(1);
-        let state = self.trajectory.before(index);
-        let diverged = self.trajectory.updates.get(index).map(|update| halt(&update.steps));
-        scaler.replace_state(crate::ScaleState {
-            diverged: diverged.unwrap_or(state.diverged),
-            ..state
-        })
     }
 
     /// Compares what became of an iteration with the recording, and puts the recorded scale into its report. Each outcome

@@ -3,7 +3,7 @@
 use crate::{ScaleState, Step, StepSummary};
 use binade_core::OrderError;
 
-/// What a run's updates did to the scale and to its steps, in order: recorded from outcomes, saved, and followed by another
+/// Recording of a run's updates, in order: the scale after each and the steps that were skipped. Saved, and followed by another
 /// run with [`ReplayScales`](crate::ReplayScales), so that both skip the same steps under the same scales.
 ///
 /// ```
@@ -11,37 +11,36 @@ use binade_core::OrderError;
 ///
 /// // `Trajectory::new(scaler.state()?)`, and then `trajectory.record(&scaler.update(step)?.resolve()?)?` in the loop.
 /// let trajectory = Trajectory::new(ScaleState::from_exponent(16));
-/// assert!(trajectory.updates.is_empty());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trajectory {
     /// The state it starts in.
-    pub start: ScaleState,
+    pub(crate) start: ScaleState,
     /// Its updates, in order.
-    pub updates: Vec<RecordedUpdate>,
+    pub(crate) updates: Vec<RecordedUpdate>,
 }
 
 /// One update.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RecordedUpdate {
+pub(crate) struct RecordedUpdate {
     /// Its steps, in the order they were joined.
-    pub steps: Vec<RecordedStep>,
+    pub(crate) steps: Vec<RecordedStep>,
     /// The state after it. The state before is the one after the update before, or the recording's first.
-    pub after: ScaleState,
+    pub(crate) after: ScaleState,
 }
 
 /// One optimizer's step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RecordedStep {
+pub(crate) struct RecordedStep {
     /// As [`named`](crate::UnscaledGrads::named).
-    pub name: String,
-    /// Whether it was skipped.
-    pub skipped: bool,
+    pub(crate) name: String,
+    /// True if the step was skipped.
+    pub(crate) skipped: bool,
     /// The micro-batches that its window left out, where it was applied all the same.
-    pub left_out: Vec<String>,
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Trajectory {

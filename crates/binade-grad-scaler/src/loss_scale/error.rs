@@ -31,7 +31,7 @@ pub enum LossScaleError {
     /// No preset of this name.
     #[error("no loss-scale rule is called `{name}`; there are {known}")]
     Preset {
-        /// What was asked for.
+        /// Name that was given.
         name: String,
         /// All there are.
         known: String,

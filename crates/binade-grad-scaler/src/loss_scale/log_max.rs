@@ -34,19 +34,19 @@ pub struct LogMax {
     pub slow_weight: u32,
 }
 
-/// What [`LogMax`] has seen, in fixed point: nothing yet by default.
+/// Averages of [`LogMax`], in fixed point; empty by default.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Averages {
     /// Of the logarithm, in 2^-28, its bias not corrected.
     pub mean: i64,
-    /// The same by the slow weight.
+    /// Mean of the logarithm by the slow weight.
     pub slow_mean: i64,
     /// Of its square by the slow weight, in 2^-20.
     pub square: i64,
     /// The weights that `mean` has taken in, in 2^-24: what corrects its bias.
     pub taken: u32,
-    /// The same of the slow averages.
+    /// Weights that the slow averages have taken in.
     pub slow_taken: u32,
 }
 
@@ -60,12 +60,12 @@ const FINER: u32 = 8;
 const WEIGHT: u32 = 24;
 /// A weight of 1.
 const ALL: u32 = 1 << WEIGHT;
-/// What rounds a product by a weight to nearest.
+/// Term that rounds a product by a weight to nearest.
 const HALF: i64 = 1 << (WEIGHT - 1);
 
 impl LogMax {
     /// `OpenSeq2Seq`'s numbers: room for 3.09 deviations below 2^16, averages by .99 and .999.
-    pub const fn open_seq2seq() -> Self {
+    pub(super) const fn open_seq2seq() -> Self {
         // .01 and .001 of 2^24, and 3.09 of 2^16, to the nearest.
         Self { ceiling_exponent: 16, deviations: 202_506, weight: 167_772, slow_weight: 16_777 }
     }
@@ -101,7 +101,7 @@ impl LogMax {
         Some(ceiling.wrapping_sub(mean).wrapping_sub(room) >> FRACTION)
     }
 
-    /// What an overflow counts as.
+    /// Returns the logarithm that an overflow counts as.
     pub(super) fn of_overflow(&self) -> i64 {
         i64::from(self.ceiling_exponent) << FRACTION
     }
@@ -113,7 +113,7 @@ fn toward(average: i64, value: i64, weight: u32) -> i64 {
     average.wrapping_add(step.wrapping_add(HALF) >> WEIGHT)
 }
 
-/// The same from the weights taken in to 1.
+/// Returns a weighted step from the weights taken in to 1.
 fn take(taken: u32, weight: u32) -> u32 {
     let left = u64::from(ALL - taken.min(ALL));
     let step = (left * u64::from(weight) + HALF.cast_unsigned()) >> WEIGHT;

@@ -1,10 +1,11 @@
 //! One update of the scale: the function that every device repeats.
 
+use super::MAX_EXPONENT;
 use super::{LossScale, log_max};
-use crate::MAX_EXPONENT;
 use crate::ScaleState;
+use binade_core::Finding;
 
-/// What an update has to go by.
+/// Inputs of an update, from the findings of an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
     /// A gradient overflowed, whether or not its step was skipped for it.
@@ -13,6 +14,16 @@ pub struct Seen {
     pub skipped: bool,
     /// The largest finite |scaled gradient|: what [`LogMax`](super::LogMax) learns from.
     pub magnitude: f32,
+}
+
+impl Seen {
+    /// Reads what each pass over gradients found and what each step depended on.
+    pub(crate) fn of(parts: &[&Finding], verdicts: &[&Finding]) -> Self {
+        let skipped = verdicts.iter().any(|found| found.is_raised());
+        let overflow = skipped || parts.iter().any(|found| found.is_raised());
+        let magnitudes = parts.iter().chain(verdicts).map(|found| found.magnitude);
+        Self { overflow, skipped, magnitude: magnitudes.fold(0.0, f32::max) }
+    }
 }
 
 impl LossScale {
@@ -75,7 +86,7 @@ impl LossScale {
         }
     }
 
-    /// What [`LogMax`](super::LogMax) makes of it, where the rule has one: its scale in place of the one counted to.
+    /// Replaces the scale by the prediction of [`LogMax`](super::LogMax), where the rule has one.
     fn predicted(&self, now: ScaleState, seen: Seen) -> ScaleState {
         let Some(rule) = &self.log_max else { return now };
         let sample = if seen.overflow {

@@ -3,8 +3,8 @@
 //! Each moves the scale where the library's own rule does. What they leave out is in `docs/differences.md`: scales are
 //! powers of two between 2^-126 and 2^126, and a run at the floor, or `patience` skips in a row, has diverged.
 
+use super::MAX_EXPONENT;
 use super::{LogMax, LossScale, LossScaleError, Tolerance};
-use crate::MAX_EXPONENT;
 
 /// Every preset by name.
 const NAMED: [(&str, LossScale); 10] = [
@@ -39,7 +39,7 @@ impl LossScale {
     /// | `jmp` | jmp's `DynamicLossScale` | 2^15 | 2000 | at each overflow | from 2^0 |
     /// | `paddle` | Paddle's `GradScaler` | 2^16 | 2000 | at each overflow | none |
     /// | `fairseq` | fairseq's `DynamicLossScaler` | 2^15 | 2000 | at each overflow | from 2^-13 |
-    /// | `log-max` | [`OpenSeq2Seq`](Self::open_seq2seq_log_max) | 2^0 | – | predicted | 2^0 to 2^24 |
+    /// | `log-max` | `OpenSeq2Seq`'s `LogMaxScaler` | 2^0 | – | predicted | 2^0 to 2^24 |
     ///
     /// Without limits of its own a rule has those of exact scales, 2^-126 and 2^126.
     ///
@@ -108,7 +108,7 @@ impl LossScale {
     }
 
     /// `OpenSeq2Seq`'s `LogMaxScaler`: from 1, within [1, 2^24], by what [`LogMax`] predicts.
-    pub const fn open_seq2seq_log_max() -> Self {
+    pub(super) const fn open_seq2seq_log_max() -> Self {
         let log_max = Some(LogMax::open_seq2seq());
         Self {
             init_exponent: 0,

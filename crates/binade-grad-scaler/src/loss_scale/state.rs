@@ -34,16 +34,16 @@ pub struct ScaleState {
     /// Updates since the rule last moved the scale, or was kept from it by its limits.
     #[cfg_attr(feature = "serde", serde(default))]
     pub since_move: u32,
-    /// What the rule's [`LogMax`](crate::LogMax) has seen.
+    /// Averages of the rule's [`LogMax`](crate::LogMax).
     #[cfg_attr(feature = "serde", serde(default))]
     pub averages: Averages,
 }
 
 /// Exponents are kept within ±126, so that a scale and its inverse are normal `f32` numbers.
-pub const MAX_EXPONENT: i32 = 126;
+pub(super) const MAX_EXPONENT: i32 = 126;
 
 impl ScaleState {
-    /// A fresh state at `2^exponent`, with the exponent brought within ±[`MAX_EXPONENT`]. One at a factor is
+    /// A fresh state at `2^exponent`, with the exponent brought within ±126. One at a factor is
     /// [`import`](Self::import).
     pub fn from_exponent(exponent: i32) -> Self {
         let exponent = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);
@@ -73,7 +73,7 @@ impl ScaleState {
         (-MAX_EXPONENT..=imported.highest()).contains(&exponent).then_some(imported)
     }
 
-    /// Whether scaling and unscaling are exact: the scale is a power of two.
+    /// Returns true if scaling and unscaling are exact: the scale is a power of two.
     pub fn is_exact(&self) -> bool {
         self.significand.to_bits() == 1.0_f32.to_bits()
     }
@@ -83,17 +83,17 @@ impl ScaleState {
         if self.is_exact() { MAX_EXPONENT } else { MAX_EXPONENT - 1 }
     }
 
-    /// What a loss is multiplied by.
+    /// Returns the factor of the loss.
     pub fn factor(&self) -> f32 {
         self.significand * power_of_two(self.exponent)
     }
 
-    /// What a loss was multiplied by before the last update.
+    /// Returns the factor of the loss before the last update.
     pub fn factor_before(&self) -> f32 {
         self.significand * power_of_two(self.before)
     }
 
-    /// What a gradient is multiplied by: the reciprocal, rounded once.
+    /// Returns the factor of a gradient: the reciprocal of the scale, rounded once.
     pub fn inverse(&self) -> f32 {
         power_of_two(self.exponent.saturating_neg()) / self.significand
     }

@@ -57,7 +57,7 @@ impl Tolerance {
         Ok(Self::Share { of_65536 })
     }
 
-    /// Whether the overflow that `now` has counted last is one too many.
+    /// Returns true if the overflow that `now` has counted last is one too many.
     pub(super) fn is_spent(self, now: &ScaleState) -> bool {
         match self {
             Self::None => true,

@@ -1,6 +1,6 @@
-//! What happened in an iteration, in words: one line for a log, which ends with what to do.
+//! Text of a report: one line for a log, which ends with what to do.
 
-use crate::{Norm, PartReport, ScaleState, StepReport, StepSummary};
+use crate::{PartReport, ScaleState, StepReport, StepSummary};
 use binade_core::{Finding, Overflow};
 use std::fmt::{self, Formatter, Result};
 
@@ -98,7 +98,7 @@ const DIVERGED: &str = "The run has diverged and later steps of scaled losses ar
 
 /// An element that overflowed when it was divided by a scale below 1, or a norm.
 fn beyond_f32(overflow: &Overflow) -> bool {
-    overflow.scaled.is_finite() || *overflow.parameter == *Norm::NAME
+    overflow.scaled.is_finite() || *overflow.parameter == *Finding::NORM
 }
 
 impl StepSummary {
@@ -108,7 +108,7 @@ impl StepSummary {
         }
         let own = self.parts.iter().all(|part| !part.finding.is_raised());
         match &self.verdict.overflow {
-            Some(overflow) if own && *overflow.parameter == *Norm::NAME => {
+            Some(overflow) if own && *overflow.parameter == *Finding::NORM => {
                 write!(f, "; {}", Label(&self.name, ""))?;
                 place(overflow, f)
             }
@@ -147,7 +147,7 @@ impl StepSummary {
 /// `decoder.weight[17] is +inf`; a norm has no index.
 fn place(overflow: &Overflow, f: &mut Formatter<'_>) -> Result {
     let Overflow { parameter, index, .. } = overflow;
-    if **parameter == *Norm::NAME {
+    if **parameter == *Finding::NORM {
         write!(f, "the {parameter} is {}", overflow.what())?;
     } else {
         write!(f, "{parameter}[{index}] is {}", overflow.what())?;

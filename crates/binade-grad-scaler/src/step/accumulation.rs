@@ -2,9 +2,10 @@
 
 use super::pending::{Part, SUM};
 use super::unscaled::Split;
-use crate::{GradOps, GradScaler, Join, UnscaledGrads};
+use crate::{GradOps, GradScaler, UnscaledGrads};
+use binade_core::Join;
 
-/// What an overflow in one micro-batch does to the window.
+/// Effect of an overflow in one micro-batch on the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BadMicroBatch {
@@ -32,6 +33,115 @@ impl BadMicroBatch {
 /// * A sum that is not finite skips, as an overflow of its own: the report has it as the part `sum`.
 /// * A micro-batch that divergence halted halts the window.
 /// * The sum is a sum: divide each loss by the number of micro-batches. A dropped one leaves a sum over fewer.
+///
+/// # Examples
+///
+/// Each mistake stands beside the right order, as in [`order`](crate::order).
+///
+/// ## Accumulating before unscaling
+///
+/// A window adds gradients in the loss's own units, so that the scale may move inside it.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0308
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// window.add(scaler.scale(&loss)?.backward(backward)?)?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## Stepping an open window
+///
+/// A window steps when it is finished, once.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+/// let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0599
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+/// let step = window.step(&mut optimizer)?;
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## Adding to a finished window
+///
+/// `finish` consumes it: what came later would have missed the step.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+/// let grads = window.finish()?.expect("a micro-batch");
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0382
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// let grads = window.finish()?.expect("a micro-batch");
+/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## Clipping an open window
+///
+/// The norm is of the sum, which is there when the window is finished.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+/// let grads = window.finish()?.expect("a micro-batch").clip_norm(1.0)?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0599
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+/// let grads = window.clip_norm(1.0)?.finish()?.expect("a micro-batch");
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## Adding gradients that were stepped with
+///
+/// A micro-batch goes into a window or into a step, once.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// window.add(grads)?;
+/// let step = more.step(&mut optimizer)?;
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0382
+#[doc = include_str!("../order_prelude.md")]
+/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
+/// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let step = more.step(&mut optimizer)?;
+/// window.add(more)?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
 #[must_use = "a window that is not finished applies nothing"]
 pub struct Accumulation<D: GradScaler> {
     pub(crate) bad: BadMicroBatch,

@@ -1,12 +1,63 @@
 //! Steps that share their fate.
 
 use super::pending::Part;
-use crate::{GradScaler, Join, PendingStep, UnscaledGrads};
-use binade_core::Optimizer;
+use crate::{GradScaler, PendingStep, UnscaledGrads};
+use binade_core::{Join, Optimizer};
 
 /// Gradients whose verdict has been joined with others': nothing but the step is left to do.
 ///
 /// They cannot be clipped any more, since a norm that is not finite would skip one of them alone.
+///
+/// # Examples
+///
+/// Each mistake stands beside the right order, as in [`order`](crate::order).
+///
+/// ## Clipping one of several that skip together
+///
+/// A norm that is not finite would skip one alone: clip first.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;
+/// let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let [first, second] = UnscaledGrads::skip_together([first, second])?;
+/// let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0599
+#[doc = include_str!("../order_prelude.md")]
+/// let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let [first, second] = UnscaledGrads::skip_together([first, second])?;
+/// let step = first.clip_norm(1.0)?.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ## Sharing a fate after stepping
+///
+/// A step's verdict is settled before the step is taken.
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let [first, second] = UnscaledGrads::skip_together([first, second])?;
+/// let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
+/// scaler.update(step)?.ignore();
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
+///
+/// ```compile_fail,E0308
+#[doc = include_str!("../order_prelude.md")]
+/// let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+/// let (first, second) = (first.step(&mut optimizer)?, second.step(&mut optimizer)?);
+/// let [first, second] = UnscaledGrads::skip_together([first, second])?;
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct LinkedGrads<D: GradScaler>(UnscaledGrads<D>);
 
@@ -41,11 +92,6 @@ impl<D: GradScaler> UnscaledGrads<D> {
 }
 
 impl<D: GradScaler> LinkedGrads<D> {
-    /// The gradients as the device holds them; see [`UnscaledGrads::grads`].
-    pub fn grads(&self) -> &D::Grads {
-        self.0.grads()
-    }
-
     /// Applies the gradients, or leaves everything as it was if any of those together overflowed.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::{GradScaler, PendingStep, ScaledGrads, Scaler, UnscaledGrads};
     label = "gradients times the loss scale",
     note = "`scaler.scale(&loss)?.backward(…)?.unscale()?` gives gradients that can be clipped, accumulated and stepped with"
 )]
-pub trait Unscaled {
+pub(crate) trait Unscaled {
     /// Cannot be called.
     fn never<T>(&self) -> T;
 }
@@ -19,7 +19,7 @@ pub trait Unscaled {
     label = "holds no gradients",
     note = "call `let step = scaler.scale(&loss)?.backward(…)?.unscale()?.step(&mut optimizer)?;` and then `scaler.update(step)?`"
 )]
-pub trait HoldsGradients {
+pub(crate) trait HoldsGradients {
     /// Cannot be called.
     fn never<T>(&self) -> T;
 }
@@ -29,6 +29,7 @@ macro_rules! refused {
     ($($of:ident::$name:ident -> $gives:ty, $bound:ident;)*) => {$(
         impl<D: GradScaler> $of<D> {
             #[doc(hidden)]
+            #[expect(private_bounds, reason = "no call satisfies them")]
             pub fn $name<A>(self, _: A) -> Result<$gives, D::Error>
             where
                 Self: $bound,

@@ -19,7 +19,7 @@ pub use accumulation::{Accumulation, BadMicroBatch};
 pub use linked::LinkedGrads;
 pub use outcome::StepOutcome;
 pub use pending::PendingStep;
-pub use save::{ReopenError, SavedSum, SavedWindow};
+pub use save::SavedWindow;
 pub use scaled::{ScaledGrads, ScaledLoss};
 pub use scaler::Scaler;
 pub use unscaled::UnscaledGrads;

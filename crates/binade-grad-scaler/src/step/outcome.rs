@@ -1,4 +1,4 @@
-//! What became of an iteration: pending on the device until someone resolves it.
+//! Outcome of an iteration: pending on the device until someone resolves it.
 
 use super::pending::{Part, StepRecord};
 use super::shared::Shared;
@@ -6,7 +6,7 @@ use crate::{GradScaler, PartReport, PendingStep, ScaleStore, Step, StepReport, S
 use binade_core::Finding;
 use std::{borrow::Cow, sync::Arc};
 
-/// What became of an iteration; still on the device.
+/// Outcome of an iteration, still on the device.
 #[must_use = "a skipped step is silent until resolved; `ignore` says that this is meant"]
 pub struct StepOutcome<D: GradScaler> {
     step: Arc<PendingStep<D>>,
@@ -67,7 +67,7 @@ impl<D: GradScaler> StepOutcome<D> {
     /// Goes on without looking. Counters and divergence stay in [`Scaler::state`](crate::Scaler::state).
     pub fn ignore(self) {}
 
-    /// The same outcome, which [`Scaler::in_flight`](crate::Scaler::in_flight) does not count: for one that is kept as long as
+    /// Returns this outcome uncounted by [`Scaler::in_flight`](crate::Scaler::in_flight): for one that is kept as long as
     /// its step may run again, as a device's captured step is.
     pub fn uncounted(self) -> Self
     where

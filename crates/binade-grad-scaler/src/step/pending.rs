@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// The part that is a window's sum.
 pub(crate) const SUM: &str = "sum";
 
-/// What one pass over gradients found: a whole batch, or one micro-batch of a window.
+/// Finding of one pass over gradients: a whole batch, or one micro-batch of a window.
 pub(crate) struct Part<D: ScaleStore> {
     pub(crate) name: String,
     pub(crate) found: D::Found,
     /// The scale that the gradients were made with; `None` for a sum, which is everyone's.
     pub(crate) of: Option<Origin>,
-    /// Whether its overflow skips the step, rather than leaving itself out.
+    /// True if its overflow skips the step, rather than leaving itself out.
     pub(crate) skips: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct StepRecord<D: ScaleStore> {
     /// Empty where the verdict is what the one pass found.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
-    /// Whether the norm in the verdict is this step's.
+    /// True if the norm in the verdict is this step's.
     pub(crate) measured: bool,
     /// True once an update has taken it: dropping it is then no mistake.
     pub(crate) settled: bool,
@@ -88,7 +88,7 @@ impl<D: ScaleStore> PendingStep<D> {
         self.steps.iter_mut().for_each(|step| step.settled = true);
     }
 
-    /// The same, of which nothing counts as under way.
+    /// Returns a copy that does not count as under way.
     pub(crate) fn uncounted(&self) -> Self {
         Self { steps: self.steps.iter().map(StepRecord::uncounted).collect() }
     }

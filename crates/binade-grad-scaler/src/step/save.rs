@@ -2,40 +2,22 @@
 
 use super::pending::Part;
 use crate::{Accumulation, BadMicroBatch, GradOps, PartReport, Scaler, UnscaledGrads};
-use binade_core::{Finding, Form, Misfit, Named, NamedGrads, RawTensor};
+use binade_core::{Finding, Form, LoadError, Misfit, Named, NamedGrads, RawTensor};
 use std::collections::HashMap;
 
 /// An open window: what [`Accumulation::save`] gives, and [`Scaler::reopen`] takes.
 #[derive(Clone, Debug)]
 pub struct SavedWindow {
-    /// What an overflow in one micro-batch does to the window.
+    /// Effect of an overflow in one micro-batch on the window.
     pub bad: BadMicroBatch,
     /// Micro-batches added so far, bad ones included.
     pub len: usize,
-    /// What they come to; `None` before the first.
-    pub sum: Option<SavedSum>,
-}
-
-/// What the micro-batches of a window come to so far.
-#[derive(Clone, Debug)]
-pub struct SavedSum {
-    /// Their joint verdict.
+    /// Joint verdict of the micro-batches.
     pub verdict: Finding,
-    /// What each found.
+    /// Finding of each micro-batch.
     pub parts: Vec<PartReport>,
-    /// The sum, in `f32`.
-    pub grads: NamedGrads<RawTensor>,
-}
-
-/// Why a window was not opened again.
-#[derive(Debug, thiserror::Error)]
-pub enum ReopenError<E> {
-    /// It is of other parameters.
-    #[error(transparent)]
-    Misfit(#[from] Misfit),
-    /// The device failed.
-    #[error(transparent)]
-    Device(E),
+    /// Sum of the gradients in `f32`; `None` before the first micro-batch.
+    pub grads: Option<NamedGrads<RawTensor>>,
 }
 
 impl<D: GradOps> Accumulation<D> {
@@ -47,15 +29,18 @@ impl<D: GradOps> Accumulation<D> {
     pub fn save(&self) -> Result<SavedWindow, D::Error> {
         let Self { bad, sum, parts, len } = self;
         let (bad, len) = (*bad, *len);
-        let Some(sum) = sum else { return Ok(SavedWindow { bad, len, sum: None }) };
-        let grads = sum.shared.device.save_grads(sum.grads())?;
+        let Some(sum) = sum else {
+            let (verdict, parts) = (Finding::default(), Vec::new());
+            return Ok(SavedWindow { bad, len, verdict, parts, grads: None });
+        };
+        let grads = Some(sum.shared.device.save_grads(sum.grads())?);
         let found: Vec<_> = parts.iter().map(|part| &part.found).chain([&sum.verdict]).collect();
         let (mut found, _) = sum.shared.device.read(&found, &sum.shared.one)?;
         let verdict = found.pop().unwrap_or_default();
         let part =
             |(part, finding): (&Part<D>, Finding)| PartReport { name: part.name.clone(), finding };
         let parts = parts.iter().zip(found).map(part).collect();
-        Ok(SavedWindow { bad, len, sum: Some(SavedSum { verdict, parts, grads }) })
+        Ok(SavedWindow { bad, len, verdict, parts, grads })
     }
 }
 
@@ -72,12 +57,12 @@ impl<D: GradOps> Scaler<D> {
         &self,
         params: &D::Params,
         saved: &SavedWindow,
-    ) -> Result<Accumulation<D>, ReopenError<D::Error>> {
+    ) -> Result<Accumulation<D>, LoadError<D::Error>> {
         let mut window = Accumulation { len: saved.len, ..Accumulation::new(saved.bad) };
-        let Some(sum) = &saved.sum else { return Ok(window) };
-        let forms = self.device().grad_forms(params).map_err(ReopenError::Device)?;
-        fit(&forms, &sum.grads)?;
-        self.put(&mut window, params, sum).map_err(ReopenError::Device)?;
+        let Some(grads) = &saved.grads else { return Ok(window) };
+        let forms = self.device().grad_forms(params).map_err(LoadError::Device)?;
+        fit(&forms, grads)?;
+        self.put(&mut window, params, saved, grads).map_err(LoadError::Device)?;
         Ok(window)
     }
 
@@ -85,10 +70,11 @@ impl<D: GradOps> Scaler<D> {
         &self,
         window: &mut Accumulation<D>,
         params: &D::Params,
-        saved: &SavedSum,
+        saved: &SavedWindow,
+        grads: &NamedGrads<RawTensor>,
     ) -> Result<(), D::Error> {
         let device = self.device();
-        let grads = device.load_grads(params, &saved.grads)?;
+        let grads = device.load_grads(params, grads)?;
         let (of, skips) = (self.shared.iterations.now(), window.bad == BadMicroBatch::SkipWindow);
         let part = |part: &PartReport| {
             let (name, found) = (part.name.clone(), device.upload_found(&part.finding)?);

@@ -127,7 +127,7 @@ impl<D: GradScaler> Scaler<D> {
         Ok(self.outcome(Arc::new(step)))
     }
 
-    /// What became of a step, with the scale as it is now.
+    /// Returns the outcome of a step, with the scale as it is now.
     pub(crate) fn outcome(&self, step: Arc<PendingStep<D>>) -> StepOutcome<D> {
         let notice = self.notice.as_ref().and_then(|notice| notice());
         StepOutcome::new(step, self.scale.clone(), self.shared.clone(), notice)

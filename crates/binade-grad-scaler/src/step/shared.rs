@@ -1,4 +1,4 @@
-//! What gradients need after they have left the scaler.
+//! State shared by a `Scaler` and every value derived from it: device, unit scale, reduction hook, iterations.
 
 use super::iterations::Iterations;
 use crate::{GradScaler, Pass};
@@ -22,7 +22,7 @@ impl<D: GradScaler> Shared<D> {
         Self { device, one, reduce, iterations: Arc::new(Iterations::new()) }
     }
 
-    /// The same scaler's, for what does not count as under way and inspects nothing.
+    /// Returns a state apart from the scaler's, for an outcome that does not count as under way.
     pub(crate) fn apart(&self) -> Self
     where
         D: Clone,

@@ -11,10 +11,10 @@ use std::sync::Arc;
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct UnscaledGrads<D: GradScaler> {
     grads: D::Grads,
-    /// What each pass found; empty while that is the verdict, so that clipping writes to it in place.
+    /// Findings of the passes; empty while the one pass is the verdict, so that clipping writes to it in place.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
-    /// Whether the norm in the verdict is that of these gradients, and not of a window's first micro-batch.
+    /// True if the norm in the verdict is that of these gradients, and not of a window's first micro-batch.
     measured: bool,
     name: String,
     pub(crate) shared: Arc<Shared<D>>,
@@ -68,7 +68,41 @@ impl<D: GradScaler> UnscaledGrads<D> {
     ///
     /// # Errors
     ///
-    /// Those of the optimizer, as the device's.
+    /// The optimizer's errors, as the device's.
+    ///
+    /// # Steps that evaluate their loss again
+    ///
+    /// L-BFGS and line searches call a closure inside the step: forward, backward, a loss. Its gradients would come scaled, and
+    /// with no verdict on them, in the middle of a step that was decided on others; and between two evaluations the scale would
+    /// have to move for an overflow to end. torch raises "Closure use is not currently supported" for one given by name, and does
+    /// not see one given by place. Here a step has no place for one: [`Optimizer::step`] takes
+    /// gradients and a verdict.
+    ///
+    /// What such an optimizer needs is an iteration an evaluation: it keeps its search direction between steps, is given the
+    /// gradients of one evaluation each time, and moves or does not. Bindings that are handed a closure refuse it with
+    /// `ProtocolScaler::step_with_closure` of [`binade-interchange`](https://docs.rs/binade-interchange).
+    ///
+    /// ## A closure for the optimizer
+    ///
+    /// Evaluating again is another iteration.
+    ///
+    /// ```
+    #[doc = include_str!("../order_prelude.md")]
+    /// for _evaluation in 0..2 {
+    ///     let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+    ///     let step = grads.step(&mut optimizer)?;
+    ///     scaler.update(step)?.ignore();
+    /// }
+    /// # Ok::<(), NativeError<Infallible>>(())
+    /// ```
+    ///
+    /// ```compile_fail,E0061
+    #[doc = include_str!("../order_prelude.md")]
+    /// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+    /// let step = grads.step(&mut optimizer, || scaler.scale(&loss)?.backward(backward))?;
+    /// scaler.update(step)?.ignore();
+    /// # Ok::<(), NativeError<Infallible>>(())
+    /// ```
     pub fn step<O>(self, optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
     where
         O: Optimizer<D::Grads, D::Found> + ?Sized,

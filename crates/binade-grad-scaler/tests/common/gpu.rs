@@ -24,7 +24,7 @@ impl<T> Buffer<T> {
     }
 }
 
-/// What the check kernel leaves behind: the first offender by number, since names are the host's knowledge.
+/// Result of the check kernel: the first offender by number, since names are the host's knowledge.
 #[derive(Clone, Debug, Default)]
 struct Flag {
     first: Option<First>,
@@ -90,7 +90,7 @@ impl GpuFound {
     fn finding(&self) -> Finding {
         let Flag { first, infinities, nans, magnitude, norm, halted } = Flag::clone(&self.flag.0);
         let named = |f: First| Overflow {
-            parameter: self.names.get(f.parameter).cloned().unwrap_or_else(|| Norm::NAME.into()),
+            parameter: self.names.get(f.parameter).cloned().unwrap_or_else(|| Finding::NORM.into()),
             index: f.index,
             scaled: f.scaled,
             unscaled: f.unscaled,
@@ -151,7 +151,7 @@ impl Gpu {
         T::clone(&buffer.0)
     }
 
-    /// What a kernel may write to.
+    /// Returns a buffer that a kernel may write to.
     fn kernel<'b, T: Clone>(&self, buffer: &'b mut Buffer<T>) -> &'b mut T {
         let shared = usize::from(Arc::strong_count(&buffer.0) > 1);
         self.0.copies.fetch_add(shared, Ordering::Relaxed);

@@ -1,7 +1,10 @@
 //! Conversion between a library's numbers and binades.
 
 use super::{InterchangeError, Note};
-use binade_grad_scaler::{MAX_EXPONENT, ScaleState};
+use binade_grad_scaler::{LossScale, ScaleState};
+
+/// Largest exponent of a scale whose inverse is a normal number: the limit of torch's rule, which has none of its own.
+pub(super) const MAX_EXPONENT: i32 = LossScale::torch().max_exponent;
 
 /// Returns a fresh state at a saved scale.
 pub(super) fn scale(

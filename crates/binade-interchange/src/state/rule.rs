@@ -1,7 +1,8 @@
 //! Rules of the libraries, as far as they are alike: an interval, limits, and the overflows that they back off at.
 
-use super::{Imported, InterchangeError, Note, numbers};
-use binade_grad_scaler::{LossScale, MAX_EXPONENT, ScaleState, Tolerance};
+use super::numbers::{self, MAX_EXPONENT};
+use super::{Imported, InterchangeError, Note};
+use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 
 /// Returns a rule that starts at `state`, with limits that hold it.
 pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<Note>) -> Imported {

@@ -1,8 +1,9 @@
 //! Keys and values that are missing, unknown or out of range are named, and a value that has a place comes back as it was.
 
+use super::numbers::MAX_EXPONENT;
 use super::*;
 use crate::protocol::StateDict;
-use binade_grad_scaler::{MAX_EXPONENT, Seen, Tolerance};
+use binade_grad_scaler::{Seen, Tolerance};
 
 const GOOD: Seen = Seen { overflow: false, skipped: false, magnitude: 0.0 };
 const SKIP: Seen = Seen { overflow: true, skipped: true, magnitude: 0.0 };
@@ -268,7 +269,7 @@ fn limits_widen_to_hold_a_scale_and_say_so() {
 fn a_rule_that_a_library_has_not_is_refused_with_what_it_has_not() {
     let state = LossScale::dynamic().start();
     let tolerant = LossScale::preset("deepspeed").unwrap();
-    let predicting = LossScale::open_seq2seq_log_max();
+    let predicting = LossScale::preset("log-max").unwrap();
     let mut lopsided = LossScale::torch();
     lopsided.backoff_exponent = 2;
     for (refused, told) in [

@@ -1,9 +1,9 @@
-//! What a kept tensor is, and what a file calls it.
+//! Kinds of state tensors, and their names in a file.
 
 use binade_core::{DType, Form};
 use std::{fmt, str::FromStr};
 
-/// What is kept for a parameter beside it. Open: stores keep different things.
+/// Kind of a state tensor. Open: stores keep different ones.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
@@ -11,7 +11,7 @@ pub enum Kind {
     Master,
     /// The lower half of a master whose upper half is the parameter: little-endian words, as pairs of bytes.
     Remainder,
-    /// What the parameter's rounding lost, in its own type.
+    /// Part that the parameter's rounding lost, in its own type.
     Compensation,
     /// A master in `f16`, times a power of two.
     ScaledMaster,
@@ -44,7 +44,7 @@ const NAMES: [(Kind, &str); 9] = [
 ];
 
 impl Kind {
-    /// What a file calls it.
+    /// Returns the name in a file.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("moment", |(_, name)| name)
     }

@@ -9,7 +9,7 @@ mod static_set;
 pub use kind::{Kind, UnknownKind};
 
 use crate::MasterWeights;
-use binade_core::{Form, Misfit, Named, RawTensor};
+use binade_core::{Form, LoadError, Misfit, Named, RawTensor};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -33,19 +33,8 @@ pub struct ParameterForm {
     pub name: Arc<str>,
     /// That of its elements.
     pub value: Form,
-    /// Those of what is kept for it.
+    /// Type and shape of each state tensor.
     pub kept: Vec<(Kind, Form)>,
-}
-
-/// Why a snapshot was not loaded. Nothing has changed then.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError<E> {
-    /// It does not fit.
-    #[error(transparent)]
-    Misfit(#[from] Misfit),
-    /// The device failed.
-    #[error(transparent)]
-    Device(E),
 }
 
 /// A device whose parameters and optimizer state can be taken out as bytes and put back.

@@ -14,7 +14,7 @@ impl<D: Snapshot> MasterOptimizer<D> {
         self.device().save(&self.params, self.masters())
     }
 
-    /// Whether [`load`](Self::load) would take `saved`.
+    /// Checks that [`load`](Self::load) would take `saved`.
     ///
     /// # Errors
     ///

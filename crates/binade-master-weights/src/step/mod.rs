@@ -50,7 +50,7 @@ pub use params::Params;
 pub(crate) use params::{lower, of_compensation, of_remainder};
 pub use slices::{LengthError, Slices};
 
-/// What turns a stored gradient into the one that is stepped with.
+/// Factors that turn a stored gradient into the one that is stepped with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor {
     /// The reciprocal of the scale the gradient was made with.

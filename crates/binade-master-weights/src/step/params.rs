@@ -25,7 +25,7 @@ pub enum Params<'a, C> {
     Remainder {
         /// Parameters: `bf16`.
         low: &'a mut [C],
-        /// What they lack.
+        /// Low bits that the parameters lack.
         remainder: &'a mut [u16],
     },
     /// Parameters that are rounded by chance ([`stochastic`]).
@@ -41,7 +41,7 @@ pub enum Params<'a, C> {
     Kahan {
         /// Parameters.
         low: &'a mut [C],
-        /// What rounding cut off, as bits of the parameters' type.
+        /// Part that rounding cut off, as bits of the parameters' type.
         compensation: &'a mut [u16],
     },
 }
@@ -59,7 +59,7 @@ impl<'a, C: Element> Params<'a, C> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

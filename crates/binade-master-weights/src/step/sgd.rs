@@ -2,7 +2,7 @@
 
 use crate::SgdConstants;
 
-/// What changes for one parameter.
+/// State of one element of a parameter, which a step changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// The parameter.

@@ -27,7 +27,7 @@ impl<'a, G, C: Element> Slices<'a, G, C> {
         self.params.len()
     }
 
-    /// Whether there is nothing to do.
+    /// Returns true if there is nothing to do.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()

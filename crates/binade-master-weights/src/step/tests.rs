@@ -1,4 +1,4 @@
-//! What holds for a step whatever its rule; agreement with torch is shown where the recorded runs are replayed.
+//! Properties of a step under every rule; agreement with torch is shown where the recorded runs are replayed.
 
 use super::*;
 use crate::{Adam, AdamConstants, Sgd, UpdateRule};

@@ -62,7 +62,7 @@ impl MasterStore {
         }
     }
 
-    /// Whether it can keep masters of parameters that are stored as `stored`.
+    /// Returns true if it can keep masters of parameters that are stored as `stored`.
     pub fn takes(self, stored: DType) -> bool {
         match self {
             Self::Remainder => matches!(stored, DType::BF16 | DType::F32),

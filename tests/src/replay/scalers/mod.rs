@@ -11,9 +11,10 @@ pub(super) use format::Recorded;
 use super::differences::Difference;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
-use binade_grad_scaler::{LossScale, MAX_EXPONENT, ScaleState, Seen};
+use binade_grad_scaler::{LossScale, ScaleState, Seen};
 use binade_interchange::FirstGrowth;
 use format::Run;
+use rules::MAX_EXPONENT;
 
 pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), ReplayError> {
     for (i, run) in recorded.runs.iter().enumerate() {

@@ -2,8 +2,11 @@
 
 use super::super::error::Wrong;
 use super::format::{Recorded, Rule};
-use binade_grad_scaler::{LossScale, MAX_EXPONENT, Tolerance};
+use binade_grad_scaler::{LossScale, Tolerance};
 use binade_interchange::FirstGrowth;
+
+/// Largest exponent of a scale whose inverse is a normal number.
+pub(super) const MAX_EXPONENT: i32 = LossScale::torch().max_exponent;
 
 /// The rule, with a patience that never ends: no library has one.
 pub(super) fn of(recorded: &Recorded, rule: &Rule) -> Result<LossScale, Wrong> {
@@ -17,7 +20,7 @@ pub(super) fn of(recorded: &Recorded, rule: &Rule) -> Result<LossScale, Wrong> {
         "fairseq" => fairseq(rule)?,
         "apex" if rule.has("hysteresis") => hysteresis(rule)?,
         "apex" => apex(rule)?,
-        "log_max" => LossScale::open_seq2seq_log_max(),
+        "log_max" => preset("log-max")?,
         other => return Err(Wrong::Recording(format!("the rule of {other} is not known here"))),
     };
     Ok(ours.with_patience(u32::MAX))

@@ -1,6 +1,6 @@
 //! Coordinates and values that do not make a gradient, and what to do.
 
-use binade_core::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 /// Coordinates and values that do not make a gradient.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -1,0 +1,106 @@
+//! Sparse gradients: coordinates that may repeat, summed in `f32` before anything is looked at.
+
+mod error;
+
+pub use error::SparseError;
+
+use crate::Element;
+use std::mem;
+
+/// Gradient as coordinates and rows of values, as an embedding's backward gives it. Coordinates may repeat, and mean
+/// the sum of their rows.
+///
+/// An overflow may come into being where rows are added: 64000 + 64000 is finite in neither row and infinite in f16. So
+/// repeated coordinates are added here, before a device checks the sum like any other gradient.
+///
+/// # Examples
+///
+/// ```
+/// use binade_core::SparseGrad;
+///
+/// // Two values a row, for rows 2, 0 and 2 again of an embedding of four.
+/// let rows = SparseGrad::new(&[4], 2, &[&[2, 0, 2]], vec![1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// assert_eq!(rows.dense(), [3.0, 4.0, 0.0, 0.0, 6.0, 8.0, 0.0, 0.0]);
+/// # Ok::<(), binade_core::SparseError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseGrad<E> {
+    /// Number of coordinates: the product of the sparse dimensions' sizes.
+    rows: usize,
+    /// Elements of one row.
+    width: usize,
+    /// Positions of the rows, counted as a dense tensor stores them.
+    at: Vec<usize>,
+    values: Vec<E>,
+}
+
+impl<E: Element> SparseGrad<E> {
+    /// Creates a gradient from coordinates as COO tensors keep them: `indices[d][i]` is entry `i`'s index in dimension `d` of
+    /// `shape`, and `values` has one row after the other, of `width` elements: 1, or the product of the dimensions that are
+    /// dense and so not in `shape`.
+    ///
+    /// # Errors
+    ///
+    /// [`SparseError`], for lists that do not match or an index out of range.
+    pub fn new(
+        shape: &[usize],
+        width: usize,
+        indices: &[&[usize]],
+        values: Vec<E>,
+    ) -> Result<Self, SparseError> {
+        let at = positions(shape, indices)?;
+        let rows = count(shape).filter(|rows| rows.checked_mul(width).is_some());
+        let rows = rows.ok_or_else(|| SparseError::TooLarge { shape: shape.to_vec(), width })?;
+        if at.len().checked_mul(width) != Some(values.len()) {
+            return Err(SparseError::Values { values: values.len(), entries: at.len(), width });
+        }
+        Ok(Self { rows, width, at, values })
+    }
+
+    /// Returns the whole gradient, zeros included. Rows of one coordinate are added in `f32` in the order given: nothing
+    /// overflows that fits `f32`, and no infinity or NaN is lost.
+    pub fn dense(&self) -> Vec<f32> {
+        let mut dense = vec![0.0; self.rows * self.width];
+        let mut is_written = vec![false; self.rows];
+        for (entry, &at) in self.at.iter().enumerate() {
+            let row = self.values[entry * self.width..].iter().map(|x| x.to_f32());
+            let sums = &mut dense[at * self.width..][..self.width];
+            let is_more = mem::replace(&mut is_written[at], true);
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum = if is_more { *sum + x } else { x });
+        }
+        dense
+    }
+
+    /// Returns the whole gradient, each sum rounded once to the values' own type, as torch coalesces: in f16 duplicates that add
+    /// up to more than it holds become an infinity, which the check then finds.
+    pub fn dense_in_own_type(&self) -> Vec<f32> {
+        self.dense().into_iter().map(|sum| E::from_f32(sum).to_f32()).collect()
+    }
+}
+
+/// Number of rows that `shape` has.
+fn count(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1_usize, |rows, &size| rows.checked_mul(size))
+}
+
+/// Positions of the entries, counted by rows: the last dimension runs fastest.
+fn positions(shape: &[usize], indices: &[&[usize]]) -> Result<Vec<usize>, SparseError> {
+    let (Some(first), true) = (indices.first(), shape.len() == indices.len()) else {
+        let (dimensions, given) = (shape.len(), indices.len());
+        return Err(SparseError::Dimensions { dimensions, given });
+    };
+    let (entries, mut at) = (first.len(), vec![0_usize; first.len()]);
+    for (dimension, (&size, list)) in shape.iter().zip(indices).enumerate() {
+        if list.len() != entries {
+            return Err(SparseError::Entries { dimension, given: list.len(), entries });
+        }
+        for (at, &index) in at.iter_mut().zip(*list) {
+            if index >= size {
+                return Err(SparseError::OutOfRange { dimension, index, size });
+            }
+            // Within the number of rows, and where that is beyond counting the whole is refused.
+            *at = at.wrapping_mul(size).wrapping_add(index);
+        }
+    }
+    Ok(at)
+}
