@@ -6,7 +6,7 @@
 //! # The bits
 //!
 //! [`bits`] is a function of (seed, parameter, step, index) alone: no state, so the same on every backend and however work
-//! is divided. One [`philox4x32`] call gives the words of four neighbours:
+//! is divided. One call of Philox4x32-10 gives the words of four neighbours:
 //!
 //! | word | key | counter |
 //! |---|---|---|
@@ -34,7 +34,7 @@
 
 mod philox;
 
-pub use philox::philox4x32;
+use philox::philox4x32;
 
 use crate::{
     DType,

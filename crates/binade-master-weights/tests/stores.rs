@@ -4,7 +4,7 @@ mod common;
 
 use binade_core::{DType, Element, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::step::{Factor, LengthError, Slices, step};
-use binade_master_weights::stores::{kahan, scaled};
+use binade_master_weights::stores::scaled;
 use binade_master_weights::{HostMasters, Master, MasterStore, Slot, StepConstants, UpdateRule};
 use common::{
     Host, LOW, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round,
@@ -125,25 +125,6 @@ fn f32_parameters_are_the_same_under_every_store() {
     let expected = run(MasterStore::Copy);
     for store in common::STORES {
         assert_eq!(run(store), expected, "{store:?}");
-    }
-}
-
-#[test]
-fn kahan_keeps_seventeen_bits_beside_bf16_and_twenty_three_beside_f16() {
-    for (dtype, held) in [(DType::BF16, 17), (DType::F16, 23)] {
-        for value in values(2000, 3) {
-            let master = value.abs() + 1.0;
-            let kept = if dtype == DType::BF16 {
-                let (parameter, missing) = kahan::split::<bf16>(master);
-                kahan::join(parameter, missing)
-            } else {
-                let (parameter, missing) = kahan::split::<f16>(master);
-                kahan::join(parameter, missing)
-            };
-            // Half a unit of what is held, of a master below 8.
-            let bound = 2.0_f32.powi(2 - held);
-            assert!((kept - master).abs() <= bound, "{dtype}: {master} as {kept}");
-        }
     }
 }
 

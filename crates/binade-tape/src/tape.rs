@@ -115,7 +115,7 @@ impl<D: Device> Tape<D> {
     }
 
     /// Returns true if gradients are recorded here.
-    pub fn is_recording(&self) -> bool {
+    pub(crate) fn is_recording(&self) -> bool {
         self.context.gradients
     }
 

@@ -4,21 +4,21 @@ use crate::AdamConstants;
 
 /// State of one element of a parameter, which a step changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// The parameter.
-    pub param: f32,
+    pub(crate) param: f32,
     /// The running mean of its gradient: torch's `exp_avg`.
-    pub mean: f32,
+    pub(crate) mean: f32,
     /// The running mean of its gradient's square: `exp_avg_sq`.
-    pub square: f32,
+    pub(crate) square: f32,
     /// The largest of these so far: `max_exp_avg_sq`; ignored without `AMSGrad`.
-    pub largest: f32,
+    pub(crate) largest: f32,
 }
 
 /// The parameter and its moments after one gradient, unscaled and clipped.
 #[inline(always)]
 #[must_use]
-pub fn element(c: &AdamConstants, grad: f32, mut x: Cell) -> Cell {
+pub(crate) fn element(c: &AdamConstants, grad: f32, mut x: Cell) -> Cell {
     x.param *= c.shrink;
     let grad = if c.weight_decay == 0.0 { grad } else { x.param.mul_add(c.weight_decay, grad) };
     x.mean = lerp(x.mean, grad, c.mean_weight);

@@ -37,9 +37,9 @@
 //! # }
 //! ```
 
-pub mod adam;
+pub(crate) mod adam;
 mod params;
-pub mod sgd;
+pub(crate) mod sgd;
 mod slices;
 #[cfg(test)]
 mod tests;

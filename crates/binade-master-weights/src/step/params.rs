@@ -37,7 +37,7 @@ pub enum Params<'a, C> {
         /// The index of the first element in its tensor.
         first: u64,
     },
-    /// Parameters with compensations ([`kahan`]).
+    /// Parameters with compensations, as [`MasterStore::Kahan`](crate::MasterStore::Kahan) keeps them.
     Kahan {
         /// Parameters.
         low: &'a mut [C],
@@ -49,7 +49,7 @@ pub enum Params<'a, C> {
 impl<'a, C: Element> Params<'a, C> {
     /// Elements.
     #[inline(always)]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Own(values) | Self::Copy { master: values, .. } => values.len(),
             Self::Bare(low)
@@ -61,14 +61,14 @@ impl<'a, C: Element> Params<'a, C> {
 
     /// Returns true if there are none.
     #[inline(always)]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The first `mid` elements, or all if there are fewer, and the rest.
     #[inline(always)]
     #[must_use]
-    pub fn split_at(self, mid: usize) -> (Self, Self) {
+    pub(crate) fn split_at(self, mid: usize) -> (Self, Self) {
         match self {
             Self::Own(values) => both(cut(values, mid), Self::Own),
             Self::Bare(low) => both(cut(low, mid), Self::Bare),

@@ -4,17 +4,17 @@ use crate::SgdConstants;
 
 /// State of one element of a parameter, which a step changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// The parameter.
-    pub param: f32,
+    pub(crate) param: f32,
     /// Its momentum; ignored where the rule has none.
-    pub momentum: f32,
+    pub(crate) momentum: f32,
 }
 
 /// The parameter and its momentum after one gradient, unscaled and clipped.
 #[inline(always)]
 #[must_use]
-pub fn element(c: &SgdConstants, grad: f32, mut x: Cell) -> Cell {
+pub(crate) fn element(c: &SgdConstants, grad: f32, mut x: Cell) -> Cell {
     let mut grad = grad;
     if c.weight_decay != 0.0 {
         grad = x.param.mul_add(c.weight_decay, grad);

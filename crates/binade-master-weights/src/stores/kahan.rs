@@ -26,7 +26,7 @@ use binade_core::Element;
 /// The parameter and the compensation of a master.
 #[inline(always)]
 #[must_use]
-pub fn split<C: Element>(master: f32) -> (C, C) {
+pub(crate) fn split<C: Element>(master: f32) -> (C, C) {
     let parameter = C::from_f32(master);
     let missing = master - parameter.to_f32();
     (parameter, C::from_f32(if parameter.to_f32().is_finite() { missing } else { 0.0 }))
@@ -35,6 +35,28 @@ pub fn split<C: Element>(master: f32) -> (C, C) {
 /// The master of a parameter and its compensation.
 #[inline(always)]
 #[must_use]
-pub fn join<C: Element>(parameter: C, compensation: C) -> f32 {
+pub(crate) fn join<C: Element>(parameter: C, compensation: C) -> f32 {
     parameter.to_f32() + compensation.to_f32()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::{bf16, f16};
+
+    /// Returns the largest error of a master in [1, 2) whose parameter is a `C`.
+    fn largest_error<C: Element>() -> f32 {
+        let masters = (0..1 << 23).step_by(997).map(|low| f32::from_bits(0x3f80_0000 | low));
+        let error = |master: f32| {
+            let (parameter, missing) = split::<C>(master);
+            (join(parameter, missing) - master).abs()
+        };
+        masters.map(error).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn seventeen_bits_are_kept_beside_bf16_and_twenty_three_beside_f16() {
+        assert!(largest_error::<bf16>() <= 2.0_f32.powi(-17));
+        assert!(largest_error::<f16>() <= 2.0_f32.powi(-23));
+    }
 }

@@ -12,7 +12,7 @@
 //! | `Kahan` | 2 | 17 bits for bf16, 23 for f16 | its master, to nearest even |
 //! | `ScaledF16` | 2, and 4 a tensor | 11 bits | its master, to nearest even |
 
-pub mod kahan;
+pub(crate) mod kahan;
 pub mod remainder;
 pub mod scaled;
 pub mod stochastic;
@@ -44,8 +44,8 @@ pub enum MasterStore {
         /// Of the run: the same seed gives the same run.
         seed: u64,
     },
-    /// In a compensation of the parameter's own type, which holds what rounding cut off: 2 bytes a parameter. See
-    /// [`kahan`].
+    /// In a compensation of the parameter's own type, which holds what rounding cut off: 2 bytes a parameter, and
+    /// 17 bits of the master beside bf16, 23 beside f16.
     Kahan,
     /// In an `f16` copy with an exponent a tensor: 2 bytes a parameter, and lossy. See [`scaled`].
     ScaledF16,
