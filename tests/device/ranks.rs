@@ -3,7 +3,7 @@
 use crate::support::{Device, Result, gpu, set};
 use binade_core::{DType, Error, Finding, Handle, Optimizer};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{LossScale, Pass, ScaleState, Scaler, join_ranks, reduce_on_host};
+use binade_grad_scaler::{LossScale, Pass, ScaleState, Scaler, join_ranks};
 use std::marker::PhantomData;
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -49,7 +49,7 @@ fn rank<D: Device + Send + Sync>(
 ) -> Ran {
     let here = device.clone();
     let mut scaler = Scaler::with_reducer(device.clone(), rule, move |found, pass| {
-        reduce_on_host(&here, found, |own| {
+        here.reduce_on_host(found, |own| {
             group.join(rank, own, pass);
             Ok(())
         })

@@ -22,6 +22,41 @@ pub struct CacheKey {
 /// * `cast` keeps no count and no cache: it is called only where a cast is due.
 /// * `cache_key` is for parameters: long-lived, and used more than once in a region. A tensor whose version cannot be
 ///   told gives `None`, since its cast could go stale.
+///
+/// # Examples
+///
+/// ```
+/// use binade_autocast::Autocast;
+/// use binade_core::{DType, Handle, TrainError, cast};
+///
+/// /// Elements in `f32`, rounded to a type.
+/// #[derive(Clone)]
+/// struct Tensor(DType, Vec<f32>);
+///
+/// struct Host;
+///
+/// impl Handle for Host {
+///     type Tensor = Tensor;
+///     type Error = TrainError;
+/// }
+///
+/// impl Autocast for Host {
+///     fn dtype(&self, tensor: &Tensor) -> DType {
+///         tensor.0
+///     }
+///
+///     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, TrainError> {
+///         let unsupported = || TrainError::unsupported::<Self>("Autocast::cast");
+///         let round = |x: &f32| cast::round(*x, to, cast::OnOverflow::NonFinite);
+///         let elements = tensor.1.iter().map(round).collect::<Option<_>>();
+///         Ok(Tensor(to, elements.ok_or_else(unsupported)?))
+///     }
+/// }
+///
+/// let third = Host.cast(&Tensor(DType::F32, vec![1.0 / 3.0]), DType::BF16)?;
+/// assert_eq!((Host.dtype(&third), third.1), (DType::BF16, vec![0.333_984_38]));
+/// # Ok::<(), TrainError>(())
+/// ```
 pub trait Autocast: Handle<Tensor: Clone> {
     /// Returns the current element type.
     fn dtype(&self, tensor: &Self::Tensor) -> DType;

@@ -13,6 +13,20 @@ use std::sync::{
 ///
 /// * A region that is off casts nothing, bans nothing and refuses nothing.
 /// * A decision allocates nothing.
+///
+/// # Examples
+///
+/// ```
+/// use binade_autocast::Region;
+/// use binade_cast_policy::OpCall;
+/// use binade_core::{DType, Op};
+///
+/// let region = Region::f16();
+/// let call = OpCall::new(Op::MATMUL, &[DType::F32, DType::F32]);
+/// assert_eq!(region.decide(&call)?.operands, Some(DType::F16));
+/// assert_eq!(region.off().decide(&call)?.operands, None);
+/// # Ok::<(), binade_cast_policy::Refusal>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Region {
     enabled: bool,

@@ -13,6 +13,8 @@ use std::{borrow::Cow, fmt::Debug, sync::Arc};
 /// * It sees types, names and sizes only; the region and its cache do the rest. `f64`, integers and booleans are left alone
 ///   whatever it answers.
 ///
+/// # Examples
+///
 /// ```
 /// use binade_cast_policy::{CastPolicy, CastRule, OpCall};
 /// use binade_core::{DType, Op, OpClass};

@@ -14,8 +14,8 @@ pub use binade_core as core;
 pub use binade_core::Join;
 pub use contract::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleStore, clip_factor};
 pub use extras::{
-    DelayedUnscale, DivergenceKind, Pass, ReplayDivergence, ReplayScales, ScaledSum, Trajectory,
-    join_ranks, reduce_on_host,
+    DelayedUnscale, DivergenceKind, Pass, RecordedStep, RecordedUpdate, ReplayDivergence,
+    ReplayScales, ScaledSum, Trajectory, join_ranks,
 };
 pub use loss_scale::{Averages, LogMax, LossScale, LossScaleError, ScaleState, Seen, Tolerance};
 pub use report::{PartReport, Step, StepReport, StepSummary};

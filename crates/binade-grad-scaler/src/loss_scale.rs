@@ -33,6 +33,18 @@ pub use tolerance::Tolerance;
 ///   scale.
 /// * An overflow at the lowest scale, or `patience` skips in a row, is divergence and not another halving.
 /// * With [`log_max`](Self::log_max) the scale is what that predicts, at every update; growth and backoff move nothing.
+///
+/// # Examples
+///
+/// ```
+/// use binade_grad_scaler::{LossScale, LossScaleError, Tolerance};
+///
+/// let rule = LossScale::dynamic().with_init_scale(1024.0)?.with_growth_interval(500)?;
+/// let rule = rule.with_tolerance(Tolerance::UntilGoodStep { overflows: 2 });
+/// assert_eq!(rule.start().factor(), 1024.0);
+/// assert_eq!(LossScale::preset("keras")?.start().factor(), 32768.0);
+/// # Ok::<(), LossScaleError>(())
+/// ```
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

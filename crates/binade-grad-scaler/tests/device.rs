@@ -4,7 +4,7 @@ mod common;
 use binade_core::{Error as _, ErrorKind, Finding, Named};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, GradOps, GradScaler, LossScale, Norm, SavedWindow, ScaleState,
-    ScaleStore, Scaler, Step, reduce_on_host,
+    ScaleStore, Scaler, Step,
 };
 use common::gpu::{Buffer, Gpu, GpuError, GpuGrads, GpuSgd, Result};
 use common::train_step;
@@ -203,7 +203,7 @@ fn ranks_on_a_device_that_takes_no_finding_are_refused_and_keep_their_own() -> R
         own.halted = true;
         Ok(())
     };
-    let error: GpuError = reduce_on_host(&gpu, &mut found, reduce).unwrap_err();
+    let error: GpuError = gpu.reduce_on_host(&mut found, reduce).unwrap_err();
     unsupported(error, "ScaleStore::upload_found");
     let (own, _) = gpu.read(&[&found], &one)?;
     assert_eq!((own[0].nans, own[0].halted), (1, false));

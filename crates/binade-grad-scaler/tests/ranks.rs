@@ -4,7 +4,7 @@ mod common;
 use binade_core::{Finding, Named, Native, NativeError};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, Scaler, Step, UnscaledGrads,
-    join_ranks, reduce_on_host,
+    join_ranks,
 };
 use common::host::Host;
 use common::sgd::Sgd;
@@ -289,12 +289,12 @@ fn a_rank_keeps_what_it_misses_and_takes_over_a_norm_that_is_not_finite() {
 fn a_reduction_on_the_host_replaces_what_a_device_has_found() -> Result {
     let device = Native::<Host>::new();
     let mut found = Finding { magnitude: 2.0, ..Finding::default() };
-    reduce_on_host(&device, &mut found, |own| {
+    device.reduce_on_host(&mut found, |own| {
         own.halted = own.magnitude > 1.0;
         Ok(())
     })?;
     assert_eq!((found.halted, found.magnitude), (true, 2.0));
-    assert!(reduce_on_host(&device, &mut found, |_| Err(apart())).is_err());
+    assert!(device.reduce_on_host(&mut found, |_| Err(apart())).is_err());
     Ok(())
 }
 

@@ -27,6 +27,85 @@ use binade_core::{GradSet, TrainError};
 ///   says, moments zero, no step applied. They stand behind the others, and are numbered on.
 /// * A join changes nothing that is kept for the others but their rule, which is the plan's.
 /// * A join that is refused has changed nothing.
+///
+/// # Examples
+///
+/// A device of one `bf16` array that steps by SGD without momentum:
+///
+/// ```
+/// use binade_core::{Finding, GradSet, Handle, TrainError};
+/// use binade_master_weights::step::{Factor, Params, Slices, step};
+/// use binade_master_weights::{MasterOptimizer, MasterWeights, Plan, StepConstants, UpdateRule};
+/// use half::bf16;
+///
+/// struct Host;
+///
+/// impl Handle for Host {
+///     type Tensor = Vec<bf16>;
+///     type Error = TrainError;
+/// }
+///
+/// impl GradSet for Host {
+///     type Params = Vec<bf16>;
+///     type Grads = Vec<f32>;
+///     type Found = Finding;
+///
+///     fn train_error(&self, error: TrainError) -> TrainError {
+///         error
+///     }
+/// }
+///
+/// struct Masters {
+///     values: Vec<f32>,
+///     rule: UpdateRule,
+///     applied: u64,
+/// }
+///
+/// impl MasterWeights for Host {
+///     type Masters = Masters;
+///
+///     fn masters(&self, params: &mut Vec<bf16>, plan: &Plan) -> Result<Masters, TrainError> {
+///         if plan.rule().moments() > 0 {
+///             return Err(TrainError::unsupported::<Self>("UpdateRule::moments"));
+///         }
+///         let values = params.iter().map(|x| x.to_f32()).collect();
+///         Ok(Masters { values, rule: *plan.rule(), applied: 0 })
+///     }
+///
+///     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), TrainError> {
+///         masters.rule = *plan.rule();
+///         Ok(())
+///     }
+///
+///     fn step(
+///         &self,
+///         params: &mut Vec<bf16>,
+///         masters: &mut Masters,
+///         grads: Vec<f32>,
+///         found: &Finding,
+///     ) -> Result<(), TrainError> {
+///         if found.is_raised() {
+///             return Ok(());
+///         }
+///         let slices = Slices {
+///             grads: &grads,
+///             params: Params::Copy { master: &mut masters.values, low: params },
+///             moments: [&mut [], &mut [], &mut []],
+///         };
+///         let constants = StepConstants::at(&masters.rule, masters.applied);
+///         step(&constants, Factor::ONE, slices).expect("slices of one length");
+///         masters.applied += 1;
+///         Ok(())
+///     }
+/// }
+///
+/// let plan = Plan::new(UpdateRule::sgd(0.25)).expect("a rate above 0");
+/// let mut optimizer = MasterOptimizer::new(Host, vec![bf16::ONE], plan)?;
+/// # use binade_core::Optimizer;
+/// optimizer.step(vec![2.0], &Finding::default())?;
+/// assert_eq!(optimizer.params, [bf16::from_f32(0.5)]);
+/// # Ok::<(), TrainError>(())
+/// ```
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait MasterWeights: GradSet {
     /// Masters, moments, step count and hyper-parameters, where the parameters live.

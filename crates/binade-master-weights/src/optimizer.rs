@@ -5,6 +5,22 @@ use binade_core::Optimizer;
 use std::fmt;
 
 /// Parameters, their masters, and the plan that moves them: an [`Optimizer`] on any device that keeps masters.
+///
+/// # Examples
+///
+/// ```
+/// use binade_core::{Finding, HostTensor, Named, Native, NativeError, Optimizer};
+/// use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+///
+/// let params = vec![Named::new("weight", HostTensor::from(vec![1.0_f32, 2.0]))];
+/// let plan = Plan::new(UpdateRule::sgd(0.5)).expect("a rate above 0");
+/// let mut optimizer = MasterOptimizer::new(Native::new(), params, plan)?;
+///
+/// let grads = vec![Named::new("weight", Some(HostTensor::from(vec![1.0_f32, -1.0])))];
+/// optimizer.step(grads, &Finding::default())?;
+/// assert_eq!(optimizer.params[0].value.to_f32(), [0.5, 2.5]);
+/// # Ok::<(), NativeError<binade_core::HostTypeError>>(())
+/// ```
 pub struct MasterOptimizer<D: MasterWeights> {
     device: D,
     masters: D::Masters,

@@ -1,4 +1,4 @@
-//! Which rule moves which parameter, and where its master is kept.
+//! Configuration of an optimizer: the rule of each parameter, and the store of its master.
 
 use crate::{MasterStore, RuleError, UpdateRule};
 use binade_core::DType;
@@ -9,7 +9,19 @@ pub(crate) fn is_trainable(dtype: DType) -> bool {
     matches!(dtype, DType::BF16 | DType::F16 | DType::F32)
 }
 
-/// Which rule moves which parameter, and where masters are kept: data, so that one fused kernel can take it.
+/// Configuration of an optimizer: the rule of each parameter, and the store of masters. Data, so that one fused kernel can
+/// take it.
+///
+/// # Examples
+///
+/// ```
+/// use binade_core::DType;
+/// use binade_master_weights::{Plan, RuleError, UpdateRule};
+///
+/// let plan = Plan::new(UpdateRule::adamw(1e-3))?.with_storage(DType::F16).keep(["norm.weight"]);
+/// assert_eq!(plan.with_lr(5e-4)?.rule().lr(), 5e-4);
+/// # Ok::<(), RuleError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Plan {
@@ -47,7 +59,7 @@ pub struct Group {
 }
 
 impl Plan {
-    /// Every parameter by `rule`, masters in `f32` copies.
+    /// Creates a configuration that moves every parameter by `rule`, with masters in `f32` copies.
     ///
     /// # Errors
     ///

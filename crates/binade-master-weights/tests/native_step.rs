@@ -73,24 +73,6 @@ fn without_masters_each_step_starts_from_the_stored_bits() {
 }
 
 #[test]
-fn a_parameter_that_is_f32_is_its_own_master() {
-    let optimizer = of_one(DType::F32, &[1.0, 2.0], plan(UpdateRule::adam(0.1)));
-    let slot = optimizer.masters().get("w").unwrap();
-    assert_eq!((&slot.master, slot.len), (&Master::Nothing, 2));
-    assert_eq!(slot.moments.each_ref().map(Vec::len), [2, 2, 0]);
-}
-
-#[test]
-fn gradients_are_matched_by_name_in_any_order() {
-    let set: [(&str, &[f32]); 2] = [("a", &[1.0, 2.0]), ("b", &[3.0])];
-    let mut optimizer = optimizer(params(DType::F32, set), plan(UpdateRule::sgd(1.0)));
-    let swapped: [(&str, &[f32]); 2] = [("b", &[0.5]), ("a", &[0.25, 0.125])];
-    optimizer.step(grads(DType::BF16, swapped), &fine()).unwrap();
-    assert_eq!(optimizer.params[0].value.data, [0.75, 1.875]);
-    assert_eq!(optimizer.params[1].value.data, [2.5]);
-}
-
-#[test]
 fn a_gradient_that_does_not_fit_is_refused_by_name_and_nothing_has_moved() {
     let set: [(&str, &[f32]); 2] = [("a", &[1.0, 2.0]), ("b", &[3.0])];
     let mut optimizer = optimizer(params(DType::F16, set), plan(UpdateRule::adamw(0.1)));
@@ -129,22 +111,6 @@ fn two_parameters_of_one_name_are_refused() {
     let text = error.unwrap_err().to_string();
     assert!(text.starts_with("`a`: two parameters"), "{text}");
     assert_eq!(params[1].value.dtype, DType::F32, "nothing was lowered");
-}
-
-#[test]
-fn a_parameter_without_a_gradient_stays_as_it_is() {
-    let set: [(&str, &[f32]); 2] = [("a", &[1.0]), ("b", &[3.0])];
-    for rule in rules() {
-        let mut optimizer = optimizer(params(DType::BF16, set), plan(rule));
-        let before = bits(&optimizer);
-        let mut grads = grads(DType::F32, [("a", &[1.0][..])]);
-        optimizer.step(grads.clone(), &fine()).unwrap();
-        grads.push(Named::new("b", None));
-        optimizer.step(grads, &fine()).unwrap();
-        let after = bits(&optimizer);
-        assert_eq!(after[1], before[1], "{rule:?}");
-        assert_ne!(after[0], before[0], "{rule:?}");
-    }
 }
 
 #[test]

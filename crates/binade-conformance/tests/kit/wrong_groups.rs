@@ -59,7 +59,9 @@ impl Fault for Apart {
                     found.overflow = None;
                     found.check_norm(&group.norm_name(), norm);
                 }
-                _ => found.check_norm(&group.norm_name(), norm),
+                _ => {
+                    found.check_norm(&group.norm_name(), norm);
+                }
             }
             let more = if *self == DividesByMoreThanTheNorm { 1e-6 } else { 0.0 };
             shrink(&mut all, group, clip_factor(norm + more, group.max));

@@ -6,7 +6,7 @@ impl Cuda {
     /// Writes `value` into the flag of a finding: the result of a reduction among devices.
     ///
     /// The flag alone leaves `halted` and the magnitude, by which [`LogMax`](binade_grad_scaler::LogMax) moves the scale, as
-    /// each device has them; [`reduce_on_host`](binade_grad_scaler::reduce_on_host) joins all of a finding.
+    /// each device has them; [`reduce_on_host`](binade_grad_scaler::ScaleStore::reduce_on_host) joins all of a finding.
     ///
     /// # Errors
     ///

@@ -5,6 +5,16 @@ use binade_core::TrainError;
 use std::{collections::HashMap, sync::Arc};
 
 /// Parameters whose gradients are clipped by the norm of these alone: torch's `clip_grad_norm_(group["params"], max)`.
+///
+/// # Examples
+///
+/// ```
+/// use binade_grad_scaler::{ClipGroup, Norm};
+///
+/// let groups = [ClipGroup::new(["head.weight", "head.bias"], Norm::L2, 1.0)];
+/// let places = ClipGroup::places(&groups, ["body.weight", "head.weight", "head.bias"]);
+/// assert_eq!(places, Ok(vec![None, Some(0), Some(0)]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClipGroup {
     /// Their names.

@@ -16,6 +16,61 @@ use crate::ScaleStore;
 ///   is `Unsupported`.
 /// * `unscale` raises `Found` (as halted) where `scale` has diverged.
 /// * An empty set is a finding that is not raised.
+///
+/// # Examples
+///
+/// A device whose gradients are one array, and whose findings are values of the host:
+///
+/// ```
+/// use binade_core::{Finding, GradSet, Handle, TrainError};
+/// use binade_grad_scaler::{GradScaler, Loss, LossScale, ScaleState, Scaler};
+///
+/// struct Host;
+///
+/// impl Handle for Host {
+///     type Tensor = f32;
+///     type Error = TrainError;
+/// }
+///
+/// impl GradSet for Host {
+///     type Params = Vec<f32>;
+///     type Grads = Vec<f32>;
+///     type Found = Finding;
+///
+///     fn train_error(&self, error: TrainError) -> TrainError {
+///         error
+///     }
+/// }
+///
+/// impl Loss<Host> for f32 {
+///     type Error = TrainError;
+///
+///     fn scaled(&self, _: &Host, scale: &ScaleState) -> Result<f32, TrainError> {
+///         Ok(self * scale.factor())
+///     }
+///
+///     fn unscaled(&self, _: &Host, scale: &ScaleState) -> Result<f32, TrainError> {
+///         Ok(self * scale.inverse())
+///     }
+/// }
+///
+/// impl GradScaler for Host {
+///     fn unscale(&self, grads: &mut Vec<f32>, scale: &ScaleState) -> Result<Finding, TrainError> {
+///         let mut found = Finding { halted: scale.diverged, ..Finding::default() };
+///         for (index, grad) in grads.iter_mut().enumerate() {
+///             let scaled = *grad;
+///             *grad *= scale.inverse();
+///             found.check(&"weight".into(), index as u64, scaled, *grad);
+///         }
+///         Ok(found)
+///     }
+/// }
+///
+/// let scaler = Scaler::new(Host, LossScale::dynamic())?;
+/// let grads = scaler.scale(&0.5)?.backward(|loss| Ok(vec![2.0 * loss]))?.unscale()?;
+/// assert_eq!(grads.grads(), &[1.0]);
+/// # Ok::<(), TrainError>(())
+/// ```
 pub trait GradScaler: ScaleStore {
     /// Looks at every gradient in one pass, divides them by `scale` now or later, and tells what it found.
     ///

@@ -86,4 +86,32 @@ pub trait ScaleStore: GradSet {
     fn upload_found(&self, found: &Finding) -> Result<Self::Found, Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("ScaleStore::upload_found")))
     }
+
+    /// Replaces a finding by the one that `reduce` makes of it on the host: for the hook of
+    /// [`Scaler::with_reducer`](crate::Scaler::with_reducer), on every device. Waits for the device.
+    ///
+    /// ```text
+    /// Scaler::with_reducer(device.clone(), rule, move |found, pass| {
+    ///     device.reduce_on_host(found, |own| group.gather_and_join(pass, own))
+    /// })
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, and the errors of `reduce`.
+    fn reduce_on_host(
+        &self,
+        found: &mut Self::Found,
+        reduce: impl FnOnce(&mut Finding) -> Result<(), Self::Error>,
+    ) -> Result<(), Self::Error>
+    where
+        Self: Sized,
+    {
+        let any = self.upload_state(ScaleState::from_exponent(0))?;
+        let (mut findings, _) = self.read(&[found], &any)?;
+        let mut own = findings.pop().unwrap_or_default();
+        reduce(&mut own)?;
+        *found = self.upload_found(&own)?;
+        Ok(())
+    }
 }

@@ -6,7 +6,6 @@ mod replay;
 mod trajectory;
 
 pub use delayed::{DelayedUnscale, ScaledSum};
-pub use ranks::{Pass, join_ranks, reduce_on_host};
+pub use ranks::{Pass, join_ranks};
 pub use replay::{DivergenceKind, ReplayDivergence, ReplayScales};
-pub(crate) use trajectory::RecordedStep;
-pub use trajectory::Trajectory;
+pub use trajectory::{RecordedStep, RecordedUpdate, Trajectory};

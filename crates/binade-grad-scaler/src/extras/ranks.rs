@@ -1,6 +1,5 @@
 //! Ranks that share their verdicts: how what each has found becomes what all have found.
 
-use crate::{ScaleState, ScaleStore};
 use binade_core::{Finding, Join, OrderError};
 
 /// Which finding the hook of [`Scaler::with_reducer`](crate::Scaler::with_reducer) is called with.
@@ -47,29 +46,4 @@ fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, OrderError> {
         Some((rank, norm)) => Err(OrderError::RankNorms { rank, norm, other }),
         None => Ok(Some(other)),
     }
-}
-
-/// Replaces what a device has found by what `reduce` makes of it on the host: a hook of
-/// [`Scaler::with_reducer`](crate::Scaler::with_reducer) that serves every device. Waits for the device.
-///
-/// ```text
-/// Scaler::with_reducer(device.clone(), rule, move |found, pass| {
-///     reduce_on_host(&device, found, |own| group.gather_and_join(pass, own))
-/// })
-/// ```
-///
-/// # Errors
-///
-/// When the device fails, and those of `reduce`.
-pub fn reduce_on_host<D: ScaleStore>(
-    device: &D,
-    found: &mut D::Found,
-    reduce: impl FnOnce(&mut Finding) -> Result<(), D::Error>,
-) -> Result<(), D::Error> {
-    let any = device.upload_state(ScaleState::from_exponent(0))?;
-    let (mut findings, _) = device.read(&[found], &any)?;
-    let mut own = findings.pop().unwrap_or_default();
-    reduce(&mut own)?;
-    *found = device.upload_found(&own)?;
-    Ok(())
 }

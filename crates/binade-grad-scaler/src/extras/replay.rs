@@ -1,7 +1,6 @@
 //! Replay of a recorded run: its scales, and its skips.
 
-use super::RecordedStep;
-use crate::{GradScaler, ScaleState, Scaler, Step, StepReport, Trajectory};
+use crate::{GradScaler, RecordedStep, ScaleState, Scaler, Step, StepReport, Trajectory};
 use binade_core::{Error, ErrorKind};
 
 /// Leads a run along a [`Trajectory`]: the scale takes the recorded values, and exactly the recorded steps are skipped.

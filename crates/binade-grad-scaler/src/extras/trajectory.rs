@@ -6,6 +6,8 @@ use binade_core::OrderError;
 /// Recording of a run's updates, in order: the scale after each and the steps that were skipped. Saved, and followed by another
 /// run with [`ReplayScales`](crate::ReplayScales), so that both skip the same steps under the same scales.
 ///
+/// # Examples
+///
 /// ```
 /// use binade_grad_scaler::{ScaleState, Trajectory};
 ///
@@ -16,31 +18,31 @@ use binade_core::OrderError;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trajectory {
     /// The state it starts in.
-    pub(crate) start: ScaleState,
+    pub start: ScaleState,
     /// Its updates, in order.
-    pub(crate) updates: Vec<RecordedUpdate>,
+    pub updates: Vec<RecordedUpdate>,
 }
 
 /// One update.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct RecordedUpdate {
+pub struct RecordedUpdate {
     /// Its steps, in the order they were joined.
-    pub(crate) steps: Vec<RecordedStep>,
+    pub steps: Vec<RecordedStep>,
     /// The state after it. The state before is the one after the update before, or the recording's first.
-    pub(crate) after: ScaleState,
+    pub after: ScaleState,
 }
 
 /// One optimizer's step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct RecordedStep {
+pub struct RecordedStep {
     /// As [`named`](crate::UnscaledGrads::named).
-    pub(crate) name: String,
+    pub name: String,
     /// True if the step was skipped.
-    pub(crate) skipped: bool,
+    pub skipped: bool,
     /// The micro-batches that its window left out, where it was applied all the same.
-    pub(crate) left_out: Vec<String>,
+    pub left_out: Vec<String>,
 }
 
 impl Trajectory {

@@ -7,6 +7,16 @@ use crate::Averages;
 /// The significand is 1 unless a scale that is no power of two was imported; rules move the exponent only. So the
 /// factor is exact, every product that stays in its format's normal range is exact, and the scale is never 0,
 /// infinite or NaN.
+///
+/// # Examples
+///
+/// ```
+/// use binade_grad_scaler::ScaleState;
+///
+/// let state = ScaleState::from_exponent(16);
+/// assert_eq!((state.factor(), state.inverse()), (65536.0, 1.0 / 65536.0));
+/// assert!(ScaleState::import(3000.0).is_some_and(|imported| imported.significand > 1.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ScaleState {
@@ -64,7 +74,7 @@ impl ScaleState {
     }
 
     /// A state at any positive `factor` whose inverse is a normal number too, as another library may have saved it.
-    /// Exact only if it is a power of two: see [`is_exact`](Self::is_exact).
+    /// Exact only if it is a power of two, and so has a significand of 1.
     pub fn import(factor: f32) -> Option<Self> {
         let exponent = (factor.to_bits() >> 23).cast_signed() - 127;
         let significand = f32::from_bits(factor.to_bits() & 0x007f_ffff | 0x3f80_0000);
@@ -74,7 +84,7 @@ impl ScaleState {
     }
 
     /// Returns true if scaling and unscaling are exact: the scale is a power of two.
-    pub fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         self.significand.to_bits() == 1.0_f32.to_bits()
     }
 

@@ -19,6 +19,17 @@ use std::sync::Arc;
 ///   of different sizes may have a scaler each: see [`update_each`](Self::update_each).
 ///
 /// Orders that do not compile are listed in [`order`](crate::order), each beside the right one.
+///
+/// # Examples
+///
+/// ```
+#[doc = include_str!("../order_prelude.md")]
+/// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;
+/// let step = grads.step(&mut optimizer)?;
+/// let report = scaler.update(step)?.resolve()?.unless_diverged().expect("no divergence");
+/// assert_eq!((report.scale.factor(), report.scale.good_steps), (65536.0, 1));
+/// # Ok::<(), NativeError<Infallible>>(())
+/// ```
 pub struct Scaler<D: GradScaler> {
     pub(crate) shared: Arc<Shared<D>>,
     pub(crate) scale: D::Scale,
@@ -45,7 +56,7 @@ impl<D: GradScaler> Scaler<D> {
     /// * It is called once for each `unscale`, each pass of `sum_scaled`, each window's end and each clip by a norm or by groups, on every rank, whether
     ///   or not the rank has gradients: ranks must make the same calls, with the same limits.
     /// * Every rank must leave with the same overflow or none, `halted` and magnitude: then ranks skip alike, and their
-    ///   scales stay one. [`join_ranks`](crate::join_ranks) does it, [`reduce_on_host`](crate::reduce_on_host) for what lives on a device.
+    ///   scales stay one. [`join_ranks`](crate::join_ranks) does it, [`ScaleStore::reduce_on_host`](crate::ScaleStore::reduce_on_host) for what lives on a device.
     /// * Ranks that clip hold the same gradients, such as averages over ranks. Where they hold shards, a norm is each rank's own,
     ///   which [`join_ranks`](crate::join_ranks) refuses: such a device sums norms over ranks in its [`GradOps`](crate::GradOps).
     ///

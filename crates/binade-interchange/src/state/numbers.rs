@@ -22,7 +22,7 @@ pub(super) fn scale(
     if f64::from(rounded) != value {
         notes.push(Note::Rounded { key: key.into(), saved: value, scale: rounded });
     }
-    if !state.is_exact() {
+    if state.significand > 1.0 {
         notes.push(Note::Significand { key: key.into(), scale: rounded });
     }
     Ok(state)

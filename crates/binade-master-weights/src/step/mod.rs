@@ -1,6 +1,6 @@
 //! The arithmetic of a step on plain slices: the one that every host path uses and every kernel repeats.
 //!
-//! [`sgd::element`] and [`adam::element`] are the whole of it for one parameter; the rest lends them slices. `mul_add`
+//! One function for each rule is the whole of it for one element; the rest lends them slices. `mul_add`
 //! stands exactly where PyTorch's CPU loops contract a product and a sum into one rounding (`_single_tensor_sgd`,
 //! `_single_tensor_adam` of 2.15), and nowhere else, so that results agree with torch's to the bit, given a square
 //! root that is rounded correctly.

@@ -85,7 +85,7 @@ impl Trace {
         let floor = exponent(self.config.min.0)?;
         let above = |step: &Step| f32::from_bits(step.scale) > narrow(self.config.min.0);
         let reaches_no_floor = self.steps.iter().all(above);
-        let expressible = floor <= state.exponent && (state.is_exact() || reaches_no_floor);
+        let expressible = floor <= state.exponent && (state.significand <= 1.0 || reaches_no_floor);
         expressible.then_some((self.config.rule(floor)?, state))
     }
 
