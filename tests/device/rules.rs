@@ -65,7 +65,7 @@ fn nonsense_in_rules_and_states_moves_as_on_the_host() -> Result {
         [rule.patience, rule.growth_interval] = [(); 2].map(|()| any());
         [rule.growth_exponent, rule.backoff_exponent, rule.min_exponent, rule.max_exponent] =
             [(); 4].map(|()| any().cast_signed());
-        let mut predicts = LogMax::open_seq2seq();
+        let mut predicts = LossScale::preset("log-max").unwrap().log_max.unwrap();
         predicts.ceiling_exponent = any().cast_signed();
         (predicts.deviations, predicts.weight, predicts.slow_weight) = (any(), any(), any());
         rule.log_max = Some(predicts);
@@ -82,7 +82,7 @@ fn nonsense_in_rules_and_states_moves_as_on_the_host() -> Result {
 fn the_largest_gradient_of_all_findings_counts() -> Result {
     let gpu = gpu();
     let [small, large] = [0.25, 3.0].map(|x| found(&gpu, &[x, -x / 2.0]));
-    let rule = LossScale::open_seq2seq_log_max();
+    let rule = LossScale::preset("log-max").unwrap();
     let wanted = rule.next(rule.start(), Seen { magnitude: 3.0, ..Seen::default() });
     for (parts, verdicts, place) in [(70, 3, 0), (70, 3, 69), (70, 3, 72), (130, 0, 64), (1, 0, 0)]
     {

@@ -7,8 +7,8 @@ use binade_master_weights::step::{Factor, LengthError, Slices, step};
 use binade_master_weights::stores::scaled;
 use binade_master_weights::{HostMasters, Master, MasterStore, Slot, StepConstants, UpdateRule};
 use common::{
-    Host, LOW, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round,
-    rules, stores_and_types, values,
+    Host, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round, rules,
+    stores_and_types, values,
 };
 use half::{bf16, f16};
 use std::sync::Arc;

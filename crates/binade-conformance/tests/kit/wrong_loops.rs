@@ -10,9 +10,7 @@ use binade_conformance::{
     StepSharing, Stored, Subject, UnscaleResult,
 };
 use binade_core::{Finding, Named, NamedGrads};
-use binade_grad_scaler::{
-    BadMicroBatch, Norm, RecordedUpdate, ScaleState, Seen, Step, StepReport, record_norm,
-};
+use binade_grad_scaler::{BadMicroBatch, Norm, RecordedUpdate, ScaleState, Seen, Step, StepReport};
 
 /// One thing done otherwise.
 #[derive(Clone, Copy, PartialEq)]
@@ -255,7 +253,7 @@ fn overflow(grads: &mut NamedGrads<Plain>) {
 
 fn is_beyond(grads: &NamedGrads<Plain>) -> bool {
     let mut found = Finding::default();
-    record_norm(&mut found, norm(grads, Norm::L2));
+    found.record_norm(norm(grads, Norm::L2));
     found.is_raised()
 }
 

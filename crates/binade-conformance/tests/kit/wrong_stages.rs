@@ -6,7 +6,7 @@ use binade_conformance::{
     Iteration, IterationResult, MergeResult, MicroBatch, Result, ScaleTrace, Subject,
 };
 use binade_core::DType;
-use binade_grad_scaler::{Join, LossScale, ScaleState, seen};
+use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
 
 /// The toy, with one thing done otherwise.
 #[derive(Clone, Copy, PartialEq)]
@@ -110,7 +110,8 @@ impl Adrift {
     fn moved(self, rule: &LossScale, scale: ScaleState, stage: &IterationResult) -> ScaleState {
         let (parts, verdicts): (Vec<_>, Vec<_>) =
             (stage.parts.iter().collect(), stage.verdict.iter().collect());
-        let after = rule.next(scale, seen(&parts, &verdicts));
+        let mut after = scale;
+        binade_cpu::Cpu.update(&mut after, &parts, &verdicts, rule).expect("a host does not fail");
         let raised = stage.verdict.as_ref().is_some_and(binade_core::Finding::is_raised);
         match self {
             KeepsTheFirstScale => ScaleState { exponent: scale.exponent, ..after },

@@ -11,9 +11,9 @@ pub enum SparseError {
          each"
     )]
     Dimensions {
-        /// Those of the gradient.
+        /// Sparse dimensions of the gradient.
         dimensions: usize,
-        /// Those of the coordinates.
+        /// Dimensions of the coordinates.
         given: usize,
     },
     /// Lists of indices of different lengths.
@@ -21,21 +21,21 @@ pub enum SparseError {
         "dimension {dimension} has {given} indices, and dimension 0 has {entries}: each entry has one in every one"
     )]
     Entries {
-        /// Which list.
+        /// Dimension of the list.
         dimension: usize,
-        /// Its length.
+        /// Length of the list.
         given: usize,
-        /// The first list's.
+        /// Length of the first list.
         entries: usize,
     },
     /// An index beyond the end.
     #[error("index {index} in dimension {dimension}, whose size is {size}: indices count from 0")]
     OutOfRange {
-        /// Which dimension.
+        /// Dimension of the index.
         dimension: usize,
-        /// The index given.
+        /// Index that was given.
         index: usize,
-        /// One more than the largest.
+        /// Size of the dimension.
         size: usize,
     },
     /// Values that cannot be divided among the entries.
@@ -43,11 +43,11 @@ pub enum SparseError {
         "{values} values for {entries} entries of {width} each: give every entry the elements of one row"
     )]
     Values {
-        /// How many were given.
+        /// Number of values.
         values: usize,
-        /// Among how many.
+        /// Number of entries.
         entries: usize,
-        /// How many each takes.
+        /// Elements of one row.
         width: usize,
     },
     /// More elements than can be counted.
