@@ -104,18 +104,19 @@ impl Table {
 
     fn objections(&self, reasons: &[(&str, &str)]) -> Vec<String> {
         let one = |name: &String| {
-            let all: Vec<_> = self.entries.iter().filter(|(key, _)| key.0 == *name).collect();
-            let low = all.iter().find(|(_, entry)| entry.percent() < 95);
-            match (all.is_empty(), low, reasons.iter().any(|(entry, _)| entry == name)) {
-                (true, ..) => Some(format!("`{name}` was never loaded: no test runs it")),
-                (_, Some((key, entry)), false) => {
-                    let missed = format!("PTX lines of module {}: {:?}", key.1, entry.missed);
-                    Some(format!(
-                        "less than 95 % of `{name}` ran: test the rest, or say why not in xtask/src/coverage.rs; {missed}"
-                    ))
-                }
-                (_, None, true) => Some(format!(
-                    "95 % of `{name}` ran: its reason in xtask/src/coverage.rs is needed no longer"
+            let mut all = self.entries.iter().filter(|(key, _)| key.0 == *name).peekable();
+            if all.peek().is_none() {
+                return Some(format!("`{name}` was never loaded: no test runs it"));
+            }
+            let low = all.find(|(_, entry)| entry.percent() < 95);
+            let place = "xtask/src/coverage.rs";
+            match (low, reasons.iter().any(|(entry, _)| entry == name)) {
+                (Some((key, entry)), false) => Some(format!(
+                    "less than 95 % of `{name}` ran: test the rest, or say why not in {place}; PTX lines of module {}: {:?}",
+                    key.1, entry.missed
+                )),
+                (None, true) => Some(format!(
+                    "95 % of `{name}` ran: its reason in {place} is needed no longer"
                 )),
                 _ => None,
             }

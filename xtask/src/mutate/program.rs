@@ -81,7 +81,8 @@ impl Program {
             Which::Units => ("test --no-run --lib", backend, &*format!("units/{library}")),
         };
         let built = Binaries::of(&format!("cargo {command} --package {package} --quiet"))?;
-        let bytes = fs::read(built.file(&format!("{package}/{name}"))?)?;
+        let file = built.file(&format!("{package}/{name}"))?;
+        let bytes = fs::read(file)?;
         let packed = fs::read(root().join(device.packed()))?;
         let places = places(&bytes, &packed);
         let bare = packed::unpack(&packed)?;
@@ -90,8 +91,7 @@ impl Program {
         let folder = root().join(format!("target/mutants/{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let copy = folder.join(name.replace('/', "-"));
-        fs::write(&copy, &bytes)?;
-        executable(&copy)?;
+        fs::copy(file, &copy)?;
         Ok(Self { device, which, packed, places, bare, folder, copy, libraries })
     }
 
@@ -180,17 +180,6 @@ impl Drop for Program {
         // Nothing but a copy in the target folder stays behind.
         let _ = fs::remove_dir_all(&self.folder);
     }
-}
-
-#[cfg(unix)]
-fn executable(path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
-}
-
-#[cfg(not(unix))]
-fn executable(_path: &Path) -> Result<()> {
-    Ok(())
 }
 
 /// Where `part` lies in `bytes`.

@@ -4,42 +4,13 @@
 use super::Change;
 
 /// Operations that take each other's place, by the part of the opcode that says which.
-const OTHERS: [(&str, &str); 34] = [
-    ("add", "sub"),
-    ("sub", "add"),
-    ("min", "max"),
-    ("max", "min"),
-    ("and", "or"),
-    ("or", "and"),
-    ("xor", "or"),
-    ("neg", "mov"),
-    ("abs", "neg"),
-    ("eq", "ne"),
-    ("ne", "eq"),
-    ("lt", "le"),
-    ("le", "lt"),
-    ("gt", "ge"),
-    ("ge", "gt"),
-    ("lo", "ls"),
-    ("ls", "lo"),
-    ("hi", "hs"),
-    ("hs", "hi"),
-    ("equ", "neu"),
-    ("neu", "equ"),
-    ("ltu", "leu"),
-    ("leu", "ltu"),
-    ("gtu", "geu"),
-    ("geu", "gtu"),
-    ("mul.rn.f32", "add.rn.f32"),
-    ("mul.rn.f64", "add.rn.f64"),
-    ("div.rn.f32", "mul.rn.f32"),
-    ("div.rn.f64", "mul.rn.f64"),
-    ("shl.b32", "shr.u32"),
-    ("shr.u32", "shl.b32"),
-    ("shl.b64", "shr.u64"),
-    ("shr.u64", "shl.b64"),
-    ("not", "mov"),
-];
+const OTHERS: &str = "add:sub sub:add min:max max:min and:or or:and xor:or neg:mov abs:neg eq:ne ne:eq lt:le le:lt gt:ge ge:gt \
+    lo:ls ls:lo hi:hs hs:hi equ:neu neu:equ ltu:leu leu:ltu gtu:geu geu:gtu mul.rn.f32:add.rn.f32 mul.rn.f64:add.rn.f64 \
+    div.rn.f32:mul.rn.f32 div.rn.f64:mul.rn.f64 shl.b32:shr.u32 shr.u32:shl.b32 shl.b64:shr.u64 shr.u64:shl.b64 not:mov";
+
+fn other(name: &str) -> Option<&'static str> {
+    OTHERS.split(' ').find_map(|pair| pair.strip_prefix(name)?.strip_prefix(':'))
+}
 
 /// Instructions whose two sources are not alike.
 const ORDERED: [&str; 6] = ["sub", "div", "setp", "selp", "shl", "shr"];
@@ -129,23 +100,20 @@ fn opcodes(opcode: &str) -> Vec<String> {
     {
         return Vec::new();
     }
-    if let Some((_, whole)) = OTHERS.iter().find(|(name, _)| *name == opcode) {
-        return vec![(*whole).to_owned()];
+    if let Some(whole) = other(opcode) {
+        return vec![whole.to_owned()];
     }
     // The low half of a product is no comparison.
     if ["mul", "mad"].iter().any(|name| opcode.starts_with(name)) {
         return Vec::new();
     }
     let parts: Vec<_> = opcode.split('.').collect();
-    let mut others = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
-        if let Some((_, other)) = OTHERS.iter().find(|(name, _)| name == part) {
-            let mut parts = parts.clone();
-            parts[index] = other;
-            others.push(parts.join("."));
-        }
-    }
-    others
+    let changed = parts.iter().enumerate().filter_map(|(index, part)| {
+        let mut parts = parts.clone();
+        parts[index] = other(part)?;
+        Some(parts.join("."))
+    });
+    changed.collect()
 }
 
 /// A literal one more and one less, a float's lowest bit and its sign; an address four bytes on.
@@ -161,11 +129,8 @@ fn neighbours(operand: &str) -> Vec<String> {
         return vec![format!("0d{:016X}", bits ^ 1), format!("0d{:016X}", bits ^ 1 << 63)];
     }
     if let Ok(number) = operand.parse::<i64>() {
-        return [number.checked_add(1), number.checked_sub(1)]
-            .iter()
-            .flatten()
-            .map(i64::to_string)
-            .collect();
+        let both = [number.checked_add(1), number.checked_sub(1)];
+        return both.iter().flatten().map(i64::to_string).collect();
     }
     let address = operand.strip_prefix("[%").and_then(|address| address.strip_suffix(']'));
     let moved = address.and_then(|address| {

@@ -3,34 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::Change;
+use crate::issue::regex;
 
-/// Operators with a space on each side, so that no `<` of a type is meant, and functions with their parenthesis.
-const OTHERS: [(&str, &str); 24] = [
-    (" + ", " - "),
-    (" - ", " + "),
-    (" * ", " + "),
-    (" / ", " * "),
-    (" % ", " / "),
-    (" < ", " <= "),
-    (" <= ", " < "),
-    (" > ", " >= "),
-    (" >= ", " > "),
-    (" == ", " != "),
-    (" != ", " == "),
-    (" && ", " || "),
-    (" || ", " && "),
-    (" & ", " | "),
-    (" | ", " & "),
-    (" ^ ", " | "),
-    (" << ", " >> "),
-    (" >> ", " << "),
-    (" += ", " -= "),
-    (" |= ", " &= "),
-    ("min(", "max("),
-    ("max(", "min("),
-    ("true", "false"),
-    ("false", "true"),
-];
+/// Operators, which stand between spaces, so that no `<` of a type is meant, and functions with their parenthesis.
+const OTHERS: &str = "+:- -:+ *:+ /:* %:/ <:<= <=:< >:>= >=:> ==:!= !=:== &&:|| ||:&& &:| |:& ^:| <<:>> >>:<< +=:-= |=:&= \
+    min(:max( max(:min( true:false false:true";
 
 /// Lines that declare, whose change would be another interface.
 const DECLARING: [&str; 8] =
@@ -91,39 +68,28 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn afters(code: &str) -> Vec<String> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
     let mut afters = Vec::new();
-    for (token, other) in OTHERS {
-        for (at, _) in code.match_indices(token).filter(|(at, _)| begins_word(code, *at, token)) {
-            afters.push(format!("{}{other}{}", &code[..at], &code[at + token.len()..]));
-        }
+    for (token, other) in OTHERS.split(' ').filter_map(|pair| pair.split_once(':')) {
+        let is_name = token.starts_with(char::is_alphabetic);
+        let spaced = |it| if is_name { String::from(it) } else { format!(" {it} ") };
+        let (token, other) = (spaced(token), spaced(other));
+        // The name of a function is no end of another's.
+        let is_end = |at: usize| is_name && code[..at].ends_with(|c| c != '.' && in_word(c));
+        let found = code.match_indices(&token).filter(|(at, _)| !is_end(*at));
+        afters.extend(
+            found.map(|(at, _)| format!("{}{other}{}", &code[..at], &code[at + token.len()..])),
+        );
     }
-    afters.extend(literals(code));
+    // Each whole number, one more: neither part of a name, nor hexadecimal or a fraction.
+    let numbers = regex(r"[0-9]+");
+    afters.extend(numbers.find_iter(code).filter_map(|it| {
+        let (before, after) = (&code[..it.start()], &code[it.end()..]);
+        let is_part = before.ends_with(in_word) || after.starts_with(['x', '.', 'e']);
+        let more = it.as_str().parse::<u64>().ok()?.checked_add(1)?;
+        (!is_part).then(|| format!("{before}{more}{after}"))
+    }));
     afters
-}
-
-/// The name of a function is no end of another's.
-fn begins_word(code: &str, at: usize, token: &str) -> bool {
-    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    token.starts_with(' ') || !code[..at].ends_with(in_name)
-}
-
-/// Each whole number in the code, one more.
-fn literals(code: &str) -> Vec<String> {
-    let bytes = code.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
-    let starts =
-        (0..bytes.len()).filter(|at| is_digit(*at) && (*at == 0 || !in_word(&bytes[at - 1])));
-    let more = starts.filter_map(|at| {
-        let end = (at..bytes.len()).find(|end| !is_digit(*end)).unwrap_or(bytes.len());
-        // Neither hexadecimal nor a fraction.
-        if bytes.get(end).is_some_and(|byte| b"x.e".contains(byte)) {
-            return None;
-        }
-        let number: u64 = code[at..end].parse().ok()?;
-        Some(format!("{}{}{}", &code[..at], number.checked_add(1)?, &code[end..]))
-    });
-    more.collect()
 }
 
 #[cfg(test)]

@@ -30,14 +30,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Issue> {
 }
 
 fn default(package: &Package) -> Option<Issue> {
-    let message = match (package.is_default, ADAPTERS.contains(&package.name.as_str())) {
-        (true, true) => {
-            "an adapter among `default-members`, which everyone builds: take it out in Cargo.toml"
-        }
+    let why = match (package.is_default, ADAPTERS.contains(&package.name.as_str())) {
+        (true, true) => "an adapter among `default-members`, which everyone builds: take it out",
         (false, false) => "missing among `default-members`: add it in Cargo.toml",
         _ => return None,
     };
-    Some(Issue::new(package.manifest(), 0, message))
+    Some(Issue::new(package.manifest(), 0, why))
 }
 
 /// One version, one edition, one least Rust, one licence, one set of lints; and a description where the registry demands it.
