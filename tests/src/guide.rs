@@ -1,11 +1,11 @@
-//! What the guides' examples train: one linear layer, small enough to be beside the point.
+//! The model that the guides' examples train: one linear layer, small enough to be beside the point.
 
 pub use binade::prelude::*;
 pub use binade::{Amp, Properties};
 pub use binade_cpu::{Cpu, Tensor};
 pub use binade_tape::{Tape, TapeError, Var};
 
-/// What an example ends in.
+/// The error that an example ends in.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// One image of four numbers, and its label.

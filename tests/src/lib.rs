@@ -1,4 +1,4 @@
-//! What only the crates together can show.
+//! Tests of properties that only the crates together have.
 #![forbid(unsafe_code)]
 
 pub mod fuzz;

@@ -50,7 +50,7 @@ fn items() -> Vec<Item> {
     kit::items(&read("docs/contracts.md"))
 }
 
-/// What documentation and page have in common: neither links nor the width of lines.
+/// Returns the words that documentation and page have in common: neither links nor the width of lines.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -119,7 +119,7 @@ fn all_cases() -> Vec<String> {
     kit::known().into_iter().map(|case| case.name().to_owned()).collect()
 }
 
-/// Whether a function or a section of doc tests has this name, as `docs/differences.md` names them.
+/// Returns true if a function or a section of doc tests has this name, as `docs/differences.md` names them.
 fn names(source: &str, test: &str) -> bool {
     source.contains(&format!("fn {test}("))
         || source.lines().any(|line| line == format!("//! # {test}"))

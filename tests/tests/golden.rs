@@ -71,7 +71,7 @@ fn collect(value: &Value, at: String, leaves: &mut Vec<String>) {
     }
 }
 
-/// The same with its lowest bit flipped, or otherwise the least changed.
+/// Returns the value with its lowest bit flipped, or otherwise the least changed.
 fn flipped(value: &Value) -> Value {
     match value {
         Value::Null => json!(0),
@@ -96,7 +96,7 @@ fn rewrite_decimal(run: &mut Value, at: &str) {
     }
 }
 
-/// Whether the bits are of a NaN that stays one when its lowest bit is flipped.
+/// Returns true if the bits are of a NaN that stays one when its lowest bit is flipped.
 fn is_nan(value: &Value) -> bool {
     let f32_nan = |bits| u32::try_from(bits).is_ok_and(|bits| f32::from_bits(bits ^ 1).is_nan());
     let f64_nan = |text: &str| text.starts_with("0x7ff8") || text.starts_with("0xfff8");

@@ -26,7 +26,7 @@ fn every_fact_is_run_held_elsewhere_another_on_purpose_or_about_what_is_not_here
     );
 }
 
-/// The same with another number, word or entry.
+/// Returns the value with another number, word or entry.
 fn changed(value: &Value) -> Value {
     match value {
         Value::Null => json!(0),

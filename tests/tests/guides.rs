@@ -70,7 +70,7 @@ fn calls(code: &str) -> Vec<&str> {
     called.map(|(word, _)| word).collect()
 }
 
-/// What stands between backquotes in a table's columns but the first, which is the other library's.
+/// Returns what stands between backquotes in a table's columns but the first, which is the other library's.
 fn ours(prose: &str) -> Vec<&str> {
     let rows = prose.lines().filter(|line| line.starts_with('|'));
     let cells = rows.flat_map(|row| row.split('|').skip(2));

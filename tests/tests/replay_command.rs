@@ -1,10 +1,10 @@
-//! What `replay` prints, and how it exits.
+//! Output of `replay`, and its exit code.
 
 use std::process::Command;
 
 const GOOD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/golden/gradscaler/gs_7.json.gz");
 
-/// What it printed line by line, and its exit code.
+/// Returns what it printed line by line, and its exit code.
 fn replay(files: &[&str]) -> (Vec<String>, Option<i32>) {
     let output = Command::new(env!("CARGO_BIN_EXE_replay")).args(files).output();
     let output = output.expect("the binary was built for this test");

@@ -9,13 +9,13 @@ use binade_cuda::{Cuda, Error};
 use cudarc::{cublas::CudaBlas, cublaslt::CudaBlasLT, curand::CudaRng, driver::CudaStream};
 use std::sync::Arc;
 
-/// What candle's device holds of cudarc.
+/// Parts of cudarc that candle's device holds.
 pub struct Candle {
     /// Where candle puts its work.
     pub stream: Arc<CudaStream>,
     /// Products of matrices.
     pub blas: Arc<CudaBlas>,
-    /// The same, with an epilogue.
+    /// The handle with an epilogue.
     pub blas_lt: Arc<CudaBlasLT>,
     /// Random numbers.
     pub random: CudaRng,

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Bytes {
     /// The type of the elements.
     pub dtype: DType,
-    /// What they are.
+    /// The elements.
     pub bytes: Vec<u8>,
 }
 

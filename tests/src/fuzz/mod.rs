@@ -1,4 +1,4 @@
-//! What bytes from anywhere are read as, and what must hold then: no panic, and what was read is what was written.
+//! Readers of bytes from anywhere, and what must hold then: no panic, and what was read is what was written.
 //!
 //! libFuzzer drives these from `tests/fuzz`, where the inputs that it found worth keeping are; the tests replay all of
 //! them wherever they run.

@@ -1,4 +1,4 @@
-//! What a log or a checkpoint holds of a scaler: rules, states and reports in JSON.
+//! Parts of a scaler that a log or a checkpoint holds: rules, states and reports in JSON.
 
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Step};
 use serde::{Serialize, de::DeserializeOwned};
@@ -27,7 +27,7 @@ fn go_on(rule: &LossScale, state: ScaleState) {
     assert!(rule.start().factor().is_normal());
 }
 
-/// What `bytes` hold, if it comes back as it was written.
+/// Reads `bytes`, and returns what they hold if it comes back as it was written.
 fn same<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let value: T = serde_json::from_slice(bytes).ok()?;
     let written = serde_json::to_string(&value).expect("what was read can be written");

@@ -25,14 +25,14 @@ pub(super) fn read(bytes: &[u8]) {
     }
 }
 
-/// What a library saved, if it is that: the same once it is written and read again.
+/// Reads a library's saved state, if it is one: equal once it is written and read again.
 fn saved<S: Saved + PartialEq + std::fmt::Debug>(dictionary: &Dictionary) -> Option<S> {
     let saved = S::read(dictionary).ok()?;
     assert_eq!(S::read(&saved.write()).as_ref(), Ok(&saved), "{}", S::LIBRARY);
     Some(saved)
 }
 
-/// What was imported is a run that can go on.
+/// Continues a run that was imported.
 fn go_on(imported: Option<Result<Imported, InterchangeError>>) {
     let Some(Ok(Imported { rule, state, notes, .. })) = imported else { return };
     let _ = notes.iter().map(ToString::to_string).collect::<String>();

@@ -53,7 +53,7 @@ pub(super) fn same_num(what: &str, got: f64, recorded: f64) -> Result<(), Wrong>
     Err(Wrong::Result(format!("{what} is {got:e}, and was {recorded:e}")))
 }
 
-/// Whether both have the same bits, or are NaN.
+/// Returns true if both have the same bits, or are NaN.
 pub(super) fn equal(a: f32, b: f32) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }

@@ -11,7 +11,7 @@ pub enum Difference {
     TotalInGradientsType,
     /// An infinite or NaN total, and no error asked for.
     NonFiniteTotal,
-    /// The same, and an error asked for.
+    /// That difference where an error is asked for.
     ErrorIfNonFinite,
     /// A limit of zero, below it, or NaN.
     LimitNotPositive,
@@ -27,7 +27,7 @@ pub enum Difference {
     ScaleBelow2ToMinus126,
     /// The first good step after an overflow.
     FirstGoodStepCounts,
-    /// What an overflow counts as for a rule that predicts.
+    /// An overflow counts otherwise for a rule that predicts.
     OverflowIsTheCeiling,
     /// A gradient that is subnormal, scaled or unscaled.
     SubnormalsFlushed,
@@ -170,12 +170,12 @@ impl Difference {
         DIFFERENCES.iter().find(|row| row.0 == self)
     }
 
-    /// What it goes by.
+    /// Returns its name in the documentation.
     pub fn name(self) -> &'static str {
         self.row().map_or("unlisted", |row| row.1)
     }
 
-    /// What the other library does, what we do, and why.
+    /// Returns what the other library does, what we do, and why.
     pub fn reason(self) -> &'static str {
         self.row().map_or("this difference has no row", |row| row.2)
     }

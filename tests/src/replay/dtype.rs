@@ -22,7 +22,7 @@ pub(super) fn named(name: &str) -> Result<DType, Wrong> {
     })
 }
 
-/// The same, of those that are cast.
+/// Returns the type of this name among those that are cast.
 pub(super) fn castable(name: &str) -> Result<DType, Wrong> {
     named(name).ok().filter(|dtype| dtype.is_castable()).ok_or_else(|| unknown(name))
 }
@@ -31,7 +31,7 @@ fn unknown(name: &str) -> Wrong {
     Wrong::Recording(format!("the element type {name} is not known here"))
 }
 
-/// What torch does beyond the largest value, since 2.15.
+/// Returns what torch does beyond the largest value, since 2.15.
 pub(super) fn torch(dtype: DType) -> OnOverflow {
     if dtype == DType::E4M3 { OnOverflow::Saturate } else { OnOverflow::NonFinite }
 }

@@ -18,7 +18,7 @@ pub enum ReplayError {
     Format {
         /// Where it is.
         at: String,
-        /// What is there, and what should be.
+        /// The value that is there, and the one that should be.
         what: String,
     },
     /// It is JSON of some other kind.
@@ -28,7 +28,7 @@ pub enum ReplayError {
          behaviour and registry, semantics facts, scalers a library and runs; this has {found}"
     )]
     UnknownKind {
-        /// What it has at the top.
+        /// The schema at its top.
         found: String,
     },
     /// It contradicts itself, as where it speaks of an optimizer that it does not have.
@@ -36,7 +36,7 @@ pub enum ReplayError {
     Inconsistent {
         /// Which event or step.
         at: String,
-        /// What it says.
+        /// The message.
         what: String,
     },
     /// Something came out differently.
@@ -44,7 +44,7 @@ pub enum ReplayError {
     Differs {
         /// Which event or step.
         at: String,
-        /// What came out, and what was recorded.
+        /// The value that came out, and the one that was recorded.
         what: String,
     },
 }
@@ -59,7 +59,7 @@ impl ReplayError {
     }
 }
 
-/// What went wrong within one event, before it is known which.
+/// Fault within one event, before it is known which.
 #[derive(Debug)]
 pub(super) enum Wrong {
     /// The recording.
@@ -69,12 +69,12 @@ pub(super) enum Wrong {
 }
 
 impl Wrong {
-    /// The same, of the `i`th of a list.
+    /// Adds the place `i` of a list to the fault.
     pub(super) fn within(self, i: usize) -> Self {
         self.of(&format!("[{i}]"))
     }
 
-    /// The same, of something with a name.
+    /// Adds the name of what it is about to the fault.
     pub(super) fn of(self, name: &str) -> Self {
         match self {
             Self::Recording(what) => Self::Recording(format!("{name}: {what}")),

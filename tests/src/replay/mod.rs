@@ -36,7 +36,7 @@ pub use read::{file, parse};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a recording is of.
+/// Subject of a recording.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// One run of `GradScaler`.

@@ -1,4 +1,4 @@
-//! What a replay that passed did not compare, or found different on purpose: said out loud, with how often.
+//! Notes of a replay that passed: what it did not compare, or found different on purpose, said out loud, with how often.
 
 use super::differences::Difference;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ pub struct Notes {
     pub compared: BTreeMap<String, usize>,
     /// Deliberate differences.
     pub differences: BTreeMap<Difference, usize>,
-    /// What we do not offer, and so cannot compare.
+    /// Features that we do not offer, and so cannot compare.
     pub skipped: BTreeMap<String, usize>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// What `scale` makes of them. A single one has no dimensions, and comes out in `f32` at least.
+    /// Returns what `scale` makes of them. A single one has no dimensions, and comes out in `f32` at least.
     pub(super) fn scaled(&self, scaler: &mut ProtocolScaler) -> Result<Self, Stop> {
         let (bits, name) = (&self.bits, self.dtype.as_str());
         let outputs = match name {
@@ -46,7 +46,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Whether these bits are a NaN: an exponent of ones, above the bits of infinity.
+    /// Returns true if these bits are a NaN: an exponent of ones, above the bits of infinity.
     fn is_nan(&self, bits: u64) -> bool {
         let (infinity, magnitude) = match self.dtype.as_str() {
             "bfloat16" => (0x7F80, bits & 0x7FFF),

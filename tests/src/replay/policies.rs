@@ -10,7 +10,7 @@ use binade_interchange::{DTypePolicy, DTypePolicyError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What `get_policy` made of a string.
+/// Answer of `get_policy` to a string.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Answer {
@@ -94,7 +94,7 @@ fn as_jmp(error: DTypePolicyError) -> String {
     }
 }
 
-/// The same of a recorded message.
+/// Returns the kind of a recorded message.
 fn kind(err: &str) -> String {
     let message = err.strip_prefix("ValueError: ").unwrap_or(err);
     if message.starts_with("Unknown ") {

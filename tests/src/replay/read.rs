@@ -15,7 +15,7 @@ pub fn file(path: &Path) -> Result<Value, ReplayError> {
     packed(&fs::read(path)?)
 }
 
-/// The same of a file's bytes.
+/// Reads a recording from a file's bytes.
 pub(super) fn packed(bytes: &[u8]) -> Result<Value, ReplayError> {
     parse(&unpack(bytes)?)
 }

@@ -5,7 +5,7 @@ use super::error::ReplayError;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What is wrong, and where from here: steps of a path, the last first.
+/// Fault, and its place from here: steps of a path, the last first.
 type Found = (Vec<String>, String);
 
 /// Passes where every decimal of the recording is the number beside it.

@@ -64,7 +64,7 @@ pub(super) struct Event {
     pub(super) after: Option<After>,
 }
 
-/// What Python raised.
+/// Exception that Python raised.
 #[derive(Debug, Deserialize)]
 pub(super) struct Raised {
     #[serde(rename = "type")]
@@ -140,14 +140,14 @@ impl Call {
     }
 }
 
-/// What looking at gradients recorded.
+/// Record of looking at gradients.
 #[derive(Debug, Deserialize)]
 pub(super) struct Looked {
     pub(super) found_inf: Vec<u32>,
     pub(super) grads: Grads,
 }
 
-/// What a step recorded.
+/// Record of a step.
 #[derive(Debug, Deserialize)]
 pub(super) struct Took {
     pub(super) stepped: bool,

@@ -22,7 +22,7 @@ pub(crate) fn num(x: f64) -> Value {
     json!({"dec": x.to_string(), "f64": format!("{:#018x}", x.to_bits())})
 }
 
-/// What a replay that fails says.
+/// Returns what a replay that fails says.
 pub(crate) fn failure(recording: &Value) -> String {
     replay(recording).unwrap_err().to_string()
 }

@@ -24,7 +24,7 @@ impl Known {
         self.0.split('/').nth(1).unwrap_or_default()
     }
 
-    /// What it says, as words.
+    /// Returns its name as words.
     pub fn sentence(&self) -> String {
         self.0.splitn(3, '/').nth(2).unwrap_or_default().replace('_', " ")
     }
@@ -35,7 +35,7 @@ pub fn known() -> Vec<Known> {
     Runner::new().names(&Nobody).into_iter().map(Known).collect()
 }
 
-/// What the kit calls each operation. It tells of cases that were run, so that all of them are, to no avail.
+/// Returns the kit's group of each operation. It tells of cases that were run, so that all of them are, to no avail.
 pub(super) fn operations() -> BTreeMap<&'static str, CaseGroup> {
     let report = Runner::new().run(&Nobody);
     report.records().iter().map(|record| (record.group.name(), record.group)).collect()

@@ -53,7 +53,7 @@ pub fn items(page: &str) -> Vec<Item> {
     items
 }
 
-/// Whether `name` is what `pattern` says, where `*` is anything.
+/// Returns true if `name` is what `pattern` says, where `*` is anything.
 pub fn is_like(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,

@@ -73,7 +73,7 @@ fn rows(cases: &[Known], items: &[Item]) -> Vec<Row> {
     rows
 }
 
-/// What is not there yet.
+/// Adds what is not there yet.
 fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
     for item in more {
         if !list.contains(&item) {

@@ -25,7 +25,7 @@ pub(super) struct Registries {
     pub(super) cpu: Option<BTreeMap<String, Registered>>,
     #[serde(rename = "AutocastCUDA")]
     pub(super) cuda: Option<BTreeMap<String, Registered>>,
-    /// What torch's header lists and its dispatcher lacks.
+    /// Operations that torch's header lists and its dispatcher lacks.
     #[serde(default)]
     pub(super) header_only: Vec<String>,
     #[serde(flatten)]
@@ -35,9 +35,9 @@ pub(super) struct Registries {
 #[derive(Debug, Deserialize)]
 pub(super) struct Registered {
     pub(super) category: String,
-    /// What its header says.
+    /// The list that its header has it on.
     pub(super) header: Option<String>,
-    /// What calling it showed.
+    /// The result of calling it.
     pub(super) probed: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// What was raised, if anything was.
+    /// Returns the error that was raised, if any was.
     pub(super) fn error(&self) -> Option<&str> {
         match self {
             Self::One(text) => text.strip_prefix("err:"),

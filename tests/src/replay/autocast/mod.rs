@@ -1,4 +1,4 @@
-//! What torch's autocast casts, held to the presets of torch's lists: registries, and the types of results in a region.
+//! Casts of torch's autocast, held to the presets of torch's lists: registries, and the types of results in a region.
 
 mod format;
 mod names;

@@ -1,4 +1,4 @@
-//! What the recorded names stand for.
+//! Meaning of the recorded names.
 
 use binade_cast_policy::OpTable;
 
@@ -55,12 +55,12 @@ impl Device {
         }
     }
 
-    /// Whether it is on no list itself and compares its operands' types before it calls one that is.
+    /// Returns true if it is on no list itself and compares its operands' types before it calls one that is.
     pub(super) fn checks_first(self, name: &str) -> bool {
         self == Self::Cpu && matches!(name, "chain_matmul" | "tensordot")
     }
 
-    /// Whether it calls several operations, each by a rule of its own, on what others gave.
+    /// Returns true if it calls several operations, each by a rule of its own, on what others gave.
     pub(super) fn is_composite(self, name: &str) -> bool {
         self == Self::Cpu && matches!(name, "gru_cell" | "lstm_cell")
     }

@@ -85,14 +85,14 @@ impl<'a> Called<'a> {
         Err(Wrong::Result(format!("outside of it {cast} is {expected}, and it was {torch}")))
     }
 
-    /// What it raised before anything was cast.
+    /// Returns the error that it raised before anything was cast.
     fn checked(&self, mix: &str) -> Option<&'a Outcome> {
         let given = self.plain.get(mix).filter(|_| self.device.checks_first(self.name));
         given.filter(|outcome| outcome.error().is_some())
     }
 }
 
-/// Whether torch refused for the same reason.
+/// Returns true if torch refused for the same reason.
 fn is_refused(refusal: &Refusal, torch: &Outcome) -> bool {
     let reason = match refusal {
         Refusal::Conflict { .. } => "Unexpected floating ScalarType in at::autocast::prioritize",
@@ -102,7 +102,7 @@ fn is_refused(refusal: &Refusal, torch: &Outcome) -> bool {
     torch.error().is_some_and(|error| error.contains(reason))
 }
 
-/// Whether `f32` comes before the type that we refuse, where torch promotes.
+/// Returns true if `f32` comes before the type that we refuse, where torch promotes.
 fn after_f32(refusal: &Refusal, operands: &[DType]) -> bool {
     match refusal {
         Refusal::Conflict { operand, .. } => operands[..*operand].contains(&DType::F32),

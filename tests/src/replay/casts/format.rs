@@ -26,7 +26,7 @@ pub(super) enum Other {
     FromF64(FromF64),
     /// Casts between two narrow types, and the same by f32, compared.
     Narrow(Compared),
-    /// Whether those have the same bits, those of NaN included.
+    /// True if they have the same bits, those of NaN included.
     Same(#[expect(dead_code, reason = "tells this apart from the others")] bool),
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Values {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Boundary {
-    /// What was cast.
+    /// Bits of the values that were cast.
     pub(super) f32_bits: Vec<u32>,
     /// Codes by library, by format.
     #[serde(flatten)]

@@ -113,7 +113,7 @@ impl Example {
     }
 }
 
-/// What a library does beyond the largest value.
+/// Returns what a library does beyond the largest value.
 fn rule(format: &str, library: &str) -> Result<OnOverflow, Wrong> {
     match library {
         "torch" | "torch_scalar" | "torch_vec" => Ok(dtype::torch(dtype::castable(format)?)),

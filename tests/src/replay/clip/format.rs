@@ -46,7 +46,7 @@ pub(super) struct ByNorm {
     pub(super) measured: Option<Measured>,
 }
 
-/// What it measured, absent where it raised.
+/// Measurements of a clip, absent where it raised.
 #[derive(Debug, Deserialize)]
 pub(super) struct Measured {
     pub(super) total: u32,

@@ -43,7 +43,7 @@ impl Set {
         Ok(entries.collect::<Result<Vec<_>, _>>()?.into())
     }
 
-    /// The same with every value changed, and rounded to the type that it is recorded in.
+    /// Returns the gradients with every value changed, and rounded to the type that it is recorded in.
     pub(super) fn map(&self, change: impl Fn(f32) -> f32) -> Self {
         let one = |x: &f32| self.rounded(change(*x));
         let grads = self.grads.iter();
@@ -51,7 +51,7 @@ impl Set {
         Self { dtype: self.dtype, grads: grads.collect() }
     }
 
-    /// What the CPU backend has now, rounded likewise.
+    /// Returns what the CPU backend has now, rounded likewise.
     pub(super) fn back(&self, grads: &Gradients) -> Self {
         let one = |x: &f32| self.rounded(*x);
         let values = grads.as_stored().iter().map(|entry| {

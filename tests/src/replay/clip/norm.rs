@@ -37,7 +37,7 @@ pub(super) fn replay(
     coefficient(measured, limit(clip.max_norm.0), notes)
 }
 
-/// What was measured, or none where it raised for a total that is not finite.
+/// Returns what was measured, or none where it raised for a total that is not finite.
 fn recorded<'a>(clip: &'a ByNorm, err: Option<&Raised>) -> Result<Option<&'a Measured>, Wrong> {
     let start = format!(
         "The total norm of order {} for gradients from `parameters` is non-finite",

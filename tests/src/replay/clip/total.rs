@@ -65,7 +65,7 @@ impl<'a> Total<'a> {
         }
     }
 
-    /// What was recorded as exact is what the plain loop gives in f64, but for its own roundings.
+    /// Compares the total recorded as exact with what the plain loop gives in f64, but for its own roundings.
     fn recorded_exactly(&self) -> Result<(), Wrong> {
         let (exact, plain) = (self.exact, plain(self.norm, self.set));
         let slack = count(self.set.values().count()) * 2_f64.powi(-50) * plain;
@@ -106,7 +106,7 @@ impl<'a> Total<'a> {
         }
     }
 
-    /// Whether torch's total is off by no more than rounding to `dtype` explains, for each tensor and for all.
+    /// Returns true if torch's total is off by no more than rounding to `dtype` explains, for each tensor and for all.
     fn rounded(&self, was: f32, dtype: DType) -> Result<bool, Wrong> {
         let roundings = match self.norm {
             Norm::L2 => count(self.set.tensors() + 2),
@@ -131,12 +131,12 @@ impl<'a> Total<'a> {
         Ok(())
     }
 
-    /// Whether f32 squares overflow.
+    /// Returns true if f32 squares overflow.
     fn squares_overflow(&self) -> bool {
         matches!(self.norm, Norm::L2) && self.exact >= 2_f64.powf(63.5)
     }
 
-    /// Whether f32 squares fall below its normal numbers, and so may be flushed to zero, and `was` is off by no more.
+    /// Returns true if f32 squares fall below its normal numbers, and so may be flushed to zero, and `was` is off by no more.
     fn squares_underflow(&self, was: f32) -> bool {
         let (exact, was) = (self.exact.powi(2), f64::from(was).powi(2));
         let lost = count(self.set.values().count()) * 2_f64.powi(-126);
@@ -145,7 +145,7 @@ impl<'a> Total<'a> {
             && (was - exact).abs() <= lost + 2_f64.powi(-6) * exact
     }
 
-    /// Whether f16 has no such total, nearly: the roundings on the way are torch's.
+    /// Returns true if f16 has no such total, nearly: the roundings on the way are torch's.
     fn beyond_f16(&self) -> bool {
         self.set.dtype == DType::F16 && self.exact > 65000.0
     }
@@ -160,7 +160,7 @@ fn plain(norm: Norm, set: &Set) -> f64 {
     }
 }
 
-/// Whether both are the same number, or NaN.
+/// Returns true if both are the same number, or NaN.
 fn same(a: f32, b: f32) -> bool {
     a == b || a.is_nan() && b.is_nan()
 }

@@ -1,4 +1,4 @@
-//! What else was asked of jmp.
+//! Further questions that were asked of jmp.
 
 use crate::replay::differences::Difference;
 use crate::replay::error::{ReplayError, Wrong, same};
@@ -34,7 +34,7 @@ fn compare(name: &str, fact: &Value, notes: &mut Notes) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether a rule comes back whole from where it was written.
+/// Returns true if a rule comes back whole from where it was written.
 fn limit_comes_back() -> Result<bool, Wrong> {
     let rule = LossScale::dynamic().with_limits(16.0, 16_777_216.0);
     let rule = rule.map_err(|error| Wrong::Result(error.to_string()))?;

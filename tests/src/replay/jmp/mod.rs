@@ -66,7 +66,7 @@ pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), Repla
 }
 
 impl Config {
-    /// The same rule, if it can be told: it never gives up, and has no ceiling of its own.
+    /// Returns our rule that is the same, if it can be told: it never gives up, and has no ceiling of its own.
     fn rule(&self, floor: i32) -> Option<LossScale> {
         let by = exponent(self.factor).filter(|&by| by > 0)?;
         let mut rule = LossScale::dynamic();
@@ -170,7 +170,7 @@ impl Step {
         Seen { overflow: !self.finite, skipped: !self.finite, ..Seen::default() }
     }
 
-    /// Whether jmp grew past our ceiling, or stayed below it as growing had made infinity: as its rule has it.
+    /// Returns true if jmp grew past our ceiling, or stayed below it as growing had made infinity: as its rule has it.
     fn grows_beyond(&self, rule: &LossScale, state: ScaleState) -> bool {
         let grown = Some(state.factor() * 2_f32.powi(rule.growth_exponent))
             .filter(|scale| scale.is_finite());

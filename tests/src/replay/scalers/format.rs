@@ -19,7 +19,7 @@ pub(super) struct Run {
     pub(super) overflow: String,
     pub(super) scale: Vec<Option<f64>>,
     pub(super) saved: Vec<SavedAt>,
-    /// What the last step raised.
+    /// The error that the last step raised.
     pub(super) raised: Option<String>,
     /// The largest gradient of each step, for a rule that predicts.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub(super) struct SavedAt {
 }
 
 impl Run {
-    /// Whether each step overflowed.
+    /// Returns for each step true if it overflowed.
     pub(super) fn overflows(&self) -> Result<Vec<bool>, Wrong> {
         let wrong =
             || Wrong::Recording("a step is x or a full stop, and has a scale after it".into());
@@ -67,12 +67,12 @@ impl Rule {
         count.ok_or_else(|| absent(key))
     }
 
-    /// Whether it is there and true.
+    /// Returns true if it is there and true.
     pub(super) fn is_set(&self, key: &str) -> bool {
         self.0.get(key) == Some(&Value::Bool(true))
     }
 
-    /// Whether it is there and false.
+    /// Returns true if it is there and false.
     pub(super) fn is_unset(&self, key: &str) -> bool {
         self.0.get(key) == Some(&Value::Bool(false))
     }

@@ -9,7 +9,7 @@ use binade_grad_scaler::{LossScale, Seen};
 /// How near an integer the logarithm of their scale has to be for ours to be in the next binade.
 const EDGE: f64 = 0.01;
 
-/// The same in the first steps, of [`YOUNG`]: a weight of .001 leaves few bits of a fixed-point average, and a deviation
+/// Bound for the first steps, of [`YOUNG`]: a weight of .001 leaves few bits of a fixed-point average, and a deviation
 /// near 0 is the root of what is lost.
 const YOUNG_EDGE: f64 = 0.15;
 

@@ -1,10 +1,10 @@
-//! What we do, compared with what a fact says.
+//! Our behaviour, compared with what a fact says.
 
 use crate::replay::error::{Wrong, same};
 use binade_interchange::protocol::ProtocolError;
 use serde_json::Value;
 
-/// What came of running a fact.
+/// Result of running a fact.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// The words that were recorded, or that they begin with where an explanation in parentheses follows.
@@ -38,7 +38,7 @@ fn begins(text: &str, ours: &str) -> bool {
     after.is_some_and(|after| after.is_empty() || after.starts_with(" (") && after.ends_with(')'))
 }
 
-/// Whether the words are of this class, and of a message that ours begins with.
+/// Returns true if the words are of this class, and of a message that ours begins with.
 fn raises(text: Option<&str>, error: &ProtocolError) -> bool {
     let message = text.and_then(|text| text.strip_prefix(error.exception())?.strip_prefix(": "));
     message.is_some_and(|message| !message.is_empty() && error.to_string().starts_with(message))

@@ -52,7 +52,7 @@ fn compare(name: &str, fact: &Value, notes: &mut Notes) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// What comes of doing what the fact is about, where we have it.
+/// Does what the fact is about, where we have it, and returns what came of it.
 fn run(name: &str) -> Result<Option<Answer>, Wrong> {
     if let Some(run) = scaler::run(name) {
         return run.map(Some).map_err(|error| Wrong::Result(format!("it is refused: {error}")));

@@ -12,7 +12,7 @@ const RECORDED: &[u8] = include_bytes!("../../../data/golden/semantics.json.gz")
 const RANDOM: [&str; 2] =
     ["unscaling: multiply by reciprocal or divide", "weight changed inside the region"];
 
-/// What the page says of a fact.
+/// Entry of the page about a fact.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Listed {
     /// A row: the same here, held by a test.
@@ -35,7 +35,7 @@ pub(super) fn listed() -> impl Iterator<Item = (&'static str, Listed)> {
     })
 }
 
-/// What torch 2.15 was recorded saying.
+/// Returns what torch 2.15 was recorded saying.
 pub(super) fn recorded() -> Result<Recorded, ReplayError> {
     Ok(serde_json::from_value(read::packed(RECORDED)?)?)
 }

@@ -14,7 +14,7 @@ pub(super) fn repr(x: f64) -> String {
     }
 }
 
-/// The same of a list.
+/// Writes a list as Python does.
 pub(super) fn list(values: &[f32]) -> String {
     let values: Vec<_> = values.iter().map(|&x| repr(x.into())).collect();
     format!("[{}]", values.join(", "))

@@ -7,7 +7,7 @@ use binade_cast_policy::{OpCall, OpTable};
 use binade_core::{DType, Op};
 use serde_json::json;
 
-/// What comes of a fact, by its name.
+/// Runs a fact by its name.
 pub(super) fn run(name: &str) -> Option<Answer> {
     let dtype = name.strip_prefix("autocast('cpu', ").and_then(|rest| rest.strip_suffix(')'));
     match name {

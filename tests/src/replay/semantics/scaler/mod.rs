@@ -58,7 +58,7 @@ const RUNS: &[Named] = &[
     ("update(new_scale)", scale::any_new_scale),
 ];
 
-/// What comes of a fact, by its name.
+/// Runs a fact by its name.
 pub(super) fn run(name: &str) -> Option<Run> {
     let known = RUNS.iter().find(|(known, _)| *known == name).map(|(_, run)| run());
     known
