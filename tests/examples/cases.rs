@@ -1,4 +1,4 @@
-//! Writes the list of cases to standard output: `cargo xtask book` puts it on its page.
+//! Writes the list of cases to standard output: `bash .ci/book` puts it on its page.
 //!
 //! An example, and no binary, so that the replay of traces is built without the kit.
 

@@ -115,9 +115,9 @@ impl Table {
                     "less than 95 % of `{name}` ran: test the rest, or say why not in {place}; PTX lines of module {}: {:?}",
                     key.1, entry.missed
                 )),
-                (None, true) => Some(format!(
-                    "95 % of `{name}` ran: its reason in {place} is needed no longer"
-                )),
+                (None, true) => {
+                    Some(format!("95 % of `{name}` ran: its reason in {place} is needed no longer"))
+                }
                 _ => None,
             }
         };

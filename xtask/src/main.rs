@@ -6,13 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod binaries;
-mod book;
 mod ci;
 mod conformance;
 mod coverage;
 mod device;
 mod files;
-mod fmt;
 mod house;
 mod issue;
 mod kernels;
@@ -42,12 +40,8 @@ struct Cli {
 enum Command {
     /// Runs everything that CI runs, in order, and prints seconds per stage.
     Ci(ci::Ci),
-    /// Formats every Rust file, those too that `cargo fmt` does not reach.
-    Fmt(fmt::Fmt),
     /// Checks what the compiler cannot: floors, sizes, docs, manifests.
     Tidy,
-    /// Builds `docs/` as a book in `book`.
-    Book,
     /// Tells how much of each kernel the CUDA backend's tests ran in CI; less than 95 % without a reason is an error.
     Coverage,
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
@@ -67,9 +61,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
-        Command::Fmt(fmt) => fmt.run(),
         Command::Tidy => tidy::run(),
-        Command::Book => book::run(),
         Command::Coverage => coverage::run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),

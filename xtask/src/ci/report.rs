@@ -18,21 +18,19 @@ pub(super) enum Outcome {
     Skipped(String),
 }
 
-impl Outcome {
-    /// The word for the report, and the text besides.
-    fn words(&self) -> (&'static str, &str) {
-        match self {
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, note) = match self {
             Self::Passed(note) => ("passed", note),
             Self::Failed(note) => ("FAILED", note),
             Self::Skipped(note) => ("SKIPPED", note),
+        };
+        // A failure may tell its story over many lines; where a width is given, the report keeps the first.
+        match f.width() {
+            Some(width) => write!(f, "{word:<width$} {}", note.lines().next().unwrap_or_default()),
+            None if note.is_empty() => f.write_str(word),
+            None => write!(f, "{word}: {note}"),
         }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, note) = self.words();
-        if note.is_empty() { f.write_str(word) } else { write!(f, "{word}: {note}") }
     }
 }
 
@@ -108,14 +106,11 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<12} {:<8} {:>8}", "stage", "result", "seconds")?;
+        writeln!(f, "{:<12} {:>8}  result", "stage", "seconds")?;
         for Record { stage, outcome, seconds } in &self.records {
-            // A failure may tell its story over many lines; the report keeps the first.
-            let (word, note) = outcome.words();
-            let note = note.lines().next().unwrap_or_default();
-            writeln!(f, "{}", format!("{stage:<12} {word:<8} {seconds:>8.1}  {note}").trim_end())?;
+            writeln!(f, "{}", format!("{stage:<12} {seconds:>8.1}  {outcome:<8}").trim_end())?;
         }
-        writeln!(f, "{:<12} {:<8} {:>8.1}", "whole", "", self.seconds)?;
+        writeln!(f, "{:<12} {:>8.1}", "whole", self.seconds)?;
         let minutes = self.seconds / 60.0;
         if minutes > MINUTES {
             let advice = "move what is slow to --full";
@@ -145,10 +140,10 @@ mod tests {
     fn every_stage_has_a_row_and_more_than_the_limit_is_said_loudly() {
         let passed = |seconds| ("fmt", Outcome::Passed(String::new()), seconds);
         let skipped = ("deny", Outcome::Skipped("absent\nthere".into()), 0.25);
-        let shown = "stage        result    seconds\n\
-                     fmt          passed        1.5\n\
-                     deny         SKIPPED       0.2  absent\n\
-                     whole                      1.8\n";
+        let shown = "stage         seconds  result\n\
+                     fmt               1.5  passed\n\
+                     deny              0.2  SKIPPED  absent\n\
+                     whole             1.8\n";
         assert_eq!(report(&[passed(1.5), skipped]).to_string(), shown);
         let slow = report(&[passed(60.0 * MINUTES + 6.0)]).to_string();
         assert!(slow.contains("!!! TOO SLOW: 16.1 minutes"), "{slow}");

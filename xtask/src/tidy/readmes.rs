@@ -13,41 +13,32 @@ const COMMANDS: [&str; 2] = ["cargo run --release --example digits", "cargo xtas
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     let front = tree.text("README.md").unwrap_or_default();
+    let shows = |it: &&str| front.lines().any(|line| line.trim().starts_with(it));
+    let missing = COMMANDS.iter().filter(|it| !shows(it));
     let missing =
-        COMMANDS.iter().filter(|it| !front.lines().any(|line| line.trim().starts_with(**it)));
-    let missing =
-        missing.map(|it| Issue::new("README.md", 0, format!("show `{it}` on a line of its own")));
+        missing.map(|it| Issue::new("README.md", 0, format!("show `{it}` on its own line")));
     let crates = tree.packages.iter().filter(|package| package.is_crate());
     missing.chain(crates.flat_map(|package| of_crate(tree, package))).collect()
 }
 
 fn of_crate(tree: &Tree, package: &Package) -> Vec<Issue> {
-    let at = |file: &str| format!("{}/{file}", package.folder);
-    let (page, root) = (at("README.md"), at("src/lib.rs"));
-    let has_line = |path: &str, wanted: &str| {
-        tree.text(path).is_some_and(|text| text.lines().any(|line| line == wanted))
-    };
+    let [page, root] = ["README.md", "src/lib.rs"].map(|it| format!("{}/{it}", package.folder));
+    let text = tree.text(&page).unwrap_or_default();
     let depend = format!("{0} = {{ path = \"../binade/crates/{0}\" }}", package.name);
-    let is_published =
-        package.data["publish"].as_array().is_none_or(|registries| !registries.is_empty());
+    let is_published = package.data["publish"].as_array().is_none_or(|it| !it.is_empty());
     let mut issues = Vec::new();
-    if !tree.text(&page).is_some_and(|text| text.starts_with("# ") && text.trim().contains('\n')) {
+    if !text.starts_with("# ") || !text.trim().contains('\n') {
         issues.push(Issue::new(&page, 1, "write the crate's page: its name, and what it is for"));
-    } else if is_published && !has_line(&page, &depend) {
+    } else if is_published && !text.lines().any(|line| line == depend) {
         issues.push(Issue::new(&page, 0, format!("show how to depend on it: `{depend}`")));
     }
-    if !has_line(&root, INCLUDE) {
-        issues.push(Issue::new(
-            root,
-            1,
-            format!("show the README as the crate's page: `{INCLUDE}`"),
-        ));
+    if !tree.text(&root).unwrap_or_default().lines().any(|line| line == INCLUDE) {
+        let message = format!("show the README as the crate's page: `{INCLUDE}`");
+        issues.push(Issue::new(root, 1, message));
     }
-    let lines = tree.text(&page).unwrap_or_default().lines().enumerate();
-    issues.extend(lines.filter(|(_, line)| line.contains("](../")).map(|(index, _)| {
-        let why = "a link out of the crate's folder leads nowhere on docs.rs: link to https://docs.rs/NAME, or name the file";
-        Issue::new(&page, index + 1, why)
-    }));
+    let why = "a link out of the crate's folder leads nowhere on docs.rs: link to https://docs.rs/NAME, or name the file";
+    let lines = text.lines().enumerate().filter(|(_, line)| line.contains("](../"));
+    issues.extend(lines.map(|(index, _)| Issue::new(&page, index + 1, why)));
     issues
 }
 
@@ -69,7 +60,7 @@ mod tests {
         };
         let front = COMMANDS.join("\n");
         assert_eq!(told(&front, page, INCLUDE), "");
-        assert!(told("run cargo xtask ci\n", page, INCLUDE).contains("on a line of its own"));
+        assert!(told("run cargo xtask ci\n", page, INCLUDE).contains("on its own line"));
         assert!(told(&front, page, "").starts_with("show the README"));
         assert!(told(&front, "# a\n", INCLUDE).starts_with("write the crate's page"));
         assert!(told(&front, "# a\n\nIts use.\n", INCLUDE).starts_with("show how to depend"));
