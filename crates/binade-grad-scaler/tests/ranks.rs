@@ -3,8 +3,8 @@ mod common;
 
 use binade_core::{Finding, Named, Native, NativeError};
 use binade_grad_scaler::{
-    BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, Scaler, Step, UnscaledGrads,
-    join_ranks,
+    BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, ScaleStore as _, Scaler, Step,
+    UnscaledGrads, join_ranks,
 };
 use common::host::Host;
 use common::sgd::Sgd;
