@@ -1,9 +1,9 @@
 //! Runs that stop within a window and go on from what was saved, against one that was not interrupted.
 
 use crate::support::{Gpu, Result, gpu, noise, set, vector};
-use binade_core::{DType, Finding, Named, Overflow};
+use binade_core::{DType, Finding, Join, Named, Overflow};
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleStore, Scaler};
-use binade_grad_scaler::{Norm, ScaleState};
+use binade_grad_scaler::ScaleState;
 use binade_master_weights::{MasterOptimizer, Plan, SavedParameter, UpdateRule};
 
 crate::tests![
@@ -102,13 +102,22 @@ fn a_finding_comes_back_as_it_was() -> Result {
     let full = Finding {
         overflow: Some(overflow("someone new")),
         infinities: 3,
-        nans: 1 << 40,
+        nans: (1 << 40) + u64::from(u32::MAX),
         magnitude: 0.1,
         norm: Some(f32::INFINITY),
         halted: true,
         missing: vec!["b".into(), "c".into()],
     };
     let of_the_norm = Finding { overflow: Some(overflow(Finding::NORM)), ..Finding::default() };
+    let (mut joined, mut wanted) = (device.upload_found(&full)?, full.clone());
+    device.merge(&mut joined, &device.upload_found(&full)?, Join::All)?;
+    wanted.merge(&full, Join::All);
+    let (joined, _) = device.read(&[&joined], &scale)?;
+    assert_eq!(
+        format!("{joined:?}"),
+        format!("[{wanted:?}]"),
+        "counts of more than 32 bits add up"
+    );
     for found in [Finding::default(), full, of_the_norm] {
         let uploaded = device.upload_found(&found)?;
         let (back, _) = device.read(&[&uploaded], &scale)?;

@@ -23,6 +23,9 @@ pub(crate) const GROUP: usize = 4;
 /// Number of groups beyond which a grid strides. A GPU is full by then, and drivers on a CPU grow slow beyond it.
 const MOST_GROUPS: usize = 1024;
 
+/// Number of groups beyond which a grid strides on a driver for the CPU: few, so that a test of a few thousand elements sees it stride.
+const MOST_GROUPS_ON_CPU: u32 = 4;
+
 /// Returns the groups of a grid that strides over `pieces` of work, one for each invocation at a time.
 pub(crate) fn groups(pieces: usize) -> u32 {
     groups_of(pieces.div_ceil(THREADS))
@@ -52,6 +55,8 @@ impl Wgpu {
         self.inner.health.check()?;
         let pipeline = self.pipeline(shader)?;
         self.inner.counters.dispatch();
+        let most = if self.inner.facts.is_software { MOST_GROUPS_ON_CPU } else { u32::MAX };
+        let groups = groups.min(most);
         let mut batch = self.batch();
         let params = batch.add_params(params);
         batch.push(Command::Dispatch { pipeline, params, bound, groups });

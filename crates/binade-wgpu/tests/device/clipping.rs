@@ -7,6 +7,7 @@ use binade_grad_scaler::{Norm, ScaleState};
 
 crate::tests![
     a_norm_of_chunks_of_very_different_sizes_is_the_cpus,
+    a_norm_of_few_elements_is_rounded_once,
     what_many_chunks_add_to_a_large_one_is_not_lost,
     a_factor_all_but_halfway_between_two_is_the_cpus,
 ];
@@ -41,6 +42,24 @@ fn a_norm_of_chunks_of_very_different_sizes_is_the_cpus() -> Result {
         let grads = [("a", Some(long)), ("b", Some(short)), ("c", Some(vec![0.0; 20_000]))];
         same(&grads, 1e-3);
     }
+    Ok(())
+}
+
+fn a_norm_of_few_elements_is_rounded_once() -> Result {
+    for seed in 0..60 {
+        same(&[("a", Some(noise(seed, 3)))], 1e-3);
+    }
+    // Five times each has 25 bits: halfway between two f32, the lower one even and odd.
+    for part in [3_355_445.0_f32, 3_355_447.0] {
+        same(&[("a", Some(vec![3.0 * part, 4.0 * part]))], 1e-3);
+    }
+    // Zeros, and the least number once it is unscaled.
+    for bits in [0, 16] {
+        same(&[("a", Some(vec![0.0, f32::from_bits(bits)]))], 1e-3);
+    }
+    // Of a limit below the normal numbers.
+    let small = noise(7, 9).iter().map(|x| x * 1e-37).collect();
+    same(&[("a", Some(small))], 1e-40);
     Ok(())
 }
 

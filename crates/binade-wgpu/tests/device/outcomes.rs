@@ -19,8 +19,9 @@ fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
     let odd = ScaleState::import(3.0e4).ok_or("not a scale")?;
     for state in states.into_iter().chain([odd]) {
         for dtype in crate::support::TYPES {
-            // The values include subnormal and huge ones.
-            let values = [mixed(6, 500), vec![1e-45, -3e-40, 1.1e-38, 3e38, 1e-30]].concat();
+            // The values include subnormal and huge ones, and small ones that lose any number of bits.
+            let small = (-149..-90).map(|binade| 1.37 * 2.0_f32.powi(binade)).collect();
+            let values = [mixed(6, 500), small, vec![1e-45, -3e-40, 1.1e-38, 3e38]].concat();
             let [got, want] = both(&values, state, dtype)?;
             for (got, want) in got.iter().zip(&want) {
                 assert_same(got, want, DType::F32, &format!("{dtype} {state:?}"));
