@@ -16,7 +16,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             });
         }
         cases.starts(dtype, move |run, offset, _| {
-            both(run, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
+            both(run, &uniform(1, dtype, &[13, 5, 8, 8], [-2.0, 2.0]), offset)
         });
         let sentence = "any_two_patterns_nan_and_infinity_among_them";
         cases.add(dtype, sentence, move |run| {

@@ -166,8 +166,8 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         ),
         (vec![("a", grad(&[3.0, -4.0, -inf]))], 0, true),
         (vec![("a", grad(&[3.0, -4.0])), ("b", None)], 3, true),
-        // Sixteen times the largest power of two that f32 holds.
-        (vec![("a", grad(&[1.0])), ("b", grad(&[large; 4]))], -112, false),
+        // More than twice the largest power of two that f32 holds.
+        (vec![("a", grad(&[1.0])), ("b", grad(&[large; 5]))], -112, false),
     ];
     let sentence = "all_that_a_pass_found_is_told_beside_the_norm";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -181,7 +181,9 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                     let raised = (Finding::NORM.to_owned(), 0, norm, norm);
                     wanted.first = wanted.first.or(Some(raised));
                 }
-                let got = s.clip(upload(s, set)?, state, Clip::Norm(which, 1.0))?;
+                let clip = Clip::Norm(which, 1.0);
+                of(s, check, set, Given::Exactly, (state, clip), upload(s, set)?)?;
+                let got = s.clip(upload(s, set)?, state, clip)?;
                 check.equal((set, which), told(&got.found), tell(&wanted, *diverged))?;
             }
         }

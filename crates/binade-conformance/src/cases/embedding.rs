@@ -60,7 +60,12 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 OpCase::new(OpInvocation::EmbeddingBackward { rows: 2 }, &[&g, &indices])
                     .exact(run, [(dtype, wanted)])?;
             }
-            Ok(())
+            let large = [f64::INFINITY, 1.0, f64::NEG_INFINITY, f64::NAN];
+            let (g, indices) =
+                (Stored::from_values(dtype, &[4, 1], large), i64s(&[4], [0, 0, 1, 2]));
+            let wanted = [(dtype, backward(&values(&g), &[0, 0, 1, 2], 3, 1))];
+            OpCase::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices])
+                .exact(run, wanted)
         });
         indices_outside(cases, dtype);
     }

@@ -36,7 +36,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             });
         }
         cases.starts(dtype, move |run, offset, _| {
-            let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
+            let x = uniform(1, dtype, &[2, 3, 30, 24], [-2.0, 2.0]);
             both(run, &x, MaxPool2dConfig::square(2), offset)
         });
         cases.add(dtype, "of_equal_elements_the_first_takes_the_gradient", move |run| {
@@ -67,15 +67,19 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let mut x = vec![0.0; 25];
             x[12] = 1.0;
             let x = Stored::from_values(dtype, &[1, 1, 5, 5], x);
-            let g = Stored::from_values(
-                dtype,
-                &[1, 1, 3, 3],
-                [2048.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-            );
-            let mut wanted = vec![0.0; 25];
-            wanted[12] = 2056.0;
-            OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x])
-                .exact(run, [(dtype, wanted)])
+            let (inf, nan) = (f64::INFINITY, f64::NAN);
+            for (first, others, sum) in
+                [(2048.0, 1.0, 2056.0), (inf, -1000.0, inf), (nan, 1.0, nan)]
+            {
+                let mut g = vec![others; 9];
+                g[0] = first;
+                let g = Stored::from_values(dtype, &[1, 1, 3, 3], g);
+                let mut wanted = vec![0.0; 25];
+                wanted[12] = sum;
+                OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x])
+                    .exact(run, [(dtype, wanted)])?;
+            }
+            Ok(())
         });
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);

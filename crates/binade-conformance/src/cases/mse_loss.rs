@@ -20,7 +20,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             both(run, [&x, &y], 1.0, 0)
         });
         cases.add(dtype, "squares_below_the_format_still_add_up", move |run| {
-            let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
+            let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 9001]));
             both(run, [&x, &y], 65536.0, 0)
         });
         cases.add(dtype, "a_nan_shows", move |run| {

@@ -49,7 +49,9 @@ pub(super) fn edges(dtype: DType) -> Vec<u64> {
     let one = ((1 << (exponent - 1)) - 1) << fraction;
     let normal = 1 << fraction;
     let largest = infinity(dtype) - 1;
-    both_signs(dtype, &[0, 1, 2, 3, normal - 1, normal, normal + 1, one, one + 1, largest])
+    // A subnormal number with half as many bits as there can be.
+    let short = (4 << (fraction * 14 / 23)) / 3;
+    both_signs(dtype, &[0, 1, 2, 3, short, normal - 1, normal, normal + 1, one, one + 1, largest])
 }
 
 /// Quiet and signalling NaNs with the lowest, highest and mixed payloads, of both signs.
@@ -77,7 +79,7 @@ pub(super) fn not_finite(dtype: DType) -> Vec<u64> {
 
 /// Elements before a tensor's first, such that no vector load of two, four or eight is aligned in each, and its length.
 pub(super) fn offsets() -> impl Iterator<Item = (usize, usize)> {
-    [1, 2, 3, 4, 7].into_iter().zip([1, 8, 33, 257, 4097])
+    [1, 2, 3, 4, 7].into_iter().zip([1, 8, 33, 2305, 4097])
 }
 
 /// Each code eight times, so that every lane of a vector meets it.
