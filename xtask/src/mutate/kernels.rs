@@ -21,31 +21,60 @@ const STORES: [&str; 4] = ["stochastic/", "remainder/", "kahan/", "scaled_f16/"]
 /// Large tiles for small products, and ranges for short sums: cases would have to be large.
 const GEMM: &str = "units::ops::gemm::";
 
+/// Tests of the wgpu backend: numbers that drivers may flush to 0, and indices that point nowhere.
+const SMALL: [&str; 2] = ["device::ops_subnormals::", "device::ops_indexed::"];
+
+/// Tests of its exponential and logarithm.
+const EXPONENTIALS: &str = "device::exponentials::";
+
+/// Tests of its steps beside the CPU's.
+const ROUNDINGS: &str = "device::roundings::";
+
 /// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
-const SERVES: [(&str, &[&str]); 22] = [
+const SERVES: [(&str, &[&str]); 31] = [
     ("accumulate", &["accumulate/", "device::windows::"]),
-    ("adam", &["adam/", STORES[0], STORES[1], STORES[2], "device::windows::", "device::counted::"]),
+    (
+        "adam",
+        &[
+            "adam/",
+            STORES[0],
+            STORES[1],
+            STORES[2],
+            "device::windows::",
+            "device::counted::",
+            ROUNDINGS,
+        ],
+    ),
+    ("add", &["add/", SMALL[0]]),
     ("average", &["device::replicas::"]),
     ("batch_norm", &["batch_norm/"]),
-    ("cast", &["cast/"]),
+    ("bias_add", &["bias_add/", SMALL[0]]),
+    ("cast", &["cast/", "device::casts::"]),
     // A yardstick of benchmarks, which computes nothing and leaves every bit as it is.
     ("ceiling", &[]),
-    ("clip", &["clip/", "clip_groups/"]),
+    ("clip", &["clip/", "clip_groups/", "device::clipping::"]),
     ("columns", &["bias_add/", "linear/", "linear_relu/"]),
-    ("embedding", &["embedding/", "device::faults::"]),
+    ("cross_entropy", &["cross_entropy/", SMALL[0], SMALL[1]]),
+    ("dropout", &["dropout/", SMALL[0]]),
+    ("embedding", &["embedding/", "device::faults::", SMALL[1]]),
     ("im2col", &["conv2d/"]),
     ("l2norm", &["device::casts::the_norm"]),
+    ("log_softmax", &["log_softmax/", EXPONENTIALS]),
     ("materialise", &["clip/", "clip_groups/", "unscale/"]),
     ("matmul", &["matmul/f", "linear/f", "linear_relu/f", "bmm/f", "conv2d/f", GEMM]),
     ("matmul_80", &["matmul/", "linear/", "linear_relu/", "bmm/", "conv2d/", GEMM]),
     ("matmul_join", &["matmul/", "linear/", "linear_relu/"]),
-    ("prepare", &["sgd/", "adam/", STORES[2], "device::windows::", "device::counted::"]),
+    ("mul", &["mul/", SMALL[0]]),
+    ("prepare", &["sgd/", "adam/", STORES[2], "device::windows::", "device::counted::", ROUNDINGS]),
+    ("scale", &["scale/", "device::outcomes::a_scaled_loss"]),
     ("scaled", &["scaled_f16/"]),
     ("scaled_f16", &["scaled_f16/", "device::scaled::", "device::counted::"]),
-    ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2], "device::counted::"]),
+    ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2], "device::counted::", ROUNDINGS]),
+    ("softmax", &["softmax/", SMALL[0], EXPONENTIALS]),
+    ("tanh", &["tanh/", SMALL[0]]),
     ("unscale", &["unscale/", "norm/", "clip/", "device::windows::"]),
     ("scale_update", &["scale_update/", "iterate/"]),
-    ("merge", &["merge/", "accumulate/"]),
+    ("merge", &["merge/", "accumulate/", "device::resumed::a_finding"]),
 ];
 
 /// Kernels of products before compute capability 8.0, which have no bf16, and the one that the interpreter then has.

@@ -47,9 +47,9 @@ fn unused(text: &str) -> BTreeSet<usize> {
     }
     let mut next = 0;
     while let Some(item) = reached.get(next).cloned() {
-        let words: BTreeSet<&str> = lines[item].iter().flat_map(|line| words(line)).collect();
+        let names: BTreeSet<&str> = lines[item].iter().flat_map(|line| names(line)).collect();
         let (found, others): (Vec<_>, _) =
-            left.into_iter().partition(|(name, _)| words.contains(name));
+            left.into_iter().partition(|(name, _)| names.contains(name));
         reached.extend(found.into_iter().map(|(_, item)| item));
         (left, next) = (others, next + 1);
     }
@@ -59,12 +59,16 @@ fn unused(text: &str) -> BTreeSet<usize> {
 /// The name of a function or constant of the module's.
 fn declared(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("fn ").or_else(|| line.strip_prefix("const "))?;
-    words(rest).next()
+    names(rest).next()
 }
 
-fn words(line: &str) -> impl Iterator<Item = &str> {
+/// Names in a line of code, a function's with its parenthesis: a field may be called as a function is.
+fn names(line: &str) -> impl Iterator<Item = &str> {
     let code = line.split("//").next().unwrap_or_default();
-    code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+    code.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter_map(|word| {
+        let name = word.strip_suffix(|c: char| !c.is_ascii_alphanumeric() && !"_(".contains(c));
+        Some(name.unwrap_or(word)).filter(|name| !["", "("].contains(name))
+    })
 }
 
 fn afters(code: &str) -> Vec<String> {
@@ -124,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_no_entry_comes_to_is_left_alone() {
-        let text = "const A = 1u;\nconst B = 2u;\nfn f() -> u32 {\n  return A + 0u;\n}\nfn g() {\n  f(); // h\n}\n\
+        let text = "const A = 1u;\nconst B = 2u;\nfn f() -> u32 {\n  return A + 0u;\n}\nfn g() {\n  f(); // h()\n  x.h;\n}\n\
                     fn h() {\n  x = B + 3u;\n}\n@compute @workgroup_size(1)\nfn main() {\n  g();\n}\n";
         let lines: Vec<usize> = lines(text).iter().map(|of_line| of_line[0].line).collect();
         assert_eq!(lines, [1, 4]);
