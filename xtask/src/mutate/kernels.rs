@@ -31,7 +31,7 @@ const EXPONENTIALS: &str = "device::exponentials::";
 const ROUNDINGS: &str = "device::roundings::";
 
 /// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
-const SERVES: [(&str, &[&str]); 31] = [
+const SERVES: [(&str, &[&str]); 32] = [
     ("accumulate", &["accumulate/", "device::windows::"]),
     (
         "adam",
@@ -71,6 +71,7 @@ const SERVES: [(&str, &[&str]); 31] = [
     ("scaled_f16", &["scaled_f16/", "device::scaled::", "device::counted::"]),
     ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2], "device::counted::", ROUNDINGS]),
     ("softmax", &["softmax/", SMALL[0], EXPONENTIALS]),
+    ("sum", &["sum/", "mean/"]),
     ("tanh", &["tanh/", SMALL[0]]),
     ("unscale", &["unscale/", "norm/", "clip/", "device::windows::"]),
     ("scale_update", &["scale_update/", "iterate/"]),
