@@ -2,11 +2,10 @@
 
 mod sets;
 
-use binade_core::{DType, Finding, Named, Optimizer as _};
+use binade_core::{DType, Finding, HostTensor, Named, Optimizer as _};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, Norm};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, Plan};
-use sets::host::Host;
 use sets::{
     BLOCK, NATIVE, Part, Random, STORES, in_pools, name, native_params, native_unscaled, params,
     plan, rules, unscaled,
@@ -32,8 +31,9 @@ fn stored(params: &[Named<Tensor>]) -> Vec<Vec<u32>> {
     params.iter().map(|param| bits(&param.value)).collect()
 }
 
-fn native_stored(params: &[Named<Host>]) -> Vec<Vec<u32>> {
-    params.iter().map(|param| param.value.data.iter().map(|x| x.to_bits()).collect()).collect()
+fn native_stored(params: &[Named<HostTensor>]) -> Vec<Vec<u32>> {
+    let bits = |tensor: &HostTensor| tensor.to_f32().into_iter().map(f32::to_bits).collect();
+    params.iter().map(|param| bits(&param.value)).collect()
 }
 
 /// Trains on the CPU, unscaling and clipping lazily, and returns parameters and masters.

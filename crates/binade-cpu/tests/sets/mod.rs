@@ -2,13 +2,10 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
-pub mod host;
-
-use binade_core::{DType, Finding, Named, NamedGrads, Native};
+use binade_core::{AmpTensor, DType, Finding, HostTensor, Named, NamedGrads, Native};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_master_weights::{Adam, MasterStore, Plan, Sgd, UpdateRule};
-use host::Host;
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
@@ -30,7 +27,7 @@ pub const LENGTHS: [usize; 10] =
     [0, 1, 7, 8, 9, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5, 9 * BLOCK + 1];
 
 /// Handle of the plain loop.
-pub const NATIVE: Native<Host> = Native::new();
+pub const NATIVE: Native<HostTensor> = Native::new();
 
 /// One tensor: its type and its values.
 #[derive(Clone, Debug)]
@@ -102,16 +99,20 @@ pub fn params(set: &[Part]) -> Vec<Named<Tensor>> {
     named(set, tensor)
 }
 
-pub fn native_params(set: &[Part]) -> Vec<Named<Host>> {
-    named(set, |part| Host::new(part.dtype, &part.data))
+fn host(part: &Part) -> HostTensor {
+    HostTensor::from(part.data.clone()).cast(part.dtype).unwrap()
+}
+
+pub fn native_params(set: &[Part]) -> Vec<Named<HostTensor>> {
+    named(set, host)
 }
 
 pub fn grads(set: &[Part]) -> Gradients {
     named(set, |part| Some(tensor(part))).into()
 }
 
-pub fn native_grads(set: &[Part]) -> NamedGrads<Host> {
-    named(set, |part| Some(Host::new(part.dtype, &part.data)))
+pub fn native_grads(set: &[Part]) -> NamedGrads<HostTensor> {
+    named(set, |part| Some(host(part)))
 }
 
 /// Returns one gradient, in f32.
@@ -125,8 +126,8 @@ pub fn values(grads: &Gradients) -> Vec<Option<Vec<u32>>> {
     plain.iter().map(|grad| grad.value.as_ref().map(f32_bits)).collect()
 }
 
-pub fn native_values(grads: &NamedGrads<Host>) -> Vec<Option<Vec<u32>>> {
-    let bits = |host: &Host| host.data.iter().map(|x| x.to_bits()).collect();
+pub fn native_values(grads: &NamedGrads<HostTensor>) -> Vec<Option<Vec<u32>>> {
+    let bits = |host: &HostTensor| host.to_f32().into_iter().map(f32::to_bits).collect();
     grads.iter().map(|grad| grad.value.as_ref().map(bits)).collect()
 }
 
@@ -155,7 +156,7 @@ pub fn unscaled(set: &[Part], exponent: i32) -> (Gradients, Finding) {
     (grads, found)
 }
 
-pub fn native_unscaled(set: &[Part], exponent: i32) -> (NamedGrads<Host>, Finding) {
+pub fn native_unscaled(set: &[Part], exponent: i32) -> (NamedGrads<HostTensor>, Finding) {
     let mut grads = native_grads(set);
     let found = NATIVE.unscale(&mut grads, &scale(exponent)).unwrap();
     (grads, found)
