@@ -1,6 +1,6 @@
 //! Recorded runs of torch replay to the bit, and a recording with one thing changed does not.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Recorded operations return in a region what our casts make them return, by the presets of torch's lists.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Recorded casts replay to the bit under both rules of overflow, and a table with one code changed does not.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Recorded clips replay to the bit, our norm is the exact one, and what differs on purpose says so by name.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Recorded runs of jmp's loss scale replay: by our rule where powers of two can express them, else by jmp's.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Every library's recorded scale is moved as the library moved it, and its saved states lead on as they did there.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
 use binade_tests::replay::{Difference, Kind, Notes, file, replay};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Facts about torch are run where we have what they are about, and a fact that is another one is named.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
 mod common;
 

@@ -2,7 +2,7 @@
 //!
 //! Those made on a command line are held beside the example that has one, in `examples/digits/tests/arguments.rs`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::OptLevel;
 use binade::cast_policy::CastRule;

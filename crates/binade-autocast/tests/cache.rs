@@ -1,5 +1,5 @@
 //! Casts of parameters: made once, never stale, gone with the region.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod common;
 

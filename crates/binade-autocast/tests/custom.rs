@@ -1,5 +1,5 @@
 //! Operations with a backward of their own.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod common;
 

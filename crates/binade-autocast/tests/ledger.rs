@@ -1,5 +1,5 @@
 //! Counts of the ledger, and the cost of counting when it is off.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod common;
 

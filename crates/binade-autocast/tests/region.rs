@@ -1,5 +1,5 @@
 //! Region as a value, and its decisions.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Sparse gradients: rows at repeated coordinates are added before anything is looked at.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_core::{Element, Error, ErrorKind, SparseError, SparseGrad};
 use half::{bf16, f16};

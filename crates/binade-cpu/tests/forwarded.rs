@@ -1,6 +1,6 @@
 //! A wrapper whose operations are made by `forward_ops!`, with operands, values and results of every kind.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_core::{DType, Handle};
 use binade_cpu::{Cpu, Error, Tensor};

@@ -1,6 +1,6 @@
 //! Whole runs: sixteen bits converge as `f32` does, and scaling keeps small gradients.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Mistakes, and the advice of their errors; `tests/tests/mistakes.rs` has those of a whole loop.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Gradients against central differences, operation by operation and composed.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

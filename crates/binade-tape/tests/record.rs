@@ -1,6 +1,6 @@
 //! Record of a tape: missing gradients, sums, several losses, custom operations, and nothing left behind.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

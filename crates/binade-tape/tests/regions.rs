@@ -1,6 +1,6 @@
 //! Effects of a region: element types of results, of kept activations and of gradients, and nothing else.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

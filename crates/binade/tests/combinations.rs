@@ -1,6 +1,6 @@
 //! Overrides in every combination: a legal one can be set up, is stored as it says, and loses only what was asked for.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::OptLevel::{self, O1, O3};
 use binade::Properties;

@@ -1,6 +1,6 @@
 //! Models after setup: their form, and that they train as their level says.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::OptLevel::{self, O0, O1, O2, O3};
 use binade::core::DType::{self, BF16, F16, F32};

@@ -1,6 +1,6 @@
 //! A learning rate by the number of applied steps, set by way of the plan.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::OptLevel::O2;
 use binade::core::DType::F16;

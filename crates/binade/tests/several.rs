@@ -1,6 +1,6 @@
 //! Several models, optimizers and losses from one setup.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::OptLevel::O2;
 use binade::Setup;

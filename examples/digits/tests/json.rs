@@ -1,6 +1,6 @@
 //! Contents of the file of `--json`, and the times at which it is written.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The first example as the README runs it: every level learns.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_example_digits::args::Args;
 use binade_example_digits::record::Record;

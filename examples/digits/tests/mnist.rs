@@ -1,6 +1,6 @@
 //! `--data` trains on files of MNIST's format: plain or compressed, and with images of any size.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Faults of the files of `--data`, told by name before anything is trained.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Equal seeds give equal bits, on any number of threads.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

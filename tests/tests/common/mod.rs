@@ -1,6 +1,6 @@
 //! Recordings, and what tests change in them.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 #![allow(dead_code, reason = "each test uses some of them")]
 
 use binade_tests::replay::{file, replay};

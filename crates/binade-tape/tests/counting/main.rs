@@ -1,6 +1,6 @@
 //! Training behind the kit's wrapper that counts calls: no step reads, and no bit changes.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]
 mod common;

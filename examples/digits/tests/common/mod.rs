@@ -1,7 +1,7 @@
 //! Arguments as typed, and short runs on a part of the images, shared by the tests.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 pub(crate) mod agree;
 pub(crate) mod idx;

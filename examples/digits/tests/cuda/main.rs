@@ -1,7 +1,7 @@
 //! Training on CUDA agrees with training on the CPU, seed by seed, on a GPU or on the interpreter in its place. Without either
 //! the tests are ignored, and say so; if `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod captured;
 #[path = "../common/mod.rs"]

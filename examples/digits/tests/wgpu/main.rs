@@ -1,7 +1,7 @@
 //! Training by wgpu agrees with training on the CPU, seed by seed. Without an adapter the tests are ignored, and say so; if
 //! `BINADE_REQUIRE` names `wgpu` they fail.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,6 +1,6 @@
 //! The transformer seen in f16 and bf16, stepped by burn's own optimizer.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_adoption_burn_transformer::{Transformer, batch, loss, right};
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views};

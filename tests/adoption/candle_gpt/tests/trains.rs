@@ -1,6 +1,6 @@
 //! The GPT in f16 and bf16 with masters, and what is told of a layer that has no backward pass.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::prelude::*;
 use binade_adoption_candle_gpt::{Gpt, Norm, batch};

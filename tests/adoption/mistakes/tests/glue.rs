@@ -2,7 +2,7 @@
 //!
 //! A line that only closes brackets does not count, so that the figures do not hang on the formatter.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{fs, path::Path};
 

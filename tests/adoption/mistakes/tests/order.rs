@@ -1,6 +1,6 @@
 //! The mistakes that compile, and are errors of the run that say what to do.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_adoption_mistakes::{Failure, Mine, back, start};
 use binade_grad_scaler::core::{OrderError, TrainError};

@@ -1,6 +1,6 @@
 //! The mistakes that compile, and who tells of each while the program runs.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_adoption_mistakes::{Descent, Mine, back, start};
 use binade_grad_scaler::Step;

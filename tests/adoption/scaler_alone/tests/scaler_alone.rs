@@ -1,6 +1,6 @@
 //! Three ways to the same weights, over gradients that overflow `f16` under the first scale.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_adoption_scaler_alone::{by_protocol, loss, over_foreign, typed};
 

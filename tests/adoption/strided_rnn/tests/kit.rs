@@ -1,6 +1,6 @@
 //! The conformance kit over the strided tensor.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::prelude::*;
 use binade_adoption_strided_rnn::tensor::{Elements, Strided};

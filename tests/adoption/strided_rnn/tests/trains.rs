@@ -1,6 +1,6 @@
 //! Training in three types, and going on in the middle of a window.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade::prelude::*;
 use binade_adoption_strided_rnn::Run;
