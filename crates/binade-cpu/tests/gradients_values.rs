@@ -1,6 +1,6 @@
 //! Gradients as values: unscaled, clipped, in f32.
 
-mod sets;
+use crate::sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding, GradSet as _, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};

@@ -1,6 +1,6 @@
 //! Sets that do not fit are refused by name, before anything has moved.
 
-mod sets;
+use crate::sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding, Named, Optimizer as _};
 use binade_cpu::{Cpu, Error, Gradients, Tensor};

@@ -1,6 +1,6 @@
 //! Skipped steps change no byte of parameters, masters or moments.
 
-mod sets;
+use crate::sets;
 
 use binade_core::{DType, Finding, Named, Optimizer as _, Overflow};
 use binade_cpu::{Cpu, Tensor};

@@ -1,6 +1,6 @@
 //! Fused step, against the plain loop and the step on plain slices.
 
-mod sets;
+use crate::sets;
 
 use binade_core::{DType, Finding, HostTensor, Named, Optimizer as _};
 use binade_cpu::{Cpu, Tensor};

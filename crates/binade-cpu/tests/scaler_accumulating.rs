@@ -1,6 +1,6 @@
 //! Sums of whole sets, against the plain loop.
 
-mod sets;
+use crate::sets;
 
 use binade_core::Finding;
 use binade_cpu::{Cpu, Gradients};

@@ -1,6 +1,6 @@
 //! Clipping by groups, against the plain loop.
 
-mod sets;
+use crate::sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding};
 use binade_cpu::Cpu;

@@ -1,6 +1,6 @@
 //! Clipping of whole sets, against the plain loop.
 
-mod sets;
+use crate::sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};

@@ -1,6 +1,6 @@
 //! Findings of one pass over the gradients, against the plain loop.
 
-mod sets;
+use crate::sets;
 
 use binade_core::cast::{E4M3, E5M2};
 use binade_core::{DType, Error as _, ErrorKind, Named};

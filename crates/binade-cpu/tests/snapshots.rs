@@ -1,6 +1,6 @@
 //! Optimizers and gradients as bytes and as f32: restored bit for bit, and joined by more parameters.
 
-mod sets;
+use crate::sets;
 
 use binade_core::{DType, Finding, Named, Optimizer as _};
 use binade_cpu::{Cpu, Tensor};

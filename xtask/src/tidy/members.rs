@@ -52,9 +52,20 @@ pub(super) fn manifests(tree: &Tree) -> Vec<Issue> {
             .then(|| "write `workspace = true` under `[lints]`".to_owned());
         let is_bare = package.is_crate() && !package.data["description"].is_string();
         let bare = is_bare.then(|| "write a `description`: the registry demands it".to_owned());
-        [own, lints, bare].into_iter().flatten().map(|why| Issue::new(package.manifest(), 0, why))
+        let all = [own, lints, bare, unlisted(tree, package)].into_iter().flatten();
+        all.map(|why| Issue::new(package.manifest(), 0, why))
     });
     breaches.collect()
+}
+
+/// Where cargo does not find tests by itself, since they are one program, a file that is no module of it is never run.
+fn unlisted(tree: &Tree, package: &Package) -> Option<String> {
+    let folder = format!("{}/tests", package.folder);
+    let all = tree.text(&format!("{folder}/all.rs"))?;
+    let names = tree.files.keys().filter_map(|it| it.strip_prefix(&folder)?.strip_prefix('/'));
+    let mut names = names.filter_map(|it| it.strip_suffix(".rs")).filter(|it| !it.contains('/'));
+    let lost = names.find(|it| *it != "all" && !all.contains(&format!("\nmod {it};\n")))?;
+    Some(format!("write `mod {lost};` in tests/all.rs"))
 }
 
 #[cfg(test)]
@@ -96,5 +107,16 @@ mod tests {
         assert_eq!((count(lints, good.clone()), count("", good)), (0, 1));
         assert_eq!(count(lints, json!({ "version": "2", "description": "B." })), 1);
         assert_eq!(count(lints, json!({ "version": "1" })), 1);
+    }
+
+    #[test]
+    fn a_test_that_is_no_module_of_the_one_program_is_found() {
+        let found = |all| {
+            let files = [("crates/a/tests/all.rs", all), ("crates/a/tests/b.rs", "")];
+            let nested = ("crates/a/tests/common/c.rs", "");
+            unlisted(&Tree::of(&[&files[..], &[nested]].concat()), &package("a", Value::Null))
+        };
+        assert_eq!(found("//! A.\n\nmod b;\n"), None);
+        assert!(found("//! A.\n\nmod bb;\n").is_some_and(|why| why.contains("`mod b;`")));
     }
 }

@@ -1,0 +1,13 @@
+//! Tests of the public interface in one program, which is linked once.
+
+mod cast;
+mod float8_sweep;
+mod formats;
+mod golden_casts;
+mod native;
+mod promote;
+mod random_bits;
+mod serialised;
+mod sparse;
+mod stochastic;
+mod unbiased;

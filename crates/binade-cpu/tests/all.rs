@@ -1,0 +1,16 @@
+//! Tests of the public interface in one program, which is linked once.
+
+mod blocks;
+mod errors;
+mod forwarded;
+mod gradients_values;
+mod masters_refusals;
+mod masters_skip;
+mod masters_step;
+mod scaler_accumulating;
+mod scaler_clip_groups;
+mod scaler_clipping;
+mod scaler_findings;
+mod sets;
+mod snapshots;
+mod tensor;
