@@ -2,7 +2,7 @@
 
 use crate::support::{Found, Gpu, Result, gpu, set};
 use binade_core::DType;
-use binade_grad_scaler::{Averages, GradScaler, LogMax, LossScale, ScaleState, ScaleStore, Seen};
+use binade_grad_scaler::{Averages, GradScaler, LossScale, ScaleState, ScaleStore, Seen};
 
 crate::tests![
     nonsense_in_rules_and_states_moves_as_on_the_host,
