@@ -7,10 +7,11 @@
     clippy::cast_sign_loss,
     reason = "the numbers are small"
 )]
+#![allow(clippy::vec_init_then_push, reason = "a macro goes through the table call by call")]
 
 use binade_core::DType;
 use binade_ops::{
-    BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, Ops, Upload,
+    BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, Ops, Upload, for_each_op,
 };
 
 /// An operand before it is on any device.
@@ -59,16 +60,41 @@ pub(crate) fn run<D: Upload + Ops<Tensor: Clone>>(
     call.run(device, &operands.iter().collect::<Vec<_>>()).expect("as many operands")
 }
 
-/// At least one row for each method. Extents are about `n`, and most tensors have some n² elements.
+/// Lists the calls without values, and the number of their operands.
+macro_rules! plain_calls {
+    ({} $($trait:ident $file:ident { $($methods:tt)+ })*) => {{
+        let mut calls = Vec::new();
+        $(plain_calls!(@each calls $($methods)+);)*
+        calls
+    }};
+    (@each $calls:ident $variant:ident $method:ident($($operand:ident),*) -> $results:ident; $($rest:tt)*) => {
+        $calls.push((Call::$variant, [$(stringify!($operand)),*].len()));
+        plain_calls!(@each $calls $($rest)*);
+    };
+    (@each $calls:ident $variant:ident $method:ident $operands:tt $({ $($values:tt)+ })? -> $results:ident; $($rest:tt)*) => {
+        plain_calls!(@each $calls $($rest)*);
+    };
+    (@each $calls:ident) => {};
+}
+
+/// At least one row for each method. Extents are about `n`, and most tensors have some n² elements. A call without values and without
+/// a row of its own has operands of one shape.
 pub(crate) fn rows(n: usize, dtype: DType) -> Vec<Row> {
-    [
+    let mut all = [
         elementwise(n, dtype),
         products(n, dtype),
         windows(n, dtype),
         norms(n, dtype),
         losses(n, dtype),
     ]
-    .concat()
+    .concat();
+    let shape: &[usize] = &[n, n + 1];
+    for (call, operands) in for_each_op!([plain_calls]) {
+        if all.iter().all(|(listed, _)| *listed != call) {
+            all.push(row(call, dtype, &vec![shape; operands]));
+        }
+    }
+    all
 }
 
 /// A row of operands of these shapes.
@@ -84,16 +110,6 @@ fn elementwise(n: usize, dtype: DType) -> Vec<Row> {
     vec![
         row(Call::Fill { value: 0.3, shape: vec![n, n], dtype }, &[]),
         row(Call::Reshape { shape: vec![n + 1, n] }, &[a]),
-        row(Call::Relu, &[a]),
-        row(Call::ReluBackward, &[a, a]),
-        row(Call::Gelu, &[a]),
-        row(Call::GeluBackward, &[a, a]),
-        row(Call::Tanh, &[a]),
-        row(Call::TanhBackward, &[a, a]),
-        row(Call::Add, &[a, a]),
-        row(Call::AddBackward, &[a]),
-        row(Call::Mul, &[a, a]),
-        row(Call::MulBackward, &[a, a, a]),
         row(Call::BiasAdd, &[a, &[n + 1]]),
         row(Call::BiasAdd, &[image, &[n]]),
         row(Call::BiasAddBackward, &[a]),
