@@ -2,8 +2,8 @@
 
 use crate::support::{Gpu, Result, gpu, noise, set, vector};
 use binade_core::{DType, Finding, Join, Named, Overflow};
-use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleStore, Scaler};
 use binade_grad_scaler::ScaleState;
+use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleStore, Scaler};
 use binade_master_weights::{MasterOptimizer, Plan, SavedParameter, UpdateRule};
 
 crate::tests![

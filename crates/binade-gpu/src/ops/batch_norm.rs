@@ -3,9 +3,7 @@
 use super::layer_norm::norm_grads;
 use crate::{Driver, Result, Tensor};
 use binade_core::{DType, Op};
-use binade_ops::{
-    BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, operands, shape,
-};
+use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, operands, shape};
 
 /// Driver with kernels of normalisation over the batch.
 pub trait BatchNormKernels: Driver {

@@ -2,11 +2,7 @@
 
 use crate::{Driver, Result, Tensor};
 
-pub fn reshape<D: Driver>(
-    device: &D,
-    tensor: &Tensor<D>,
-    shape: &[usize],
-) -> Result<Tensor<D>, D> {
+pub fn reshape<D: Driver>(device: &D, tensor: &Tensor<D>, shape: &[usize]) -> Result<Tensor<D>, D> {
     device.has_made_all(&[tensor])?;
     tensor.reshape(shape)
 }
