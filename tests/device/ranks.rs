@@ -3,7 +3,7 @@
 use crate::support::{Device, Result, gpu, set};
 use binade_core::{DType, Error, Finding, Handle, Optimizer};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{LossScale, Pass, ScaleState, ScaleStore as _, Scaler, join_ranks};
+use binade_grad_scaler::{LossScale, Pass, ScaleState, Scaler, join_ranks};
 use std::marker::PhantomData;
 use std::sync::{Arc, Barrier, Mutex};
 
