@@ -1,13 +1,13 @@
 //! Clipping by groups, beyond the kit: many groups, refusals that leave everything as it was, windows, and waiting.
 
 use crate::support::{Device, Grads, Result, gpu, kind, noise, own, set, vector};
-use binade_core::{DType, ErrorKind, Finding, GradSet as _, Named};
+use binade_core::{DType, ErrorKind, FoundInf, GradSet as _, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, GradOps as _, GradScaler, LossScale, Norm, ScaleState, ScaleStore,
     Scaler,
 };
-use binade_master_weights::{MasterOptimizer, Plan, Sgd, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     many_groups_of_odd_lengths_give_the_cpus_bits,
@@ -23,7 +23,11 @@ fn group(names: &[&str], norm: Norm, max: f32) -> ClipGroup {
 }
 
 /// Values and verdict after clipping a set that was made at 2^4.
-fn clipped<D: Device>(device: &D, grads: Set<'_>, groups: &[ClipGroup]) -> (Vec<Vec<u8>>, Finding) {
+fn clipped<D: Device>(
+    device: &D,
+    grads: Set<'_>,
+    groups: &[ClipGroup],
+) -> (Vec<Vec<u8>>, FoundInf) {
     let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, DType::F32);
     let mut verdict = device.unscale(&mut grads, &scale).unwrap();
@@ -85,7 +89,7 @@ fn windows<D: Device>(device: &D) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
     let param = |(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16));
     let params = [("a", 3000), ("b", 5)].map(param);
-    let plan = Plan::new(descent())?;
+    let plan = OptimizerConfig::new(descent())?;
     let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
     let groups = [group(&["b"], Norm::L2, 1e-3), group(&["a"], Norm::Infinity, 1e-2)];
     let mut said = Vec::new();
@@ -121,17 +125,17 @@ fn steps_clipped_by_groups_read_nothing() -> Result {
     let gpu = own();
     let mut scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
     let params = vec![Named::new("a", vector(&gpu, &noise(1, 500), DType::BF16))];
-    let plan = Plan::new(UpdateRule::adamw(1e-2))?;
+    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
     let mut optimizer = MasterOptimizer::new(gpu.clone(), params, plan)?;
     let groups = [group(&["a"], Norm::L2, 1e-3)];
     let loss = vector(&gpu, &[1.0], DType::F32);
-    let syncs = gpu.ledger().syncs;
+    let syncs = gpu.counters().syncs;
     for number in 0..20 {
         let grads = [("a", Some(noise(number, 500)))];
         let grads = scaler.scale(&loss)?.backward(|_| Ok(set(&gpu, &grads, DType::BF16)))?;
         let grads = grads.unscale()?.clip_groups(&groups)?;
         scaler.update(grads.step(&mut optimizer)?)?.ignore();
-        assert_eq!(gpu.ledger().syncs, syncs);
+        assert_eq!(gpu.counters().syncs, syncs);
     }
     Ok(())
 }

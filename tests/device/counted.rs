@@ -5,7 +5,7 @@ use crate::support::{
 };
 use binade_core::{DType, Named};
 use binade_master_weights::{
-    Adam, LostUpdates, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule,
+    Adam, LostUpdates, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule,
 };
 
 crate::tests![
@@ -24,7 +24,7 @@ pub(crate) fn total(run: &MasterOptimizer<Gpu>) -> Result<Option<[u64; 2]>> {
 
 fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
     let gpu = gpu();
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
     let params = [("a", vec![1.0; 4]), ("b", vec![1.0; 2])];
     let mut run = optimizer(&gpu, &params, DType::BF16, plan.with_lost_updates(true));
     step(&gpu, &mut run, &[("a", vec![1e-5, 1e-5, 0.0, 0.5]), ("b", vec![0.5, 0.5])])?;
@@ -40,18 +40,20 @@ fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_co
 fn counting_is_switched_in_a_running_optimizer() -> Result {
     let gpu = gpu();
     let plan = || {
-        Ok::<_, crate::Failed>(Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster))
+        Ok::<_, crate::Failed>(
+            OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster),
+        )
     };
     let mut run = optimizer(&gpu, &[("w", vec![1.0])], DType::BF16, plan()?);
     assert_eq!(there(&run, "w")?.lost, None);
-    run.set_plan(plan()?.with_lost_updates(true))?;
+    run.set_config(plan()?.with_lost_updates(true))?;
     assert_eq!(total(&run)?, Some([0, 0]));
     step(&gpu, &mut run, &[("w", vec![1e-4])])?;
-    run.set_plan(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
+    run.set_config(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
     assert_eq!(total(&run)?, Some([1, 0]));
-    run.set_plan(plan()?)?;
+    run.set_config(plan()?)?;
     assert_eq!(total(&run)?, None);
-    run.set_plan(plan()?.with_lost_updates(true))?;
+    run.set_config(plan()?.with_lost_updates(true))?;
     assert_eq!(total(&run)?, Some([0, 0]));
     assert_eq!(there(&run, "w")?.applied, 1);
     Ok(())
@@ -59,7 +61,7 @@ fn counting_is_switched_in_a_running_optimizer() -> Result {
 
 fn what_joins_is_counted_beside_the_others() -> Result {
     let gpu = gpu();
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
     let counted = plan.clone().with_lost_updates(true);
     let more = |name| vec![Named::new(name, vector(&gpu, &[1.0; 3], DType::BF16))];
     let mut run = optimizer(&gpu, &[("a", vec![1.0; 2])], DType::BF16, plan.clone());
@@ -74,7 +76,7 @@ fn what_joins_is_counted_beside_the_others() -> Result {
     run.join(more("d"), plan)?;
     assert_eq!(total(&run)?, None);
     // Counts of the time before are not taken up again.
-    let counted = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let counted = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
     run.join(more("e"), counted.with_lost_updates(true))?;
     assert_eq!(total(&run)?, Some([0, 0]));
     Ok(())
@@ -85,7 +87,8 @@ fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
     let gpu = gpu();
     let len = 5 * 4096 + 77;
     for rule in [UpdateRule::sgd(1.0), UpdateRule::adam(1e-6)] {
-        let plan = Plan::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
+        let plan =
+            OptimizerConfig::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
         let mut run = optimizer(&gpu, &[("w", vec![1.0; len])], DType::BF16, plan);
         step(&gpu, &mut run, &[("w", vec![1e-5; len])])?;
         assert_eq!(total(&run)?, Some([len as u64, 0]));
@@ -124,16 +127,16 @@ fn counting_reads_nothing_and_changes_no_bit() -> Result {
     for (store, rule) in
         STORES.into_iter().flat_map(|store| rules().into_iter().map(move |rule| (store, rule)))
     {
-        let plan = Plan::new(rule)?.with_store(store);
+        let plan = OptimizerConfig::new(rule)?.with_store(store);
         let counted = plan.clone().with_lost_updates(true);
         let mut counting = optimizer(&gpu, &set(1, 0.0), DType::BF16, counted);
         let mut other = optimizer(&gpu, &set(1, 0.0), DType::BF16, plan);
-        let before = gpu.ledger().syncs;
+        let before = gpu.counters().syncs;
         for seed in 2..5 {
             step(&gpu, &mut counting, &set(seed, 1e-6))?;
             step(&gpu, &mut other, &set(seed, 1e-6))?;
         }
-        assert_eq!(gpu.ledger().syncs, before, "{store:?}");
+        assert_eq!(gpu.counters().syncs, before, "{store:?}");
         assert_eq!(counting.save()?, other.save()?, "{store:?} {rule:?}");
         assert_eq!(total(&other)?, None);
     }

@@ -95,9 +95,9 @@ fn operands_of_another_handle_are_refused() -> Result {
 fn no_operation_waits_and_each_gives_the_same_bits_again() -> Result {
     let gpu = own();
     for row in rows(N, DType::F32) {
-        let before = gpu.ledger().syncs;
+        let before = gpu.counters().syncs;
         let [first, again] = [run(&gpu, &row).map_err(told)?, run(&gpu, &row).map_err(told)?];
-        assert_eq!(gpu.ledger().syncs, before, "{row:?}");
+        assert_eq!(gpu.counters().syncs, before, "{row:?}");
         for (one, other) in first.iter().zip(&again) {
             assert_eq!(gpu.to_bits(one)?, gpu.to_bits(other)?, "{row:?}");
         }

@@ -15,9 +15,9 @@ fn more_findings_than_one_launch_takes_are_all_seen() -> Result {
         all[place] = &bad;
         let mut scale = gpu.upload_state(ScaleState::from_exponent(16))?;
         gpu.update(&mut scale, &all[..parts], &all[parts..], &LossScale::dynamic())?;
-        let before = gpu.ledger().syncs;
+        let before = gpu.counters().syncs;
         let (findings, state) = gpu.read(&all, &scale)?;
-        assert_eq!(gpu.ledger().syncs - before, 1, "all in one go");
+        assert_eq!(gpu.counters().syncs - before, 1, "all in one go");
         assert_eq!((state.exponent, state.skipped), (15, u64::from(place >= parts)));
         let raised: Vec<usize> =
             (0..all.len()).filter(|place| findings[*place].is_raised()).collect();

@@ -1,7 +1,7 @@
 //! Ranks of which one is on this device: the hook reads this rank's finding, and writes that of all ranks.
 
 use crate::support::{Device, Result, gpu, set};
-use binade_core::{DType, Error, Finding, Handle, Optimizer};
+use binade_core::{DType, Error, FoundInf, Handle, Optimizer};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{LossScale, Pass, ScaleState, Scaler, join_ranks};
 use std::marker::PhantomData;
@@ -14,10 +14,10 @@ crate::tests![
 
 /// Two ranks, which meet here.
 #[derive(Clone)]
-struct Group(Arc<(Mutex<[Finding; 2]>, Barrier)>);
+struct Group(Arc<(Mutex<[FoundInf; 2]>, Barrier)>);
 
 impl Group {
-    fn join(&self, rank: usize, found: &mut Finding, pass: Pass) {
+    fn join(&self, rank: usize, found: &mut FoundInf, pass: Pass) {
         let (slots, barrier) = &*self.0;
         slots.lock().unwrap()[rank] = found.clone();
         barrier.wait();

@@ -1,10 +1,10 @@
 //! Runs that stop within a window and go on from what was saved, against one that was not interrupted.
 
 use crate::support::{Gpu, Result, gpu, noise, set, vector};
-use binade_core::{DType, Finding, Join, Named, Overflow};
+use binade_core::{DType, FoundInf, MergeRule, Named, Overflow};
 use binade_grad_scaler::ScaleState;
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleStore, Scaler};
-use binade_master_weights::{MasterOptimizer, Plan, SavedParameter, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, SavedParameter, UpdateRule};
 
 crate::tests![
     a_run_resumed_at_any_micro_batch_is_the_one_that_was_not_interrupted,
@@ -25,7 +25,7 @@ fn start(rule: UpdateRule) -> Result<Run> {
     let device = gpu();
     let params =
         LENGTHS.map(|(name, len)| Named::new(name, vector(&device, &noise(7, len), DType::F32)));
-    let plan = Plan::new(rule)?.with_storage(DType::F16).keep(["b"]);
+    let plan = OptimizerConfig::new(rule)?.with_storage(DType::F16).keep(["b"]);
     let optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
     let rule = LossScale::dynamic().with_growth_interval(2)?;
     Ok(Run { scaler: Scaler::new(device, rule)?, optimizer, window: None, said: String::new() })
@@ -99,7 +99,7 @@ fn a_finding_comes_back_as_it_was() -> Result {
         scaled: f32::NEG_INFINITY,
         unscaled: -0.0,
     };
-    let full = Finding {
+    let full = FoundInf {
         overflow: Some(overflow("someone new")),
         infinities: 3,
         nans: (1 << 40) + u64::from(u32::MAX),
@@ -108,17 +108,17 @@ fn a_finding_comes_back_as_it_was() -> Result {
         halted: true,
         missing: vec!["b".into(), "c".into()],
     };
-    let of_the_norm = Finding { overflow: Some(overflow(Finding::NORM)), ..Finding::default() };
+    let of_the_norm = FoundInf { overflow: Some(overflow(FoundInf::NORM)), ..FoundInf::default() };
     let (mut joined, mut wanted) = (device.upload_found(&full)?, full.clone());
-    device.merge(&mut joined, &device.upload_found(&full)?, Join::All)?;
-    wanted.merge(&full, Join::All);
+    device.merge(&mut joined, &device.upload_found(&full)?, MergeRule::All)?;
+    wanted.merge(&full, MergeRule::All);
     let (joined, _) = device.read(&[&joined], &scale)?;
     assert_eq!(
         format!("{joined:?}"),
         format!("[{wanted:?}]"),
         "counts of more than 32 bits add up"
     );
-    for found in [Finding::default(), full, of_the_norm] {
+    for found in [FoundInf::default(), full, of_the_norm] {
         let uploaded = device.upload_found(&found)?;
         let (back, _) = device.read(&[&uploaded], &scale)?;
         assert_eq!(format!("{back:?}"), format!("[{found:?}]"));

@@ -2,7 +2,7 @@
 
 use crate::support::{Found, Gpu, Result, gpu, set};
 use binade_core::DType;
-use binade_grad_scaler::{Averages, GradScaler, LossScale, ScaleState, ScaleStore, Seen};
+use binade_grad_scaler::{Averages, GradScaler, LossScale, ScaleState, ScaleStore, UpdateInputs};
 
 crate::tests![
     nonsense_in_rules_and_states_moves_as_on_the_host,
@@ -46,7 +46,7 @@ fn moves_as_on_the_host(
         let [one, other] = [&findings[usize::from(part)][a], &findings[usize::from(verdict)][b]];
         gpu.update(&mut scale, &[one], &[other], rule)?;
         let magnitude = MAGNITUDES[a].max(MAGNITUDES[b]);
-        let seen = Seen { overflow: part || verdict, skipped: verdict, magnitude };
+        let seen = UpdateInputs { overflow: part || verdict, skipped: verdict, magnitude };
         let now = rule.next(want, seen);
         assert_eq!(gpu.read(&[], &scale)?.1, now, "update {number}, {seen:?}, {want:?}, {rule:?}");
         want = now;
@@ -83,7 +83,8 @@ fn the_largest_gradient_of_all_findings_counts() -> Result {
     let gpu = gpu();
     let [small, large] = [0.25, 3.0].map(|x| found(&gpu, &[x, -x / 2.0]));
     let rule = LossScale::preset("log-max").unwrap();
-    let wanted = rule.next(rule.start(), Seen { magnitude: 3.0, ..Seen::default() });
+    let wanted =
+        rule.next(rule.start(), UpdateInputs { magnitude: 3.0, ..UpdateInputs::default() });
     for (parts, verdicts, place) in [(70, 3, 0), (70, 3, 69), (70, 3, 72), (130, 0, 64), (1, 0, 0)]
     {
         let mut all = vec![&small; parts + verdicts];
@@ -93,7 +94,7 @@ fn the_largest_gradient_of_all_findings_counts() -> Result {
         assert_eq!(gpu.read(&[], &scale)?.1, wanted, "{place} of {parts} and {verdicts}");
         // What one update saw is not left for the next.
         gpu.update(&mut scale, &[&small], &[], &rule)?;
-        let next = rule.next(wanted, Seen { magnitude: 0.25, ..Seen::default() });
+        let next = rule.next(wanted, UpdateInputs { magnitude: 0.25, ..UpdateInputs::default() });
         assert_eq!(gpu.read(&[], &scale)?.1, next, "after {place} of {parts} and {verdicts}");
     }
     Ok(())

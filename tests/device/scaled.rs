@@ -7,7 +7,9 @@ use crate::support::{
 use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
-use binade_master_weights::{Master, MasterOptimizer, MasterStore, Plan, Slot, UpdateRule};
+use binade_master_weights::{
+    HostParamState, Master, MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule,
+};
 
 crate::tests![
     the_exponent_is_that_of_the_largest_finite_magnitude,
@@ -16,11 +18,11 @@ crate::tests![
     no_start_and_no_step_reads_anything,
 ];
 
-fn plan(rule: UpdateRule) -> Result<Plan> {
-    Ok(Plan::new(rule)?.with_store(MasterStore::ScaledF16).with_storage(DType::BF16))
+fn plan(rule: UpdateRule) -> Result<OptimizerConfig> {
+    Ok(OptimizerConfig::new(rule)?.with_store(MasterStore::ScaledF16).with_storage(DType::BF16))
 }
 
-fn exponent(slot: &Slot) -> Option<i32> {
+fn exponent(slot: &HostParamState) -> Option<i32> {
     if let Master::Scaled { exponent, .. } = slot.master { Some(exponent) } else { None }
 }
 
@@ -123,12 +125,12 @@ fn what_no_good_micro_batch_had_keeps_its_exponent() -> Result {
 
 fn no_start_and_no_step_reads_anything() -> Result {
     let gpu = own();
-    let before = gpu.ledger().syncs;
+    let before = gpu.counters().syncs;
     let start = [("a", coarse(1, 300)), ("b", noise(2, 7))];
     let mut run = optimizer(&gpu, &start, DType::F32, plan(UpdateRule::adamw(0.1))?);
     for seed in 0..4 {
         step(&gpu, &mut run, &[("a", coarse(seed, 300)), ("b", coarse(seed, 7))])?;
     }
-    assert_eq!(gpu.ledger().syncs, before);
+    assert_eq!(gpu.counters().syncs, before);
     Ok(())
 }

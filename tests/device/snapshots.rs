@@ -3,7 +3,7 @@
 use crate::support::{Gpu, Result, STORES, coarse, exact, gpu, noise, optimizer, step};
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_master_weights::{Adam, MasterOptimizer, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     a_run_resumed_is_the_one_that_was_not_interrupted,
@@ -28,7 +28,7 @@ fn rules() -> [UpdateRule; 3] {
     [UpdateRule::sgd(0.1), UpdateRule::Sgd(momentum), UpdateRule::Adam(amsgrad)]
 }
 
-fn start(plan: Plan) -> MasterOptimizer<Gpu> {
+fn start(plan: OptimizerConfig) -> MasterOptimizer<Gpu> {
     let params = LENGTHS.map(|(name, len)| (name, noise(7, len)));
     optimizer(&gpu(), &params, DType::F32, plan.with_storage(DType::BF16).keep(["b"]))
 }
@@ -40,7 +40,7 @@ fn turn(run: &mut MasterOptimizer<Gpu>, seed: u64) -> Result {
 
 fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
     for (rule, store) in rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store))) {
-        let plan = Plan::new(rule)?.with_store(store);
+        let plan = OptimizerConfig::new(rule)?.with_store(store);
         let mut whole = start(plan.clone());
         (0..2).try_for_each(|seed| turn(&mut whole, seed))?;
         let mut resumed = start(plan);
@@ -56,7 +56,7 @@ fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
 
 fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
     for store in STORES {
-        let plan = Plan::new(UpdateRule::Sgd(exact()))?.with_store(store);
+        let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?.with_store(store);
         let params = LENGTHS.map(|(name, len)| (name, coarse(7, len)));
         let mut cpu = optimizer(&Cpu, &params, DType::BF16, plan.clone());
         let grads = LENGTHS.map(|(name, len)| (name, coarse(8, len)));
@@ -71,9 +71,9 @@ fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
 }
 
 fn a_snapshot_that_does_not_fit_changes_nothing() -> Result {
-    let mut run = start(Plan::new(UpdateRule::adamw(0.1))?);
+    let mut run = start(OptimizerConfig::new(UpdateRule::adamw(0.1))?);
     turn(&mut run, 1)?;
-    let other = start(Plan::new(UpdateRule::sgd(0.1))?);
+    let other = start(OptimizerConfig::new(UpdateRule::sgd(0.1))?);
     let before = run.save()?;
     let error = run.load(&other.save()?).err().ok_or("it was loaded")?;
     let expected = "the moment0 of `a`: found none, expected f32 [300]; ";

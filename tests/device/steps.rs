@@ -7,7 +7,7 @@ use crate::support::{
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaledGrads, Scaler};
-use binade_master_weights::{MasterOptimizer, Plan, SavedParameter, Sgd, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, SavedParameter, Sgd, UpdateRule};
 use binade_ops::Download as _;
 
 crate::tests![
@@ -36,12 +36,12 @@ pub(crate) fn grads(seed: u64) -> Vec<(&'static str, Vec<f32>)> {
 fn a_learning_rate_that_moves_steps_as_on_the_cpu() -> Result {
     let gpu = gpu();
     let start = NAMES.map(|(name, len)| (name, coarse(9, len)));
-    let plan = |lr: f64| Plan::new(UpdateRule::Sgd(Sgd { lr, ..exact() }));
+    let plan = |lr: f64| OptimizerConfig::new(UpdateRule::Sgd(Sgd { lr, ..exact() }));
     let mut got = optimizer(&gpu, &start, DType::BF16, plan(0.5)?);
     let mut want = optimizer(&Cpu, &start, DType::BF16, plan(0.5)?);
     for (seed, lr) in (0..).zip([0.25, 1.0, 0.0, 0.25, 0.5]) {
-        got.set_plan(plan(lr)?)?;
-        want.set_plan(plan(lr)?)?;
+        got.set_config(plan(lr)?)?;
+        want.set_config(plan(lr)?)?;
         let grads = NAMES.map(|(name, len)| (name, coarse(seed, len)));
         step(&gpu, &mut got, &grads)?;
         step(&Cpu, &mut want, &grads)?;
@@ -53,7 +53,8 @@ fn a_learning_rate_that_moves_steps_as_on_the_cpu() -> Result {
 fn rules_of_two_kinds_move_their_groups_in_one_step() -> Result {
     let gpu = gpu();
     let plan = || {
-        let plan = Plan::new(UpdateRule::adamw(1e-2))?.with_storage(DType::F16).keep(["norm"]);
+        let plan =
+            OptimizerConfig::new(UpdateRule::adamw(1e-2))?.with_storage(DType::F16).keep(["norm"]);
         Ok::<_, crate::Failed>(plan.with_group(["bias", "norm"], UpdateRule::sgd(0.5))?)
     };
     let mut got = optimizer(&gpu, &params(1), DType::F32, plan()?);
@@ -70,7 +71,7 @@ fn rules_of_two_kinds_move_their_groups_in_one_step() -> Result {
 
 fn gradients_that_do_not_fit_are_refused_and_move_nothing() -> Result {
     let gpu = gpu();
-    let plan = Plan::new(UpdateRule::sgd(0.5))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
     let start = [("a", vec![1.0; 3]), ("b", vec![2.0; 3])];
     let mut run = optimizer(&gpu, &start, DType::F32, plan);
     let before = run.save()?;
@@ -90,11 +91,11 @@ fn gradients_that_do_not_fit_are_refused_and_move_nothing() -> Result {
 
 fn steps_read_nothing_until_they_are_resolved() -> Result {
     let gpu = own();
-    let plan = Plan::new(UpdateRule::adamw(1e-2))?;
+    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
     let mut run = optimizer(&gpu, &params(1), DType::BF16, plan);
     let mut scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
     let loss = vector(&gpu, &[1.0], DType::F32);
-    let before = gpu.ledger();
+    let before = gpu.counters();
     let mut last = None;
     for seed in 0..50 {
         let grads =
@@ -103,9 +104,9 @@ fn steps_read_nothing_until_they_are_resolved() -> Result {
         let step = grads.unscale()?.clip_norm(0.5)?.step(&mut run)?;
         last = Some(scaler.update(step)?);
     }
-    assert_eq!(gpu.ledger().syncs, before.syncs);
+    assert_eq!(gpu.counters().syncs, before.syncs);
     let step = last.ok_or("no step")?.resolve()?;
-    assert_eq!(gpu.ledger().syncs - before.syncs, 1);
+    assert_eq!(gpu.counters().syncs - before.syncs, 1);
     assert_eq!(step.report().scale.updates, 50);
     assert_eq!(there(&run, "bias")?.applied, 50 - step.report().scale.skipped);
     Ok(())
@@ -121,7 +122,8 @@ fn of_a_window_the_device_knows_which_gradients_are_there() -> Result {
 /// States after a window whose one micro-batch with a gradient of `b` is bad, and dropped.
 fn windowed<D: Device>(device: &D) -> Result<Vec<SavedParameter>> {
     let start = [("a", coarse(1, 9)), ("b", coarse(2, 9))];
-    let mut run = optimizer(device, &start, DType::F16, Plan::new(UpdateRule::Sgd(exact()))?);
+    let mut run =
+        optimizer(device, &start, DType::F16, OptimizerConfig::new(UpdateRule::Sgd(exact()))?);
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic()).map_err(told)?;
     let loss = vector(device, &[1.0], DType::F32);
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
@@ -144,7 +146,7 @@ fn windowed<D: Device>(device: &D) -> Result<Vec<SavedParameter>> {
 fn who_holds_a_parameter_keeps_its_bits() -> Result {
     let gpu = gpu();
     for dtype in [DType::BF16, DType::F16, DType::F32] {
-        let plan = Plan::new(UpdateRule::sgd(1.0))?;
+        let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
         let start = [("a", calm(1, 261, 1.0)), ("b", calm(1, 23, 1.0))];
         let mut run = optimizer(&gpu, &start, dtype, plan);
         let kept = run.params[0].value.clone();
@@ -157,7 +159,7 @@ fn who_holds_a_parameter_keeps_its_bits() -> Result {
     // An f32 parameter is its own master: what the maker of the optimizer still holds is not stepped.
     let value = vector(&gpu, &[1.0, 2.0], DType::F32);
     let params = vec![Named::new("w", value.clone())];
-    let plan = Plan::new(UpdateRule::sgd(1.0))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
     let mut run = MasterOptimizer::new(gpu.clone(), params, plan)?;
     step(&gpu, &mut run, &[("w", vec![1.0, 1.0])])?;
     assert_eq!(gpu.download(&value)?, [1.0, 2.0]);

@@ -6,7 +6,7 @@ use crate::support::{
 };
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
 
 crate::tests![
     what_is_kept_beside_lowered_parameters_is_the_cpus,
@@ -29,7 +29,7 @@ fn what_is_kept_beside_lowered_parameters_is_the_cpus() -> Result {
     let gpu = gpu();
     let set = [("a", noise(1, 4099)), ("b", noise(2, 33)), ("c", vec![1.0 + 2.0_f32.powi(-8); 7])];
     for (store, low) in stores_and_types() {
-        let plan = Plan::new(UpdateRule::sgd(0.25))?.with_store(store).with_storage(low);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.25))?.with_store(store).with_storage(low);
         let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
         for seed in 0..4 {
@@ -61,7 +61,7 @@ fn what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu() -> Result {
     let back: Vec<f32> =
         values_at.iter().map(|x| if x.is_finite() { x / 4096.0 } else { 1.0 }).collect();
     for (store, low) in stores_and_types() {
-        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
         let set = [("w", values_at.clone())];
         let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
@@ -89,7 +89,7 @@ fn subnormal_masters_are_kept_as_on_the_cpu() -> Result {
     let units = [0, 0x8000_0000, 0x1_0000, 0x8001_0000, 0x7f_0000, 0x80_0000, 0x8081_0000];
     let set = [("w", units.map(f32::from_bits).to_vec())];
     for (store, low) in stores_and_types() {
-        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
         let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
         for update in [2, 2, 0x8000_0006, 0x1_0000, 0x8002_0000, 0x80_0002] {
@@ -108,7 +108,7 @@ fn exported_values_are_the_cpus() -> Result {
     let gpu = gpu();
     let set = [("a", noise(5, 300)), ("b", noise(6, 5))];
     for store in STORES {
-        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
         let plan = plan.with_storage(DType::BF16).keep(["b"]);
         let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
@@ -126,7 +126,7 @@ fn a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu() -> Resul
     let gpu = gpu();
     let set = [("w", noise(8, 40))];
     for store in [MasterStore::Copy, MasterStore::Stochastic { seed: 1 }] {
-        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
         let mut run = optimizer(&gpu, &set, DType::BF16, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::BF16, plan);
         let wide = values(&cpu)?.remove(0);
@@ -143,7 +143,7 @@ fn a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu() -> Resul
 fn the_other_half_of_another_type_is_refused() -> Result {
     let gpu = gpu();
     for store in [MasterStore::Remainder, MasterStore::Kahan] {
-        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
         let mut run = optimizer(&gpu, &[("w", vec![1.0; 3])], DType::BF16, plan);
         run.params[0].value = vector(&gpu, &[1.0; 3], DType::F16);
         let refused = step(&gpu, &mut run, &[("w", vec![1.0; 3])]);
@@ -154,7 +154,7 @@ fn the_other_half_of_another_type_is_refused() -> Result {
 }
 
 fn a_store_that_keeps_no_masters_of_a_type_is_refused() -> Result {
-    let remainder = Plan::new(UpdateRule::sgd(0.1))?.with_store(MasterStore::Remainder);
+    let remainder = OptimizerConfig::new(UpdateRule::sgd(0.1))?.with_store(MasterStore::Remainder);
     let param = vec![Named::new("w", vector(&gpu(), &[1.0], DType::F16))];
     assert_eq!(kind(MasterOptimizer::new(gpu(), param, remainder)), ErrorKind::Mismatch);
     Ok(())

@@ -4,7 +4,9 @@ use crate::support::Gpu;
 use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, Loss, ScaleState};
-use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, Plan, Sgd, Slot, Snapshot};
+use binade_master_weights::{
+    HostMasters, HostParamState, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, Snapshot,
+};
 use binade_ops::{Ops, Upload};
 use libtest_mimic::Failed;
 
@@ -115,7 +117,7 @@ pub(crate) fn optimizer<D: Device>(
     device: &D,
     params: &[(&str, Vec<f32>)],
     dtype: DType,
-    plan: Plan,
+    plan: OptimizerConfig,
 ) -> MasterOptimizer<D> {
     let param =
         |(name, values): &(&str, Vec<f32>)| Named::new(*name, vector(device, values, dtype));
@@ -162,12 +164,12 @@ pub(crate) fn told(error: impl std::fmt::Display) -> String {
 }
 
 /// A slot of the CPU's.
-pub(crate) fn here(masters: &HostMasters, name: &str) -> Slot {
+pub(crate) fn here(masters: &HostMasters, name: &str) -> HostParamState {
     masters.get(name).unwrap().clone()
 }
 
 /// A slot of the device's.
-pub(crate) fn there(optimizer: &MasterOptimizer<Gpu>, name: &str) -> Result<Slot> {
+pub(crate) fn there(optimizer: &MasterOptimizer<Gpu>, name: &str) -> Result<HostParamState> {
     Ok(optimizer.masters().read(optimizer.device(), name)?.ok_or("a slot")?)
 }
 

@@ -22,13 +22,13 @@ pub(crate) fn batch(number: u64, bad: bool) -> [(&'static str, Option<Vec<f32>>)
 fn a_window_reads_nothing() -> Result {
     let gpu = own();
     let scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
-    let before = gpu.ledger().syncs;
+    let before = gpu.counters().syncs;
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for number in 0..4 {
         window.add(scaler.check_unscaled(set(&gpu, &batch(number, number == 2), DType::F32))?)?;
     }
     let _sum = window.finish()?.ok_or("an empty window")?;
-    assert_eq!(gpu.ledger().syncs, before);
+    assert_eq!(gpu.counters().syncs, before);
     Ok(())
 }
 

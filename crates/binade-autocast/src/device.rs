@@ -1,6 +1,6 @@
 //! Trait that a device implements for autocast.
 
-use binade_core::{AmpTensor, DType, Handle, Native, NativeError};
+use binade_core::{AmpTensor, DType, Handle, HostDevice, HostDeviceError};
 use std::borrow::Cow;
 
 /// Identity of a tensor's contents, which must not change while a cached cast is valid.
@@ -75,7 +75,7 @@ pub trait Autocast: Handle<Tensor: Clone> {
     }
 
     /// Returns the extent of each axis, slowest first, for policies that go by sizes; `None`, the default, if they are unknown.
-    /// Such policies then get no [`Facts`](binade_cast_policy::Facts).
+    /// Such policies then get no [`OpSizes`](binade_cast_policy::OpSizes).
     fn extents<'t>(&self, tensor: &'t Self::Tensor) -> Option<Cow<'t, [usize]>> {
         let _ = tensor;
         None
@@ -88,12 +88,12 @@ pub trait Autocast: Handle<Tensor: Clone> {
     }
 }
 
-impl<T: AmpTensor> Autocast for Native<T> {
+impl<T: AmpTensor> Autocast for HostDevice<T> {
     fn dtype(&self, tensor: &T) -> DType {
         tensor.dtype()
     }
 
-    fn cast(&self, tensor: &T, to: DType) -> Result<T, NativeError<T::Error>> {
+    fn cast(&self, tensor: &T, to: DType) -> Result<T, HostDeviceError<T::Error>> {
         Ok(tensor.cast(to)?)
     }
 

@@ -1,6 +1,6 @@
 //! Errors of casts of operands.
 
-use binade_cast_policy::{Refusal, Site};
+use binade_cast_policy::{PolicyError, Site};
 use binade_core::{DType, Error, ErrorKind};
 
 /// Reason why operands could not be cast: the policy refused, or the device failed.
@@ -8,7 +8,7 @@ use binade_core::{DType, Error, ErrorKind};
 pub enum CastError<E: Error> {
     /// Refusal: the policy bans the operation, does not know it, or cannot promote its operands.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] PolicyError),
     /// Cast that the device could not do.
     #[error("casting operand {operand} of {site} from {from_dtype} to {to_dtype}: {source}")]
     Device {

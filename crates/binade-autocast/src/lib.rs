@@ -3,10 +3,10 @@
 
 mod ambient;
 mod cache;
+mod cast_stats;
 mod custom;
 mod device;
 mod error;
-mod ledger;
 mod region;
 mod scope;
 
@@ -14,9 +14,9 @@ mod scope;
 pub use binade_core as core;
 
 pub use ambient::Ambient;
+pub use cast_stats::{CastStats, OpCasts};
 pub use custom::{Backward, CustomOp};
 pub use device::{Autocast, CacheKey};
 pub use error::CastError;
-pub use ledger::{Account, Ledger};
 pub use region::{Region, RegionError};
 pub use scope::{Prepared, Scope};

@@ -1,6 +1,6 @@
 //! Region: the whole state of autocast, as one value.
 
-use binade_cast_policy::{CastPolicy, Decision, Inapplicable, OpCall, OpTable, Refusal};
+use binade_cast_policy::{CastPolicy, Decision, Inapplicable, OpCall, OpTable, PolicyError};
 use binade_core::{DType, ErrorKind};
 use std::sync::{
     Arc,
@@ -25,7 +25,7 @@ use std::sync::{
 /// let call = OpCall::new(Op::MATMUL, &[DType::F32, DType::F32]);
 /// assert_eq!(region.decide(&call)?.operands, Some(DType::F16));
 /// assert_eq!(region.off().decide(&call)?.operands, None);
-/// # Ok::<(), binade_cast_policy::Refusal>(())
+/// # Ok::<(), binade_cast_policy::PolicyError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Region {
@@ -137,7 +137,7 @@ impl Region {
     /// # Errors
     ///
     /// If the policy bans the operation, does not know it and is strict, or cannot promote its operands.
-    pub fn decide(&self, call: &OpCall<'_>) -> Result<Decision, Refusal> {
+    pub fn decide(&self, call: &OpCall<'_>) -> Result<Decision, PolicyError> {
         if self.enabled {
             self.asked.store(true, Ordering::Relaxed);
             self.policy.rule(call).decide(call, self.dtype)

@@ -1,9 +1,9 @@
 //! Region opened on a device: casts are made, kept and counted here.
 
 use crate::cache::Cache;
-use crate::ledger::{Ledger, Posting};
+use crate::cast_stats::{CastStats, Posting};
 use crate::{Autocast, CastError, Region};
-use binade_cast_policy::{Decision, Facts, OpCall, Uneven};
+use binade_cast_policy::{Decision, OpCall, OpSizes, Uneven};
 use binade_core::{DType, Op};
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +21,7 @@ pub struct Scope<'d, D: Autocast> {
     device: &'d D,
     region: Region,
     cache: Option<Arc<Cache<D::Tensor>>>,
-    ledger: Option<Arc<Ledger>>,
+    ledger: Option<Arc<CastStats>>,
 }
 
 /// Operands as an operation should see them, and the type of its result.
@@ -43,7 +43,7 @@ impl Region {
 impl<'d, D: Autocast> Scope<'d, D> {
     /// Returns the scope with casts counted in `ledger`.
     #[must_use]
-    pub fn with_ledger(self, ledger: Arc<Ledger>) -> Self {
+    pub fn with_stats(self, ledger: Arc<CastStats>) -> Self {
         Self { ledger: Some(ledger), ..self }
     }
 
@@ -92,7 +92,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
     }
 
     /// Returns the operands of a call as [`cast`](Self::cast) does, with attributes that do not follow from the operands' shapes.
-    /// The operands' types and elements are filled in here, and the [`Facts`] that `call` does not state.
+    /// The operands' types and elements are filled in here, and the [`OpSizes`] that `call` does not state.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
     ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
         let dtypes = operands.map(|tensor| self.device.dtype(tensor));
         let elements = operands.map(|tensor| self.elements(tensor));
-        let facts = Facts::of(call.op, &operands.map(|tensor| self.device.extents(tensor)));
+        let facts = OpSizes::of(call.op, &operands.map(|tensor| self.device.extents(tensor)));
         let call = told(call, &dtypes, &elements, &facts);
         let decision = through_operands(self.decide(&call)?);
         self.array(&call, decision, operands)
@@ -146,7 +146,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
         let dtypes: Vec<_> = each().map(|tensor| self.device.dtype(tensor)).collect();
         let elements: Vec<_> = each().map(|tensor| self.elements(tensor)).collect();
         let shapes: Vec<_> = each().map(|tensor| self.device.extents(tensor)).collect();
-        let facts = Facts::of(call.op, &shapes);
+        let facts = OpSizes::of(call.op, &shapes);
         let call = told(call, &dtypes, &elements, &facts);
         let decision = meant(self.decide(&call)?);
         let cast = |(operand, tensor)| self.operand(&call, decision, operand, tensor);
@@ -223,7 +223,7 @@ fn told<'a>(
     call: &OpCall<'a>,
     dtypes: &'a [DType],
     elements: &'a [u64],
-    facts: &'a Facts,
+    facts: &'a OpSizes,
 ) -> OpCall<'a> {
     let elements = if elements.contains(&UNKNOWN) { &[] } else { elements };
     facts.complete(call.with_operands(dtypes).with_elements(elements))

@@ -3,7 +3,7 @@
 mod common;
 
 use binade_autocast::Region;
-use binade_core::{DType, Native};
+use binade_core::{DType, HostDevice};
 use common::{Device, Host};
 use rayon::prelude::*;
 use std::panic::catch_unwind;
@@ -102,7 +102,7 @@ fn a_region_for_one_type_of_device_leaves_others_alone() {
     let _all = Region::bf16().enter();
     let one = Region::f16().enter_for::<Device>();
     assert_eq!(dtype(Region::ambient_for::<Device>()), Some(DType::F16));
-    assert_eq!(dtype(Region::ambient_for::<Native<Host>>()), Some(DType::BF16));
+    assert_eq!(dtype(Region::ambient_for::<HostDevice<Host>>()), Some(DType::BF16));
     assert_eq!(ambient(), BF16);
     drop(one);
     assert_eq!(dtype(Region::ambient_for::<Device>()), Some(DType::BF16));

@@ -3,15 +3,15 @@
 
 mod common;
 
-use binade_autocast::{Ledger, Region};
+use binade_autocast::{CastStats, Region};
 use binade_cast_policy::OpCall;
-use binade_core::{DType, Native, Op};
+use binade_core::{DType, HostDevice, Op};
 use common::{Device, Host};
 use std::sync::Arc;
 
-fn counted() -> (Device, Arc<Ledger>) {
-    let (device, ledger) = (Device::default(), Arc::new(Ledger::default()));
-    let scope = Region::bf16().open(&device).with_ledger(ledger.clone());
+fn counted() -> (Device, Arc<CastStats>) {
+    let (device, ledger) = (Device::default(), Arc::new(CastStats::default()));
+    let scope = Region::bf16().open(&device).with_stats(ledger.clone());
     let w = device.parameter(&[1.0; 10]);
     let x = device.activation(DType::F32, &[1.0; 4]);
     let low = device.activation(DType::BF16, &[1.0; 8]);
@@ -53,8 +53,8 @@ total                           4        1             92        1        0
 
 #[test]
 fn bytes_of_a_device_that_tells_no_sizes_are_marked_as_incomplete() {
-    let (device, ledger) = (Native::new(), Arc::new(Ledger::default()));
-    let scope = Region::f16().open(&device).with_ledger(ledger.clone());
+    let (device, ledger) = (HostDevice::new(), Arc::new(CastStats::default()));
+    let scope = Region::f16().open(&device).with_stats(ledger.clone());
     let x = Host::f32(&[1.0]);
     scope.cast(Op::MATMUL, "", [&x, &x]).unwrap();
     scope.cast(Op::LINEAR, "", [&x]).unwrap();
@@ -65,8 +65,8 @@ fn bytes_of_a_device_that_tells_no_sizes_are_marked_as_incomplete() {
 
 #[test]
 fn uneven_products_are_counted_by_operation_and_in_total() {
-    let (device, ledger) = (Device::default(), Arc::new(Ledger::default()));
-    let scope = Region::f16().open(&device).with_ledger(ledger.clone());
+    let (device, ledger) = (Device::default(), Arc::new(CastStats::default()));
+    let scope = Region::f16().open(&device).with_stats(ledger.clone());
     let low = device.activation(DType::F16, &[1.0]);
     for (op, extents) in [
         (Op::LINEAR, [8, 8, 33]),
@@ -83,8 +83,8 @@ fn uneven_products_are_counted_by_operation_and_in_total() {
 
 #[test]
 fn scopes_inside_count_in_the_same_ledger_until_it_is_cleared() {
-    let (device, ledger) = (Device::default(), Arc::new(Ledger::default()));
-    let scope = Region::f16().open(&device).with_ledger(ledger.clone());
+    let (device, ledger) = (Device::default(), Arc::new(CastStats::default()));
+    let scope = Region::f16().open(&device).with_stats(ledger.clone());
     let x = device.activation(DType::F32, &[1.0]);
     scope.within(Region::bf16()).cast(Op::MATMUL, "", [&x]).unwrap();
     assert_eq!(ledger.total().casts, 1);
@@ -94,7 +94,7 @@ fn scopes_inside_count_in_the_same_ledger_until_it_is_cleared() {
 
 #[test]
 fn without_a_ledger_a_kept_cast_allocates_nothing() {
-    let device = Native::<Host>::new();
+    let device = HostDevice::<Host>::new();
     let low = Host::new(DType::BF16, &[1.0]);
     let scope = Region::bf16().open(&device);
     let info = allocation_counter::measure(|| {

@@ -2,12 +2,12 @@
 
 mod common;
 
-use binade_autocast::{Autocast, CastError, Ledger, Region, Scope};
+use binade_autocast::{Autocast, CastError, CastStats, Region, Scope};
 use binade_cast_policy::{
-    Attribute, CastRule, Category, Is, OpCall, OpTable, Overrides, Refusal, When,
+    Attribute, CastRule, Category, Compare, Condition, OpCall, OpTable, Overrides, PolicyError,
 };
 use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, Handle, HostTensor, HostTypeError, Native, Op, OpClass,
+    AmpTensor, DType, Error, ErrorKind, Handle, HostDevice, HostTensor, HostTypeError, Op, OpClass,
 };
 use common::Host;
 use std::borrow::Cow;
@@ -27,9 +27,10 @@ fn dtypes<const N: usize>(operands: [Cow<'_, Host>; N]) -> [DType; N] {
 
 #[test]
 fn a_rule_on_sizes_reaches_a_tensor_of_ones_own_that_tells_its_shape() {
-    let long = When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(8.0));
+    let long =
+        Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(8.0));
     let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
-    let (region, device) = (Region::new(BF16, policy).unwrap(), Native::new());
+    let (region, device) = (Region::new(BF16, policy).unwrap(), HostDevice::new());
     let scope = region.open(&device);
     let sum =
         |len: usize| scope.cast(Op::SUM, "", [&HostTensor::from(vec![1.0_f32; len])]).map(drop);
@@ -39,7 +40,7 @@ fn a_rule_on_sizes_reaches_a_tensor_of_ones_own_that_tells_its_shape() {
 
 #[test]
 fn every_listed_operation_gives_the_bits_of_a_cast_by_hand() {
-    let (device, table) = (Native::new(), OpTable::torch_cuda());
+    let (device, table) = (HostDevice::new(), OpTable::torch_cuda());
     let (x, w) = (Host::f32(&[1.001, -3.7, 1e-5]), Host::f32(&[0.33, 7.77, 1e4]));
     let mut compared = 0;
     for region in [Region::bf16(), Region::f16()] {
@@ -66,7 +67,7 @@ fn every_listed_operation_gives_the_bits_of_a_cast_by_hand() {
 
 #[test]
 fn f64_integers_and_booleans_pass_untouched() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let scope = Region::f16().open(&device);
     for dtype in [DType::F64, DType::I64, DType::I32, DType::U8, DType::Bool] {
         let (other, x) = (Host::new(dtype, &[3.0]), Host::f32(&[1.0]));
@@ -81,7 +82,7 @@ fn f64_integers_and_booleans_pass_untouched() {
 
 #[test]
 fn operands_that_need_no_cast_are_borrowed() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let low = Host::new(BF16, &[1.0]);
     let [same] = Region::bf16().open(&device).cast(Op::MATMUL, "", [&low]).unwrap();
     assert!(matches!(same, Cow::Borrowed(tensor) if std::ptr::eq(tensor, &raw const low)));
@@ -89,7 +90,7 @@ fn operands_that_need_no_cast_are_borrowed() {
 
 #[test]
 fn promotion_finds_the_widest_of_any_number_of_operands() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let scope = Region::bf16().open(&device);
     let (low, wide, index) =
         (Host::new(BF16, &[1.0]), Host::f32(&[1.0]), Host::new(DType::I64, &[0.0]));
@@ -102,7 +103,7 @@ fn promotion_finds_the_widest_of_any_number_of_operands() {
 
 #[test]
 fn a_kernel_that_widens_inside_is_given_its_operands_as_they_are() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let scope = Region::f16().open(&device);
     let x = Host::new(F16, &[1.0]);
     let prepared = scope.prepare(&OpCall::new(Op::SOFTMAX, &[]), &[&x]).unwrap();
@@ -113,10 +114,10 @@ fn a_kernel_that_widens_inside_is_given_its_operands_as_they_are() {
 
 #[test]
 fn a_scope_inside_casts_by_its_own_region() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let outer = Region::bf16().open(&device);
     let x = Host::f32(&[1.0]);
-    let lowered = |scope: &Scope<'_, Native<Host>>| {
+    let lowered = |scope: &Scope<'_, HostDevice<Host>>| {
         let [cast] = scope.cast(Op::MATMUL, "", [&x]).unwrap();
         cast.dtype
     };
@@ -127,7 +128,7 @@ fn a_scope_inside_casts_by_its_own_region() {
 
 #[test]
 fn two_devices_have_two_regions() {
-    let (host, other) = (Native::<Host>::new(), common::Device::default());
+    let (host, other) = (HostDevice::<Host>::new(), common::Device::default());
     let (low, off) = (Region::bf16().open(&host), Region::f16().off().open(&other));
     let (x, p) = (Host::f32(&[1.0]), other.parameter(&[1.0]));
     let [x] = low.cast(Op::MATMUL, "", [&x]).unwrap();
@@ -137,7 +138,7 @@ fn two_devices_have_two_regions() {
 
 #[test]
 fn a_banned_operation_is_refused_by_name_with_advice() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let p = Host::new(F16, &[0.5]);
     let banned =
         Region::f16().open(&device).cast(op("binary_cross_entropy"), "head.loss", [&p, &p]);
@@ -150,21 +151,21 @@ fn a_banned_operation_is_refused_by_name_with_advice() {
 
 #[test]
 fn an_unlisted_operation_is_refused_in_strict_mode_and_the_error_says_how_to_register_it() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let region = Region::f16().with_policy(OpTable::torch_cuda().strict()).unwrap();
     let refused = region.open(&device).cast(op("mine"), "", [&Host::f32(&[1.0])]).unwrap_err();
-    assert!(matches!(refused, CastError::Refused(Refusal::Unlisted { .. })));
+    assert!(matches!(refused, CastError::Refused(PolicyError::Unlisted { .. })));
     assert!(refused.to_string().contains(r#"table.register("mine", "#), "{refused}");
 }
 
 #[test]
 fn a_foreign_sixteen_bit_type_is_a_promotion_conflict_whatever_the_order() {
-    let device = Native::new();
+    let device = HostDevice::new();
     let scope = Region::f16().open(&device);
     let (foreign, wide) = (Host::new(BF16, &[1.0]), Host::f32(&[1.0]));
     for (operands, at) in [([&foreign, &wide], 0), ([&wide, &foreign], 1)] {
         let refused = scope.cast(op("scatter_add"), "", operands).unwrap_err();
-        let CastError::Refused(Refusal::Conflict { operand, .. }) = refused else {
+        let CastError::Refused(PolicyError::Conflict { operand, .. }) = refused else {
             panic!("{refused}")
         };
         assert_eq!(operand, at);
@@ -176,7 +177,7 @@ fn a_foreign_sixteen_bit_type_is_a_promotion_conflict_whatever_the_order() {
 
 #[test]
 fn a_devices_error_comes_with_the_operation_the_operand_and_the_types() {
-    let device = Native::<Host>::new();
+    let device = HostDevice::<Host>::new();
     let policy = OpTable::empty().register("matmul", binade_cast_policy::CastRule::To(DType::E4M3));
     let scope = Region::bf16().with_policy(policy).unwrap();
     let scope = scope.open(&device);
@@ -210,12 +211,13 @@ impl Autocast for Bare {
 
 #[test]
 fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rules_on_sizes() {
-    let long = When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(-1.0));
+    let long =
+        Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(-1.0));
     let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
     let (region, x) = (Region::new(F16, policy).unwrap(), HostTensor::from(vec![1.0_f32; 3]));
     assert_eq!((Bare.cache_key(&x), Bare.extents(&x), Bare.elements(&x)), (None, None, None));
-    let (scope, ledger) = (region.open(&Bare), Arc::new(Ledger::default()));
-    let scope = scope.with_ledger(ledger.clone());
+    let (scope, ledger) = (region.open(&Bare), Arc::new(CastStats::default()));
+    let scope = scope.with_stats(ledger.clone());
     for _ in 0..2 {
         let [low, same] = scope.cast(Op::MATMUL, "", [&x, &x]).unwrap();
         assert_eq!((low.dtype(), same.dtype(), scope.kept()), (F16, F16, 0));

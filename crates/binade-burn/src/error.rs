@@ -1,11 +1,11 @@
 //! Errors. A call at which burn would panic is refused before it is made.
 
-use binade_cast_policy::Refusal;
-use binade_core::{DType, ErrorKind, NativeError};
+use binade_cast_policy::PolicyError;
+use binade_core::{DType, ErrorKind, HostDeviceError};
 use burn::tensor::ExecutionError;
 
 /// Error that the handle's methods return.
-pub type Error = NativeError<TensorError>;
+pub type Error = HostDeviceError<TensorError>;
 
 /// Error of one tensor, or of the tensors of a module.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +80,7 @@ pub enum TensorError {
     },
     /// Layer that the policy refuses.
     #[error(transparent)]
-    Refused(Refusal),
+    Refused(PolicyError),
     /// burn failed to execute something.
     #[error("burn failed on its device")]
     Device(#[from] ExecutionError),

@@ -2,7 +2,7 @@
 
 use crate::path::Path;
 use crate::{BurnTensor, Error, TensorError, dtype};
-use binade_core::{AmpTensor, DType, Named, NamedGrads, NativeError};
+use binade_core::{AmpTensor, DType, HostDeviceError, Named, NamedGrads};
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
@@ -63,7 +63,7 @@ pub fn gradients_params<M: Module>(
     }
     match visitor.waiting.into_keys().min() {
         None => Ok(visitor.params),
-        Some(parameter) => Err(NativeError::Mismatch { parameter, why: STRANGER }),
+        Some(parameter) => Err(HostDeviceError::Mismatch { parameter, why: STRANGER }),
     }
 }
 
@@ -74,7 +74,7 @@ fn by_name(grads: NamedGrads<BurnTensor>) -> Result<HashMap<Arc<str>, Option<Bur
     let mut waiting = HashMap::new();
     for Named { name, value } in grads {
         if waiting.insert(name.clone(), value).is_some() {
-            return Err(NativeError::Mismatch { parameter: name, why: TWICE });
+            return Err(HostDeviceError::Mismatch { parameter: name, why: TWICE });
         }
     }
     Ok(waiting)

@@ -3,9 +3,9 @@
 
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error};
-use binade_core::{Finding, Named, NamedGrads};
+use binade_core::{FoundInf, Named, NamedGrads};
 use binade_master_weights::{
-    HostMasters, LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
+    HostMasters, LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
 };
 
 type Params = Vec<Named<BurnTensor>>;
@@ -14,12 +14,12 @@ type Grads = NamedGrads<BurnTensor>;
 impl MasterWeights for Burn {
     type Masters = HostMasters;
 
-    fn masters(&self, params: &mut Params, plan: &Plan) -> Result<HostMasters, Error> {
+    fn masters(&self, params: &mut Params, plan: &OptimizerConfig) -> Result<HostMasters, Error> {
         HOST.masters(params, plan)
     }
 
-    fn set_plan(&self, masters: &mut HostMasters, plan: &Plan) -> Result<(), Error> {
-        HOST.set_plan(masters, plan)
+    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<(), Error> {
+        HOST.set_config(masters, plan)
     }
 
     fn step(
@@ -27,7 +27,7 @@ impl MasterWeights for Burn {
         params: &mut Params,
         masters: &mut HostMasters,
         grads: Grads,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<(), Error> {
         HOST.step(params, masters, grads, found)
     }
@@ -37,15 +37,15 @@ impl MasterWeights for Burn {
         params: &mut Params,
         masters: &mut HostMasters,
         more: Params,
-        plan: &Plan,
+        plan: &OptimizerConfig,
     ) -> Result<(), Error> {
         HOST.join(params, masters, more, plan)
     }
 }
 
 impl Snapshot for Burn {
-    fn forms(&self, params: &Params, masters: &HostMasters) -> Result<Vec<ParameterForm>, Error> {
-        HOST.forms(params, masters)
+    fn specs(&self, params: &Params, masters: &HostMasters) -> Result<Vec<ParameterSpec>, Error> {
+        HOST.specs(params, masters)
     }
 
     fn save(&self, params: &Params, masters: &HostMasters) -> Result<Vec<SavedParameter>, Error> {

@@ -1,7 +1,7 @@
 //! burn's own optimizer and the module that it steps, as one predicated step.
 
 use crate::{BurnTensor, Error, gradients_params};
-use binade_core::{Finding, NamedGrads, NativeError, NoGradients, Optimizer};
+use binade_core::{FoundInf, HostDeviceError, NamedGrads, NoGradients, Optimizer};
 use burn::lr_scheduler::module_lr_scheduler::ModuleLearningRate;
 use burn::module::Module;
 use burn::optim::ModuleOptimizer;
@@ -37,17 +37,17 @@ impl<M: Module> BurnOptimizer<M> {
     }
 }
 
-impl<M: Module> Optimizer<NamedGrads<BurnTensor>, Finding> for BurnOptimizer<M> {
+impl<M: Module> Optimizer<NamedGrads<BurnTensor>, FoundInf> for BurnOptimizer<M> {
     type Error = Error;
 
-    fn step(&mut self, grads: NamedGrads<BurnTensor>, found: &Finding) -> Result<(), Error> {
+    fn step(&mut self, grads: NamedGrads<BurnTensor>, found: &FoundInf) -> Result<(), Error> {
         let parameters = grads.len();
         let grads = gradients_params(&self.module, grads)?;
         if found.is_raised() {
             return Ok(());
         }
         if grads.is_empty() && parameters > 0 {
-            return Err(NativeError::Train(NoGradients { parameters }.into()));
+            return Err(HostDeviceError::Train(NoGradients { parameters }.into()));
         }
         self.module = self.optimizer.step(self.learning_rate.clone(), self.module.clone(), grads);
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error, TensorError};
-use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
+use binade_core::{FoundInf, Named, NamedGrads, RawTensor, TensorSpec};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
 
 impl Loss<Burn> for BurnTensor {
@@ -22,7 +22,7 @@ impl GradScaler for Burn {
         &self,
         grads: &mut NamedGrads<BurnTensor>,
         scale: &ScaleState,
-    ) -> Result<Finding, Error> {
+    ) -> Result<FoundInf, Error> {
         // Waits for the backward pass, whose failure is an error here; reading the gradient would be a panic.
         for grad in grads.iter().filter_map(|grad| grad.value.as_ref()) {
             grad.device().sync().map_err(TensorError::from)?;
@@ -37,7 +37,7 @@ impl GradOps for Burn {
         grads: &mut NamedGrads<BurnTensor>,
         norm: Norm,
         max: f32,
-        verdict: &mut Finding,
+        verdict: &mut FoundInf,
     ) -> Result<(), Error> {
         HOST.clip_norm(grads, norm, max, verdict)
     }
@@ -50,7 +50,7 @@ impl GradOps for Burn {
         &self,
         sum: Option<NamedGrads<BurnTensor>>,
         grads: NamedGrads<BurnTensor>,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<NamedGrads<BurnTensor>, Error> {
         HOST.accumulate(sum, grads, found)
     }
@@ -59,13 +59,13 @@ impl GradOps for Burn {
         &self,
         grads: &mut NamedGrads<BurnTensor>,
         groups: &[ClipGroup],
-        verdict: &mut Finding,
+        verdict: &mut FoundInf,
     ) -> Result<(), Error> {
         HOST.clip_groups(grads, groups, verdict)
     }
 
-    fn grad_forms(&self, params: &Vec<Named<BurnTensor>>) -> Result<Vec<Named<Form>>, Error> {
-        HOST.grad_forms(params)
+    fn grad_specs(&self, params: &Vec<Named<BurnTensor>>) -> Result<Vec<Named<TensorSpec>>, Error> {
+        HOST.grad_specs(params)
     }
 
     fn save_grads(&self, grads: &NamedGrads<BurnTensor>) -> Result<NamedGrads<RawTensor>, Error> {

@@ -7,7 +7,9 @@ use crate::Error;
 use crate::elements::trainable;
 use crate::read::read;
 use crate::scaler::times;
-use binade_core::{Finding, MatchError, Named, NamedGrads, NativeError, agree};
+use binade_core::{
+    FoundInf, HostDeviceError, MatchError, Named, NamedGrads, check_same_parameters,
+};
 use binade_grad_scaler::ScaleState;
 use candle_core::{DType, Result as CandleResult, Tensor, WithDType};
 use std::sync::Arc;
@@ -29,12 +31,12 @@ pub(crate) fn has(grads: &NamedGrads<Tensor>) -> bool {
 pub(crate) fn unscale(
     grads: &mut NamedGrads<Tensor>,
     scale: &ScaleState,
-) -> Result<Finding, Error> {
+) -> Result<FoundInf, Error> {
     present(grads).try_for_each(|(name, grad)| trainable(name, grad).map(drop))?;
     let unscaled = map(grads, |_, grad| times(&grad.detach(), scale.inverse()))?;
     let pairs = present(grads).zip(present(&unscaled));
     let mut sizes = gathered::<f32>(pairs.map(|((_, was), (_, is))| largest(was, is)))?.into_iter();
-    let mut found = Finding { halted: scale.diverged, ..Finding::default() };
+    let mut found = FoundInf { halted: scale.diverged, ..FoundInf::default() };
     for Named { name, value } in &*grads {
         let Some(grad) = value else {
             found.missing.push(name.clone());
@@ -62,7 +64,7 @@ fn largest(scaled: &Tensor, unscaled: &Tensor) -> CandleResult<Tensor> {
 
 /// Looks at one gradient element by element.
 fn look(
-    found: &mut Finding,
+    found: &mut FoundInf,
     name: &Arc<str>,
     grad: &Tensor,
     scale: &ScaleState,
@@ -80,14 +82,14 @@ fn look(
 pub(crate) fn accumulate(
     sum: Option<NamedGrads<Tensor>>,
     mut grads: NamedGrads<Tensor>,
-    found: &Finding,
+    found: &FoundInf,
 ) -> Result<NamedGrads<Tensor>, Error> {
     let bad = found.is_raised();
     let Some(mut sum) = sum else {
         grads.iter_mut().filter(|_| bad).for_each(|grad| grad.value = None);
         return Ok(map(&grads, |_, grad| grad.to_dtype(DType::F32))?);
     };
-    agree(shapes(&sum), shapes(&grads)).map_err(mismatch)?;
+    check_same_parameters(shapes(&sum), shapes(&grads)).map_err(mismatch)?;
     for (total, grad) in sum.iter_mut().zip(grads).filter(|_| !bad) {
         if let Some(grad) = grad.value {
             let grad = grad.to_dtype(DType::F32)?;
@@ -98,7 +100,7 @@ pub(crate) fn accumulate(
 }
 
 pub(crate) fn mismatch(MatchError { parameter, why }: MatchError) -> Error {
-    NativeError::Mismatch { parameter, why }.into()
+    HostDeviceError::Mismatch { parameter, why }.into()
 }
 
 fn shapes(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {

@@ -1,4 +1,4 @@
-//! Elements of a tensor on the host, which the arithmetic of [`Native`](binade_core::Native) works on.
+//! Elements of a tensor on the host, which the arithmetic of [`HostDevice`](binade_core::HostDevice) works on.
 
 use crate::{Error, NotFloating, dtype::dtype, read::read};
 use binade_core::cast::{OnOverflow::NonFinite, round};

@@ -1,7 +1,7 @@
 //! Errors: candle's own, sorted by kind, and sets that do not match.
 
 use binade_autocast::CastError;
-use binade_core::{DType, ErrorKind, NativeError};
+use binade_core::{DType, ErrorKind, HostDeviceError};
 use candle_core::Error as Candle;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub enum Error {
     Candle(#[from] Candle),
     /// A set of gradients or parameters that does not match, or a number out of range.
     #[error(transparent)]
-    Set(#[from] NativeError<NotFloating>),
+    Set(#[from] HostDeviceError<NotFloating>),
     /// A region's operands could not be cast.
     #[error(transparent)]
     Cast(Box<CastError<Self>>),

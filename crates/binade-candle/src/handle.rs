@@ -2,7 +2,7 @@
 
 use crate::{Error, candle_dtype, dtype::dtype};
 use binade_autocast::Autocast;
-use binade_core::{DType, Finding, GradSet, Handle, Named, NamedGrads, Native, TrainError};
+use binade_core::{DType, FoundInf, GradSet, Handle, HostDevice, Named, NamedGrads, TrainError};
 use candle_core::Tensor;
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub struct Candle;
 
 impl Candle {
     /// Arithmetic on the host for sets of gradients and masters.
-    pub(crate) const HOST: Native<crate::elements::Elements> = Native::new();
+    pub(crate) const HOST: HostDevice<crate::elements::Elements> = HostDevice::new();
 }
 
 impl Handle for Candle {
@@ -31,13 +31,13 @@ impl Handle for Candle {
 impl GradSet for Candle {
     type Params = Vec<Named<Tensor>>;
     type Grads = NamedGrads<Tensor>;
-    type Found = Finding;
+    type Found = FoundInf;
 
     fn train_error(&self, error: TrainError) -> Error {
         Error::Set(Self::HOST.train_error(error))
     }
 
-    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
+    fn is_raised(&self, found: &FoundInf) -> Result<bool, Error> {
         Ok(found.is_raised())
     }
 

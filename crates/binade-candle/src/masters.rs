@@ -3,8 +3,10 @@
 use crate::elements::{Elements, read_grads, read_params};
 use crate::params::untied;
 use crate::{Candle, Error, device, dtype::dtype};
-use binade_core::{Finding, Named, NamedGrads};
-use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched};
+use binade_core::{FoundInf, Named, NamedGrads};
+use binade_master_weights::{
+    HostMasters, MasterWeights, OptimizerConfig, ParamInfo, match_gradients,
+};
 use candle_core::Tensor;
 
 /// Optimizer of tensors by name, in which parameters that are `Var`s stay `Var`s: a step sets them, and a holder of a clone, such
@@ -14,7 +16,11 @@ use candle_core::Tensor;
 impl MasterWeights for Candle {
     type Masters = HostMasters;
 
-    fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
+    fn masters(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        plan: &OptimizerConfig,
+    ) -> Result<HostMasters, Error> {
         untied(&*params)?;
         let mut elements = read_params(params)?;
         let masters = Self::HOST.masters(&mut elements, plan)?;
@@ -22,8 +28,8 @@ impl MasterWeights for Candle {
         Ok(masters)
     }
 
-    fn set_plan(&self, masters: &mut HostMasters, plan: &Plan) -> Result<(), Error> {
-        Ok(Self::HOST.set_plan(masters, plan)?)
+    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<(), Error> {
+        Ok(Self::HOST.set_config(masters, plan)?)
     }
 
     fn step(
@@ -31,7 +37,7 @@ impl MasterWeights for Candle {
         params: &mut Vec<Named<Tensor>>,
         masters: &mut HostMasters,
         grads: NamedGrads<Tensor>,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<(), Error> {
         // The set is compared before the skip, so that one that does not fit is told at the first step; shapes alone are
         // compared, so that a skipped step reads nothing.
@@ -49,7 +55,7 @@ impl MasterWeights for Candle {
         params: &mut Vec<Named<Tensor>>,
         masters: &mut HostMasters,
         mut more: Vec<Named<Tensor>>,
-        plan: &Plan,
+        plan: &OptimizerConfig,
     ) -> Result<(), Error> {
         untied(params.iter().chain(&more))?;
         let (mut elements, joining) = (read_params(params)?, read_params(&more)?);
@@ -67,13 +73,13 @@ fn fit(
     masters: &HostMasters,
     grads: &NamedGrads<Tensor>,
 ) -> Result<(), Error> {
-    let facts = params.iter().map(|Named { name, value }| Facts {
+    let facts = params.iter().map(|Named { name, value }| ParamInfo {
         name,
         dtype: dtype(value.dtype()),
         shape: value.dims(),
     });
     let shapes = grads.iter().map(|grad| (&grad.name, grad.value.as_ref().map(Tensor::dims)));
-    let places = matched(&facts.collect::<Vec<_>>(), masters, shapes);
+    let places = match_gradients(&facts.collect::<Vec<_>>(), masters, shapes);
     places.map(drop).map_err(device::mismatch)
 }
 

@@ -4,9 +4,9 @@ mod masters;
 
 use crate::{
     Candle, Error,
-    params::{some, untied},
+    params::{require_parameters, untied},
 };
-use binade_core::{Finding, Named, NamedGrads, NativeError, Optimizer};
+use binade_core::{FoundInf, HostDeviceError, Named, NamedGrads, Optimizer};
 use binade_master_weights::HostOptimizer;
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Tensor, Var};
@@ -39,7 +39,7 @@ impl<O: CandleOptimizer> Wrapped<O> {
     ///
     /// candle's; also if there are no parameters, one is of no type that is trained, one is no `Var`, or two are the same.
     pub fn new(params: &[Named<Tensor>], config: O::Config) -> Result<Self, Error> {
-        some(params)?;
+        require_parameters(params)?;
         untied(params)?;
         let pairs = params.iter().map(Pair::new).collect::<Result<Vec<_>, Error>>()?;
         let masters = pairs.iter().map(|pair| pair.master.clone()).collect();
@@ -52,10 +52,10 @@ impl<O: CandleOptimizer> Wrapped<O> {
     }
 }
 
-impl<O: CandleOptimizer> Optimizer<NamedGrads<Tensor>, Finding> for Wrapped<O> {
+impl<O: CandleOptimizer> Optimizer<NamedGrads<Tensor>, FoundInf> for Wrapped<O> {
     type Error = Error;
 
-    fn step(&mut self, grads: NamedGrads<Tensor>, found: &Finding) -> Result<(), Error> {
+    fn step(&mut self, grads: NamedGrads<Tensor>, found: &FoundInf) -> Result<(), Error> {
         // The set is compared before the skip, so that one that does not fit is told at the first step, which in f16 is often
         // skipped.
         fit(&self.pairs, &grads)?;
@@ -109,7 +109,9 @@ fn fit(pairs: &[Pair], grads: &NamedGrads<Tensor>) -> Result<(), Error> {
         match (waiting.remove(name), value) {
             (None, _) => strangers.push(name.clone()),
             (Some(pair), Some(grad)) if grad.dims() != pair.master.dims() => {
-                return Err(NativeError::Mismatch { parameter: name.clone(), why: SHAPE }.into());
+                return Err(
+                    HostDeviceError::Mismatch { parameter: name.clone(), why: SHAPE }.into()
+                );
             }
             (Some(_), _) => {}
         }

@@ -1,7 +1,7 @@
 //! Parameters by name, and their gradients out of candle's store.
 
 use crate::Error;
-use binade_core::{Named, NamedGrads, NativeError};
+use binade_core::{HostDeviceError, Named, NamedGrads};
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Tensor, Var};
 use candle_nn::VarMap;
@@ -53,7 +53,7 @@ pub fn split_buffers(
     params: Vec<Named<Tensor>>,
     names: &[&str],
 ) -> Result<[Vec<Named<Tensor>>; 2], Error> {
-    let refuse = |parameter, why| Err(NativeError::Mismatch { parameter, why }.into());
+    let refuse = |parameter, why| Err(HostDeviceError::Mismatch { parameter, why }.into());
     if let Some(name) = names.iter().find(|name| !params.iter().any(|param| is_named(param, name)))
     {
         return refuse((*name).into(), NO_BUFFER);
@@ -94,7 +94,7 @@ pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> 
 ///
 /// candle's, and if there are no parameters.
 pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Tensor>, Error> {
-    some(params)?;
+    require_parameters(params)?;
     Ok(grads(&loss.backward()?, params))
 }
 
@@ -108,7 +108,7 @@ pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Te
 pub fn set_map(map: &VarMap, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
     let vars = map.data().lock().unwrap_or_else(PoisonError::into_inner);
     let found = |Named { name, .. }: &Named<Vec<f32>>| {
-        let unknown = || NativeError::Mismatch { parameter: name.clone(), why: UNKNOWN };
+        let unknown = || HostDeviceError::Mismatch { parameter: name.clone(), why: UNKNOWN };
         vars.get(&**name).ok_or_else(unknown)
     };
     let places = values.iter().map(found).collect::<Result<Vec<_>, _>>()?;
@@ -123,7 +123,7 @@ const UNKNOWN: &str =
     "the `VarMap` has no `Var` of that name; give the map that the parameters came from";
 
 /// Refuses an empty list of parameters: no step would say that nothing is trained.
-pub(crate) fn some(params: &[Named<Tensor>]) -> Result<(), Error> {
+pub(crate) fn require_parameters(params: &[Named<Tensor>]) -> Result<(), Error> {
     if params.is_empty() { Err(Error::NoParameters) } else { Ok(()) }
 }
 

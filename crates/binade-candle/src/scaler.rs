@@ -1,9 +1,9 @@
 //! Loss scaling: losses in candle's graph, sets of gradients on the host or, with CUDA, on the device.
 
 use crate::elements::{read_grads, write_grads};
-use crate::snapshot::{form, raw};
+use crate::snapshot::{raw, spec};
 use crate::{Candle, Error, device};
-use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
+use binade_core::{FoundInf, Named, NamedGrads, RawTensor, TensorSpec};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
@@ -24,7 +24,7 @@ impl GradScaler for Candle {
         &self,
         grads: &mut NamedGrads<Tensor>,
         scale: &ScaleState,
-    ) -> Result<Finding, Error> {
+    ) -> Result<FoundInf, Error> {
         if device::has(grads) {
             return device::unscale(grads, scale);
         }
@@ -41,7 +41,7 @@ impl GradOps for Candle {
         grads: &mut NamedGrads<Tensor>,
         norm: Norm,
         max: f32,
-        verdict: &mut Finding,
+        verdict: &mut FoundInf,
     ) -> Result<(), Error> {
         if device::has(grads) {
             return device::clip_norm(grads, norm, max, verdict);
@@ -66,7 +66,7 @@ impl GradOps for Candle {
         &self,
         sum: Option<NamedGrads<Tensor>>,
         grads: NamedGrads<Tensor>,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<NamedGrads<Tensor>, Error> {
         if device::has(&grads) || sum.as_ref().is_some_and(device::has) {
             return device::accumulate(sum, grads, found);
@@ -79,7 +79,7 @@ impl GradOps for Candle {
         &self,
         grads: &mut NamedGrads<Tensor>,
         groups: &[ClipGroup],
-        verdict: &mut Finding,
+        verdict: &mut FoundInf,
     ) -> Result<(), Error> {
         if device::has(grads) {
             return device::clip_groups(grads, groups, verdict);
@@ -90,11 +90,11 @@ impl GradOps for Candle {
         Ok(())
     }
 
-    fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
-        let form = |param: &Named<Tensor>| {
-            Named::new(param.name.clone(), form(binade_core::DType::F32, &param.value))
+    fn grad_specs(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<TensorSpec>>, Error> {
+        let spec = |param: &Named<Tensor>| {
+            Named::new(param.name.clone(), spec(binade_core::DType::F32, &param.value))
         };
-        Ok(params.iter().map(form).collect())
+        Ok(params.iter().map(spec).collect())
     }
 
     fn save_grads(&self, grads: &NamedGrads<Tensor>) -> Result<NamedGrads<RawTensor>, Error> {

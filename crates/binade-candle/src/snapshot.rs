@@ -2,23 +2,23 @@
 
 use crate::elements::{Elements, read_params};
 use crate::{Candle, Error, dtype::dtype};
-use binade_core::{DType, Form, Named, RawTensor};
+use binade_core::{DType, Named, RawTensor, TensorSpec};
 use binade_master_weights::{
-    HostMasters, LoadError, ParameterForm, SavedParameter, Snapshot, fits,
+    HostMasters, LoadError, ParameterSpec, SavedParameter, Snapshot, check_saved,
 };
 use candle_core::Tensor;
 use std::sync::Arc;
 
 impl Snapshot for Candle {
-    fn forms(
+    fn specs(
         &self,
         params: &Vec<Named<Tensor>>,
         masters: &HostMasters,
-    ) -> Result<Vec<ParameterForm>, Error> {
-        let form = |param: &Named<Tensor>| {
-            masters.form(&param.name, form(dtype(param.value.dtype()), &param.value))
+    ) -> Result<Vec<ParameterSpec>, Error> {
+        let spec = |param: &Named<Tensor>| {
+            masters.spec(&param.name, spec(dtype(param.value.dtype()), &param.value))
         };
-        Ok(params.iter().map(form).collect())
+        Ok(params.iter().map(spec).collect())
     }
 
     fn save(
@@ -39,8 +39,8 @@ impl Snapshot for Candle {
         masters: &mut HostMasters,
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Error>> {
-        let forms = self.forms(params, masters).map_err(LoadError::Device)?;
-        let saved = fits(&forms, saved)?;
+        let specs = self.specs(params, masters).map_err(LoadError::Device)?;
+        let saved = check_saved(&specs, saved)?;
         for (param, saved) in params.iter_mut().zip(&saved) {
             put(param, &saved.value).map_err(LoadError::Device)?;
         }
@@ -59,14 +59,14 @@ impl Snapshot for Candle {
     }
 }
 
-pub(crate) fn form(dtype: DType, tensor: &Tensor) -> Form {
-    Form::new(dtype, tensor.dims())
+pub(crate) fn spec(dtype: DType, tensor: &Tensor) -> TensorSpec {
+    TensorSpec::new(dtype, tensor.dims())
 }
 
 /// Elements in `dtype`, which holds them: the tensor's own, or `f32`.
 pub(crate) fn raw(dtype: DType, name: &Arc<str>, tensor: &Tensor) -> Result<RawTensor, Error> {
     let elements = Elements::read(name, tensor)?;
-    let raw = RawTensor::from_f32(form(dtype, tensor), elements.values());
+    let raw = RawTensor::from_f32(spec(dtype, tensor), elements.values());
     raw.ok_or_else(|| Error::Untrainable { name: name.clone(), dtype: tensor.dtype() })
 }
 

@@ -2,7 +2,7 @@
 
 use binade::prelude::*;
 use binade_candle::{Candle, Wrapped, backward, ops};
-use binade_core::Finding;
+use binade_core::FoundInf;
 use candle_core::{DType as Type, Device, Tensor, Var};
 use candle_nn::{AdamW, Optimizer as _, ParamsAdamW};
 
@@ -25,7 +25,7 @@ fn stepped(start: &[f32], grads: &[f32], dtype: Type, (lr, steps): (f64, u8)) ->
     let mut adamw = Wrapped::<AdamW>::new(&[Named::new("w", w.clone())], candles(lr))?;
     for _ in 0..steps {
         let grads = vec![Named::new("w", Some(tensor(grads, dtype)?))];
-        binade::core::Optimizer::step(&mut adamw, grads, &Finding::default())?;
+        binade::core::Optimizer::step(&mut adamw, grads, &FoundInf::default())?;
     }
     Ok(w)
 }
@@ -81,7 +81,8 @@ fn candles_own_limit_a_row_of_4096_terms_by_a_matrix_in_f16_is_summed_in_f16() -
 #[test]
 fn rows_looked_up_twice_whose_gradients_sum_to_infinity_are_found() -> Result {
     let table = Var::zeros((2, 1), Type::F16, &Device::Cpu)?.into_inner();
-    let (params, plan) = (vec![Named::new("table", table)], Plan::new(UpdateRule::sgd(0.1))?);
+    let (params, plan) =
+        (vec![Named::new("table", table)], OptimizerConfig::new(UpdateRule::sgd(0.1))?);
     let mut optimizer = MasterOptimizer::new(Candle, params, plan)?;
     let mut scaler = Scaler::new(Candle, LossScale::dynamic())?;
     for rows in [[0_u32, 1, 1], [0, 1, 0]] {

@@ -72,7 +72,8 @@ fn what_candle_cuts_off_is_missing_by_name_and_ops_have_it_whole() -> Result {
 fn a_missing_gradient_is_in_the_report_and_the_others_are_applied() -> Result {
     let params =
         named([("a.weight".to_owned(), ones(&[2])?), ("b.weight".to_owned(), ones(&[2])?)]);
-    let mut optimizer = MasterOptimizer::new(Candle, params, Plan::new(UpdateRule::sgd(0.5))?)?;
+    let mut optimizer =
+        MasterOptimizer::new(Candle, params, OptimizerConfig::new(UpdateRule::sgd(0.5))?)?;
     let mut scaler = Scaler::new(Candle, LossScale::dynamic())?;
     let cut = candle_nn::ops::softmax_last_dim(&optimizer.params[1].value)?;
     let loss = (optimizer.params[0].value.sum_all()? + cut.sum_all()?)?;
@@ -92,7 +93,7 @@ fn a_step_is_seen_by_a_layer_that_holds_the_var() -> Result {
     let layer = candle_nn::linear_no_bias(2, 1, vb.pp("out"))?;
     let before = layer.weight().copy()?;
     let mut optimizer =
-        MasterOptimizer::new(Candle, params(&map), Plan::new(UpdateRule::sgd(1.0))?)?;
+        MasterOptimizer::new(Candle, params(&map), OptimizerConfig::new(UpdateRule::sgd(1.0))?)?;
     let mut scaler = Scaler::new(Candle, LossScale::none())?;
     let x = Tensor::ones((1, 2), Type::BF16, &Device::Cpu)?;
     let loss = layer.forward(&x)?.to_dtype(Type::F32)?.sum_all()?;
@@ -128,7 +129,7 @@ fn what_a_lowered_model_has_learned_goes_back_into_the_map_in_f32() -> Result {
     let map = VarMap::new();
     let vb = VarBuilder::from_varmap(&map, Type::F32, &Device::Cpu);
     vb.get_with_hints(1, "w", candle_nn::Init::Const(1.0))?;
-    let plan = Plan::new(UpdateRule::adam(1e-4))?.with_storage(DType::BF16);
+    let plan = OptimizerConfig::new(UpdateRule::adam(1e-4))?.with_storage(DType::BF16);
     let mut optimizer = MasterOptimizer::new(Candle, params(&map), plan)?;
     let mut scaler = Scaler::new(Candle, LossScale::none())?;
     let loss = optimizer.params[0].value.to_dtype(Type::F32)?.sum_all()?;
@@ -152,7 +153,8 @@ fn what_a_lowered_model_has_learned_goes_back_into_the_map_in_f32() -> Result {
 fn masters_of_f32_vars_are_not_the_vars_themselves() -> Result {
     let w = ones(&[1])?;
     let params = named([("w".to_owned(), w.clone())]);
-    let optimizer = MasterOptimizer::new(Candle, params, Plan::new(UpdateRule::sgd(0.1))?)?;
+    let optimizer =
+        MasterOptimizer::new(Candle, params, OptimizerConfig::new(UpdateRule::sgd(0.1))?)?;
     let saved = optimizer.save()?;
     let exported = optimizer.export_f32()?;
     w.set(&Tensor::zeros(1, Type::F32, &Device::Cpu)?)?;
@@ -186,7 +188,8 @@ fn wrapped_optimizers_take_rates_skip_overflows_and_refuse_what_they_could_not_s
 fn types_that_are_not_trained_are_refused_by_name() -> Result {
     for dtype in [Type::F64, Type::U32] {
         let params = vec![Named::new("w", Tensor::ones(1, dtype, &Device::Cpu)?)];
-        let error = MasterOptimizer::new(Candle, params, Plan::new(UpdateRule::sgd(0.1))?);
+        let error =
+            MasterOptimizer::new(Candle, params, OptimizerConfig::new(UpdateRule::sgd(0.1))?);
         let error = error.err().ok_or("it was taken")?;
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().starts_with("`w` is of candle's type"), "{error}");
@@ -198,7 +201,7 @@ fn types_that_are_not_trained_are_refused_by_name() -> Result {
 fn one_var_under_two_names_is_refused_by_every_optimizer() -> Result {
     let tied = ones(&[1])?;
     let twice = || named([("b".to_owned(), tied.clone()), ("a".to_owned(), tied.clone())]);
-    let plan = Plan::new(UpdateRule::sgd(0.1))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(0.1))?;
     let masters = MasterOptimizer::new(Candle, twice(), plan.clone()).err();
     let wrapped = Wrapped::<SGD>::new(&twice(), 0.1).err();
     let mut running = MasterOptimizer::new(Candle, vec![twice().remove(0)], plan.clone())?;

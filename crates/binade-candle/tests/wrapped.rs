@@ -1,6 +1,6 @@
 //! Optimizers of candle's own: a set that does not fit is named before anything moves, and masters can be kept.
 
-use binade::core::{Error as _, Finding, NamedGrads, Optimizer};
+use binade::core::{Error as _, FoundInf, NamedGrads, Optimizer};
 use binade::prelude::*;
 use binade_candle::{Wrapped, named};
 use candle_core::{DType as Type, Device, Tensor, Var};
@@ -32,8 +32,8 @@ fn values(params: &[Named<Tensor>]) -> Result<Vec<Vec<f32>>> {
 
 #[test]
 fn gradients_that_do_not_fit_are_named_before_anything_moves_in_a_skipped_step_too() -> Result {
-    let raised = Finding { halted: true, ..Finding::default() };
-    for found in [Finding::default(), raised] {
+    let raised = FoundInf { halted: true, ..FoundInf::default() };
+    for found in [FoundInf::default(), raised] {
         for (set, wanted) in [
             (
                 grads(&[("a", &[1.0, 1.0]), ("c", &[1.0]), ("d", &[1.0])])?,
@@ -61,7 +61,7 @@ fn a_run_by_an_optimizer_that_keeps_nothing_is_resumed_to_the_bit_from_its_maste
     let step = |sgd: &mut Wrapped<SGD>, at: f32| -> Result {
         // The step is less than half of the spacing of f16 at 1: only a master adds it up.
         let set = grads(&[("a", &[at, -at]), ("b", &[3.0 * at])])?;
-        Ok(sgd.step(set, &Finding::default())?)
+        Ok(sgd.step(set, &FoundInf::default())?)
     };
     let whole = params()?;
     let mut uninterrupted = Wrapped::<SGD>::new(&whole, 1e-4)?;

@@ -11,7 +11,7 @@ use binade_core::{DType, Op};
     serde(rename_all = "snake_case")
 )]
 pub enum Attribute {
-    /// Number of elements that are summed into one result, as [`Facts`](crate::Facts) has it by operation.
+    /// Number of elements that are summed into one result, as [`OpSizes`](crate::OpSizes) has it by operation.
     ReductionLength,
     /// Exponent of a power. No operation of Binade has one; a user's states it by [`OpCall::with_attributes`].
     Exponent,

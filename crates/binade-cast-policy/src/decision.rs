@@ -26,7 +26,7 @@ impl Decision {
 /// Reason why an operation may not run in a region.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum Refusal {
+pub enum PolicyError {
     /// Operation that the policy bans.
     #[error("{site} is banned in an autocast region: {advice}")]
     Banned {
@@ -72,7 +72,7 @@ pub enum Refusal {
     },
 }
 
-impl binade_core::Error for Refusal {
+impl binade_core::Error for PolicyError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Banned { .. } | Self::Unlisted { .. } => ErrorKind::Unsupported,
@@ -110,26 +110,33 @@ impl CastRule {
     /// # Errors
     ///
     /// If the rule refuses the operation, or its promotion refuses an operand.
-    pub fn decide(&self, call: &OpCall<'_>, region: DType) -> Result<Decision, Refusal> {
+    pub fn decide(&self, call: &OpCall<'_>, region: DType) -> Result<Decision, PolicyError> {
         let to = |dtype| Decision { operands: Some(dtype), ..Decision::default() };
         Ok(match self {
             Self::Untouched => Decision::default(),
             Self::Lower => to(region),
             Self::F32 => to(DType::F32),
             Self::To(dtype) if dtype.is_float() => to(*dtype),
-            Self::To(dtype) => return Err(Refusal::Target { site: call.into(), dtype: *dtype }),
+            Self::To(dtype) => {
+                return Err(PolicyError::Target { site: call.into(), dtype: *dtype });
+            }
             Self::F32Output => Decision { output: output(call), ..Decision::default() },
             Self::Promote => promoted(call),
             Self::PromoteStrict => match stranger(call, region) {
                 Some((operand, dtype)) => {
-                    return Err(Refusal::Conflict { site: call.into(), operand, dtype, region });
+                    return Err(PolicyError::Conflict {
+                        site: call.into(),
+                        operand,
+                        dtype,
+                        region,
+                    });
                 }
                 None => promoted(call),
             },
             Self::Banned(advice) => {
-                return Err(Refusal::Banned { site: call.into(), advice: advice.clone() });
+                return Err(PolicyError::Banned { site: call.into(), advice: advice.clone() });
             }
-            Self::Unlisted => return Err(Refusal::Unlisted { site: call.into() }),
+            Self::Unlisted => return Err(PolicyError::Unlisted { site: call.into() }),
         })
     }
 }
@@ -192,7 +199,7 @@ mod tests {
         for given in [[F32, BF16], [BF16, F32], [F16, BF16], [BF16, F16], [BF16, BF16]] {
             let refused = CastRule::PromoteStrict.decide(&OpCall::new(Op::ADD, &given), F16);
             let refused = refused.unwrap_err();
-            assert!(matches!(refused, Refusal::Conflict { dtype: BF16, region: F16, .. }));
+            assert!(matches!(refused, PolicyError::Conflict { dtype: BF16, region: F16, .. }));
             assert_eq!(binade_core::Error::kind(&refused), ErrorKind::Mismatch);
         }
         assert_eq!(operands(&CastRule::PromoteStrict, &[F16, F32, DType::F64], F16), Some(F32));
@@ -205,7 +212,7 @@ mod tests {
             let refused = CastRule::PromoteStrict.decide(&OpCall::new(Op::ADD, &given), region);
             let refused = refused.unwrap_err();
             assert!(
-                matches!(refused, Refusal::Conflict { operand: 2, dtype, .. } if dtype == strange)
+                matches!(refused, PolicyError::Conflict { operand: 2, dtype, .. } if dtype == strange)
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Explanation of a rule in words, with the casts it causes.
 
-use crate::{CastRule, Decision, OpCall, Refusal, Site};
+use crate::{CastRule, Decision, OpCall, PolicyError, Site};
 use binade_core::DType;
 use std::{borrow::Cow, fmt};
 
@@ -29,7 +29,7 @@ pub struct Explanation {
     /// List or override that gave the answer.
     pub reason: Cow<'static, str>,
     /// Decision that the rule makes here.
-    pub decision: Result<Decision, Refusal>,
+    pub decision: Result<Decision, PolicyError>,
     /// Casts that follow, by operand.
     pub casts: Vec<PlannedCast>,
     /// Extents that make its matrix product slower than it might be, if the call has them.

@@ -1,6 +1,6 @@
 //! Exceptions to a policy, as a layer over it.
 
-use crate::{Attribute, CastPolicy, CastRule, Glob, OpCall, facts::stated};
+use crate::{Attribute, CastPolicy, CastRule, Glob, OpCall, op_sizes::stated};
 use binade_core::ErrorKind;
 use std::{borrow::Cow, fmt};
 
@@ -11,11 +11,11 @@ use std::{borrow::Cow, fmt};
     derive(serde::Serialize, serde::Deserialize),
     serde(default, deny_unknown_fields)
 )]
-pub struct When {
+pub struct Condition {
     pub(crate) op: Option<Box<str>>,
     pub(crate) path: Option<Glob>,
     /// Conditions by attribute, and in the order given for one, so that equal conditions compare equal.
-    pub(crate) attributes: Vec<(Attribute, Is)>,
+    pub(crate) attributes: Vec<(Attribute, Compare)>,
 }
 
 /// Condition on an attribute. An attribute that the call does not have, or that is NaN, fulfils none.
@@ -25,7 +25,7 @@ pub struct When {
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "snake_case")
 )]
-pub enum Is {
+pub enum Compare {
     /// Greater than this number.
     Above(f64),
     /// Less than this number.
@@ -34,7 +34,7 @@ pub enum Is {
     Equal(f64),
 }
 
-impl Is {
+impl Compare {
     pub(crate) fn bound(self) -> f64 {
         match self {
             Self::Above(bound) | Self::Below(bound) | Self::Equal(bound) => bound,
@@ -50,7 +50,7 @@ impl Is {
     }
 }
 
-impl When {
+impl Condition {
     /// Creates a condition that always holds, until a part is added.
     pub fn always() -> Self {
         Self::default()
@@ -70,11 +70,11 @@ impl When {
 
     /// Restricts it to calls whose attribute fulfils `is`.
     ///
-    /// [`Facts`](crate::Facts) has the operations that state one. If [`op`](Self::op) names another of Binade's own operations,
+    /// [`OpSizes`](crate::OpSizes) has the operations that state one. If [`op`](Self::op) names another of Binade's own operations,
     /// the policy is refused when a region is made of it. An operation of yours that states none never fulfils it, nor does any
     /// on a device that does not tell shapes.
     #[must_use]
-    pub fn attribute(mut self, attribute: Attribute, is: Is) -> Self {
+    pub fn attribute(mut self, attribute: Attribute, is: Compare) -> Self {
         let at = self.attributes.partition_point(|(earlier, _)| *earlier <= attribute);
         self.attributes.insert(at, (attribute, is));
         self
@@ -82,7 +82,7 @@ impl When {
 
     /// Returns true if all parts hold for `call`. Allocates nothing.
     pub fn holds(&self, call: &OpCall<'_>) -> bool {
-        let attribute = |&(attribute, is): &(Attribute, Is)| {
+        let attribute = |&(attribute, is): &(Attribute, Compare)| {
             call.attribute(attribute).is_some_and(|v| is.holds(v))
         };
         self.op.as_ref().is_none_or(|op| **op == *call.op.name())
@@ -106,14 +106,14 @@ impl binade_core::Error for Inapplicable {
     }
 }
 
-impl When {
+impl Condition {
     /// Refuses conditions that no call can fulfil.
     fn check(&self) -> Result<(), Inapplicable> {
         let why = self.attributes.iter().find_map(|&(attribute, is)| self.never(attribute, is));
         why.map_or(Ok(()), |why| Err(Inapplicable { when: self.to_string(), why }))
     }
 
-    fn never(&self, attribute: Attribute, is: Is) -> Option<String> {
+    fn never(&self, attribute: Attribute, is: Compare) -> Option<String> {
         let name = attribute.name();
         if is.bound().is_nan() {
             return Some(format!("`{name}` is compared with NaN; give a number"));
@@ -124,14 +124,14 @@ impl When {
     }
 }
 
-impl fmt::Display for When {
+impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = self.op.iter().map(|op| format!("op `{op}`"));
         let path = self.path.iter().map(|path| format!("path `{path}`"));
         let attributes = self.attributes.iter().map(|(a, is)| match is {
-            Is::Above(bound) => format!("{a:?} > {bound}"),
-            Is::Below(bound) => format!("{a:?} < {bound}"),
-            Is::Equal(bound) => format!("{a:?} = {bound}"),
+            Compare::Above(bound) => format!("{a:?} > {bound}"),
+            Compare::Below(bound) => format!("{a:?} < {bound}"),
+            Compare::Equal(bound) => format!("{a:?} = {bound}"),
         });
         let parts: Vec<_> = op.chain(path).chain(attributes).collect();
         if parts.is_empty() { f.write_str("always") } else { f.write_str(&parts.join(" and ")) }
@@ -142,13 +142,13 @@ impl fmt::Display for When {
 /// answers.
 ///
 /// ```
-/// use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
+/// use binade_cast_policy::{Attribute, CastPolicy, CastRule, Compare, OpCall, OpTable, Overrides, Condition};
 /// use binade_core::{DType, Op};
 ///
 /// let policy = Overrides::over(OpTable::torch_cpu())
 ///     .path("encoder.*.norm", CastRule::F32)
 ///     .when(
-///         When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(4096.0)),
+///         Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(4096.0)),
 ///         CastRule::F32,
 ///     );
 /// let norm = OpCall::new(Op::LAYER_NORM, &[DType::BF16]).with_path("encoder.3.norm");
@@ -163,7 +163,7 @@ impl fmt::Display for When {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Overrides<P> {
     pub(crate) base: P,
-    pub(crate) exceptions: Vec<(When, CastRule)>,
+    pub(crate) exceptions: Vec<(Condition, CastRule)>,
 }
 
 impl<P> Overrides<P> {
@@ -174,7 +174,7 @@ impl<P> Overrides<P> {
 
     /// Answers `rule` if `when` holds, before all earlier overrides.
     #[must_use]
-    pub fn when(mut self, when: When, rule: CastRule) -> Self {
+    pub fn when(mut self, when: Condition, rule: CastRule) -> Self {
         self.exceptions.push((when, rule));
         self
     }
@@ -182,13 +182,13 @@ impl<P> Overrides<P> {
     /// Answers `rule` for the operation of this name.
     #[must_use]
     pub fn op(self, name: impl Into<Box<str>>, rule: CastRule) -> Self {
-        self.when(When::always().op(name), rule)
+        self.when(Condition::always().op(name), rule)
     }
 
     /// Answers `rule` at paths that `pattern` covers; see [`Glob`].
     #[must_use]
     pub fn path(self, pattern: impl Into<Box<str>>, rule: CastRule) -> Self {
-        self.when(When::always().path(pattern), rule)
+        self.when(Condition::always().path(pattern), rule)
     }
 
     /// Returns the policy below.
@@ -196,7 +196,7 @@ impl<P> Overrides<P> {
         &self.base
     }
 
-    fn exception(&self, call: &OpCall<'_>) -> Option<&(When, CastRule)> {
+    fn exception(&self, call: &OpCall<'_>) -> Option<&(Condition, CastRule)> {
         self.exceptions.iter().rev().find(|(when, _)| when.holds(call))
     }
 }
@@ -208,7 +208,7 @@ impl<P: CastPolicy> CastPolicy for Overrides<P> {
 
     fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
         let said =
-            |(when, _): &(When, CastRule)| Cow::Owned(format!("an override says so ({when})"));
+            |(when, _): &(Condition, CastRule)| Cow::Owned(format!("an override says so ({when})"));
         self.exception(call).map_or_else(|| self.base.reason(call), said)
     }
 

@@ -49,7 +49,7 @@ impl Overrides<OpTable> {
     /// with a `rule` and, all as you like, an `op`, a `path` and bounds of attributes. The last that applies wins.
     ///
     /// ```
-    /// use binade_cast_policy::{Attribute, CastRule, Is, OpTable, Overrides, When};
+    /// use binade_cast_policy::{Attribute, CastRule, Compare, OpTable, Overrides, Condition};
     ///
     /// let policy = Overrides::from_toml(r#"
     ///     preset = "torch_cuda"
@@ -60,7 +60,7 @@ impl Overrides<OpTable> {
     ///     reduction_length = { above = 4096 }
     ///     rule = "f32"
     /// "#)?;
-    /// let long = When::always().op("sum").path("loss.**").attribute(Attribute::ReductionLength, Is::Above(4096.0));
+    /// let long = Condition::always().op("sum").path("loss.**").attribute(Attribute::ReductionLength, Compare::Above(4096.0));
     /// assert_eq!(policy, Overrides::over(OpTable::torch_cuda()).when(long, CastRule::F32));
     /// # Ok::<_, binade_cast_policy::TomlError>(())
     /// ```

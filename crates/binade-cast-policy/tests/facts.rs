@@ -1,13 +1,13 @@
 //! Sizes that operations tell policies, and overrides by sizes that an operation does not have.
 
 use binade_cast_policy::{
-    Attribute, CastPolicy, CastRule, Facts, Is, OpCall, OpTable, Overrides, When,
+    Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpSizes, OpTable, Overrides,
 };
 use binade_core::{Error, ErrorKind, Op, OpClass};
 
 fn told(op: Op, shapes: &[&[usize]]) -> (Option<f64>, Vec<u64>) {
     let shapes: Vec<_> = shapes.iter().copied().map(Some).collect();
-    let facts = Facts::of(op, &shapes);
+    let facts = OpSizes::of(op, &shapes);
     let call = facts.complete(op.into());
     (call.attribute(Attribute::ReductionLength), call.extents.to_vec())
 }
@@ -55,23 +55,23 @@ fn shapes_that_are_not_known_do_not_fit_or_overflow_tell_nothing() {
     assert_eq!(told(Op::CONV2D, &[&[2, 3, 9, 9]]), nothing);
     assert_eq!(told(Op::BATCH_NORM, &[&[4]]), nothing);
     assert_eq!(told(Op::SUM, &[&[usize::MAX, 2]]), nothing);
-    assert_eq!(Facts::of(Op::MATMUL, &[None::<&[usize]>, None]), Facts::default());
+    assert_eq!(OpSizes::of(Op::MATMUL, &[None::<&[usize]>, None]), OpSizes::default());
     // A vector by a matrix is no product of matrices, and sums all the same.
     assert_eq!(told(Op::MATMUL, &[&[7], &[7, 5]]), (Some(7.0), vec![]));
 }
 
 #[test]
 fn what_a_call_states_itself_is_kept() {
-    let facts = Facts::of(Op::SOFTMAX, &[Some([2, 7])]);
+    let facts = OpSizes::of(Op::SOFTMAX, &[Some([2, 7])]);
     let along_the_first = [(Attribute::ReductionLength, 2.0)];
     let call = OpCall::new(Op::SOFTMAX, &[]).with_attributes(&along_the_first);
     assert_eq!(facts.complete(call).attribute(Attribute::ReductionLength), Some(2.0));
-    let facts = Facts::of(Op::MATMUL, &[Some([2, 7]), Some([7, 5])]);
+    let facts = OpSizes::of(Op::MATMUL, &[Some([2, 7]), Some([7, 5])]);
     let call = OpCall::new(Op::MATMUL, &[]).with_extents(&[8]);
     assert_eq!(facts.complete(call).extents, [8]);
 }
 
-fn refused(when: When) -> Option<String> {
+fn refused(when: Condition) -> Option<String> {
     let policy = Overrides::over(OpTable::torch_cuda()).when(when, CastRule::F32);
     // The check reaches through another layer, and through a pointer.
     let policy: Box<dyn CastPolicy> = Box::new(Overrides::over(policy).op("sum", CastRule::F32));
@@ -87,7 +87,7 @@ fn refused(when: When) -> Option<String> {
 #[test]
 fn an_override_by_a_number_that_its_operation_does_not_have_is_refused() {
     let by = |op: Op, attribute| {
-        refused(When::always().op(op.name()).attribute(attribute, Is::Above(2.0)))
+        refused(Condition::always().op(op.name()).attribute(attribute, Compare::Above(2.0)))
     };
     assert_eq!(
         by(Op::MATMUL, Attribute::Exponent).unwrap_or_default(),
@@ -107,9 +107,9 @@ fn an_override_by_a_number_that_its_operation_does_not_have_is_refused() {
 
 #[test]
 fn an_override_that_compares_with_nan_is_refused() {
-    for is in [Is::Above(f64::NAN), Is::Below(f64::NAN), Is::Equal(f64::NAN)] {
-        let why = refused(When::always().attribute(Attribute::ReductionLength, is));
+    for is in [Compare::Above(f64::NAN), Compare::Below(f64::NAN), Compare::Equal(f64::NAN)] {
+        let why = refused(Condition::always().attribute(Attribute::ReductionLength, is));
         assert!(why.is_some_and(|why| why.ends_with("is compared with NaN; give a number")));
     }
-    assert_eq!(refused(When::always().op("matmul").path("head.*")), None);
+    assert_eq!(refused(Condition::always().op("matmul").path("head.*")), None);
 }

@@ -1,7 +1,8 @@
 //! Exceptions over policies, and the words of explanations.
 
 use binade_cast_policy::{
-    Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, PlannedCast, Uneven, When,
+    Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpTable, Overrides, PlannedCast,
+    Uneven,
 };
 use binade_core::{DType, Op, OpClass};
 use std::sync::Arc;
@@ -33,18 +34,18 @@ fn a_layer_over_a_layer_answers_first() {
 
 #[test]
 fn an_attribute_that_was_not_given_or_is_nan_is_nothing() {
-    let exponent = |is| When::always().op("pow").attribute(Attribute::Exponent, is);
+    let exponent = |is| Condition::always().op("pow").attribute(Attribute::Exponent, is);
     let pow = OpCall::new(Op::custom("pow", OpClass::Exponential), &[DType::F16]);
     for (is, value, holds) in [
-        (Is::Above(2.0), 3.0, true),
-        (Is::Above(2.0), 2.0, false),
-        (Is::Below(2.0), 1.0, true),
-        (Is::Below(2.0), 2.0, false),
-        (Is::Equal(2.0), 2.0, true),
-        (Is::Equal(2.0), 3.0, false),
-        (Is::Above(2.0), f64::NAN, false),
-        (Is::Below(2.0), f64::NAN, false),
-        (Is::Equal(f64::NAN), f64::NAN, false),
+        (Compare::Above(2.0), 3.0, true),
+        (Compare::Above(2.0), 2.0, false),
+        (Compare::Below(2.0), 1.0, true),
+        (Compare::Below(2.0), 2.0, false),
+        (Compare::Equal(2.0), 2.0, true),
+        (Compare::Equal(2.0), 3.0, false),
+        (Compare::Above(2.0), f64::NAN, false),
+        (Compare::Below(2.0), f64::NAN, false),
+        (Compare::Equal(f64::NAN), f64::NAN, false),
     ] {
         let attributes = [(Attribute::Exponent, value)];
         assert_eq!(exponent(is).holds(&pow.with_attributes(&attributes)), holds, "{is:?} {value}");
@@ -55,10 +56,10 @@ fn an_attribute_that_was_not_given_or_is_nan_is_nothing() {
 #[test]
 fn an_override_applies_where_all_of_its_parts_hold() {
     let long = [(Attribute::ReductionLength, 5000.0)];
-    let when = When::always()
+    let when = Condition::always()
         .op("sum")
         .path("loss.*")
-        .attribute(Attribute::ReductionLength, Is::Above(4096.0));
+        .attribute(Attribute::ReductionLength, Compare::Above(4096.0));
     let sum = OpCall::new(Op::SUM, &[DType::F16]);
     assert!(when.holds(&sum.with_path("loss.total").with_attributes(&long)));
     assert!(!when.holds(&sum.with_path("loss.total")));

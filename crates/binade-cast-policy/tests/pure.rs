@@ -1,6 +1,8 @@
 //! The trait's contract, checked for every policy of this crate.
 
-use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
+use binade_cast_policy::{
+    Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpTable, Overrides,
+};
 use binade_core::{DType, Op, OpClass};
 
 fn policies() -> Vec<Box<dyn CastPolicy>> {
@@ -8,7 +10,10 @@ fn policies() -> Vec<Box<dyn CastPolicy>> {
     let layered = |table: OpTable| {
         Overrides::over(table.register("mine", CastRule::banned("not here")).strict())
             .path("encoder.**.norm", CastRule::F32)
-            .when(When::always().attribute(Attribute::Exponent, Is::Above(2.0)), CastRule::F32)
+            .when(
+                Condition::always().attribute(Attribute::Exponent, Compare::Above(2.0)),
+                CastRule::F32,
+            )
     };
     let both =
         |table: OpTable| [Box::new(table.clone()) as Box<dyn CastPolicy>, Box::new(layered(table))];

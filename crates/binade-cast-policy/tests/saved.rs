@@ -1,7 +1,7 @@
 //! Tables and overrides, serialised and read back.
 #![cfg(feature = "serde")]
 
-use binade_cast_policy::{Attribute, CastRule, Is, OpTable, Overrides, When};
+use binade_cast_policy::{Attribute, CastRule, Compare, Condition, OpTable, Overrides};
 use binade_core::DType;
 
 fn policy() -> Overrides<OpTable> {
@@ -9,8 +9,9 @@ fn policy() -> Overrides<OpTable> {
         .register("mine", CastRule::To(DType::BF16))
         .register("worse", CastRule::banned("do not"))
         .strict();
-    let long =
-        When::always().path("loss.**").attribute(Attribute::ReductionLength, Is::Above(4096.0));
+    let long = Condition::always()
+        .path("loss.**")
+        .attribute(Attribute::ReductionLength, Compare::Above(4096.0));
     Overrides::over(table).op("sum", CastRule::Lower).when(long, CastRule::F32)
 }
 

@@ -1,7 +1,7 @@
 //! Policies written as TOML and read back, and the errors of those that cannot be read.
 #![cfg(feature = "toml")]
 
-use binade_cast_policy::{Attribute, CastRule, Is, OpTable, Overrides, TomlError, When};
+use binade_cast_policy::{Attribute, CastRule, Compare, Condition, OpTable, Overrides, TomlError};
 use binade_core::{DType, Error, ErrorKind};
 use proptest::{prelude::*, sample::select};
 
@@ -43,11 +43,11 @@ fn every_preset_reads_back_equal_with_every_rule_and_without() {
 #[test]
 fn a_policy_is_written_as_one_would_write_it() {
     let table = OpTable::torch_cuda().register("attention", CastRule::Lower).strict();
-    let when = When::always()
+    let when = Condition::always()
         .path("loss.**")
-        .attribute(Attribute::Exponent, Is::Equal(2.0))
-        .attribute(Attribute::ReductionLength, Is::Above(16.0))
-        .attribute(Attribute::ReductionLength, Is::Below(4096.0));
+        .attribute(Attribute::Exponent, Compare::Equal(2.0))
+        .attribute(Attribute::ReductionLength, Compare::Above(16.0))
+        .attribute(Attribute::ReductionLength, Compare::Below(4096.0));
     let policy =
         Overrides::over(table).op("sum", CastRule::To(DType::F16)).when(when, CastRule::F32);
     let text = r#"preset = "torch_cuda"
@@ -74,9 +74,9 @@ rule = "f32"
 fn bounds_may_stand_in_one_table_and_numbers_need_no_point() {
     let text =
         "preset = 'empty'\n[[overrides]]\nexponent = {below = 1_0, above = -inf}\nrule = 'f32'";
-    let when = When::always()
-        .attribute(Attribute::Exponent, Is::Above(f64::NEG_INFINITY))
-        .attribute(Attribute::Exponent, Is::Below(10.0));
+    let when = Condition::always()
+        .attribute(Attribute::Exponent, Compare::Above(f64::NEG_INFINITY))
+        .attribute(Attribute::Exponent, Compare::Below(10.0));
     let policy = Overrides::over(OpTable::empty()).when(when, CastRule::F32);
     assert_eq!(Overrides::from_toml(text), Ok(policy));
 }
@@ -229,7 +229,7 @@ fn a_bound_that_is_nan_is_an_error_with_its_line_and_key() {
             )
         );
     }
-    let never = When::always().attribute(Attribute::ReductionLength, Is::Above(f64::NAN));
+    let never = Condition::always().attribute(Attribute::ReductionLength, Compare::Above(f64::NAN));
     let written = Overrides::over(OpTable::empty()).when(never, CastRule::F32).to_toml();
     assert!(matches!(Overrides::from_toml(&written), Err(TomlError::NaN { line: 4, .. })));
 }
@@ -243,22 +243,22 @@ fn the_example_in_the_readme_reads() {
     assert_eq!(Overrides::from_toml(&policy.to_toml()), Ok(policy));
 }
 
-fn attribute() -> impl Strategy<Value = (Attribute, Is)> {
+fn attribute() -> impl Strategy<Value = (Attribute, Compare)> {
     let attribute = select(&[Attribute::ReductionLength, Attribute::Exponent][..]);
     let is = (0..3, any::<f64>()).prop_map(|(which, bound)| match which {
-        0 => Is::Above(bound),
-        1 => Is::Below(bound),
-        _ => Is::Equal(bound),
+        0 => Compare::Above(bound),
+        1 => Compare::Below(bound),
+        _ => Compare::Equal(bound),
     });
     (attribute, is)
 }
 
-fn exception() -> impl Strategy<Value = (When, CastRule)> {
+fn exception() -> impl Strategy<Value = (Condition, CastRule)> {
     let text = || proptest::option::of(any::<String>());
     let attributes = proptest::collection::vec(attribute(), 0..4);
     (text(), text(), attributes, select(rules())).prop_map(|(op, path, attributes, rule)| {
-        let when = op.into_iter().fold(When::always(), When::op);
-        let when = path.into_iter().fold(when, When::path);
+        let when = op.into_iter().fold(Condition::always(), Condition::op);
+        let when = path.into_iter().fold(when, Condition::path);
         (attributes.into_iter().fold(when, |when, (a, is)| when.attribute(a, is)), rule)
     })
 }

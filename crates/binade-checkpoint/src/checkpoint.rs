@@ -3,7 +3,7 @@
 use crate::{FormatError, Mismatch, Restore, format};
 use binade_core::RawTensor;
 use binade_grad_scaler::{LossScale, SavedWindow, ScaleState};
-use binade_master_weights::{Plan, SavedParameter};
+use binade_master_weights::{OptimizerConfig, SavedParameter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct SavedScaler {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedOptimizer {
     /// Plan: rules by parameter, with learning rates as they were.
-    pub plan: Plan,
+    pub plan: OptimizerConfig,
     /// Parameters in the model's order.
     pub parameters: Vec<SavedParameter>,
 }

@@ -108,7 +108,7 @@ impl Draft {
         optimizer: &MasterOptimizer<D>,
     ) -> Result<Self, SaveError<D::Error>> {
         let parameters = optimizer.save().map_err(SaveError::Device)?;
-        let saved = SavedOptimizer { plan: optimizer.plan().clone(), parameters };
+        let saved = SavedOptimizer { plan: optimizer.config().clone(), parameters };
         add(&mut self.checkpoint.optimizers, "optimizer", name, saved)?;
         Ok(self)
     }

@@ -1,6 +1,6 @@
 //! Errors of checkpoints, and their remedies.
 
-use binade_core::{LoadError, Misfit};
+use binade_core::{LoadError, SpecMismatch};
 use std::{io, path::PathBuf};
 
 /// Reason why a checkpoint cannot be made here.
@@ -205,7 +205,7 @@ pub enum Mismatch {
         /// Optimizer or window that it belongs to.
         what: String,
         /// Tensor, and the way it differs.
-        source: Box<Misfit>,
+        source: Box<SpecMismatch>,
     },
 }
 
@@ -227,7 +227,9 @@ pub enum RestoreError<E> {
 impl<E> RestoreError<E> {
     pub(crate) fn load(what: String, error: LoadError<E>) -> Self {
         match error {
-            LoadError::Misfit(misfit) => Mismatch::Tensor { what, source: misfit.into() }.into(),
+            LoadError::SpecMismatch(misfit) => {
+                Mismatch::Tensor { what, source: misfit.into() }.into()
+            }
             LoadError::Device(error) => Self::Device(error),
         }
     }

@@ -7,7 +7,7 @@
 
 use crate::index::{Index, Tensors, tensors};
 use crate::{Checkpoint, FormatError, bits, dtype};
-use binade_core::{Form, RawTensor};
+use binade_core::{RawTensor, TensorSpec};
 use safetensors::{Dtype, SafeTensors, View};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ const INDEX: usize = "checkpoint ".len() + VERSION.len() + ZEROS.len() + 1;
 /// Tensor to be written.
 struct Written<'a> {
     dtype: Dtype,
-    form: Form,
+    spec: TensorSpec,
     bytes: &'a [u8],
 }
 
@@ -38,7 +38,7 @@ impl View for Written<'_> {
     }
 
     fn shape(&self) -> &[usize] {
-        &self.form.shape
+        &self.spec.shape
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
@@ -57,12 +57,12 @@ pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     // JSON has no infinity and no NaN, and their replacement cannot be read: no file is better than such a one.
     index_of(&index).map_err(|error| FormatError::Number(error.to_string()))?;
     let value = format!("checkpoint {VERSION}{ZEROS} {}", bits::written(index));
-    let view = |(name, form, bytes): (String, Form, _)| {
-        let dtype = dtype::written(form.dtype).ok_or_else(|| FormatError::Type {
+    let view = |(name, spec, bytes): (String, TensorSpec, _)| {
+        let dtype = dtype::written(spec.dtype).ok_or_else(|| FormatError::Type {
             name: name.clone(),
-            dtype: form.dtype.to_string(),
+            dtype: spec.dtype.to_string(),
         })?;
-        Ok((name, Written { dtype, form, bytes }))
+        Ok((name, Written { dtype, spec, bytes }))
     };
     let views =
         tensors(checkpoint).into_iter().map(view).collect::<Result<Vec<_>, FormatError>>()?;
@@ -141,8 +141,8 @@ fn all(file: &SafeTensors<'_>) -> Result<Tensors, FormatError> {
         let unknown =
             || FormatError::Type { name: name.to_owned(), dtype: format!("{:?}", view.dtype()) };
         let dtype = dtype::read(view.dtype()).ok_or_else(unknown)?;
-        let form = Form::new(dtype, view.shape());
-        let raw = RawTensor::new(form, view.data().to_vec()).ok_or_else(unknown)?;
+        let spec = TensorSpec::new(dtype, view.shape());
+        let raw = RawTensor::new(spec, view.data().to_vec()).ok_or_else(unknown)?;
         Ok((name.to_owned(), raw))
     };
     file.iter().map(raw).collect()

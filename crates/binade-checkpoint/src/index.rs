@@ -1,9 +1,9 @@
 //! Index in the file's metadata: all contents but tensors, and the names of the tensors.
 
 use crate::{Checkpoint, FormatError, SavedOptimizer, SavedScaler};
-use binade_core::{DType, Finding, Form, Named, NamedGrads, RawTensor};
+use binade_core::{DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec};
 use binade_grad_scaler::{BadMicroBatch, PartReport, SavedWindow};
-use binade_master_weights::{Kind, Plan, SavedParameter};
+use binade_master_weights::{OptimizerConfig, SavedParameter, StateKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) struct Index {
 
 #[derive(Deserialize, Serialize)]
 struct Optimizer {
-    plan: Plan,
+    plan: OptimizerConfig,
     parameters: Vec<Parameter>,
 }
 
@@ -41,7 +41,7 @@ struct Window {
 
 #[derive(Deserialize, Serialize)]
 struct Sum {
-    verdict: Finding,
+    verdict: FoundInf,
     parts: Vec<PartReport>,
     /// Name of each gradient, and true if there is one.
     grads: Vec<(String, bool)>,
@@ -135,7 +135,7 @@ impl Optimizer {
             let mut tensors = Vec::new();
             for kind in kept {
                 let raw = take(from, parameter(optimizer, &kind, &name))?;
-                let kind: Kind = kind.parse().map_err(told)?;
+                let kind: StateKind = kind.parse().map_err(told)?;
                 tensors.push((kind, raw));
             }
             parameters.push(SavedParameter { name: name.into(), value, applied, kept: tensors });
@@ -158,7 +158,7 @@ impl Window {
     fn with(self, window: &str, from: &mut Tensors) -> Result<SavedWindow, FormatError> {
         let Self { bad, len, sum } = self;
         let Some(Sum { verdict, parts, grads }) = sum else {
-            let (verdict, parts) = (Finding::default(), Vec::new());
+            let (verdict, parts) = (FoundInf::default(), Vec::new());
             return Ok(SavedWindow { bad, len, verdict, parts, grads: None });
         };
         let grad = |(name, is_there): (String, bool)| {
@@ -171,7 +171,7 @@ impl Window {
 }
 
 /// Returns every tensor of a checkpoint, under its name in the file. Blobs become tensors of bytes.
-pub(crate) fn tensors(checkpoint: &Checkpoint) -> Vec<(String, Form, &[u8])> {
+pub(crate) fn tensors(checkpoint: &Checkpoint) -> Vec<(String, TensorSpec, &[u8])> {
     let mut all = Vec::new();
     for (optimizer, saved) in &checkpoint.optimizers {
         for one in &saved.parameters {
@@ -190,17 +190,15 @@ pub(crate) fn tensors(checkpoint: &Checkpoint) -> Vec<(String, Form, &[u8])> {
         }
     }
     let blobs = checkpoint.blobs.iter();
-    all.extend(
-        blobs.map(|(name, bytes)| {
-            (blob(name), Form::new(DType::U8, [bytes.len()]), bytes.as_slice())
-        }),
-    );
+    all.extend(blobs.map(|(name, bytes)| {
+        (blob(name), TensorSpec::new(DType::U8, [bytes.len()]), bytes.as_slice())
+    }));
     all.extend(checkpoint.tensors.iter().map(|(name, raw)| named(tensor(name), raw)));
     all
 }
 
-fn named(name: String, raw: &RawTensor) -> (String, Form, &[u8]) {
-    (name, raw.form().clone(), raw.bytes())
+fn named(name: String, raw: &RawTensor) -> (String, TensorSpec, &[u8]) {
+    (name, raw.spec().clone(), raw.bytes())
 }
 
 fn take(from: &mut Tensors, name: String) -> Result<RawTensor, FormatError> {

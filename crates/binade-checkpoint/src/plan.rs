@@ -1,11 +1,15 @@
 //! Comparison of a saved plan with the run's.
 
 use crate::Mismatch;
-use binade_master_weights::{Plan, UpdateRule};
+use binade_master_weights::{OptimizerConfig, UpdateRule};
 
 /// Checks that both plans have the same rules but for learning rates, which a schedule moves, for the same parameters in the same
 /// storage.
-pub(crate) fn agrees(name: &str, saved: &Plan, running: &Plan) -> Result<(), Mismatch> {
+pub(crate) fn agrees(
+    name: &str,
+    saved: &OptimizerConfig,
+    running: &OptimizerConfig,
+) -> Result<(), Mismatch> {
     let differs = |part: &str, found: String, expected: String| Mismatch::Differs {
         what: format!("the {part} of optimizer `{name}`"),
         found,
@@ -16,11 +20,11 @@ pub(crate) fn agrees(name: &str, saved: &Plan, running: &Plan) -> Result<(), Mis
         return Err(differs("rule", found, expected));
     }
     if !alike_groups(saved, running) {
-        let told = |plan: &Plan| format!("{:?}", plan.groups());
+        let told = |plan: &OptimizerConfig| format!("{:?}", plan.groups());
         return Err(differs("groups", told(saved), told(running)));
     }
     if (saved.store(), saved.storage()) != (running.store(), running.storage()) {
-        let told = |plan: &Plan| format!("{:?} of {:?}", plan.store(), plan.storage());
+        let told = |plan: &OptimizerConfig| format!("{:?} of {:?}", plan.store(), plan.storage());
         return Err(differs("store", told(saved), told(running)));
     }
     rates(name, saved)
@@ -30,7 +34,7 @@ fn alike(saved: &UpdateRule, running: &UpdateRule) -> bool {
     saved.with_lr(0.0) == running.with_lr(0.0)
 }
 
-fn alike_groups(saved: &Plan, running: &Plan) -> bool {
+fn alike_groups(saved: &OptimizerConfig, running: &OptimizerConfig) -> bool {
     let mut groups = saved.groups().iter().zip(running.groups());
     saved.groups().len() == running.groups().len()
         && groups.all(|(saved, running)| {
@@ -39,7 +43,7 @@ fn alike_groups(saved: &Plan, running: &Plan) -> bool {
 }
 
 /// Checks the saved rates, which come from a file.
-fn rates(name: &str, saved: &Plan) -> Result<(), Mismatch> {
+fn rates(name: &str, saved: &OptimizerConfig) -> Result<(), Mismatch> {
     let rules = saved.groups().iter().map(|group| &group.rule).chain([saved.rule()]);
     let checked: Result<Vec<()>, _> = rules.map(UpdateRule::validate).collect();
     checked.map(|_| ()).map_err(|error| Mismatch::Invalid {

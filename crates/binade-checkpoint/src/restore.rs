@@ -86,11 +86,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         // Tensors come first: a model of another shape is the likelier mistake, and is told by its first tensor.
         let fit = optimizer.check_load(&saved.parameters);
         fit.map_err(|error| RestoreError::load(what.clone(), error))?;
-        plan::agrees(name, &saved.plan, optimizer.plan())?;
+        plan::agrees(name, &saved.plan, optimizer.config())?;
         self.changes.push(Box::new(move || {
             let loaded = optimizer.load(&saved.parameters);
             loaded.map_err(|error| RestoreError::load(what, error))?;
-            optimizer.set_plan(saved.plan.clone()).map_err(RestoreError::Device)
+            optimizer.set_config(saved.plan.clone()).map_err(RestoreError::Device)
         }));
         Ok(())
     }

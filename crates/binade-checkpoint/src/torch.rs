@@ -1,9 +1,9 @@
 //! Moments of a torch optimizer, from its state dictionary as safetensors.
 
 use crate::dtype;
-use binade_core::{DType, Form, RawTensor};
+use binade_core::{DType, RawTensor, TensorSpec};
 use binade_master_weights::{
-    Kind, LoadError, MasterOptimizer, SavedParameter, Snapshot, UpdateRule,
+    LoadError, MasterOptimizer, SavedParameter, Snapshot, StateKind, UpdateRule,
 };
 use safetensors::SafeTensors;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +88,7 @@ impl TorchOptimizer {
             let (number, key) = split(name).ok_or_else(|| TorchError::Name(name.to_owned()))?;
             let unknown = || TorchError::Format(format!("`{name}` is of type {:?}", view.dtype()));
             let dtype = dtype::read(view.dtype()).ok_or_else(unknown)?;
-            let raw = RawTensor::new(Form::new(dtype, view.shape()), view.data().to_vec());
+            let raw = RawTensor::new(TensorSpec::new(dtype, view.shape()), view.data().to_vec());
             all.entry(number).or_default().insert(key.to_owned(), raw.ok_or_else(unknown)?);
         }
         Ok(Self(all))
@@ -121,7 +121,7 @@ impl TorchOptimizer {
             let parameter = parameter.ok_or_else(|| TorchError::Unknown((*name).to_owned()))?;
             let nothing = BTreeMap::new();
             let kept = self.0.get(&number).unwrap_or(&nothing);
-            take(parameter, optimizer.plan().rule_for(name), kept)?;
+            take(parameter, optimizer.config().rule_for(name), kept)?;
         }
         Ok(optimizer.load(&saved)?)
     }
@@ -158,10 +158,10 @@ fn take<E>(
         return Err(TorchError::Keys { parameter: parameter.name.to_string(), found, expected });
     }
     for (kind, raw) in &mut parameter.kept {
-        let Kind::Moment(place) = kind else { continue };
+        let StateKind::Moment(place) = kind else { continue };
         let key = keys.get(usize::from(*place)).copied().unwrap_or_default();
-        let moment = kept.get(key).map(|moment| like(moment, raw.form()));
-        *raw = moment.or_else(|| zeros(raw.form())).unwrap_or_else(|| raw.clone());
+        let moment = kept.get(key).map(|moment| like(moment, raw.spec()));
+        *raw = moment.or_else(|| zeros(raw.spec())).unwrap_or_else(|| raw.clone());
     }
     parameter.applied = match kept.get("step") {
         Some(step) => count(&parameter.name, step)?,
@@ -170,26 +170,27 @@ fn take<E>(
     Ok(())
 }
 
-fn zeros(form: &Form) -> Option<RawTensor> {
-    RawTensor::from_f32(form.clone(), &vec![0.0; form.elements()?])
+fn zeros(spec: &TensorSpec) -> Option<RawTensor> {
+    RawTensor::from_f32(spec.clone(), &vec![0.0; spec.elements()?])
 }
 
 /// Returns the moment in f32, and of one axis if the parameter tells no shape; unchanged if it does not fit, for the error.
-fn like(moment: &RawTensor, form: &Form) -> RawTensor {
+fn like(moment: &RawTensor, spec: &TensorSpec) -> RawTensor {
     let Some(values) = moment.to_f32() else { return moment.clone() };
-    let flat = form.shape.len() == 1 && form.elements() == Some(values.len());
-    let shape = if flat { form.shape.clone() } else { moment.form().shape.clone() };
-    RawTensor::from_f32(Form::new(form.dtype, shape), &values).unwrap_or_else(|| moment.clone())
+    let flat = spec.shape.len() == 1 && spec.elements() == Some(values.len());
+    let shape = if flat { spec.shape.clone() } else { moment.spec().shape.clone() };
+    RawTensor::from_f32(TensorSpec::new(spec.dtype, shape), &values)
+        .unwrap_or_else(|| moment.clone())
 }
 
 /// Returns a count of steps. torch keeps counts in f32; older versions, and numbers that were converted, in i64.
 fn count<E>(parameter: &str, step: &RawTensor) -> Result<u64, TorchError<E>> {
     let wide = step.bytes().as_chunks().0.first().map(|bytes| i64::from_le_bytes(*bytes));
-    let value = match step.form().dtype {
+    let value = match step.spec().dtype {
         DType::I64 => wide.and_then(|count| count.to_string().parse().ok()),
         _ => step.to_f32().and_then(|values| values.first().copied()).map(f64::from),
     };
-    let told = || value.map_or_else(|| step.form().to_string(), |value| value.to_string());
+    let told = || value.map_or_else(|| step.spec().to_string(), |value| value.to_string());
     let whole = value.filter(|x| x.fract() == 0.0 && (0.0..=MOST_STEPS).contains(x));
     let whole =
         whole.ok_or_else(|| TorchError::Step { parameter: parameter.into(), value: told() })?;

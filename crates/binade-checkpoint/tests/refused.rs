@@ -6,7 +6,7 @@ use binade_checkpoint::{Checkpoint, Draft, DraftError, SaveError};
 use binade_core::{DType, Error, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler};
-use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
 use common::device::Trains;
 use common::{Setting, Training};
 
@@ -70,11 +70,11 @@ fn another_rule_of_as_many_moments_names_both() {
 fn another_learning_rate_is_taken_over() {
     let checkpoint = run(&Setting::new(UpdateRule::adamw(0.5)), 3).checkpoint();
     let resumed = Training::resumed(&Cpu, &setting(), &checkpoint);
-    assert_eq!(resumed.optimizer.plan(), &checkpoint.optimizer("model").unwrap().plan);
+    assert_eq!(resumed.optimizer.config(), &checkpoint.optimizer("model").unwrap().plan);
 }
 
 fn of(params: Vec<Named<binade_cpu::Tensor>>) -> Checkpoint {
-    let plan = Plan::new(UpdateRule::adamw(0.01)).unwrap();
+    let plan = OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap();
     let optimizer = MasterOptimizer::new(Cpu, params, plan).unwrap();
     let rule = Training::new(&Cpu, &setting()).scaler;
     let draft = Draft::fresh().scaler("loss", &rule).unwrap();

@@ -4,7 +4,7 @@ mod common;
 
 use binade_checkpoint::Checkpoint;
 use binade_conformance::counting::Counting;
-use binade_core::{DType, Native};
+use binade_core::{DType, HostDevice};
 use binade_cpu::Cpu;
 use binade_grad_scaler::BadMicroBatch;
 use binade_master_weights::UpdateRule;
@@ -77,7 +77,7 @@ proptest! {
 
     #[test]
     fn with_a_tensor_of_ones_own(setting in settings(), stops in stops()) {
-        equals(&Native::<Host>::new(), &setting, &stops)?;
+        equals(&HostDevice::<Host>::new(), &setting, &stops)?;
     }
 }
 

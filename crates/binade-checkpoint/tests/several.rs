@@ -3,7 +3,7 @@
 mod common;
 
 use binade_checkpoint::{Checkpoint, Draft, DraftError};
-use binade_core::{Form, RawTensor};
+use binade_core::{RawTensor, TensorSpec};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale};
 use binade_master_weights::UpdateRule;
@@ -73,9 +73,9 @@ fn tensors_of_every_type_come_back() {
     let mut draft = Draft::fresh();
     let types = [BF16, F16, F32, F64, E4M3, E5M2, I64, I32, U8, Bool];
     let raw = |dtype: binade_core::DType| {
-        RawTensor::new(Form::new(dtype, [1, 2, 0]), Vec::new())
+        RawTensor::new(TensorSpec::new(dtype, [1, 2, 0]), Vec::new())
             .into_iter()
-            .chain(RawTensor::new(Form::new(dtype, [3]), vec![1; 3 * dtype.bytes()]))
+            .chain(RawTensor::new(TensorSpec::new(dtype, [3]), vec![1; 3 * dtype.bytes()]))
     };
     for dtype in types {
         for (number, raw) in raw(dtype).enumerate() {

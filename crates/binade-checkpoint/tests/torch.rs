@@ -1,9 +1,9 @@
 //! State of torch's optimizers, loaded: the next steps are those that torch took.
 
 use binade_checkpoint::{TorchError, TorchOptimizer};
-use binade_core::{DType, Finding, Named, Optimizer};
+use binade_core::{DType, FoundInf, Named, Optimizer};
 use binade_cpu::{Cpu, Error, Tensor};
-use binade_master_weights::{Adam, MasterOptimizer, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 use safetensors::{SafeTensors, serialize, tensor::TensorView};
 use std::{fs, path::Path};
 
@@ -51,7 +51,7 @@ fn fresh(name: &str) -> Running {
     let run = file(&format!("{name}.run"));
     let param = |(i, name): (usize, &str)| Named::new(name, tensor(&run, &format!("before.{i}")));
     let params = NAMES.into_iter().enumerate().map(param).collect();
-    MasterOptimizer::new(Cpu, params, Plan::new(rule(name)).unwrap()).unwrap()
+    MasterOptimizer::new(Cpu, params, OptimizerConfig::new(rule(name)).unwrap()).unwrap()
 }
 
 fn load(bytes: &[u8], names: &[&str], optimizer: &mut Running) -> Result<(), TorchError<Error>> {
@@ -63,7 +63,7 @@ fn step(optimizer: &mut Running, run: &[u8], number: usize) {
         Named::new(name, Some(tensor(run, &format!("grad.{number}.{i}"))))
     };
     let grads: Vec<_> = NAMES.into_iter().enumerate().map(grad).collect();
-    optimizer.step(grads.into(), &Finding::default()).unwrap();
+    optimizer.step(grads.into(), &FoundInf::default()).unwrap();
 }
 
 /// Returns the largest relative difference of a parameter from torch's.

@@ -66,7 +66,7 @@ impl fmt::Display for Sentence {
     }
 }
 
-/// The trait that a stranger's tensor implements, behind which `Native` keeps all others.
+/// The trait that a stranger's tensor implements, behind which `HostDevice` keeps all others.
 pub(crate) const AMP_TENSOR: &str = "AmpTensor";
 
 /// Returns true where `name` is what `pattern` says, where `*` is anything.

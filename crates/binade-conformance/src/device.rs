@@ -11,7 +11,7 @@ pub(crate) use scale::{iterate, merge, update_scale};
 pub(crate) use sets::{accumulate, clip, norm, train};
 
 use crate::{OpInvocation, Result, Subject, SubjectError, TrainingDevice, UnscaleResult};
-use binade_core::{Finding, Handle, NamedGrads};
+use binade_core::{FoundInf, Handle, NamedGrads};
 use binade_grad_scaler::{Loss, ScaleState, ScaleStore};
 use binade_ops::Ops;
 
@@ -59,7 +59,7 @@ pub(crate) fn unscale<D: TrainingDevice>(
 }
 
 /// Reads a finding off the device.
-fn read<D: ScaleStore>(device: &D, found: &D::Found, scale: &D::Scale) -> Result<Finding> {
+fn read<D: ScaleStore>(device: &D, found: &D::Found, scale: &D::Scale) -> Result<FoundInf> {
     let (mut findings, _) = device.read(&[found], scale)?;
     findings.pop().ok_or_else(|| SubjectError::failed("read gave no finding for the one asked"))
 }

@@ -5,10 +5,10 @@
 ///
 /// ```
 /// # use binade_conformance::{Result, Subject};
-/// # use binade_conformance::core::{DType, HostTensor, Native};
+/// # use binade_conformance::core::{DType, HostTensor, HostDevice};
 /// # struct MyDevice;
 /// # impl Subject for MyDevice {
-/// #     type Handle = Native<HostTensor>;
+/// #     type Handle = HostDevice<HostTensor>;
 /// #     fn from_bits(&self, bits: &[u8], _: DType, _: &[usize]) -> Result<HostTensor> { unimplemented!() }
 /// #     fn to_bits(&self, _: &HostTensor) -> Result<Vec<u8>> { unimplemented!() }
 /// # }
@@ -56,10 +56,10 @@ macro_rules! conformance_tests {
 ///
 /// ```
 /// # use binade_conformance::{Result, Subject, SubjectError};
-/// # use binade_conformance::core::{DType, HostTensor, Native};
+/// # use binade_conformance::core::{DType, HostTensor, HostDevice};
 /// # struct MyDevice;
 /// # impl Subject for MyDevice {
-/// #     type Handle = Native<HostTensor>;
+/// #     type Handle = HostDevice<HostTensor>;
 /// #     fn from_bits(&self, bits: &[u8], dtype: DType, _: &[usize]) -> Result<HostTensor> {
 /// #         if dtype != DType::F32 { return Err(SubjectError::unsupported(dtype.name())); }
 /// #         Ok(bits.as_chunks().0.iter().map(|bits| f32::from_le_bytes(*bits)).collect::<Vec<f32>>().into())

@@ -12,7 +12,7 @@ pub use row::Row;
 
 use crate::contract::AMP_TENSOR;
 use crate::{Arithmetic, CaseGroup, Failure, Sentence, Subject, TensorOf};
-use binade_core::Native;
+use binade_core::HostDevice;
 use std::{any::TypeId, collections::BTreeMap};
 
 /// How a case ended.
@@ -61,7 +61,7 @@ impl Report {
             subject: subject.name().to_owned(),
             arithmetic: subject.arithmetic(),
             joins_by_amp_tensor: subject.handle().is_some()
-                && TypeId::of::<S::Handle>() == TypeId::of::<Native<TensorOf<S>>>(),
+                && TypeId::of::<S::Handle>() == TypeId::of::<HostDevice<TensorOf<S>>>(),
             records,
             misnamed,
             not_run,

@@ -1,10 +1,10 @@
 //! Values that the kit hands to a subject and takes from it, besides tensors.
 
 use crate::Stored;
-use binade_core::{Finding, Named, NamedGrads};
+use binade_core::{FoundInf, Named, NamedGrads};
 use binade_grad_scaler::{
-    BadMicroBatch, DivergenceKind, Join, LossScale, Norm, ScaleState, Seen, Step, StepSummary,
-    Trajectory,
+    BadMicroBatch, DivergenceKind, LossScale, MergeRule, Norm, ScaleState, Step, StepSummary,
+    Trajectory, UpdateInputs,
 };
 use binade_master_weights::UpdateRule;
 
@@ -14,7 +14,7 @@ pub struct UnscaleResult<T> {
     /// Gradients, divided, in `f32`.
     pub grads: NamedGrads<T>,
     /// Finding of the pass.
-    pub found: Finding,
+    pub found: FoundInf,
 }
 
 /// Findings of one iteration.
@@ -44,8 +44,8 @@ impl PassFinding {
 
 impl IterationFindings {
     /// Returns the inputs of an update of the scale.
-    pub fn seen(&self) -> Seen {
-        let mut seen = Seen::default();
+    pub fn seen(&self) -> UpdateInputs {
+        let mut seen = UpdateInputs::default();
         for pass in self.parts.iter().chain(&self.verdicts) {
             seen.overflow |= pass.raised;
             seen.magnitude = seen.magnitude.max(pass.magnitude);
@@ -92,11 +92,11 @@ pub struct MicroBatch<T> {
 #[derive(Clone, Debug)]
 pub struct MergeResult {
     /// The two, joined.
-    pub joined: Finding,
+    pub joined: FoundInf,
     /// Clone of the first, made before it was joined into and read afterwards.
-    pub into: Finding,
+    pub into: FoundInf,
     /// The second, read afterwards.
-    pub from: Finding,
+    pub from: FoundInf,
 }
 
 /// One iteration of a run that stays on the device.
@@ -105,7 +105,7 @@ pub struct Iteration<T> {
     /// Scaled gradients by pass, each unscaled by the scale that is in force by then.
     pub parts: Vec<NamedGrads<T>>,
     /// Rule by which the passes' findings become the one verdict of the iteration's step.
-    pub join: Join,
+    pub join: MergeRule,
     /// True to keep a clone of the scale across the update.
     pub keep: bool,
 }
@@ -116,9 +116,9 @@ pub struct IterationResult {
     /// Scale before the update, where a clone was kept.
     pub before: Option<ScaleState>,
     /// Finding of each pass.
-    pub parts: Vec<Finding>,
+    pub parts: Vec<FoundInf>,
     /// Verdict, where there was a pass.
-    pub verdict: Option<Finding>,
+    pub verdict: Option<FoundInf>,
     /// True if the device says, once all of this was read, that it can be read without waiting.
     pub ready: bool,
 }

@@ -5,8 +5,8 @@ use crate::{
     LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun, Result, RunResult, ScaleTrace,
     SubjectError, TrainStep, UnscaleResult, device,
 };
-use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, GradOps, Join, Loss, LossScale, Norm, ScaleState, Step};
+use binade_core::{DType, FoundInf, Handle, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{ClipGroup, GradOps, Loss, LossScale, MergeRule, Norm, ScaleState, Step};
 use binade_master_weights::{MasterStore, MasterWeights};
 use std::any::type_name;
 
@@ -155,7 +155,7 @@ pub trait Subject {
         grads: NamedGrads<TensorOf<Self>>,
         scale: ScaleState,
         norm: Norm,
-    ) -> Result<Finding> {
+    ) -> Result<FoundInf> {
         device::norm(device::of(self, "norm")?, grads, scale, norm)
     }
 
@@ -194,7 +194,7 @@ pub trait Subject {
         &self,
         into: MicroBatch<TensorOf<Self>>,
         from: MicroBatch<TensorOf<Self>>,
-        join: Join,
+        join: MergeRule,
     ) -> Result<MergeResult> {
         device::merge(device::of(self, "merge")?, into, from, join)
     }

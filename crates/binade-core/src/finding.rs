@@ -37,7 +37,7 @@ impl Overflow {
 /// A host device uses it as its `Found`. A GPU keeps the numbers in a buffer and returns this when read.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Finding {
+pub struct FoundInf {
     /// First overflow in set order, if any.
     pub overflow: Option<Overflow>,
     /// Number of elements infinite before or after unscaling.
@@ -57,14 +57,14 @@ pub struct Finding {
 
 /// Rule by which the overflows of two findings become one. A finding that is halted halts the other under either rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Join {
+pub enum MergeRule {
     /// Overflow where either overflowed.
     Any,
     /// Overflow only where both overflowed.
     All,
 }
 
-impl Finding {
+impl FoundInf {
     /// Name of the norm of all gradients, in place of a parameter's, where that norm is not finite.
     pub const NORM: &str = "norm of all gradients";
 
@@ -95,12 +95,12 @@ impl Finding {
     }
 }
 
-impl Finding {
+impl FoundInf {
     /// Merges another finding into this one: the oracle of a device's `merge`. The norm and the missing names stay.
-    pub fn merge(&mut self, from: &Self, join: Join) {
+    pub fn merge(&mut self, from: &Self, join: MergeRule) {
         let overflowed = match join {
-            Join::Any => self.overflow.is_some() || from.overflow.is_some(),
-            Join::All => self.overflow.is_some() && from.overflow.is_some(),
+            MergeRule::Any => self.overflow.is_some() || from.overflow.is_some(),
+            MergeRule::All => self.overflow.is_some() && from.overflow.is_some(),
         };
         let first = self.overflow.take().or_else(|| from.overflow.clone());
         self.overflow = first.filter(|_| overflowed);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn infinities_and_nans_are_counted_on_either_side_of_unscaling_and_the_first_is_kept() {
-        let mut finding = Finding::default();
+        let mut finding = FoundInf::default();
         let w = Arc::from("w");
         for (index, (scaled, unscaled)) in
             [(-3.0, -1.5), (2.0, INF), (INF, INF), (-INF, -0.0), (NAN, NAN), (1.0, NAN), (INF, NAN)]
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_diverged_scale_raises_a_finding_without_an_overflow() {
-        assert!(!Finding::default().is_raised());
-        assert!(Finding { halted: true, ..Finding::default() }.is_raised());
+        assert!(!FoundInf::default().is_raised());
+        assert!(FoundInf { halted: true, ..FoundInf::default() }.is_raised());
     }
 }

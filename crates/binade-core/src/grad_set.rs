@@ -21,7 +21,7 @@ use crate::{Handle, NamedGrads, TrainError};
 /// This device's sets are lists by name, and its findings are values of the host:
 ///
 /// ```
-/// use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, TrainError};
+/// use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 ///
 /// struct Host;
 ///
@@ -33,7 +33,7 @@ use crate::{Handle, NamedGrads, TrainError};
 /// impl GradSet for Host {
 ///     type Params = Vec<Named<Vec<f32>>>;
 ///     type Grads = NamedGrads<Vec<f32>>;
-///     type Found = Finding;
+///     type Found = FoundInf;
 ///
 ///     fn train_error(&self, error: TrainError) -> TrainError {
 ///         error

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 
 /// Vector of `bf16`, `f16` or `f32` in host memory, for parameters and gradients that are plain vectors.
 ///
-/// [`Native<HostTensor>`](crate::Native) is its handle.
+/// [`HostDevice<HostTensor>`](crate::HostDevice) is its handle.
 ///
 /// ```
 /// use binade_core::{AmpTensor, DType, HostTensor};

@@ -33,7 +33,7 @@ const MICRO_BATCHES: &str = "micro-batches of one window must list the same para
 /// # Errors
 ///
 /// The first parameter that they disagree about.
-pub fn agree<'a, 'b>(
+pub fn check_same_parameters<'a, 'b>(
     sum: impl Iterator<Item = (&'a Arc<str>, Option<&'a [usize]>)>,
     grads: impl Iterator<Item = (&'b Arc<str>, Option<&'b [usize]>)>,
 ) -> Result<(), MatchError> {
@@ -63,7 +63,7 @@ mod tests {
         let (row, column): (&[usize], &[usize]) = (&[1, 2], &[2, 1]);
         let sum = [(&a, Some(row)), (&b, None)];
         let refused = |grads: &[(&Arc<str>, Option<&[usize]>)]| {
-            let error = agree(sum.into_iter(), grads.iter().copied()).err()?;
+            let error = check_same_parameters(sum.into_iter(), grads.iter().copied()).err()?;
             assert_eq!(error.kind(), ErrorKind::Mismatch);
             assert_eq!(error.to_string(), format!("`{}`: {MICRO_BATCHES}", error.parameter));
             Some(error.parameter)

@@ -1,9 +1,9 @@
 //! Foreign host tensors: one trait to implement, and a handle that then has every capability.
 
-use crate::{DType, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads, TrainError};
+use crate::{DType, Error, ErrorKind, FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 use std::{any, fmt, marker::PhantomData, sync::Arc};
 
-/// Tensor whose elements the host can reach. Implement this and use [`Native`].
+/// Tensor whose elements the host can reach. Implement this and use [`HostDevice`].
 ///
 /// # For implementers
 ///
@@ -20,7 +20,7 @@ use std::{any, fmt, marker::PhantomData, sync::Arc};
 /// **Write your own `scaled`.** A handle to a tensor of a library with a graph, such as `tch::Tensor`, must multiply by the
 /// library's operation: the provided method writes elements, which no graph sees, so that backward runs from the unscaled loss
 /// and its gradients are then divided by the scale. Where `cast` to `f32` shares the elements of an `f32` loss, as
-/// `tch::Tensor::to_kind` does, [`Native`] finds that the loss itself was changed, and `scale` is an error.
+/// `tch::Tensor::to_kind` does, [`HostDevice`] finds that the loss itself was changed, and `scale` is an error.
 pub trait AmpTensor: Clone {
     /// Error of the fallible methods.
     type Error: Error;
@@ -56,9 +56,9 @@ pub trait AmpTensor: Clone {
     }
 }
 
-/// Error of a [`Native`] tensor: the tensor's own, or one of sets that do not match.
+/// Error of a [`HostDevice`] tensor: the tensor's own, or one of sets that do not match.
 #[derive(Debug)]
-pub enum NativeError<E> {
+pub enum HostDeviceError<E> {
     /// Error of the tensor.
     Tensor(E),
     /// Sets that disagree about a name.
@@ -99,13 +99,13 @@ pub enum NativeError<E> {
     },
 }
 
-impl<E> From<E> for NativeError<E> {
+impl<E> From<E> for HostDeviceError<E> {
     fn from(error: E) -> Self {
         Self::Tensor(error)
     }
 }
 
-impl<E: fmt::Display> fmt::Display for NativeError<E> {
+impl<E: fmt::Display> fmt::Display for HostDeviceError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tensor(error) => error.fmt(f),
@@ -123,7 +123,7 @@ impl<E: fmt::Display> fmt::Display for NativeError<E> {
     }
 }
 
-impl<E: Error> std::error::Error for NativeError<E> {
+impl<E: Error> std::error::Error for HostDeviceError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Tensor(error) => error.source(),
@@ -136,7 +136,7 @@ impl<E: Error> std::error::Error for NativeError<E> {
     }
 }
 
-impl<E: Error> Error for NativeError<E> {
+impl<E: Error> Error for HostDeviceError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Tensor(error) => error.kind(),
@@ -147,7 +147,7 @@ impl<E: Error> Error for NativeError<E> {
     }
 }
 
-impl<E> NativeError<E> {
+impl<E> HostDeviceError<E> {
     /// Checks that both tensors have equal shapes, if both tell theirs.
     ///
     /// # Errors
@@ -168,57 +168,57 @@ impl<E> NativeError<E> {
 }
 
 /// Handle of a host tensor `T`: scales, casts and keeps masters through [`AmpTensor`].
-pub struct Native<T>(PhantomData<fn() -> T>);
+pub struct HostDevice<T>(PhantomData<fn() -> T>);
 
-impl<T> Native<T> {
+impl<T> HostDevice<T> {
     /// Creates a handle; it holds nothing.
     pub const fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<T> Default for Native<T> {
+impl<T> Default for HostDevice<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Clone for Native<T> {
+impl<T> Clone for HostDevice<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Native<T> {}
+impl<T> Copy for HostDevice<T> {}
 
-impl<T> fmt::Debug for Native<T> {
+impl<T> fmt::Debug for HostDevice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Native<{}>", any::type_name::<T>())
+        write!(f, "HostDevice<{}>", any::type_name::<T>())
     }
 }
 
-impl<T: AmpTensor> Handle for Native<T> {
+impl<T: AmpTensor> Handle for HostDevice<T> {
     type Tensor = T;
-    type Error = NativeError<T::Error>;
+    type Error = HostDeviceError<T::Error>;
 }
 
-impl<T: AmpTensor> GradSet for Native<T> {
+impl<T: AmpTensor> GradSet for HostDevice<T> {
     type Params = Vec<Named<T>>;
     type Grads = NamedGrads<T>;
-    type Found = Finding;
+    type Found = FoundInf;
 
-    fn train_error(&self, error: TrainError) -> NativeError<T::Error> {
-        NativeError::Train(error)
+    fn train_error(&self, error: TrainError) -> HostDeviceError<T::Error> {
+        HostDeviceError::Train(error)
     }
 
-    fn is_raised(&self, found: &Finding) -> Result<bool, NativeError<T::Error>> {
+    fn is_raised(&self, found: &FoundInf) -> Result<bool, HostDeviceError<T::Error>> {
         Ok(found.is_raised())
     }
 
     fn materialise(
         &self,
         mut grads: NamedGrads<T>,
-    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+    ) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
         for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
             *value = value.cast(DType::F32)?;
         }

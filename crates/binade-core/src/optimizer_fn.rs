@@ -1,6 +1,6 @@
 //! Optimizer from a closure.
 
-use crate::{AmpTensor, Finding, NamedGrads, NativeError, NoGradients, Optimizer};
+use crate::{AmpTensor, FoundInf, HostDeviceError, NamedGrads, NoGradients, Optimizer};
 use std::fmt;
 
 /// Optimizer on the host from a closure, which takes the gradients of each step that is not skipped.
@@ -8,7 +8,7 @@ use std::fmt;
 /// The gradients are unscaled, in `f32`, in the order of the set; `None` is a missing one, whose parameter stays as it is.
 ///
 /// ```
-/// use binade_core::{Finding, HostTensor, Named, NamedGrads, Optimizer, OptimizerFn};
+/// use binade_core::{FoundInf, HostTensor, Named, NamedGrads, Optimizer, OptimizerFn};
 ///
 /// let mut weight = 1.0;
 /// let mut descent = OptimizerFn(|grads: NamedGrads<HostTensor>| {
@@ -17,9 +17,9 @@ use std::fmt;
 ///     }
 /// });
 /// let grads = vec![Named::new("weight", Some(HostTensor::from(vec![2.0])))];
-/// descent.step(grads, &Finding::default())?;
+/// descent.step(grads, &FoundInf::default())?;
 /// assert_eq!(weight, 0.8);
-/// # Ok::<(), binade_core::NativeError<binade_core::HostTypeError>>(())
+/// # Ok::<(), binade_core::HostDeviceError<binade_core::HostTypeError>>(())
 /// ```
 pub struct OptimizerFn<F>(
     /// Closure that takes the gradients of a step.
@@ -32,16 +32,16 @@ impl<F> fmt::Debug for OptimizerFn<F> {
     }
 }
 
-impl<T: AmpTensor, F: FnMut(NamedGrads<T>)> Optimizer<NamedGrads<T>, Finding> for OptimizerFn<F> {
-    type Error = NativeError<T::Error>;
+impl<T: AmpTensor, F: FnMut(NamedGrads<T>)> Optimizer<NamedGrads<T>, FoundInf> for OptimizerFn<F> {
+    type Error = HostDeviceError<T::Error>;
 
-    fn step(&mut self, grads: NamedGrads<T>, found: &Finding) -> Result<(), Self::Error> {
+    fn step(&mut self, grads: NamedGrads<T>, found: &FoundInf) -> Result<(), Self::Error> {
         if found.is_raised() {
             return Ok(());
         }
         let parameters = grads.len();
         if parameters > 0 && grads.iter().all(|grad| grad.value.is_none()) {
-            return Err(NativeError::Train(NoGradients { parameters }.into()));
+            return Err(HostDeviceError::Train(NoGradients { parameters }.into()));
         }
         (self.0)(grads);
         Ok(())
@@ -64,8 +64,8 @@ mod tests {
     fn a_raised_finding_calls_nothing_and_a_set_without_gradients_is_an_error() {
         let mut calls = Vec::new();
         let mut optimizer = OptimizerFn(|grads: NamedGrads<HostTensor>| calls.push(grads));
-        let fine = Finding::default();
-        let mut raised = Finding::default();
+        let fine = FoundInf::default();
+        let mut raised = FoundInf::default();
         raised.check(&"a".into(), 0, f32::INFINITY, f32::INFINITY);
         assert!(matches!(raised.overflow, Some(Overflow { index: 0, .. })));
         optimizer.step(grads([Some(1.0), None]), &raised).unwrap();
@@ -79,7 +79,7 @@ mod tests {
     fn a_set_without_parameters_is_stepped_with() {
         let mut calls = 0;
         let mut optimizer = OptimizerFn(|_: NamedGrads<HostTensor>| calls += 1);
-        optimizer.step(Vec::new(), &Finding::default()).unwrap();
+        optimizer.step(Vec::new(), &FoundInf::default()).unwrap();
         assert_eq!(calls, 1);
     }
 
@@ -87,9 +87,9 @@ mod tests {
     fn a_borrowed_and_a_boxed_optimizer_step_and_fail_as_it_does() {
         fn step<O>(mut optimizer: O, value: Option<f32>) -> Result<(), O::Error>
         where
-            O: Optimizer<NamedGrads<HostTensor>, Finding>,
+            O: Optimizer<NamedGrads<HostTensor>, FoundInf>,
         {
-            optimizer.step(grads([value, None]), &Finding::default())
+            optimizer.step(grads([value, None]), &FoundInf::default())
         }
         let mut calls = 0;
         let mut optimizer = OptimizerFn(|_: NamedGrads<HostTensor>| calls += 1);

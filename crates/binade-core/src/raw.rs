@@ -6,14 +6,14 @@ use std::{fmt, sync::Arc};
 
 /// Type and shape of a tensor.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Form {
+pub struct TensorSpec {
     /// Type of the elements.
     pub dtype: DType,
     /// Extent of each axis, slowest first.
     pub shape: Vec<usize>,
 }
 
-impl Form {
+impl TensorSpec {
     /// Creates a form of this type and shape.
     pub fn new(dtype: DType, shape: impl Into<Vec<usize>>) -> Self {
         Self { dtype, shape: shape.into() }
@@ -30,7 +30,7 @@ impl Form {
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for TensorSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.dtype, self.shape)
     }
@@ -39,31 +39,31 @@ impl fmt::Display for Form {
 /// Tensor as a file has it: the little-endian bytes of its elements, in row-major order.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RawTensor {
-    form: Form,
+    spec: TensorSpec,
     bytes: Vec<u8>,
 }
 
 impl RawTensor {
-    /// Creates a tensor of `form`; `None` if it has another number of bytes.
-    pub fn new(form: Form, bytes: Vec<u8>) -> Option<Self> {
-        (form.bytes() == Some(bytes.len())).then_some(Self { form, bytes })
+    /// Creates a tensor of `spec`; `None` if it has another number of bytes.
+    pub fn new(spec: TensorSpec, bytes: Vec<u8>) -> Option<Self> {
+        (spec.bytes() == Some(bytes.len())).then_some(Self { spec, bytes })
     }
 
     /// Creates a tensor of `values`, each rounded once to the form's type, to nearest even. Returns `None` if the shape has
     /// another number of elements, or the type is none of bf16, f16 and f32.
-    pub fn from_f32(form: Form, values: &[f32]) -> Option<Self> {
-        let bytes = match form.dtype {
+    pub fn from_f32(spec: TensorSpec, values: &[f32]) -> Option<Self> {
+        let bytes = match spec.dtype {
             DType::BF16 => values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect(),
             DType::F16 => values.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect(),
             DType::F32 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
             _ => return None,
         };
-        Self::new(form, bytes)
+        Self::new(spec, bytes)
     }
 
     /// Returns the elements, widened exactly; `None` if the type is none of bf16, f16 and f32.
     pub fn to_f32(&self) -> Option<Vec<f32>> {
-        match self.form.dtype {
+        match self.spec.dtype {
             DType::BF16 => Some(self.each(|bytes| Element::to_f32(bf16::from_le_bytes(bytes)))),
             DType::F16 => Some(self.each(|bytes| Element::to_f32(f16::from_le_bytes(bytes)))),
             DType::F32 => Some(self.each(f32::from_le_bytes)),
@@ -77,8 +77,8 @@ impl RawTensor {
     }
 
     /// Returns the type and shape.
-    pub fn form(&self) -> &Form {
-        &self.form
+    pub fn spec(&self) -> &TensorSpec {
+        &self.spec
     }
 
     /// Returns the bytes of the elements.
@@ -93,18 +93,18 @@ impl RawTensor {
     "the {what} of `{parameter}`: found {}, expected {}; {}", told(found.as_ref()), told(expected.as_ref()),
     advice(found.as_ref(), expected.as_ref())
 )]
-pub struct Misfit {
+pub struct SpecMismatch {
     /// Kind of the tensor: `parameter`, `master`, the name of a moment.
     pub what: String,
     /// Name of the parameter.
     pub parameter: Arc<str>,
     /// Form of the saved tensor, if there is one.
-    pub found: Option<Form>,
+    pub found: Option<TensorSpec>,
     /// Form of its target, if there is one.
-    pub expected: Option<Form>,
+    pub expected: Option<TensorSpec>,
 }
 
-impl Misfit {
+impl SpecMismatch {
     /// Checks a saved form against that of its target.
     ///
     /// # Errors
@@ -113,8 +113,8 @@ impl Misfit {
     pub fn check(
         what: &str,
         parameter: &Arc<str>,
-        found: Option<&Form>,
-        expected: Option<&Form>,
+        found: Option<&TensorSpec>,
+        expected: Option<&TensorSpec>,
     ) -> Result<(), Self> {
         if found == expected {
             return Ok(());
@@ -129,23 +129,23 @@ impl Misfit {
 pub enum LoadError<E> {
     /// Saved tensor that does not fit its target.
     #[error(transparent)]
-    Misfit(#[from] Misfit),
+    SpecMismatch(#[from] SpecMismatch),
     /// Error of the device.
     #[error(transparent)]
     Device(E),
 }
 
-impl Error for Misfit {
+impl Error for SpecMismatch {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Mismatch
     }
 }
 
-fn told(form: Option<&Form>) -> String {
-    form.map_or_else(|| "none".into(), Form::to_string)
+fn told(spec: Option<&TensorSpec>) -> String {
+    spec.map_or_else(|| "none".into(), TensorSpec::to_string)
 }
 
-fn advice(found: Option<&Form>, expected: Option<&Form>) -> &'static str {
+fn advice(found: Option<&TensorSpec>, expected: Option<&TensorSpec>) -> &'static str {
     match (found, expected) {
         (Some(found), Some(expected)) if found.shape != expected.shape => {
             "build the model that was saved, or take another checkpoint"
@@ -161,21 +161,21 @@ mod tests {
 
     #[test]
     fn bytes_that_do_not_fill_the_shape_are_no_tensor() {
-        let form = |shape: &[usize]| Form::new(DType::F16, shape);
-        assert!(RawTensor::new(form(&[2, 3]), vec![0; 12]).is_some());
-        assert!(RawTensor::new(form(&[2, 3]), vec![0; 6]).is_none());
-        assert!(RawTensor::new(form(&[usize::MAX, 3]), vec![0; 12]).is_none());
-        assert!(RawTensor::new(form(&[0, usize::MAX]), Vec::new()).is_some());
-        assert!(RawTensor::from_f32(Form::new(DType::I64, [1]), &[1.0]).is_none());
+        let spec = |shape: &[usize]| TensorSpec::new(DType::F16, shape);
+        assert!(RawTensor::new(spec(&[2, 3]), vec![0; 12]).is_some());
+        assert!(RawTensor::new(spec(&[2, 3]), vec![0; 6]).is_none());
+        assert!(RawTensor::new(spec(&[usize::MAX, 3]), vec![0; 12]).is_none());
+        assert!(RawTensor::new(spec(&[0, usize::MAX]), Vec::new()).is_some());
+        assert!(RawTensor::from_f32(TensorSpec::new(DType::I64, [1]), &[1.0]).is_none());
     }
 
     #[test]
     fn sixteen_bits_survive_being_widened_but_for_a_nans_quiet_bit() {
         for dtype in [DType::BF16, DType::F16] {
             let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
-            let raw = RawTensor::new(Form::new(dtype, [1 << 16]), all).unwrap();
+            let raw = RawTensor::new(TensorSpec::new(dtype, [1 << 16]), all).unwrap();
             let wide = raw.to_f32().unwrap();
-            let back = RawTensor::from_f32(raw.form().clone(), &wide).unwrap();
+            let back = RawTensor::from_f32(raw.spec().clone(), &wide).unwrap();
             let (before, after) = (raw.bytes().as_chunks::<2>().0, back.bytes().as_chunks::<2>().0);
             for ((x, before), after) in wide.iter().zip(before).zip(after) {
                 assert!(before == after || x.is_nan(), "{dtype} {before:?} {after:?}");
@@ -186,34 +186,39 @@ mod tests {
     #[test]
     fn the_bytes_are_little_endian_and_f32_keeps_its_bits() {
         let values = [1.0, -2.5, f32::NAN, 1e-45];
-        let raw = RawTensor::from_f32(Form::new(DType::F32, [2, 2]), &values).unwrap();
+        let raw = RawTensor::from_f32(TensorSpec::new(DType::F32, [2, 2]), &values).unwrap();
         let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!(
             raw.bytes(),
             bits(&values).iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>()
         );
         assert_eq!(bits(&raw.to_f32().unwrap()), bits(&values));
-        let raw = RawTensor::from_f32(Form::new(DType::F16, [2]), &values[..2]).unwrap();
+        let raw = RawTensor::from_f32(TensorSpec::new(DType::F16, [2]), &values[..2]).unwrap();
         assert_eq!(raw.bytes(), [0x00, 0x3c, 0x00, 0xc1]);
-        assert_eq!(RawTensor::new(Form::new(DType::I64, [1]), vec![0; 8]).unwrap().to_f32(), None);
+        assert_eq!(
+            RawTensor::new(TensorSpec::new(DType::I64, [1]), vec![0; 8]).unwrap().to_f32(),
+            None
+        );
     }
 
     #[test]
     fn a_misfit_names_the_tensor_both_forms_and_what_to_do() {
-        let (two, three) = (Form::new(DType::F16, [2]), Form::new(DType::F32, [3]));
-        let misfit = Misfit::check("master", &"w".into(), Some(&two), Some(&three)).unwrap_err();
+        let (two, three) = (TensorSpec::new(DType::F16, [2]), TensorSpec::new(DType::F32, [3]));
+        let misfit =
+            SpecMismatch::check("master", &"w".into(), Some(&two), Some(&three)).unwrap_err();
         assert_eq!(
             misfit.to_string(),
             "the master of `w`: found f16 [2], expected f32 [3]; build the model that was saved, or take another checkpoint"
         );
-        let none = Misfit::check("master", &"w".into(), None, Some(&three)).unwrap_err();
+        let none = SpecMismatch::check("master", &"w".into(), None, Some(&three)).unwrap_err();
         assert_eq!(
             none.to_string(),
             "the master of `w`: found none, expected f32 [3]; build the model and the optimizer that were saved, or take another \
              checkpoint"
         );
-        let wide = Form::new(DType::F32, [2]);
-        let dtype = Misfit::check("parameter", &"w".into(), Some(&wide), Some(&two)).unwrap_err();
+        let wide = TensorSpec::new(DType::F32, [2]);
+        let dtype =
+            SpecMismatch::check("parameter", &"w".into(), Some(&wide), Some(&two)).unwrap_err();
         assert_eq!(
             dtype.to_string(),
             "the parameter of `w`: found f32 [2], expected f16 [2]; store parameters in the type that was saved"

@@ -33,7 +33,7 @@ impl<T: Element, E: Element> StaticCast<E> for Vec<T> {
 
 /// Parameters of a model, or their gradients, of one static element type: named slices of any ranks.
 ///
-/// Implement it once for a model that is generic over its element type, and [`Static`](crate::Static) is its handle.
+/// Implement it once for a model that is generic over its element type, and [`TypedModel`](crate::TypedModel) is its handle.
 ///
 /// # For implementers
 ///

@@ -1,63 +1,63 @@
 //! Handle of a model whose element type is a type parameter, and its gradients.
 
 use crate::{
-    AmpTensor, DType, Element, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads,
+    AmpTensor, DType, Element, Error, ErrorKind, FoundInf, GradSet, Handle, Named, NamedGrads,
 };
-use crate::{Native, NativeError, StaticSet, TrainError};
+use crate::{HostDevice, HostDeviceError, StaticSet, TrainError};
 use std::{any, fmt, marker::PhantomData};
 
 /// Handle of a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
 ///
 /// It has no autocast: a static type decides what a region decides at run time.
-pub struct Static<P>(PhantomData<fn() -> P>);
+pub struct TypedModel<P>(PhantomData<fn() -> P>);
 
-impl<P> Static<P> {
+impl<P> TypedModel<P> {
     /// Creates a handle; it holds nothing.
     pub const fn new() -> Self {
         Self(PhantomData)
     }
 
-    /// Returns the handle that does arithmetic on gradients once they are [`Flat`].
-    pub const fn flat(&self) -> Native<Flat> {
-        Native::new()
+    /// Returns the handle that does arithmetic on gradients once they are [`F32Grad`].
+    pub const fn flat(&self) -> HostDevice<F32Grad> {
+        HostDevice::new()
     }
 }
 
-impl<P> Default for Static<P> {
+impl<P> Default for TypedModel<P> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<P> Clone for Static<P> {
+impl<P> Clone for TypedModel<P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P> Copy for Static<P> {}
+impl<P> Copy for TypedModel<P> {}
 
-impl<P> fmt::Debug for Static<P> {
+impl<P> fmt::Debug for TypedModel<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Static<{}>", any::type_name::<P>())
+        write!(f, "TypedModel<{}>", any::type_name::<P>())
     }
 }
 
-impl<P> Handle for Static<P> {
+impl<P> Handle for TypedModel<P> {
     type Tensor = f32;
-    type Error = NativeError<OnlyF32>;
+    type Error = HostDeviceError<OnlyF32>;
 }
 
-impl<P: StaticSet> GradSet for Static<P> {
+impl<P: StaticSet> GradSet for TypedModel<P> {
     type Params = P;
     type Grads = StaticGrads<P>;
-    type Found = Finding;
+    type Found = FoundInf;
 
-    fn train_error(&self, error: TrainError) -> NativeError<OnlyF32> {
-        NativeError::Train(error)
+    fn train_error(&self, error: TrainError) -> HostDeviceError<OnlyF32> {
+        HostDeviceError::Train(error)
     }
 
-    fn is_raised(&self, found: &Finding) -> Result<bool, NativeError<OnlyF32>> {
+    fn is_raised(&self, found: &FoundInf) -> Result<bool, HostDeviceError<OnlyF32>> {
         Ok(found.is_raised())
     }
 }
@@ -68,7 +68,7 @@ pub enum StaticGrads<P> {
     /// Scaled gradients in the model's own type: a model whose parameters are gradients.
     Scaled(P),
     /// Unscaled gradients.
-    Unscaled(NamedGrads<Flat>),
+    Unscaled(NamedGrads<F32Grad>),
 }
 
 impl<P> From<P> for StaticGrads<P> {
@@ -79,13 +79,13 @@ impl<P> From<P> for StaticGrads<P> {
 
 impl<P: StaticSet> StaticGrads<P> {
     /// Returns the gradients by name and in `f32`; a missing one is `None`. A user's own optimizer takes these.
-    pub fn into_named(self) -> NamedGrads<Flat> {
+    pub fn into_named(self) -> NamedGrads<F32Grad> {
         let mut grads = match self {
             Self::Unscaled(grads) => return grads,
             Self::Scaled(grads) => grads,
         };
         let named = grads.slices().into_iter().map(|Named { name, value }| {
-            let flat = Flat(value.iter().map(|x| x.to_f32()).collect());
+            let flat = F32Grad(value.iter().map(|x| x.to_f32()).collect());
             Named { name, value: Some(flat).filter(|flat| !flat.0.is_empty()) }
         });
         named.collect()
@@ -94,9 +94,9 @@ impl<P: StaticSet> StaticGrads<P> {
 
 /// Elements of a gradient in `f32`, as they are stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flat(pub Vec<f32>);
+pub struct F32Grad(pub Vec<f32>);
 
-/// Error for an element type other than `f32`, which [`Flat`] alone has.
+/// Error for an element type other than `f32`, which [`F32Grad`] alone has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("unscaled gradients are f32, and not {0}: cast what is made of them")]
 pub struct OnlyF32(DType);
@@ -107,7 +107,7 @@ impl Error for OnlyF32 {
     }
 }
 
-impl AmpTensor for Flat {
+impl AmpTensor for F32Grad {
     type Error = OnlyF32;
 
     fn dtype(&self) -> DType {
@@ -157,26 +157,29 @@ mod tests {
         let weight = [1.5, -0.25].map(f16::from_f32).to_vec();
         let scaled = StaticGrads::from(Model { weight, bias: Vec::new() });
         let named = scaled.into_named();
-        let expected = [("weight", Some(Flat(vec![1.5, -0.25]))), ("bias", None)];
+        let expected = [("weight", Some(F32Grad(vec![1.5, -0.25]))), ("bias", None)];
         assert_eq!(named, expected.map(|(name, value)| Named::new(name, value)));
         assert_eq!(StaticGrads::<Model>::Unscaled(named.clone()).into_named(), named);
     }
 
     #[test]
     fn flat_gradients_are_visited_in_order_and_tell_no_shape() {
-        let mut flat = Flat(vec![1.0, 2.0, 4.0]);
+        let mut flat = F32Grad(vec![1.0, 2.0, 4.0]);
         flat.map_f32(&mut |index, x| if index == 1 { -x } else { 10.0 * x });
-        assert_eq!((flat.shape(), flat), (None, Flat(vec![10.0, -2.0, 40.0])));
+        assert_eq!((flat.shape(), flat), (None, F32Grad(vec![10.0, -2.0, 40.0])));
     }
 
     #[test]
     fn a_static_handle_prints_the_model_that_it_is_for() {
-        assert_eq!(format!("{:?}", Static::<Vec<u8>>::new()), "Static<alloc::vec::Vec<u8>>");
+        assert_eq!(
+            format!("{:?}", TypedModel::<Vec<u8>>::new()),
+            "TypedModel<alloc::vec::Vec<u8>>"
+        );
     }
 
     #[test]
     fn flat_gradients_have_no_other_type() {
-        let error = Flat(vec![1.0]).cast(DType::F16).unwrap_err();
+        let error = F32Grad(vec![1.0]).cast(DType::F16).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().starts_with("unscaled gradients are f32, and not f16"));
     }

@@ -1,8 +1,8 @@
 //! Handle of a host tensor: the provided methods of its trait, and its errors.
 
 use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, GradSet, Handle, HostTensor, HostTypeError, Native,
-    NativeError, NoGradients, OrderError, TrainError,
+    AmpTensor, DType, Error, ErrorKind, GradSet, Handle, HostDevice, HostDeviceError, HostTensor,
+    HostTypeError, NoGradients, OrderError, TrainError,
 };
 use half::f16;
 use std::{error::Error as _, fmt, sync::Arc};
@@ -64,7 +64,7 @@ fn a_tensor_is_scaled_in_f32_and_tells_no_shape_unless_it_says_so() {
 fn shapes_that_are_both_told_must_agree() {
     let check = |found: usize, like: usize| {
         let [found, like] = [found, like].map(|len| HostTensor::from(vec![1.0_f32; len]));
-        NativeError::same_shapes(&"w".into(), &found, &like)
+        HostDeviceError::same_shapes(&"w".into(), &found, &like)
     };
     assert!(check(3, 3).is_ok());
     let error = check(3, 2).unwrap_err();
@@ -74,7 +74,10 @@ fn shapes_that_are_both_told_must_agree() {
         "`w`: a gradient of shape [3] for [2]; give it the shape of its parameter, transposed where that is missing"
     );
     let (short, long) = (Plain(vec![1.0]), Plain(vec![1.0; 2]));
-    assert!(NativeError::same_shapes(&"w".into(), &short, &long).is_ok(), "nobody knows shapes");
+    assert!(
+        HostDeviceError::same_shapes(&"w".into(), &short, &long).is_ok(),
+        "nobody knows shapes"
+    );
 }
 
 #[test]
@@ -83,26 +86,26 @@ fn every_error_names_its_parameter_or_value_and_has_its_kind() {
     let none = NoGradients { parameters: 2 };
     let order = OrderError::SecondUpdate { step: String::new() };
     let (no_gradients, second_update) = (none.to_string(), order.to_string());
-    let errors: [(NativeError<HostTypeError>, ErrorKind, &str); 6] = [
+    let errors: [(HostDeviceError<HostTypeError>, ErrorKind, &str); 6] = [
         (
             HostTypeError(DType::I64).into(),
             ErrorKind::Unsupported,
             "host tensors have elements of bf16, f16 or f32, and not of i64: take one of these",
         ),
         (
-            NativeError::Mismatch { parameter: w.clone(), why: "none such" },
+            HostDeviceError::Mismatch { parameter: w.clone(), why: "none such" },
             ErrorKind::Mismatch,
             "`w`: none such",
         ),
         (
-            NativeError::Names { first: w, second: "v".into(), why: "in another order" },
+            HostDeviceError::Names { first: w, second: "v".into(), why: "in another order" },
             ErrorKind::Mismatch,
             "`w` and `v`: in another order",
         ),
-        (NativeError::Train(none.into()), ErrorKind::InvalidArgument, &no_gradients),
-        (NativeError::Train(order.into()), ErrorKind::Mismatch, &second_update),
+        (HostDeviceError::Train(none.into()), ErrorKind::InvalidArgument, &no_gradients),
+        (HostDeviceError::Train(order.into()), ErrorKind::Mismatch, &second_update),
         (
-            NativeError::Invalid { what: "clip", value: -1.5, expected: "a norm above 0" },
+            HostDeviceError::Invalid { what: "clip", value: -1.5, expected: "a norm above 0" },
             ErrorKind::InvalidArgument,
             "clip: -1.5 given, takes a norm above 0",
         ),
@@ -118,7 +121,7 @@ fn every_error_names_its_parameter_or_value_and_has_its_kind() {
 fn a_wrapped_error_keeps_its_kind_and_its_cause() {
     use ErrorKind::{DeviceLost, InvalidArgument, Mismatch, Other, OutOfMemory, Unsupported};
     for kind in [DeviceLost, OutOfMemory, Mismatch, InvalidArgument, Unsupported, Other] {
-        let error = NativeError::from(Of(kind, fmt::Error));
+        let error = HostDeviceError::from(Of(kind, fmt::Error));
         assert_eq!(error.kind(), kind);
         assert!(error.source().is_some_and(<dyn std::error::Error>::is::<fmt::Error>));
     }
@@ -126,7 +129,7 @@ fn a_wrapped_error_keeps_its_kind_and_its_cause() {
 
 #[test]
 fn a_handle_prints_the_tensor_that_it_is_for() {
-    assert_eq!(format!("{:?}", Native::<Vec<u8>>::new()), "Native<alloc::vec::Vec<u8>>");
+    assert_eq!(format!("{:?}", HostDevice::<Vec<u8>>::new()), "HostDevice<alloc::vec::Vec<u8>>");
 }
 
 /// A device that only scales losses.

@@ -1,7 +1,7 @@
 //! Handle of the CPU.
 
 use crate::{Error, Gradients, Tensor};
-use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, TrainError};
+use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 
 /// Device that computes on the CPU. It holds nothing: work runs on rayon's current thread pool, and no result depends on its
 /// size.
@@ -16,13 +16,13 @@ impl Handle for Cpu {
 impl GradSet for Cpu {
     type Params = Vec<Named<Tensor>>;
     type Grads = Gradients;
-    type Found = Finding;
+    type Found = FoundInf;
 
     fn train_error(&self, error: TrainError) -> Error {
         error.into()
     }
 
-    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
+    fn is_raised(&self, found: &FoundInf) -> Result<bool, Error> {
         Ok(found.is_raised())
     }
 

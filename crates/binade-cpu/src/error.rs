@@ -1,7 +1,7 @@
 //! Errors of the CPU.
 
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
-use binade_master_weights::{PlanError, step::LengthError};
+use binade_master_weights::{ConfigError, step::LengthError};
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// Reason why the CPU refused an operation.
@@ -43,7 +43,7 @@ pub enum Error {
     Match(#[from] MatchError),
     /// Plan that does not fit the parameters.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    OptimizerConfig(#[from] ConfigError),
     /// Slices of different length: a bug of the caller, since sets are matched before.
     #[error(transparent)]
     Step(#[from] LengthError),
@@ -76,7 +76,7 @@ impl binade_core::Error for Error {
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)
-            | Self::Plan(_)
+            | Self::OptimizerConfig(_)
             | Self::Step(_) => ErrorKind::Mismatch,
             Self::Index { .. } | Self::Limit { .. } => ErrorKind::InvalidArgument,
             Self::Unsupported { .. } => ErrorKind::Unsupported,

@@ -2,7 +2,7 @@
 
 use crate::sets;
 
-use binade_core::{DType, Error as _, ErrorKind, Finding, GradSet as _, Named};
+use binade_core::{DType, Error as _, ErrorKind, FoundInf, GradSet as _, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, LossScale, Norm, Scaler};
 use binade_master_weights::HostOptimizer;
@@ -74,10 +74,10 @@ fn a_type_there_is_no_arithmetic_for_is_refused_by_name() {
 
 #[test]
 fn the_flag_is_read_from_an_overflow_or_a_halt() {
-    let halted = Finding { halted: true, ..Finding::default() };
+    let halted = FoundInf { halted: true, ..FoundInf::default() };
     let overflow = unscaled(&[Part { dtype: DType::F16, data: vec![f32::NAN] }], 0).1;
     assert!(Cpu.is_raised(&halted).unwrap() && Cpu.is_raised(&overflow).unwrap());
-    assert!(!Cpu.is_raised(&Finding::default()).unwrap());
+    assert!(!Cpu.is_raised(&FoundInf::default()).unwrap());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::sets;
 
-use binade_core::{DType, Error as _, ErrorKind, Finding, Named, Optimizer as _};
+use binade_core::{DType, Error as _, ErrorKind, FoundInf, Named, Optimizer as _};
 use binade_cpu::{Cpu, Error, Gradients, Tensor};
 use binade_master_weights::{MasterOptimizer, MasterStore, MasterWeights, UpdateRule};
 use sets::{Part, name, params, plan};
@@ -28,7 +28,7 @@ fn refusal(optimizer: &mut MasterOptimizer<Cpu>, grads: Vec<Named<Option<Tensor>
         of.params.iter().map(|param| param.value.stamp()).collect()
     };
     let before = (stamps(optimizer), optimizer.masters().clone());
-    let error = optimizer.step(Gradients::from(grads), &Finding::default()).unwrap_err();
+    let error = optimizer.step(Gradients::from(grads), &FoundInf::default()).unwrap_err();
     assert_eq!((stamps(optimizer), optimizer.masters()), (before.0, &before.1), "{error}");
     error
 }
@@ -72,7 +72,7 @@ fn a_parameter_lowered_after_its_optimizer_was_made_is_refused_where_masters_are
         let mut optimizer = MasterOptimizer::new(Cpu, set, plan).unwrap();
         optimizer.params[0].value = optimizer.params[0].value.cast(DType::F16).unwrap();
         if store == MasterStore::NoMaster {
-            optimizer.step(vec![ones("layer.0", &[2])].into(), &Finding::default()).unwrap();
+            optimizer.step(vec![ones("layer.0", &[2])].into(), &FoundInf::default()).unwrap();
             assert_eq!(*optimizer.params[0].value.to_f32(), [0.75, 0.75]);
         } else {
             let error = refusal(&mut optimizer, vec![ones("layer.0", &[2])]);
@@ -110,11 +110,11 @@ fn a_storage_that_cannot_be_trained_is_refused_and_no_parameter_is_lowered() {
 #[test]
 fn a_plan_that_needs_other_moments_is_refused_and_the_old_one_stays() {
     let mut optimizer = optimizer(UpdateRule::sgd(0.5));
-    let error = optimizer.set_plan(plan(UpdateRule::adam(0.5))).unwrap_err();
+    let error = optimizer.set_config(plan(UpdateRule::adam(0.5))).unwrap_err();
     let text = "`layer.0` has 0 moments and the new rule needs 2; start a new optimizer to change the rule's kind";
     assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mismatch, text.into()));
     let grads = vec![ones("layer.0", &[2]), ones("layer.1", &[3])];
-    optimizer.step(grads.into(), &Finding::default()).unwrap();
+    optimizer.step(grads.into(), &FoundInf::default()).unwrap();
     let halves = |i: usize| optimizer.params[i].value.to_f32().iter().all(|x| *x == 0.5);
     assert!(halves(0) && halves(1));
 }

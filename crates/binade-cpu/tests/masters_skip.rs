@@ -2,7 +2,7 @@
 
 use crate::sets;
 
-use binade_core::{DType, Finding, Named, Optimizer as _, Overflow};
+use binade_core::{DType, FoundInf, Named, Optimizer as _, Overflow};
 use binade_cpu::{Cpu, Tensor};
 
 use binade_master_weights::MasterOptimizer;
@@ -26,15 +26,15 @@ fn stamps(optimizer: &MasterOptimizer<Cpu>) -> Vec<u64> {
     optimizer.params.iter().map(|param| param.value.stamp()).collect()
 }
 
-fn overflow() -> Finding {
+fn overflow() -> FoundInf {
     let (scaled, unscaled) = (f32::INFINITY, f32::INFINITY);
     let overflow = Overflow { parameter: name(0).into(), index: 0, scaled, unscaled };
-    Finding { overflow: Some(overflow), infinities: 1, ..Finding::default() }
+    FoundInf { overflow: Some(overflow), infinities: 1, ..FoundInf::default() }
 }
 
 #[test]
 fn a_raised_finding_leaves_every_byte_and_every_stamp_alone() {
-    let halted = Finding { halted: true, ..Finding::default() };
+    let halted = FoundInf { halted: true, ..FoundInf::default() };
     for (rule, store) in rules().into_iter().flat_map(|r| STORES.map(|s| (r, s))) {
         let dtypes = ALL.into_iter().filter(|dtype| store.takes(*dtype));
         let set: Vec<_> = dtypes.map(|dtype| Random(7).part(dtype, 100)).collect();
@@ -47,7 +47,7 @@ fn a_raised_finding_leaves_every_byte_and_every_stamp_alone() {
             optimizer.step(grads.clone(), found).unwrap();
             assert!((bytes(&optimizer), stamps(&optimizer)) == before, "{rule:?} {store:?}");
         }
-        optimizer.step(grads, &Finding::default()).unwrap();
+        optimizer.step(grads, &FoundInf::default()).unwrap();
         assert!(bytes(&optimizer) != before.0, "{rule:?} {store:?}: nothing moves at all");
     }
 }

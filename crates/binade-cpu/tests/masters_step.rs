@@ -2,10 +2,10 @@
 
 use crate::sets;
 
-use binade_core::{DType, Finding, HostTensor, Named, Optimizer as _};
+use binade_core::{DType, FoundInf, HostTensor, Named, Optimizer as _};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, Norm};
-use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, Plan};
+use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, OptimizerConfig};
 use sets::{
     BLOCK, NATIVE, Part, Random, STORES, in_pools, name, native_params, native_unscaled, params,
     plan, rules, unscaled,
@@ -37,7 +37,11 @@ fn native_stored(params: &[Named<HostTensor>]) -> Vec<Vec<u32>> {
 }
 
 /// Trains on the CPU, unscaling and clipping lazily, and returns parameters and masters.
-fn train(set: &[Part], steps: &[Vec<Part>], plan: &Plan) -> (Vec<Vec<u32>>, HostMasters) {
+fn train(
+    set: &[Part],
+    steps: &[Vec<Part>],
+    plan: &OptimizerConfig,
+) -> (Vec<Vec<u32>>, HostMasters) {
     let mut optimizer = MasterOptimizer::new(Cpu, params(set), plan.clone()).unwrap();
     for (i, grads) in (0..).zip(steps) {
         let (mut grads, mut found) = unscaled(grads, 4 - i);
@@ -88,7 +92,7 @@ fn a_parameter_widened_behind_the_optimizers_back_still_follows_its_master() {
     let mut optimizer = MasterOptimizer::new(Cpu, params(&[half]), plan(rules()[0])).unwrap();
     optimizer.params[0].value = optimizer.params[0].value.cast(DType::F32).unwrap();
     for _ in 0..2 {
-        optimizer.step(sets::one(&[1e-5]), &Finding::default()).unwrap();
+        optimizer.step(sets::one(&[1e-5]), &FoundInf::default()).unwrap();
     }
     let master = optimizer.masters().get(&name(0)).unwrap().master.copy().cloned().expect("kept");
     assert_eq!(optimizer.params[0].value.as_slice(), Some(&master[..]));

@@ -2,7 +2,7 @@
 
 use crate::sets;
 
-use binade_core::Finding;
+use binade_core::FoundInf;
 use binade_cpu::{Cpu, Gradients};
 use binade_grad_scaler::{GradOps, Norm};
 use sets::{
@@ -52,9 +52,9 @@ fn clipping_a_sum_is_the_plain_loops_to_the_bit() {
             let (grads, found) = native_unscaled(set, *exponent);
             expected = Some(NATIVE.accumulate(expected, grads, &found).unwrap());
         }
-        let (mut expected, mut native) = (expected.expect("a batch"), Finding::default());
+        let (mut expected, mut native) = (expected.expect("a batch"), FoundInf::default());
         NATIVE.clip_norm(&mut expected, Norm::L2, 0.5, &mut native).unwrap();
-        let (mut grads, mut found) = (sum(&batches), Finding::default());
+        let (mut grads, mut found) = (sum(&batches), FoundInf::default());
         Cpu.clip_norm(&mut grads, Norm::L2, 0.5, &mut found).unwrap();
         assert_eq!(said(&found), said(&native), "seed {seed}");
         assert!(values(&grads) == native_values(&expected), "seed {seed}");
@@ -68,7 +68,7 @@ fn a_sum_that_was_never_settled_is_added_to_as_what_it_stands_for() {
         let (mut first, mut found) = unscaled(&set, 2);
         Cpu.clip_norm(&mut first, Norm::Infinity, 1.0, &mut found).unwrap();
         let (second, _) = unscaled(&set, 1);
-        let sum = Cpu.accumulate(Some(first), second, &Finding::default()).unwrap();
+        let sum = Cpu.accumulate(Some(first), second, &FoundInf::default()).unwrap();
         assert_eq!(values(&sum), values(&one(&[0.5 + 2.0, -1.0 - 4.0])), "{dtype}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::sets;
 
-use binade_core::{DType, Error as _, ErrorKind, Finding};
+use binade_core::{DType, Error as _, ErrorKind, FoundInf};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{ClipGroup, GradOps, Norm};
 use sets::{
@@ -102,7 +102,7 @@ fn groups_within_their_limits_cost_no_copy_and_no_bit() {
 #[test]
 fn groups_that_do_not_fit_are_refused_by_name_or_value_and_change_nothing() {
     let part = || Part { dtype: DType::F16, data: vec![3.0, 4.0] };
-    let (mut grads, mut found) = (grads(&[part(), part()]), Finding::default());
+    let (mut grads, mut found) = (grads(&[part(), part()]), FoundInf::default());
     let before = values(&grads);
     let fits = || ClipGroup::new([name(0)], Norm::L2, 1.0);
     for (second, kind, named) in [
@@ -116,5 +116,5 @@ fn groups_that_do_not_fit_are_refused_by_name_or_value_and_change_nothing() {
         assert!(error.to_string().contains(named), "{error}");
         assert!(values(&grads) == before);
     }
-    assert_eq!(said(&found), said(&Finding::default()));
+    assert_eq!(said(&found), said(&FoundInf::default()));
 }

@@ -2,7 +2,7 @@
 
 use crate::sets;
 
-use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
+use binade_core::{DType, Error as _, ErrorKind, FoundInf, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradOps, Norm};
 use sets::{
@@ -68,7 +68,7 @@ fn a_norm_that_unscaling_measured_is_not_measured_again_and_no_gradient_is_copie
 fn the_norm_of_64_million_equal_elements_is_exact() {
     let tensor = Tensor::new(vec![0.1_f32; 1 << 20], &[1 << 20]).unwrap();
     let set = (0..64).map(|i| Named::new(name(i), Some(tensor.clone())));
-    let (mut grads, mut found) = (Gradients::from(set.collect::<Vec<_>>()), Finding::default());
+    let (mut grads, mut found) = (Gradients::from(set.collect::<Vec<_>>()), FoundInf::default());
     Cpu.clip_norm(&mut grads, Norm::L2, f32::INFINITY, &mut found).unwrap();
     // The root of 2^26 equal squares.
     assert_eq!(found.norm, Some(8192.0 * 0.1_f32));
@@ -77,7 +77,7 @@ fn the_norm_of_64_million_equal_elements_is_exact() {
 #[test]
 fn a_limit_that_is_not_positive_is_refused_and_nothing_has_changed() {
     for max in [0.0, -0.0, -1.0, f32::NAN, f32::NEG_INFINITY] {
-        let (mut grads, mut found) = (one(&[3.0, 4.0]), Finding::default());
+        let (mut grads, mut found) = (one(&[3.0, 4.0]), FoundInf::default());
         let by_norm = Cpu.clip_norm(&mut grads, Norm::L2, max, &mut found).unwrap_err();
         let by_value = Cpu.clip_value(&mut grads, max).unwrap_err();
         for (error, what) in [(by_norm, "clip_norm"), (by_value, "clip_value")] {

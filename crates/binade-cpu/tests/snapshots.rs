@@ -2,15 +2,15 @@
 
 use crate::sets;
 
-use binade_core::{DType, Finding, Named, Optimizer as _};
+use binade_core::{DType, FoundInf, Named, Optimizer as _};
 use binade_cpu::{Cpu, Tensor};
-use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
 use sets::{ALL, Part, Random, STORES, grads, name, params, plan};
 
 /// Runs a step with gradients that the seed decides.
 fn step(optimizer: &mut MasterOptimizer<Cpu>, set: &[Part], seed: u64) {
     let grads = grads(&Random(seed).grads_for(set));
-    optimizer.step(grads, &Finding::default()).unwrap();
+    optimizer.step(grads, &FoundInf::default()).unwrap();
 }
 
 #[test]
@@ -27,10 +27,10 @@ fn a_parameter_that_joins_is_stored_and_moved_as_if_it_had_been_there() {
 }
 
 /// Returns the exported values of ones that have moved by less than sixteen bits hold.
-fn exported(dtype: DType, plan: Plan) -> Vec<Named<Vec<f32>>> {
+fn exported(dtype: DType, plan: OptimizerConfig) -> Vec<Named<Vec<f32>>> {
     let set = [Part { dtype, data: vec![1.0; 3] }];
     let mut optimizer = MasterOptimizer::new(Cpu, params(&set), plan).unwrap();
-    optimizer.step(grads(&set), &Finding::default()).unwrap();
+    optimizer.step(grads(&set), &FoundInf::default()).unwrap();
     optimizer.export_f32().unwrap()
 }
 
@@ -50,6 +50,6 @@ fn the_f32_values_are_the_masters_where_there_are_any_and_the_stored_ones_elsewh
 fn a_tensor_as_a_file_has_it_is_its_type_its_shape_and_its_bytes() {
     let tensor = Tensor::new(vec![1.0_f32, -2.0], &[2, 1]).unwrap();
     let raw = tensor.to_raw();
-    assert_eq!((raw.form(), raw.bytes()), (&tensor.form(), &*tensor.to_bits()));
+    assert_eq!((raw.spec(), raw.bytes()), (&tensor.spec(), &*tensor.to_bits()));
     assert_eq!(Tensor::from_raw(&raw).unwrap().to_bits(), tensor.to_bits());
 }

@@ -1,12 +1,12 @@
 //! The handle.
 
 use crate::{
-    CudaError, Error, Ledger, Uncapturable,
+    CudaError, DeviceCounters, Error, Uncapturable,
     capture::{Gate, Recorder},
+    counters::Counters,
     faults::Faults,
     kernels::SEEN,
     launch::{self, Entry},
-    ledger::Counters,
     library::Library,
     memory::{Buffer, Pool, Ring, Tables},
     probe::{self, Capability},
@@ -29,7 +29,7 @@ const LEAST_BUFFER: usize = 512;
 ///
 /// * Nothing waits for the device but what says so: `download` and its kin, `resolve`, `Scaler::state`, an optimizer
 ///   that reads the verdict, and a step without any gradient, which must know whether it is skipped.
-///   [`Ledger::syncs`] counts them. Uploads of more than a mebibyte are the driver's, which may wait uncounted.
+///   [`DeviceCounters::syncs`] counts them. Uploads of more than a mebibyte are the driver's, which may wait uncounted.
 /// * An index or label that points nowhere is [`Error::Index`] when the host reads next, be it a tensor or a step's outcome,
 ///   and then no longer. What was made of it is NaN.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
@@ -137,7 +137,7 @@ impl Cuda {
     }
 
     /// Returns the counts of the host's work so far.
-    pub fn ledger(&self) -> Ledger {
+    pub fn counters(&self) -> DeviceCounters {
         self.inner.counters.read()
     }
 
@@ -187,6 +187,6 @@ impl Cuda {
 
 impl fmt::Debug for Cuda {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cuda").field("ledger", &self.ledger()).finish_non_exhaustive()
+        f.debug_struct("Cuda").field("ledger", &self.counters()).finish_non_exhaustive()
     }
 }

@@ -55,7 +55,7 @@ struct Record {
 
 /// A copy of the record, and when it was made.
 #[derive(Debug)]
-pub(crate) struct Noted<T> {
+pub(crate) struct FaultCopy<T> {
     pub(crate) copy: T,
     pub(crate) reported: u64,
 }
@@ -128,15 +128,15 @@ impl Cuda {
     pub(crate) fn noted<T>(
         &self,
         copy: impl FnOnce(&Buffer) -> Result<T, Error>,
-    ) -> Result<Option<Noted<T>>, Error> {
+    ) -> Result<Option<FaultCopy<T>>, Error> {
         let faults = &self.inner.faults;
         let Some(record) = faults.record.get() else { return Ok(None) };
         let _alone = record.lock();
-        Ok(Some(Noted { copy: copy(&record.buffer)?, reported: faults.reported() }))
+        Ok(Some(FaultCopy { copy: copy(&record.buffer)?, reported: faults.reported() }))
     }
 
     /// The error that a copy of the record tells of, unless it has been reported since; then the record is emptied.
-    pub(crate) fn report_fault(&self, noted: &Noted<FaultBits>) -> Result<(), Error> {
+    pub(crate) fn report_fault(&self, noted: &FaultCopy<FaultBits>) -> Result<(), Error> {
         let (faults, bits) = (&self.inner.faults, &noted.copy);
         let Some(record) = faults.record.get().filter(|_| bits.order != 0) else { return Ok(()) };
         let _alone = record.lock();

@@ -111,7 +111,7 @@ pub(crate) const GROUP: usize = 8;
 /// Findings that one launch of `scale_update` takes, as its `MOST`.
 pub(crate) const FINDINGS: usize = 64;
 
-/// Bytes of its `Seen`.
+/// Bytes of its `UpdateInputs`.
 pub(crate) const SEEN: usize = 12;
 
 pub(crate) const ACCUMULATE: Kernel = Kernel::of("accumulate");

@@ -4,6 +4,7 @@
 mod autocast;
 mod capture;
 mod ceilings;
+mod counters;
 mod cuda;
 mod driver;
 mod error;
@@ -12,7 +13,6 @@ mod faults;
 mod gradients;
 mod kernels;
 mod launch;
-mod ledger;
 mod library;
 mod many;
 mod masters;
@@ -30,11 +30,11 @@ mod write;
 
 pub use binade_gpu::MemoryUse;
 pub use capture::{Capture, Captured, Uncapturable};
+pub use counters::DeviceCounters;
 pub use cuda::Cuda;
 pub use cudarc;
 pub use error::{CudaError, Error};
 pub use facts::KernelFacts;
-pub use ledger::Ledger;
 pub use library::{ConvolutionsBy, F32Products, Products, ProductsBy};
 pub use replicas::{JointGradients, Parts, Replicas};
 

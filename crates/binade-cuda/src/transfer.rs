@@ -3,7 +3,7 @@
 use crate::{
     Cuda, CudaError, Error, Uncapturable,
     capture::Sent,
-    faults::Noted,
+    faults::FaultCopy,
     launch,
     memory::{Buffer, Memory, Pinned, Ring, view, view_mut},
 };
@@ -176,8 +176,8 @@ impl Cuda {
         let bytes = self.outside("download", Uncapturable::Read, copy)?;
         let fault = self.noted(|record| self.clone_of(record))?;
         self.synchronize()?;
-        if let Some(Noted { copy, reported }) = fault {
-            self.report_fault(&Noted { copy: bytemuck::pod_read_unaligned(&copy), reported })?;
+        if let Some(FaultCopy { copy, reported }) = fault {
+            self.report_fault(&FaultCopy { copy: bytemuck::pod_read_unaligned(&copy), reported })?;
         }
         Ok(bytes)
     }

@@ -6,14 +6,14 @@ pub mod reexports {
     pub use crate::{Driver, Found, Gradients, Masters, MemoryUse, Rounding, Scale, Tensor};
     pub use binade_autocast::Autocast;
     pub use binade_core::{
-        DType, Finding, Form, GradSet, Handle, Named, NamedGrads, RawTensor, TrainError,
+        DType, FoundInf, GradSet, Handle, Named, NamedGrads, RawTensor, TensorSpec, TrainError,
         cast::OnOverflow, stochastic::Key,
     };
     pub use binade_grad_scaler::{
-        ClipGroup, GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore,
+        ClipGroup, GradOps, GradScaler, LossScale, MergeRule, Norm, ScaleState, ScaleStore,
     };
     pub use binade_master_weights::{
-        LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
+        LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
     };
     pub use binade_ops::{Download, Shaped, Upload};
     pub use std::borrow::Cow;
@@ -133,7 +133,7 @@ macro_rules! implement_device {
                 ///
                 /// When the device fails.
                 pub fn from_raw(&self, raw: &RawTensor) -> Result<Tensor<Self>, Error> {
-                    Tensor::from_bits(self, raw.bytes(), raw.form().dtype, &raw.form().shape)
+                    Tensor::from_bits(self, raw.bytes(), raw.spec().dtype, &raw.spec().shape)
                 }
 
                 /// Waits for the device and returns a tensor's elements as a file has them.
@@ -208,7 +208,7 @@ macro_rules! implement_device {
                     &self,
                     into: &mut Found<Self>,
                     from: &Found<Self>,
-                    join: Join,
+                    join: MergeRule,
                 ) -> Result<(), Error> {
                     into.merge(self, from, join)
                 }
@@ -227,7 +227,7 @@ macro_rules! implement_device {
                     &self,
                     found: &[&Found<Self>],
                     scale: &Scale<Self>,
-                ) -> Result<(Vec<Finding>, ScaleState), Error> {
+                ) -> Result<(Vec<FoundInf>, ScaleState), Error> {
                     scale.read(self, found)
                 }
 
@@ -239,7 +239,7 @@ macro_rules! implement_device {
                     scale.is_ready(self, found)
                 }
 
-                fn upload_found(&self, found: &Finding) -> Result<Found<Self>, Error> {
+                fn upload_found(&self, found: &FoundInf) -> Result<Found<Self>, Error> {
                     Found::upload(self, found)
                 }
             }
@@ -287,8 +287,8 @@ macro_rules! implement_device {
                     grads.clip_groups(self, groups, verdict)
                 }
 
-                fn grad_forms(&self, params: &Params) -> Result<Vec<Named<Form>>, Error> {
-                    Ok(Gradients::forms(params))
+                fn grad_specs(&self, params: &Params) -> Result<Vec<Named<TensorSpec>>, Error> {
+                    Ok(Gradients::specs(params))
                 }
 
                 fn save_grads(&self, grads: &Grads) -> Result<NamedGrads<RawTensor>, Error> {
@@ -310,13 +310,17 @@ macro_rules! implement_device {
                 fn masters(
                     &self,
                     params: &mut Params,
-                    plan: &Plan,
+                    plan: &OptimizerConfig,
                 ) -> Result<Masters<Self>, Error> {
                     Masters::new(self, params, plan)
                 }
 
-                fn set_plan(&self, masters: &mut Masters<Self>, plan: &Plan) -> Result<(), Error> {
-                    masters.set_plan(self, plan)
+                fn set_config(
+                    &self,
+                    masters: &mut Masters<Self>,
+                    plan: &OptimizerConfig,
+                ) -> Result<(), Error> {
+                    masters.set_config(self, plan)
                 }
 
                 fn step(
@@ -334,19 +338,19 @@ macro_rules! implement_device {
                     params: &mut Params,
                     masters: &mut Masters<Self>,
                     more: Params,
-                    plan: &Plan,
+                    plan: &OptimizerConfig,
                 ) -> Result<(), Error> {
                     masters.join(self, params, more, plan)
                 }
             }
 
             impl Snapshot for $device {
-                fn forms(
+                fn specs(
                     &self,
                     params: &Params,
                     masters: &Masters<Self>,
-                ) -> Result<Vec<ParameterForm>, Error> {
-                    Ok(masters.forms(params))
+                ) -> Result<Vec<ParameterSpec>, Error> {
+                    Ok(masters.specs(params))
                 }
 
                 fn save(

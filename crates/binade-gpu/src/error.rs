@@ -1,7 +1,7 @@
 //! Errors of every GPU backend, and those of one driver inside them.
 
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
-use binade_master_weights::PlanError;
+use binade_master_weights::ConfigError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// An error that only one driver has, and the names by which messages speak of its backend.
@@ -61,7 +61,7 @@ pub enum Error<F: DriverError> {
     Match(#[from] MatchError),
     /// A plan that does not go with the parameters.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    OptimizerConfig(#[from] ConfigError),
     /// An error that training has on every device.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -114,7 +114,7 @@ impl<F: DriverError> binade_core::Error for Error<F> {
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)
-            | Self::Plan(_)
+            | Self::OptimizerConfig(_)
             | Self::Foreign => ErrorKind::Mismatch,
             Self::Limit { .. } | Self::Index { .. } => ErrorKind::InvalidArgument,
         }

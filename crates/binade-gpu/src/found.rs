@@ -1,7 +1,7 @@
 //! The finding of a pass over gradients, on the device, with the names that only the host knows.
 
 use crate::{Addressed, BufferOf, Driver, FoundBits, Gradients, Result};
-use binade_core::{Finding, Overflow};
+use binade_core::{FoundInf, Overflow};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -54,7 +54,7 @@ impl<D: Driver> Found<D> {
     /// # Errors
     ///
     /// Where the device fails or has no room.
-    pub fn upload(device: &D, found: &Finding) -> Result<Self, D> {
+    pub fn upload(device: &D, found: &FoundInf) -> Result<Self, D> {
         let bits = device.buffer_of(bytemuck::bytes_of(&bits(device, found)))?;
         Ok(Self { missing: found.missing.clone(), ..Self::new(Arc::new(bits)) })
     }
@@ -109,14 +109,14 @@ impl<D: Driver> Found<D> {
     }
 
     /// Returns the host's finding; `words` are the contents of [`words`](Self::words).
-    pub fn finding(&self, device: &D, bits: &FoundBits, words: &[u8]) -> Finding {
+    pub fn finding(&self, device: &D, bits: &FoundBits, words: &[u8]) -> FoundInf {
         let overflow = (bits.raised != 0).then(|| Overflow {
             parameter: name(device, bits.parameter),
             index: bits.index,
             scaled: bits.scaled,
             unscaled: bits.unscaled,
         });
-        Finding {
+        FoundInf {
             overflow,
             infinities: bits.infinities,
             nans: bits.nans,
@@ -146,16 +146,16 @@ impl<D: Driver<Memory: Addressed>> Found<D> {
 /// Returns the name of the parameter with this number; one of another device has none here.
 fn name<D: Driver>(device: &D, number: u32) -> Arc<str> {
     match number {
-        NORM => Finding::NORM.into(),
+        NORM => FoundInf::NORM.into(),
         _ => device.names().name(number).unwrap_or_else(|| "a gradient of another device".into()),
     }
 }
 
 /// Returns the finding as kernels know it.
-fn bits<D: Driver>(device: &D, found: &Finding) -> FoundBits {
+fn bits<D: Driver>(device: &D, found: &FoundInf) -> FoundBits {
     let overflow = found.overflow.as_ref();
     let number = |name: &Arc<str>| match &**name {
-        Finding::NORM => NORM,
+        FoundInf::NORM => NORM,
         _ => device.names().number(name),
     };
     FoundBits {

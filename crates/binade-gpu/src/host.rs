@@ -88,6 +88,6 @@ impl<D: Driver> Tensor<D> {
         let bytes = self.to_bits(device)?;
         let (found, shape, expected) = (bytes.len(), self.shape().to_vec(), self.bytes());
         let short = Error::Length { what: "bytes", found, shape, expected };
-        RawTensor::new(self.form(), bytes).ok_or(short)
+        RawTensor::new(self.spec(), bytes).ok_or(short)
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     BufferOf, Driver, Found, Gradients, GroupClip, Materialise, Memory, Readers, Report, Result,
     Scale, ScaledMaster, StepState, Tensor, Update,
 };
-use binade_grad_scaler::{GradScaler, Join, Norm};
+use binade_grad_scaler::{GradScaler, MergeRule, Norm};
 
 /// A driver with the kernels of training. Nothing here waits for the device.
 ///
@@ -50,7 +50,7 @@ pub trait Kernels:
         &self,
         into: &BufferOf<Self>,
         from: &BufferOf<Self>,
-        join: Join,
+        join: MergeRule,
     ) -> Result<(), Self>;
 
     /// Writes the values of gradients, multiplied by all that they are owed.

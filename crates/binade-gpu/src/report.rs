@@ -1,7 +1,7 @@
 //! The bytes of a step's report: the scale after it, then the findings of its passes.
 
 use crate::{Driver, Error, Found, FoundBits, Result, ScaleBits};
-use binade_core::Finding;
+use binade_core::FoundInf;
 use binade_grad_scaler::ScaleState;
 
 /// Returns where a report has the finding of this number, in bytes.
@@ -21,7 +21,7 @@ pub fn parse_report<D: Driver>(
     found: &[&Found<D>],
     places: &[usize],
     words: &[Vec<u8>],
-) -> Result<(Vec<Finding>, ScaleState), D> {
+) -> Result<(Vec<FoundInf>, ScaleState), D> {
     let cut_off = |number: usize| Error::Length {
         what: "bytes of a report",
         found: report.len(),

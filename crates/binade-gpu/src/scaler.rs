@@ -1,8 +1,8 @@
 //! Loss scaling: the scale and the findings of passes are values on the device.
 
 use crate::{BufferOf, Driver, Found, Gradients, Kernels, Result, ScaleBits, Tensor};
-use binade_core::Finding;
-use binade_grad_scaler::{Join, Loss, LossScale, ScaleState};
+use binade_core::FoundInf;
+use binade_grad_scaler::{Loss, LossScale, MergeRule, ScaleState};
 use std::{fmt, sync::Arc};
 
 /// Scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
@@ -81,7 +81,7 @@ pub trait Report<D: Kernels>: fmt::Debug {
 }
 
 /// Findings of a step, and the scale after it.
-pub type Reported = (Vec<Finding>, ScaleState);
+pub type Reported = (Vec<FoundInf>, ScaleState);
 
 /// Returns where a report with findings of these stamps has each of `found`, if it has all of them.
 pub fn places_by_stamp<D: Driver>(stamps: &[u64], found: &[&Found<D>]) -> Option<Vec<usize>> {
@@ -153,7 +153,7 @@ impl<D: Kernels> Found<D> {
     /// # Errors
     ///
     /// [`Foreign`](crate::Error::Foreign) for another handle's finding; where the device fails.
-    pub fn merge(&mut self, device: &D, from: &Self, join: Join) -> Result<(), D> {
+    pub fn merge(&mut self, device: &D, from: &Self, join: MergeRule) -> Result<(), D> {
         device.has_made(from.buffer())?;
         device.run_merge(self.own(device)?, from.buffer(), join)
     }

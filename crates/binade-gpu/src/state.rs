@@ -31,7 +31,7 @@ pub struct ScaleBits {
 /// The finding of a pass over gradients on the device: `Found` of the kernels.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-#[expect(missing_docs, reason = "the fields are those of `Finding`")]
+#[expect(missing_docs, reason = "the fields are those of `FoundInf`")]
 pub struct FoundBits {
     pub raised: u32,
     pub halted: u32,

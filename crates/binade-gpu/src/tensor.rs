@@ -1,7 +1,7 @@
 //! A tensor in device memory.
 
 use crate::{Addressed, BufferOf, Driver, Error, Result, memory::is_alone};
-use binade_core::{DType, Form};
+use binade_core::{DType, TensorSpec};
 use binade_ops::{Operand, shape::element_count};
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -37,8 +37,8 @@ impl<D: Driver> Tensor<D> {
     }
 
     /// The element type and shape.
-    pub fn form(&self) -> Form {
-        Form::new(self.dtype, &*self.shape)
+    pub fn spec(&self) -> TensorSpec {
+        TensorSpec::new(self.dtype, &*self.shape)
     }
 
     /// The number of elements.

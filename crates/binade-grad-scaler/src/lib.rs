@@ -11,13 +11,15 @@ mod step;
 /// The words that this crate speaks, so that it can be the only one that a manifest names.
 pub use binade_core as core;
 
-pub use binade_core::Join;
+pub use binade_core::MergeRule;
 pub use contract::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleStore, clip_factor};
 pub use extras::{
     DelayedUnscale, DivergenceKind, Pass, RecordedStep, RecordedUpdate, ReplayDivergence,
     ReplayScales, ScaledSum, Trajectory, join_ranks,
 };
-pub use loss_scale::{Averages, LogMax, LossScale, LossScaleError, ScaleState, Seen, Tolerance};
+pub use loss_scale::{
+    Averages, LogMax, LossScale, LossScaleError, ScaleState, Tolerance, UpdateInputs,
+};
 pub use report::{PartReport, Step, StepReport, StepSummary};
 pub use step::{
     Accumulation, BadMicroBatch, LinkedGrads, PendingStep, SavedWindow, ScaledGrads, ScaledLoss,

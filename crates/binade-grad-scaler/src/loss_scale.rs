@@ -11,7 +11,7 @@ mod tolerance;
 
 pub use error::LossScaleError;
 pub use log_max::{Averages, LogMax};
-pub use next::Seen;
+pub use next::UpdateInputs;
 use state::MAX_EXPONENT;
 pub use state::ScaleState;
 pub use tolerance::Tolerance;

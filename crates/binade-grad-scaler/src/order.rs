@@ -31,13 +31,13 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0599
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.unscale()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -49,14 +49,14 @@
 #![doc = include_str!("order_prelude.md")]
 //! let (first, second) = (scaler.scale(&loss)?, scaler.scale(&loss)?);
 //! let grads = (first.backward(backward)?.unscale()?, second.backward(backward)?.unscale()?);
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0382
 #![doc = include_str!("order_prelude.md")]
 //! let first = scaler.scale(&loss)?;
 //! let grads = (first.backward(backward)?.unscale()?, first.backward(backward)?.unscale()?);
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -67,13 +67,13 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0599
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.unscale()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -86,7 +86,7 @@
 //! let scaled = scaler.scale(&loss)?.backward(backward)?;
 //! let again = scaler.scale(&loss)?.backward(backward)?;
 //! let grads = (scaled.unscale()?, again.unscale()?);
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0382
@@ -94,7 +94,7 @@
 //! let scaled = scaler.scale(&loss)?.backward(backward)?;
 //! let again = scaler.scale(&loss)?.backward(backward)?;
 //! let grads = (scaled.unscale()?, scaled.unscale()?);
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -105,13 +105,13 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.clip_norm(1.0)?.unscale()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -123,14 +123,14 @@
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -142,14 +142,14 @@
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! scaler.step(&mut optimizer)?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -163,7 +163,7 @@
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer)?.and(more.step(&mut optimizer)?);
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0382
@@ -172,7 +172,7 @@
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer)?.and(grads.step(&mut optimizer)?);
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -184,14 +184,14 @@
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0599
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?.clip_norm(1.0)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -204,7 +204,7 @@
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer)?;
 //! let outcome = scaler.update(step)?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0308
@@ -213,7 +213,7 @@
 //! let outcome = scaler.update(grads)?;
 //! let step = grads.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -228,7 +228,7 @@
 //! scaler.update(step)?.ignore();
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(more)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0382
@@ -237,7 +237,7 @@
 //! scaler.update(step)?.ignore();
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -250,7 +250,7 @@
 //! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(first.and(second))?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0599
@@ -258,7 +258,7 @@
 //! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(first)?.and(second).ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -272,14 +272,14 @@
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail
 #![doc = include_str!("order_prelude.md")]
 //! scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! // `scaler.update(step)?.ignore();` is missing.
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -291,14 +291,14 @@
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.ignore();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -310,14 +310,14 @@
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let happened = scaler.update(step)?.resolve()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0599
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let happened = step.resolve()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -330,14 +330,14 @@
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let report = scaler.update(step)?.resolve()?.unless_diverged().expect("a run that converges");
 //! assert!(!report.is_remarkable(), "{report}");
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.resolve()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //!
@@ -351,7 +351,7 @@
 //! let outcome = scaler.update(step)?;
 //! let happened = outcome.resolve()?;
 //! let again = happened.clone();
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0382
@@ -360,7 +360,7 @@
 //! let outcome = scaler.update(step)?;
 //! let happened = outcome.resolve()?;
 //! let again = outcome.resolve()?;
-//! # Ok::<(), NativeError<Infallible>>(())
+//! # Ok::<(), HostDeviceError<Infallible>>(())
 //! ```
 //!
 //! Orders of windows stand with [`Accumulation`](crate::Accumulation), and with [`DelayedUnscale`](crate::DelayedUnscale) for

@@ -4,7 +4,7 @@ mod text;
 
 use crate::ScaleState;
 use crate::step::pending::SUM;
-use binade_core::{Finding, Overflow};
+use binade_core::{FoundInf, Overflow};
 use std::{borrow::Cow, sync::Arc};
 
 /// Result of an iteration.
@@ -95,7 +95,7 @@ pub struct StepSummary {
     #[cfg_attr(feature = "serde", serde(default, with = "binade_core::non_finite::option"))]
     pub norm: Option<f32>,
     /// Verdict that the step depended on: its parts together, the norm, and the steps it skips together with.
-    pub verdict: Finding,
+    pub verdict: FoundInf,
     /// Finding of each pass over gradients: one for a plain step, one for each micro-batch of a window.
     pub parts: Vec<PartReport>,
 }
@@ -107,7 +107,7 @@ pub struct PartReport {
     /// `micro-batch 2`; empty where the step is one batch.
     pub name: String,
     /// Finding of the pass.
-    pub finding: Finding,
+    pub finding: FoundInf,
 }
 
 impl StepReport {
@@ -129,7 +129,7 @@ impl StepReport {
         let verdicts = self.steps.iter().map(|step| &step.verdict);
         let mut findings = self.parts().map(|part| &part.finding).chain(verdicts);
         let told = self.scale.diverged || self.notice.is_some() || self.missing().next().is_some();
-        told || findings.any(Finding::is_raised)
+        told || findings.any(FoundInf::is_raised)
     }
 
     fn parts(&self) -> impl Iterator<Item = &PartReport> {

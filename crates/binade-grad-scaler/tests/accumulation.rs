@@ -46,7 +46,7 @@ fn add(
     scaler: &HostScaler,
     dtype: DType,
     x: f32,
-    window: &mut binade_grad_scaler::Accumulation<binade_core::Native<Host>>,
+    window: &mut binade_grad_scaler::Accumulation<binade_core::HostDevice<Host>>,
 ) -> Result {
     let grads = scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| {
         Ok(vec![Named::new("w", Some(Host::new(dtype, &[x * factor.data[0]])))])

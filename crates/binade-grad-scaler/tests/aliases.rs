@@ -1,6 +1,6 @@
 //! A tensor whose `cast` to its own type shares its elements, as `to_kind` of a library's handle does.
 
-use binade_core::{AmpTensor, DType, Error, ErrorKind, HostTensor, Native};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, HostDevice, HostTensor};
 use binade_grad_scaler::{LossScale, Scaler};
 use std::{
     cell::{Cell, RefCell},
@@ -63,7 +63,7 @@ impl AmpTensor for Shared {
 
 #[test]
 fn a_loss_that_scaling_has_changed_is_an_error() {
-    let scaler = Scaler::new(Native::<Shared>::new(), LossScale::dynamic()).unwrap();
+    let scaler = Scaler::new(HostDevice::<Shared>::new(), LossScale::dynamic()).unwrap();
     let loss = Shared(Rc::new(RefCell::new(vec![0.25])));
     let error = scaler.scale(&loss).expect_err("a loss of 16384 is 0.25 no longer");
     assert_eq!(error.kind(), ErrorKind::Mismatch);
@@ -73,13 +73,13 @@ fn a_loss_that_scaling_has_changed_is_an_error() {
 
 #[test]
 fn a_loss_that_is_no_number_and_keeps_its_bits_is_scaled() {
-    let scaler = Scaler::new(Native::<HostTensor>::new(), LossScale::dynamic()).unwrap();
+    let scaler = Scaler::new(HostDevice::<HostTensor>::new(), LossScale::dynamic()).unwrap();
     assert!(scaler.scale(&HostTensor::from(vec![f32::NAN])).is_ok());
 }
 
 #[test]
 fn a_loss_whose_clones_share_its_elements_is_not_written_to() {
-    let scaler = Scaler::new(Native::<Copied>::new(), LossScale::dynamic()).unwrap();
+    let scaler = Scaler::new(HostDevice::<Copied>::new(), LossScale::dynamic()).unwrap();
     let loss = Copied(Shared(Rc::new(RefCell::new(vec![0.25]))), Rc::default());
     assert!(scaler.scale(&loss).is_ok());
     assert_eq!(loss.1.get(), 0);

@@ -11,7 +11,7 @@ use common::sgd::Sgd;
 use common::{Grads, HostScaler, Result, Set, first, iterate, scaler, times, unscaled};
 use proptest::prelude::*;
 
-type Native = binade_core::Native<Host>;
+type HostDevice = binade_core::HostDevice<Host>;
 
 fn one() -> Host {
     Host::f32(&[1.0])
@@ -38,19 +38,19 @@ impl Buffers {
     }
 }
 
-fn pass(window: &mut DelayedUnscale<Native>, buffers: &mut Buffers, x: f32) -> Result {
+fn pass(window: &mut DelayedUnscale<HostDevice>, buffers: &mut Buffers, x: f32) -> Result {
     window.backward(&one(), |factor| {
         buffers.add(x, factor);
         Ok(())
     })
 }
 
-fn add(window: &mut ScaledSum<Native>, set: Set<'_>) -> Result {
+fn add(window: &mut ScaledSum<HostDevice>, set: Set<'_>) -> Result {
     window.backward(&one(), |factor| Ok(times(set, factor)))
 }
 
 /// The window's step, as the report has it.
-fn step(scaler: &mut HostScaler, sgd: &mut Sgd, window: ScaledSum<Native>) -> Result<Step> {
+fn step(scaler: &mut HostScaler, sgd: &mut Sgd, window: ScaledSum<HostDevice>) -> Result<Step> {
     let step = window.unscale()?.expect("a pass").step(sgd)?;
     scaler.update(step)?.resolve()
 }

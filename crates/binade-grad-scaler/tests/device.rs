@@ -1,7 +1,7 @@
 //! The loop on a pretend GPU: nothing is read back, and nothing copied, until somebody asks.
 mod common;
 
-use binade_core::{Error as _, ErrorKind, Finding, Named};
+use binade_core::{Error as _, ErrorKind, FoundInf, Named};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, GradOps, GradScaler, LossScale, Norm, SavedWindow, ScaleState,
     ScaleStore, Scaler, Step,
@@ -187,7 +187,7 @@ fn a_device_that_cannot_save_a_window_says_so_before_it_reads_and_the_window_goe
     let sum = window.finish()?.expect("a micro-batch was added");
     assert!(scaler.update(sum.step(&mut sgd)?)?.resolve()?.is_applied());
 
-    let (verdict, parts, grads) = (Finding::default(), Vec::new(), Some(Vec::new()));
+    let (verdict, parts, grads) = (FoundInf::default(), Vec::new(), Some(Vec::new()));
     let saved = SavedWindow { bad: BadMicroBatch::Drop, len: 1, verdict, parts, grads };
     unsupported(scaler.reopen(&(), &saved).unwrap_err(), "GradOps::grad_forms");
     unsupported(gpu.load_grads(&(), &Vec::new()).unwrap_err(), "GradOps::load_grads");
@@ -199,7 +199,7 @@ fn ranks_on_a_device_that_takes_no_finding_are_refused_and_keep_their_own() -> R
     let gpu = Gpu::default();
     let one = gpu.upload_state(ScaleState::from_exponent(0))?;
     let mut found = gpu.unscale(&mut grads(f32::NAN)(&loss())?, &one)?;
-    let reduce = |own: &mut Finding| -> Result {
+    let reduce = |own: &mut FoundInf| -> Result {
         own.halted = true;
         Ok(())
     };

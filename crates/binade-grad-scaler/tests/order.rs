@@ -3,7 +3,7 @@
 mod common;
 
 use binade_core::{
-    AmpTensor as _, DType, Error as _, ErrorKind, NativeError, OrderError, TrainError,
+    AmpTensor as _, DType, Error as _, ErrorKind, HostDeviceError, OrderError, TrainError,
 };
 use binade_grad_scaler::{
     BadMicroBatch, LossScale, ReplayScales, ScaleState, Scaler, Step, Trajectory, UnscaledGrads,
@@ -20,7 +20,7 @@ fn pair() -> (HostScaler, Sgd) {
 
 fn order<T>(outcome: Result<T>) -> OrderError {
     match outcome.map(drop).expect_err("an error") {
-        NativeError::Train(TrainError::Order(error)) => error,
+        HostDeviceError::Train(TrainError::Order(error)) => error,
         other => panic!("{other}"),
     }
 }
@@ -79,7 +79,7 @@ fn an_early_return_between_step_and_update_is_told_at_the_next_loss() {
         scaler.update(step)?.ignore();
         Ok(())
     };
-    assert!(matches!(interrupted(), Err(NativeError::Tensor(_))));
+    assert!(matches!(interrupted(), Err(HostDeviceError::Tensor(_))));
     assert_eq!(never_updated(scaler.scale(&Host::f32(&[1.0]))).1, 1);
 }
 

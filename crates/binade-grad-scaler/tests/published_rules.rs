@@ -1,7 +1,7 @@
 //! Every preset moves as its library's rule does, written down here as the library has it: by its own counters, with
 //! iteration numbers where it has those, and a scale that is any number.
 
-use binade_grad_scaler::{LossScale, Seen, Tolerance};
+use binade_grad_scaler::{LossScale, Tolerance, UpdateInputs};
 
 /// Answer of a library to an iteration.
 enum Moved {
@@ -141,7 +141,7 @@ fn agree(rule: LossScale, mut published: Published, seed: u32, bad: u32) {
     for number in 0..2000 {
         word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let overflow = (word >> 16) % 100 < bad;
-        state = rule.next(state, Seen { overflow, skipped: overflow, magnitude: 1.0 });
+        state = rule.next(state, UpdateInputs { overflow, skipped: overflow, magnitude: 1.0 });
         match published(overflow) {
             Moved::Raises => {
                 assert!(state.diverged, "{number} of {rule:?}: {state:?}");

@@ -1,7 +1,7 @@
 //! Two ranks, as threads: what one finds, both skip, and both scales move alike.
 mod common;
 
-use binade_core::{Finding, Named, Native, NativeError};
+use binade_core::{FoundInf, HostDevice, HostDeviceError, Named};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, ScaleStore as _, Scaler, Step,
     UnscaledGrads, join_ranks,
@@ -16,7 +16,7 @@ use std::sync::{Arc, Barrier, Mutex};
 struct Group(Arc<Meeting>);
 
 struct Meeting {
-    slots: Mutex<[Finding; 2]>,
+    slots: Mutex<[FoundInf; 2]>,
     barrier: Barrier,
     /// Calls of rank 0.
     passes: Mutex<Vec<Pass>>,
@@ -28,7 +28,7 @@ impl Group {
         Self(Arc::new(Meeting { slots, barrier, passes }))
     }
 
-    fn gather(&self, rank: usize, own: &Finding) -> [Finding; 2] {
+    fn gather(&self, rank: usize, own: &FoundInf) -> [FoundInf; 2] {
         let Meeting { slots, barrier, .. } = &*self.0;
         slots.lock().expect("no panic")[rank] = own.clone();
         barrier.wait();
@@ -37,7 +37,7 @@ impl Group {
         all
     }
 
-    fn join(&self, rank: usize, found: &mut Finding, pass: Pass) -> Result {
+    fn join(&self, rank: usize, found: &mut FoundInf, pass: Pass) -> Result {
         if rank == 0 {
             self.0.passes.lock().expect("no panic").push(pass);
         }
@@ -47,15 +47,15 @@ impl Group {
 }
 
 fn apart() -> Failure {
-    NativeError::Mismatch {
-        parameter: Finding::NORM.into(),
+    HostDeviceError::Mismatch {
+        parameter: FoundInf::NORM.into(),
         why: "ranks clip by norms of their own",
     }
 }
 
 fn scaler(group: &Group, rank: usize, rule: LossScale) -> Result<HostScaler> {
     let group = group.clone();
-    Scaler::with_reducer(Native::new(), rule, move |found, pass| group.join(rank, found, pass))
+    Scaler::with_reducer(HostDevice::new(), rule, move |found, pass| group.join(rank, found, pass))
 }
 
 /// Outcome of each step, the weights at the end, and the scale.
@@ -133,10 +133,11 @@ fn a_rank_with_an_empty_shard_takes_part() -> Result {
 
 #[test]
 fn a_reduction_that_fails_hands_its_error_through() -> Result {
-    let scaler: HostScaler = Scaler::with_reducer(Native::new(), LossScale::dynamic(), |_, _| {
-        let lost = binade_core::AmpTensor::cast(&Host::f32(&[]), binade_core::DType::U8);
-        Err(lost.expect_err("no bytes").into())
-    })?;
+    let scaler: HostScaler =
+        Scaler::with_reducer(HostDevice::new(), LossScale::dynamic(), |_, _| {
+            let lost = binade_core::AmpTensor::cast(&Host::f32(&[]), binade_core::DType::U8);
+            Err(lost.expect_err("no bytes").into())
+        })?;
     assert!(common::unscaled(&scaler, GOOD).is_err());
     Ok(())
 }
@@ -259,11 +260,11 @@ fn ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all() -> Resu
 #[test]
 fn joined_findings_name_the_first_ranks_overflow_and_keep_what_is_missing_here() {
     let name = |parameter: &str| std::sync::Arc::<str>::from(parameter);
-    let mut bad = Finding { halted: true, nans: 0, ..Finding::default() };
+    let mut bad = FoundInf { halted: true, nans: 0, ..FoundInf::default() };
     bad.check(&name("w"), 3, f32::NAN, f32::NAN);
-    let mut worse = Finding { magnitude: 7.0, ..Finding::default() };
+    let mut worse = FoundInf { magnitude: 7.0, ..FoundInf::default() };
     worse.check(&name("v"), 1, f32::INFINITY, f32::INFINITY);
-    let mut own = Finding { missing: vec![name("b")], magnitude: 2.0, ..Finding::default() };
+    let mut own = FoundInf { missing: vec![name("b")], magnitude: 2.0, ..FoundInf::default() };
     let all = [own.clone(), bad, worse];
     join_ranks(&mut own, Pass::Gradients, &all).expect("no norms");
     let overflow = own.overflow.as_ref().expect("raised");
@@ -274,10 +275,10 @@ fn joined_findings_name_the_first_ranks_overflow_and_keep_what_is_missing_here()
 
 #[test]
 fn a_rank_keeps_what_it_misses_and_takes_over_a_norm_that_is_not_finite() {
-    let found = |norm, missing: &str| Finding {
+    let found = |norm, missing: &str| FoundInf {
         norm: Some(norm),
         missing: vec![missing.into()],
-        ..Finding::default()
+        ..FoundInf::default()
     };
     let mut own = found(f32::INFINITY, "b");
     let all = [found(3.0, "a"), own.clone()];
@@ -287,8 +288,8 @@ fn a_rank_keeps_what_it_misses_and_takes_over_a_norm_that_is_not_finite() {
 
 #[test]
 fn a_reduction_on_the_host_replaces_what_a_device_has_found() -> Result {
-    let device = Native::<Host>::new();
-    let mut found = Finding { magnitude: 2.0, ..Finding::default() };
+    let device = HostDevice::<Host>::new();
+    let mut found = FoundInf { magnitude: 2.0, ..FoundInf::default() };
     device.reduce_on_host(&mut found, |own| {
         own.halted = own.magnitude > 1.0;
         Ok(())
@@ -300,7 +301,7 @@ fn a_reduction_on_the_host_replaces_what_a_device_has_found() -> Result {
 
 #[test]
 fn norms_that_differ_are_refused_by_value() {
-    let found = |norm| Finding { norm: Some(norm), ..Finding::default() };
+    let found = |norm| FoundInf { norm: Some(norm), ..FoundInf::default() };
     let refused = join_ranks(&mut found(3.0), Pass::Norm, &[found(3.0), found(5.0)]);
     let text = refused.expect_err("they differ").to_string();
     assert!(text.starts_with("rank 1 clips by a norm of 5, an earlier rank by 3: "), "{text}");

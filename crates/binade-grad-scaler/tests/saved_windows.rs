@@ -7,7 +7,7 @@ use common::host::Host;
 use common::sgd::Sgd;
 use common::{Result, Unscaled, scaler, unscaled};
 
-type Window = Accumulation<binade_core::Native<Host>>;
+type Window = Accumulation<binade_core::HostDevice<Host>>;
 
 fn params(w: &[f32]) -> Vec<Named<Host>> {
     vec![Named::new("b", Host::f32(&[9.0])), Named::new("w", Host::f32(w))]

@@ -2,7 +2,7 @@
 #![cfg(feature = "serde")]
 mod common;
 
-use binade_grad_scaler::{LossScale, ScaleState, Seen, Step, StepReport};
+use binade_grad_scaler::{LossScale, ScaleState, Step, StepReport, UpdateInputs};
 use common::sgd::Sgd;
 use common::{Result, Set, iterate, scaler, unscaled};
 
@@ -47,7 +47,7 @@ fn every_preset_resumes_from_a_state_that_was_written_to_the_bit() {
         for number in 0..200_u16 {
             let overflow = number % 7 == 3;
             let magnitude = 0.1 * f32::from(number);
-            state = rule.next(state, Seen { overflow, skipped: overflow, magnitude });
+            state = rule.next(state, UpdateInputs { overflow, skipped: overflow, magnitude });
             assert_eq!(round_trip(&state), state, "{name} after {number}");
         }
     }

@@ -2,20 +2,20 @@
 mod common;
 
 use binade_grad_scaler::{
-    Averages, BadMicroBatch, LogMax, LossScale, ScaleState, Seen, Step, Tolerance,
+    Averages, BadMicroBatch, LogMax, LossScale, ScaleState, Step, Tolerance, UpdateInputs,
 };
 use common::sgd::Sgd;
 use common::{HostScaler, Result, iterate, rule, scaler, unscaled};
 use proptest::prelude::*;
 
-const GOOD: Seen = Seen { overflow: false, skipped: false, magnitude: 0.0 };
-const SKIP: Seen = Seen { overflow: true, skipped: true, magnitude: 0.0 };
-const DROPPED: Seen = Seen { overflow: true, skipped: false, magnitude: 0.0 };
+const GOOD: UpdateInputs = UpdateInputs { overflow: false, skipped: false, magnitude: 0.0 };
+const SKIP: UpdateInputs = UpdateInputs { overflow: true, skipped: true, magnitude: 0.0 };
+const DROPPED: UpdateInputs = UpdateInputs { overflow: true, skipped: false, magnitude: 0.0 };
 
-fn any_seen() -> impl Strategy<Value = Seen> {
+fn any_seen() -> impl Strategy<Value = UpdateInputs> {
     let magnitude = prop_oneof![3 => 1e-30_f32..1e30, 1 => Just(0.0), 1 => Just(f32::MIN_POSITIVE)];
     let seen = prop_oneof![3 => Just(GOOD), 2 => Just(SKIP), 1 => Just(DROPPED)];
-    (seen, magnitude).prop_map(|(seen, magnitude)| Seen { magnitude, ..seen })
+    (seen, magnitude).prop_map(|(seen, magnitude)| UpdateInputs { magnitude, ..seen })
 }
 
 fn any_tolerance() -> impl Strategy<Value = Tolerance> {
@@ -84,7 +84,7 @@ fn nonsense() -> impl Strategy<Value = LossScale> {
     })
 }
 
-fn states(rule: LossScale, seen: &[Seen]) -> Vec<ScaleState> {
+fn states(rule: LossScale, seen: &[UpdateInputs]) -> Vec<ScaleState> {
     let steps = seen.iter().scan(rule.start(), |state, &seen| {
         *state = rule.next(*state, seen);
         Some(*state)
@@ -93,7 +93,7 @@ fn states(rule: LossScale, seen: &[Seen]) -> Vec<ScaleState> {
 }
 
 /// An iteration that sees `seen`, whose good gradients are `x`.
-fn act(scaler: &mut HostScaler, sgd: &mut Sgd, seen: Seen, x: f32) -> Result<Step> {
+fn act(scaler: &mut HostScaler, sgd: &mut Sgd, seen: UpdateInputs, x: f32) -> Result<Step> {
     if seen.overflow == seen.skipped {
         let x = if seen.overflow { f32::INFINITY } else { x };
         return iterate(scaler, sgd, &[("w", &[x])]);
@@ -131,7 +131,7 @@ proptest! {
 
     #[test]
     fn counters_add_up(rule in counting_or_predicting(), seen in prop::collection::vec(any_seen(), 0..200)) {
-        let count = |which: fn(&Seen) -> bool| seen.iter().filter(|s| which(s)).count() as u64;
+        let count = |which: fn(&UpdateInputs) -> bool| seen.iter().filter(|s| which(s)).count() as u64;
         let all = states(rule, &seen);
         let last = all.last().expect("the start");
         prop_assert_eq!(last.updates, seen.len() as u64);

@@ -1,6 +1,8 @@
 //! Loss scaling of a model whose element type is a type parameter: gradients of f16 arrays, a loss that is a plain number.
 
-use binade_core::{Element, ErrorKind, Finding, Flat, Named, NativeError, OnlyF32, Static};
+use binade_core::{
+    Element, ErrorKind, F32Grad, FoundInf, HostDeviceError, Named, OnlyF32, TypedModel,
+};
 use binade_core::{Error, NamedGrads, Optimizer, StaticGrads, StaticSet};
 use binade_grad_scaler::{BadMicroBatch, ClipGroup, LossScale, Norm, Scaler, Step};
 use half::f16;
@@ -22,12 +24,12 @@ impl<E: Element> StaticSet for Two<E> {
 
 /// Keeps what it was last given.
 #[derive(Default)]
-struct Keeps(NamedGrads<Flat>);
+struct Keeps(NamedGrads<F32Grad>);
 
-impl Optimizer<StaticGrads<Two<f16>>, Finding> for Keeps {
-    type Error = NativeError<OnlyF32>;
+impl Optimizer<StaticGrads<Two<f16>>, FoundInf> for Keeps {
+    type Error = HostDeviceError<OnlyF32>;
 
-    fn step(&mut self, grads: StaticGrads<Two<f16>>, found: &Finding) -> Result<(), Self::Error> {
+    fn step(&mut self, grads: StaticGrads<Two<f16>>, found: &FoundInf) -> Result<(), Self::Error> {
         if !found.is_raised() {
             self.0 = grads.into_named();
         }
@@ -35,11 +37,11 @@ impl Optimizer<StaticGrads<Two<f16>>, Finding> for Keeps {
     }
 }
 
-type Result<T = (), E = NativeError<OnlyF32>> = std::result::Result<T, E>;
-type Scales = Scaler<Static<Two<f16>>>;
+type Result<T = (), E = HostDeviceError<OnlyF32>> = std::result::Result<T, E>;
+type Scales = Scaler<TypedModel<Two<f16>>>;
 
 fn scaler(exponent: i32) -> Result<Scales> {
-    Scaler::new(Static::new(), LossScale::fixed(2.0_f32.powi(exponent)).expect("in reach"))
+    Scaler::new(TypedModel::new(), LossScale::fixed(2.0_f32.powi(exponent)).expect("in reach"))
 }
 
 fn halves(values: &[f32]) -> Vec<f16> {

@@ -1,7 +1,7 @@
 //! Who may cross a thread, and what may be boxed.
 mod common;
 
-use binade_core::{Finding, Named, Native, Optimizer};
+use binade_core::{FoundInf, HostDevice, Named, Optimizer};
 use binade_grad_scaler::{
     Accumulation, GradOps, LinkedGrads, LossScale, PendingStep, ScaleState, ScaledGrads,
     ScaledLoss, Scaler, Step, StepOutcome, StepReport, UnscaledGrads,
@@ -32,7 +32,7 @@ where
 
 #[test]
 fn every_value_of_the_order_crosses_threads_where_the_devices_values_do() {
-    the_order_crosses::<Native<Host>>();
+    the_order_crosses::<HostDevice<Host>>();
     the_order_crosses::<Gpu>();
     crosses::<LossScale>();
     crosses::<ScaleState>();
@@ -57,10 +57,10 @@ fn a_device_can_be_boxed() -> Result {
             Error = Failure,
             Scale = ScaleState,
             Params = Params,
-            Found = Finding,
+            Found = FoundInf,
             Grads = Grads,
         >;
-    let device: Box<Device> = Box::new(Native::new());
+    let device: Box<Device> = Box::new(HostDevice::new());
     let mut grads = times(&[("w", &[1.0])], &Host::f32(&[8.0]));
     let found = device.unscale(&mut grads, &ScaleState::from_exponent(3))?;
     assert_eq!((first(&grads), found.is_raised()), (&[1.0][..], false));
@@ -71,10 +71,10 @@ fn a_device_can_be_boxed() -> Result {
 fn optimizers_are_taken_boxed_and_lent() -> Result {
     let mut scaler = scaler(LossScale::dynamic());
     let mut sgd = Sgd::new(&[("w", &[1.0])]);
-    let lent: &mut dyn Optimizer<Grads, Finding, Error = Failure> = &mut sgd;
+    let lent: &mut dyn Optimizer<Grads, FoundInf, Error = Failure> = &mut sgd;
     let step = unscaled(&scaler, &[("w", &[1.0])])?.step(lent)?;
     scaler.update(step)?.ignore();
-    let mut boxed: Box<dyn Optimizer<Grads, Finding, Error = Failure>> = Box::new(sgd);
+    let mut boxed: Box<dyn Optimizer<Grads, FoundInf, Error = Failure>> = Box::new(sgd);
     let step = unscaled(&scaler, &[("w", &[1.0])])?.step(&mut boxed)?;
     assert!(scaler.update(step)?.resolve()?.is_applied());
     Ok(())

@@ -2,7 +2,7 @@
 
 mod common;
 
-use binade_core::{Error as _, ErrorKind, Named, NativeError, OrderError, TrainError};
+use binade_core::{Error as _, ErrorKind, HostDeviceError, Named, OrderError, TrainError};
 use binade_grad_scaler::{LossScale, Scaler};
 use common::gpu::{Buffer, Gpu};
 use common::host::Host;
@@ -13,7 +13,7 @@ const SET: Set<'_> = &[("w", &[0.5, -2.0])];
 fn verify(run: impl FnMut(&Host) -> Result<Grads>) -> Option<OrderError> {
     match scaler(LossScale::dynamic()).verify_backward(&Host::f32(&[1.0]), run) {
         Ok(()) => None,
-        Err(NativeError::Train(TrainError::Order(error))) => Some(error),
+        Err(HostDeviceError::Train(TrainError::Order(error))) => Some(error),
         Err(other) => panic!("{other}"),
     }
 }

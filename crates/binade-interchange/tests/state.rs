@@ -1,8 +1,8 @@
 //! States of any library come back through their dictionary as JSON, and no dictionary panics.
 #![cfg(feature = "serde")]
 
-use binade_core::{HostTensor, Named, NamedGrads, Native, OptimizerFn};
-use binade_grad_scaler::{LossScale, ScaleState, Scaler, Seen, Tolerance};
+use binade_core::{HostDevice, HostTensor, Named, NamedGrads, OptimizerFn};
+use binade_grad_scaler::{LossScale, ScaleState, Scaler, Tolerance, UpdateInputs};
 use binade_interchange::protocol::{
     NewScale, OptimizerId, ProtocolConfig, ProtocolScaler, StateDict,
 };
@@ -19,9 +19,12 @@ fn through_json<S: Saved>(saved: &S) -> S {
     S::read(&serde_json::from_str::<Dictionary>(&text).unwrap()).unwrap()
 }
 
-fn seen() -> impl Strategy<Value = Vec<Seen>> {
-    let step =
-        any::<bool>().prop_map(|overflow| Seen { overflow, skipped: overflow, magnitude: 0.0 });
+fn seen() -> impl Strategy<Value = Vec<UpdateInputs>> {
+    let step = any::<bool>().prop_map(|overflow| UpdateInputs {
+        overflow,
+        skipped: overflow,
+        magnitude: 0.0,
+    });
     prop::collection::vec(step, 0..60)
 }
 
@@ -31,7 +34,7 @@ fn ran(
     down: i32,
     interval: u32,
     tolerance: Tolerance,
-    steps: &[Seen],
+    steps: &[UpdateInputs],
 ) -> (LossScale, ScaleState) {
     let mut rule = LossScale::torch().with_growth_interval(interval).unwrap();
     (rule.growth_exponent, rule.backoff_exponent) = (up, down);
@@ -41,7 +44,12 @@ fn ran(
 }
 
 /// Returns true if both scales move alike from here.
-fn leads_on(imported: &Imported, rule: &LossScale, state: ScaleState, steps: &[Seen]) -> bool {
+fn leads_on(
+    imported: &Imported,
+    rule: &LossScale,
+    state: ScaleState,
+    steps: &[UpdateInputs],
+) -> bool {
     let theirs = imported.rule.with_patience(u32::MAX);
     let start = (imported.state, state);
     let all = steps.iter().scan(start, |(a, b), &seen| {
@@ -119,7 +127,7 @@ proptest! {
             DeepSpeedFusedState::read(&dictionary).and_then(|saved| saved.import(&keras)),
         ];
         for imported in outcomes.into_iter().flatten() {
-            let next = imported.rule.next(imported.state, Seen::default());
+            let next = imported.rule.next(imported.state, UpdateInputs::default());
             prop_assert!(next.factor().is_normal() && next.inverse().is_normal());
             prop_assert_eq!(imported.rule.start().exponent, imported.state.exponent);
         }
@@ -188,7 +196,7 @@ fn a_checkpoint_of_torch_goes_on_in_the_typed_scaler() -> Result<(), Box<dyn std
                    "growth_interval": 3, "_growth_tracker": 2}"#;
     let saved = StateDict::read(&serde_json::from_str(text).unwrap()).unwrap();
     let imported = saved.import().unwrap();
-    let mut scaler = Scaler::new(Native::<HostTensor>::new(), imported.rule)?;
+    let mut scaler = Scaler::new(HostDevice::<HostTensor>::new(), imported.rule)?;
     scaler.set_state(imported.state)?;
     let grads = scaler.scale(&HostTensor::from(vec![1.0]))?;
     let grads = grads.backward(|seed| Ok(vec![Named::new("w", Some(seed.clone()))]))?;

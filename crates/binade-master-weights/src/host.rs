@@ -1,6 +1,9 @@
 //! Masters and optimizer state in host memory, by parameter.
 
-use crate::{LostUpdates, MasterStore, Plan, Slot, StepConstants, UpdateRule, slot::Master};
+use crate::{
+    HostParamState, LostUpdates, MasterStore, OptimizerConfig, StepConstants, UpdateRule,
+    param_state::Master,
+};
 use binade_core::DType;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,24 +15,24 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostMasters {
     /// By id.
-    kept: Vec<Kept>,
+    kept: Vec<Entry>,
     ids: HashMap<Arc<str>, usize>,
-    plan: Plan,
+    plan: OptimizerConfig,
     /// The number of the parameter that is started first.
     first: usize,
 }
 
 /// A parameter's state and its rule, looked up in the plan once: the plan searches lists of names.
 #[derive(Clone, Debug, PartialEq)]
-struct Kept {
+struct Entry {
     name: Arc<str>,
-    slot: Slot,
+    slot: HostParamState,
     rule: UpdateRule,
 }
 
 /// A plan that does not go with what is kept.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PlanError {
+pub enum ConfigError {
     /// A name that no parameter has.
     #[error("the plan names `{0}`, and no parameter has that name; look for a typing error")]
     UnknownParameter(String),
@@ -78,9 +81,12 @@ impl HostMasters {
     /// # Errors
     ///
     /// When `plan` names a parameter that is not among `names`, or one of these comes twice.
-    pub fn new<'p>(plan: &Plan, names: impl Iterator<Item = &'p str>) -> Result<Self, PlanError> {
+    pub fn new<'p>(
+        plan: &OptimizerConfig,
+        names: impl Iterator<Item = &'p str>,
+    ) -> Result<Self, ConfigError> {
         match plan.unknown_parameter(distinct(names)?.into_iter()) {
-            Some(name) => Err(PlanError::UnknownParameter(name.to_owned())),
+            Some(name) => Err(ConfigError::UnknownParameter(name.to_owned())),
             None => Ok(Self::empty(plan, 0)),
         }
     }
@@ -89,22 +95,22 @@ impl HostMasters {
     ///
     /// # Errors
     ///
-    /// When one of `names` is kept here or comes twice, and what [`set_plan`](Self::set_plan) is refused for.
+    /// When one of `names` is kept here or comes twice, and what [`set_config`](Self::set_config) is refused for.
     pub fn joining<'p>(
         &self,
-        plan: &Plan,
+        plan: &OptimizerConfig,
         names: impl Iterator<Item = &'p str>,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, ConfigError> {
         let new = distinct(names)?;
         // The first by name, so that the same mistake gives the same message.
         if let Some(name) = new.iter().filter(|name| self.ids.contains_key(**name)).min() {
-            return Err(PlanError::Joined((*name).to_owned()));
+            return Err(ConfigError::Joined((*name).to_owned()));
         }
         self.admits(plan, new)?;
         Ok(Self::empty(plan, self.first + self.kept.len()))
     }
 
-    fn empty(plan: &Plan, first: usize) -> Self {
+    fn empty(plan: &OptimizerConfig, first: usize) -> Self {
         Self { kept: Vec::new(), ids: HashMap::new(), plan: plan.clone(), first }
     }
 
@@ -114,7 +120,7 @@ impl HostMasters {
         joined.kept.into_iter().for_each(|kept| self.push(kept));
     }
 
-    fn push(&mut self, kept: Kept) {
+    fn push(&mut self, kept: Entry) {
         self.ids.insert(kept.name.clone(), self.kept.len());
         self.kept.push(kept);
     }
@@ -130,16 +136,16 @@ impl HostMasters {
         name: &Arc<str>,
         values: Vec<f32>,
         stored: DType,
-    ) -> Result<(), PlanError> {
+    ) -> Result<(), ConfigError> {
         let store = self.plan.store();
         if !store.takes(stored) {
-            return Err(PlanError::Store { parameter: name.clone(), store, stored });
+            return Err(ConfigError::Store { parameter: name.clone(), store, stored });
         }
         let number = u32::try_from(self.first + self.kept.len()).unwrap_or(u32::MAX);
         let rule = *self.plan.rule_for(name);
-        let mut slot = Slot::new(store, number, rule.moments(), values, stored);
+        let mut slot = HostParamState::new(store, number, rule.moments(), values, stored);
         slot.lost = self.plan.counts_lost_updates().then(LostUpdates::default);
-        self.push(Kept { name: name.clone(), slot, rule });
+        self.push(Entry { name: name.clone(), slot, rule });
         Ok(())
     }
 
@@ -149,7 +155,12 @@ impl HostMasters {
     /// # Errors
     ///
     /// Those of [`insert`](Self::insert).
-    pub fn declare(&mut self, name: &Arc<str>, len: usize, stored: DType) -> Result<(), PlanError> {
+    pub fn declare(
+        &mut self,
+        name: &Arc<str>,
+        len: usize,
+        stored: DType,
+    ) -> Result<(), ConfigError> {
         self.insert(name, Vec::new(), stored)?;
         if let Some(kept) = self.kept.last_mut() {
             kept.slot.len = len;
@@ -181,7 +192,7 @@ impl HostMasters {
     }
 
     /// Returns the state of the parameter of this id.
-    pub(crate) fn slot(&self, id: usize) -> Option<&Slot> {
+    pub(crate) fn slot(&self, id: usize) -> Option<&HostParamState> {
         self.kept.get(id).map(|kept| &kept.slot)
     }
 
@@ -191,13 +202,13 @@ impl HostMasters {
     }
 
     /// Returns the state of a parameter.
-    pub fn get(&self, name: &str) -> Option<&Slot> {
+    pub fn get(&self, name: &str) -> Option<&HostParamState> {
         self.slot(self.id(name)?)
     }
 
     /// Returns true if a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
     /// started, and updates smaller than its rounding would be lost.
-    pub(crate) fn lacks_master(&self, slot: &Slot, stored: DType) -> bool {
+    pub(crate) fn lacks_master(&self, slot: &HostParamState, stored: DType) -> bool {
         let kept = stored != DType::F32 && self.plan.store() != MasterStore::NoMaster;
         kept && slot.master == Master::Nothing
     }
@@ -212,13 +223,13 @@ impl HostMasters {
     }
 
     /// Returns the constants of the next step of the parameter of this id, and its state.
-    pub fn next(&mut self, id: usize) -> Option<(StepConstants, &mut Slot)> {
-        self.kept.get_mut(id).map(Kept::next)
+    pub fn next(&mut self, id: usize) -> Option<(StepConstants, &mut HostParamState)> {
+        self.kept.get_mut(id).map(Entry::next)
     }
 
     /// Returns [`next`](Self::next) of every parameter at once, by id: for steps side by side.
-    pub fn next_of_all(&mut self) -> impl Iterator<Item = (StepConstants, &mut Slot)> {
-        self.kept.iter_mut().map(Kept::next)
+    pub fn next_of_all(&mut self) -> impl Iterator<Item = (StepConstants, &mut HostParamState)> {
+        self.kept.iter_mut().map(Entry::next)
     }
 
     /// Moves parameters by another plan from the next step on.
@@ -227,32 +238,32 @@ impl HostMasters {
     ///
     /// When `plan` names a parameter that is not there, has another store or storage than the plan in force, or needs
     /// other moments than are kept; nothing has changed then.
-    pub fn set_plan(&mut self, plan: &Plan) -> Result<(), PlanError> {
+    pub fn set_config(&mut self, plan: &OptimizerConfig) -> Result<(), ConfigError> {
         self.admits(plan, HashSet::new())?;
         self.enforce(plan);
         Ok(())
     }
 
     /// Checks that `plan` may follow the one in force, for the parameters that have state and `new` names beside them.
-    fn admits(&self, plan: &Plan, new: HashSet<&str>) -> Result<(), PlanError> {
+    fn admits(&self, plan: &OptimizerConfig, new: HashSet<&str>) -> Result<(), ConfigError> {
         let known = self.kept.iter().map(|kept| &*kept.name).chain(new);
         if let Some(name) = plan.unknown_parameter(known) {
-            return Err(PlanError::UnknownParameter(name.to_owned()));
+            return Err(ConfigError::UnknownParameter(name.to_owned()));
         }
         if !self.plan.stores_as(plan) {
-            return Err(PlanError::Stored);
+            return Err(ConfigError::Stored);
         }
         // The first by name, so that the same mistake gives the same message.
         let unfit = self.kept.iter().filter(|kept| !kept.fits(plan.rule_for(&kept.name)));
-        if let Some(Kept { name, rule, .. }) = unfit.min_by_key(|kept| &*kept.name) {
+        if let Some(Entry { name, rule, .. }) = unfit.min_by_key(|kept| &*kept.name) {
             let (kept, needed) = (rule.moments(), plan.rule_for(name).moments());
-            return Err(PlanError::Moments { parameter: name.clone(), kept, needed });
+            return Err(ConfigError::Moments { parameter: name.clone(), kept, needed });
         }
         Ok(())
     }
 
     /// Puts `plan` in force, which is admitted.
-    fn enforce(&mut self, plan: &Plan) {
+    fn enforce(&mut self, plan: &OptimizerConfig) {
         let counted = plan.counts_lost_updates();
         for kept in &mut self.kept {
             kept.rule = *plan.rule_for(&kept.name);
@@ -274,18 +285,18 @@ pub(crate) fn is_same(a: &Arc<str>, b: &Arc<str>) -> bool {
 }
 
 /// Names, each of which comes once.
-fn distinct<'p>(names: impl Iterator<Item = &'p str>) -> Result<HashSet<&'p str>, PlanError> {
+fn distinct<'p>(names: impl Iterator<Item = &'p str>) -> Result<HashSet<&'p str>, ConfigError> {
     let mut known = HashSet::new();
     for name in names {
         if !known.insert(name) {
-            return Err(PlanError::DuplicateParameter(name.to_owned()));
+            return Err(ConfigError::DuplicateParameter(name.to_owned()));
         }
     }
     Ok(known)
 }
 
-impl Kept {
-    fn next(&mut self) -> (StepConstants, &mut Slot) {
+impl Entry {
+    fn next(&mut self) -> (StepConstants, &mut HostParamState) {
         (StepConstants::at(&self.rule, self.slot.applied), &mut self.slot)
     }
 

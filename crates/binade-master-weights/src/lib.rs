@@ -1,19 +1,19 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod config;
 mod constants;
 mod host;
-mod kept;
 mod lost_updates;
 mod masters;
 mod matching;
 mod memory;
 mod native;
 mod optimizer;
-mod plan;
+mod param_state;
 mod rule;
-mod slot;
 mod snapshot;
+mod state_tensor;
 mod static_set;
 pub mod step;
 pub mod stores;
@@ -23,17 +23,19 @@ mod wrapper;
 pub use binade_core as core;
 
 pub use binade_core::LoadError;
+pub use config::{OptimizerConfig, ParamGroup, Storage};
 pub use constants::{AdamConstants, BiasCorrection, SgdConstants, StepConstants};
-pub use host::{HostMasters, PlanError};
-pub use kept::{Kept, KeptValues};
+pub use host::{ConfigError, HostMasters};
 pub use lost_updates::LostUpdates;
 pub use masters::MasterWeights;
-pub use matching::{Facts, Matched, matched, some};
+pub use matching::{Matched, ParamInfo, match_gradients, require_gradients};
 pub use memory::Memory;
 pub use optimizer::MasterOptimizer;
-pub use plan::{Group, Plan, Storage};
+pub use param_state::{HostParamState, Master};
 pub use rule::{Adam, RuleError, Sgd, UpdateRule};
-pub use slot::{Master, Slot};
-pub use snapshot::{Kind, ParameterForm, SavedParameter, Snapshot, UnknownKind, fits};
+pub use snapshot::{
+    ParameterSpec, SavedParameter, Snapshot, StateKind, UnknownStateKind, check_saved,
+};
+pub use state_tensor::{StateTensor, StateValues};
 pub use stores::MasterStore;
 pub use wrapper::HostOptimizer;

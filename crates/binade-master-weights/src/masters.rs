@@ -1,6 +1,6 @@
 //! The trait of a device that keeps master weights and steps them.
 
-use crate::Plan;
+use crate::OptimizerConfig;
 use binade_core::{GradSet, TrainError};
 
 /// Keeps `f32` masters and optimizer state of parameters, and steps them.
@@ -33,9 +33,9 @@ use binade_core::{GradSet, TrainError};
 /// A device of one `bf16` array that steps by SGD without momentum:
 ///
 /// ```
-/// use binade_core::{Finding, GradSet, Handle, TrainError};
+/// use binade_core::{FoundInf, GradSet, Handle, TrainError};
 /// use binade_master_weights::step::{Factor, Params, Slices, step};
-/// use binade_master_weights::{MasterOptimizer, MasterWeights, Plan, StepConstants, UpdateRule};
+/// use binade_master_weights::{MasterOptimizer, MasterWeights, OptimizerConfig, StepConstants, UpdateRule};
 /// use half::bf16;
 ///
 /// struct Host;
@@ -48,7 +48,7 @@ use binade_core::{GradSet, TrainError};
 /// impl GradSet for Host {
 ///     type Params = Vec<bf16>;
 ///     type Grads = Vec<f32>;
-///     type Found = Finding;
+///     type Found = FoundInf;
 ///
 ///     fn train_error(&self, error: TrainError) -> TrainError {
 ///         error
@@ -64,7 +64,7 @@ use binade_core::{GradSet, TrainError};
 /// impl MasterWeights for Host {
 ///     type Masters = Masters;
 ///
-///     fn masters(&self, params: &mut Vec<bf16>, plan: &Plan) -> Result<Masters, TrainError> {
+///     fn masters(&self, params: &mut Vec<bf16>, plan: &OptimizerConfig) -> Result<Masters, TrainError> {
 ///         if plan.rule().moments() > 0 {
 ///             return Err(TrainError::unsupported::<Self>("UpdateRule::moments"));
 ///         }
@@ -72,7 +72,7 @@ use binade_core::{GradSet, TrainError};
 ///         Ok(Masters { values, rule: *plan.rule(), applied: 0 })
 ///     }
 ///
-///     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), TrainError> {
+///     fn set_config(&self, masters: &mut Masters, plan: &OptimizerConfig) -> Result<(), TrainError> {
 ///         masters.rule = *plan.rule();
 ///         Ok(())
 ///     }
@@ -82,7 +82,7 @@ use binade_core::{GradSet, TrainError};
 ///         params: &mut Vec<bf16>,
 ///         masters: &mut Masters,
 ///         grads: Vec<f32>,
-///         found: &Finding,
+///         found: &FoundInf,
 ///     ) -> Result<(), TrainError> {
 ///         if found.is_raised() {
 ///             return Ok(());
@@ -99,10 +99,10 @@ use binade_core::{GradSet, TrainError};
 ///     }
 /// }
 ///
-/// let plan = Plan::new(UpdateRule::sgd(0.25)).expect("a rate above 0");
+/// let plan = OptimizerConfig::new(UpdateRule::sgd(0.25)).expect("a rate above 0");
 /// let mut optimizer = MasterOptimizer::new(Host, vec![bf16::ONE], plan)?;
 /// # use binade_core::Optimizer;
-/// optimizer.step(vec![2.0], &Finding::default())?;
+/// optimizer.step(vec![2.0], &FoundInf::default())?;
 /// assert_eq!(optimizer.params, [bf16::from_f32(0.5)]);
 /// # Ok::<(), TrainError>(())
 /// ```
@@ -118,15 +118,22 @@ pub trait MasterWeights: GradSet {
     ///
     /// When the device fails or lacks the plan's store, the store keeps no masters of a parameter's type, `plan` names a
     /// parameter that is not there, or two parameters have one name.
-    fn masters(&self, params: &mut Self::Params, plan: &Plan)
-    -> Result<Self::Masters, Self::Error>;
+    fn masters(
+        &self,
+        params: &mut Self::Params,
+        plan: &OptimizerConfig,
+    ) -> Result<Self::Masters, Self::Error>;
 
     /// Puts other hyper-parameters in place: a learning rate that moved, a group that thawed. State is kept.
     ///
     /// # Errors
     ///
     /// When the device fails, or `plan` needs other state than is kept, or stores it otherwise.
-    fn set_plan(&self, masters: &mut Self::Masters, plan: &Plan) -> Result<(), Self::Error>;
+    fn set_config(
+        &self,
+        masters: &mut Self::Masters,
+        plan: &OptimizerConfig,
+    ) -> Result<(), Self::Error>;
 
     /// One step, unless `found` is raised.
     ///
@@ -146,14 +153,14 @@ pub trait MasterWeights: GradSet {
     ///
     /// # Errors
     ///
-    /// When the device fails, a name of `more` is in `params` or comes twice, or [`set_plan`](Self::set_plan) would refuse
+    /// When the device fails, a name of `more` is in `params` or comes twice, or [`set_config`](Self::set_config) would refuse
     /// `plan`.
     fn join(
         &self,
         params: &mut Self::Params,
         masters: &mut Self::Masters,
         more: Self::Params,
-        plan: &Plan,
+        plan: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("MasterWeights::join")))
     }

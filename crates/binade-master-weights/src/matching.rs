@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 /// Name, type and length of a parameter, as matching compares them.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct ParamInfo<'a> {
     /// Its name.
     pub name: &'a Arc<str>,
     /// The type it is stored in now.
@@ -30,8 +30,8 @@ pub struct Matched {
 ///
 /// A gradient that no parameter is waiting for or that does not fit, and a parameter that has changed since its master was
 /// made. Nothing has moved then.
-pub fn matched<'a>(
-    params: &[Facts<'_>],
+pub fn match_gradients<'a>(
+    params: &[ParamInfo<'_>],
     masters: &HostMasters,
     grads: impl Iterator<Item = (&'a Arc<str>, Option<&'a [usize]>)> + Clone,
 ) -> Result<Vec<Option<Matched>>, MatchError> {
@@ -90,7 +90,7 @@ pub(crate) fn places<'p, 'g>(
 /// # Errors
 ///
 /// [`TrainError::NoGradients`].
-pub fn some<T>(matched: &[Option<T>]) -> Result<(), TrainError> {
+pub fn require_gradients<T>(matched: &[Option<T>]) -> Result<(), TrainError> {
     match matched.len() {
         parameters if parameters > 0 && matched.iter().all(Option::is_none) => {
             Err(NoGradients { parameters }.into())
@@ -101,7 +101,7 @@ pub fn some<T>(matched: &[Option<T>]) -> Result<(), TrainError> {
 
 /// Returns the id of a parameter that a gradient fits: it may have been replaced since its master was made.
 fn fits(
-    param: &Facts<'_>,
+    param: &ParamInfo<'_>,
     masters: &HostMasters,
     id: Option<usize>,
     grad: &[usize],
@@ -135,13 +135,13 @@ const STRANGER: &str = "a gradient came for it that no parameter of the optimize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Plan, UpdateRule};
+    use crate::{OptimizerConfig, UpdateRule};
 
     /// Returns the place and the id of each gradient's parameter, among masters of `a`, `b` and `c`.
     fn found(params: &[&str], grads: &[&str]) -> Vec<Option<(usize, usize)>> {
         let names = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
         let (params, grads): (Vec<Arc<str>>, Vec<Arc<str>>) = (names(params), names(grads));
-        let plan = Plan::new(UpdateRule::sgd(0.1)).unwrap();
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.1)).unwrap();
         let mut masters = HostMasters::new(&plan, ["a", "b", "c"].into_iter()).unwrap();
         for name in ["a", "b", "c"] {
             masters.declare(&name.into(), 1, DType::F32).unwrap();
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_parameter_that_no_master_was_made_for_has_no_id() {
-        let plan = Plan::new(UpdateRule::sgd(0.1)).unwrap();
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.1)).unwrap();
         let masters = HostMasters::new(&plan, [].into_iter()).unwrap();
         let late: Arc<str> = "late".into();
         let places = places(&masters, [&late].into_iter(), [&late].into_iter());

@@ -1,6 +1,6 @@
 //! Bytes of training state, before anything is allocated.
 
-use crate::{Plan, plan::is_trainable};
+use crate::{OptimizerConfig, config::is_trainable};
 use binade_core::DType;
 
 /// Bytes that parameters and what goes with them take.
@@ -22,7 +22,7 @@ impl Memory {
     /// Returns the memory that training by `plan` takes, for parameters given by name, present type and number of elements. One of a
     /// type that is not trained, an `f64` or an integer, takes its own bytes and nothing else.
     pub fn of<'p>(
-        plan: &Plan,
+        plan: &OptimizerConfig,
         parameters: impl IntoIterator<Item = (&'p str, DType, u64)>,
     ) -> Self {
         let mut total = Self::default();

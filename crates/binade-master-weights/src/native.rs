@@ -2,19 +2,24 @@
 
 use crate::matching::{self, LOWERED, Place, RETYPED};
 use crate::step::{self, Factor};
-use crate::{HostMasters, MasterWeights, Plan, PlanError, Slot, StepConstants, plan::is_trainable};
-use binade_core::{AmpTensor, DType, Element, Finding, Named, NamedGrads, Native, NativeError};
+use crate::{
+    ConfigError, HostMasters, HostParamState, MasterWeights, OptimizerConfig, StepConstants,
+    config::is_trainable,
+};
+use binade_core::{
+    AmpTensor, DType, Element, FoundInf, HostDevice, HostDeviceError, Named, NamedGrads,
+};
 use half::{bf16, f16};
 use std::{borrow::Cow, sync::Arc};
 
-impl<T: AmpTensor> MasterWeights for Native<T> {
+impl<T: AmpTensor> MasterWeights for HostDevice<T> {
     type Masters = HostMasters;
 
     fn masters(
         &self,
         params: &mut Vec<Named<T>>,
-        plan: &Plan,
-    ) -> Result<HostMasters, NativeError<T::Error>> {
+        plan: &OptimizerConfig,
+    ) -> Result<HostMasters, HostDeviceError<T::Error>> {
         let names = params.iter().map(|param| &*param.name);
         let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
         let lowered = started(&mut masters, params, plan)?;
@@ -24,12 +29,12 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         Ok(masters)
     }
 
-    fn set_plan(
+    fn set_config(
         &self,
         masters: &mut HostMasters,
-        plan: &Plan,
-    ) -> Result<(), NativeError<T::Error>> {
-        masters.set_plan(plan).map_err(refuse)
+        plan: &OptimizerConfig,
+    ) -> Result<(), HostDeviceError<T::Error>> {
+        masters.set_config(plan).map_err(refuse)
     }
 
     fn step(
@@ -37,14 +42,14 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         params: &mut Vec<Named<T>>,
         masters: &mut HostMasters,
         grads: NamedGrads<T>,
-        found: &Finding,
-    ) -> Result<(), NativeError<T::Error>> {
+        found: &FoundInf,
+    ) -> Result<(), HostDeviceError<T::Error>> {
         // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
         let grads = matched(params, masters, grads)?;
         if found.is_raised() {
             return Ok(());
         }
-        matching::some(&grads).map_err(NativeError::Train)?;
+        matching::require_gradients(&grads).map_err(HostDeviceError::Train)?;
         for (param, grad) in params.iter_mut().zip(grads) {
             if let Some((id, grad)) = grad
                 && let Some((constants, slot)) = masters.next(id)
@@ -61,8 +66,8 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         params: &mut Vec<Named<T>>,
         masters: &mut HostMasters,
         mut more: Vec<Named<T>>,
-        plan: &Plan,
-    ) -> Result<(), NativeError<T::Error>> {
+        plan: &OptimizerConfig,
+    ) -> Result<(), HostDeviceError<T::Error>> {
         let names = more.iter().map(|param| &*param.name);
         let mut joined = masters.joining(plan, names).map_err(refuse)?;
         let lowered = started(&mut joined, &more, plan)?;
@@ -84,7 +89,7 @@ fn matched<T: AmpTensor>(
     params: &[Named<T>],
     masters: &HostMasters,
     grads: NamedGrads<T>,
-) -> Result<Vec<Option<IdGrad>>, NativeError<T::Error>> {
+) -> Result<Vec<Option<IdGrad>>, HostDeviceError<T::Error>> {
     let names = params.iter().map(|param| &param.name);
     let places = matching::places(masters, names, grads.iter().map(|grad| &grad.name));
     let mut matched = vec![None; params.len()];
@@ -93,7 +98,7 @@ fn matched<T: AmpTensor>(
         let (place, id, slot) = found.ok_or_else(|| mismatch(&name, STRANGER))?;
         let Some(grad) = value else { continue };
         let param = &params[place].value;
-        NativeError::same_shapes(&name, &grad, param)?;
+        HostDeviceError::same_shapes(&name, &grad, param)?;
         let grad = elements(grad);
         if grad.len() != slot.len {
             return Err(mismatch(&name, LENGTHS));
@@ -113,8 +118,8 @@ fn matched<T: AmpTensor>(
 fn started<T: AmpTensor>(
     masters: &mut HostMasters,
     params: &[Named<T>],
-    plan: &Plan,
-) -> Result<Vec<T>, NativeError<T::Error>> {
+    plan: &OptimizerConfig,
+) -> Result<Vec<T>, HostDeviceError<T::Error>> {
     let start = |Named { name, value }: &Named<T>| {
         let now = trainable(name, value.dtype())?;
         let mut low = value.cast(plan.dtype_of(name, now))?;
@@ -131,7 +136,7 @@ fn started<T: AmpTensor>(
 fn move_one<T: AmpTensor>(
     param: &mut T,
     constants: &StepConstants,
-    slot: &mut Slot,
+    slot: &mut HostParamState,
     grad: &[f32],
 ) -> Result<(), step::LengthError> {
     match param.dtype() {
@@ -144,7 +149,7 @@ fn move_one<T: AmpTensor>(
 fn stepped<T: AmpTensor, C: Element>(
     param: &mut T,
     constants: &StepConstants,
-    slot: &mut Slot,
+    slot: &mut HostParamState,
     grad: &[f32],
 ) -> Result<(), step::LengthError> {
     let mut low = typed::<T, C>(param);
@@ -168,36 +173,36 @@ fn elements<T: AmpTensor>(mut tensor: T) -> Vec<f32> {
     elements
 }
 
-fn trainable<E>(name: &Arc<str>, dtype: DType) -> Result<DType, NativeError<E>> {
+fn trainable<E>(name: &Arc<str>, dtype: DType) -> Result<DType, HostDeviceError<E>> {
     if is_trainable(dtype) { Ok(dtype) } else { Err(mismatch(name, UNTRAINABLE)) }
 }
 
-pub(crate) fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> NativeError<E> {
-    NativeError::Mismatch { parameter: parameter.clone(), why }
+pub(crate) fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> HostDeviceError<E> {
+    HostDeviceError::Mismatch { parameter: parameter.clone(), why }
 }
 
-pub(crate) fn refuse<E>(error: PlanError) -> NativeError<E> {
+pub(crate) fn refuse<E>(error: ConfigError) -> HostDeviceError<E> {
     match error {
-        PlanError::UnknownParameter(name) => mismatch(
+        ConfigError::UnknownParameter(name) => mismatch(
             &name.into(),
             "the plan names it, and no parameter has that name; look for a typing error",
         ),
-        PlanError::DuplicateParameter(name) => {
+        ConfigError::DuplicateParameter(name) => {
             mismatch(&name.into(), "two parameters have this name; give each a name of its own")
         }
-        PlanError::Joined(name) => mismatch(
+        ConfigError::Joined(name) => mismatch(
             &name.into(),
             "it is in the optimizer already; give the parameter that joins another name",
         ),
-        PlanError::Store { parameter, .. } => mismatch(
+        ConfigError::Store { parameter, .. } => mismatch(
             &parameter,
             "`MasterStore::Remainder` keeps the lower halves of bf16 parameters alone, and it is stored in another type: store it as bf16, as `with_storage` does, or choose another store",
         ),
-        PlanError::Stored => mismatch(
+        ConfigError::Stored => mismatch(
             &"plan".into(),
             "it has another `MasterStore` or storage, and neither can change in a running optimizer: derive the plan from the one in force, as `plan.with_lr(…)` does, or start a new optimizer",
         ),
-        PlanError::Moments { parameter, .. } => mismatch(
+        ConfigError::Moments { parameter, .. } => mismatch(
             &parameter,
             "the new rule needs other moments than are kept; start a new optimizer to change the rule's kind",
         ),

@@ -1,6 +1,6 @@
 //! The optimizer that a training loop holds.
 
-use crate::{MasterWeights, Plan};
+use crate::{MasterWeights, OptimizerConfig};
 use binade_core::Optimizer;
 use std::fmt;
 
@@ -9,22 +9,22 @@ use std::fmt;
 /// # Examples
 ///
 /// ```
-/// use binade_core::{Finding, HostTensor, Named, Native, NativeError, Optimizer};
-/// use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+/// use binade_core::{FoundInf, HostTensor, Named, HostDevice, HostDeviceError, Optimizer};
+/// use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 ///
 /// let params = vec![Named::new("weight", HostTensor::from(vec![1.0_f32, 2.0]))];
-/// let plan = Plan::new(UpdateRule::sgd(0.5)).expect("a rate above 0");
-/// let mut optimizer = MasterOptimizer::new(Native::new(), params, plan)?;
+/// let plan = OptimizerConfig::new(UpdateRule::sgd(0.5)).expect("a rate above 0");
+/// let mut optimizer = MasterOptimizer::new(HostDevice::new(), params, plan)?;
 ///
 /// let grads = vec![Named::new("weight", Some(HostTensor::from(vec![1.0_f32, -1.0])))];
-/// optimizer.step(grads, &Finding::default())?;
+/// optimizer.step(grads, &FoundInf::default())?;
 /// assert_eq!(optimizer.params[0].value.to_f32(), [0.5, 2.5]);
-/// # Ok::<(), NativeError<binade_core::HostTypeError>>(())
+/// # Ok::<(), HostDeviceError<binade_core::HostTypeError>>(())
 /// ```
 pub struct MasterOptimizer<D: MasterWeights> {
     device: D,
     masters: D::Masters,
-    plan: Plan,
+    plan: OptimizerConfig,
     /// Parameters that the model computes with.
     pub params: D::Params,
 }
@@ -35,7 +35,7 @@ impl<D: MasterWeights> MasterOptimizer<D> {
     /// # Errors
     ///
     /// When the device fails, or `plan` names a parameter that is not there.
-    pub fn new(device: D, mut params: D::Params, plan: Plan) -> Result<Self, D::Error> {
+    pub fn new(device: D, mut params: D::Params, plan: OptimizerConfig) -> Result<Self, D::Error> {
         let masters = device.masters(&mut params, &plan)?;
         Ok(Self { device, masters, plan, params })
     }
@@ -45,8 +45,8 @@ impl<D: MasterWeights> MasterOptimizer<D> {
     /// # Errors
     ///
     /// When the device fails, or `plan` needs other state than is kept, or stores it otherwise.
-    pub fn set_plan(&mut self, plan: Plan) -> Result<(), D::Error> {
-        self.device.set_plan(&mut self.masters, &plan)?;
+    pub fn set_config(&mut self, plan: OptimizerConfig) -> Result<(), D::Error> {
+        self.device.set_config(&mut self.masters, &plan)?;
         self.plan = plan;
         Ok(())
     }
@@ -56,16 +56,16 @@ impl<D: MasterWeights> MasterOptimizer<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails or has no [`MasterWeights::join`], a name is there already, or `plan` could not be [set](Self::set_plan). Nothing has changed
+    /// When the device fails or has no [`MasterWeights::join`], a name is there already, or `plan` could not be [set](Self::set_config). Nothing has changed
     /// then, and `more` is gone: clone it where it is needed.
-    pub fn join(&mut self, more: D::Params, plan: Plan) -> Result<(), D::Error> {
+    pub fn join(&mut self, more: D::Params, plan: OptimizerConfig) -> Result<(), D::Error> {
         self.device.join(&mut self.params, &mut self.masters, more, &plan)?;
         self.plan = plan;
         Ok(())
     }
 
     /// The plan in force.
-    pub fn plan(&self) -> &Plan {
+    pub fn config(&self) -> &OptimizerConfig {
         &self.plan
     }
 
@@ -79,7 +79,12 @@ impl<D: MasterWeights> MasterOptimizer<D> {
         &self.device
     }
 
-    pub(crate) fn of(device: D, masters: D::Masters, plan: Plan, params: D::Params) -> Self {
+    pub(crate) fn of(
+        device: D,
+        masters: D::Masters,
+        plan: OptimizerConfig,
+        params: D::Params,
+    ) -> Self {
         Self { device, masters, plan, params }
     }
 

@@ -2,15 +2,19 @@
 
 use crate::native::{mismatch, refuse};
 use crate::step::{self, Factor};
-use crate::{Facts, HostMasters, MasterOptimizer, MasterWeights, Matched, Plan, matched, matching};
+use crate::{
+    HostMasters, MasterOptimizer, MasterWeights, Matched, OptimizerConfig, ParamInfo,
+    match_gradients, matching,
+};
 use binade_core::{
-    Element, Finding, Named, NativeError, OnlyF32, Static, StaticCast, StaticGrads, StaticSet,
+    Element, FoundInf, HostDeviceError, Named, OnlyF32, StaticCast, StaticGrads, StaticSet,
+    TypedModel,
 };
 use std::borrow::Cow;
 
-type Result<T> = std::result::Result<T, NativeError<OnlyF32>>;
+type Result<T> = std::result::Result<T, HostDeviceError<OnlyF32>>;
 
-impl<P: StaticSet> MasterOptimizer<Static<P>> {
+impl<P: StaticSet> MasterOptimizer<TypedModel<P>> {
     /// Takes over a model in `f32`, whose values become the masters, and trains it in the type of `P`.
     ///
     /// [`new`](Self::new) would be given a model that has lost its lower bits already.
@@ -19,13 +23,13 @@ impl<P: StaticSet> MasterOptimizer<Static<P>> {
     ///
     /// Those of [`MasterWeights::masters`], a plan that stores parameters in another type than `P` has, and a cast that lists other
     /// parameters or in another order, by both names.
-    pub fn lower<M>(mut full: M, plan: Plan) -> Result<Self>
+    pub fn lower<M>(mut full: M, plan: OptimizerConfig) -> Result<Self>
     where
         M: StaticSet<Element = f32> + StaticCast<P::Element, Output = P>,
     {
         let mut params = full.cast();
         let masters = started(&mut full, &mut params, &plan)?;
-        Ok(Self::of(Static::new(), masters, plan, params))
+        Ok(Self::of(TypedModel::new(), masters, plan, params))
     }
 
     /// The model in `f32`: masters where there are some, and so more bits than `params` has.
@@ -45,15 +49,15 @@ impl<P: StaticSet> MasterOptimizer<Static<P>> {
     }
 }
 
-impl<P: StaticSet> MasterWeights for Static<P> {
+impl<P: StaticSet> MasterWeights for TypedModel<P> {
     type Masters = HostMasters;
 
-    fn masters(&self, params: &mut P, plan: &Plan) -> Result<HostMasters> {
+    fn masters(&self, params: &mut P, plan: &OptimizerConfig) -> Result<HostMasters> {
         started(&mut params.clone(), params, plan)
     }
 
-    fn set_plan(&self, masters: &mut HostMasters, plan: &Plan) -> Result<()> {
-        masters.set_plan(plan).map_err(refuse)
+    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<()> {
+        masters.set_config(plan).map_err(refuse)
     }
 
     fn step(
@@ -61,11 +65,11 @@ impl<P: StaticSet> MasterWeights for Static<P> {
         params: &mut P,
         masters: &mut HostMasters,
         grads: StaticGrads<P>,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<()> {
         let (mut params, grads) = (params.slices(), grads.into_named());
         let shapes: Vec<_> = params.iter().map(|param| [param.value.len()]).collect();
-        let facts = params.iter().zip(&shapes).map(|(param, shape)| Facts {
+        let facts = params.iter().zip(&shapes).map(|(param, shape)| ParamInfo {
             name: &param.name,
             dtype: P::Element::DTYPE,
             shape,
@@ -74,12 +78,12 @@ impl<P: StaticSet> MasterWeights for Static<P> {
         let lens: Vec<_> = lens.collect();
         let named = grads.iter().zip(&lens).map(|(g, len)| (&g.name, len.as_ref().map(|l| &l[..])));
         // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
-        let places = matched(&facts.collect::<Vec<_>>(), masters, named);
+        let places = match_gradients(&facts.collect::<Vec<_>>(), masters, named);
         let places = places.map_err(|error| mismatch(&error.parameter, error.why))?;
         if found.is_raised() {
             return Ok(());
         }
-        matching::some(&places).map_err(NativeError::Train)?;
+        matching::require_gradients(&places).map_err(HostDeviceError::Train)?;
         for (param, place) in params.iter_mut().zip(places) {
             let Some(Matched { id, grad }) = place else { continue };
             if let (Some(grad), Some((constants, slot))) = (&grads[grad].value, masters.next(id)) {
@@ -106,7 +110,7 @@ const ONLY_ONE: &str = "the model in f32 and its cast to the type that is traine
 fn started<M: StaticSet, P: StaticSet>(
     full: &mut M,
     params: &mut P,
-    plan: &Plan,
+    plan: &OptimizerConfig,
 ) -> Result<HostMasters> {
     let (full, params) = (full.slices(), params.slices());
     same_names(&full, &params)?;
@@ -134,7 +138,7 @@ fn same_names<A, B>(full: &[Named<A>], low: &[Named<B>]) -> Result<()> {
     let differ = full.iter().zip(low).find(|(a, b)| a.name != b.name);
     if let Some((Named { name: first, .. }, Named { name: second, .. })) = differ {
         let (first, second) = (first.clone(), second.clone());
-        return Err(NativeError::Names { first, second, why: ORDER });
+        return Err(HostDeviceError::Names { first, second, why: ORDER });
     }
     let longer = full.get(low.len()).map(|param| &param.name);
     match longer.or_else(|| low.get(full.len()).map(|param| &param.name)) {

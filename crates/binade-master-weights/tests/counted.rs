@@ -100,11 +100,11 @@ fn counting_changes_no_bit_and_skips_count_nothing() {
 fn counting_is_switched_in_a_running_optimizer() {
     let plan = || plan(UpdateRule::sgd(1.0)).with_store(MasterStore::NoMaster);
     let mut optimizer = of_one(DType::BF16, &[1.0], plan());
-    optimizer.set_plan(plan().with_lost_updates(true)).unwrap();
+    optimizer.set_config(plan().with_lost_updates(true)).unwrap();
     assert_eq!(optimizer.masters().lost_updates(), Some(LostUpdates::default()));
     optimizer.step(grads(DType::F32, [("w", &[1e-4][..])]), &fine()).unwrap();
     assert_eq!(optimizer.masters().lost_updates(), Some(LostUpdates { lost: 1, moved: 0 }));
-    optimizer.set_plan(plan()).unwrap();
+    optimizer.set_config(plan()).unwrap();
     assert_eq!(optimizer.masters().lost_updates(), None);
 }
 

@@ -3,7 +3,8 @@
 mod common;
 
 use binade_core::{
-    DType, Error as _, GradSet as _, Native, NativeError, NoGradients, Optimizer as _, TrainError,
+    DType, Error as _, GradSet as _, HostDevice, HostDeviceError, NoGradients, Optimizer as _,
+    TrainError,
 };
 use binade_master_weights::HostOptimizer;
 use common::{ALL, Host, fine, grads, raised};
@@ -12,7 +13,7 @@ use common::{ALL, Host, fine, grads, raised};
 fn gradients_reach_the_users_optimizer_in_f32() {
     for dtype in ALL {
         let mut seen = Vec::new();
-        let mut optimizer = HostOptimizer::new(Native::<Host>::new(), |grads| {
+        let mut optimizer = HostOptimizer::new(HostDevice::<Host>::new(), |grads| {
             seen.push(grads);
             Ok(())
         });
@@ -26,7 +27,7 @@ fn gradients_reach_the_users_optimizer_in_f32() {
 #[test]
 fn a_skipped_step_is_counted_and_never_reaches_the_users_optimizer() {
     let mut calls = 0;
-    let mut optimizer = HostOptimizer::new(Native::<Host>::new(), |_| {
+    let mut optimizer = HostOptimizer::new(HostDevice::<Host>::new(), |_| {
         calls += 1;
         Ok(())
     });
@@ -41,21 +42,21 @@ fn a_skipped_step_is_counted_and_never_reaches_the_users_optimizer() {
 #[test]
 fn a_set_without_any_gradient_is_an_error_and_never_reaches_the_users_optimizer() {
     let mut calls = 0;
-    let mut optimizer = HostOptimizer::new(Native::<Host>::new(), |_| {
+    let mut optimizer = HostOptimizer::new(HostDevice::<Host>::new(), |_| {
         calls += 1;
         Ok(())
     });
     let none = ["a", "b"].map(|name| binade_core::Named::new(name, None)).to_vec();
     let error = optimizer.step(none, &fine()).unwrap_err();
-    let NativeError::Train(error) = error else { panic!("{error}") };
+    let HostDeviceError::Train(error) = error else { panic!("{error}") };
     assert_eq!(error, TrainError::from(NoGradients { parameters: 2 }));
     assert_eq!((optimizer.skipped(), calls), (0, 0));
 }
 
 #[test]
 fn an_error_of_the_users_optimizer_comes_back_as_it_is() {
-    let refuse = |_| Err(NativeError::Invalid { what: "mine", value: 1.0, expected: "none" });
-    let mut optimizer = HostOptimizer::new(Native::<Host>::new(), refuse);
+    let refuse = |_| Err(HostDeviceError::Invalid { what: "mine", value: 1.0, expected: "none" });
+    let mut optimizer = HostOptimizer::new(HostDevice::<Host>::new(), refuse);
     let error = optimizer.step(grads(DType::F16, [("w", &[1.0][..])]), &fine()).unwrap_err();
     assert_eq!(error.to_string(), "mine: 1 given, takes none");
     assert_eq!((error.kind(), optimizer.skipped()), (binade_core::ErrorKind::InvalidArgument, 0));
@@ -63,7 +64,7 @@ fn an_error_of_the_users_optimizer_comes_back_as_it_is() {
 
 #[test]
 fn a_flag_is_raised_by_an_overflow_or_a_halt() {
-    let device = Native::<Host>::new();
+    let device = HostDevice::<Host>::new();
     for found in raised() {
         assert!(device.is_raised(&found).unwrap(), "{found:?}");
     }
@@ -74,7 +75,7 @@ fn a_flag_is_raised_by_an_overflow_or_a_halt() {
 fn a_gradient_that_is_missing_stays_missing() {
     let mut set = grads(DType::BF16, [("w", &[1.0][..])]);
     set.push(binade_core::Named::new("unused", None));
-    let plain = Native::new().materialise(set).unwrap();
+    let plain = HostDevice::new().materialise(set).unwrap();
     assert_eq!(plain[1].value, None);
     assert_eq!(plain[0].value, Some(Host::new(DType::F32, &[1.0])));
 }

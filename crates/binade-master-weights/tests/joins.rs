@@ -3,7 +3,9 @@
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
-use binade_master_weights::{HostMasters, Kept, KeptValues, Kind, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{
+    HostMasters, MasterStore, OptimizerConfig, StateKind, StateTensor, StateValues, UpdateRule,
+};
 use common::{
     Host, Optimizer, bits, fine, grads, of_one, optimizer, params, plan, round, rules,
     stores_and_types, values,
@@ -48,7 +50,7 @@ fn a_group_may_name_what_joins_and_storage_lowers_it() {
     let plan = stored.with_group(["b"], UpdateRule::sgd(0.5)).unwrap();
     let exact: [(&str, &[f32]); 1] = [("b", &[1.0 + 1e-4])];
     optimizer.join(params(DType::F32, exact), plan.clone()).unwrap();
-    assert_eq!(optimizer.plan(), &plan);
+    assert_eq!(optimizer.config(), &plan);
     assert_eq!(optimizer.params[1].value.data, [round(DType::F16, 1.0 + 1e-4)]);
     assert_eq!(optimizer.export_f32().unwrap()[1].value, [1.0 + 1e-4]);
     stepped(&mut optimizer, &ALL_THREE[..2]);
@@ -61,7 +63,7 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
     let base = || plan(UpdateRule::sgd(0.5));
     let twice: [(&str, &[f32]); 2] = [("b", &[1.0]), ("b", &[1.0])];
     let typo = base().with_group(["typo"], UpdateRule::sgd(0.1)).unwrap();
-    let refused: [(Vec<Named<common::Host>>, Plan, &str); 6] = [
+    let refused: [(Vec<Named<common::Host>>, OptimizerConfig, &str); 6] = [
         (params(DType::BF16, ALL_THREE), base(), "`a`: it is in the optimizer already"),
         (params(DType::BF16, twice), base(), "`b`: two parameters have this name"),
         (params(DType::BF16, NEW), typo, "`typo`: the plan names it"),
@@ -79,7 +81,7 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
         let error = optimizer.join(more, plan).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with(begin), "{error}");
-        assert_eq!((bits(&optimizer), optimizer.plan()), (before.clone(), &base()));
+        assert_eq!((bits(&optimizer), optimizer.config()), (before.clone(), &base()));
         stepped(&mut common::optimizer(optimizer.params.clone(), base()), &ALL_THREE[..1]);
     }
     optimizer.join(params(DType::BF16, NEW), base()).unwrap();
@@ -123,9 +125,9 @@ fn a_run_started_again_from_exported_values_has_the_same_masters() {
 }
 
 /// State tensors of `w`, by kind, as bytes.
-fn kept(optimizer: &Optimizer) -> Vec<(Kind, Vec<u8>)> {
+fn kept(optimizer: &Optimizer) -> Vec<(StateKind, Vec<u8>)> {
     let kept = optimizer.masters().get("w").unwrap().kept();
-    kept.iter().map(|Kept { kind, values }| (*kind, values.to_bytes())).collect()
+    kept.iter().map(|StateTensor { kind, values }| (*kind, values.to_bytes())).collect()
 }
 
 #[test]
@@ -141,7 +143,7 @@ fn what_is_kept_is_listed_and_comes_back() {
             let kept = kept(&run);
             let bytes: usize = kept
                 .iter()
-                .filter(|(kind, _)| ![Kind::Number, Kind::Exponent].contains(kind))
+                .filter(|(kind, _)| ![StateKind::Number, StateKind::Exponent].contains(kind))
                 .map(|(_, bytes)| bytes.len())
                 .sum();
             let (masters, moments) = run.masters().bytes();
@@ -188,10 +190,10 @@ fn bytes_that_do_not_fit_are_refused_and_nothing_has_changed() {
     masters.insert(&"w".into(), vec![1.0; 3], DType::BF16).unwrap();
     let before = masters.clone();
     let (_, slot) = masters.next(0).unwrap();
-    let error = slot.restore(Kind::Remainder, &[1; 5]).unwrap_err();
+    let error = slot.restore(StateKind::Remainder, &[1; 5]).unwrap_err();
     assert_eq!((error.what, error.got, error.expected), ("remainder", 5, 6));
-    assert!(slot.restore(Kind::Master, &[1; 12]).is_err());
-    assert!(slot.restore(Kind::Moment(2), &[]).is_err());
+    assert!(slot.restore(StateKind::Master, &[1; 12]).is_err());
+    assert!(slot.restore(StateKind::Moment(2), &[]).is_err());
     assert_eq!(masters, before);
 }
 
@@ -217,8 +219,8 @@ fn a_compensation_is_listed_in_its_parameters_type() {
         let optimizer = of_one(dtype, &[1.0], plan);
         let listed = optimizer.masters().get("w").unwrap().kept();
         let listed = match listed[0].values {
-            KeptValues::BF16(_) => DType::BF16,
-            KeptValues::F16(_) => DType::F16,
+            StateValues::BF16(_) => DType::BF16,
+            StateValues::F16(_) => DType::F16,
             other => panic!("{other:?}"),
         };
         assert_eq!(listed, dtype);

@@ -105,7 +105,7 @@ fn a_skipped_step_is_told_of_a_set_that_does_not_fit_and_not_of_one_that_is_empt
 fn two_parameters_of_one_name_are_refused() {
     let twins: [(&str, &[f32]); 2] = [("a", &[1.0]), ("a", &[3.0, 4.0])];
     let mut params = params(DType::F32, twins);
-    let device = binade_core::Native::<Host>::new();
+    let device = binade_core::HostDevice::<Host>::new();
     let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::F16);
     let error = binade_master_weights::MasterWeights::masters(&device, &mut params, &plan);
     let text = error.unwrap_err().to_string();

@@ -3,7 +3,7 @@
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
-use binade_master_weights::{MasterStore, Plan, Storage, UpdateRule};
+use binade_master_weights::{MasterStore, OptimizerConfig, Storage, UpdateRule};
 use common::{ALL, Bits, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
 
 const SET: [(&str, &[f32]); 3] = [("a", &[1.0]), ("b", &[1.0]), ("c", &[1.0])];
@@ -14,7 +14,7 @@ fn stepped(optimizer: &mut Optimizer) -> [f32; 3] {
     [0, 1, 2].map(|i| optimizer.params[i].value.data[0])
 }
 
-fn grouped() -> Plan {
+fn grouped() -> OptimizerConfig {
     plan(UpdateRule::sgd(0.5))
         .with_group(["b", "c"], UpdateRule::sgd(0.25))
         .unwrap()
@@ -45,7 +45,7 @@ fn a_new_rate_reaches_every_group_in_its_ratio() {
 }
 
 /// Rates of `a`, `b` and `c`, as bits.
-fn rates(plan: &Plan) -> [u64; 3] {
+fn rates(plan: &OptimizerConfig) -> [u64; 3] {
     ["a", "b", "c"].map(|name| plan.rule_for(name).lr().to_bits())
 }
 
@@ -88,14 +88,14 @@ fn a_name_that_no_parameter_has_is_refused() {
     ];
     for plan in strange {
         let made =
-            Optimizer::new(binade_core::Native::new(), params(DType::F32, SET), plan.clone());
+            Optimizer::new(binade_core::HostDevice::new(), params(DType::F32, SET), plan.clone());
         let error = made.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with("`typo`: the plan names it"), "{error}");
         let mut optimizer = optimizer(params(DType::F32, SET), grouped());
-        let error = optimizer.set_plan(plan).unwrap_err();
+        let error = optimizer.set_config(plan).unwrap_err();
         assert!(error.to_string().starts_with("`typo`: "), "{error}");
-        assert_eq!(optimizer.plan(), &grouped());
+        assert_eq!(optimizer.config(), &grouped());
         assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
     }
 }
@@ -106,7 +106,8 @@ fn what_is_kept_is_stored_in_f32_whenever_it_was_named() {
     let (after, before) =
         (plan().with_storage(DType::F16).keep(kept), plan().keep(kept).with_storage(DType::F16));
     assert_eq!(after, before);
-    let dtypes = |plan: &Plan| ["weight", "norm"].map(|name| plan.dtype_of(name, DType::BF16));
+    let dtypes =
+        |plan: &OptimizerConfig| ["weight", "norm"].map(|name| plan.dtype_of(name, DType::BF16));
     assert_eq!(dtypes(&after), [DType::F16, DType::F32]);
     let storage = Storage { dtype: Some(DType::F16), keep_f32: vec!["norm".into()] };
     assert_eq!(after.storage(), &storage);
@@ -117,7 +118,7 @@ fn what_is_kept_is_stored_in_f32_whenever_it_was_named() {
 #[test]
 fn a_plan_is_refused_where_a_rule_would_be() {
     let bad = UpdateRule::sgd(-1.0);
-    assert_eq!(Plan::new(bad).unwrap_err().name, "lr");
+    assert_eq!(OptimizerConfig::new(bad).unwrap_err().name, "lr");
     assert_eq!(grouped().with_group(["a"], bad).unwrap_err().name, "lr");
     assert_eq!(grouped().with_lr(f64::NAN).unwrap_err().name, "lr");
 }
@@ -128,9 +129,9 @@ fn a_learning_rate_that_moved_keeps_the_state() {
         let mut optimizer = optimizer(params(dtype, SET), plan(rule));
         stepped(&mut optimizer);
         let before = bits(&optimizer);
-        optimizer.set_plan(plan(rule.with_lr(0.5))).unwrap();
+        optimizer.set_config(plan(rule.with_lr(0.5))).unwrap();
         assert_eq!(bits(&optimizer), before, "{rule:?} {dtype}");
-        optimizer.set_plan(plan(rule)).unwrap();
+        optimizer.set_config(plan(rule)).unwrap();
         let mut straight = common::optimizer(params(dtype, SET), plan(rule));
         stepped(&mut straight);
         assert_eq!(stepped(&mut optimizer), stepped(&mut straight), "{rule:?} {dtype}");
@@ -141,7 +142,7 @@ fn a_learning_rate_that_moved_keeps_the_state() {
 #[test]
 fn the_rate_in_force_is_that_of_the_plan_set_last() {
     let mut optimizer = optimizer(params(DType::F32, SET), plan(UpdateRule::sgd(0.5)));
-    optimizer.set_plan(grouped()).unwrap();
+    optimizer.set_config(grouped()).unwrap();
     assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
 }
 
@@ -154,7 +155,7 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
         stepped(&mut optimizer);
         let before = bits(&optimizer);
         let mixed = plan(*had).with_group(["c", "b"], *wanted).unwrap();
-        let set = optimizer.set_plan(mixed.clone());
+        let set = optimizer.set_config(mixed.clone());
         assert_eq!(set.is_ok(), had.moments() == wanted.moments(), "{had:?} {wanted:?}");
         assert_eq!(bits(&optimizer), before);
         if let Err(error) = set {
@@ -162,7 +163,7 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
                 error.to_string().starts_with("`b`: the new rule needs other moments"),
                 "{error}"
             );
-            assert_eq!(optimizer.plan(), &plan(*had));
+            assert_eq!(optimizer.config(), &plan(*had));
         }
     }
 }
@@ -179,13 +180,13 @@ fn another_store_or_storage_is_refused_in_a_running_optimizer() {
         plan(UpdateRule::sgd(0.25)),
     ];
     for other in others {
-        let error = optimizer.set_plan(other).unwrap_err();
+        let error = optimizer.set_config(other).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");
-        assert_eq!(optimizer.plan(), &stored());
+        assert_eq!(optimizer.config(), &stored());
     }
     let turned = f16().keep(["b", "a"]).with_lr(0.25).unwrap();
-    optimizer.set_plan(turned).unwrap();
+    optimizer.set_config(turned).unwrap();
     assert_eq!(stepped(&mut optimizer), [0.75; 3]);
 }
 
@@ -204,7 +205,7 @@ fn a_rate_of_0_freezes_and_a_later_one_thaws() {
         let after = bits(&optimizer);
         assert_eq!(at(&after[1]), at(&before[1]), "{rule:?} {dtype}");
         assert_ne!(at(&after[0]), at(&before[0]), "{rule:?} {dtype}");
-        optimizer.set_plan(plan(rule)).unwrap();
+        optimizer.set_config(plan(rule)).unwrap();
         assert!(stepped(&mut optimizer)[1] < 1.0, "{rule:?} {dtype}");
     }
 }
@@ -228,6 +229,9 @@ fn a_partition_has_each_parameter_once_with_those_that_its_rule_moves() {
 #[test]
 fn an_optimizer_is_debugged_with_its_plan_and_without_its_values() {
     let said = format!("{:?}", optimizer(params(DType::F32, SET), grouped()));
-    assert!(said.starts_with("MasterOptimizer { plan: Plan { rule: Sgd(Sgd { lr: 0.5"), "{said}");
+    assert!(
+        said.starts_with("MasterOptimizer { plan: OptimizerConfig { rule: Sgd(Sgd { lr: 0.5"),
+        "{said}"
+    );
     assert!(said.ends_with(", .. }"), "{said}");
 }

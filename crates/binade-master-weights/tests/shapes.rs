@@ -1,8 +1,8 @@
 //! Tensors that tell their shapes: what does not fit is refused, although it is as long.
 
-use binade_core::{AmpTensor, DType, Error, ErrorKind, Finding, HostTensor, HostTypeError};
-use binade_core::{Named, Native, Optimizer};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, FoundInf, HostTensor, HostTypeError};
+use binade_core::{HostDevice, Named, Optimizer};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 
 /// A tensor with a shape, or one that tells none.
 #[derive(Clone, Debug)]
@@ -33,11 +33,11 @@ fn six(shape: Option<[usize; 2]>) -> Shaped {
 }
 
 fn stepped(param: Shaped, grad: Shaped) -> (Vec<f32>, Option<(ErrorKind, String)>) {
-    let plan = Plan::new(UpdateRule::sgd(1.0)).unwrap();
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0)).unwrap();
     let params = vec![Named::new("weight", param)];
-    let mut optimizer = MasterOptimizer::new(Native::<Shaped>::new(), params, plan).unwrap();
+    let mut optimizer = MasterOptimizer::new(HostDevice::<Shaped>::new(), params, plan).unwrap();
     let grads = vec![Named::new("weight", Some(grad))];
-    let error = optimizer.step(grads, &Finding::default()).err();
+    let error = optimizer.step(grads, &FoundInf::default()).err();
     let told = error.map(|error| (error.kind(), error.to_string()));
     (optimizer.params[0].value.0.to_f32(), told)
 }

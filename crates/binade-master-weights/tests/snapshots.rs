@@ -3,7 +3,7 @@
 mod common;
 
 use binade_core::{DType, Optimizer as _};
-use binade_master_weights::{Kind, SavedParameter};
+use binade_master_weights::{SavedParameter, StateKind};
 use common::{ALL, Optimizer, fine, grads, optimizer, params, plan, rules};
 
 const SET: [(&str, &[f32]); 2] = [("w", &[0.1, -2.0, 3.5]), ("empty", &[])];
@@ -80,6 +80,6 @@ fn what_is_missing_twice_there_or_strange_is_named() {
         saved[0].kept.pop();
     });
     assert!(text.starts_with("the moment1 of `w`: found none, expected f32 [3]"), "{text}");
-    let text = refused(|saved| saved[0].kept[1].0 = Kind::Moment(2));
+    let text = refused(|saved| saved[0].kept[1].0 = StateKind::Moment(2));
     assert!(text.starts_with("the moment2 of `w`: found f32 [3], expected none"), "{text}");
 }

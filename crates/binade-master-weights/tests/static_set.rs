@@ -3,11 +3,11 @@
 mod common;
 
 use binade_core::{
-    AmpTensor, DType, Element, Error as _, ErrorKind, Finding, Flat, Named, Native, NativeError,
-    Optimizer, Static, StaticCast, StaticGrads, StaticSet,
+    AmpTensor, DType, Element, Error as _, ErrorKind, F32Grad, FoundInf, HostDevice,
+    HostDeviceError, Named, Optimizer, StaticCast, StaticGrads, StaticSet, TypedModel,
 };
 use binade_master_weights::{
-    HostOptimizer, MasterOptimizer, MasterStore, Plan, Snapshot, UpdateRule,
+    HostOptimizer, MasterOptimizer, MasterStore, OptimizerConfig, Snapshot, UpdateRule,
 };
 use common::{Host, STORES};
 use half::{bf16, f16};
@@ -83,8 +83,8 @@ fn layer() -> Layer<f32> {
     Layer { weight: vec![0.1, -0.2, 0.3, 1.7], bias: vec![-2.9, 0.001] }
 }
 
-fn plan(store: MasterStore) -> Plan {
-    Plan::new(UpdateRule::adamw(0.01)).unwrap().with_store(store)
+fn plan(store: MasterStore) -> OptimizerConfig {
+    OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap().with_store(store)
 }
 
 /// A gradient that both kinds of model can be given, another at each step.
@@ -102,14 +102,14 @@ fn is_trained_as_a_dynamic_one<E: Element>(store: MasterStore)
 where
     Layer<f32>: StaticCast<E, Output = Layer<E>>,
 {
-    let mut ours = MasterOptimizer::<Static<Layer<E>>>::lower(layer(), plan(store)).unwrap();
+    let mut ours = MasterOptimizer::<TypedModel<Layer<E>>>::lower(layer(), plan(store)).unwrap();
     let dynamic = plan(store).with_storage(E::DTYPE);
     let params = named(&mut layer()).into_iter().map(|p| Named::new(p.name, p.value.unwrap()));
-    let mut theirs = MasterOptimizer::new(Native::new(), params.collect(), dynamic).unwrap();
+    let mut theirs = MasterOptimizer::new(HostDevice::new(), params.collect(), dynamic).unwrap();
     for step in 0..10 {
-        ours.step(gradient::<E>(step).into(), &Finding::default()).unwrap();
+        ours.step(gradient::<E>(step).into(), &FoundInf::default()).unwrap();
         let mut wide: Layer<f32> = gradient::<E>(step).cast();
-        theirs.step(named(&mut wide), &Finding::default()).unwrap();
+        theirs.step(named(&mut wide), &FoundInf::default()).unwrap();
     }
     for (ours, theirs) in ours.params.slices().iter().zip(&mut theirs.params) {
         let values: Vec<_> = ours.value.iter().map(|x| x.to_f32().to_bits()).collect();
@@ -136,10 +136,10 @@ fn every_store_trains_it_as_it_trains_a_dynamic_tensor() {
 #[test]
 fn masters_have_the_bits_that_lowering_loses() {
     let optimizer =
-        MasterOptimizer::<Static<Layer<f16>>>::lower(layer(), plan(MasterStore::Copy)).unwrap();
+        MasterOptimizer::<TypedModel<Layer<f16>>>::lower(layer(), plan(MasterStore::Copy)).unwrap();
     assert_eq!(optimizer.full(), layer());
     assert_eq!(optimizer.params, StaticCast::<f16>::cast(&layer()));
-    let late = MasterOptimizer::new(Static::new(), optimizer.params, plan(MasterStore::Copy));
+    let late = MasterOptimizer::new(TypedModel::new(), optimizer.params, plan(MasterStore::Copy));
     assert_ne!(late.unwrap().full(), layer());
 }
 
@@ -149,7 +149,8 @@ fn parameters_that_the_cast_lists_otherwise_are_refused_by_both_names() {
     let refused = |names| {
         let even = Layer { weight: vec![1.0, 2.0], bias: vec![3.0, 4.0] };
         let listed = Listed(even, names);
-        let result = MasterOptimizer::<Static<Layer<f16>>>::lower(listed, plan(MasterStore::Copy));
+        let result =
+            MasterOptimizer::<TypedModel<Layer<f16>>>::lower(listed, plan(MasterStore::Copy));
         result.err().map(|error| error.to_string())
     };
     assert_eq!(refused(&["weight", "bias"]), None);
@@ -162,14 +163,14 @@ fn parameters_that_the_cast_lists_otherwise_are_refused_by_both_names() {
 #[test]
 fn an_overflow_moves_no_bit_and_a_missing_gradient_leaves_its_parameter() {
     let mut optimizer =
-        MasterOptimizer::<Static<Layer<f16>>>::lower(layer(), plan(MasterStore::Copy)).unwrap();
-    let (before, mut found) = (optimizer.save().unwrap(), Finding::default());
+        MasterOptimizer::<TypedModel<Layer<f16>>>::lower(layer(), plan(MasterStore::Copy)).unwrap();
+    let (before, mut found) = (optimizer.save().unwrap(), FoundInf::default());
     found.check(&"weight".into(), 0, f32::INFINITY, f32::INFINITY);
     optimizer.step(gradient::<f16>(1).into(), &found).unwrap();
     assert_eq!(optimizer.save().unwrap(), before);
 
     let only_bias = Layer { weight: Vec::new(), ..gradient::<f16>(1) };
-    optimizer.step(only_bias.into(), &Finding::default()).unwrap();
+    optimizer.step(only_bias.into(), &FoundInf::default()).unwrap();
     let after = optimizer.save().unwrap();
     assert_eq!(after[0], before[0]);
     assert_ne!(after[1], before[1]);
@@ -178,13 +179,13 @@ fn an_overflow_moves_no_bit_and_a_missing_gradient_leaves_its_parameter() {
 
 #[test]
 fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
-    let device = Static::<Layer<f16>>::new();
+    let device = TypedModel::<Layer<f16>>::new();
     let other = plan(MasterStore::Copy).with_storage(DType::BF16);
     let error = MasterOptimizer::new(device, layer().cast(), other).unwrap_err();
     assert!(error.to_string().starts_with("`weight`: the plan would store it in another type"));
 
     let uneven = Uneven(layer());
-    let error = MasterOptimizer::<Static<Layer<f16>>>::lower(uneven, plan(MasterStore::Copy));
+    let error = MasterOptimizer::<TypedModel<Layer<f16>>>::lower(uneven, plan(MasterStore::Copy));
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("`weight`: its slice is empty, or of another length"), "{error}");
 
@@ -196,17 +197,17 @@ fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
     let mut optimizer =
         MasterOptimizer::new(device, layer().cast(), plan(MasterStore::Copy)).unwrap();
     let before = optimizer.save().unwrap();
-    let stranger = vec![Named::new("head", Some(Flat(vec![1.0])))];
+    let stranger = vec![Named::new("head", Some(F32Grad(vec![1.0])))];
     let longer = Layer { bias: vec![f16::ONE; 3], ..gradient::<f16>(1) };
     for (grads, name) in [(StaticGrads::Unscaled(stranger), "head"), (longer.into(), "bias")] {
-        let error = optimizer.step(grads, &Finding::default()).unwrap_err();
+        let error = optimizer.step(grads, &FoundInf::default()).unwrap_err();
         assert!(
-            matches!(&error, NativeError::Mismatch { parameter, .. } if &**parameter == name),
+            matches!(&error, HostDeviceError::Mismatch { parameter, .. } if &**parameter == name),
             "{error}"
         );
     }
     let nothing = Layer { weight: Vec::new(), bias: Vec::new() };
-    let error = optimizer.step(nothing.into(), &Finding::default()).unwrap_err();
+    let error = optimizer.step(nothing.into(), &FoundInf::default()).unwrap_err();
     assert!(error.to_string().starts_with("no gradient came for any of 2 parameters"), "{error}");
     assert_eq!(optimizer.save().unwrap(), before);
 }
@@ -214,49 +215,52 @@ fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
 #[test]
 fn what_is_saved_is_loaded_to_the_bit() {
     let mut trained =
-        MasterOptimizer::<Static<Layer<bf16>>>::lower(layer(), plan(MasterStore::Kahan)).unwrap();
-    trained.step(gradient::<bf16>(3).into(), &Finding::default()).unwrap();
+        MasterOptimizer::<TypedModel<Layer<bf16>>>::lower(layer(), plan(MasterStore::Kahan))
+            .unwrap();
+    trained.step(gradient::<bf16>(3).into(), &FoundInf::default()).unwrap();
     let saved = trained.save().unwrap();
     let fresh = Layer { weight: vec![bf16::ONE; 4], bias: vec![bf16::ONE; 2] };
-    let mut again = MasterOptimizer::new(Static::new(), fresh, plan(MasterStore::Kahan)).unwrap();
+    let mut again =
+        MasterOptimizer::new(TypedModel::new(), fresh, plan(MasterStore::Kahan)).unwrap();
     again.load(&saved).unwrap();
     assert_eq!(again.save().unwrap(), saved);
     assert_eq!(again.params, trained.params);
-    assert_eq!(again.device().forms(&again.params, again.masters()).unwrap().len(), 2);
+    assert_eq!(again.device().specs(&again.params, again.masters()).unwrap().len(), 2);
 }
 
 #[test]
 fn a_plan_that_was_set_moves_a_static_model_from_the_next_step_on() {
-    let plan = |lr| Plan::new(UpdateRule::sgd(lr)).unwrap();
+    let plan = |lr| OptimizerConfig::new(UpdateRule::sgd(lr)).unwrap();
     let filled = |x| Layer { weight: vec![x; 4], bias: vec![x; 2] };
-    let mut optimizer = MasterOptimizer::new(Static::new(), filled(1.0_f32), plan(0.5)).unwrap();
-    optimizer.set_plan(plan(0.25)).unwrap();
-    optimizer.step(filled(1.0).into(), &Finding::default()).unwrap();
+    let mut optimizer =
+        MasterOptimizer::new(TypedModel::new(), filled(1.0_f32), plan(0.5)).unwrap();
+    optimizer.set_config(plan(0.25)).unwrap();
+    optimizer.step(filled(1.0).into(), &FoundInf::default()).unwrap();
     assert_eq!(optimizer.params, filled(0.75));
     let other = plan(0.125).with_storage(DType::BF16);
-    let error = optimizer.set_plan(other).unwrap_err().to_string();
+    let error = optimizer.set_config(other).unwrap_err().to_string();
     assert!(error.contains("neither can change in a running optimizer"), "{error}");
 }
 
 #[test]
 fn a_static_model_takes_in_no_parameter_and_shows_no_plain_gradients() {
-    type Device = Static<Layer<f16>>;
+    type Device = TypedModel<Layer<f16>>;
     let mut optimizer = MasterOptimizer::<Device>::lower(layer(), plan(MasterStore::Copy)).unwrap();
-    let (before, in_force) = (optimizer.save().unwrap(), optimizer.plan().clone());
+    let (before, in_force) = (optimizer.save().unwrap(), optimizer.config().clone());
     let other = in_force.clone().with_lr(0.5).unwrap();
     let join = optimizer.join(optimizer.params.clone(), other).unwrap_err();
-    assert_eq!((optimizer.save().unwrap(), optimizer.plan()), (before, &in_force));
+    assert_eq!((optimizer.save().unwrap(), optimizer.config()), (before, &in_force));
 
     let mut calls = 0;
     let mut own = HostOptimizer::new(Device::new(), |_| {
         calls += 1;
         Ok(())
     });
-    let show = own.step(gradient::<f16>(1).into(), &Finding::default()).unwrap_err();
+    let show = own.step(gradient::<f16>(1).into(), &FoundInf::default()).unwrap_err();
     assert_eq!((own.skipped(), calls), (0, 0));
     for (error, method) in [(join, "MasterWeights::join"), (show, "GradSet::materialise")] {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         let text = error.to_string();
-        assert!(text.contains("Static<") && text.contains(method), "{text}");
+        assert!(text.contains("TypedModel<") && text.contains(method), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use binade_core::{DType, Error as _, ErrorKind, Named, Native};
+use binade_core::{DType, Error as _, ErrorKind, HostDevice, Named};
 use binade_master_weights::{Memory, UpdateRule};
 use common::{
     ALL, Host, LOW, Optimizer, optimizer, params, plan, round, rules, stores_and_types, values,
@@ -47,7 +47,7 @@ fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
 #[test]
 fn a_type_that_the_tensor_cannot_have_is_the_tensors_own_error() {
     let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::E4M3);
-    let error = Optimizer::new(Native::new(), params(DType::F32, SET), plan).unwrap_err();
+    let error = Optimizer::new(HostDevice::new(), params(DType::F32, SET), plan).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string()),
         (ErrorKind::Unsupported, "no elements of type e4m3".into())
@@ -87,7 +87,7 @@ fn memory_of_adamw_on_f16_is_sixteen_bytes_a_parameter() {
 fn a_parameter_of_a_type_that_is_not_trained_is_refused_by_name() {
     for dtype in [DType::F64, DType::I64, DType::E5M2] {
         let strange = Named::new("w", Host { dtype, data: vec![1.0] });
-        let error = Optimizer::new(Native::new(), vec![strange], plan(UpdateRule::sgd(0.1)));
+        let error = Optimizer::new(HostDevice::new(), vec![strange], plan(UpdateRule::sgd(0.1)));
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with("`w`: parameters are trained in bf16"), "{error}");

@@ -5,7 +5,9 @@ mod common;
 use binade_core::{DType, Element, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::step::{Factor, LengthError, Slices, step};
 use binade_master_weights::stores::scaled;
-use binade_master_weights::{HostMasters, Master, MasterStore, Slot, StepConstants, UpdateRule};
+use binade_master_weights::{
+    HostMasters, HostParamState, Master, MasterStore, StepConstants, UpdateRule,
+};
 use common::{
     Host, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round, rules,
     stores_and_types, values,
@@ -14,7 +16,11 @@ use half::{bf16, f16};
 use std::sync::Arc;
 
 /// A parameter of 2500 elements after three steps that are taken in pieces.
-fn in_pieces<C: Element>(rule: UpdateRule, store: MasterStore, mids: &[usize]) -> (Vec<u32>, Slot) {
+fn in_pieces<C: Element>(
+    rule: UpdateRule,
+    store: MasterStore,
+    mids: &[usize],
+) -> (Vec<u32>, HostParamState) {
     let name: Arc<str> = "w".into();
     let plan = plan(rule).with_store(store);
     let mut low: Vec<C> = values(2500, 7).into_iter().map(C::from_f32).collect();
@@ -71,7 +77,7 @@ fn a_parameter_of_a_type_that_the_store_has_no_masters_of_is_refused_by_name() {
     let both: [(&str, &[f32]); 2] = [("a", &[1.0]), ("b", &[2.0])];
     let lowered = plan().with_storage(DType::F16).keep(["a"]);
     for (dtype, plan, name) in [(DType::F16, plan(), "a"), (DType::F32, lowered, "b")] {
-        let made = Optimizer::new(binade_core::Native::new(), params(dtype, both), plan);
+        let made = Optimizer::new(binade_core::HostDevice::new(), params(dtype, both), plan);
         let error = made.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         let text = error.to_string();

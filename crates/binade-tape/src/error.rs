@@ -1,7 +1,7 @@
 //! Errors of a tape.
 
 use binade_autocast::CastError;
-use binade_cast_policy::Refusal;
+use binade_cast_policy::PolicyError;
 use binade_core::ErrorKind;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub enum TapeError<E> {
     Device(E),
     /// Refusal by the region's policy.
     #[error(transparent)]
-    Refused(Refusal),
+    Refused(PolicyError),
     /// Operands that were made on different tapes.
     #[error(
         "`{op}`: the operands are of two tapes; make both on one, or bring a value over without its gradient, as in \

@@ -1,7 +1,7 @@
 //! Record of one training step, and the position in it.
 
 use crate::{Device, Var, autocast::Recorder, record::Record, value::Value};
-use binade_autocast::{Ledger, Region, Scope};
+use binade_autocast::{CastStats, Region, Scope};
 use binade_core::Named;
 use std::{fmt, sync::Arc};
 
@@ -46,8 +46,8 @@ impl<D: Device> Tape<D> {
 
     /// Returns this record with casts counted in `ledger`.
     #[must_use]
-    pub fn with_ledger(&self, ledger: Arc<Ledger>) -> Self {
-        let scope = self.context.scope.clone().with_ledger(ledger);
+    pub fn with_stats(&self, ledger: Arc<CastStats>) -> Self {
+        let scope = self.context.scope.clone().with_stats(ledger);
         Self::of(Context { scope, ..self.context.copy() })
     }
 

@@ -8,7 +8,7 @@ use binade_autocast::Region;
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{LossScale, Scaler};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_tape::{Tape, TapeError, Var};
 use common::{f32s, named, tensor};
 
@@ -45,7 +45,7 @@ fn output(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Result<Var<Cpu>,
 fn run(setup: &Setup, steps: usize) -> (Vec<f32>, Params) {
     let Setup { stored, region, rule, share } = setup;
     let mut scaler = Scaler::new(Cpu, *rule).unwrap();
-    let plan = Plan::new(UpdateRule::sgd(0.1 / f64::from(*share))).unwrap();
+    let plan = OptimizerConfig::new(UpdateRule::sgd(0.1 / f64::from(*share))).unwrap();
     let mut optimizer = MasterOptimizer::new(Cpu, params(*stored), plan).unwrap();
     let (batch, labels) = (tensor(&[4, 8], 7), Tensor::new(vec![3_i64, 1, 0, 2], &[4]).unwrap());
     let mut losses = Vec::new();

@@ -4,8 +4,10 @@
 
 mod common;
 
-use binade_autocast::{Autocast, Ledger, Region};
-use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
+use binade_autocast::{Autocast, CastStats, Region};
+use binade_cast_policy::{
+    Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpTable, Overrides,
+};
 use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
 use binade_ops::{BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats};
@@ -93,8 +95,8 @@ fn nothing_is_kept_without_gradients() {
 
 #[test]
 fn a_weight_used_twice_is_cast_once() {
-    let ledger = Arc::new(Ledger::default());
-    let tape = Tape::new(Cpu, &Region::f16()).with_ledger(ledger.clone());
+    let ledger = Arc::new(CastStats::default());
+    let tape = Tape::new(Cpu, &Region::f16()).with_stats(ledger.clone());
     let weight = tape.parameter(&named("weight", &[4, 4], 1));
     let x = tape.constant(tensor(&[2, 4], 2));
     let _ = x.linear(&weight, None).unwrap().linear(&weight, None).unwrap();
@@ -162,7 +164,8 @@ fn a_policy_may_go_by_the_place_in_the_model() {
 
 #[test]
 fn a_policy_may_go_by_how_much_is_summed() {
-    let long = When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(8.0));
+    let long =
+        Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(8.0));
     let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
     let tape = Tape::new(Cpu, &Region::new(DType::BF16, policy).unwrap());
     assert!(tape.constant(tensor(&[2, 4], 1)).sum().is_ok());
@@ -223,22 +226,22 @@ fn every_operation_that_sums_says_how_much_to_an_override() {
     ];
     for (op, length, run) in cases {
         let banned = |is| {
-            let when = When::always().op(op).attribute(Attribute::ReductionLength, is);
+            let when = Condition::always().op(op).attribute(Attribute::ReductionLength, is);
             let policy = Overrides::over(OpTable::torch_cuda());
             let policy = policy.when(when, CastRule::banned("it matched"));
             let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
             let (x, v) = (tape.constant(tensor(&[4, 4], 1)), tape.constant(tensor(&[4], 2)));
             run(&x, &v).is_err_and(|error| error.to_string().contains("it matched"))
         };
-        assert!(banned(Is::Equal(length)), "{op} sums {length}");
-        assert!(!banned(Is::Above(length)), "{op} sums no more than {length}");
+        assert!(banned(Compare::Equal(length)), "{op} sums {length}");
+        assert!(!banned(Compare::Above(length)), "{op} sums no more than {length}");
     }
 }
 
 #[test]
 fn a_ledger_counts_products_whose_extents_are_no_multiples_of_eight() {
-    let ledger = Arc::new(Ledger::default());
-    let tape = Tape::new(Cpu, &Region::f16()).with_ledger(ledger.clone());
+    let ledger = Arc::new(CastStats::default());
+    let tape = Tape::new(Cpu, &Region::f16()).with_stats(ledger.clone());
     let square = |n: usize, seed| tape.constant(tensor(&[n, n], seed));
     let (even, odd) = (square(8, 1), square(9, 2));
     even.matmul(&even).unwrap();

@@ -8,7 +8,7 @@ use binade_autocast::Region;
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_tape::{Tape, TapeError, Var};
 use common::{f32s, named, tensor};
 
@@ -32,7 +32,7 @@ fn loss(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Result<Var<Cpu>, F
 }
 
 fn optimizer(dtype: DType) -> MasterOptimizer<Cpu> {
-    let plan = Plan::new(UpdateRule::sgd(0.5)).unwrap();
+    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5)).unwrap();
     MasterOptimizer::new(Cpu, params(dtype), plan).unwrap()
 }
 

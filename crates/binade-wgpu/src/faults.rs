@@ -29,7 +29,7 @@ pub(crate) struct Faults {
 
 /// Copy of the record on its way to the host, and the number of faults reported when it was asked for.
 #[derive(Debug)]
-pub(crate) struct Noted {
+pub(crate) struct FaultCopy {
     pub(crate) copy: Sent,
     told: u64,
 }
@@ -47,16 +47,16 @@ impl Wgpu {
     }
 
     /// Puts a copy of the record in the batch, if there is a record.
-    pub(crate) fn send_faults(&self) -> Result<Option<Noted>, Error> {
+    pub(crate) fn send_faults(&self) -> Result<Option<FaultCopy>, Error> {
         let told = self.inner.faults.told.load(Ordering::Relaxed);
         self.with_record(|record| {
             let copy = record.as_ref().map(|record| self.send(record, 0..4 * WORDS));
-            Ok(copy.transpose()?.map(|copy| Noted { copy, told }))
+            Ok(copy.transpose()?.map(|copy| FaultCopy { copy, told }))
         })
     }
 
     /// Returns the error that a copy of the record holds, and empties the record.
-    pub(crate) fn report_fault(&self, noted: Option<&Noted>) -> Result<(), Error> {
+    pub(crate) fn report_fault(&self, noted: Option<&FaultCopy>) -> Result<(), Error> {
         let Some(noted) = noted else { return Ok(()) };
         let bytes = self.receive(&noted.copy)?;
         let (words, _) = bytes.as_chunks();

@@ -2,14 +2,14 @@
 #![forbid(unsafe_code)]
 
 mod autocast;
+mod counters;
 mod dispatch;
 mod driver;
 mod error;
-mod facts;
 mod faults;
 mod gradients;
 mod health;
-mod ledger;
+mod limits;
 mod masters;
 mod memory;
 mod open;
@@ -22,9 +22,9 @@ mod wgpu;
 
 pub use self::wgpu::Wgpu;
 pub use binade_gpu::MemoryUse;
+pub use counters::DeviceCounters;
 pub use error::{Error, WgpuError};
-pub use facts::Facts;
-pub use ledger::Ledger;
+pub use limits::DeviceLimits;
 pub use open::Options;
 
 type Result<T = (), E = Error> = std::result::Result<T, E>;

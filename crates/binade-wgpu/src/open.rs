@@ -1,6 +1,6 @@
 //! Which adapter is opened, and what is asked of it.
 
-use crate::{Error, Facts, WgpuError, health::Health};
+use crate::{DeviceLimits, Error, WgpuError, health::Health};
 use std::{env, sync::Arc};
 use wgpu::{
     Adapter, Backends, Device, DeviceDescriptor, DeviceType, DownlevelFlags, Instance,
@@ -30,7 +30,7 @@ impl Options {
 pub(crate) struct Opened {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
-    pub(crate) facts: Facts,
+    pub(crate) facts: DeviceLimits,
     pub(crate) health: Arc<Health>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
     };
     let requested = pollster::block_on(adapter.request_device(&descriptor));
     let (device, queue) = requested.map_err(|error| failed(error.to_string()))?;
-    let facts = Facts::of(&adapter, &device.limits(), options);
+    let facts = DeviceLimits::of(&adapter, &device.limits(), options);
     let health = Arc::<Health>::default();
     health.watch(&device);
     Ok(Opened { device, queue, facts, health })

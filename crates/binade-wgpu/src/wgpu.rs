@@ -1,11 +1,11 @@
 //! The handle.
 
 use crate::{
-    Error, Facts, Ledger, Options,
+    DeviceCounters, DeviceLimits, Error, Options,
+    counters::Counters,
     dispatch::{Batch, Pipelines},
     faults::Faults,
     health::Health,
-    ledger::Counters,
     memory::{Buffer, Pool, Ring},
     open,
 };
@@ -24,7 +24,7 @@ const LEAST_BUFFER: usize = 256;
 ///
 /// # Contract
 ///
-/// * Nothing waits for the device but what says so: `download`, `to_bits`, `resolve`, `Scaler::state` and `synchronize`. [`Ledger::syncs`] counts them.
+/// * Nothing waits for the device but what says so: `download`, `to_bits`, `resolve`, `Scaler::state` and `synchronize`. [`DeviceCounters::syncs`] counts them.
 /// * Work is gathered and submitted when somebody reads, or when enough has come together; what is asked for runs in the order
 ///   of the calls.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
@@ -39,7 +39,7 @@ pub struct Wgpu {
 pub(crate) struct Inner {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
-    pub(crate) facts: Facts,
+    pub(crate) facts: DeviceLimits,
     pub(crate) pool: Arc<Pool>,
     /// Memory that the host can read.
     pub(crate) reports: Arc<Ring>,
@@ -113,7 +113,7 @@ impl Wgpu {
     }
 
     /// Returns the facts of the device.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &DeviceLimits {
         &self.inner.facts
     }
 
@@ -124,7 +124,7 @@ impl Wgpu {
     }
 
     /// Returns the counts of the host's work so far.
-    pub fn ledger(&self) -> Ledger {
+    pub fn counters(&self) -> DeviceCounters {
         self.inner.counters.read()
     }
 

@@ -6,7 +6,7 @@ use binade_cast_policy::OpTable;
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::{GradScaler, Scaler};
 use binade_master_weights::{
-    MasterOptimizer, MasterStore, MasterWeights, Plan, RuleError, UpdateRule,
+    MasterOptimizer, MasterStore, MasterWeights, OptimizerConfig, RuleError, UpdateRule,
 };
 
 /// Parameters of a model, and the names of its normalisations'.
@@ -111,10 +111,14 @@ impl<D: Clone> Setup<D> {
     /// # Errors
     ///
     /// If `rule` has a value out of its range.
-    pub fn plan<P>(&self, model: &Model<P>, rule: UpdateRule) -> Result<Plan, RuleError> {
+    pub fn plan<P>(
+        &self,
+        model: &Model<P>,
+        rule: UpdateRule,
+    ) -> Result<OptimizerConfig, RuleError> {
         let keep = self.properties.keep_norm_f32 == Some(true);
         let bare = self.properties.master_weights == Some(false);
-        let plan = Plan::new(rule)?;
+        let plan = OptimizerConfig::new(rule)?;
         let plan = plan.with_store(if bare { MasterStore::NoMaster } else { MasterStore::Copy });
         Ok(match self.properties.storage {
             None => plan,

@@ -2,13 +2,13 @@
 
 pub use crate::{Amp, Model, OptLevel, Setup, initialize};
 pub use binade_autocast::{Autocast, Region};
-pub use binade_cast_policy::{CastPolicy, CastRule, OpCall, OpTable, Overrides, When};
+pub use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
 pub use binade_core::{
-    AmpTensor, DType, Error as _, ErrorKind, Handle, Named, NamedGrads, Native, NativeError, Op,
-    OpClass, Optimizer,
+    AmpTensor, DType, Error as _, ErrorKind, Handle, HostDevice, HostDeviceError, Named,
+    NamedGrads, Op, OpClass, Optimizer,
 };
 pub use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, LossScale, ScaleState, Scaler, Step, StepReport,
     UnscaledGrads,
 };
-pub use binade_master_weights::{MasterOptimizer, MasterWeights, Plan, UpdateRule};
+pub use binade_master_weights::{MasterOptimizer, MasterWeights, OptimizerConfig, UpdateRule};

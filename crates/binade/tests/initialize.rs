@@ -122,7 +122,7 @@ fn o3_stores_everything_in_sixteen_bits_and_keeps_no_masters() {
     let amp = at(O3, F16);
     assert_eq!(stored(&amp), [F16, F16]);
     assert_eq!((master(&amp, "weight"), master(&amp, "norm.gain")), (None, None));
-    assert_eq!(amp.optimizer.plan().store(), MasterStore::NoMaster);
+    assert_eq!(amp.optimizer.config().store(), MasterStore::NoMaster);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn o1_decides_as_apexs_table_does_for_every_operation() {
 
 #[test]
 fn o1_casts_the_same_on_every_device() {
-    let bare = Native::<Bare>::new();
+    let bare = HostDevice::<Bare>::new();
     let region = Setup::new(Cpu, O1.with(F16)).unwrap().region();
     assert_eq!(Setup::new(&bare, O1.with(F16)).unwrap().region().dtype(), region.dtype());
     let (here, there) = (region.open(&Cpu), region.open(&bare));

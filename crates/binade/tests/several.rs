@@ -100,7 +100,7 @@ fn a_plan_can_be_taken_further_before_it_is_given_to_an_optimizer() {
     let plan = setup.plan(&model, UpdateRule::adamw(0.1)).unwrap();
     let plan = plan.with_group(["bias"], UpdateRule::sgd(0.5)).unwrap();
     let optimizer = MasterOptimizer::new(Cpu, params.to_vec(), plan).unwrap();
-    assert_eq!(optimizer.plan().rule_for("bias"), &UpdateRule::sgd(0.5));
+    assert_eq!(optimizer.config().rule_for("bias"), &UpdateRule::sgd(0.5));
     let types = [0, 1].map(|place: usize| optimizer.params[place].value.dtype());
     assert_eq!(types, [F16, F32]);
 }

@@ -191,7 +191,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let parameters: Vec<_> = self.amp.optimizer.params.iter().map(parameter).collect();
         let elements: u64 = parameters.iter().map(|(_, _, len)| len).sum();
         let parameters = parameters.iter().map(|(name, dtype, len)| (&**name, *dtype, *len));
-        let mut memory = Memory::of(self.amp.optimizer.plan(), parameters);
+        let mut memory = Memory::of(self.amp.optimizer.config(), parameters);
         if self.args.accumulate > 1 {
             // The window's sum, beside the gradients of the micro-batch that is added to it.
             memory.gradients += elements * DType::F32.bytes() as u64;

@@ -19,7 +19,7 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     let parameter =
         |p: &Parameter| Named::new(p.name, Mine::new(p.values.iter().copied(), &p.shape));
     let model = Model::new(task.parameters.iter().map(parameter).collect());
-    let (device, rule) = (Native::<Mine>::new(), UpdateRule::adam(LEARNING_RATE));
+    let (device, rule) = (HostDevice::<Mine>::new(), UpdateRule::adam(LEARNING_RATE));
     let mut amp = initialize(device, model, rule, properties(precision)?)?;
     let mut losses = Vec::new();
     for batch in task.batches() {

@@ -1,4 +1,4 @@
-//! Tensor of one's own: with three methods, in `own_tensor/vector.rs`, [`Native`] is a device that has everything.
+//! Tensor of one's own: with three methods, in `own_tensor/vector.rs`, [`HostDevice`] is a device that has everything.
 //!
 //! A region casts its operands, a scaler unscales and checks its gradients, and its weights, stored in f16, have f32 masters. The
 //! backward pass is written by hand. It starts from the gradient of the loss with respect to itself, which is 1: scaling that is
@@ -31,7 +31,7 @@ pub struct Fit {
 /// If the run diverges, or the tensor refuses.
 pub fn run() -> Result<Fit> {
     let model = Model::new(vec![Named::new("weight", Vector::F32(vec![0.0; 3]))]);
-    let (device, level) = (Native::<Vector>::new(), OptLevel::O2.with(DType::F16));
+    let (device, level) = (HostDevice::<Vector>::new(), OptLevel::O2.with(DType::F16));
     let mut amp = initialize(device, model, UpdateRule::sgd(0.5), level)?;
     for input in INPUTS.iter().cycle().take(300) {
         let target: f32 = input.iter().zip(TRUTH).map(|(x, w)| x * w).sum();

@@ -4,7 +4,7 @@
 //! layer it comes from, and which casts follow, without running anything; it is the first thing to look at when a loss is off.
 
 use crate::{Result, parameter};
-use binade::cast_policy::{Attribute, Explanation, Is, OpCall, Overrides, When};
+use binade::cast_policy::{Attribute, Compare, Condition, Explanation, OpCall, Overrides};
 use binade::core::OpClass;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
@@ -14,9 +14,10 @@ use binade_tape::{Tape, Var};
 /// operation.
 pub fn policy() -> Overrides<OpTable> {
     let table = OpTable::torch_cuda().register("flash_attention", CastRule::Lower);
-    let long_mean =
-        When::always().op("mean").attribute(Attribute::ReductionLength, Is::Above(4096.0));
-    let gating = When::always().op("mul").path("encoder.**");
+    let long_mean = Condition::always()
+        .op("mean")
+        .attribute(Attribute::ReductionLength, Compare::Above(4096.0));
+    let gating = Condition::always().op("mul").path("encoder.**");
     Overrides::over(table)
         .op("tanh", CastRule::F32)
         .path("head.*", CastRule::F32)

@@ -4,7 +4,7 @@ use crate::{Result, digits, tensor::Mine};
 use binade::prelude::*;
 
 /// Handle that the tensor's three methods make available.
-pub type Device = Native<Mine>;
+pub type Device = HostDevice<Mine>;
 const HIDDEN: usize = 32;
 
 /// Returns the weights before training, in `f32`: the same each time.

@@ -3,12 +3,12 @@
 use crate::mlp::rectified;
 use crate::static_join::{Mlp, cast};
 use crate::{BATCH, LR, Result, Row, digits::Digits, mlp, tensor::Mine};
-use binade::core::{Element, Static};
+use binade::core::{Element, TypedModel};
 use binade::prelude::*;
 use ndarray::{Array1, Array2, Axis};
 
 /// Optimizer of a model of arrays of `E`.
-pub type Optimizer<E> = MasterOptimizer<Static<Mlp<E>>>;
+pub type Optimizer<E> = MasterOptimizer<TypedModel<Mlp<E>>>;
 
 /// Returns the weights that the first program starts from, in `f32`.
 ///
@@ -30,7 +30,7 @@ pub fn parameters() -> Result<Mlp<f32>> {
 ///
 /// None: the plan names no parameter.
 pub fn optimizer<E: Element>() -> Result<Optimizer<E>> {
-    Ok(Optimizer::lower(parameters()?, Plan::new(UpdateRule::adamw(LR))?)?)
+    Ok(Optimizer::lower(parameters()?, OptimizerConfig::new(UpdateRule::adamw(LR))?)?)
 }
 
 /// Trains a model of arrays of `E` under a scale that moves by `rule`.
@@ -43,7 +43,7 @@ pub fn train<E: Element>(
     epochs: u64,
     [images, test]: &[Digits; 2],
 ) -> Result<Row> {
-    let mut scaler = Scaler::new(Static::<Mlp<E>>::new(), rule)?;
+    let mut scaler = Scaler::new(TypedModel::<Mlp<E>>::new(), rule)?;
     let mut optimizer = optimizer::<E>()?;
     let mut loss = 0.0;
     for epoch in 0..epochs {
@@ -67,7 +67,7 @@ pub fn train<E: Element>(
 ///
 /// If the run diverges.
 pub fn step<E: Element>(
-    scaler: &mut Scaler<Static<Mlp<E>>>,
+    scaler: &mut Scaler<TypedModel<Mlp<E>>>,
     optimizer: &mut Optimizer<E>,
     (images, labels): &(Mine, Vec<usize>),
 ) -> Result<(f32, Step)> {

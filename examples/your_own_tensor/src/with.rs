@@ -28,7 +28,7 @@ impl Run {
         // The scale grows often, so that a short run sees it move.
         let dynamic = LossScale::dynamic().with_growth_interval(40)?;
         let rule = if dtype == DType::F16 { dynamic } else { LossScale::none() };
-        let plan = Plan::new(UpdateRule::adamw(LR))?.with_storage(dtype);
+        let plan = OptimizerConfig::new(UpdateRule::adamw(LR))?.with_storage(dtype);
         Ok(Self {
             region: Region::new(dtype, OpTable::torch_cuda())?,
             scaler: Scaler::new(Device::new(), rule)?,

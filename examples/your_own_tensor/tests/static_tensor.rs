@@ -1,6 +1,6 @@
 //! Arrays whose element type is a type parameter: the length of their join, and their results.
 
-use binade::core::{Static, StaticCast, StaticSet};
+use binade::core::{StaticCast, StaticSet, TypedModel};
 use binade::prelude::*;
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_example_your_own_tensor::static_mlp::{optimizer, parameters, step, train};
@@ -33,13 +33,13 @@ fn arrays_of_sixteen_bits_train_as_those_of_f32_do() {
 fn a_resumed_run_ends_in_the_same_bits() {
     let [images, _] = digits::load().unwrap();
     let batches = images.batches(0, 32);
-    let mut scaler = Scaler::new(Static::<Mlp<f16>>::new(), LossScale::dynamic()).unwrap();
+    let mut scaler = Scaler::new(TypedModel::<Mlp<f16>>::new(), LossScale::dynamic()).unwrap();
     let mut trained = optimizer::<f16>().unwrap();
     let (_, outcome) = step(&mut scaler, &mut trained, &batches[0]).unwrap();
     let draft = Draft::after(&outcome).scaler("loss", &scaler).unwrap();
     let bytes = draft.optimizer("mlp", &trained).unwrap().finish().unwrap().to_bytes().unwrap();
 
-    let mut scaler_again = Scaler::new(Static::new(), LossScale::dynamic()).unwrap();
+    let mut scaler_again = Scaler::new(TypedModel::new(), LossScale::dynamic()).unwrap();
     let mut again = optimizer::<f16>().unwrap();
     let checkpoint = Checkpoint::from_bytes(&bytes).unwrap();
     let mut restore = checkpoint.restore();

@@ -1,7 +1,7 @@
 //! candle with its `cuda` feature: Binade's handle over its tensors, and Binade's backend in its stream.
 
 use binade_candle::{Candle, Error};
-use binade_core::{Finding, NamedGrads};
+use binade_core::{FoundInf, NamedGrads};
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradScaler, ScaleState};
 use candle_core::{CudaDevice, Tensor};
@@ -20,6 +20,6 @@ pub fn backend(device: &CudaDevice) -> Result<Cuda, binade_cuda::Error> {
 /// # Errors
 ///
 /// candle's.
-pub fn unscale(grads: &mut NamedGrads<Tensor>, scale: &ScaleState) -> Result<Finding, Error> {
+pub fn unscale(grads: &mut NamedGrads<Tensor>, scale: &ScaleState) -> Result<FoundInf, Error> {
     Candle.unscale(grads, scale)
 }

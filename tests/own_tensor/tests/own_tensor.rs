@@ -3,12 +3,12 @@
 use binade_autocast::Region;
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_conformance::{Arithmetic, Runner, SubjectError};
-use binade_core::{AmpTensor, DType, Named, Native, Op};
+use binade_core::{AmpTensor, DType, HostDevice, Named, Op};
 use binade_grad_scaler::{LossScale, Scaler, Step};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_own_tensor::Bytes;
 
-type Device = Native<Bytes>;
+type Device = HostDevice<Bytes>;
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 const TRUTH: [f32; 3] = [0.5, -1.25, 2.0];
@@ -21,7 +21,7 @@ struct Run {
 impl Run {
     fn start() -> Result<Self> {
         let weight = vec![Named::new("weight", Bytes::of(DType::F32, &[0.0; 3])?)];
-        let plan = Plan::new(UpdateRule::sgd(0.25))?.with_storage(DType::F16);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(0.25))?.with_storage(DType::F16);
         let scaler = Scaler::new(Device::new(), LossScale::dynamic())?;
         Ok(Self { scaler, optimizer: MasterOptimizer::new(Device::new(), weight, plan)? })
     }

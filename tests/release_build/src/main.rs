@@ -5,7 +5,7 @@
 use binade_core::{DType, Named, Optimizer as _};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler as _, LossScale};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use std::{env, error::Error, time::Instant};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +30,7 @@ fn row(
 ) -> Result<String, Box<dyn Error>> {
     let ramp = |by: f32| (0..elements).map(|i| by * ((i % 1021) as f32 - 510.0)).collect();
     let values = Tensor::from_f32(ramp(1e-3), &[elements], DType::F32)?;
-    let plan = Plan::new(UpdateRule::adamw(1e-3))?.with_storage(weights);
+    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-3))?.with_storage(weights);
     let mut optimizer = MasterOptimizer::new(Cpu, vec![Named::new("weight", values)], plan)?;
     let grad = Tensor::from_f32(ramp(16.0), &[elements], gradients)?;
     let scale = LossScale::dynamic().start();

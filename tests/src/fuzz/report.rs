@@ -1,6 +1,6 @@
 //! Parts of a scaler that a log or a checkpoint holds: rules, states and reports in JSON.
 
-use binade_grad_scaler::{LossScale, ScaleState, Seen, Step};
+use binade_grad_scaler::{LossScale, ScaleState, Step, UpdateInputs};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub(super) fn read(bytes: &[u8]) {
@@ -16,7 +16,8 @@ pub(super) fn read(bytes: &[u8]) {
 /// Any rule goes on from any state, and the scale it comes to is a number.
 fn go_on(rule: &LossScale, state: ScaleState) {
     for flags in 0..4_u8 {
-        let seen = Seen { overflow: flags & 1 != 0, skipped: flags & 2 != 0, magnitude: 3.0 };
+        let seen =
+            UpdateInputs { overflow: flags & 1 != 0, skipped: flags & 2 != 0, magnitude: 3.0 };
         let next = rule.next(rule.next(state, seen), seen);
         assert!(
             next.diverged

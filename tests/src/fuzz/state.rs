@@ -1,6 +1,6 @@
 //! Scalers' states as other libraries save them, in JSON: carried on here, or refused with the key.
 
-use binade_grad_scaler::{LossScale, Seen};
+use binade_grad_scaler::{LossScale, UpdateInputs};
 use binade_interchange::protocol::StateDict;
 use binade_interchange::{
     ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, FirstGrowth, Imported,
@@ -36,7 +36,7 @@ fn saved<S: Saved + PartialEq + std::fmt::Debug>(dictionary: &Dictionary) -> Opt
 fn go_on(imported: Option<Result<Imported, InterchangeError>>) {
     let Some(Ok(Imported { rule, state, notes, .. })) = imported else { return };
     let _ = notes.iter().map(ToString::to_string).collect::<String>();
-    let next = rule.next(state, Seen { overflow: true, skipped: true, magnitude: 1.0 });
-    let next = rule.next(next, Seen::default());
+    let next = rule.next(state, UpdateInputs { overflow: true, skipped: true, magnitude: 1.0 });
+    let next = rule.next(next, UpdateInputs::default());
     assert!(next.factor().is_normal() && next.inverse().is_normal(), "{next:?}");
 }

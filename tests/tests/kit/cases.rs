@@ -1,7 +1,7 @@
 //! The kit's cases, asked of a subject that has no operation.
 
 use binade_conformance::{CaseGroup, Result, Runner, Subject, SubjectError};
-use binade_core::{DType, HostTensor, Native};
+use binade_core::{DType, HostDevice, HostTensor};
 use std::collections::BTreeMap;
 
 /// The full name of a case: `operation/variant/sentence`.
@@ -45,7 +45,7 @@ pub(super) fn operations() -> BTreeMap<&'static str, CaseGroup> {
 struct Nobody;
 
 impl Subject for Nobody {
-    type Handle = Native<HostTensor>;
+    type Handle = HostDevice<HostTensor>;
 
     fn from_bits(&self, _: &[u8], _: DType, _: &[usize]) -> Result<HostTensor> {
         Err(SubjectError::unsupported("a tensor"))

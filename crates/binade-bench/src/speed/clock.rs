@@ -7,7 +7,7 @@
 
 use super::{Result, data, work::Work};
 use binade_cuda::{
-    Cuda, Ledger, Tensor,
+    Cuda, DeviceCounters, Tensor,
     cudarc::driver::{CudaEvent, DriverError, sys::CUevent_flags},
 };
 use std::{collections::VecDeque, time::Instant};
@@ -31,7 +31,7 @@ pub(crate) struct Times {
     /// Seconds that the host took to submit.
     pub(crate) host: Vec<f64>,
     /// Ledger of the last round.
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: DeviceCounters,
     /// Greatest device memory in use at once, in any round.
     pub(crate) peak_bytes: usize,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Times {
 struct Round {
     device: f64,
     host: f64,
-    ledger: Ledger,
+    ledger: DeviceCounters,
     peak_bytes: usize,
 }
 
@@ -95,9 +95,9 @@ impl Clock {
         self.draw(copies)?;
         self.cuda.reset_peak_memory();
         self.start.record(self.cuda.stream()).map_err(told)?;
-        let (before, began) = (self.cuda.ledger(), Instant::now());
+        let (before, began) = (self.cuda.counters(), Instant::now());
         let output = work.run(input)?;
-        let (host, after) = (began.elapsed().as_secs_f64(), self.cuda.ledger());
+        let (host, after) = (began.elapsed().as_secs_f64(), self.cuda.counters());
         self.end.record(self.cuda.stream()).map_err(told)?;
         let device = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 1e3;
         let peak_bytes = self.cuda.memory_use().peak_bytes.saturating_sub(self.held);
@@ -138,8 +138,8 @@ fn sorted(seconds: impl Iterator<Item = f64>) -> Vec<f64> {
     seconds
 }
 
-fn since(before: Ledger, after: Ledger) -> Ledger {
-    Ledger {
+fn since(before: DeviceCounters, after: DeviceCounters) -> DeviceCounters {
+    DeviceCounters {
         syncs: after.syncs - before.syncs,
         launches: after.launches - before.launches,
         library: after.library - before.library,

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::speed::{clock::Times, row::What};
     use binade_core::DType;
-    use binade_cuda::Ledger;
+    use binade_cuda::DeviceCounters;
 
     fn row(group: &'static str, name: &str, kind: Kind, seconds: f64) -> Row {
         sized(group, name, kind, (500, seconds))
@@ -72,7 +72,7 @@ mod tests {
     ) -> Row {
         let what = What::moving(group, name, kind, (DType::F16, elements, 1), [1000, 0]);
         let all = vec![seconds];
-        let (alone, host, ledger) = (all.clone(), all.clone(), Ledger::default());
+        let (alone, host, ledger) = (all.clone(), all.clone(), DeviceCounters::default());
         Row::new(what, &Times { alone, queued: all, host, ledger, peak_bytes: 0 })
     }
 

@@ -10,7 +10,7 @@ use super::{
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Gradients, Tensor};
 use binade_grad_scaler::{LossScale, ScaledGrads, Scaler};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_ops::Upload;
 
 /// Bytes of the step's tables for each tensor: a row of 88 bytes, 12 to look its rule up, 36 of constants written and read.
@@ -48,9 +48,9 @@ fn least(gradient: DType) -> usize {
 }
 
 /// Returns a plan with masters, and parameters stored in sixteen bits.
-pub(crate) fn plan(gradient: DType) -> Result<Plan> {
+pub(crate) fn plan(gradient: DType) -> Result<OptimizerConfig> {
     let stored = if gradient == DType::BF16 { DType::BF16 } else { DType::F16 };
-    Ok(Plan::new(UpdateRule::adamw(1e-4))?.with_storage(stored))
+    Ok(OptimizerConfig::new(UpdateRule::adamw(1e-4))?.with_storage(stored))
 }
 
 pub(crate) fn parameters(cuda: &Cuda, gpt: Gpt) -> Result<Vec<Named<Tensor>>> {

@@ -3,7 +3,7 @@
 use super::{gathered, map, present};
 use crate::scaler::times;
 use crate::{Candle, Error};
-use binade_core::{Finding, Named, NamedGrads};
+use binade_core::{FoundInf, Named, NamedGrads};
 use binade_grad_scaler::{ClipGroup, GradOps, Norm, clip_factor};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
@@ -12,10 +12,10 @@ pub(crate) fn clip_norm(
     grads: &mut NamedGrads<Tensor>,
     norm: Norm,
     max: f32,
-    verdict: &mut Finding,
+    verdict: &mut FoundInf,
 ) -> Result<(), Error> {
-    // An empty set, for the check of the limit by `Native`.
-    Candle::HOST.clip_norm(&mut Vec::new(), norm, max, &mut Finding::default())?;
+    // An empty set, for the check of the limit by `HostDevice`.
+    Candle::HOST.clip_norm(&mut Vec::new(), norm, max, &mut FoundInf::default())?;
     let parts = gathered::<f64>(present(grads).map(|(_, grad)| part(norm, grad)))?;
     let total = total(norm, parts.into_iter());
     verdict.record_norm(total);
@@ -30,11 +30,11 @@ pub(crate) fn clip_norm(
 pub(crate) fn clip_groups(
     grads: &mut NamedGrads<Tensor>,
     groups: &[ClipGroup],
-    verdict: &mut Finding,
+    verdict: &mut FoundInf,
 ) -> Result<(), Error> {
-    // Names alone, for the check of the groups by `Native`.
+    // Names alone, for the check of the groups by `HostDevice`.
     let mut names = grads.iter().map(|grad| Named::new(grad.name.clone(), None)).collect();
-    Candle::HOST.clip_groups(&mut names, groups, &mut Finding::default())?;
+    Candle::HOST.clip_groups(&mut names, groups, &mut FoundInf::default())?;
     let member = |name: &str| groups.iter().position(|of| of.parameters.iter().any(|n| n == name));
     let measured: Vec<_> =
         present(grads).filter_map(|(name, grad)| Some((member(name)?, grad))).collect();

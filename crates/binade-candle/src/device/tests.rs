@@ -3,9 +3,9 @@
 use super::{accumulate, clip_groups, clip_norm, clip_value, unscale};
 use crate::read::count::reads;
 use crate::{Candle, Wrapped, named};
-use binade_core::{ErrorKind, Finding, Named, NamedGrads, Optimizer};
+use binade_core::{ErrorKind, FoundInf, Named, NamedGrads, Optimizer};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use candle_core::{DType, Device, Tensor, Var};
 use candle_nn::SGD;
 
@@ -76,7 +76,7 @@ fn what_is_clipped_in_place_is_what_the_host_clips() -> Result {
         for max in [0.5, 1e30, f32::INFINITY] {
             for norm in [Norm::L2, Norm::Infinity] {
                 let (mut here, mut host) = (grads.clone(), grads.clone());
-                let (mut found, mut wanted) = (Finding::default(), Finding::default());
+                let (mut found, mut wanted) = (FoundInf::default(), FoundInf::default());
                 clip_norm(&mut here, norm, max, &mut found)?;
                 Candle.clip_norm(&mut host, norm, max, &mut wanted)?;
                 assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{norm:?} to {max}");
@@ -91,7 +91,7 @@ fn what_is_clipped_in_place_is_what_the_host_clips() -> Result {
     let mut grads = set(&[Some(&[1.0])], DType::F32)?;
     for max in [0.0, -1.0, f32::NAN] {
         let errors = [
-            clip_norm(&mut grads, Norm::L2, max, &mut Finding::default()).err(),
+            clip_norm(&mut grads, Norm::L2, max, &mut FoundInf::default()).err(),
             clip_value(&mut grads, max).err(),
         ];
         for error in errors {
@@ -116,7 +116,7 @@ fn groups_clipped_in_place_are_those_that_the_host_clips_or_refuses() -> Result 
         sets(DType::F32)?.iter().flat_map(|set| groups.iter().map(move |of| (set, of)))
     {
         let (mut here, mut host) = (grads.clone(), grads.clone());
-        let (mut found, mut wanted) = (Finding::default(), Finding::default());
+        let (mut found, mut wanted) = (FoundInf::default(), FoundInf::default());
         let refused = clip_groups(&mut here, groups, &mut found).map_err(|e| e.to_string());
         let same = Candle.clip_groups(&mut host, groups, &mut wanted).map_err(|e| e.to_string());
         assert_eq!(refused, same);
@@ -128,9 +128,9 @@ fn groups_clipped_in_place_are_those_that_the_host_clips_or_refuses() -> Result 
 
 #[test]
 fn what_is_added_in_place_is_what_the_host_adds() -> Result {
-    let raised = Finding { halted: true, ..Finding::default() };
+    let raised = FoundInf { halted: true, ..FoundInf::default() };
     let of = |one: &[f32], dtype| set(&[Some(one), None, Some(&[1e-8, -1.0])], dtype);
-    for found in [Finding::default(), raised] {
+    for found in [FoundInf::default(), raised] {
         for dtype in ALL {
             let second = || set(&[Some(&[3.0, 0.1]), Some(&[5.0]), None], dtype);
             let first = accumulate(None, of(&[1.0, 0.2], dtype)?, &found)?;
@@ -142,7 +142,7 @@ fn what_is_added_in_place_is_what_the_host_adds() -> Result {
         }
     }
     let (one, other) = (set(&[Some(&[1.0])], DType::F32)?, set(&[None, None], DType::F32)?);
-    let error = accumulate(Some(one), other, &Finding::default()).err().ok_or("it was added")?;
+    let error = accumulate(Some(one), other, &FoundInf::default()).err().ok_or("it was added")?;
     assert_eq!(binade_core::Error::kind(&error), ErrorKind::Mismatch);
     Ok(())
 }
@@ -167,15 +167,15 @@ fn a_whole_set_is_checked_by_one_read_and_each_offender_looked_at_by_one_more() 
 fn clipping_by_norms_is_one_read_and_by_values_and_adding_none() -> Result {
     let of = || set(&[Some(&[3.0, 4.0]), None, Some(&[12.0])], DType::F32);
     let mut grads = of()?;
-    let (clipped, count) = reads(|| clip_norm(&mut grads, Norm::L2, 1.0, &mut Finding::default()));
+    let (clipped, count) = reads(|| clip_norm(&mut grads, Norm::L2, 1.0, &mut FoundInf::default()));
     assert_eq!((clipped.is_ok(), count), (true, 1));
     let of_each = ["0", "2"].map(|name| ClipGroup::new([name], Norm::L2, 1.0));
-    let (clipped, count) = reads(|| clip_groups(&mut grads, &of_each, &mut Finding::default()));
+    let (clipped, count) = reads(|| clip_groups(&mut grads, &of_each, &mut FoundInf::default()));
     assert_eq!((clipped.is_ok(), count), (true, 1));
     let (clipped, count) = reads(|| clip_value(&mut grads, 0.1));
     assert_eq!((clipped.is_ok(), count), (true, 0));
     let more = of()?;
-    let (sum, count) = reads(|| accumulate(Some(grads), more, &Finding::default()));
+    let (sum, count) = reads(|| accumulate(Some(grads), more, &FoundInf::default()));
     assert_eq!((sum.is_ok(), count), (true, 0));
     Ok(())
 }
@@ -202,13 +202,13 @@ fn a_wrapped_step_reads_once_whether_it_is_applied_or_skipped_for_one_gradient_m
 /// Masters are on the host, so that an applied step copies each gradient and each parameter; a skipped one copies nothing.
 #[test]
 fn a_skipped_step_of_masters_reads_nothing_and_an_applied_one_each_tensor_once() -> Result {
-    let plan = Plan::new(UpdateRule::sgd(0.5))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
     for (halted, wanted) in [(true, 0), (false, 4)] {
         let var = || Var::ones(2, DType::F16, &Device::Cpu);
         let params = named([("0".to_owned(), var()?), ("1".to_owned(), var()?)]);
         let mut optimizer = MasterOptimizer::new(Candle, params, plan.clone())?;
         let grads = set(&[Some(&[1.0, 1.0]), Some(&[1.0, 1.0])], DType::F32)?;
-        let found = Finding { halted, ..Finding::default() };
+        let found = FoundInf { halted, ..FoundInf::default() };
         let (stepped, count) = reads(|| optimizer.step(grads, &found));
         assert_eq!((stepped.is_ok(), count), (true, wanted));
     }

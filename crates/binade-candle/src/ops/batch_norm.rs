@@ -3,7 +3,7 @@
 use super::wide::narrowed;
 use crate::{Candle, Error};
 use binade_autocast::Scope;
-use binade_core::{NativeError, Op};
+use binade_core::{HostDeviceError, Op};
 use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 use candle_nn::{BatchNorm, ModuleT};
 
@@ -29,7 +29,7 @@ pub fn batch_norm(
     if values < 2 {
         let (what, expected) = ("values of a channel in batch_norm", "at least 2");
         let value = if values == 0 { 0.0 } else { 1.0 };
-        return Err(NativeError::Invalid { what, value, expected }.into());
+        return Err(HostDeviceError::Invalid { what, value, expected }.into());
     }
     for (name, statistic) in ["running_mean", "running_var"].into_iter().zip(running) {
         if !statistic.is_variable() {

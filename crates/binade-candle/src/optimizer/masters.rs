@@ -2,7 +2,7 @@
 
 use super::{Pair, Wrapped};
 use crate::{Error, read::read};
-use binade_core::{Named, NativeError};
+use binade_core::{HostDeviceError, Named};
 use candle_core::Tensor;
 use std::collections::HashMap;
 
@@ -26,14 +26,14 @@ impl<O> Wrapped<O> {
     pub fn load_f32(&mut self, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
         let mut given: HashMap<_, _> = values.iter().map(|given| (&given.name, given)).collect();
         let found = self.pairs.iter().map(|pair| {
-            let refuse = |why| NativeError::Mismatch { parameter: pair.name.clone(), why };
+            let refuse = |why| HostDeviceError::Mismatch { parameter: pair.name.clone(), why };
             let given = given.remove(&pair.name).ok_or_else(|| refuse(MISSING))?;
             let fits = given.value.len() == pair.master.elem_count();
             if fits { Ok((pair, &given.value)) } else { Err(refuse(LENGTH)) }
         });
-        let found = found.collect::<Result<Vec<_>, NativeError<_>>>()?;
+        let found = found.collect::<Result<Vec<_>, HostDeviceError<_>>>()?;
         if let Some(parameter) = given.into_keys().min().cloned() {
-            return Err(NativeError::Mismatch { parameter, why: UNKNOWN }.into());
+            return Err(HostDeviceError::Mismatch { parameter, why: UNKNOWN }.into());
         }
         found.into_iter().try_for_each(|(pair, values)| pair.put(values))
     }

@@ -5,16 +5,16 @@ use super::{
     fields::{Field, Fields, line, listed},
     rule,
 };
-use crate::{Attribute, CastRule, Is, OpTable, Overrides, When};
+use crate::{Attribute, CastRule, Compare, Condition, OpTable, Overrides};
 use toml::de::DeTable;
 
 /// Constructor of a condition from its number.
-type Bound = fn(f64) -> Is;
+type Bound = fn(f64) -> Compare;
 
 const ROOT: [&str; 4] = ["preset", "strict", "operations", "overrides"];
 const OVERRIDE: [&str; 5] = ["rule", "op", "path", "reduction_length", "exponent"];
 const BOUNDS: [(&str, Bound); 3] =
-    [("above", Is::Above), ("below", Is::Below), ("equal", Is::Equal)];
+    [("above", Compare::Above), ("below", Compare::Below), ("equal", Compare::Equal)];
 const WANTED: &str = "bounds, as `{ above = 4096 }`";
 
 pub(super) fn overrides(text: &str) -> Result<Overrides<OpTable>, TomlError> {
@@ -62,13 +62,13 @@ fn preset(root: &Fields<'_>) -> Result<OpTable, TomlError> {
     OpTable::by_id(id).ok_or_else(|| field.unknown(id, &ids))
 }
 
-fn layers(field: &Field<'_>) -> Result<Vec<(When, CastRule)>, TomlError> {
+fn layers(field: &Field<'_>) -> Result<Vec<(Condition, CastRule)>, TomlError> {
     let wanted = "an array of tables, each under `[[overrides]]`";
     let layers = field.as_array().ok_or_else(|| field.wrong(wanted))?;
     layers.map(|layer| exception(layer.table(wanted)?)).collect()
 }
 
-fn exception(layer: Fields<'_>) -> Result<(When, CastRule), TomlError> {
+fn exception(layer: Fields<'_>) -> Result<(Condition, CastRule), TomlError> {
     let layer = layer.only(&OVERRIDE)?;
     let when = Attribute::ALL.into_iter().try_fold(place(&layer)?, |when, attribute| {
         let bounds = layer.get(attribute.name()).map_or_else(|| Ok(Vec::new()), |f| bounds(&f))?;
@@ -78,8 +78,8 @@ fn exception(layer: Fields<'_>) -> Result<(When, CastRule), TomlError> {
     Ok((when, rule::read(&rule)?))
 }
 
-fn place(layer: &Fields<'_>) -> Result<When, TomlError> {
-    let mut when = When::always();
+fn place(layer: &Fields<'_>) -> Result<Condition, TomlError> {
+    let mut when = Condition::always();
     if let Some(op) = layer.get("op") {
         when = when.op(op.string()?);
     }
@@ -91,13 +91,13 @@ fn place(layer: &Fields<'_>) -> Result<When, TomlError> {
 
 /// Reads the bounds of one table, or of several in an array. None at all is an error: the override would apply more widely than
 /// it looks.
-fn bounds(field: &Field<'_>) -> Result<Vec<Is>, TomlError> {
+fn bounds(field: &Field<'_>) -> Result<Vec<Compare>, TomlError> {
     let Some(several) = field.as_array() else { return bound(field) };
     let bounds = several.map(|one| bound(&one)).collect::<Result<Vec<_>, _>>()?.concat();
     if bounds.is_empty() { Err(field.wrong(WANTED)) } else { Ok(bounds) }
 }
 
-fn bound(field: &Field<'_>) -> Result<Vec<Is>, TomlError> {
+fn bound(field: &Field<'_>) -> Result<Vec<Compare>, TomlError> {
     let fields = field.table(WANTED)?.only(&BOUNDS.map(|(name, _)| name))?;
     let given = BOUNDS.iter().filter_map(|(name, is)| Some((fields.get(name)?, is)));
     let bounds: Vec<_> =

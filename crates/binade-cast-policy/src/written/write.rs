@@ -1,7 +1,7 @@
 //! Writer of policies in TOML.
 
 use super::rule;
-use crate::{Attribute, CastRule, Is, OpTable, Overrides, When};
+use crate::{Attribute, CastRule, Compare, Condition, OpTable, Overrides};
 use std::fmt::Write as _;
 
 pub(super) fn table(table: &OpTable) -> String {
@@ -23,7 +23,7 @@ pub(super) fn overrides(policy: &Overrides<OpTable>) -> String {
     std::iter::once(table(&policy.base)).chain(layers).collect()
 }
 
-fn exception((when, rule): &(When, CastRule)) -> String {
+fn exception((when, rule): &(Condition, CastRule)) -> String {
     let mut text = String::from("\n[[overrides]]\n");
     if let Some(op) = &when.op {
         text += &line("op", &quoted(op));
@@ -38,7 +38,7 @@ fn exception((when, rule): &(When, CastRule)) -> String {
 }
 
 /// Returns a line for the bounds of an attribute: one table, or an array of several in their order.
-fn bounds(attribute: Attribute, when: &When) -> String {
+fn bounds(attribute: Attribute, when: &Condition) -> String {
     let own = when.attributes.iter().filter(|(a, _)| *a == attribute);
     let own: Vec<_> = own.map(|&(_, is)| bound(is)).collect();
     match &own[..] {
@@ -48,11 +48,11 @@ fn bounds(attribute: Attribute, when: &When) -> String {
     }
 }
 
-fn bound(is: Is) -> String {
+fn bound(is: Compare) -> String {
     match is {
-        Is::Above(bound) => format!("{{ above = {} }}", number(bound)),
-        Is::Below(bound) => format!("{{ below = {} }}", number(bound)),
-        Is::Equal(bound) => format!("{{ equal = {} }}", number(bound)),
+        Compare::Above(bound) => format!("{{ above = {} }}", number(bound)),
+        Compare::Below(bound) => format!("{{ below = {} }}", number(bound)),
+        Compare::Equal(bound) => format!("{{ equal = {} }}", number(bound)),
     }
 }
 

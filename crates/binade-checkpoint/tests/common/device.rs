@@ -1,7 +1,7 @@
 //! Devices that the tests train on: a foreign host tensor, the CPU, and the CPU in a wrapper.
 
 use binade_conformance::counting::Counting;
-use binade_core::{AmpTensor, DType, Named, NamedGrads, Native};
+use binade_core::{AmpTensor, DType, HostDevice, Named, NamedGrads};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::Snapshot;
@@ -97,7 +97,7 @@ impl AmpTensor for Host {
     }
 }
 
-impl Trains for Native<Host> {
+impl Trains for HostDevice<Host> {
     fn tensor(&self, values: &[f32], _shape: &[usize], dtype: DType) -> Host {
         Host { dtype: DType::F32, data: values.to_vec() }.cast(dtype).unwrap()
     }

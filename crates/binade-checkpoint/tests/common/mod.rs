@@ -13,7 +13,7 @@ use binade_core::DType;
 use binade_grad_scaler::{
     Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler, Step, Tolerance, UnscaledGrads,
 };
-use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 use device::Trains;
 
 /// Setup of a run.
@@ -38,8 +38,8 @@ impl Setting {
         Self { rule, storage, store, loss_scale, window, bad, scale: None, seed: 7 }
     }
 
-    pub fn plan(&self) -> Plan {
-        let plan = Plan::new(self.rule).unwrap().with_store(self.store);
+    pub fn config(&self) -> OptimizerConfig {
+        let plan = OptimizerConfig::new(self.rule).unwrap().with_store(self.store);
         let plan = plan.with_group(["norm"], self.rule.with_lr(self.rule.lr() / 4.0)).unwrap();
         plan.with_storage(self.storage).keep(["norm"])
     }
@@ -117,7 +117,7 @@ impl<D: Trains> Training<D> {
             scaler.set_state(ScaleState::import(scale).unwrap()).unwrap();
         }
         let params = device.parameters();
-        let optimizer = MasterOptimizer::new(device.clone(), params, setting.plan()).unwrap();
+        let optimizer = MasterOptimizer::new(device.clone(), params, setting.config()).unwrap();
         let (setting, random) = (setting.clone(), fastrand::Rng::with_seed(setting.seed));
         Self { setting, scaler, optimizer, window: None, random, last: None, place: 0 }
     }
@@ -153,9 +153,9 @@ impl<D: Trains> Training<D> {
 
     fn step(&mut self, window: Accumulation<D>) {
         // The schedule makes rates a part of the resumed state.
-        let lr = self.optimizer.plan().rule().lr() * 0.875;
-        let plan = self.optimizer.plan().clone().with_lr(lr).unwrap();
-        self.optimizer.set_plan(plan).unwrap();
+        let lr = self.optimizer.config().rule().lr() * 0.875;
+        let plan = self.optimizer.config().clone().with_lr(lr).unwrap();
+        self.optimizer.set_config(plan).unwrap();
         let grads = window.finish().unwrap().unwrap().clip_norm(2.0).unwrap();
         let step = grads.step(&mut self.optimizer).unwrap();
         self.last = Some(self.scaler.update(step).unwrap().resolve().unwrap());

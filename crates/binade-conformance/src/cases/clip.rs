@@ -178,7 +178,7 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                 let (mut wanted, norm) =
                     (found.clone(), rounded(norm(which, &unscaled), DType::F32));
                 if !norm.is_finite() {
-                    let raised = (Finding::NORM.to_owned(), 0, norm, norm);
+                    let raised = (FoundInf::NORM.to_owned(), 0, norm, norm);
                     wanted.first = wanted.first.or(Some(raised));
                 }
                 let clip = Clip::Norm(which, 1.0);

@@ -13,7 +13,7 @@ use super::scale_update;
 use super::training::narrow;
 use super::unscale::factor;
 use crate::{IterationFindings, PassFinding, Result, TrainStep};
-use binade_grad_scaler::{LossScale, ScaleState, Seen};
+use binade_grad_scaler::{LossScale, ScaleState, UpdateInputs};
 use binade_master_weights::UpdateRule;
 
 const STEPS: usize = 200;
@@ -88,7 +88,8 @@ impl Run {
             let grads = backward(s, self, &held, above)?;
             (held, state) = self.step(s, held, &grads, state)?;
             seen.push(loss(&held.values, &self.batch));
-            let overflow = Seen { overflow: overflows, skipped: overflows, ..Seen::default() };
+            let overflow =
+                UpdateInputs { overflow: overflows, skipped: overflows, ..UpdateInputs::default() };
             wanted = scale_update::update(&self.rule, &wanted, overflow);
         }
         self.compare(check, &seen)?;

@@ -87,7 +87,7 @@ fn told_of<T>(
 ) -> Verdict {
     let summary = &got.summary;
     check.equal(window, summary.skipped.to_string(), wanted.skipped.to_string())?;
-    let saw = |found: &Finding| told(&Finding { missing: Vec::new(), ..found.clone() });
+    let saw = |found: &FoundInf| told(&FoundInf { missing: Vec::new(), ..found.clone() });
     let parts: Vec<_> =
         summary.parts.iter().map(|part| (part.name.clone(), saw(&part.finding))).collect();
     let passes = (0..window.passes.len()).map(|pass| format!("pass {pass}"));

@@ -8,7 +8,7 @@ use super::training::{TurnValues, train};
 use super::unscale::{Grads, Set, factor, unscale, upload, values};
 use crate::{ReplayedRun, Result};
 use binade_grad_scaler::{
-    DivergenceKind, LossScale, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
+    DivergenceKind, LossScale, ScaleState, Step, StepReport, StepSummary, Trajectory, UpdateInputs,
 };
 use binade_master_weights::UpdateRule;
 
@@ -44,7 +44,7 @@ fn recorded_by(rule: &LossScale, bits: &str) -> Vec<Recorded> {
     let mut after = rule.start();
     let one = |bit: char| {
         let skipped = bit == '1';
-        after = update(rule, &after, Seen { overflow: skipped, skipped, magnitude: 1.0 });
+        after = update(rule, &after, UpdateInputs { overflow: skipped, skipped, magnitude: 1.0 });
         Recorded { skipped, after }
     };
     bits.chars().map(one).collect()
@@ -62,7 +62,7 @@ fn trajectory(recording: &[Recorded]) -> Result<Trajectory> {
             name: String::new(),
             skipped: there.skipped,
             norm: None,
-            verdict: Finding::default(),
+            verdict: FoundInf::default(),
             parts: Vec::new(),
         };
         trajectory.record(&judged(StepReport {
@@ -259,7 +259,7 @@ fn follow(
         } else {
             // "After the last recorded update the run goes on by its own rule, from the state that the recording ends in."
             let skipped = overflow || before.diverged;
-            let seen = Seen { overflow: skipped, skipped, magnitude: 0.0 };
+            let seen = UpdateInputs { overflow: skipped, skipped, magnitude: 0.0 };
             ExpectedRun { before, skipped, parted: false, after: update(rule, &before, seen) }
         };
         before = step.after;

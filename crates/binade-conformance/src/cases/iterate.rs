@@ -7,13 +7,13 @@ use super::prelude::*;
 use super::scale_update::update;
 use super::unscale::{Found, Grads, Set, tell, told, unscale, upload, values};
 use crate::{Iteration, ScaleTrace};
-use binade_grad_scaler::{Join, LossScale, ScaleState, Seen};
+use binade_grad_scaler::{LossScale, MergeRule, ScaleState, UpdateInputs};
 
 /// Findings of an iteration's passes, and how they are joined.
 #[derive(Clone, Debug)]
 struct IterationOf {
     parts: Vec<Set>,
-    join: Join,
+    join: MergeRule,
 }
 
 /// Sets that are finite or not, as a pass is to find them: `2^n` where `Some(n)`.
@@ -22,15 +22,15 @@ fn set(name: &'static str, values: [f64; 3]) -> Set {
 }
 
 fn good() -> IterationOf {
-    IterationOf { parts: vec![set("w", [8.0, -2.0, 1.0])], join: Join::Any }
+    IterationOf { parts: vec![set("w", [8.0, -2.0, 1.0])], join: MergeRule::Any }
 }
 
 fn bad() -> IterationOf {
-    IterationOf { parts: vec![set("w", [8.0, f64::NEG_INFINITY, f64::NAN])], join: Join::Any }
+    IterationOf { parts: vec![set("w", [8.0, f64::NEG_INFINITY, f64::NAN])], join: MergeRule::Any }
 }
 
 /// One of two passes overflows: a skip, or a part that is left out.
-fn mixed(join: Join) -> IterationOf {
+fn mixed(join: MergeRule) -> IterationOf {
     IterationOf { parts: [good().parts, bad().parts].concat(), join }
 }
 
@@ -102,8 +102,8 @@ impl Ran {
 }
 
 /// A verdict without what stays with its parts.
-fn parted(found: &Finding) -> Finding {
-    Finding { missing: Vec::new(), ..found.clone() }
+fn parted(found: &FoundInf) -> FoundInf {
+    FoundInf { missing: Vec::new(), ..found.clone() }
 }
 
 fn moves<S: Subject>(cases: &mut Cases<S>) {
@@ -118,9 +118,9 @@ fn moves<S: Subject>(cases: &mut Cases<S>) {
     };
     add("each_iteration_goes_by_its_own_verdict", each("0100110"));
     add("the_scale_that_moved_is_the_next_ones", each("0000111"));
-    add("one_raised_pass_of_any_skips_and_backs_off_once", vec![mixed(Join::Any), good()]);
-    add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(Join::All), good()]);
-    let nothing = IterationOf { parts: vec![], join: Join::Any };
+    add("one_raised_pass_of_any_skips_and_backs_off_once", vec![mixed(MergeRule::Any), good()]);
+    add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(MergeRule::All), good()]);
+    let nothing = IterationOf { parts: vec![], join: MergeRule::Any };
     add("an_iteration_without_a_pass_is_a_good_one", vec![nothing.clone(), nothing, good()]);
     cases.add("-", "what_was_read_is_ready", |s: &S, check| {
         let rounds = [good(), bad()];
@@ -155,7 +155,7 @@ fn divergence<S: Subject>(cases: &mut Cases<S>) {
     let at_floor = rule(|rule| rule.init_exponent = 0);
     add("divergence_halts_what_follows_unread", at_floor, vec![good(), bad(), good(), good()]);
     let impatient = rule(|rule| rule.patience = 2);
-    let all = IterationOf { parts: [good().parts, good().parts].concat(), join: Join::All };
+    let all = IterationOf { parts: [good().parts, good().parts].concat(), join: MergeRule::All };
     add("divergence_halts_whatever_it_is_joined_with", impatient, vec![bad(), bad(), all, good()]);
 }
 
@@ -164,8 +164,8 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
         let mut draw = Draw::new(17);
         let mut round = || match draw.bits() % 8 {
             0 => bad(),
-            1 => mixed(Join::Any),
-            2 => mixed(Join::All),
+            1 => mixed(MergeRule::Any),
+            2 => mixed(MergeRule::All),
             _ => good(),
         };
         let rounds: Vec<IterationOf> = (0..100).map(|_| round()).collect();
@@ -185,7 +185,7 @@ struct IterationValues<'a> {
     /// By pass.
     parts: Vec<Grads<'a>>,
     /// How findings become the verdict.
-    join: Join,
+    join: MergeRule,
 }
 
 /// Outcome of one iteration.
@@ -221,7 +221,7 @@ fn iterate(
         )]
         let magnitude = magnitude as f32;
         stages.push(ExpectedIteration { before: now, parts, verdict });
-        now = update(rule, &now, Seen { overflow, skipped, magnitude });
+        now = update(rule, &now, UpdateInputs { overflow, skipped, magnitude });
     }
     (stages, now)
 }

@@ -5,7 +5,7 @@
 use super::prelude::*;
 use super::unscale::{Found, Set, factor, tell, told, unscale, upload, values};
 use crate::{MergeResult, MicroBatch};
-use binade_grad_scaler::{Join, ScaleState};
+use binade_grad_scaler::{MergeRule, ScaleState};
 
 /// A pass on the kit's side.
 #[derive(Clone)]
@@ -28,17 +28,17 @@ struct Seen {
 }
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
-    for join in [Join::Any, Join::All] {
+    for join in [MergeRule::Any, MergeRule::All] {
         overflows(cases, join);
         numbers(cases, join);
         halts(cases, join);
     }
 }
 
-fn variant(join: Join) -> &'static str {
+fn variant(join: MergeRule) -> &'static str {
     match join {
-        Join::Any => "any",
-        Join::All => "all",
+        MergeRule::Any => "any",
+        MergeRule::All => "all",
     }
 }
 
@@ -54,7 +54,7 @@ fn passes(name: &'static str) -> Vec<MergePass> {
 /// Joins every pass over `a` with every one over `b`, in both orders.
 fn each<S: Subject>(
     s: &S,
-    join: Join,
+    join: MergeRule,
     change: impl Fn(&mut MergePass, usize),
     mut look: impl FnMut(Seen) -> Verdict,
 ) -> Verdict {
@@ -70,7 +70,7 @@ fn each<S: Subject>(
     Ok(())
 }
 
-fn joined<S: Subject>(s: &S, join: Join, passes: [MergePass; 2]) -> Result<Seen, CaseError> {
+fn joined<S: Subject>(s: &S, join: MergeRule, passes: [MergePass; 2]) -> Result<Seen, CaseError> {
     let micro = |pass: &MergePass| {
         Ok::<_, CaseError>(MicroBatch { grads: upload(s, &pass.set)?, scale: pass.state })
     };
@@ -82,17 +82,17 @@ fn joined<S: Subject>(s: &S, join: Join, passes: [MergePass; 2]) -> Result<Seen,
 fn same<T: std::fmt::Debug>(
     check: &mut Check,
     seen: &Seen,
-    got: impl Fn(&Finding) -> T,
+    got: impl Fn(&FoundInf) -> T,
     wanted: T,
 ) -> Verdict {
     let inputs = seen.passes.each_ref().map(|pass| &pass.set);
     check.equal(inputs, format!("{:?}", got(&seen.got.joined)), format!("{wanted:?}"))
 }
 
-fn overflows<S: Subject>(cases: &mut Cases<S>, join: Join) {
+fn overflows<S: Subject>(cases: &mut Cases<S>, join: MergeRule) {
     let sentence = match join {
-        Join::Any => "it_overflows_where_either_does",
-        Join::All => "it_overflows_only_where_both_do",
+        MergeRule::Any => "it_overflows_where_either_does",
+        MergeRule::All => "it_overflows_only_where_both_do",
     };
     cases.add(variant(join), sentence, move |s: &S, check| {
         each(
@@ -112,7 +112,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, join: Join) {
             |_, _| (),
             |seen| match &seen.got.joined.overflow {
                 Some(_) if seen.wanted.first.is_some() => {
-                    let place = |found: &Finding| {
+                    let place = |found: &FoundInf| {
                         found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index))
                     };
                     let wanted = seen.wanted.first.clone().map(|(name, index, ..)| (name, index));
@@ -124,7 +124,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, join: Join) {
     });
 }
 
-fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
+fn numbers<S: Subject>(cases: &mut Cases<S>, join: MergeRule) {
     cases.add(variant(join), "it_adds_counts_up", move |s: &S, check| {
         each(
             s,
@@ -163,7 +163,7 @@ fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
 }
 
 /// Every other pass halted, whatever it found.
-fn halts<S: Subject>(cases: &mut Cases<S>, join: Join) {
+fn halts<S: Subject>(cases: &mut Cases<S>, join: MergeRule) {
     cases.add(variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
         let halt =
             |pass: &mut MergePass, number: usize| pass.state.diverged = number.is_multiple_of(2);
@@ -185,10 +185,10 @@ pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 // The oracle.
 
 /// Returns `from` joined into `into`. The names of missing gradients stay with the parts.
-pub(super) fn merge(into: &Found, from: &Found, join: Join) -> Found {
+pub(super) fn merge(into: &Found, from: &Found, join: MergeRule) -> Found {
     let overflowed = match join {
-        Join::Any => into.first.is_some() || from.first.is_some(),
-        Join::All => into.first.is_some() && from.first.is_some(),
+        MergeRule::Any => into.first.is_some() || from.first.is_some(),
+        MergeRule::All => into.first.is_some() && from.first.is_some(),
     };
     // "Keeps the place of the first overflow; a joined finding that did not overflow names none."
     let first = if into.first.is_some() { &into.first } else { &from.first };

@@ -98,7 +98,7 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let name = found.overflow.as_ref().map(|overflow| overflow.parameter.to_string());
         let tell = |name: Option<&str>, counts| format!("{name:?}, counted {counts:?}");
         let got = tell(name.as_deref(), (found.infinities, found.nans));
-        check.equal(&set, got, tell(Some(Finding::NORM), (0, 0)))
+        check.equal(&set, got, tell(Some(FoundInf::NORM), (0, 0)))
     });
 }
 

@@ -10,4 +10,4 @@ pub(super) use crate::{
     Agreement, CaseError, Cases, Check, Expected, Layout, OpInvocation, Stored, Subject,
     SubjectError, TensorOf, Verdict,
 };
-pub(super) use binade_core::{DType, ErrorKind, Finding, Named, NamedGrads};
+pub(super) use binade_core::{DType, ErrorKind, FoundInf, Named, NamedGrads};

@@ -8,7 +8,7 @@ mod tolerance;
 
 use super::prelude::*;
 use crate::{IterationFindings, PassFinding};
-use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
+use binade_grad_scaler::{LossScale, ScaleState, Tolerance, UpdateInputs};
 
 /// Finding of an iteration.
 #[derive(Clone, Copy)]
@@ -235,7 +235,7 @@ pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 // The oracle.
 
 /// The state after an iteration in which this was seen.
-pub(super) fn update(rule: &LossScale, old: &ScaleState, seen: Seen) -> ScaleState {
+pub(super) fn update(rule: &LossScale, old: &ScaleState, seen: UpdateInputs) -> ScaleState {
     let mut new = *old;
     new.before = old.exponent;
 

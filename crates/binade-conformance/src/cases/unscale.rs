@@ -97,7 +97,7 @@ pub(super) fn same_names<S: Subject>(
 }
 
 /// A device's finding, in the oracle's words.
-pub(super) fn told(found: &Finding) -> String {
+pub(super) fn told(found: &FoundInf) -> String {
     let first = found
         .overflow
         .as_ref()
@@ -277,7 +277,7 @@ pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 /// Gradients as numbers by parameter, nothing for one that is missing.
 pub(super) type Grads<'a> = Vec<(&'a str, Option<Vec<f64>>)>;
 
-/// Findings of one pass, in the words of [`Finding`].
+/// Findings of one pass, in the words of [`FoundInf`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     /// Parameter, index, scaled and unscaled value of the lowest offender.

@@ -6,7 +6,7 @@ use super::prelude::*;
 use super::scale_update::update;
 use super::unscale::{Set, factor, unscale, upload, values};
 use crate::{LossPair, StepSharing};
-use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Seen};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, UpdateInputs};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     meetings(cases);
@@ -157,6 +157,6 @@ fn update_each(rule: &LossScale, scales: &[ScaleState; 2], found: Found) -> [Sca
         let overflow = found.own[loss] || found.sum;
         // "Where a window leaves bad micro-batches out, a loss counts its overflow, and not what became of the window."
         let skipped = (found.own[loss] && found.skips) || found.sum;
-        update(rule, &scales[loss], Seen { overflow, skipped, magnitude: 0.0 })
+        update(rule, &scales[loss], UpdateInputs { overflow, skipped, magnitude: 0.0 })
     })
 }

@@ -3,18 +3,26 @@
 use super::{Counting, CountingError};
 use binade_core::Named;
 use binade_master_weights::{
-    LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
+    LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
 };
 
 impl<D: MasterWeights> MasterWeights for Counting<D> {
     type Masters = D::Masters;
 
-    fn masters(&self, params: &mut D::Params, plan: &Plan) -> Result<D::Masters, Self::Error> {
+    fn masters(
+        &self,
+        params: &mut D::Params,
+        plan: &OptimizerConfig,
+    ) -> Result<D::Masters, Self::Error> {
         self.launch("masters", |device| device.masters(params, plan))
     }
 
-    fn set_plan(&self, masters: &mut D::Masters, plan: &Plan) -> Result<(), Self::Error> {
-        self.launch("set_plan", |device| device.set_plan(masters, plan))
+    fn set_config(
+        &self,
+        masters: &mut D::Masters,
+        plan: &OptimizerConfig,
+    ) -> Result<(), Self::Error> {
+        self.launch("set_plan", |device| device.set_config(masters, plan))
     }
 
     fn step(
@@ -32,19 +40,19 @@ impl<D: MasterWeights> MasterWeights for Counting<D> {
         params: &mut D::Params,
         masters: &mut D::Masters,
         more: D::Params,
-        plan: &Plan,
+        plan: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
         self.launch("join", |device| device.join(params, masters, more, plan))
     }
 }
 
 impl<D: Snapshot> Snapshot for Counting<D> {
-    fn forms(
+    fn specs(
         &self,
         params: &D::Params,
         masters: &D::Masters,
-    ) -> Result<Vec<ParameterForm>, Self::Error> {
-        Ok(self.device.forms(params, masters)?)
+    ) -> Result<Vec<ParameterSpec>, Self::Error> {
+        Ok(self.device.specs(params, masters)?)
     }
 
     #[track_caller]
@@ -65,7 +73,7 @@ impl<D: Snapshot> Snapshot for Counting<D> {
     ) -> Result<(), LoadError<Self::Error>> {
         let loaded = self.look("load", |device| Ok(device.load(params, masters, saved)));
         loaded.map_err(LoadError::Device)?.map_err(|error| match error {
-            LoadError::Misfit(misfit) => LoadError::Misfit(misfit),
+            LoadError::SpecMismatch(misfit) => LoadError::SpecMismatch(misfit),
             LoadError::Device(error) => LoadError::Device(CountingError::Device(error)),
         })
     }

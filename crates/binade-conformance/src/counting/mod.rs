@@ -24,7 +24,7 @@ use std::{fmt, panic::Location, sync::Arc};
 ///
 /// `download`, `is_raised`, `read`, `save_grads`, `save`, `load` and `export_f32` read. A [`strict`](Self::strict) device refuses
 /// them outside a [`window`](Self::window), but for `read`, by which an outcome is resolved. Calls that only ask for what the host
-/// knows, such as `shape` and `forms`, are not counted.
+/// knows, such as `shape` and `specs`, are not counted.
 ///
 /// A loss is scaled by [`Loss`](binade_grad_scaler::Loss) of the wrapper. A tensor implements it for every device with its scale, as
 /// that of `binade-cpu` does, and finds its own device by [`AsRef`]: `impl<D> Loss<D> for MyTensor where

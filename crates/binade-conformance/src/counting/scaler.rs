@@ -1,9 +1,9 @@
 //! Gradients, findings and the loss scale.
 
 use super::{CallKind, Counting, CountingError};
-use binade_core::{Finding, Form, GradSet, Named, NamedGrads, RawTensor, TrainError};
+use binade_core::{FoundInf, GradSet, Named, NamedGrads, RawTensor, TensorSpec, TrainError};
 use binade_grad_scaler::{
-    ClipGroup, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
+    ClipGroup, GradOps, GradScaler, Loss, LossScale, MergeRule, Norm, ScaleState, ScaleStore,
 };
 use std::panic::Location;
 
@@ -18,12 +18,12 @@ pub struct CountedFound<F>(pub F);
 /// # Examples
 ///
 /// ```
-/// use binade_conformance::core::{AmpTensor, Native, NamedGrads, NativeError};
+/// use binade_conformance::core::{AmpTensor, HostDevice, NamedGrads, HostDeviceError};
 /// use binade_conformance::counting::{CountedLoss, Counting, CountingError};
 /// use binade_conformance::grad_scaler::{Scaler, UnscaledGrads};
 ///
-/// type Device<T> = Counting<Native<T>>;
-/// type Error<T> = CountingError<NativeError<<T as AmpTensor>::Error>>;
+/// type Device<T> = Counting<HostDevice<T>>;
+/// type Error<T> = CountingError<HostDeviceError<<T as AmpTensor>::Error>>;
 ///
 /// fn unscaled<T: AmpTensor>(
 ///     scaler: &mut Scaler<Device<T>>,
@@ -78,7 +78,7 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
         self.send("upload_state", |device| device.upload_state(state))
     }
 
-    fn upload_found(&self, found: &Finding) -> Result<Self::Found, Self::Error> {
+    fn upload_found(&self, found: &FoundInf) -> Result<Self::Found, Self::Error> {
         self.send("upload_found", |device| device.upload_found(found)).map(CountedFound)
     }
 
@@ -86,7 +86,7 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
         &self,
         into: &mut Self::Found,
         from: &Self::Found,
-        join: Join,
+        join: MergeRule,
     ) -> Result<(), Self::Error> {
         self.launch("merge", |device| device.merge(&mut into.0, &from.0, join))
     }
@@ -108,7 +108,7 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
         &self,
         found: &[&Self::Found],
         scale: &D::Scale,
-    ) -> Result<(Vec<Finding>, ScaleState), Self::Error> {
+    ) -> Result<(Vec<FoundInf>, ScaleState), Self::Error> {
         self.tally.add(CallKind::Read, "read", Some(Location::caller()));
         Ok(self.device.read(&wrapped(found), scale)?)
     }
@@ -161,8 +161,8 @@ impl<D: GradOps> GradOps for Counting<D> {
         self.launch("clip_groups", |device| device.clip_groups(grads, groups, &mut verdict.0))
     }
 
-    fn grad_forms(&self, params: &D::Params) -> Result<Vec<Named<Form>>, Self::Error> {
-        Ok(self.device.grad_forms(params)?)
+    fn grad_specs(&self, params: &D::Params) -> Result<Vec<Named<TensorSpec>>, Self::Error> {
+        Ok(self.device.grad_specs(params)?)
     }
 
     #[track_caller]

@@ -3,8 +3,8 @@
 use super::{clip, norm};
 use crate::SubjectError;
 use binade_core::{
-    Finding, GradSet, Handle, HostTensor, HostTypeError, Named, NamedGrads, Native, NativeError,
-    TrainError,
+    FoundInf, GradSet, Handle, HostDevice, HostDeviceError, HostTensor, HostTypeError, Named,
+    NamedGrads, TrainError,
 };
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState};
 
@@ -12,9 +12,9 @@ use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState};
 #[derive(Clone, Copy, Debug)]
 struct Bare;
 
-const HOST: Native<HostTensor> = Native::new();
+const HOST: HostDevice<HostTensor> = HostDevice::new();
 
-type BareError = NativeError<HostTypeError>;
+type BareError = HostDeviceError<HostTypeError>;
 
 impl Handle for Bare {
     type Tensor = HostTensor;
@@ -24,7 +24,7 @@ impl Handle for Bare {
 impl GradSet for Bare {
     type Params = Vec<Named<HostTensor>>;
     type Grads = NamedGrads<HostTensor>;
-    type Found = Finding;
+    type Found = FoundInf;
 
     fn train_error(&self, error: TrainError) -> BareError {
         HOST.train_error(error)
@@ -36,7 +36,7 @@ impl GradScaler for Bare {
         &self,
         grads: &mut NamedGrads<HostTensor>,
         scale: &ScaleState,
-    ) -> Result<Finding, BareError> {
+    ) -> Result<FoundInf, BareError> {
         HOST.unscale(grads, scale)
     }
 }
@@ -47,7 +47,7 @@ impl GradOps for Bare {
         grads: &mut NamedGrads<HostTensor>,
         norm: Norm,
         max: f32,
-        verdict: &mut Finding,
+        verdict: &mut FoundInf,
     ) -> Result<(), BareError> {
         HOST.clip_norm(grads, norm, max, verdict)
     }
@@ -60,7 +60,7 @@ impl GradOps for Bare {
         &self,
         sum: Option<NamedGrads<HostTensor>>,
         grads: NamedGrads<HostTensor>,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<NamedGrads<HostTensor>, BareError> {
         HOST.accumulate(sum, grads, found)
     }

@@ -8,7 +8,7 @@ use binade_core::{DType, Element, GradSet, Handle, Named, NamedGrads, Optimizer,
 use binade_grad_scaler::{
     LossScale, ReplayScales, ScaleState, ScaledGrads, Scaler, Step, Trajectory, UnscaledGrads,
 };
-use binade_master_weights::{MasterOptimizer, Plan};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
@@ -104,7 +104,8 @@ pub(crate) fn follow<D: TrainingDevice>(
 ) -> Result<RunResult<D::Tensor>> {
     let ReplayedRun { rule, start, recording, update, params, loss, iterations } = run;
     let mut scaler = at(device, rule, start)?;
-    let mut optimizer = MasterOptimizer::new(device.clone(), params, Plan::new(update)?)?;
+    let mut optimizer =
+        MasterOptimizer::new(device.clone(), params, OptimizerConfig::new(update)?)?;
     let mut own = Trajectory::new(start);
     let mut follow = recording.map(ReplayScales::new);
     let mut steps = Vec::new();

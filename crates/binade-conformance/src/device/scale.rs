@@ -6,7 +6,7 @@ use crate::{
     ScaleTrace, Subject, TrainingDevice,
 };
 use binade_core::{DType, Named, NamedGrads};
-use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore as _};
+use binade_grad_scaler::{LossScale, MergeRule, ScaleState, ScaleStore as _};
 
 /// Moves the scale by findings of gradients of that size, raised by an infinity beside them.
 pub(crate) fn update_scale<S: Subject + ?Sized>(
@@ -44,7 +44,7 @@ pub(crate) fn merge<D: TrainingDevice>(
     device: &D,
     into: MicroBatch<D::Tensor>,
     from: MicroBatch<D::Tensor>,
-    join: Join,
+    join: MergeRule,
 ) -> Result<MergeResult> {
     let scale = device.upload_state(from.scale)?;
     let from = found(device, from.grads, &scale)?;

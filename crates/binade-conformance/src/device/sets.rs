@@ -2,9 +2,9 @@
 
 use super::read;
 use crate::{Clip, MicroBatch, Result, SubjectError, TrainStep, TrainingDevice, UnscaleResult};
-use binade_core::{Finding, Named, NamedGrads};
-use binade_grad_scaler::{ClipGroup, GradOps, Join, Norm, ScaleState};
-use binade_master_weights::{MasterStore, Plan};
+use binade_core::{FoundInf, Named, NamedGrads};
+use binade_grad_scaler::{ClipGroup, GradOps, MergeRule, Norm, ScaleState};
+use binade_master_weights::{MasterStore, OptimizerConfig};
 
 type Grads<D> = NamedGrads<<D as binade_core::Handle>::Tensor>;
 type Params<D> = Vec<Named<<D as binade_core::Handle>::Tensor>>;
@@ -20,7 +20,7 @@ pub(crate) fn norm<D: NamedSets>(
     grads: Grads<D>,
     scale: ScaleState,
     norm: Norm,
-) -> Result<Finding> {
+) -> Result<FoundInf> {
     Ok(clipped(device, grads, scale, Some(Clip::Norm(norm, f32::MAX)), None)?.1)
 }
 
@@ -42,7 +42,7 @@ fn clipped<D: NamedSets>(
     scale: ScaleState,
     first: Option<Clip>,
     groups: Option<&[ClipGroup]>,
-) -> Result<(D::Grads, Finding)> {
+) -> Result<(D::Grads, FoundInf)> {
     let mut grads = D::Grads::from(grads);
     let scale = device.upload_state(scale)?;
     let mut verdict = device.unscale(&mut grads, &scale)?;
@@ -97,10 +97,10 @@ pub(crate) fn train<D: TrainingDevice>(
     steps: Vec<TrainStep<D::Tensor>>,
 ) -> Result<Params<D>> {
     let none = || SubjectError::failed("training takes at least one step");
-    let plan = |rule| Ok::<_, SubjectError>(Plan::new(rule)?.with_store(store));
+    let plan = |rule| Ok::<_, SubjectError>(OptimizerConfig::new(rule)?.with_store(store));
     let mut masters = device.masters(&mut params, &plan(steps.first().ok_or_else(none)?.rule)?)?;
     for step in steps {
-        device.set_plan(&mut masters, &plan(step.rule)?)?;
+        device.set_config(&mut masters, &plan(step.rule)?)?;
         let mut grads = D::Grads::from(step.grads);
         let scale = device.upload_state(step.scale)?;
         let mut found = device.unscale(&mut grads, &scale)?;
@@ -109,7 +109,7 @@ pub(crate) fn train<D: TrainingDevice>(
         }
         if let Some(beside) = step.beside {
             let other = device.unscale(&mut D::Grads::from(beside), &scale)?;
-            device.merge(&mut found, &other, Join::Any)?;
+            device.merge(&mut found, &other, MergeRule::Any)?;
         }
         device.step(&mut params, &mut masters, grads, &found)?;
     }

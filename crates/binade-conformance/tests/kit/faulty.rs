@@ -6,9 +6,9 @@ use binade_conformance::{
     LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun, Result, RunResult, ScaleTrace,
     Subject, SubjectError, TrainStep, UnscaleResult,
 };
-use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
+use binade_core::{DType, FoundInf, Named, NamedGrads, stochastic::Key};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
+use binade_grad_scaler::{ClipGroup, LossScale, MergeRule, Norm, ScaleState, Step};
 use binade_master_weights::MasterStore;
 
 /// A fault as a subject: one type for all of them, so that the cases are compiled once.
@@ -84,11 +84,11 @@ operations! {
     scale(tensor: &Plain, scale: ScaleState) -> Plain;
     unscale_tensor(tensor: &Plain, scale: ScaleState) -> Plain;
     unscale(grads: NamedGrads<Plain>, scale: ScaleState) -> UnscaleResult<Plain>;
-    norm(grads: NamedGrads<Plain>, scale: ScaleState, norm: Norm) -> Finding;
+    norm(grads: NamedGrads<Plain>, scale: ScaleState, norm: Norm) -> FoundInf;
     clip(grads: NamedGrads<Plain>, scale: ScaleState, clip: Clip) -> UnscaleResult<Plain>;
     clip_groups(grads: NamedGrads<Plain>, scale: ScaleState, first: Option<Clip>, groups: &[ClipGroup]) -> UnscaleResult<Plain>;
     accumulate(window: Vec<MicroBatch<Plain>>) -> NamedGrads<Plain>;
-    merge(into: MicroBatch<Plain>, from: MicroBatch<Plain>, join: Join) -> MergeResult;
+    merge(into: MicroBatch<Plain>, from: MicroBatch<Plain>, join: MergeRule) -> MergeResult;
     iterate(rule: &LossScale, start: ScaleState, run: Vec<Iteration<Plain>>) -> ScaleTrace;
     update_scale(rule: &LossScale, scale: ScaleState, round: &IterationFindings) -> ScaleState;
     train(params: Vec<Named<Plain>>, turns: Vec<TrainStep<Plain>>) -> Vec<Named<Plain>>;

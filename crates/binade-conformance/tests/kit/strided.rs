@@ -5,7 +5,7 @@ use crate::toy::{Elements, Plain, plain};
 use crate::wrong_sets::Astray::ReadsInTheOrderOfMemory;
 use binade_conformance::{Layout, Outcome, Report, Result, Runner, SubjectError};
 use binade_core::cast::{OnOverflow::NonFinite, round};
-use binade_core::{AmpTensor, DType, Error, ErrorKind, Native};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, HostDevice};
 use std::{cell::RefCell, fmt, rc::Rc};
 
 /// A fault of the tensor.
@@ -94,10 +94,10 @@ impl AmpTensor for Strided {
 struct Subject(Bug);
 
 impl binade_conformance::Subject for Subject {
-    type Handle = Native<Strided>;
+    type Handle = HostDevice<Strided>;
 
-    fn handle(&self) -> Option<&Native<Strided>> {
-        Some(const { &Native::new() })
+    fn handle(&self) -> Option<&HostDevice<Strided>> {
+        Some(const { &HostDevice::new() })
     }
 
     fn name(&self) -> &'static str {

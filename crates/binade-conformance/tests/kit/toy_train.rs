@@ -2,7 +2,7 @@
 
 use crate::toy::{Elements, Plain, Slot, Toy};
 use binade_conformance::{Result, Subject, TrainStep, UnscaleResult};
-use binade_core::{Finding, MatchError, Named, NamedGrads, NoGradients};
+use binade_core::{FoundInf, MatchError, Named, NamedGrads, NoGradients};
 use binade_master_weights::UpdateRule;
 
 /// Steps of training that a subject may do otherwise.
@@ -16,8 +16,8 @@ pub(crate) trait Training {
     }
 
     /// Returns true where the step is skipped, from what was found in its own gradients and in those beside them.
-    fn skips(&mut self, own: &Finding, beside: Option<&Finding>) -> bool {
-        own.is_raised() || beside.is_some_and(Finding::is_raised)
+    fn skips(&mut self, own: &FoundInf, beside: Option<&FoundInf>) -> bool {
+        own.is_raised() || beside.is_some_and(FoundInf::is_raised)
     }
 
     /// By parameter, the place of its gradient.

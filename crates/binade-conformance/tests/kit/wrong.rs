@@ -4,7 +4,7 @@ use crate::faulty::Fault;
 use crate::toy::{Elements, Plain, Slot, Toy, plain};
 use crate::toy_train::{self, Training};
 use binade_conformance::{IterationFindings, Result, Subject, TrainStep, UnscaleResult};
-use binade_core::{DType, Finding, Named, NamedGrads, Overflow};
+use binade_core::{DType, FoundInf, Named, NamedGrads, Overflow};
 use binade_grad_scaler::{LossScale, ScaleState};
 use binade_master_weights::UpdateRule;
 use half::f16;
@@ -123,7 +123,7 @@ impl Wrong {
         }
     }
 
-    fn finding(self, grads: &NamedGrads<Plain>, scale: ScaleState) -> Result<Finding> {
+    fn finding(self, grads: &NamedGrads<Plain>, scale: ScaleState) -> Result<FoundInf> {
         let halted = scale.diverged;
         let found = match self {
             MissesTheLastElement => Toy.unscale(without_last(grads), scale)?.found,
@@ -135,7 +135,7 @@ impl Wrong {
             NamesTheLastOffender => last_offender(grads, scale),
             _ => found.overflow,
         };
-        Ok(Finding { halted, overflow, ..found })
+        Ok(FoundInf { halted, overflow, ..found })
     }
 
     /// Makes of a gradient that was divided what this subject makes of it.
@@ -221,7 +221,7 @@ fn last_offender(grads: &NamedGrads<Plain>, scale: ScaleState) -> Option<Overflo
     let mut last = None;
     for Named { name, value } in grads {
         for (index, scaled) in value.iter().flat_map(Plain::read).enumerate() {
-            let mut found = Finding::default();
+            let mut found = FoundInf::default();
             found.check(name, index as u64, scaled, scaled / scale.factor());
             last = found.overflow.or(last);
         }

@@ -9,8 +9,10 @@ use binade_conformance::{
     Coordinates, DelayedResult, DelayedRun, LossPair, MicroBatch, ReplayedRun, Result, RunResult,
     StepSharing, Stored, Subject, UnscaleResult,
 };
-use binade_core::{Finding, Named, NamedGrads};
-use binade_grad_scaler::{BadMicroBatch, Norm, RecordedUpdate, ScaleState, Seen, Step, StepReport};
+use binade_core::{FoundInf, Named, NamedGrads};
+use binade_grad_scaler::{
+    BadMicroBatch, Norm, RecordedUpdate, ScaleState, Step, StepReport, UpdateInputs,
+};
 
 /// One thing done otherwise.
 #[derive(Clone, Copy, PartialEq)]
@@ -199,7 +201,7 @@ impl Fault for Misled {
             }
             let left_out = drops && *self != CountsWhatIsLeftOutAsASkip;
             let skipped = own && !left_out || everyones;
-            let seen = Seen { overflow: own || everyones, skipped, magnitude: 1.0 };
+            let seen = UpdateInputs { overflow: own || everyones, skipped, magnitude: 1.0 };
             let scale = rule.next(scales[loss], seen);
             loss += 1;
             moved(&step, scale)
@@ -252,7 +254,7 @@ fn overflow(grads: &mut NamedGrads<Plain>) {
 }
 
 fn is_beyond(grads: &NamedGrads<Plain>) -> bool {
-    let mut found = Finding::default();
+    let mut found = FoundInf::default();
     found.record_norm(norm(grads, Norm::L2));
     found.is_raised()
 }

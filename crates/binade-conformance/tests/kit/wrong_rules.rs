@@ -2,7 +2,7 @@
 
 use crate::faulty::Fault;
 use binade_conformance::{IterationFindings, Result};
-use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
+use binade_grad_scaler::{LossScale, ScaleState, Tolerance, UpdateInputs};
 
 /// The toy, with one sentence of the rules read otherwise.
 #[derive(Clone, Copy, PartialEq)]
@@ -66,7 +66,7 @@ impl Misruled {
     }
 
     /// Findings as this subject reads them.
-    fn misread(self, round: &IterationFindings, scale: &ScaleState) -> Seen {
+    fn misread(self, round: &IterationFindings, scale: &ScaleState) -> UpdateInputs {
         let seen = round.seen();
         let first = round.parts.first().map_or(0.0, |pass| pass.magnitude);
         let magnitude = match self {
@@ -78,7 +78,7 @@ impl Misruled {
         };
         let in_vain =
             self == LooksAtFourFindingsInVain && round.parts.len() + round.verdicts.len() == 4;
-        if in_vain { Seen::default() } else { Seen { magnitude, ..seen } }
+        if in_vain { UpdateInputs::default() } else { UpdateInputs { magnitude, ..seen } }
     }
 
     /// State as this subject leaves it.
@@ -86,7 +86,7 @@ impl Misruled {
         self,
         rule: &LossScale,
         before: &ScaleState,
-        seen: Seen,
+        seen: UpdateInputs,
         mut next: ScaleState,
     ) -> ScaleState {
         match self {

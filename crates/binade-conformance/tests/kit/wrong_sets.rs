@@ -4,7 +4,7 @@ use crate::faulty::Fault;
 use crate::toy::{Elements, Plain, Toy};
 use crate::toy_sets::{self, each, norm};
 use binade_conformance::{Clip, Layout, MicroBatch, Result, Subject, UnscaleResult};
-use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
+use binade_core::{DType, FoundInf, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Norm, ScaleState, clip_factor};
 use half::f16;
 
@@ -71,7 +71,7 @@ impl Fault for Astray {
         }
     }
 
-    fn norm(&self, grads: NamedGrads<Plain>, scale: ScaleState, which: Norm) -> Result<Finding> {
+    fn norm(&self, grads: NamedGrads<Plain>, scale: ScaleState, which: Norm) -> Result<FoundInf> {
         let UnscaleResult { grads, mut found } = Toy.unscale(grads, scale)?;
         let raised = found.overflow.clone();
         found.record_norm(self.measure(grads, which));

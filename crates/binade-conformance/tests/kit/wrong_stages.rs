@@ -6,7 +6,7 @@ use binade_conformance::{
     Iteration, IterationResult, MergeResult, MicroBatch, Result, ScaleTrace, Subject,
 };
 use binade_core::DType;
-use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
+use binade_grad_scaler::{LossScale, MergeRule, ScaleState, ScaleStore};
 
 /// The toy, with one thing done otherwise.
 #[derive(Clone, Copy, PartialEq)]
@@ -56,11 +56,11 @@ impl Fault for Adrift {
         &self,
         into: MicroBatch<Plain>,
         from: MicroBatch<Plain>,
-        join: Join,
+        join: MergeRule,
     ) -> Result<MergeResult> {
         let join = match self {
-            JoinsAllAsAny => Join::Any,
-            JoinsAnyAsAll => Join::All,
+            JoinsAllAsAny => MergeRule::Any,
+            JoinsAnyAsAll => MergeRule::All,
             _ => join,
         };
         let mut seen = Toy.merge(into, from, join)?;
@@ -112,7 +112,7 @@ impl Adrift {
             (stage.parts.iter().collect(), stage.verdict.iter().collect());
         let mut after = scale;
         binade_cpu::Cpu.update(&mut after, &parts, &verdicts, rule).expect("a host does not fail");
-        let raised = stage.verdict.as_ref().is_some_and(binade_core::Finding::is_raised);
+        let raised = stage.verdict.as_ref().is_some_and(binade_core::FoundInf::is_raised);
         match self {
             KeepsTheFirstScale => ScaleState { exponent: scale.exponent, ..after },
             CountsOnePassAsASkip if after.overflows > scale.overflows && !raised => {

@@ -5,7 +5,7 @@ use crate::toy::{Elements, Plain, Slot, Toy};
 use crate::toy_train::{self, Training};
 use crate::wrong::without_one_nan;
 use binade_conformance::{Clip, Result, Subject, TrainStep, UnscaleResult};
-use binade_core::{DType, Finding, Named, NamedGrads};
+use binade_core::{DType, FoundInf, Named, NamedGrads};
 use binade_master_weights::UpdateRule;
 
 /// The toy, with one thing done otherwise.
@@ -80,8 +80,8 @@ impl Training for Run {
         Ok(clipped)
     }
 
-    fn skips(&mut self, own: &Finding, beside: Option<&Finding>) -> bool {
-        let flags = [own.is_raised(), beside.is_some_and(Finding::is_raised)];
+    fn skips(&mut self, own: &FoundInf, beside: Option<&FoundInf>) -> bool {
+        let flags = [own.is_raised(), beside.is_some_and(FoundInf::is_raised)];
         let now = flags.contains(&true);
         let before = std::mem::replace(&mut self.before, now);
         match self.amiss {

@@ -6,7 +6,7 @@ use crate::{
     parallel::{BLOCK, is_worth_threads},
     simd::{self, Loop},
 };
-use binade_core::{Finding, Overflow};
+use binade_core::{FoundInf, Overflow};
 use rayon::prelude::*;
 
 /// Bits of infinity; larger bits, sign aside, are NaN.
@@ -29,11 +29,11 @@ struct Block {
 /// # Errors
 ///
 /// [`Error::Unsupported`] for gradients that are not bf16, f16 or f32.
-pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(Finding, Measured), Error> {
+pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(FoundInf, Measured), Error> {
     let missing = grads.entries.iter().filter(|entry| entry.value.is_none());
-    let mut found = Finding {
+    let mut found = FoundInf {
         missing: missing.map(|entry| entry.name.clone()).collect(),
-        ..Finding::default()
+        ..FoundInf::default()
     };
     let mut measured = Measured::default();
     let pieces = pieces(grads)?;
@@ -172,7 +172,7 @@ impl Block {
 
     fn join(
         &self,
-        found: &mut Finding,
+        found: &mut FoundInf,
         measured: &mut Measured,
         overflow: impl FnOnce((usize, f32, f32)) -> Overflow,
     ) {

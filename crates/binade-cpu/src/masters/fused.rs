@@ -7,7 +7,7 @@ use crate::{
 };
 use binade_core::{DType, Element};
 use binade_master_weights::step::{self, Factor, LengthError, Slices};
-use binade_master_weights::{Slot, StepConstants};
+use binade_master_weights::{HostParamState, StepConstants};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ pub(super) struct Move<'a> {
     pub(super) constants: StepConstants,
     pub(super) grad: &'a Tensor,
     pub(super) param: &'a mut Tensor,
-    pub(super) slot: &'a mut Slot,
+    pub(super) slot: &'a mut HostParamState,
 }
 
 /// Steps all parameters. Elements are independent, so that neither blocks nor threads show in the result.

@@ -2,22 +2,28 @@
 
 use super::fused::{self, Move};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
-use binade_core::{DType, Finding, Named};
-use binade_master_weights::{Facts, HostMasters, MasterWeights, Matched, Plan, some};
+use binade_core::{DType, FoundInf, Named};
+use binade_master_weights::{
+    HostMasters, MasterWeights, Matched, OptimizerConfig, ParamInfo, require_gradients,
+};
 use std::borrow::Cow;
 
 impl MasterWeights for Cpu {
     type Masters = HostMasters;
 
-    fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
+    fn masters(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        plan: &OptimizerConfig,
+    ) -> Result<HostMasters, Error> {
         let mut masters = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let lowered = started(&mut masters, params, plan)?;
         params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
         Ok(masters)
     }
 
-    fn set_plan(&self, masters: &mut HostMasters, plan: &Plan) -> Result<(), Error> {
-        Ok(masters.set_plan(plan)?)
+    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<(), Error> {
+        Ok(masters.set_config(plan)?)
     }
 
     fn step(
@@ -25,7 +31,7 @@ impl MasterWeights for Cpu {
         params: &mut Vec<Named<Tensor>>,
         masters: &mut HostMasters,
         grads: Gradients,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<(), Error> {
         // The match comes before the skip, so that a set that does not fit is refused at the first step, which in f16 is often
         // skipped.
@@ -33,7 +39,7 @@ impl MasterWeights for Cpu {
         if found.is_raised() {
             return Ok(());
         }
-        some(&matched)?;
+        require_gradients(&matched)?;
         let mut slots: Vec<_> = masters.next_of_all().map(Some).collect();
         let mut moves = Vec::new();
         for (param, matched) in params.iter_mut().zip(matched) {
@@ -50,7 +56,7 @@ impl MasterWeights for Cpu {
         params: &mut Vec<Named<Tensor>>,
         masters: &mut HostMasters,
         mut more: Vec<Named<Tensor>>,
-        plan: &Plan,
+        plan: &OptimizerConfig,
     ) -> Result<(), Error> {
         let mut joined = masters.joining(plan, more.iter().map(|param| &*param.name))?;
         let lowered = started(&mut joined, &more, plan)?;
@@ -65,7 +71,7 @@ impl MasterWeights for Cpu {
 fn started(
     masters: &mut HostMasters,
     params: &[Named<Tensor>],
-    plan: &Plan,
+    plan: &OptimizerConfig,
 ) -> Result<Vec<Tensor>, Error> {
     let start = |Named { name, value }: &Named<Tensor>| {
         let stored = storable(plan.dtype_of(name, storable(value.dtype())?))?;
@@ -93,13 +99,13 @@ fn matched<'g>(
     masters: &HostMasters,
     grads: &'g Gradients,
 ) -> Result<Vec<Option<(usize, &'g Tensor)>>, Error> {
-    let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
+    let facts: Vec<ParamInfo<'_>> = params.iter().map(facts).collect();
     let entries = grads.as_stored();
     for grad in entries.iter().filter_map(|entry| entry.value.as_ref()) {
         supported(grad, "step with gradients of")?;
     }
     let shapes = entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
-    let matched = binade_master_weights::matched(&facts, masters, shapes)?;
+    let matched = binade_master_weights::match_gradients(&facts, masters, shapes)?;
     let grad = |(param, matched): (&Named<Tensor>, Option<Matched>)| {
         let Some(Matched { id, grad }) = matched else { return Ok(None) };
         storable(param.value.dtype())?;
@@ -108,6 +114,6 @@ fn matched<'g>(
     params.iter().zip(matched).map(grad).collect()
 }
 
-fn facts(param: &Named<Tensor>) -> Facts<'_> {
-    Facts { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
+fn facts(param: &Named<Tensor>) -> ParamInfo<'_> {
+    ParamInfo { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
 }

@@ -1,22 +1,22 @@
 //! Parameters and their state as bytes, and back.
 
 use crate::{Cpu, Error, Tensor};
-use binade_core::{Form, Named, RawTensor};
+use binade_core::{Named, RawTensor, TensorSpec};
 use binade_master_weights::{
-    HostMasters, LoadError, ParameterForm, SavedParameter, Slot, Snapshot, fits,
+    HostMasters, HostParamState, LoadError, ParameterSpec, SavedParameter, Snapshot, check_saved,
 };
 use half::{bf16, f16};
 
 impl Tensor {
     /// Returns the tensor's type and shape.
-    pub fn form(&self) -> Form {
-        Form::new(self.dtype(), self.shape())
+    pub fn spec(&self) -> TensorSpec {
+        TensorSpec::new(self.dtype(), self.shape())
     }
 
     /// Returns the tensor's elements as a file has them.
     #[expect(clippy::missing_panics_doc, reason = "a tensor has as many bytes as its shape says")]
     pub fn to_raw(&self) -> RawTensor {
-        RawTensor::new(self.form(), self.to_bits()).expect("as many bytes as the shape says")
+        RawTensor::new(self.spec(), self.to_bits()).expect("as many bytes as the shape says")
     }
 
     /// Creates a tensor of the elements that a file has.
@@ -25,17 +25,17 @@ impl Tensor {
     ///
     /// [`Error::Unsupported`] for `i32` and `bool`.
     pub fn from_raw(raw: &RawTensor) -> Result<Self, Error> {
-        Self::from_bits(raw.bytes(), raw.form().dtype, &raw.form().shape)
+        Self::from_bits(raw.bytes(), raw.spec().dtype, &raw.spec().shape)
     }
 }
 
 impl Snapshot for Cpu {
-    fn forms(
+    fn specs(
         &self,
         params: &Vec<Named<Tensor>>,
         masters: &HostMasters,
-    ) -> Result<Vec<ParameterForm>, Error> {
-        Ok(params.iter().map(|param| masters.form(&param.name, param.value.form())).collect())
+    ) -> Result<Vec<ParameterSpec>, Error> {
+        Ok(params.iter().map(|param| masters.spec(&param.name, param.value.spec())).collect())
     }
 
     fn save(
@@ -53,8 +53,8 @@ impl Snapshot for Cpu {
         masters: &mut HostMasters,
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Error>> {
-        let forms = self.forms(params, masters).map_err(LoadError::Device)?;
-        let saved = fits(&forms, saved)?;
+        let specs = self.specs(params, masters).map_err(LoadError::Device)?;
+        let saved = check_saved(&specs, saved)?;
         let tensor = |saved: &&SavedParameter| Tensor::from_raw(&saved.value);
         let values = saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>();
         let values = values.map_err(LoadError::Device)?;
@@ -78,7 +78,7 @@ impl Snapshot for Cpu {
 }
 
 /// Returns the `f32` values of a parameter with this slot.
-fn exported(param: &Tensor, slot: Option<&Slot>) -> Vec<f32> {
+fn exported(param: &Tensor, slot: Option<&HostParamState>) -> Vec<f32> {
     let bf16 = || Some(slot?.values(param.as_slice::<bf16>()?));
     let f16 = || Some(slot?.values(param.as_slice::<f16>()?));
     let f32 = || Some(slot?.values(param.as_slice::<f32>()?));

@@ -2,7 +2,7 @@
 
 use crate::gradients::{inspect, multiplied};
 use crate::{Error, Gradients, Tensor};
-use binade_core::{Finding, Named};
+use binade_core::{FoundInf, Named};
 use binade_grad_scaler::{ClipGroup, Norm, clip_factor};
 use binade_master_weights::step::Factor;
 
@@ -11,7 +11,7 @@ use binade_master_weights::step::Factor;
 pub(super) fn clip(
     grads: &mut Gradients,
     groups: &[ClipGroup],
-    verdict: &mut Finding,
+    verdict: &mut FoundInf,
 ) -> Result<(), Error> {
     let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
     if grads.factor.clip != 1.0 {

@@ -3,7 +3,9 @@
 use super::{clip_groups, each};
 use crate::gradients::{Measured, inspect, multiplied, supported, widened};
 use crate::{Cpu, Error, Gradients, Tensor, parallel};
-use binade_core::{DType, Finding, Form, Named, NamedGrads, RawTensor, agree};
+use binade_core::{
+    DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec, check_same_parameters,
+};
 use binade_grad_scaler::{ClipGroup, GradOps, Norm, clip_factor};
 use binade_master_weights::step::Factor;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ impl GradOps for Cpu {
         grads: &mut Gradients,
         norm: Norm,
         max: f32,
-        verdict: &mut Finding,
+        verdict: &mut FoundInf,
     ) -> Result<(), Error> {
         positive("clip_norm", max)?;
         let measured = measure(grads)?;
@@ -41,13 +43,13 @@ impl GradOps for Cpu {
         &self,
         sum: Option<Gradients>,
         grads: Gradients,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<Gradients, Error> {
         let bad = found.is_raised();
         let Some(sum) = sum else {
             return if bad { Ok(none_of(grads)) } else { grads.settled() };
         };
-        agree(shapes(&sum), shapes(&grads))?;
+        check_same_parameters(shapes(&sum), shapes(&grads))?;
         // A sum that was clipped, or not summed before, may be other than plain f32.
         let mut sum = sum.settled()?;
         if bad {
@@ -67,16 +69,16 @@ impl GradOps for Cpu {
         &self,
         grads: &mut Gradients,
         groups: &[ClipGroup],
-        verdict: &mut Finding,
+        verdict: &mut FoundInf,
     ) -> Result<(), Error> {
         clip_groups::clip(grads, groups, verdict)
     }
 
-    fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
-        let form = |param: &Named<Tensor>| {
-            Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))
+    fn grad_specs(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<TensorSpec>>, Error> {
+        let spec = |param: &Named<Tensor>| {
+            Named::new(param.name.clone(), TensorSpec::new(DType::F32, param.value.shape()))
         };
-        Ok(params.iter().map(form).collect())
+        Ok(params.iter().map(spec).collect())
     }
 
     fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {

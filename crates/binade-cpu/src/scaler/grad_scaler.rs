@@ -3,7 +3,7 @@
 use super::each;
 use crate::gradients::inspect;
 use crate::{Cpu, Error, Gradients, Tensor};
-use binade_core::{DType, Finding};
+use binade_core::{DType, FoundInf};
 use binade_grad_scaler::{GradScaler, Loss, ScaleState, ScaleStore};
 use binade_master_weights::step::Factor;
 
@@ -21,7 +21,7 @@ impl<D: ScaleStore<Scale = ScaleState, Error: From<Error>>> Loss<D> for Tensor {
 }
 
 impl GradScaler for Cpu {
-    fn unscale(&self, grads: &mut Gradients, scale: &ScaleState) -> Result<Finding, Error> {
+    fn unscale(&self, grads: &mut Gradients, scale: &ScaleState) -> Result<FoundInf, Error> {
         if grads.factor != Factor::ONE {
             *grads = grads.settled()?;
         }

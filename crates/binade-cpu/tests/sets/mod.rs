@@ -2,10 +2,10 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
-use binade_core::{AmpTensor, DType, Finding, HostTensor, Named, NamedGrads, Native};
+use binade_core::{AmpTensor, DType, FoundInf, HostDevice, HostTensor, Named, NamedGrads};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
-use binade_master_weights::{Adam, MasterStore, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
@@ -27,7 +27,7 @@ pub const LENGTHS: [usize; 10] =
     [0, 1, 7, 8, 9, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5, 9 * BLOCK + 1];
 
 /// Handle of the plain loop.
-pub const NATIVE: Native<HostTensor> = Native::new();
+pub const NATIVE: HostDevice<HostTensor> = HostDevice::new();
 
 /// One tensor: its type and its values.
 #[derive(Clone, Debug)]
@@ -136,11 +136,11 @@ pub fn f32_bits(tensor: &Tensor) -> Vec<u32> {
 }
 
 /// Returns all fields of a finding, as bits, NaNs all alike.
-pub fn said(found: &Finding) -> String {
+pub fn said(found: &FoundInf) -> String {
     let bits = |x: f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
     let overflow = found.overflow.as_ref();
     let first = overflow.map(|o| (o.parameter.clone(), o.index, bits(o.scaled), bits(o.unscaled)));
-    let Finding { infinities, nans, magnitude, norm, halted, missing, .. } = found;
+    let FoundInf { infinities, nans, magnitude, norm, halted, missing, .. } = found;
     let (magnitude, norm) = (bits(*magnitude), norm.map(bits));
     format!("{first:?} {infinities} {nans} {magnitude} {norm:?} {halted} {missing:?}")
 }
@@ -150,13 +150,13 @@ pub fn scale(exponent: i32) -> ScaleState {
 }
 
 /// Returns a set unscaled by `2^exponent`, with its finding.
-pub fn unscaled(set: &[Part], exponent: i32) -> (Gradients, Finding) {
+pub fn unscaled(set: &[Part], exponent: i32) -> (Gradients, FoundInf) {
     let mut grads = grads(set);
     let found = Cpu.unscale(&mut grads, &scale(exponent)).unwrap();
     (grads, found)
 }
 
-pub fn native_unscaled(set: &[Part], exponent: i32) -> (NamedGrads<HostTensor>, Finding) {
+pub fn native_unscaled(set: &[Part], exponent: i32) -> (NamedGrads<HostTensor>, FoundInf) {
     let mut grads = native_grads(set);
     let found = NATIVE.unscale(&mut grads, &scale(exponent)).unwrap();
     (grads, found)
@@ -170,8 +170,8 @@ pub fn in_pools<R: Send>(work: impl Fn() -> R + Sync) -> [R; 3] {
     })
 }
 
-pub fn plan(rule: UpdateRule) -> Plan {
-    Plan::new(rule).unwrap()
+pub fn plan(rule: UpdateRule) -> OptimizerConfig {
+    OptimizerConfig::new(rule).unwrap()
 }
 
 /// Returns one rule of each kind, with everything in it that a step may read.

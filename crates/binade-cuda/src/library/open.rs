@@ -59,7 +59,7 @@ impl Cuda {
 
     /// Chooses how the libraries multiply `f32` by `f32` from here on, in products and convolutions, for this handle and its
     /// clones. The default is in full. Products of sixteen bits do not change, and neither do those of Binade's own kernels.
-    /// [`products`](Self::products) tells the choice, and [`Ledger::tf32`](crate::Ledger::tf32) counts.
+    /// [`products`](Self::products) tells the choice, and [`DeviceCounters::tf32`](crate::DeviceCounters::tf32) counts.
     ///
     /// A captured step keeps the choice that it was captured with. A change between the warm-ups of a capture and the captured
     /// run is an error of that run.

@@ -64,7 +64,7 @@ fn is_the_librarys(cuda: &Cuda, case: &Case) -> bool {
     let (left, right) = (Matrices::dense(&a, m, k), Matrices::dense(&b, k, n));
     let product = Gemm::of(left, right, Matrices::dense(&c, m, n), SIZES);
     let gemm = Gemm { bias: bias.then_some(&added), ..product };
-    let before = cuda.ledger().library;
+    let before = cuda.counters().library;
     cuda.gemm(&gemm).unwrap();
     let element = |place: usize| {
         let (row, column) = (place / n, place % n);
@@ -72,7 +72,7 @@ fn is_the_librarys(cuda: &Cuda, case: &Case) -> bool {
     };
     let want: Vec<f32> = (0..m * n).map(element).collect();
     assert_eq!(cuda.download(&c).unwrap(), want, "{dtype} into {into}");
-    cuda.ledger().library > before
+    cuda.counters().library > before
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn operands_at_odd_places_are_multiplied_by_whoever_can() {
             offsets[place] = offset;
             let case = Case { dtype: DType::F16, into: DType::F16, offsets, bias: false };
             let first = is_the_librarys(&cuda, &case);
-            let searches = cuda.ledger().searches;
+            let searches = cuda.counters().searches;
             assert_eq!(is_the_librarys(&cuda, &case), first, "{offsets:?}");
-            assert_eq!(cuda.ledger().searches, searches, "a refusal is kept as well");
+            assert_eq!(cuda.counters().searches, searches, "a refusal is kept as well");
             // The stand-in has algorithms for operands at multiples of four bytes.
             assert!(!is_stand_in || first == is_whole, "{offsets:?}");
         }
@@ -112,13 +112,13 @@ fn a_bias_at_an_odd_place_and_a_sum_of_no_terms_are_the_kernels() {
     let [x, y] = [a, b].map(|values| cuda.upload(&values, &[4], DType::F16).unwrap());
     let bias = part(&cuda, &[1.0, 2.0], DType::F16, 1);
     let c = cuda.upload(&[0.0; 4], &[4], DType::F16).unwrap();
-    let before = cuda.ledger().library;
+    let before = cuda.counters().library;
     for k in [0, 2] {
         let (a, b) = (Matrices::dense(&x, 2, k), Matrices::dense(&y, k, 2));
         let c = Matrices::dense(&c, 2, 2);
         cuda.gemm(&Gemm { bias: Some(&bias), ..Gemm::of(a, b, c, [2, 2, k]) }).unwrap();
     }
-    assert_eq!(cuda.ledger().library, before);
+    assert_eq!(cuda.counters().library, before);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
         let weight = Matrices { step: 0, ..Matrices::dense(&a, m, k) };
         let product = Gemm::of(weight, beside(&b), beside(&c), [m, n, k]);
         let gemm = Gemm { batch: images, ..product };
-        let before = cuda.ledger().library;
+        let before = cuda.counters().library;
         cuda.gemm(&gemm).unwrap();
         let element = |place: usize| {
             let (row, column) = (place / wide, place % wide);
@@ -158,7 +158,7 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
         assert_eq!(cuda.download(&c).unwrap(), want);
         // A real library may or may not take this.
         let is_stand_in = cuda.name().unwrap() == "Binade PTX interpreter";
-        assert!(!is_stand_in || cuda.ledger().library == before + 1);
+        assert!(!is_stand_in || cuda.counters().library == before + 1);
     }
 }
 

@@ -11,7 +11,7 @@ use binade_master_weights::UpdateRule;
 
 /// The addresses of what a step's kernels are told, each 0 where there is none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct StepArgs {
     pub(super) constants: u64,
     /// The verdict.
     pub(super) found: u64,
@@ -50,7 +50,7 @@ impl ByRule {
     }
 
     /// Puts their steps in the stream.
-    pub(super) fn run(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
+    pub(super) fn run(&self, cuda: &Cuda, told: StepArgs) -> Result<(), Error> {
         moved(cuda, &self.sgd, &SGD, told)?;
         moved(cuda, &self.adam, &ADAM, told)
     }
@@ -61,7 +61,7 @@ fn moved(
     cuda: &Cuda,
     rows: &Rows<StepRow>,
     kernel: &'static Kernel,
-    told: Told,
+    told: StepArgs,
 ) -> Result<(), Error> {
     let addresses = [told.constants, told.found, told.owed, told.lost].map(Arg::Address);
     rows.launch(cuda, kernel, &[&[Arg::U64(0), Arg::U64(rows.chunks.len)], &addresses[..]].concat())

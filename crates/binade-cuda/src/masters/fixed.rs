@@ -1,8 +1,8 @@
-//! Rules at one address, a row for each parameter: what a captured step reads, and `set_plan` writes to between replays.
+//! Rules at one address, a row for each parameter: what a captured step reads, and `set_config` writes to between replays.
 
 use super::rules::Rules;
 use crate::{Cuda, Error, Uncapturable, launch::structs::RuleBits, memory::Buffer};
-use binade_master_weights::{HostMasters, Plan, UpdateRule};
+use binade_master_weights::{HostMasters, OptimizerConfig, UpdateRule};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -64,7 +64,7 @@ impl Rules {
         &mut self,
         cuda: &Cuda,
         kept: &HostMasters,
-        plan: &Plan,
+        plan: &OptimizerConfig,
         joining: &[&str],
     ) -> Result<(), Error> {
         if self.fixed.is_none() {

@@ -9,11 +9,11 @@ mod step;
 
 use crate::{Cuda, Error, launch::structs::CONSTANTS, memory::Buffer};
 use binade_gpu::{Driver, Step, StepState};
-use binade_master_weights::{HostMasters, LostUpdates, Plan};
+use binade_master_weights::{HostMasters, LostUpdates, OptimizerConfig};
 use fixed::count;
 use lost::Lost;
 use rules::Rules;
-use step::Moves;
+use step::StepBatch;
 
 /// Tables that a step's kernels read and write.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl StepState<Cuda> for StepTables {
         &mut self,
         cuda: &Cuda,
         kept: &HostMasters,
-        plan: &Plan,
+        plan: &OptimizerConfig,
         joining: &[&str],
     ) -> Result<(), Error> {
         self.rules.admits(cuda, kept, plan, joining)
@@ -69,7 +69,7 @@ impl StepState<Cuda> for StepTables {
         count(cuda, step.attempts);
         self.rules.fix(cuda, step.kept)?;
         step.own_parameters(cuda)?;
-        Moves::of(&step, &mut self.rules)?.run(cuda, self, &step)
+        StepBatch::of(&step, &mut self.rules)?.run(cuda, self, &step)
     }
 
     fn read_lost(&self, cuda: &Cuda, _: &Buffer) -> Result<Vec<LostUpdates>, Error> {

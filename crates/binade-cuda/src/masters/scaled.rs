@@ -1,7 +1,7 @@
 //! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
 //! as the step, and packed again behind it.
 
-use super::by_rule::Told;
+use super::by_rule::StepArgs;
 use crate::{
     Cuda, Error, Tensor,
     kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK},
@@ -32,7 +32,7 @@ impl Cuda {
         let mut opened = Opened::of(values.len() as u64);
         let row = row(&scaled, wide.address());
         opened.set.add(values.len(), |first_chunk| ScaledRow { first_chunk, ..row });
-        opened.pack(self, Told::default())?;
+        opened.pack(self, StepArgs::default())?;
         Ok(scaled)
     }
 }
@@ -88,8 +88,8 @@ impl Opened {
     }
 
     /// Keeps what the step made of them.
-    pub(super) fn pack(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
-        let Told { constants, found, owed, lost } = told;
+    pub(super) fn pack(&self, cuda: &Cuda, told: StepArgs) -> Result<(), Error> {
+        let StepArgs { constants, found, owed, lost } = told;
         self.launch(cuda, &SCALED_F16_LARGEST, &[found])?;
         self.launch(cuda, &SCALED_F16_PACK, &[found, constants, owed, lost])
     }

@@ -2,7 +2,7 @@
 
 use super::{
     StepTables,
-    by_rule::{ByRule, Told},
+    by_rule::{ByRule, StepArgs},
     rules::Rules,
     scaled::Opened,
 };
@@ -30,7 +30,7 @@ fn address(tensor: Option<&Tensor>) -> u64 {
 }
 
 /// Parameters that a step moves.
-pub(super) struct Moves {
+pub(super) struct StepBatch {
     all: Vec<MoveRow>,
     plain: ByRule,
     /// Parameters whose masters are opened for the step, and counted when they are packed.
@@ -38,7 +38,7 @@ pub(super) struct Moves {
     opened: Opened,
 }
 
-impl Moves {
+impl StepBatch {
     /// Lists the parameters that a step moves.
     pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut Rules) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
@@ -127,7 +127,7 @@ impl Moves {
         ];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(PREPARE, grid, &args)?;
-        let told = Told {
+        let told = StepArgs {
             constants: tables.constants.address(),
             found: step.found.buffer().address(),
             owed: step.grads.owed(cuda)?.address(),
@@ -139,7 +139,7 @@ impl Moves {
         }
         let wide = self.opened.open(cuda, told.found)?;
         self.scaled.lie_at(wide.address());
-        self.scaled.run(cuda, Told { lost: 0, ..told })?;
+        self.scaled.run(cuda, StepArgs { lost: 0, ..told })?;
         self.opened.pack(cuda, told)
     }
 }

@@ -5,7 +5,7 @@ use super::{
     master_weights::{Params, first},
 };
 use crate::{Cuda, CudaError, Error, Found, Gradients, Scale, Tensor};
-use binade_core::{Form, Named, NamedGrads, RawTensor};
+use binade_core::{Named, NamedGrads, RawTensor, TensorSpec};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm};
 
 impl Loss<Replicas> for Parts<Tensor> {
@@ -111,8 +111,8 @@ impl GradOps for Replicas {
         self.change(clip).map(drop)
     }
 
-    fn grad_forms(&self, params: &Params) -> Result<Vec<Named<Form>>, Error> {
-        self.first(|cuda| cuda.grad_forms(&first(params)?))
+    fn grad_specs(&self, params: &Params) -> Result<Vec<Named<TensorSpec>>, Error> {
+        self.first(|cuda| cuda.grad_specs(&first(params)?))
     }
 
     /// The first device's, which is the average.

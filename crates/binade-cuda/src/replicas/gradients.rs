@@ -2,7 +2,7 @@
 
 use super::{Parts, Replicas};
 use crate::{CudaError, Error, Found, Gradients, Tensor};
-use binade_core::{GradSet, MatchError, Named, NamedGrads, TrainError, agree};
+use binade_core::{GradSet, MatchError, Named, NamedGrads, TrainError, check_same_parameters};
 use std::sync::Arc;
 
 /// The gradients of each device, of one model: its own until they are unscaled, and the average from there on.
@@ -41,7 +41,9 @@ impl JointGradients {
     pub(super) fn agree(&self) -> Result<(), MatchError> {
         let Some((first, others)) = self.parts.split_first() else { return Ok(()) };
         let refuse = |error: MatchError| MatchError::new(&error.parameter, MODELS);
-        others.iter().try_for_each(|other| agree(facts(first), facts(other)).map_err(refuse))
+        others
+            .iter()
+            .try_for_each(|other| check_same_parameters(facts(first), facts(other)).map_err(refuse))
     }
 
     /// By place in the set, the shape of the gradient where any device has one.

@@ -3,7 +3,7 @@
 use super::{JointGradients, Parts, Replicas};
 use crate::{Cuda, CudaError, Error, Found, Masters, Tensor};
 use binade_core::Named;
-use binade_master_weights::{MasterWeights, Plan};
+use binade_master_weights::{MasterWeights, OptimizerConfig};
 
 /// Parameters with a part on each device.
 pub(super) type Params = Vec<Named<Parts<Tensor>>>;
@@ -11,12 +11,20 @@ pub(super) type Params = Vec<Named<Parts<Tensor>>>;
 impl MasterWeights for Replicas {
     type Masters = Parts<Masters>;
 
-    fn masters(&self, params: &mut Params, plan: &Plan) -> Result<Parts<Masters>, Error> {
+    fn masters(
+        &self,
+        params: &mut Params,
+        plan: &OptimizerConfig,
+    ) -> Result<Parts<Masters>, Error> {
         self.on_each(params, |_, cuda, params| cuda.masters(params, plan))
     }
 
-    fn set_plan(&self, masters: &mut Parts<Masters>, plan: &Plan) -> Result<(), Error> {
-        self.change(|place, cuda| cuda.set_plan(masters.on_mut(place)?, plan)).map(drop)
+    fn set_config(
+        &self,
+        masters: &mut Parts<Masters>,
+        plan: &OptimizerConfig,
+    ) -> Result<(), Error> {
+        self.change(|place, cuda| cuda.set_config(masters.on_mut(place)?, plan)).map(drop)
     }
 
     fn step(
@@ -46,7 +54,7 @@ impl MasterWeights for Replicas {
         params: &mut Params,
         masters: &mut Parts<Masters>,
         mut more: Params,
-        plan: &Plan,
+        plan: &OptimizerConfig,
     ) -> Result<(), Error> {
         let mut joining = self.split(&mut more)?.into_iter();
         let mut joined = Vec::new();

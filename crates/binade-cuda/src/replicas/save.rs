@@ -6,15 +6,15 @@ use super::{
 };
 use crate::{CudaError, Error, Masters};
 use binade_core::Named;
-use binade_master_weights::{LoadError, ParameterForm, SavedParameter, Snapshot};
+use binade_master_weights::{LoadError, ParameterSpec, SavedParameter, Snapshot};
 
 impl Snapshot for Replicas {
-    fn forms(
+    fn specs(
         &self,
         params: &Params,
         masters: &Parts<Masters>,
-    ) -> Result<Vec<ParameterForm>, Error> {
-        self.first(|cuda| cuda.forms(&first(params)?, masters.on(0)?))
+    ) -> Result<Vec<ParameterSpec>, Error> {
+        self.first(|cuda| cuda.specs(&first(params)?, masters.on(0)?))
     }
 
     fn save(
@@ -37,7 +37,7 @@ impl Snapshot for Replicas {
             match cuda.load(params, masters.on_mut(place)?, saved) {
                 Ok(()) => Ok(()),
                 Err(LoadError::Device(error)) => Err(error),
-                Err(LoadError::Misfit(why)) => {
+                Err(LoadError::SpecMismatch(why)) => {
                     let cause = why.to_string();
                     misfit = Some(why);
                     Err(Error::Driver(CudaError::Apart { cause }))

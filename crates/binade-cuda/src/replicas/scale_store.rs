@@ -2,8 +2,8 @@
 
 use super::{Parts, Replicas};
 use crate::{Cuda, CudaError, Error, Found, Scale};
-use binade_core::Finding;
-use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
+use binade_core::FoundInf;
+use binade_grad_scaler::{LossScale, MergeRule, ScaleState, ScaleStore};
 
 impl ScaleStore for Replicas {
     type Scale = Parts<Scale>;
@@ -12,7 +12,12 @@ impl ScaleStore for Replicas {
         self.each(|_, cuda| cuda.upload_state(state))
     }
 
-    fn merge(&self, into: &mut Parts<Found>, from: &Parts<Found>, join: Join) -> Result<(), Error> {
+    fn merge(
+        &self,
+        into: &mut Parts<Found>,
+        from: &Parts<Found>,
+        join: MergeRule,
+    ) -> Result<(), Error> {
         let merge = |place, cuda: &Cuda| cuda.merge(into.on_mut(place)?, from.on(place)?, join);
         self.change(merge).map(drop)
     }
@@ -37,7 +42,7 @@ impl ScaleStore for Replicas {
         &self,
         found: &[&Parts<Found>],
         scale: &Parts<Scale>,
-    ) -> Result<(Vec<Finding>, ScaleState), Error> {
+    ) -> Result<(Vec<FoundInf>, ScaleState), Error> {
         let read =
             |place, cuda: &Cuda| ScaleStore::read(cuda, &on(found, place)?, scale.on(place)?);
         let reports = self.each(read)?.into_inner();
@@ -52,7 +57,7 @@ impl ScaleStore for Replicas {
         Ok(self.each(ready)?.iter().all(|ready| *ready))
     }
 
-    fn upload_found(&self, found: &Finding) -> Result<Parts<Found>, Error> {
+    fn upload_found(&self, found: &FoundInf) -> Result<Parts<Found>, Error> {
         self.each(|_, cuda| cuda.upload_found(found))
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 use binade_core::DType;
 use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster, Update};
-use binade_grad_scaler::{Join, Norm};
+use binade_grad_scaler::{MergeRule, Norm};
 use std::mem::offset_of;
 
 impl Kernels for Cuda {
@@ -82,9 +82,9 @@ impl Kernels for Cuda {
         Ok([found, owed])
     }
 
-    fn run_merge(&self, into: &Buffer, from: &Buffer, join: Join) -> Result<(), Error> {
+    fn run_merge(&self, into: &Buffer, from: &Buffer, join: MergeRule) -> Result<(), Error> {
         let [into, from] = [into, from].map(|found| Arg::Address(found.address()));
-        let all = Arg::U32(u32::from(join == Join::All));
+        let all = Arg::U32(u32::from(join == MergeRule::All));
         self.launch(MERGE, Grid::one(1), &[into, into, from, all])
     }
 

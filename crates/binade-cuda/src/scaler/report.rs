@@ -3,7 +3,7 @@
 use crate::{
     Cuda, CudaError, Error, Found, Uncapturable,
     capture::Sent,
-    faults::Noted,
+    faults::FaultCopy,
     launch::structs::{FaultBits, FoundBits, ScaleBits},
     memory::{Buffer, Pinned},
 };
@@ -24,7 +24,7 @@ pub struct Report {
 
 /// Counts before an update.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Since {
+pub(super) struct ReportBaseline {
     /// Bad indices that had been reported.
     pub(super) reported: u64,
     pub(super) replays: u64,
@@ -41,7 +41,7 @@ impl Report {
         cuda: &Cuda,
         from: Buffer,
         found: &[&Found],
-        since: Since,
+        since: ReportBaseline,
     ) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp()).collect();
         let words = send_words(cuda, found)?;
@@ -66,7 +66,7 @@ impl binade_gpu::Report<Cuda> for Report {
 
     /// A scale that is asked for alone is not in it where a step has been replayed since.
     fn places(&self, cuda: &Cuda, found: &[&Found]) -> Option<Vec<usize>> {
-        if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.ledger().replays) {
+        if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.counters().replays) {
             return None;
         }
         places_by_stamp(&self.stamps, found)
@@ -83,7 +83,7 @@ impl binade_gpu::Report<Cuda> for Report {
         let report = cuda.receive(&pinned)?;
         if let Some((_, fault)) = report.split_last_chunk::<{ size_of::<FaultBits>() }>() {
             let copy = bytemuck::pod_read_unaligned(fault);
-            cuda.report_fault(&Noted { copy, reported: pinned.reported })?;
+            cuda.report_fault(&FaultCopy { copy, reported: pinned.reported })?;
         }
         parse_report(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
     }
@@ -96,9 +96,9 @@ impl binade_gpu::Report<Cuda> for Report {
         let sent = sent.collect::<Result<Vec<_>, Error>>()?;
         // Last, so that all of it is there when this is.
         let mut all = cuda.receive(&cuda.send(scale)?)?;
-        if let Some(Noted { copy, reported }) = fault {
+        if let Some(FaultCopy { copy, reported }) = fault {
             let copy = bytemuck::pod_read_unaligned(&cuda.received(&copy)?);
-            cuda.report_fault(&Noted { copy, reported })?;
+            cuda.report_fault(&FaultCopy { copy, reported })?;
         }
         for finding in &sent {
             all.extend(cuda.received(finding)?);

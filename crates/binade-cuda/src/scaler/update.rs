@@ -1,6 +1,6 @@
 //! Updates of the scale.
 
-use super::report::{self, Report, Since};
+use super::report::{self, Report, ReportBaseline};
 use crate::{
     Cuda, Error, Found, Scale, Uncapturable,
     kernels::{FINDINGS, SCALE_UPDATE, SEEN},
@@ -31,8 +31,10 @@ impl Cuda {
         let after = self.place_for(scale)?;
         let to = after.as_ref().map_or(before, Buffer::address);
         // Both as they are before: what comes in between from another thread is told again, rather than not.
-        let since =
-            Since { reported: self.inner.faults.reported(), replays: self.ledger().replays };
+        let since = ReportBaseline {
+            reported: self.inner.faults.reported(),
+            replays: self.counters().replays,
+        };
         let report = self.run_update([before, to], found, parts, rule)?;
         if let Some(after) = after {
             // Goes on elsewhere: those who read it stay.

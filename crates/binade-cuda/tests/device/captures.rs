@@ -8,7 +8,7 @@ use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use binade_cuda::{Captured, Cuda, CudaError, Error, Uncapturable};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, Step, StepOutcome};
-use binade_master_weights::{Adam, Plan, UpdateRule};
+use binade_master_weights::{Adam, OptimizerConfig, UpdateRule};
 use binade_ops::Upload;
 
 crate::tests![
@@ -26,8 +26,8 @@ crate::tests![
     a_captured_step_gives_its_memory_back,
 ];
 
-pub(crate) fn plan() -> Plan {
-    Plan::new(UpdateRule::adamw(1e-2)).unwrap()
+pub(crate) fn plan() -> OptimizerConfig {
+    OptimizerConfig::new(UpdateRule::adamw(1e-2)).unwrap()
 }
 
 pub(crate) fn model() -> Result<Model> {
@@ -80,7 +80,7 @@ fn what_no_graph_can_do_is_refused_by_name() -> Result {
     assert_eq!(refused(|model, _| model.cuda.upload(&[1.0; 5], &[5], DType::F32))?, upload(20));
     assert_eq!(refused(|model, _| model.cuda.write(&model.data[1], &[1.0; 7]))?, upload(28));
     let rate = |model: &mut Model, _| {
-        model.optimizer.set_plan(Plan::new(UpdateRule::adamw(1e-3)).unwrap())
+        model.optimizer.set_config(OptimizerConfig::new(UpdateRule::adamw(1e-3)).unwrap())
     };
     assert_eq!(refused(rate)?, ("set_plan", Uncapturable::Upload { bytes: 3 * 64 }));
     // A refusal that the step swallows is still one.
@@ -268,7 +268,7 @@ fn an_outcome_before_the_first_replay_is_refused() -> Result {
 fn a_bias_that_does_not_fade_is_refused() -> Result {
     let UpdateRule::Adam(adam) = UpdateRule::adamw(1e-2) else { return Err("no Adam".into()) };
     let rule = UpdateRule::Adam(Adam { betas: [0.9, 0.999_999_999], ..adam });
-    let mut model = Model::new(&own(), Plan::new(rule)?, DType::F16)?;
+    let mut model = Model::new(&own(), OptimizerConfig::new(rule)?, DType::F16)?;
     let (operation, reason) = why(model.cuda.capture().warm_up(|| model.step()).map(drop));
     assert_eq!(operation, "prepare");
     assert!(matches!(reason, Uncapturable::Bias { .. }), "{reason}");
@@ -278,13 +278,13 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     // Parameters with such betas cannot join either.
     let (mut model, steps) = captured()?;
     let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 9], DType::F16))];
-    let refused = model.optimizer.join(more, Plan::new(rule)?);
+    let refused = model.optimizer.join(more, OptimizerConfig::new(rule)?);
     assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
     drop(steps.replay()?.resolve()?);
 
     // A new plan with them is refused too, and the old one goes on.
     let (mut model, steps) = captured()?;
-    let refused = model.optimizer.set_plan(Plan::new(rule)?);
+    let refused = model.optimizer.set_config(OptimizerConfig::new(rule)?);
     assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
     let (mut other, others) = captured()?;
     steps.replay()?.ignore();

@@ -37,9 +37,9 @@ fn many_tensors_are_cast_in_one_launch() -> Result {
     let tensors: Vec<_> =
         source.map(|(dtype, len)| vector(&cuda, &noise(len as u64, len), dtype)).collect();
     for to in TYPES {
-        let before = cuda.ledger().launches;
+        let before = cuda.counters().launches;
         let all = cuda.cast_all(&tensors, to)?;
-        assert_eq!(cuda.ledger().launches - before, 1);
+        assert_eq!(cuda.counters().launches - before, 1);
         for (got, tensor) in all.iter().zip(&tensors) {
             let want = cuda.download(&cuda.cast(tensor, to)?)?;
             assert_same(&cuda.download(got)?, &want, to.name());

@@ -27,10 +27,10 @@ fn a_rewrite_and_a_duplicate_keep_every_bit() -> Result {
 fn a_read_and_an_empty_launch_leave_everything_as_it_was() -> Result {
     let cuda = cuda();
     let tensor = vector(&cuda, &noise(6, 9000), DType::F32);
-    let (bits, before) = (cuda.to_bits(&tensor)?, cuda.ledger());
+    let (bits, before) = (cuda.to_bits(&tensor)?, cuda.counters());
     cuda.read_through(&tensor)?;
     cuda.launch_nothing()?;
-    let after = cuda.ledger();
+    let after = cuda.counters();
     assert_eq!((after.launches - before.launches, after.syncs - before.syncs), (2, 0));
     assert_eq!(cuda.to_bits(&tensor)?, bits);
     Ok(())

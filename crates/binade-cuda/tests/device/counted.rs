@@ -9,7 +9,7 @@ use binade_core::{DType, Named, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradOps as _, GradScaler as _, Norm, ScaleState, ScaleStore as _};
-use binade_master_weights::{Adam, LostUpdates, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, LostUpdates, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     counts_are_the_cpus_by_every_rule_store_and_type,
@@ -50,7 +50,7 @@ fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
     for rule in rules() {
         let mut seen = LostUpdates::default();
         for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
-            let plan = Plan::new(rule)?.with_store(store).with_lost_updates(true);
+            let plan = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
             let plan = plan.with_storage(low);
             let mut run = optimizer(&cuda, &start(), DType::F32, plan.clone());
             let mut cpu = optimizer(&Cpu, &start(), DType::F32, plan);
@@ -82,7 +82,8 @@ fn what_no_type_can_hold_is_counted_as_on_the_cpu() -> Result {
     let stores = STORES.into_iter().flat_map(|store| types.map(|low| (store, low)));
     for (store, low) in stores.filter(|(store, low)| store.takes(*low)) {
         for rule in rules() {
-            let plan = Plan::new(rule.with_lr(0.5))?.with_store(store).with_lost_updates(true);
+            let plan =
+                OptimizerConfig::new(rule.with_lr(0.5))?.with_store(store).with_lost_updates(true);
             let plan = plan.with_storage(low);
             let mut run = optimizer(&cuda, &[("w", values.clone())], DType::F32, plan.clone());
             let mut cpu = optimizer(&Cpu, &[("w", values.clone())], DType::F32, plan);
@@ -121,7 +122,7 @@ fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
         .flat_map(|rule| STORES.map(|store| (rule, store)))
     {
         for low in [DType::BF16, DType::F16].into_iter().filter(|low| store.takes(*low)) {
-            let plan = Plan::new(rule)?.with_store(store);
+            let plan = OptimizerConfig::new(rule)?.with_store(store);
             let start = [("w", values.clone())];
             let counted = plan.clone().with_lost_updates(true);
             let mut counting = optimizer(&cuda, &start, low, counted);
@@ -140,7 +141,7 @@ fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
 
 fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
     let sgd = Sgd { lr: 1.0, momentum: 0.5, dampening: 0.0, weight_decay: 0.0, nesterov: true };
-    let plan = Plan::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
+    let plan = OptimizerConfig::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
     let mut run = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, plan.clone());
     let mut cpu = optimizer(&Cpu, &[("w", vec![1.0; 16])], DType::F32, plan);
     // The gradient is twice the least number: half of it is left as momentum, and half of that is 0.
@@ -155,7 +156,7 @@ fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
 
 fn gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to() -> Result {
     let cuda = cuda();
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_lost_updates(true);
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_lost_updates(true);
     let mut run = optimizer(&cuda, &[("w", vec![1.0, 1.0, 0.0])], DType::F32, plan);
     // The least subnormal, which is 0 once it is halved, and twice it, which is not.
     let least = f32::from_bits(1);
@@ -177,7 +178,8 @@ fn gradients_that_begin_anywhere_are_counted() -> Result {
     let cuda = cuda();
     let (start, grads) = (vec![("w", noise(1, 37))], noise(2, 38));
     for (store, dtype) in STORES.map(|store| [(store, DType::F32), (store, DType::F16)]).concat() {
-        let plan = Plan::new(UpdateRule::sgd(1e-3))?.with_store(store).with_lost_updates(true);
+        let plan =
+            OptimizerConfig::new(UpdateRule::sgd(1e-3))?.with_store(store).with_lost_updates(true);
         let plan = plan.with_storage(DType::BF16);
         let mut run = optimizer(&cuda, &start, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &start, DType::F32, plan);

@@ -1,11 +1,11 @@
 //! Edges of launches: odd lengths, thousands of tiny tensors, empty ones among full ones.
 
 use crate::support::{Device, Found, Grads, Result, cuda, noise, own, vector};
-use binade_core::{DType, Finding, Named};
+use binade_core::{DType, FoundInf, Named};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
-use binade_master_weights::{MasterWeights, Plan, UpdateRule};
+use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
 
 crate::tests![
     ten_thousand_tiny_tensors_take_one_launch,
@@ -15,7 +15,7 @@ crate::tests![
 
 const EXPONENT: i32 = 5;
 
-fn look<D: Device>(device: &D, grads: &mut Grads<D>) -> (Finding, Found<D>) {
+fn look<D: Device>(device: &D, grads: &mut Grads<D>) -> (FoundInf, Found<D>) {
     let scale = device.upload_state(ScaleState::from_exponent(EXPONENT)).unwrap();
     let found = device.unscale(grads, &scale).unwrap();
     (device.read(&[&found], &scale).unwrap().0.remove(0), found)
@@ -29,9 +29,9 @@ fn ten_thousand_tiny_tensors_take_one_launch() -> Result {
         entries.push(Named::new(number.to_string(), Some(all.slice(3 * number, 1 + number % 3)?)));
     }
     let mut grads = Grads::<Cuda>::from(entries);
-    let before = cuda.ledger();
+    let before = cuda.counters();
     let (finding, _) = look(&cuda, &mut grads);
-    assert_eq!(cuda.ledger().launches - before.launches, 1);
+    assert_eq!(cuda.counters().launches - before.launches, 1);
     assert!(finding.overflow.is_none() && finding.magnitude > 0.99);
     Ok(())
 }
@@ -58,7 +58,7 @@ fn an_empty_tensor_among_full_ones_takes_no_part() -> Result {
 fn tables_are_uploaded_only_when_an_address_has_changed() -> Result {
     let cuda = own();
     let mut params = vec![Named::new("w", vector(&cuda, &noise(1, 100), DType::F16))];
-    let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::adamw(1e-2))?)?;
+    let mut masters = cuda.masters(&mut params, &OptimizerConfig::new(UpdateRule::adamw(1e-2))?)?;
     let grads =
         Grads::<Cuda>::from(vec![Named::new("w", Some(vector(&cuda, &noise(2, 100), DType::F16)))]);
     let scale = cuda.upload_state(ScaleState::from_exponent(0))?;
@@ -68,10 +68,10 @@ fn tables_are_uploaded_only_when_an_address_has_changed() -> Result {
         Ok(cuda.step(&mut params, &mut masters, grads, &found)?)
     };
     step()?;
-    let before = cuda.ledger();
+    let before = cuda.counters();
     for _ in 0..10 {
         step()?;
     }
-    assert_eq!(cuda.ledger().tables, before.tables);
+    assert_eq!(cuda.counters().tables, before.tables);
     Ok(())
 }

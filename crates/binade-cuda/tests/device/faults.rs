@@ -166,10 +166,10 @@ fn a_bad_index_is_left_without_the_host_waiting() -> Result {
     rows(&device, &[1])?;
     let (table, bad) = (table(&device)?, device.upload_i64(&[1, 99], &[2])?);
     let grad = device.upload(&noise(1, 2 * WIDTH), &[2, WIDTH], DType::F32)?;
-    let before = device.ledger();
+    let before = device.counters();
     device.embedding(&table, &bad)?;
     device.embedding_backward(&grad, &bad, ROWS)?;
-    let after = device.ledger();
+    let after = device.counters();
     // One launch looks up; the others count, move, find where rows start, and sum.
     assert_eq!((after.syncs, after.launches), (before.syncs, before.launches + 1 + 4));
     assert!(device.to_bits(&table).is_err());

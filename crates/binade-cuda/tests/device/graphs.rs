@@ -7,7 +7,7 @@ use crate::{
 use binade_core::DType;
 use binade_cuda::Error;
 use binade_grad_scaler::StepOutcome;
-use binade_master_weights::{Adam, MasterStore, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     replays_are_the_uncaptured_steps_bit_for_bit,
@@ -24,14 +24,14 @@ crate::tests![
 
 /// Runs every step uncaptured, and returns each outcome and the final state.
 pub(crate) fn uncaptured(
-    plan: fn(u64) -> Plan,
+    plan: fn(u64) -> OptimizerConfig,
     dtype: DType,
     step: Stepping,
 ) -> Result<(Vec<String>, String)> {
     let mut model = Model::new(&own(), plan(0), dtype)?;
     let mut said = Vec::new();
     for number in 0..STEPS {
-        model.optimizer.set_plan(plan(number))?;
+        model.optimizer.set_config(plan(number))?;
         model.write(number)?;
         said.push(say(&step(&mut model)?.resolve()?));
     }
@@ -40,7 +40,7 @@ pub(crate) fn uncaptured(
 
 /// Runs the same steps, all but the first two as replays.
 pub(crate) fn replayed(
-    plan: fn(u64) -> Plan,
+    plan: fn(u64) -> OptimizerConfig,
     dtype: DType,
     step: Stepping,
 ) -> Result<(Vec<String>, String)> {
@@ -50,7 +50,7 @@ pub(crate) fn replayed(
         if number == 4 {
             model.cuda.trim();
         }
-        model.optimizer.set_plan(plan(number))?;
+        model.optimizer.set_config(plan(number))?;
         model.write(number)?;
         said.push(say(&captured.replay()?.resolve()?));
     }
@@ -63,10 +63,10 @@ fn rate(number: u64) -> f64 {
     1e-2 / (1.0 + number.saturating_sub(1) as f64)
 }
 
-fn adam(number: u64) -> Plan {
+fn adam(number: u64) -> OptimizerConfig {
     let betas = if number < 8 { [0.9, 0.99] } else { [0.8, 0.98] };
     let rule = Adam { betas, amsgrad: number < u64::MAX, ..adamw(rate(number)) };
-    Plan::new(UpdateRule::Adam(rule)).unwrap()
+    OptimizerConfig::new(UpdateRule::Adam(rule)).unwrap()
 }
 
 fn adamw(lr: f64) -> Adam {
@@ -74,20 +74,20 @@ fn adamw(lr: f64) -> Adam {
     adam
 }
 
-fn stochastic(number: u64) -> Plan {
-    let plan = Plan::new(UpdateRule::adamw(rate(number))).unwrap();
+fn stochastic(number: u64) -> OptimizerConfig {
+    let plan = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
     plan.with_store(MasterStore::Stochastic { seed: 9 })
 }
 
-fn sgd(number: u64) -> Plan {
+fn sgd(number: u64) -> OptimizerConfig {
     let lr = rate(number);
     let (momentum, dampening, weight_decay) = (0.9, 0.1, 0.01);
     let rule = Sgd { lr, momentum, dampening, weight_decay, nesterov: false };
-    Plan::new(UpdateRule::Sgd(rule)).unwrap()
+    OptimizerConfig::new(UpdateRule::Sgd(rule)).unwrap()
 }
 
 fn replays_are_the_uncaptured_steps_bit_for_bit() -> Result {
-    let plans: [fn(u64) -> Plan; 3] = [adam, sgd, stochastic];
+    let plans: [fn(u64) -> OptimizerConfig; 3] = [adam, sgd, stochastic];
     for (number, plan) in plans.into_iter().enumerate() {
         for dtype in [DType::F16, DType::F32] {
             let want = uncaptured(plan, dtype, Model::step)?;
@@ -118,13 +118,13 @@ fn replays_wait_for_nothing_and_each_outcome_is_its_own() -> Result {
     let (captured, _) = model.captured(|model| model.step().map(StepOutcome::uncounted))?;
     assert!(captured.operations() >= 6, "{captured:?}");
     assert_eq!(model.scaler.in_flight(), 0);
-    let (before, mut outcomes) = (model.cuda.ledger(), Vec::new());
+    let (before, mut outcomes) = (model.cuda.counters(), Vec::new());
     for number in 2..STEPS {
-        model.optimizer.set_plan(adam(number))?;
+        model.optimizer.set_config(adam(number))?;
         model.write(number)?;
         outcomes.push(captured.replay()?);
     }
-    let after = model.cuda.ledger();
+    let after = model.cuda.counters();
     assert_eq!(after.syncs, before.syncs);
     assert_eq!(
         after.launches, before.launches,
@@ -185,7 +185,7 @@ fn captured_steps_of_one_scaler_and_ordinary_ones_take_turns() -> Result {
 
 fn a_plan_that_splits_its_parameters_reaches_a_captured_step() -> Result {
     let split = |number: u64| {
-        let plan = Plan::new(UpdateRule::adamw(rate(number))).unwrap();
+        let plan = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
         if number < 4 {
             return plan;
         }
@@ -205,13 +205,13 @@ fn ordinary_steps_go_on_where_replays_have_ended() -> Result {
         if number == 7 {
             break;
         }
-        model.optimizer.set_plan(adam(number))?;
+        model.optimizer.set_config(adam(number))?;
         model.write(number)?;
         said.push(say(&captured.replay()?.resolve()?));
     }
     drop(captured);
     for number in 7..STEPS {
-        model.optimizer.set_plan(adam(number))?;
+        model.optimizer.set_config(adam(number))?;
         model.write(number)?;
         said.push(say(&model.step()?.resolve()?));
     }

@@ -7,7 +7,7 @@ use crate::{
 };
 use binade_core::{DType, Named};
 use binade_cuda::{CudaError, Error, Uncapturable};
-use binade_master_weights::{MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterStore, OptimizerConfig, UpdateRule};
 use binade_ops::{Embedding, Upload};
 
 crate::tests![
@@ -18,25 +18,25 @@ crate::tests![
 ];
 
 /// Plan for each step.
-type Plans = fn(u64) -> Plan;
+type Plans = fn(u64) -> OptimizerConfig;
 
-fn plan(_: u64) -> Plan {
-    Plan::new(UpdateRule::adamw(1e-3)).unwrap()
+fn plan(_: u64) -> OptimizerConfig {
+    OptimizerConfig::new(UpdateRule::adamw(1e-3)).unwrap()
 }
 
-fn remainder(number: u64) -> Plan {
+fn remainder(number: u64) -> OptimizerConfig {
     plan(number).with_store(MasterStore::Remainder)
 }
 
-fn kahan(number: u64) -> Plan {
+fn kahan(number: u64) -> OptimizerConfig {
     plan(number).with_store(MasterStore::Kahan)
 }
 
-fn scaled(number: u64) -> Plan {
+fn scaled(number: u64) -> OptimizerConfig {
     plan(number).with_store(MasterStore::ScaledF16)
 }
 
-fn counted(number: u64) -> Plan {
+fn counted(number: u64) -> OptimizerConfig {
     plan(number).with_lost_updates(true)
 }
 
@@ -71,7 +71,7 @@ fn replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them() -> Resu
     drop(captured.replay()?.resolve()?);
     let lost = model.optimizer.masters().lost_updates(&model.cuda)?;
     assert!(lost.is_some_and(|lost| lost.moved > 0), "{lost:?}");
-    model.optimizer.set_plan(plan(0))?;
+    model.optimizer.set_config(plan(0))?;
     assert_eq!(why(captured.replay()), Uncapturable::Stale);
     drop(captured);
     drop(model.step()?.resolve()?);

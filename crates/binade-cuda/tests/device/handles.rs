@@ -5,9 +5,9 @@ use binade_autocast::Autocast;
 use binade_core::{DType, ErrorKind, Named};
 use binade_cuda::Cuda;
 use binade_grad_scaler::{
-    ClipGroup, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
+    ClipGroup, GradOps, GradScaler, Loss, LossScale, MergeRule, Norm, ScaleState, ScaleStore,
 };
-use binade_master_weights::{MasterWeights, Plan, UpdateRule};
+use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
 
 crate::tests![
     a_stream_that_each_thread_has_of_its_own_is_refused,
@@ -36,7 +36,7 @@ fn another_handles_values_are_refused() -> Result {
     let (near, mut far) = (found(&here, 1.0), found(&there, 1.0));
     let (mut scale, strange) = (here.upload_state(one(0))?, there.upload_state(one(0))?);
     let params = |device| vec![Named::new("w", vector::<Cuda>(device, &[1.0], DType::F32))];
-    let plan = Plan::new(UpdateRule::sgd(1.0))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
     let mut masters = here.masters(&mut params(&here), &plan)?;
 
     let pair = [vector(&here, &[1.0], DType::F16), tensor.clone()];
@@ -60,7 +60,7 @@ fn another_handles_values_are_refused() -> Result {
         kind(here.clip_value(&mut grads(&there), 1.0)),
         kind(here.accumulate(None, grads(&there), &near)),
         kind(here.accumulate(None, grads(&here), &far)),
-        kind(here.merge(&mut near.clone(), &far, Join::Any)),
+        kind(here.merge(&mut near.clone(), &far, MergeRule::Any)),
         kind(here.update(&mut scale, &[], &[&far], &LossScale::none())),
         kind(here.read(&[&far], &scale)),
         kind(here.step(&mut params(&here), &mut masters, grads(&there), &near)),
@@ -95,7 +95,7 @@ fn slices_of_one_buffer_copy_no_more_than_themselves() -> Result {
         Ok(cuda.stream().context().mem_get_info()?.0)
     };
     let at_first = free()?;
-    let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::sgd(1.0))?)?;
+    let mut masters = cuda.masters(&mut params, &OptimizerConfig::new(UpdateRule::sgd(1.0))?)?;
     cuda.step(&mut params, &mut masters, grads, &fine)?;
     let taken = at_first.saturating_sub(free()?);
     assert!(taken < 4 * SLICES * LEN * 4, "{taken} bytes for {SLICES} slices of {}", LEN * 4);

@@ -3,7 +3,7 @@
 use crate::support::{Device, Result, STORES, cuda, kind, noise, optimizer, own, step, vector};
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     parameters_that_join_step_as_on_the_cpu_in_every_store,
@@ -56,7 +56,11 @@ fn steps<D: Device>(
 }
 
 /// Runs two applied steps of the old parameters, then three of all.
-fn joined<D: Device>(device: &D, dtype: DType, plan: &Plan) -> Result<MasterOptimizer<D>> {
+fn joined<D: Device>(
+    device: &D,
+    dtype: DType,
+    plan: &OptimizerConfig,
+) -> Result<MasterOptimizer<D>> {
     let old = values(&OLD, 20);
     let mut optimizer = optimizer(device, &old, dtype, plan.clone());
     steps(device, &mut optimizer, &OLD, 0..3)?;
@@ -84,7 +88,7 @@ fn parameters_that_join_step_as_on_the_cpu_in_every_store() -> Result {
     for (store, rule) in STORES.into_iter().flat_map(|store| rules().map(|rule| (store, rule))) {
         // A parameter that joins from f32 is lowered, and its masters keep the rest.
         for made in [DType::BF16, DType::F32] {
-            let plan = Plan::new(rule)?.with_store(store).with_storage(DType::BF16);
+            let plan = OptimizerConfig::new(rule)?.with_store(store).with_storage(DType::BF16);
             let got = joined(&cuda, made, &plan)?;
             let want = joined(&Cpu, made, &plan)?;
             assert_eq!(got.save()?, want.save()?, "{rule:?} {store:?} {made}");
@@ -96,7 +100,7 @@ fn parameters_that_join_step_as_on_the_cpu_in_every_store() -> Result {
 
 fn what_joins_begins_at_its_own_count() -> Result {
     let cuda = cuda();
-    let plan = Plan::new(UpdateRule::adam(1e-2))?;
+    let plan = OptimizerConfig::new(UpdateRule::adam(1e-2))?;
     let got = joined(&cuda, DType::F16, &plan)?;
     // One step in four is skipped: the second of the old parameters, and the sixth of all.
     assert_eq!(got.save()?.iter().map(|saved| saved.applied).collect::<Vec<_>>(), [5, 5, 3, 3, 3]);
@@ -116,29 +120,29 @@ fn what_joins_begins_at_its_own_count() -> Result {
 fn a_join_reads_nothing_and_keeps_every_old_bit() -> Result {
     let cuda = own();
     for store in STORES {
-        let plan = Plan::new(rules()[2])?.with_store(store);
+        let plan = OptimizerConfig::new(rules()[2])?.with_store(store);
         let mut run = optimizer(&cuda, &values(&OLD, 20), DType::BF16, plan.clone());
         steps(&cuda, &mut run, &OLD, 0..3)?;
         let before = run.save()?;
-        let syncs = cuda.ledger().syncs;
+        let syncs = cuda.counters().syncs;
         run.join(tensors(&cuda, &NEW, DType::BF16), plan)?;
-        assert_eq!(cuda.ledger().syncs, syncs, "{store:?}");
+        assert_eq!(cuda.counters().syncs, syncs, "{store:?}");
         assert_eq!(run.save()?[..2], before, "{store:?}");
-        let syncs = cuda.ledger().syncs;
+        let syncs = cuda.counters().syncs;
         steps(&cuda, &mut run, &both(), 3..6)?;
-        assert_eq!(cuda.ledger().syncs, syncs, "{store:?}");
+        assert_eq!(cuda.counters().syncs, syncs, "{store:?}");
     }
     Ok(())
 }
 
 fn a_group_may_name_what_joins_and_storage_lowers_it() -> Result {
     let cuda = cuda();
-    let stored = Plan::new(UpdateRule::sgd(1.0))?.with_storage(DType::F16);
+    let stored = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_storage(DType::F16);
     let mut run = optimizer(&cuda, &[("a", vec![1.0])], DType::F32, stored.clone());
     let plan = stored.with_group(["b"], UpdateRule::sgd(0.5))?;
     let exact = 1.0 + 1e-4;
     run.join(vec![Named::new("b", vector(&cuda, &[exact], DType::F32))], plan.clone())?;
-    assert_eq!(run.plan(), &plan);
+    assert_eq!(run.config(), &plan);
     assert_eq!(run.params[1].value.dtype(), DType::F16);
     assert_eq!(run.export_f32()?[1].value, [exact]);
     step(&cuda, &mut run, &[("a", vec![0.5]), ("b", vec![0.5])])?;
@@ -149,7 +153,7 @@ fn a_group_may_name_what_joins_and_storage_lowers_it() -> Result {
 
 fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
     let cuda = cuda();
-    let base = Plan::new(UpdateRule::sgd(0.5))?;
+    let base = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
     let [old, new] = [&OLD[..], &NEW[..]].map(|set| tensors(&cuda, set, DType::BF16));
     let typo = base.clone().with_group(["typo"], UpdateRule::sgd(0.1))?;
     let flags = vec![Named::new("c", cuda.from_bits(&[1], DType::U8, &[1])?)];
@@ -159,7 +163,7 @@ fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
         ([&new[..1], &new[..1]].concat(), base.clone(), ErrorKind::Mismatch),
         (new.clone(), typo, ErrorKind::Mismatch),
         (new.clone(), base.clone().with_store(MasterStore::Kahan), ErrorKind::Mismatch),
-        (new.clone(), Plan::new(UpdateRule::adam(0.1))?, ErrorKind::Mismatch),
+        (new.clone(), OptimizerConfig::new(UpdateRule::adam(0.1))?, ErrorKind::Mismatch),
         (flags, base.clone(), ErrorKind::Unsupported),
         (stranger, base.clone(), ErrorKind::Mismatch),
     ];
@@ -168,7 +172,7 @@ fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
     let before = run.save()?;
     for (number, (more, plan, expected)) in refused.into_iter().enumerate() {
         assert_eq!(kind(run.join(more, plan)), expected, "{number}");
-        assert_eq!((run.save()?, run.plan()), (before.clone(), &base), "{number}");
+        assert_eq!((run.save()?, run.config()), (before.clone(), &base), "{number}");
     }
     run.join(new, base)?;
     steps(&cuda, &mut run, &both(), 3..4)
@@ -177,7 +181,7 @@ fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
 fn a_run_that_was_joined_is_resumed_as_it_was() -> Result {
     let cuda = cuda();
     for store in STORES {
-        let plan = Plan::new(rules()[2])?.with_store(store);
+        let plan = OptimizerConfig::new(rules()[2])?.with_store(store);
         let mut whole = joined(&cuda, DType::BF16, &plan)?;
         let saved = whole.save()?;
         assert_eq!(saved, joined(&Cpu, DType::BF16, &plan)?.save()?, "{store:?}");

@@ -59,7 +59,7 @@ fn what_multiplies_is_told_with_its_version() -> Result {
     let a = cuda.upload(&[0.5; 64], &[8, 8], DType::F16)?;
     assert_eq!(cuda.download(&cuda.matmul(&a, &a)?)?, [2.0; 64]);
     let is_library = matches!(by, ProductsBy::Library { .. });
-    assert_eq!(cuda.ledger().library, u64::from(is_library));
+    assert_eq!(cuda.counters().library, u64::from(is_library));
     Ok(())
 }
 
@@ -68,7 +68,7 @@ fn kernels_that_are_asked_for_multiply_alone() -> Result {
     assert_eq!(cuda.products()?, ProductsBy::Own { why: "asked for".into() });
     let a = cuda.upload(&noise(1, 64), &[8, 8], DType::F16)?;
     cuda.matmul(&a, &a)?;
-    assert_eq!((cuda.ledger().library, cuda.ledger().searches), (0, 0));
+    assert_eq!((cuda.counters().library, cuda.counters().searches), (0, 0));
     // The choice can be taken back, for all clones.
     let (by, clone) = (own().products()?, cuda.clone());
     assert_eq!(cuda.with_products(Products::Library).products()?, by);
@@ -108,7 +108,7 @@ fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
                 // The stand-in takes operands at multiples of four bytes; a pair of odd rows inside a batch is at none.
                 let is_odd = [n, k].iter().any(|row| !(row * dtype.bytes()).is_multiple_of(4));
                 let most = 6 - u64::from(is_stand_in && is_odd);
-                match (products, cuda.ledger().library) {
+                match (products, cuda.counters().library) {
                     (Products::Library, found) if is_sure => {
                         assert_eq!(found, most, "{what} {dtype}");
                     }
@@ -133,7 +133,7 @@ fn each_pair_of_a_batch_is_the_librarys_product_of_it_alone() -> Result {
             let b = cuda.upload(&y, &[count, k, n], dtype)?;
             let products = cuda.bmm(&a, &b)?;
             let is_sure = dtype == DType::F32 || n.is_multiple_of(8);
-            let found = (cuda.ledger().library, cuda.ledger().searches);
+            let found = (cuda.counters().library, cuda.counters().searches);
             assert!(!is_sure || found == (3, 1), "{found:?}");
             for pair in 0..count {
                 let got = products.slice(pair * m * n, m * n)?;
@@ -147,7 +147,7 @@ fn each_pair_of_a_batch_is_the_librarys_product_of_it_alone() -> Result {
                 let (got, x, y) = (cuda.download(&got)?, matrix(x, k), matrix(y, n));
                 assert_within(&got, &x, &y, None, [m, n, k], (dtype, "one of a batch"));
             }
-            assert_eq!(cuda.ledger().searches, 1, "a pair is asked for once");
+            assert_eq!(cuda.counters().searches, 1, "a pair is asked for once");
         }
     }
     Ok(())
@@ -163,7 +163,7 @@ fn gradients_of_a_batch_go_to_the_library_whole() -> Result {
         let b = cuda.upload(&y, &[count, k, n], dtype)?;
         let grad = cuda.upload(&g, &[count, m, n], dtype)?;
         let [of_a, of_b] = cuda.bmm_backward(&grad, &a, &b)?;
-        assert_eq!((cuda.ledger().library, cuda.ledger().searches), (2, 2));
+        assert_eq!((cuda.counters().library, cuda.counters().searches), (2, 2));
         let (of_a, of_b) = (cuda.download(&of_a)?, cuda.download(&of_b)?);
         for pair in 0..count {
             let (x, y) = (&x[pair * m * k..][..m * k], &y[pair * k * n..][..k * n]);
@@ -184,7 +184,7 @@ fn the_library_is_asked_once_a_shape_and_layout() -> Result {
         Ok(cuda.upload(&noise(seed, shape.iter().product()), shape, DType::F16)?)
     };
     let (a, b, bias) = (tensor(1, &[16, 16])?, tensor(2, &[16, 16])?, tensor(3, &[16])?);
-    let searches = || cuda.ledger().searches;
+    let searches = || cuda.counters().searches;
     for _ in 0..3 {
         cuda.matmul(&a, &b)?;
         // Other tensors of the same shape and alignment need no new search.
@@ -262,8 +262,8 @@ fn captured_products_replay_with_what_their_tensors_hold() -> Result {
             write(number)?;
             want.push(bits(&cuda, &layer(&cuda, &fixed)?)?);
         }
-        let searches = cuda.ledger().searches;
-        assert_eq!(cuda.ledger().library, 4 * 3);
+        let searches = cuda.counters().searches;
+        assert_eq!(cuda.counters().library, 4 * 3);
         let ((), capture) = cuda.capture().warm_up(|| layer(&cuda, &fixed).map(drop))?;
         let ((), capture) = capture.warm_up(|| layer(&cuda, &fixed).map(drop))?;
         let captured = capture.capture(|| layer(&cuda, &fixed))?;
@@ -272,7 +272,7 @@ fn captured_products_replay_with_what_their_tensors_hold() -> Result {
             let got = bits(&cuda, &captured.replay()?)?;
             assert!(got == *want, "{dtype}, replay {number}");
         }
-        assert_eq!(cuda.ledger().searches, searches, "nothing is asked twice");
+        assert_eq!(cuda.counters().searches, searches, "nothing is asked twice");
     }
     Ok(())
 }
@@ -298,10 +298,10 @@ fn a_captured_run_asks_the_library_nothing() -> Result {
     let step = |left: &Tensor| cuda.matmul(left, &a).map(drop);
     let ((), capture) = cuda.capture().warm_up(|| step(&a))?;
     let ((), capture) = capture.warm_up(|| step(&a))?;
-    let before = cuda.ledger().searches;
+    let before = cuda.counters().searches;
     let refused = why(capture.capture(|| step(&short)));
     assert_eq!(refused, ("cublasLtMatmul", Uncapturable::Changed { number: 0 }));
-    assert_eq!(cuda.ledger().searches, before);
+    assert_eq!(cuda.counters().searches, before);
     Ok(())
 }
 

@@ -19,7 +19,7 @@ fn tf32_before_8_0_is_refused_by_name() -> Result {
     let told = error.to_string();
     assert!(["TF32", "7.5", "8.0", "in full"].iter().all(|it| told.contains(it)), "{told}");
     assert_eq!(fine(&cuda)?, [FINE; 256], "nothing has changed");
-    assert_eq!(cuda.ledger().tf32, 0);
+    assert_eq!(cuda.counters().tf32, 0);
     cuda.with_f32_products(F32Products::Full)?;
     Ok(())
 }
@@ -33,6 +33,6 @@ fn own_kernels_multiply_in_full_and_say_so() -> Result {
     let by = cuda.products()?.to_string();
     assert_eq!(by, "own kernels: asked for; they multiply f32 in full");
     assert_eq!(fine(&cuda)?, [FINE; 256]);
-    assert_eq!(cuda.ledger().tf32, 0);
+    assert_eq!(cuda.counters().tf32, 0);
     Ok(())
 }

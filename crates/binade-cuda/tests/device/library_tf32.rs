@@ -58,17 +58,17 @@ fn f32_is_multiplied_in_full_unless_tf32_is_asked_for() -> Result {
     let cuda = in_full();
     assert!(matches!(cuda.products()?, ProductsBy::Library { f32: F32Products::Full, .. }));
     assert_eq!(fine(&cuda)?, [FINE; 256]);
-    assert_eq!((cuda.ledger().library, cuda.ledger().tf32), (1, 0));
+    assert_eq!((cuda.counters().library, cuda.counters().tf32), (1, 0));
     let Some(cuda) = by_tf32()? else { return Ok(()) };
     let got = fine(&cuda)?;
     let is_sure = is_stand_in(&cuda)?;
     assert!(got.iter().all(|&x| x == 1.0 || !is_sure && x == FINE), "{got:?}");
-    assert_eq!((cuda.ledger().library, cuda.ledger().tf32), (1, 1));
+    assert_eq!((cuda.counters().library, cuda.counters().tf32), (1, 1));
     // The choice can be taken back, for all clones.
     let clone = cuda.clone();
     let _ = cuda.with_f32_products(F32Products::Full)?;
     assert_eq!(fine(&clone)?, [FINE; 256]);
-    assert_eq!((clone.ledger().library, clone.ledger().tf32), (2, 1));
+    assert_eq!((clone.counters().library, clone.counters().tf32), (2, 1));
     Ok(())
 }
 
@@ -103,7 +103,7 @@ fn by_tf32_sums_are_within_what_their_operands_lose() -> Result {
         let (of_x, of_w) = (input.reshape(&[1, m, k])?, up(&w, &[1, k, n])?);
         let got = cuda.download(&cuda.bmm(&of_x, &of_w)?)?;
         assert_within(&got, &matrix(&x, k), &matrix(&w, n), sizes);
-        let ledger = cuda.ledger();
+        let ledger = cuda.counters();
         assert_eq!((ledger.library, ledger.tf32), (4, 4), "{sizes:?}");
         // A bias is added in f32, and loses nothing.
         let bias = up(&vec![FINE; n], &[n])?;
@@ -125,7 +125,7 @@ fn sixteen_bits_keep_theirs_by_tf32() -> Result {
         let got = bits(&cuda)?;
         assert!(got == bits(&in_full())?, "{dtype}");
     }
-    assert_eq!((cuda.ledger().library, cuda.ledger().tf32), (2, 0));
+    assert_eq!((cuda.counters().library, cuda.counters().tf32), (2, 0));
     Ok(())
 }
 
@@ -152,12 +152,12 @@ fn convolutions_of_f32_are_by_tf32_where_it_is_asked_for() -> Result {
             assert!(!is_sure || tf32 < full, "{tf32} for {full}");
         }
     }
-    assert!(!is_sure || cuda.ledger().tf32 == 3);
+    assert!(!is_sure || cuda.counters().tf32 == 3);
     // Products of sixteen bits have no such choice.
     let x = cuda.upload(&[1.0; 64], &[1, 4, 4, 4], DType::F16)?;
-    let before = cuda.ledger();
+    let before = cuda.counters();
     cuda.conv2d(&x, &cuda.upload(&[1.0; 64], &[4, 4, 2, 2], DType::F16)?, None, config)?;
-    let after = cuda.ledger();
+    let after = cuda.counters();
     assert!(after.library + after.convolutions > before.library + before.convolutions);
     assert_eq!(after.tf32, before.tf32);
     Ok(())
@@ -174,20 +174,20 @@ fn a_convolutions_bias_keeps_its_bits_by_tf32() -> Result {
     let got = cuda.download(&cuda.conv2d(&x, &w, Some(&bias), config)?)?;
     let of_rows = [0.0, 0.0, 3.0, 6.0, 9.0, 6.0, 3.0, 0.0, 0.0].map(|sum| sum + FINE);
     assert_eq!(got, of_rows.repeat(2));
-    assert!(cuda.ledger().tf32 > 0);
+    assert!(cuda.counters().tf32 > 0);
     Ok(())
 }
 
 fn full_and_tf32_are_two_questions_to_the_library() -> Result {
     let Some(cuda) = by_tf32()? else { return Ok(()) };
     let tf32 = fine(&cuda)?;
-    assert_eq!(cuda.ledger().searches, 1);
+    assert_eq!(cuda.counters().searches, 1);
     let cuda = cuda.with_f32_products(F32Products::Full)?;
     assert_eq!(fine(&cuda)?, [FINE; 256]);
-    assert_eq!(cuda.ledger().searches, 2);
+    assert_eq!(cuda.counters().searches, 2);
     let cuda = cuda.with_f32_products(F32Products::Tf32)?;
     assert_eq!(fine(&cuda)?, tf32);
-    assert_eq!(cuda.ledger().searches, 2, "both are kept");
+    assert_eq!(cuda.counters().searches, 2, "both are kept");
     Ok(())
 }
 

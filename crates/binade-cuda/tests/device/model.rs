@@ -5,7 +5,7 @@ use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use binade_cuda::{Captured, Cuda, Error, Tensor};
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step, StepOutcome};
-use binade_master_weights::{MasterOptimizer, Plan};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig};
 
 const NAMES: [&str; 3] = ["weight", "bias", "norm"];
 const LENGTHS: [usize; 3] = [5000, 7, 33];
@@ -29,7 +29,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn new(cuda: &Cuda, plan: Plan, dtype: DType) -> Result<Self> {
+    pub(crate) fn new(cuda: &Cuda, plan: OptimizerConfig, dtype: DType) -> Result<Self> {
         let one = |(name, len): (&&str, usize)| {
             Named::new(*name, vector(cuda, &noise(len as u64, len), dtype))
         };

@@ -103,11 +103,11 @@ fn gradients_but_for_the_inputs_are_the_same_and_a_product_less() -> Result {
         cuda.upload(&noise(seed, shape.iter().product()), shape, DType::F16)
     };
     let (x, w, g) = (one(1, &[5, 7])?, one(2, &[3, 7])?, one(3, &[5, 3])?);
-    let before = cuda.ledger().launches;
+    let before = cuda.counters().launches;
     let all = cuda.linear_backward(&g, &x, &w, true)?;
-    let between = cuda.ledger().launches;
+    let between = cuda.counters().launches;
     let some = cuda.linear_backward_of_weight(&g, &x, &w, true)?;
-    assert_eq!(cuda.ledger().launches - between + 1, between - before);
+    assert_eq!(cuda.counters().launches - between + 1, between - before);
     assert_eq!(cuda.to_bits(&some.weight)?, cuda.to_bits(&all.weight)?);
     assert_eq!(cuda.to_bits(&some.bias.unwrap())?, cuda.to_bits(&all.bias.unwrap())?);
     assert!(cuda.linear_backward_of_weight(&g, &x, &w, false)?.bias.is_none());

@@ -78,9 +78,9 @@ fn our_kernels_take_a_launch_less() -> Result {
         let x = cuda.upload(&noise(1, 8 * k), &[8, k], DType::F16)?;
         let w = cuda.upload(&noise(2, 8 * k), &[8, k], DType::F16)?;
         let count = |work: &dyn Fn() -> Result<Tensor>| -> Result<u64> {
-            let before = cuda.ledger().launches;
+            let before = cuda.counters().launches;
             work()?;
-            Ok(cuda.ledger().launches - before)
+            Ok(cuda.counters().launches - before)
         };
         let apart = count(&|| Ok(cuda.relu(&cuda.linear(&x, &w, None)?)?))?;
         let fused = count(&|| Ok(cuda.linear_relu(&x, &w, None)?))?;

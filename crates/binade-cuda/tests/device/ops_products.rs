@@ -177,11 +177,11 @@ fn each_long_product_of_a_batch_has_the_bits_of_its_pair() -> Result {
     let a = cuda.upload(&noise(1, pairs * k), &[pairs, k, 1], f16)?;
     let (rows, b) =
         (a.reshape(&[pairs, 1, k])?, cuda.upload(&noise(2, pairs), &[pairs, 1, 1], f16)?);
-    let before = cuda.ledger().launches;
+    let before = cuda.counters().launches;
     let products = cuda.bmm(&rows, &a)?;
-    let between = cuda.ledger().launches;
+    let between = cuda.counters().launches;
     let [_, of_b] = cuda.bmm_backward(&a, &a, &b)?;
-    assert_eq!([between - before, cuda.ledger().launches - between], [2, 2]);
+    assert_eq!([between - before, cuda.counters().launches - between], [2, 2]);
     for pair in [0, 77, 192] {
         let (a, column) = (rows.slice(pair * k, k)?.reshape(&[1, k])?, a.slice(pair * k, k)?);
         let want = cuda.matmul(&a, &column.reshape(&[k, 1])?)?;
@@ -212,7 +212,7 @@ fn an_inner_extent_of_zero_gives_zeros_or_the_bias() -> Result {
 fn empty_operands_give_empty_results() -> Result {
     let cuda = own();
     let empty = |shape: &[usize]| cuda.upload(&[], shape, DType::F16);
-    let before = cuda.ledger().launches;
+    let before = cuda.counters().launches;
     let product = cuda.matmul(&empty(&[0, 3])?, &empty(&[3, 0])?)?;
     assert_eq!(product.shape(), [0, 0]);
     let products = cuda.bmm(&empty(&[0, 2, 3])?, &empty(&[0, 3, 2])?)?;
@@ -220,7 +220,7 @@ fn empty_operands_give_empty_results() -> Result {
     let output = cuda.linear(&empty(&[4, 0, 3])?, &empty(&[0, 3])?, None)?;
     assert_eq!(output.shape(), [4, 0, 0]);
     // Uploads of f16 are casts.
-    assert!(cuda.ledger().launches - before <= 6, "{:?}", cuda.ledger());
+    assert!(cuda.counters().launches - before <= 6, "{:?}", cuda.counters());
     Ok(())
 }
 
@@ -293,10 +293,10 @@ fn what_overflows_in_a_range_does_not_overflow_in_whole() -> Result {
 fn products_wait_for_nothing_and_are_one_launch_each() -> Result {
     let cuda = own().with_products(Products::Own);
     let a = cuda.upload(&noise(1, 64), &[4, 4, 4], DType::F16)?;
-    let before = cuda.ledger();
+    let before = cuda.counters();
     let product = cuda.bmm(&a, &a)?;
     cuda.bmm_backward(&product, &a, &a)?;
-    let after = cuda.ledger();
+    let after = cuda.counters();
     assert_eq!((after.launches - before.launches, after.syncs - before.syncs), (3, 0));
     Ok(())
 }
@@ -306,11 +306,11 @@ fn long_sums_are_a_launch_more() -> Result {
     let launches = |k: usize| -> Result<[u64; 2]> {
         let ones = cuda.upload(&vec![1.0; k], &[k, 1], DType::F16)?;
         let (row, one) = (ones.reshape(&[1, k])?, ones.slice(0, 1)?.reshape(&[1, 1])?);
-        let before = cuda.ledger();
+        let before = cuda.counters();
         let product = cuda.matmul(&row, &ones)?;
-        let between = cuda.ledger();
+        let between = cuda.counters();
         let [_, of_b] = cuda.matmul_backward(&ones, &ones, &one)?;
-        let after = cuda.ledger();
+        let after = cuda.counters();
         assert_eq!(after.syncs, before.syncs);
         for sum in [product, of_b] {
             assert_eq!(cuda.download(&sum)?, [f32::from(u16::try_from(k)?)]);

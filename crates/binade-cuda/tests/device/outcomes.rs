@@ -3,7 +3,7 @@
 use crate::support::{Device as _, Result, cuda, found, set, vector};
 use binade_core::DType;
 use binade_grad_scaler::{LossScale, ScaleState, ScaleStore};
-use binade_master_weights::{MasterWeights, Plan, UpdateRule};
+use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
 
 crate::tests![flags_that_sum_to_two_skip];
 
@@ -14,7 +14,7 @@ fn flags_that_sum_to_two_skip() -> Result {
     cuda.write_flag(&mut two, 2)?;
     let mut scale = cuda.upload_state(ScaleState::from_exponent(16))?;
     let mut params = vec![binade_core::Named::new("w", vector(&cuda, &[1.0], DType::F32))];
-    let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::sgd(1.0))?)?;
+    let mut masters = cuda.masters(&mut params, &OptimizerConfig::new(UpdateRule::sgd(1.0))?)?;
     let grads = set(&cuda, &[("w", Some(vec![1.0]))], DType::F32);
     cuda.step(&mut params, &mut masters, grads, &two)?;
     cuda.update(&mut scale, &[], &[&two], &LossScale::dynamic())?;

@@ -3,7 +3,7 @@
 use crate::support::{
     Device, Result, Set, all_replicas, apart, cuda, noise, replicas, set, vector, waits,
 };
-use binade_core::{DType, Finding, GradSet as _, Named};
+use binade_core::{DType, FoundInf, GradSet as _, Named};
 use binade_cuda::{JointGradients, Parts, Replicas, Tensor, cudarc::driver::CudaContext};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 use binade_ops::{Download, LinearRelu};
@@ -37,7 +37,7 @@ fn unscaled(
     replicas: &Replicas,
     mut grads: JointGradients,
     exponent: i32,
-) -> Result<(Averaged, Finding)> {
+) -> Result<(Averaged, FoundInf)> {
     let scale = replicas.upload_state(ScaleState::from_exponent(exponent))?;
     let before = waits(replicas);
     let found = replicas.unscale(&mut grads, &scale)?;
@@ -121,9 +121,9 @@ fn what_was_averaged_is_not_averaged_again() -> Result {
     let mut grads = apart(&replicas, &each, DType::F32);
     replicas.unscale(&mut grads, &scale)?;
     let first = replicas.materialise(grads.clone())?;
-    let launches = replicas.devices()[0].ledger().launches;
+    let launches = replicas.devices()[0].counters().launches;
     replicas.unscale(&mut grads, &scale)?;
-    assert_eq!(replicas.devices()[0].ledger().launches - launches, 1, "looked at, and no more");
+    assert_eq!(replicas.devices()[0].counters().launches - launches, 1, "looked at, and no more");
     let again = replicas.materialise(grads)?;
     let of = |set: &Averaged| set[0].value.as_ref().map(|it| replicas.bits(it));
     assert_eq!(of(&first), of(&again));
@@ -239,9 +239,9 @@ fn a_layer_with_its_unit_is_each_devices_own() -> Result {
 fn one_device_alone_is_that_device() -> Result {
     let replicas = Replicas::open(&[0])?;
     let grads = apart(&replicas, &[vec![("w", Some(noise(3, 100)))]], DType::F16);
-    let launches = replicas.devices()[0].ledger().launches;
+    let launches = replicas.devices()[0].counters().launches;
     let (averaged, _) = unscaled(&replicas, grads, 2)?;
-    assert_eq!(replicas.devices()[0].ledger().launches - launches, 2, "a look, and values");
+    assert_eq!(replicas.devices()[0].counters().launches - launches, 2, "a look, and values");
     let scale = cuda().upload_state(ScaleState::from_exponent(2))?;
     let mut alone = set(&cuda(), &[("w", Some(noise(3, 100)))], DType::F16);
     cuda().unscale(&mut alone, &scale)?;

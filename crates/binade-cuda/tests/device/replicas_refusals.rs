@@ -6,7 +6,7 @@ use binade_cuda::{Cuda, CudaError, Error, Gradients, JointGradients, Replicas, U
 use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_ops::{Download, Embedding, Upload};
 
 crate::tests![
@@ -66,8 +66,11 @@ fn values_of_other_replicas_are_refused() -> Result {
 fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
     let replicas = replicas();
     let params = vec![Named::new("w", vector(&replicas, &[1.0], DType::F16))];
-    let mut optimizer =
-        MasterOptimizer::new(replicas.clone(), params, Plan::new(UpdateRule::sgd(1.0))?)?;
+    let mut optimizer = MasterOptimizer::new(
+        replicas.clone(),
+        params,
+        OptimizerConfig::new(UpdateRule::sgd(1.0))?,
+    )?;
     let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let grads = || set(&replicas, &[("w", Some(vec![1.0]))], DType::F16);
     let found = replicas.unscale(&mut grads(), &scale)?;
@@ -157,8 +160,11 @@ fn a_bad_index_on_any_device_is_told_by_the_next_outcome() -> Result {
 fn replicas_that_have_come_apart_do_nothing_more() -> Result {
     let replicas = replicas();
     let params = vec![Named::new("w", vector(&replicas, &[1.0, 2.0], DType::F16))];
-    let mut optimizer =
-        MasterOptimizer::new(replicas.clone(), params, Plan::new(UpdateRule::sgd(1.0))?)?;
+    let mut optimizer = MasterOptimizer::new(
+        replicas.clone(),
+        params,
+        OptimizerConfig::new(UpdateRule::sgd(1.0))?,
+    )?;
     let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
     let grads =
         || scaler.check_unscaled(set(&replicas, &[("w", Some(vec![1.0, 1.0]))], DType::F16));

@@ -7,7 +7,7 @@ use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Replicas, Tensor};
 use binade_grad_scaler::{ClipGroup, LossScale, Norm, Scaler, Step, StepOutcome};
-use binade_master_weights::{MasterOptimizer, Plan, Snapshot, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, Snapshot, UpdateRule};
 use binade_ops::Download;
 
 crate::tests![
@@ -68,7 +68,7 @@ impl<D: Device> Run<D> {
         Ok(Self {
             device: device.clone(),
             scaler: Scaler::new(device.clone(), scale).map_err(|error| error.to_string())?,
-            optimizer: MasterOptimizer::new(device.clone(), params, Plan::new(rule)?)
+            optimizer: MasterOptimizer::new(device.clone(), params, OptimizerConfig::new(rule)?)
                 .map_err(|error| error.to_string())?,
             loss: vector(device, &[1.0], DType::F32),
         })
@@ -271,7 +271,7 @@ fn parameters_join_on_all_devices() -> Result {
         let [first, second] = grads;
         let said = |error: D::Error| error.to_string();
         run.step(first).map_err(said)?.ignore();
-        let plan = run.optimizer.plan().clone();
+        let plan = run.optimizer.config().clone();
         run.optimizer.join(more, plan).map_err(said)?;
         run.step(second).map_err(said)?.ignore();
         Ok(())

@@ -13,7 +13,7 @@ use binade_cuda::Cuda;
 use binade_grad_scaler::{
     BadMicroBatch, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
-use binade_master_weights::{Adam, MasterStore, MasterWeights, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterStore, MasterWeights, OptimizerConfig, Sgd, UpdateRule};
 use binade_ops::Download;
 
 crate::tests![
@@ -134,7 +134,7 @@ const STORES: [MasterStore; 5] = [
 
 /// Returns parameter, unscaled gradient and finding after two steps on tensors that begin at `start`.
 fn step(
-    plan: &Plan,
+    plan: &OptimizerConfig,
     [param, grad]: [DType; 2],
     start: usize,
     len: usize,
@@ -160,7 +160,7 @@ fn step(
 fn steps_change_no_bit_with_the_start() -> Result {
     let mut turn = STARTS[1..].iter().cycle();
     for (rule, store) in rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store))) {
-        let plan = Plan::new(rule)?.with_store(store);
+        let plan = OptimizerConfig::new(rule)?.with_store(store);
         let params = GRADIENTS.into_iter().filter(|dtype| store.takes(*dtype));
         for dtypes in params.flat_map(|p| GRADIENTS.map(|g| [p, g])) {
             for len in [5, 2051] {

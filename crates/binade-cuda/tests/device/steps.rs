@@ -4,7 +4,7 @@ use crate::support::{Device, Grads, Result, noise, optimizer, own, vector};
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{LossScale, Scaler};
-use binade_master_weights::{Plan, UpdateRule};
+use binade_master_weights::{OptimizerConfig, UpdateRule};
 
 crate::tests![a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit];
 
@@ -41,7 +41,7 @@ fn grads<D: Device>(device: &D, number: u64, dtype: DType) -> Grads<D> {
 fn train<D: Device>(device: &D) -> Result<Trace> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic().with_growth_interval(3)?)?;
     let start: Vec<_> = NAMES.into_iter().zip(LENGTHS.map(|len| noise(len as u64, len))).collect();
-    let plan = Plan::new(UpdateRule::adamw(1e-2))?;
+    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
     let mut optimizer = optimizer(device, &start, DType::F16, plan);
     let loss = vector(device, &[1.0], DType::F32);
     let mut said = Vec::new();
@@ -59,13 +59,13 @@ fn a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit() -> Result
     let skipped = want.said.iter().filter(|said| said.starts_with("Skipped")).count();
     assert!((5..50).contains(&skipped), "{skipped} of 100 skipped");
     let cuda = own();
-    let before = cuda.ledger();
+    let before = cuda.counters();
     let got = train(&cuda)?;
     for (step, (got, want)) in got.said.iter().zip(&want.said).enumerate() {
         assert_eq!(got, want, "step {step}");
     }
     assert_eq!(got, want);
     // One wait for each outcome that was read, and one for each parameter that was compared.
-    assert_eq!(cuda.ledger().syncs - before.syncs, 100 + NAMES.len() as u64);
+    assert_eq!(cuda.counters().syncs - before.syncs, 100 + NAMES.len() as u64);
     Ok(())
 }

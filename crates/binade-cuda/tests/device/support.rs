@@ -72,7 +72,7 @@ pub(crate) fn apart(replicas: &Replicas, each: &[Set], dtype: DType) -> JointGra
 
 /// Returns the number of times that the host has waited for any of the devices.
 pub(crate) fn waits(replicas: &Replicas) -> u64 {
-    replicas.devices().iter().map(|cuda| cuda.ledger().syncs).sum()
+    replicas.devices().iter().map(|cuda| cuda.counters().syncs).sum()
 }
 
 /// Returns the reason why the tests cannot run, unless they are required.

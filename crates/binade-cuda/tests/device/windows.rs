@@ -5,7 +5,7 @@ use crate::support::{Device, Result, cuda, noise, set, vector};
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 
 crate::tests![
     windows_with_bad_micro_batches_are_the_cpus_bit_for_bit,
@@ -22,7 +22,8 @@ pub(crate) fn train<D: Device>(
     let params = [("a", 3000), ("b", B)];
     let params =
         params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16)));
-    let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), Plan::new(rule)?)?;
+    let mut optimizer =
+        MasterOptimizer::new(device.clone(), params.into(), OptimizerConfig::new(rule)?)?;
     let loss = vector(device, &[1.0], DType::F32);
     let mut said = Vec::new();
     for pattern in 0..8_u64 {
@@ -62,7 +63,7 @@ fn a_windows_outcome_is_one_wait() -> Result {
         let params = [("a", 3000), ("b", B)];
         let params =
             params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F32)));
-        let plan = Plan::new(UpdateRule::sgd(1.0))?;
+        let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
         let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
         let mut window = scaler.accumulate(BadMicroBatch::Drop);
         // `b` has a gradient in the second alone, which is bad.
@@ -75,9 +76,9 @@ fn a_windows_outcome_is_one_wait() -> Result {
         Ok(missing.iter().map(ToString::to_string).collect())
     }
     let cuda = cuda();
-    let before = cuda.ledger().syncs;
+    let before = cuda.counters().syncs;
     assert_eq!(missing(&cuda)?, ["b"]);
-    assert_eq!(cuda.ledger().syncs - before, 1);
+    assert_eq!(cuda.counters().syncs - before, 1);
     assert_eq!(missing(&Cpu)?, ["b"]);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, CudaError, Error, Uncapturable, cudarc};
 use binade_grad_scaler::{LossScale, Scaler};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_ops::Upload;
 use cudarc::driver::{CudaContext, DriverError, result, sys::CUresult};
 use libtest_mimic::Failed;
@@ -18,7 +18,7 @@ static FAILS: AtomicBool = AtomicBool::new(false);
 pub(crate) fn unreported() -> Result<(), Failed> {
     let cuda = Cuda::open(0)?;
     let weight = Named::new("weight", cuda.upload(&[0.5; 8], &[8], DType::F16)?);
-    let plan = Plan::new(UpdateRule::adamw(1e-3))?;
+    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-3))?;
     let mut optimizer = MasterOptimizer::new(cuda.clone(), vec![weight], plan)?;
     let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
     let loss = cuda.upload(&[1.0], &[], DType::F32)?;
@@ -44,7 +44,7 @@ pub(crate) fn unreported() -> Result<(), Failed> {
     let early = early.ok_or("no outcome")?;
     assert_eq!(captured.replay()?.resolve()?.report().scale.updates, 3);
 
-    let reports = cuda.ledger().reports;
+    let reports = cuda.counters().reports;
     FAILS.store(true, Ordering::Relaxed);
     let said = captured.replay();
     FAILS.store(false, Ordering::Relaxed);
@@ -52,7 +52,7 @@ pub(crate) fn unreported() -> Result<(), Failed> {
         return Err(format!("{said:?}").into());
     };
     assert!(cause.contains("CUDA_ERROR_INVALID_VALUE"), "{cause}");
-    assert_eq!(cuda.ledger().reports, reports);
+    assert_eq!(cuda.counters().reports, reports);
     // What the replay before it has said is not said again.
     let unplayed =
         Error::Driver(CudaError::Capture { operation: "resolve", why: Uncapturable::Unplayed });

@@ -2,7 +2,7 @@
 
 use super::Gradients;
 use crate::{BufferOf, Kernels, Result, Tensor};
-use binade_core::{DType, Named, agree};
+use binade_core::{DType, Named, check_same_parameters};
 use std::sync::Arc;
 
 impl<D: Kernels> Gradients<D> {
@@ -24,7 +24,7 @@ impl<D: Kernels> Gradients<D> {
         let mut sum = match sum {
             None => Self::empty_like(device, grads)?,
             Some(sum) => {
-                agree(sum.shapes(), grads.shapes())?;
+                check_same_parameters(sum.shapes(), grads.shapes())?;
                 sum.writable(device)?
             }
         };

@@ -2,7 +2,7 @@
 
 use super::Gradients;
 use crate::{Kernels, Result, Tensor};
-use binade_core::{DType, Form, Named, NamedGrads, RawTensor};
+use binade_core::{DType, Named, NamedGrads, RawTensor, TensorSpec};
 
 impl<D: Kernels> Gradients<D> {
     /// Returns plain `f32` tensors, absent where a window's sum has not begun, for which the device is asked: implements
@@ -42,7 +42,7 @@ impl<D: Kernels> Gradients<D> {
     pub fn loaded(device: &D, saved: &NamedGrads<RawTensor>) -> Result<Self, D> {
         let tensor = |saved: &Named<Option<RawTensor>>| {
             let one = |raw: &RawTensor| {
-                Tensor::from_bits(device, raw.bytes(), raw.form().dtype, &raw.form().shape)
+                Tensor::from_bits(device, raw.bytes(), raw.spec().dtype, &raw.spec().shape)
             };
             Ok(Named {
                 name: saved.name.clone(),
@@ -52,11 +52,11 @@ impl<D: Kernels> Gradients<D> {
         Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, D>>()?.into())
     }
 
-    /// Types and shapes of the saved gradients of these parameters: implements `GradOps::grad_forms`.
-    pub fn forms(params: &[Named<Tensor<D>>]) -> Vec<Named<Form>> {
-        let form = |param: &Named<Tensor<D>>| {
-            Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))
+    /// Types and shapes of the saved gradients of these parameters: implements `GradOps::grad_specs`.
+    pub fn specs(params: &[Named<Tensor<D>>]) -> Vec<Named<TensorSpec>> {
+        let spec = |param: &Named<Tensor<D>>| {
+            Named::new(param.name.clone(), TensorSpec::new(DType::F32, param.value.shape()))
         };
-        params.iter().map(form).collect()
+        params.iter().map(spec).collect()
     }
 }

@@ -3,7 +3,7 @@
 use super::{Masters, ParamState, rules::check_plan};
 use crate::{Kernels, Result, StepState, Tensor, gradients::trained};
 use binade_core::{DType, Named};
-use binade_master_weights::{HostMasters, Plan};
+use binade_master_weights::{HostMasters, OptimizerConfig};
 use std::sync::Arc;
 
 impl<D: Kernels> Masters<D> {
@@ -11,9 +11,13 @@ impl<D: Kernels> Masters<D> {
     ///
     /// # Errors
     ///
-    /// [`Plan`](crate::Error::Plan), [`Rule`](crate::Error::Rule) and [`Store`](crate::Error::Store) for plans that cannot be
+    /// [`OptimizerConfig`](crate::Error::OptimizerConfig), [`Rule`](crate::Error::Rule) and [`Store`](crate::Error::Store) for plans that cannot be
     /// kept; where the device fails or has no room.
-    pub fn new(device: &D, params: &mut [Named<Tensor<D>>], plan: &Plan) -> Result<Self, D> {
+    pub fn new(
+        device: &D,
+        params: &mut [Named<Tensor<D>>],
+        plan: &OptimizerConfig,
+    ) -> Result<Self, D> {
         check_plan::<D>(plan)?;
         params.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
@@ -24,16 +28,16 @@ impl<D: Kernels> Masters<D> {
         Ok(Self { kept, states, counts, attempts: Arc::default(), driver })
     }
 
-    /// Moves the parameters by another plan from the next step on: implements `MasterWeights::set_plan`.
+    /// Moves the parameters by another plan from the next step on: implements `MasterWeights::set_config`.
     ///
     /// # Errors
     ///
     /// As for [`new`](Self::new).
-    pub fn set_plan(&mut self, device: &D, plan: &Plan) -> Result<(), D> {
+    pub fn set_config(&mut self, device: &D, plan: &OptimizerConfig) -> Result<(), D> {
         check_plan::<D>(plan)?;
         device.has_made(&self.counts)?;
         self.driver.admits(device, &self.kept, plan, &[])?;
-        self.kept.set_plan(plan)?;
+        self.kept.set_config(plan)?;
         let parameters = [self.states.len(); 2];
         self.driver.change(device, &self.counts, parameters, plan.counts_lost_updates())?;
         self.driver.plan_changed(device, &self.kept)
@@ -50,7 +54,7 @@ impl<D: Kernels> Masters<D> {
         device: &D,
         params: &mut Vec<Named<Tensor<D>>>,
         mut more: Vec<Named<Tensor<D>>>,
-        plan: &Plan,
+        plan: &OptimizerConfig,
     ) -> Result<(), D> {
         check_plan::<D>(plan)?;
         device.has_made(&self.counts)?;
@@ -87,7 +91,7 @@ fn new_states<D: Kernels>(
     device: &D,
     kept: &mut HostMasters,
     params: &[Named<Tensor<D>>],
-    plan: &Plan,
+    plan: &OptimizerConfig,
     first: u32,
 ) -> Result<Vec<NewState<D>>, D> {
     let one = |(number, param): (u32, &Named<Tensor<D>>)| {

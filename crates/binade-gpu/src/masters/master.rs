@@ -2,7 +2,7 @@
 
 use crate::{BufferOf, Error, Kernels, Result, Tensor};
 use binade_core::DType;
-use binade_master_weights::{Kind, Master, MasterStore};
+use binade_master_weights::{Master, MasterStore, StateKind};
 use std::borrow::Cow;
 
 /// The master of one parameter on the device.
@@ -135,30 +135,30 @@ impl<D: Kernels> MasterState<D> {
     }
 
     /// The parts that are saved; a number has no tensor.
-    pub(super) fn parts(&self) -> Vec<(Kind, Option<&Tensor<D>>)> {
+    pub(super) fn parts(&self) -> Vec<(StateKind, Option<&Tensor<D>>)> {
         match self {
             Self::None => Vec::new(),
-            Self::Copy(master) => vec![(Kind::Master, Some(master))],
-            Self::Remainder(bits) => vec![(Kind::Remainder, Some(bits))],
-            Self::Stochastic { .. } => vec![(Kind::Number, None)],
-            Self::Kahan(bits) => vec![(Kind::Compensation, Some(bits))],
+            Self::Copy(master) => vec![(StateKind::Master, Some(master))],
+            Self::Remainder(bits) => vec![(StateKind::Remainder, Some(bits))],
+            Self::Stochastic { .. } => vec![(StateKind::Number, None)],
+            Self::Kahan(bits) => vec![(StateKind::Compensation, Some(bits))],
             Self::Scaled(scaled) => vec![
-                (Kind::ScaledMaster, Some(&scaled.values)),
-                (Kind::Exponent, Some(&scaled.exponent)),
+                (StateKind::ScaledMaster, Some(&scaled.values)),
+                (StateKind::Exponent, Some(&scaled.exponent)),
             ],
         }
     }
 
     /// The tensors of [`parts`](Self::parts), to replace.
-    pub(super) fn parts_mut(&mut self) -> Vec<(Kind, &mut Tensor<D>)> {
+    pub(super) fn parts_mut(&mut self) -> Vec<(StateKind, &mut Tensor<D>)> {
         match self {
             Self::None | Self::Stochastic { .. } => Vec::new(),
-            Self::Copy(master) => vec![(Kind::Master, master)],
-            Self::Remainder(bits) => vec![(Kind::Remainder, bits)],
-            Self::Kahan(bits) => vec![(Kind::Compensation, bits)],
+            Self::Copy(master) => vec![(StateKind::Master, master)],
+            Self::Remainder(bits) => vec![(StateKind::Remainder, bits)],
+            Self::Kahan(bits) => vec![(StateKind::Compensation, bits)],
             Self::Scaled(scaled) => vec![
-                (Kind::ScaledMaster, &mut scaled.values),
-                (Kind::Exponent, &mut scaled.exponent),
+                (StateKind::ScaledMaster, &mut scaled.values),
+                (StateKind::Exponent, &mut scaled.exponent),
             ],
         }
     }

@@ -15,7 +15,7 @@ pub use step::{Moving, Step};
 pub use step_state::StepState;
 
 use crate::{BufferOf, Kernels, Result};
-use binade_master_weights::{HostMasters, LostUpdates, Slot};
+use binade_master_weights::{HostMasters, HostParamState, LostUpdates};
 use std::{
     fmt,
     sync::{Arc, atomic::AtomicU64},
@@ -47,12 +47,12 @@ impl<D: Kernels> Masters<D> {
     /// # Errors
     ///
     /// When the device fails.
-    pub fn read(&self, device: &D, name: &str) -> Result<Option<Slot>, D> {
+    pub fn read(&self, device: &D, name: &str) -> Result<Option<HostParamState>, D> {
         let Some(state) = self.state(name) else { return Ok(None) };
         let number = state.number as usize;
         let applied = self.applied(device)?.get(number).copied().unwrap_or(0);
         let lost = self.read_lost(device)?.and_then(|lost| lost.get(number).copied());
-        Ok(Some(Slot { lost, ..state.read(device, applied)? }))
+        Ok(Some(HostParamState { lost, ..state.read(device, applied)? }))
     }
 
     /// Waits for the device and returns what the last step of each parameter lost, together; `None` where the plan does not ask

@@ -2,12 +2,12 @@
 
 use super::MasterState;
 use crate::{Error, Kernels, Result, Tensor};
-use binade_core::{DType, Form, RawTensor};
-use binade_master_weights::{Kind, MasterStore, SavedParameter, Slot, UpdateRule};
+use binade_core::{DType, RawTensor, TensorSpec};
+use binade_master_weights::{HostParamState, MasterStore, SavedParameter, StateKind, UpdateRule};
 use std::collections::HashMap;
 
 /// Tensors of one parameter's state, on their way into it.
-pub type StateTensors<D> = HashMap<Kind, Tensor<D>>;
+pub type StateTensors<D> = HashMap<StateKind, Tensor<D>>;
 
 /// The optimizer's state of one parameter: its master and its moments.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl<D: Kernels> ParamState<D> {
     /// # Errors
     ///
     /// Where the device fails.
-    pub fn read(&self, device: &D, applied: u64) -> Result<Slot, D> {
+    pub fn read(&self, device: &D, applied: u64) -> Result<HostParamState, D> {
         let mut moments = [const { Vec::new() }; 3];
         for (to, from) in moments.iter_mut().zip(&self.moments) {
             if let Some(from) = from {
@@ -67,7 +67,7 @@ impl<D: Kernels> ParamState<D> {
         }
         let master = self.master.read(device, self.number)?;
         let Self { len, stored, .. } = *self;
-        Ok(Slot { master, moments, len, stored, applied, lost: None })
+        Ok(HostParamState { master, moments, len, stored, applied, lost: None })
     }
 
     /// Waits for the device and returns the `f32` values of its parameter, `param`.
@@ -86,16 +86,16 @@ impl<D: Kernels> ParamState<D> {
     }
 
     /// The parts that are saved but for the count of steps; a number has no tensor.
-    fn parts(&self) -> Vec<(Kind, Option<&Tensor<D>>)> {
-        let moments = (0..).map(Kind::Moment).zip(&self.moments);
+    fn parts(&self) -> Vec<(StateKind, Option<&Tensor<D>>)> {
+        let moments = (0..).map(StateKind::Moment).zip(&self.moments);
         let moments = moments.filter_map(|(kind, moment)| Some((kind, Some(moment.as_ref()?))));
         self.master.parts().into_iter().chain(moments).collect()
     }
 
     /// Types and shapes of the saved parts, of a parameter of this shape.
-    pub fn forms(&self, shape: &[usize]) -> Vec<(Kind, Form)> {
-        let form = |(kind, _): (Kind, _)| (kind, kind.form(self.stored, shape));
-        self.parts().into_iter().map(form).collect()
+    pub fn specs(&self, shape: &[usize]) -> Vec<(StateKind, TensorSpec)> {
+        let spec = |(kind, _): (StateKind, _)| (kind, kind.spec(self.stored, shape));
+        self.parts().into_iter().map(spec).collect()
     }
 
     /// Waits for the device and returns the saved parts, of a parameter of this shape.
@@ -103,23 +103,23 @@ impl<D: Kernels> ParamState<D> {
     /// # Errors
     ///
     /// Where the device fails.
-    pub fn saved(&self, device: &D, shape: &[usize]) -> Result<Vec<(Kind, RawTensor)>, D> {
-        let one = |(kind, tensor): (Kind, Option<&Tensor<D>>)| {
+    pub fn saved(&self, device: &D, shape: &[usize]) -> Result<Vec<(StateKind, RawTensor)>, D> {
+        let one = |(kind, tensor): (StateKind, Option<&Tensor<D>>)| {
             let bytes = match tensor {
                 Some(tensor) => tensor.to_bits(device)?,
                 None => self.number.to_le_bytes().into(),
             };
-            let (form, found) = (kind.form(self.stored, shape), bytes.len());
-            let expected = form.bytes().unwrap_or(usize::MAX);
-            let short = Error::Length { what: "bytes", found, shape: form.shape.clone(), expected };
-            Ok((kind, RawTensor::new(form, bytes).ok_or(short)?))
+            let (spec, found) = (kind.spec(self.stored, shape), bytes.len());
+            let expected = spec.bytes().unwrap_or(usize::MAX);
+            let short = Error::Length { what: "bytes", found, shape: spec.shape.clone(), expected };
+            Ok((kind, RawTensor::new(spec, bytes).ok_or(short)?))
         };
         self.parts().into_iter().map(one).collect()
     }
 
     /// Replaces its tensors by loaded ones.
     pub fn put(&mut self, loaded: &mut StateTensors<D>) {
-        let moments = (0..).map(Kind::Moment).zip(self.moments.iter_mut());
+        let moments = (0..).map(StateKind::Moment).zip(self.moments.iter_mut());
         let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_mut()?)));
         for (kind, place) in self.master.parts_mut().into_iter().chain(moments) {
             if let Some(tensor) = loaded.remove(&kind) {
@@ -134,13 +134,13 @@ impl<D: Kernels> ParamState<D> {
     ///
     /// Where the device fails or has no room.
     pub fn upload(device: &D, saved: &SavedParameter) -> Result<(Tensor<D>, StateTensors<D>), D> {
-        let Form { dtype, shape } = saved.value.form();
+        let TensorSpec { dtype, shape } = saved.value.spec();
         let value = Tensor::from_bits(device, saved.value.bytes(), *dtype, shape)?;
-        let one = |(kind, raw): &(Kind, RawTensor)| {
+        let one = |(kind, raw): &(StateKind, RawTensor)| {
             // The bits of a remainder lie in a tensor of the parameter's own type and shape.
-            let form = if *kind == Kind::Remainder { saved.value.form() } else { raw.form() };
+            let spec = if *kind == StateKind::Remainder { saved.value.spec() } else { raw.spec() };
             let buffer = device.buffer_of(raw.bytes())?;
-            Ok((*kind, Tensor::filling(buffer, form.dtype, &form.shape)))
+            Ok((*kind, Tensor::filling(buffer, spec.dtype, &spec.shape)))
         };
         let state = saved.kept.iter().map(one).collect::<Result<_, D>>()?;
         Ok((value, state))

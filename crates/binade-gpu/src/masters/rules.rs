@@ -1,7 +1,7 @@
 //! The rules of a plan as the step's kernels take them, and what depends on the count of applied steps.
 
 use crate::{Driver, Error, Result};
-use binade_master_weights::{BiasCorrection, Plan, StepConstants, UpdateRule};
+use binade_master_weights::{BiasCorrection, OptimizerConfig, StepConstants, UpdateRule};
 
 /// Rows of a new table of bias corrections.
 const FIRST: u64 = 1024;
@@ -101,7 +101,7 @@ impl<T> BiasTable<T> {
 /// # Errors
 ///
 /// [`Error::Rule`].
-pub(super) fn check_plan<D: Driver>(plan: &Plan) -> Result<(), D> {
+pub(super) fn check_plan<D: Driver>(plan: &OptimizerConfig) -> Result<(), D> {
     let rules = plan.groups().iter().map(|group| &group.rule);
     rules.chain([plan.rule()]).try_for_each(|rule| match rule {
         UpdateRule::Sgd(_) | UpdateRule::Adam(_) => Ok(()),

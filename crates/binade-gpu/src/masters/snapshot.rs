@@ -2,19 +2,19 @@
 
 use super::{Masters, ParamState};
 use crate::{Kernels, Result, StepState, Tensor};
-use binade_core::{Misfit, Named};
-use binade_master_weights::{Kind, LoadError, ParameterForm, SavedParameter, fits};
+use binade_core::{Named, SpecMismatch};
+use binade_master_weights::{LoadError, ParameterSpec, SavedParameter, StateKind, check_saved};
 use std::sync::atomic::Ordering;
 
 impl<D: Kernels> Masters<D> {
-    /// Returns types and shapes of what is saved: implements `Snapshot::forms`.
-    pub fn forms(&self, params: &[Named<Tensor<D>>]) -> Vec<ParameterForm> {
-        let form = |param: &Named<Tensor<D>>| {
-            let kept = self.state(&param.name).map(|state| state.forms(param.value.shape()));
-            let (name, value) = (param.name.clone(), param.value.form());
-            ParameterForm { name, value, kept: kept.unwrap_or_default() }
+    /// Returns types and shapes of what is saved: implements `Snapshot::specs`.
+    pub fn specs(&self, params: &[Named<Tensor<D>>]) -> Vec<ParameterSpec> {
+        let spec = |param: &Named<Tensor<D>>| {
+            let kept = self.state(&param.name).map(|state| state.specs(param.value.shape()));
+            let (name, value) = (param.name.clone(), param.value.spec());
+            ParameterSpec { name, value, kept: kept.unwrap_or_default() }
         };
-        params.iter().map(form).collect()
+        params.iter().map(spec).collect()
     }
 
     /// Waits for the device and returns the parameters with their state: implements `Snapshot::save`.
@@ -40,7 +40,7 @@ impl<D: Kernels> Masters<D> {
     ///
     /// # Errors
     ///
-    /// [`LoadError::Misfit`] for what does not go with the parameters; where the device fails or has no room. Nothing has
+    /// [`LoadError::SpecMismatch`] for what does not go with the parameters; where the device fails or has no room. Nothing has
     /// changed then.
     pub fn load(
         &mut self,
@@ -48,7 +48,7 @@ impl<D: Kernels> Masters<D> {
         params: &mut [Named<Tensor<D>>],
         saved: &[SavedParameter],
     ) -> std::result::Result<(), LoadError<D::Error>> {
-        let saved = fits(&self.forms(params), saved)?;
+        let saved = check_saved(&self.specs(params), saved)?;
         saved.iter().try_for_each(|saved| self.has_number(saved))?;
         // All of it on the device before any of it is in place.
         let uploaded = saved.iter().map(|saved| ParamState::upload(device, saved));
@@ -88,13 +88,13 @@ impl<D: Kernels> Masters<D> {
     }
 
     /// A parameter's number is its place among counts, and cannot be another.
-    fn has_number(&self, saved: &SavedParameter) -> std::result::Result<(), Misfit> {
-        let number = saved.kept.iter().find(|(kind, _)| *kind == Kind::Number);
+    fn has_number(&self, saved: &SavedParameter) -> std::result::Result<(), SpecMismatch> {
+        let number = saved.kept.iter().find(|(kind, _)| *kind == StateKind::Number);
         let own = self.state(&saved.name).map(|state| state.number.to_le_bytes());
         match number.zip(own) {
             Some(((_, raw), own)) if raw.bytes() != own => {
                 let what = "number of another place in the set: give parameters in the order that was saved; it";
-                Misfit::check(what, &saved.name, Some(raw.form()), None)
+                SpecMismatch::check(what, &saved.name, Some(raw.spec()), None)
             }
             _ => Ok(()),
         }

@@ -3,7 +3,9 @@
 use super::{Masters, ParamState, join::storable};
 use crate::{BufferOf, Found, Gradients, Kernels, Result, StepState, Tensor, gradients::trained};
 use binade_core::Named;
-use binade_master_weights::{Facts, HostMasters, Matched, UpdateRule, matched, some};
+use binade_master_weights::{
+    HostMasters, Matched, ParamInfo, UpdateRule, match_gradients, require_gradients,
+};
 use std::sync::{Arc, atomic::AtomicU64};
 
 /// One step of an optimizer: parameters, their state, and the gradients that move them.
@@ -83,7 +85,7 @@ impl<D: Kernels> Masters<D> {
         device.has_made(found.buffer())?;
         params.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
         let matched = &self.matched(params, grads)?;
-        if let Err(none) = some(matched) {
+        if let Err(none) = require_gradients(matched) {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
             return if found.is_raised(device)? { Ok(()) } else { Err(none.into()) };
         }
@@ -100,8 +102,8 @@ impl<D: Kernels> Masters<D> {
         for grad in grads.present() {
             trained::<D>("step with gradients of", grad.tensor.dtype())?;
         }
-        let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
-        let matched = matched(&facts, &self.kept, grads.shapes())?;
+        let facts: Vec<ParamInfo<'_>> = params.iter().map(facts).collect();
+        let matched = match_gradients(&facts, &self.kept, grads.shapes())?;
         let moving = params.iter().zip(&matched).filter(|(_, gradient)| gradient.is_some());
         for (param, _) in moving {
             storable::<D>(param.value.dtype())?;
@@ -110,6 +112,6 @@ impl<D: Kernels> Masters<D> {
     }
 }
 
-fn facts<D: Kernels>(param: &Named<Tensor<D>>) -> Facts<'_> {
-    Facts { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
+fn facts<D: Kernels>(param: &Named<Tensor<D>>) -> ParamInfo<'_> {
+    ParamInfo { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
 }

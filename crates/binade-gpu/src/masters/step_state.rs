@@ -2,7 +2,7 @@
 
 use super::Step;
 use crate::{BufferOf, Kernels, Result};
-use binade_master_weights::{HostMasters, LostUpdates, Plan};
+use binade_master_weights::{HostMasters, LostUpdates, OptimizerConfig};
 use std::fmt;
 
 /// Tables on the device that the kernels of a step read, and the launches of the step.
@@ -29,7 +29,7 @@ pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
         &mut self,
         _device: &D,
         _kept: &HostMasters,
-        _plan: &Plan,
+        _plan: &OptimizerConfig,
         _joining: &[&str],
     ) -> Result<(), D> {
         Ok(())

@@ -72,12 +72,12 @@ pub(super) fn spread<D: TotalKernels>(
     total: Total,
     op: binade_core::Op,
     grad: &Tensor<D>,
-    form: (&[usize], DType),
+    spec: (&[usize], DType),
 ) -> Result<Tensor<D>, D> {
     operands::scalar_grad(op, grad)?;
-    let shape = shape::fill(form.0)?;
+    let shape = shape::fill(spec.0)?;
     device.has_made_all(&[grad])?;
-    let result = device.unset(form.1, &shape)?;
+    let result = device.unset(spec.1, &shape)?;
     device.launch_spread(total, grad, &result)?;
     Ok(result)
 }

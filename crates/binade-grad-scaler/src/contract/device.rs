@@ -22,7 +22,7 @@ use crate::ScaleStore;
 /// A device whose gradients are one array, and whose findings are values of the host:
 ///
 /// ```
-/// use binade_core::{Finding, GradSet, Handle, TrainError};
+/// use binade_core::{FoundInf, GradSet, Handle, TrainError};
 /// use binade_grad_scaler::{GradScaler, Loss, LossScale, ScaleState, Scaler};
 ///
 /// struct Host;
@@ -35,7 +35,7 @@ use crate::ScaleStore;
 /// impl GradSet for Host {
 ///     type Params = Vec<f32>;
 ///     type Grads = Vec<f32>;
-///     type Found = Finding;
+///     type Found = FoundInf;
 ///
 ///     fn train_error(&self, error: TrainError) -> TrainError {
 ///         error
@@ -55,8 +55,8 @@ use crate::ScaleStore;
 /// }
 ///
 /// impl GradScaler for Host {
-///     fn unscale(&self, grads: &mut Vec<f32>, scale: &ScaleState) -> Result<Finding, TrainError> {
-///         let mut found = Finding { halted: scale.diverged, ..Finding::default() };
+///     fn unscale(&self, grads: &mut Vec<f32>, scale: &ScaleState) -> Result<FoundInf, TrainError> {
+///         let mut found = FoundInf { halted: scale.diverged, ..FoundInf::default() };
 ///         for (index, grad) in grads.iter_mut().enumerate() {
 ///             let scaled = *grad;
 ///             *grad *= scale.inverse();

@@ -1,21 +1,21 @@
 //! Scale state for devices whose state is the host's.
 
-use crate::{LossScale, ScaleState, ScaleStore, Seen};
-use binade_core::{Finding, GradSet, Join};
+use crate::{LossScale, ScaleState, ScaleStore, UpdateInputs};
+use binade_core::{FoundInf, GradSet, MergeRule};
 
 /// A device whose findings are values of the host keeps its scale there too.
-impl<D: GradSet<Found = Finding>> ScaleStore for D {
+impl<D: GradSet<Found = FoundInf>> ScaleStore for D {
     type Scale = ScaleState;
 
     fn upload_state(&self, state: ScaleState) -> Result<ScaleState, D::Error> {
         Ok(state)
     }
 
-    fn upload_found(&self, found: &Finding) -> Result<Finding, D::Error> {
+    fn upload_found(&self, found: &FoundInf) -> Result<FoundInf, D::Error> {
         Ok(found.clone())
     }
 
-    fn merge(&self, into: &mut Finding, from: &Finding, join: Join) -> Result<(), D::Error> {
+    fn merge(&self, into: &mut FoundInf, from: &FoundInf, join: MergeRule) -> Result<(), D::Error> {
         into.merge(from, join);
         Ok(())
     }
@@ -23,19 +23,19 @@ impl<D: GradSet<Found = Finding>> ScaleStore for D {
     fn update(
         &self,
         scale: &mut ScaleState,
-        parts: &[&Finding],
-        verdicts: &[&Finding],
+        parts: &[&FoundInf],
+        verdicts: &[&FoundInf],
         rule: &LossScale,
     ) -> Result<(), D::Error> {
-        *scale = rule.next(*scale, Seen::of(parts, verdicts));
+        *scale = rule.next(*scale, UpdateInputs::from_findings(parts, verdicts));
         Ok(())
     }
 
     fn read(
         &self,
-        found: &[&Finding],
+        found: &[&FoundInf],
         scale: &ScaleState,
-    ) -> Result<(Vec<Finding>, ScaleState), D::Error> {
+    ) -> Result<(Vec<FoundInf>, ScaleState), D::Error> {
         Ok((found.iter().map(|&f| f.clone()).collect(), *scale))
     }
 }
@@ -56,7 +56,7 @@ mod tests {
     impl GradSet for Bare {
         type Params = ();
         type Grads = ();
-        type Found = Finding;
+        type Found = FoundInf;
 
         fn train_error(&self, error: TrainError) -> TrainError {
             error
@@ -67,10 +67,13 @@ mod tests {
     fn what_unscale_has_found_is_read_as_it_was_and_moves_the_scale_at_once() {
         let rule = LossScale::dynamic();
         let (found, clean) =
-            (Finding { halted: true, magnitude: 3.0, ..Finding::default() }, Finding::default());
+            (FoundInf { halted: true, magnitude: 3.0, ..FoundInf::default() }, FoundInf::default());
         let mut scale = Bare.upload_state(rule.start()).unwrap();
         Bare.update(&mut scale, &[&clean], &[&found], &rule).unwrap();
-        assert_eq!(scale, rule.next(rule.start(), Seen::of(&[&clean], &[&found])));
+        assert_eq!(
+            scale,
+            rule.next(rule.start(), UpdateInputs::from_findings(&[&clean], &[&found]))
+        );
         let (read, state) = Bare.read(&[&found, &clean], &scale).unwrap();
         assert_eq!(format!("{read:?}"), format!("{:?}", [found, clean]));
         assert_eq!(state, scale);

@@ -18,7 +18,7 @@ use binade_core::Error;
 /// A number as the loss of a device that keeps its scale on the host:
 ///
 /// ```
-/// use binade_grad_scaler::core::{Finding, GradSet, Handle, TrainError};
+/// use binade_grad_scaler::core::{FoundInf, GradSet, Handle, TrainError};
 /// use binade_grad_scaler::{Loss, ScaleState};
 ///
 /// struct Host;
@@ -31,7 +31,7 @@ use binade_core::Error;
 /// impl GradSet for Host {
 ///     type Params = ();
 ///     type Grads = Vec<f32>;
-///     type Found = Finding;
+///     type Found = FoundInf;
 ///
 ///     fn train_error(&self, error: TrainError) -> TrainError {
 ///         error

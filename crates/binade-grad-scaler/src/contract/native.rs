@@ -3,13 +3,18 @@
 use super::native_clip_groups;
 use crate::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor};
 use binade_core::{
-    AmpTensor, DType, Finding, Form, Named, NamedGrads, Native, NativeError, RawTensor,
+    AmpTensor, DType, FoundInf, HostDevice, HostDeviceError, Named, NamedGrads, RawTensor,
+    TensorSpec,
 };
 
-impl<T: AmpTensor> Loss<Native<T>> for T {
-    type Error = NativeError<T::Error>;
+impl<T: AmpTensor> Loss<HostDevice<T>> for T {
+    type Error = HostDeviceError<T::Error>;
 
-    fn scaled(&self, _: &Native<T>, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
+    fn scaled(
+        &self,
+        _: &HostDevice<T>,
+        scale: &ScaleState,
+    ) -> Result<T, HostDeviceError<T::Error>> {
         let before = elements(self)?;
         let scaled = AmpTensor::scaled(self, scale.factor())?;
         // `scaled` as provided writes to what `cast` gave it.
@@ -20,21 +25,25 @@ impl<T: AmpTensor> Loss<Native<T>> for T {
         {
             return Ok(scaled);
         }
-        Err(NativeError::Mismatch { parameter: "the loss".into(), why: ALIAS })
+        Err(HostDeviceError::Mismatch { parameter: "the loss".into(), why: ALIAS })
     }
 
-    fn unscaled(&self, _: &Native<T>, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
+    fn unscaled(
+        &self,
+        _: &HostDevice<T>,
+        scale: &ScaleState,
+    ) -> Result<T, HostDeviceError<T::Error>> {
         Ok(AmpTensor::scaled(self, scale.inverse())?)
     }
 }
 
-impl<T: AmpTensor> GradScaler for Native<T> {
+impl<T: AmpTensor> GradScaler for HostDevice<T> {
     fn unscale(
         &self,
         grads: &mut NamedGrads<T>,
         scale: &ScaleState,
-    ) -> Result<Finding, NativeError<T::Error>> {
-        let mut found = Finding { halted: scale.diverged, ..Finding::default() };
+    ) -> Result<FoundInf, HostDeviceError<T::Error>> {
+        let mut found = FoundInf { halted: scale.diverged, ..FoundInf::default() };
         let inverse = scale.inverse();
         for Named { name, value } in grads {
             let Some(grad) = value else {
@@ -52,14 +61,14 @@ impl<T: AmpTensor> GradScaler for Native<T> {
     }
 }
 
-impl<T: AmpTensor> GradOps for Native<T> {
+impl<T: AmpTensor> GradOps for HostDevice<T> {
     fn clip_norm(
         &self,
         grads: &mut NamedGrads<T>,
         norm: Norm,
         max: f32,
-        verdict: &mut Finding,
-    ) -> Result<(), NativeError<T::Error>> {
+        verdict: &mut FoundInf,
+    ) -> Result<(), HostDeviceError<T::Error>> {
         positive("clip_norm", max)?;
         let total = self::norm(norm, grads.iter_mut().filter_map(|g| g.value.as_mut()));
         verdict.record_norm(total);
@@ -70,7 +79,11 @@ impl<T: AmpTensor> GradOps for Native<T> {
         Ok(())
     }
 
-    fn clip_value(&self, grads: &mut NamedGrads<T>, max: f32) -> Result<(), NativeError<T::Error>> {
+    fn clip_value(
+        &self,
+        grads: &mut NamedGrads<T>,
+        max: f32,
+    ) -> Result<(), HostDeviceError<T::Error>> {
         positive("clip_value", max)?;
         each(grads, |x| if x.is_nan() { x } else { x.clamp(-max, max) });
         Ok(())
@@ -80,8 +93,8 @@ impl<T: AmpTensor> GradOps for Native<T> {
         &self,
         sum: Option<NamedGrads<T>>,
         grads: NamedGrads<T>,
-        found: &Finding,
-    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+        found: &FoundInf,
+    ) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
         let bad = found.is_raised();
         let Some(mut sum) = sum else {
             return first(grads, bad);
@@ -101,30 +114,33 @@ impl<T: AmpTensor> GradOps for Native<T> {
         &self,
         grads: &mut NamedGrads<T>,
         groups: &[ClipGroup],
-        verdict: &mut Finding,
-    ) -> Result<(), NativeError<T::Error>> {
+        verdict: &mut FoundInf,
+    ) -> Result<(), HostDeviceError<T::Error>> {
         native_clip_groups::clip(grads, groups, verdict)
     }
 
     /// A tensor that tells no shape is of one axis, and gradients are made of parameters, which tell how.
-    fn grad_forms(
+    fn grad_specs(
         &self,
         params: &Vec<Named<T>>,
-    ) -> Result<Vec<Named<Form>>, NativeError<T::Error>> {
-        let form = |param: &Named<T>| {
-            let form = Form::new(DType::F32, [elements(&param.value)?.len()]);
-            Ok(Named::new(param.name.clone(), form))
+    ) -> Result<Vec<Named<TensorSpec>>, HostDeviceError<T::Error>> {
+        let spec = |param: &Named<T>| {
+            let spec = TensorSpec::new(DType::F32, [elements(&param.value)?.len()]);
+            Ok(Named::new(param.name.clone(), spec))
         };
-        params.iter().map(form).collect()
+        params.iter().map(spec).collect()
     }
 
     fn save_grads(
         &self,
         grads: &NamedGrads<T>,
-    ) -> Result<NamedGrads<RawTensor>, NativeError<T::Error>> {
+    ) -> Result<NamedGrads<RawTensor>, HostDeviceError<T::Error>> {
         let raw = |grad: &T| {
             let values = elements(grad)?;
-            Ok::<_, T::Error>(RawTensor::from_f32(Form::new(DType::F32, [values.len()]), &values))
+            Ok::<_, T::Error>(RawTensor::from_f32(
+                TensorSpec::new(DType::F32, [values.len()]),
+                &values,
+            ))
         };
         let one = |grad: &Named<Option<T>>| {
             let value = grad.value.as_ref().map(raw).transpose()?.flatten();
@@ -137,7 +153,7 @@ impl<T: AmpTensor> GradOps for Native<T> {
         &self,
         params: &Vec<Named<T>>,
         saved: &NamedGrads<RawTensor>,
-    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+    ) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
         let one = |saved: &Named<Option<RawTensor>>| {
             let param = params.iter().find(|param| param.name == saved.name);
             let grad = param.zip(saved.value.as_ref());
@@ -160,7 +176,7 @@ fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
     Ok(elements)
 }
 
-fn like<T: AmpTensor>(param: &T, raw: &RawTensor) -> Result<T, NativeError<T::Error>> {
+fn like<T: AmpTensor>(param: &T, raw: &RawTensor) -> Result<T, HostDeviceError<T::Error>> {
     let mut grad = param.cast(DType::F32)?;
     let values = raw.to_f32().unwrap_or_default();
     grad.map_f32(&mut |i, x| values.get(i).copied().unwrap_or(x));
@@ -188,11 +204,11 @@ pub(crate) fn norm<'g, T: AmpTensor + 'g>(
     if which == Norm::L2 { total.sqrt() } else { total }
 }
 
-fn positive<E>(what: &'static str, max: f32) -> Result<(), NativeError<E>> {
+fn positive<E>(what: &'static str, max: f32) -> Result<(), HostDeviceError<E>> {
     if max > 0.0 {
         Ok(())
     } else {
-        Err(NativeError::Invalid { what, value: f64::from(max), expected: "a limit above 0" })
+        Err(HostDeviceError::Invalid { what, value: f64::from(max), expected: "a limit above 0" })
     }
 }
 
@@ -206,7 +222,7 @@ fn each<T: AmpTensor>(grads: &mut NamedGrads<T>, mut f: impl FnMut(f32) -> f32) 
 fn first<T: AmpTensor>(
     mut grads: NamedGrads<T>,
     bad: bool,
-) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
     for value in grads.iter_mut().map(|grad| &mut grad.value) {
         *value = match value.take() {
             Some(grad) if !bad => Some(grad.cast(DType::F32)?),
@@ -216,12 +232,12 @@ fn first<T: AmpTensor>(
     Ok(grads)
 }
 
-fn same_names<T, E>(sum: &NamedGrads<T>, grads: &NamedGrads<T>) -> Result<(), NativeError<E>> {
+fn same_names<T, E>(sum: &NamedGrads<T>, grads: &NamedGrads<T>) -> Result<(), HostDeviceError<E>> {
     let differs = sum.iter().zip(grads).find(|(a, b)| a.name != b.name).map(|(_, b)| &b.name);
     let extra = || grads.get(sum.len()).or(sum.get(grads.len())).map(|g| &g.name);
     match differs.or_else(extra) {
         None => Ok(()),
-        Some(name) => Err(NativeError::Mismatch {
+        Some(name) => Err(HostDeviceError::Mismatch {
             parameter: name.clone(),
             why: "micro-batches of one window must list the same parameters in the same order",
         }),
@@ -232,8 +248,8 @@ fn plus<T: AmpTensor>(
     mut total: T,
     mut grad: T,
     name: &std::sync::Arc<str>,
-) -> Result<T, NativeError<T::Error>> {
-    NativeError::same_shapes(name, &grad, &total)?;
+) -> Result<T, HostDeviceError<T::Error>> {
+    HostDeviceError::same_shapes(name, &grad, &total)?;
     let mut terms = Vec::new();
     grad.map_f32(&mut |_, x| {
         terms.push(x);
@@ -248,5 +264,5 @@ fn plus<T: AmpTensor>(
         return Ok(total);
     }
     let why = "its gradient has another length than in earlier micro-batches";
-    Err(NativeError::Mismatch { parameter: name.clone(), why })
+    Err(HostDeviceError::Mismatch { parameter: name.clone(), why })
 }

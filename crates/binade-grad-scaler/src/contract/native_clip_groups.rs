@@ -2,15 +2,15 @@
 
 use super::native;
 use crate::{ClipGroup, clip_factor};
-use binade_core::{AmpTensor, Finding, NamedGrads, NativeError};
+use binade_core::{AmpTensor, FoundInf, HostDeviceError, NamedGrads};
 
 pub(crate) fn clip<T: AmpTensor>(
     grads: &mut NamedGrads<T>,
     groups: &[ClipGroup],
-    verdict: &mut Finding,
-) -> Result<(), NativeError<T::Error>> {
+    verdict: &mut FoundInf,
+) -> Result<(), HostDeviceError<T::Error>> {
     let places = ClipGroup::places(groups, grads.iter().map(|grad| &*grad.name));
-    let places = places.map_err(NativeError::Train)?;
+    let places = places.map_err(HostDeviceError::Train)?;
     for (group, of) in groups.iter().enumerate() {
         let norm = native::norm(of.norm, members(grads, &places, group));
         verdict.check_norm(&of.norm_name(), norm);

@@ -1,7 +1,7 @@
 //! The trait of a device that works on whole sets of unscaled gradients: clips, adds, saves.
 
 use crate::{ClipGroup, GradScaler};
-use binade_core::{Form, Named, NamedGrads, RawTensor, TrainError};
+use binade_core::{Named, NamedGrads, RawTensor, TensorSpec, TrainError};
 
 /// Which norm of all gradients together to clip by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Norm {
 ///
 /// * Norms are accumulated so that 64 M elements keep full `f32` accuracy and elements of 1e25 do not overflow.
 /// * `clip_norm` multiplies by `max / norm`, rounded once to `f32`, where the norm exceeds `max`, and by nothing
-///   otherwise: never by more than one. It records the norm in `verdict`, and raises it, as [`Finding::NORM`](binade_core::Finding::NORM) and without
+///   otherwise: never by more than one. It records the norm in `verdict`, and raises it, as [`FoundInf::NORM`](binade_core::FoundInf::NORM) and without
 ///   counting an element, if the norm as `f32` is not finite.
 /// * `clip_value` limits each element to `[-max, max]` and leaves NaN a NaN.
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
@@ -38,7 +38,7 @@ pub enum Norm {
 ///   the set does not list, is a `Mismatch` that names it. Nothing has changed then.
 /// * `clip_groups` reads nothing to the host: groups are host knowledge, norms and factors are not.
 /// * What `save_grads` gives is `f32`, unscaled, and so is what `load_grads` makes of it: the same bits.
-/// * `load_grads` never fails for what has the right form; `Scaler::reopen` holds it to `grad_forms` first.
+/// * `load_grads` never fails for what has the right form; `Scaler::reopen` holds it to `grad_specs` first.
 /// * `save_grads` waits for the device.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait GradOps: GradScaler {
@@ -95,7 +95,7 @@ pub trait GradOps: GradScaler {
     /// # Errors
     ///
     /// When the device fails.
-    fn grad_forms(&self, params: &Self::Params) -> Result<Vec<Named<Form>>, Self::Error> {
+    fn grad_specs(&self, params: &Self::Params) -> Result<Vec<Named<TensorSpec>>, Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("GradOps::grad_forms")))
     }
 

@@ -1,11 +1,11 @@
 //! Where the scale lives: the device's side of a scaler's state.
 
 use crate::{LossScale, ScaleState};
-use binade_core::{Finding, GradSet, Join, TrainError};
+use binade_core::{FoundInf, GradSet, MergeRule, TrainError};
 
 /// Keeps a scaler's state where the gradients are.
 ///
-/// A device whose `Found` is [`Finding`](binade_core::Finding), a value of the host, has this trait already, with its scale on the host.
+/// A device whose `Found` is [`FoundInf`](binade_core::FoundInf), a value of the host, has this trait already, with its scale on the host.
 ///
 /// # For implementers
 ///
@@ -40,7 +40,7 @@ pub trait ScaleStore: GradSet {
         &self,
         into: &mut Self::Found,
         from: &Self::Found,
-        join: Join,
+        join: MergeRule,
     ) -> Result<(), Self::Error>;
 
     /// Ends an iteration: backs off if an overflow was seen, else counts towards growth.
@@ -67,7 +67,7 @@ pub trait ScaleStore: GradSet {
         &self,
         found: &[&Self::Found],
         scale: &Self::Scale,
-    ) -> Result<(Vec<Finding>, ScaleState), Self::Error>;
+    ) -> Result<(Vec<FoundInf>, ScaleState), Self::Error>;
 
     /// Returns true if `read` would return without waiting; a device that cannot tell returns true.
     ///
@@ -83,7 +83,7 @@ pub trait ScaleStore: GradSet {
     /// # Errors
     ///
     /// When the device fails; `Unsupported` as provided.
-    fn upload_found(&self, found: &Finding) -> Result<Self::Found, Self::Error> {
+    fn upload_found(&self, found: &FoundInf) -> Result<Self::Found, Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("ScaleStore::upload_found")))
     }
 
@@ -102,7 +102,7 @@ pub trait ScaleStore: GradSet {
     fn reduce_on_host(
         &self,
         found: &mut Self::Found,
-        reduce: impl FnOnce(&mut Finding) -> Result<(), Self::Error>,
+        reduce: impl FnOnce(&mut FoundInf) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error>
     where
         Self: Sized,

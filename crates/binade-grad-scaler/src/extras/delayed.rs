@@ -4,7 +4,7 @@ use crate::step::iterations::Origin;
 use crate::step::pending::{Part, SUM};
 use crate::step::shared::Shared;
 use crate::{GradOps, GradScaler, Loss, ScaledGrads, Scaler, UnscaledGrads};
-use binade_core::Join;
+use binade_core::MergeRule;
 use std::sync::Arc;
 
 impl<D: GradScaler> Scaler<D> {
@@ -72,7 +72,7 @@ impl<D: GradScaler> Held<D> {
 /// window.backward(&loss, backward)?;
 /// window.backward(&loss, backward)?;
 /// let grads = window.unscale()?.expect("two passes");
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0599
@@ -81,7 +81,7 @@ impl<D: GradScaler> Held<D> {
 /// window.backward(&loss, backward)?;
 /// window.add(scaler.scale(&loss)?.backward(backward)?)?;
 /// let grads = window.unscale()?.expect("two passes");
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## Stepping with gradients whose unscaling was delayed
@@ -95,7 +95,7 @@ impl<D: GradScaler> Held<D> {
 /// window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
 /// let step = window.collect(|| Ok(buffer))?.expect("a pass").unscale()?.step(&mut optimizer)?;
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0599
@@ -105,7 +105,7 @@ impl<D: GradScaler> Held<D> {
 /// window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
 /// let step = window.collect(|| Ok(buffer))?.expect("a pass").step(&mut optimizer)?;
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## A backward pass after the window was collected
@@ -117,7 +117,7 @@ impl<D: GradScaler> Held<D> {
 /// let mut window = scaler.delay_unscale();
 /// window.backward(&loss, |scaled| backward(scaled).map(drop))?;
 /// let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0382
@@ -125,7 +125,7 @@ impl<D: GradScaler> Held<D> {
 /// let mut window = scaler.delay_unscale();
 /// let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;
 /// window.backward(&loss, |scaled| backward(scaled).map(drop))?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## Clipping a sum that is still scaled
@@ -137,7 +137,7 @@ impl<D: GradScaler> Held<D> {
 /// let mut window = scaler.sum_scaled();
 /// window.backward(&loss, backward)?;
 /// let grads = window.unscale()?.expect("a pass").clip_norm(1.0)?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0599
@@ -145,7 +145,7 @@ impl<D: GradScaler> Held<D> {
 /// let mut window = scaler.sum_scaled();
 /// window.backward(&loss, backward)?;
 /// let grads = window.clip_norm(1.0)?.unscale()?.expect("a pass");
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 #[must_use = "a window that is not collected applies nothing"]
 pub struct DelayedUnscale<D: GradScaler> {
@@ -226,7 +226,7 @@ impl<D: GradOps> ScaledSum<D> {
             _ if gone => return Ok(()),
             None => (None, found.clone()),
             Some((sum, mut verdict)) => {
-                shared.device.merge(&mut verdict, &found, Join::Any)?;
+                shared.device.merge(&mut verdict, &found, MergeRule::Any)?;
                 (Some(sum), verdict)
             }
         };
@@ -244,7 +244,7 @@ impl<D: GradOps> ScaledSum<D> {
         let Some((mut grads, mut verdict)) = self.sum else { return Ok(None) };
         let Held { scale, shared, of } = self.held;
         let found = shared.inspect(&mut grads, &scale)?;
-        shared.device.merge(&mut verdict, &found, Join::Any)?;
+        shared.device.merge(&mut verdict, &found, MergeRule::Any)?;
         // One scale made all of it, the sum too.
         self.parts.push(Part { name: SUM.into(), found, of: Some(of), skips: true });
         Ok(Some(UnscaledGrads::new(grads, verdict, shared, of).joined(self.parts)))

@@ -1,6 +1,6 @@
 //! Ranks that share their verdicts: how what each has found becomes what all have found.
 
-use binade_core::{Finding, Join, OrderError};
+use binade_core::{FoundInf, MergeRule, OrderError};
 
 /// Which finding the hook of [`Scaler::with_reducer`](crate::Scaler::with_reducer) is called with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -21,21 +21,21 @@ pub enum Pass {
 ///
 /// [`OrderError::RankNorms`] where clipping measured finite norms that differ. Groups' norms are in no finding, and are not
 /// compared.
-pub fn join_ranks(own: &mut Finding, pass: Pass, ranks: &[Finding]) -> Result<(), OrderError> {
+pub fn join_ranks(own: &mut FoundInf, pass: Pass, ranks: &[FoundInf]) -> Result<(), OrderError> {
     let norm = joint_norm(ranks)?;
     let mut ranks = ranks.iter();
     let mut joint = ranks.next().unwrap_or(own).clone();
-    ranks.for_each(|rank| joint.merge(rank, Join::Any));
+    ranks.for_each(|rank| joint.merge(rank, MergeRule::Any));
     if pass == Pass::Norm {
         // Joined before, and so the same on each rank.
         (joint.infinities, joint.nans) = (own.infinities, own.nans);
     }
-    *own = Finding { norm, missing: std::mem::take(&mut own.missing), ..joint };
+    *own = FoundInf { norm, missing: std::mem::take(&mut own.missing), ..joint };
     Ok(())
 }
 
 /// The one norm of all ranks that have measured one, or the first that is not finite.
-fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, OrderError> {
+fn joint_norm(ranks: &[FoundInf]) -> Result<Option<f32>, OrderError> {
     let norms = || ranks.iter().map(|found| found.norm).enumerate();
     let norms = || norms().filter_map(|(rank, norm)| Some((rank, norm?)));
     if let Some((_, norm)) = norms().find(|(_, norm)| !norm.is_finite()) {

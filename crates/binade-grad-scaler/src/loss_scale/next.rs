@@ -3,11 +3,11 @@
 use super::MAX_EXPONENT;
 use super::{LossScale, log_max};
 use crate::ScaleState;
-use binade_core::Finding;
+use binade_core::FoundInf;
 
 /// Inputs of an update, from the findings of an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct UpdateInputs {
     /// A gradient overflowed, whether or not its step was skipped for it.
     pub overflow: bool,
     /// At least one step was skipped.
@@ -16,9 +16,9 @@ pub struct Seen {
     pub magnitude: f32,
 }
 
-impl Seen {
+impl UpdateInputs {
     /// Reads what each pass over gradients found and what each step depended on.
-    pub(crate) fn of(parts: &[&Finding], verdicts: &[&Finding]) -> Self {
+    pub(crate) fn from_findings(parts: &[&FoundInf], verdicts: &[&FoundInf]) -> Self {
         let skipped = verdicts.iter().any(|found| found.is_raised());
         let overflow = skipped || parts.iter().any(|found| found.is_raised());
         let magnitudes = parts.iter().chain(verdicts).map(|found| found.magnitude);
@@ -28,7 +28,7 @@ impl Seen {
 
 impl LossScale {
     /// The state after one update. Every device's `update` agrees with this, bit for bit.
-    pub fn next(&self, now: ScaleState, seen: Seen) -> ScaleState {
+    pub fn next(&self, now: ScaleState, seen: UpdateInputs) -> ScaleState {
         let counted = ScaleState {
             before: now.exponent,
             updates: now.updates.wrapping_add(1),
@@ -87,7 +87,7 @@ impl LossScale {
     }
 
     /// Replaces the scale by the prediction of [`LogMax`](super::LogMax), where the rule has one.
-    fn predicted(&self, now: ScaleState, seen: Seen) -> ScaleState {
+    fn predicted(&self, now: ScaleState, seen: UpdateInputs) -> ScaleState {
         let Some(rule) = &self.log_max else { return now };
         let sample = if seen.overflow {
             Some(rule.of_overflow())

@@ -122,7 +122,7 @@ fn power_of_two(exponent: i32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossScale, Seen};
+    use crate::{LossScale, UpdateInputs};
 
     #[test]
     fn every_exponent_has_an_exact_factor_and_inverse() {
@@ -156,11 +156,11 @@ mod tests {
         let rule =
             LossScale { growth_interval: 1, max_exponent: MAX_EXPONENT, ..LossScale::dynamic() };
         let high = ScaleState::import(1.5 * 2.0_f32.powi(125)).expect("usable");
-        let grown = rule.next(high, Seen::default());
+        let grown = rule.next(high, UpdateInputs::default());
         assert_eq!(grown.exponent, 125);
         assert!(grown.inverse().is_normal() && grown.factor().is_normal());
         let exact = ScaleState::import(2.0_f32.powi(125)).expect("usable");
-        assert_eq!(rule.next(exact, Seen::default()).exponent, 126);
+        assert_eq!(rule.next(exact, UpdateInputs::default()).exponent, 126);
     }
 
     #[test]

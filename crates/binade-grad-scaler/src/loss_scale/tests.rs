@@ -2,11 +2,11 @@
 
 use super::*;
 
-const GOOD: Seen = Seen { overflow: false, skipped: false, magnitude: 0.0 };
-const SKIP: Seen = Seen { overflow: true, skipped: true, magnitude: 0.0 };
-const DROPPED: Seen = Seen { overflow: true, skipped: false, magnitude: 0.0 };
+const GOOD: UpdateInputs = UpdateInputs { overflow: false, skipped: false, magnitude: 0.0 };
+const SKIP: UpdateInputs = UpdateInputs { overflow: true, skipped: true, magnitude: 0.0 };
+const DROPPED: UpdateInputs = UpdateInputs { overflow: true, skipped: false, magnitude: 0.0 };
 
-fn run(rule: LossScale, seen: &[Seen]) -> ScaleState {
+fn run(rule: LossScale, seen: &[UpdateInputs]) -> ScaleState {
     seen.iter().fold(rule.start(), |state, &seen| rule.next(state, seen))
 }
 
@@ -14,7 +14,7 @@ fn run(rule: LossScale, seen: &[Seen]) -> ScaleState {
 fn torch_table_of_two_good_steps_and_an_overflow() {
     let rule = LossScale { init_exponent: 2, backoff_exponent: 2, ..LossScale::dynamic() };
     let rule = rule.with_growth_interval(2).unwrap();
-    let exponents = |seen: &[Seen]| (run(rule, seen).exponent, run(rule, seen).good_steps);
+    let exponents = |seen: &[UpdateInputs]| (run(rule, seen).exponent, run(rule, seen).good_steps);
     assert_eq!(exponents(&[GOOD]), (2, 1));
     assert_eq!(exponents(&[GOOD, GOOD]), (3, 0));
     assert_eq!(exponents(&[GOOD, GOOD, SKIP]), (1, 0));
@@ -115,7 +115,7 @@ fn a_factor_out_of_reach_is_refused_by_value_wherever_one_is_taken() {
 }
 
 /// Exponents after each update, from 2^16, with growth after two good steps.
-fn exponents(tolerance: Tolerance, seen: &[Seen]) -> Vec<i32> {
+fn exponents(tolerance: Tolerance, seen: &[UpdateInputs]) -> Vec<i32> {
     let rule = LossScale { growth_interval: 2, ..LossScale::torch() }.with_tolerance(tolerance);
     let steps = seen.iter().scan(rule.start(), |state, &seen| {
         *state = rule.next(*state, seen);
@@ -170,12 +170,12 @@ fn a_tolerated_overflow_at_the_floor_is_no_divergence_and_the_next_one_is() {
 #[test]
 fn the_prediction_leaves_room_above_gradients_that_are_all_alike() {
     let rule = LossScale::open_seq2seq_log_max();
-    let steady = Seen { magnitude: 2.0_f32.powi(-10), ..GOOD };
+    let steady = UpdateInputs { magnitude: 2.0_f32.powi(-10), ..GOOD };
     // Without spread the scale puts 2^-10 at 2^16; a unit of rounding below that is the next binade down.
     let mut state = rule.start();
     for _ in 0..50 {
         let scaled = steady.magnitude * state.factor();
-        state = rule.next(state, Seen { magnitude: scaled, ..steady });
+        state = rule.next(state, UpdateInputs { magnitude: scaled, ..steady });
         assert!((23..=24).contains(&state.exponent), "2^{}", state.exponent);
     }
 }
@@ -183,7 +183,7 @@ fn the_prediction_leaves_room_above_gradients_that_are_all_alike() {
 #[test]
 fn a_prediction_learns_nothing_from_gradients_that_are_all_zero() {
     let rule = LossScale::open_seq2seq_log_max();
-    let learned = run(rule, &[Seen { magnitude: 0.5, ..GOOD }]);
+    let learned = run(rule, &[UpdateInputs { magnitude: 0.5, ..GOOD }]);
     let state = rule.next(learned, GOOD);
     assert_eq!((state.averages, state.exponent), (learned.averages, learned.exponent));
     assert_eq!(rule.next(rule.start(), GOOD).exponent, 0);
@@ -224,7 +224,8 @@ fn the_prediction_is_that_of_f64_rounded_down() {
             #[expect(clippy::cast_possible_truncation, reason = "a gradient of f32")]
             let magnitude = x.exp2() as f32;
             let wanted = published.after(f64::from(magnitude).log2());
-            state = rule.next(state, Seen { magnitude: magnitude * state.factor(), ..GOOD });
+            state =
+                rule.next(state, UpdateInputs { magnitude: magnitude * state.factor(), ..GOOD });
             let near = [wanted - 0.05, wanted + 0.05].map(f64::floor);
             assert!(near.contains(&state.exponent.into()), "{number}: {state:?} for {wanted}");
         }
@@ -234,7 +235,7 @@ fn the_prediction_is_that_of_f64_rounded_down() {
 #[test]
 fn an_overflow_lowers_a_prediction_by_as_much_as_its_weight() {
     let rule = LossScale { max_exponent: 126, ..LossScale::open_seq2seq_log_max() };
-    let steady = |state: ScaleState| Seen { magnitude: state.factor(), ..GOOD };
+    let steady = |state: ScaleState| UpdateInputs { magnitude: state.factor(), ..GOOD };
     let settled = (0..500).fold(rule.start(), |state, _| rule.next(state, steady(state)));
     assert!((15..=16).contains(&settled.exponent), "{settled:?}");
     let after = rule.next(settled, SKIP);
@@ -344,7 +345,11 @@ fn a_prediction_that_learns_no_deviation_leaves_the_scale() {
     for (weight, slow_weight) in [(0, 16_777), (167_772, 0)] {
         let log_max = LogMax { weight, slow_weight, ..LogMax::open_seq2seq() };
         let rule = LossScale { log_max: Some(log_max), ..LossScale::open_seq2seq_log_max() };
-        assert_eq!(run(rule, &[Seen { magnitude: 0.5, ..GOOD }; 9]).exponent, 0, "{log_max:?}");
+        assert_eq!(
+            run(rule, &[UpdateInputs { magnitude: 0.5, ..GOOD }; 9]).exponent,
+            0,
+            "{log_max:?}"
+        );
     }
 }
 
@@ -353,7 +358,7 @@ fn a_prediction_learns_in_the_losss_own_units_whatever_the_significand() {
     let rule = LossScale::open_seq2seq_log_max();
     let learned = |factor: f32| {
         let state = ScaleState::import(factor).expect("usable");
-        rule.next(state, Seen { magnitude: 0.5 * factor, ..GOOD }).averages
+        rule.next(state, UpdateInputs { magnitude: 0.5 * factor, ..GOOD }).averages
     };
     assert_eq!(learned(24.0), learned(16.0));
 }
@@ -364,7 +369,7 @@ fn averages_have_the_bits_that_their_documentation_says() {
     let rule = LossScale::open_seq2seq_log_max();
     let logs = [-10, -4, 3];
     let last = logs.into_iter().fold(rule.start(), |state, log| {
-        rule.next(state, Seen { magnitude: 2.0_f32.powi(log) * state.factor(), ..GOOD })
+        rule.next(state, UpdateInputs { magnitude: 2.0_f32.powi(log) * state.factor(), ..GOOD })
     });
     let (mean, slow_mean, square) = (-28_886_312, -2_946_313, 130_844);
     let expected = Averages { mean, slow_mean, square, taken: 498_299, slow_taken: 50_280 };

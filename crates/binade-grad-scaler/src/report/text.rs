@@ -1,7 +1,7 @@
 //! Text of a report: one line for a log, which ends with what to do.
 
 use crate::{PartReport, ScaleState, StepReport, StepSummary};
-use binade_core::{Finding, Overflow};
+use binade_core::{FoundInf, Overflow};
 use std::fmt::{self, Formatter, Result};
 
 impl fmt::Display for StepReport {
@@ -98,7 +98,7 @@ const DIVERGED: &str = "The run has diverged and later steps of scaled losses ar
 
 /// An element that overflowed when it was divided by a scale below 1, or a norm.
 fn beyond_f32(overflow: &Overflow) -> bool {
-    overflow.scaled.is_finite() || *overflow.parameter == *Finding::NORM
+    overflow.scaled.is_finite() || *overflow.parameter == *FoundInf::NORM
 }
 
 impl StepSummary {
@@ -108,7 +108,7 @@ impl StepSummary {
         }
         let own = self.parts.iter().all(|part| !part.finding.is_raised());
         match &self.verdict.overflow {
-            Some(overflow) if own && *overflow.parameter == *Finding::NORM => {
+            Some(overflow) if own && *overflow.parameter == *FoundInf::NORM => {
                 write!(f, "; {}", Label(&self.name, ""))?;
                 place(overflow, f)
             }
@@ -147,7 +147,7 @@ impl StepSummary {
 /// `decoder.weight[17] is +inf`; a norm has no index.
 fn place(overflow: &Overflow, f: &mut Formatter<'_>) -> Result {
     let Overflow { parameter, index, .. } = overflow;
-    if **parameter == *Finding::NORM {
+    if **parameter == *FoundInf::NORM {
         write!(f, "the {parameter} is {}", overflow.what())?;
     } else {
         write!(f, "{parameter}[{index}] is {}", overflow.what())?;
@@ -158,8 +158,8 @@ fn place(overflow: &Overflow, f: &mut Formatter<'_>) -> Result {
     Ok(())
 }
 
-fn counts(finding: &Finding, f: &mut Formatter<'_>) -> Result {
-    let Finding { infinities, nans, magnitude, .. } = finding;
+fn counts(finding: &FoundInf, f: &mut Formatter<'_>) -> Result {
+    let FoundInf { infinities, nans, magnitude, .. } = finding;
     match infinities + nans {
         0 => Ok(()),
         _ => write!(f, " ({infinities} infinite, {nans} NaN, largest finite {magnitude:e})"),

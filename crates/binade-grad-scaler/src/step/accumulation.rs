@@ -3,7 +3,7 @@
 use super::pending::{Part, SUM};
 use super::unscaled::Split;
 use crate::{GradOps, GradScaler, UnscaledGrads};
-use binade_core::Join;
+use binade_core::MergeRule;
 
 /// Effect of an overflow in one micro-batch on the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,10 +16,10 @@ pub enum BadMicroBatch {
 }
 
 impl BadMicroBatch {
-    fn join(self) -> Join {
+    fn join(self) -> MergeRule {
         match self {
-            Self::Drop => Join::All,
-            Self::SkipWindow => Join::Any,
+            Self::Drop => MergeRule::All,
+            Self::SkipWindow => MergeRule::Any,
         }
     }
 }
@@ -46,14 +46,14 @@ impl BadMicroBatch {
 #[doc = include_str!("../order_prelude.md")]
 /// let mut window = scaler.accumulate(BadMicroBatch::Drop);
 /// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0308
 #[doc = include_str!("../order_prelude.md")]
 /// let mut window = scaler.accumulate(BadMicroBatch::Drop);
 /// window.add(scaler.scale(&loss)?.backward(backward)?)?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## Stepping an open window
@@ -66,7 +66,7 @@ impl BadMicroBatch {
 /// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
 /// let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0599
@@ -75,7 +75,7 @@ impl BadMicroBatch {
 /// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
 /// let step = window.step(&mut optimizer)?;
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## Adding to a finished window
@@ -87,7 +87,7 @@ impl BadMicroBatch {
 /// let mut window = scaler.accumulate(BadMicroBatch::Drop);
 /// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
 /// let grads = window.finish()?.expect("a micro-batch");
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0382
@@ -95,7 +95,7 @@ impl BadMicroBatch {
 /// let mut window = scaler.accumulate(BadMicroBatch::Drop);
 /// let grads = window.finish()?.expect("a micro-batch");
 /// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## Clipping an open window
@@ -107,7 +107,7 @@ impl BadMicroBatch {
 /// let mut window = scaler.accumulate(BadMicroBatch::Drop);
 /// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
 /// let grads = window.finish()?.expect("a micro-batch").clip_norm(1.0)?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0599
@@ -115,7 +115,7 @@ impl BadMicroBatch {
 /// let mut window = scaler.accumulate(BadMicroBatch::Drop);
 /// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
 /// let grads = window.clip_norm(1.0)?.finish()?.expect("a micro-batch");
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## Adding gradients that were stepped with
@@ -130,7 +130,7 @@ impl BadMicroBatch {
 /// window.add(grads)?;
 /// let step = more.step(&mut optimizer)?;
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0382
@@ -140,7 +140,7 @@ impl BadMicroBatch {
 /// let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 /// let step = more.step(&mut optimizer)?;
 /// window.add(more)?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 #[must_use = "a window that is not finished applies nothing"]
 pub struct Accumulation<D: GradScaler> {
@@ -205,7 +205,7 @@ impl<D: GradOps> Accumulation<D> {
         let Some(sum) = self.sum else { return Ok(None) };
         let Split { mut grads, mut verdict, shared, of, .. } = sum.split();
         let found = shared.inspect(&mut grads, &shared.one)?;
-        shared.device.merge(&mut verdict, &found, Join::Any)?;
+        shared.device.merge(&mut verdict, &found, MergeRule::Any)?;
         self.parts.push(Part { name: SUM.into(), found, of: None, skips: true });
         Ok(Some(UnscaledGrads::new(grads, verdict, shared, of).joined(self.parts)))
     }

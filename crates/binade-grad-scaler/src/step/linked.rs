@@ -2,7 +2,7 @@
 
 use super::pending::Part;
 use crate::{GradScaler, PendingStep, UnscaledGrads};
-use binade_core::{Join, Optimizer};
+use binade_core::{MergeRule, Optimizer};
 
 /// Gradients whose verdict has been joined with others': nothing but the step is left to do.
 ///
@@ -23,7 +23,7 @@ use binade_core::{Join, Optimizer};
 /// let [first, second] = UnscaledGrads::skip_together([first, second])?;
 /// let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0599
@@ -33,7 +33,7 @@ use binade_core::{Join, Optimizer};
 /// let [first, second] = UnscaledGrads::skip_together([first, second])?;
 /// let step = first.clip_norm(1.0)?.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ## Sharing a fate after stepping
@@ -47,7 +47,7 @@ use binade_core::{Join, Optimizer};
 /// let [first, second] = UnscaledGrads::skip_together([first, second])?;
 /// let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
 /// scaler.update(step)?.ignore();
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 ///
 /// ```compile_fail,E0308
@@ -56,7 +56,7 @@ use binade_core::{Join, Optimizer};
 /// let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 /// let (first, second) = (first.step(&mut optimizer)?, second.step(&mut optimizer)?);
 /// let [first, second] = UnscaledGrads::skip_together([first, second])?;
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct LinkedGrads<D: GradScaler>(UnscaledGrads<D>);
@@ -76,7 +76,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
         for (own, grads) in all.iter_mut().enumerate() {
             grads.keep_part();
             for (_, other) in found.iter().enumerate().filter(|(other, _)| *other != own) {
-                grads.shared.device.merge(&mut grads.verdict, other, Join::Any)?;
+                grads.shared.device.merge(&mut grads.verdict, other, MergeRule::Any)?;
             }
         }
         Ok(all.map(LinkedGrads))

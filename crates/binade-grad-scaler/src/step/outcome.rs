@@ -3,7 +3,7 @@
 use super::pending::{Part, StepRecord};
 use super::shared::Shared;
 use crate::{GradScaler, PartReport, PendingStep, ScaleStore, Step, StepReport, StepSummary};
-use binade_core::Finding;
+use binade_core::FoundInf;
 use std::{borrow::Cow, sync::Arc};
 
 /// Outcome of an iteration, still on the device.
@@ -77,7 +77,7 @@ impl<D: GradScaler> StepOutcome<D> {
         Self { step: Arc::new(step.uncounted()), scale, shared: Arc::new(shared.apart()), notice }
     }
 
-    fn summaries(&self, parts: Vec<Finding>, verdicts: Vec<Finding>) -> Vec<StepSummary> {
+    fn summaries(&self, parts: Vec<FoundInf>, verdicts: Vec<FoundInf>) -> Vec<StepSummary> {
         let mut parts = parts.into_iter();
         let records = self.step.steps.iter().zip(verdicts);
         records.map(|(step, verdict)| summary(step, verdict, &mut parts)).collect()
@@ -87,11 +87,11 @@ impl<D: GradScaler> StepOutcome<D> {
 /// `found` has the step's own parts next.
 fn summary<D: ScaleStore>(
     step: &StepRecord<D>,
-    verdict: Finding,
-    found: &mut impl Iterator<Item = Finding>,
+    verdict: FoundInf,
+    found: &mut impl Iterator<Item = FoundInf>,
 ) -> StepSummary {
     let part =
-        |(part, finding): (&Part<D>, Finding)| PartReport { name: part.name.clone(), finding };
+        |(part, finding): (&Part<D>, FoundInf)| PartReport { name: part.name.clone(), finding };
     let mut parts: Vec<_> = step.parts.iter().zip(found).map(part).collect();
     if parts.is_empty() {
         parts.push(PartReport { name: String::new(), finding: verdict.clone() });

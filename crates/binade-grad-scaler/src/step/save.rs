@@ -2,7 +2,7 @@
 
 use super::pending::Part;
 use crate::{Accumulation, BadMicroBatch, GradOps, PartReport, Scaler, UnscaledGrads};
-use binade_core::{Finding, Form, LoadError, Misfit, Named, NamedGrads, RawTensor};
+use binade_core::{FoundInf, LoadError, Named, NamedGrads, RawTensor, SpecMismatch, TensorSpec};
 use std::collections::HashMap;
 
 /// An open window: what [`Accumulation::save`] gives, and [`Scaler::reopen`] takes.
@@ -13,7 +13,7 @@ pub struct SavedWindow {
     /// Micro-batches added so far, bad ones included.
     pub len: usize,
     /// Joint verdict of the micro-batches.
-    pub verdict: Finding,
+    pub verdict: FoundInf,
     /// Finding of each micro-batch.
     pub parts: Vec<PartReport>,
     /// Sum of the gradients in `f32`; `None` before the first micro-batch.
@@ -30,7 +30,7 @@ impl<D: GradOps> Accumulation<D> {
         let Self { bad, sum, parts, len } = self;
         let (bad, len) = (*bad, *len);
         let Some(sum) = sum else {
-            let (verdict, parts) = (Finding::default(), Vec::new());
+            let (verdict, parts) = (FoundInf::default(), Vec::new());
             return Ok(SavedWindow { bad, len, verdict, parts, grads: None });
         };
         let grads = Some(sum.shared.device.save_grads(sum.grads())?);
@@ -38,7 +38,7 @@ impl<D: GradOps> Accumulation<D> {
         let (mut found, _) = sum.shared.device.read(&found, &sum.shared.one)?;
         let verdict = found.pop().unwrap_or_default();
         let part =
-            |(part, finding): (&Part<D>, Finding)| PartReport { name: part.name.clone(), finding };
+            |(part, finding): (&Part<D>, FoundInf)| PartReport { name: part.name.clone(), finding };
         let parts = parts.iter().zip(found).map(part).collect();
         Ok(SavedWindow { bad, len, verdict, parts, grads })
     }
@@ -60,8 +60,8 @@ impl<D: GradOps> Scaler<D> {
     ) -> Result<Accumulation<D>, LoadError<D::Error>> {
         let mut window = Accumulation { len: saved.len, ..Accumulation::new(saved.bad) };
         let Some(grads) = &saved.grads else { return Ok(window) };
-        let forms = self.device().grad_forms(params).map_err(LoadError::Device)?;
-        fit(&forms, grads)?;
+        let specs = self.device().grad_specs(params).map_err(LoadError::Device)?;
+        fit(&specs, grads)?;
         self.put(&mut window, params, saved, grads).map_err(LoadError::Device)?;
         Ok(window)
     }
@@ -88,17 +88,17 @@ impl<D: GradOps> Scaler<D> {
 }
 
 /// Every gradient is one of these, and of this form.
-fn fit(forms: &[Named<Form>], saved: &NamedGrads<RawTensor>) -> Result<(), Misfit> {
-    let mut forms: HashMap<&str, &Form> =
-        forms.iter().map(|form| (&*form.name, &form.value)).collect();
+fn fit(specs: &[Named<TensorSpec>], saved: &NamedGrads<RawTensor>) -> Result<(), SpecMismatch> {
+    let mut specs: HashMap<&str, &TensorSpec> =
+        specs.iter().map(|spec| (&*spec.name, &spec.value)).collect();
     for Named { name, value } in saved {
         // Taken out, so that a second of its name finds nothing.
-        let expected = forms.remove(&**name);
-        let found = value.as_ref().map(RawTensor::form);
-        Misfit::check("gradient sum", name, found.or(expected), expected)?;
+        let expected = specs.remove(&**name);
+        let found = value.as_ref().map(RawTensor::spec);
+        SpecMismatch::check("gradient sum", name, found.or(expected), expected)?;
         if found.is_none() && expected.is_none() {
             let (what, parameter) = ("unknown gradient sum".to_owned(), name.clone());
-            return Err(Misfit { what, parameter, found: None, expected: None });
+            return Err(SpecMismatch { what, parameter, found: None, expected: None });
         }
     }
     Ok(())

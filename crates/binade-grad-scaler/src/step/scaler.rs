@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// let step = grads.step(&mut optimizer)?;
 /// let report = scaler.update(step)?.resolve()?.unless_diverged().expect("no divergence");
 /// assert_eq!((report.scale.factor(), report.scale.good_steps), (65536.0, 1));
-/// # Ok::<(), NativeError<Infallible>>(())
+/// # Ok::<(), HostDeviceError<Infallible>>(())
 /// ```
 pub struct Scaler<D: GradScaler> {
     pub(crate) shared: Arc<Shared<D>>,

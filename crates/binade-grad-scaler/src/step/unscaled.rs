@@ -93,7 +93,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
     ///     let step = grads.step(&mut optimizer)?;
     ///     scaler.update(step)?.ignore();
     /// }
-    /// # Ok::<(), NativeError<Infallible>>(())
+    /// # Ok::<(), HostDeviceError<Infallible>>(())
     /// ```
     ///
     /// ```compile_fail,E0061
@@ -101,7 +101,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
     /// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
     /// let step = grads.step(&mut optimizer, || scaler.scale(&loss)?.backward(backward))?;
     /// scaler.update(step)?.ignore();
-    /// # Ok::<(), NativeError<Infallible>>(())
+    /// # Ok::<(), HostDeviceError<Infallible>>(())
     /// ```
     pub fn step<O>(self, optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
     where

@@ -1,7 +1,7 @@
 //! A check of a new loop: whether backward differentiates the loss that it is given.
 
 use crate::{GradScaler, Loss, ScaleState, Scaler};
-use binade_core::{Finding, OrderError};
+use binade_core::{FoundInf, OrderError};
 
 /// The exponent of the larger of the two scales that are compared.
 const EXPONENT: i32 = 8;
@@ -50,7 +50,7 @@ impl<D: GradScaler> Scaler<D> {
 }
 
 /// The largest |gradient|: the first that is not finite, where no other is above 0.
-fn told(found: &Finding) -> f32 {
+fn told(found: &FoundInf) -> f32 {
     match &found.overflow {
         Some(overflow) if found.magnitude == 0.0 => overflow.scaled.abs(),
         _ => found.magnitude,

@@ -1,10 +1,10 @@
 //! A pretend GPU: buffers the host cannot look into, kernels that can, and a counter on the one way out.
 
 use binade_core::{
-    Error, ErrorKind, Finding, GradSet, Handle, Named, Optimizer, Overflow, TrainError,
+    Error, ErrorKind, FoundInf, GradSet, Handle, Named, Optimizer, Overflow, TrainError,
 };
 use binade_grad_scaler::{
-    GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore, Seen,
+    GradOps, GradScaler, Loss, LossScale, MergeRule, Norm, ScaleState, ScaleStore, UpdateInputs,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -63,9 +63,9 @@ impl Flag {
         self.first.get_or_insert(First { parameter, index, scaled, unscaled });
     }
 
-    fn join(&mut self, from: &Self, from_base: usize, join: Join) {
+    fn join(&mut self, from: &Self, from_base: usize, join: MergeRule) {
         let (a, b) = (self.raised(), from.raised());
-        let raised = if join == Join::Any { a || b } else { a && b };
+        let raised = if join == MergeRule::Any { a || b } else { a && b };
         let theirs = from.first.map(|first| match first.parameter {
             NORM => first,
             parameter => First { parameter: from_base + parameter, ..first },
@@ -87,16 +87,20 @@ pub struct GpuFound {
 }
 
 impl GpuFound {
-    fn finding(&self) -> Finding {
+    fn finding(&self) -> FoundInf {
         let Flag { first, infinities, nans, magnitude, norm, halted } = Flag::clone(&self.flag.0);
         let named = |f: First| Overflow {
-            parameter: self.names.get(f.parameter).cloned().unwrap_or_else(|| Finding::NORM.into()),
+            parameter: self
+                .names
+                .get(f.parameter)
+                .cloned()
+                .unwrap_or_else(|| FoundInf::NORM.into()),
             index: f.index,
             scaled: f.scaled,
             unscaled: f.unscaled,
         };
         let missing = self.missing.clone();
-        Finding { overflow: first.map(named), infinities, nans, magnitude, norm, halted, missing }
+        FoundInf { overflow: first.map(named), infinities, nans, magnitude, norm, halted, missing }
     }
 }
 
@@ -187,7 +191,7 @@ impl ScaleStore for Gpu {
         Ok(Buffer::upload(state))
     }
 
-    fn merge(&self, into: &mut GpuFound, from: &GpuFound, join: Join) -> Result {
+    fn merge(&self, into: &mut GpuFound, from: &GpuFound, join: MergeRule) -> Result {
         let base = if into.names == from.names { 0 } else { into.names.len() };
         if base > 0 {
             into.names.extend(from.names.iter().cloned());
@@ -208,12 +212,17 @@ impl ScaleStore for Gpu {
         let magnitudes = parts.iter().chain(verdicts).map(|found| found.flag.0.magnitude);
         let magnitude = magnitudes.fold(0.0, f32::max);
         let state = self.kernel(scale);
-        *state = rule.next(*state, Seen { overflow: skipped || any(parts), skipped, magnitude });
+        *state =
+            rule.next(*state, UpdateInputs { overflow: skipped || any(parts), skipped, magnitude });
         self.0.scales.lock().expect("no panic").insert(scale.address());
         Ok(())
     }
 
-    fn read(&self, found: &[&GpuFound], scale: &Self::Scale) -> Result<(Vec<Finding>, ScaleState)> {
+    fn read(
+        &self,
+        found: &[&GpuFound],
+        scale: &Self::Scale,
+    ) -> Result<(Vec<FoundInf>, ScaleState)> {
         let state = self.download(scale); // stands for one copy of everything asked for
         Ok((found.iter().map(|f| f.finding()).collect(), state))
     }

@@ -10,7 +10,7 @@ pub mod gpu;
 pub mod host;
 pub mod sgd;
 
-use binade_core::{Named, Native, NativeError, Optimizer};
+use binade_core::{HostDevice, HostDeviceError, Named, Optimizer};
 use binade_grad_scaler::{
     GradOps, Loss, LossScale, ScaledGrads, Scaler, Step, StepOutcome, UnscaledGrads,
 };
@@ -18,16 +18,16 @@ use host::{Host, NoSuchType};
 use sgd::Sgd;
 
 pub type Grads = Vec<Named<Option<Host>>>;
-pub type Failure = NativeError<NoSuchType>;
+pub type Failure = HostDeviceError<NoSuchType>;
 pub type Result<T = ()> = std::result::Result<T, Failure>;
-pub type HostScaler = Scaler<Native<Host>>;
-pub type Unscaled = UnscaledGrads<Native<Host>>;
+pub type HostScaler = Scaler<HostDevice<Host>>;
+pub type Unscaled = UnscaledGrads<HostDevice<Host>>;
 
 /// A set with one parameter, as most tests need.
 pub type Set<'a> = &'a [(&'a str, &'a [f32])];
 
 pub fn scaler(rule: LossScale) -> HostScaler {
-    Scaler::new(Native::new(), rule).expect("a host does not fail")
+    Scaler::new(HostDevice::new(), rule).expect("a host does not fail")
 }
 
 /// The loop's body, the same for a host and a device.
@@ -57,7 +57,7 @@ pub fn times(set: Set<'_>, factor: &Host) -> Grads {
 }
 
 /// Scaled gradients whose true values are `set`.
-pub fn backward(scaler: &HostScaler, set: Set<'_>) -> Result<ScaledGrads<Native<Host>>> {
+pub fn backward(scaler: &HostScaler, set: Set<'_>) -> Result<ScaledGrads<HostDevice<Host>>> {
     scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| Ok(times(set, factor)))
 }
 

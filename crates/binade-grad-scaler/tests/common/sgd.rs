@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use super::{Failure, Grads};
-use binade_core::{Finding, Named, NativeError, Optimizer};
+use binade_core::{FoundInf, HostDeviceError, Named, Optimizer};
 
 /// Every bit an optimizer owns.
 pub type Bits = (Vec<Vec<u32>>, Vec<Vec<u32>>, u32);
@@ -39,13 +39,13 @@ impl Sgd {
     }
 }
 
-impl Optimizer<Grads, Finding> for Sgd {
+impl Optimizer<Grads, FoundInf> for Sgd {
     type Error = Failure;
 
-    fn step(&mut self, grads: Grads, found: &Finding) -> Result<(), Failure> {
+    fn step(&mut self, grads: Grads, found: &FoundInf) -> Result<(), Failure> {
         let stranger = |(p, g): &(&Named<Host>, &Named<Option<Host>>)| p.name != g.name;
         if let Some((_, g)) = self.params.iter().zip(&grads).find(stranger) {
-            return Err(NativeError::Mismatch {
+            return Err(HostDeviceError::Mismatch {
                 parameter: g.name.clone(),
                 why: "no such parameter",
             });

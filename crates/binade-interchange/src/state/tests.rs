@@ -3,10 +3,10 @@
 use super::numbers::MAX_EXPONENT;
 use super::*;
 use crate::protocol::StateDict;
-use binade_grad_scaler::{Seen, Tolerance};
+use binade_grad_scaler::{Tolerance, UpdateInputs};
 
-const GOOD: Seen = Seen { overflow: false, skipped: false, magnitude: 0.0 };
-const SKIP: Seen = Seen { overflow: true, skipped: true, magnitude: 0.0 };
+const GOOD: UpdateInputs = UpdateInputs { overflow: false, skipped: false, magnitude: 0.0 };
+const SKIP: UpdateInputs = UpdateInputs { overflow: true, skipped: true, magnitude: 0.0 };
 
 fn torch() -> StateDict {
     StateDict {

@@ -1,12 +1,12 @@
 //! Kinds of state tensors, and their names in a file.
 
-use binade_core::{DType, Form};
+use binade_core::{DType, TensorSpec};
 use std::{fmt, str::FromStr};
 
 /// Kind of a state tensor. Open: stores keep different ones.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Kind {
+pub enum StateKind {
     /// The `f32` copy of a low-precision parameter.
     Master,
     /// The lower half of a master whose upper half is the parameter: little-endian words, as pairs of bytes.
@@ -29,51 +29,51 @@ pub enum Kind {
 #[error(
     "`{0}` is kept for a parameter, which this version does not know; take the version that wrote it"
 )]
-pub struct UnknownKind(String);
+pub struct UnknownStateKind(String);
 
-const NAMES: [(Kind, &str); 9] = [
-    (Kind::Master, "master"),
-    (Kind::Remainder, "remainder"),
-    (Kind::Compensation, "compensation"),
-    (Kind::ScaledMaster, "scaled_master"),
-    (Kind::Exponent, "exponent"),
-    (Kind::Number, "number"),
-    (Kind::Moment(0), "moment0"),
-    (Kind::Moment(1), "moment1"),
-    (Kind::Moment(2), "moment2"),
+const NAMES: [(StateKind, &str); 9] = [
+    (StateKind::Master, "master"),
+    (StateKind::Remainder, "remainder"),
+    (StateKind::Compensation, "compensation"),
+    (StateKind::ScaledMaster, "scaled_master"),
+    (StateKind::Exponent, "exponent"),
+    (StateKind::Number, "number"),
+    (StateKind::Moment(0), "moment0"),
+    (StateKind::Moment(1), "moment1"),
+    (StateKind::Moment(2), "moment2"),
 ];
 
-impl Kind {
+impl StateKind {
     /// Returns the name in a file.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("moment", |(_, name)| name)
     }
 
     /// Its type and shape for a parameter of this type and shape.
-    pub fn form(self, stored: DType, shape: &[usize]) -> Form {
+    pub fn spec(self, stored: DType, shape: &[usize]) -> TensorSpec {
         match self {
-            Self::Master | Self::Moment(_) => Form::new(DType::F32, shape),
-            Self::Remainder => Form::new(DType::U8, [shape, &[2]].concat()),
-            Self::Compensation => Form::new(stored, shape),
-            Self::ScaledMaster => Form::new(DType::F16, shape),
-            Self::Exponent => Form::new(DType::I32, [1]),
-            Self::Number => Form::new(DType::U8, [4]),
+            Self::Master | Self::Moment(_) => TensorSpec::new(DType::F32, shape),
+            Self::Remainder => TensorSpec::new(DType::U8, [shape, &[2]].concat()),
+            Self::Compensation => TensorSpec::new(stored, shape),
+            Self::ScaledMaster => TensorSpec::new(DType::F16, shape),
+            Self::Exponent => TensorSpec::new(DType::I32, [1]),
+            Self::Number => TensorSpec::new(DType::U8, [4]),
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for StateKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Kind {
-    type Err = UnknownKind;
+impl FromStr for StateKind {
+    type Err = UnknownStateKind;
 
-    fn from_str(word: &str) -> Result<Self, UnknownKind> {
+    fn from_str(word: &str) -> Result<Self, UnknownStateKind> {
         let known = NAMES.iter().find(|(_, name)| *name == word);
-        known.map(|(kind, _)| *kind).ok_or_else(|| UnknownKind(word.into()))
+        known.map(|(kind, _)| *kind).ok_or_else(|| UnknownStateKind(word.into()))
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
             assert_eq!((kind.to_string().as_str(), name.parse()), (name, Ok(kind)));
         }
         for word in ["moment3", "moment", "Master", ""] {
-            assert_eq!(word.parse::<Kind>(), Err(UnknownKind(word.into())));
+            assert_eq!(word.parse::<StateKind>(), Err(UnknownStateKind(word.into())));
         }
     }
 }

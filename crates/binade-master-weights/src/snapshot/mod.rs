@@ -6,10 +6,10 @@ mod native;
 mod optimizer;
 mod static_set;
 
-pub use kind::{Kind, UnknownKind};
+pub use kind::{StateKind, UnknownStateKind};
 
 use crate::MasterWeights;
-use binade_core::{Form, LoadError, Misfit, Named, RawTensor};
+use binade_core::{LoadError, Named, RawTensor, SpecMismatch, TensorSpec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,18 +23,18 @@ pub struct SavedParameter {
     /// Steps applied to it.
     pub applied: u64,
     /// Its master and moments, or what the store keeps in their place.
-    pub kept: Vec<(Kind, RawTensor)>,
+    pub kept: Vec<(StateKind, RawTensor)>,
 }
 
 /// The types and shapes of a [`SavedParameter`], which a device knows without reading a value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ParameterForm {
+pub struct ParameterSpec {
     /// Its name.
     pub name: Arc<str>,
     /// That of its elements.
-    pub value: Form,
+    pub value: TensorSpec,
     /// Type and shape of each state tensor.
-    pub kept: Vec<(Kind, Form)>,
+    pub kept: Vec<(StateKind, TensorSpec)>,
 }
 
 /// A device whose parameters and optimizer state can be taken out as bytes and put back.
@@ -42,8 +42,8 @@ pub struct ParameterForm {
 /// # For implementers
 ///
 /// * `load` of what `save` gave leaves the same bits everywhere: parameters, masters, moments, counts of applied steps.
-/// * `load` holds what it is given to [`forms`](Self::forms) by [`fits`] first; where they differ, nothing has changed.
-/// * `save`, `load` and `export_f32` wait for the device, `forms` does not.
+/// * `load` holds what it is given to [`specs`](Self::specs) by [`check_saved`] first; where they differ, nothing has changed.
+/// * `save`, `load` and `export_f32` wait for the device, `specs` does not.
 /// * The values of `export_f32` are those that a parameter's next step starts from: the master's, whole, where its store keeps
 ///   one, and the parameter's own, widened, elsewhere. Started again from these, under any store that loses nothing, a run has
 ///   the same masters.
@@ -55,11 +55,11 @@ pub trait Snapshot: MasterWeights {
     /// # Errors
     ///
     /// When the device fails.
-    fn forms(
+    fn specs(
         &self,
         params: &Self::Params,
         masters: &Self::Masters,
-    ) -> Result<Vec<ParameterForm>, Self::Error>;
+    ) -> Result<Vec<ParameterSpec>, Self::Error>;
 
     /// Every parameter with all that is kept for it, in the parameters' order.
     ///
@@ -96,45 +96,50 @@ pub trait Snapshot: MasterWeights {
     ) -> Result<Vec<Named<Vec<f32>>>, Self::Error>;
 }
 
-/// Saved parameters in the order of `forms`; all of them fit.
+/// Saved parameters in the order of `specs`; all of them fit.
 ///
 /// # Errors
 ///
 /// The first that does not, or that is missing on one side or twice on the other.
-pub fn fits<'s>(
-    forms: &[ParameterForm],
+pub fn check_saved<'s>(
+    specs: &[ParameterSpec],
     saved: &'s [SavedParameter],
-) -> Result<Vec<&'s SavedParameter>, Misfit> {
+) -> Result<Vec<&'s SavedParameter>, SpecMismatch> {
     let mut waiting: HashMap<&str, &SavedParameter> = HashMap::new();
     for one in saved {
         if waiting.insert(&one.name, one).is_some() {
-            Misfit::check("second value", &one.name, Some(one.value.form()), None)?;
+            SpecMismatch::check("second value", &one.name, Some(one.value.spec()), None)?;
         }
     }
     let mut ordered = Vec::new();
-    for form in forms {
-        let found = waiting.remove(&*form.name);
-        Misfit::check("value", &form.name, found.map(|one| one.value.form()), Some(&form.value))?;
+    for spec in specs {
+        let found = waiting.remove(&*spec.name);
+        SpecMismatch::check(
+            "value",
+            &spec.name,
+            found.map(|one| one.value.spec()),
+            Some(&spec.value),
+        )?;
         ordered.extend(found);
     }
     // The first in the file's order, so that the same mistake gives the same message.
     if let Some(stranger) = saved.iter().find(|one| waiting.contains_key(&*one.name)) {
-        Misfit::check("value", &stranger.name, Some(stranger.value.form()), None)?;
+        SpecMismatch::check("value", &stranger.name, Some(stranger.value.spec()), None)?;
     }
-    for (form, one) in forms.iter().zip(&ordered) {
-        fits_kept(form, one)?;
+    for (spec, one) in specs.iter().zip(&ordered) {
+        fits_kept(spec, one)?;
     }
     Ok(ordered)
 }
 
-fn fits_kept(form: &ParameterForm, saved: &SavedParameter) -> Result<(), Misfit> {
+fn fits_kept(spec: &ParameterSpec, saved: &SavedParameter) -> Result<(), SpecMismatch> {
     for (kind, raw) in &saved.kept {
-        let expected = form.kept.iter().find(|(other, _)| other == kind).map(|(_, form)| form);
-        Misfit::check(kind.name(), &form.name, Some(raw.form()), expected)?;
+        let expected = spec.kept.iter().find(|(other, _)| other == kind).map(|(_, spec)| spec);
+        SpecMismatch::check(kind.name(), &spec.name, Some(raw.spec()), expected)?;
     }
-    for (kind, expected) in &form.kept {
-        let found = saved.kept.iter().find(|(other, _)| other == kind).map(|(_, raw)| raw.form());
-        Misfit::check(kind.name(), &form.name, found, Some(expected))?;
+    for (kind, expected) in &spec.kept {
+        let found = saved.kept.iter().find(|(other, _)| other == kind).map(|(_, raw)| raw.spec());
+        SpecMismatch::check(kind.name(), &spec.name, found, Some(expected))?;
     }
     Ok(())
 }

@@ -1,32 +1,32 @@
 //! Snapshots of a stranger's host tensors, which tell their elements and no shape.
 
-use super::{LoadError, ParameterForm, SavedParameter, Snapshot, fits};
+use super::{LoadError, ParameterSpec, SavedParameter, Snapshot, check_saved};
 use crate::HostMasters;
-use binade_core::{AmpTensor, Form, Named, Native, NativeError, RawTensor};
+use binade_core::{AmpTensor, HostDevice, HostDeviceError, Named, RawTensor, TensorSpec};
 use std::sync::Arc;
 
-impl<T: AmpTensor> Snapshot for Native<T> {
-    fn forms(
+impl<T: AmpTensor> Snapshot for HostDevice<T> {
+    fn specs(
         &self,
         params: &Vec<Named<T>>,
         masters: &HostMasters,
-    ) -> Result<Vec<ParameterForm>, NativeError<T::Error>> {
-        let form = |param: &Named<T>| {
-            let form = Form::new(param.value.dtype(), [elements(&param.value).len()]);
-            masters.form(&param.name, form)
+    ) -> Result<Vec<ParameterSpec>, HostDeviceError<T::Error>> {
+        let spec = |param: &Named<T>| {
+            let spec = TensorSpec::new(param.value.dtype(), [elements(&param.value).len()]);
+            masters.spec(&param.name, spec)
         };
-        Ok(params.iter().map(form).collect())
+        Ok(params.iter().map(spec).collect())
     }
 
     fn save(
         &self,
         params: &Vec<Named<T>>,
         masters: &HostMasters,
-    ) -> Result<Vec<SavedParameter>, NativeError<T::Error>> {
+    ) -> Result<Vec<SavedParameter>, HostDeviceError<T::Error>> {
         let saved = |param: &Named<T>| {
             let values = elements(&param.value);
-            let form = Form::new(param.value.dtype(), [values.len()]);
-            let value = RawTensor::from_f32(form, &values);
+            let spec = TensorSpec::new(param.value.dtype(), [values.len()]);
+            let value = RawTensor::from_f32(spec, &values);
             let value = value.ok_or_else(|| mismatch(&param.name))?;
             Ok(masters.saved(&param.name, value))
         };
@@ -38,9 +38,9 @@ impl<T: AmpTensor> Snapshot for Native<T> {
         params: &mut Vec<Named<T>>,
         masters: &mut HostMasters,
         saved: &[SavedParameter],
-    ) -> Result<(), LoadError<NativeError<T::Error>>> {
-        let forms = self.forms(params, masters).map_err(LoadError::Device)?;
-        for (param, saved) in params.iter_mut().zip(fits(&forms, saved)?) {
+    ) -> Result<(), LoadError<HostDeviceError<T::Error>>> {
+        let specs = self.specs(params, masters).map_err(LoadError::Device)?;
+        for (param, saved) in params.iter_mut().zip(check_saved(&specs, saved)?) {
             let values = saved.value.to_f32().unwrap_or_default();
             param.value.map_f32(&mut |i, old| values.get(i).copied().unwrap_or(old));
             masters.put(saved);
@@ -52,7 +52,7 @@ impl<T: AmpTensor> Snapshot for Native<T> {
         &self,
         params: &Vec<Named<T>>,
         masters: &HostMasters,
-    ) -> Result<Vec<Named<Vec<f32>>>, NativeError<T::Error>> {
+    ) -> Result<Vec<Named<Vec<f32>>>, HostDeviceError<T::Error>> {
         let values = |Named { name, value }: &Named<T>| {
             let own = elements(value);
             let values = match masters.get(name) {
@@ -75,7 +75,7 @@ fn elements<T: AmpTensor>(tensor: &T) -> Vec<f32> {
     elements
 }
 
-fn mismatch<E>(parameter: &Arc<str>) -> NativeError<E> {
+fn mismatch<E>(parameter: &Arc<str>) -> HostDeviceError<E> {
     let why = "parameters are saved in bf16, f16 or f32, and it is of another type: cast it first";
-    NativeError::Mismatch { parameter: parameter.clone(), why }
+    HostDeviceError::Mismatch { parameter: parameter.clone(), why }
 }

@@ -1,6 +1,6 @@
 //! Snapshots of a whole optimizer.
 
-use super::{LoadError, SavedParameter, Snapshot, fits};
+use super::{LoadError, SavedParameter, Snapshot, check_saved};
 use crate::MasterOptimizer;
 use binade_core::Named;
 
@@ -20,8 +20,8 @@ impl<D: Snapshot> MasterOptimizer<D> {
     ///
     /// What it would refuse.
     pub fn check_load(&self, saved: &[SavedParameter]) -> Result<(), LoadError<D::Error>> {
-        let forms = self.device().forms(&self.params, self.masters()).map_err(LoadError::Device)?;
-        fits(&forms, saved)?;
+        let specs = self.device().specs(&self.params, self.masters()).map_err(LoadError::Device)?;
+        check_saved(&specs, saved)?;
         Ok(())
     }
 

@@ -1,25 +1,28 @@
 //! Snapshots of models whose element type is a type parameter; each parameter is of one axis.
 
-use super::{LoadError, ParameterForm, SavedParameter, Snapshot, fits};
+use super::{LoadError, ParameterSpec, SavedParameter, Snapshot, check_saved};
 use crate::{HostMasters, native::mismatch, static_set::widened};
-use binade_core::{Element, Form, Named, NativeError, OnlyF32, RawTensor, Static, StaticSet};
+use binade_core::{
+    Element, HostDeviceError, Named, OnlyF32, RawTensor, StaticSet, TensorSpec, TypedModel,
+};
 
-type Result<T, E = NativeError<OnlyF32>> = std::result::Result<T, E>;
+type Result<T, E = HostDeviceError<OnlyF32>> = std::result::Result<T, E>;
 
-impl<P: StaticSet> Snapshot for Static<P> {
-    fn forms(&self, params: &P, masters: &HostMasters) -> Result<Vec<ParameterForm>> {
+impl<P: StaticSet> Snapshot for TypedModel<P> {
+    fn specs(&self, params: &P, masters: &HostMasters) -> Result<Vec<ParameterSpec>> {
         let mut params = params.clone();
-        let forms = params.slices().into_iter().map(|param| {
-            masters.form(&param.name, Form::new(P::Element::DTYPE, [param.value.len()]))
+        let specs = params.slices().into_iter().map(|param| {
+            masters.spec(&param.name, TensorSpec::new(P::Element::DTYPE, [param.value.len()]))
         });
-        Ok(forms.collect())
+        Ok(specs.collect())
     }
 
     fn save(&self, params: &P, masters: &HostMasters) -> Result<Vec<SavedParameter>> {
         let mut params = params.clone();
         let saved = params.slices().into_iter().map(|param| {
             let values: Vec<_> = param.value.iter().map(|x| x.to_f32()).collect();
-            let raw = RawTensor::from_f32(Form::new(P::Element::DTYPE, [values.len()]), &values);
+            let raw =
+                RawTensor::from_f32(TensorSpec::new(P::Element::DTYPE, [values.len()]), &values);
             let raw = raw.ok_or_else(|| mismatch(&param.name, "its type cannot be saved"))?;
             Ok(masters.saved(&param.name, raw))
         });
@@ -31,9 +34,9 @@ impl<P: StaticSet> Snapshot for Static<P> {
         params: &mut P,
         masters: &mut HostMasters,
         saved: &[SavedParameter],
-    ) -> Result<(), LoadError<NativeError<OnlyF32>>> {
-        let forms = self.forms(params, masters).map_err(LoadError::Device)?;
-        for (param, saved) in params.slices().into_iter().zip(fits(&forms, saved)?) {
+    ) -> Result<(), LoadError<HostDeviceError<OnlyF32>>> {
+        let specs = self.specs(params, masters).map_err(LoadError::Device)?;
+        for (param, saved) in params.slices().into_iter().zip(check_saved(&specs, saved)?) {
             let values = saved.value.to_f32().unwrap_or_default();
             P::Element::narrow(&values, param.value);
             masters.put(saved);

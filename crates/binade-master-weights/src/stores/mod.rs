@@ -66,7 +66,7 @@ impl MasterStore {
     pub fn takes(self, stored: DType) -> bool {
         match self {
             Self::Remainder => matches!(stored, DType::BF16 | DType::F32),
-            _ => crate::plan::is_trainable(stored),
+            _ => crate::config::is_trainable(stored),
         }
     }
 

@@ -3,9 +3,9 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, Finding, Named, NamedGrads, Native, Overflow,
+    AmpTensor, DType, Error, ErrorKind, FoundInf, HostDevice, Named, NamedGrads, Overflow,
 };
-use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 use half::{bf16, f16};
 
 /// Values that are always those of `dtype`.
@@ -80,7 +80,7 @@ pub fn round(dtype: DType, x: f32) -> f32 {
     }
 }
 
-pub type Optimizer = MasterOptimizer<Native<Host>>;
+pub type Optimizer = MasterOptimizer<HostDevice<Host>>;
 
 pub fn params<'a>(
     dtype: DType,
@@ -96,26 +96,26 @@ pub fn grads<'a>(
     set.into_iter().map(|(name, data)| Named::new(name, Some(Host::new(dtype, data)))).collect()
 }
 
-pub fn optimizer(params: Vec<Named<Host>>, plan: Plan) -> Optimizer {
-    MasterOptimizer::new(Native::new(), params, plan).unwrap()
+pub fn optimizer(params: Vec<Named<Host>>, plan: OptimizerConfig) -> Optimizer {
+    MasterOptimizer::new(HostDevice::new(), params, plan).unwrap()
 }
 
 /// One parameter, `w`.
-pub fn of_one(dtype: DType, data: &[f32], plan: Plan) -> Optimizer {
+pub fn of_one(dtype: DType, data: &[f32], plan: OptimizerConfig) -> Optimizer {
     optimizer(params(dtype, [("w", data)]), plan)
 }
 
-pub fn plan(rule: UpdateRule) -> Plan {
-    Plan::new(rule).unwrap()
+pub fn plan(rule: UpdateRule) -> OptimizerConfig {
+    OptimizerConfig::new(rule).unwrap()
 }
 
 /// Nothing was found.
-pub fn fine() -> Finding {
-    Finding::default()
+pub fn fine() -> FoundInf {
+    FoundInf::default()
 }
 
 /// Every way in which a finding is raised.
-pub fn raised() -> [Finding; 2] {
+pub fn raised() -> [FoundInf; 2] {
     let overflow = Overflow {
         parameter: "w".into(),
         index: 0,
@@ -123,8 +123,8 @@ pub fn raised() -> [Finding; 2] {
         unscaled: f32::INFINITY,
     };
     [
-        Finding { overflow: Some(overflow), infinities: 1, ..fine() },
-        Finding { halted: true, ..fine() },
+        FoundInf { overflow: Some(overflow), infinities: 1, ..fine() },
+        FoundInf { halted: true, ..fine() },
     ]
 }
 

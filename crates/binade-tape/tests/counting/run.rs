@@ -5,7 +5,7 @@ use binade_autocast::Region;
 use binade_core::{DType, Handle, Named};
 use binade_cpu::Tensor;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, StepOutcome};
-use binade_master_weights::{MasterOptimizer, MasterWeights, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterWeights, OptimizerConfig, UpdateRule};
 use binade_ops::{CrossEntropy, Linear, Mul, Relu, Upload};
 use binade_tape::{ScalingDevice, Tape, TapeError, Var};
 
@@ -47,7 +47,7 @@ impl<D: Trains> Run<D> {
             .zip(shapes)
             .map(|(seed, (name, shape))| Named::new(name, tensor(&device, shape, seed, dtype)));
         let rule = LossScale::dynamic().with_init_scale(2.0_f32.powi(20)).unwrap();
-        let plan = Plan::new(UpdateRule::adamw(1e-2)).unwrap();
+        let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2)).unwrap();
         let optimizer = MasterOptimizer::new(device.clone(), params.collect(), plan).unwrap();
         let scaler = Scaler::new(device.clone(), rule.with_growth_interval(3).unwrap());
         let region = Region::f16().with_dtype(if dtype == DType::F32 { DType::F16 } else { dtype });

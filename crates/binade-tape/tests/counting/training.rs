@@ -5,7 +5,9 @@ use binade_conformance::counting::Counting;
 use binade_core::{DType, Handle, Named, NamedGrads, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradScaler, ScaleState};
-use binade_master_weights::{MasterOptimizer, MasterStore, MasterWeights, Plan, UpdateRule};
+use binade_master_weights::{
+    MasterOptimizer, MasterStore, MasterWeights, OptimizerConfig, UpdateRule,
+};
 use binade_ops::Upload;
 
 const STEPS: u32 = 50;
@@ -75,7 +77,7 @@ where
             (0..300).map(|i: u16| f32::from(i % 41) / 16.0 - f32::from(seed)).collect();
         device.upload(&values, &[300], DType::F32).unwrap()
     };
-    let plan = Plan::new(UpdateRule::adamw(0.01)).unwrap();
+    let plan = OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap();
     let plan = plan.with_store(store).with_storage(DType::BF16).with_lost_updates(true);
     let param = |name| Named::new(name, tensor(1));
     let mut optimizer =

@@ -1,6 +1,6 @@
 //! Part of a buffer for a shader: it begins where bindings may begin, with the place of the first element in it.
 
-use crate::{Tensor, facts::ALIGNED, memory::Buffer};
+use crate::{Tensor, limits::ALIGNED, memory::Buffer};
 use std::ops::Range;
 use wgpu::BufferBinding;
 

@@ -3,7 +3,7 @@
 use crate::{
     Error, Result, Tensor, Wgpu, WgpuError,
     dispatch::{Bound, GROUP, MOST_ELEMENTS, groups, parts},
-    facts::ALIGNED,
+    limits::ALIGNED,
 };
 use std::ops::Range;
 

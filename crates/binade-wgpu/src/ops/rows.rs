@@ -7,7 +7,7 @@ use crate::{
         Bound, THREADS, groups,
         structs::{self, code, count},
     },
-    facts::ALIGNED,
+    limits::ALIGNED,
     shaders::Shader,
 };
 use binade_core::DType;

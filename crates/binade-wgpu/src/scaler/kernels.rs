@@ -15,7 +15,7 @@ use binade_core::DType;
 use binade_gpu::{
     Driver, GroupClip, Kernels, LogMaxBits, LossScaleBits, Materialise, ScaledMaster, Update,
 };
-use binade_grad_scaler::{Join, Norm, ScaleState, ScaleStore};
+use binade_grad_scaler::{MergeRule, Norm, ScaleState, ScaleStore};
 use bytemuck::Zeroable;
 use std::{ops::Range, sync::Arc};
 
@@ -54,8 +54,8 @@ impl Kernels for Wgpu {
         self.look(grads, &all, scale)
     }
 
-    fn run_merge(&self, into: &Buffer, from: &Buffer, join: Join) -> Result<(), Error> {
-        let params = structs::Merge { all: u32::from(join == Join::All) };
+    fn run_merge(&self, into: &Buffer, from: &Buffer, join: MergeRule) -> Result<(), Error> {
+        let params = structs::Merge { all: u32::from(join == MergeRule::All) };
         self.dispatch("merge", &params, [into, from].map(Bound::whole).into(), 1)
     }
 

@@ -1,6 +1,6 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
-use crate::{Error, Found, Wgpu, faults::Noted, memory::Buffer, sent::Sent};
+use crate::{Error, Found, Wgpu, faults::FaultCopy, memory::Buffer, sent::Sent};
 use binade_gpu::{Driver, FoundBits, Reported, finding_offset, parse_report, places_by_stamp};
 
 /// A copy that was asked for when the scale was updated, so that whoever asks later waits for no later step.
@@ -12,7 +12,7 @@ pub struct Report {
     /// Of each finding, which of a window's gradients are there, where only the device knows.
     words: Vec<Option<Sent>>,
     /// The record of indices that point nowhere, as it was then.
-    faults: Option<Noted>,
+    faults: Option<FaultCopy>,
 }
 
 impl Report {

@@ -95,7 +95,7 @@ fn a_cast_in_many_parts_is_the_same() -> Result {
             assert_eq!(got?, want?, "{from} to {to}");
         }
     }
-    assert!(narrow.ledger().dispatches > 3 * 3 * 3, "{:?}", narrow.ledger());
+    assert!(narrow.counters().dispatches > 3 * 3 * 3, "{:?}", narrow.counters());
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Norms and factors that f32 alone cannot compute, against the CPU.
 
 use crate::support::{Device, Grads, Result, noise, set, wgpu};
-use binade_core::{DType, Finding};
+use binade_core::{DType, FoundInf};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{Norm, ScaleState};
 
@@ -17,7 +17,7 @@ fn clipped<D: Device>(
     device: &D,
     grads: &[(&str, Option<Vec<f32>>)],
     max: f32,
-) -> (Vec<Vec<u8>>, Finding) {
+) -> (Vec<Vec<u8>>, FoundInf) {
     let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, DType::F32);
     let mut verdict = device.unscale(&mut grads, &scale).unwrap();

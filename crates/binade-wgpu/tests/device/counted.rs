@@ -6,7 +6,7 @@ use crate::{
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_master_weights::{LostUpdates, MasterStore, Plan, Sgd, UpdateRule};
+use binade_master_weights::{LostUpdates, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     counts_are_the_cpus_by_every_store_and_type,
@@ -32,7 +32,9 @@ fn counts_are_the_cpus_by_every_store_and_type() -> Result {
         let mut seen = LostUpdates::default();
         let pairs = STORES.into_iter().flat_map(|store| TYPES.map(|low| (store, low)));
         for (store, low) in pairs.filter(|(store, low)| store.takes(*low)) {
-            let plan = Plan::new(UpdateRule::Sgd(rule))?.with_store(store).with_lost_updates(true);
+            let plan = OptimizerConfig::new(UpdateRule::Sgd(rule))?
+                .with_store(store)
+                .with_lost_updates(true);
             let start = SET.map(|(name, len)| (name, coarse(1, len)));
             let mut run = optimizer(&wgpu, &start, low, plan.clone());
             let mut cpu = optimizer(&Cpu, &start, low, plan);
@@ -61,7 +63,8 @@ fn adams_decay_and_mean_count_as_on_the_cpu() -> Result {
         (UpdateRule::adam(1e-6), [0, 0]),
         (UpdateRule::adam(0.5), [0, 0]),
     ] {
-        let plan = Plan::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
+        let plan =
+            OptimizerConfig::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
         let start = [("w", vec![1.0, -3.0, 0.0])];
         let mut run = optimizer(&wgpu, &start, DType::BF16, plan.clone());
         let mut cpu = optimizer(&Cpu, &start, DType::BF16, plan);

@@ -28,12 +28,12 @@ fn only_reads_wait() -> Result {
     let wgpu = own();
     let x = vector(&wgpu, &noise(1, 1000), DType::F16);
     let y = wgpu.relu(&wgpu.add(&x, &x)?)?;
-    assert_eq!((wgpu.ledger().syncs, wgpu.ledger().submits), (0, 0));
-    assert_eq!(wgpu.ledger().dispatches, 3, "a cast, a sum, a relu");
+    assert_eq!((wgpu.counters().syncs, wgpu.counters().submits), (0, 0));
+    assert_eq!(wgpu.counters().dispatches, 3, "a cast, a sum, a relu");
     wgpu.download(&y)?;
-    assert_eq!((wgpu.ledger().syncs, wgpu.ledger().submits), (1, 1));
+    assert_eq!((wgpu.counters().syncs, wgpu.counters().submits), (1, 1));
     wgpu.synchronize()?;
-    assert_eq!(wgpu.ledger().syncs, 2);
+    assert_eq!(wgpu.counters().syncs, 2);
     Ok(())
 }
 
@@ -45,7 +45,7 @@ fn many_operations_are_sent_off_in_a_few_batches() -> Result {
         sum = wgpu.add(&sum, &one)?;
     }
     assert_eq!(wgpu.download(&sum)?, [1000.0; 5]);
-    assert!((4..10).contains(&wgpu.ledger().submits), "{:?}", wgpu.ledger());
+    assert!((4..10).contains(&wgpu.counters().submits), "{:?}", wgpu.counters());
     Ok(())
 }
 
@@ -58,7 +58,7 @@ fn an_upload_never_changes_what_waits_to_be_computed() -> Result {
         let x = vector(&wgpu, &[f32::from(value); 9], DType::F32);
         sums.push(wgpu.add(&x, &x)?);
     }
-    assert_eq!(wgpu.ledger().submits, 0);
+    assert_eq!(wgpu.counters().submits, 0);
     for (value, sum) in (0..40_u8).zip(&sums) {
         assert_eq!(wgpu.download(sum)?, [2.0 * f32::from(value); 9]);
     }

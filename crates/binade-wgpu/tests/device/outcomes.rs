@@ -48,13 +48,13 @@ fn nothing_waits_until_an_outcome_is_read() -> Result {
     let mut found = wgpu.unscale(&mut grads, &scale)?;
     wgpu.clip_norm(&mut grads, Norm::L2, 1.0, &mut found)?;
     wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
-    assert_eq!(wgpu.ledger().syncs, 0);
+    assert_eq!(wgpu.counters().syncs, 0);
     while !wgpu.is_ready(&[&found], &scale)? {
         std::thread::yield_now();
     }
     let (findings, state) = wgpu.read(&[&found], &scale)?;
     assert_eq!((state.updates, findings[0].is_raised()), (1, false));
-    assert_eq!(wgpu.ledger().syncs, 0, "it was there");
+    assert_eq!(wgpu.counters().syncs, 0, "it was there");
     let again = wgpu.read(&[&found], &scale)?;
     assert_eq!(format!("{:?}", again.0), format!("{findings:?}"));
     Ok(())
@@ -62,12 +62,12 @@ fn nothing_waits_until_an_outcome_is_read() -> Result {
 
 /// Asks until the report is there, reads it, and checks that nothing was waited for.
 fn assert_read_without_waiting(wgpu: &Wgpu, found: &Found<Wgpu>, scale: &Scale) -> Result {
-    let before = wgpu.ledger().syncs;
+    let before = wgpu.counters().syncs;
     while !wgpu.is_ready(&[found], scale)? {
         std::thread::yield_now();
     }
     assert_eq!(wgpu.read(&[found], scale)?.1.updates, 1);
-    assert_eq!(wgpu.ledger().syncs, before, "it was there");
+    assert_eq!(wgpu.counters().syncs, before, "it was there");
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use crate::{
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
-use binade_master_weights::{MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterStore, OptimizerConfig, UpdateRule};
 use binade_ops::{Download as _, MatMul as _};
 
 crate::tests![
@@ -64,7 +64,7 @@ fn a_set_in_parts_is_looked_at_and_clipped_whole() -> Result {
 fn masters_in_many_parts_are_the_same() -> Result {
     let start = [("a", noise(1, 5003)), ("b", noise(2, 7))];
     let [want, got] = [wgpu(), narrow()].map(|wgpu| -> Result<_> {
-        let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::ScaledF16);
+        let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::ScaledF16);
         let plan = plan.with_storage(DType::BF16).with_lost_updates(true);
         let mut run = optimizer(&wgpu, &start, DType::F32, plan);
         step(&wgpu, &mut run, &[("a", noise(3, 5003)), ("b", noise(4, 7))])?;

@@ -11,7 +11,7 @@ use crate::{
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_master_weights::{Adam, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     every_rule_and_type_steps_within_two_units_of_the_cpu,
@@ -26,8 +26,8 @@ fn every_rule_and_type_steps_within_two_units_of_the_cpu() -> Result {
     let wgpu = wgpu();
     for rule in rules() {
         for (param, grad) in TYPES.into_iter().flat_map(|param| TYPES.map(|grad| (param, grad))) {
-            let mut got = optimizer(&wgpu, &params(1), param, Plan::new(rule)?);
-            let mut want = optimizer(&Cpu, &params(1), param, Plan::new(rule)?);
+            let mut got = optimizer(&wgpu, &params(1), param, OptimizerConfig::new(rule)?);
+            let mut want = optimizer(&Cpu, &params(1), param, OptimizerConfig::new(rule)?);
             for seed in 2..5 {
                 step_in(grad, &wgpu, &mut got, &grads(seed))?;
                 step_in(grad, &Cpu, &mut want, &grads(seed))?;
@@ -80,8 +80,8 @@ fn exact_steps_are_the_cpus(size: f32, steps: u64) -> Result {
     let coarse = |seed, len| coarse(seed, len).iter().map(|x| x * size).collect::<Vec<_>>();
     let start = NAMES.map(|(name, len)| (name, coarse(len as u64, len)));
     for (rule, dtype) in short().into_iter().flat_map(|rule| TYPES.map(|dtype| (rule, dtype))) {
-        let mut got = optimizer(&wgpu, &start, dtype, Plan::new(rule)?);
-        let mut want = optimizer(&Cpu, &start, dtype, Plan::new(rule)?);
+        let mut got = optimizer(&wgpu, &start, dtype, OptimizerConfig::new(rule)?);
+        let mut want = optimizer(&Cpu, &start, dtype, OptimizerConfig::new(rule)?);
         for seed in 0..steps {
             let grads = NAMES.map(|(name, len)| (name, coarse(seed + 50, len)));
             step_in(dtype, &wgpu, &mut got, &grads)?;
@@ -95,7 +95,7 @@ fn exact_steps_are_the_cpus(size: f32, steps: u64) -> Result {
 fn a_low_parameter_is_its_master_to_nearest_even() -> Result {
     let wgpu = wgpu();
     for low in [DType::BF16, DType::F16] {
-        let plan = Plan::new(UpdateRule::adamw(1e-2))?;
+        let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
         let mut run = optimizer(&wgpu, &params(1), low, plan);
         for seed in 2..5 {
             step(&wgpu, &mut run, &grads(seed))?;
@@ -123,7 +123,7 @@ fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     ];
     for (lr, betas) in rates.into_iter().zip(betas).chain(close) {
         let rule = Adam { lr, betas, eps: 1.0, ..adams()[0] };
-        let plan = Plan::new(UpdateRule::Adam(rule))?;
+        let plan = OptimizerConfig::new(UpdateRule::Adam(rule))?;
         let start = [("w", vec![0.0; STEPS])];
         let mut got = optimizer(&wgpu, &start, DType::F32, plan.clone());
         let mut want = optimizer(&Cpu, &start, DType::F32, plan);
@@ -152,7 +152,7 @@ fn what_cancels_is_off_by_a_rounding_of_its_terms() -> Result {
     // Half of the gradients all but undo the parameter.
     let undoes = |(place, (x, g)): (usize, (&f32, f32))| if place % 2 == 0 { x * 9.999 } else { g };
     let grad: Vec<f32> = start.iter().zip(finite(2)).enumerate().map(undoes).collect();
-    let plan = Plan::new(UpdateRule::sgd(f64::from(lr)))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(f64::from(lr)))?;
     let mut run = optimizer(&wgpu, &[("w", start.clone())], DType::F32, plan);
     step(&wgpu, &mut run, &[("w", grad.clone())])?;
     for ((now, x), g) in values(&run)?[0].iter().zip(&start).zip(&grad) {

@@ -10,7 +10,7 @@ use crate::{
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{LossScale, ScaleState, ScaledGrads, Scaler};
-use binade_master_weights::{Plan, UpdateRule};
+use binade_master_weights::{OptimizerConfig, UpdateRule};
 
 crate::tests![
     what_joins_steps_beside_the_others,
@@ -31,7 +31,7 @@ fn clipped_runs_with_overflows_apply_and_skip_what_the_cpu_does() -> Result {
 
 /// The master values after twelve clipped steps, one in five of which has an overflow, and the scale after each.
 fn trained<D: Device>(device: &D) -> Result<(Vec<Vec<f32>>, Vec<ScaleState>)> {
-    let plan = Plan::new(UpdateRule::sgd(0.1))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(0.1))?;
     let mut run = optimizer(device, &params(1), DType::F16, plan);
     let rule = LossScale::dynamic().with_growth_interval(3)?;
     let mut scaler = Scaler::new(device.clone(), rule).map_err(told)?;
@@ -63,7 +63,7 @@ fn more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu() -> 
     };
     let (start, grads) = (all(1), all(500));
     let start: Vec<_> = start.iter().map(|(name, values)| (&**name, values.clone())).collect();
-    let plan = Plan::new(UpdateRule::Sgd(exact()))?;
+    let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?;
     let mut got = optimizer(&wgpu, &start, DType::BF16, plan.clone());
     let mut want = optimizer(&Cpu, &start, DType::BF16, plan);
     // Every other parameter has a gradient.
@@ -80,7 +80,7 @@ fn more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu() -> 
 
 fn what_joins_steps_beside_the_others() -> Result {
     let wgpu = wgpu();
-    let plan = Plan::new(UpdateRule::Sgd(exact()))?;
+    let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?;
     let mut got = optimizer(&wgpu, &[("a", coarse(1, 40))], DType::BF16, plan.clone());
     let mut want = optimizer(&Cpu, &[("a", coarse(1, 40))], DType::BF16, plan.clone());
     let first = [("a", coarse(2, 40))];

@@ -9,7 +9,7 @@ use crate::{
 };
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
 
 crate::tests![
     parameters_and_gradients_may_begin_anywhere,
@@ -22,7 +22,7 @@ fn parameters_and_gradients_may_begin_anywhere() -> Result {
     let (start, grad) = (coarse(1, 21), coarse(2, 21));
     for (dtype, offset) in TYPES.into_iter().flat_map(|dtype| [1, 2, 63, 130].map(|o| (dtype, o))) {
         for store in [MasterStore::Copy, MasterStore::NoMaster, MasterStore::Kahan] {
-            let plan = Plan::new(UpdateRule::Sgd(exact()))?.with_store(store);
+            let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?.with_store(store);
             let params = vec![Named::new("w", shifted(&wgpu, &start, dtype, offset))];
             let mut got = MasterOptimizer::new(wgpu.clone(), params, plan.clone())?;
             let mut want = optimizer(&Cpu, &[("w", start.clone())], dtype, plan);
@@ -44,7 +44,7 @@ fn steps_in_parts_are_those_of_the_whole() -> Result {
     let rules = [UpdateRule::Sgd(exact()), UpdateRule::adamw(1e-2)];
     let stores = [MasterStore::Copy, MasterStore::Remainder, MasterStore::Stochastic { seed: 5 }];
     for (rule, store) in rules.into_iter().flat_map(|rule| stores.map(|store| (rule, store))) {
-        let plan = Plan::new(rule)?.with_store(store).with_lost_updates(true);
+        let plan = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
         let mut got = optimizer(&narrow, &start, DType::BF16, plan.clone());
         let mut want = optimizer(&whole, &start, DType::BF16, plan);
         for seed in 2..4 {
@@ -61,7 +61,7 @@ fn steps_in_parts_are_those_of_the_whole() -> Result {
 
 fn another_handles_values_and_stores_that_do_not_fit_are_refused() -> Result {
     let (wgpu, other) = (wgpu(), own());
-    let plan = Plan::new(UpdateRule::sgd(0.5))?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
     let theirs = vec![Named::new("w", vector(&other, &[1.0], DType::F32))];
     assert_eq!(kind(MasterOptimizer::new(wgpu.clone(), theirs, plan.clone())), ErrorKind::Mismatch);
     let mut run = optimizer(&wgpu, &[("w", vec![1.0])], DType::F32, plan.clone());

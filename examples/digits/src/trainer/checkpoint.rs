@@ -34,7 +34,7 @@ impl<D: Trains> Trainer<'_, D> {
         }
         for (name, seen) in self.net.statistics() {
             let values = self.device.download(seen)?;
-            let form = binade::core::Form::new(DType::F32, [values.len()]);
+            let form = binade::core::TensorSpec::new(DType::F32, [values.len()]);
             let raw = RawTensor::from_f32(form, &values);
             draft = raw.into_iter().fold(draft, |draft, raw| draft.tensor(&name, raw));
         }

@@ -3,7 +3,9 @@
 //! Every snippet begins with [`start`], which gives a scaler, an optimizer and a loss of 1.
 #![forbid(unsafe_code)]
 
-use binade_grad_scaler::core::{AmpTensor, DType, Finding, Named, Native, NativeError, Optimizer};
+use binade_grad_scaler::core::{
+    AmpTensor, DType, FoundInf, HostDevice, HostDeviceError, Named, Optimizer,
+};
 use binade_grad_scaler::{LossScale, Scaler};
 use std::convert::Infallible;
 
@@ -27,15 +29,15 @@ impl AmpTensor for Mine {
 /// Gradients of one weight.
 pub type Grads = Vec<Named<Option<Mine>>>;
 /// The error of every function here.
-pub type Failure = NativeError<Infallible>;
+pub type Failure = HostDeviceError<Infallible>;
 
 /// Gradient descent on one weight.
 #[derive(Debug)]
 pub struct Descent(pub f32);
 
-impl Optimizer<Grads, Finding> for Descent {
+impl Optimizer<Grads, FoundInf> for Descent {
     type Error = Failure;
-    fn step(&mut self, grads: Grads, found: &Finding) -> Result<(), Failure> {
+    fn step(&mut self, grads: Grads, found: &FoundInf) -> Result<(), Failure> {
         if !found.is_raised() {
             grads.into_iter().flat_map(|grad| grad.value).for_each(|grad| self.0 -= 0.1 * grad.0);
         }
@@ -48,8 +50,8 @@ impl Optimizer<Grads, Finding> for Descent {
 /// # Errors
 ///
 /// Never, on this device.
-pub fn start() -> Result<(Scaler<Native<Mine>>, Descent, Mine), Failure> {
-    Ok((Scaler::new(Native::new(), LossScale::dynamic())?, Descent(1.0), Mine(1.0)))
+pub fn start() -> Result<(Scaler<HostDevice<Mine>>, Descent, Mine), Failure> {
+    Ok((Scaler::new(HostDevice::new(), LossScale::dynamic())?, Descent(1.0), Mine(1.0)))
 }
 
 /// The gradient that the weight gets from a scaled loss.

@@ -2,7 +2,7 @@
 
 use crate::foreign::{Kind, Tensor};
 use binade_grad_scaler::core::{
-    AmpTensor, DType, Error, ErrorKind, Finding, Named, Native, NativeError, Optimizer,
+    AmpTensor, DType, Error, ErrorKind, FoundInf, HostDevice, HostDeviceError, Named, Optimizer,
 };
 use binade_grad_scaler::{LossScale, Scaler};
 
@@ -59,12 +59,12 @@ impl AmpTensor for Mine {
 // glue: optimizer
 struct Descent(Tensor);
 
-impl Optimizer<Vec<Named<Option<Mine>>>, Finding> for Descent {
-    type Error = NativeError<NoSuchKind>;
+impl Optimizer<Vec<Named<Option<Mine>>>, FoundInf> for Descent {
+    type Error = HostDeviceError<NoSuchKind>;
     fn step(
         &mut self,
         grads: Vec<Named<Option<Mine>>>,
-        found: &Finding,
+        found: &FoundInf,
     ) -> Result<(), Self::Error> {
         for grad in grads.into_iter().flat_map(|grad| grad.value).filter(|_| !found.is_raised()) {
             let mut weights = self.0.values();
@@ -84,7 +84,7 @@ impl Optimizer<Vec<Named<Option<Mine>>>, Finding> for Descent {
 pub fn train(steps: usize) -> Result<(Vec<f32>, u64), Box<dyn std::error::Error>> {
     let weights = Tensor::of(&[0.0, 0.0]);
     let mut descent = Descent(weights.shallow_clone());
-    let mut scaler = Scaler::new(Native::<Mine>::new(), LossScale::dynamic())?;
+    let mut scaler = Scaler::new(HostDevice::<Mine>::new(), LossScale::dynamic())?;
     for _ in 0..steps {
         let loss = Mine(weights.to_kind(Kind::Half).loss());
         // glue: loop

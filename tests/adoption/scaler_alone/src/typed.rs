@@ -1,12 +1,14 @@
 //! The typed order over `Vec<f32>`, with an optimizer of one's own.
 
 use crate::{descend, gradient};
-use binade_grad_scaler::core::{AmpTensor, DType, Finding, Named, Native, NativeError, Optimizer};
+use binade_grad_scaler::core::{
+    AmpTensor, DType, FoundInf, HostDevice, HostDeviceError, Named, Optimizer,
+};
 use binade_grad_scaler::{LossScale, Scaler, Step};
 use std::convert::Infallible;
 
 type Grads = Vec<Named<Option<Mine>>>;
-type Error = NativeError<Infallible>;
+type Error = HostDeviceError<Infallible>;
 
 /// The result of a run.
 #[derive(Debug)]
@@ -36,9 +38,9 @@ impl AmpTensor for Mine {
 
 struct Descent(Vec<f32>);
 
-impl Optimizer<Grads, Finding> for Descent {
+impl Optimizer<Grads, FoundInf> for Descent {
     type Error = Error;
-    fn step(&mut self, grads: Grads, found: &Finding) -> Result<(), Error> {
+    fn step(&mut self, grads: Grads, found: &FoundInf) -> Result<(), Error> {
         if !found.is_raised() {
             grads.into_iter().flat_map(|g| g.value).for_each(|g| descend(&mut self.0, &g.0));
         }
@@ -55,7 +57,7 @@ impl Optimizer<Grads, Finding> for Descent {
 pub fn train(steps: usize) -> Result<Trained, Box<dyn std::error::Error>> {
     let (mut descent, mut told) = (Descent(vec![0.0; 2]), Vec::new());
     // glue: loop
-    let mut scaler = Scaler::new(Native::<Mine>::new(), LossScale::dynamic())?;
+    let mut scaler = Scaler::new(HostDevice::<Mine>::new(), LossScale::dynamic())?;
     let one = Mine(vec![1.0]);
     // end of glue
     for _ in 0..steps {

@@ -16,7 +16,7 @@ pub const ROWS: usize = 16;
 
 /// Why training stopped.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
-type Handle = Native<Strided>;
+type Handle = HostDevice<Strided>;
 
 /// A run.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Run {
         // glue: loop
         let level = if dtype == DType::F32 { OptLevel::O0 } else { OptLevel::O2 };
         let (model, rule) = (Model::new(params), UpdateRule::adam(1e-2));
-        let amp = initialize(Native::new(), model, rule, level.with(dtype))?;
+        let amp = initialize(HostDevice::new(), model, rule, level.with(dtype))?;
         // end of glue
         Ok(Self { scaler: amp.scaler, optimizer: amp.optimizer, random: 99 })
     }

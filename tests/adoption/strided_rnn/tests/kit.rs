@@ -7,12 +7,12 @@ use binade_adoption_strided_rnn::tensor::{Elements, Strided};
 use binade_conformance::{Layout, Result, Runner, SubjectError};
 use half::{bf16, f16};
 
-struct Subject(Native<Strided>);
+struct Subject(HostDevice<Strided>);
 
 // glue: kit
 impl binade_conformance::Subject for Subject {
-    type Handle = Native<Strided>;
-    fn handle(&self) -> Option<&Native<Strided>> {
+    type Handle = HostDevice<Strided>;
+    fn handle(&self) -> Option<&HostDevice<Strided>> {
         Some(&self.0)
     }
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided> {
@@ -70,6 +70,6 @@ fn to_bits(tensor: &Strided) -> Vec<u8> {
 #[test]
 fn the_kit_holds_what_a_training_loop_uses() {
     for cases in ["cast/", "scale/", "unscale/", "clip/", "accumulate/", "adam/", "sgd/"] {
-        Runner::new().only(cases).run(&Subject(Native::new())).assert_success();
+        Runner::new().only(cases).run(&Subject(HostDevice::new())).assert_success();
     }
 }

@@ -9,7 +9,7 @@ use crate::replay::differences::Difference;
 use crate::replay::dtype;
 use crate::replay::error::Wrong;
 use crate::replay::notes::Notes;
-use binade_cast_policy::{CastPolicy, CastRule, Decision, OpCall, Refusal};
+use binade_cast_policy::{CastPolicy, CastRule, Decision, OpCall, PolicyError};
 use binade_core::{DType, Op, OpClass};
 
 /// An operation as it was called in a region of one type.
@@ -93,19 +93,21 @@ impl<'a> Called<'a> {
 }
 
 /// Returns true if torch refused for the same reason.
-fn is_refused(refusal: &Refusal, torch: &Outcome) -> bool {
+fn is_refused(refusal: &PolicyError, torch: &Outcome) -> bool {
     let reason = match refusal {
-        Refusal::Conflict { .. } => "Unexpected floating ScalarType in at::autocast::prioritize",
-        Refusal::Banned { .. } => "are unsafe to autocast",
+        PolicyError::Conflict { .. } => {
+            "Unexpected floating ScalarType in at::autocast::prioritize"
+        }
+        PolicyError::Banned { .. } => "are unsafe to autocast",
         _ => return false,
     };
     torch.error().is_some_and(|error| error.contains(reason))
 }
 
 /// Returns true if `f32` comes before the type that we refuse, where torch promotes.
-fn after_f32(refusal: &Refusal, operands: &[DType]) -> bool {
+fn after_f32(refusal: &PolicyError, operands: &[DType]) -> bool {
     match refusal {
-        Refusal::Conflict { operand, .. } => operands[..*operand].contains(&DType::F32),
+        PolicyError::Conflict { operand, .. } => operands[..*operand].contains(&DType::F32),
         _ => false,
     }
 }

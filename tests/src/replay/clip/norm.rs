@@ -10,7 +10,7 @@ use crate::replay::error::{Wrong, same};
 use crate::replay::notes::Notes;
 use crate::replay::trace::Raised;
 use binade_core::cast::{self, OnOverflow};
-use binade_core::{DType, Error as _, ErrorKind, Finding};
+use binade_core::{DType, Error as _, ErrorKind, FoundInf};
 use binade_cpu::{Cpu, Error};
 use binade_grad_scaler::{GradOps, Norm, clip_factor};
 use binade_master_weights::step::Factor;
@@ -74,7 +74,7 @@ fn measured(
     notes: &mut Notes,
 ) -> Result<(), Wrong> {
     let mut grads = set.on_cpu()?;
-    let mut verdict = Finding::default();
+    let mut verdict = FoundInf::default();
     let max = limit(clip.max_norm.0);
     if let Err(error) = Cpu.clip_norm(&mut grads, norm, max, &mut verdict) {
         refused(&error, max, notes)?;

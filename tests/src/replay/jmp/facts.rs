@@ -3,7 +3,7 @@
 use crate::replay::differences::Difference;
 use crate::replay::error::{ReplayError, Wrong, same};
 use crate::replay::notes::Notes;
-use binade_core::Finding;
+use binade_core::FoundInf;
 use binade_grad_scaler::LossScale;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(super) fn replay(
 fn compare(name: &str, fact: &Value, notes: &mut Notes) -> Result<(), Wrong> {
     match name {
         "all_finite([])" => {
-            same("it", &json!(!Finding::default().is_raised()), fact)?;
+            same("it", &json!(!FoundInf::default().is_raised()), fact)?;
             notes.compared("facts about jmp that hold here", 1);
         }
         "min_loss_scale kept through flatten/unflatten (jit)" => {

@@ -8,7 +8,7 @@ use super::differences::Difference;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
 use super::policies::{self, Answer};
-use binade_grad_scaler::{LossScale, ScaleState, Seen};
+use binade_grad_scaler::{LossScale, ScaleState, UpdateInputs};
 use binade_master_weights::step::Factor;
 use published::Published;
 use serde::Deserialize;
@@ -166,8 +166,8 @@ impl Step {
         same_bits("unscaled", &self.flushed(unscaled, notes), &self.unscaled)
     }
 
-    fn seen(&self) -> Seen {
-        Seen { overflow: !self.finite, skipped: !self.finite, ..Seen::default() }
+    fn seen(&self) -> UpdateInputs {
+        UpdateInputs { overflow: !self.finite, skipped: !self.finite, ..UpdateInputs::default() }
     }
 
     /// Returns true if jmp grew past our ceiling, or stayed below it as growing had made infinity: as its rule has it.

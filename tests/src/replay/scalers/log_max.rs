@@ -4,7 +4,7 @@ use super::super::differences::Difference;
 use super::super::error::Wrong;
 use super::super::notes::Notes;
 use super::format::Run;
-use binade_grad_scaler::{LossScale, Seen};
+use binade_grad_scaler::{LossScale, UpdateInputs};
 
 /// How near an integer the logarithm of their scale has to be for ours to be in the next binade.
 const EDGE: f64 = 0.01;
@@ -28,7 +28,7 @@ pub(super) fn replay(run: &Run, rule: &LossScale, notes: &mut Notes) -> Result<(
         let magnitude = run.magnitude.get(t).copied().flatten().unwrap_or_default();
         #[expect(clippy::cast_possible_truncation, reason = "recorded from f32")]
         let magnitude = magnitude as f32 * state.factor();
-        state = rule.next(state, Seen { overflow, skipped: overflow, magnitude });
+        state = rule.next(state, UpdateInputs { overflow, skipped: overflow, magnitude });
         state.diverged = false;
         let theirs = run.scale[t + 1].unwrap_or(f64::INFINITY).log2();
         let edge = if t < YOUNG { YOUNG_EDGE } else { EDGE };

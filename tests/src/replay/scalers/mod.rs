@@ -11,7 +11,7 @@ pub(super) use format::Recorded;
 use super::differences::Difference;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
-use binade_grad_scaler::{LossScale, ScaleState, Seen};
+use binade_grad_scaler::{LossScale, ScaleState, UpdateInputs};
 use binade_interchange::FirstGrowth;
 use format::Run;
 use rules::MAX_EXPONENT;
@@ -86,7 +86,8 @@ impl Walk<'_> {
 
     fn next(&self, t: usize, state: ScaleState, notes: &mut Notes) -> ScaleState {
         let overflow = self.overflows[t];
-        let mut next = self.rule.next(state, Seen { overflow, skipped: overflow, magnitude: 0.0 });
+        let mut next =
+            self.rule.next(state, UpdateInputs { overflow, skipped: overflow, magnitude: 0.0 });
         let is_first = t == 0 || self.overflows[t - 1];
         if self.first == FirstGrowth::AfterWindowAndOne && is_first && !overflow {
             // The step that DeepSpeed does not count, so that all else can be compared.

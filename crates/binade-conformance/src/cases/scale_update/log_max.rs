@@ -6,7 +6,7 @@
 use super::{Dropped, Good, Saw, Skip, one};
 use crate::cases::values::Draw;
 use crate::{CaseError, Cases, Check, IterationFindings, PassFinding, Subject, Verdict};
-use binade_grad_scaler::{LogMax, LossScale, ScaleState, Seen};
+use binade_grad_scaler::{LogMax, LossScale, ScaleState, UpdateInputs};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     alone(cases);
@@ -173,7 +173,7 @@ const MEAN: i128 = 1 << 28;
 const ONE: i128 = 1 << 24;
 
 /// Takes what was seen into the averages of `new`.
-pub(super) fn learn(rule: &LogMax, new: &mut ScaleState, seen: Seen) {
+pub(super) fn learn(rule: &LogMax, new: &mut ScaleState, seen: UpdateInputs) {
     // "An overflow counts as `x = ceiling`; an iteration whose gradients are all zero tells nothing."
     let x = if seen.overflow {
         i128::from(rule.ceiling_exponent) * LOG

@@ -80,10 +80,10 @@ struct Case {
 /// Checks one case. Returns true if the product took a large tile.
 fn check(cuda: &Cuda, case: Case) -> bool {
     let multiply = |gemm: &Gemm<'_>| {
-        let before = cuda.ledger().library;
+        let before = cuda.counters().library;
         cuda.gemm(gemm).unwrap();
         if is_taken_by_stand_in(cuda, &case) {
-            assert_eq!(cuda.ledger().library, before + 1, "{case:?}");
+            assert_eq!(cuda.counters().library, before + 1, "{case:?}");
         }
         chosen(case.dtype, cuda.inner.capability, gemm).unwrap()
     };

@@ -19,7 +19,7 @@ fn gradients(replicas: &Replicas) -> Result<(JointGradients, Parts<Found>), Erro
 }
 
 fn meetings(replicas: &Replicas) -> Vec<u64> {
-    replicas.devices().iter().map(|cuda| cuda.ledger().meetings).collect()
+    replicas.devices().iter().map(|cuda| cuda.counters().meetings).collect()
 }
 
 /// Waits of each device, counted: one that is left out shows on no device whose work is fast enough, and in no bits of the

@@ -90,7 +90,7 @@ fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Resu
     let mut before = 0;
     let mut found = Vec::new();
     let mut count = || {
-        let now = cuda.ledger().convolutions;
+        let now = cuda.counters().convolutions;
         found.push(now - std::mem::replace(&mut before, now));
     };
     let near = [64.0, 2.0];
@@ -139,10 +139,10 @@ fn what_the_library_has_no_algorithm_for_is_multiplied() -> Result {
         let case = ([2, 1, 3, 3], [2, 1, 3, 3], [1, 1], [4, 0]);
         let cuda = own();
         assert_layer(&cuda, &case, dtype, [0; 4])?;
-        let searches = cuda.ledger().searches;
+        let searches = cuda.counters().searches;
         let (x, w) = (noisy(&cuda, 1, &case.0, dtype)?, noisy(&cuda, 2, &case.1, dtype)?);
         cuda.conv2d(&x, &w, None, Conv2dConfig { stride: case.2, padding: case.3 })?;
-        assert_eq!(cuda.ledger().searches, searches, "a refusal is kept as well");
+        assert_eq!(cuda.counters().searches, searches, "a refusal is kept as well");
     }
     Ok(())
 }
@@ -163,12 +163,12 @@ fn what_lies_at_odd_places_is_multiplied() -> Result {
         let near = [64.0, 50.0];
         let want = Cpu.conv2d(of_x, of_w, None, config)?;
         agrees(&cuda, &cuda.conv2d(x, w, None, config)?, &want, near, &what)?;
-        let forward = cuda.ledger().convolutions;
+        let forward = cuda.counters().convolutions;
         let want = Cpu.conv2d_backward(of_g, of_x, of_w, false, config)?;
         let got = cuda.conv2d_backward(g, x, w, false, config)?;
         agrees(&cuda, &got.input, &want.input, near, &format!("{what} input"))?;
         agrees(&cuda, &got.weight, &want.weight, near, &format!("{what} weight"))?;
-        let found = [forward, cuda.ledger().convolutions - forward];
+        let found = [forward, cuda.counters().convolutions - forward];
         assert!(!is_stand_in()? || found == given, "{what}: {found:?}");
     }
     Ok(())
@@ -190,7 +190,7 @@ fn the_library_is_asked_once_a_shape_and_pass() -> Result {
     let dtype = DType::F16;
     let (x, w) = (noisy(&cuda, 1, &X, dtype)?, noisy(&cuda, 2, &W, dtype)?);
     let other = noisy(&cuda, 3, &X, dtype)?;
-    let given = || cuda.ledger().searches;
+    let given = || cuda.counters().searches;
     for _ in 0..2 {
         layer(&cuda, [&x, &w])?;
         layer(&cuda, [&other, &w])?;
@@ -238,8 +238,8 @@ fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
             write(number)?;
             want.push(bits(&cuda, &layer(&cuda, [&x, &w])?)?);
         }
-        let searches = cuda.ledger().searches;
-        assert_eq!(cuda.ledger().convolutions, 4 * 3);
+        let searches = cuda.counters().searches;
+        assert_eq!(cuda.counters().convolutions, 4 * 3);
         let step = || layer(&cuda, [&x, &w]);
         let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
         let ((), capture) = capture.warm_up(|| step().map(drop))?;
@@ -251,7 +251,7 @@ fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
             let got = bits(&cuda, &captured.replay()?)?;
             assert!(got == *want, "{dtype}, replay {number}");
         }
-        assert_eq!(cuda.ledger().searches, searches, "nothing is asked twice");
+        assert_eq!(cuda.counters().searches, searches, "nothing is asked twice");
     }
     Ok(())
 }
@@ -277,9 +277,9 @@ fn a_captured_run_asks_the_library_nothing() -> Result {
     let step = |x: &Tensor| layer(&cuda, [x, &w]).map(drop);
     let ((), capture) = cuda.capture().warm_up(|| step(&x))?;
     let ((), capture) = capture.warm_up(|| step(&x))?;
-    let before = cuda.ledger().searches;
+    let before = cuda.counters().searches;
     assert!(capture.capture(|| step(&part)).is_err());
-    assert_eq!(cuda.ledger().searches, before);
+    assert_eq!(cuda.counters().searches, before);
     Ok(())
 }
 
@@ -305,7 +305,7 @@ fn full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step() -> Result {
     let _ = cuda.clone().with_f32_products(F32Products::Tf32)?;
     let tf32 = bits(&cuda, &step()?)?;
     assert!(!is_stand_in()? || full != tf32);
-    assert_eq!((cuda.ledger().searches, cuda.ledger().tf32), (6, 3));
+    assert_eq!((cuda.counters().searches, cuda.counters().tf32), (6, 3));
     assert!(cuda.convolutions()?.to_string().ends_with(", f32 by TF32"));
     let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
     let ((), capture) = capture.warm_up(|| step().map(drop))?;
@@ -313,6 +313,6 @@ fn full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step() -> Result {
     let refused = why(capture.capture(|| step().map(drop)));
     assert_eq!(refused, ("cudnnConvolutionForward", Uncapturable::Changed { number: 0 }));
     assert!(bits(&cuda, &step()?)? == full, "and the handle goes on in full");
-    assert_eq!(cuda.ledger().searches, 6, "both are kept");
+    assert_eq!(cuda.counters().searches, 6, "both are kept");
     Ok(())
 }

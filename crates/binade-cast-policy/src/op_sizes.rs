@@ -18,16 +18,16 @@ use binade_core::Op;
 /// [`OpCall::with_attributes`].
 ///
 /// ```
-/// use binade_cast_policy::{Attribute, Facts, OpCall};
+/// use binade_cast_policy::{Attribute, OpSizes, OpCall};
 /// use binade_core::{DType, Op};
 ///
-/// let facts = Facts::of(Op::LINEAR, &[Some([32, 784]), Some([10, 784])]);
+/// let facts = OpSizes::of(Op::LINEAR, &[Some([32, 784]), Some([10, 784])]);
 /// let call = facts.complete(OpCall::new(Op::LINEAR, &[DType::F32; 2]));
 /// assert_eq!(call.attribute(Attribute::ReductionLength), Some(784.0));
 /// assert_eq!(call.extents, [32, 10, 784]);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct OpSizes {
     reduction: Option<[(Attribute, f64); 1]>,
     extents: Option<[u64; 3]>,
 }
@@ -71,7 +71,7 @@ pub(crate) fn stated(op: &str) -> Option<&'static [Attribute]> {
     Op::ALL.iter().any(|known| known.name() == op).then_some(states)
 }
 
-impl Facts {
+impl OpSizes {
     /// Returns the sizes of `op` on operands of these shapes, in order; `None` is an unknown shape. Allocates nothing.
     pub fn of<S: AsRef<[usize]>>(op: Op, shapes: &[Option<S>]) -> Self {
         let shape = |operand: usize| shapes.get(operand)?.as_ref().map(AsRef::as_ref);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the device was opened.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Ledger {
+pub struct DeviceCounters {
     /// Times that the host waited for the device.
     pub syncs: u64,
     /// Shaders that were dispatched; each part of a large tensor counts as one.
@@ -40,9 +40,9 @@ impl Counters {
         self.uploaded_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> Ledger {
+    pub(crate) fn read(&self) -> DeviceCounters {
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Ledger {
+        DeviceCounters {
             syncs: now(&self.syncs),
             dispatches: now(&self.dispatches),
             submits: now(&self.submits),

@@ -6,7 +6,7 @@ use wgpu::{Adapter, DeviceType, Features, Limits};
 
 /// Device and its abilities. `Display` prints one line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct DeviceLimits {
     /// Name of the adapter, as the driver states it.
     pub adapter: String,
     /// Driver and its version, as the driver states them; may be empty.
@@ -31,7 +31,7 @@ pub(crate) const ALIGNED: u64 = 256;
 /// Least limit of a binding.
 const LEAST_BINDING: u64 = 4096;
 
-impl Facts {
+impl DeviceLimits {
     pub(crate) fn of(adapter: &Adapter, limits: &Limits, options: &Options) -> Self {
         let (info, features) = (adapter.get_info(), adapter.features());
         let most = options.most_binding_bytes.unwrap_or(u64::MAX).max(LEAST_BINDING);
@@ -49,7 +49,7 @@ impl Facts {
     }
 }
 
-impl fmt::Display for Facts {
+impl fmt::Display for DeviceLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { adapter, driver, backend, .. } = self;
         let has = |what: bool| if what { "with" } else { "without" };

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Account {
+pub struct OpCasts {
     /// Number of operands cast.
     pub casts: u64,
     /// Number of operands whose cast was kept from an earlier use.
@@ -24,7 +24,7 @@ pub struct Account {
     pub uneven: u64,
 }
 
-impl Account {
+impl OpCasts {
     fn add(&mut self, other: &Self) {
         self.casts += other.casts;
         self.reused += other.reused;
@@ -37,7 +37,7 @@ impl Account {
 
 /// Counts casts and uneven products by operation, from any number of scopes and threads. Prints as a table.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<BTreeMap<&'static str, Account>>);
+pub struct CastStats(Mutex<BTreeMap<&'static str, OpCasts>>);
 
 /// Operand that a scope brought to another type.
 pub(crate) struct Posting {
@@ -48,15 +48,15 @@ pub(crate) struct Posting {
     pub(crate) elements: Option<u64>,
 }
 
-impl Ledger {
+impl CastStats {
     /// Returns an account for every operation that needed a cast or was an uneven product, by name.
-    pub fn accounts(&self) -> BTreeMap<&'static str, Account> {
+    pub fn accounts(&self) -> BTreeMap<&'static str, OpCasts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the sum of all accounts.
-    pub fn total(&self) -> Account {
-        let mut total = Account::default();
+    pub fn total(&self) -> OpCasts {
+        let mut total = OpCasts::default();
         self.accounts().values().for_each(|account| total.add(account));
         total
     }
@@ -69,32 +69,32 @@ impl Ledger {
     pub(crate) fn post(&self, posting: &Posting) {
         let Posting { op, to, promoted, made, elements } = *posting;
         let account = if made {
-            Account {
+            OpCasts {
                 casts: 1,
                 bytes: elements.unwrap_or(0) * to.bytes() as u64,
                 unsized_casts: u64::from(elements.is_none()),
                 // An operand is promoted to a type that holds all of its values, so that another type is a wider one.
                 widened: u64::from(promoted),
-                ..Account::default()
+                ..OpCasts::default()
             }
         } else {
-            Account { reused: 1, ..Account::default() }
+            OpCasts { reused: 1, ..OpCasts::default() }
         };
         self.add(op, &account);
     }
 
     /// Counts an uneven product.
     pub(crate) fn post_uneven(&self, op: &'static str) {
-        self.add(op, &Account { uneven: 1, ..Account::default() });
+        self.add(op, &OpCasts { uneven: 1, ..OpCasts::default() });
     }
 
-    fn add(&self, op: &'static str, account: &Account) {
+    fn add(&self, op: &'static str, account: &OpCasts) {
         let mut accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         accounts.entry(op).or_default().add(account);
     }
 }
 
-impl fmt::Display for Ledger {
+impl fmt::Display for CastStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -108,14 +108,14 @@ impl fmt::Display for Ledger {
 }
 
 /// Writes one row. A `+` marks bytes that leave out casts of unknown size.
-fn row(f: &mut fmt::Formatter<'_>, name: &str, account: &Account) -> fmt::Result {
-    let Account { casts, reused, bytes, unsized_casts, widened, uneven } = account;
+fn row(f: &mut fmt::Formatter<'_>, name: &str, account: &OpCasts) -> fmt::Result {
+    let OpCasts { casts, reused, bytes, unsized_casts, widened, uneven } = account;
     let bytes = format!("{bytes}{}", if *unsized_casts > 0 { "+" } else { "" });
     writeln!(f, "{name:24} {casts:>8} {reused:>8} {bytes:>14} {widened:>8} {uneven:>8}")
 }
 
 #[cfg(feature = "serde")]
-impl serde::Serialize for Ledger {
+impl serde::Serialize for CastStats {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.accounts().serialize(serializer)
     }

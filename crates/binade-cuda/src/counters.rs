@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the device was opened.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Ledger {
+pub struct DeviceCounters {
     /// Kernels launched, and products and convolutions that a library was given.
     pub launches: u64,
     /// Times that the host waited for the device.
@@ -96,9 +96,9 @@ impl Counters {
         self.meetings.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> Ledger {
+    pub(crate) fn read(&self) -> DeviceCounters {
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Ledger {
+        DeviceCounters {
             syncs: now(&self.syncs),
             launches: now(&self.launches),
             library: now(&self.library),

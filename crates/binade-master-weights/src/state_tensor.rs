@@ -1,6 +1,6 @@
 //! All that a slot keeps, listed in one place: what a checkpoint writes, and what it puts back.
 
-use crate::{Kind, Master, Slot, step::LengthError};
+use crate::{HostParamState, Master, StateKind, step::LengthError};
 use binade_core::DType;
 use half::slice::HalfBitsSliceExt;
 use half::{bf16, f16};
@@ -8,17 +8,17 @@ use std::slice;
 
 /// One thing that a slot keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kept<'a> {
+pub struct StateTensor<'a> {
     /// Kind of the tensor.
-    pub kind: Kind,
+    pub kind: StateKind,
     /// Its values, in their own type.
-    pub values: KeptValues<'a>,
+    pub values: StateValues<'a>,
 }
 
-/// Values of a [`Kept`].
+/// Values of a [`StateTensor`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is the type it names")]
-pub enum KeptValues<'a> {
+pub enum StateValues<'a> {
     BF16(&'a [bf16]),
     F16(&'a [f16]),
     F32(&'a [f32]),
@@ -27,7 +27,7 @@ pub enum KeptValues<'a> {
     I32(&'a [i32]),
 }
 
-impl KeptValues<'_> {
+impl StateValues<'_> {
     /// The values' bits, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -43,59 +43,59 @@ impl KeptValues<'_> {
 
 impl Master {
     /// Returns the kinds that it lists, even where the parameter has no elements.
-    pub(crate) fn kinds(&self) -> &'static [Kind] {
+    pub(crate) fn kinds(&self) -> &'static [StateKind] {
         match self {
             Self::Nothing => &[],
-            Self::Copy(_) => &[Kind::Master],
-            Self::Remainder(_) => &[Kind::Remainder],
-            Self::Stochastic { .. } => &[Kind::Number],
-            Self::Compensation(_) => &[Kind::Compensation],
-            Self::Scaled { .. } => &[Kind::ScaledMaster, Kind::Exponent],
+            Self::Copy(_) => &[StateKind::Master],
+            Self::Remainder(_) => &[StateKind::Remainder],
+            Self::Stochastic { .. } => &[StateKind::Number],
+            Self::Compensation(_) => &[StateKind::Compensation],
+            Self::Scaled { .. } => &[StateKind::ScaledMaster, StateKind::Exponent],
         }
     }
 }
 
-impl Slot {
+impl HostParamState {
     /// All that it keeps by element or by tensor, but for the count of applied steps: what a checkpoint is made of. What
     /// the store and the rule do not keep is not listed.
-    pub fn kept(&self) -> Vec<Kept<'_>> {
+    pub fn kept(&self) -> Vec<StateTensor<'_>> {
         let mut kept = Vec::new();
-        let mut add = |kind, values| kept.push(Kept { kind, values });
+        let mut add = |kind, values| kept.push(StateTensor { kind, values });
         match &self.master {
             Master::Nothing => {}
-            Master::Copy(values) => add(Kind::Master, KeptValues::F32(values)),
-            Master::Remainder(values) => add(Kind::Remainder, KeptValues::U16(values)),
+            Master::Copy(values) => add(StateKind::Master, StateValues::F32(values)),
+            Master::Remainder(values) => add(StateKind::Remainder, StateValues::U16(values)),
             Master::Stochastic { number, .. } => {
-                add(Kind::Number, KeptValues::U32(slice::from_ref(number)));
+                add(StateKind::Number, StateValues::U32(slice::from_ref(number)));
             }
             Master::Compensation(bits) => {
                 let is_f16 = self.stored == DType::F16;
-                let f16 = || KeptValues::F16(bits.reinterpret_cast());
-                let bf16 = || KeptValues::BF16(bits.reinterpret_cast());
-                add(Kind::Compensation, if is_f16 { f16() } else { bf16() });
+                let f16 = || StateValues::F16(bits.reinterpret_cast());
+                let bf16 = || StateValues::BF16(bits.reinterpret_cast());
+                add(StateKind::Compensation, if is_f16 { f16() } else { bf16() });
             }
             Master::Scaled { values, exponent } => {
-                add(Kind::ScaledMaster, KeptValues::F16(values.reinterpret_cast()));
-                add(Kind::Exponent, KeptValues::I32(slice::from_ref(exponent)));
+                add(StateKind::ScaledMaster, StateValues::F16(values.reinterpret_cast()));
+                add(StateKind::Exponent, StateValues::I32(slice::from_ref(exponent)));
             }
         }
-        for (kind, moment) in (0..).map(Kind::Moment).zip(&self.moments) {
+        for (kind, moment) in (0..).map(StateKind::Moment).zip(&self.moments) {
             if !moment.is_empty() {
-                add(kind, KeptValues::F32(moment));
+                add(kind, StateValues::F32(moment));
             }
         }
         kept
     }
 
-    /// Puts back what [`kept`](Self::kept) listed as `kind`, from its [bytes](KeptValues::to_bytes), in a slot that was
+    /// Puts back what [`kept`](Self::kept) listed as `kind`, from its [bytes](StateValues::to_bytes), in a slot that was
     /// started by the same plan.
     ///
     /// # Errors
     ///
     /// When this slot keeps nothing of that kind, or not as many bytes; nothing has changed then.
-    pub fn restore(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), LengthError> {
+    pub fn restore(&mut self, kind: StateKind, bytes: &[u8]) -> Result<(), LengthError> {
         let listed = self.kept().into_iter().find(|kept| kept.kind == kind);
-        let Some(Kept { values, .. }) = listed else {
+        let Some(StateTensor { values, .. }) = listed else {
             let what = "bytes of what its store and rule do not keep";
             return Err(LengthError { what, got: bytes.len(), expected: 0 });
         };
@@ -104,19 +104,19 @@ impl Slot {
             return Err(LengthError { what: kind.name(), got: bytes.len(), expected });
         }
         match (kind, &mut self.master) {
-            (Kind::Master, Master::Copy(values)) => fill(values, bytes, f32::from_le_bytes),
-            (Kind::Remainder, Master::Remainder(values))
-            | (Kind::Compensation, Master::Compensation(values))
-            | (Kind::ScaledMaster, Master::Scaled { values, .. }) => {
+            (StateKind::Master, Master::Copy(values)) => fill(values, bytes, f32::from_le_bytes),
+            (StateKind::Remainder, Master::Remainder(values))
+            | (StateKind::Compensation, Master::Compensation(values))
+            | (StateKind::ScaledMaster, Master::Scaled { values, .. }) => {
                 fill(values, bytes, u16::from_le_bytes);
             }
-            (Kind::Number, Master::Stochastic { number, .. }) => {
+            (StateKind::Number, Master::Stochastic { number, .. }) => {
                 fill(slice::from_mut(number), bytes, u32::from_le_bytes);
             }
-            (Kind::Exponent, Master::Scaled { exponent, .. }) => {
+            (StateKind::Exponent, Master::Scaled { exponent, .. }) => {
                 fill(slice::from_mut(exponent), bytes, i32::from_le_bytes);
             }
-            (Kind::Moment(place), _) => {
+            (StateKind::Moment(place), _) => {
                 if let Some(moment) = self.moments.get_mut(usize::from(place)) {
                     fill(moment, bytes, f32::from_le_bytes);
                 }

@@ -16,17 +16,17 @@ pub(crate) fn is_trainable(dtype: DType) -> bool {
 ///
 /// ```
 /// use binade_core::DType;
-/// use binade_master_weights::{Plan, RuleError, UpdateRule};
+/// use binade_master_weights::{OptimizerConfig, RuleError, UpdateRule};
 ///
-/// let plan = Plan::new(UpdateRule::adamw(1e-3))?.with_storage(DType::F16).keep(["norm.weight"]);
+/// let plan = OptimizerConfig::new(UpdateRule::adamw(1e-3))?.with_storage(DType::F16).keep(["norm.weight"]);
 /// assert_eq!(plan.with_lr(5e-4)?.rule().lr(), 5e-4);
 /// # Ok::<(), RuleError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Plan {
+pub struct OptimizerConfig {
     rule: UpdateRule,
-    groups: Vec<Group>,
+    groups: Vec<ParamGroup>,
     store: MasterStore,
     #[cfg_attr(feature = "serde", serde(default))]
     storage: Storage,
@@ -47,7 +47,7 @@ pub struct Storage {
 /// Parameters that move by a rule of their own.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Group {
+pub struct ParamGroup {
     /// Their names.
     pub parameters: Vec<String>,
     /// Their rule.
@@ -58,7 +58,7 @@ pub struct Group {
     pub ratio: Option<f64>,
 }
 
-impl Plan {
+impl OptimizerConfig {
     /// Creates a configuration that moves every parameter by `rule`, with masters in `f32` copies.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Plan {
         let parameters = parameters.into_iter().map(Into::into).collect();
         // A rate so small that the ratio is infinite says no more than one of 0 does.
         let ratio = Some(rule.lr() / self.rule.lr()).filter(|ratio| ratio.is_finite());
-        self.groups.push(Group { parameters, rule, ratio });
+        self.groups.push(ParamGroup { parameters, rule, ratio });
         Ok(self)
     }
 
@@ -121,7 +121,7 @@ impl Plan {
         Self { counts_lost_updates: counted, ..self }
     }
 
-    /// Returns the plan at another learning rate, as a schedule sets it: each group keeps the [ratio](Group::ratio) that it
+    /// Returns the plan at another learning rate, as a schedule sets it: each group keeps the [ratio](ParamGroup::ratio) that it
     /// was given with, however often this is called and whether or not a rate on the way was 0. One given at 0 stays
     /// frozen. One given to a plan whose own rate was 0 has no ratio and keeps the rate it has: give groups before a
     /// warm-up lowers the rate.
@@ -142,7 +142,7 @@ impl Plan {
 
     /// The rule that moves `parameter`.
     pub fn rule_for(&self, parameter: &str) -> &UpdateRule {
-        let own = |group: &&Group| group.parameters.iter().any(|name| name == parameter);
+        let own = |group: &&ParamGroup| group.parameters.iter().any(|name| name == parameter);
         self.groups.iter().rev().find(own).map_or(&self.rule, |group| &group.rule)
     }
 
@@ -168,7 +168,7 @@ impl Plan {
     }
 
     /// Groups in the order they were given.
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[ParamGroup] {
         &self.groups
     }
 
@@ -189,7 +189,7 @@ impl Plan {
 
     /// Returns true if `other` keeps the same masters of the same types, in whatever order it names them.
     pub(crate) fn stores_as(&self, other: &Self) -> bool {
-        fn told(plan: &Plan) -> (Option<DType>, HashSet<&String>) {
+        fn told(plan: &OptimizerConfig) -> (Option<DType>, HashSet<&String>) {
             (plan.storage.dtype, plan.storage.keep_f32.iter().collect())
         }
         self.store == other.store && told(self) == told(other)

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 
 /// Optimizer state of one parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
+pub struct HostParamState {
     /// Master, or the tensor that its store keeps in place of one.
     pub master: Master,
     /// Its state, in the rule's order; those that the rule does not keep are empty.
@@ -19,7 +19,7 @@ pub struct Slot {
     pub stored: DType,
     /// Steps applied to it. Counted by parameter, as torch does: one without a gradient does not move.
     pub applied: u64,
-    /// Updates that its last step lost, where the plan [asks for that](crate::Plan::with_lost_updates).
+    /// Updates that its last step lost, where the plan [asks for that](crate::OptimizerConfig::with_lost_updates).
     pub lost: Option<LostUpdates>,
 }
 
@@ -97,7 +97,7 @@ fn compensations<C: Element>(values: &[f32]) -> Vec<u16> {
     values.iter().map(|x| lower(kahan::split::<C>(*x).1.to_code())).collect()
 }
 
-impl Slot {
+impl HostParamState {
     pub(crate) fn new(
         store: MasterStore,
         number: u32,
@@ -149,7 +149,7 @@ impl Slot {
 
     /// Returns the [`values`](Self::values) of a parameter that was read in `f32`.
     pub fn values_of(&self, widened: &[f32]) -> Vec<f32> {
-        fn narrowed<C: Element>(slot: &Slot, widened: &[f32]) -> Vec<f32> {
+        fn narrowed<C: Element>(slot: &HostParamState, widened: &[f32]) -> Vec<f32> {
             let low: Vec<C> = widened.iter().map(|x| C::from_f32(*x)).collect();
             slot.values(&low)
         }
