@@ -22,7 +22,7 @@ impl<D: MasterWeights> MasterWeights for Counting<D> {
         masters: &mut D::Masters,
         plan: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
-        self.launch("set_plan", |device| device.set_config(masters, plan))
+        self.launch("set_config", |device| device.set_config(masters, plan))
     }
 
     fn step(

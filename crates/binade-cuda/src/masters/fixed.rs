@@ -79,7 +79,7 @@ impl Rules {
             return Ok(());
         }
         let why = Uncapturable::Upload { bytes: bytes.len() };
-        cuda.inner.pool.state.refuse("set_plan", why)
+        cuda.inner.pool.state.refuse("set_config", why)
     }
 
     /// A row for each slot, if captured steps read them.

@@ -68,7 +68,7 @@ impl<D: Kernels> Gradients<D> {
     ///
     /// # Errors
     ///
-    /// As for [`clip_norm`](Self::clip_norm); [`Error::ClipGroup`] for groups that do not go with the set.
+    /// As for [`clip_norm`](Self::clip_norm); [`Error::Train`] for groups that do not go with the set.
     pub fn clip_groups(
         &mut self,
         device: &D,
