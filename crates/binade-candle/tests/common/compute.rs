@@ -114,7 +114,7 @@ fn is_too_large(op: &OpInvocation, operands: &[&Tensor]) -> bool {
     matches!(result, Err(ShapeError::TooLarge { .. }))
 }
 
-/// SubjectError of a tensor of another rank: `ops::matmul` takes both, and the kit asks for one.
+/// Returns the refusal of a tensor of another rank: `ops::matmul` takes both, and the kit asks for one.
 fn not_of_rank(tensor: &Tensor, rank: usize) -> SubjectError {
     SubjectError::Rejected(
         ErrorKind::Mismatch,
@@ -128,7 +128,7 @@ fn has_negative_zero(tensor: &Tensor) -> Result<bool> {
     Ok(values.into_iter().any(|x| x.is_sign_negative() && x.abs() < f32::MIN_POSITIVE))
 }
 
-/// SubjectError of operands of two shapes: `ops::add` broadcasts, and the kit asks for one.
+/// Returns the refusal of operands of two shapes: `ops::add` broadcasts, and the kit asks for one.
 fn not_of_shape(a: &Tensor, b: &Tensor) -> SubjectError {
     SubjectError::Rejected(ErrorKind::Mismatch, format!("{:?} is not {:?}", b.shape(), a.shape()))
 }
