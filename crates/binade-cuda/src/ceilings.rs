@@ -62,7 +62,7 @@ impl Cuda {
         more: &[Arg<'_>],
     ) -> Result<(), Error> {
         let buffer = tensor.buffer();
-        self.has_made(buffer)?;
+        self.check_owner(buffer)?;
         let blocks = u32::try_from(buffer.bytes() / BLOCK).unwrap_or(u32::MAX);
         if blocks == 0 {
             return Ok(());

@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{
-    CudaError, DeviceCounters, Error, Uncapturable,
+    CaptureError, CudaError, DeviceCounters, Error,
     capture::{Gate, Recorder},
     counters::Counters,
     faults::Faults,
@@ -59,14 +59,14 @@ pub(crate) struct Inner {
     pub(crate) lost: OnceLock<Error>,
     /// Name of the last launch, for a user who asks what went wrong.
     pub(crate) last: Mutex<&'static str>,
-    fixed: OnceLock<Fixed>,
+    fixed: OnceLock<SharedBuffers>,
 }
 
 /// Small values that every step needs: a constant, and counters that are 0 whenever nobody is at work.
 #[derive(Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct SharedBuffers {
     /// `Owed` of gradients that are owed nothing.
-    pub(crate) nothing_owed: Arc<Buffer>,
+    pub(crate) unit_factors: Arc<Buffer>,
     /// Blocks that are done.
     pub(crate) done: Buffer,
     /// The word that a `scale_update` of one launch begins with.
@@ -156,7 +156,7 @@ impl Cuda {
     ///
     /// What went wrong since anyone looked last.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.outside("synchronize", Uncapturable::Read, |stream| {
+        self.outside("synchronize", CaptureError::Read, |stream| {
             self.inner.counters.sync();
             stream.synchronize()
         })
@@ -166,7 +166,7 @@ impl Cuda {
     /// nothing, and the capture fails; while another thread, or another handle, captures the stream it does nothing.
     pub fn trim(&self) {
         // Refused, it has done nothing; and what drops would free is the device's to tell.
-        let _ = self.outside("trim", Uncapturable::Read, |_| {
+        let _ = self.outside("trim", CaptureError::Read, |_| {
             self.inner.tables.clear();
             self.inner.pool.trim();
             Ok(())
@@ -174,12 +174,12 @@ impl Cuda {
     }
 
     /// Small values that are made as the device is opened.
-    pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
+    pub(crate) fn fixed(&self) -> Result<&SharedBuffers, Error> {
         made_once(&self.inner.fixed, || {
-            Ok(Fixed {
+            Ok(SharedBuffers {
                 done: self.zeros(4)?,
                 seen: self.zeros(SEEN)?,
-                nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
+                unit_factors: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
             })
         })
     }

@@ -1,9 +1,9 @@
 //! CUDA as a driver of the shared host code.
 
 use crate::{
-    Cuda, CudaError, Error, Tensor, Uncapturable,
+    CaptureError, Cuda, CudaError, Error, Tensor,
     autocast::{code, elementwise},
-    capture::Served,
+    capture::Reservation,
     kernels::{CAST, CAST_STOCHASTIC},
     launch::Arg,
     memory::{Buffer, Memory, Pool, view, view_mut},
@@ -27,19 +27,19 @@ impl Driver for Cuda {
     }
 
     fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
-        self.alive()?;
+        self.check_alive()?;
         let rounded = self.rounded(bytes)?;
         let (pool, made) = (&self.inner.pool, || self.made(rounded));
         let memory = match pool.state.serve(rounded)? {
-            Served::Here(memory) => memory,
-            Served::Make(arena, run) => arena.adopt(made()?, run),
-            Served::Elsewhere => pool.take(rounded, |_| true).map_or_else(made, Ok)?,
+            Reservation::Here(memory) => memory,
+            Reservation::Make(arena, run) => arena.adopt(made()?, run),
+            Reservation::Elsewhere => pool.take(rounded, |_| true).map_or_else(made, Ok)?,
         };
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }
 
     fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        self.inner.pool.state.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        self.inner.pool.state.refuse("upload", CaptureError::Upload { bytes: bytes.len() })?;
         let buffer = self.buffer(bytes.len())?;
         self.put(bytes, &buffer, 0)?;
         Ok(buffer)
@@ -60,7 +60,7 @@ impl Driver for Cuda {
     }
 
     fn grown(&self, from: &Buffer, bytes: usize) -> Result<Buffer, Error> {
-        self.has_made(from)?;
+        self.check_owner(from)?;
         let mut to = self.zeros(bytes)?;
         let words = vec![from.address(), to.address(), from.bytes() as u64];
         if let (1.., Some(from), Some(mut to)) =
@@ -72,7 +72,7 @@ impl Driver for Cuda {
     }
 
     fn converted(&self, tensor: &Tensor, to: DType, rounding: Rounding) -> Result<Tensor, Error> {
-        self.has_made(tensor.buffer())?;
+        self.check_owner(tensor.buffer())?;
         let (from_code, to_code) = (code("cast", tensor.dtype())?, code("cast to", to)?);
         let result = self.unset(to, tensor.shape())?;
         let saturates = matches!(rounding, Rounding::Nearest(OnOverflow::Saturate));
@@ -114,12 +114,12 @@ impl Driver for Cuda {
         Ok(Tensor::filling(self.zeros(bytes)?, dtype, shape))
     }
 
-    fn nothing_owed(&self) -> Result<&Arc<Buffer>, Error> {
-        Ok(&self.fixed()?.nothing_owed)
+    fn unit_factors(&self) -> Result<&Arc<Buffer>, Error> {
+        Ok(&self.fixed()?.unit_factors)
     }
 
-    fn may_move(&self, buffer: &Buffer) -> Result<(), Error> {
-        self.inner.pool.state.may_move("copy", buffer.memory())
+    fn check_movable(&self, buffer: &Buffer) -> Result<(), Error> {
+        self.inner.pool.state.check_movable("copy", buffer.memory())
     }
 
     fn writes(&self, buffer: &Arc<Buffer>) {

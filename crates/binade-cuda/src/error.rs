@@ -1,6 +1,6 @@
 //! Errors that only a CUDA device has.
 
-use crate::Uncapturable;
+use crate::CaptureError;
 use binade_core::ErrorKind;
 use binade_gpu::DriverError;
 
@@ -49,12 +49,12 @@ pub enum CudaError {
         /// The least that will do.
         needed: &'static str,
     },
-    /// What this GPU's generation does not have.
+    /// Feature that this GPU's generation lacks.
     #[error(
         "{what} on a GPU of compute capability {found}, which has none; it takes {needed}, or {instead}"
     )]
     TooOldFor {
-        /// What was asked for.
+        /// Feature that was asked for.
         what: &'static str,
         /// The device's compute capability.
         found: String,
@@ -66,7 +66,7 @@ pub enum CudaError {
     /// More work than one launch can be given.
     #[error("{what} of {sizes:?}: no kernel takes as many; do it in parts")]
     TooLarge {
-        /// What was asked for.
+        /// Feature that was asked for.
         what: &'static str,
         /// Its extents.
         sizes: Vec<usize>,
@@ -85,7 +85,7 @@ pub enum CudaError {
         driver: String,
         /// The version that the PTX names.
         ptx: String,
-        /// What was to be loaded.
+        /// Name of the kernel that could not be loaded.
         kernel: &'static str,
     },
     /// The device failed, and with it everything that is on it.
@@ -102,9 +102,9 @@ pub enum CudaError {
     /// The device's memory is full.
     #[error("out of device memory: {bytes} bytes wanted, {free} of {total} free")]
     OutOfMemory {
-        /// What was asked for.
+        /// Bytes that were asked for.
         bytes: usize,
-        /// What there is, the pool's own unused buffers given back.
+        /// Bytes that are free, after the pool has given back its unused buffers.
         free: usize,
         /// Bytes of the device's memory.
         total: usize,
@@ -112,7 +112,7 @@ pub enum CudaError {
     /// Any other error of the driver.
     #[error("{call}: the CUDA driver says {cause}")]
     Call {
-        /// What was being done.
+        /// Call that failed.
         call: &'static str,
         /// The driver's own words.
         cause: String,
@@ -122,7 +122,7 @@ pub enum CudaError {
         "{call}: cuBLASLt says {cause}; `Cuda::with_products(Products::Own)` does without the library"
     )]
     Library {
-        /// What was being done.
+        /// Call that failed.
         call: &'static str,
         /// The library's own words.
         cause: String,
@@ -132,7 +132,7 @@ pub enum CudaError {
         "{call}: cuDNN says {cause}; `Cuda::with_products(Products::Own)` does without the library"
     )]
     Convolutions {
-        /// What was being done.
+        /// Call that failed.
         call: &'static str,
         /// The library's own words.
         cause: String,
@@ -143,7 +143,7 @@ pub enum CudaError {
         /// The kernel, the copy, or what else was to be done; `after it` in `why` means after the last such.
         operation: &'static str,
         /// The reason.
-        why: Uncapturable,
+        why: CaptureError,
     },
     /// A captured step that was replayed, and cannot say how it went.
     #[error(

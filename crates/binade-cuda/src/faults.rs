@@ -10,7 +10,7 @@
 //! was asked for before the error was given is not told by another one; what comes behind it is.
 
 use crate::{
-    Cuda, Error, Uncapturable, launch,
+    CaptureError, Cuda, Error, launch,
     launch::{Arg, structs::FaultBits},
     memory::Buffer,
 };
@@ -143,7 +143,7 @@ impl Cuda {
         if noted.reported != faults.reported() {
             return Ok(());
         }
-        self.outside("memset", Uncapturable::Read, |stream| {
+        self.outside("memset", CaptureError::Read, |stream| {
             launch::fill(stream, &record.buffer, 0, 0, BASE / 4)
         })?;
         faults.reported.fetch_add(1, Ordering::Relaxed);

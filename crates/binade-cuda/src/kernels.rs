@@ -17,7 +17,7 @@ pub(crate) struct Kernel {
 
 /// Declaration of an entry.
 #[derive(Debug)]
-pub(crate) struct Declared {
+pub(crate) struct Declaration {
     /// Name of the file in `kernels/`.
     pub(crate) module: &'static str,
     /// Parameters in order; an address is a `U64`, as PTX does not tell it from a length.
@@ -29,14 +29,14 @@ static MODULES: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| binade_gpu::unpack_kernels(include_bytes!("../ptx/kernels.ptx.lzma")));
 
 /// All entries by their names.
-static ENTRIES: LazyLock<BTreeMap<&str, Declared>> = LazyLock::new(|| {
+static ENTRIES: LazyLock<BTreeMap<&str, Declaration>> = LazyLock::new(|| {
     let entries = |(module, ptx): (&&'static str, &&'static str)| {
         let module = *module;
         let entries = ptx.split(".visible .entry ").skip(1);
         entries.filter_map(move |entry| {
             let (name, rest) = entry.split_once('(')?;
             let (params, _) = rest.split_once(')')?;
-            Some((name, Declared { module, params: declared(params)? }))
+            Some((name, Declaration { module, params: declared(params)? }))
         })
     };
     MODULES.iter().flat_map(entries).collect()
@@ -48,7 +48,7 @@ impl Kernel {
     }
 
     /// Returns the declaration, or `None` if there is no such entry.
-    pub(crate) fn declared(self) -> Option<&'static Declared> {
+    pub(crate) fn declared(self) -> Option<&'static Declaration> {
         ENTRIES.get(self.name)
     }
 

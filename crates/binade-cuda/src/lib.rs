@@ -2,8 +2,10 @@
 #![deny(unsafe_code)]
 
 mod autocast;
+mod batched;
 mod capture;
 mod ceilings;
+mod chunks;
 mod counters;
 mod cuda;
 mod driver;
@@ -14,28 +16,26 @@ mod gradients;
 mod kernels;
 mod launch;
 mod library;
-mod many;
 mod masters;
 mod memory;
 mod ops;
 mod probe;
 mod replicas;
 mod scaler;
-mod set;
+mod stream;
 #[cfg(test)]
 mod testing;
 mod transfer;
-mod work;
 mod write;
 
 pub use binade_gpu::MemoryUse;
-pub use capture::{Capture, Captured, Uncapturable};
+pub use capture::{Capture, CaptureError, Captured};
 pub use counters::DeviceCounters;
 pub use cuda::Cuda;
 pub use cudarc;
 pub use error::{CudaError, Error};
 pub use facts::KernelFacts;
-pub use library::{ConvolutionsBy, F32Products, Products, ProductsBy};
+pub use library::{ConvolutionsBackend, F32Products, Products, ProductsBackend};
 pub use replicas::{JointGradients, Parts, Replicas};
 
 type Result<T = (), E = Error> = std::result::Result<T, E>;

@@ -1,8 +1,8 @@
 //! Device memory and what is copied into it and out of it.
 
 use crate::{
-    Cuda, CudaError, Error, Uncapturable,
-    capture::Sent,
+    CaptureError, Cuda, CudaError, Error,
+    capture::HostCopy,
     faults::FaultCopy,
     launch,
     memory::{Buffer, Memory, Pinned, Ring, view, view_mut},
@@ -30,7 +30,7 @@ impl Cuda {
 
     /// A buffer of no run of a capture: what outlives it must not take the place of what does not.
     pub(crate) fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
-        self.alive()?;
+        self.check_alive()?;
         let (rounded, pool) = (self.rounded(bytes)?, &self.inner.pool);
         let memory = match pool.take(rounded, |_| true) {
             Some(memory) => memory,
@@ -40,7 +40,7 @@ impl Cuda {
     }
 
     fn allocate(&self, bytes: usize) -> Result<CudaSlice<u8>, Error> {
-        let allocate = || self.in_turn("allocate", |stream| launch::allocate(stream, bytes));
+        let allocate = || self.with_stream("allocate", |stream| launch::allocate(stream, bytes));
         match allocate()? {
             Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 // What the pool keeps is given back only when the stream comes to it.
@@ -55,7 +55,7 @@ impl Cuda {
 
     /// A buffer with these contents, of no run of a capture.
     pub(crate) fn lasting_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        self.inner.pool.state.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        self.inner.pool.state.refuse("upload", CaptureError::Upload { bytes: bytes.len() })?;
         let buffer = self.lasting(bytes.len())?;
         self.put(bytes, &buffer, 0)?;
         Ok(buffer)
@@ -63,9 +63,9 @@ impl Cuda {
 
     /// Writes into a buffer, whoever reads it, behind what is in the stream.
     pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
-        let why = Uncapturable::Upload { bytes: bytes.len() };
+        let why = CaptureError::Upload { bytes: bytes.len() };
         self.inner.pool.state.refuse("upload", why.clone())?;
-        self.has_made(to)?;
+        self.check_owner(to)?;
         match bytes.len() {
             0 => Ok(()),
             // By way of pinned memory: the host goes on before it is there.
@@ -82,7 +82,7 @@ impl Cuda {
 
     /// A copy of these bytes of a buffer.
     pub(crate) fn copy_part(&self, from: &Buffer, bytes: Range<usize>) -> Result<Buffer, Error> {
-        self.has_made(from)?;
+        self.check_owner(from)?;
         let mut to = self.buffer(bytes.len())?;
         let (len, at) = (bytes.len(), from.address() + bytes.start as u64);
         let target = to.address();
@@ -106,7 +106,7 @@ impl Cuda {
 
     fn new_table(&self, bytes: &[u8]) -> Result<Arc<Buffer>, Error> {
         let (recorder, bytes_len) = (&self.inner.pool.state, bytes.len());
-        recorder.refuse("table", Uncapturable::Table { bytes: bytes_len })?;
+        recorder.refuse("table", CaptureError::Table { bytes: bytes_len })?;
         let buffer = Arc::new(self.lasting_of(bytes)?);
         self.inner.counters.table(bytes.len());
         self.inner.tables.keep(bytes, buffer.clone());
@@ -115,33 +115,37 @@ impl Cuda {
 
     /// Starts to copy a buffer to the host, and goes on.
     pub(crate) fn send(&self, from: &Buffer) -> Result<Pinned, Error> {
-        self.has_made(from)?;
+        self.check_owner(from)?;
         self.reads("report")?;
         let mut pinned = self.pinned(&self.inner.reports, from.bytes())?;
-        self.outside("report", Uncapturable::Read, |stream| {
+        self.outside("report", CaptureError::Read, |stream| {
             launch::send_from(stream, from, &mut pinned)
         })?;
         Ok(pinned)
     }
 
-    /// The same of what this step alone has written: where the step is captured, each replay starts the copy. Of a report it
-    /// is told how many bad indices had been reported before.
-    pub(crate) fn send_each(&self, from: &Arc<Buffer>, report: Option<u64>) -> Result<Sent, Error> {
-        self.has_made(from)?;
+    /// Starts a copy to the host of memory that only this step has written. In a captured step each replay starts the copy. A report's
+    /// copy comes with the number of bad indices reported before.
+    pub(crate) fn send_each(
+        &self,
+        from: &Arc<Buffer>,
+        report: Option<u64>,
+    ) -> Result<HostCopy, Error> {
+        self.check_owner(from)?;
         let recorder = &self.inner.pool.state;
         // What the run takes and gives must be the same whether or not it is captured.
         recorder.hold(from.clone());
         if let Some(later) = recorder.later(from, report.is_some()) {
-            return Ok(Sent::Later(later));
+            return Ok(HostCopy::ReplayCopy(later));
         }
         let mut pinned = self.send(from)?;
         pinned.reported = report.unwrap_or_default();
-        Ok(Sent::Now(Arc::new(pinned)))
+        Ok(HostCopy::Now(Arc::new(pinned)))
     }
 
     /// Waits until a copy is there and returns it.
     pub(crate) fn receive(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
-        self.alive()?;
+        self.check_alive()?;
         self.reads("resolve")?;
         self.inner.counters.sync();
         self.received(pinned)
@@ -154,7 +158,7 @@ impl Cuda {
 
     /// Returns true if a copy is there.
     pub(crate) fn has_come(&self, pinned: &Pinned) -> Result<bool, Error> {
-        self.alive()?;
+        self.check_alive()?;
         self.reads("poll")?;
         self.bind()?;
         self.check("poll", pinned.done.try_is_complete())
@@ -167,13 +171,13 @@ impl Cuda {
 
     /// These bytes of a buffer: waits for them.
     pub(crate) fn read_part(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
-        self.alive()?;
+        self.check_alive()?;
         self.reads("download")?;
-        self.has_made(from)?;
+        self.check_owner(from)?;
         let some = !bytes.is_empty();
         let Some(view) = view(from, bytes).filter(|_| some) else { return Ok(Vec::new()) };
         let copy = |stream: &Arc<CudaStream>| stream.clone_dtoh(&view);
-        let bytes = self.outside("download", Uncapturable::Read, copy)?;
+        let bytes = self.outside("download", CaptureError::Read, copy)?;
         let fault = self.noted(|record| self.clone_of(record))?;
         self.synchronize()?;
         if let Some(FaultCopy { copy, reported }) = fault {
@@ -186,7 +190,7 @@ impl Cuda {
     fn clone_of(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
         self.reads("download")?;
         let Some(view) = view(from, 0..from.bytes()) else { return Ok(Vec::new()) };
-        self.outside("download", Uncapturable::Read, |stream| stream.clone_dtoh(&view))
+        self.outside("download", CaptureError::Read, |stream| stream.clone_dtoh(&view))
     }
 
     /// Makes the context this thread's: cudarc does it wherever it enqueues, and not where it asks for an event.
@@ -196,7 +200,7 @@ impl Cuda {
 
     /// Host memory for a copy of so many bytes.
     pub(crate) fn pinned(&self, ring: &Arc<Ring>, bytes: usize) -> Result<Pinned, Error> {
-        self.alive()?;
+        self.check_alive()?;
         self.bind()?;
         if let Some(pinned) = ring.take(bytes) {
             return Ok(pinned);

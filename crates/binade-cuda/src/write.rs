@@ -23,7 +23,7 @@ impl Cuda {
     /// captured run of a [`capture`](Self::capture).
     pub fn write(&self, tensor: &Tensor, values: &[f32]) -> Result<(), Error> {
         check_length::<Self>("elements", values.len(), tensor.shape(), 1)?;
-        self.has_made(tensor.buffer())?;
+        self.check_owner(tensor.buffer())?;
         let (bytes, to) = (bytemuck::cast_slice(values), code("write to", tensor.dtype())?);
         if tensor.dtype() == DType::F32 {
             return self.put(bytes, tensor.buffer(), tensor.range().start);

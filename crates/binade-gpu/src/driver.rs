@@ -133,14 +133,14 @@ pub trait Driver:
     /// # Errors
     ///
     /// Where the device fails.
-    fn nothing_owed(&self) -> Result<&Arc<BufferOf<Self>>, Self>;
+    fn unit_factors(&self) -> Result<&Arc<BufferOf<Self>>, Self>;
 
     /// Refuses to replace memory whose address a captured step has.
     ///
     /// # Errors
     ///
     /// Where a captured step has it.
-    fn may_move(&self, _buffer: &BufferOf<Self>) -> Result<(), Self> {
+    fn check_movable(&self, _buffer: &BufferOf<Self>) -> Result<(), Self> {
         Ok(())
     }
 
@@ -161,7 +161,7 @@ pub trait Driver:
     /// # Errors
     ///
     /// [`Error::Foreign`].
-    fn has_made(&self, buffer: &BufferOf<Self>) -> Result<(), Self> {
+    fn check_owner(&self, buffer: &BufferOf<Self>) -> Result<(), Self> {
         if buffer.is_from(self.pool()) { Ok(()) } else { Err(Error::Foreign) }
     }
 
@@ -169,9 +169,9 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// As for [`has_made`](Self::has_made).
-    fn has_made_all(&self, operands: &[&Tensor<Self>]) -> Result<(), Self> {
-        operands.iter().try_for_each(|operand| self.has_made(operand.buffer()))
+    /// As for [`check_owner`](Self::check_owner).
+    fn check_owners(&self, operands: &[&Tensor<Self>]) -> Result<(), Self> {
+        operands.iter().try_for_each(|operand| self.check_owner(operand.buffer()))
     }
 
     /// Returns a tensor whose elements are unset.
@@ -188,11 +188,11 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// As for [`has_made`](Self::has_made), [`may_move`](Self::may_move) and [`copy`](Self::copy).
+    /// As for [`check_owner`](Self::check_owner), [`check_movable`](Self::check_movable) and [`copy`](Self::copy).
     fn own<'b>(&self, buffer: &'b mut Arc<BufferOf<Self>>) -> Result<&'b BufferOf<Self>, Self> {
-        self.has_made(buffer)?;
+        self.check_owner(buffer)?;
         if !is_alone(buffer) {
-            self.may_move(buffer)?;
+            self.check_movable(buffer)?;
             *buffer = Arc::new(self.copy(buffer)?);
         }
         Ok(buffer)

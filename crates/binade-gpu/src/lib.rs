@@ -24,12 +24,12 @@ pub use bundle::unpack_kernels;
 pub use driver::{BufferOf, Driver, Result, Rounding, made_once};
 pub use error::{DriverError, Error};
 pub use found::Found;
-pub use gradients::{Factors, Gradients, GroupClip, Materialise, Present, trained};
+pub use gradients::{Factors, Gradients, GroupClip, Materialise, PresentGradient, trained};
 pub use host::check_length;
 pub use kernels::Kernels;
 pub use masters::{
-    BiasTable, MasterState, Masters, Moving, ParamState, RuleList, ScaledMaster, StateTensors,
-    Step, StepState, constant_words, unsupported_rule,
+    BiasTable, MasterState, Masters, ParamState, RuleList, ScaledMaster, StateTensors, Step,
+    StepParam, StepState, constant_words, unsupported_rule,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{

@@ -112,8 +112,8 @@ impl<D: Kernels> Scale<D> {
         rule: &LossScale,
     ) -> Result<(), D> {
         let found: Vec<&Found<D>> = parts.iter().chain(verdicts).copied().collect();
-        found.iter().try_for_each(|found| device.has_made(found.buffer()))?;
-        device.has_made(&self.bits)?;
+        found.iter().try_for_each(|found| device.check_owner(found.buffer()))?;
+        device.check_owner(&self.bits)?;
         device.run_update(self, &Update { found: &found, parts: parts.len(), rule })
     }
 
@@ -126,8 +126,8 @@ impl<D: Kernels> Scale<D> {
         if let Some((report, places)) = self.reported(device, found) {
             return report.frozen().read(device, found, &places);
         }
-        found.iter().try_for_each(|found| device.has_made(found.buffer()))?;
-        device.has_made(&self.bits)?;
+        found.iter().try_for_each(|found| device.check_owner(found.buffer()))?;
+        device.check_owner(&self.bits)?;
         D::Report::gather(device, found, &self.bits)
     }
 
@@ -154,7 +154,7 @@ impl<D: Kernels> Found<D> {
     ///
     /// [`Foreign`](crate::Error::Foreign) for another handle's finding; where the device fails.
     pub fn merge(&mut self, device: &D, from: &Self, join: MergeRule) -> Result<(), D> {
-        device.has_made(from.buffer())?;
+        device.check_owner(from.buffer())?;
         device.run_merge(self.own(device)?, from.buffer(), join)
     }
 }
@@ -168,10 +168,10 @@ impl<D: Kernels> Gradients<D> {
     /// [`Foreign`](crate::Error::Foreign) for another handle's values; where the device fails or has no room.
     pub fn unscale(&mut self, device: &D, scale: &Scale<D>) -> Result<Found<D>, D> {
         if self.owed.is_some() {
-            *self = self.settled(device, f32::INFINITY)?;
+            *self = self.apply_factors(device, f32::INFINITY)?;
         }
         self.check_owner(device)?;
-        device.has_made(&scale.bits)?;
+        device.check_owner(&scale.bits)?;
         let [found, owed] = device.run_unscale(self, &scale.bits)?;
         self.owed = Some(Arc::new(owed));
         self.is_measured = true;
@@ -198,7 +198,7 @@ fn times<D: Kernels>(
     scale: &Scale<D>,
     is_inverse: bool,
 ) -> Result<Tensor<D>, D> {
-    device.has_made(tensor.buffer())?;
-    device.has_made(&scale.bits)?;
+    device.check_owner(tensor.buffer())?;
+    device.check_owner(&scale.bits)?;
     device.run_scale(tensor, &scale.bits, is_inverse)
 }

@@ -82,9 +82,9 @@ impl<D: Driver> Tensor<D> {
     ///
     /// [`Error::Foreign`] for another handle's tensor; where the device fails.
     pub fn own(&mut self, device: &D) -> Result<(), D> {
-        device.has_made(&self.buffer)?;
+        device.check_owner(&self.buffer)?;
         if !is_alone(&self.buffer) {
-            device.may_move(&self.buffer)?;
+            device.check_movable(&self.buffer)?;
             *self = device.copy_tensor(self)?;
         }
         device.writes(&self.buffer);

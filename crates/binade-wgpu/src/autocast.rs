@@ -44,7 +44,7 @@ impl Wgpu {
         to: DType,
         params: impl Fn(Part) -> P,
     ) -> Result<Tensor, Error> {
-        self.has_made(tensor.buffer())?;
+        self.check_owner(tensor.buffer())?;
         let dtype = stored_code("cast", tensor.dtype())?;
         let to_code = stored_code("cast to", to)?;
         let result = self.unset(to, tensor.shape())?;

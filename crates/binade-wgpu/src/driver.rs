@@ -72,7 +72,7 @@ impl Driver for Wgpu {
     }
 
     fn read_bytes(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
-        self.has_made(from)?;
+        self.check_owner(from)?;
         if bytes.is_empty() {
             self.inner.health.check()?;
             return Ok(Vec::new());
@@ -100,8 +100,8 @@ impl Driver for Wgpu {
         tensor.own(self)
     }
 
-    fn nothing_owed(&self) -> Result<&Arc<Buffer>, Error> {
-        Ok(&self.fixed()?.nothing_owed)
+    fn unit_factors(&self) -> Result<&Arc<Buffer>, Error> {
+        Ok(&self.fixed()?.unit_factors)
     }
 }
 

@@ -5,7 +5,7 @@
 //! is given once, and the record is empty again: of several under way any one is reported. Until an operation with indices is
 //! dispatched there is no record.
 
-use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, sent::Sent};
+use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, readback::Readback};
 use binade_core::Op;
 use binade_gpu::Driver;
 use std::sync::{
@@ -30,7 +30,7 @@ pub(crate) struct Faults {
 /// Copy of the record on its way to the host, and the number of faults reported when it was asked for.
 #[derive(Debug)]
 pub(crate) struct FaultCopy {
-    pub(crate) copy: Sent,
+    pub(crate) copy: Readback,
     told: u64,
 }
 

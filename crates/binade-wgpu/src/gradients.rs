@@ -19,8 +19,8 @@ pub(crate) fn flag(grads: &Gradients, place: usize) -> u32 {
 }
 
 /// The factors that the values are still to be multiplied by.
-pub(crate) fn owed(grads: &Gradients, wgpu: &Wgpu) -> Result<Bound, Error> {
-    grads.owed(wgpu).map(Bound::whole)
+pub(crate) fn pending_factors(grads: &Gradients, wgpu: &Wgpu) -> Result<Bound, Error> {
+    grads.pending_factors(wgpu).map(Bound::whole)
 }
 
 /// The number of a gradient's type, which is one that there is `f32` arithmetic for.

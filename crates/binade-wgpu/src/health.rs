@@ -1,4 +1,4 @@
-//! What the device did not outlive. wgpu panics where nobody listens; here its words are kept, and become errors.
+//! Errors that end a device. wgpu panics where nobody listens for them; here its messages are kept and returned as errors.
 
 use crate::{Error, Wgpu, WgpuError};
 use std::sync::{Arc, OnceLock};
@@ -35,7 +35,7 @@ impl Health {
 }
 
 impl Wgpu {
-    /// What `call` makes, with what wgpu says about it as an error.
+    /// Returns the result of `call`, or the error that wgpu reports for it.
     pub(crate) fn scoped<T>(
         &self,
         what: &'static str,

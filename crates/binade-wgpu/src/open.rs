@@ -27,14 +27,14 @@ impl Options {
     }
 }
 
-pub(crate) struct Opened {
+pub(crate) struct OpenedDevice {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
     pub(crate) facts: DeviceLimits,
     pub(crate) health: Arc<Health>,
 }
 
-pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
+pub(crate) fn open(options: &Options) -> Result<OpenedDevice, Error> {
     let adapter = choose(options)?;
     let name = adapter.get_info().name;
     let failed =
@@ -51,7 +51,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
     let facts = DeviceLimits::of(&adapter, &device.limits(), options);
     let health = Arc::<Health>::default();
     health.watch(&device);
-    Ok(Opened { device, queue, facts, health })
+    Ok(OpenedDevice { device, queue, facts, health })
 }
 
 /// The adapter asked for, or the first of the fastest kind.

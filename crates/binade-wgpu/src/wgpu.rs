@@ -49,14 +49,14 @@ pub(crate) struct Inner {
     pub(crate) faults: Faults,
     pub(crate) health: Arc<Health>,
     pub(crate) names: Names,
-    fixed: OnceLock<Fixed>,
+    fixed: OnceLock<SharedBuffers>,
 }
 
 /// Small values that every step needs and nobody writes to.
 #[derive(Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct SharedBuffers {
     /// `Owed` of gradients that are owed nothing.
-    pub(crate) nothing_owed: Arc<Buffer>,
+    pub(crate) unit_factors: Arc<Buffer>,
     /// A word that is 1: of gradients that are there for certain.
     pub(crate) there: Arc<Buffer>,
 }
@@ -103,10 +103,10 @@ impl Wgpu {
     }
 
     /// Small values that are made as the device is opened.
-    pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
+    pub(crate) fn fixed(&self) -> Result<&SharedBuffers, Error> {
         made_once(&self.inner.fixed, || {
-            Ok(Fixed {
-                nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
+            Ok(SharedBuffers {
+                unit_factors: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
                 there: Arc::new(self.buffer_of(&1_u32.to_le_bytes())?),
             })
         })

@@ -11,7 +11,7 @@ use super::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_cuda::{F32Products, Products, ProductsBy, Tensor};
+use binade_cuda::{F32Products, Products, ProductsBackend, Tensor};
 
 /// Low types that Tensor Cores multiply.
 const LOW: [DType; 2] = [DType::BF16, DType::F16];
@@ -66,7 +66,7 @@ impl Bench {
         let all = data::copies(&self.cuda, first, operands)?;
         let sets: Vec<Vec<Tensor>> = all.chunks(form.operands()).map(<[_]>::to_vec).collect();
         self.product(clock, form, (DType::F32, size), &sets)?;
-        let ProductsBy::Library { .. } = self.cuda.products()? else { return Ok(()) };
+        let ProductsBackend::Library { .. } = self.cuda.products()? else { return Ok(()) };
         match self.cuda.clone().with_f32_products(F32Products::Tf32) {
             Ok(tf32) => {
                 let mut work = product(tf32, form, (DType::F32, size, TF32), sets);
@@ -92,7 +92,7 @@ impl Bench {
     ) -> Result<()> {
         let by = |device, by| product(device, form, (dtype, size, by), sets.to_vec());
         self.time(clock, &mut by(self.cuda.clone(), ""))?;
-        if let ProductsBy::Library { .. } = self.cuda.products()? {
+        if let ProductsBackend::Library { .. } = self.cuda.products()? {
             let own = self.cuda.clone().with_products(Products::Own);
             let timed = self.time(clock, &mut by(own, " own"));
             // The setting belongs to all clones.

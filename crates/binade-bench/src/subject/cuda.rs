@@ -5,7 +5,8 @@ use binade_autocast::Autocast;
 use binade_conformance::{Arithmetic, Layout, OpInvocation, Result, Subject, compute};
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_cuda::{
-    Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
+    Error, F32Products, ProductsBackend, Tensor,
+    cudarc::driver::sys::CUdevice_attribute as Attribute,
 };
 
 /// Subject that runs `binade-cuda`.
@@ -80,7 +81,7 @@ impl Cuda {
         let f32 = F32Products::Tf32;
         let device = self.device.with_f32_products(f32)?;
         match device.products()? {
-            ProductsBy::Library { .. } => Ok(Self { device, f32, ..self }),
+            ProductsBackend::Library { .. } => Ok(Self { device, f32, ..self }),
             by => Err(OpenError::NoTf32 { by: by.to_string() }),
         }
     }

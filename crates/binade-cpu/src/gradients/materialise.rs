@@ -20,7 +20,7 @@ impl Gradients {
     }
 
     /// Returns the set with its factors multiplied in.
-    pub(crate) fn settled(&self) -> Result<Self, Error> {
+    pub(crate) fn apply_factors(&self) -> Result<Self, Error> {
         Ok(Self::from(self.materialised()?))
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn clip(
 ) -> Result<(), Error> {
     let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
     if grads.factor.clip != 1.0 {
-        *grads = grads.settled()?;
+        *grads = grads.apply_factors()?;
     }
     let mut factors = Vec::new();
     for (place, group) in groups.iter().enumerate() {

@@ -31,7 +31,7 @@ impl GradOps for Cpu {
 
     fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
         positive("clip_value", max)?;
-        *grads = grads.settled()?;
+        *grads = grads.apply_factors()?;
         for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
             // `clamp` keeps a NaN.
             each(tensor, |x| x.clamp(-max, max));
@@ -47,11 +47,11 @@ impl GradOps for Cpu {
     ) -> Result<Gradients, Error> {
         let bad = found.is_raised();
         let Some(sum) = sum else {
-            return if bad { Ok(none_of(grads)) } else { grads.settled() };
+            return if bad { Ok(none_of(grads)) } else { grads.apply_factors() };
         };
         check_same_parameters(shapes(&sum), shapes(&grads))?;
         // A sum that was clipped, or not summed before, may be other than plain f32.
-        let mut sum = sum.settled()?;
+        let mut sum = sum.apply_factors()?;
         if bad {
             return Ok(sum);
         }
@@ -107,7 +107,7 @@ fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
     match grads.measured {
         Some(measured) if grads.factor.clip == 1.0 => Ok(measured),
         _ => {
-            *grads = grads.settled()?;
+            *grads = grads.apply_factors()?;
             let measured = inspect(grads, 1.0)?.1;
             grads.measured = Some(measured);
             Ok(measured)

@@ -23,7 +23,7 @@ impl<D: ScaleStore<Scale = ScaleState, Error: From<Error>>> Loss<D> for Tensor {
 impl GradScaler for Cpu {
     fn unscale(&self, grads: &mut Gradients, scale: &ScaleState) -> Result<FoundInf, Error> {
         if grads.factor != Factor::ONE {
-            *grads = grads.settled()?;
+            *grads = grads.apply_factors()?;
         }
         let (mut found, measured) = inspect(grads, scale.inverse())?;
         found.halted = scale.diverged;

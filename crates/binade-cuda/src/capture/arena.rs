@@ -24,14 +24,14 @@ struct State {
 
 /// Arena and number of a memory, to which it returns when dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct Home {
+pub(crate) struct ArenaSlot {
     pub(super) arena: Arc<Arena>,
     number: u64,
     /// Number of the run that took the memory.
     pub(super) run: u8,
 }
 
-impl Home {
+impl ArenaSlot {
     /// Returns true if the memory was taken in this run of this capture.
     pub(super) fn is(&self, arena: &Arc<Arena>, run: u8) -> bool {
         Arc::ptr_eq(&self.arena, arena) && self.run == run
@@ -44,7 +44,7 @@ impl Arena {
         let mut state = self.lock();
         let (&(_, number), _) = state.free.range((bytes, 0)..=(bytes, u64::MAX)).next()?;
         let mut memory = state.free.remove(&(bytes, number))?;
-        memory.home = Some(Home { arena: self.clone(), number, run });
+        memory.home = Some(ArenaSlot { arena: self.clone(), number, run });
         Some(memory)
     }
 
@@ -52,12 +52,12 @@ impl Arena {
     pub(crate) fn adopt(self: &Arc<Self>, mut memory: Memory, run: u8) -> Memory {
         let mut state = self.lock();
         state.made += 1;
-        memory.home = Some(Home { arena: self.clone(), number: state.made, run });
+        memory.home = Some(ArenaSlot { arena: self.clone(), number: state.made, run });
         memory
     }
 
     /// Takes back memory. Returns it if the capture is over, for the pool.
-    pub(super) fn give(&self, mut memory: Memory, home: &Home) -> Option<Memory> {
+    pub(super) fn give(&self, mut memory: Memory, home: &ArenaSlot) -> Option<Memory> {
         let mut state = self.lock();
         memory.home = None;
         if state.is_closed {
@@ -81,18 +81,18 @@ impl Arena {
 
 /// Arena in use. Dropping it gives the memory to the pool.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct ArenaLease {
     pub(super) arena: Arc<Arena>,
     pool: Arc<Pool>,
 }
 
-impl Room {
+impl ArenaLease {
     pub(super) fn new(pool: Arc<Pool>) -> Self {
         Self { arena: Arc::default(), pool }
     }
 }
 
-impl Drop for Room {
+impl Drop for ArenaLease {
     fn drop(&mut self) {
         self.arena.close().into_values().for_each(|memory| self.pool.give(memory));
     }

@@ -1,11 +1,11 @@
 //! Captured steps, replayed as often as asked.
 
 use super::{
-    arena::Room,
-    later::{Copies, Later, Latest},
-    run::Run,
-    uses::Registered,
-    why::Uncapturable,
+    arena::ArenaLease,
+    error::CaptureError,
+    graph_addresses::GraphRegistration,
+    replay_copy::{Copies, LatestCopies, ReplayCopy},
+    run::CapturedRun,
 };
 use crate::{
     Cuda, CudaError, Error, launch,
@@ -31,25 +31,25 @@ use std::{
 /// * A replay does what the uncaptured step would do with the contents of its fixed tensors at that time, bit for bit. Values
 ///   that the host gave the step are those of the capture: see [`Cuda::capture`].
 /// * The memory that the step works on is kept from others for as long as this lives. If the step's own side drops or replaces
-///   it, as `Scaler::set_state` and loading a checkpoint do, the next replay is [`Uncapturable::Stale`]. If someone else holds a
-///   clone and an ordinary operation would move it to another address, that operation is [`Uncapturable::Moved`].
+///   it, as `Scaler::set_state` and loading a checkpoint do, the next replay is [`CaptureError::Stale`]. If someone else holds a
+///   clone and an ordinary operation would move it to another address, that operation is [`CaptureError::Moved`].
 /// * A clone of a parameter or of a scale keeps its values, as it does with ordinary steps: a replay that would change it is
-///   [`Uncapturable::Held`]. Outcomes of replays hold no such clone, and writes by [`Cuda::write`] are meant to be seen. A clone
+///   [`CaptureError::Held`]. Outcomes of replays hold no such clone, and writes by [`Cuda::write`] are meant to be seen. A clone
 ///   that another thread makes while `replay` is called may be one that the replay changes.
 pub struct Captured<R> {
     // Fields drop in this order: the graph, then the memory that it works on.
     graph: CudaGraph,
-    registered: Registered,
+    registered: GraphRegistration,
     result: R,
-    later: Vec<Arc<Later>>,
-    latest: Arc<Latest>,
+    later: Vec<Arc<ReplayCopy>>,
+    latest: Arc<LatestCopies>,
     /// Number of launches that check indices.
     indexed: u32,
     counts: Vec<Arc<AtomicU64>>,
     alive: Vec<Weak<()>>,
     sole: Vec<Weak<dyn Any + Send + Sync>>,
     _held: Vec<Arc<Buffer>>,
-    _room: Room,
+    _room: ArenaLease,
     operations: usize,
     cuda: Cuda,
 }
@@ -58,11 +58,11 @@ impl<R> Captured<R> {
     pub(super) fn new(
         cuda: Cuda,
         graph: CudaGraph,
-        (run, registered): (Run, Registered),
+        (run, registered): (CapturedRun, GraphRegistration),
         result: R,
-        room: Room,
+        room: ArenaLease,
     ) -> Self {
-        let Run { later, latest, indexed, counts, alive, sole, held, done, .. } = run;
+        let CapturedRun { later, latest, indexed, counts, alive, sole, held, done, .. } = run;
         let operations = done.operations.len();
         Self {
             graph,
@@ -87,19 +87,19 @@ impl<R> Captured<R> {
     }
 
     fn may_replay(&self) -> Result<(), Error> {
-        self.cuda.alive()?;
-        self.cuda.inner.pool.state.refuse("replay", Uncapturable::Nested)?;
+        self.cuda.check_alive()?;
+        self.cuda.inner.pool.state.refuse("replay", CaptureError::Nested)?;
         let is_gone = self.alive.iter().any(|alive| alive.strong_count() == 0);
         if is_gone || self.registered.uses.is_stale() {
             return Err(Error::Driver(CudaError::Capture {
                 operation: "replay",
-                why: Uncapturable::Stale,
+                why: CaptureError::Stale,
             }));
         }
         if self.sole.iter().any(|it| it.strong_count() > 1) {
             return Err(Error::Driver(CudaError::Capture {
                 operation: "replay",
-                why: Uncapturable::Held,
+                why: CaptureError::Held,
             }));
         }
         Ok(())
@@ -109,7 +109,7 @@ impl<R> Captured<R> {
     fn pinned(&self) -> Result<Vec<Pinned>, Error> {
         let ring = &self.cuda.inner.reports;
         let reported = self.cuda.inner.faults.reported();
-        let one = |later: &Arc<Later>| {
+        let one = |later: &Arc<ReplayCopy>| {
             let mut pinned = self.cuda.pinned(ring, later.from.bytes())?;
             pinned.reported = reported;
             Ok(pinned)
@@ -130,7 +130,7 @@ impl<R> Captured<R> {
 
     /// Starts the copies of a step that is in the stream. An error says that the step is done.
     fn send(&self, stream: &CudaStream, pinned: Vec<Pinned>) -> Result<Copies, Error> {
-        let one = |(later, mut pinned): (&Arc<Later>, Pinned)| {
+        let one = |(later, mut pinned): (&Arc<ReplayCopy>, Pinned)| {
             self.cuda.check("report", launch::send_from(stream, &later.from, &mut pinned))?;
             if later.is_report {
                 self.cuda.inner.counters.report();
@@ -161,7 +161,7 @@ impl<R: Clone> Captured<R> {
         self.may_replay()?;
         let pinned = self.pinned()?;
         // All of it is one turn: a capture that began in between would record the copies.
-        self.cuda.in_turn("replay", |stream| {
+        self.cuda.with_stream("replay", |stream| {
             self.may_replay()?;
             self.launch(stream)?;
             let sent = self.send(stream, pinned);

@@ -1,6 +1,6 @@
 //! Gate of a stream, shared by all handles that work in it. While one handle captures there, no other enters.
 
-use super::why::Uncapturable;
+use super::error::CaptureError;
 use crate::{CudaError, Error, memory::Memory};
 use cudarc::driver::CudaStream;
 use std::{
@@ -30,9 +30,9 @@ pub(crate) struct Capture {
 pub(crate) type Turn<'g> = RwLockReadGuard<'g, Option<Capture>>;
 
 /// Addresses of a context and a stream.
-type Place = [usize; 2];
+type StreamId = [usize; 2];
 
-static GATES: Mutex<Vec<(Place, Weak<Gate>)>> = Mutex::new(Vec::new());
+static GATES: Mutex<Vec<(StreamId, Weak<Gate>)>> = Mutex::new(Vec::new());
 
 impl Gate {
     /// Returns the gate of this stream, made on first use.
@@ -59,7 +59,7 @@ impl Gate {
             other.lets_in(handle, "capture")?;
             return Err(Error::Driver(CudaError::Capture {
                 operation: "capture",
-                why: Uncapturable::Nested,
+                why: CaptureError::Nested,
             }));
         }
         begin()?;
@@ -93,8 +93,8 @@ impl Capture {
         let is_here = self.thread == std::thread::current().id();
         let why = match (self.handle == handle, is_here) {
             (true, true) => return Ok(()),
-            (true, false) => Uncapturable::Thread,
-            (false, _) => Uncapturable::Shared,
+            (true, false) => CaptureError::Thread,
+            (false, _) => CaptureError::Shared,
         };
         let error = Error::Driver(CudaError::Capture { operation, why });
         if is_here {

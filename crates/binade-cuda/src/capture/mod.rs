@@ -11,18 +11,18 @@
 
 mod arena;
 mod captured;
+mod error;
 mod gate;
-mod later;
+mod graph_addresses;
 mod recorder;
+mod replay_copy;
 mod run;
 mod stages;
-mod uses;
-mod why;
 
-pub(crate) use arena::Home;
+pub(crate) use arena::ArenaSlot;
 pub use captured::Captured;
+pub use error::CaptureError;
 pub(crate) use gate::Gate;
-pub(crate) use later::Sent;
-pub(crate) use recorder::{Recorder, Served, words};
+pub(crate) use recorder::{Recorder, Reservation, words};
+pub(crate) use replay_copy::HostCopy;
 pub use stages::Capture;
-pub use why::Uncapturable;

@@ -2,11 +2,11 @@
 
 use super::{
     arena::Arena,
+    error::CaptureError,
     gate::{Gate, Turn},
-    later::Later,
-    run::{CAPTURED, Done, Run},
-    uses::Uses,
-    why::Uncapturable,
+    graph_addresses::GraphAddresses,
+    replay_copy::ReplayCopy,
+    run::{CAPTURED, CapturedRun, RecordedOperations},
 };
 use crate::{
     CudaError, Error,
@@ -34,21 +34,21 @@ pub struct Recorder {
 
 #[derive(Debug, Default)]
 struct State {
-    run: Option<Run>,
-    graphs: Vec<Arc<Uses>>,
+    run: Option<CapturedRun>,
+    graphs: Vec<Arc<GraphAddresses>>,
 }
 
 impl State {
     /// Returns the run, if it is this thread's.
-    fn run(&mut self) -> Option<&mut Run> {
+    fn run(&mut self) -> Option<&mut CapturedRun> {
         self.run.as_mut().filter(|run| run.is_here())
     }
 
     /// Returns the run, if it is the captured one. Other threads may do nothing meanwhile.
-    fn captured(&mut self, operation: &'static str) -> Result<Option<&mut Run>, Error> {
+    fn captured(&mut self, operation: &'static str) -> Result<Option<&mut CapturedRun>, Error> {
         match self.run.as_mut().filter(|run| run.is_capture()) {
             Some(run) if !run.is_here() => {
-                Err(Error::Driver(CudaError::Capture { operation, why: Uncapturable::Thread }))
+                Err(Error::Driver(CudaError::Capture { operation, why: CaptureError::Thread }))
             }
             run => Ok(run),
         }
@@ -56,7 +56,7 @@ impl State {
 }
 
 /// Answer to a request for memory.
-pub(crate) enum Served {
+pub(crate) enum Reservation {
     /// Memory from the arena.
     Here(Memory),
     /// Memory that must be allocated, for this run of this arena.
@@ -86,15 +86,20 @@ impl Recorder {
         self.is_running.load(Ordering::Relaxed)
     }
 
-    pub(super) fn begin(&self, arena: Arc<Arena>, number: u8, expected: Done) -> Result<(), Error> {
+    pub(super) fn begin(
+        &self,
+        arena: Arc<Arena>,
+        number: u8,
+        expected: RecordedOperations,
+    ) -> Result<(), Error> {
         let mut state = self.lock();
         if state.run.is_some() {
             return Err(Error::Driver(CudaError::Capture {
                 operation: "capture",
-                why: Uncapturable::Nested,
+                why: CaptureError::Nested,
             }));
         }
-        state.run = Some(Run::new(arena, number, expected));
+        state.run = Some(CapturedRun::new(arena, number, expected));
         self.is_running.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -103,7 +108,7 @@ impl Recorder {
     pub(super) fn begin_capture(
         &self,
         arena: Arc<Arena>,
-        expected: Done,
+        expected: RecordedOperations,
         begin: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.gate.begin(self.handle, || {
@@ -114,10 +119,11 @@ impl Recorder {
 
     /// Ends the run. Returns it, with the addresses that its graph works on if it was captured. They pass from run to graph under
     /// one lock, so that no memory is dropped in between.
-    pub(super) fn end(&self) -> Option<(Run, Arc<Uses>)> {
+    pub(super) fn end(&self) -> Option<(CapturedRun, Arc<GraphAddresses>)> {
         let mut state = self.lock();
         let mut run = self.take(&mut state)?;
-        let uses = Arc::new(Uses::new(std::mem::take(&mut run.addresses), run.arena.clone()));
+        let uses =
+            Arc::new(GraphAddresses::new(std::mem::take(&mut run.addresses), run.arena.clone()));
         if run.is_capture() {
             state.graphs.push(uses.clone());
         }
@@ -125,7 +131,10 @@ impl Recorder {
     }
 
     /// Ends the captured run; `end` ends the capture in the driver.
-    pub(super) fn end_capture<T>(&self, end: impl FnOnce() -> T) -> (T, Option<(Run, Arc<Uses>)>) {
+    pub(super) fn end_capture<T>(
+        &self,
+        end: impl FnOnce() -> T,
+    ) -> (T, Option<(CapturedRun, Arc<GraphAddresses>)>) {
         let ((ended, run), trouble) = self.gate.end(|| (end(), self.end()));
         let run = run.map(|(mut run, uses)| {
             run.trouble = run.trouble.or(trouble);
@@ -146,9 +155,9 @@ impl Recorder {
     }
 
     /// Refuses an operation that no graph can repeat.
-    pub(crate) fn refuse(&self, name: &'static str, why: Uncapturable) -> Result<(), Error> {
+    pub(crate) fn refuse(&self, name: &'static str, why: CaptureError) -> Result<(), Error> {
         match self.lock().captured(name)? {
-            Some(run) if matches!(why, Uncapturable::Table { .. }) => Err(run.differs(name, why)),
+            Some(run) if matches!(why, CaptureError::Table { .. }) => Err(run.differs(name, why)),
             Some(run) => Err(run.fails(name, why)),
             None => Ok(()),
         }
@@ -160,16 +169,16 @@ impl Recorder {
     }
 
     /// Requests memory for the run under way.
-    pub(crate) fn serve(&self, bytes: usize) -> Result<Served, Error> {
+    pub(crate) fn serve(&self, bytes: usize) -> Result<Reservation, Error> {
         let mut state = self.lock();
         state.captured("a request for memory")?;
-        let Some(run) = state.run() else { return Ok(Served::Elsewhere) };
+        let Some(run) = state.run() else { return Ok(Reservation::Elsewhere) };
         match run.arena.take(bytes, run.number) {
-            Some(memory) => Ok(Served::Here(memory)),
+            Some(memory) => Ok(Reservation::Here(memory)),
             None if run.is_capture() => {
-                Err(run.fails(run.last(), Uncapturable::Unserved { bytes }))
+                Err(run.fails(run.last(), CaptureError::Unserved { bytes }))
             }
-            None => Ok(Served::Make(run.arena.clone(), run.number)),
+            None => Ok(Reservation::Make(run.arena.clone(), run.number)),
         }
     }
 
@@ -180,7 +189,7 @@ impl Recorder {
         if let Some(run) =
             state.run.as_mut().filter(|run| run.is_capture() && !run.lets_go(&memory))
         {
-            run.fails(run.last(), Uncapturable::Freed { bytes: memory.bytes() });
+            run.fails(run.last(), CaptureError::Freed { bytes: memory.bytes() });
         }
         if let Some(graph) = state.graphs.iter().find(|graph| graph.needs(&memory)) {
             graph.keep(memory);
@@ -193,11 +202,11 @@ impl Recorder {
     }
 
     /// Refuses to move memory whose address a graph, or the captured run, has recorded.
-    pub(crate) fn may_move(&self, name: &'static str, memory: &Memory) -> Result<(), Error> {
+    pub(crate) fn check_movable(&self, name: &'static str, memory: &Memory) -> Result<(), Error> {
         let mut state = self.lock();
-        let moved = Uncapturable::Moved;
+        let moved = CaptureError::Moved;
         if let Some(run) = state.captured(name)? {
-            return if run.has_made(memory) { Ok(()) } else { Err(run.fails(name, moved)) };
+            return if run.allocated(memory) { Ok(()) } else { Err(run.fails(name, moved)) };
         }
         if let Some(run) = state.run() {
             run.moves(name, memory);
@@ -224,10 +233,10 @@ impl Recorder {
     }
 
     /// Returns a copy that each replay starts, if this is the captured run.
-    pub(crate) fn later(&self, from: &Arc<Buffer>, is_report: bool) -> Option<Arc<Later>> {
+    pub(crate) fn later(&self, from: &Arc<Buffer>, is_report: bool) -> Option<Arc<ReplayCopy>> {
         let mut state = self.lock();
         let run = state.run().filter(|run| run.is_capture())?;
-        let later = Later::new(from.clone(), is_report, run.later.len(), run.latest.clone());
+        let later = ReplayCopy::new(from.clone(), is_report, run.later.len(), run.latest.clone());
         let later = Arc::new(later);
         run.later.push(later.clone());
         Some(later)
@@ -262,12 +271,12 @@ impl Recorder {
         }
     }
 
-    pub(super) fn forget(&self, graph: &Arc<Uses>) {
+    pub(super) fn forget(&self, graph: &Arc<GraphAddresses>) {
         self.lock().graphs.retain(|other| !Arc::ptr_eq(other, graph));
     }
 
     /// Ends the run under way, if there is one.
-    fn take(&self, state: &mut State) -> Option<Run> {
+    fn take(&self, state: &mut State) -> Option<CapturedRun> {
         self.is_running.store(false, Ordering::Relaxed);
         state.run.take()
     }
@@ -295,11 +304,17 @@ mod tests {
     fn a_capture_that_does_not_begin_leaves_neither_a_run_nor_a_graph() {
         let recorder = Recorder::new(Arc::default());
         let lost = || Err(Error::Driver(CudaError::NoDevice { ordinal: 0, count: 0 }));
-        assert!(recorder.begin_capture(Arc::default(), Done::default(), lost).is_err());
+        assert!(
+            recorder.begin_capture(Arc::default(), RecordedOperations::default(), lost).is_err()
+        );
         assert!(recorder.lock().run.is_none() && recorder.lock().graphs.is_empty());
-        assert_eq!(recorder.begin_capture(Arc::default(), Done::default(), || Ok(())), Ok(()));
-        let nested = recorder.begin_capture(Arc::default(), Done::default(), || Ok(()));
-        let why = Uncapturable::Nested;
+        assert_eq!(
+            recorder.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(())),
+            Ok(())
+        );
+        let nested =
+            recorder.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(()));
+        let why = CaptureError::Nested;
         assert_eq!(nested, Err(Error::Driver(CudaError::Capture { operation: "capture", why })));
         let ((), ended) = recorder.end_capture(|| ());
         assert!(ended.is_some() && recorder.lock().graphs.len() == 1);
@@ -313,11 +328,14 @@ mod tests {
         let enter = |recorder: &Recorder| recorder.turn("cast").map(drop);
         let elsewhere = || std::thread::scope(|scope| scope.spawn(|| enter(&one)).join());
         assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);
-        assert_eq!(one.begin_capture(Arc::default(), Done::default(), || Ok(())), Ok(()));
-        assert_eq!([enter(&one), enter(&other)], [Ok(()), refused(Uncapturable::Shared)]);
-        assert_eq!(elsewhere().ok(), Some(refused(Uncapturable::Thread)));
+        assert_eq!(
+            one.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(())),
+            Ok(())
+        );
+        assert_eq!([enter(&one), enter(&other)], [Ok(()), refused(CaptureError::Shared)]);
+        assert_eq!(elsewhere().ok(), Some(refused(CaptureError::Thread)));
         let ((), ended) = one.end_capture(|| ());
-        assert_eq!(ended.and_then(|(run, _)| run.trouble), refused(Uncapturable::Shared).err());
+        assert_eq!(ended.and_then(|(run, _)| run.trouble), refused(CaptureError::Shared).err());
         assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);
     }
 }

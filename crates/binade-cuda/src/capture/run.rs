@@ -2,8 +2,8 @@
 
 use super::{
     arena::Arena,
-    later::{Later, Latest},
-    why::Uncapturable,
+    error::CaptureError,
+    replay_copy::{LatestCopies, ReplayCopy},
 };
 use crate::{
     CudaError, Error,
@@ -29,27 +29,27 @@ pub(crate) struct Operation {
 
 /// Operations of a run, with which the next is compared.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct RecordedOperations {
     pub(super) operations: Vec<Operation>,
     /// First operation that moved older memory to another address. Its addresses differ in the next run.
     pub(super) moved: Option<&'static str>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct CapturedRun {
     pub(super) thread: ThreadId,
     pub(super) arena: Arc<Arena>,
     pub(super) number: u8,
-    pub(super) done: Done,
+    pub(super) done: RecordedOperations,
     /// Operations of the last warm-up.
-    expected: Done,
+    expected: RecordedOperations,
     /// Every word that may be an address, lengths and the like among them. A false one costs a refusal at worst, and only if
     /// memory lies at so low an address.
     pub(super) addresses: BTreeSet<u64>,
     /// Buffers that are read after the run, or found again by each replay.
     pub(super) held: Vec<Arc<Buffer>>,
-    pub(super) later: Vec<Arc<Later>>,
-    pub(super) latest: Arc<Latest>,
+    pub(super) later: Vec<Arc<ReplayCopy>>,
+    pub(super) latest: Arc<LatestCopies>,
     /// Number of launches so far that check indices.
     pub(super) indexed: u32,
     /// Step counts that the host keeps.
@@ -62,13 +62,13 @@ pub(crate) struct Run {
     pub(super) trouble: Option<Error>,
 }
 
-impl Run {
-    pub(super) fn new(arena: Arc<Arena>, number: u8, expected: Done) -> Self {
+impl CapturedRun {
+    pub(super) fn new(arena: Arc<Arena>, number: u8, expected: RecordedOperations) -> Self {
         Self {
             thread: std::thread::current().id(),
             arena,
             number,
-            done: Done::default(),
+            done: RecordedOperations::default(),
             expected,
             addresses: BTreeSet::new(),
             held: Vec::new(),
@@ -99,7 +99,7 @@ impl Run {
     pub(super) fn note(&mut self, name: &'static str, words: Vec<u64>) -> Result<(), Error> {
         let (number, operation) = (self.done.operations.len(), Operation { name, words });
         if self.is_capture() && self.expected.operations.get(number) != Some(&operation) {
-            return Err(self.differs(name, Uncapturable::Changed { number }));
+            return Err(self.differs(name, CaptureError::Changed { number }));
         }
         self.addresses.extend(&operation.words);
         self.done.operations.push(operation);
@@ -108,22 +108,22 @@ impl Run {
 
     /// Records a difference to the last warm-up, and returns the error. If that warm-up moved memory, the move is the cause: its
     /// new address differs now.
-    pub(super) fn differs(&mut self, operation: &'static str, why: Uncapturable) -> Error {
+    pub(super) fn differs(&mut self, operation: &'static str, why: CaptureError) -> Error {
         match self.expected.moved {
-            Some(operation) => self.fails(operation, Uncapturable::Moved),
+            Some(operation) => self.fails(operation, CaptureError::Moved),
             None => self.fails(operation, why),
         }
     }
 
     /// Records that an operation has moved memory from before the run.
     pub(super) fn moves(&mut self, operation: &'static str, memory: &Memory) {
-        if !self.has_made(memory) {
+        if !self.allocated(memory) {
             self.done.moved.get_or_insert(operation);
         }
     }
 
     /// Returns true if the memory was taken in this run.
-    pub(super) fn has_made(&self, memory: &Memory) -> bool {
+    pub(super) fn allocated(&self, memory: &Memory) -> bool {
         memory.home.as_ref().is_some_and(|home| home.is(&self.arena, self.number))
     }
 
@@ -139,7 +139,7 @@ impl Run {
     }
 
     /// Records an error of the run, and returns it.
-    pub(super) fn fails(&mut self, operation: &'static str, why: Uncapturable) -> Error {
+    pub(super) fn fails(&mut self, operation: &'static str, why: CaptureError) -> Error {
         let error = Error::Driver(CudaError::Capture { operation, why });
         self.trouble.get_or_insert_with(|| error.clone());
         error
@@ -152,7 +152,7 @@ impl Run {
             && self.trouble.is_none()
             && let Some(next) = self.expected.operations.get(number)
         {
-            return Err(self.fails(next.name, Uncapturable::Missing { number }));
+            return Err(self.fails(next.name, CaptureError::Missing { number }));
         }
         self.trouble.clone().map_or(Ok(()), Err)
     }

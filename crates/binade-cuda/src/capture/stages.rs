@@ -2,10 +2,10 @@
 
 use super::{
     Captured,
-    arena::Room,
-    run::{CAPTURED, Done, Run},
-    uses::Registered,
-    why::Uncapturable,
+    arena::ArenaLease,
+    error::CaptureError,
+    graph_addresses::GraphRegistration,
+    run::{CAPTURED, CapturedRun, RecordedOperations},
 };
 use crate::{Cuda, CudaError, Error, launch};
 use cudarc::driver::CudaGraph;
@@ -15,9 +15,9 @@ use cudarc::driver::CudaGraph;
 #[must_use = "nothing is captured yet"]
 pub struct Capture<const WARM: u8> {
     cuda: Cuda,
-    room: Room,
+    room: ArenaLease,
     /// Operations of the last run.
-    last: Done,
+    last: RecordedOperations,
 }
 
 impl Cuda {
@@ -35,8 +35,8 @@ impl Cuda {
     /// * The handle is captured on the calling thread alone. Work of other threads on this handle is an error while the captured
     ///   run lasts, and so is work of other handles of the same stream. Handles of other streams go on.
     pub fn capture(&self) -> Capture<0> {
-        let room = Room::new(self.inner.pool.clone());
-        Capture { cuda: self.clone(), room, last: Done::default() }
+        let room = ArenaLease::new(self.inner.pool.clone());
+        Capture { cuda: self.clone(), room, last: RecordedOperations::default() }
     }
 }
 
@@ -80,7 +80,7 @@ impl Capture<2> {
         step: impl FnOnce() -> Result<R, E>,
     ) -> Result<Captured<R>, E> {
         self.is_capturable()?;
-        let open = Open::begin(&self.cuda, &self.room, CAPTURED, self.last)?;
+        let open = OpenCapture::begin(&self.cuda, &self.room, CAPTURED, self.last)?;
         let result = step();
         let ((mut run, registered), graph) = open.end()?;
         let result = result?;
@@ -101,7 +101,7 @@ impl Capture<2> {
         if launch::is_default(stream) || stream.context().is_managing_stream_synchronization() {
             return Err(Error::Driver(CudaError::Capture {
                 operation: "capture",
-                why: Uncapturable::Stream,
+                why: CaptureError::Stream,
             }));
         }
         Ok(())
@@ -113,7 +113,7 @@ impl<const WARM: u8> Capture<WARM> {
         self,
         step: impl FnOnce() -> Result<R, E>,
     ) -> Result<(R, Capture<NEXT>), E> {
-        let open = Open::begin(&self.cuda, &self.room, WARM, Done::default())?;
+        let open = OpenCapture::begin(&self.cuda, &self.room, WARM, RecordedOperations::default())?;
         let result = step();
         let ((run, _), _) = open.end()?;
         let Self { cuda, room, .. } = self;
@@ -122,7 +122,7 @@ impl<const WARM: u8> Capture<WARM> {
 }
 
 /// Run under way. Dropping this ends it.
-struct Open<'c> {
+struct OpenCapture<'c> {
     cuda: &'c Cuda,
     captures: bool,
     /// True once the run has been taken out; a run under way then is another.
@@ -132,12 +132,17 @@ struct Open<'c> {
 /// Result of the driver's capture.
 type Graph = Result<Option<CudaGraph>, cudarc::driver::DriverError>;
 
-/// Run, and the memory that its graph works on, which others are kept from for as long as this is held.
-type Ended = (Run, Registered);
+/// Ended run, and the memory that its graph works on, which others are kept from for as long as this is held.
+type FinishedCapture = (CapturedRun, GraphRegistration);
 
-impl<'c> Open<'c> {
-    fn begin(cuda: &'c Cuda, room: &Room, number: u8, expected: Done) -> Result<Self, Error> {
-        cuda.alive()?;
+impl<'c> OpenCapture<'c> {
+    fn begin(
+        cuda: &'c Cuda,
+        room: &ArenaLease,
+        number: u8,
+        expected: RecordedOperations,
+    ) -> Result<Self, Error> {
+        cuda.check_alive()?;
         // A graph has the record's address from the start, even if the step checks no index.
         cuda.fault_record()?;
         let (recorder, arena) = (&cuda.inner.pool.state, room.arena.clone());
@@ -151,7 +156,7 @@ impl<'c> Open<'c> {
         Ok(Self { cuda, captures, has_ended: false })
     }
 
-    fn end(mut self) -> Result<(Ended, Graph), Error> {
+    fn end(mut self) -> Result<(FinishedCapture, Graph), Error> {
         let (ended, graph) = self.close();
         let gone = || {
             Error::Driver(CudaError::Call {
@@ -163,7 +168,7 @@ impl<'c> Open<'c> {
     }
 
     /// Ends the run, and the stream's capture if it captures.
-    fn close(&mut self) -> (Option<Ended>, Graph) {
+    fn close(&mut self) -> (Option<FinishedCapture>, Graph) {
         self.has_ended = true;
         let pool = &self.cuda.inner.pool;
         let (graph, ended) = if self.captures {
@@ -171,11 +176,11 @@ impl<'c> Open<'c> {
         } else {
             (Ok(None), pool.state.end())
         };
-        (ended.map(|(run, uses)| (run, Registered::new(uses, pool))), graph)
+        (ended.map(|(run, uses)| (run, GraphRegistration::new(uses, pool))), graph)
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenCapture<'_> {
     /// Ends the run after a panic of the step. Buffers that the run held are dropped after it.
     fn drop(&mut self) {
         if !self.has_ended {

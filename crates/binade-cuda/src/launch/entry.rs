@@ -3,7 +3,7 @@
 
 use super::{Arg, Grid};
 use crate::{
-    kernels::{Declared, Kernel},
+    kernels::{Declaration, Kernel},
     ops,
 };
 use cudarc::{
@@ -19,7 +19,7 @@ use std::{ffi::c_void, sync::Arc};
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     kernel: Kernel,
-    declared: &'static Declared,
+    declared: &'static Declaration,
     module: Arc<CudaModule>,
     function: CudaFunction,
     /// Bytes of dynamic shared memory that each block asks for.

@@ -3,7 +3,7 @@
 //!
 //! One argument holds for all kernels. Arguments are checked at every launch, by kind, against the parameters that the PTX
 //! declares. Addresses come from buffers and tables that are borrowed for the call and that this handle has made
-//! (`Cuda::has_made` refuses others). A buffer that is dropped while its kernel still waits goes to the pool, and its next user
+//! (`Cuda::check_owner` refuses others). A buffer that is dropped while its kernel still waits goes to the pool, and its next user
 //! comes later in the same stream, from whatever thread. If a captured step has its address, it stays with that step. Every
 //! kernel runs in tests under an interpreter that checks each access.
 

@@ -1,6 +1,6 @@
 //! Passes of a convolution, and the code that computes them.
 
-use super::which::ConvolutionsBy;
+use super::backends::ConvolutionsBackend;
 use crate::{Cuda, Error};
 
 /// Convolution, or one of its gradients.
@@ -18,7 +18,7 @@ impl Cuda {
     /// # Errors
     ///
     /// If the device fails.
-    pub fn convolutions(&self) -> Result<ConvolutionsBy, Error> {
+    pub fn convolutions(&self) -> Result<ConvolutionsBackend, Error> {
         self.who_convolves()
     }
 }

@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "a C library")]
 
 use super::{
+    backends::F32Products,
     problem::{Operand, Problem},
-    which::F32Products,
 };
 use crate::memory::Buffer;
 use binade_core::DType;

@@ -1,9 +1,9 @@
 //! Opening of cuBLASLt, at the first product. Its absence is no error.
 
 use super::{
+    backends::{F32Products, Products, ProductsBackend},
     lt::{self, Handle, Plan},
     problem::{self, Problem},
-    which::{F32Products, Products, ProductsBy},
 };
 use crate::{Cuda, CudaError, Error, memory::Buffer};
 use binade_core::DType;
@@ -105,7 +105,7 @@ impl Cuda {
     /// # Errors
     ///
     /// If the device fails.
-    pub fn products(&self) -> Result<ProductsBy, Error> {
+    pub fn products(&self) -> Result<ProductsBackend, Error> {
         let open = self.library()?;
         let missing = || match self.inner.library.opened.get() {
             Some(Err(why)) => why.clone(),
@@ -114,9 +114,11 @@ impl Cuda {
         };
         let f32 = self.f32_products();
         Ok(match open {
-            Some(open) => ProductsBy::Library { version: open.version, f32 },
-            None if f32 == F32Products::Full => ProductsBy::Own { why: missing() },
-            None => ProductsBy::Own { why: format!("{}; they multiply f32 in full", missing()) },
+            Some(open) => ProductsBackend::Library { version: open.version, f32 },
+            None if f32 == F32Products::Full => ProductsBackend::Own { why: missing() },
+            None => {
+                ProductsBackend::Own { why: format!("{}; they multiply f32 in full", missing()) }
+            }
         })
     }
 

@@ -1,6 +1,6 @@
 //! Matrix product as cuBLASLt is asked for it: all parameters that its choice of an algorithm depends on, and no others.
 
-use super::which::F32Products;
+use super::backends::F32Products;
 use crate::{
     ops::gemm::{Gemm, Matrices},
     probe::Capability,

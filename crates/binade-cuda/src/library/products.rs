@@ -19,14 +19,14 @@ impl Cuda {
     /// Computes the products by the library. Returns `false` if the library does not compute them. The caller has checked that
     /// the tensors hold them.
     pub(crate) fn multiplies_by_library(&self, gemm: &Gemm<'_>) -> Result<bool, Error> {
-        self.alive()?;
+        self.check_alive()?;
         let Some(problem) = Problem::of(gemm, self.f32_products()) else { return Ok(false) };
         let Some(open) = self.library()? else { return Ok(false) };
         let mut shared = open.lock();
         self.find(open, &mut shared, &problem, Addresses::of(gemm, 0))?;
         let Shared { handle, plans } = &mut *shared;
         let Some(Some(plan)) = plans.get(&problem) else { return Ok(false) };
-        let multiplied = self.in_turn(NAME, |stream| {
+        let multiplied = self.with_stream(NAME, |stream| {
             self.check("bind", stream.context().bind_to_thread())?;
             (0..gemm.batch).step_by(problem.batch).try_for_each(|pair| {
                 let at = Addresses::of(gemm, pair);
@@ -35,18 +35,18 @@ impl Cuda {
                 *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
                 let multiplied = handle.multiply(stream, plan, at, &open.workspace);
                 self.inner.counters.library(problem.f32);
-                multiplied.map_err(Refused::Library)
+                multiplied.map_err(RefusalSource::Library)
             })
         })?;
         match multiplied {
             Ok(()) => Ok(true),
             // No part of it is in the stream, nor will be the next time.
-            Err(Refused::Library(error)) if has_none(error) => {
+            Err(RefusalSource::Library(error)) if has_none(error) => {
                 plans.insert(problem, None);
                 Ok(false)
             }
-            Err(Refused::Library(error)) => Err(refused("multiply", error)),
-            Err(Refused::Here(error)) => Err(error),
+            Err(RefusalSource::Library(error)) => Err(refused("multiply", error)),
+            Err(RefusalSource::Here(error)) => Err(error),
         }
     }
 
@@ -96,13 +96,13 @@ fn words(problem: &Problem, at: Addresses, workspace: u64) -> Vec<u64> {
 }
 
 /// Source of a refused product.
-enum Refused {
+enum RefusalSource {
     Library(CublasError),
     /// Refusal by the recorder, or by the driver.
     Here(Error),
 }
 
-impl From<Error> for Refused {
+impl From<Error> for RefusalSource {
     fn from(error: Error) -> Self {
         Self::Here(error)
     }

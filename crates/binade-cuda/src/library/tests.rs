@@ -7,7 +7,7 @@
 
 use super::{open::unless_full, products::has_none};
 use crate::{
-    Cuda, CudaError, Error, ProductsBy, Tensor,
+    Cuda, CudaError, Error, ProductsBackend, Tensor,
     ops::gemm::{Gemm, Matrices},
     testing::{absent, device},
 };
@@ -19,8 +19,8 @@ use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
 fn with_library() -> Option<Cuda> {
     let cuda = device()?;
     match cuda.products().unwrap() {
-        ProductsBy::Library { .. } => Some(cuda),
-        ProductsBy::Own { why } => {
+        ProductsBackend::Library { .. } => Some(cuda),
+        ProductsBackend::Own { why } => {
             absent(why, &["cublaslt"]);
             None
         }

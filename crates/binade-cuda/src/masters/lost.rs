@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 /// `LostCount` by slot, of each parameter's last step.
 #[derive(Clone, Debug)]
-pub(super) struct Lost(Option<Arc<Buffer>>);
+pub(super) struct LostCounts(Option<Arc<Buffer>>);
 
-impl Lost {
+impl LostCounts {
     /// Zeros for so many slots, if they are to be counted.
     pub(super) fn new(cuda: &Cuda, slots: usize, counted: bool) -> Result<Self, Error> {
         let zeros = || cuda.zeros(size_of::<LostBits>() * slots).map(Arc::new);

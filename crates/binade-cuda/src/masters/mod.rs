@@ -1,8 +1,8 @@
 //! Master weights on the device: the fused step, predicated there.
 
-mod by_rule;
-mod fixed;
 mod lost;
+mod rows_by_rule;
+mod rule_table;
 mod rules;
 mod scaled;
 mod step;
@@ -10,8 +10,8 @@ mod step;
 use crate::{Cuda, Error, launch::structs::CONSTANTS, memory::Buffer};
 use binade_gpu::{Driver, Step, StepState};
 use binade_master_weights::{HostMasters, LostUpdates, OptimizerConfig};
-use fixed::count;
-use lost::Lost;
+use lost::LostCounts;
+use rule_table::count;
 use rules::Rules;
 use step::StepBatch;
 
@@ -21,7 +21,7 @@ pub struct StepTables {
     rules: Rules,
     /// The constants of each parameter's next step.
     constants: Buffer,
-    lost: Lost,
+    lost: LostCounts,
 }
 
 impl StepState<Cuda> for StepTables {
@@ -29,7 +29,7 @@ impl StepState<Cuda> for StepTables {
 
     fn new(cuda: &Cuda, parameters: usize, counts_lost: bool) -> Result<Self, Error> {
         let constants = cuda.buffer(CONSTANTS * parameters)?;
-        let lost = Lost::new(cuda, parameters, counts_lost)?;
+        let lost = LostCounts::new(cuda, parameters, counts_lost)?;
         Ok(Self { rules: Rules::default(), constants, lost })
     }
 

@@ -1,8 +1,8 @@
 //! Hyper-parameters on the device: one row for each rule that differs.
 
-use super::fixed::Fixed;
+use super::rule_table::RuleTable;
 use crate::{
-    Cuda, CudaError, Error, Uncapturable,
+    CaptureError, Cuda, CudaError, Error,
     kernels::PREPARE,
     launch::structs::{CorrectionRow, RuleBits},
     memory::Buffer,
@@ -21,7 +21,7 @@ pub(super) struct Rules {
     /// Kept when a rule goes: it may come back with the next learning rate.
     corrections: Vec<BiasTable<Buffer>>,
     /// Of masters whose step has been run for a capture.
-    pub(super) fixed: Option<Fixed>,
+    pub(super) fixed: Option<RuleTable>,
 }
 
 impl Rules {
@@ -86,7 +86,7 @@ fn whole(cuda: &Cuda, betas: [f64; 2]) -> Result<BiasTable<Buffer>, Error> {
     if table.is_whole {
         return Ok(table);
     }
-    let why = Uncapturable::Bias { betas: format!("{betas:?}"), most: MOST };
+    let why = CaptureError::Bias { betas: format!("{betas:?}"), most: MOST };
     Err(Error::Driver(CudaError::Capture { operation: PREPARE.name, why }))
 }
 

@@ -1,16 +1,16 @@
 //! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
 //! as the step, and packed again behind it.
 
-use super::by_rule::StepArgs;
+use super::rows_by_rule::StepArgs;
 use crate::{
     Cuda, Error, Tensor,
+    chunks::Rows,
     kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK},
     launch::{
         Arg,
         structs::{BETWEEN, ScaledRow},
     },
     memory::Buffer,
-    set::Rows,
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -29,7 +29,7 @@ impl Cuda {
             exponent: Tensor::filling(self.zeros(4)?, DType::I32, &[1]),
             between: self.zeros(BETWEEN)?,
         };
-        let mut opened = Opened::of(values.len() as u64);
+        let mut opened = OpenedMasters::of(values.len() as u64);
         let row = row(&scaled, wide.address());
         opened.set.add(values.len(), |first_chunk| ScaledRow { first_chunk, ..row });
         opened.pack(self, StepArgs::default())?;
@@ -51,13 +51,13 @@ fn row(scaled: &ScaledMaster<Cuda>, wide: u64) -> ScaledRow {
 
 /// The masters of one step, as `f32` copies that lie in one buffer: the next step finds its tables where this one had its own.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedMasters {
     set: Rows<ScaledRow>,
     /// Bytes of all copies.
     bytes: usize,
 }
 
-impl Opened {
+impl OpenedMasters {
     /// None yet, of a set of so many elements.
     pub(super) fn of(elements: u64) -> Self {
         Self { set: Rows::of(elements), bytes: 0 }

@@ -2,9 +2,9 @@
 
 use super::{
     StepTables,
-    by_rule::{ByRule, StepArgs},
+    rows_by_rule::{RowsByRule, StepArgs},
     rules::Rules,
-    scaled::Opened,
+    scaled::OpenedMasters,
 };
 use crate::{
     Cuda, Error, Tensor,
@@ -15,7 +15,7 @@ use crate::{
         structs::{MoveRow, ScaledRow, StepRow},
     },
 };
-use binade_gpu::{MasterState, Moving, Step};
+use binade_gpu::{MasterState, Step, StepParam};
 use binade_master_weights::UpdateRule;
 use bytemuck::Zeroable;
 use std::sync::atomic::Ordering;
@@ -32,18 +32,19 @@ fn address(tensor: Option<&Tensor>) -> u64 {
 /// Parameters that a step moves.
 pub(super) struct StepBatch {
     all: Vec<MoveRow>,
-    plain: ByRule,
+    plain: RowsByRule,
     /// Parameters whose masters are opened for the step, and counted when they are packed.
-    scaled: ByRule,
-    opened: Opened,
+    scaled: RowsByRule,
+    opened: OpenedMasters,
 }
 
 impl StepBatch {
     /// Lists the parameters that a step moves.
     pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut Rules) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
-        let [plain, scaled] = [ByRule::of(elements), ByRule::of(elements)];
-        let mut moves = Self { all: Vec::new(), plain, scaled, opened: Opened::of(elements) };
+        let [plain, scaled] = [RowsByRule::of(elements), RowsByRule::of(elements)];
+        let mut moves =
+            Self { all: Vec::new(), plain, scaled, opened: OpenedMasters::of(elements) };
         step.moving().try_for_each(|moving| moves.add(step, rules, moving))?;
         Ok(moves)
     }
@@ -53,7 +54,7 @@ impl StepBatch {
         &mut self,
         step: &Step<'_, Cuda>,
         rules: &mut Rules,
-        Moving { param, state: slot, rule, grad, place }: Moving<'_, Cuda>,
+        StepParam { param, state: slot, rule, grad, place }: StepParam<'_, Cuda>,
     ) -> Result<(), Error> {
         let by_rule = match slot.master {
             MasterState::Scaled(_) => &mut self.scaled,
@@ -130,7 +131,7 @@ impl StepBatch {
         let told = StepArgs {
             constants: tables.constants.address(),
             found: step.found.buffer().address(),
-            owed: step.grads.owed(cuda)?.address(),
+            owed: step.grads.pending_factors(cuda)?.address(),
             lost: tables.lost.address(),
         };
         self.plain.run(cuda, told)?;
@@ -138,7 +139,7 @@ impl StepBatch {
             return Ok(());
         }
         let wide = self.opened.open(cuda, told.found)?;
-        self.scaled.lie_at(wide.address());
+        self.scaled.set_base_address(wide.address());
         self.scaled.run(cuda, StepArgs { lost: 0, ..told })?;
         self.opened.pack(cuda, told)
     }

@@ -1,7 +1,7 @@
 //! Device memory with its address, and the captures that decide over it when it comes back.
 
 use super::Buffer;
-use crate::capture::{Home, Recorder};
+use crate::capture::{ArenaSlot, Recorder};
 use binade_gpu::Addressed;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr};
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub struct Memory {
     slice: CudaSlice<u8>,
     pub(crate) address: u64,
     /// The capture that it was made for.
-    pub(crate) home: Option<Home>,
+    pub(crate) home: Option<ArenaSlot>,
 }
 
 impl Memory {

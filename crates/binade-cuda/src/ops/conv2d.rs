@@ -8,7 +8,7 @@
 use super::{
     gemm::{Gemm, Matrices},
     im2col::{Columns, Images},
-    ranges::{Joined, Sums},
+    ranges::{JoinTarget, Sums},
 };
 use crate::{Cuda, Error, Result, Tensor, library::Pass};
 use binade_core::DType;
@@ -110,7 +110,7 @@ impl Cuda {
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
         let matrix = |to| Ok::<_, Error>((to, self.weight_matrix(weight, None, [outputs, taps])?));
         let wanted = of_input.map(matrix).transpose()?;
-        let all: Vec<(Geometry, Part)> = parts(layer, taps, most).collect();
+        let all: Vec<(Geometry, ImageRange)> = parts(layer, taps, most).collect();
         let sums = match all.len() {
             count if count > 1 && of_weight.is_some() => Some(self.sums(count, [outputs, taps])?),
             _ => None,
@@ -139,7 +139,7 @@ impl Cuda {
         if let (Some(sums), Some(of_weight)) = (sums, of_weight) {
             let to = Matrices::dense(of_weight, outputs, taps);
             self.join(
-                &Joined { c: to, bias: None, relu: false, m: outputs, n: taps, batch: 1 },
+                &JoinTarget { c: to, bias: None, relu: false, m: outputs, n: taps, batch: 1 },
                 &sums,
                 all.len(),
             )?;
@@ -180,12 +180,12 @@ impl Cuda {
 }
 
 /// Images of a batch, from the first on.
-struct Part {
+struct ImageRange {
     first: usize,
     images: usize,
 }
 
-impl Part {
+impl ImageRange {
     /// Returns the elements of these images in a tensor that has `each` of each image.
     fn of(&self, tensor: &Tensor, each: usize) -> Result<Tensor> {
         tensor.slice(self.first * each, self.images * each)
@@ -207,12 +207,12 @@ fn multiplies_images(layer: &Layer, dtype: DType) -> bool {
 
 /// Returns the parts of the batch, as many images at a time as make columns of `rows` rows and at most `most` elements. The parts
 /// follow from the shape. There is at least one, even of no images.
-fn parts(layer: &Layer, rows: usize, most: usize) -> impl Iterator<Item = (Geometry, Part)> {
+fn parts(layer: &Layer, rows: usize, most: usize) -> impl Iterator<Item = (Geometry, ImageRange)> {
     let all = layer.of;
     let step = (most / (rows * all.windows()).max(1)).max(1);
     (0..all.images.max(1)).step_by(step).map(move |first| {
         let images = step.min(all.images - first);
-        (Geometry { images, ..all }, Part { first, images })
+        (Geometry { images, ..all }, ImageRange { first, images })
     })
 }
 

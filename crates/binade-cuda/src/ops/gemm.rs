@@ -3,7 +3,7 @@
 
 use super::{
     products::{Kernels, OF_BF16_80, OF_F16_75, OF_F16_80, OF_F32, Sizes},
-    ranges::{Joined, ranges},
+    ranges::{JoinTarget, ranges},
 };
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
@@ -69,19 +69,19 @@ impl Cuda {
     }
 
     /// Computes the products by kernels. If K is cut into ranges, each range's sums come first.
-    fn multiply(&self, gemm: &Gemm<'_>, choice: Choice) -> Result {
+    fn multiply(&self, gemm: &Gemm<'_>, choice: GemmConfig) -> Result {
         let Gemm { m, n, batch, .. } = *gemm;
         if choice.ranges == 1 {
             return self.product(gemm, choice);
         }
         let sums = self.sums(batch * choice.ranges, [m, n])?;
         self.product(&Gemm { bias: None, relu: false, c: sums.matrices(), ..*gemm }, choice)?;
-        let to = Joined { c: gemm.c, bias: gemm.bias, relu: gemm.relu, m, n, batch };
+        let to = JoinTarget { c: gemm.c, bias: gemm.bias, relu: gemm.relu, m, n, batch };
         self.join(&to, &sums, choice.ranges)
     }
 
-    fn product(&self, gemm: &Gemm<'_>, choice: Choice) -> Result {
-        let Choice { tile, kernel, ranges } = choice;
+    fn product(&self, gemm: &Gemm<'_>, choice: GemmConfig) -> Result {
+        let GemmConfig { tile, kernel, ranges } = choice;
         let product = bits(gemm, ranges)?;
         let tiles = tile.tiles(gemm).saturating_mul(ranges);
         let grid = Grid { blocks: fits(gemm, tiles)?, threads: tile.threads };
@@ -135,7 +135,7 @@ pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32> {
 
 /// Kernel that computes a product, and its number of ranges.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
+struct GemmConfig {
     tile: &'static Kernels,
     kernel: Kernel,
     /// Number of ranges that K is cut into.
@@ -143,7 +143,7 @@ struct Choice {
 }
 
 /// Returns the kernel and the ranges for a shape.
-fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choice> {
+fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<GemmConfig> {
     let sizes = sizes_of(dtype, capability)?;
     let alone = Gemm { batch: 1, ..*gemm };
     let counted = if gemm.by_pair { &alone } else { gemm };
@@ -156,11 +156,11 @@ fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choic
     let ranges = of(if is_large { &sizes.large } else { &sizes.small });
     // Both tiles add up a range's terms alike, so the bits do not depend on the choice.
     if let Some(kernel) = large(gemm, ranges) {
-        return Ok(Choice { tile: &sizes.large, kernel, ranges });
+        return Ok(GemmConfig { tile: &sizes.large, kernel, ranges });
     }
     let missing = || Error::Unsupported { what: "multiply matrices of", dtype };
     let kernel = sizes.small.find(gemm).ok_or_else(missing)?;
-    Ok(Choice { tile: &sizes.small, kernel, ranges })
+    Ok(GemmConfig { tile: &sizes.small, kernel, ranges })
 }
 
 /// Returns the tiles that a GPU's generation has for an element type.

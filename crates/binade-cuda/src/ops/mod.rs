@@ -11,11 +11,11 @@ pub(crate) mod gemm;
 mod im2col;
 mod layer_norm;
 mod max_pool2d;
-mod order;
 mod pointwise;
 mod products;
 mod ranges;
 mod rows;
+mod sorted_indices;
 mod total;
 
 use crate::kernels::Kernel;

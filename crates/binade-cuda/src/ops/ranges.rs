@@ -73,7 +73,7 @@ impl Sums {
 
 /// Target of joined sums, with the fields of [`Gemm`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Joined<'a> {
+pub(super) struct JoinTarget<'a> {
     pub(super) c: Matrices<'a>,
     pub(super) bias: Option<&'a Tensor>,
     pub(super) relu: bool,
@@ -91,8 +91,8 @@ impl Cuda {
     }
 
     /// Adds the sums of each product's ranges, in order, and its bias, applies `ReLU` if asked for, and rounds once.
-    pub(super) fn join(&self, to: &Joined<'_>, sums: &Sums, ranges: usize) -> Result {
-        let Joined { c, bias, relu, m, n, batch } = *to;
+    pub(super) fn join(&self, to: &JoinTarget<'_>, sums: &Sums, ranges: usize) -> Result {
+        let JoinTarget { c, bias, relu, m, n, batch } = *to;
         let dtype = bias.map_or(c.tensor.dtype(), Tensor::dtype);
         let size = |extent| size(extent, [batch, m, n, ranges]);
         let product = ProductBits {

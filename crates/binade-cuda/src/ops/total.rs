@@ -3,9 +3,9 @@
 use crate::{
     Cuda, Result, Tensor,
     autocast::{code, elementwise},
+    chunks::Chunks,
     kernels::THREADS,
     launch::{Arg, Grid, args},
-    set::Chunks,
 };
 use binade_gpu::{Driver, Total, TotalKernels};
 

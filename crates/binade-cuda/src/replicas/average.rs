@@ -6,7 +6,7 @@
 
 use super::{
     JointGradients, Parts, Replicas,
-    exchange::{Moments, bring},
+    exchange::{StreamEvents, bring},
 };
 use crate::{
     Cuda, CudaError, Error, Found, Gradients, Tensor,
@@ -63,7 +63,7 @@ impl Layout {
 }
 
 /// A device's memory for an average, all of it taken before anything is sent: a device that has too little fails alone.
-struct Room {
+struct AverageBuffers {
     /// Its gradients, and then the average.
     vector: Arc<Buffer>,
     /// The other devices' values of its slice, in their order.
@@ -73,7 +73,7 @@ struct Room {
     joint: Arc<Buffer>,
 }
 
-impl Room {
+impl AverageBuffers {
     fn new(
         cuda: &Cuda,
         layout: &Layout,
@@ -95,10 +95,10 @@ impl Room {
 }
 
 /// One average under way.
-struct Averaging<'r> {
+struct Average<'r> {
     replicas: &'r Replicas,
     layout: Layout,
-    rooms: Vec<Room>,
+    rooms: Vec<AverageBuffers>,
 }
 
 impl Replicas {
@@ -112,10 +112,10 @@ impl Replicas {
         let devices = self.devices().len();
         let room = |place, cuda: &Cuda| {
             let slice = layout.slice(place, devices).len();
-            Room::new(cuda, &layout, grads.on(place)?, slice, devices)
+            AverageBuffers::new(cuda, &layout, grads.on(place)?, slice, devices)
         };
         let rooms = self.each(room)?.into_inner();
-        let averaging = Averaging { replicas: self, layout, rooms };
+        let averaging = Average { replicas: self, layout, rooms };
         let settled = averaging.settle(grads)?;
         if let Err(error) = averaging.run(found) {
             averaging.abandon(found);
@@ -127,7 +127,7 @@ impl Replicas {
     }
 }
 
-impl Averaging<'_> {
+impl Average<'_> {
     /// Each device's own gradients in its vector, multiplied, in `f32`.
     fn settle(&self, grads: &JointGradients) -> Result<Vec<Gradients>, Error> {
         let settle = |place, cuda: &Cuda| {
@@ -148,7 +148,7 @@ impl Averaging<'_> {
             self.gather(place, cuda)?;
             self.join(place, cuda, found)
         })?;
-        let averaged: Moments = replicas.moments()?;
+        let averaged: StreamEvents = replicas.moments()?;
         replicas.wait(&averaged)?;
         replicas.each(|place, cuda| self.hand_on(place, cuda))?;
         replicas.wait(&replicas.moments()?)
@@ -230,7 +230,7 @@ impl Averaging<'_> {
         self.replicas.each(joint)
     }
 
-    fn room(&self, place: usize) -> Result<&Room, Error> {
+    fn room(&self, place: usize) -> Result<&AverageBuffers, Error> {
         let (found, devices) = (self.rooms.len(), place + 1);
         self.rooms.get(place).ok_or(Error::Driver(CudaError::Parts { found, devices }))
     }

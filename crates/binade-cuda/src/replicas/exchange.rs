@@ -1,25 +1,25 @@
-//! What goes between devices: copies in the streams of those who take, ordered by events. The host waits for nothing.
+//! Copies between devices, in the stream of the receiving device, ordered by events. The host does not wait.
 
 use super::Replicas;
-use crate::{Cuda, CudaError, Error, Uncapturable, launch, memory::Buffer};
+use crate::{CaptureError, Cuda, CudaError, Error, launch, memory::Buffer};
 use binade_gpu::Driver;
 use cudarc::driver::{CudaEvent, CudaStream};
 use std::{ops::Range, sync::Arc};
 
 /// A moment in each device's stream.
-pub(super) struct Moments(Vec<CudaEvent>);
+pub(super) struct StreamEvents(Vec<CudaEvent>);
 
 impl Replicas {
     /// How far each device's stream has come.
-    pub(super) fn moments(&self) -> Result<Moments, Error> {
+    pub(super) fn moments(&self) -> Result<StreamEvents, Error> {
         let moment = |_, cuda: &Cuda| {
-            cuda.outside("event", Uncapturable::Replicas, |stream| stream.record_event(None))
+            cuda.outside("event", CaptureError::Replicas, |stream| stream.record_event(None))
         };
-        Ok(Moments(self.each(moment)?.into_inner()))
+        Ok(StreamEvents(self.each(moment)?.into_inner()))
     }
 
     /// From here on each device's work is behind what all had put in their streams at those moments.
-    pub(super) fn wait(&self, moments: &Moments) -> Result<(), Error> {
+    pub(super) fn wait(&self, moments: &StreamEvents) -> Result<(), Error> {
         let wait = |place, cuda: &Cuda| {
             let others = moments.0.iter().enumerate().filter(|(other, _)| *other != place);
             let wait = |stream: &Arc<CudaStream>| {
@@ -28,7 +28,7 @@ impl Replicas {
                     stream.wait(event)
                 })
             };
-            cuda.outside("wait for another device", Uncapturable::Replicas, wait)
+            cuda.outside("wait for another device", CaptureError::Replicas, wait)
         };
         self.each(wait).map(drop)
     }
@@ -40,7 +40,7 @@ impl Replicas {
         if self.devices().iter().any(runs) {
             return Err(Error::Driver(CudaError::Capture {
                 operation,
-                why: Uncapturable::Replicas,
+                why: CaptureError::Replicas,
             }));
         }
         Ok(())
@@ -55,12 +55,12 @@ pub(super) fn bring(
     from: &Buffer,
     bytes: Range<usize>,
 ) -> Result<(), Error> {
-    here.has_made(to)?;
-    there.has_made(from)?;
+    here.check_owner(to)?;
+    there.check_owner(from)?;
     let send = |stream: &Arc<CudaStream>| {
         launch::send_peer(stream, (to, at), (from, there.stream(), bytes))
     };
-    here.outside("copy from another device", Uncapturable::Replicas, send)
+    here.outside("copy from another device", CaptureError::Replicas, send)
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
             Ok::<_, Error>(())
         })?;
         let names = ["event", "wait for another device", "copy from another device"];
-        let why = Uncapturable::Thread;
+        let why = CaptureError::Thread;
         let errors = names.map(|operation| {
             Err(Error::Driver(CudaError::Capture { operation, why: why.clone() }))
         });

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct JointGradients {
     pub(super) parts: Vec<Gradients>,
-    /// Whether they are the average, with the same bits on all.
+    /// True if these are the averages, with equal bits on all devices.
     pub(super) is_joint: bool,
 }
 

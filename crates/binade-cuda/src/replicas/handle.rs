@@ -85,7 +85,7 @@ impl Replicas {
             return Err(Error::Driver(CudaError::Parts { found: parts.len(), devices }));
         }
         let parts = Parts::new(parts);
-        self.each(|place, cuda| cuda.has_made(parts.on(place)?.buffer()))?;
+        self.each(|place, cuda| cuda.check_owner(parts.on(place)?.buffer()))?;
         Ok(parts)
     }
 
@@ -111,8 +111,8 @@ impl Replicas {
         Ok(Parts::new(done))
     }
 
-    /// The same where a device is changed: what some have done and others cannot do ends the replicas. A refusal of the first
-    /// device has changed nothing, and is only told.
+    /// Calls every device in turn, with a call that changes it. A failure after the first device ends the replicas, since some devices have
+    /// changed and others have not. A refusal of the first device has changed nothing, and is returned.
     pub(super) fn change<T>(
         &self,
         mut work: impl FnMut(usize, &Cuda) -> Result<T, Error>,

@@ -7,7 +7,7 @@ use binade_gpu::check_length;
 use binade_ops::{Download, Shaped, Upload, shape::element_count};
 
 impl Upload for Replicas {
-    /// The same on every device.
+    /// Uploads equal values to every device.
     fn upload(
         &self,
         values: &[f32],
@@ -17,7 +17,7 @@ impl Upload for Replicas {
         self.each(|_, cuda| cuda.upload(values, shape, dtype))
     }
 
-    /// The same on every device.
+    /// Uploads equal integers to every device.
     fn upload_i64(&self, values: &[i64], shape: &[usize]) -> Result<Parts<Tensor>, Error> {
         self.each(|_, cuda| cuda.upload_i64(values, shape))
     }
@@ -57,7 +57,7 @@ impl Replicas {
         })
     }
 
-    /// The same of integers: labels, indices.
+    /// Distributes integers, as [`shard`](Self::shard) does values: labels, indices.
     ///
     /// # Errors
     ///

@@ -2,24 +2,24 @@
 
 use crate::{
     Cuda, Error,
+    chunks::Rows,
     gradients::{flag, supported},
     kernels::CLIP_GROUPS,
     launch::{
         Arg,
         structs::{CLIP_PARTIAL, ClipGroupBits, ClipRow},
     },
-    set::Rows,
 };
 use binade_gpu::{Driver, GroupClip};
 use binade_grad_scaler::Norm;
 
 /// Rows of the kernel that measures groups, group by group.
-pub(super) struct Measured {
+pub(super) struct GroupNormRows {
     set: Rows<ClipRow>,
     groups: Vec<ClipGroupBits>,
 }
 
-impl Measured {
+impl GroupNormRows {
     pub(super) fn of(cuda: &Cuda, clip: &GroupClip<'_, Cuda>) -> Result<Self, Error> {
         let grads = clip.grads;
         let mut measured = Self { set: Rows::of(grads.elements()), groups: Vec::new() };
@@ -59,7 +59,7 @@ impl Measured {
             Arg::U64(self.set.chunks.len),
             Arg::Address(groups.address()),
             Arg::U32(u32::try_from(self.groups.len()).unwrap_or(u32::MAX)),
-            Arg::Address(clip.grads.owed(cuda)?.address()),
+            Arg::Address(clip.grads.pending_factors(cuda)?.address()),
             Arg::Address(partials.address()),
             Arg::Address(cuda.fixed()?.done.address()),
             Arg::Address(clip.verdict.address()),

@@ -1,9 +1,10 @@
 //! The launches of training but for the step's: one for a whole set of gradients.
 
-use super::{group_norms::Measured, readers::Readers, report::Report};
+use super::{group_norms::GroupNormRows, readers::Readers, report::Report};
 use crate::{
     Cuda, Error, Gradients, Scale, Tensor,
     autocast::{code, elementwise},
+    chunks::Rows,
     gradients::{flag, supported},
     kernels::{ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE},
     launch::{
@@ -14,7 +15,6 @@ use crate::{
     },
     masters::StepTables,
     memory::Buffer,
-    set::Rows,
 };
 use binade_core::DType;
 use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster, Update};
@@ -105,7 +105,7 @@ impl Kernels for Cuda {
                 group,
             });
         }
-        let owed = Arg::Address(pass.grads.owed(self)?.address());
+        let owed = Arg::Address(pass.grads.pending_factors(self)?.address());
         let factors = Arg::Address(pass.factors.map_or(0, |factors| factors.of_groups.address()));
         let args = [Arg::U64(set.chunks.len), owed, factors, Arg::F32(pass.limit)];
         set.launch(self, MATERIALISE, &args)
@@ -130,7 +130,7 @@ impl Kernels for Cuda {
         }
         let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
         let found = Arg::Address(found.address());
-        let owed = Arg::Address(grads.owed(self)?.address());
+        let owed = Arg::Address(grads.pending_factors(self)?.address());
         set.launch(self, ACCUMULATE, &[Arg::U64(set.chunks.len), found, owed])?;
         set.launch_blocks(self, ACCUMULATE_MARK, count.div_ceil(THREADS), &[found])
     }
@@ -144,7 +144,7 @@ impl Kernels for Cuda {
 
     /// One launch that measures all groups.
     fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Error> {
-        Measured::of(self, clip)?.run(self, clip)
+        GroupNormRows::of(self, clip)?.run(self, clip)
     }
 
     fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {

@@ -1,8 +1,8 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
 use crate::{
-    Cuda, CudaError, Error, Found, Uncapturable,
-    capture::Sent,
+    CaptureError, Cuda, CudaError, Error, Found,
+    capture::HostCopy,
     faults::FaultCopy,
     launch::structs::{FaultBits, FoundBits, ScaleBits},
     memory::{Buffer, Pinned},
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// A copy that was started when the scale was updated, so that whoever asks later waits for no later step.
 #[derive(Debug)]
 pub struct Report {
-    pinned: Sent,
+    pinned: HostCopy,
     /// Of the findings, in order.
     stamps: Vec<u64>,
     /// Of each finding, which of a window's gradients are there, where only the device knows.
-    words: Vec<Option<Sent>>,
+    words: Vec<Option<HostCopy>>,
     /// How many replays there were before it.
     replays: u64,
 }
@@ -58,7 +58,7 @@ impl binade_gpu::Report<Cuda> for Report {
     fn frozen(self: &Arc<Self>) -> Arc<Self> {
         // All of one replay: another thread may be at the next.
         let Some(copies) = self.pinned.copies() else { return self.clone() };
-        let frozen = |words: &Option<Sent>| words.as_ref().map(|words| words.frozen(&copies));
+        let frozen = |words: &Option<HostCopy>| words.as_ref().map(|words| words.frozen(&copies));
         let (pinned, words) =
             (self.pinned.frozen(&copies), self.words.iter().map(frozen).collect());
         Arc::new(Self { pinned, stamps: self.stamps.clone(), words, replays: self.replays })
@@ -109,14 +109,14 @@ impl binade_gpu::Report<Cuda> for Report {
 }
 
 /// Of the latest replay where a captured step has sent it.
-fn pinned(sent: &Sent) -> Result<Arc<Pinned>, Error> {
+fn pinned(sent: &HostCopy) -> Result<Arc<Pinned>, Error> {
     let unplayed =
-        || Error::Driver(CudaError::Capture { operation: "resolve", why: Uncapturable::Unplayed });
+        || Error::Driver(CudaError::Capture { operation: "resolve", why: CaptureError::Unplayed });
     sent.pinned().ok_or_else(unplayed)
 }
 
 /// Starts to copy the words that [`Found::words`] names, where there are any.
-fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error> {
+fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<HostCopy>>, Error> {
     let send = |found: &&Found| found.words().map(|words| cuda.send_each(words, None)).transpose();
     found.iter().map(send).collect()
 }
@@ -124,7 +124,7 @@ fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error>
 /// Returns the words at `places`, once something has been received that was sent after them.
 fn received_words(
     cuda: &Cuda,
-    sent: &[Option<Sent>],
+    sent: &[Option<HostCopy>],
     places: &[usize],
 ) -> Result<Vec<Vec<u8>>, Error> {
     let words = |place: &usize| match sent.get(*place) {

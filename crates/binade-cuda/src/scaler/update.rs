@@ -2,7 +2,7 @@
 
 use super::report::{self, Report, ReportBaseline};
 use crate::{
-    Cuda, Error, Found, Scale, Uncapturable,
+    CaptureError, Cuda, Error, Found, Scale,
     kernels::{FINDINGS, SCALE_UPDATE, SEEN},
     launch::{Arg, Grid, structs::LossScaleBits},
     memory::Buffer,
@@ -19,7 +19,7 @@ impl Cuda {
         &Update { found, parts, rule }: &Update<'_, Self>,
     ) -> Result<(), Error> {
         if found.len() > FINDINGS {
-            let why = Uncapturable::Findings { found: found.len(), most: FINDINGS };
+            let why = CaptureError::Findings { found: found.len(), most: FINDINGS };
             self.inner.pool.state.refuse(SCALE_UPDATE.name, why)?;
         }
         // The report of the last update is somebody else's by now, or nobody's.
@@ -54,7 +54,7 @@ impl Cuda {
             self.inner.pool.state.alone(Arc::downgrade(&readers));
             return Ok(None);
         }
-        self.inner.pool.state.may_move(SCALE_UPDATE.name, scale.bits.memory())?;
+        self.inner.pool.state.check_movable(SCALE_UPDATE.name, scale.bits.memory())?;
         self.buffer(scale.bits.bytes()).map(Some)
     }
 

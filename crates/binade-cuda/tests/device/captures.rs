@@ -6,7 +6,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
-use binade_cuda::{Captured, Cuda, CudaError, Error, Uncapturable};
+use binade_cuda::{CaptureError, Captured, Cuda, CudaError, Error};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, Step, StepOutcome};
 use binade_master_weights::{Adam, OptimizerConfig, UpdateRule};
 use binade_ops::Upload;
@@ -39,7 +39,7 @@ pub(crate) fn model() -> Result<Model> {
 /// Returns the refusal of a captured run that does `also` after the step. The warm-ups do nothing instead.
 fn refused<R>(
     also: impl FnOnce(&mut Model, StepOutcome<Cuda>) -> Result<R, Error>,
-) -> Result<(&'static str, Uncapturable)> {
+) -> Result<(&'static str, CaptureError)> {
     let mut model = model()?;
     let capture = model.cuda.capture();
     let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
@@ -56,7 +56,7 @@ fn refused<R>(
 }
 
 /// Returns the operation and the reason of a refusal.
-pub(crate) fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
+pub(crate) fn why<T>(result: Result<T, Error>) -> (&'static str, CaptureError) {
     match result {
         Err(Error::Driver(CudaError::Capture { operation, why })) => (operation, why),
         Err(error) => panic!("{error}"),
@@ -65,7 +65,7 @@ pub(crate) fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
 }
 
 fn what_no_graph_can_do_is_refused_by_name() -> Result {
-    let read = |operation| (operation, Uncapturable::Read);
+    let read = |operation| (operation, CaptureError::Read);
     assert_eq!(refused(|_, outcome| outcome.resolve())?, read("resolve"));
     assert_eq!(refused(|_, outcome| outcome.try_resolve().map(drop))?, read("poll"));
     assert_eq!(refused(|model, _| model.scaler.state())?, read("resolve"));
@@ -76,13 +76,13 @@ fn what_no_graph_can_do_is_refused_by_name() -> Result {
         Ok(())
     };
     assert_eq!(refused(trim)?, read("trim"));
-    let upload = |bytes| ("upload", Uncapturable::Upload { bytes });
+    let upload = |bytes| ("upload", CaptureError::Upload { bytes });
     assert_eq!(refused(|model, _| model.cuda.upload(&[1.0; 5], &[5], DType::F32))?, upload(20));
     assert_eq!(refused(|model, _| model.cuda.write(&model.data[1], &[1.0; 7]))?, upload(28));
     let rate = |model: &mut Model, _| {
         model.optimizer.set_config(OptimizerConfig::new(UpdateRule::adamw(1e-3)).unwrap())
     };
-    assert_eq!(refused(rate)?, ("set_config", Uncapturable::Upload { bytes: 3 * 64 }));
+    assert_eq!(refused(rate)?, ("set_config", CaptureError::Upload { bytes: 3 * 64 }));
     // A refusal that the step swallows is still one.
     let swallowed = |model: &mut Model, _| {
         let _ = model.cuda.synchronize();
@@ -95,7 +95,7 @@ fn what_no_graph_can_do_is_refused_by_name() -> Result {
 /// Returns the refusal of a captured run whose step does `each` with the number of the run.
 fn differing<R>(
     each: impl Fn(&mut Model, u8) -> Result<R, Error>,
-) -> Result<(&'static str, Uncapturable)> {
+) -> Result<(&'static str, CaptureError)> {
     let mut model = model()?;
     let ((), capture) = model.cuda.capture().warm_up(|| each(&mut model, 0).map(drop))?;
     let ((), capture) = capture.warm_up(|| each(&mut model, 1).map(drop))?;
@@ -108,23 +108,23 @@ fn a_step_that_changes_is_refused_where_it_does() -> Result {
         model.cuda.cast(&model.data[0], DType::F16)?;
         if run == 2 { model.cuda.cast(&model.data[0], DType::F16).map(drop) } else { Ok(()) }
     })?;
-    assert_eq!(more, ("cast", Uncapturable::Changed { number: 1 }));
+    assert_eq!(more, ("cast", CaptureError::Changed { number: 1 }));
     let less = differing(|model, run| {
         model.cuda.cast(&model.data[0], DType::F16)?;
         if run < 2 { model.cuda.launch_nothing() } else { Ok(()) }
     })?;
-    assert_eq!(less, ("nothing", Uncapturable::Missing { number: 1 }));
+    assert_eq!(less, ("nothing", CaptureError::Missing { number: 1 }));
     let value = differing(|model, run| {
         let key = binade_core::stochastic::Key { seed: 1, step: run.into(), parameter: 0 };
         model.cuda.cast_stochastic(&model.data[0], DType::F16, key)
     })?;
-    assert_eq!(value, ("cast_stochastic", Uncapturable::Changed { number: 0 }));
+    assert_eq!(value, ("cast_stochastic", CaptureError::Changed { number: 0 }));
     // Other data, and so another address: in an argument, and in a table.
     let place = |run: u8| usize::from(run == 2);
     let address = differing(|model, run| model.cuda.cast(&model.data[1 + place(run)], DType::F16))?;
-    assert_eq!(address, ("cast", Uncapturable::Changed { number: 0 }));
+    assert_eq!(address, ("cast", CaptureError::Changed { number: 0 }));
     let table = differing(|model, run| model.cuda.l2_norm(&model.data[place(run)..][..2]))?;
-    assert_eq!(table, ("table", Uncapturable::Table { bytes: 64 }));
+    assert_eq!(table, ("table", CaptureError::Table { bytes: 64 }));
     Ok(())
 }
 
@@ -138,7 +138,7 @@ fn more_findings_than_a_report_has_room_for_are_refused() -> Result {
     let ((), capture) = cuda.capture().warm_up(&mut step)?;
     let ((), capture) = capture.warm_up(&mut step)?;
     let refused = why(capture.capture(&mut step));
-    assert_eq!(refused, ("scale_update", Uncapturable::Findings { found: 65, most: 64 }));
+    assert_eq!(refused, ("scale_update", CaptureError::Findings { found: 65, most: 64 }));
     Ok(())
 }
 
@@ -150,7 +150,7 @@ fn memory_that_the_warm_ups_did_not_leave_is_refused() -> Result {
     let (second, capture) = capture.warm_up(|| cuda.cast(&tensor, DType::F16))?;
     kept.extend([first, second]);
     let unserved = why(capture.capture(|| cuda.cast(&tensor, DType::F16)));
-    assert_eq!(unserved, ("the start", Uncapturable::Unserved { bytes: 2048 }));
+    assert_eq!(unserved, ("the start", CaptureError::Unserved { bytes: 2048 }));
 
     let mut old = Some(vector(&cuda, &[1.0; 600], DType::F32));
     let mut step = |run: u8| -> Result<(), Error> {
@@ -161,7 +161,7 @@ fn memory_that_the_warm_ups_did_not_leave_is_refused() -> Result {
     let ((), capture) = cuda.capture().warm_up(|| step(0))?;
     let ((), capture) = capture.warm_up(|| step(1))?;
     let freed = why(capture.capture(|| step(2)));
-    assert_eq!(freed, ("cast", Uncapturable::Freed { bytes: 4096 }));
+    assert_eq!(freed, ("cast", CaptureError::Freed { bytes: 4096 }));
     Ok(())
 }
 
@@ -179,7 +179,7 @@ fn what_another_capture_made_and_this_one_used_is_not_dropped_in_it() -> Result 
     let ((), capture) = cuda.capture().warm_up(|| step(0))?;
     let ((), capture) = capture.warm_up(|| step(1))?;
     let freed = why(capture.capture(|| step(2)));
-    assert_eq!(freed, ("cast", Uncapturable::Freed { bytes: 2048 }));
+    assert_eq!(freed, ("cast", CaptureError::Freed { bytes: 2048 }));
     Ok(())
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn captured() -> Result<(Model, Steps)> {
 }
 
 fn a_step_whose_state_is_gone_is_not_replayed() -> Result {
-    let stale = ("replay", Uncapturable::Stale);
+    let stale = ("replay", CaptureError::Stale);
     let (mut model, steps) = captured()?;
     drop(steps.replay()?.resolve()?);
     let now = model.scaler.state()?;
@@ -220,7 +220,7 @@ fn a_step_whose_state_is_gone_is_not_replayed() -> Result {
 fn a_second_capture_and_a_second_thread_are_refused() -> Result {
     let cuda = own();
     let nested = cuda.capture().warm_up(|| cuda.capture().warm_up(|| Ok::<_, Error>(())).map(drop));
-    assert_eq!(why(nested.map(drop)), ("capture", Uncapturable::Nested));
+    assert_eq!(why(nested.map(drop)), ("capture", CaptureError::Nested));
     let tensor = vector(&cuda, &[1.0], DType::F32);
     let elsewhere = || {
         let work = || cuda.cast(&tensor, DType::F16).map(drop);
@@ -235,7 +235,7 @@ fn a_second_capture_and_a_second_thread_are_refused() -> Result {
         said = elsewhere();
         step()
     })?;
-    assert_eq!(why(said).1, Uncapturable::Thread);
+    assert_eq!(why(said).1, CaptureError::Thread);
     elsewhere()?;
     captured.replay()?;
     Ok(())
@@ -246,7 +246,7 @@ fn a_stream_that_cannot_be_captured_is_refused() -> Result {
     let step = || same.launch_nothing();
     let ((), capture) = same.capture().warm_up(step)?;
     let ((), capture) = capture.warm_up(step)?;
-    assert_eq!(why(capture.capture(step)), ("capture", Uncapturable::Stream));
+    assert_eq!(why(capture.capture(step)), ("capture", CaptureError::Stream));
     Ok(())
 }
 
@@ -258,7 +258,7 @@ fn an_outcome_before_the_first_replay_is_refused() -> Result {
     let captured =
         capture.capture(|| model.step().inspect(|outcome| early = Some(outcome.clone())))?;
     let early = early.ok_or("no outcome")?;
-    assert_eq!(why(early.clone().resolve()), ("resolve", Uncapturable::Unplayed));
+    assert_eq!(why(early.clone().resolve()), ("resolve", CaptureError::Unplayed));
     assert_eq!(model.scaler.state()?.updates, 2, "the captured run was none");
     captured.replay()?.ignore();
     assert_eq!(early.resolve()?.report().scale.updates, 3);
@@ -271,7 +271,7 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     let mut model = Model::new(&own(), OptimizerConfig::new(rule)?, DType::F16)?;
     let (operation, reason) = why(model.cuda.capture().warm_up(|| model.step()).map(drop));
     assert_eq!(operation, "prepare");
-    assert!(matches!(reason, Uncapturable::Bias { .. }), "{reason}");
+    assert!(matches!(reason, CaptureError::Bias { .. }), "{reason}");
     model.write(0)?;
     assert!(matches!(model.step()?.resolve()?, Step::Applied(_)), "uncaptured it steps as ever");
 
@@ -279,13 +279,13 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     let (mut model, steps) = captured()?;
     let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 9], DType::F16))];
     let refused = model.optimizer.join(more, OptimizerConfig::new(rule)?);
-    assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
+    assert!(matches!(why(refused).1, CaptureError::Bias { .. }));
     drop(steps.replay()?.resolve()?);
 
     // A new plan with them is refused too, and the old one goes on.
     let (mut model, steps) = captured()?;
     let refused = model.optimizer.set_config(OptimizerConfig::new(rule)?);
-    assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
+    assert!(matches!(why(refused).1, CaptureError::Bias { .. }));
     let (mut other, others) = captured()?;
     steps.replay()?.ignore();
     others.replay()?.ignore();

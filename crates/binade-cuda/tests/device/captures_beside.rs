@@ -8,7 +8,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_cuda::{Captured, Cuda, CudaError, Error, Tensor, Uncapturable, cudarc::driver};
+use binade_cuda::{CaptureError, Captured, Cuda, CudaError, Error, Tensor, cudarc::driver};
 use binade_grad_scaler::StepOutcome;
 use binade_ops::{Download, Upload};
 use driver::{
@@ -136,7 +136,7 @@ fn what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done() -> Resul
     Ok(())
 }
 
-fn why<T>(result: Result<T, Error>) -> Uncapturable {
+fn why<T>(result: Result<T, Error>) -> CaptureError {
     match result {
         Err(Error::Driver(CudaError::Capture { why, .. })) => why,
         Err(error) => panic!("{error}"),
@@ -161,8 +161,8 @@ fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
         said.push(why(other.capture().warm_up(|| Ok::<_, Error>(()))));
         said.push(why(Cuda::on(cuda.stream().clone())));
     });
-    assert_eq!(said, vec![Uncapturable::Shared; 5]);
-    assert_eq!(why(swallowed), Uncapturable::Shared);
+    assert_eq!(said, vec![CaptureError::Shared; 5]);
+    assert_eq!(why(swallowed), CaptureError::Shared);
 
     // An error of another thread is none of the step's.
     let mut said = None;
@@ -170,7 +170,7 @@ fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
         let cast = || other.cast(&theirs, DType::F16);
         said = thread::scope(|scope| scope.spawn(cast).join().ok());
     })?;
-    assert_eq!(said.map(why), Some(Uncapturable::Shared));
+    assert_eq!(said.map(why), Some(CaptureError::Shared));
     assert_eq!(captured.operations(), 1);
     assert_eq!(other.memory_use().bytes, used);
     captured.replay()?;
@@ -279,7 +279,7 @@ fn a_captured_step_outlives_its_handle_and_its_outcomes_outlive_it() -> Result {
     let outcome = steps.replay()?;
     drop((data, loss));
     let stale = steps.replay();
-    assert_eq!(why(stale), Uncapturable::Stale);
+    assert_eq!(why(stale), CaptureError::Stale);
     drop((scaler, optimizer));
     let late = outcome.clone();
     drop(steps);

@@ -7,7 +7,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_cuda::{Cuda, Error, Tensor, Uncapturable};
+use binade_cuda::{CaptureError, Cuda, Error, Tensor};
 use binade_grad_scaler::StepOutcome;
 
 crate::tests![
@@ -26,14 +26,14 @@ fn what_a_captured_step_works_on_does_not_move() -> Result {
     let scaled = early.scaler.scale(&early.loss)?;
     let moved = why(capture.capture(|| early.step()));
     drop(scaled);
-    assert_eq!(moved, ("scale_update", Uncapturable::Moved));
+    assert_eq!(moved, ("scale_update", CaptureError::Moved));
 
     let (mut model, captured) = captured()?;
     let clone = model.optimizer.params[0].value.clone();
-    assert_eq!(why(model.step()), ("copy", Uncapturable::Moved));
+    assert_eq!(why(model.step()), ("copy", CaptureError::Moved));
     drop(clone);
     let scaled = model.scaler.scale(&model.loss)?;
-    assert_eq!(why(model.step()), ("scale_update", Uncapturable::Moved));
+    assert_eq!(why(model.step()), ("scale_update", CaptureError::Moved));
     drop(scaled);
     drop(model.step()?.resolve()?);
     // A duplicate is no clone.
@@ -47,7 +47,7 @@ fn what_a_captured_step_works_on_does_not_move() -> Result {
 
 fn what_a_clone_reads_no_replay_changes() -> Result {
     let (mut model, steps) = captured()?;
-    let held = ("replay", Uncapturable::Held);
+    let held = ("replay", CaptureError::Held);
     let clone = model.optimizer.params[0].value.clone();
     assert_eq!(why(steps.replay()), held);
     drop(clone);
@@ -85,7 +85,7 @@ fn a_tape_that_lives_through_the_step_is_named_by_the_refusal() -> Result {
          first; before it, drop the tape that the parameters are on, outcomes, and clones of parameters and scales; or else \
          the capture"
     );
-    assert_eq!(why(Err::<(), _>(error)), ("copy", Uncapturable::Moved));
+    assert_eq!(why(Err::<(), _>(error)), ("copy", CaptureError::Moved));
 
     let ((), capture) = cuda.capture().warm_up(|| on_tape(&mut model, false).map(drop))?;
     let ((), capture) = capture.warm_up(|| on_tape(&mut model, false).map(drop))?;
@@ -105,7 +105,7 @@ fn a_scale_that_the_last_warm_up_moved_is_named_by_the_refusal() -> Result {
     let (first, capture) = cuda.capture().warm_up(|| model.step())?;
     let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
     let refused = why(capture.capture(|| model.step()));
-    assert_eq!(refused, ("scale_update", Uncapturable::Moved));
+    assert_eq!(refused, ("scale_update", CaptureError::Moved));
     drop(first.resolve()?);
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::captures::why;
 use crate::products::{assert_within, matrix, stored, turned, types};
 use crate::support::{Result, noise};
 use binade_core::DType;
-use binade_cuda::{Cuda, Error, Products, ProductsBy, Tensor, Uncapturable};
+use binade_cuda::{CaptureError, Cuda, Error, Products, ProductsBackend, Tensor};
 use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
 
 crate::tests![
@@ -41,7 +41,7 @@ pub(crate) fn absent() -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| name.trim() == "cublaslt");
     match Cuda::open(0).and_then(|cuda| cuda.products()) {
-        Ok(ProductsBy::Own { why }) if !is_required => Some(why),
+        Ok(ProductsBackend::Own { why }) if !is_required => Some(why),
         _ => None,
     }
 }
@@ -51,21 +51,21 @@ fn what_multiplies_is_told_with_its_version() -> Result {
     let by = cuda.products()?;
     assert_eq!(cuda.products()?, by);
     match &by {
-        ProductsBy::Library { version, .. } => assert!(*version > 10_000, "{by}"),
-        ProductsBy::Own { why } => assert!(why.contains("cuBLASLt"), "{why}"),
+        ProductsBackend::Library { version, .. } => assert!(*version > 10_000, "{by}"),
+        ProductsBackend::Own { why } => assert!(why.contains("cuBLASLt"), "{why}"),
         other => panic!("{other}"),
     }
     // Products work with the library and without.
     let a = cuda.upload(&[0.5; 64], &[8, 8], DType::F16)?;
     assert_eq!(cuda.download(&cuda.matmul(&a, &a)?)?, [2.0; 64]);
-    let is_library = matches!(by, ProductsBy::Library { .. });
+    let is_library = matches!(by, ProductsBackend::Library { .. });
     assert_eq!(cuda.counters().library, u64::from(is_library));
     Ok(())
 }
 
 fn kernels_that_are_asked_for_multiply_alone() -> Result {
     let cuda = own().with_products(Products::Own);
-    assert_eq!(cuda.products()?, ProductsBy::Own { why: "asked for".into() });
+    assert_eq!(cuda.products()?, ProductsBackend::Own { why: "asked for".into() });
     let a = cuda.upload(&noise(1, 64), &[8, 8], DType::F16)?;
     cuda.matmul(&a, &a)?;
     assert_eq!((cuda.counters().library, cuda.counters().searches), (0, 0));
@@ -285,7 +285,7 @@ fn products_that_no_warm_up_did_are_refused_by_name() -> Result {
     let ((), capture) = cuda.capture().warm_up(|| step(&a, &b))?;
     let ((), capture) = capture.warm_up(|| step(&a, &b))?;
     let other = why(capture.capture(|| step(&b, &a)));
-    assert_eq!(other, ("cublasLtMatmul", Uncapturable::Changed { number: 0 }));
+    assert_eq!(other, ("cublasLtMatmul", CaptureError::Changed { number: 0 }));
     // The handle goes on.
     assert_eq!(cuda.download(&cuda.matmul(&a, &b)?)?.len(), 256);
     Ok(())
@@ -300,7 +300,7 @@ fn a_captured_run_asks_the_library_nothing() -> Result {
     let ((), capture) = capture.warm_up(|| step(&a))?;
     let before = cuda.counters().searches;
     let refused = why(capture.capture(|| step(&short)));
-    assert_eq!(refused, ("cublasLtMatmul", Uncapturable::Changed { number: 0 }));
+    assert_eq!(refused, ("cublasLtMatmul", CaptureError::Changed { number: 0 }));
     assert_eq!(cuda.counters().searches, before);
     Ok(())
 }
@@ -314,6 +314,6 @@ fn changing_the_library_for_the_kernels_is_no_captured_step() -> Result {
     let _ = cuda.clone().with_products(Products::Own);
     let (operation, reason) = why(capture.capture(step));
     assert!(operation.starts_with("matmul_"), "{operation}");
-    assert_eq!(reason, Uncapturable::Changed { number: 0 });
+    assert_eq!(reason, CaptureError::Changed { number: 0 });
     Ok(())
 }

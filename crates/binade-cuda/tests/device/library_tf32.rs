@@ -10,7 +10,7 @@ use crate::captures::why;
 use crate::products::{Matrix, is_old, matrix, stored, turned};
 use crate::support::{Result, noise};
 use binade_core::DType;
-use binade_cuda::{Cuda, F32Products, Products, ProductsBy, Tensor, Uncapturable};
+use binade_cuda::{CaptureError, Cuda, F32Products, Products, ProductsBackend, Tensor};
 use binade_ops::{Bmm, Conv2d, Conv2dConfig, Download, Linear, MatMul, Upload};
 
 crate::tests![
@@ -31,7 +31,7 @@ fn by_tf32() -> Result<Option<Cuda>> {
     }
     let cuda = in_full().with_f32_products(F32Products::Tf32)?;
     let by = cuda.products()?;
-    assert!(matches!(by, ProductsBy::Library { f32: F32Products::Tf32, .. }), "{by}");
+    assert!(matches!(by, ProductsBackend::Library { f32: F32Products::Tf32, .. }), "{by}");
     assert!(by.to_string().ends_with(", f32 by TF32"), "{by}");
     Ok(Some(cuda))
 }
@@ -56,7 +56,7 @@ pub(crate) fn fine(cuda: &Cuda) -> Result<Vec<f32>> {
 
 fn f32_is_multiplied_in_full_unless_tf32_is_asked_for() -> Result {
     let cuda = in_full();
-    assert!(matches!(cuda.products()?, ProductsBy::Library { f32: F32Products::Full, .. }));
+    assert!(matches!(cuda.products()?, ProductsBackend::Library { f32: F32Products::Full, .. }));
     assert_eq!(fine(&cuda)?, [FINE; 256]);
     assert_eq!((cuda.counters().library, cuda.counters().tf32), (1, 0));
     let Some(cuda) = by_tf32()? else { return Ok(()) };
@@ -229,7 +229,7 @@ fn changing_the_choice_between_warm_ups_and_capture_is_an_error() -> Result {
         let ((), capture) = capture.warm_up(step)?;
         let _ = cuda.clone().with_f32_products(then)?;
         let refused = why(capture.capture(step));
-        assert_eq!(refused, ("cublasLtMatmul", Uncapturable::Changed { number: 0 }));
+        assert_eq!(refused, ("cublasLtMatmul", CaptureError::Changed { number: 0 }));
     }
     Ok(())
 }

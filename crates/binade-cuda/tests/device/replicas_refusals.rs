@@ -2,7 +2,7 @@
 
 use crate::support::{Result, apart, cuda, kind, replicas, set, vector};
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
-use binade_cuda::{Cuda, CudaError, Error, Gradients, JointGradients, Replicas, Uncapturable};
+use binade_cuda::{CaptureError, Cuda, CudaError, Error, Gradients, JointGradients, Replicas};
 use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
@@ -132,7 +132,7 @@ fn a_capture_of_one_device_refuses_a_step_over_several() -> Result {
         grads.unscale().map(drop)
     };
     let refused = replicas.devices()[1].capture().warm_up(step).err();
-    let why = Uncapturable::Replicas;
+    let why = CaptureError::Replicas;
     assert_eq!(refused, Some(Error::Driver(CudaError::Capture { operation: "unscale", why })));
     step()?;
     Ok(())

@@ -1,7 +1,7 @@
 //! A replay after whose graph the driver fails: the step is done, and the error says so.
 
 use binade_core::{DType, Named};
-use binade_cuda::{Cuda, CudaError, Error, Uncapturable, cudarc};
+use binade_cuda::{CaptureError, Cuda, CudaError, Error, cudarc};
 use binade_grad_scaler::{LossScale, Scaler};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_ops::Upload;
@@ -55,7 +55,7 @@ pub(crate) fn unreported() -> Result<(), Failed> {
     assert_eq!(cuda.counters().reports, reports);
     // What the replay before it has said is not said again.
     let unplayed =
-        Error::Driver(CudaError::Capture { operation: "resolve", why: Uncapturable::Unplayed });
+        Error::Driver(CudaError::Capture { operation: "resolve", why: CaptureError::Unplayed });
     assert_eq!(early.clone().resolve().expect_err("nothing was sent"), unplayed);
 
     // The step was done, so the next one counts on from it.

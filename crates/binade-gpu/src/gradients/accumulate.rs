@@ -19,7 +19,7 @@ impl<D: Kernels> Gradients<D> {
         found: &BufferOf<D>,
     ) -> Result<Self, D> {
         grads.check_owner(device)?;
-        device.has_made(found)?;
+        device.check_owner(found)?;
         sum.iter().try_for_each(|sum| sum.check_owner(device))?;
         let mut sum = match sum {
             None => Self::empty_like(device, grads)?,
@@ -51,7 +51,7 @@ impl<D: Kernels> Gradients<D> {
         let mut sum = if self.owed.is_none() && self.entries.iter().all(is_plain) {
             self
         } else {
-            self.settled(device, f32::INFINITY)?
+            self.apply_factors(device, f32::INFINITY)?
         };
         let mut present = match sum.present.take() {
             Some(present) => present,

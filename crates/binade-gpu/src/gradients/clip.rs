@@ -1,6 +1,6 @@
 //! Clipping whole sets. Only the device knows norms and factors.
 
-use super::{Factors, Gradients, Present};
+use super::{Factors, Gradients, PresentGradient};
 use crate::{BufferOf, Error, Found, Kernels, Result};
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
 
@@ -10,7 +10,7 @@ pub struct GroupClip<'a, D: Kernels> {
     /// The set.
     pub grads: &'a Gradients<D>,
     /// Each group with its gradients.
-    pub groups: Vec<(&'a ClipGroup, Vec<Present<'a, D>>)>,
+    pub groups: Vec<(&'a ClipGroup, Vec<PresentGradient<'a, D>>)>,
     /// Room for a factor of each group.
     pub factors: &'a BufferOf<D>,
     /// The finding to raise.
@@ -33,7 +33,7 @@ impl<D: Kernels> Gradients<D> {
     ) -> Result<(), D> {
         check_limit::<D>("clip_norm", max)?;
         self.check_owner(device)?;
-        device.has_made(verdict.buffer())?;
+        device.check_owner(verdict.buffer())?;
         if !self.is_measured {
             // At a scale of 1; the finding is nobody's verdict.
             let one = device.upload_state(ScaleState::from_exponent(0))?;
@@ -43,7 +43,7 @@ impl<D: Kernels> Gradients<D> {
         // In its place all along: were it lost to an error, scaled gradients would pass for unscaled ones.
         let owed = match &mut self.owed {
             Some(owed) => owed,
-            none => none.insert(device.nothing_owed()?.clone()),
+            none => none.insert(device.unit_factors()?.clone()),
         };
         let owed = device.own(owed)?;
         device.run_clip(verdict, owed, norm, max)?;
@@ -59,7 +59,7 @@ impl<D: Kernels> Gradients<D> {
     /// As for [`clip_norm`](Self::clip_norm).
     pub fn clip_value(&mut self, device: &D, max: f32) -> Result<(), D> {
         check_limit::<D>("clip_value", max)?;
-        *self = self.settled(device, max)?;
+        *self = self.apply_factors(device, max)?;
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl<D: Kernels> Gradients<D> {
     ) -> Result<(), D> {
         let places = ClipGroup::places(groups, self.names().map(|name| &**name))?;
         self.check_owner(device)?;
-        device.has_made(verdict.buffer())?;
+        device.check_owner(verdict.buffer())?;
         for grad in self.present() {
             super::trained::<D>("clip gradients of", grad.tensor.dtype())?;
         }
@@ -87,7 +87,7 @@ impl<D: Kernels> Gradients<D> {
         let of_groups = device.buffer(size_of::<f32>() * groups.len())?;
         let verdict = verdict.own(device)?;
         let settled = match &self.owed {
-            Some(_) if !D::MEASURES_OWED => Some(self.settled(device, f32::INFINITY)?),
+            Some(_) if !D::MEASURES_OWED => Some(self.apply_factors(device, f32::INFINITY)?),
             _ => None,
         };
         let grads = settled.as_ref().unwrap_or(self);
@@ -95,7 +95,7 @@ impl<D: Kernels> Gradients<D> {
         let factors = &of_groups;
         device.run_group_norms(&GroupClip { grads, groups, factors, verdict })?;
         let factors = Factors { of_groups: &of_groups, places: &places };
-        *self = grads.settled_by(device, Some(&factors), f32::INFINITY)?;
+        *self = grads.apply_factors_by(device, Some(&factors), f32::INFINITY)?;
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl<D: Kernels> Gradients<D> {
         &'a self,
         groups: &'a [ClipGroup],
         places: &[Option<usize>],
-    ) -> Vec<(&'a ClipGroup, Vec<Present<'a, D>>)> {
+    ) -> Vec<(&'a ClipGroup, Vec<PresentGradient<'a, D>>)> {
         let mut members: Vec<_> = groups.iter().map(|group| (group, Vec::new())).collect();
         for grad in self.present() {
             let place = places.get(grad.place).copied().flatten();

@@ -2,11 +2,11 @@
 
 mod accumulate;
 mod clip;
+mod materialise;
 mod save;
-mod settle;
 
 pub use clip::GroupClip;
-pub use settle::Materialise;
+pub use materialise::Materialise;
 
 use crate::{BufferOf, Driver, Error, Result, Tensor};
 use binade_core::{DType, Named};
@@ -38,7 +38,7 @@ impl<D: Driver> From<Vec<Named<Option<Tensor<D>>>>> for Gradients<D> {
 
 /// A gradient that is present, or may be according to the device.
 #[derive(Clone, Copy, Debug)]
-pub struct Present<'g, D: Driver> {
+pub struct PresentGradient<'g, D: Driver> {
     /// Its index in the set.
     pub place: usize,
     /// The parameter's name.
@@ -75,13 +75,13 @@ impl<D: Driver> Gradients<D> {
     pub fn check_owner(&self, device: &D) -> Result<(), D> {
         let words = self.present.iter().chain(&self.owed).map(|words| &**words);
         let values = self.present().map(|grad| grad.tensor.buffer());
-        values.chain(words).try_for_each(|buffer| device.has_made(buffer))
+        values.chain(words).try_for_each(|buffer| device.check_owner(buffer))
     }
 
     /// The entries with a gradient that is present, or may be.
-    pub fn present(&self) -> impl Iterator<Item = Present<'_, D>> {
+    pub fn present(&self) -> impl Iterator<Item = PresentGradient<'_, D>> {
         self.entries.iter().enumerate().filter_map(|(place, entry)| {
-            Some(Present { place, name: &entry.name, tensor: entry.value.as_ref()? })
+            Some(PresentGradient { place, name: &entry.name, tensor: entry.value.as_ref()? })
         })
     }
 
@@ -90,8 +90,8 @@ impl<D: Driver> Gradients<D> {
     /// # Errors
     ///
     /// Where the device fails.
-    pub fn owed<'a>(&'a self, device: &'a D) -> Result<&'a BufferOf<D>, D> {
-        self.owed.as_ref().map_or_else(|| device.nothing_owed(), Ok).map(|owed| &**owed)
+    pub fn pending_factors<'a>(&'a self, device: &'a D) -> Result<&'a BufferOf<D>, D> {
+        self.owed.as_ref().map_or_else(|| device.unit_factors(), Ok).map(|owed| &**owed)
     }
 
     /// The number of elements of all gradients.

@@ -10,9 +10,9 @@ impl<D: Kernels> Gradients<D> {
     ///
     /// # Errors
     ///
-    /// As for [`settled`](Self::settled).
+    /// As for [`apply_factors`](Self::apply_factors).
     pub fn materialised(&self, device: &D) -> Result<NamedGrads<Tensor<D>>, D> {
-        let mut settled = self.settled(device, f32::INFINITY)?;
+        let mut settled = self.apply_factors(device, f32::INFINITY)?;
         let Some(present) = &settled.present else { return Ok(settled.entries) };
         let words = device.read_bytes(present, 0..present.bytes())?;
         let (words, _) = words.as_chunks::<4>();
@@ -25,7 +25,7 @@ impl<D: Kernels> Gradients<D> {
     ///
     /// # Errors
     ///
-    /// As for [`settled`](Self::settled).
+    /// As for [`apply_factors`](Self::apply_factors).
     pub fn saved(&self, device: &D) -> Result<NamedGrads<RawTensor>, D> {
         let raw = |grad: Named<Option<Tensor<D>>>| {
             let value = grad.value.map(|grad| grad.to_raw(device)).transpose()?;

@@ -19,7 +19,7 @@ impl<D: Kernels> Masters<D> {
         plan: &OptimizerConfig,
     ) -> Result<Self, D> {
         check_plan::<D>(plan)?;
-        params.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
+        params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let states = new_states(device, &mut kept, params, plan, 0)?;
         let counts = device.zeros(Self::count_bytes(states.len()))?;
@@ -35,7 +35,7 @@ impl<D: Kernels> Masters<D> {
     /// As for [`new`](Self::new).
     pub fn set_config(&mut self, device: &D, plan: &OptimizerConfig) -> Result<(), D> {
         check_plan::<D>(plan)?;
-        device.has_made(&self.counts)?;
+        device.check_owner(&self.counts)?;
         self.driver.admits(device, &self.kept, plan, &[])?;
         self.kept.set_config(plan)?;
         let parameters = [self.states.len(); 2];
@@ -57,8 +57,8 @@ impl<D: Kernels> Masters<D> {
         plan: &OptimizerConfig,
     ) -> Result<(), D> {
         check_plan::<D>(plan)?;
-        device.has_made(&self.counts)?;
-        more.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
+        device.check_owner(&self.counts)?;
+        more.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let names: Vec<&str> = more.iter().map(|param| &*param.name).collect();
         self.driver.admits(device, &self.kept, plan, &names)?;
         let mut kept = self.kept.joining(plan, names.into_iter())?;

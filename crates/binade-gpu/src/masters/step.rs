@@ -31,7 +31,7 @@ pub struct Step<'a, D: Kernels> {
 
 /// A parameter that a step moves.
 #[derive(Debug)]
-pub struct Moving<'a, D: Kernels> {
+pub struct StepParam<'a, D: Kernels> {
     /// The parameter.
     pub param: &'a Tensor<D>,
     /// Its master and moments.
@@ -56,12 +56,12 @@ impl<D: Kernels> Step<'_, D> {
     }
 
     /// The parameters that move.
-    pub fn moving(&self) -> impl Iterator<Item = Moving<'_, D>> {
+    pub fn moving(&self) -> impl Iterator<Item = StepParam<'_, D>> {
         self.params.iter().zip(self.matched).filter_map(|(param, matched)| {
             let Matched { id, grad: place } = (*matched)?;
             let grad = self.grads.entries.get(place)?.value.as_ref()?;
             let (state, rule) = (self.states.get(id)?, self.kept.rule(id)?);
-            Some(Moving { param: &param.value, state, rule, grad, place })
+            Some(StepParam { param: &param.value, state, rule, grad, place })
         })
     }
 }
@@ -81,9 +81,9 @@ impl<D: Kernels> Masters<D> {
         found: &Found<D>,
     ) -> Result<(), D> {
         grads.check_owner(device)?;
-        device.has_made(&self.counts)?;
-        device.has_made(found.buffer())?;
-        params.iter().try_for_each(|param| device.has_made(param.value.buffer()))?;
+        device.check_owner(&self.counts)?;
+        device.check_owner(found.buffer())?;
+        params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let matched = &self.matched(params, grads)?;
         if let Err(none) = require_gradients(matched) {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.

@@ -9,6 +9,6 @@ pub fn add<D: PointwiseKernels>(device: &D, a: &Tensor<D>, b: &Tensor<D>) -> Res
 }
 
 pub fn add_backward<D: Driver>(device: &D, grad: &Tensor<D>) -> Result<[Tensor<D>; 2], D> {
-    device.has_made_all(&[grad])?;
+    device.check_owners(&[grad])?;
     Ok([grad.clone(), grad.clone()])
 }

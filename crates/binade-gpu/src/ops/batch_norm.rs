@@ -89,7 +89,7 @@ pub fn batch_norm_backward<D: BatchNormKernels>(
     check(device, input, &[weight], None)?;
     shape::batch_norm_samples(input.shape())?;
     operands::grad(Op::BATCH_NORM, grad, input.shape(), input.dtype())?;
-    device.has_made_all(&[grad])?;
+    device.check_owners(&[grad])?;
     let grads = norm_grads(device, input, weight)?;
     device.launch_batch_norm_backward([grad, input, weight], eps, &grads)?;
     Ok(grads)
@@ -108,5 +108,5 @@ fn check<D: Driver>(
     shape::batch_norm(input.shape(), &vectors)?;
     operands::norm(Op::BATCH_NORM, input, parameters)?;
     operands::all_f32(Op::BATCH_NORM, &running)?;
-    device.has_made_all(&[&[input], parameters, &running].concat())
+    device.check_owners(&[&[input], parameters, &running].concat())
 }

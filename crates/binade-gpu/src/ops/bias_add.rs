@@ -12,7 +12,7 @@ pub fn bias_add<D: ChannelKernels>(
 ) -> Result<Tensor<D>, D> {
     let shape = shape::bias_add(input.shape(), bias.shape())?;
     let dtype = operands::float(Op::BIAS_ADD, &[input, bias])?;
-    device.has_made_all(&[input, bias])?;
+    device.check_owners(&[input, bias])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_bias_add([input, bias], Channels::of(&shape), &result)?;
     Ok(result)
@@ -24,6 +24,6 @@ pub fn bias_add_backward<D: ChannelKernels>(
 ) -> Result<[Tensor<D>; 2], D> {
     let dtype = operands::float(Op::BIAS_ADD, &[grad])?;
     let of = Channels::of(&shape::softmax(Op::BIAS_ADD, grad.shape())?);
-    device.has_made_all(&[grad])?;
+    device.check_owners(&[grad])?;
     Ok([grad.clone(), channel_sums(device, grad, of, dtype)?])
 }

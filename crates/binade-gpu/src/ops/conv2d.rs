@@ -115,7 +115,7 @@ pub fn conv2d<D: Conv2dKernels>(
     let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
     let operands = [&[input, weight][..], bias.as_slice()].concat();
     operands::float(Op::CONV2D, &operands)?;
-    device.has_made_all(&operands)?;
+    device.check_owners(&operands)?;
     let layer = Layer::new(input, weight, &shape, config);
     device.launch_conv2d([input, weight], bias, &layer, &shape)
 }
@@ -156,7 +156,7 @@ fn backward_layer<D: Driver>(
     let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
     let dtype = operands::float(Op::CONV2D, &[input, weight])?;
     operands::grad(Op::CONV2D, grad, &shape, dtype)?;
-    device.has_made_all(&[grad, input, weight])?;
+    device.check_owners(&[grad, input, weight])?;
     Ok(Layer::new(input, weight, &shape, config))
 }
 

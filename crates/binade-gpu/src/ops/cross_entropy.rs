@@ -36,7 +36,7 @@ pub fn cross_entropy<D: CrossEntropyKernels>(
     labels: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
     check(logits, labels)?;
-    device.has_made_all(&[logits, labels])?;
+    device.check_owners(&[logits, labels])?;
     let result = device.unset(DType::F32, &[])?;
     device.launch_cross_entropy(logits, labels, &result)?;
     Ok(result)
@@ -50,7 +50,7 @@ pub fn cross_entropy_backward<D: CrossEntropyKernels>(
 ) -> Result<Tensor<D>, D> {
     let dtype = check(logits, labels)?;
     operands::scalar_grad(Op::CROSS_ENTROPY, grad)?;
-    device.has_made_all(&[grad, logits, labels])?;
+    device.check_owners(&[grad, logits, labels])?;
     let result = device.unset(dtype, logits.shape())?;
     device.launch_cross_entropy_backward([grad, logits, labels], &result)?;
     Ok(result)

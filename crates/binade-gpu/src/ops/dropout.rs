@@ -15,7 +15,7 @@ pub fn dropout<D: PointwiseKernels>(
     let shape = shape::dropout(input.shape(), key.shape(), p)?;
     let dtype = operands::float(Op::DROPOUT, &[input])?;
     operands::integers(Op::DROPOUT, key)?;
-    device.has_made_all(&[input, key])?;
+    device.check_owners(&[input, key])?;
     let result = device.unset(dtype, &shape)?;
     let mask = DropoutMask { threshold: threshold(p), factor: 1.0 / (1.0 - p) };
     device.launch_dropout([input, key], mask, &result)?;

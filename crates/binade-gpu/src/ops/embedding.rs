@@ -38,7 +38,7 @@ pub fn embedding<D: EmbeddingKernels>(
     let shape = shape::embedding(table.shape(), indices.shape())?;
     let dtype = operands::float(Op::EMBEDDING, &[table])?;
     operands::integers(Op::EMBEDDING, indices)?;
-    device.has_made_all(&[table, indices])?;
+    device.check_owners(&[table, indices])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_embedding([table, indices], &result)?;
     Ok(result)
@@ -56,7 +56,7 @@ pub fn embedding_backward<D: EmbeddingKernels>(
     let expected = shape::embedding(&table, indices.shape())?;
     shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
     operands::integers(Op::EMBEDDING, indices)?;
-    device.has_made_all(&[grad, indices])?;
+    device.check_owners(&[grad, indices])?;
     let result = device.unset(dtype, &table)?;
     device.launch_embedding_backward([grad, indices], &result)?;
     Ok(result)

@@ -136,7 +136,7 @@ pub(super) fn affine<D: GemmKernels>(
     let shape = shape::linear(input.shape(), weight.shape(), bias.map(Tensor::shape))?;
     let operands = [&[input, weight][..], bias.as_slice()].concat();
     let dtype = operands::float(op, &operands)?;
-    device.has_made_all(&operands)?;
+    device.check_owners(&operands)?;
     let [m, k, n] = affine_extents(input, weight);
     let result = device.unset(dtype, &shape)?;
     let (a, b) = (Matrices::dense(input, m, k), Matrices::dense(weight, n, k).transposed());
@@ -154,7 +154,7 @@ pub(super) fn affine_weight_grads<D: GemmKernels>(
     let shape = shape::linear(input.shape(), weight.shape(), None)?;
     let dtype = operands::float(Op::LINEAR, &[input, weight])?;
     operands::grad(Op::LINEAR, grad, &shape, dtype)?;
-    device.has_made_all(&[grad, input, weight])?;
+    device.check_owners(&[grad, input, weight])?;
     let [rows, k, n] = affine_extents(input, weight);
     let of_weight = device.unset(dtype, weight.shape())?;
     let (g, x) = (Matrices::dense(grad, rows, n).transposed(), Matrices::dense(input, rows, k));
@@ -194,7 +194,7 @@ pub(super) fn products<D: GemmKernels>(
     shape: &[usize],
 ) -> Result<Tensor<D>, D> {
     let dtype = operands::float(op, &[a, b])?;
-    device.has_made_all(&[a, b])?;
+    device.check_owners(&[a, b])?;
     let [batch, m, k, n] = extents(a, b);
     let result = device.unset(dtype, shape)?;
     let c = Matrices::dense(&result, m, n);
@@ -212,7 +212,7 @@ pub(super) fn product_grads<D: GemmKernels>(
 ) -> Result<[Tensor<D>; 2], D> {
     let dtype = operands::float(op, &[a, b])?;
     operands::grad(op, grad, shape, dtype)?;
-    device.has_made_all(&[grad, a, b])?;
+    device.check_owners(&[grad, a, b])?;
     let [batch, m, k, n] = extents(a, b);
     let (of_a, of_b) = (device.unset(dtype, a.shape())?, device.unset(dtype, b.shape())?);
     let g = Matrices::dense(grad, m, n);

@@ -41,7 +41,7 @@ pub fn layer_norm<D: LayerNormKernels>(
 ) -> Result<Tensor<D>, D> {
     shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
     let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight, bias])?;
-    device.has_made_all(&[input, weight, bias])?;
+    device.check_owners(&[input, weight, bias])?;
     let result = device.unset(dtype, input.shape())?;
     if !result.is_empty() {
         device.launch_layer_norm([input, weight, bias], eps, &result)?;
@@ -59,7 +59,7 @@ pub fn layer_norm_backward<D: LayerNormKernels>(
     let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
     let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight])?;
     operands::grad(Op::LAYER_NORM, grad, &shape, dtype)?;
-    device.has_made_all(&[grad, input, weight])?;
+    device.check_owners(&[grad, input, weight])?;
     let grads = norm_grads(device, input, weight)?;
     device.launch_layer_norm_backward([grad, input, weight], eps, &grads)?;
     Ok(grads)

@@ -39,7 +39,7 @@ pub fn max_pool2d<D: MaxPool2dKernels>(
 ) -> Result<Tensor<D>, D> {
     let shape = shape::max_pool2d(input.shape(), config)?;
     let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
-    device.has_made_all(&[input])?;
+    device.check_owners(&[input])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_max_pool2d(input, config, &result)?;
     Ok(result)
@@ -54,7 +54,7 @@ pub fn max_pool2d_backward<D: MaxPool2dKernels>(
     let shape = shape::max_pool2d(input.shape(), config)?;
     let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
     operands::grad(Op::MAX_POOL2D, grad, &shape, dtype)?;
-    device.has_made_all(&[grad, input])?;
+    device.check_owners(&[grad, input])?;
     let result = device.unset(dtype, input.shape())?;
     device.launch_max_pool2d_backward(grad, input, config, &result)?;
     Ok(result)

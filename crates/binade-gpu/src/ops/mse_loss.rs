@@ -24,7 +24,7 @@ pub fn mse_loss_backward<D: TotalKernels>(
     operands::scalar_grad(Op::MSE_LOSS, grad)?;
     shape::mse_loss(input.shape(), target.shape())?;
     let dtype = operands::float(Op::MSE_LOSS, &[input, target])?;
-    device.has_made_all(&[grad, input, target])?;
+    device.check_owners(&[grad, input, target])?;
     let grads = [device.unset(dtype, input.shape())?, device.unset(dtype, target.shape())?];
     device.launch_mse_loss_backward([grad, input, target], [&grads[0], &grads[1]])?;
     Ok(grads)

@@ -54,7 +54,7 @@ pub(super) fn pointwise<D: PointwiseKernels>(
     kernel: &'static str,
     operands: &[&Tensor<D>],
 ) -> Result<Tensor<D>, D> {
-    device.has_made_all(operands)?;
+    device.check_owners(operands)?;
     let shape = one_shape(op, operands)?;
     let result = device.unset(operands::float(op, operands)?, shape)?;
     device.launch_each(kernel, operands, &result)?;

@@ -3,6 +3,6 @@
 use crate::{Driver, Result, Tensor};
 
 pub fn reshape<D: Driver>(device: &D, tensor: &Tensor<D>, shape: &[usize]) -> Result<Tensor<D>, D> {
-    device.has_made_all(&[tensor])?;
+    device.check_owners(&[tensor])?;
     tensor.reshape(shape)
 }

@@ -47,7 +47,7 @@ pub(super) fn by_row<D: RowKernels>(
 ) -> Result<Tensor<D>, D> {
     let shape = shape::softmax(op, one_shape(op, operands)?)?;
     let dtype = operands::float(op, operands)?;
-    device.has_made_all(operands)?;
+    device.check_owners(operands)?;
     let result = device.unset(dtype, &shape)?;
     if !result.is_empty() {
         device.launch_rows(kernel, operands, &result)?;

@@ -60,7 +60,7 @@ pub(super) fn total<D: TotalKernels>(
     total: Total,
     operands: &[&Tensor<D>],
 ) -> Result<Tensor<D>, D> {
-    device.has_made_all(operands)?;
+    device.check_owners(operands)?;
     let result = device.unset(DType::F32, &[])?;
     device.launch_total(total, operands, &result)?;
     Ok(result)
@@ -76,7 +76,7 @@ pub(super) fn spread<D: TotalKernels>(
 ) -> Result<Tensor<D>, D> {
     operands::scalar_grad(op, grad)?;
     let shape = shape::fill(spec.0)?;
-    device.has_made_all(&[grad])?;
+    device.check_owners(&[grad])?;
     let result = device.unset(spec.1, &shape)?;
     device.launch_spread(total, grad, &result)?;
     Ok(result)

@@ -16,7 +16,7 @@ use binade_gpu::{Driver, ScaledMaster};
 
 /// Which step it is opened for.
 #[derive(Clone, Copy)]
-pub(super) struct During<'a> {
+pub(super) struct OpenedStep<'a> {
     /// Words, of which `flag` is 0 where the step is skipped.
     stepped: &'a Buffer,
     flag: u32,
@@ -26,7 +26,7 @@ pub(super) struct During<'a> {
     counts: u32,
 }
 
-impl<'a> During<'a> {
+impl<'a> OpenedStep<'a> {
     /// The step of the parameter `slot`.
     pub(super) fn step(moves: &'a Buffer, applied: &'a Buffer, slot: u32, counts: u32) -> Self {
         Self { stepped: moves, flag: slot * count(MOVE / 4), applied, slot, counts }
@@ -45,7 +45,7 @@ impl Wgpu {
         };
         let there = &self.fixed()?.there;
         let nothing = self.buffer(4)?;
-        let start = During { stepped: there, flag: 0, applied: &nothing, slot: 0, counts: 0 };
+        let start = OpenedStep { stepped: there, flag: 0, applied: &nothing, slot: 0, counts: 0 };
         pack(&scaled, self, &wide, start)?;
         Ok(scaled)
     }
@@ -55,7 +55,7 @@ impl Wgpu {
 pub(super) fn open(
     scaled: &ScaledMaster<Wgpu>,
     wgpu: &Wgpu,
-    during: During<'_>,
+    during: OpenedStep<'_>,
 ) -> Result<Tensor, Error> {
     let dtype = if during.counts == 0 { DType::F32 } else { DType::F64 };
     let wide = wgpu.unset(dtype, scaled.values.shape())?;
@@ -68,7 +68,7 @@ pub(super) fn pack(
     scaled: &ScaledMaster<Wgpu>,
     wgpu: &Wgpu,
     wide: &Tensor,
-    during: During<'_>,
+    during: OpenedStep<'_>,
 ) -> Result<(), Error> {
     run(scaled, wgpu, "scaled_largest", wide, during)?;
     run(scaled, wgpu, "scaled_pack", wide, during)
@@ -79,9 +79,9 @@ fn run(
     wgpu: &Wgpu,
     shader: &'static str,
     wide: &Tensor,
-    during: During<'_>,
+    during: OpenedStep<'_>,
 ) -> Result<(), Error> {
-    let During { stepped, flag, applied, slot, counts } = during;
+    let OpenedStep { stepped, flag, applied, slot, counts } = during;
     let shader: &Shader = shader.into();
     for part in parts(wide.len(), wide.dtype().bytes(), wgpu.facts().most_binding_bytes) {
         let params = structs::Scaled { len: count(part.len()), flag, slot, counts };

@@ -2,18 +2,18 @@
 
 use super::{
     StepTables,
-    scaled::{self, During},
+    scaled::{self, OpenedStep},
 };
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{
         Bound, GROUP, groups, parts,
-        structs::{self, AskedRow, count, halves},
+        structs::{self, PrepareRow, count, halves},
     },
-    gradients::{flag, flags, owed, supported},
+    gradients::{flag, flags, pending_factors, supported},
     memory::Buffer,
 };
-use binade_gpu::{MasterState, Moving, Step, unsupported_rule};
+use binade_gpu::{MasterState, Step, StepParam, unsupported_rule};
 use binade_master_weights::UpdateRule;
 use std::sync::atomic::Ordering;
 
@@ -24,7 +24,7 @@ impl StepTables {
         let (mut asked, mut moving) = (Vec::new(), Vec::new());
         for one in step.moving() {
             let (flag, rule) = (flag(step.grads, one.place), rules.listed.number(one.rule));
-            asked.push(AskedRow { flag, slot: one.state.number, rule, pad: 0 });
+            asked.push(PrepareRow { flag, slot: one.state.number, rule, pad: 0 });
             let shader = shader(one.rule)?;
             moving.push((one, shader));
         }
@@ -35,36 +35,37 @@ impl StepTables {
         let [rules, corrections] = rules.tables(wgpu, attempts)?;
         let told = [table.of(wgpu, &asked)?, rules, corrections];
         let (grads, counts) = (step.grads, step.counts);
-        let seen = [Bound::whole(step.found.buffer()), owed(grads, wgpu)?, flags(grads, wgpu)?];
+        let seen =
+            [Bound::whole(step.found.buffer()), pending_factors(grads, wgpu)?, flags(grads, wgpu)?];
         let left = [counts, &*moves].map(Bound::whole);
         let bound = told.into_iter().chain(seen).chain(left).collect();
         let params = structs::Prepare { count: count(asked.len()) };
         wgpu.dispatch("prepare", &params, bound, groups(asked.len()))?;
-        let among = Among { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
+        let among = StepBuffers { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
         moving.iter().try_for_each(|(one, shader)| among.dispatch(wgpu, one, shader))
     }
 }
 
 /// State shared by all parameters of a step.
-struct Among<'a> {
+struct StepBuffers<'a> {
     counts: &'a Buffer,
     moves: &'a Buffer,
     nothing: &'a [Buffer; 4],
     counts_lost: u32,
 }
 
-impl Among<'_> {
+impl StepBuffers<'_> {
     /// The step, of a master that is to be opened between opening and packing it.
     fn dispatch(
         &self,
         wgpu: &Wgpu,
-        one: &Moving<'_, Wgpu>,
+        one: &StepParam<'_, Wgpu>,
         shader: &'static str,
     ) -> Result<(), Error> {
         let MasterState::Scaled(master) = &one.state.master else {
             return self.fused(wgpu, one, shader, one.state.master.tensor());
         };
-        let during = During::step(self.moves, self.counts, one.state.number, self.counts_lost);
+        let during = OpenedStep::step(self.moves, self.counts, one.state.number, self.counts_lost);
         let wide = scaled::open(master, wgpu, during)?;
         self.fused(wgpu, one, shader, Some(&wide))?;
         scaled::pack(master, wgpu, &wide, during)
@@ -74,7 +75,7 @@ impl Among<'_> {
     fn fused(
         &self,
         wgpu: &Wgpu,
-        Moving { state: slot, param, grad, .. }: &Moving<'_, Wgpu>,
+        StepParam { state: slot, param, grad, .. }: &StepParam<'_, Wgpu>,
         shader: &'static str,
         beside: Option<&Tensor>,
     ) -> Result<(), Error> {

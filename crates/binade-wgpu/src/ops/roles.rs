@@ -15,7 +15,7 @@ pub(super) enum Role {
 
 /// Places of first elements in their bindings; 0 for a missing operand.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Starts {
+pub(super) struct OperandOffsets {
     /// Places of A and B.
     pub(super) operands: [u32; 2],
     pub(super) weight: u32,
@@ -27,9 +27,9 @@ impl Wgpu {
     pub(super) fn whole_by_role(
         &self,
         operands: &[(&Tensor, Role)],
-    ) -> Result<(Vec<Bound>, Starts)> {
+    ) -> Result<(Vec<Bound>, OperandOffsets)> {
         let mut bound = Vec::with_capacity(operands.len());
-        let mut starts = Starts::default();
+        let mut starts = OperandOffsets::default();
         for (operand, role) in operands {
             let (piece, start) = self.whole(operand)?;
             bound.push(piece);

@@ -7,7 +7,7 @@ use crate::{
         Bound, groups, parts,
         structs::{self, NO_GROUP, code, count},
     },
-    gradients::{flag, flags, owed, supported},
+    gradients::{flag, flags, pending_factors, supported},
     masters::StepTables,
     memory::Buffer,
 };
@@ -70,7 +70,7 @@ impl Kernels for Wgpu {
                 let len = count(part.len());
                 let params = structs::Materialise { len, dtype, start, flag, group, limit };
                 let factors = pass.factors.map_or(&*self.fixed()?.there, |it| it.of_groups);
-                let (flags, owed) = (flags(grads, self)?, owed(grads, self)?);
+                let (flags, owed) = (flags(grads, self)?, pending_factors(grads, self)?);
                 let bound = vec![values, flags, owed, Bound::whole(factors), output];
                 self.dispatch("materialise", &params, bound, groups(part.len()))?;
             }
@@ -86,7 +86,7 @@ impl Kernels for Wgpu {
             let Some(total) = total else { continue };
             let (begun, there) = (flag(sum, grad.place), flag(grads, grad.place));
             let state = || -> Result<_, Error> {
-                Ok([flags(grads, self)?, Bound::whole(found), owed(grads, self)?])
+                Ok([flags(grads, self)?, Bound::whole(found), pending_factors(grads, self)?])
             };
             for part in self.parts(total.len()) {
                 let (values, start) = Bound::elements(grad.tensor, part.clone());

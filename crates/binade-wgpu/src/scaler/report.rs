@@ -1,16 +1,16 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
-use crate::{Error, Found, Wgpu, faults::FaultCopy, memory::Buffer, sent::Sent};
+use crate::{Error, Found, Wgpu, faults::FaultCopy, memory::Buffer, readback::Readback};
 use binade_gpu::{Driver, FoundBits, Reported, finding_offset, parse_report, places_by_stamp};
 
 /// A copy that was asked for when the scale was updated, so that whoever asks later waits for no later step.
 #[derive(Debug)]
 pub struct Report {
-    sent: Sent,
+    sent: Readback,
     /// Of the findings, in order.
     stamps: Vec<u64>,
     /// Of each finding, which of a window's gradients are there, where only the device knows.
-    words: Vec<Option<Sent>>,
+    words: Vec<Option<Readback>>,
     /// The record of indices that point nowhere, as it was then.
     faults: Option<FaultCopy>,
 }
@@ -24,7 +24,7 @@ impl Report {
     }
 
     /// Its copies, all of one batch.
-    fn all(&self) -> impl Iterator<Item = &Sent> {
+    fn all(&self) -> impl Iterator<Item = &Readback> {
         let faults = self.faults.as_ref().map(|noted| &noted.copy);
         self.words.iter().flatten().chain(faults).chain([&self.sent])
     }
@@ -71,7 +71,7 @@ impl binade_gpu::Report<Wgpu> for Report {
 }
 
 /// Asks for the words that [`Found::words`] names, where there are any.
-pub(super) fn send_words(wgpu: &Wgpu, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error> {
+pub(super) fn send_words(wgpu: &Wgpu, found: &[&Found]) -> Result<Vec<Option<Readback>>, Error> {
     let send =
         |found: &&Found| found.words().map(|words| wgpu.send(words, 0..words.bytes())).transpose();
     found.iter().map(send).collect()

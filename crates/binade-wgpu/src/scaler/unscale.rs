@@ -9,14 +9,14 @@ use crate::{
     gradients::{flag, flags, supported},
     memory::Buffer,
 };
-use binade_gpu::{Driver, OwedBits, Present};
+use binade_gpu::{Driver, OwedBits, PresentGradient};
 
 impl Wgpu {
     /// Looks at these of a set: what is found of them, and what they are owed then.
     pub(super) fn look(
         &self,
         grads: &Gradients,
-        members: &[Present<'_, Wgpu>],
+        members: &[PresentGradient<'_, Wgpu>],
         scale: &Buffer,
     ) -> Result<[Buffer; 2], Error> {
         let dtypes = members.iter().map(|grad| supported("unscale gradients of", grad.tensor));
@@ -31,7 +31,7 @@ impl Wgpu {
     }
 
     /// Room for what is left by each chunk of these, and for one at least.
-    fn partials(&self, members: &[Present<'_, Wgpu>]) -> Result<Buffer, Error> {
+    fn partials(&self, members: &[PresentGradient<'_, Wgpu>]) -> Result<Buffer, Error> {
         let chunks = members.iter().map(|grad| {
             self.parts(grad.tensor.len()).map(|piece| piece.len().div_ceil(CHUNK)).sum::<usize>()
         });
@@ -42,7 +42,7 @@ impl Wgpu {
     fn look_at_chunks<'g>(
         &self,
         grads: &Gradients,
-        members: impl Iterator<Item = (&'g Present<'g, Wgpu>, u32)> + Clone,
+        members: impl Iterator<Item = (&'g PresentGradient<'g, Wgpu>, u32)> + Clone,
         scale: &Buffer,
         partials: &Buffer,
     ) -> Result<usize, Error> {

@@ -15,7 +15,7 @@ crate::tests![
     subnormal_sums_are_kept,
 ];
 
-/// What a sum of these micro-batches is, good ones and bad ones, made at 2^3 each.
+/// Returns the sum of these micro-batches, good and bad ones, each made at a scale of 2^3.
 fn summed<D: Device>(device: &D, batches: &[(u64, bool)]) -> Result<Vec<Option<Vec<u8>>>> {
     let scale = device.upload_state(ScaleState::from_exponent(3)).map_err(told)?;
     let mut sum = None;

@@ -29,7 +29,7 @@ impl Precision {
     }
 }
 
-/// What became of a loss scale.
+/// State of a loss scale at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaling {
     /// Number of steps that overflowed and were skipped.

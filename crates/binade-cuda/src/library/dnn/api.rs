@@ -87,8 +87,9 @@ impl Handle {
     /// Returns the descriptors of a problem, and the workspace of its algorithm.
     pub(super) fn plan(&self, problem: &Problem) -> Result<Plan> {
         let Problem { dtype, input, weight, output, .. } = *problem;
-        let (x, y) = (Image::new(dtype, input)?, Image::new(dtype, output)?);
-        let (w, how) = (Kernels::new(dtype, weight)?, How::new(problem)?);
+        let (x, y) = (TensorDescriptor::new(dtype, input)?, TensorDescriptor::new(dtype, output)?);
+        let (w, how) =
+            (FilterDescriptor::new(dtype, weight)?, ConvolutionDescriptor::new(problem)?);
         // SAFETY: all of them are alive to the end of the function.
         let workspace = unsafe {
             match problem.pass {
@@ -162,40 +163,40 @@ pub(super) struct Addresses {
 /// Descriptors of a problem, and its workspace.
 pub(super) struct Plan {
     pass: Pass,
-    x: Image,
-    w: Kernels,
-    y: Image,
-    how: How,
+    x: TensorDescriptor,
+    w: FilterDescriptor,
+    y: TensorDescriptor,
+    how: ConvolutionDescriptor,
     /// Bytes of the workspace.
     pub(super) workspace: usize,
 }
 
-struct Image(sys::cudnnTensorDescriptor_t);
-struct Kernels(sys::cudnnFilterDescriptor_t);
-struct How(sys::cudnnConvolutionDescriptor_t);
+struct TensorDescriptor(sys::cudnnTensorDescriptor_t);
+struct FilterDescriptor(sys::cudnnFilterDescriptor_t);
+struct ConvolutionDescriptor(sys::cudnnConvolutionDescriptor_t);
 
 // SAFETY: a descriptor is memory on the host that belongs to no thread.
-unsafe impl Send for Image {}
+unsafe impl Send for TensorDescriptor {}
 // SAFETY: as above.
-unsafe impl Send for Kernels {}
+unsafe impl Send for FilterDescriptor {}
 // SAFETY: as above.
-unsafe impl Send for How {}
+unsafe impl Send for ConvolutionDescriptor {}
 
-impl Drop for Image {
+impl Drop for TensorDescriptor {
     fn drop(&mut self) {
         // SAFETY: made by `new`, and destroyed here alone.
         let _ = unsafe { result::destroy_tensor_descriptor(self.0) };
     }
 }
 
-impl Drop for Kernels {
+impl Drop for FilterDescriptor {
     fn drop(&mut self) {
         // SAFETY: made by `new`, and destroyed here alone.
         let _ = unsafe { result::destroy_filter_descriptor(self.0) };
     }
 }
 
-impl Drop for How {
+impl Drop for ConvolutionDescriptor {
     fn drop(&mut self) {
         // SAFETY: made by `new`, and destroyed here alone.
         let _ = unsafe { result::destroy_convolution_descriptor(self.0) };
@@ -204,7 +205,7 @@ impl Drop for How {
 
 const NCHW: sys::cudnnTensorFormat_t = sys::cudnnTensorFormat_t::CUDNN_TENSOR_NCHW;
 
-impl Image {
+impl TensorDescriptor {
     fn new(dtype: DType, shape: [i32; 4]) -> Result<Self> {
         let made = Self(result::create_tensor_descriptor()?);
         // SAFETY: alive.
@@ -213,7 +214,7 @@ impl Image {
     }
 }
 
-impl Kernels {
+impl FilterDescriptor {
     fn new(dtype: DType, shape: [i32; 4]) -> Result<Self> {
         let made = Self(result::create_filter_descriptor()?);
         // SAFETY: alive.
@@ -222,7 +223,7 @@ impl Kernels {
     }
 }
 
-impl How {
+impl ConvolutionDescriptor {
     /// Describes an unflipped convolution with f32 sums. Tensor Cores multiply sixteen bits. Operands of f32 are multiplied by
     /// `fma`, in full, unless TF32 is chosen. TF32 is the default math, which the cuDNN documentation lets use TF32 and nothing
     /// narrower; `ALLOW_CONVERSION` would let it convert to f16, whose range is another.

@@ -34,7 +34,7 @@ impl Cuda {
         operands: [&Tensor; 3],
         config: Conv2dConfig,
     ) -> Result<bool, Error> {
-        self.alive()?;
+        self.check_alive()?;
         let here = (self.inner.capability, self.f32_products());
         let problem = Problem::of(pass, operands, config, here);
         let Some(problem) = problem else { return Ok(false) };
@@ -69,7 +69,7 @@ impl Cuda {
     ) -> Result<Result<(), CudnnError>, Error> {
         let (name, Shared { handle, plans }) = (problem.pass.name(), shared);
         let Some(Some(plan)) = plans.get(problem) else { return Ok(Ok(())) };
-        self.in_turn(name, |stream| {
+        self.with_stream(name, |stream| {
             self.inner.pool.state.note(name, || words(problem, at))?;
             self.check("bind", stream.context().bind_to_thread())?;
             let convolved = handle.convolve(plan, at);

@@ -4,7 +4,7 @@ use super::{
     api::{self, Handle, Plan},
     problem::Problem,
 };
-use crate::{Cuda, Error, library::which::ConvolutionsBy};
+use crate::{Cuda, Error, library::backends::ConvolutionsBackend};
 use std::{
     collections::HashMap,
     fmt,
@@ -35,7 +35,7 @@ pub(super) struct Shared {
 const KNOWN: std::ops::Range<usize> = 90_000..100_000;
 
 impl Cuda {
-    pub(in crate::library) fn who_convolves(&self) -> Result<ConvolutionsBy, Error> {
+    pub(in crate::library) fn who_convolves(&self) -> Result<ConvolutionsBackend, Error> {
         let open = self.dnn()?;
         let missing = || match self.inner.library.dnn.opened.get() {
             _ if self.inner.library.own.load(Ordering::Relaxed) => "asked for".into(),
@@ -44,9 +44,9 @@ impl Cuda {
         };
         Ok(match open {
             Some(open) => {
-                ConvolutionsBy::Library { version: open.version, f32: self.f32_products() }
+                ConvolutionsBackend::Library { version: open.version, f32: self.f32_products() }
             }
-            None => ConvolutionsBy::Own { why: missing() },
+            None => ConvolutionsBackend::Own { why: missing() },
         })
     }
 

@@ -5,9 +5,9 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-use super::{Choice, Gemm, Matrices, chosen, sizes_of};
+use super::{Gemm, GemmConfig, Matrices, chosen, sizes_of};
 pub(in crate::ops) use crate::testing::device;
-use crate::{Cuda, Products, ProductsBy, Tensor};
+use crate::{Cuda, Products, ProductsBackend, Tensor};
 use binade_core::DType;
 use binade_gpu::Driver;
 use binade_ops::{Download, Upload};
@@ -15,13 +15,13 @@ use binade_ops::{Download, Upload};
 /// Returns the device with its kernels, and also with a library if there is one; nothing if no device is required.
 fn devices() -> Vec<Cuda> {
     let with_library =
-        device().filter(|cuda| matches!(cuda.products().unwrap(), ProductsBy::Library { .. }));
+        device().filter(|cuda| matches!(cuda.products().unwrap(), ProductsBackend::Library { .. }));
     let with_kernels = device().map(|cuda| cuda.with_products(Products::Own));
     with_kernels.into_iter().chain(with_library).collect()
 }
 
 /// Matrices with gaps that nothing may read or write.
-struct Gapped {
+struct PaddedMatrices {
     values: Vec<f32>,
     row: usize,
     step: usize,
@@ -31,7 +31,7 @@ struct Gapped {
 /// Values in the gaps of operands, and of results.
 const GAPS: [f32; 2] = [f32::NAN, 7.0];
 
-impl Gapped {
+impl PaddedMatrices {
     /// Creates matrices of `rows` by `columns`, transposed or not. Lines begin at multiples of `unit` elements, up to eight, and
     /// of no larger power of two.
     fn of([batch, rows, columns]: [usize; 3], transposed: bool, unit: usize, gap: f32) -> Self {
@@ -91,12 +91,12 @@ fn check(cuda: &Cuda, case: Case) -> bool {
 }
 
 /// Checks one case, and returns the choice that computed it.
-fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> Choice) -> Choice {
+fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> GemmConfig) -> GemmConfig {
     let Case { dtype, sizes: [batch, m, n, k], transposed, unit, bias } = case;
     let (of_a, of_b, of_c) = ([batch, m, k], [batch, k, n], [batch, m, n]);
-    let a = Gapped::of(of_a, transposed[0], unit, GAPS[0]).fill(of_a, 1);
-    let b = Gapped::of(of_b, transposed[1], unit, GAPS[0]).fill(of_b, 2);
-    let mut want = Gapped::of(of_c, false, unit, GAPS[1]);
+    let a = PaddedMatrices::of(of_a, transposed[0], unit, GAPS[0]).fill(of_a, 1);
+    let b = PaddedMatrices::of(of_b, transposed[1], unit, GAPS[0]).fill(of_b, 2);
+    let mut want = PaddedMatrices::of(of_c, false, unit, GAPS[1]);
     let biases: Vec<f32> =
         (0..n).map(|column| f32::from(u8::try_from(column % 256).unwrap())).collect();
     let upload = |values: &[f32], dtype| cuda.upload(values, &[values.len()], dtype).unwrap();
@@ -129,7 +129,7 @@ fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> Choice) -> 
 
 /// Returns true if the stand-in for the library is there and has an algorithm for the case.
 fn is_taken_by_stand_in(cuda: &Cuda, case: &Case) -> bool {
-    let is_there = matches!(cuda.products().unwrap(), ProductsBy::Library { .. });
+    let is_there = matches!(cuda.products().unwrap(), ProductsBackend::Library { .. });
     let has = !case.bias || case.dtype == DType::F32;
     is_there && has && cuda.name().unwrap() == "Binade PTX interpreter"
 }
@@ -192,7 +192,7 @@ fn sums_of_ranges_have_the_same_bits_in_large_tiles_and_in_small_ones() {
                 let c = cuda.unset(DType::F32, &[m, n]).unwrap();
                 let to = Matrices::dense(&c, m, n);
                 let gemm = Gemm::of(of(&x, turns_a, [m, k]), of(&y, turns_b, [k, n]), to, sizes);
-                let choice = Choice { tile, kernel: tile.find(&gemm).unwrap(), ranges };
+                let choice = GemmConfig { tile, kernel: tile.find(&gemm).unwrap(), ranges };
                 cuda.multiply(&gemm, choice).unwrap();
                 cuda.to_bits(&c).unwrap()
             });
@@ -214,7 +214,7 @@ fn every_tile_of_a_large_product_is_in_its_place() {
             let bias = transposed == [false, true];
             let case = Case { dtype, sizes, transposed, unit: 8, bias };
             check_by(&cuda, case, |gemm| {
-                let choice = Choice { tile, kernel: tile.find(gemm).unwrap(), ranges: 1 };
+                let choice = GemmConfig { tile, kernel: tile.find(gemm).unwrap(), ranges: 1 };
                 cuda.multiply(gemm, choice).unwrap();
                 choice
             });
@@ -238,7 +238,7 @@ fn sums_of_ranges_are_joined_whatever_the_tile_and_what_is_transposed() {
                     let bias = transposed == [false, true];
                     let case = Case { dtype, sizes, transposed, unit, bias };
                     check_by(&cuda, case, |gemm| {
-                        let choice = Choice { tile, kernel: tile.find(gemm).unwrap(), ranges };
+                        let choice = GemmConfig { tile, kernel: tile.find(gemm).unwrap(), ranges };
                         cuda.multiply(gemm, choice).unwrap();
                         choice
                     });

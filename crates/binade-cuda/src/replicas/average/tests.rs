@@ -59,13 +59,13 @@ fn what_no_device_can_be_told_to_wait_for_is_nobodys_again() -> Result<(), Error
     let layout = Layout::of(vec![Some(vec![300])]);
     let room = |_, cuda: &Cuda| {
         let like = Gradients::from(vec![Named::new("w", None)]);
-        Room::new(cuda, &layout, &like, 192, 2)
+        AverageBuffers::new(cuda, &layout, &like, 192, 2)
     };
     let cuda = &replicas.devices()[0];
     let before = cuda.memory_use().bytes;
     let rooms = replicas.each(room)?.into_inner();
     let during = cuda.memory_use().bytes;
-    let averaging = Averaging { replicas: &replicas, layout: Layout::of(vec![]), rooms };
+    let averaging = Average { replicas: &replicas, layout: Layout::of(vec![]), rooms };
     replicas.come_apart("for a test");
     averaging.abandon(&found);
     assert!(before < during && cuda.memory_use().bytes == during);

@@ -7,7 +7,7 @@ use crate::{
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_cuda::{ConvolutionsBy, Cuda, Error, F32Products, Products, Tensor, Uncapturable};
+use binade_cuda::{CaptureError, ConvolutionsBackend, Cuda, Error, F32Products, Products, Tensor};
 use binade_ops::{Conv2d, Conv2dConfig, Download, Upload};
 
 crate::tests![
@@ -28,7 +28,7 @@ pub(crate) fn absent() -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| name.trim() == "cudnn");
     match Cuda::open(0).and_then(|cuda| cuda.convolutions()) {
-        Ok(ConvolutionsBy::Own { why }) if !is_required => Some(why),
+        Ok(ConvolutionsBackend::Own { why }) if !is_required => Some(why),
         _ => None,
     }
 }
@@ -264,7 +264,7 @@ fn convolutions_that_no_warm_up_did_are_refused_by_name() -> Result {
     let ((), capture) = cuda.capture().warm_up(|| step(&a))?;
     let ((), capture) = capture.warm_up(|| step(&a))?;
     let other = why(capture.capture(|| step(&b)));
-    assert_eq!(other, ("cudnnConvolutionForward", Uncapturable::Changed { number: 0 }));
+    assert_eq!(other, ("cudnnConvolutionForward", CaptureError::Changed { number: 0 }));
     // The handle goes on.
     step(&b)?;
     Ok(())
@@ -311,7 +311,7 @@ fn full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step() -> Result {
     let ((), capture) = capture.warm_up(|| step().map(drop))?;
     let _ = cuda.clone().with_f32_products(F32Products::Full)?;
     let refused = why(capture.capture(|| step().map(drop)));
-    assert_eq!(refused, ("cudnnConvolutionForward", Uncapturable::Changed { number: 0 }));
+    assert_eq!(refused, ("cudnnConvolutionForward", CaptureError::Changed { number: 0 }));
     assert!(bits(&cuda, &step()?)? == full, "and the handle goes on in full");
     assert_eq!(cuda.counters().searches, 6, "both are kept");
     Ok(())

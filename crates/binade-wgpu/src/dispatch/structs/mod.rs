@@ -171,7 +171,7 @@ pub(crate) struct Prepare {
 /// `Asked` of `prepare.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct AskedRow {
+pub(crate) struct PrepareRow {
     pub(crate) flag: u32,
     pub(crate) slot: u32,
     pub(crate) rule: u32,

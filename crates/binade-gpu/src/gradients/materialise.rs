@@ -1,6 +1,6 @@
 //! Gradients as values: all factors multiplied in, in `f32`.
 
-use super::{Factors, Gradients, Present};
+use super::{Factors, Gradients, PresentGradient};
 use crate::{Kernels, Result, Tensor};
 use binade_core::Named;
 
@@ -19,7 +19,9 @@ pub struct Materialise<'a, D: Kernels> {
 
 impl<D: Kernels> Materialise<'_, D> {
     /// The gradients with their results and the indices of their groups.
-    pub fn entries(&self) -> impl Iterator<Item = (Present<'_, D>, &Tensor<D>, Option<u32>)> {
+    pub fn entries(
+        &self,
+    ) -> impl Iterator<Item = (PresentGradient<'_, D>, &Tensor<D>, Option<u32>)> {
         self.grads.present().filter_map(|grad| {
             let result = self.results.get(grad.place)?.value.as_ref()?;
             let group = self.factors.and_then(|factors| factors.group(grad.place));
@@ -34,12 +36,12 @@ impl<D: Kernels> Gradients<D> {
     /// # Errors
     ///
     /// [`Foreign`](crate::Error::Foreign) for another handle's set; where the device fails or has no room.
-    pub fn settled(&self, device: &D, limit: f32) -> Result<Self, D> {
-        self.settled_by(device, None, limit)
+    pub fn apply_factors(&self, device: &D, limit: f32) -> Result<Self, D> {
+        self.apply_factors_by(device, None, limit)
     }
 
-    /// Returns the set as [`settled`](Self::settled) does, with the factors of groups multiplied in last.
-    pub(super) fn settled_by(
+    /// Returns the set as [`apply_factors`](Self::apply_factors) does, with the factors of groups multiplied in last.
+    pub(super) fn apply_factors_by(
         &self,
         device: &D,
         factors: Option<&Factors<'_, D>>,

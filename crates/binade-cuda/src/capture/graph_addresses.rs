@@ -10,14 +10,14 @@ use std::{
 
 /// Addresses that a graph reads and writes.
 #[derive(Debug)]
-pub(crate) struct Uses {
+pub(crate) struct GraphAddresses {
     addresses: BTreeSet<u64>,
     arena: Arc<Arena>,
     /// Memory of the graph that was dropped elsewhere meanwhile.
     kept: Mutex<Vec<Memory>>,
 }
 
-impl Uses {
+impl GraphAddresses {
     pub(super) fn new(addresses: BTreeSet<u64>, arena: Arc<Arena>) -> Self {
         Self { addresses, arena, kept: Mutex::default() }
     }
@@ -45,18 +45,18 @@ impl Uses {
 
 /// Addresses of a graph, known to the pool from the end of the captured run until this is dropped.
 #[derive(Debug)]
-pub(super) struct Registered {
-    pub(super) uses: Arc<Uses>,
+pub(super) struct GraphRegistration {
+    pub(super) uses: Arc<GraphAddresses>,
     pool: Arc<Pool>,
 }
 
-impl Registered {
-    pub(super) fn new(uses: Arc<Uses>, pool: &Arc<Pool>) -> Self {
+impl GraphRegistration {
+    pub(super) fn new(uses: Arc<GraphAddresses>, pool: &Arc<Pool>) -> Self {
         Self { uses, pool: pool.clone() }
     }
 }
 
-impl Drop for Registered {
+impl Drop for GraphRegistration {
     fn drop(&mut self) {
         self.pool.state.forget(&self.uses);
         let kept = std::mem::take(&mut *self.uses.lock());

@@ -5,35 +5,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Copy of a step to the host.
 #[derive(Clone, Debug)]
-pub(crate) enum Sent {
+pub(crate) enum HostCopy {
     /// Copy that is under way.
     Now(Arc<Pinned>),
     /// Copy that each replay starts.
-    Later(Arc<Later>),
+    ReplayCopy(Arc<ReplayCopy>),
 }
 
 /// Copy that each replay starts.
 #[derive(Debug)]
-pub(crate) struct Later {
+pub(crate) struct ReplayCopy {
     /// Source. It is not handed out again within the step, since the copy comes behind all of it.
     pub(super) from: Arc<Buffer>,
     /// True for a step's report, which the ledger counts.
     pub(super) is_report: bool,
     /// Number among the step's copies.
     number: usize,
-    latest: Arc<Latest>,
+    latest: Arc<LatestCopies>,
 }
 
 /// Copies of the latest replay, all of a step's at once, so that none is seen beside those of another replay.
 #[derive(Debug, Default)]
-pub(crate) struct Latest {
+pub(crate) struct LatestCopies {
     sent: Mutex<Option<Copies>>,
 }
 
 /// Copies of one replay, by number.
 pub(crate) type Copies = Arc<[Arc<Pinned>]>;
 
-impl Latest {
+impl LatestCopies {
     /// Sets the copies of the latest replay; `None` if it could not start all of them.
     pub(super) fn set(&self, sent: Option<Copies>) {
         *self.lock() = sent;
@@ -44,23 +44,23 @@ impl Latest {
     }
 }
 
-impl Later {
+impl ReplayCopy {
     pub(super) fn new(
         from: Arc<Buffer>,
         is_report: bool,
         number: usize,
-        latest: Arc<Latest>,
+        latest: Arc<LatestCopies>,
     ) -> Self {
         Self { from, is_report, number, latest }
     }
 }
 
-impl Sent {
+impl HostCopy {
     /// Returns the latest copy; `None` before the first replay.
     pub(crate) fn pinned(&self) -> Option<Arc<Pinned>> {
         match self {
             Self::Now(pinned) => Some(pinned.clone()),
-            Self::Later(later) => later.latest.lock().as_ref()?.get(later.number).cloned(),
+            Self::ReplayCopy(later) => later.latest.lock().as_ref()?.get(later.number).cloned(),
         }
     }
 
@@ -68,14 +68,14 @@ impl Sent {
     pub(crate) fn copies(&self) -> Option<Copies> {
         match self {
             Self::Now(_) => None,
-            Self::Later(later) => later.latest.lock().clone(),
+            Self::ReplayCopy(later) => later.latest.lock().clone(),
         }
     }
 
     /// Returns a copy that later replays do not replace: that of the replay which sent `copies`.
     pub(crate) fn frozen(&self, copies: &Copies) -> Self {
         match self {
-            Self::Later(later) => {
+            Self::ReplayCopy(later) => {
                 copies.get(later.number).cloned().map_or_else(|| self.clone(), Self::Now)
             }
             Self::Now(_) => self.clone(),
@@ -84,6 +84,6 @@ impl Sent {
 
     /// Returns true if replays replace it.
     pub(crate) fn is_later(&self) -> bool {
-        matches!(self, Self::Later(_))
+        matches!(self, Self::ReplayCopy(_))
     }
 }

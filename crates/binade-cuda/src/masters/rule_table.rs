@@ -1,7 +1,7 @@
 //! Rules at one address, a row for each parameter: what a captured step reads, and `set_config` writes to between replays.
 
 use super::rules::Rules;
-use crate::{Cuda, Error, Uncapturable, launch::structs::RuleBits, memory::Buffer};
+use crate::{CaptureError, Cuda, Error, launch::structs::RuleBits, memory::Buffer};
 use binade_master_weights::{HostMasters, OptimizerConfig, UpdateRule};
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use std::sync::{
 
 /// A row for each parameter, by its number: whatever plan comes, each finds its rule where it was.
 #[derive(Debug, Default)]
-pub(super) struct Fixed {
+pub(super) struct RuleTable {
     /// There from the first step on.
     pub(super) buffer: Option<Arc<Buffer>>,
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ impl Rules {
         let recorder = &cuda.inner.pool.state;
         let is_new = recorder.running().is_some() && self.fixed.is_none();
         if is_new {
-            self.fixed = Some(Fixed::default());
+            self.fixed = Some(RuleTable::default());
         }
         if let Err(error) = self.write_fixed(cuda, kept) {
             // A plan that cannot be captured still steps as ever.
@@ -78,7 +78,7 @@ impl Rules {
         if fixed.bytes == bytes {
             return Ok(());
         }
-        let why = Uncapturable::Upload { bytes: bytes.len() };
+        let why = CaptureError::Upload { bytes: bytes.len() };
         cuda.inner.pool.state.refuse("set_config", why)
     }
 
@@ -96,7 +96,7 @@ impl Rules {
     }
 }
 
-impl Fixed {
+impl RuleTable {
     fn write(&mut self, cuda: &Cuda, bytes: &[u8], counted: bool) -> Result<(), Error> {
         if self.counted != counted {
             (self.counted, self.stands) = (counted, Arc::default());

@@ -3,12 +3,12 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
+    chunks::Rows,
     kernels::{CAST_SET, L2NORM},
     launch::{
         Arg,
         structs::{CastRow, NormRow},
     },
-    set::Rows,
 };
 use binade_core::DType;
 use binade_gpu::Driver;
@@ -26,7 +26,7 @@ impl Cuda {
         let results = results.collect::<Result<Vec<_>, Error>>()?;
         let mut set = Rows::of(elements(tensors));
         for (from, to) in tensors.iter().zip(&results) {
-            self.has_made(from.buffer())?;
+            self.check_owner(from.buffer())?;
             let from_dtype = code("cast", from.dtype())?;
             let (len, from, to) = (from.len(), from.address(), to.address());
             set.add(len, |first_chunk| CastRow {
@@ -52,7 +52,7 @@ impl Cuda {
         let norm = self.unset(DType::F32, &[])?;
         let mut set = Rows::of(elements(tensors));
         for tensor in tensors {
-            self.has_made(tensor.buffer())?;
+            self.check_owner(tensor.buffer())?;
             let dtype = code("take the norm of", tensor.dtype())?;
             let (values, len) = (tensor.address(), tensor.len() as u64);
             set.add(tensor.len(), |first_chunk| NormRow {

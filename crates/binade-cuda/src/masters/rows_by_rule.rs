@@ -2,9 +2,9 @@
 
 use crate::{
     Cuda, Error,
+    chunks::Rows,
     kernels::{ADAM, Kernel, SGD},
     launch::{Arg, structs::StepRow},
-    set::Rows,
 };
 use binade_gpu::unsupported_rule;
 use binade_master_weights::UpdateRule;
@@ -23,12 +23,12 @@ pub(super) struct StepArgs {
 
 /// The parameters that each kernel moves.
 #[derive(Debug)]
-pub(super) struct ByRule {
+pub(super) struct RowsByRule {
     sgd: Rows<StepRow>,
     adam: Rows<StepRow>,
 }
 
-impl ByRule {
+impl RowsByRule {
     /// None yet, of a set of so many elements.
     pub(super) fn of(elements: u64) -> Self {
         Self { sgd: Rows::of(elements), adam: Rows::of(elements) }
@@ -44,7 +44,7 @@ impl ByRule {
     }
 
     /// Puts masters, which were told as offsets, where their copies are.
-    pub(super) fn lie_at(&mut self, address: u64) {
+    pub(super) fn set_base_address(&mut self, address: u64) {
         let rows = self.sgd.rows.iter_mut().chain(&mut self.adam.rows);
         rows.for_each(|row| row.beside += address);
     }

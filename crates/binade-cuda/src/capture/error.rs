@@ -4,7 +4,7 @@
 /// operation.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum Uncapturable {
+pub enum CaptureError {
     /// Read by the host of a value that only the device knows.
     #[error(
         "it waits for the device, which does not work while it is captured; read between replays"

@@ -38,7 +38,7 @@ pub enum F32Products {
 /// Code that computes matrix products: see [`Cuda::products`](crate::Cuda::products).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum ProductsBy {
+pub enum ProductsBackend {
     /// cuBLASLt, and Binade's own kernels for products that it refuses.
     Library {
         /// Version as `cublasLtGetVersion` gives it: 10000 · major + 100 · minor + patch.
@@ -56,7 +56,7 @@ pub enum ProductsBy {
 /// Code that computes convolutions: see [`Cuda::convolutions`](crate::Cuda::convolutions).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum ConvolutionsBy {
+pub enum ConvolutionsBackend {
     /// cuDNN, and products over windows for convolutions that it refuses.
     Library {
         /// Version as `cudnnGetVersion` gives it: 10000 · major + 100 · minor + patch.
@@ -71,7 +71,7 @@ pub enum ConvolutionsBy {
     },
 }
 
-impl fmt::Display for ConvolutionsBy {
+impl fmt::Display for ConvolutionsBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library { version, f32 } => library(f, "cuDNN", *version, *f32),
@@ -80,7 +80,7 @@ impl fmt::Display for ConvolutionsBy {
     }
 }
 
-impl fmt::Display for ProductsBy {
+impl fmt::Display for ProductsBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library { version, f32 } => library(f, "cuBLASLt", *version, *f32),
@@ -108,22 +108,22 @@ mod tests {
     #[test]
     fn the_library_is_told_by_its_version_and_kernels_by_the_reason() {
         let f32 = F32Products::Full;
-        let library = ProductsBy::Library { version: 130_204, f32 };
+        let library = ProductsBackend::Library { version: 130_204, f32 };
         assert_eq!(library.to_string(), "cuBLASLt 13.2.4");
-        let own = ProductsBy::Own { why: "asked for".into() };
+        let own = ProductsBackend::Own { why: "asked for".into() };
         assert_eq!(own.to_string(), "own kernels: asked for");
-        let library = ConvolutionsBy::Library { version: 92_800, f32 };
+        let library = ConvolutionsBackend::Library { version: 92_800, f32 };
         assert_eq!(library.to_string(), "cuDNN 9.28.0");
-        let own = ConvolutionsBy::Own { why: "asked for".into() };
+        let own = ConvolutionsBackend::Own { why: "asked for".into() };
         assert_eq!(own.to_string(), "products over windows: asked for");
     }
 
     #[test]
     fn tf32_is_told_beside_the_version() {
         let f32 = F32Products::Tf32;
-        let products = ProductsBy::Library { version: 130_204, f32 };
+        let products = ProductsBackend::Library { version: 130_204, f32 };
         assert_eq!(products.to_string(), "cuBLASLt 13.2.4, f32 by TF32");
-        let convolutions = ConvolutionsBy::Library { version: 92_800, f32 };
+        let convolutions = ConvolutionsBackend::Library { version: 92_800, f32 };
         assert_eq!(convolutions.to_string(), "cuDNN 9.28.0, f32 by TF32");
     }
 }

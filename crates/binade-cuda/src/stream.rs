@@ -1,7 +1,7 @@
 //! Putting kernels in the stream, and what becomes of the device when one fails.
 
 use crate::{
-    Cuda, CudaError, Error, Uncapturable,
+    CaptureError, Cuda, CudaError, Error,
     capture::words,
     kernels::Kernel,
     launch::{self, Arg, Entry, Grid},
@@ -19,7 +19,7 @@ impl Cuda {
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
         let (kernel, recorder) = (kernel.into(), &self.inner.pool.state);
-        self.alive()?;
+        self.check_alive()?;
         let _turn = recorder.turn(kernel.name)?;
         if recorder.is_running() {
             recorder.note(kernel.name, || launch_words(grid, args))?;
@@ -32,7 +32,7 @@ impl Cuda {
 
     /// The one way to the stream: what `work` looks at before it enqueues stays so until it has, since no capture begins or
     /// ends meanwhile. Within `work` there is no other turn.
-    pub(crate) fn in_turn<T>(
+    pub(crate) fn with_stream<T>(
         &self,
         operation: &'static str,
         work: impl FnOnce(&Arc<CudaStream>) -> T,
@@ -48,7 +48,7 @@ impl Cuda {
         words: impl FnOnce() -> Vec<u64>,
         work: impl FnOnce(&Arc<CudaStream>) -> Result<T, DriverError>,
     ) -> Result<T, Error> {
-        self.in_turn(operation, |stream| {
+        self.with_stream(operation, |stream| {
             self.inner.pool.state.note(operation, words)?;
             self.check(operation, work(stream))
         })?
@@ -58,10 +58,10 @@ impl Cuda {
     pub(crate) fn outside<T>(
         &self,
         operation: &'static str,
-        why: Uncapturable,
+        why: CaptureError,
         work: impl FnOnce(&Arc<CudaStream>) -> Result<T, DriverError>,
     ) -> Result<T, Error> {
-        self.in_turn(operation, |stream| {
+        self.with_stream(operation, |stream| {
             self.inner.pool.state.refuse(operation, why)?;
             self.check(operation, work(stream))
         })?
@@ -69,7 +69,7 @@ impl Cuda {
 
     /// Refuses to wait for the device where a step is captured.
     pub(crate) fn reads(&self, operation: &'static str) -> Result<(), Error> {
-        self.inner.pool.state.refuse(operation, Uncapturable::Read)
+        self.inner.pool.state.refuse(operation, CaptureError::Read)
     }
 
     /// Loaded when it is launched for the first time.
@@ -91,7 +91,7 @@ impl Cuda {
     }
 
     /// The error of a device that is lost.
-    pub(crate) fn alive(&self) -> Result<(), Error> {
+    pub(crate) fn check_alive(&self) -> Result<(), Error> {
         self.inner.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
@@ -101,7 +101,7 @@ impl Cuda {
         call: &'static str,
         result: Result<T, DriverError>,
     ) -> Result<T, Error> {
-        self.alive()?;
+        self.check_alive()?;
         result.map_err(|error| self.failed(call, error))
     }
 

@@ -15,7 +15,7 @@ const MOST_CHUNKS: usize = 256;
 
 /// Positions of `indices`, sorted by row.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct SortedIndices {
     /// Positions, 64 bits each; those of indices out of range are last.
     pub(super) sorted: Buffer,
     /// Start of each row's positions, 64 bits each, and the end of the last row's.
@@ -24,7 +24,7 @@ pub(super) struct Order {
 
 impl Cuda {
     /// Sorts the positions of `indices`. Indices out of range are left in the fault record.
-    pub(super) fn order(&self, indices: &Tensor, rows: usize) -> Result<Order> {
+    pub(super) fn order(&self, indices: &Tensor, rows: usize) -> Result<SortedIndices> {
         let [record, launch] = self.fault_args()?;
         let count = indices.len();
         let chunk = count.div_ceil(MOST_CHUNKS).next_multiple_of(LEAST_CHUNK).max(LEAST_CHUNK);
@@ -46,7 +46,7 @@ impl Cuda {
         let args = args![&sorted, indices, count, rows, &starts];
         let grid = blocks((rows + 1).div_ceil(THREADS as usize));
         self.launch("embedding_backward_starts", grid, &args)?;
-        Ok(Order { sorted, starts })
+        Ok(SortedIndices { sorted, starts })
     }
 }
 

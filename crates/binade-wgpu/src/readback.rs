@@ -13,7 +13,7 @@ use wgpu::{BufferAsyncError, BufferUsages, PollType, SubmissionIndex};
 
 /// Bytes on their way to the host.
 #[derive(Debug)]
-pub(crate) struct Sent {
+pub(crate) struct Readback {
     staging: Staging,
     /// The range of the bytes asked for, in the copy.
     meant: Range<usize>,
@@ -26,7 +26,7 @@ pub(crate) struct Sent {
 
 impl Wgpu {
     /// Puts a copy of these bytes in the batch; nobody waits.
-    pub(crate) fn send(&self, from: &Buffer, bytes: Range<usize>) -> Result<Sent, Error> {
+    pub(crate) fn send(&self, from: &Buffer, bytes: Range<usize>) -> Result<Readback, Error> {
         // Copies begin and end at words.
         let begin = bytes.start / 4 * 4;
         let size = (bytes.end - begin).next_multiple_of(4);
@@ -35,7 +35,7 @@ impl Wgpu {
         let copy = Copy { from, at: begin as u64, to, to_at: 0, bytes: size as u64 };
         let ticket = self.put_copy(copy)?;
         let meant = bytes.start - begin..bytes.end - begin;
-        Ok(Sent { staging, meant, ticket, answer: Arc::default(), asked: Once::new() })
+        Ok(Readback { staging, meant, ticket, answer: Arc::default(), asked: Once::new() })
     }
 
     fn staging(&self, bytes: usize) -> Result<Staging, Error> {
@@ -47,7 +47,7 @@ impl Wgpu {
     }
 
     /// Waits for them, and for nothing behind them.
-    pub(crate) fn receive(&self, sent: &Sent) -> Result<Vec<u8>, Error> {
+    pub(crate) fn receive(&self, sent: &Readback) -> Result<Vec<u8>, Error> {
         self.ask(sent)?;
         if sent.answer.get().is_none() {
             self.wait(sent.ticket.get().cloned())?;
@@ -64,7 +64,7 @@ impl Wgpu {
     }
 
     /// Returns true if they are there; nobody waits.
-    pub(crate) fn has_come(&self, sent: &Sent) -> Result<bool, Error> {
+    pub(crate) fn has_come(&self, sent: &Readback) -> Result<bool, Error> {
         self.ask(sent)?;
         let _ = self.inner.device.poll(PollType::Poll);
         self.inner.health.check()?;
@@ -72,7 +72,7 @@ impl Wgpu {
     }
 
     /// Has the copy sent off and asks, once, to be told when it is done: who asks for several waits once for all of a batch.
-    pub(crate) fn ask(&self, sent: &Sent) -> Result<(), Error> {
+    pub(crate) fn ask(&self, sent: &Readback) -> Result<(), Error> {
         if sent.ticket.get().is_none() {
             self.submit()?;
         }
