@@ -36,7 +36,7 @@ fn leads_nowhere(
     path: &str,
     link: &str,
 ) -> Option<&'static str> {
-    // What is on the net is not asked, and rustdoc checks its own links to items.
+    // Addresses on the net are not tried, and rustdoc checks its own links to items.
     let scheme = link.split_once(':').map(|(scheme, _)| scheme);
     if scheme.is_some_and(|it| it.chars().all(char::is_alphanumeric)) || link.contains("::") {
         return None;

@@ -66,7 +66,7 @@ pub(super) fn unsafe_code(tree: &Tree) -> Vec<Issue> {
 pub(super) fn machine_paths(tree: &Tree) -> Vec<Issue> {
     let files = tree.files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
     let why = "a path of one machine: take it from the root, an argument or a variable";
-    // What comes before tells a path's start from the middle of a longer path or of an address.
+    // The character before tells a path's start from the middle of a longer path or of an address.
     lines(files, why, r"(^|[^A-Za-z0-9_\-./}*~:)])/(Users|home|mnt|root|tmp|work)/")
 }
 

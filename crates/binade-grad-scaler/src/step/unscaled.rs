@@ -78,7 +78,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
     /// not see one given by place. Here a step has no place for one: [`Optimizer::step`] takes
     /// gradients and a verdict.
     ///
-    /// What such an optimizer needs is an iteration an evaluation: it keeps its search direction between steps, is given the
+    /// Such an optimizer takes one iteration for each evaluation: it keeps its search direction between steps, is given the
     /// gradients of one evaluation each time, and moves or does not. Bindings that are handed a closure refuse it with
     /// `ProtocolScaler::step_with_closure` of [`binade-interchange`](https://docs.rs/binade-interchange).
     ///
