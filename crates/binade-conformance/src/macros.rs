@@ -4,13 +4,22 @@
 /// where, and `something_passes`, which fails where the subject has nothing at all that passes.
 ///
 /// ```
-/// # use binade_conformance::{Result, Subject};
+/// # use binade_conformance::{Result, Subject, SubjectError};
 /// # use binade_conformance::core::{DType, HostTensor, HostDevice};
 /// # struct MyDevice;
 /// # impl Subject for MyDevice {
 /// #     type Handle = HostDevice<HostTensor>;
-/// #     fn from_bits(&self, bits: &[u8], _: DType, _: &[usize]) -> Result<HostTensor> { unimplemented!() }
-/// #     fn to_bits(&self, _: &HostTensor) -> Result<Vec<u8>> { unimplemented!() }
+/// #     fn from_bits(&self, bits: &[u8], dtype: DType, _: &[usize]) -> Result<HostTensor> {
+/// #         if dtype != DType::F32 {
+/// #             return Err(SubjectError::unsupported("a tensor of sixteen bits from bits"));
+/// #         }
+/// #         let (elements, _) = bits.as_chunks();
+/// #         let values: Vec<f32> = elements.iter().map(|bits| f32::from_le_bytes(*bits)).collect();
+/// #         Ok(HostTensor::from(values))
+/// #     }
+/// #     fn to_bits(&self, tensor: &HostTensor) -> Result<Vec<u8>> {
+/// #         Ok(tensor.to_f32().iter().flat_map(|x| x.to_le_bytes()).collect())
+/// #     }
 /// # }
 /// binade_conformance::conformance_tests!(mine, MyDevice, suites = [Storage]);
 ///

@@ -86,7 +86,7 @@ impl<D: GradScaler> Held<D> {
 ///
 /// ## Stepping with gradients whose unscaling was delayed
 ///
-/// What the framework has added up is still scaled when it is collected.
+/// Gradients that the framework has added up are still scaled when they are collected.
 ///
 /// ```
 #[doc = include_str!("../order_prelude.md")]
