@@ -1,11 +1,10 @@
 //! Micro-batches summed in f32: a bad one is named and may be left out; a change of scale in between is exact.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{HostScaler, Result, first, iterate, rule, scaler, unscaled};
 use binade_core::{DType, Named};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Step};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{HostScaler, Result, first, iterate, rule, scaler, unscaled};
 
 /// A window of these gradients of one weight, which starts at 0 and ends at a tenth of minus their sum.
 fn run(bad: BadMicroBatch, batches: &[f32]) -> Result<(Step, f32)> {

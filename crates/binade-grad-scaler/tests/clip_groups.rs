@@ -1,11 +1,10 @@
 //! Clipping by groups: each by the norm of its own gradients, and nobody else touched.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Failure, Result, Set, Unscaled, scaler, unscaled};
 use binade_core::{DType, Error, ErrorKind, Named, TrainError};
 use binade_grad_scaler::{ClipGroup, LossScale, Norm, ScaleState, Step, UnscaledGrads};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Failure, Result, Set, Unscaled, scaler, unscaled};
 
 const SET: Set<'_> = &[("a", &[3.0, 0.0]), ("b", &[4.0]), ("c", &[6.0, -8.0]), ("d", &[1e6])];
 

@@ -1,10 +1,9 @@
 //! Clipping: never by more than one, measured in f64, and a norm that is no number skips.
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{Result, Unscaled, first, scaler, unscaled};
 use binade_core::{Error, ErrorKind};
 use binade_grad_scaler::{LossScale, Norm};
-use common::sgd::Sgd;
-use common::{Result, Unscaled, first, scaler, unscaled};
 
 fn grads(data: &[f32]) -> Result<Unscaled> {
     unscaled(&scaler(LossScale::none()), &[("w", data)])

@@ -1,14 +1,13 @@
 //! Gradients that are added up while they are scaled, and unscaled once: one scale from the first loss to the last.
-mod common;
 
+use crate::common::gpu::{Buffer, Gpu, GpuSgd};
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Grads, HostScaler, Result, Set, first, iterate, scaler, times, unscaled};
 use binade_core::{DType, Named};
 use binade_grad_scaler::{
     BadMicroBatch, DelayedUnscale, LossScale, ScaleState, ScaledSum, Scaler, Step,
 };
-use common::gpu::{Buffer, Gpu, GpuSgd};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Grads, HostScaler, Result, Set, first, iterate, scaler, times, unscaled};
 use proptest::prelude::*;
 
 type HostDevice = binade_core::HostDevice<Host>;

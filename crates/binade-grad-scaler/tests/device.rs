@@ -1,13 +1,12 @@
 //! The loop on a pretend GPU: nothing is read back, and nothing copied, until somebody asks.
-mod common;
 
+use crate::common::gpu::{Buffer, Gpu, GpuError, GpuGrads, GpuSgd, Result};
+use crate::common::train_step;
 use binade_core::{Error as _, ErrorKind, FoundInf, Named};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, GradOps, GradScaler, LossScale, Norm, SavedWindow, ScaleState,
     ScaleStore, Scaler, Step,
 };
-use common::gpu::{Buffer, Gpu, GpuError, GpuGrads, GpuSgd, Result};
-use common::train_step;
 
 fn start(rule: LossScale) -> Result<(Gpu, GpuSgd, Scaler<Gpu>)> {
     let gpu = Gpu::default();

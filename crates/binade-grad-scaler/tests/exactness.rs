@@ -1,10 +1,9 @@
 //! Whatever the scale does in between, gradients come back as division in f64 has them.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::{backward, first, scaler, unscaled};
 use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
-use common::host::Host;
-use common::{backward, first, scaler, unscaled};
 use proptest::prelude::*;
 
 /// Values and scales whose products and quotients are normal `f32` numbers.

@@ -1,10 +1,9 @@
 //! A gradient that no optimizer owns: differentiated from a scaled loss, unscaled, and part of the next loss.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Result, first, scaler, times};
 use binade_grad_scaler::{LossScale, ScaleState};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Result, first, scaler, times};
 
 #[test]
 fn a_penalty_is_made_of_a_gradient_in_its_own_units() -> Result {

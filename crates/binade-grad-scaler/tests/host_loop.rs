@@ -1,11 +1,10 @@
 //! The plain loop on a host tensor of one's own: what a skip says, and what it leaves alone.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Result, iterate, scaler, unscaled};
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::{LossScale, Step};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Result, iterate, scaler, unscaled};
 
 #[test]
 fn a_host_tensor_joins_in_under_sixty_lines() {

@@ -1,11 +1,9 @@
 //! Count of the values of a step that are in hand, so that a checkpoint is made between steps.
 
-mod common;
-
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Result, Set, backward, scaler, unscaled};
 use binade_grad_scaler::{BadMicroBatch, LossScale};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Result, Set, backward, scaler, unscaled};
 
 const SET: Set<'_> = &[("w", &[1.0])];
 

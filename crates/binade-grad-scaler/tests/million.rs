@@ -1,11 +1,10 @@
 //! A million random steps of every rule: the scale stays a number within its limits, and a skipped step changes nothing.
 //!
 //! Twenty thousand of them by default, and fewer of rules at random; all where `BINADE_FULL` is set.
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{HostScaler, Result, iterate, rule, scaler, unscaled};
 use binade_grad_scaler::{BadMicroBatch, LogMax, LossScale, ScaleState, Step, Tolerance};
-use common::sgd::Sgd;
-use common::{HostScaler, Result, iterate, rule, scaler, unscaled};
 
 /// Random words (Steele, Lea and Flood, `SplitMix`, 2014).
 struct Random(u64);

@@ -1,11 +1,10 @@
 //! Gradients that are not there, sets that are empty, and losses that were never scaled.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Result, first, iterate, scaler};
 use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Result, first, iterate, scaler};
 
 #[test]
 fn a_missing_gradient_is_reported_and_the_others_are_applied() -> Result {

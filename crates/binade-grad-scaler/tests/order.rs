@@ -1,16 +1,14 @@
 //! Wrong orders that compile: what the run says of each.
 
-mod common;
-
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{HostScaler, Result, Set, iterate, scaler, times, unscaled};
 use binade_core::{
     AmpTensor as _, DType, Error as _, ErrorKind, HostDeviceError, OrderError, TrainError,
 };
 use binade_grad_scaler::{
     BadMicroBatch, LossScale, ReplayScales, ScaleState, Scaler, Step, Trajectory, UnscaledGrads,
 };
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{HostScaler, Result, Set, iterate, scaler, times, unscaled};
 
 const SET: Set<'_> = &[("w", &[1.0])];
 

@@ -1,14 +1,13 @@
 //! Two ranks, as threads: what one finds, both skip, and both scales move alike.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Failure, HostScaler, Result, Set, Unscaled, times};
 use binade_core::{FoundInf, HostDevice, HostDeviceError, Named};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, ScaleStore as _, Scaler, Step,
     UnscaledGrads, join_ranks,
 };
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Failure, HostScaler, Result, Set, Unscaled, times};
 use std::sync::{Arc, Barrier, Mutex};
 
 /// A communicator of two.
@@ -138,7 +137,7 @@ fn a_reduction_that_fails_hands_its_error_through() -> Result {
             let lost = binade_core::AmpTensor::cast(&Host::f32(&[]), binade_core::DType::U8);
             Err(lost.expect_err("no bytes").into())
         })?;
-    assert!(common::unscaled(&scaler, GOOD).is_err());
+    assert!(crate::common::unscaled(&scaler, GOOD).is_err());
     Ok(())
 }
 

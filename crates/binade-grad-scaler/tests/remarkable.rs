@@ -1,12 +1,10 @@
 //! Which steps a loop should tell of: all but those that went as they should.
 
-mod common;
-
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Result, Set, iterate, rule, scaler, unscaled};
 use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Step};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Result, Set, iterate, rule, scaler, unscaled};
 
 const GOOD: Set<'_> = &[("w", &[1.0])];
 const BAD: Set<'_> = &[("w", &[f32::INFINITY])];

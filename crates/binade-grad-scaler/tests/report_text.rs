@@ -1,10 +1,9 @@
 //! Texts of reports, held to the letter: each names what happened and ends with what to do.
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{Result, Set, iterate, scaler, unscaled};
 use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
-use common::sgd::Sgd;
-use common::{Result, Set, iterate, scaler, unscaled};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -104,9 +103,9 @@ fn a_gradient_beyond_f32_is_not_blamed_on_the_scale() -> Result {
     let rule = LossScale::dynamic().with_limits(2.0_f32.powi(-40), 2.0_f32.powi(24)).unwrap();
     let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[]));
     scaler.set_state(ScaleState::from_exponent(-40))?;
-    let step = scaler.scale(&common::host::Host::f32(&[1.0]))?;
-    let step =
-        step.backward(|_| Ok(vec![Named::new("w", Some(common::host::Host::f32(&[1e30])))]))?;
+    let step = scaler.scale(&crate::common::host::Host::f32(&[1.0]))?;
+    let step = step
+        .backward(|_| Ok(vec![Named::new("w", Some(crate::common::host::Host::f32(&[1e30])))]))?;
     let step = step.unscale()?.step(&mut sgd)?;
     assert_eq!(
         scaler.update(step)?.resolve()?.report().to_string(),
@@ -242,7 +241,7 @@ fn a_norm_of_a_windows_sum_is_not_blamed_on_a_step_skipped_together() -> Result 
 #[test]
 fn a_missing_gradient_is_named_though_the_step_was_skipped() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
-    let bad = Named::new("w", Some(common::host::Host::f32(&[f32::INFINITY])));
+    let bad = Named::new("w", Some(crate::common::host::Host::f32(&[f32::INFINITY])));
     let step = scaler.check_unscaled(vec![bad, Named::new("frozen", None)])?.step(&mut sgd)?;
     let said = scaler.update(step)?.resolve()?.report().to_string();
     assert!(said.starts_with("step 1 skipped; w[0] is +inf "), "{said}");

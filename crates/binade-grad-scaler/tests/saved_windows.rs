@@ -1,11 +1,10 @@
 //! A window of host tensors of one's own that is saved in its middle goes on where it was.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Result, Unscaled, scaler, unscaled};
 use binade_core::Named;
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Result, Unscaled, scaler, unscaled};
 
 type Window = Accumulation<binade_core::HostDevice<Host>>;
 

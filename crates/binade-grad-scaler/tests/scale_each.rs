@@ -1,9 +1,8 @@
 //! A scale for each loss: whose gradients overflow, whose scale backs off.
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{HostScaler, Result, Set, scaler, unscaled};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step, UnscaledGrads};
-use common::sgd::Sgd;
-use common::{HostScaler, Result, Set, scaler, unscaled};
 
 fn two_scalers() -> [HostScaler; 2] {
     let rule = LossScale::dynamic().with_growth_interval(2).expect("above 0");

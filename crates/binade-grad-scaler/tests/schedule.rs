@@ -1,9 +1,8 @@
 //! Learning rates by the number of a step, which a report's counters tell: of those applied, or of those tried.
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{iterate, scaler};
 use binade_grad_scaler::{LossScale, ScaleState, Step};
-use common::sgd::Sgd;
-use common::{iterate, scaler};
 
 /// One outcome for each flag: whether it is a skip.
 fn outcomes(skips: &[bool]) -> (Vec<Step>, Sgd) {

@@ -1,10 +1,9 @@
 //! States, rules and reports of a checkpoint and a log come back as they were.
 #![cfg(feature = "serde")]
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{Result, Set, iterate, scaler, unscaled};
 use binade_grad_scaler::{LossScale, ScaleState, Step, StepReport, UpdateInputs};
-use common::sgd::Sgd;
-use common::{Result, Set, iterate, scaler, unscaled};
 
 fn round_trip<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
     let written = serde_json::to_string(value).expect("written");

@@ -1,9 +1,8 @@
 //! Several losses and optimizers: one scaler, one update.
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{HostScaler, Result, Unscaled, scaler, unscaled};
 use binade_grad_scaler::{LossScale, StepReport, UnscaledGrads};
-use common::sgd::Sgd;
-use common::{HostScaler, Result, Unscaled, scaler, unscaled};
 
 /// Outcome of two steps.
 struct Ran {

@@ -1,11 +1,10 @@
 //! Any sequence under any rule: the scale stays within its limits, counters add up, and a skip leaves every bit alone.
-mod common;
 
+use crate::common::sgd::Sgd;
+use crate::common::{HostScaler, Result, iterate, rule, scaler, unscaled};
 use binade_grad_scaler::{
     Averages, BadMicroBatch, LogMax, LossScale, ScaleState, Step, Tolerance, UpdateInputs,
 };
-use common::sgd::Sgd;
-use common::{HostScaler, Result, iterate, rule, scaler, unscaled};
 use proptest::prelude::*;
 
 const GOOD: UpdateInputs = UpdateInputs { overflow: false, skipped: false, magnitude: 0.0 };

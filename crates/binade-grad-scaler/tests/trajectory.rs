@@ -1,15 +1,14 @@
 //! A recorded run that another follows: the same scales, the same skips, or word of where they parted.
-mod common;
 
+use crate::common::gpu::{Buffer, Gpu, GpuSgd};
+use crate::common::host::Host;
+use crate::common::sgd::{Bits, Sgd};
+use crate::common::{HostScaler, Result, iterate, scaler, unscaled};
 use binade_core::{Error, ErrorKind, Named, OrderError};
 use binade_grad_scaler::{
     BadMicroBatch, DivergenceKind, LossScale, ReplayDivergence, ReplayScales, ScaleState, Scaler,
     Step, StepReport, Trajectory,
 };
-use common::gpu::{Buffer, Gpu, GpuSgd};
-use common::host::Host;
-use common::sgd::{Bits, Sgd};
-use common::{HostScaler, Result, iterate, scaler, unscaled};
 use proptest::prelude::*;
 
 const BAD: f32 = f32::INFINITY;
@@ -233,7 +232,7 @@ fn windows_of_either_kind_are_halted_whole_where_the_recording_skipped() -> Resu
     assert!(!follow.check(window(&mut second, &[1.0, 2.0])?).unwrap().is_applied());
     follow.begin_step(&mut second)?;
     let mut sum = second.sum_scaled();
-    sum.backward(&Host::f32(&[1.0]), |factor| Ok(common::times(&[("w", &[1.0])], factor)))?;
+    sum.backward(&Host::f32(&[1.0]), |factor| Ok(crate::common::times(&[("w", &[1.0])], factor)))?;
     let step = sum.unscale()?.expect("a pass").step(&mut sgd)?;
     assert!(!follow.check(second.update(step)?.resolve()?).unwrap().is_applied());
     assert_eq!(sgd.steps, 0);

@@ -1,15 +1,14 @@
 //! Who may cross a thread, and what may be boxed.
-mod common;
 
+use crate::common::gpu::Gpu;
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{Failure, Grads, Result, first, scaler, times, unscaled};
 use binade_core::{FoundInf, HostDevice, Named, Optimizer};
 use binade_grad_scaler::{
     Accumulation, GradOps, LinkedGrads, LossScale, PendingStep, ScaleState, ScaledGrads,
     ScaledLoss, Scaler, Step, StepOutcome, StepReport, UnscaledGrads,
 };
-use common::gpu::Gpu;
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{Failure, Grads, Result, first, scaler, times, unscaled};
 
 fn crosses<T: Send + Sync + 'static>() {}
 

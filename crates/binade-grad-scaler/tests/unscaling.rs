@@ -1,11 +1,10 @@
 //! Unscaling checks both forms of every value, and loses nothing to f16 again.
-mod common;
 
+use crate::common::host::Host;
+use crate::common::sgd::Sgd;
+use crate::common::{HostScaler, Result, first, scaler, unscaled};
 use binade_core::{DType, Named};
 use binade_grad_scaler::{LossScale, ScaleState, Step};
-use common::host::Host;
-use common::sgd::Sgd;
-use common::{HostScaler, Result, first, scaler, unscaled};
 
 /// A rule that may go below 1, at `2^exponent`.
 fn at(exponent: i32) -> Result<HostScaler> {
@@ -58,7 +57,7 @@ fn what_scaling_rescued_in_f16_survives_unscaling() -> Result {
 #[test]
 fn gradients_are_divided_by_the_scale_they_were_made_with() -> Result {
     let mut scaler = scaler(LossScale::dynamic());
-    let early = common::backward(&scaler, &[("w", &[0.3])])?;
+    let early = crate::common::backward(&scaler, &[("w", &[0.3])])?;
     for exponent in [0, 24, 7] {
         scaler.set_state(ScaleState::from_exponent(exponent))?;
     }

@@ -1,12 +1,10 @@
 //! A backward pass that ignores the scaled loss is found, on a host and on a device.
 
-mod common;
-
+use crate::common::gpu::{Buffer, Gpu};
+use crate::common::host::Host;
+use crate::common::{Grads, Result, Set, scaler, times};
 use binade_core::{Error as _, ErrorKind, HostDeviceError, Named, OrderError, TrainError};
 use binade_grad_scaler::{LossScale, Scaler};
-use common::gpu::{Buffer, Gpu};
-use common::host::Host;
-use common::{Grads, Result, Set, scaler, times};
 
 const SET: Set<'_> = &[("w", &[0.5, -2.0])];
 

@@ -1,10 +1,5 @@
 //! A host tensor and a pretend GPU of the tests' own, an optimizer for each, and one training step for both.
-#![allow(
-    unreachable_pub,
-    dead_code,
-    missing_debug_implementations,
-    reason = "each test file uses a part of it; an `expect` would fail in those that use all"
-)]
+#![allow(unreachable_pub, reason = "all of it is within the test program")]
 
 pub mod gpu;
 pub mod host;
