@@ -1,10 +1,8 @@
 //! Updates that are lost, counted.
 
-mod common;
-
+use crate::common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
 use binade_core::{DType, Optimizer as _};
 use binade_master_weights::{LostUpdates, MasterStore, Sgd, UpdateRule};
-use common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
 
 /// Returns the updates that a step of SGD with a rate of 1 loses.
 fn lost(dtype: DType, store: MasterStore, param: &[f32], grad: &[f32]) -> LostUpdates {

@@ -1,13 +1,11 @@
 //! An optimizer of the user's own, behind the wrapper.
 
-mod common;
-
+use crate::common::{ALL, Host, fine, grads, raised};
 use binade_core::{
     DType, Error as _, GradSet as _, HostDevice, HostDeviceError, NoGradients, Optimizer as _,
     TrainError,
 };
 use binade_master_weights::HostOptimizer;
-use common::{ALL, Host, fine, grads, raised};
 
 #[test]
 fn gradients_reach_the_users_optimizer_in_f32() {

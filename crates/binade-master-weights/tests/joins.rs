@@ -1,14 +1,12 @@
 //! Parameters that join a running optimizer, values that leave it, and all that is kept.
 
-mod common;
-
+use crate::common::{
+    Host, Optimizer, bits, fine, grads, of_one, optimizer, params, plan, round, rules,
+    stores_and_types, values,
+};
 use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
 use binade_master_weights::{
     HostMasters, MasterStore, OptimizerConfig, StateKind, StateTensor, StateValues, UpdateRule,
-};
-use common::{
-    Host, Optimizer, bits, fine, grads, of_one, optimizer, params, plan, round, rules,
-    stores_and_types, values,
 };
 
 const OLD: [(&str, &[f32]); 1] = [("a", &[1.0])];
@@ -63,14 +61,14 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
     let base = || plan(UpdateRule::sgd(0.5));
     let twice: [(&str, &[f32]); 2] = [("b", &[1.0]), ("b", &[1.0])];
     let typo = base().with_group(["typo"], UpdateRule::sgd(0.1)).unwrap();
-    let refused: [(Vec<Named<common::Host>>, OptimizerConfig, &str); 6] = [
+    let refused: [(Vec<Named<crate::common::Host>>, OptimizerConfig, &str); 6] = [
         (params(DType::BF16, ALL_THREE), base(), "`a`: it is in the optimizer already"),
         (params(DType::BF16, twice), base(), "`b`: two parameters have this name"),
         (params(DType::BF16, NEW), typo, "`typo`: the plan names it"),
         (params(DType::BF16, NEW), base().with_store(MasterStore::Kahan), "`plan`: it has another"),
         (params(DType::BF16, NEW), plan(UpdateRule::adam(0.1)), "`a`: the new rule needs other"),
         (
-            vec![Named::new("b", common::Host { dtype: DType::I32, data: vec![1.0] })],
+            vec![Named::new("b", crate::common::Host { dtype: DType::I32, data: vec![1.0] })],
             base(),
             "`b`: parameters are trained in",
         ),
@@ -82,7 +80,7 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with(begin), "{error}");
         assert_eq!((bits(&optimizer), optimizer.config()), (before.clone(), &base()));
-        stepped(&mut common::optimizer(optimizer.params.clone(), base()), &ALL_THREE[..1]);
+        stepped(&mut crate::common::optimizer(optimizer.params.clone(), base()), &ALL_THREE[..1]);
     }
     optimizer.join(params(DType::BF16, NEW), base()).unwrap();
     stepped(&mut optimizer, &ALL_THREE);

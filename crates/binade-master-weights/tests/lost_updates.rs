@@ -1,10 +1,10 @@
 //! Masters keep updates smaller than sixteen bits can hold.
 
-mod common;
-
+use crate::common::{
+    ALL, Host, LOW, Optimizer, bits, fine, grads, of_one, plan, round, stores_and_types,
+};
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::{MasterStore, UpdateRule};
-use common::{ALL, Host, LOW, Optimizer, bits, fine, grads, of_one, plan, round, stores_and_types};
 
 fn descend(optimizer: &mut Optimizer, steps: usize, made: DType, grad: f32) {
     for _ in 0..steps {

@@ -1,15 +1,13 @@
 //! A step on a stranger's tensor is the step on plain slices.
 
-mod common;
-
+use crate::common::{
+    ALL, Host, LOW, bits, fine, grads, of_one, optimizer, params, plan, raised, round, rules,
+    values,
+};
 use binade_core::Error as _;
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{Master, MasterStore, StepConstants, UpdateRule};
-use common::{
-    ALL, Host, LOW, bits, fine, grads, of_one, optimizer, params, plan, raised, round, rules,
-    values,
-};
 
 /// A parameter that is stepped by hand.
 struct Mirror {

@@ -1,10 +1,8 @@
 //! Which rule moves which parameter, and how a plan is replaced.
 
-mod common;
-
+use crate::common::{ALL, Bits, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::{MasterStore, OptimizerConfig, Storage, UpdateRule};
-use common::{ALL, Bits, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
 
 const SET: [(&str, &[f32]); 3] = [("a", &[1.0]), ("b", &[1.0]), ("c", &[1.0])];
 
@@ -132,7 +130,7 @@ fn a_learning_rate_that_moved_keeps_the_state() {
         optimizer.set_config(plan(rule.with_lr(0.5))).unwrap();
         assert_eq!(bits(&optimizer), before, "{rule:?} {dtype}");
         optimizer.set_config(plan(rule)).unwrap();
-        let mut straight = common::optimizer(params(dtype, SET), plan(rule));
+        let mut straight = crate::common::optimizer(params(dtype, SET), plan(rule));
         stepped(&mut straight);
         assert_eq!(stepped(&mut optimizer), stepped(&mut straight), "{rule:?} {dtype}");
         assert_eq!(bits(&optimizer), bits(&straight), "{rule:?} {dtype}");

@@ -2,12 +2,10 @@
 //!
 //! A strided sample of all patterns; every one of the 2^32 where `BINADE_FULL` is set.
 
-mod common;
-
+use crate::common::{fine, grads, masters, of_one, plan, rules, values};
 use binade_core::{DType, Optimizer as _};
 use binade_master_weights::stores::remainder::{join, split};
 use binade_master_weights::{MasterStore, UpdateRule};
-use common::{fine, grads, masters, of_one, plan, rules, values};
 use half::bf16;
 use std::{env, ops::Range, thread};
 
@@ -98,8 +96,9 @@ fn a_thousand_steps_leave_the_masters_of_f32_copies_bit_for_bit() {
         }
         let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
         assert_eq!(bits(masters(&remainder)), bits(masters(&copy)), "{rule:?}");
-        let slot =
-            |optimizer: &common::Optimizer| optimizer.masters().get("w").unwrap().moments.clone();
+        let slot = |optimizer: &crate::common::Optimizer| {
+            optimizer.masters().get("w").unwrap().moments.clone()
+        };
         assert_eq!(slot(&remainder), slot(&copy), "{rule:?}");
     }
 }

@@ -1,9 +1,7 @@
 //! A raised finding changes no bit.
 
-mod common;
-
+use crate::common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
 use binade_core::{DType, Optimizer as _};
-use common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
 
 #[test]
 fn where_found_is_raised_every_bit_of_parameters_masters_moments_and_step_count_is_kept() {

@@ -1,10 +1,8 @@
 //! State taken out of an optimizer goes back into one like it, in any order, and into no other.
 
-mod common;
-
+use crate::common::{ALL, Optimizer, fine, grads, optimizer, params, plan, rules};
 use binade_core::{DType, Optimizer as _};
 use binade_master_weights::{SavedParameter, StateKind};
-use common::{ALL, Optimizer, fine, grads, optimizer, params, plan, rules};
 
 const SET: [(&str, &[f32]); 2] = [("w", &[0.1, -2.0, 3.5]), ("empty", &[])];
 

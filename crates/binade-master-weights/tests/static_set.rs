@@ -1,7 +1,6 @@
 //! Models whose element type is a type parameter have the same masters, to the bit, as tensors that know theirs at run time.
 
-mod common;
-
+use crate::common::{Host, STORES};
 use binade_core::{
     AmpTensor, DType, Element, Error as _, ErrorKind, F32Grad, FoundInf, HostDevice,
     HostDeviceError, Named, Optimizer, StaticCast, StaticGrads, StaticSet, TypedModel,
@@ -9,7 +8,6 @@ use binade_core::{
 use binade_master_weights::{
     HostOptimizer, MasterOptimizer, MasterStore, OptimizerConfig, Snapshot, UpdateRule,
 };
-use common::{Host, STORES};
 use half::{bf16, f16};
 
 /// A matrix and a vector, of whichever type.

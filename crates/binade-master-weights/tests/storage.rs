@@ -1,12 +1,10 @@
 //! Types in which parameters are stored, and the masters of each.
 
-mod common;
-
-use binade_core::{DType, Error as _, ErrorKind, HostDevice, Named};
-use binade_master_weights::{Memory, UpdateRule};
-use common::{
+use crate::common::{
     ALL, Host, LOW, Optimizer, optimizer, params, plan, round, rules, stores_and_types, values,
 };
+use binade_core::{DType, Error as _, ErrorKind, HostDevice, Named};
+use binade_master_weights::{Memory, UpdateRule};
 
 const SET: [(&str, &[f32]); 2] = [("linear.weight", &[1.0, 2.0, 3.0]), ("norm.weight", &[1.0])];
 

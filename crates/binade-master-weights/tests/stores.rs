@@ -1,16 +1,14 @@
 //! Properties of every way of keeping masters, and the loss of each.
 
-mod common;
-
+use crate::common::{
+    Host, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round, rules,
+    stores_and_types, values,
+};
 use binade_core::{DType, Element, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::step::{Factor, LengthError, Slices, step};
 use binade_master_weights::stores::scaled;
 use binade_master_weights::{
     HostMasters, HostParamState, Master, MasterStore, StepConstants, UpdateRule,
-};
-use common::{
-    Host, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round, rules,
-    stores_and_types, values,
 };
 use half::{bf16, f16};
 use std::sync::Arc;
@@ -129,7 +127,7 @@ fn f32_parameters_are_the_same_under_every_store() {
         bits(&optimizer)
     };
     let expected = run(MasterStore::Copy);
-    for store in common::STORES {
+    for store in crate::common::STORES {
         assert_eq!(run(store), expected, "{store:?}");
     }
 }

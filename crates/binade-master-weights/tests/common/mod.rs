@@ -1,6 +1,6 @@
 //! A host tensor of the tests' own, sets of it, and every bit that an optimizer owns.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(unreachable_pub, reason = "all of it is within the test program")]
 
 use binade_core::{
     AmpTensor, DType, Error, ErrorKind, FoundInf, HostDevice, Named, NamedGrads, Overflow,

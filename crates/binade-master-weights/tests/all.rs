@@ -1,0 +1,16 @@
+//! Tests of the public interface in one program, which is linked once.
+
+mod common;
+mod counted;
+mod host_optimizer;
+mod joins;
+mod lost_updates;
+mod native_step;
+mod plans;
+mod remainder;
+mod shapes;
+mod skip;
+mod snapshots;
+mod static_set;
+mod storage;
+mod stores;
