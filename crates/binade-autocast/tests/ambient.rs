@@ -1,10 +1,8 @@
 //! Guard over the ambient region: nesting, panics, recursion, threads, devices.
 
-mod common;
-
+use crate::common::{Device, Host};
 use binade_autocast::Region;
 use binade_core::{DType, HostDevice};
-use common::{Device, Host};
 use rayon::prelude::*;
 use std::panic::catch_unwind;
 

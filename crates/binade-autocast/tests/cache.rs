@@ -1,12 +1,9 @@
 //! Casts of parameters: made once, never stale, gone with the region.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod common;
-
+use crate::common::{Device, Param, no_grad};
 use binade_autocast::{Region, Scope};
 use binade_cast_policy::{CastRule, OpTable};
 use binade_core::{DType, Op};
-use common::{Device, Param, no_grad};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
@@ -145,7 +142,7 @@ fn a_cast_that_failed_is_not_kept_and_leaves_the_rest() {
 fn a_cast_that_panicked_leaves_the_cache_in_use() {
     let device = Device::default();
     let (w, mut bad) = (device.parameter(&[1.0]), device.parameter(&[1.0]));
-    bad.host.data[0] = common::PANICS;
+    bad.host.data[0] = crate::common::PANICS;
     let scope = Region::f16().open(&device);
     use_in(&scope, &w);
     assert!(catch_unwind(AssertUnwindSafe(|| use_in(&scope, &bad))).is_err());

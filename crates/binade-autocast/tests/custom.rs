@@ -1,11 +1,8 @@
 //! Operations with a backward of their own.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod common;
-
+use crate::common::{Device, Param};
 use binade_autocast::{Autocast, CustomOp, Region, Scope};
 use binade_core::{DType, Op, OpClass};
-use common::{Device, Param};
 
 const OP: Op = Op::custom("mine", OpClass::Other);
 const F16: DType = DType::F16;

@@ -1,12 +1,9 @@
 //! Counts of the ledger, and the cost of counting when it is off.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod common;
-
+use crate::common::{Device, Host};
 use binade_autocast::{CastStats, Region};
 use binade_cast_policy::OpCall;
 use binade_core::{DType, HostDevice, Op};
-use common::{Device, Host};
 use std::sync::Arc;
 
 fn counted() -> (Device, Arc<CastStats>) {

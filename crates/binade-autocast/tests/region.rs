@@ -1,7 +1,4 @@
 //! Region as a value, and its decisions.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
-mod common;
 
 use binade_autocast::{Region, RegionError};
 use binade_cast_policy::{

@@ -1,7 +1,6 @@
 //! Casts at the operation boundary, as torch's own autocast tests check them for every listed operation.
 
-mod common;
-
+use crate::common::Host;
 use binade_autocast::{Autocast, CastError, CastStats, Region, Scope};
 use binade_cast_policy::{
     Attribute, CastRule, Category, Compare, Condition, OpCall, OpTable, Overrides, PolicyError,
@@ -9,7 +8,6 @@ use binade_cast_policy::{
 use binade_core::{
     AmpTensor, DType, Error, ErrorKind, Handle, HostDevice, HostTensor, HostTypeError, Op, OpClass,
 };
-use common::Host;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -128,7 +126,7 @@ fn a_scope_inside_casts_by_its_own_region() {
 
 #[test]
 fn two_devices_have_two_regions() {
-    let (host, other) = (HostDevice::<Host>::new(), common::Device::default());
+    let (host, other) = (HostDevice::<Host>::new(), crate::common::Device::default());
     let (low, off) = (Region::bf16().open(&host), Region::f16().off().open(&other));
     let (x, p) = (Host::f32(&[1.0]), other.parameter(&[1.0]));
     let [x] = low.cast(Op::MATMUL, "", [&x]).unwrap();
@@ -229,7 +227,7 @@ fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rul
 
 #[test]
 fn a_scope_prints_its_region_and_how_many_casts_it_keeps() {
-    let device = common::Device::default();
+    let device = crate::common::Device::default();
     let scope = Region::f16().open(&device);
     scope.cast(Op::MATMUL, "", [&device.parameter(&[1.0])]).unwrap();
     let said = format!("{scope:?}");

@@ -1,5 +1,4 @@
 //! Host tensor, and device with parameters that have identities.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, Handle};
@@ -83,7 +82,7 @@ pub(crate) struct Param {
     pub(crate) version: u64,
     /// True if a gradient would arrive at the parameter through this tensor.
     pub(crate) grad: bool,
-    alive: Arc<()>,
+    _alive: Arc<()>,
 }
 
 /// First element that [`Device`] panics at.
@@ -118,7 +117,7 @@ impl Device {
 
     pub(crate) fn parameter(&self, data: &[f32]) -> Param {
         let id = Some(self.ids.fetch_add(1, Ordering::Relaxed));
-        Param { host: Host::f32(data), id, version: 0, grad: true, alive: self.alive.clone() }
+        Param { host: Host::f32(data), id, version: 0, grad: true, _alive: self.alive.clone() }
     }
 
     /// Returns a tensor without identity, as activations are.

@@ -1,0 +1,9 @@
+//! Tests of the public interface in one program, which is linked once.
+
+mod ambient;
+mod cache;
+mod common;
+mod custom;
+mod ledger;
+mod region;
+mod scope;
