@@ -1,10 +1,8 @@
 //! Presets against torch's registries. The results of its operations are replayed in `tests/tests/golden_autocast.rs`.
 
-mod common;
-
+use crate::common::golden;
 use binade_cast_policy::{CastPolicy, CastRule, Category, OpCall, OpTable};
 use binade_core::{DType, Op, OpClass};
-use common::golden;
 use serde_json::Value;
 
 fn tables() -> [(&'static str, OpTable); 2] {
