@@ -1,13 +1,9 @@
 //! Mistakes, and the advice of their errors; `tests/tests/mistakes.rs` has those of a whole loop.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common::{Grads, named, plain, tensor};
 use binade_core::{Error, ErrorKind, Op, OpClass};
 use binade_cpu::Cpu;
 use binade_tape::TapeError;
-use common::{Grads, named, plain, tensor};
 
 fn holds<T: std::fmt::Debug>(
     outcome: Result<T, TapeError<binade_cpu::Error>>,

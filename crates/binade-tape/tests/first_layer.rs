@@ -1,15 +1,11 @@
 //! The gradient of an input is computed only if it can arrive somewhere.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common::{f32s, named, tensor};
 use binade_autocast::Region;
 use binade_conformance::counting::Counting;
 use binade_cpu::Cpu;
 use binade_ops::Conv2dConfig;
 use binade_tape::{Tape, Var};
-use common::{f32s, named, tensor};
 
 /// Methods that compute the gradient of an input.
 const OF_INPUT: [&str; 3] = ["linear_backward", "linear_relu_backward", "conv2d_backward"];

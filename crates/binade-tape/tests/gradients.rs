@@ -1,12 +1,8 @@
 //! Gradients against central differences, operation by operation and composed.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common::{check, tensor};
 use binade_cpu::Tensor;
 use binade_ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
-use common::{check, tensor};
 
 #[test]
 fn products_go_back_as_differences_say() {

@@ -1,15 +1,11 @@
 //! Record of a tape: missing gradients, sums, several losses, custom operations, and nothing left behind.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common::{Grads, f32s, named, plain, tensor};
 use binade_autocast::Region;
 use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
 use binade_ops::{Mul, Relu};
 use binade_tape::Tape;
-use common::{Grads, f32s, named, plain, tensor};
 use half::f16;
 use std::sync::Arc;
 

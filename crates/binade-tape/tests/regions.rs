@@ -1,9 +1,6 @@
 //! Effects of a region: element types of results, of kept activations and of gradients, and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common::{Grads, dtype_of, f32s, named, plain, tensor};
 use binade_autocast::{Autocast, CastStats, Region};
 use binade_cast_policy::{
     Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpTable, Overrides,
@@ -12,7 +9,6 @@ use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
 use binade_ops::{BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats};
 use binade_tape::{CustomCall, Tape, TapeError, Var};
-use common::{Grads, dtype_of, f32s, named, plain, tensor};
 use rayon::prelude::*;
 use std::sync::Arc;
 

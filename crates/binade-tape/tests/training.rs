@@ -1,16 +1,12 @@
 //! Training loop: a scaler over a tape, and the device's own optimizer.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common::{f32s, named, tensor};
 use binade_autocast::Region;
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_tape::{Tape, TapeError, Var};
-use common::{f32s, named, tensor};
 
 type Params = Vec<Named<Tensor>>;
 type Failed = TapeError<binade_cpu::Error>;

@@ -1,7 +1,5 @@
 //! Small tensors of fixed values, and a check of gradients against differences, shared by the tests.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use approx::relative_eq;
 use binade_autocast::Region;

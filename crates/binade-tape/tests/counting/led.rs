@@ -1,6 +1,6 @@
 //! Runs that follow a recording, and windows that are unscaled at the end: bit for bit, and unread.
 
-use crate::run::{Outcome, Run, Trains};
+use super::run::{Outcome, Run, Trains};
 use binade_conformance::counting::Counting;
 use binade_core::DType;
 use binade_cpu::Cpu;

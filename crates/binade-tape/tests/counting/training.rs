@@ -1,6 +1,6 @@
 //! Training behind a wrapper: the bits of the device, and nothing read before the host says so.
 
-use crate::run::{Outcome, Run, Trains, bits};
+use super::run::{Outcome, Run, Trains, bits};
 use binade_conformance::counting::Counting;
 use binade_core::{DType, Handle, Named, NamedGrads, Optimizer as _};
 use binade_cpu::Cpu;

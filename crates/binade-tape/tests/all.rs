@@ -1,0 +1,11 @@
+//! Tests of the public interface in one program, which is linked once.
+
+mod common;
+mod convergence;
+mod counting;
+mod errors;
+mod first_layer;
+mod gradients;
+mod record;
+mod regions;
+mod training;
