@@ -37,7 +37,10 @@ fn save(path: &Path, number: u64) {
 fn kill_one(path: &Path, after: Duration) {
     let this = "a_process_killed_at_fifty_moments_of_saving_leaves_a_whole_checkpoint";
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", this, "--nocapture"]).env(PATH, path).stdout(Stdio::piped());
+    command
+        .args(["--exact", &format!("killed::{this}"), "--nocapture"])
+        .env(PATH, path)
+        .stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut said = Vec::new();
     let mut out = child.stdout.take().unwrap();

@@ -1,11 +1,9 @@
 //! Non-finite numbers in a file: refused as it is read, by the field and the value, for every field.
 
-mod common;
-
+use crate::common::{Setting, Training, resummed};
 use binade_checkpoint::{Checkpoint, FormatError};
 use binade_cpu::Cpu;
 use binade_master_weights::{Sgd, UpdateRule};
-use common::{Setting, Training, resummed};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

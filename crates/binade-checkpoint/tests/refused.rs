@@ -1,14 +1,12 @@
 //! Checkpoints of other runs are refused by name, and none can be made in the middle of a step; nothing changes then.
 
-mod common;
-
+use crate::common::device::Trains;
+use crate::common::{Setting, Training};
 use binade_checkpoint::{Checkpoint, Draft, DraftError, SaveError};
 use binade_core::{DType, Error, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler};
 use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
-use common::device::Trains;
-use common::{Setting, Training};
 
 fn setting() -> Setting {
     Setting::new(UpdateRule::adamw(0.01))

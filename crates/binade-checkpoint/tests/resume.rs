@@ -1,15 +1,13 @@
 //! Resumed runs: a run stopped anywhere, written, read and resumed equals one without interruption, to the bit.
 
-mod common;
-
+use crate::common::device::{Host, Trains};
+use crate::common::{Setting, Training, loss_scales, rules, stores};
 use binade_checkpoint::Checkpoint;
 use binade_conformance::counting::Counting;
 use binade_core::{DType, HostDevice};
 use binade_cpu::Cpu;
 use binade_grad_scaler::BadMicroBatch;
 use binade_master_weights::UpdateRule;
-use common::device::{Host, Trains};
-use common::{Setting, Training, loss_scales, rules, stores};
 use proptest::{prelude::*, sample::select};
 
 /// End of a run: its checkpoint's bytes, and the report of its last step, part by part.

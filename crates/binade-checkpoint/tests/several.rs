@@ -1,13 +1,11 @@
 //! Several losses, optimizers and windows in one checkpoint, by name.
 
-mod common;
-
+use crate::common::{Setting, Training};
 use binade_checkpoint::{Checkpoint, Draft, DraftError};
 use binade_core::{RawTensor, TensorSpec};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale};
 use binade_master_weights::UpdateRule;
-use common::{Setting, Training};
 
 /// Returns a generator and a discriminator, each with a loss of its own.
 fn both(windows: [usize; 2], micro_batches: [usize; 2]) -> [Training<Cpu>; 2] {

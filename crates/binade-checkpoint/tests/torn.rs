@@ -1,11 +1,9 @@
 //! Changed or torn bytes are an error that says so, and never a panic.
 
-mod common;
-
+use crate::common::{Setting, Training, resummed};
 use binade_checkpoint::{Checkpoint, Draft, FormatError};
 use binade_cpu::Cpu;
 use binade_master_weights::UpdateRule;
-use common::{Setting, Training, resummed};
 use proptest::prelude::*;
 use safetensors::{Dtype, tensor::TensorView};
 

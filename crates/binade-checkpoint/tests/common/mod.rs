@@ -1,10 +1,5 @@
 //! Training that the tests stop and resume: two parameters on any device, with gradients from a generator, some of them infinite.
-#![allow(
-    unreachable_pub,
-    dead_code,
-    missing_debug_implementations,
-    reason = "each test file uses a part of it; an `expect` would fail in those that use all"
-)]
+#![allow(unreachable_pub, reason = "all of it is within the test program")]
 
 pub mod device;
 
