@@ -1,9 +1,7 @@
 //! The conformance kit over candle's tensors.
 
-mod common;
-
+use crate::common::{CandleCpu, listed};
 use binade_conformance::Runner;
-use common::{CandleCpu, listed};
 
 #[test]
 fn candle_keeps_the_contracts_of_what_the_handle_has() {
