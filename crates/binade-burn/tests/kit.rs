@@ -1,10 +1,7 @@
 //! The conformance kit over burn's tensors.
 
-#[path = "common/flex.rs"]
-mod flex;
-
+use crate::flex::{Flex, excused};
 use binade_conformance::Runner;
-use flex::{Flex, excused};
 
 #[test]
 fn burn_keeps_every_contract_that_it_has() {

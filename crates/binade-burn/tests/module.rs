@@ -1,7 +1,6 @@
 //! Modules as a user meets them: names in reports, parameters that are frozen or shared, and errors in place of panics.
 
-mod common;
-
+use crate::common::{Mlp, Result, Weights, device, fixed, step, trained};
 use binade_burn::{Burn, BurnTensor, TensorError, Views, gradients_params, named_gradients};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, Named};
 use binade_grad_scaler::{LossScale, Scaler};
@@ -10,7 +9,6 @@ use burn::module::{Module, ParamGroup};
 use burn::nn::Linear;
 use burn::optim::{AdamWConfig, GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor};
-use common::{Mlp, Result, Weights, device, fixed, step, trained};
 
 #[test]
 fn an_overflow_names_the_parameter_by_its_path_and_the_element() -> Result {
@@ -34,7 +32,8 @@ fn a_gradient_that_is_missing_is_named_and_the_rest_is_stepped() -> Result {
     let missing: Vec<&str> = report.missing().map(|name| &**name).collect();
     assert_eq!(missing, ["fc1.weight", "fc1.bias"]);
     let moved = |of: fn(&Mlp) -> &Linear| {
-        common::floats(of(&before).weight.val()) != common::floats(of(&trained.module).weight.val())
+        crate::common::floats(of(&before).weight.val())
+            != crate::common::floats(of(&trained.module).weight.val())
     };
     assert_eq!((moved(|m| &m.fc1), moved(|m| &m.fc2)), (false, true));
     Ok(())
@@ -45,11 +44,11 @@ fn a_parameter_that_is_frozen_is_neither_missing_nor_moved() -> Result {
     let mut module = Mlp::new();
     module.fc1 = module.fc1.freeze();
     let mut trained = trained(module, DType::F16, AdamWConfig::new().init(), 0.1)?;
-    let before = common::floats(trained.module.fc1.weight.base());
+    let before = crate::common::floats(trained.module.fc1.weight.base());
     let loss = trained.module.loss();
     let report = step(&mut fixed(4)?, &mut trained, loss)?.into_applied()?;
     assert_eq!(report.missing().count(), 0);
-    assert_eq!(common::floats(trained.module.fc1.weight.base()), before);
+    assert_eq!(crate::common::floats(trained.module.fc1.weight.base()), before);
     Ok(())
 }
 
@@ -76,14 +75,15 @@ fn a_parameter_that_is_there_twice_is_refused_by_both_paths() {
 fn gradients_go_by_name_and_come_back_by_number_unchanged() -> Result {
     let model = Mlp::new();
     let burns = GradientsParams::from_grads(model.loss().backward(), &model);
-    let wanted = common::floats(burns.get::<2>(model.fc1.weight.id).expect("it has a gradient"));
+    let wanted =
+        crate::common::floats(burns.get::<2>(model.fc1.weight.id).expect("it has a gradient"));
     let named = named_gradients(&model, burns)?;
     let paths: Vec<&str> = named.iter().map(|grad| &*grad.name).collect();
     assert_eq!(paths, ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"]);
     let back = gradients_params(&model, named)?;
     assert_eq!(back.len(), 4);
     let got = back.get::<2>(model.fc1.weight.id).expect("it has a gradient");
-    assert_eq!(common::floats(got), wanted);
+    assert_eq!(crate::common::floats(got), wanted);
     Ok(())
 }
 

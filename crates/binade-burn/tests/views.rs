@@ -1,7 +1,6 @@
 //! Views of parameters: by type, by path and by policy, and what burn's own layers take.
 
-mod common;
-
+use crate::common::{Mlp, Result, Weights, device, fixed, floats, step};
 use binade_burn::{BurnOptimizer, TensorError, Views, require_dtype};
 use binade_cast_policy::{CastRule, OpTable, Overrides};
 use binade_core::{DType, Error, ErrorKind};
@@ -11,7 +10,6 @@ use burn::nn::{BatchNorm, BatchNormConfig, LayerNorm, LayerNormConfig, Linear, L
 use burn::optim::SgdConfig;
 use burn::store::ModuleRecord;
 use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
-use common::{Mlp, Result, Weights, device, fixed, floats, step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Layer, and a normalisation of its output.

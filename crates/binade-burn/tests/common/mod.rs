@@ -1,5 +1,4 @@
 //! Small modules whose gradients are known, and one step of training.
-#![allow(dead_code, reason = "each test file uses what it needs")]
 
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Error, Views};
 use binade_core::DType;

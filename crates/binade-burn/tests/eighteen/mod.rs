@@ -1,9 +1,6 @@
 //! Failures that users of mixed-precision training reported, tried on burn where its own code could show them. The kit and
 //! `binade-grad-scaler` have the others.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod masters;
 mod resume;
 mod skips;
