@@ -1,7 +1,5 @@
 //! Overrides in every combination: a legal one can be set up, is stored as it says, and loses only what was asked for.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use binade::OptLevel::{self, O1, O3};
 use binade::Properties;
 use binade::core::DType::{BF16, F16, F32};

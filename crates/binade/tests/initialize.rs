@@ -1,7 +1,5 @@
 //! Models after setup: their form, and that they train as their level says.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use binade::OptLevel::{self, O0, O1, O2, O3};
 use binade::core::DType::{self, BF16, F16, F32};
 use binade::core::{ErrorKind, NamedGrads};

@@ -1,7 +1,5 @@
 //! A learning rate by the number of applied steps, set by way of the plan.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use binade::OptLevel::O2;
 use binade::core::DType::F16;
 use binade::grad_scaler::ScaleState;

@@ -1,7 +1,5 @@
 //! Several models, optimizers and losses from one setup.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use binade::OptLevel::O2;
 use binade::Setup;
 use binade::core::DType::{F16, F32};

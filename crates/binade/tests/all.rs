@@ -1,0 +1,9 @@
+//! Tests of the public interface in one program, which is linked once.
+
+mod combinations;
+mod illegal;
+mod initialize;
+mod properties;
+mod region;
+mod schedule;
+mod several;
