@@ -1,36 +1,30 @@
 //! `cargo xtask tidy`: what must hold in the repository and no compiler, lint or cargo-deny can say. All findings are told. It runs
 //! inside `cargo test`, so that CI knows no rule that a contributor's own test run does not.
 
-mod first_words;
 mod floors;
 mod links;
 mod members;
 mod outcomes;
-mod readmes;
-mod sources;
+mod text;
 mod titles;
 mod tree;
 
 use crate::{
     Result,
     issue::{Issue, verdict},
-    tidy::tree::Tree,
+    tidy::{text::patterns, tree::Tree},
 };
 
-/// A rule: a name for the message, and the search for breaches.
+/// A rule: a name for the message, and the search for breaches. Rules that are a pattern stand in `patterns.toml`.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 9] = [
     ("members", members::check),
     ("manifests", members::manifests),
+    ("readmes", members::readmes),
     ("floors", floors::check),
-    ("length", sources::length),
-    ("generated", sources::generated),
-    ("module-docs", sources::module_docs),
-    ("unsafe", sources::unsafe_code),
-    ("machine-paths", sources::machine_paths),
-    ("first-words", first_words::check),
-    ("readmes", readmes::check),
+    ("length", text::length),
+    ("generated", text::generated),
     ("links", links::check),
     ("outcomes", outcomes::check),
     ("titles", titles::check),
@@ -42,25 +36,22 @@ pub(crate) fn run() -> Result<()> {
     if let Err(why) = &tree.titles {
         println!("titles: skipped: {why}");
     }
-    println!("{} rules, {} files", RULES.len(), tree.files.len());
+    println!("{} rules, {} files", RULES.len() + patterns().len(), tree.files.len());
     verdict(&report(&tree), "repository")
 }
 
 /// All breaches of all rules, sorted by place, each with its rule's name at the end.
 fn report(tree: &Tree) -> Vec<Issue> {
-    let found = RULES.iter().flat_map(|(name, check)| {
+    let rules = RULES.iter().map(|(name, check)| (*name, check(tree)));
+    let patterns = patterns();
+    let patterns = patterns.iter().map(|pattern| (pattern.name.as_str(), pattern.check(tree)));
+    let named = |(name, issues): (_, Vec<Issue>)| {
         let named = move |it: Issue| Issue { message: format!("{} [{name}]", it.message), ..it };
-        check(tree).into_iter().map(named)
-    });
-    let mut found: Vec<_> = found.collect();
+        issues.into_iter().map(named)
+    };
+    let mut found: Vec<_> = rules.chain(patterns).flat_map(named).collect();
     found.sort();
     found
-}
-
-/// The lines of a rule's findings in one file, for the tests of rules.
-#[cfg(test)]
-fn found(check: fn(&Tree) -> Vec<Issue>, path: &str, text: &str) -> Vec<usize> {
-    check(&Tree::of(&[(path, text)])).into_iter().map(|issue| issue.line).collect()
 }
 
 /// The messages of a rule's findings in a tree, for the tests of rules.

@@ -1,5 +1,5 @@
-//! Every manifest in the repository is a member of the workspace, or listed in `house.rs` as one that is not; every member but the
-//! adapters is a default one, and inherits. Versions of dependencies are cargo-deny's to hold, in the stage `deny`.
+//! Rules of packages: every manifest is a member of the workspace or listed in `house.rs` as one that is not, every member inherits, and
+//! its README is its page. Versions of dependencies are cargo-deny's to hold, in the stage `deny`.
 
 use crate::{
     house::{ADAPTERS, FLOORS, ON_TOP, OUTSIDE},
@@ -22,9 +22,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Issue> {
         let names = FLOORS.into_iter().flatten().copied().chain(ON_TOP).chain(ADAPTERS);
         let gone = names.filter(|name| tree.member(name).is_none());
         let gone = gone.chain(OUTSIDE.into_iter().filter(|folder| !tree.has(folder)));
-        issues.extend(
-            gone.map(|it| Issue::new(TABLE, 0, format!("no package is `{it}`: remove the row"))),
-        );
+        let why = |it| format!("no package is `{it}`: remove the row");
+        issues.extend(gone.map(|it| Issue::new(TABLE, 0, why(it))));
     }
     issues
 }
@@ -43,11 +42,8 @@ pub(super) fn manifests(tree: &Tree) -> Vec<Issue> {
     const KEYS: [&str; 4] = ["version", "edition", "rust_version", "license"];
     let breaches = tree.packages.iter().flat_map(|package| {
         let text = tree.text(&package.manifest()).unwrap_or_default();
-        let is_own = |key: &&&str| package.data[**key] != tree.packages[0].data[**key];
-        let own = KEYS
-            .iter()
-            .find(is_own)
-            .map(|key| format!("write `{}.workspace = true`", key.replace('_', "-")));
+        let own = KEYS.iter().find(|key| package.data[**key] != tree.packages[0].data[**key]);
+        let own = own.map(|key| format!("write `{}.workspace = true`", key.replace('_', "-")));
         let lints = (!text.contains("[lints]\nworkspace = true"))
             .then(|| "write `workspace = true` under `[lints]`".to_owned());
         let is_bare = package.is_crate() && !package.data["description"].is_string();
@@ -68,55 +64,109 @@ fn unlisted(tree: &Tree, package: &Package) -> Option<String> {
     Some(format!("write `mod {lost};` in tests/all.rs"))
 }
 
+const INCLUDE: &str = "#![doc = include_str!(\"../README.md\")]";
+
+/// Trains the example; runs the checks.
+const COMMANDS: [&str; 2] = ["cargo run --release --example digits", "cargo xtask ci"];
+
+/// A crate's README is its documentation: one text, seen on the registry and in the docs, its examples run as doc tests. The
+/// repository's own shows the two commands that a newcomer runs.
+pub(super) fn readmes(tree: &Tree) -> Vec<Issue> {
+    let front = tree.text("README.md").unwrap_or_default();
+    let shows = |it: &&str| front.lines().any(|line| line.trim().starts_with(it));
+    let missing = COMMANDS.iter().filter(|it| !shows(it));
+    let missing =
+        missing.map(|it| Issue::new("README.md", 0, format!("show `{it}` on its own line")));
+    let crates = tree.packages.iter().filter(|package| package.is_crate());
+    missing.chain(crates.flat_map(|package| page(tree, package))).collect()
+}
+
+fn page(tree: &Tree, package: &Package) -> Vec<Issue> {
+    let [page, root] = ["README.md", "src/lib.rs"].map(|it| format!("{}/{it}", package.folder));
+    let text = tree.text(&page).unwrap_or_default();
+    let depend = format!("{0} = {{ path = \"../binade/crates/{0}\" }}", package.name);
+    let is_published = package.data["publish"].as_array().is_none_or(|it| !it.is_empty());
+    let mut issues = Vec::new();
+    if !text.starts_with("# ") || !text.trim().contains('\n') {
+        issues.push(Issue::new(&page, 1, "write the crate's page: its name, and what it is for"));
+    } else if is_published && !text.lines().any(|line| line == depend) {
+        issues.push(Issue::new(&page, 0, format!("show how to depend on it: `{depend}`")));
+    }
+    if !tree.text(&root).unwrap_or_default().lines().any(|line| line == INCLUDE) {
+        let message = format!("show the README as the crate's page: `{INCLUDE}`");
+        issues.push(Issue::new(root, 1, message));
+    }
+    let why = "a link out of the crate's folder leads nowhere on docs.rs: link to https://docs.rs/NAME, or name the file";
+    let lines = text.lines().enumerate().filter(|(_, line)| line.contains("](../"));
+    issues.extend(lines.map(|(index, _)| Issue::new(&page, index + 1, why)));
+    issues
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::told;
     use serde_json::{Value, json};
 
-    fn package(name: &str, data: Value) -> Package {
-        let mut package = Package::of(data, &Value::Null);
-        (package.name, package.folder) = (name.to_owned(), format!("crates/{name}"));
-        package
+    /// A tree of these files, and of packages with a name and more data.
+    fn tree(files: &[(&str, &str)], packages: &[(&str, Value)]) -> Tree {
+        let package = |(name, data): &(&str, Value)| {
+            let mut package = Package::of(data.clone(), &Value::Null);
+            (package.name, package.folder) = ((*name).to_owned(), format!("crates/{name}"));
+            package
+        };
+        Tree { packages: packages.iter().map(package).collect(), ..Tree::of(files) }
     }
 
     #[test]
     fn a_stranger_a_member_that_is_forgotten_and_a_row_of_nothing_are_found() {
-        let packages = ["a", "binade-burn"].map(|name| package(name, Value::Null));
-        let mut tree = Tree {
-            packages: packages.into(),
-            ..Tree::of(&[("fuzz/Cargo.toml", ""), ("Cargo.toml", "")])
-        };
+        let packages = ["a", "binade-burn"].map(|name| (name, Value::Null));
+        let mut tree = tree(&[("fuzz/Cargo.toml", ""), ("Cargo.toml", "")], &packages);
         let paths =
             |tree: &Tree| check(tree).into_iter().map(|issue| issue.path).collect::<Vec<_>>();
         assert_eq!(paths(&tree), ["fuzz", "crates/a/Cargo.toml"]);
         tree.packages.iter_mut().for_each(|package| package.is_default = true);
         assert_eq!(paths(&tree), ["fuzz", "crates/binade-burn/Cargo.toml"]);
         tree.files.insert(TABLE.to_owned(), String::new());
-        assert!(check(&tree).iter().any(|issue| issue.message.contains("`tests/fuzz`")));
+        assert!(told(check, &tree).contains("`tests/fuzz`"));
     }
 
     #[test]
-    fn a_manifest_that_does_not_inherit_or_describe_is_found() {
-        let lints = "[lints]\nworkspace = true\n";
-        let count = |text: &str, b: Value| {
-            let good = package("a", json!({ "version": "1", "description": "A." }));
+    fn a_manifest_that_does_not_inherit_or_describe_and_a_test_that_is_never_run_are_found() {
+        let (lints, all) = ("[lints]\nworkspace = true\n", "//! A.\n\nmod c;\n");
+        let found = |text: &str, all: &str, b: Value| {
+            let good = ("a", json!({ "version": "1", "description": "A." }));
             let files = [("crates/a/Cargo.toml", lints), ("crates/b/Cargo.toml", text)];
-            manifests(&Tree { packages: vec![good, package("b", b)], ..Tree::of(&files) }).len()
+            let tests = ["all", "c", "common/d"].map(|it| format!("crates/b/tests/{it}.rs"));
+            let tests = [(&*tests[0], all), (&*tests[1], ""), (&*tests[2], "")];
+            told(manifests, &tree(&[&files[..], &tests].concat(), &[good, ("b", b)]))
         };
         let good = json!({ "version": "1", "description": "B." });
-        assert_eq!((count(lints, good.clone()), count("", good)), (0, 1));
-        assert_eq!(count(lints, json!({ "version": "2", "description": "B." })), 1);
-        assert_eq!(count(lints, json!({ "version": "1" })), 1);
+        assert_eq!(found(lints, all, good.clone()), "");
+        assert!(found("", all, good.clone()).contains("[lints]"));
+        assert!(found(lints, "//! A.\n\nmod cc;\n", good).contains("`mod c;`"));
+        assert!(
+            found(lints, all, json!({ "version": "2", "description": "B." })).contains("version")
+        );
+        assert!(found(lints, all, json!({ "version": "1" })).contains("`description`"));
     }
 
     #[test]
-    fn a_test_that_is_no_module_of_the_one_program_is_found() {
-        let found = |all| {
-            let files = [("crates/a/tests/all.rs", all), ("crates/a/tests/b.rs", "")];
-            let nested = ("crates/a/tests/common/c.rs", "");
-            unlisted(&Tree::of(&[&files[..], &[nested]].concat()), &package("a", Value::Null))
-        };
-        assert_eq!(found("//! A.\n\nmod b;\n"), None);
-        assert!(found("//! A.\n\nmod bb;\n").is_some_and(|why| why.contains("`mod b;`")));
+    fn a_readme_that_is_its_crates_page_passes_and_each_part_is_missed() {
+        let page = "# a\n\nIts use.\n\na = { path = \"../binade/crates/a\" }\n";
+        let front = COMMANDS.join("\n");
+        for (front, page, root, wanted) in [
+            (&*front, page, INCLUDE, ""),
+            ("run cargo xtask ci\n", page, INCLUDE, "on its own line"),
+            (&front, page, "", "show the README"),
+            (&front, "# a\n", INCLUDE, "write the crate's page"),
+            (&front, "# a\n\nIts use.\n", INCLUDE, "show how to depend"),
+            (&front, &format!("{page}[c](../c)\n"), INCLUDE, "a link out"),
+        ] {
+            let files =
+                [("README.md", front), ("crates/a/README.md", page), ("crates/a/src/lib.rs", root)];
+            let told = told(readmes, &tree(&files, &[("a", json!({}))]));
+            assert!(told.contains(wanted) && told.is_empty() == wanted.is_empty(), "{told}");
+        }
     }
 }

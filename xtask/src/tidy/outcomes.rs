@@ -13,34 +13,38 @@ const CALLS: [&str; 4] = [".step(&mut ", "scaler.update(", "update_each(", ".res
 const INSTEAD: &str = "drops what became of a step: `let report = ….resolve()?.unless_diverged()?;` and print it where \
                        `report.is_remarkable()`, or say `.ignore()`";
 
-pub(super) fn check(tree: &Tree) -> Vec<Issue> {
-    tree.with(&["md", "rs"]).flat_map(|(path, text)| dropped(path, text)).collect()
-}
-
 /// The lines that drop an outcome, of all that a reader may copy: pages, examples, and documentation elsewhere.
-fn dropped(path: &str, text: &str) -> Vec<Issue> {
-    let is_copied = has_extension(path, &["md"]) || path.starts_with("examples/");
-    let mut is_wrong_on_purpose = false;
-    let found = text.lines().enumerate().filter(|(_, line)| {
-        let line = line.trim_start();
-        let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"));
-        let Some(line) = comment.or(is_copied.then_some(line)).map(str::trim_start) else {
-            return false;
-        };
-        if line.starts_with("```") {
-            is_wrong_on_purpose = line.starts_with("```compile_fail");
-        }
-        // A line that rustdoc hides runs all the same.
-        !is_wrong_on_purpose && drops(line.strip_prefix("# ").unwrap_or(line).trim_start())
+pub(super) fn check(tree: &Tree) -> Vec<Issue> {
+    let dropped = tree.with(&["md", "rs"]).flat_map(|(path, text)| {
+        let is_copied = has_extension(path, &["md"]) || path.starts_with("examples/");
+        let mut is_wrong_on_purpose = false;
+        let found = text.lines().enumerate().filter(move |(_, line)| {
+            let line = line.trim_start();
+            let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"));
+            let line = comment.or(is_copied.then_some(line)).unwrap_or_default().trim_start();
+            if line.starts_with("```") {
+                is_wrong_on_purpose = line.starts_with("```compile_fail");
+            }
+            // A line that rustdoc hides runs all the same.
+            !is_wrong_on_purpose && drops(line.strip_prefix("# ").unwrap_or(line).trim_start())
+        });
+        found.map(move |(index, _)| Issue::new(path, index + 1, INSTEAD))
     });
-    found.map(|(index, _)| Issue::new(path, index + 1, INSTEAD)).collect()
+    dropped.collect()
 }
 
 fn drops(line: &str) -> bool {
     let code = line.split(" //").next().unwrap_or(line).trim_end();
     CALLS.iter().any(|call| {
         let Some((before, after)) = code.rsplit_once(call) else { return false };
-        let Some((arguments, rest)) = closed(after) else { return false };
+        let mut depth = 1_i32;
+        let end = after.find(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth == 0
+        });
+        let Some((arguments, rest)) = end.map(|end| (&after[..end], &after[end + 1..])) else {
+            return false;
+        };
         // A step of a device takes several arguments, and the protocol's `update` takes none.
         let is_others = match *call {
             ".step(&mut " => arguments.contains(','),
@@ -55,22 +59,13 @@ fn drops(line: &str) -> bool {
     })
 }
 
-/// The text within the open parenthesis, and the text behind it.
-fn closed(after: &str) -> Option<(&str, &str)> {
-    let mut depth = 1_i32;
-    let end = after.find(|c| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        depth == 0
-    })?;
-    Some((&after[..end], &after[end + 1..]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::found;
 
-    const NONE: [usize; 0] = [];
+    fn found(path: &str, text: &str) -> usize {
+        check(&Tree::of(&[(path, text)])).len()
+    }
 
     #[test]
     fn each_way_to_drop_an_outcome_is_found_where_a_reader_may_copy_it() {
@@ -81,13 +76,9 @@ mod tests {
             "drop(Scaler::update_each([&mut a, &mut b], step)?);",
             "# first.resolve().unwrap();",
         ] {
-            let doc = format!("/// {line}");
-            for (path, text) in
-                [("docs/a.md", line), ("examples/a/main.rs", line), ("crates/a/src/lib.rs", &doc)]
-            {
-                assert_eq!(found(check, path, text), [1], "{line}");
-            }
-            assert_eq!(found(check, "crates/a/tests/b.rs", line), NONE, "{line}");
+            let paths = ["docs/a.md", "examples/a/main.rs", "crates/a/tests/b.rs"];
+            assert_eq!(paths.map(|path| found(path, line)), [1, 1, 0], "{line}");
+            assert_eq!(found("crates/a/src/lib.rs", &format!("/// {line}")), 1, "{line}");
         }
     }
 
@@ -102,7 +93,7 @@ mod tests {
             "scaler.update()?;",
             "```compile_fail\nscaler.update(step)?;\n```",
         ] {
-            assert_eq!(found(check, "docs/a.md", text), NONE, "{text}");
+            assert_eq!(found("docs/a.md", text), 0, "{text}");
         }
     }
 }
