@@ -47,11 +47,10 @@ pub(crate) const SIDEWAYS: [(&str, &str); 9] = [
 ];
 
 /// Folders of packages that are no members of the workspace.
-pub(crate) const OUTSIDE: [&str; 10] = [
+pub(crate) const OUTSIDE: [&str; 9] = [
     // A member's features are united into everyone's build; the stage `features` checks it.
     "tests/features",
-    // Strangers' crates have no dev feature of a neighbour's; the stages `packages` and `adoption` test them.
-    "tests/own_tensor",
+    // Strangers' crates have no dev feature of a neighbour's; the stage `adoption` tests them.
     "tests/adoption",
     "tests/adoption/burn_transformer",
     "tests/adoption/candle_gpt",
