@@ -19,6 +19,7 @@ pub struct Runner {
     groups: Vec<CaseGroup>,
     required: Vec<String>,
     requires_all: bool,
+    fails_fast: bool,
     lists: Lists,
 }
 
@@ -29,10 +30,11 @@ impl Runner {
     }
 
     /// As the environment says: `BINADE_CASE` holds part of the names of the cases to run, `BINADE_REQUIRE` the names,
-    /// with commas between, of devices on which nothing may be skipped.
+    /// with commas between, of devices on which nothing may be skipped; with `BINADE_FAIL_FAST` the first failure is the last case.
     pub fn from_env() -> Self {
         let variable = |name| env::var(name).unwrap_or_default();
-        let runner = Self::new().only(variable("BINADE_CASE"));
+        let fails_fast = env::var_os("BINADE_FAIL_FAST").is_some();
+        let runner = Self { fails_fast, ..Self::new() }.only(variable("BINADE_CASE"));
         variable("BINADE_REQUIRE")
             .split(',')
             .fold(runner, |runner, name| runner.require(name.trim()))
@@ -126,6 +128,9 @@ impl Runner {
         let mut report = Report::new(subject);
         for case in self.cases::<S>(subject) {
             report.add(self.record(&case, subject));
+            if self.fails_fast && !report.failed().is_empty() {
+                break;
+            }
         }
         report
     }
