@@ -70,10 +70,15 @@ pub(crate) fn run() -> Result<()> {
 fn committed() -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for text in packed::read(&root().join(kernels::PACKED))?.into_values() {
-        let entries = text.lines().filter_map(|line| line.strip_prefix(".visible .entry "));
-        names.extend(entries.map(|line| line.trim_end_matches(['(', ')']).to_owned()));
+        names.extend(entries(&text).map(str::to_owned));
     }
     Ok(names)
+}
+
+/// The names of the entries of a PTX text; none of WGSL.
+pub(crate) fn entries(text: &str) -> impl Iterator<Item = &str> {
+    let entries = text.lines().filter_map(|line| line.strip_prefix(".visible .entry "));
+    entries.map(|line| line.trim_end_matches(['(', ')']))
 }
 
 impl Table {

@@ -3,25 +3,22 @@
 //! The packed text of kernels is part of the program that runs the kit. A mutant is a copy of that program in which one text differs, so
 //! that nothing is built again and no product code knows of it.
 
-mod draw;
 mod kernels;
-mod known;
 mod program;
 mod ptx;
-mod report;
 mod trial;
 mod wgsl;
+
+use std::fmt;
 
 use clap::{Args, ValueEnum};
 
 use crate::Result;
 
 use {
-    draw::Draw,
     kernels::Kernel,
     program::{Program, Which},
-    report::Report,
-    trial::Trial,
+    trial::{Outcome, Trial},
 };
 
 /// Whose kernels are changed.
@@ -34,22 +31,27 @@ pub(crate) enum Device {
 }
 
 impl Device {
-    /// The file that the kernels are packed into, from the root.
-    fn packed(self) -> &'static str {
+    /// The name on the command line, the backend's package, and the file that its kernels are packed into, from the root.
+    fn names(self) -> [&'static str; 3] {
         match self {
-            Self::Ptx => crate::kernels::PACKED,
-            Self::Wgpu => crate::shaders::PACKED,
+            Self::Ptx => ["ptx", "binade-cuda", crate::kernels::PACKED],
+            Self::Wgpu => ["wgpu", "binade-wgpu", crate::shaders::PACKED],
         }
     }
 }
 
-/// One change of one line.
+/// One change of one line, which is counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Change {
-    /// From 1.
     line: usize,
     before: String,
     after: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: `{}` becomes `{}`", self.line, self.before, self.after)
+    }
 }
 
 /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
@@ -72,19 +74,17 @@ pub(crate) struct Mutate {
 impl Mutate {
     pub(crate) fn run(self) -> Result<()> {
         let kernels = kernels::named(self.device, &self.kernel)?;
-        let mut programs = vec![Program::built(self.device, Which::Kit)?];
-        let parts = || kernels.iter().flat_map(|kernel| &kernel.parts);
-        for which in [Which::Tests, Which::Units] {
-            if parts().any(|part| which.runs(part)) {
+        let mut programs = Vec::new();
+        for which in Which::ALL {
+            let mut parts = kernels.iter().flat_map(|kernel| &kernel.parts);
+            if parts.any(|part| Which::of(part) == which) {
                 programs.push(Program::built(self.device, which)?);
             }
         }
         let mut missed = Vec::new();
         for kernel in &kernels {
-            let report = self.of_kernel(kernel, &programs)?;
-            println!("{report}");
-            if !report.is_enough() {
-                missed.push(kernel.name.clone());
+            if !self.is_held(kernel, &programs)? {
+                missed.push(kernel.name.as_str());
             }
         }
         if missed.is_empty() {
@@ -93,20 +93,26 @@ impl Mutate {
         Err(format!("{}: less than 95 % of the changes were noticed", missed.join(", ")).into())
     }
 
-    fn of_kernel(&self, kernel: &Kernel, programs: &[Program]) -> Result<Report> {
-        let mut report = Report::new(&kernel.name, &kernel.parts);
-        let Some(mut trial) = Trial::of(kernel, programs)? else { return Ok(report.unreached()) };
-        let known = known::of(self.device, &kernel.name)?;
+    /// Tries the changes of one kernel, tells how each ended, and returns true if enough were noticed.
+    fn is_held(&self, kernel: &Kernel, programs: &[Program]) -> Result<bool> {
+        let name = &kernel.name;
+        let Some(trial) = Trial::of(kernel, programs)? else {
+            println!("{name}: no case of the kit loads it");
+            return Ok(true);
+        };
+        let (known, mut outcomes) = (kernels::known(self.device, name)?, Vec::new());
         for change in self.changes(kernel) {
-            let reason =
-                known.iter().find(|row| row.change == change).map(|row| row.reason.clone());
-            if let Some(reason) = reason {
-                report.equivalent(&change, &reason);
-            } else {
-                report.add(&change, &trial.outcome(&change)?);
-            }
+            let reason = known.iter().find(|known| known.0 == change);
+            let outcome = match reason {
+                Some((_, reason)) => Outcome::Equivalent(reason.clone()),
+                None => trial.outcome(&change)?,
+            };
+            println!("  {name}: {change}: {outcome}");
+            outcomes.push(outcome);
         }
-        Ok(report)
+        let (told, is_enough) = summary(&outcomes);
+        println!("{name}: {told} by {}", kernel.parts.join(" "));
+        Ok(is_enough)
     }
 
     /// As many different changes as are asked for, or as a few hundred draws give.
@@ -119,13 +125,70 @@ impl Mutate {
         let mut changes: Vec<Change> = Vec::new();
         for _ in 0..self.count * 20 {
             let drawn = draw.one(&all).and_then(|of_line| draw.one(of_line));
-            match drawn {
-                Some(change) if changes.len() < self.count && !changes.contains(change) => {
-                    changes.push(change.clone());
-                }
-                _ => {}
-            }
+            let is_new = |change: &&Change| changes.len() < self.count && !changes.contains(change);
+            changes.extend(drawn.filter(is_new).cloned());
         }
         changes
+    }
+}
+
+/// Returns the counts in words, and true where at least 95 % of what makes a difference was caught, or nothing does.
+fn summary(outcomes: &[Outcome]) -> (String, bool) {
+    let count = |is: fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| is(outcome)).count();
+    let caught = count(|it| matches!(it, Outcome::Caught(_)));
+    let missed = count(|it| matches!(it, Outcome::Survived | Outcome::NeverRan));
+    let (same, refused) = (
+        count(|it| matches!(it, Outcome::Equivalent(_))),
+        count(|it| matches!(it, Outcome::Refused)),
+    );
+    let all = caught + missed;
+    let told =
+        format!("{caught} of {all} caught, {same} make no difference, {refused} are no kernels,");
+    (told, 20 * caught >= 19 * all)
+}
+
+/// Random numbers that are the same on every machine (Steele, Lea, Flood: `SplitMix64`), a stream for each seed and kernel.
+struct Draw(u64);
+
+impl Draw {
+    fn new(seed: u64, name: &str) -> Self {
+        let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        Self(name.bytes().fold(seed, step))
+    }
+
+    /// Returns any of `items`; nothing of none.
+    fn one<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        let count = u64::try_from(items.len()).ok().filter(|count| *count > 0)?;
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        items.get(usize::try_from((word ^ word >> 31) % count).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_and_a_name_draw_the_same_each_time_and_others_differ() {
+        let drawn = |seed, name| {
+            let (mut draw, items) = (Draw::new(seed, name), (0..1000).collect::<Vec<u32>>());
+            (0..8).filter_map(|_| draw.one(&items).copied()).collect::<Vec<_>>()
+        };
+        assert_eq!(drawn(1, "sgd"), drawn(1, "sgd"));
+        assert!(drawn(1, "sgd") != drawn(2, "sgd") && drawn(1, "sgd") != drawn(1, "clip"));
+    }
+
+    #[test]
+    fn ninety_five_percent_of_what_makes_a_difference_are_enough() {
+        let mut outcomes = vec![Outcome::Caught("sgd/x".into()); 19];
+        let others = [Outcome::Equivalent("why".into()), Outcome::Refused, Outcome::Survived];
+        outcomes.extend(others);
+        let (told, is_enough) = summary(&outcomes);
+        assert!(is_enough && told.starts_with("19 of 20 caught, 1 make"), "{told}");
+        outcomes.push(Outcome::NeverRan);
+        assert!(!summary(&outcomes).1 && summary(&[]).1);
     }
 }

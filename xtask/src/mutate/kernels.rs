@@ -1,6 +1,8 @@
-//! Which kernels there are, and which cases of the kit run each.
+//! Kernels with the cases that are held against each, and their changes that need not be noticed.
 
-use super::Device;
+use std::collections::BTreeMap;
+
+use super::{Change, Device};
 use crate::{Result, packed, shell::root};
 
 /// A kernel's text and the cases that are held against it.
@@ -8,88 +10,30 @@ use crate::{Result, packed, shell::root};
 pub(super) struct Kernel {
     pub(super) name: String,
     pub(super) text: String,
-    /// Parts of the names of cases, in the order in which they are run: the kit's, and after `device::` and `units::` those of the backend's
-    /// own tests.
+    /// Parts of the names of cases, in the order in which they are run.
     pub(super) parts: Vec<String>,
     /// The compute capability that it is for, where that is not the newest.
     pub(super) capability: Option<&'static str>,
 }
 
-/// Steps of every store are made by the same kernels.
-const STORES: [&str; 4] = ["stochastic/", "remainder/", "kahan/", "scaled_f16/"];
-
-/// Large tiles for small products, and ranges for short sums: cases would have to be large.
-const GEMM: &str = "units::ops::gemm::";
-
-/// Tests of the wgpu backend: numbers that drivers may flush to 0, and indices that point nowhere.
-const SMALL: [&str; 2] = ["device::ops_subnormals::", "device::ops_indexed::"];
-
-/// Tests of its exponential and logarithm.
-const EXPONENTIALS: &str = "device::exponentials::";
-
-/// Tests of its steps beside the CPU's.
-const ROUNDINGS: &str = "device::roundings::";
-
-/// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
-const SERVES: [(&str, &[&str]); 32] = [
-    ("accumulate", &["accumulate/", "device::windows::"]),
-    (
-        "adam",
-        &[
-            "adam/",
-            STORES[0],
-            STORES[1],
-            STORES[2],
-            "device::windows::",
-            "device::counted::",
-            ROUNDINGS,
-        ],
-    ),
-    ("add", &["add/", SMALL[0]]),
-    ("average", &["device::replicas::"]),
-    ("batch_norm", &["batch_norm/"]),
-    ("bias_add", &["bias_add/", SMALL[0]]),
-    ("cast", &["cast/", "device::casts::"]),
-    // A yardstick of benchmarks, which computes nothing and leaves every bit as it is.
-    ("ceiling", &[]),
-    ("clip", &["clip/", "clip_groups/", "device::clipping::"]),
-    ("columns", &["bias_add/", "linear/", "linear_relu/"]),
-    ("cross_entropy", &["cross_entropy/", SMALL[0], SMALL[1]]),
-    ("dropout", &["dropout/", SMALL[0]]),
-    ("embedding", &["embedding/", "device::faults::", SMALL[1]]),
-    ("im2col", &["conv2d/"]),
-    ("l2norm", &["device::casts::the_norm"]),
-    ("log_softmax", &["log_softmax/", EXPONENTIALS]),
-    ("materialise", &["clip/", "clip_groups/", "unscale/"]),
-    ("matmul", &["matmul/f", "linear/f", "linear_relu/f", "bmm/f", "conv2d/f", GEMM]),
-    ("matmul_80", &["matmul/", "linear/", "linear_relu/", "bmm/", "conv2d/", GEMM]),
-    ("matmul_join", &["matmul/", "linear/", "linear_relu/"]),
-    ("mul", &["mul/", SMALL[0]]),
-    ("prepare", &["sgd/", "adam/", STORES[2], "device::windows::", "device::counted::", ROUNDINGS]),
-    ("scale", &["scale/", "device::outcomes::a_scaled_loss"]),
-    ("scaled", &["scaled_f16/"]),
-    ("scaled_f16", &["scaled_f16/", "device::scaled::", "device::counted::"]),
-    ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2], "device::counted::", ROUNDINGS]),
-    ("softmax", &["softmax/", SMALL[0], EXPONENTIALS]),
-    ("sum", &["sum/", "mean/"]),
-    ("tanh", &["tanh/", SMALL[0]]),
-    ("unscale", &["unscale/", "norm/", "clip/", "device::windows::"]),
-    ("scale_update", &["scale_update/", "iterate/"]),
-    ("merge", &["merge/", "accumulate/", "device::resumed::a_finding"]),
-];
-
 /// Kernels of products before compute capability 8.0, which have no bf16, and the one that the interpreter then has.
 const OLDER: (&str, &str) = ("matmul", "7.5");
 
+/// The parts of each kernel that has not those of the operation of its name alone.
+fn serves() -> Result<BTreeMap<String, String>> {
+    Ok(toml::from_str(include_str!("kernels.toml"))?)
+}
+
 /// The kernels of these names, or all where there are none.
 pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
-    let packed = device.packed();
+    let ([_, _, packed], serves) = (device.names(), serves()?);
     let texts = packed::read(&root().join(packed))?;
     if let Some(name) = names.iter().find(|name| !texts.contains_key(*name)) {
         return Err(format!("no kernel in {packed} is called {name}").into());
     }
     let kernel = |(name, text): (String, String)| {
-        let parts = parts(&name);
+        let parts = serves.get(&name).cloned().unwrap_or_else(|| format!("{name}/"));
+        let parts = parts.split_whitespace().map(str::to_owned).collect();
         let capability = (name == OLDER.0).then_some(OLDER.1);
         Kernel { name, text, parts, capability }
     };
@@ -97,12 +41,25 @@ pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
     Ok(texts.into_iter().filter(wanted).map(kernel).collect())
 }
 
-fn parts(name: &str) -> Vec<String> {
-    let others = SERVES.iter().find(|(kernel, _)| *kernel == name).map(|(_, parts)| *parts);
-    others.map_or_else(
-        || vec![format!("{name}/")],
-        |parts| parts.iter().map(ToString::to_string).collect(),
-    )
+/// The changes of a kernel that make no difference, or that no case can reach, each with its reason, out of `known.txt`.
+pub(super) fn known(device: Device, kernel: &str) -> Result<Vec<(Change, String)>> {
+    let rows = include_str!("known.txt").lines().filter(|row| !row.starts_with('#'));
+    let mut found = Vec::new();
+    for row in rows {
+        let (place, known) = parse(row).ok_or_else(|| format!("known.txt: no change: `{row}`"))?;
+        if place == [device.names()[0], kernel] {
+            found.push(known);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads a row: device, kernel, line, text before, text after and reason, with ` :: ` between them.
+fn parse(row: &str) -> Option<([&str; 2], (Change, String))> {
+    let parts: Vec<_> = row.split(" :: ").collect();
+    let [device, kernel, line, before, after, reason] = parts[..] else { return None };
+    let change = Change { line: line.parse().ok()?, before: before.into(), after: after.into() };
+    (!reason.is_empty()).then(|| ([device, kernel], (change, reason.into())))
 }
 
 #[cfg(test)]
@@ -118,10 +75,24 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_with_operations_of_its_own_is_there() {
-        let all = [Device::Ptx, Device::Wgpu].map(|device| named(device, &[]).unwrap());
-        for (name, _) in SERVES {
-            assert!(all.iter().flatten().any(|kernel| kernel.name == name), "{name}");
+    fn every_row_is_of_a_kernel_and_every_known_change_of_a_line_that_is_committed() {
+        let mut rows = serves().unwrap();
+        for device in [Device::Ptx, Device::Wgpu] {
+            for Kernel { name, text, .. } in named(device, &[]).unwrap() {
+                rows.remove(&name);
+                for (change, _) in known(device, &name).unwrap() {
+                    let line = text.lines().nth(change.line - 1).unwrap_or_default();
+                    assert!(line.contains(&change.before), "{name}: {change}: no longer there");
+                }
+            }
         }
+        assert!(rows.is_empty(), "{rows:?}");
+    }
+
+    #[test]
+    fn a_row_without_a_reason_is_none() {
+        assert!(parse("ptx :: sgd :: 7 :: add :: sub :: why").is_some());
+        assert_eq!(parse("ptx :: sgd :: 7 :: add :: sub :: "), None);
+        assert_eq!(parse("ptx :: sgd :: seven :: add :: sub :: why"), None);
     }
 }

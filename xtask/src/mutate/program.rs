@@ -5,8 +5,7 @@ use std::{
     io::{Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::Device;
@@ -30,38 +29,36 @@ pub(super) enum Which {
 }
 
 impl Which {
-    /// Begins the names of the parts that it runs.
-    const fn prefix(self) -> &'static str {
-        match self {
-            Self::Kit => "",
-            Self::Tests => "device::",
-            Self::Units => "units::",
-        }
+    pub(super) const ALL: [Self; 3] = [Self::Kit, Self::Tests, Self::Units];
+
+    /// The program that runs a part of the names of cases, which its beginning names, and the rest of the part.
+    fn split(part: &str) -> (Self, &str) {
+        let of = |which, prefix| Some((which, part.strip_prefix(prefix)?));
+        let tests = of(Self::Tests, "device::").or_else(|| of(Self::Units, "units::"));
+        tests.unwrap_or((Self::Kit, part))
     }
 
-    pub(super) fn runs(self, part: &str) -> bool {
-        let tests = [Self::Tests, Self::Units];
-        let is_tests = |which: Self| part.starts_with(which.prefix());
-        if self == Self::Kit { !tests.into_iter().any(is_tests) } else { is_tests(self) }
+    pub(super) fn of(part: &str) -> Self {
+        Self::split(part).0
     }
 }
 
 /// The copy, and how it is started.
 pub(super) struct Program {
     device: Device,
-    which: Which,
+    pub(super) which: Which,
     /// The texts that are committed, packed, and where these bytes lie in the program.
     packed: Vec<u8>,
     places: Vec<usize>,
     /// The texts, less the lines that nothing runs: what a change makes longer still fits into the bytes.
     bare: Texts,
     /// A folder of this process's, so that several may run side by side.
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     copy: PathBuf,
     libraries: Option<PathBuf>,
 }
 
-/// How a run of the kit ended.
+/// How a run of the program ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Well,
@@ -73,7 +70,7 @@ pub(super) enum Ending {
 
 impl Program {
     pub(super) fn built(device: Device, which: Which) -> Result<Self> {
-        let backend = if device == Device::Ptx { "binade-cuda" } else { "binade-wgpu" };
+        let [_, backend, file] = device.names();
         let library = backend.replace('-', "_");
         let (command, package, name) = match which {
             Which::Kit => ("build --bin conformance", "binade-bench", "bin/conformance"),
@@ -81,28 +78,17 @@ impl Program {
             Which::Units => ("test --no-run --lib", backend, &*format!("units/{library}")),
         };
         let built = Binaries::of(&format!("cargo {command} --package {package} --quiet"))?;
-        let file = built.file(&format!("{package}/{name}"))?;
-        let bytes = fs::read(file)?;
-        let packed = fs::read(root().join(device.packed()))?;
-        let places = places(&bytes, &packed);
+        let program = built.file(&format!("{package}/{name}"))?;
+        let packed = fs::read(root().join(file))?;
+        let places = places(&fs::read(program)?, &packed);
         let bare = packed::unpack(&packed)?;
         let bare = bare.into_iter().map(|(name, text)| (name, without_comments(&text))).collect();
         let libraries = if device == Device::Ptx { Some(device::folder(false)?) } else { None };
         let folder = root().join(format!("target/mutants/{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let copy = folder.join(name.replace('/', "-"));
-        fs::copy(file, &copy)?;
+        fs::copy(program, &copy)?;
         Ok(Self { device, which, packed, places, bare, folder, copy, libraries })
-    }
-
-    /// Returns true where the program has these cases.
-    pub(super) fn runs(&self, part: &str) -> bool {
-        self.which.runs(part)
-    }
-
-    /// Where coverage and copies are put.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Has the kernel of this name be `text` in the copy.
@@ -135,7 +121,7 @@ impl Program {
         Ok(())
     }
 
-    /// Runs the cases whose names contain `part`, and leaves which PTX lines ran in `coverage`.
+    /// Runs the cases whose names contain `part`, the kit's until one fails, and leaves which PTX lines ran in `coverage`.
     pub(super) fn run(
         &self,
         part: &str,
@@ -143,35 +129,28 @@ impl Program {
         limit: Duration,
         coverage: Option<&Path>,
     ) -> Result<Ending> {
-        let log = self.copy.with_extension("txt");
-        let output = File::create(&log)?;
-        let mut process = Command::new(&self.copy);
-        let name = if self.device == Device::Ptx { "ptx" } else { "wgpu" };
-        let part = &part[self.which.prefix().len()..];
-        match self.which {
-            Which::Kit => process.args(["--device", name, "--only", part]),
-            Which::Tests | Which::Units => process.arg(part).env("BINADE_PTX_DEVICES", "2"),
+        let [name, ..] = self.device.names();
+        let mut process = Command::new("timeout");
+        process.arg(format!("{}", limit.as_secs())).arg(&self.copy).stdin(Stdio::null());
+        match Which::split(part) {
+            (Which::Kit, part) => process.args(["--device", name, "--only", part]),
+            (_, part) => process.arg(part).env("BINADE_PTX_DEVICES", "2"),
         };
-        process.env("BINADE_REQUIRE", name);
+        process.env("BINADE_REQUIRE", name).env("BINADE_FAIL_FAST", "1");
         if let Some(folder) = &self.libraries {
             process.env("LD_LIBRARY_PATH", device::before(folder, "LD_LIBRARY_PATH", ':'));
         }
         capability.map(|version| process.env("BINADE_PTX_CC", version));
         coverage.map(|folder| process.env("BINADE_PTX_COVERAGE", folder));
-        process.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-        let (start, mut child) = (Instant::now(), process.spawn()?);
-        loop {
-            if let Some(status) = child.try_wait()? {
-                let said = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
-                return Ok(if status.success() { Ending::Well } else { Ending::Badly(said) });
+        let output = process.output()?;
+        Ok(match output.status.code() {
+            Some(0) => Ending::Well,
+            Some(124) => Ending::TooLate,
+            _ => {
+                let said = [output.stdout, output.stderr];
+                Ending::Badly(said.map(|it| String::from_utf8_lossy(&it).into_owned()).concat())
             }
-            if start.elapsed() > limit {
-                child.kill()?;
-                child.wait()?;
-                return Ok(Ending::TooLate);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        })
     }
 }
 
@@ -202,17 +181,15 @@ mod tests {
 
     #[test]
     fn a_part_is_run_by_the_program_that_its_beginning_names() {
-        let all = [Which::Kit, Which::Tests, Which::Units];
-        for (part, runs) in [("sgd/", 0), ("device::windows::", 1), ("units::ops::gemm::", 2)] {
-            assert_eq!(all.map(|which| which.runs(part)), [0, 1, 2].map(|which| which == runs));
-        }
+        assert_eq!(Which::split("sgd/"), (Which::Kit, "sgd/"));
+        assert_eq!(Which::split("device::windows::"), (Which::Tests, "windows::"));
+        assert_eq!(Which::split("units::ops::gemm::"), (Which::Units, "ops::gemm::"));
     }
 
     #[test]
     fn bytes_are_found_wherever_they_lie() {
         assert_eq!(places(b"\0ababc\0abc", b"abc"), [3, 7]);
-        assert!(places(b"abab", b"abc").is_empty());
-        assert!(places(b"", b"abc").is_empty());
+        assert!(places(b"abab", b"abc").is_empty() && places(b"", b"abc").is_empty());
     }
 
     #[test]

@@ -54,7 +54,8 @@ fn afters(before: &str) -> Vec<String> {
     if DROPPED.contains(&name) {
         afters.push(";".into());
     }
-    let is_ordered = ORDERED.contains(&name) && !is_symmetric(opcode);
+    let is_symmetric = opcode.split('.').any(|it| ["eq", "ne", "equ", "neu"].contains(&it));
+    let is_ordered = ORDERED.contains(&name) && !is_symmetric;
     if let (true, [to, a, b, others @ ..]) = (is_ordered, &list[..])
         && a != b
     {
@@ -68,11 +69,6 @@ fn afters(before: &str) -> Vec<String> {
         }
     }
     afters
-}
-
-/// Returns true for a comparison for equality or inequality.
-fn is_symmetric(opcode: &str) -> bool {
-    opcode.split('.').any(|part| ["eq", "ne", "equ", "neu"].contains(&part))
 }
 
 /// The instruction under the opposite guard.
@@ -93,18 +89,15 @@ fn split(operands: &str) -> Vec<&str> {
     operands.split(at_comma).map(str::trim).collect()
 }
 
+/// Opcodes with parts that only look like operations and comparisons: branches, shapes of matrices, the low half of a product.
+const ALIKE: [&str; 7] = ["bra", "mma", "wmma", "ldmatrix", "cvt", "mul", "mad"];
+
 /// The opcode with another operation or comparison.
 fn opcodes(opcode: &str) -> Vec<String> {
-    // A branch and a matrix's shape have parts that only look like these.
-    if ["bra", "mma", "wmma", "ldmatrix", "cvt", "cvta"].iter().any(|name| opcode.starts_with(name))
-    {
-        return Vec::new();
-    }
     if let Some(whole) = other(opcode) {
         return vec![whole.to_owned()];
     }
-    // The low half of a product is no comparison.
-    if ["mul", "mad"].iter().any(|name| opcode.starts_with(name)) {
+    if ALIKE.iter().any(|name| opcode.starts_with(name)) {
         return Vec::new();
     }
     let parts: Vec<_> = opcode.split('.').collect();
@@ -118,15 +111,12 @@ fn opcodes(opcode: &str) -> Vec<String> {
 
 /// A literal one more and one less, a float's lowest bit and its sign; an address four bytes on.
 fn neighbours(operand: &str) -> Vec<String> {
-    if let Some(hex) = operand.strip_prefix("0f")
-        && let Ok(bits) = u32::from_str_radix(hex, 16)
-    {
-        return vec![format!("0f{:08X}", bits ^ 1), format!("0f{:08X}", bits ^ 1 << 31)];
-    }
-    if let Some(hex) = operand.strip_prefix("0d")
-        && let Ok(bits) = u64::from_str_radix(hex, 16)
-    {
-        return vec![format!("0d{:016X}", bits ^ 1), format!("0d{:016X}", bits ^ 1 << 63)];
+    for (mark, digits) in [("0f", 8), ("0d", 16)] {
+        let hex = operand.strip_prefix(mark).map(|hex| u64::from_str_radix(hex, 16));
+        if let Some(Ok(bits)) = hex {
+            let both = [bits ^ 1, bits ^ 1 << (4 * digits - 1)];
+            return both.map(|bits| format!("{mark}{bits:0digits$X}")).into();
+        }
     }
     if let Ok(number) = operand.parse::<i64>() {
         let both = [number.checked_add(1), number.checked_sub(1)];
@@ -145,40 +135,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_and_its_literal_change() {
-        assert_eq!(
-            afters("add.s32 \t%r1, %r2, 32767;"),
-            ["sub.s32 %r1, %r2, 32767;", "add.s32 %r1, %r2, 32768;", "add.s32 %r1, %r2, 32766;"]
-        );
-        assert_eq!(afters("mul.rn.f32 \t%f1, %f2, %f3;"), ["add.rn.f32 %f1, %f2, %f3;"]);
-        assert_eq!(afters("mul.lo.s32 \t%r1, %r2, %r3;"), [""; 0]);
-        assert_eq!(
-            afters("mov.f32 %f1, 0f3F800000;"),
-            ["mov.f32 %f1, 0f3F800001;", "mov.f32 %f1, 0fBF800000;"]
-        );
+    fn each_part_of_an_instruction_changes_by_itself() {
+        for (before, wanted) in [
+            (
+                "add.s32 \t%r1, %r2, 32767;",
+                "sub.s32 %r1, %r2, 32767;|add.s32 %r1, %r2, 32768;|add.s32 %r1, %r2, 32766;",
+            ),
+            ("mul.rn.f32 \t%f1, %f2, %f3;", "add.rn.f32 %f1, %f2, %f3;"),
+            ("mul.lo.s32 \t%r1, %r2, %r3;", ""),
+            ("mov.f32 %f1, 0f3F800000;", "mov.f32 %f1, 0f3F800001;|mov.f32 %f1, 0fBF800000;"),
+            ("setp.lt.u32 %p1, %r1, %r2;", "setp.le.u32 %p1, %r1, %r2;|setp.lt.u32 %p1, %r2, %r1;"),
+            ("setp.eq.s32 %p1, %r1, %r2;", "setp.ne.s32 %p1, %r1, %r2;"),
+            ("@%p1 bra \t$L__BB0_7;", "@!%p1 bra \t$L__BB0_7;"),
+            ("selp.f32 %f1, %f2, %f3, %p1;", "selp.f32 %f1, %f3, %f2, %p1;"),
+            (
+                "st.global.v2.f32 [%rd1+-8], {%f1, %f2};",
+                ";|st.global.v2.f32 [%rd1+-4], {%f1, %f2};",
+            ),
+        ] {
+            assert_eq!(afters(before).join("|"), wanted, "{before}");
+        }
     }
 
     #[test]
-    fn comparisons_guards_and_selections_change() {
-        assert_eq!(
-            afters("setp.lt.u32 %p1, %r1, %r2;"),
-            ["setp.le.u32 %p1, %r1, %r2;", "setp.lt.u32 %p1, %r2, %r1;"]
-        );
-        assert_eq!(afters("setp.eq.s32 %p1, %r1, %r2;"), ["setp.ne.s32 %p1, %r1, %r2;"]);
-        assert_eq!(afters("@%p1 bra \t$L__BB0_7;"), ["@!%p1 bra \t$L__BB0_7;"]);
-        assert_eq!(afters("selp.f32 %f1, %f2, %f3, %p1;"), ["selp.f32 %f1, %f3, %f2, %p1;"]);
-    }
-
-    #[test]
-    fn stores_are_left_out_or_moved() {
-        assert_eq!(
-            afters("st.global.v2.f32 [%rd1+-8], {%f1, %f2};"),
-            [";", "st.global.v2.f32 [%rd1+-4], {%f1, %f2};"]
-        );
-    }
-
-    #[test]
-    fn what_is_no_instruction_is_left_alone() {
+    fn text_that_is_no_instruction_is_left_alone() {
         let text = ".version 9.0;\n.entry k(\n)\n{\n\t.reg .b32 %r<4>;\n$L__BB0_1:\n\t// add;\n\tret;\n\tadd.s32 %r1, %r1, %r2;\n}\n";
         let lines = lines(text);
         assert_eq!(lines.len(), 1);
