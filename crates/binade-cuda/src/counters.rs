@@ -58,14 +58,12 @@ impl Counters {
     }
 
     pub(crate) fn library(&self, how: F32Products) {
-        self.launch();
         self.library.fetch_add(1, Ordering::Relaxed);
         self.multiplied(how);
     }
 
     #[cfg_attr(not(feature = "cudnn"), expect(dead_code, reason = "none is given away"))]
     pub(crate) fn convolution(&self, how: F32Products) {
-        self.launch();
         self.convolutions.fetch_add(1, Ordering::Relaxed);
         self.multiplied(how);
     }

@@ -117,21 +117,13 @@ pub enum CudaError {
         /// The driver's own words.
         cause: String,
     },
-    /// An error of cuBLASLt.
+    /// An error of cuBLASLt or cuDNN.
     #[error(
-        "{call}: cuBLASLt says {cause}; `Cuda::with_products(Products::Own)` does without the library"
+        "{call}: {name} says {cause}; `Cuda::with_products(Products::Own)` does without the library"
     )]
     Library {
-        /// Call that failed.
-        call: &'static str,
-        /// The library's own words.
-        cause: String,
-    },
-    /// An error of cuDNN.
-    #[error(
-        "{call}: cuDNN says {cause}; `Cuda::with_products(Products::Own)` does without the library"
-    )]
-    Convolutions {
+        /// Name of the library.
+        name: &'static str,
         /// Call that failed.
         call: &'static str,
         /// The library's own words.
@@ -226,7 +218,6 @@ impl binade_core::Error for CudaError {
             Self::OnReplica { cause, .. } => cause.kind(),
             Self::Call { .. }
             | Self::Library { .. }
-            | Self::Convolutions { .. }
             | Self::Unreported { .. }
             | Self::Apart { .. } => ErrorKind::Other,
         }

@@ -35,7 +35,7 @@ pub use cuda::Cuda;
 pub use cudarc;
 pub use error::{CudaError, Error};
 pub use facts::KernelFacts;
-pub use library::{ConvolutionsBackend, F32Products, Products, ProductsBackend};
+pub use library::{F32Products, Products, ProductsBackend};
 pub use replicas::{JointGradients, Parts, Replicas};
 
 type Result<T = (), E = Error> = std::result::Result<T, E>;

@@ -25,9 +25,14 @@ impl Cuda {
             recorder.note(kernel.name, || launch_words(grid, args))?;
         }
         let launched = self.entry(kernel)?.launch(&self.inner.stream, grid, args);
-        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
-        self.inner.counters.launch();
+        self.launched(kernel.name);
         launched.map_err(|error| self.failed("launch", error))
+    }
+
+    /// Counts a launch, and names it as the last one.
+    pub(crate) fn launched(&self, name: &'static str) {
+        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = name;
+        self.inner.counters.launch();
     }
 
     /// The one way to the stream: what `work` looks at before it enqueues stays so until it has, since no capture begins or
@@ -65,6 +70,11 @@ impl Cuda {
             self.inner.pool.state.refuse(operation, why)?;
             self.check(operation, work(stream))
         })?
+    }
+
+    /// Returns true within the captured run of a capture.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.inner.pool.state.running() == Some(true)
     }
 
     /// Refuses to wait for the device where a step is captured.

@@ -194,7 +194,7 @@ impl Cuda {
     }
 
     /// Makes the context this thread's: cudarc does it wherever it enqueues, and not where it asks for an event.
-    fn bind(&self) -> Result<(), Error> {
+    pub(crate) fn bind(&self) -> Result<(), Error> {
         self.check("bind", self.inner.stream.context().bind_to_thread())
     }
 

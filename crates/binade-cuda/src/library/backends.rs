@@ -35,13 +35,16 @@ pub enum F32Products {
     Tf32,
 }
 
-/// Code that computes matrix products: see [`Cuda::products`](crate::Cuda::products).
+/// Code that computes matrix products, or convolutions: see [`Cuda::products`](crate::Cuda::products) and
+/// [`Cuda::convolutions`](crate::Cuda::convolutions).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ProductsBackend {
-    /// cuBLASLt, and Binade's own kernels for products that it refuses.
+    /// cuBLASLt or cuDNN, and Binade's own kernels for what it refuses.
     Library {
-        /// Version as `cublasLtGetVersion` gives it: 10000 · major + 100 · minor + patch.
+        /// Name of the library.
+        name: &'static str,
+        /// Version as the library gives it: 10000 · major + 100 · minor + patch.
         version: usize,
         /// Precision of `f32` products.
         f32: F32Products,
@@ -53,52 +56,29 @@ pub enum ProductsBackend {
     },
 }
 
-/// Code that computes convolutions: see [`Cuda::convolutions`](crate::Cuda::convolutions).
-#[non_exhaustive]
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum ConvolutionsBackend {
-    /// cuDNN, and products over windows for convolutions that it refuses.
-    Library {
-        /// Version as `cudnnGetVersion` gives it: 10000 · major + 100 · minor + patch.
-        version: usize,
-        /// Precision of `f32` products.
-        f32: F32Products,
-    },
-    /// Products over windows, by the code that computes products: see [`Cuda::products`](crate::Cuda::products).
-    Own {
-        /// Reason why the library is not used.
-        why: String,
-    },
-}
-
-impl fmt::Display for ConvolutionsBackend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Library { version, f32 } => library(f, "cuDNN", *version, *f32),
-            Self::Own { why } => write!(f, "products over windows: {why}"),
+impl ProductsBackend {
+    /// Returns the backend of a library by its name and version, or of kernels for a reason.
+    pub(super) fn of(opened: Result<(&'static str, usize), &str>, f32: F32Products) -> Self {
+        match opened {
+            Ok((name, version)) => Self::Library { name, version, f32 },
+            Err(why) if f32 == F32Products::Full => Self::Own { why: why.into() },
+            Err(why) => Self::Own { why: format!("{why}; they multiply f32 in full") },
         }
     }
 }
 
 impl fmt::Display for ProductsBackend {
+    /// Writes a library's name and version, and TF32 if it is on. Full products are the expectation, and are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Library { version, f32 } => library(f, "cuBLASLt", *version, *f32),
+            Self::Library { name, version, f32 } => {
+                let (major, minor) = (version / 10_000, version % 10_000 / 100);
+                let how = if *f32 == F32Products::Tf32 { ", f32 by TF32" } else { "" };
+                write!(f, "{name} {major}.{minor}.{}{how}", version % 100)
+            }
             Self::Own { why } => write!(f, "own kernels: {why}"),
         }
     }
-}
-
-/// Writes a library's name and version, and TF32 if it is on. Full products are the expectation, and are left out.
-fn library(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    version: usize,
-    f32: F32Products,
-) -> fmt::Result {
-    let (major, minor) = (version / 10_000, version % 10_000 / 100);
-    let how = if f32 == F32Products::Tf32 { ", f32 by TF32" } else { "" };
-    write!(f, "{name} {major}.{minor}.{}{how}", version % 100)
 }
 
 #[cfg(test)]
@@ -106,24 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_library_is_told_by_its_version_and_kernels_by_the_reason() {
-        let f32 = F32Products::Full;
-        let library = ProductsBackend::Library { version: 130_204, f32 };
-        assert_eq!(library.to_string(), "cuBLASLt 13.2.4");
-        let own = ProductsBackend::Own { why: "asked for".into() };
-        assert_eq!(own.to_string(), "own kernels: asked for");
-        let library = ConvolutionsBackend::Library { version: 92_800, f32 };
-        assert_eq!(library.to_string(), "cuDNN 9.28.0");
-        let own = ConvolutionsBackend::Own { why: "asked for".into() };
-        assert_eq!(own.to_string(), "products over windows: asked for");
-    }
-
-    #[test]
-    fn tf32_is_told_beside_the_version() {
-        let f32 = F32Products::Tf32;
-        let products = ProductsBackend::Library { version: 130_204, f32 };
-        assert_eq!(products.to_string(), "cuBLASLt 13.2.4, f32 by TF32");
-        let convolutions = ConvolutionsBackend::Library { version: 92_800, f32 };
-        assert_eq!(convolutions.to_string(), "cuDNN 9.28.0, f32 by TF32");
+    fn a_library_is_told_by_its_version_and_kernels_by_the_reason() {
+        let told = |opened, f32| ProductsBackend::of(opened, f32).to_string();
+        let (full, tf32) = (F32Products::Full, F32Products::Tf32);
+        assert_eq!(told(Ok(("cuBLASLt", 130_204)), full), "cuBLASLt 13.2.4");
+        assert_eq!(told(Ok(("cuDNN", 92_800)), tf32), "cuDNN 9.28.0, f32 by TF32");
+        assert_eq!(told(Err("asked for"), full), "own kernels: asked for");
+        assert_eq!(
+            told(Err("asked for"), tf32),
+            "own kernels: asked for; they multiply f32 in full"
+        );
     }
 }

@@ -13,40 +13,55 @@ use cudarc::{
         result::{self, CublasError},
         sys,
     },
-    driver::{CudaContext, CudaStream},
+    driver::CudaStream,
 };
-use std::{ffi::c_void, sync::Arc};
+use std::ffi::c_void;
 
 type Result<T = ()> = std::result::Result<T, CublasError>;
 
-/// Functions called of the library; cudarc panics if one is missing.
-const FUNCTIONS: [&str; 14] = [
-    "cublasLtCreate",
-    "cublasLtDestroy",
-    "cublasLtGetVersion",
-    "cublasLtMatmul",
-    "cublasLtMatmulAlgoGetHeuristic",
-    "cublasLtMatmulDescCreate",
-    "cublasLtMatmulDescDestroy",
-    "cublasLtMatmulDescSetAttribute",
-    "cublasLtMatmulPreferenceCreate",
-    "cublasLtMatmulPreferenceDestroy",
-    "cublasLtMatmulPreferenceSetAttribute",
-    "cublasLtMatrixLayoutCreate",
-    "cublasLtMatrixLayoutDestroy",
-    "cublasLtMatrixLayoutSetAttribute",
-];
+/// Object of a C library, in memory on the host: made by the library's own function, and destroyed once.
+macro_rules! owned_object {
+    ($($name:ident($raw:ty), $destroy:path;)+) => {$(
+        struct $name($raw);
 
-/// Returns true if the system's loader finds a library of this name with every function of `FUNCTIONS`. It stays loaded.
-pub(super) fn loads(name: &str) -> bool {
-    // SAFETY: loading runs the library's initialisers, and cuBLASLt is made to be loaded so. It is never unloaded, so that
-    // no pointer into it goes stale.
-    let Ok(library) = (unsafe { libloading::Library::new(name) }) else { return false };
-    // SAFETY: the symbols are looked for and not called, so that their type does not matter.
-    let has = |name: &&str| unsafe { library.get::<*const c_void>(name.as_bytes()) }.is_ok();
-    let has_all = FUNCTIONS.iter().all(has);
-    std::mem::forget(library);
-    has_all
+        // SAFETY: memory on the host, which belongs to no thread.
+        unsafe impl Send for $name {}
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: made for this value, and destroyed here alone.
+                let _ = unsafe { $destroy(self.0) };
+            }
+        }
+    )+};
+}
+#[cfg(feature = "cudnn")]
+pub(super) use owned_object;
+
+/// Attributes of an object, each set to a value of the type that the attribute has.
+macro_rules! attributes {
+    ($($name:ident, $attribute:ty, $set:path;)+) => {$(
+        impl $name {
+            fn set<T>(&self, attribute: $attribute, value: &T) -> Result {
+                let at = std::ptr::from_ref(value).cast();
+                // SAFETY: alive; the value is copied before this returns.
+                unsafe { $set(self.0, attribute, at, size_of::<T>()) }
+            }
+        }
+    )+};
+}
+
+owned_object! {
+    Session(sys::cublasLtHandle_t), result::destroy_handle;
+    Desc(sys::cublasLtMatmulDesc_t), result::destroy_matmul_desc;
+    Layout(sys::cublasLtMatrixLayout_t), result::destroy_matrix_layout;
+    Preference(sys::cublasLtMatmulPreference_t), result::destroy_matmul_pref;
+}
+
+attributes! {
+    Desc, sys::cublasLtMatmulDescAttributes_t, result::set_matmul_desc_attribute;
+    Layout, sys::cublasLtMatrixLayoutAttribute_t, result::set_matrix_layout_attribute;
+    Preference, sys::cublasLtMatmulPreferenceAttributes_t, result::set_matmul_pref_attribute;
 }
 
 /// Returns the result of `cublasLtGetVersion`.
@@ -55,23 +70,27 @@ pub(super) fn version() -> usize {
     unsafe { sys::cublasLtGetVersion() }
 }
 
-/// Handle of the library for a context. It is behind a lock, so that one thread at a time uses it.
+/// Handle of the library for a context, which is bound to the thread before each call. It is behind a lock, so that one thread at a
+/// time uses it.
 pub(super) struct Handle {
-    raw: sys::cublasLtHandle_t,
-    context: Arc<CudaContext>,
+    session: Session,
+    /// Workspace of one product at a time, as the stream orders them. It belongs to no run of a capture.
+    workspace: Buffer,
 }
-
-// SAFETY: a handle belongs to a context and to no thread; the context is bound to the thread before each call.
-unsafe impl Send for Handle {}
 
 impl Handle {
     /// Creates a handle for the context that is bound to this thread.
-    pub(super) fn create(context: &Arc<CudaContext>) -> Result<Self> {
-        Ok(Self { raw: result::create_handle()?, context: context.clone() })
+    pub(super) fn create(workspace: Buffer) -> Result<Self> {
+        Ok(Self { session: Session(result::create_handle()?), workspace })
+    }
+
+    /// Returns the address of the workspace.
+    pub(super) fn workspace(&self) -> u64 {
+        self.workspace.address()
     }
 
     /// Returns the plan of the library's first choice for a problem. The error is `NOT_SUPPORTED` if it has no algorithm.
-    pub(super) fn plan(&self, problem: &Problem, bias: u64, workspace: usize) -> Result<Plan> {
+    pub(super) fn plan(&self, problem: &Problem, bias: u64) -> Result<Plan> {
         let Problem { dtype, into, first, second, result, batch, .. } = *problem;
         let desc = Desc::new(problem)?;
         if problem.bias {
@@ -80,10 +99,18 @@ impl Handle {
         let a = Layout::new(dtype, &first, batch)?;
         let b = Layout::new(dtype, &second, batch)?;
         let c = Layout::new(into, &result, batch)?;
-        let preference = Preference::new(problem, workspace)?;
+        let preference = Preference::new(problem, self.workspace.bytes())?;
         // SAFETY: all of them are alive to the end of the function; the result of cudarc's is written where it says success.
         let found = unsafe {
-            result::get_matmul_algo_heuristic(self.raw, desc.0, a.0, b.0, c.0, c.0, preference.0)
+            result::get_matmul_algo_heuristic(
+                self.session.0,
+                desc.0,
+                a.0,
+                b.0,
+                c.0,
+                c.0,
+                preference.0,
+            )
         }?;
         Ok(Plan { desc, a, b, c, algo: found.algo, workspace: found.workspaceSize })
     }
@@ -92,14 +119,8 @@ impl Handle {
     ///
     /// The addresses are the caller's, who borrows their buffers. The buffers hold what the plan's problem says. Every sentence
     /// on the page of `launch` holds of this call as of a kernel's.
-    pub(super) fn multiply(
-        &self,
-        stream: &CudaStream,
-        plan: &Plan,
-        at: Addresses,
-        workspace: &Buffer,
-    ) -> Result {
-        let Addresses { first, second, bias, into } = at;
+    pub(super) fn multiply(&self, stream: &CudaStream, plan: &Plan, at: Addresses) -> Result {
+        let (Addresses { first, second, bias, into }, workspace) = (at, &self.workspace);
         if bias != 0 {
             plan.desc.bias(bias)?;
         }
@@ -112,7 +133,7 @@ impl Handle {
         // whoever uses the workspace next.
         unsafe {
             result::matmul(
-                self.raw,
+                self.session.0,
                 plan.desc.0,
                 (&raw const one).cast(),
                 (&raw const zero).cast(),
@@ -130,15 +151,6 @@ impl Handle {
                 stream.cu_stream().cast(),
             )
         }
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // A device that is lost says so at the next call that returns an error.
-        let _ = self.context.bind_to_thread();
-        // SAFETY: made by `create`, and destroyed here alone.
-        let _ = unsafe { result::destroy_handle(self.raw) };
     }
 }
 
@@ -160,36 +172,6 @@ pub(super) struct Plan {
     c: Layout,
     algo: sys::cublasLtMatmulAlgo_t,
     workspace: usize,
-}
-
-struct Desc(sys::cublasLtMatmulDesc_t);
-struct Layout(sys::cublasLtMatrixLayout_t);
-struct Preference(sys::cublasLtMatmulPreference_t);
-
-// SAFETY: a descriptor is memory on the host that belongs to no thread.
-unsafe impl Send for Desc {}
-// SAFETY: as above.
-unsafe impl Send for Layout {}
-
-impl Drop for Desc {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and destroyed here alone.
-        let _ = unsafe { result::destroy_matmul_desc(self.0) };
-    }
-}
-
-impl Drop for Layout {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and destroyed here alone.
-        let _ = unsafe { result::destroy_matrix_layout(self.0) };
-    }
-}
-
-impl Drop for Preference {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and destroyed here alone.
-        let _ = unsafe { result::destroy_matmul_pref(self.0) };
-    }
 }
 
 impl Desc {
@@ -218,13 +200,6 @@ impl Desc {
         let attribute = sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER;
         self.set(attribute, &address)
     }
-
-    /// Sets an attribute; `value` is of the attribute's type.
-    fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: &T) -> Result {
-        let at = std::ptr::from_ref(value).cast();
-        // SAFETY: alive; the value is copied before this returns.
-        unsafe { result::set_matmul_desc_attribute(self.0, attribute, at, size_of::<T>()) }
-    }
 }
 
 impl Layout {
@@ -245,13 +220,6 @@ impl Layout {
             layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step)?;
         }
         Ok(layout)
-    }
-
-    /// Sets an attribute; `value` is of the attribute's type.
-    fn set<T>(&self, attribute: sys::cublasLtMatrixLayoutAttribute_t, value: &T) -> Result {
-        let at = std::ptr::from_ref(value).cast();
-        // SAFETY: alive; the value is copied before this returns.
-        unsafe { result::set_matrix_layout_attribute(self.0, attribute, at, size_of::<T>()) }
     }
 }
 
@@ -276,13 +244,6 @@ impl Preference {
         ];
         aligned.into_iter().try_for_each(|(of, operand)| preference.set(of, &operand.aligned))?;
         Ok(preference)
-    }
-
-    /// Sets an attribute; `value` is of the attribute's type.
-    fn set<T>(&self, attribute: sys::cublasLtMatmulPreferenceAttributes_t, value: &T) -> Result {
-        let at = std::ptr::from_ref(value).cast();
-        // SAFETY: alive; the value is copied before this returns.
-        unsafe { result::set_matmul_pref_attribute(self.0, attribute, at, size_of::<T>()) }
     }
 }
 

@@ -1,39 +1,80 @@
-//! Products by the library: an algorithm found once a problem, the call recorded, and put in the stream.
+//! Products by cuBLASLt: an algorithm found once a problem, the call recorded, and put in the stream.
 
 use super::{
-    lt::{self, Addresses},
-    open::{Open, Shared},
-    problem::Problem,
+    Opened,
+    lt::{self, Addresses, Handle, Plan},
+    problem::{self, Problem},
 };
 use crate::{
     Cuda, CudaError, Error, Tensor,
     ops::gemm::{Gemm, Matrices},
 };
-use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
-use std::{collections::hash_map::Entry, sync::PoisonError};
+use cudarc::{
+    cublaslt::{result::CublasError, sys::cublasStatus_t as Status},
+    driver::sys::CUDA_VERSION,
+};
 
 /// Name of a product for the recorder and in device errors.
 const NAME: &str = "cublasLtMatmul";
 
+/// Opened cuBLASLt.
+pub(super) type CublasLt = Opened<Handle, Problem, Plan>;
+
+/// Supported versions, from 12 on. Of 11, some releases tell their version in thousands and others in ten thousands.
+const KNOWN: std::ops::Range<usize> = 120_000..usize::MAX;
+
+pub(super) fn open(cuda: &Cuda) -> Result<Result<CublasLt, String>, Error> {
+    let create = || {
+        let workspace = unless_full(cuda.lasting(problem::workspace(cuda.inner.capability)))?;
+        Ok(workspace.and_then(|workspace| Handle::create(workspace).map_err(lt::cause)))
+    };
+    Opened::new(cuda, ("cuBLASLt", &names()), (lt::version, KNOWN), create)
+}
+
+/// Turns a lack of memory for the workspace into a reason to use kernels, which need none.
+pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, String>, Error> {
+    match workspace {
+        Err(error @ Error::Driver(CudaError::OutOfMemory { .. })) => {
+            Ok(Err(format!("no workspace: {error}")))
+        }
+        other => other.map(Ok),
+    }
+}
+
+/// Returns the names that cudarc asks the loader for, without those of versions that are not supported.
+fn names() -> [String; 3] {
+    let (plain, versioned) = if cfg!(windows) {
+        ("cublasLt.dll", ["cublasLt64_", ".dll"])
+    } else {
+        ("libcublasLt.so", ["libcublasLt.so.", ""])
+    };
+    let [first, second] = [CUDA_VERSION / 1000, 12].map(|major| versioned.join(&major.to_string()));
+    [plain.to_owned(), first, second]
+}
+
 impl Cuda {
-    /// Computes the products by the library. Returns `false` if the library does not compute them. The caller has checked that
-    /// the tensors hold them.
-    pub(crate) fn multiplies_by_library(&self, gemm: &Gemm<'_>) -> Result<bool, Error> {
-        self.check_alive()?;
+    pub(super) fn multiply_by(&self, open: &CublasLt, gemm: &Gemm<'_>) -> Result<bool, Error> {
         let Some(problem) = Problem::of(gemm, self.f32_products()) else { return Ok(false) };
-        let Some(open) = self.library()? else { return Ok(false) };
-        let mut shared = open.lock();
-        self.find(open, &mut shared, &problem, Addresses::of(gemm, 0))?;
-        let Shared { handle, plans } = &mut *shared;
-        let Some(Some(plan)) = plans.get(&problem) else { return Ok(false) };
+        let mut state = open.lock();
+        let first = Addresses::of(gemm, 0);
+        let noted = |handle: &Handle| words(&problem, first, handle);
+        let found = state.find(self, &problem, (NAME, noted), |handle| {
+            match handle.plan(&problem, first.bias) {
+                Ok(plan) => Ok(Some(plan)),
+                // This version takes the configuration for an impossible one.
+                Err(CublasError(Status::CUBLAS_STATUS_INVALID_VALUE)) => Ok(None),
+                Err(error) if has_none(error) => Ok(None),
+                Err(error) => Err(refused("choose an algorithm", error)),
+            }
+        })?;
+        let Some((handle, plan)) = found else { return Ok(false) };
         let multiplied = self.with_stream(NAME, |stream| {
-            self.check("bind", stream.context().bind_to_thread())?;
+            self.bind()?;
             (0..gemm.batch).step_by(problem.batch).try_for_each(|pair| {
                 let at = Addresses::of(gemm, pair);
-                let noted = || words(&problem, at, open.workspace.address());
-                self.inner.pool.state.note(NAME, noted)?;
-                *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
-                let multiplied = handle.multiply(stream, plan, at, &open.workspace);
+                self.inner.pool.state.note(NAME, || words(&problem, at, handle))?;
+                self.launched(NAME);
+                let multiplied = handle.multiply(stream, plan, at);
                 self.inner.counters.library(problem.f32);
                 multiplied.map_err(RefusalSource::Library)
             })
@@ -42,39 +83,12 @@ impl Cuda {
             Ok(()) => Ok(true),
             // No part of it is in the stream, nor will be the next time.
             Err(RefusalSource::Library(error)) if has_none(error) => {
-                plans.insert(problem, None);
+                state.refuse(problem);
                 Ok(false)
             }
             Err(RefusalSource::Library(error)) => Err(refused("multiply", error)),
             Err(RefusalSource::Here(error)) => Err(error),
         }
-    }
-
-    /// Asks the library for an algorithm, once a problem. Kernels compute a problem that it has none for.
-    fn find(
-        &self,
-        open: &Open,
-        shared: &mut Shared,
-        problem: &Problem,
-        at: Addresses,
-    ) -> Result<(), Error> {
-        let Entry::Vacant(place) = shared.plans.entry(*problem) else { return Ok(()) };
-        if self.inner.pool.state.running() == Some(true) {
-            // No warm-up did this: the recorder says so.
-            let noted = || words(problem, at, open.workspace.address());
-            self.inner.pool.state.note(NAME, noted)?;
-        }
-        self.check("bind", self.inner.stream.context().bind_to_thread())?;
-        self.inner.counters.search();
-        let plan = match shared.handle.plan(problem, at.bias, open.workspace.bytes()) {
-            Ok(plan) => Some(plan),
-            // This version takes the configuration for an impossible one.
-            Err(CublasError(Status::CUBLAS_STATUS_INVALID_VALUE)) => None,
-            Err(error) if has_none(error) => None,
-            Err(error) => return Err(refused("choose an algorithm", error)),
-        };
-        place.insert(plan);
-        Ok(())
     }
 }
 
@@ -90,9 +104,9 @@ impl Addresses {
 }
 
 /// Returns all values that the host gives the library, as words.
-fn words(problem: &Problem, at: Addresses, workspace: u64) -> Vec<u64> {
+fn words(problem: &Problem, at: Addresses, handle: &Handle) -> Vec<u64> {
     let Addresses { first, second, bias, into } = at;
-    [&[first, second, bias, into, workspace][..], &problem.words()].concat()
+    [&[first, second, bias, into, handle.workspace()][..], &problem.words()].concat()
 }
 
 /// Source of a refused product.
@@ -114,5 +128,5 @@ pub(super) fn has_none(error: CublasError) -> bool {
 }
 
 fn refused(call: &'static str, error: CublasError) -> Error {
-    Error::Driver(CudaError::Library { call, cause: lt::cause(error) })
+    Error::Driver(CudaError::Library { name: "cuBLASLt", call, cause: lt::cause(error) })
 }

@@ -5,7 +5,7 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-use super::{open::unless_full, products::has_none};
+use super::products::{has_none, unless_full};
 use crate::{
     Cuda, CudaError, Error, ProductsBackend, Tensor,
     ops::gemm::{Gemm, Matrices},
@@ -184,7 +184,7 @@ fn a_device_without_room_for_a_workspace_leaves_products_to_the_kernels() {
 #[test]
 fn an_error_of_the_library_says_how_to_do_without_it() {
     let cause = "CUBLAS_STATUS_EXECUTION_FAILED (13)".to_owned();
-    let error = Error::Driver(CudaError::Library { call: "multiply", cause });
+    let error = Error::Driver(CudaError::Library { name: "cuBLASLt", call: "multiply", cause });
     assert_eq!(error.kind(), ErrorKind::Other);
     let told = error.to_string();
     assert!(told.contains("(13)") && told.contains("Products::Own"), "{told}");

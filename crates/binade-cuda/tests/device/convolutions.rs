@@ -6,7 +6,7 @@ mod by_library;
 
 use crate::support::{Result, noise, own};
 use binade_core::DType;
-use binade_cuda::{ConvolutionsBackend, Products};
+use binade_cuda::{Products, ProductsBackend};
 use binade_ops::{Conv2d, Conv2dConfig, Upload};
 
 #[cfg(feature = "cudnn")]
@@ -24,11 +24,11 @@ fn what_convolves_is_told_with_its_version() -> Result {
     assert_eq!(cuda.convolutions()?, by);
     let is_built = cfg!(feature = "cudnn");
     match &by {
-        ConvolutionsBackend::Library { version, .. } => {
+        ProductsBackend::Library { version, .. } => {
             assert!(is_built && *version >= 90_000, "{by}");
         }
-        ConvolutionsBackend::Own { why } if is_built => assert!(why.contains("cuDNN"), "{why}"),
-        ConvolutionsBackend::Own { why } => assert!(why.contains("feature"), "{why}"),
+        ProductsBackend::Own { why } if is_built => assert!(why.contains("cuDNN"), "{why}"),
+        ProductsBackend::Own { why } => assert!(why.contains("feature"), "{why}"),
         other => panic!("{other}"),
     }
     Ok(())
@@ -36,7 +36,7 @@ fn what_convolves_is_told_with_its_version() -> Result {
 
 fn products_that_are_asked_for_convolve_alone() -> Result {
     let cuda = own().with_products(Products::Own);
-    let ConvolutionsBackend::Own { why } = cuda.convolutions()? else {
+    let ProductsBackend::Own { why } = cuda.convolutions()? else {
         panic!("this is not asked for")
     };
     assert_eq!(why == "asked for", cfg!(feature = "cudnn"), "{why}");

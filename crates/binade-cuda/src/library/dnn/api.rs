@@ -3,42 +3,21 @@
 #![expect(unsafe_code, reason = "a C library")]
 
 use super::problem::Problem;
-use crate::{F32Products, library::convolutions::Pass};
+use crate::{
+    F32Products,
+    library::{Pass, lt::owned_object},
+};
 use binade_core::DType;
 use cudarc::{
     cudnn::{
         result::{self, CudnnError},
         sys,
     },
-    driver::{CudaContext, CudaStream},
+    driver::CudaStream,
 };
-use std::{ffi::c_void, sync::Arc};
+use std::ffi::c_void;
 
 type Result<T = ()> = std::result::Result<T, CudnnError>;
-
-/// Functions called of the library; cudarc panics if one is missing.
-const FUNCTIONS: [&str; 20] = [
-    "cudnnConvolutionBackwardData",
-    "cudnnConvolutionBackwardFilter",
-    "cudnnConvolutionForward",
-    "cudnnCreate",
-    "cudnnCreateConvolutionDescriptor",
-    "cudnnCreateFilterDescriptor",
-    "cudnnCreateTensorDescriptor",
-    "cudnnDestroy",
-    "cudnnDestroyConvolutionDescriptor",
-    "cudnnDestroyFilterDescriptor",
-    "cudnnDestroyTensorDescriptor",
-    "cudnnGetConvolutionBackwardDataWorkspaceSize",
-    "cudnnGetConvolutionBackwardFilterWorkspaceSize",
-    "cudnnGetConvolutionForwardWorkspaceSize",
-    "cudnnGetVersion",
-    "cudnnSetConvolution2dDescriptor",
-    "cudnnSetConvolutionMathType",
-    "cudnnSetFilter4dDescriptor",
-    "cudnnSetStream",
-    "cudnnSetTensor4dDescriptor",
-];
 
 /// Algorithms that `cudnn_ops.h` calls deterministic. `ALGO_0` of both gradients, and `ALGO_3` of the weight's, add by atomics.
 const FORWARD: sys::cudnnConvolutionFwdAlgo_t =
@@ -48,40 +27,25 @@ const OF_INPUT: sys::cudnnConvolutionBwdDataAlgo_t =
 const OF_WEIGHT: sys::cudnnConvolutionBwdFilterAlgo_t =
     sys::cudnnConvolutionBwdFilterAlgo_t::CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
 
-/// Returns true if the system's loader finds a library of this name with every function of `FUNCTIONS`. It stays loaded.
-pub(super) fn loads(name: &str) -> bool {
-    // SAFETY: loading runs the library's initialisers, and cuDNN is made to be loaded so. It is never unloaded, so that no
-    // pointer into it goes stale.
-    let Ok(library) = (unsafe { libloading::Library::new(name) }) else { return false };
-    // SAFETY: the symbols are looked for and not called, so that their type does not matter.
-    let has = |name: &&str| unsafe { library.get::<*const c_void>(name.as_bytes()) }.is_ok();
-    let has_all = FUNCTIONS.iter().all(has);
-    std::mem::forget(library);
-    has_all
+owned_object! {
+    Session(sys::cudnnHandle_t), result::destroy_handle;
+    TensorDescriptor(sys::cudnnTensorDescriptor_t), result::destroy_tensor_descriptor;
+    FilterDescriptor(sys::cudnnFilterDescriptor_t), result::destroy_filter_descriptor;
+    ConvolutionDescriptor(sys::cudnnConvolutionDescriptor_t), result::destroy_convolution_descriptor;
 }
 
-/// Returns the result of `cudnnGetVersion`.
-pub(super) fn version() -> usize {
-    result::get_version()
-}
-
-/// Handle of the library for a stream. It is behind a lock, so that one thread at a time uses it.
-pub(super) struct Handle {
-    raw: sys::cudnnHandle_t,
-    context: Arc<CudaContext>,
-}
-
-// SAFETY: a handle may be used by one thread after another; the context is bound to the thread before each call.
-unsafe impl Send for Handle {}
+/// Handle of the library for a stream, whose context is bound to the thread before each call. It is behind a lock, so that one thread
+/// at a time uses it.
+pub(in crate::library) struct Handle(Session);
 
 impl Handle {
     /// Creates a handle for the context that is bound to this thread. The stream is set once: a change would make one stream wait
     /// for the other.
-    pub(super) fn create(context: &Arc<CudaContext>, stream: &CudaStream) -> Result<Self> {
-        let made = Self { raw: result::create_handle()?, context: context.clone() };
+    pub(super) fn create(stream: &CudaStream) -> Result<Self> {
+        let session = Session(result::create_handle()?);
         // SAFETY: both are alive, and the stream outlives the handle: the device has both.
-        unsafe { result::set_stream(made.raw, stream.cu_stream().cast()) }?;
-        Ok(made)
+        unsafe { result::set_stream(session.0, stream.cu_stream().cast()) }?;
+        Ok(Self(session))
     }
 
     /// Returns the descriptors of a problem, and the workspace of its algorithm.
@@ -94,13 +58,13 @@ impl Handle {
         let workspace = unsafe {
             match problem.pass {
                 Pass::Forward => result::get_convolution_forward_workspace_size(
-                    self.raw, x.0, w.0, how.0, y.0, FORWARD,
+                    self.0.0, x.0, w.0, how.0, y.0, FORWARD,
                 ),
                 Pass::OfInput => result::get_convolution_backward_data_workspace_size(
-                    self.raw, w.0, y.0, how.0, x.0, OF_INPUT,
+                    self.0.0, w.0, y.0, how.0, x.0, OF_INPUT,
                 ),
                 Pass::OfWeight => result::get_convolution_backward_filter_workspace_size(
-                    self.raw, x.0, y.0, how.0, w.0, OF_WEIGHT,
+                    self.0.0, x.0, y.0, how.0, w.0, OF_WEIGHT,
                 ),
             }
         }?;
@@ -125,28 +89,19 @@ impl Handle {
         unsafe {
             match pass {
                 Pass::Forward => result::convolution_forward(
-                    self.raw, one, x.0, input, w.0, weight, how.0, FORWARD, workspace, bytes, zero,
+                    self.0.0, one, x.0, input, w.0, weight, how.0, FORWARD, workspace, bytes, zero,
                     y.0, output,
                 ),
                 Pass::OfInput => result::convolution_backward_data(
-                    self.raw, one, w.0, weight, y.0, output, how.0, OF_INPUT, workspace, bytes,
+                    self.0.0, one, w.0, weight, y.0, output, how.0, OF_INPUT, workspace, bytes,
                     zero, x.0, input,
                 ),
                 Pass::OfWeight => result::convolution_backward_filter(
-                    self.raw, one, x.0, input, y.0, output, how.0, OF_WEIGHT, workspace, bytes,
+                    self.0.0, one, x.0, input, y.0, output, how.0, OF_WEIGHT, workspace, bytes,
                     zero, w.0, weight,
                 ),
             }
         }
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // A device that is lost says so at the next call that returns an error.
-        let _ = self.context.bind_to_thread();
-        // SAFETY: made by `create`, and destroyed here alone.
-        let _ = unsafe { result::destroy_handle(self.raw) };
     }
 }
 
@@ -161,7 +116,7 @@ pub(super) struct Addresses {
 }
 
 /// Descriptors of a problem, and its workspace.
-pub(super) struct Plan {
+pub(in crate::library) struct Plan {
     pass: Pass,
     x: TensorDescriptor,
     w: FilterDescriptor,
@@ -169,38 +124,6 @@ pub(super) struct Plan {
     how: ConvolutionDescriptor,
     /// Bytes of the workspace.
     pub(super) workspace: usize,
-}
-
-struct TensorDescriptor(sys::cudnnTensorDescriptor_t);
-struct FilterDescriptor(sys::cudnnFilterDescriptor_t);
-struct ConvolutionDescriptor(sys::cudnnConvolutionDescriptor_t);
-
-// SAFETY: a descriptor is memory on the host that belongs to no thread.
-unsafe impl Send for TensorDescriptor {}
-// SAFETY: as above.
-unsafe impl Send for FilterDescriptor {}
-// SAFETY: as above.
-unsafe impl Send for ConvolutionDescriptor {}
-
-impl Drop for TensorDescriptor {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and destroyed here alone.
-        let _ = unsafe { result::destroy_tensor_descriptor(self.0) };
-    }
-}
-
-impl Drop for FilterDescriptor {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and destroyed here alone.
-        let _ = unsafe { result::destroy_filter_descriptor(self.0) };
-    }
-}
-
-impl Drop for ConvolutionDescriptor {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and destroyed here alone.
-        let _ = unsafe { result::destroy_convolution_descriptor(self.0) };
-    }
 }
 
 const NCHW: sys::cudnnTensorFormat_t = sys::cudnnTensorFormat_t::CUDNN_TENSOR_NCHW;

@@ -1,15 +1,23 @@
-//! Convolutions by the library: a plan found once a problem, the call recorded, and put in the stream.
+//! Convolutions by cuDNN: a plan found once a problem, the call recorded, and put in the stream.
 
 use super::{
-    api::{self, Addresses},
-    open::Shared,
+    api::{self, Addresses, Handle, Plan},
     problem::Problem,
 };
-use crate::{Cuda, CudaError, Error, Tensor, library::convolutions::Pass, memory::Buffer};
+use crate::{
+    Cuda, CudaError, Error, Tensor,
+    library::{Opened, Pass},
+    memory::Buffer,
+};
 use binade_gpu::Driver;
 use binade_ops::Conv2dConfig;
-use cudarc::cudnn::result::CudnnError;
-use std::{collections::hash_map::Entry, sync::PoisonError};
+use cudarc::cudnn::result::{self, CudnnError};
+
+/// Opened cuDNN.
+pub(in crate::library) type Cudnn = Opened<Handle, Problem, Plan>;
+
+/// Versions with the status numbers used here: cuDNN 9. Those of cuDNN 8 have other numbers.
+const KNOWN: std::ops::Range<usize> = 90_000..100_000;
 
 /// Greatest workspace in bytes. Beyond it the kernels, which take the batch in parts, are the better choice.
 const MOST_WORKSPACE: usize = 1 << 30;
@@ -26,6 +34,10 @@ impl Pass {
 }
 
 impl Cuda {
+    pub(in crate::library) fn cudnn(&self) -> Result<Result<&Cudnn, &str>, Error> {
+        self.inner.library.dnn.get(self, open)
+    }
+
     /// Computes a pass by the library, into the one of input, weight and output that is its result. Returns `false` if the
     /// library does not compute it. The caller has checked the shapes.
     pub(crate) fn convolves(
@@ -38,74 +50,53 @@ impl Cuda {
         let here = (self.inner.capability, self.f32_products());
         let problem = Problem::of(pass, operands, config, here);
         let Some(problem) = problem else { return Ok(false) };
-        let Some(open) = self.dnn()? else { return Ok(false) };
-        let mut shared = open.lock();
+        let Ok(open) = self.cudnn()? else { return Ok(false) };
+        let mut state = open.lock();
         let [input, weight, output] = operands.map(Tensor::address);
         let at = Addresses { input, weight, output, workspace: 0 };
-        let Some(bytes) = self.find_plan(&mut shared, &problem, at)? else { return Ok(false) };
+        let noted = |_: &Handle| words(&problem, at);
+        let found = state.find(self, &problem, (pass.name(), noted), |handle| {
+            match handle.plan(&problem) {
+                Ok(plan) => Ok(Some(plan).filter(|plan| plan.workspace <= MOST_WORKSPACE)),
+                Err(error) if api::is_refused(error) => Ok(None),
+                Err(error) => Err(refused("plan a convolution", error)),
+            }
+        })?;
+        let Some((handle, plan)) = found else { return Ok(false) };
         // The workspace comes from the pool, as any operation's does: a captured step finds its own again.
-        let workspace = if bytes == 0 { None } else { Some(self.buffer(bytes)?) };
+        let workspace = if plan.workspace == 0 { None } else { Some(self.buffer(plan.workspace)?) };
         let at = Addresses { workspace: workspace.as_ref().map_or(0, Buffer::address), ..at };
-        match self.enqueue_convolution(&shared, &problem, at)? {
-            Ok(()) => Ok(true),
+        let convolved = self.with_stream(pass.name(), |_| {
+            self.inner.pool.state.note(pass.name(), || words(&problem, at))?;
+            self.bind()?;
+            Ok::<_, Error>(handle.convolve(plan, at))
+        })??;
+        match convolved {
+            Ok(()) => {
+                self.launched(pass.name());
+                self.inner.counters.convolution(problem.f32);
+                Ok(true)
+            }
             // The library would refuse at each call: kernels compute this problem from here on.
             Err(error) if api::is_unsupported(error) && !self.is_captured() => {
-                shared.plans.insert(problem, None);
+                state.refuse(problem);
                 Ok(false)
             }
             Err(error) => Err(refused("convolve", error)),
         }
     }
+}
 
-    fn is_captured(&self) -> bool {
-        self.inner.pool.state.running() == Some(true)
-    }
-
-    fn enqueue_convolution(
-        &self,
-        shared: &Shared,
-        problem: &Problem,
-        at: Addresses,
-    ) -> Result<Result<(), CudnnError>, Error> {
-        let (name, Shared { handle, plans }) = (problem.pass.name(), shared);
-        let Some(Some(plan)) = plans.get(problem) else { return Ok(Ok(())) };
-        self.with_stream(name, |stream| {
-            self.inner.pool.state.note(name, || words(problem, at))?;
-            self.check("bind", stream.context().bind_to_thread())?;
-            let convolved = handle.convolve(plan, at);
-            *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = name;
-            if convolved.is_ok() {
-                self.inner.counters.convolution(problem.f32);
-            }
-            Ok(convolved)
-        })?
-    }
-
-    /// Returns the bytes of the workspace, asked for once a problem. It is `None` if the library has no algorithm; kernels
-    /// compute it then.
-    fn find_plan(
-        &self,
-        shared: &mut Shared,
-        problem: &Problem,
-        at: Addresses,
-    ) -> Result<Option<usize>, Error> {
-        let place = match shared.plans.entry(*problem) {
-            Entry::Occupied(found) => return Ok(found.get().as_ref().map(|plan| plan.workspace)),
-            Entry::Vacant(place) => place,
-        };
-        if self.is_captured() {
-            // No warm-up did this: the recorder says so.
-            self.inner.pool.state.note(problem.pass.name(), || words(problem, at))?;
-        }
-        self.check("bind", self.inner.stream.context().bind_to_thread())?;
-        self.inner.counters.search();
-        let plan = match shared.handle.plan(problem) {
-            Ok(plan) => Some(plan).filter(|plan| plan.workspace <= MOST_WORKSPACE),
-            Err(error) if api::is_refused(error) => None,
-            Err(error) => return Err(refused("plan a convolution", error)),
-        };
-        Ok(place.insert(plan).as_ref().map(|plan| plan.workspace))
-    }
+fn open(cuda: &Cuda) -> Result<Result<Cudnn, String>, Error> {
+    // Names that cudarc asks the loader for, and that cuDNN 9 can have.
+    let names = if cfg!(windows) {
+        ["cudnn.dll", "cudnn64_9.dll"]
+    } else {
+        ["libcudnn.so", "libcudnn.so.9"]
+    };
+    let create = || Ok(Handle::create(cuda.stream()).map_err(api::cause));
+    let names = names.map(str::to_owned);
+    Opened::new(cuda, ("cuDNN", &names), (result::get_version, KNOWN), create)
 }
 
 /// Returns all values that the host gives the library, as words.
@@ -115,5 +106,5 @@ fn words(problem: &Problem, at: Addresses) -> Vec<u64> {
 }
 
 fn refused(call: &'static str, error: CudnnError) -> Error {
-    Error::Driver(CudaError::Convolutions { call, cause: api::cause(error) })
+    Error::Driver(CudaError::Library { name: "cuDNN", call, cause: api::cause(error) })
 }

@@ -3,7 +3,6 @@
 
 mod api;
 mod convolve;
-mod open;
 mod problem;
 
-pub(super) use open::Dnn;
+pub(super) use convolve::Cudnn;

@@ -1,6 +1,6 @@
 //! Convolution as cuDNN is asked for it: all parameters that its plan depends on, and no others.
 
-use crate::{F32Products, Tensor, library::convolutions::Pass, probe::Capability};
+use crate::{F32Products, Tensor, library::Pass, probe::Capability};
 use binade_core::DType;
 use binade_ops::Conv2dConfig;
 
@@ -12,7 +12,7 @@ const MOST: usize = i32::MAX as usize;
 
 /// One convolution by shape, type and pass, in the library's integers.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Problem {
+pub(in crate::library) struct Problem {
     pub(super) pass: Pass,
     pub(super) dtype: DType,
     /// Shape of images or their gradients: `[N, C, H, W]`.

@@ -7,7 +7,7 @@ use crate::{
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_cuda::{CaptureError, ConvolutionsBackend, Cuda, Error, F32Products, Products, Tensor};
+use binade_cuda::{CaptureError, Cuda, Error, F32Products, Products, ProductsBackend, Tensor};
 use binade_ops::{Conv2d, Conv2dConfig, Download, Upload};
 
 crate::tests![
@@ -28,7 +28,7 @@ pub(crate) fn absent() -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| name.trim() == "cudnn");
     match Cuda::open(0).and_then(|cuda| cuda.convolutions()) {
-        Ok(ConvolutionsBackend::Own { why }) if !is_required => Some(why),
+        Ok(ProductsBackend::Own { why }) if !is_required => Some(why),
         _ => None,
     }
 }

@@ -1,0 +1,142 @@
+//! Library that is opened at its first use, and its plans. Its absence is no error.
+
+use crate::{Cuda, Error, launch};
+use cudarc::driver::CudaContext;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fmt,
+    hash::Hash,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::Ordering},
+};
+
+/// Library, or the reason why it is not used.
+#[derive(Debug)]
+pub(super) struct Lazy<T>(OnceLock<Result<T, String>>);
+
+impl<T> Default for Lazy<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> Lazy<T> {
+    /// Returns the library, or the reason why it is not used. A captured run does not open it: its warm-ups have, or did not use it.
+    pub(super) fn get(
+        &self,
+        cuda: &Cuda,
+        open: impl FnOnce(&Cuda) -> Result<Result<T, String>, Error>,
+    ) -> Result<Result<&T, &str>, Error> {
+        if cuda.inner.library.own.load(Ordering::Relaxed) {
+            return Ok(Err("asked for"));
+        }
+        let opened = match self.0.get() {
+            Some(opened) => opened,
+            None if cuda.is_captured() => {
+                return Ok(Err("the library has not been looked for before the captured run"));
+            }
+            None => {
+                cuda.bind()?;
+                let opened = open(cuda)?;
+                self.0.get_or_init(|| opened)
+            }
+        };
+        Ok(opened.as_ref().map_err(String::as_str))
+    }
+}
+
+/// Opened library: its handle, and a plan for each problem.
+pub(super) struct Opened<Handle, Problem, Plan> {
+    pub(super) version: usize,
+    context: Arc<CudaContext>,
+    state: Mutex<State<Handle, Problem, Plan>>,
+}
+
+/// State that one thread uses at a time.
+pub(super) struct State<Handle, Problem, Plan> {
+    /// Plans by problem; `None` for a problem that the library does not compute. They stand before the handle, so that they are
+    /// dropped first.
+    plans: HashMap<Problem, Option<Plan>>,
+    handle: Handle,
+}
+
+impl<Handle, Problem, Plan> Opened<Handle, Problem, Plan> {
+    /// Opens the library that the system's loader finds under one of `names`, if its version is one of `known`.
+    pub(super) fn new(
+        cuda: &Cuda,
+        (name, names): (&str, &[String]),
+        (version, known): (impl FnOnce() -> usize, Range<usize>),
+        create: impl FnOnce() -> Result<Result<Handle, String>, Error>,
+    ) -> Result<Result<Self, String>, Error> {
+        if !names.iter().any(|name| launch::loads(name)) {
+            return Ok(Err(format!("no {name}; looked for {}", names.join(", "))));
+        }
+        // cudarc may find less than was found here, and then it panics. Known versions have all functions that are called.
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            let version = version();
+            (version, known.contains(&version).then(create))
+        }));
+        let Ok((version, created)) = made else {
+            return Ok(Err(format!("{name} has a version, or a name, that cudarc does not load")));
+        };
+        let Some(created) = created else {
+            return Ok(Err(format!("{name} is of version {version}, which is not supported")));
+        };
+        let opened = |handle| Self {
+            version,
+            context: cuda.stream().context().clone(),
+            state: Mutex::new(State { handle, plans: HashMap::new() }),
+        };
+        Ok(created?.map(opened).map_err(|cause| format!("{name} does not start: {cause}")))
+    }
+
+    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<Handle, Problem, Plan>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<Handle, Problem: Copy + Eq + Hash, Plan> State<Handle, Problem, Plan> {
+    /// Returns the handle and a problem's plan, which the library is asked for once by `ask`. Kernels compute a problem that it
+    /// has none for. The call is recorded by its `name` and `words`.
+    pub(super) fn find(
+        &mut self,
+        cuda: &Cuda,
+        problem: &Problem,
+        (name, words): (&'static str, impl FnOnce(&Handle) -> Vec<u64>),
+        ask: impl FnOnce(&Handle) -> Result<Option<Plan>, Error>,
+    ) -> Result<Option<(&Handle, &Plan)>, Error> {
+        let plan = match self.plans.entry(*problem) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => {
+                if cuda.is_captured() {
+                    // No warm-up did this: the recorder says so.
+                    cuda.inner.pool.state.note(name, || words(&self.handle))?;
+                }
+                cuda.bind()?;
+                cuda.inner.counters.search();
+                place.insert(ask(&self.handle)?)
+            }
+        };
+        Ok(plan.as_ref().map(|plan| (&self.handle, plan)))
+    }
+
+    /// Leaves a problem to the kernels from here on.
+    pub(super) fn refuse(&mut self, problem: Problem) {
+        self.plans.insert(problem, None);
+    }
+}
+
+impl<Handle, Problem, Plan> Drop for Opened<Handle, Problem, Plan> {
+    /// Binds the context in which the handle is destroyed. A device that is lost says so at the next call that returns an error.
+    fn drop(&mut self) {
+        let _ = self.context.bind_to_thread();
+    }
+}
+
+impl<Handle, Problem, Plan> fmt::Debug for Opened<Handle, Problem, Plan> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").field("version", &self.version).finish_non_exhaustive()
+    }
+}
