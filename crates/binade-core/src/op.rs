@@ -41,6 +41,18 @@ impl Op {
         Self { name, class }
     }
 
+    /// Returns the operation that Binade itself names `name`.
+    pub const fn named(name: &str) -> Option<Self> {
+        let mut rest = Self::ALL;
+        while let [op, others @ ..] = rest {
+            if equal(op.name.as_bytes(), name.as_bytes()) {
+                return Some(*op);
+            }
+            rest = others;
+        }
+        None
+    }
+
     /// Returns the name in policies' lists.
     pub const fn name(&self) -> &'static str {
         self.name
@@ -50,6 +62,17 @@ impl Op {
     pub const fn class(&self) -> OpClass {
         self.class
     }
+}
+
+/// Compares bytes in constants, where `==` is not yet allowed.
+const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([first, a_rest @ ..], [other, b_rest @ ..]) = (a, b) {
+        if *first != *other {
+            return false;
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+    a.is_empty() && b.is_empty()
 }
 
 macro_rules! ops {
@@ -93,13 +116,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_operation_has_a_part_of_a_name_or_more() {
+        assert_eq!(["line", "linear_", "linear_relus", ""].map(Op::named), [None; 4]);
+    }
+
+    #[test]
     fn an_operation_has_the_name_and_class_it_was_given_and_no_two_share_a_name() {
         let mine = Op::custom("rms_norm", OpClass::Norm);
         assert_eq!((mine.name(), mine.class()), ("rms_norm", OpClass::Norm));
         assert_eq!((Op::LINEAR.name(), Op::LINEAR.class()), ("linear", OpClass::MatMul));
         for (index, op) in Op::ALL.iter().enumerate() {
             let by_name = Op::ALL.iter().position(|other| other.name() == op.name());
-            assert_eq!(by_name, Some(index), "{op:?}");
+            assert_eq!((by_name, Op::named(op.name())), (Some(index), Some(*op)));
         }
     }
 }

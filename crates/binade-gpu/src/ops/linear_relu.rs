@@ -1,7 +1,7 @@
 //! Linear layer with the rectified linear unit behind it.
 
 use super::{
-    PointwiseKernels,
+    PointwiseKernels, RowKernels,
     gemm::{GemmKernels, affine},
     linear::{linear, linear_backward, linear_backward_of_weight},
     relu::{relu, relu_backward},
@@ -10,7 +10,7 @@ use crate::{Result, Tensor};
 use binade_core::Op;
 use binade_ops::{AffineGrads, WeightGrads};
 
-pub fn linear_relu<D: GemmKernels + PointwiseKernels>(
+pub fn linear_relu<D: GemmKernels + PointwiseKernels + RowKernels>(
     device: &D,
     input: &Tensor<D>,
     weight: &Tensor<D>,
@@ -22,7 +22,7 @@ pub fn linear_relu<D: GemmKernels + PointwiseKernels>(
     relu(device, &linear(device, input, weight, bias)?)
 }
 
-pub fn linear_relu_backward<D: GemmKernels + PointwiseKernels>(
+pub fn linear_relu_backward<D: GemmKernels + PointwiseKernels + RowKernels>(
     device: &D,
     grad: &Tensor<D>,
     output: &Tensor<D>,
@@ -33,7 +33,7 @@ pub fn linear_relu_backward<D: GemmKernels + PointwiseKernels>(
     linear_backward(device, &relu_backward(device, grad, output)?, input, weight, bias)
 }
 
-pub fn linear_relu_backward_of_weight<D: GemmKernels + PointwiseKernels>(
+pub fn linear_relu_backward_of_weight<D: GemmKernels + PointwiseKernels + RowKernels>(
     device: &D,
     grad: &Tensor<D>,
     output: &Tensor<D>,

@@ -1,6 +1,7 @@
-//! Operations, a file each, named as in `binade-ops`, for every driver that has their kernels.
+//! Operations, named as in `binade-ops`, for every driver that has their kernels.
 //!
-//! A function has the arguments of its trait's method, checks them by the rules that all devices share, allocates the result, and
+//! An operation on one operand, and a sum of all elements, is its row in the table of operations and its kernels, which have the
+//! names of its methods. Any other has a file. A function has the arguments of its trait's method, checks them by the rules that all devices share, allocates the result, and
 //! launches a kernel by its name. None waits for the device. [`implement_ops!`](binade_ops::implement_ops) makes the traits of
 //! them.
 
@@ -22,8 +23,85 @@ pub use pointwise::{DropoutMask, PointwiseKernels};
 pub use rows::{RowKernels, Rows};
 pub use total::{Total, TotalKernels};
 
+use crate::{Result, Tensor};
+use binade_core::{Op, OpClass};
+
 macro_rules! operations {
-    ({} $($trait:ident $file:ident $methods:tt)*) => { $(pub mod $file;)* };
+    ({} $($trait:ident $name:ident $methods:tt)*) => {
+        $(operations!(@row $trait $name $methods);)*
+    };
+    (@row $trait:ident $name:ident {
+        $f:ident $forward:ident(input) -> Tensor;
+        $b:ident $backward:ident(grad, $saved:ident) -> Tensor;
+    }) => {
+        pub mod $name {
+            use super::{PointwiseKernels, RowKernels, unary};
+            use crate::{Result, Tensor};
+            use binade_core::Op;
+
+            const OP: Op = Op::named(stringify!($name)).expect("every row has an `Op`");
+
+            pub fn $forward<D: PointwiseKernels + RowKernels>(
+                device: &D,
+                input: &Tensor<D>,
+            ) -> Result<Tensor<D>, D> {
+                unary(device, OP, stringify!($forward), &[input])
+            }
+
+            pub fn $backward<D: PointwiseKernels + RowKernels>(
+                device: &D,
+                grad: &Tensor<D>,
+                $saved: &Tensor<D>,
+            ) -> Result<Tensor<D>, D> {
+                unary(device, OP, stringify!($backward), &[grad, $saved])
+            }
+        }
+    };
+    (@row $trait:ident $name:ident {
+        $f:ident $forward:ident(input) -> Tensor;
+        $b:ident $backward:ident(grad) { shape: [usize], dtype: DType } -> Tensor;
+    }) => {
+        pub mod $name {
+            use super::{Total, TotalKernels, total};
+            use crate::{Result, Tensor};
+            use binade_core::{DType, Op};
+
+            const OP: Op = Op::named(stringify!($name)).expect("every row has an `Op`");
+
+            pub fn $forward<D: TotalKernels>(
+                device: &D,
+                input: &Tensor<D>,
+            ) -> Result<Tensor<D>, D> {
+                binade_ops::operands::float(OP, &[input])?;
+                total::total(device, Total::$trait, &[input])
+            }
+
+            pub fn $backward<D: TotalKernels>(
+                device: &D,
+                grad: &Tensor<D>,
+                shape: &[usize],
+                dtype: DType,
+            ) -> Result<Tensor<D>, D> {
+                total::spread(device, Total::$trait, OP, grad, (shape, dtype))
+            }
+        }
+    };
+    (@row $trait:ident $name:ident $methods:tt) => { pub mod $name; };
 }
 
 binade_ops::for_each_op!([operations]);
+
+/// Applies the kernel of an operation on one operand, or of its gradient.
+fn unary<D: PointwiseKernels + RowKernels>(
+    device: &D,
+    op: Op,
+    kernel: &'static str,
+    operands: &[&Tensor<D>],
+) -> Result<Tensor<D>, D> {
+    match (op.class(), kernel) {
+        (OpClass::Softmax, _) => rows::by_row(device, op, kernel, operands),
+        // `tanh` alone is a function of C and of WGSL.
+        (_, "tanh") => pointwise::pointwise(device, op, "tanh_forward", operands),
+        _ => pointwise::pointwise(device, op, kernel, operands),
+    }
+}

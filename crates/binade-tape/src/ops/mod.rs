@@ -1,7 +1,9 @@
-//! Operations, a file each, named as in `binade-ops`, and the code that they share.
+//! Operations, named as in `binade-ops`, and the code that they share: a file each, unless [`signatures`] has them.
 
 mod affine;
 mod scaled_by;
+#[macro_use]
+mod signatures;
 
 use crate::{
     Device, TapeError, Var,
@@ -12,12 +14,14 @@ use binade_cast_policy::OpCall;
 use binade_core::{Handle, Op};
 use std::{borrow::Cow, sync::Arc};
 
-macro_rules! modules {
+macro_rules! operations {
     // A tape needs no `fill`: it starts from existing tensors.
-    ({} Fill fill $methods:tt $($trait:ident $file:ident $rest:tt)*) => { $(mod $file;)* };
+    ({} Fill fill $methods:tt $($trait:ident $name:ident $rest:tt)*) => {
+        $(by_signature!($trait $name $rest);)*
+    };
 }
 
-binade_ops::for_each_op!([modules]);
+binade_ops::for_each_op!([operations]);
 
 pub(crate) type Failed<D> = TapeError<<D as Handle>::Error>;
 pub(crate) type Outcome<D> = Result<Var<D>, Failed<D>>;
