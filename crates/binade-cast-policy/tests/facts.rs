@@ -17,7 +17,7 @@ type Row = (Op, &'static [&'static [usize]], Option<f64>, &'static [u64]);
 
 #[test]
 fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
-    let shapes: [Row; 22] = [
+    let shapes: [Row; 13] = [
         (Op::MATMUL, &[&[2, 7], &[7, 5]], Some(7.0), &[2, 5, 7]),
         (Op::BMM, &[&[3, 2, 7], &[3, 7, 5]], Some(7.0), &[2, 5, 7]),
         (Op::LINEAR, &[&[3, 2, 7], &[5, 7], &[5]], Some(7.0), &[6, 5, 7]),
@@ -31,19 +31,14 @@ fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
         (Op::MSE_LOSS, &[&[2, 7], &[2, 7]], Some(14.0), &[]),
         (Op::SUM, &[&[2, 7]], Some(14.0), &[]),
         (Op::MEAN, &[&[]], Some(1.0), &[]),
-        (Op::RELU, &[&[2, 7]], None, &[]),
-        (Op::GELU, &[&[2, 7]], None, &[]),
-        (Op::TANH, &[&[2, 7]], None, &[]),
-        (Op::ADD, &[&[2, 7], &[2, 7]], None, &[]),
-        (Op::MUL, &[&[2, 7], &[2, 7]], None, &[]),
-        (Op::BIAS_ADD, &[&[2, 7], &[7]], None, &[]),
-        (Op::EMBEDDING, &[&[9, 7], &[2]], None, &[]),
-        (Op::MAX_POOL2D, &[&[1, 1, 2, 7]], None, &[]),
-        (Op::DROPOUT, &[&[2, 7]], None, &[]),
     ];
-    assert_eq!(shapes.map(|(op, ..)| op).as_slice(), Op::ALL, "each in order");
     for (op, shapes, length, extents) in shapes {
         assert_eq!(told(op, shapes), (length, extents.to_vec()), "{op:?}");
+    }
+    let summing = shapes.map(|(op, ..)| op);
+    for op in Op::ALL.iter().filter(|op| !summing.contains(op)) {
+        assert!(matches!(op.class(), OpClass::Pointwise | OpClass::Shape), "{op:?} has no row");
+        assert_eq!(told(*op, &[&[1, 1, 2, 7], &[7]]), (None, vec![]), "{op:?}");
     }
 }
 

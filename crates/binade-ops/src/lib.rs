@@ -31,7 +31,8 @@ macro_rules! operations {
 
         /// Device that has every operation.
         ///
-        /// Every handle with all these traits has it. Code that needs three operations bounds on those three.
+        /// Every handle with all these traits has it. Code that needs three operations bounds on those three:
+        $(#[doc = concat!("[`", stringify!($trait), "`]")])*
         pub trait Ops: Shaped + Upload + Download $(+ $trait)* {}
 
         impl<D: ?Sized + Shaped + Upload + Download $(+ $trait)*> Ops for D {}

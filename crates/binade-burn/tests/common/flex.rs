@@ -48,32 +48,10 @@ impl Subject for Flex {
     }
 }
 
-/// Operations that burn has and the handle does not: the model calls burn's.
-const OPERATIONS: [&str; 23] = [
-    "matmul/",
-    "bmm/",
-    "linear/",
-    "conv2d/",
-    "layer_norm/",
-    "batch_norm/",
-    "softmax/",
-    "log_softmax/",
-    "cross_entropy/",
-    "mse_loss/",
-    "sum/",
-    "mean/",
-    "fill/",
-    "reshape/",
-    "relu/",
-    "linear_relu/",
-    "gelu/",
-    "tanh/",
-    "add/",
-    "mul/",
-    "bias_add/",
-    "embedding/",
-    "max_pool2d/",
-];
+/// Names of all operations.
+macro_rules! names {
+    ({} $($trait:ident $name:ident $methods:tt)*) => { [$(stringify!($name)),*] };
+}
 
 /// Returns the runner with a reason for each operation that the handle does not have.
 pub(crate) fn excused(runner: Runner) -> Runner {
@@ -82,12 +60,15 @@ pub(crate) fn excused(runner: Runner) -> Runner {
         .excuse("e4m3", "burn has no tensors of E4M3")
         .excuse("e5m2", "burn has no tensors of E5M2")
         .excuse("stochastic_cast/", "burn's casts round to nearest even")
-        .excuse("dropout/", "burn draws from a generator of its own")
         .excuse(
             "two_hundred_steps_track_the_loss_of_f32",
             "its pass is made of operations of a handle",
         );
-    OPERATIONS.into_iter().fold(runner, |runner, operation| {
-        runner.excuse(operation, "a model calls burn's own operation, and no handle")
+    binade_conformance::ops::for_each_op!([names]).into_iter().fold(runner, |runner, operation| {
+        let reason = match operation {
+            "dropout" => "burn draws from a generator of its own",
+            _ => "a model calls burn's own operation, and no handle",
+        };
+        runner.excuse(format!("{operation}/"), reason)
     })
 }

@@ -10,6 +10,7 @@ mod faulty;
 mod files;
 mod misruled;
 mod narrowed;
+mod overflowing;
 mod picked;
 mod right;
 mod strided;
