@@ -73,18 +73,13 @@ impl Launch<'_> {
     }
 
     fn special(&self, special: Special, thread: u32) -> u32 {
-        let lane = thread % 32;
         match special {
             Special::Tid(axis) => self.block.place(u64::from(thread)).axis(axis),
             Special::Ntid(axis) => self.block.axis(axis),
             // The block index changes from block to block: `Block::place_in` fills it.
             Special::Ctaid(_) => 0,
             Special::Nctaid(axis) => self.grid.axis(axis),
-            Special::LaneId => lane,
-            Special::LaneMask(order, or_own) => {
-                let is_in = |other: &u32| other.cmp(&lane) == order || (or_own && *other == lane);
-                (0..32).filter(is_in).fold(0, |mask, other| mask | 1 << other)
-            }
+            Special::LaneId => thread % 32,
         }
     }
 

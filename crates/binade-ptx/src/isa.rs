@@ -4,19 +4,14 @@
 //! Meanings are those of NVIDIA's "Parallel Thread Execution ISA", chapter "Instruction Set". A register holds its bits
 //! zero-extended to 64; a predicate holds 0 or 1.
 
-mod atomic;
+mod arithmetic;
 mod bits;
-mod compare;
 mod control;
 mod convert;
-mod double;
-mod float;
-mod integer;
 mod lanes;
 mod matrix;
 mod memory;
 mod number;
-mod transfer;
 
 pub(crate) use self::lanes::{LANES, Values};
 
@@ -48,13 +43,27 @@ impl Class {
         })
     }
 
-    pub(crate) fn mask(self) -> u64 {
+    /// Returns the class that a signature in the table names by this letter.
+    fn of_letter(letter: char) -> Self {
+        match letter {
+            'p' => Self::Predicate,
+            'h' => Self::W16,
+            'w' => Self::W32,
+            _ => Self::W64,
+        }
+    }
+
+    fn bits(self) -> usize {
         match self {
             Self::Predicate => 1,
-            Self::W16 => 0xffff,
-            Self::W32 => 0xffff_ffff,
-            Self::W64 => u64::MAX,
+            Self::W16 => 16,
+            Self::W32 => 32,
+            Self::W64 => 64,
         }
+    }
+
+    pub(crate) fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits())
     }
 }
 
@@ -75,8 +84,6 @@ pub(crate) enum Kind {
     Any(Class),
     /// Literal that is kept as a number and not in a register.
     Number,
-    /// Literal that is kept in a register, as other operands are.
-    Literal(Class),
     /// Literal of this one value.
     Exactly(u64),
     /// Registers in braces that are written; `_` drops an element.
@@ -109,12 +116,8 @@ pub(crate) enum Op {
     Store(Space, usize),
     /// Stores the function's result and returns the old value. Operands: result, address, one value or two.
     Atomic(Space, usize, Change),
-    /// Stores the function's result, as `Atomic` does, and returns nothing.
-    Reduce(Space, usize, Change),
     /// Exchanges values among lanes. The last operand is the mask of the lanes that take part.
     Together(Together),
-    /// Returns the mask of the lanes that execute it.
-    ActiveMask,
     Branch,
     Return,
     Trap,
@@ -130,11 +133,10 @@ pub(crate) enum Op {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Together {
     Shuffle(Shuffle),
-    Vote(Vote),
+    /// Mask of the lanes whose value equals the lane's own.
+    Match,
     /// Orders the lanes' accesses to memory.
     Barrier,
-    /// Folds all lanes' values with this function; every lane gets the result.
-    Reduce(fn(u64, u64) -> u64),
     /// A product of matrices, whose 16-bit elements this reads; all lanes of the warp must come.
     Multiply(Pairs),
     /// Matrices of 8 by 8 elements from shared memory, each by its rows or by its columns; all lanes must come.
@@ -152,37 +154,17 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// Result of a vote over the lanes' predicates, or of `match` over their values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Vote {
-    All,
-    Any,
-    Uniform,
-    Ballot,
-    /// Mask of the lanes whose value equals the lane's own.
-    Match,
-}
-
 /// Instruction form: one spelling with one list of operands.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
-    pub(crate) operands: &'static [Kind],
+    pub(crate) operands: Vec<Kind>,
     pub(crate) op: Op,
     /// Least compute capability that has the form; `SM_75` for those that every supported target has.
     pub(crate) since: Capability,
 }
 
 impl Form {
-    const fn new(name: &'static str, operands: &'static [Kind], op: Op) -> Self {
-        Self { name, operands, op, since: Capability::SM_75 }
-    }
-
-    const fn since(mut self, capability: Capability) -> Self {
-        self.since = capability;
-        self
-    }
-
     /// Returns true if a host computes the same bits: subnormals are kept, and no compiler may contract it into `fma`.
     pub(crate) fn is_reproducible(&self) -> bool {
         let contracted = ["add.f32", "sub.f32", "mul.f32", "add.f64", "sub.f64", "mul.f64"];
@@ -195,13 +177,39 @@ impl Form {
     }
 }
 
+/// Table of forms while it is written.
+#[derive(Debug, Default)]
+struct Table(Vec<Form>);
+
+impl Table {
+    /// Adds a form whose operands are registers and literals, by its signature: a letter for the class of the result and, behind
+    /// `=`, of each operand.
+    fn add(&mut self, name: impl Into<String>, signature: &str, op: Op) -> &mut Form {
+        let (to, from) = signature.split_once('=').unwrap_or_default();
+        let to = to.chars().map(|letter| Kind::To(Class::of_letter(letter)));
+        let from = from.chars().map(|letter| Kind::From(Class::of_letter(letter)));
+        self.form(name, to.chain(from).collect(), op)
+    }
+
+    /// Adds a form by the kinds of its operands.
+    fn form(&mut self, name: impl Into<String>, operands: Vec<Kind>, op: Op) -> &mut Form {
+        let name = name.into().leak();
+        self.0.push_mut(Form { name, operands, op, since: Capability::SM_75 })
+    }
+}
+
 /// Returns all forms, in no particular order.
-pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
-    let tables = [control::FORMS, float::FORMS, double::FORMS, bits::FORMS, transfer::FORMS];
-    let types = [integer::FORMS, compare::FORMS, convert::FORMS, matrix::FORMS];
-    let spaces = [memory::FORMS, atomic::FORMS];
-    let types = types.into_iter().chain(spaces.into_iter().flatten().copied());
-    tables.into_iter().chain(types.flatten().copied()).flatten()
+pub(crate) fn forms() -> &'static [Form] {
+    static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+        let mut table = Table::default();
+        let parts =
+            [arithmetic::add, bits::add, control::add, convert::add, matrix::add, memory::add];
+        for add in parts {
+            add(&mut table);
+        }
+        table.0
+    });
+    &FORMS
 }
 
 /// Returns the forms with exactly this spelling: one, or several that differ in their operands.
@@ -222,7 +230,7 @@ mod tests {
 
     #[test]
     fn no_form_is_in_the_table_twice() {
-        let mut forms: Vec<_> = forms().map(|form| (form.name, form.operands)).collect();
+        let mut forms: Vec<_> = forms().iter().map(|form| (form.name, &form.operands)).collect();
         forms.sort_unstable_by_key(|form| form.0);
         for pair in forms.windows(2) {
             assert_ne!(pair[0], pair[1]);

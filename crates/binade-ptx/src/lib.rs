@@ -23,5 +23,5 @@ pub use report::{Access, Fault, Report, ReportKind, Space};
 
 /// Returns every instruction form that the interpreter knows, as PTX spells it, in no particular order.
 pub fn known_forms() -> impl Iterator<Item = &'static str> {
-    isa::forms().map(|form| form.name)
+    isa::forms().iter().map(|form| form.name)
 }

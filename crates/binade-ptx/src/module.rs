@@ -45,8 +45,6 @@ pub struct Module {
     pub(crate) entries: Vec<Entry>,
     /// Names of source files by their number in `.loc`.
     pub(crate) files: HashMap<u32, String>,
-    /// Initial values of all `.const` variables, one behind the other.
-    pub(crate) constants: Vec<u8>,
     /// Unique number of the module, since entries of two modules may share a name.
     pub(crate) id: u64,
 }
@@ -172,8 +170,6 @@ pub(crate) enum Special {
     /// Blocks of the grid, along an axis.
     Nctaid(usize),
     LaneId,
-    /// Mask of the lanes whose numbers compare so to the lane's own; the flag adds the lane itself.
-    LaneMask(std::cmp::Ordering, bool),
 }
 
 impl Instruction {

@@ -1,7 +1,6 @@
 //! Parser of PTX text. It is strict: what it does not know exactly is an error with its line.
 
 mod body;
-mod constant;
 mod cursor;
 mod decode;
 mod lex;

@@ -124,27 +124,12 @@ pub enum ReportKind {
         /// Lowest thread that does not come.
         missing: Dim3,
     },
-    /// Shuffle whose mask, or whose source, names a lane that does not take part.
-    #[error("divergent shuffle: lane {lane} does not take part")]
-    DivergentShuffle {
-        /// Lowest such lane, from 0 to 31.
-        lane: u32,
-    },
-    /// Vote or reduction of a warp whose mask names a lane that does not take part.
-    #[error("divergent vote: lane {lane} does not take part")]
-    DivergentVote {
-        /// Lowest such lane, from 0 to 31.
-        lane: u32,
-    },
-    /// Product or load of matrices that only a part of the warp executes.
-    #[error("divergent matrix instruction: lane {lane} does not take part")]
-    DivergentMatrix {
-        /// Lowest lane that does not take part, from 0 to 31.
-        lane: u32,
-    },
-    /// Barrier of a warp whose mask names a lane that does not come.
-    #[error("divergent warp barrier: lane {lane} does not come")]
-    DivergentWarpBarrier {
+    /// Instruction of several lanes together that some of them do not execute: its mask, or a shuffle's source, names a lane that
+    /// does not take part.
+    #[error("divergent `{form}`: lane {lane} does not take part")]
+    Divergent {
+        /// Opcode with all suffixes.
+        form: &'static str,
         /// Lowest such lane, from 0 to 31.
         lane: u32,
     },
@@ -197,8 +182,6 @@ pub enum Space {
     Shared,
     /// Parameters of the kernel.
     Param,
-    /// Constants of the module.
-    Constant,
     /// Space that the address itself tells: shared memory inside a window, global memory elsewhere.
     Generic,
 }
@@ -209,7 +192,6 @@ impl fmt::Display for Space {
             Self::Global => "global",
             Self::Shared => "shared",
             Self::Param => "parameter",
-            Self::Constant => "constant",
             Self::Generic => "generic",
         })
     }

@@ -1,9 +1,7 @@
 //! Meaning of instructions that no fixture shows, in PTX written by hand.
 
-mod support;
-
+use crate::support::{gpu, kernel, report, upload, words};
 use binade_ptx::{Access, Arg, Module, ReportKind, Space, Strictness};
-use support::{gpu, kernel, report, upload, words};
 
 /// Runs a body of one warp that leaves a word in `%r1`, and returns each lane's word.
 fn lanes(body: &str) -> Vec<u32> {

@@ -1,11 +1,9 @@
 //! Planted bugs: each is caught by the report that names it, while its right twin passes the same run.
 
-mod support;
-
-use binade_ptx::{Access, Dim3, Report, ReportKind, Space};
-use support::{
+use crate::support::{
     bits, block_sum, fixture, gpu, near_one, report, scale, stage, unscale, upload, warp_sum,
 };
+use binade_ptx::{Access, Dim3, Report, ReportKind, Space};
 
 /// Asserts that a report holds the kernel and its line in the PTX and in the source, and that its text has all of it.
 #[track_caller]
@@ -83,7 +81,7 @@ fn a_shuffle_that_part_of_its_mask_skips_is_divergent() {
     let x = near_one(50);
     warp_sum(&mut gpu(), "warp_sum", &x).unwrap();
     let report = report(warp_sum(&mut gpu(), "warp_sum_divergent", &x));
-    assert_eq!(report.kind, ReportKind::DivergentShuffle { lane: 50 - 32 });
+    assert_eq!(report.kind, ReportKind::Divergent { form: "shfl.sync.down.b32", lane: 50 - 32 });
     assert_eq!(report.thread, Dim3::from([32, 0, 0]));
     assert_told(&report, "warp_sum_divergent", "sm_30_intrinsics.hpp:");
     // Whole warps all take the branch, so that nothing is wrong.

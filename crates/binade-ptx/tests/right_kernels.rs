@@ -1,13 +1,11 @@
 //! Right kernels agree with a loop on the host bit for bit, and nearly all of their lines run.
 
-mod support;
-
-use binade_ptx::{Arg, Gpu};
-use half::{bf16, f16};
-use support::{
+use crate::support::{
     LENGTHS, bits, block_sum, fixture, gpu, host_sums, near_one, numbers, scale, stage, unscale,
     upload, warp_sum, words,
 };
+use binade_ptx::{Arg, Gpu};
+use half::{bf16, f16};
 
 #[test]
 fn a_scaled_vector_has_the_hosts_bits() {

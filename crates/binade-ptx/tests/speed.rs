@@ -1,12 +1,10 @@
-//! Speed of the interpreter. This is no check; run it by hand: `cargo test --release -p binade-ptx --test speed -- --ignored
+//! Speed of the interpreter. This is no check; run it by hand: `cargo test --release -p binade-ptx --test all speed -- --ignored
 //! --nocapture`.
-
-mod support;
 
 use std::time::Instant;
 
+use crate::support::{fixture, gpu, near_one, upload};
 use binade_ptx::{Arg, Gpu};
-use support::{fixture, gpu, near_one, upload};
 
 const BLOCKS: u32 = 8192;
 const THREADS: u32 = 128;

@@ -1,11 +1,9 @@
 //! Refusals: unknown text by name and line, and launches that are wrong, which do not run.
 
-mod support;
-
+use crate::support::{fixture, gpu, kernel, numbers, report, upload};
 use binade_ptx::{
     Arg, Capability, Dim3, Fault, Gpu, LaunchError, Module, ParseError, ReportKind, Strictness,
 };
-use support::{fixture, gpu, kernel, numbers, report, upload};
 
 fn error(body: &str) -> ParseError {
     Module::parse(&kernel(body)).unwrap_err()

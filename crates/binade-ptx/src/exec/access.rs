@@ -59,8 +59,7 @@ impl Block<'_> {
         match space {
             Space::Global => in_global(self.memory, touch, work),
             Space::Shared => in_shared(&mut self.shared, touch, work),
-            Space::Param => in_constants(&self.launch.params, touch, space, work),
-            Space::Constant => in_constants(&self.launch.module.constants, touch, space, work),
+            Space::Param => in_params(&self.launch.params, touch, work),
             Space::Generic => self.in_either(touch, work),
         }
     }
@@ -130,11 +129,10 @@ fn in_shared(
     Ok(())
 }
 
-/// Calls `work` with a copy of each lane's bytes of read-only memory.
-fn in_constants(
-    memory: &[u8],
+/// Calls `work` with a copy of each lane's bytes of the parameters.
+fn in_params(
+    params: &[u8],
     touch: &Touch,
-    space: Space,
     mut work: impl FnMut(usize, &mut [u8]),
 ) -> Result<(), Stop> {
     let (mut copy, mut last) = ([0; WIDEST], None);
@@ -143,7 +141,7 @@ fn in_constants(
         let address = touch.addresses[lane];
         // Nearly always all lanes read the same address.
         if last.replace(address) != Some(address) {
-            let found = constants(memory, address, touch.bytes, touch.access, space);
+            let found = param(params, address, touch.bytes, touch.access);
             copy.copy_from_slice(found.map_err(|trouble| (lane, trouble.into()))?);
         }
         work(lane, copy);
@@ -151,17 +149,12 @@ fn in_constants(
     Ok(())
 }
 
-fn constants(
-    memory: &[u8],
-    address: u64,
-    bytes: usize,
-    access: Access,
-    space: Space,
-) -> Result<&[u8], Trouble> {
-    aligned(address, bytes as u64, access, space)?;
-    let kind = ReportKind::OutOfBounds { access, space, bytes: bytes as u64 };
+fn param(params: &[u8], address: u64, bytes: usize, access: Access) -> Result<&[u8], Trouble> {
+    let (space, width) = (Space::Param, bytes as u64);
+    aligned(address, width, access, space)?;
+    let kind = ReportKind::OutOfBounds { access, space, bytes: width };
     let from = usize::try_from(address).ok();
-    let found = from.and_then(|from| memory.get(from..from.checked_add(bytes)?));
+    let found = from.and_then(|from| params.get(from..from.checked_add(bytes)?));
     found.ok_or(Trouble { kind, address: Some(address) })
 }
 

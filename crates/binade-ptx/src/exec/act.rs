@@ -29,7 +29,6 @@ impl Block<'_> {
                 f(warp.operand(at, 1), warp.operand(at, 2), warp.operand(at, 3), &mut to);
             }
             Op::Four(f) => f([1, 2, 3, 4].map(|index| warp.operand(at, index)), &mut to),
-            Op::ActiveMask => to = [u64::from(lanes); LANES],
             Op::Pack(bits) => {
                 for (place, register) in (0..).step_by(bits).zip(at.registers(1)) {
                     let part = warp.of(*register);
@@ -57,10 +56,7 @@ impl Block<'_> {
                 extend(warp, at, lanes, width, class);
             }
             Op::Store(space, width) => self.store(warp, at, lanes, space, width)?,
-            Op::Atomic(space, width, f) => self.atomic(warp, at, lanes, (space, width, f), true)?,
-            Op::Reduce(space, width, f) => {
-                self.atomic(warp, at, lanes, (space, width, f), false)?;
-            }
+            Op::Atomic(space, width, f) => self.atomic(warp, at, lanes, (space, width, f))?,
             Op::CopyAsync => self.copy(warp, at, lanes)?,
             Op::CopyCommit => {
                 for lane in each(lanes) {
@@ -126,20 +122,16 @@ impl Block<'_> {
         at: &Instruction,
         lanes: Lanes,
         (space, width, f): (Space, usize, Change),
-        has_result: bool,
     ) -> Result<(), Stop> {
-        let address = usize::from(has_result);
-        let value = *warp.operand(at, address + 1);
+        let value = *warp.operand(at, 2);
         let last = *warp.operand(at, at.operands.len() - 1);
-        let touch = Touch::new(warp, at, address, lanes, width, Access::Atomic);
+        let touch = Touch::new(warp, at, 1, lanes, width, Access::Atomic);
         let mut old = [0; LANES];
         self.each_piece(&touch, space, |lane, piece| {
             old[lane] = element(piece);
             fill(piece, f(old[lane], value[lane], last[lane]));
         })?;
-        if has_result {
-            warp.put(at.register(0), &old, lanes);
-        }
+        warp.put(at.register(0), &old, lanes);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Instructions of several lanes or warps together (shuffles, votes, matrices, barriers), and the faults of lanes that do not
+//! Instructions of several lanes or warps together (shuffles, matches, matrices, barriers), and the faults of lanes that do not
 //! take part.
 
 use super::{
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Report,
-    isa::{LANES, Op, Shuffle, Together, Values, Vote},
+    isa::{LANES, Op, Shuffle, Together, Values},
     module::{Instruction, Operand},
     report::ReportKind,
 };
@@ -29,8 +29,11 @@ impl Block<'_> {
         }
         match what {
             Together::Shuffle(how) => self.shuffle(warp, at, how, &masks, lanes)?,
-            Together::Vote(vote) => cast(warp, at, vote, &masks, lanes),
-            Together::Reduce(f) => reduce(warp, at, f, &masks, lanes),
+            Together::Match => {
+                let values = *warp.operand(at, 1);
+                let result = |lane: usize| u64::from(alike(&values, lane) & masks[lane]);
+                warp.put(at.register(0), &std::array::from_fn(result), lanes);
+            }
             Together::Multiply(value) => matrix::multiply(warp, at, value),
             Together::LoadMatrix { transposed } => {
                 let done = self.load_matrix(warp, at, transposed);
@@ -60,7 +63,7 @@ impl Block<'_> {
         for lane in each(lanes) {
             let (source, is_inside) = source(how, lane as u64, distance[lane], clamp[lane]);
             if (lanes & masks[lane]) >> source & 1 == 0 {
-                let kind = ReportKind::DivergentShuffle { lane: source };
+                let kind = ReportKind::Divergent { form: at.form.name, lane: source };
                 return Err(self.report(at, warp, lowest(1 << lane), kind, None));
             }
             (to[lane], inside[lane]) = (values[source as usize], u64::from(is_inside));
@@ -79,14 +82,11 @@ impl Block<'_> {
         let here = warp.standing(lowest_at);
         let at = &self.launch.entry.code[lowest_at];
         let lanes = warp.admitted(at.guard, here);
-        let missing = || lowest(absent(&masks(warp, at), lanes));
         let kind = match at.op() {
-            Op::Together(Together::Shuffle(_)) => ReportKind::DivergentShuffle { lane: missing() },
-            Op::Together(Together::Barrier) => ReportKind::DivergentWarpBarrier { lane: missing() },
-            Op::Together(Together::Multiply(_) | Together::LoadMatrix { .. }) => {
-                ReportKind::DivergentMatrix { lane: missing() }
+            Op::Together(_) => {
+                let lane = lowest(absent(&masks(warp, at), lanes));
+                ReportKind::Divergent { form: at.form.name, lane }
             }
-            Op::Together(_) => ReportKind::DivergentVote { lane: missing() },
             _ if here == live => return Ok(()),
             _ => ReportKind::DivergentBarrier { missing: self.thread(warp, lowest(live & !here)) },
         };
@@ -138,39 +138,9 @@ fn absent(masks: &[Lanes; LANES], lanes: Lanes) -> Lanes {
         .fold(0, |absent, lane| absent | (masks[lane] & !lanes) | ((1 << lane) & !masks[lane]))
 }
 
-/// Writes the result of a vote or a match to each lane, over the lanes of its mask.
-fn cast(warp: &mut Warp, at: &Instruction, vote: Vote, masks: &[Lanes; LANES], lanes: Lanes) {
-    let values = *warp.operand(at, 1);
-    let yes = set(&values);
-    let result = |lane: usize| {
-        let (mask, yes) = (masks[lane], yes & masks[lane]);
-        match vote {
-            Vote::All => u64::from(yes == mask),
-            Vote::Any => u64::from(yes != 0),
-            Vote::Uniform => u64::from(yes == mask || yes == 0),
-            Vote::Ballot => u64::from(yes),
-            Vote::Match => u64::from(alike(&values, lane) & mask),
-        }
-    };
-    warp.put(at.register(0), &std::array::from_fn(result), lanes);
-}
-
 /// Returns the lanes with the same value as this one.
 fn alike(values: &Values, lane: usize) -> Lanes {
     set(&values.map(|value| u64::from(value == values[lane])))
-}
-
-fn reduce(
-    warp: &mut Warp,
-    at: &Instruction,
-    f: fn(u64, u64) -> u64,
-    masks: &[Lanes; LANES],
-    lanes: Lanes,
-) {
-    let values = *warp.operand(at, 1);
-    let result =
-        |lane: usize| each(masks[lane]).map(|lane| values[lane]).reduce(f).unwrap_or_default();
-    warp.put(at.register(0), &std::array::from_fn(result), lanes);
 }
 
 fn lowest(lanes: Lanes) -> u32 {

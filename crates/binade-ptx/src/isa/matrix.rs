@@ -2,64 +2,34 @@
 
 use super::{
     Class::W32,
-    Form,
-    Kind::{self, FromVector, Memory, ToVector},
-    LANES, Op, Pairs, Space, Together, Values,
+    Kind::{FromVector, Memory, ToVector},
+    LANES, Op, Space, Table, Together, Values,
     number::f32_of,
 };
 use crate::module::Capability;
 
-/// Operands of a 16 by 8 product with 8 terms a sum: fragments of D, A, B and C in four, two, one and four registers a lane.
-const EIGHT_DEEP: &[Kind] =
-    &[ToVector(W32, 4), FromVector(W32, 2), FromVector(W32, 1), FromVector(W32, 4)];
-
-/// Operands of a 16 by 8 product with 16 terms a sum.
-const SIXTEEN_DEEP: &[Kind] =
-    &[ToVector(W32, 4), FromVector(W32, 4), FromVector(W32, 2), FromVector(W32, 4)];
-
-const fn multiply(pairs: Pairs) -> Op {
-    Op::Together(Together::Multiply(pairs))
+pub(super) fn add(table: &mut Table) {
+    // Products of 16 by 8 elements, by the terms of a sum: fragments of D, A, B and C in so many registers a lane.
+    for (name, terms, pairs) in [
+        ("m16n8k8.row.col.f32.f16.f16.f32", 8, pairs_of_f16 as super::Pairs),
+        ("m16n8k16.row.col.f32.bf16.bf16.f32", 16, pairs_of_bf16),
+        ("m16n8k16.row.col.f32.f16.f16.f32", 16, pairs_of_f16),
+    ] {
+        let given = [FromVector(W32, terms / 4), FromVector(W32, terms / 8), FromVector(W32, 4)];
+        let operands = [&[ToVector(W32, 4)], &given[..]].concat();
+        let op = Op::Together(Together::Multiply(pairs));
+        let since = if terms == 8 { Capability::SM_75 } else { Capability::SM_80 };
+        table.form(format!("mma.sync.aligned.{name}"), operands, op).since = since;
+    }
+    // Loads of one matrix a register, whose row addresses come from eight lanes each.
+    for (count, way) in
+        [1, 2, 4].into_iter().flat_map(|count| ["", ".trans"].map(|way| (count, way)))
+    {
+        let op = Op::Together(Together::LoadMatrix { transposed: !way.is_empty() });
+        let operands = vec![ToVector(W32, count), Memory(Space::Shared)];
+        table.form(format!("ldmatrix.sync.aligned.m8n8.x{count}{way}.shared.b16"), operands, op);
+    }
 }
-
-/// Loads of one matrix a register, whose row addresses come from eight lanes each.
-macro_rules! load {
-    ($count:literal, $number:literal) => {
-        &[
-            Form::new(
-                concat!("ldmatrix.sync.aligned.m8n8.", $number, ".shared.b16"),
-                &[ToVector(W32, $count), Memory(Space::Shared)],
-                Op::Together(Together::LoadMatrix { transposed: false }),
-            ),
-            Form::new(
-                concat!("ldmatrix.sync.aligned.m8n8.", $number, ".trans.shared.b16"),
-                &[ToVector(W32, $count), Memory(Space::Shared)],
-                Op::Together(Together::LoadMatrix { transposed: true }),
-            ),
-        ]
-    };
-}
-
-const PRODUCTS: &[Form] = &[
-    Form::new(
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-        EIGHT_DEEP,
-        multiply(pairs_of_f16),
-    ),
-    Form::new(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
-        SIXTEEN_DEEP,
-        multiply(pairs_of_bf16),
-    )
-    .since(Capability::SM_80),
-    Form::new(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-        SIXTEEN_DEEP,
-        multiply(pairs_of_f16),
-    )
-    .since(Capability::SM_80),
-];
-
-pub(super) const FORMS: &[&[Form]] = &[PRODUCTS, load!(1, "x1"), load!(2, "x2"), load!(4, "x4")];
 
 fn pairs_of_bf16(register: &Values) -> [[f64; 2]; LANES] {
     register.map(|pair| [pair << 16, pair & 0xffff_0000].map(|bits| f32_of(bits).into()))

@@ -1,7 +1,5 @@
 //! Body of an entry: declarations, labels and instructions.
 
-use std::collections::HashMap;
-
 use super::{
     cursor::Cursor,
     decode::{self, Rules},
@@ -23,13 +21,6 @@ pub(super) struct Shared {
     bytes: Option<u64>,
 }
 
-/// Variables of the module.
-#[derive(Debug, Default)]
-pub(super) struct Variables {
-    pub(super) shared: Vec<Shared>,
-    pub(super) constants: HashMap<String, Symbol>,
-}
-
 #[derive(Debug)]
 struct Body<'a, 'c> {
     cursor: &'c mut Cursor<'a>,
@@ -46,7 +37,7 @@ pub(super) fn body(
     cursor: &mut Cursor<'_>,
     rules: Rules,
     entry: Entry,
-    variables: &Variables,
+    variables: &[Shared],
 ) -> Result<Entry, ParseError> {
     let mut body = Body {
         cursor,
@@ -60,8 +51,7 @@ pub(super) fn body(
         let symbol = Symbol { space: Space::Param, offset: param.offset };
         body.names.symbols.insert(param.name.clone(), symbol);
     }
-    body.names.symbols.extend(variables.constants.clone());
-    for variable in &variables.shared {
+    for variable in variables {
         body.declare_shared(variable)?;
     }
     body.statements()?;

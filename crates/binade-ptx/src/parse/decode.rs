@@ -1,7 +1,5 @@
 //! Decoding of an instruction: its form looked up exactly, each operand checked against the form.
 
-use std::cmp::Ordering;
-
 use super::{names::Names, operand::Written};
 use crate::{
     ParseError,
@@ -95,10 +93,9 @@ fn operand(
             wider(name, class, names, line)?
         }
         (Kind::Any(class), Written::Name(name)) => any(name, class, names, line)?,
-        (
-            Kind::From(class) | Kind::FromWider(class) | Kind::Any(class) | Kind::Literal(class),
-            literal,
-        ) => literal_of(class, literal).map(|value| Operand::Register(names.literal(value))),
+        (Kind::From(class) | Kind::FromWider(class) | Kind::Any(class), literal) => {
+            literal_of(class, literal).map(|value| Operand::Register(names.literal(value)))
+        }
         (Kind::Exactly(only), Written::Integer(value)) => {
             (only == *value).then(|| Operand::Register(names.literal(only)))
         }
@@ -176,9 +173,6 @@ fn any(
 }
 
 fn special(name: &str) -> Option<Special> {
-    if let Some(relation) = name.strip_prefix("%lanemask_") {
-        return lane_mask(relation);
-    }
     if name == "%laneid" {
         return Some(Special::LaneId);
     }
@@ -189,17 +183,6 @@ fn special(name: &str) -> Option<Special> {
         "%ntid" => Special::Ntid(axis),
         "%ctaid" => Special::Ctaid(axis),
         "%nctaid" => Special::Nctaid(axis),
-        _ => return None,
-    })
-}
-
-fn lane_mask(relation: &str) -> Option<Special> {
-    Some(match relation {
-        "eq" => Special::LaneMask(Ordering::Equal, true),
-        "lt" => Special::LaneMask(Ordering::Less, false),
-        "le" => Special::LaneMask(Ordering::Less, true),
-        "gt" => Special::LaneMask(Ordering::Greater, false),
-        "ge" => Special::LaneMask(Ordering::Greater, true),
         _ => return None,
     })
 }

@@ -3,8 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{
-    body::{Variables, body, shared},
-    constant::constant,
+    body::{Shared, body, shared},
     cursor::Cursor,
     decode::Rules,
     lex::tokens,
@@ -20,9 +19,8 @@ pub(crate) fn module(text: &str, strictness: Strictness) -> Result<Module, Parse
     let mut cursor = Cursor::new(tokens(text)?);
     let (version, target) = header(&mut cursor)?;
     let files = std::collections::HashMap::new();
-    let (entries, constants) = (Vec::new(), Vec::new());
-    let mut module = Module { version, target, entries, files, constants, id: hasher.finish() };
-    let mut variables = Variables::default();
+    let mut module = Module { version, target, entries: Vec::new(), files, id: hasher.finish() };
+    let mut variables = Vec::new();
     while !cursor.is_done() {
         directive(&mut cursor, &mut module, &mut variables, Rules { strictness, target })?;
     }
@@ -52,17 +50,13 @@ fn capability(target: &str) -> Option<Capability> {
 fn directive(
     cursor: &mut Cursor<'_>,
     module: &mut Module,
-    variables: &mut Variables,
+    variables: &mut Vec<Shared>,
     rules: Rules,
 ) -> Result<(), ParseError> {
     let line = cursor.line();
     match cursor.next() {
         ".visible" | ".weak" | ".extern" => {}
-        ".shared" => variables.shared.push(shared(cursor)?),
-        ".const" => {
-            let (name, symbol) = constant(cursor, &mut module.constants)?;
-            variables.constants.insert(name, symbol);
-        }
+        ".shared" => variables.push(shared(cursor)?),
         ".entry" => {
             let entry = entry(cursor, rules, variables)?;
             if module.entry(&entry.name).is_some() {
@@ -85,11 +79,7 @@ fn directive(
     Ok(())
 }
 
-fn entry(
-    cursor: &mut Cursor<'_>,
-    rules: Rules,
-    variables: &Variables,
-) -> Result<Entry, ParseError> {
+fn entry(cursor: &mut Cursor<'_>, rules: Rules, variables: &[Shared]) -> Result<Entry, ParseError> {
     let name = cursor.name()?.to_owned();
     let mut entry = Entry { name, ..Entry::default() };
     if cursor.eat("(") && !cursor.eat(")") {

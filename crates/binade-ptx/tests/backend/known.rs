@@ -1,7 +1,7 @@
 //! Instruction forms of the backend's PTX: the interpreter knows each of them to the last suffix. With `--nocapture` the list is
 //! printed.
 
-use crate::committed;
+use super::committed;
 use binade_ptx::{Module, Strictness, known_forms};
 use std::collections::{BTreeMap, BTreeSet};
 

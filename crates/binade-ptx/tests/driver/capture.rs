@@ -7,7 +7,7 @@ use cudarc::driver::{
     sys::{CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus},
 };
 
-use crate::{
+use super::{
     kernels::{SCALE, function, scale},
     process::alone,
 };

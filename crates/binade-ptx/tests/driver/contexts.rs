@@ -7,7 +7,7 @@ use cudarc::driver::{
     sys::{self, CUresult},
 };
 
-use crate::{
+use super::{
     kernels::{SCALE, function, scale},
     process::alone,
 };

@@ -15,7 +15,7 @@ use cudarc::{
     driver::{CudaSlice, CudaStream, sys as driver},
 };
 
-use crate::{
+use super::{
     process::alone,
     products::{address, context, down, up},
 };

@@ -13,7 +13,7 @@ use cudarc::{
     driver::CudaStream,
 };
 
-use crate::{
+use super::{
     convolutions::{Asked, DATA, FILTER, FORWARD, Made, Pass, addresses, plain},
     process::alone,
     products::{address, context, up},

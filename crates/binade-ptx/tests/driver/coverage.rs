@@ -4,7 +4,7 @@ use std::fs;
 
 use cudarc::driver::CudaContext;
 
-use crate::{
+use super::{
     kernels::{SCALE, function, scale},
     process::alone,
 };

@@ -2,7 +2,7 @@
 
 use cudarc::driver::{CudaContext, result::DriverError, sys::CUresult};
 
-use crate::process::alone;
+use super::process::alone;
 
 #[test]
 fn the_device_says_that_it_is_an_interpreter() {

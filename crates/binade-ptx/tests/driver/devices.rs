@@ -7,7 +7,7 @@ use cudarc::driver::{
     sys::{self, CUresult},
 };
 
-use crate::{
+use super::{
     kernels::{SCALE, function},
     process::alone,
 };
@@ -179,13 +179,13 @@ fn a_fault_of_one_device_is_none_of_another() {
         let x = here.clone_htod(&[1.0_f32; 5]).unwrap();
         let mut y = here.alloc_zeros::<f32>(5).unwrap();
         // The launch itself, or the event that cudarc puts behind it.
-        crate::kernels::scale(&here, &broken, &x, &mut y, 5).ok();
+        crate::driver::kernels::scale(&here, &broken, &x, &mut y, 5).ok();
         assert!(here.synchronize().is_err());
         there.synchronize().unwrap();
         let x = there.clone_htod(&[2.0_f32; 5]).unwrap();
         let mut y = there.alloc_zeros::<f32>(5).unwrap();
         let right = function(&second, SCALE, "scale");
-        crate::kernels::scale(&there, &right, &x, &mut y, 5).unwrap();
+        crate::driver::kernels::scale(&there, &right, &x, &mut y, 5).unwrap();
         assert_eq!(there.clone_dtoh(&y).unwrap(), [1.0; 5]);
     });
 }

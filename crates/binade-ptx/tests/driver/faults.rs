@@ -2,7 +2,7 @@
 
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, sys::CUresult};
 
-use crate::{
+use super::{
     abroad,
     kernels::{SCALE, function, scale},
     process::alone,

@@ -7,7 +7,7 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 
-use crate::process::alone;
+use super::process::alone;
 
 pub(crate) const SCALE: &str = include_str!("../fixtures/scale.ptx");
 

@@ -5,7 +5,7 @@ use cudarc::driver::{
     sys::{self, CUresult},
 };
 
-use crate::process::alone;
+use super::process::alone;
 
 #[test]
 fn fresh_memory_is_full_of_nan() {

@@ -7,7 +7,7 @@ use cudarc::driver::{
     sys::{self, CUresult},
 };
 
-use crate::{abroad::symbol, kernels::SCALE, process::alone};
+use super::{abroad::symbol, kernels::SCALE, process::alone};
 
 /// Functions that cudarc 0.19.10 looks up for contexts, memory, modules, launches, streams, events, pools and graphs. It panics
 /// if one is missing.

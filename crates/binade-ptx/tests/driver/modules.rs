@@ -7,7 +7,7 @@ use cudarc::driver::{
     sys::{CUfunction_attribute, CUmodule, CUresult},
 };
 
-use crate::{
+use super::{
     kernels::{SCALE, function},
     process::alone,
 };

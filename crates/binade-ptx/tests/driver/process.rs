@@ -58,13 +58,13 @@ fn folder() -> PathBuf {
 
 /// Runs a block in a process of its own: `alone!({ … })`, with variables `alone!(["NAME" = "value"], { … })`.
 macro_rules! alone {
-    ($body:block) => { $crate::process::alone!([], $body) };
+    ($body:block) => { $crate::driver::process::alone!([], $body) };
     ([$($name:literal = $value:expr),*], $body:block) => {{
         fn here() {}
         let name = std::any::type_name_of_val(&here);
         let name = name.strip_suffix("::here").unwrap();
         let (_, name) = name.split_once("::").unwrap();
-        $crate::process::run(name, &[$(($name, $value)),*], || $body)
+        $crate::driver::process::run(name, &[$(($name, $value)),*], || $body)
     }};
 }
 pub(crate) use alone;

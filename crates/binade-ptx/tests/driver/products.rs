@@ -11,7 +11,7 @@ use cudarc::{
 };
 use half::f16;
 
-use crate::{abroad::symbol, process::alone};
+use super::{abroad::symbol, process::alone};
 
 pub(crate) const F32: u32 = 0;
 pub(crate) const F16: u32 = 2;

@@ -8,7 +8,7 @@ use cudarc::cublaslt::{
     },
 };
 
-use crate::{
+use super::{
     process::alone,
     products::{Asked, F16, F32, Made, Shape, address, context, down, plain, up},
 };

@@ -7,7 +7,7 @@ use std::sync::{
 
 use cudarc::driver::{CudaContext, sys::CUevent_flags};
 
-use crate::{
+use super::{
     kernels::{SCALE, function, scale},
     process::alone,
 };

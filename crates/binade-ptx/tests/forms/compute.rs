@@ -39,12 +39,6 @@ fn store(letter: char) -> String {
 /// operands'.
 #[track_caller]
 pub(crate) fn compute(form: &str, signature: &str, rows: &[[u64; 4]]) -> Vec<u64> {
-    compute_with(form, signature, "", rows)
-}
-
-/// Runs a form whose last operand is followed by `rest`.
-#[track_caller]
-pub(crate) fn compute_with(form: &str, signature: &str, rest: &str, rows: &[[u64; 4]]) -> Vec<u64> {
     let (to, from) = signature.split_once('=').unwrap();
     let to = to.chars().next().unwrap();
     let loads: Vec<_> =
@@ -56,7 +50,7 @@ pub(crate) fn compute_with(form: &str, signature: &str, rest: &str, rows: &[[u64
         .reg .pred %p<6>; .reg .b16 %rs<6>; .reg .b32 %r<10>; .reg .b64 %rd<10>;\n\
         ld.param.u64 %rd8, [x]; ld.param.u64 %rd9, [y]; mov.u32 %r9, %tid.x;\n\
         mul.wide.u32 %rd7, %r9, 32; add.s64 %rd8, %rd8, %rd7; mul.wide.u32 %rd7, %r9, 8; add.s64 %rd9, %rd9, %rd7;\n\
-        {}\n{form} {}, {}{rest};\n{}\nret;\n}}",
+        {}\n{form} {}, {};\n{}\nret;\n}}",
         loads.join("\n"),
         register(to, 0),
         names.join(", "),

@@ -1,6 +1,6 @@
 //! Forms of loads, stores, atomics and address conversion.
 
-use binade_ptx::{Access, Arg, Module, ReportKind, Space, known_forms};
+use binade_ptx::{Access, Arg, Module, ReportKind, Space};
 
 use crate::support::{gpu, report};
 
@@ -21,14 +21,12 @@ fn args(x: binade_ptx::DevicePtr, y: binade_ptx::DevicePtr) -> [Arg; 3] {
 fn module(body: &str) -> Module {
     let text = format!(
         ".version 9.0\n.target sm_80\n.address_size 64\n\
-        .const .align 16 .b8 table[64] = {{{}}};\n\
         .visible .entry k(.param .u64 x, .param .u64 y, .param .align 16 .b8 s[64])\n{{\n\
         .reg .pred %p<4>; .reg .b16 %rs<6>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n\
         .shared .align 16 .b8 buffer[64];\n\
         ld.param.u64 %rd1, [x]; ld.param.u64 %rd8, [y]; mov.u64 %rd2, 0;\n\
-        mov.b64 %rd4, s; mov.u64 %rd5, table; mov.u64 %rd6, buffer; cvta.shared.u64 %rd7, buffer;\n\
-        {body}\nst.global.u64 [%rd8], %rd2;\nret;\n}}",
-        (0..64).map(|i| (i | 0x80).to_string()).collect::<Vec<_>>().join(","),
+        mov.b64 %rd4, s; mov.u64 %rd6, buffer; cvta.shared.u64 %rd7, buffer;\n\
+        {body}\nst.global.u64 [%rd8], %rd2;\nret;\n}}"
     );
     Module::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
@@ -55,7 +53,6 @@ fn register(width: usize, number: usize) -> String {
 fn base(form: &str) -> &'static str {
     match form {
         _ if form.contains(".param") => "%rd4",
-        _ if form.contains(".const") => "%rd5",
         _ if form.contains(".shared") => "%rd6",
         _ => "%rd1",
     }
@@ -64,35 +61,24 @@ fn base(form: &str) -> &'static str {
 /// Code that copies `%rd1`'s bytes to shared memory.
 const SHARE: &str = "ld.global.v2.u64 {%rd2, %rd3}, [%rd1];\nst.shared.v2.u64 [buffer], {%rd2, %rd3};\nld.global.v2.u64 {%rd2, %rd3}, [%rd1+16];\nst.shared.v2.u64 [buffer+16], {%rd2, %rd3};";
 
-fn starting(prefix: &str) -> impl Iterator<Item = &'static str> {
-    known_forms().filter(move |form| form.split('.').next() == Some(prefix))
-}
-
-/// The highest element, widened by the form's own rule, must equal the bytes.
-#[test]
-fn every_load_reads_its_bytes_and_widens_them_by_its_type() {
-    for form in starting("ld") {
-        let (width, count) = (width(form), count(form));
-        // Registers that hold no address here.
-        let numbers = if width == 8 { &[3, 2][2 - count..] } else { &[1, 2, 3, 4][..count] };
-        let to: Vec<_> = numbers.iter().map(|number| register(width, *number)).collect();
-        let operand = if count == 1 { to[0].clone() } else { format!("{{{}}}", to.join(", ")) };
-        let widen = match width {
-            8 => String::new(),
-            4 => format!("cvt.u64.u32 %rd2, {};", to[count - 1]),
-            _ => format!("cvt.u64.u16 %rd2, {};", to[count - 1]),
-        };
-        let offset = 16;
-        let (_, found) =
-            run(&format!("{SHARE}\n{form} {operand}, [{}+{offset}];\n{widen}", base(form)));
-        let first = offset + (count - 1) * width;
-        let bytes = (first..first + width).rev().map(|i| i as u64 | 0x80);
-        let mut expected = bytes.fold(0, |value, byte| value << 8 | byte);
-        if form.rsplit('.').next() == Some("s8") {
-            expected |= 0xff00;
-        }
-        assert_eq!(found, expected, "{form}");
-    }
+/// Holds a load's highest element, widened by the form's own rule, to the bytes.
+pub(super) fn check_load(form: &str) {
+    let (width, count) = (width(form), count(form));
+    // Registers that hold no address here.
+    let numbers = if width == 8 { &[3, 2][2 - count..] } else { &[1, 2, 3, 4][..count] };
+    let to: Vec<_> = numbers.iter().map(|number| register(width, *number)).collect();
+    let operand = if count == 1 { to[0].clone() } else { format!("{{{}}}", to.join(", ")) };
+    let widen = match width {
+        8 => String::new(),
+        4 => format!("cvt.u64.u32 %rd2, {};", to[count - 1]),
+        _ => format!("cvt.u64.u16 %rd2, {};", to[count - 1]),
+    };
+    let offset = 16;
+    let body = format!("{SHARE}\n{form} {operand}, [{}+{offset}];\n{widen}", base(form));
+    let first = offset + (count - 1) * width;
+    let bytes = (first..first + width).rev().map(|i| i as u64 | 0x80);
+    let signs = if form.contains(".s8") { 0xff00 } else { 0 };
+    assert_eq!(run(&body).1, bytes.fold(0, |value, byte| value << 8 | byte) | signs, "{form}");
 }
 
 #[test]
@@ -103,38 +89,27 @@ fn a_signed_load_fills_a_wider_register_with_its_sign() {
     assert_eq!(run("ld.global.u32 %rd2, [%rd1];").1, 0x8382_8180);
 }
 
-#[test]
-fn every_store_writes_its_bytes_and_no_others() {
-    for form in starting("st") {
-        let (width, count) = (width(form), count(form));
-        let is_shared = form.contains(".shared");
-        let value = 0x1122_3344_5566_7788_u64;
-        let low = value & (u64::MAX >> (64 - 8 * width));
-        // Of eight bytes there are two at most.
-        let names: Vec<_> =
-            (1..=count).map(|i| register(width, if width == 8 { i + 1 } else { i })).collect();
-        let kind = 8 * width.max(2);
-        let moves: Vec<_> = names
-            .iter()
-            .map(|name| {
-                format!("mov.b{kind} {name}, {};", if width == 1 { low & 0xff } else { low })
-            })
-            .collect();
-        let list = if count == 1 { names[0].clone() } else { format!("{{{}}}", names.join(", ")) };
-        let back = "ld.shared.v2.u64 {%rd2, %rd3}, [buffer+16];\nst.global.v2.u64 [%rd1+16], {%rd2, %rd3};";
-        let share = if is_shared { SHARE } else { "" };
-        let back = if is_shared { back } else { "" };
-        let (found, _) = run(&format!(
-            "{share}\n{}\n{form} [{}+16], {list};\n{back}",
-            moves.join("\n"),
-            base(form)
-        ));
-        let mut expected: Vec<u8> = (0..64).map(|i| i | 0x80).collect();
-        for place in 0..count {
-            expected[16 + place * width..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
-        }
-        assert_eq!(found, expected, "{form}");
+/// A store writes its bytes and no others.
+pub(super) fn check_store(form: &str) {
+    let (width, count) = (width(form), count(form));
+    let value = 0x1122_3344_5566_7788_u64;
+    let low = value & (u64::MAX >> (64 - 8 * width));
+    // Of eight bytes there are two at most.
+    let names: Vec<_> =
+        (1..=count).map(|i| register(width, if width == 8 { i + 1 } else { i })).collect();
+    let kind = 8 * width.max(2);
+    let moves: Vec<_> = names.iter().map(|name| format!("mov.b{kind} {name}, {low};\n")).collect();
+    let list = if count == 1 { names[0].clone() } else { format!("{{{}}}", names.join(", ")) };
+    let back =
+        "ld.shared.v2.u64 {%rd2, %rd3}, [buffer+16];\nst.global.v2.u64 [%rd1+16], {%rd2, %rd3};";
+    let (share, back) = if form.contains(".shared") { (SHARE, back) } else { ("", "") };
+    let (found, _) =
+        run(&format!("{share}\n{}{form} [{}+16], {list};\n{back}", moves.concat(), base(form)));
+    let mut expected: Vec<u8> = (0..64).map(|i| i | 0x80).collect();
+    for place in 0..count {
+        expected[16 + place * width..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
     }
+    assert_eq!(found, expected, "{form}");
 }
 
 #[test]
@@ -174,11 +149,6 @@ fn a_structure_by_value_is_indexed_at_run_time() {
         outcome("ld.param.u64 %rd2, [%rd4+4];"),
         ReportKind::Misaligned { access, space, bytes: 8 }
     );
-    let space = Space::Constant;
-    assert_eq!(
-        outcome("ld.const.u32 %r1, [%rd5+64];"),
-        ReportKind::OutOfBounds { access, space, bytes: 4 }
-    );
     assert_eq!(outcome("trap;"), ReportKind::Trap);
 }
 
@@ -199,98 +169,45 @@ fn after(operation: &str, kind: &str, old: u64, b: u64, c: u64) -> u64 {
     let narrow = kind.ends_with("32");
     // Signed numbers have the order of unsigned ones with the sign bit flipped.
     let sign = if kind.starts_with('s') { 1 << if narrow { 31 } else { 63 } } else { 0 };
-    let less = old ^ sign < b ^ sign;
+    let of = |choice: bool, yes: u64, no: u64| if choice { yes } else { no };
     let new = match operation {
         "add" => old.wrapping_add(b),
         "and" => old & b,
         "or" => old | b,
         "xor" => old ^ b,
-        "min" => {
-            if less {
-                old
-            } else {
-                b
-            }
-        }
-        "max" => {
-            if less {
-                b
-            } else {
-                old
-            }
-        }
-        "inc" => {
-            if old >= b {
-                0
-            } else {
-                old + 1
-            }
-        }
-        "dec" => {
-            if old == 0 || old > b {
-                b
-            } else {
-                old - 1
-            }
-        }
+        "min" => of(old ^ sign < b ^ sign, old, b),
+        "max" => of(old ^ sign < b ^ sign, b, old),
+        "inc" => of(old >= b, 0, old.wrapping_add(1)),
+        "dec" => of(old == 0 || old > b, b, old.wrapping_sub(1)),
         "exch" => b,
-        _ => {
-            if old == b {
-                c
-            } else {
-                old
-            }
-        }
+        "cas" => of(old == b, c, old),
+        _ => panic!("no meaning of {operation}"),
     };
     if narrow { new & 0xffff_ffff } else { new }
 }
 
-#[test]
-fn atomics_put_the_new_value_and_give_the_old_one() {
-    let operations = ["add", "and", "or", "xor", "min", "max", "inc", "dec", "exch", "cas"];
-    for form in starting("atom").chain(starting("red")) {
-        let parts: Vec<_> = form.split('.').collect();
-        let operation = operations.into_iter().find(|name| parts.contains(name)).unwrap();
-        let kind = parts[parts.len() - 1];
-        let narrow = kind.ends_with("32");
-        for (old, b) in [(5, 5), (0, 3), (4, 3), (3, 0xffff_fffe), (0xffff_ffff, 1)] {
-            let (r, width) = if narrow { ("%r", 32) } else { ("%rd", 64) };
-            let (at, space) = if parts.contains(&"shared") {
-                ("[buffer]", "shared")
-            } else {
-                ("[%rd1]", "global")
-            };
-            let last = if operation == "cas" { ", 77" } else { "" };
-            let result = if parts[0] == "atom" { format!("{r}3, ") } else { String::new() };
-            let body = format!(
-                "mov.b{width} {r}2, {old};\nst.{space}.b{width} {at}, {r}2;\nmov.b{width} {r}3, {old};\n\
-                {form} {result}{at}, {b}{last};\nld.{space}.b{width} {r}2, {at};\nst.global.b{width} [%rd1], {r}2;\n\
-                st.global.b{width} [%rd1+8], {r}3;"
-            );
-            let (found, _) = run(&body);
-            let word = |at: usize| {
-                found[at..at + width / 8]
-                    .iter()
-                    .rev()
-                    .fold(0, |value, byte| value << 8 | u64::from(*byte))
-            };
-            let expected = after(operation, kind, old, b, 77);
-            assert_eq!([word(0), word(8)], [expected, old], "{form} of {old:#x} and {b:#x}");
-        }
+/// An atomic puts the new value and gives the old one.
+pub(super) fn check_atomic(form: &str) {
+    let parts: Vec<_> = form.split('.').collect();
+    let [.., operation, kind] = parts[..] else { panic!("{form}") };
+    for (old, b) in [(5, 5), (0, 3), (4, 3), (3, 0xffff_fffe), (0xffff_ffff, 1)] {
+        let (r, width) = if kind.ends_with("32") { ("%r", 32) } else { ("%rd", 64) };
+        let (at, space) = match parts[1] {
+            "shared" => ("[buffer]", "shared"),
+            _ => ("[%rd1]", "global"),
+        };
+        let last = if operation == "cas" { ", 77" } else { "" };
+        let body = format!(
+            "mov.b{width} {r}2, {old};\nst.{space}.b{width} {at}, {r}2;\n\
+            {form} {r}3, {at}, {b}{last};\nld.{space}.b{width} {r}2, {at};\nst.global.b{width} [%rd1], {r}2;\n\
+            st.global.b{width} [%rd1+8], {r}3;"
+        );
+        let (found, _) = run(&body);
+        let word = |at: usize| {
+            let bytes = found[at..at + width / 8].iter().rev();
+            bytes.fold(0, |value, byte| value << 8 | u64::from(*byte))
+        };
+        let expected = after(operation, kind, old, b, 77);
+        assert_eq!([word(0), word(8)], [expected, old], "{form} of {old:#x} and {b:#x}");
     }
-}
-
-pub(crate) fn forms() -> Vec<String> {
-    let all = ["ld", "st", "atom", "red"].into_iter().flat_map(starting);
-    let others = [
-        "mov.b32",
-        "mov.b64",
-        "mov.b16",
-        "mov.f64",
-        "cvta.global.u64",
-        "cvta.shared.u64",
-        "cvta.to.shared.u64",
-        "trap",
-    ];
-    all.chain(others).map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! Votes, reductions and barriers of a warp, and the detection of the last block.
+//! Matches and barriers of a warp, and the detection of the last block.
 
 use binade_ptx::{Access, Arg, Fault, Module, ReportKind, Strictness};
 
@@ -19,26 +19,6 @@ fn lanes(body: &str) -> Vec<u32> {
 }
 
 #[test]
-fn votes_hear_every_lane_of_their_mask() {
-    let ballot = "setp.lt.u32 %p1, %r7, 5;\nvote.sync.ballot.b32 %r1, %p1, -1;";
-    assert_eq!(lanes(ballot), [0x1f; 32]);
-    let vote = |what: &str, below: u32| {
-        let body = format!(
-            "setp.lt.u32 %p1, %r7, {below};\nvote.sync.{what}.pred %p2, %p1, -1;\nselp.u32 %r1, 1, 0, %p2;"
-        );
-        lanes(&body)[0]
-    };
-    assert_eq!([0, 5, 32].map(|below| vote("all", below)), [0, 0, 1]);
-    assert_eq!([0, 5, 32].map(|below| vote("any", below)), [0, 1, 1]);
-    assert_eq!([0, 5, 32].map(|below| vote("uni", below)), [1, 0, 1]);
-    // Seven threads run: the missing lanes neither vote nor count.
-    assert_eq!(
-        run("setp.ge.u32 %p1, %r7, 5;\nvote.sync.ballot.b32 %r1, %p1, 127;", 7).unwrap(),
-        [0x60; 7]
-    );
-}
-
-#[test]
 fn lanes_find_those_with_the_same_value() {
     let body = "and.b32 %r2, %r7, 1;\nmatch.any.sync.b32 %r1, %r2, -1;";
     assert_eq!(lanes(body)[..2], [0x5555_5555, 0xaaaa_aaaa]);
@@ -46,47 +26,14 @@ fn lanes_find_those_with_the_same_value() {
     assert_eq!([lanes(body)[0], lanes(body)[31]], [0xffff, 0xffff_0000]);
 }
 
-const REDUCTIONS: [(&str, u32); 9] = [
-    ("add.u32", 496 - 32),
-    ("add.s32", 496 - 32),
-    ("min.u32", 0),
-    ("max.u32", u32::MAX),
-    ("min.s32", u32::MAX),
-    ("max.s32", 30),
-    ("and.b32", 0),
-    ("or.b32", u32::MAX),
-    ("xor.b32", !31),
-];
-
-/// The lanes hold the numbers from -1 to 30.
 #[test]
-fn reductions_join_every_lane() {
-    for (name, expected) in REDUCTIONS {
-        let body = format!("sub.s32 %r2, %r7, 1;\nredux.sync.{name} %r1, %r2, -1;");
-        assert_eq!(lanes(&body), [expected; 32], "{name}");
+fn a_match_or_a_warp_barrier_that_a_lane_skips_is_divergent() {
+    for (form, operands) in [("match.any.sync.b32", "%r1, %r7, -1"), ("bar.warp.sync", "-1")] {
+        let body = format!(
+            "mov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r7, 3;\n@!%p1 bra END;\n{form} {operands};\nEND:"
+        );
+        assert_eq!(report(run(&body, 32)).kind, ReportKind::Divergent { form, lane: 3 });
     }
-}
-
-#[test]
-fn the_lanes_here_and_those_beside_are_masks() {
-    let body =
-        "mov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r7, 3;\n@!%p1 bra END;\nactivemask.b32 %r1;\nEND:";
-    assert_eq!(lanes(body)[..4], [7, 7, 7, 0]);
-    let mask = |relation: &str| lanes(&format!("mov.u32 %r1, %lanemask_{relation};"))[3];
-    assert_eq!(["eq", "lt", "le", "gt", "ge"].map(mask), [8, 7, 15, !15, !7]);
-}
-
-#[test]
-fn a_vote_or_a_warp_barrier_that_a_lane_skips_is_divergent() {
-    let skip = |what: &str| {
-        let body =
-            format!("mov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r7, 3;\n@!%p1 bra END;\n{what}\nEND:");
-        report(run(&body, 32)).kind
-    };
-    let vote = ReportKind::DivergentVote { lane: 3 };
-    assert_eq!(skip("vote.sync.any.pred %p2, %p1, -1;"), vote);
-    assert_eq!(skip("redux.sync.add.u32 %r1, %r7, -1;"), vote);
-    assert_eq!(skip("bar.warp.sync -1;"), ReportKind::DivergentWarpBarrier { lane: 3 });
 }
 
 const SHARED: &str = ".shared .align 4 .b8 s[256];\nmov.u32 %r6, %tid.x;\nshl.b32 %r6, %r6, 2;\nmov.u32 %r5, s;\nadd.s32 %r5, %r5, %r6;\nst.shared.u32 [%r5], %r7;";
@@ -120,17 +67,7 @@ fn a_warp_barrier_orders_a_warps_shared_memory_and_no_other_warps() {
     assert!(run("bar.sync 0;", once, 64).is_ok());
 }
 
-const FENCES: [&str; 9] = [
-    "membar.cta",
-    "membar.gl",
-    "membar.sys",
-    "fence.acq_rel.cta",
-    "fence.acq_rel.gpu",
-    "fence.acq_rel.sys",
-    "fence.sc.cta",
-    "fence.sc.gpu",
-    "fence.sc.sys",
-];
+const FENCES: [&str; 3] = ["membar.cta", "membar.gl", "membar.sys"];
 
 /// Every block counts itself; the last one sees all, and resets the counter.
 #[test]
@@ -152,22 +89,4 @@ fn the_last_block_knows_that_it_is_the_last() {
             assert_eq!(words(&mut gpu, x, 2), [0, 45], "{fence}");
         }
     }
-}
-
-pub(crate) fn forms() -> Vec<String> {
-    let named = [
-        "vote.sync.ballot.b32",
-        "vote.sync.all.pred",
-        "vote.sync.any.pred",
-        "vote.sync.uni.pred",
-        "match.any.sync.b32",
-        "match.any.sync.b64",
-        "activemask.b32",
-        "bar.warp.sync",
-        "barrier.sync",
-        "barrier.sync.aligned",
-        "exit",
-    ];
-    let reductions = REDUCTIONS.iter().map(|(name, _)| format!("redux.sync.{name}"));
-    named.iter().chain(&FENCES).map(|&form| form.to_owned()).chain(reductions).collect()
 }

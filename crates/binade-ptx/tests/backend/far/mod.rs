@@ -5,7 +5,7 @@ mod findings;
 mod steps;
 mod sums;
 
-use crate::committed;
+use crate::backend::committed;
 use binade_ptx::{DevicePtr, Gpu, Module};
 use std::ops::Range;
 

@@ -1,17 +1,16 @@
 //! Fixtures and typed memory, shared by the test files.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use binade_ptx::{Arg, Capability, DevicePtr, Fault, Gpu, Module, Report};
 
 /// Fixtures, compiled from `kernels/faults/*.cu` by `cargo xtask kernels`.
 pub(crate) const FIXTURES: [(&str, &str); 7] = [
-    ("scale", include_str!("../fixtures/scale.ptx")),
-    ("block_sum", include_str!("../fixtures/block_sum.ptx")),
-    ("warp_sum", include_str!("../fixtures/warp_sum.ptx")),
-    ("unscale", include_str!("../fixtures/unscale.ptx")),
-    ("cast", include_str!("../fixtures/cast.ptx")),
-    ("cast_native", include_str!("../fixtures/cast_native.ptx")),
-    ("stage", include_str!("../fixtures/stage.ptx")),
+    ("scale", include_str!("fixtures/scale.ptx")),
+    ("block_sum", include_str!("fixtures/block_sum.ptx")),
+    ("warp_sum", include_str!("fixtures/warp_sum.ptx")),
+    ("unscale", include_str!("fixtures/unscale.ptx")),
+    ("cast", include_str!("fixtures/cast.ptx")),
+    ("cast_native", include_str!("fixtures/cast_native.ptx")),
+    ("stage", include_str!("fixtures/stage.ptx")),
 ];
 
 /// Lengths around a warp's and a block's edges.
