@@ -1,25 +1,18 @@
 //! Micro-batches summed in f32: a bad one is named and may be left out; a change of scale in between is exact.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{HostScaler, Result, first, iterate, rule, scaler, unscaled};
+use crate::common::{
+    Host, HostScaler, Result, bad_parts, f32s, finish, first, host, iterate, rule, scaler,
+    unscaled, window,
+};
 use binade_core::{DType, Named};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Step};
 
 /// A window of these gradients of one weight, which starts at 0 and ends at a tenth of minus their sum.
 fn run(bad: BadMicroBatch, batches: &[f32]) -> Result<(Step, f32)> {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[0.0])]));
-    let mut window = scaler.accumulate(bad);
-    for &x in batches {
-        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
-    }
-    let step = window.finish()?.expect("a batch").step(&mut sgd)?;
-    Ok((scaler.update(step)?.resolve()?, sgd.params[0].value.data[0]))
-}
-
-fn bad_parts(step: &Step) -> Vec<&str> {
-    let parts = step.report().steps.iter().flat_map(|s| &s.parts);
-    parts.filter(|p| p.finding.is_raised()).map(|p| p.name.as_str()).collect()
+    let step = window(&scaler, bad, batches)?.step(&mut sgd)?;
+    Ok((scaler.update(step)?.resolve()?, sgd.first()[0]))
 }
 
 #[test]
@@ -47,8 +40,8 @@ fn add(
     x: f32,
     window: &mut binade_grad_scaler::Accumulation<binade_core::HostDevice<Host>>,
 ) -> Result {
-    let grads = scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| {
-        Ok(vec![Named::new("w", Some(Host::new(dtype, &[x * factor.data[0]])))])
+    let grads = scaler.scale(&f32s(&[1.0]))?.backward(|factor| {
+        Ok(vec![Named::new("w", Some(host(dtype, &[x * factor.to_f32()[0]])))])
     })?;
     window.add(grads.unscale()?)
 }
@@ -80,7 +73,7 @@ fn sixteen_bit_gradients_are_summed_in_f32() -> Result {
             add(&scaler, dtype, x, &mut window)?;
         }
         let sum = window.finish()?.expect("three");
-        assert_eq!(sum.grads()[0].value, Some(Host::f32(&[large + 1.125])), "{dtype}");
+        assert_eq!(sum.grads()[0].value, Some(f32s(&[large + 1.125])), "{dtype}");
     }
     Ok(())
 }
@@ -98,8 +91,7 @@ fn a_window_is_clipped_as_a_whole_and_its_norm_is_the_sums() -> Result {
     for set in [[3.0, 0.0], [0.0, 4.0]] {
         window.add(unscaled(&scaler, &[("w", &set)])?)?;
     }
-    let step = window.finish()?.expect("two").clip_norm(10.0)?.step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(window.finish()?.expect("two").clip_norm(10.0)?, &mut scaler, &mut sgd)?;
     assert_eq!(step.report().steps[0].norm, Some(5.0));
     Ok(())
 }
@@ -111,8 +103,7 @@ fn norms_of_clipped_micro_batches_stay_with_their_parts() -> Result {
     for x in [2.0, 8.0] {
         window.add(unscaled(&scaler, &[("w", &[x])])?.clip_norm(1.0)?)?;
     }
-    let step = window.finish()?.expect("two").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(window.finish()?.expect("two"), &mut scaler, &mut sgd)?;
     let summary = &step.report().steps[0];
     let norms: Vec<_> = summary.parts.iter().map(|p| p.finding.norm).collect();
     assert_eq!((norms, summary.norm), (vec![Some(2.0), Some(8.0), None], None));
@@ -127,12 +118,11 @@ fn finite_parts_that_add_up_to_infinity_skip_the_window() -> Result {
     for _ in 0..2 {
         window.add(unscaled(&scaler, &[("w", &[3e38])])?)?;
     }
-    let step = window.finish()?.expect("two").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(window.finish()?.expect("two"), &mut scaler, &mut sgd)?;
     assert!(!step.is_applied());
     let overflow = step.report().overflow().expect("the sum's");
     assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("w", 0, "+inf"));
-    assert_eq!(sgd.params[0].value.data, [1.0]);
+    assert_eq!(sgd.first(), [1.0]);
     let text = step.report().to_string();
     assert!(text.starts_with("step 1 skipped; sum: w[0] is +inf"), "{text}");
     Ok(())
@@ -147,10 +137,9 @@ fn a_halted_micro_batch_halts_a_window_that_drops_bad_ones() -> Result {
     let other = iterate(&mut scaler, &mut Sgd::new(&[("v", &[0.0])]), &[("v", &[f32::NAN])])?;
     assert!(matches!(other, Step::Diverged(_)));
     window.add(unscaled(&scaler, &[("w", &[1.0])])?)?;
-    let step = window.finish()?.expect("two").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(window.finish()?.expect("two"), &mut scaler, &mut sgd)?;
     assert!(step.report().steps[0].skipped, "{step:?}");
-    assert_eq!(sgd.params[0].value.data, [1.0]);
+    assert_eq!(sgd.first(), [1.0]);
     Ok(())
 }
 
@@ -163,8 +152,7 @@ fn a_window_within_a_window_keeps_what_its_parts_found() -> Result {
     let mut outer = scaler.accumulate(BadMicroBatch::Drop);
     outer.add(inner.finish()?.expect("two").named("left"))?;
     outer.add(unscaled(&scaler, &[("w", &[2.0])])?)?;
-    let step = outer.finish()?.expect("two").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(outer.finish()?.expect("two"), &mut scaler, &mut sgd)?;
     assert!(step.is_applied());
     assert_eq!(bad_parts(&step), ["micro-batch 0 (left), micro-batch 0"]);
     assert_eq!((step.report().scale.exponent, step.report().scale.overflows), (15, 1));
@@ -174,12 +162,11 @@ fn a_window_within_a_window_keeps_what_its_parts_found() -> Result {
 #[test]
 fn a_sum_that_overflows_after_a_dropped_part_is_named_beside_it() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[("w", &[0.0])]));
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for x in [f32::NAN, 3e38, 3e38] {
-        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
-    }
-    let step = window.finish()?.expect("three").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(
+        window(&scaler, BadMicroBatch::Drop, &[f32::NAN, 3e38, 3e38])?,
+        &mut scaler,
+        &mut sgd,
+    )?;
     assert!(!step.is_applied());
     assert_eq!(bad_parts(&step), ["micro-batch 0", "sum"]);
     Ok(())

@@ -11,7 +11,6 @@ mod exactness;
 mod gradient_penalty;
 mod host_loop;
 mod in_flight;
-mod million;
 mod missing;
 mod order;
 mod published_rules;

@@ -1,8 +1,7 @@
 //! Clipping by groups: each by the norm of its own gradients, and nobody else touched.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{Failure, Result, Set, Unscaled, scaler, unscaled};
+use crate::common::{Failure, Host, Result, Set, Unscaled, f32s, host, scaler, unscaled};
 use binade_core::{DType, Error, ErrorKind, Named, TrainError};
 use binade_grad_scaler::{ClipGroup, LossScale, Norm, ScaleState, Step, UnscaledGrads};
 
@@ -17,7 +16,7 @@ fn l2(names: &[&str], max: f32) -> ClipGroup {
 }
 
 fn values(grads: &Unscaled) -> Vec<Vec<f32>> {
-    let data = |grad: &Named<Option<Host>>| grad.value.as_ref().map(|host| host.data.clone());
+    let data = |grad: &Named<Option<Host>>| grad.value.as_ref().map(Host::to_f32);
     grads.grads().iter().filter_map(data).collect()
 }
 
@@ -41,8 +40,8 @@ fn gradients_of_f16_are_clipped_in_f32_as_they_are_once_unscaled() -> Result {
     assert_eq!(scaler.state()?, ScaleState::from_exponent(16));
     let small = [3.0 * 2.0_f32.powi(-30), 4.0 * 2.0_f32.powi(-30)];
     let large = [small[0] * 65536.0, small[1] * 65536.0];
-    let loss = scaler.scale(&Host::f32(&[1.0]))?;
-    let set = || Ok(vec![Named::new("a", Some(Host::new(DType::F16, &large)))]);
+    let loss = scaler.scale(&f32s(&[1.0]))?;
+    let set = || Ok(vec![Named::new("a", Some(host(DType::F16, &large)))]);
     let grads = loss.backward(|_| set())?.unscale()?;
     let clipped = grads.clip_groups(&[l2(&["a"], 2.5 * 2.0_f32.powi(-30))])?;
     assert_eq!(values(&clipped), [[small[0] / 2.0, small[1] / 2.0]]);

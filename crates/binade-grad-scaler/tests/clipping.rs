@@ -1,7 +1,7 @@
 //! Clipping: never by more than one, measured in f64, and a norm that is no number skips.
 
 use crate::common::sgd::Sgd;
-use crate::common::{Result, Unscaled, first, scaler, unscaled};
+use crate::common::{Result, Unscaled, finish, first, scaler, unscaled};
 use binade_core::{Error, ErrorKind};
 use binade_grad_scaler::{LossScale, Norm};
 
@@ -38,15 +38,14 @@ fn the_l2_norm_over_all_parameters_agrees_with_f64() -> Result {
     let clipped = unscaled(&scaler, &[("w", &w), ("b", &b)])?.clip_norm(2.0)?;
     let mut element = 0;
     for grad in clipped.grads() {
-        for x in &grad.value.as_ref().expect("a gradient").data {
+        for x in &grad.value.as_ref().expect("a gradient").to_f32() {
             let raw = f64::from(*w.get(element).unwrap_or_else(|| &b[element - w.len()]));
             let error = f64::from(*x) / (raw * 2.0 / exact) - 1.0;
             assert!(error.abs() < 2.0 * f64::from(f32::EPSILON), "element {element}: {error:e}");
             element += 1;
         }
     }
-    let step = clipped.step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(clipped, &mut scaler, &mut sgd)?;
     let norm = f64::from(step.report().steps[0].norm.expect("measured"));
     assert!((norm / exact - 1.0).abs() < f64::from(f32::EPSILON), "{norm} for {exact}");
     Ok(())
@@ -63,8 +62,7 @@ fn a_norm_that_is_not_finite_skips_instead_of_stepping_by_zero() -> Result {
                 Norm::L2 => grads.clip_norm(1.0)?,
                 Norm::Infinity => grads.clip_inf_norm(1.0)?,
             };
-            let step = grads.step(&mut sgd)?;
-            let step = scaler.update(step)?.resolve()?;
+            let step = finish(grads, &mut scaler, &mut sgd)?;
             let fits = bad[0] == 3e38 && norm == Norm::Infinity;
             assert_eq!(step.is_applied(), fits, "{bad:?} {norm:?}");
             assert_eq!(sgd.bits() == before, !fits, "{bad:?} {norm:?}");
@@ -97,7 +95,6 @@ fn limits_that_are_no_positive_number_are_refused_by_value() -> Result {
 fn an_infinity_that_clipping_by_value_hides_still_skips() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
     let grads = unscaled(&scaler, &[("w", &[f32::INFINITY])])?;
-    let step = grads.clip_value(1.0)?.clip_norm(10.0)?.step(&mut sgd)?;
-    assert!(!scaler.update(step)?.resolve()?.is_applied());
+    assert!(!finish(grads.clip_value(1.0)?.clip_norm(10.0)?, &mut scaler, &mut sgd)?.is_applied());
     Ok(())
 }

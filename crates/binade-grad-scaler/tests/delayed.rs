@@ -1,19 +1,18 @@
 //! Gradients that are added up while they are scaled, and unscaled once: one scale from the first loss to the last.
 
-use crate::common::gpu::{Buffer, Gpu, GpuSgd};
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{Grads, HostScaler, Result, Set, first, iterate, scaler, times, unscaled};
-use binade_core::{DType, Named};
-use binade_grad_scaler::{
-    BadMicroBatch, DelayedUnscale, LossScale, ScaleState, ScaledSum, Scaler, Step,
+use crate::common::{
+    Grads, Host, HostScaler, Result, Set, bad_parts, f32s, finish, first, host, iterate, pair,
+    scaler, times, unscaled,
 };
+use binade_core::{DType, Named};
+use binade_grad_scaler::{BadMicroBatch, DelayedUnscale, LossScale, ScaleState, ScaledSum, Step};
 use proptest::prelude::*;
 
 type HostDevice = binade_core::HostDevice<Host>;
 
 fn one() -> Host {
-    Host::f32(&[1.0])
+    f32s(&[1.0])
 }
 
 /// Buffer of a framework that every backward pass adds to, in its own type.
@@ -28,12 +27,12 @@ impl Buffers {
     }
 
     fn add(&mut self, x: f32, factor: &Host) {
-        let scaled = Host::new(self.dtype, &[x * factor.data[0]]).data[0];
-        self.sum = Host::new(self.dtype, &[self.sum[0] + scaled]).data;
+        let scaled = host(self.dtype, &[x * factor.to_f32()[0]]).to_f32()[0];
+        self.sum = host(self.dtype, &[self.sum[0] + scaled]).to_f32();
     }
 
     fn take(self) -> Grads {
-        vec![Named::new("w", Some(Host::new(self.dtype, &self.sum)))]
+        vec![Named::new("w", Some(host(self.dtype, &self.sum)))]
     }
 }
 
@@ -50,13 +49,7 @@ fn add(window: &mut ScaledSum<HostDevice>, set: Set<'_>) -> Result {
 
 /// The window's step, as the report has it.
 fn step(scaler: &mut HostScaler, sgd: &mut Sgd, window: ScaledSum<HostDevice>) -> Result<Step> {
-    let step = window.unscale()?.expect("a pass").step(sgd)?;
-    scaler.update(step)?.resolve()
-}
-
-fn bad_parts(step: &Step) -> Vec<&str> {
-    let parts = step.report().steps.iter().flat_map(|s| &s.parts);
-    parts.filter(|p| p.finding.is_raised()).map(|p| p.name.as_str()).collect()
+    finish(window.unscale()?.expect("a pass"), scaler, sgd)
 }
 
 #[test]
@@ -82,7 +75,7 @@ fn sixteen_bit_buffers_overflow_together_where_the_sum_in_f32_does_not() -> Resu
     let mut sum = scaler.sum_scaled();
     for _ in 0..2 {
         pass(&mut window, &mut buffers, 64000.0)?;
-        sum.backward(&one(), |_| Ok(vec![Named::new("w", Some(Host::new(DType::F16, &[64e3])))]))?;
+        sum.backward(&one(), |_| Ok(vec![Named::new("w", Some(host(DType::F16, &[64e3])))]))?;
     }
     let grads = window.collect(|| Ok(buffers.take()))?.expect("two passes").unscale()?;
     let pending = grads.step(&mut sgd)?;
@@ -133,7 +126,7 @@ fn a_sum_that_was_lost_to_an_error_is_none_and_never_a_part_of_itself() -> Resul
 
 #[test]
 fn a_pass_that_overflowed_is_named_adds_nothing_and_skips_the_window_once() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+    let (mut scaler, mut sgd) = pair();
     let before = sgd.bits();
     let mut sum = scaler.sum_scaled();
     for x in [1.0, f32::NAN, f32::INFINITY, 2.0] {
@@ -151,32 +144,13 @@ fn a_pass_that_overflowed_is_named_adds_nothing_and_skips_the_window_once() -> R
 
 #[test]
 fn a_window_opened_after_divergence_is_halted() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+    let (mut scaler, mut sgd) = pair();
     scaler.set_state(ScaleState { diverged: true, ..ScaleState::from_exponent(4) })?;
     let mut sum = scaler.sum_scaled();
     add(&mut sum, &[("w", &[1.0])])?;
     let step = step(&mut scaler, &mut sgd, sum)?;
     assert!(matches!(step, Step::Diverged(_)) && sgd.steps == 0, "{step:?}");
     Ok(())
-}
-
-#[test]
-fn on_a_device_nothing_is_read_and_the_captured_scale_is_left_alone() {
-    let gpu = Gpu::default();
-    let rule = LossScale::dynamic().with_growth_interval(1).unwrap();
-    let (mut scaler, mut sgd) = (Scaler::new(gpu.clone(), rule).unwrap(), GpuSgd::new(&gpu));
-    let loss = Buffer::upload(vec![1.0]);
-    let backward = |l: &Buffer<Vec<f32>>| Ok(vec![Named::new("w", Some(l.clone()))]);
-    let mut window = scaler.sum_scaled();
-    window.backward(&loss, backward).unwrap();
-    let other = scaler.scale(&loss).unwrap().backward(backward).unwrap().unscale().unwrap();
-    let other = other.step(&mut GpuSgd::new(&gpu)).unwrap();
-    scaler.update(other).unwrap().ignore();
-    window.backward(&loss, backward).unwrap();
-    let step = window.unscale().unwrap().expect("two passes").step(&mut sgd).unwrap();
-    assert_eq!(gpu.reads(), 0);
-    assert!(scaler.update(step).unwrap().resolve().unwrap().is_applied());
-    assert_eq!(gpu.download(&sgd.param), [100.0 - 0.1 * 2.0]);
 }
 
 /// A gradient, rarely one that overflowed.

@@ -1,7 +1,6 @@
 //! Whatever the scale does in between, gradients come back as division in f64 has them.
 
-use crate::common::host::Host;
-use crate::common::{backward, first, scaler, unscaled};
+use crate::common::{backward, f32s, first, scaler, unscaled};
 use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
 use proptest::prelude::*;
@@ -24,8 +23,8 @@ proptest! {
         let mut early = Vec::new();
         for &(exponent, scaled) in &batches {
             scaler.set_state(ScaleState::from_exponent(exponent)).unwrap();
-            let loss = scaler.scale(&Host::f32(&[1.0])).unwrap();
-            let set = vec![Named::new("w", Some(Host::f32(&[scaled])))];
+            let loss = scaler.scale(&f32s(&[1.0])).unwrap();
+            let set = vec![Named::new("w", Some(f32s(&[scaled])))];
             early.push(loss.backward(|_| Ok(set)).unwrap());
         }
         scaler.set_state(ScaleState::from_exponent(last)).unwrap();

@@ -1,37 +1,35 @@
 //! A gradient that no optimizer owns: differentiated from a scaled loss, unscaled, and part of the next loss.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{Result, first, scaler, times};
+use crate::common::{Result, f32s, finish, first, scaler, times};
 use binade_grad_scaler::{LossScale, ScaleState};
 
 #[test]
 fn a_penalty_is_made_of_a_gradient_in_its_own_units() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("critic.w", &[1.0])]));
-    let critic = Host::f32(&[3.0]);
+    let critic = f32s(&[3.0]);
     let loss = scaler.scale(&critic)?;
     scaler.set_state(ScaleState::from_exponent(3))?; // whatever happens to the scaler since
     let gradient = loss.grad(|scaled| {
-        assert_eq!(scaled.data, [3.0 * 65536.0]);
+        assert_eq!(scaled.to_f32(), [3.0 * 65536.0]);
         Ok(scaled.clone())
     })?;
-    assert_eq!(gradient, Host::f32(&[3.0]));
+    assert_eq!(gradient, f32s(&[3.0]));
 
-    let penalty = (gradient.data[0] - 1.0).powi(2);
-    let total = scaler.scale(&Host::f32(&[1.0 + 10.0 * penalty]))?;
+    let penalty = (gradient.to_f32()[0] - 1.0).powi(2);
+    let total = scaler.scale(&f32s(&[1.0 + 10.0 * penalty]))?;
     let grads = total.backward(|loss| Ok(times(&[("critic.w", &[1.0])], loss)))?.unscale()?;
     assert_eq!(first(grads.grads()), [41.0]);
-    let step = grads.step(&mut sgd)?;
-    assert!(scaler.update(step)?.resolve()?.is_applied());
+    assert!(finish(grads, &mut scaler, &mut sgd)?.is_applied());
     Ok(())
 }
 
 #[test]
 fn one_scaled_loss_gives_several_such_gradients_and_then_its_own() -> Result {
     let scaler = scaler(LossScale::dynamic());
-    let loss = scaler.scale(&Host::f32(&[2.0]))?;
+    let loss = scaler.scale(&f32s(&[2.0]))?;
     let (a, b) = (loss.grad(|s| Ok(s.clone()))?, loss.grad(|s| Ok(s.clone()))?);
-    assert_eq!((&a, &b), (&Host::f32(&[2.0]), &Host::f32(&[2.0])));
+    assert_eq!((&a, &b), (&f32s(&[2.0]), &f32s(&[2.0])));
     let grads = loss.backward(|s| Ok(times(&[("w", &[1.0])], s)))?.unscale()?;
     assert_eq!(first(grads.grads()), [2.0]);
     Ok(())
@@ -40,9 +38,8 @@ fn one_scaled_loss_gives_several_such_gradients_and_then_its_own() -> Result {
 #[test]
 fn what_overflows_in_a_penalty_shows_up_in_the_loss_made_of_it() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
-    let gradient = scaler.scale(&Host::f32(&[1e35]))?.grad(|s| Ok(s.clone()))?;
+    let gradient = scaler.scale(&f32s(&[1e35]))?.grad(|s| Ok(s.clone()))?;
     let step = scaler.scale(&gradient)?.backward(|loss| Ok(times(&[("w", &[1.0])], loss)))?;
-    let step = step.unscale()?.step(&mut sgd)?;
-    assert!(!scaler.update(step)?.resolve()?.is_applied());
+    assert!(!finish(step.unscale()?, &mut scaler, &mut sgd)?.is_applied());
     Ok(())
 }

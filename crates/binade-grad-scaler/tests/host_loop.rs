@@ -1,18 +1,9 @@
 //! The plain loop on a host tensor of one's own: what a skip says, and what it leaves alone.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{Result, iterate, scaler, unscaled};
+use crate::common::{Result, f32s, host, iterate, pair, scaler, unscaled};
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::{LossScale, Step};
-
-#[test]
-fn a_host_tensor_joins_in_under_sixty_lines() {
-    let source = include_str!("common/host.rs");
-    let own = source.split("// begin").nth(1).and_then(|s| s.split("// end").next()).unwrap();
-    let lines = own.lines().filter(|l| !l.trim().is_empty()).count();
-    assert!((1..60).contains(&lines), "{lines} lines");
-}
 
 #[test]
 fn a_skip_names_the_element_and_its_parameter_and_counts_the_rest() -> Result {
@@ -35,9 +26,9 @@ fn a_skip_names_the_element_and_its_parameter_and_counts_the_rest() -> Result {
 #[test]
 fn losses_of_every_type_are_scaled_in_f32() -> Result {
     for dtype in [DType::BF16, DType::F16, DType::F32] {
-        let scaled = scaler(LossScale::dynamic()).scale(&Host::new(dtype, &[3.0]))?;
+        let scaled = scaler(LossScale::dynamic()).scale(&host(dtype, &[3.0]))?;
         let _ = scaled.backward(|loss| {
-            assert_eq!(loss, &Host::f32(&[3.0 * 65536.0]), "beyond f16 from {dtype}");
+            assert_eq!(loss, &f32s(&[3.0 * 65536.0]), "beyond f16 from {dtype}");
             Ok(Vec::new())
         })?;
     }
@@ -46,7 +37,7 @@ fn losses_of_every_type_are_scaled_in_f32() -> Result {
 
 #[test]
 fn an_optimizer_that_knows_no_such_parameter_says_so_and_moves_nothing() -> Result {
-    let (scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+    let (scaler, mut sgd) = pair();
     let before = sgd.bits();
     let refused = unscaled(&scaler, &[("typo", &[1.0])])?.step(&mut sgd).expect_err("a typo");
     assert_eq!(refused.kind(), ErrorKind::Mismatch);
@@ -58,7 +49,7 @@ fn an_optimizer_that_knows_no_such_parameter_says_so_and_moves_nothing() -> Resu
 
 #[test]
 fn on_a_host_an_outcome_is_there_at_once() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+    let (mut scaler, mut sgd) = pair();
     let step = unscaled(&scaler, &[("w", &[1.0])])?.step(&mut sgd)?;
     let resolved = scaler.update(step)?.try_resolve()?;
     assert!(resolved.is_ok_and(|step| step.is_applied()));

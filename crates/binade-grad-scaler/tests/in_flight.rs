@@ -1,8 +1,7 @@
 //! Count of the values of a step that are in hand, so that a checkpoint is made between steps.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{Result, Set, backward, scaler, unscaled};
+use crate::common::{Result, Set, backward, f32s, scaler, unscaled};
 use binade_grad_scaler::{BadMicroBatch, LossScale};
 
 const SET: Set<'_> = &[("w", &[1.0])];
@@ -11,7 +10,7 @@ const SET: Set<'_> = &[("w", &[1.0])];
 fn each_thing_in_hand_counts_until_it_is_gone() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(SET));
     assert_eq!(scaler.in_flight(), 0);
-    let loss = scaler.scale(&Host::f32(&[1.0]))?;
+    let loss = scaler.scale(&f32s(&[1.0]))?;
     let made = backward(&scaler, SET)?;
     let grads = unscaled(&scaler, SET)?;
     assert_eq!(scaler.in_flight(), 3);

@@ -1,8 +1,7 @@
 //! Wrong orders that compile: what the run says of each.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{HostScaler, Result, Set, iterate, scaler, times, unscaled};
+use crate::common::{HostScaler, Result, Set, f32s, finish, iterate, scaler, times, unscaled};
 use binade_core::{
     AmpTensor as _, DType, Error as _, ErrorKind, HostDeviceError, OrderError, TrainError,
 };
@@ -73,12 +72,12 @@ fn an_early_return_between_step_and_update_is_told_at_the_next_loss() {
     let (mut scaler, mut sgd) = pair();
     let mut interrupted = || -> Result {
         let step = unscaled(&scaler, SET)?.step(&mut sgd)?;
-        let _metric = Host::f32(&[1.0]).cast(DType::F64)?;
+        let _metric = f32s(&[1.0]).cast(DType::F64)?;
         scaler.update(step)?.ignore();
         Ok(())
     };
     assert!(matches!(interrupted(), Err(HostDeviceError::Tensor(_))));
-    assert_eq!(never_updated(scaler.scale(&Host::f32(&[1.0]))).1, 1);
+    assert_eq!(never_updated(scaler.scale(&f32s(&[1.0]))).1, 1);
 }
 
 #[test]
@@ -88,7 +87,7 @@ fn every_way_to_a_gradient_tells_of_a_dropped_step() -> Result {
         drop(unscaled(&scaler, SET)?.step(&mut sgd)?);
         Ok(())
     };
-    let loss = Host::f32(&[1.0]);
+    let loss = f32s(&[1.0]);
     forget()?;
     assert_eq!(never_updated(scaler.check_unscaled(times(SET, &loss))).1, 1);
     forget()?;
@@ -141,7 +140,7 @@ fn a_window_or_a_joint_step_with_one_loss_of_another_scaler_is_refused() -> Resu
     let [a, b] = UnscaledGrads::skip_together([unscaled(&first, SET)?, unscaled(&second, SET)?])?;
     let step = a.step(&mut sgd)?.and(b.step(&mut sgd)?);
     assert!(matches!(order(first.update(step)), OrderError::OtherScaler { .. }));
-    let unscaled_by_another = second.check_unscaled(times(SET, &Host::f32(&[1.0])))?;
+    let unscaled_by_another = second.check_unscaled(times(SET, &f32s(&[1.0])))?;
     let step = unscaled_by_another.step(&mut sgd)?;
     assert!(matches!(order(first.update(step)), OrderError::OtherScaler { .. }));
     Ok(())
@@ -192,7 +191,7 @@ fn a_window_whose_last_micro_batch_is_of_this_iteration_is_updated() -> Result {
 #[test]
 fn a_delayed_window_is_of_the_iteration_of_its_last_loss() -> Result {
     let (mut scaler, mut sgd) = pair();
-    let loss = Host::f32(&[1.0]);
+    let loss = f32s(&[1.0]);
     let (mut delayed, mut summed) = (scaler.delay_unscale(), scaler.sum_scaled());
     assert!(iterate(&mut scaler, &mut sgd, SET)?.is_applied());
     let mut buffers = Vec::new();
@@ -200,10 +199,15 @@ fn a_delayed_window_is_of_the_iteration_of_its_last_loss() -> Result {
         buffers = times(SET, factor);
         Ok(())
     })?;
-    let step = delayed.collect(|| Ok(buffers))?.expect("a pass").unscale()?.step(&mut sgd)?;
-    assert!(scaler.update(step)?.resolve()?.is_applied());
+    assert!(
+        finish(
+            delayed.collect(|| Ok(buffers))?.expect("a pass").unscale()?,
+            &mut scaler,
+            &mut sgd
+        )?
+        .is_applied()
+    );
     summed.backward(&loss, |factor| Ok(times(SET, factor)))?;
-    let step = summed.unscale()?.expect("a pass").step(&mut sgd)?;
-    assert!(scaler.update(step)?.resolve()?.is_applied());
+    assert!(finish(summed.unscale()?.expect("a pass"), &mut scaler, &mut sgd)?.is_applied());
     Ok(())
 }

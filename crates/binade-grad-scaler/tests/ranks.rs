@@ -1,8 +1,7 @@
 //! Two ranks, as threads: what one finds, both skip, and both scales move alike.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{Failure, HostScaler, Result, Set, Unscaled, times};
+use crate::common::{Failure, Host, HostScaler, Result, Set, Unscaled, f32s, finish, times};
 use binade_core::{FoundInf, HostDevice, HostDeviceError, Named};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, ScaleStore as _, Scaler, Step,
@@ -64,11 +63,11 @@ fn run(group: &Group, rank: usize, rule: LossScale, sets: &[Set<'_>]) -> Result<
     let (mut scaler, mut sgd) = (scaler(group, rank, rule)?, Sgd::new(&[("w", &[1.0])]));
     let mut steps = Vec::new();
     for set in sets {
-        let grads = scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| Ok(times(set, factor)))?;
+        let grads = scaler.scale(&f32s(&[1.0]))?.backward(|factor| Ok(times(set, factor)))?;
         let step = grads.unscale()?.step(&mut sgd)?;
         steps.push(scaler.update(step)?.resolve()?);
     }
-    Ok((steps, sgd.params[0].value.data.clone(), scaler.state()?))
+    Ok((steps, sgd.first(), scaler.state()?))
 }
 
 /// Runs `each` on two ranks and returns both results.
@@ -134,7 +133,7 @@ fn a_rank_with_an_empty_shard_takes_part() -> Result {
 fn a_reduction_that_fails_hands_its_error_through() -> Result {
     let scaler: HostScaler =
         Scaler::with_reducer(HostDevice::new(), LossScale::dynamic(), |_, _| {
-            let lost = binade_core::AmpTensor::cast(&Host::f32(&[]), binade_core::DType::U8);
+            let lost = binade_core::AmpTensor::cast(&f32s(&[]), binade_core::DType::U8);
             Err(lost.expect_err("no bytes").into())
         })?;
     assert!(crate::common::unscaled(&scaler, GOOD).is_err());
@@ -151,12 +150,11 @@ fn clipped(
 ) -> Result<Clipped> {
     let mut scaler = scaler(group, rank, LossScale::dynamic())?;
     let mut sgd = Sgd::new(&[("w", &[1.0, 1.0])]);
-    let grads = vec![Named::new("w", Some(Host::f32(&[x, x])))];
+    let grads = vec![Named::new("w", Some(f32s(&[x, x])))];
     let clipped = clip(&scaler, scaler.check_unscaled(grads)?)?.expect("gradients");
-    let step = clipped.step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(clipped, &mut scaler, &mut sgd)?;
     let counted = step.report().steps[0].verdict.infinities;
-    Ok((step.is_applied(), sgd.params[0].value.data.clone(), scaler.state()?, counted))
+    Ok((step.is_applied(), sgd.first(), scaler.state()?, counted))
 }
 
 /// Finite, of a norm beyond f32.
@@ -201,7 +199,7 @@ fn a_clipped_micro_batch_that_one_rank_drops_is_dropped_on_both() -> Result {
 fn steps_together_share_a_norm_that_one_rank_measured() -> Result {
     let (ran, _) = ranks(|group, rank| -> Result<_> {
         let mut scaler = scaler(group, rank, LossScale::dynamic())?;
-        let grads = |x| scaler.check_unscaled(vec![Named::new("w", Some(Host::f32(&[x, x])))]);
+        let grads = |x| scaler.check_unscaled(vec![Named::new("w", Some(f32s(&[x, x])))]);
         let pair = [grads([LARGE, 0.25][rank])?.clip_norm(1.0)?, grads(0.5)?];
         let mut sgds = [(); 2].map(|()| Sgd::new(&[("w", &[1.0, 1.0])]));
         let [first, second] = UnscaledGrads::skip_together(pair)?;
@@ -312,12 +310,11 @@ fn window(group: &Group, rank: usize, x: f32) -> Result<(bool, Vec<f32>)> {
     let mut sgd = Sgd::new(&[("w", &[1.0])]);
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for _ in 0..2 {
-        let grads = vec![Named::new("w", Some(Host::f32(&[x])))];
+        let grads = vec![Named::new("w", Some(f32s(&[x])))];
         window.add(scaler.check_unscaled(grads)?)?;
     }
-    let step = window.finish()?.expect("two").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
-    Ok((step.is_applied(), sgd.params[0].value.data.clone()))
+    let step = finish(window.finish()?.expect("two"), &mut scaler, &mut sgd)?;
+    Ok((step.is_applied(), sgd.first()))
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Which steps a loop should tell of: all but those that went as they should.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{Result, Set, iterate, rule, scaler, unscaled};
+use crate::common::{Result, Set, f32s, finish, iterate, rule, scaler, unscaled};
 use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Step};
 
@@ -38,8 +37,7 @@ fn a_micro_batch_left_out_is_remarkable_though_the_step_was_applied() -> Result 
     for set in [GOOD, BAD] {
         window.add(unscaled(&scaler, set)?)?;
     }
-    let step = window.finish()?.expect("two").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step = finish(window.finish()?.expect("two"), &mut scaler, &mut sgd)?;
     assert!(step.is_applied() && step.report().is_remarkable(), "{}", step.report());
     Ok(())
 }
@@ -47,9 +45,8 @@ fn a_micro_batch_left_out_is_remarkable_though_the_step_was_applied() -> Result 
 #[test]
 fn a_gradient_that_is_missing_is_remarkable() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
-    let grads = scaler.scale(&Host::f32(&[1.0]))?.backward(|_| Ok(vec![Named::new("w", None)]))?;
-    let step = grads.unscale()?.step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let grads = scaler.scale(&f32s(&[1.0]))?.backward(|_| Ok(vec![Named::new("w", None)]))?;
+    let step = finish(grads.unscale()?, &mut scaler, &mut sgd)?;
     assert!(step.is_applied() && step.report().is_remarkable(), "{}", step.report());
     Ok(())
 }

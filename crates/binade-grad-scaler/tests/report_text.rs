@@ -1,7 +1,7 @@
 //! Texts of reports, held to the letter: each names what happened and ends with what to do.
 
 use crate::common::sgd::Sgd;
-use crate::common::{Result, Set, iterate, scaler, unscaled};
+use crate::common::{Result, Set, f32s, finish, iterate, pair, scaler, unscaled, window};
 use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
 use std::sync::{
@@ -103,12 +103,11 @@ fn a_gradient_beyond_f32_is_not_blamed_on_the_scale() -> Result {
     let rule = LossScale::dynamic().with_limits(2.0_f32.powi(-40), 2.0_f32.powi(24)).unwrap();
     let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[]));
     scaler.set_state(ScaleState::from_exponent(-40))?;
-    let step = scaler.scale(&crate::common::host::Host::f32(&[1.0]))?;
-    let step = step
-        .backward(|_| Ok(vec![Named::new("w", Some(crate::common::host::Host::f32(&[1e30])))]))?;
-    let step = step.unscale()?.step(&mut sgd)?;
+    let step = scaler.scale(&f32s(&[1.0]))?;
+    let step = step.backward(|_| Ok(vec![Named::new("w", Some(f32s(&[1e30])))]))?;
+    let step = finish(step.unscale()?, &mut scaler, &mut sgd)?;
     assert_eq!(
-        scaler.update(step)?.resolve()?.report().to_string(),
+        step.report().to_string(),
         "step 1 skipped; w[0] is +inf once unscaled (1e30 before) (1 infinite, 0 NaN, largest finite 1e30); scale \
          2^-40; 1 skipped in a row, 1 of 1 in all. No scale cures this, since the gradients themselves are too large \
          for f32: look at the loss and at the learning rate. The run has diverged and later steps of scaled losses are skipped: lower \
@@ -120,9 +119,10 @@ fn a_gradient_beyond_f32_is_not_blamed_on_the_scale() -> Result {
 #[test]
 fn a_norm_has_no_index_and_counts_no_element() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
-    let step = unscaled(&scaler, &[("w", &[3e38, 3e38])])?.clip_norm(1.0)?.step(&mut sgd)?;
+    let step =
+        finish(unscaled(&scaler, &[("w", &[3e38, 3e38])])?.clip_norm(1.0)?, &mut scaler, &mut sgd)?;
     assert_eq!(
-        scaler.update(step)?.resolve()?.report().to_string(),
+        step.report().to_string(),
         "step 1 skipped; the norm of all gradients is +inf; scale 1; 1 skipped in a row, 1 of 1 in all. No scale cures \
          this, since the gradients themselves are too large for f32: look at the loss and at the learning rate"
     );
@@ -132,13 +132,13 @@ fn a_norm_has_no_index_and_counts_no_element() -> Result {
 #[test]
 fn a_micro_batch_that_was_left_out_is_named_though_the_step_was_applied() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for x in [1.0, f32::INFINITY] {
-        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
-    }
-    let step = window.finish()?.expect("two").named("generator").step(&mut sgd)?;
+    let step = finish(
+        window(&scaler, BadMicroBatch::Drop, &[1.0, f32::INFINITY])?.named("generator"),
+        &mut scaler,
+        &mut sgd,
+    )?;
     assert_eq!(
-        scaler.update(step)?.resolve()?.report().to_string(),
+        step.report().to_string(),
         "step 1 applied without 1 of 2 micro-batches; generator, micro-batch 1: w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0), left out of \
          the sum; scale 65536 -> 32768. The next loss is scaled less: nothing to do unless this stays"
     );
@@ -147,13 +147,12 @@ fn a_micro_batch_that_was_left_out_is_named_though_the_step_was_applied() -> Res
 
 #[test]
 fn a_window_of_bad_micro_batches_only_does_not_ask_for_gradients_that_were_there() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for x in [f32::NEG_INFINITY, f32::INFINITY] {
-        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
-    }
-    let step = window.finish()?.expect("two").step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let (mut scaler, mut sgd) = pair();
+    let step = finish(
+        window(&scaler, BadMicroBatch::Drop, &[f32::NEG_INFINITY, f32::INFINITY])?,
+        &mut scaler,
+        &mut sgd,
+    )?;
     assert_eq!(step.report().missing().count(), 0);
     assert_eq!(
         step.report().to_string(),
@@ -168,9 +167,9 @@ fn a_window_of_bad_micro_batches_only_does_not_ask_for_gradients_that_were_there
 fn a_parameter_without_a_gradient_is_named() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
     let grads = scaler.check_unscaled(vec![Named::new("frozen", None)])?;
-    let step = grads.step(&mut sgd)?;
+    let step = finish(grads, &mut scaler, &mut sgd)?;
     assert_eq!(
-        scaler.update(step)?.resolve()?.report().to_string(),
+        step.report().to_string(),
         "step 1 applied; no gradient for frozen; scale 65536. Let the loss depend on a parameter that has no gradient, \
          or take it out of the set"
     );
@@ -241,7 +240,7 @@ fn a_norm_of_a_windows_sum_is_not_blamed_on_a_step_skipped_together() -> Result 
 #[test]
 fn a_missing_gradient_is_named_though_the_step_was_skipped() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
-    let bad = Named::new("w", Some(crate::common::host::Host::f32(&[f32::INFINITY])));
+    let bad = Named::new("w", Some(f32s(&[f32::INFINITY])));
     let step = scaler.check_unscaled(vec![bad, Named::new("frozen", None)])?.step(&mut sgd)?;
     let said = scaler.update(step)?.resolve()?.report().to_string();
     assert!(said.starts_with("step 1 skipped; w[0] is +inf "), "{said}");

@@ -1,15 +1,13 @@
 //! A window of host tensors of one's own that is saved in its middle goes on where it was.
 
-use crate::common::host::Host;
-use crate::common::sgd::Sgd;
-use crate::common::{Result, Unscaled, scaler, unscaled};
+use crate::common::{Host, Result, Unscaled, f32s, pair, scaler, unscaled};
 use binade_core::Named;
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler};
 
 type Window = Accumulation<binade_core::HostDevice<Host>>;
 
 fn params(w: &[f32]) -> Vec<Named<Host>> {
-    vec![Named::new("b", Host::f32(&[9.0])), Named::new("w", Host::f32(w))]
+    vec![Named::new("b", f32s(&[9.0])), Named::new("w", f32s(w))]
 }
 
 /// The sum by name, and the parts that were left out.
@@ -17,7 +15,7 @@ fn finished(window: Window) -> Result<(Vec<f32>, Vec<f32>, Vec<String>)> {
     let parts = window.save()?.parts;
     let bad = parts.into_iter().filter(|part| part.finding.is_raised()).map(|part| part.name);
     let sum: Unscaled = window.finish()?.expect("micro-batches");
-    let of = |place: usize| sum.grads()[place].value.as_ref().map(|grad| grad.data.clone());
+    let of = |place: usize| sum.grads()[place].value.as_ref().map(Host::to_f32);
     Ok((of(0).unwrap_or_default(), of(1).unwrap_or_default(), bad.collect()))
 }
 
@@ -25,7 +23,7 @@ fn finished(window: Window) -> Result<(Vec<f32>, Vec<f32>, Vec<String>)> {
 fn a_window_goes_on_where_it_was_saved() -> Result {
     let scaler = scaler(LossScale::dynamic());
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    let w = Named::new("w", Some(Host::f32(&[1.0, 2.0])));
+    let w = Named::new("w", Some(f32s(&[1.0, 2.0])));
     window.add(scaler.check_unscaled(vec![w, Named::new("b", None)])?)?;
     window.add(unscaled(&scaler, &[("w", &[f32::NAN, 1.0]), ("b", &[1.0])])?)?;
     let mut again = scaler.reopen(&params(&[7.0, 7.0]), &window.save()?).expect("its parameters");
@@ -52,10 +50,10 @@ fn a_window_of_other_parameters_is_not_opened() -> Result {
 #[test]
 fn a_skip_that_was_found_before_a_window_was_saved_counts_after_it_is_opened() -> Result {
     for (bad, skipped) in [(BadMicroBatch::SkipWindow, 1), (BadMicroBatch::Drop, 0)] {
-        let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+        let (mut scaler, mut sgd) = pair();
         let mut window = scaler.accumulate(bad);
         window.add(unscaled(&scaler, &[("w", &[f32::INFINITY])])?)?;
-        let params = vec![Named::new("w", Host::f32(&[1.0]))];
+        let params = vec![Named::new("w", f32s(&[1.0]))];
         let mut again = scaler.reopen(&params, &window.save()?).expect("its parameters");
         again.add(unscaled(&scaler, &[("w", &[1.0])])?)?;
         let step = again.finish()?.expect("two").step(&mut sgd)?;

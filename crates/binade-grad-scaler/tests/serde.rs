@@ -2,7 +2,7 @@
 #![cfg(feature = "serde")]
 
 use crate::common::sgd::Sgd;
-use crate::common::{Result, Set, iterate, scaler, unscaled};
+use crate::common::{Result, Set, finish, iterate, scaler, unscaled};
 use binade_grad_scaler::{LossScale, ScaleState, Step, StepReport, UpdateInputs};
 
 fn round_trip<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
@@ -127,8 +127,8 @@ fn a_report_of_an_overflow_says_the_same_after_a_round_trip() -> Result {
 #[test]
 fn a_norm_that_is_not_finite_comes_back() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
-    let step = unscaled(&scaler, &[("w", &[3e38, 3e38])])?.clip_norm(1.0)?.step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let step =
+        finish(unscaled(&scaler, &[("w", &[3e38, 3e38])])?.clip_norm(1.0)?, &mut scaler, &mut sgd)?;
     let back: StepReport = round_trip(step.report());
     assert_eq!(back.steps[0].norm, Some(f32::INFINITY));
     assert_eq!(back.to_string(), step.report().to_string());

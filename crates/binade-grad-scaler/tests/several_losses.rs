@@ -1,7 +1,7 @@
 //! Several losses and optimizers: one scaler, one update.
 
 use crate::common::sgd::Sgd;
-use crate::common::{HostScaler, Result, Unscaled, scaler, unscaled};
+use crate::common::{HostScaler, Result, Unscaled, pair, scaler, unscaled};
 use binade_grad_scaler::{LossScale, StepReport, UnscaledGrads};
 
 /// Outcome of two steps.
@@ -96,11 +96,11 @@ fn three_share_one_fate_whichever_overflowed_and_count_every_element_once() -> R
 
 #[test]
 fn two_losses_may_step_one_optimizer_in_turn() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+    let (mut scaler, mut sgd) = pair();
     let (first, second) =
         (unscaled(&scaler, &[("w", &[f32::NAN])])?, unscaled(&scaler, &[("w", &[1.0])])?);
     let step = first.step(&mut sgd)?.and(second.step(&mut sgd)?);
     assert!(!scaler.update(step)?.resolve()?.is_applied());
-    assert_eq!((sgd.steps, sgd.params[0].value.data[0]), (1, 0.9));
+    assert_eq!((sgd.steps, sgd.first()[0]), (1, 0.9));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Any sequence under any rule: the scale stays within its limits, counters add up, and a skip leaves every bit alone.
 
 use crate::common::sgd::Sgd;
-use crate::common::{HostScaler, Result, iterate, rule, scaler, unscaled};
+use crate::common::{HostScaler, Result, finish, iterate, rule, scaler, window};
 use binade_grad_scaler::{
     Averages, BadMicroBatch, LogMax, LossScale, ScaleState, Step, Tolerance, UpdateInputs,
 };
@@ -97,12 +97,7 @@ fn act(scaler: &mut HostScaler, sgd: &mut Sgd, seen: UpdateInputs, x: f32) -> Re
         let x = if seen.overflow { f32::INFINITY } else { x };
         return iterate(scaler, sgd, &[("w", &[x])]);
     }
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for x in [x, f32::NAN] {
-        window.add(unscaled(scaler, &[("w", &[x])])?)?;
-    }
-    let step = window.finish()?.expect("two").step(sgd)?;
-    scaler.update(step)?.resolve()
+    finish(window(scaler, BadMicroBatch::Drop, &[x, f32::NAN])?, scaler, sgd)
 }
 
 proptest! {
@@ -225,5 +220,68 @@ fn ten_thousand_updates_stay_in_bounds() {
         let all = states(eager, &vec![seen; 10_000]);
         assert!(all.iter().all(|s| (0..=24).contains(&s.exponent)));
         assert_eq!(all[10_000].exponent, end);
+    }
+}
+
+/// Random words (Steele, Lea and Flood, `SplitMix`, 2014).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        u32::try_from((z ^ (z >> 31)) % u64::from(end)).expect("below a word of 32 bits")
+    }
+
+    /// Returns a gradient of any size that matters, now and then 0.
+    fn gradient(&mut self) -> f32 {
+        let bits = (100 + self.below(50)) << 23 | self.below(1 << 23) | self.below(2) << 31;
+        if self.below(50) == 0 { 0.0 } else { f32::from_bits(bits) }
+    }
+}
+
+/// Runs these many steps of one parameter, in stretches in which so many of a thousand go wrong.
+fn run(rule: LossScale, mut random: Random, steps: u32) {
+    let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[100.0])]));
+    let (mut bad, mut left) = (0, 0);
+    for number in 0..steps {
+        if left == 0 {
+            left = 1 + random.below(rule.growth_interval.saturating_mul(3).max(20));
+            bad = [0, 0, 2, 100, 500, 1000][random.below(6) as usize];
+        }
+        left -= 1;
+        let goes_wrong = random.below(1000) < bad;
+        let seen = [GOOD, SKIP, SKIP, SKIP, DROPPED];
+        let seen = seen[if goes_wrong { 1 + random.below(4) as usize } else { 0 }];
+        let (x, bits, was) = (random.gradient(), sgd.bits(), scaler.state().expect("a host"));
+        let step = act(&mut scaler, &mut sgd, seen, x).expect("nothing is refused");
+        let now = scaler.state().expect("a host");
+        let told = || format!("step {number} of {rule:?}: {was:?} to {now:?}");
+        let is_lost = seen.skipped || !(x * was.factor()).is_finite() || was.diverged;
+        assert_eq!(step.report().steps[0].skipped, is_lost, "{}", told());
+        let is_right = if is_lost { sgd.bits() == bits } else { sgd.steps == bits.2 + 1 };
+        assert!(is_right, "{}", told());
+        assert!(now.factor().is_normal() && now.inverse().is_normal(), "{}", told());
+        assert_eq!(now.factor() * now.inverse(), 1.0, "{}", told());
+        assert!((rule.min_exponent..=rule.max_exponent).contains(&now.exponent), "{}", told());
+        assert!(!(now.diverged && was.diverged) || was.exponent == now.exponent, "{}", told());
+        if now.diverged && random.below(4) == 0 {
+            let again =
+                ScaleState { diverged: false, bad_steps: 0, exponent: rule.init_exponent, ..now };
+            scaler.set_state(again).expect("a host");
+        }
+    }
+    let last = scaler.state().expect("a host");
+    assert_eq!(last.updates, u64::from(steps), "{rule:?}");
+    assert!(last.skipped > 0 && last.applied() > 0, "{rule:?}: nothing was tried");
+}
+
+/// Twenty thousand of them by default; all where `BINADE_FULL` is set.
+#[test]
+fn a_million_random_steps_of_every_preset_keep_the_scale_sound_and_skips_idle() {
+    let steps = if std::env::var_os("BINADE_FULL").is_some() { 1_000_000 } else { 20_000 };
+    for (seed, (_, rule)) in (1..).zip(LossScale::presets()) {
+        run(rule, Random(seed), steps);
     }
 }

@@ -1,13 +1,11 @@
 //! A recorded run that another follows: the same scales, the same skips, or word of where they parted.
 
-use crate::common::gpu::{Buffer, Gpu, GpuSgd};
-use crate::common::host::Host;
 use crate::common::sgd::{Bits, Sgd};
-use crate::common::{HostScaler, Result, iterate, scaler, unscaled};
-use binade_core::{Error, ErrorKind, Named, OrderError};
+use crate::common::{HostScaler, Result, f32s, finish, iterate, scaler, times, unscaled, window};
+use binade_core::{Error, ErrorKind, OrderError};
 use binade_grad_scaler::{
-    BadMicroBatch, DivergenceKind, LossScale, ReplayDivergence, ReplayScales, ScaleState, Scaler,
-    Step, StepReport, Trajectory,
+    BadMicroBatch, DivergenceKind, LossScale, ReplayDivergence, ReplayScales, ScaleState, Step,
+    StepReport, Trajectory,
 };
 use proptest::prelude::*;
 
@@ -82,8 +80,8 @@ fn losses_are_scaled_as_they_were_in_the_recording() -> Result {
     let mut before = rule().start();
     for report in reports {
         assert!(follow.begin_step(&mut scaler)?);
-        let _ = scaler.scale(&Host::f32(&[1.0]))?.backward(|scaled| {
-            assert_eq!(scaled.data, [before.factor()]);
+        let _ = scaler.scale(&f32s(&[1.0]))?.backward(|scaled| {
+            assert_eq!(scaled.to_f32(), [before.factor()]);
             Ok(Vec::new())
         })?;
         before = report.scale;
@@ -193,13 +191,9 @@ fn other_optimizers_than_the_recordings_are_told() -> Result {
 }
 
 /// A window that leaves bad micro-batches out.
-fn window(scaler: &mut HostScaler, batches: &[f32]) -> Result<Step> {
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for &x in batches {
-        window.add(unscaled(scaler, &[("w", &[x])])?)?;
-    }
-    let step = window.finish()?.expect("a batch").step(&mut Sgd::new(&[("w", &[1.0])]))?;
-    scaler.update(step)?.resolve()
+fn dropping(scaler: &mut HostScaler, batches: &[f32]) -> Result<Step> {
+    let sum = window(scaler, BadMicroBatch::Drop, batches)?;
+    finish(sum, scaler, &mut Sgd::new(&[("w", &[1.0])]))
 }
 
 #[test]
@@ -211,10 +205,10 @@ fn a_window_that_leaves_out_other_micro_batches_is_told() -> Result {
         ([1.0, BAD, 2.0], [1.0; 3], Some(other)),
         ([1.0; 3], [1.0, BAD, 2.0], Some("left out nothing there. This run: step 1 applied")),
     ] {
-        let trajectory = recording(1, |scaler| window(scaler, &there))?;
+        let trajectory = recording(1, |scaler| dropping(scaler, &there))?;
         let (mut second, mut follow) = (scaler(rule()), ReplayScales::new(trajectory));
         follow.begin_step(&mut second)?;
-        let told = follow.check(window(&mut second, &here)?).err();
+        let told = follow.check(dropping(&mut second, &here)?).err();
         assert_eq!(told.is_some(), words.is_some(), "{here:?}");
         let Some((parted, words)) = told.zip(words) else { continue };
         assert!(matches!(parted.kind, DivergenceKind::LeftOut(_)), "{parted:?}");
@@ -225,14 +219,14 @@ fn a_window_that_leaves_out_other_micro_batches_is_told() -> Result {
 
 #[test]
 fn windows_of_either_kind_are_halted_whole_where_the_recording_skipped() -> Result {
-    let trajectory = recording(2, |scaler| window(scaler, &[BAD, f32::NAN]))?;
+    let trajectory = recording(2, |scaler| dropping(scaler, &[BAD, f32::NAN]))?;
     let (mut second, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
     let mut follow = ReplayScales::new(trajectory);
     follow.begin_step(&mut second)?;
-    assert!(!follow.check(window(&mut second, &[1.0, 2.0])?).unwrap().is_applied());
+    assert!(!follow.check(dropping(&mut second, &[1.0, 2.0])?).unwrap().is_applied());
     follow.begin_step(&mut second)?;
     let mut sum = second.sum_scaled();
-    sum.backward(&Host::f32(&[1.0]), |factor| Ok(crate::common::times(&[("w", &[1.0])], factor)))?;
+    sum.backward(&f32s(&[1.0]), |factor| Ok(times(&[("w", &[1.0])], factor)))?;
     let step = sum.unscale()?.expect("a pass").step(&mut sgd)?;
     assert!(!follow.check(second.update(step)?.resolve()?).unwrap().is_applied());
     assert_eq!(sgd.steps, 0);
@@ -263,26 +257,6 @@ fn a_recording_that_starts_in_the_middle_of_a_run_is_followed_from_there() -> Re
     let scale = checked[0].as_ref().unwrap().report().scale;
     assert_eq!((scale.exponent, scale.updates, scale.skipped), (14, 2, 2));
     Ok(())
-}
-
-#[test]
-fn a_device_is_led_without_a_read() {
-    let (trajectory, _, _) = recorded(rule(), &RECORDED);
-    let gpu = Gpu::default();
-    let (mut scaler, mut sgd) = (Scaler::new(gpu.clone(), rule()).unwrap(), GpuSgd::new(&gpu));
-    let (mut follow, mut outcomes) = (ReplayScales::new(trajectory), Vec::new());
-    for _ in RECORDED {
-        follow.begin_step(&mut scaler).unwrap();
-        let loss = scaler.scale(&Buffer::upload(vec![1.0])).unwrap();
-        let grads = loss.backward(|l| Ok(vec![Named::new("w", Some(l.clone()))])).unwrap();
-        let step = grads.unscale().unwrap().step(&mut sgd).unwrap();
-        outcomes.push(scaler.update(step).unwrap());
-    }
-    assert_eq!(gpu.reads(), 0);
-    for outcome in outcomes {
-        drop(follow.check(outcome.resolve().unwrap()).unwrap());
-    }
-    assert_eq!(gpu.download(&sgd.steps), 3);
 }
 
 #[cfg(feature = "serde")]

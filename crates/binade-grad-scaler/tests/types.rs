@@ -1,9 +1,8 @@
 //! Who may cross a thread, and what may be boxed.
 
-use crate::common::gpu::Gpu;
-use crate::common::host::Host;
+use crate::common::remote::Gpu;
 use crate::common::sgd::Sgd;
-use crate::common::{Failure, Grads, Result, first, scaler, times, unscaled};
+use crate::common::{Failure, Grads, Host, Result, f32s, first, scaler, times, unscaled};
 use binade_core::{FoundInf, HostDevice, Named, Optimizer};
 use binade_grad_scaler::{
     Accumulation, GradOps, LinkedGrads, LossScale, PendingStep, ScaleState, ScaledGrads,
@@ -41,7 +40,7 @@ fn every_value_of_the_order_crosses_threads_where_the_devices_values_do() {
 #[test]
 fn backward_and_unscaling_may_run_on_another_thread() -> Result {
     let scaler = scaler(LossScale::dynamic());
-    let loss = scaler.scale(&Host::f32(&[1.0]))?;
+    let loss = scaler.scale(&f32s(&[1.0]))?;
     let run = || loss.backward(|factor| Ok(times(&[("w", &[0.5])], factor)))?.unscale();
     let grads = std::thread::scope(|threads| threads.spawn(run).join().expect("no panic"))?;
     assert_eq!(first(grads.grads()), [0.5]);
@@ -60,9 +59,9 @@ fn a_device_can_be_boxed() -> Result {
             Grads = Grads,
         >;
     let device: Box<Device> = Box::new(HostDevice::new());
-    let mut grads = times(&[("w", &[1.0])], &Host::f32(&[8.0]));
+    let mut grads = times(&[("w", &[1.0])], &f32s(&[8.0]));
     let found = device.unscale(&mut grads, &ScaleState::from_exponent(3))?;
-    assert_eq!((first(&grads), found.is_raised()), (&[1.0][..], false));
+    assert_eq!((first(&grads), found.is_raised()), (vec![1.0], false));
     Ok(())
 }
 

@@ -1,8 +1,7 @@
 //! Unscaling checks both forms of every value, and loses nothing to f16 again.
 
-use crate::common::host::Host;
 use crate::common::sgd::Sgd;
-use crate::common::{HostScaler, Result, first, scaler, unscaled};
+use crate::common::{HostScaler, Result, f32s, finish, first, host, scaler, unscaled};
 use binade_core::{DType, Named};
 use binade_grad_scaler::{LossScale, ScaleState, Step};
 
@@ -16,10 +15,9 @@ fn at(exponent: i32) -> Result<HostScaler> {
 }
 
 fn found(scaler: &mut HostScaler, gradient: &[f32]) -> Result<Step> {
-    let grads = scaler.scale(&Host::f32(&[1.0]))?;
-    let grads = grads.backward(|_| Ok(vec![Named::new("w", Some(Host::f32(gradient)))]))?;
-    let step = grads.unscale()?.step(&mut Sgd::new(&[]))?;
-    scaler.update(step)?.resolve()
+    let grads = scaler.scale(&f32s(&[1.0]))?;
+    let grads = grads.backward(|_| Ok(vec![Named::new("w", Some(f32s(gradient)))]))?;
+    finish(grads.unscale()?, scaler, &mut Sgd::new(&[]))
 }
 
 #[test]
@@ -44,13 +42,13 @@ fn infinite_as_scaled_is_a_skip_though_the_gradient_would_fit() -> Result {
 #[test]
 fn what_scaling_rescued_in_f16_survives_unscaling() -> Result {
     let tiny = 2.0_f32.powi(-30); // an f16 ends at 2^-24; scaled by 2^16, this is 2^-14
-    let grads = scaler(LossScale::dynamic()).scale(&Host::f32(&[tiny]))?;
+    let grads = scaler(LossScale::dynamic()).scale(&f32s(&[tiny]))?;
     let grads = grads.backward(|loss| {
-        let half = Host::new(DType::F16, &loss.data);
+        let half = host(DType::F16, &loss.to_f32());
         Ok(vec![Named::new("w", Some(half))])
     })?;
     let grads = grads.unscale()?;
-    assert_eq!(grads.grads()[0].value, Some(Host::f32(&[tiny])));
+    assert_eq!(grads.grads()[0].value, Some(f32s(&[tiny])));
     Ok(())
 }
 
@@ -82,11 +80,13 @@ fn another_librarys_scale_is_kept_and_divided_by_its_reciprocal() -> Result {
 #[test]
 fn an_injected_nan_is_found_in_bf16_though_the_scale_is_one() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[("w", &[1.0])]));
-    let grads = scaler.scale(&Host::new(DType::BF16, &[1.0]))?;
-    let nan = Host::new(DType::BF16, &[f32::NAN]);
-    let step =
-        grads.backward(|_| Ok(vec![Named::new("w", Some(nan))]))?.unscale()?.step(&mut sgd)?;
-    let step = scaler.update(step)?.resolve()?;
+    let grads = scaler.scale(&host(DType::BF16, &[1.0]))?;
+    let nan = host(DType::BF16, &[f32::NAN]);
+    let step = finish(
+        grads.backward(|_| Ok(vec![Named::new("w", Some(nan))]))?.unscale()?,
+        &mut scaler,
+        &mut sgd,
+    )?;
     let Step::Skipped(report) = step else { panic!("{step:?}") };
     assert_eq!((report.scale.factor(), report.scale.skipped, sgd.steps), (1.0, 1, 0));
     Ok(())

@@ -1,19 +1,19 @@
-//! A host tensor and a pretend GPU of the tests' own, an optimizer for each, and one training step for both.
+//! Scalers of host tensors and what a test does with them.
+
 #![allow(unreachable_pub, reason = "all of it is within the test program")]
 
-pub mod gpu;
-pub mod host;
+pub mod remote;
 pub mod sgd;
 
-use binade_core::{HostDevice, HostDeviceError, Named, Optimizer};
-use binade_grad_scaler::{
-    GradOps, Loss, LossScale, ScaledGrads, Scaler, Step, StepOutcome, UnscaledGrads,
-};
-use host::{Host, NoSuchType};
+use binade_core::{AmpTensor as _, DType, HostDevice, HostDeviceError, HostTypeError, NamedGrads};
+use binade_core::{Named, Optimizer};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaledGrads, Scaler, Step, UnscaledGrads};
 use sgd::Sgd;
 
-pub type Grads = Vec<Named<Option<Host>>>;
-pub type Failure = HostDeviceError<NoSuchType>;
+pub use binade_core::HostTensor as Host;
+
+pub type Grads = NamedGrads<Host>;
+pub type Failure = HostDeviceError<HostTypeError>;
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 pub type HostScaler = Scaler<HostDevice<Host>>;
 pub type Unscaled = UnscaledGrads<HostDevice<Host>>;
@@ -21,39 +21,38 @@ pub type Unscaled = UnscaledGrads<HostDevice<Host>>;
 /// A set with one parameter, as most tests need.
 pub type Set<'a> = &'a [(&'a str, &'a [f32])];
 
+pub fn host(dtype: DType, data: &[f32]) -> Host {
+    f32s(data).cast(dtype).expect("a type of host tensors")
+}
+
+pub fn f32s(data: &[f32]) -> Host {
+    data.to_vec().into()
+}
+
+/// Returns the gradient of the parameter `w` alone.
+pub fn w(data: &[f32]) -> Grads {
+    vec![Named::new("w", Some(f32s(data)))]
+}
+
 pub fn scaler(rule: LossScale) -> HostScaler {
     Scaler::new(HostDevice::new(), rule).expect("a host does not fail")
 }
 
-/// The loop's body, the same for a host and a device.
-pub fn train_step<D, O, L>(
-    scaler: &mut Scaler<D>,
-    optimizer: &mut O,
-    loss: &L,
-    backward: impl FnOnce(&L) -> std::result::Result<D::Grads, D::Error>,
-) -> std::result::Result<StepOutcome<D>, D::Error>
-where
-    D: GradOps,
-    O: Optimizer<D::Grads, D::Found, Error = D::Error>,
-    L: Loss<D, Error = D::Error>,
-{
-    let grads = scaler.scale(loss)?.backward(backward)?;
-    let step = grads.unscale()?.clip_norm(1.0)?.step(optimizer)?;
-    scaler.update(step)
+/// The default rule's scaler, and an optimizer of the parameter `w` of one element.
+pub fn pair() -> (HostScaler, Sgd) {
+    (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]))
 }
 
 /// The gradient of `sum(w * x)` by `w`, times what the loss was scaled by.
 pub fn times(set: Set<'_>, factor: &Host) -> Grads {
-    let grad = |(name, x): &(&str, &[f32])| {
-        let scaled: Vec<_> = x.iter().map(|x| x * factor.data[0]).collect();
-        Named::new(*name, Some(Host::f32(&scaled)))
-    };
-    set.iter().map(grad).collect()
+    let factor = factor.to_f32()[0];
+    let scaled = |x: &[f32]| f32s(&x.iter().map(|x| x * factor).collect::<Vec<_>>());
+    set.iter().map(|(name, x)| Named::new(*name, Some(scaled(x)))).collect()
 }
 
 /// Scaled gradients whose true values are `set`.
 pub fn backward(scaler: &HostScaler, set: Set<'_>) -> Result<ScaledGrads<HostDevice<Host>>> {
-    scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| Ok(times(set, factor)))
+    scaler.scale(&f32s(&[1.0]))?.backward(|factor| Ok(times(set, factor)))
 }
 
 /// Unscaled gradients whose true values are `set`.
@@ -61,15 +60,38 @@ pub fn unscaled(scaler: &HostScaler, set: Set<'_>) -> Result<Unscaled> {
     backward(scaler, set)?.unscale()
 }
 
-/// One whole iteration on the host, looked at.
-pub fn iterate(scaler: &mut HostScaler, sgd: &mut Sgd, set: Set<'_>) -> Result<Step> {
-    let step = unscaled(scaler, set)?.step(sgd)?;
+/// Sum of micro-batches whose gradients of `w` are `batches`.
+pub fn window(scaler: &HostScaler, bad: BadMicroBatch, batches: &[f32]) -> Result<Unscaled> {
+    let mut window = scaler.accumulate(bad);
+    for &x in batches {
+        window.add(unscaled(scaler, &[("w", &[x])])?)?;
+    }
+    Ok(window.finish()?.expect("a batch"))
+}
+
+/// Ends an iteration on the host with a step, and looks at it.
+pub fn finish<O>(grads: Unscaled, scaler: &mut HostScaler, optimizer: &mut O) -> Result<Step>
+where
+    O: Optimizer<Grads, binade_core::FoundInf, Error = Failure>,
+{
+    let step = grads.step(optimizer)?;
     scaler.update(step)?.resolve()
 }
 
+/// One whole iteration on the host, looked at.
+pub fn iterate(scaler: &mut HostScaler, sgd: &mut Sgd, set: Set<'_>) -> Result<Step> {
+    finish(unscaled(scaler, set)?, scaler, sgd)
+}
+
 /// The values that `grads` holds under its first name.
-pub fn first(grads: &Grads) -> &[f32] {
-    &grads[0].value.as_ref().expect("a gradient").data
+pub fn first(grads: &Grads) -> Vec<f32> {
+    grads[0].value.as_ref().expect("a gradient").to_f32()
+}
+
+/// Names of the parts of a step in which something was found.
+pub fn bad_parts(step: &Step) -> Vec<&str> {
+    let parts = step.report().steps.iter().flat_map(|s| &s.parts);
+    parts.filter(|p| p.finding.is_raised()).map(|p| p.name.as_str()).collect()
 }
 
 /// Of a rule's public fields, those a test wants changed.
