@@ -20,7 +20,7 @@ struct Rule {
   double negative_lr;
   const Correction* corrections;
   uint64_t correction_count;
-  // All that does not depend on the count, where `Constants` has it.
+  // All that does not depend on the count; what does comes first.
   Constants constants;
 };
 
@@ -43,11 +43,11 @@ extern "C" __global__ void prepare(
   uint64_t t = applied[move.slot];
   Constants next = rule.constants;
   if (rule.correction_count == 0) {
-    next.sgd.first = t == 0 ? 1.0f : 0.0f;
+    next.row[0] = t == 0 ? 1.0f : 0.0f;
   } else {
     const Correction& correction = rule.corrections[t < rule.correction_count ? t : rule.correction_count - 1];
-    next.adam.root_correction = correction.root;
-    next.adam.negative_step = __double2float_rn(__ddiv_rn(rule.negative_lr, correction.bias));
+    next.row[0] = correction.root;
+    next.row[1] = __double2float_rn(__ddiv_rn(rule.negative_lr, correction.bias));
   }
   constants[move.slot] = next;
   applied[move.slot] = t + 1;

@@ -3,8 +3,9 @@
 // Oracle: `cases/scaled_f16.rs`; agreement: bits. The exponent is `stores/scaled.rs`'s, in integers.
 //
 // A block of 256 for each chunk of the set's rows, and nothing where `found`, which may be 0, is raised. `scaled_f16_open` gives
-// the f32 copy that `sgd` or `adam` moves; `scaled_f16_largest`, behind the step, looks for the largest finite magnitude, and
-// `scaled_f16_pack` rounds. Where `counts` is not 0, the last counts lost updates too, as `sgd` and `adam` do for other stores.
+// the f32 copy that a rule's kernel moves; `scaled_f16_largest`, behind the step, looks for the largest finite magnitude, and
+// `scaled_f16_pack` rounds. Where `counts` is not 0, the last counts lost updates too, as the rule's kernel does for other stores, of
+// the words that it has put behind the copy.
 //
 // A maximum of integers has no order, so that blocks do not show. Who packs first would change the exponent under those who
 // count: what it was before is put aside by the first of the three.
@@ -25,16 +26,11 @@ struct Row {
   Between* between;
   // 0 where the gradient is there for certain; otherwise it is only if this is not 0.
   const uint32_t* present;
-  // What the step was taken with, for who counts.
-  const void* gradient;
-  const float* moment;
   uint64_t len, first_chunk;
-  uint32_t slot;
-  DType gradient_dtype;
-  uint32_t is_adam, pad;
+  uint32_t slot, pad;
 };
 
-static_assert(sizeof(Between) == 8 && sizeof(Row) == 88, "as `structs.rs`");
+static_assert(sizeof(Between) == 8 && sizeof(Row) == 64, "as `structs.rs`");
 
 constexpr int32_t TOP = 14, LARGEST = 125, BIAS = 127;
 
@@ -63,22 +59,6 @@ __device__ __forceinline__ void unpack(const Row& row, uint64_t i, uint32_t coun
   load_group(row.values, F16_, i, count, x);
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(x[k], power(-exponent));
-}
-
-__device__ __forceinline__ void count_lost(
-    const Row& row, const Constants& c, const Owed* owed, uint64_t i, uint32_t count, const float (&before)[GROUP],
-    const float (&after)[GROUP], LostSum& sum) {
-  float gradient[GROUP], moment[GROUP];
-  load_group(row.gradient, row.gradient_dtype, i, count, gradient);
-  if (row.moment != nullptr) load_group(row.moment, F32, i, count, moment);
-  float inverse = owed->inverse, clip = owed->clip;
-#pragma unroll
-  for (uint32_t k = 0; k < GROUP; k++) {
-    float at = row.moment != nullptr ? moment[k] : 0.0f;
-    if (k >= count) continue;
-    if (row.is_adam != 0) sum.add(has_update(c.adam, before[k], at), before[k], after[k]);
-    else sum.add(has_update(c.sgd, settle(gradient[k], inverse, clip), before[k], at), before[k], after[k]);
-  }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_open(
@@ -115,8 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_largest(
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_pack(
-    const Row* rows, uint32_t row_count, uint64_t chunk_len, const Found* found, const Constants* constants,
-    const Owed* owed, LostCount* counts) {
+    const Row* rows, uint32_t row_count, uint64_t chunk_len, const Found* found, LostCount* counts) {
   Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);
   const Row& row = rows[chunk.row];
   if (!is_stepped(row, found)) return;
@@ -134,7 +113,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_pack(
       x[k] = __fmul_rn(from_16(F16_, code[k]), power(-exponent));
     }
     put_group<SIXTEEN_AND_32>(row.values, F16_, i, count, code);
-    if (counts != nullptr) count_lost(row, constants[row.slot], owed, i, count, before, x, sum);
+    if (counts == nullptr) return;
+    const uint32_t* updated = (const uint32_t*)row.wide + row.len;
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) {
+      if (k < count) sum.add(updated[i + k] != 0, before[k], x[k]);
+    }
   });
   if (counts != nullptr) sum.done(row.slot);
 }

@@ -14,12 +14,15 @@
 @group(0) @binding(6) var<storage, read_write> squares: array<u32>;
 @group(0) @binding(7) var<storage, read_write> largest: array<u32>;
 
-const SHRINK = 0u;
-const WEIGHT_DECAY = 1u;
-const MEAN_WEIGHT = 2u;
-const BETA2 = 3u;
-const SQUARE_WEIGHT = 4u;
-const EPS = 6u;
+// `AdamConstants`.
+const ROOT_CORRECTION = 0u;
+const NEGATIVE_STEP = 1u;
+const SHRINK = 2u;
+const WEIGHT_DECAY = 3u;
+const MEAN_WEIGHT = 4u;
+const BETA2 = 5u;
+const SQUARE_WEIGHT = 6u;
+const EPS = 7u;
 const AMSGRAD = 8u;
 
 const ONE = 0x3f800000u;

@@ -25,7 +25,7 @@ struct Rule {
   // Its first row among `corrections`, and its rows.
   first: u32,
   rows: u32,
-  // All that does not depend on the count, where `Constants` has it.
+  // All that does not depend on the count; what does comes first.
   constants: array<u32, 9>,
   pad: u32,
 }
@@ -89,13 +89,13 @@ fn narrow_quotient(a: vec2<u32>, b: vec2<u32>) -> u32 {
 fn constants_at(rule: Rule, before: vec2<u32>) -> array<u32, 9> {
   var constants = rule.constants;
   if (rule.rows == 0u) {
-    constants[FIRST] = select(0u, 0x3f800000u, all(before == vec2(0u)));
+    constants[0] = select(0u, 0x3f800000u, all(before == vec2(0u)));
     return constants;
   }
   let is_within = before.y == 0u && before.x < rule.rows;
   let correction = corrections[rule.first + select(rule.rows - 1u, before.x, is_within)];
-  constants[ROOT_CORRECTION] = correction.root;
-  constants[NEGATIVE_STEP] = narrow_quotient(rule.negative_lr, correction.bias);
+  constants[0] = correction.root;
+  constants[1] = narrow_quotient(rule.negative_lr, correction.bias);
   return constants;
 }
 

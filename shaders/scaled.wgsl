@@ -2,7 +2,7 @@
 //
 // Oracle: `cases/scaled_f16.rs`; agreement: bits. The exponent is `stores/scaled.rs`'s.
 //
-// `scaled_open` gives the f32 copy that `sgd` or `adam` moves; `scaled_largest`, behind the step, looks for the largest finite
+// `scaled_open` gives the f32 copy that a rule's shader moves; `scaled_largest`, behind the step, looks for the largest finite
 // magnitude, and `scaled_pack` rounds. Each is a grid of any size, and does nothing where the step is skipped.
 //
 // In integers alone, and a maximum has no order: no driver and no grid shows. Where `counts` is not 0 an element of the copy is two

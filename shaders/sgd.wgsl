@@ -10,11 +10,13 @@
 
 @group(0) @binding(5) var<storage, read_write> momentum: array<u32>;
 
-const NEGATIVE_LR = 0u;
-const WEIGHT_DECAY = 1u;
-const MOMENTUM = 2u;
-const UNDAMPED = 3u;
-const NESTEROV = 4u;
+// `SgdConstants`.
+const FIRST = 0u;
+const NEGATIVE_LR = 1u;
+const WEIGHT_DECAY = 2u;
+const MOMENTUM = 3u;
+const UNDAMPED = 4u;
+const NESTEROV = 5u;
 
 fn moved(i: u32) -> Moved {
   var slope = gradient_of(i);

@@ -10,18 +10,6 @@ struct LostCount {
 
 static_assert(sizeof(LostCount) == 16, "as `structs.rs`");
 
-// Whether SGD had something to add, as `element` adds it; `momentum` is the new one.
-__device__ __forceinline__ bool has_update(const SgdConstants& c, float gradient, float before, float momentum) {
-  if (c.weight_decay != 0.0f) gradient = __fmaf_rn(before, c.weight_decay, gradient);
-  if (c.momentum != 0.0f) gradient = c.nesterov != 0.0f ? __fmaf_rn(momentum, c.momentum, gradient) : momentum;
-  return __fmul_rn(gradient, c.negative_lr) != 0.0f;
-}
-
-// Whether Adam had: its mean, or a decay of its own.
-__device__ __forceinline__ bool has_update(const AdamConstants& c, float before, float mean) {
-  return (c.shrink != 1.0f && before != 0.0f) || __fmul_rn(c.negative_step, mean) != 0.0f;
-}
-
 // The f32 value that the next step starts from, where this one came to `x`.
 __device__ __forceinline__ float kept_of(const StepRow& row, uint64_t i, float x) {
   DType dtype = row.parameter_dtype;

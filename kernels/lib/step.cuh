@@ -5,23 +5,14 @@
 #include "set.cuh"
 #include "state.cuh"
 
-// `SgdConstants::to_row`; flags are 0 or 1.
-struct SgdConstants {
-  float negative_lr, weight_decay, momentum, undamped, nesterov, first;
+// `StepConstants::to_row`; flags are 0 or 1.
+struct Constants {
+  float row[9];
 };
 
-// `AdamConstants::to_row`.
-struct AdamConstants {
-  float shrink, weight_decay, mean_weight, beta2, square_weight, root_correction, eps, negative_step, amsgrad;
-};
-
-union Constants {
-  SgdConstants sgd;
-  AdamConstants adam;
-};
-
-// How masters are kept: `MasterStore`, as `slot.rs` numbers it.
-enum Store : uint32_t { BARE = 0, COPY = 1, REMAINDER = 2, STOCHASTIC = 3, KAHAN = 4 };
+// How masters are kept: `MasterStore`, as `MasterState::code` numbers it. A SCALED one is a copy that `scaled_f16.cu` opened and packs,
+// and counts where it packs: a word an element then lies behind the copy, which says whether the step had anything to add.
+enum Store : uint32_t { BARE = 0, COPY = 1, REMAINDER = 2, STOCHASTIC = 3, KAHAN = 4, SCALED = 5 };
 
 struct StepRow {
   const void* gradient;
@@ -42,6 +33,11 @@ struct StepRow {
 
 static_assert(sizeof(Constants) == 36 && sizeof(StepRow) == 96, "as `structs.rs`");
 
+// Whether masters lie beside the parameters as they are.
+__device__ __forceinline__ bool is_copy(const StepRow& row) {
+  return row.store == COPY || row.store == SCALED;
+}
+
 // The master of which a parameter and what is kept beside it, sixteen bits, are the two parts.
 __device__ __forceinline__ float joined(const StepRow& row, float parameter, uint32_t beside) {
   if (row.store == KAHAN) return __fadd_rn(parameter, from_16(row.parameter_dtype, beside));
@@ -50,7 +46,7 @@ __device__ __forceinline__ float joined(const StepRow& row, float parameter, uin
 
 // The f32 values that a step starts from.
 __device__ __forceinline__ void open_group(const StepRow& row, uint64_t i, uint32_t count, float (&x)[GROUP]) {
-  if (row.store == COPY) return load_group(row.beside, F32, i, count, x);
+  if (is_copy(row)) return load_group(row.beside, F32, i, count, x);
   load_group(row.parameter, row.parameter_dtype, i, count, x);
   if (row.store != REMAINDER && row.store != KAHAN) return;
   // Read as bf16, which puts the bits of either into the upper half.
@@ -62,7 +58,7 @@ __device__ __forceinline__ void open_group(const StepRow& row, uint64_t i, uint3
 
 // One of them.
 __device__ __forceinline__ float open_one(const StepRow& row, uint64_t i) {
-  if (row.store == COPY) return ((const float*)row.beside)[i];
+  if (is_copy(row)) return ((const float*)row.beside)[i];
   float x = load(row.parameter, row.parameter_dtype, i);
   bool is_joined = row.store == REMAINDER || row.store == KAHAN;
   return is_joined ? joined(row, x, ((const uint16_t*)row.beside)[i]) : x;
@@ -117,8 +113,8 @@ __device__ __forceinline__ void round_by_chance(
 
 // Puts back what a step made of the values.
 __device__ __forceinline__ void save_group(const StepRow& row, uint64_t i, uint32_t count, const float (&x)[GROUP]) {
-  if (row.store == BARE || row.store == COPY) {
-    if (row.store == COPY) store_group(row.beside, F32, i, count, x);
+  if (row.store == BARE || is_copy(row)) {
+    if (is_copy(row)) store_group(row.beside, F32, i, count, x);
     return store_group(row.parameter, row.parameter_dtype, i, count, x);
   }
   uint32_t code[GROUP], rest[GROUP];

@@ -1,10 +1,5 @@
 // What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs`.
 
-// Places of `Move.constants` that hang on the count of applied steps.
-const FIRST = 5u;
-const ROOT_CORRECTION = 5u;
-const NEGATIVE_STEP = 7u;
-
 struct Move {
   is_stepped: u32,
   // What the gradient is still owed.
@@ -12,7 +7,7 @@ struct Move {
   clip: u32,
   // Steps applied before this one: the lower word, which names random numbers.
   step: u32,
-  // `SgdConstants::to_row` or `AdamConstants::to_row`.
+  // `StepConstants::to_row`.
   constants: array<u32, 9>,
 }
 

@@ -133,23 +133,12 @@ fn split(name: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, key))
 }
 
-/// Returns torch's keys of a rule's moments, in the rule's order.
-fn keys(rule: &UpdateRule) -> &'static [&'static str] {
-    let all: &[&str] = match rule {
-        UpdateRule::Sgd(_) => &["momentum_buffer"],
-        UpdateRule::Adam(_) => &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"],
-        // torch does not have such a rule: state that it kept is of another.
-        _ => &[],
-    };
-    &all[..rule.moments().min(all.len())]
-}
-
 fn take<E>(
     parameter: &mut SavedParameter,
     rule: &UpdateRule,
     kept: &BTreeMap<String, RawTensor>,
 ) -> Result<(), TorchError<E>> {
-    let keys = keys(rule);
+    let keys = rule.moment_names();
     let found: BTreeSet<&str> =
         kept.keys().map(String::as_str).filter(|key| *key != "step").collect();
     if !found.is_empty() && found != keys.iter().copied().collect() {

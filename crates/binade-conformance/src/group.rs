@@ -8,13 +8,24 @@ use std::fmt;
 /// brackets, the smallest last, the group as a variant of [`CaseGroup`], and its name, which is also the name of its file in `cases`.
 ///
 /// A suite is the trait that the cases are about, or a part of the kit that has no trait of its own. `Ops` are all rows of
-/// [`for_each_op!`](binade_ops::for_each_op).
+/// [`for_each_op!`](binade_ops::for_each_op); rules are those of [`for_each_rule!`](binade_master_weights::for_each_rule).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_group {
     ([$($callback:tt)+] $($arguments:tt)*) => {
         $crate::ops::for_each_op! {
-            [$crate::__groups] [$($callback)+] { $($arguments)* }
+            [$crate::__ops_and_rules] [$($callback)+] { $($arguments)* }
+        }
+    };
+}
+
+/// Adds the table of update rules to that of operations.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __ops_and_rules {
+    ({ $($arguments:tt)* } $($op:ident $name:ident $methods:tt)*) => {
+        $crate::master_weights::for_each_rule! {
+            [$crate::__groups] $($arguments)* [$($op $name)*]
         }
     };
 }
@@ -23,7 +34,10 @@ macro_rules! for_each_group {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __groups {
-    ({ [$($callback:tt)+] $arguments:tt } $($op:ident $name:ident $methods:tt)*) => {
+    (
+        { [$($callback:tt)+] $arguments:tt [$($op:ident $name:ident)*] }
+        $($rule:ident $rule_name:ident)*
+    ) => {
         $($callback)+! {
             $arguments
             /// Bits to the device and back.
@@ -50,10 +64,10 @@ macro_rules! __groups {
             [GradScaler] Iterate iterate
             /// The scale's move after an iteration.
             [GradScaler] ScaleUpdate scale_update
-            /// A fused step of stochastic gradient descent.
-            [MasterWeights] Sgd sgd
-            /// A fused step of Adam or `AdamW`.
-            [MasterWeights] Adam adam
+            $(
+                #[doc = concat!("A fused step of [`", stringify!($rule), "`](binade_master_weights::", stringify!($rule), ").")]
+                [MasterWeights] $rule $rule_name
+            )*
             /// Steps of masters in two halves, a `bf16` and a remainder.
             [MasterWeights] Remainder remainder
             /// Steps of parameters that are rounded by chance.

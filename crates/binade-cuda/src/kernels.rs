@@ -116,7 +116,6 @@ pub(crate) const SEEN: usize = 12;
 
 pub(crate) const ACCUMULATE: Kernel = Kernel::of("accumulate");
 pub(crate) const ACCUMULATE_MARK: Kernel = Kernel::of("accumulate_mark");
-pub(crate) const ADAM: Kernel = Kernel::of("adam");
 pub(crate) const AVERAGE: Kernel = Kernel::of("average");
 pub(crate) const CAST: Kernel = Kernel::of("cast");
 pub(crate) const CAST_STOCHASTIC: Kernel = Kernel::of("cast_stochastic");
@@ -135,7 +134,6 @@ pub(crate) const SCALED_F16_LARGEST: Kernel = Kernel::of("scaled_f16_largest");
 pub(crate) const SCALED_F16_OPEN: Kernel = Kernel::of("scaled_f16_open");
 pub(crate) const SCALED_F16_PACK: Kernel = Kernel::of("scaled_f16_pack");
 pub(crate) const SCALE_UPDATE: Kernel = Kernel::of("scale_update");
-pub(crate) const SGD: Kernel = Kernel::of("sgd");
 pub(crate) const UNSCALE: Kernel = Kernel::of("unscale");
 
 #[cfg(test)]

@@ -73,12 +73,6 @@ pub enum Error<F: DriverError> {
         /// The number given.
         value: f32,
     },
-    /// An update rule without a kernel.
-    #[error("the {} backend has no kernel for {rule}; it steps by SGD, Adam and AdamW", F::BACKEND)]
-    Rule {
-        /// The rule.
-        rule: String,
-    },
     /// A master store without a kernel.
     #[error(
         "the {} backend has no kernel for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic`, `Kahan` and \
@@ -108,9 +102,7 @@ impl<F: DriverError> binade_core::Error for Error<F> {
             Self::Driver(error) => error.kind(),
             Self::Shape(error) => error.kind(),
             Self::Train(error) => error.kind(),
-            Self::Rule { .. } | Self::Store { .. } | Self::Unsupported { .. } => {
-                ErrorKind::Unsupported
-            }
+            Self::Store { .. } | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)

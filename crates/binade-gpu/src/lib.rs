@@ -29,7 +29,7 @@ pub use host::check_length;
 pub use kernels::Kernels;
 pub use masters::{
     BiasTable, MasterState, Masters, ParamState, RuleList, ScaledMaster, StateTensors, Step,
-    StepParam, StepState, constant_words, unsupported_rule,
+    StepParam, StepState,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod config;
-mod constants;
 mod host;
 mod lost_updates;
 mod masters;
@@ -11,7 +10,7 @@ mod memory;
 mod native;
 mod optimizer;
 mod param_state;
-mod rule;
+mod rules;
 mod snapshot;
 mod state_tensor;
 mod static_set;
@@ -24,7 +23,6 @@ pub use binade_core as core;
 
 pub use binade_core::LoadError;
 pub use config::{OptimizerConfig, ParamGroup, Storage};
-pub use constants::{AdamConstants, BiasCorrection, SgdConstants, StepConstants};
 pub use host::{ConfigError, HostMasters};
 pub use lost_updates::LostUpdates;
 pub use masters::MasterWeights;
@@ -32,7 +30,7 @@ pub use matching::{Matched, ParamInfo, match_gradients, require_gradients};
 pub use memory::Memory;
 pub use optimizer::MasterOptimizer;
 pub use param_state::{HostParamState, Master};
-pub use rule::{Adam, RuleError, Sgd, UpdateRule};
+pub use rules::*;
 pub use snapshot::{
     ParameterSpec, SavedParameter, Snapshot, StateKind, UnknownStateKind, check_saved,
 };

@@ -1,8 +1,7 @@
 //! Updates that changed nothing: the measure of whether a store is precise enough.
 
 use crate::step::Factor;
-use crate::{AdamConstants, SgdConstants, StepConstants};
-use binade_core::Element;
+use crate::{StepConstants, rules::Element};
 use std::ops::AddAssign;
 
 /// How many of the weights that a step had an update for did not move, since in their precision w + Δ is w.
@@ -29,8 +28,8 @@ impl LostUpdates {
         if all == 0 { 0.0 } else { self.lost as f64 / all as f64 }
     }
 
-    /// Of a step with `grads` that led from `before` to `after` and left `moments`.
-    pub(crate) fn of_step<G: Element>(
+    /// Counts a step with `grads` and these moments before it that led from `before` to `after`.
+    pub(crate) fn of_step<G: binade_core::Element>(
         (constants, factor): (&StepConstants, Factor),
         grads: &[G],
         moments: &[Vec<f32>; 3],
@@ -38,11 +37,9 @@ impl LostUpdates {
     ) -> Self {
         let mut count = Self::default();
         for (i, ((before, after), grad)) in before.iter().zip(after).zip(grads).enumerate() {
-            let moment = moments[0].get(i).copied().unwrap_or(0.0);
-            let updated = match constants {
-                StepConstants::Sgd(c) => by_sgd(c, factor.apply(grad.to_f32()), *before, moment),
-                StepConstants::Adam(c) => by_adam(c, *before, moment),
-            };
+            let moments = moments.each_ref().map(|moment| moment.get(i).copied().unwrap_or(0.0));
+            let mut element = Element { param: *before, moments };
+            let updated = constants.element(factor.apply(grad.to_f32()), &mut element);
             match before == after {
                 true if updated => count.lost += 1,
                 false => count.moved += 1,
@@ -58,21 +55,4 @@ impl AddAssign for LostUpdates {
         self.lost += other.lost;
         self.moved += other.moved;
     }
-}
-
-/// Returns true if SGD had something to add, as [`step::sgd::element`](crate::step::sgd::element) adds it.
-fn by_sgd(c: &SgdConstants, grad: f32, before: f32, momentum: f32) -> bool {
-    let decayed = if c.weight_decay == 0.0 { grad } else { before.mul_add(c.weight_decay, grad) };
-    let way = match () {
-        () if c.momentum == 0.0 => decayed,
-        () if c.nesterov => momentum.mul_add(c.momentum, decayed),
-        () => momentum,
-    };
-    way * c.negative_lr != 0.0
-}
-
-/// Returns true if Adam had something to add: its mean, or a decay of its own.
-fn by_adam(c: &AdamConstants, before: f32, mean: f32) -> bool {
-    let shrinks = c.shrink != 1.0 && before != 0.0;
-    shrinks || c.negative_step * mean != 0.0
 }

@@ -173,13 +173,13 @@ impl HostParamState {
         low: &mut [C],
         run: impl FnOnce(Slices<'_, G, C>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let before = self.lost.map(|_| self.values(low));
+        let before = self.lost.map(|_| (self.values(low), self.moments.clone()));
         self.lend(grads, low, run)?;
         self.applied += 1;
-        if let Some(before) = before {
+        if let Some((before, moments)) = before {
             let after = self.values(low);
             let ways = [&before[..], &after[..]];
-            self.lost = Some(LostUpdates::of_step((constants, factor), grads, &self.moments, ways));
+            self.lost = Some(LostUpdates::of_step((constants, factor), grads, &moments, ways));
         }
         Ok(())
     }

@@ -3,10 +3,10 @@
 //! The oracle takes a parameter through several turns, in each of which it is unscaled, checked, and stepped or left alone.
 
 use super::cast::rounded;
+use super::clip;
 use super::norm::norm;
 use super::prelude::*;
 use super::unscale::{Grads, Set, factor, unscale, upload_at, values};
-use super::{adam, clip, sgd};
 use crate::{Clip, TrainStep};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
@@ -150,11 +150,7 @@ impl Run {
 /// rounding that every arithmetic shares, so that a second step starts from one identical state on every device.
 pub(super) fn at_rest(rule: UpdateRule) -> UpdateRule {
     let mut rule = rule.with_lr(0.0);
-    match &mut rule {
-        UpdateRule::Sgd(sgd) => sgd.weight_decay = 0.0,
-        UpdateRule::Adam(adam) => adam.weight_decay = 0.0,
-        _ => {}
-    }
+    *weight_decay(&mut rule) = 0.0;
     rule
 }
 
@@ -249,13 +245,26 @@ fn clipped(grads: Vec<Option<Vec<f64>>>, clip: Option<Clip>) -> (Vec<Option<Vec<
     (clip::clip_grads(&grads, clip), unmeasured)
 }
 
-fn step(rule: &UpdateRule, element: &mut Element, g: f32) {
-    match rule {
-        UpdateRule::Sgd(rule) => sgd::step(rule, element, g),
-        UpdateRule::Adam(rule) => adam::step(rule, element, g),
-        other => panic!("{other:?} has no oracle yet: add one beside sgd and adam"),
-    }
+macro_rules! by_rule {
+    ({} $($rule:ident $name:ident)*) => {
+        /// Moves `element` by the unscaled gradient `g`.
+        fn step(rule: &UpdateRule, element: &mut Element, g: f32) {
+            match rule {
+                $(UpdateRule::$rule(rule) => super::$name::step(rule, element, g),)*
+                other => panic!("{other:?} is no rule of the table"),
+            }
+        }
+
+        fn weight_decay(rule: &mut UpdateRule) -> &mut f64 {
+            match rule {
+                $(UpdateRule::$rule(rule) => &mut rule.weight_decay,)*
+                other => panic!("{other:?} is no rule of the table"),
+            }
+        }
+    };
 }
+
+binade_master_weights::for_each_rule!([by_rule]);
 
 /// Rounds once to `f32`.
 #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]

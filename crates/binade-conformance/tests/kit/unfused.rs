@@ -5,7 +5,7 @@ use crate::toy::{Plain, Slot, Toy};
 use crate::toy_train::{self, Training};
 use binade_conformance::{Arithmetic, Result, Runner, Subject, TrainStep};
 use binade_core::Named;
-use binade_master_weights::{AdamConstants, SgdConstants, StepConstants, UpdateRule};
+use binade_master_weights::{Adam, BiasCorrection, Sgd, UpdateRule};
 
 /// Trains with every product rounded, and divides by multiplying with a reciprocal, as shaders do.
 struct Unfused {
@@ -43,46 +43,60 @@ impl Training for Rounded {
         skipped: bool,
     ) -> Result<()> {
         if !skipped {
-            step(&StepConstants::at(rule, slot.applied), slot, grad);
+            step(rule, slot, grad);
         }
         Ok(())
     }
 }
 
-fn step(constants: &StepConstants, slot: &mut Slot, grads: &[f32]) {
+fn step(rule: &UpdateRule, slot: &mut Slot, grads: &[f32]) {
     for moment in &mut slot.moments {
         moment.resize(grads.len(), 0.0);
     }
     let [first, second, largest] = &mut slot.moments;
     for (index, g) in grads.iter().enumerate() {
         let p = &mut slot.master[index];
-        match constants {
-            StepConstants::Sgd(c) => sgd(c, p, *g, &mut first[index]),
-            StepConstants::Adam(c) => {
-                adam(c, p, *g, [&mut first[index], &mut second[index], &mut largest[index]]);
+        match rule {
+            UpdateRule::Sgd(rule) => sgd(rule, slot.applied == 0, p, *g, &mut first[index]),
+            UpdateRule::Adam(rule) => {
+                let moments = [&mut first[index], &mut second[index], &mut largest[index]];
+                adam(rule, slot.applied, p, *g, moments);
             }
+            other => panic!("{other:?}"),
         }
     }
     slot.applied += 1;
 }
 
-fn sgd(c: &SgdConstants, p: &mut f32, mut g: f32, buffer: &mut f32) {
-    g += c.weight_decay * *p;
-    if c.momentum != 0.0 {
-        *buffer = if c.first { g } else { c.momentum * *buffer + c.undamped * g };
-        g = if c.nesterov { g + c.momentum * *buffer } else { *buffer };
-    }
-    *p += c.negative_lr * g;
+#[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
+fn narrow(x: f64) -> f32 {
+    x as f32
 }
 
-fn adam(c: &AdamConstants, p: &mut f32, mut g: f32, [mean, square, largest]: [&mut f32; 3]) {
-    *p *= c.shrink;
-    g += c.weight_decay * *p;
-    *mean += c.mean_weight * (g - *mean);
-    *square = *square * c.beta2 + c.square_weight * (g * g);
-    *largest = if c.amsgrad { largest.max(*square) } else { *square };
-    let root = largest.sqrt() * (1.0 / c.root_correction);
-    *p += c.negative_step * *mean * (1.0 / (root + c.eps));
+fn sgd(rule: &Sgd, is_first: bool, p: &mut f32, mut g: f32, buffer: &mut f32) {
+    let momentum = narrow(rule.momentum);
+    g += narrow(rule.weight_decay) * *p;
+    if rule.momentum != 0.0 {
+        let undamped = narrow(1.0 - rule.dampening);
+        *buffer = if is_first { g } else { momentum * *buffer + undamped * g };
+        g = if rule.nesterov { g + momentum * *buffer } else { *buffer };
+    }
+    *p -= narrow(rule.lr) * g;
+}
+
+fn adam(rule: &Adam, applied: u64, p: &mut f32, mut g: f32, moments: [&mut f32; 3]) {
+    let [mean, square, largest] = moments;
+    let BiasCorrection { bias, root } = BiasCorrection::at(rule.betas, applied);
+    if rule.decoupled {
+        *p *= narrow(1.0 - rule.lr * rule.weight_decay);
+    } else {
+        g += narrow(rule.weight_decay) * *p;
+    }
+    *mean += narrow(1.0 - rule.betas[0]) * (g - *mean);
+    *square = *square * narrow(rule.betas[1]) + narrow(1.0 - rule.betas[1]) * (g * g);
+    *largest = if rule.amsgrad { largest.max(*square) } else { *square };
+    let divisor = largest.sqrt() * (1.0 / root) + narrow(rule.eps);
+    *p -= narrow(rule.lr / bias) * *mean * (1.0 / divisor);
 }
 
 #[test]

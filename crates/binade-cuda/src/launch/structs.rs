@@ -118,14 +118,14 @@ pub(crate) struct MoveRow {
     pub(crate) rule: u32,
 }
 
-/// `Rule` of `prepare.cu`, with `Constants` of `step.cuh` as words.
+/// `Rule` of `prepare.cu`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct RuleBits {
     pub(crate) negative_lr: f64,
     pub(crate) corrections: u64,
     pub(crate) correction_count: u64,
-    pub(crate) constants: [u32; 9],
+    pub(crate) constants: [f32; 9],
     pub(crate) pad: u32,
 }
 
@@ -147,13 +147,9 @@ pub(crate) struct ScaledRow {
     pub(crate) wide: u64,
     pub(crate) between: u64,
     pub(crate) present: u64,
-    pub(crate) gradient: u64,
-    pub(crate) moment: u64,
     pub(crate) len: u64,
     pub(crate) first_chunk: u64,
     pub(crate) slot: u32,
-    pub(crate) gradient_dtype: u32,
-    pub(crate) is_adam: u32,
     pub(crate) pad: u32,
 }
 
@@ -279,7 +275,7 @@ const _: () = {
     assert!(size_of::<MoveRow>() == 16);
     assert!(size_of::<RuleBits>() == 64);
     assert!(size_of::<CorrectionRow>() == 16);
-    assert!(size_of::<ScaledRow>() == 88);
+    assert!(size_of::<ScaledRow>() == 64);
     assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<GeometryBits>() == 128);
     assert!(size_of::<ProductBits>() == 120);

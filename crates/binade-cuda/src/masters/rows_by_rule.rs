@@ -3,10 +3,8 @@
 use crate::{
     Cuda, Error,
     chunks::Rows,
-    kernels::{ADAM, Kernel, SGD},
     launch::{Arg, structs::StepRow},
 };
-use binade_gpu::unsupported_rule;
 use binade_master_weights::UpdateRule;
 
 /// The addresses of what a step's kernels are told, each 0 where there is none.
@@ -24,45 +22,39 @@ pub(super) struct StepArgs {
 /// The parameters that each kernel moves.
 #[derive(Debug)]
 pub(super) struct RowsByRule {
-    sgd: Rows<StepRow>,
-    adam: Rows<StepRow>,
+    elements: u64,
+    by_kernel: Vec<(&'static str, Rows<StepRow>)>,
 }
 
 impl RowsByRule {
     /// None yet, of a set of so many elements.
     pub(super) fn of(elements: u64) -> Self {
-        Self { sgd: Rows::of(elements), adam: Rows::of(elements) }
+        Self { elements, by_kernel: Vec::new() }
     }
 
     /// Returns the rows of the parameters that `rule` moves.
-    pub(super) fn rows(&mut self, rule: &UpdateRule) -> Result<&mut Rows<StepRow>, Error> {
-        match rule {
-            UpdateRule::Sgd(_) => Ok(&mut self.sgd),
-            UpdateRule::Adam(_) => Ok(&mut self.adam),
-            other => Err(unsupported_rule::<Cuda>(other)),
+    pub(super) fn rows(&mut self, rule: &UpdateRule) -> &mut Rows<StepRow> {
+        let kernel = rule.name();
+        let known = self.by_kernel.iter().position(|(name, _)| *name == kernel);
+        let place = known.unwrap_or(self.by_kernel.len());
+        if known.is_none() {
+            self.by_kernel.push((kernel, Rows::of(self.elements)));
         }
+        &mut self.by_kernel[place].1
     }
 
     /// Puts masters, which were told as offsets, where their copies are.
     pub(super) fn set_base_address(&mut self, address: u64) {
-        let rows = self.sgd.rows.iter_mut().chain(&mut self.adam.rows);
+        let rows = self.by_kernel.iter_mut().flat_map(|(_, rows)| &mut rows.rows);
         rows.for_each(|row| row.beside += address);
     }
 
     /// Puts their steps in the stream.
     pub(super) fn run(&self, cuda: &Cuda, told: StepArgs) -> Result<(), Error> {
-        moved(cuda, &self.sgd, &SGD, told)?;
-        moved(cuda, &self.adam, &ADAM, told)
+        let addresses = [told.constants, told.found, told.owed, told.lost].map(Arg::Address);
+        self.by_kernel.iter().try_for_each(|(kernel, rows)| {
+            let chunks = [Arg::U64(0), Arg::U64(rows.chunks.len)];
+            rows.launch(cuda, *kernel, &[&chunks[..], &addresses].concat())
+        })
     }
-}
-
-/// Moves `rows` by the kernel.
-fn moved(
-    cuda: &Cuda,
-    rows: &Rows<StepRow>,
-    kernel: &'static Kernel,
-    told: StepArgs,
-) -> Result<(), Error> {
-    let addresses = [told.constants, told.found, told.owed, told.lost].map(Arg::Address);
-    rows.launch(cuda, kernel, &[&[Arg::U64(0), Arg::U64(rows.chunks.len)], &addresses[..]].concat())
 }

@@ -7,7 +7,7 @@ use crate::{
     launch::structs::{CorrectionRow, RuleBits},
     memory::Buffer,
 };
-use binade_gpu::{BiasTable, RuleList, constant_words};
+use binade_gpu::{BiasTable, RuleList};
 use binade_master_weights::{BiasCorrection, StepConstants, UpdateRule};
 use std::sync::Arc;
 
@@ -47,11 +47,11 @@ impl Rules {
         rule: &UpdateRule,
         attempts: u64,
     ) -> Result<RuleBits, Error> {
-        let (corrections, correction_count) = match rule {
-            UpdateRule::Adam(adam) => self.corrections(cuda, adam.betas, attempts)?,
-            _ => (0, 0),
+        let (corrections, correction_count) = match rule.corrected_betas() {
+            Some(betas) => self.corrections(cuda, betas, attempts)?,
+            None => (0, 0),
         };
-        let constants = constant_words(&StepConstants::at(rule, 0));
+        let constants = StepConstants::at(rule, 0).to_row();
         Ok(RuleBits { negative_lr: -rule.lr(), corrections, correction_count, constants, pad: 0 })
     }
 

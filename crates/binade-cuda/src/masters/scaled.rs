@@ -1,7 +1,6 @@
 //! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
 //! as the step, and packed again behind it.
 
-use super::rows_by_rule::StepArgs;
 use crate::{
     Cuda, Error, Tensor,
     chunks::Rows,
@@ -29,10 +28,10 @@ impl Cuda {
             exponent: Tensor::filling(self.zeros(4)?, DType::I32, &[1]),
             between: self.zeros(BETWEEN)?,
         };
-        let mut opened = OpenedMasters::of(values.len() as u64);
+        let mut opened = OpenedMasters::of(values.len() as u64, false);
         let row = row(&scaled, wide.address());
         opened.set.add(values.len(), |first_chunk| ScaledRow { first_chunk, ..row });
-        opened.pack(self, StepArgs::default())?;
+        opened.pack(self, 0, 0)?;
         Ok(scaled)
     }
 }
@@ -53,14 +52,16 @@ fn row(scaled: &ScaledMaster<Cuda>, wide: u64) -> ScaledRow {
 #[derive(Debug)]
 pub(super) struct OpenedMasters {
     set: Rows<ScaledRow>,
+    /// Bytes of an element: behind a copy whose lost updates are counted lies a word an element.
+    each: usize,
     /// Bytes of all copies.
     bytes: usize,
 }
 
 impl OpenedMasters {
     /// None yet, of a set of so many elements.
-    pub(super) fn of(elements: u64) -> Self {
-        Self { set: Rows::of(elements), bytes: 0 }
+    pub(super) fn of(elements: u64, counts_lost: bool) -> Self {
+        Self { set: Rows::of(elements), each: if counts_lost { 8 } else { 4 }, bytes: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -74,7 +75,7 @@ impl OpenedMasters {
             let ScaledRow { values, exponent, wide, between, len, .. } = row(scaled, offset);
             ScaledRow { values, exponent, wide, between, len, first_chunk, ..step }
         });
-        self.bytes += (4 * count).next_multiple_of(ALIGNED);
+        self.bytes += (self.each * count).next_multiple_of(ALIGNED);
         offset
     }
 
@@ -87,11 +88,10 @@ impl OpenedMasters {
         Ok(wide)
     }
 
-    /// Keeps what the step made of them.
-    pub(super) fn pack(&self, cuda: &Cuda, told: StepArgs) -> Result<(), Error> {
-        let StepArgs { constants, found, owed, lost } = told;
+    /// Keeps what the step made of them, and counts lost updates at `lost`.
+    pub(super) fn pack(&self, cuda: &Cuda, found: u64, lost: u64) -> Result<(), Error> {
         self.launch(cuda, &SCALED_F16_LARGEST, &[found])?;
-        self.launch(cuda, &SCALED_F16_PACK, &[found, constants, owed, lost])
+        self.launch(cuda, &SCALED_F16_PACK, &[found, lost])
     }
 
     fn launch(&self, cuda: &Cuda, kernel: &'static Kernel, more: &[u64]) -> Result<(), Error> {

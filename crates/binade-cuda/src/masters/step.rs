@@ -16,12 +16,10 @@ use crate::{
     },
 };
 use binade_gpu::{MasterState, Step, StepParam};
-use binade_master_weights::UpdateRule;
 use bytemuck::Zeroable;
 use std::sync::atomic::Ordering;
 
-/// `Store` of `step.cuh`: an `f32` copy, as which a scaled master is opened, and random rounding, by the count of applied steps.
-const COPY: u32 = 1;
+/// `Store` of `step.cuh`: random rounding, by the count of applied steps.
 const STOCHASTIC: u32 = 3;
 
 /// The address of a tensor that may not be there, or 0.
@@ -43,8 +41,8 @@ impl StepBatch {
     pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut Rules) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
         let [plain, scaled] = [RowsByRule::of(elements), RowsByRule::of(elements)];
-        let mut moves =
-            Self { all: Vec::new(), plain, scaled, opened: OpenedMasters::of(elements) };
+        let opened = OpenedMasters::of(elements, step.kept.lost_updates().is_some());
+        let mut moves = Self { all: Vec::new(), plain, scaled, opened };
         step.moving().try_for_each(|moving| moves.add(step, rules, moving))?;
         Ok(moves)
     }
@@ -60,7 +58,7 @@ impl StepBatch {
             MasterState::Scaled(_) => &mut self.scaled,
             _ => &mut self.plain,
         };
-        let rows = by_rule.rows(rule)?;
+        let rows = by_rule.rows(rule);
         let present = flag(step.grads, place);
         self.all.push(MoveRow {
             present,
@@ -72,16 +70,8 @@ impl StepBatch {
         let (store, seed) = slot.master.code(param.dtype());
         let (beside, store) = match &slot.master {
             MasterState::Scaled(scaled) => {
-                let row = ScaledRow {
-                    present,
-                    gradient: grad.address(),
-                    moment: moments[0],
-                    slot: slot.number,
-                    gradient_dtype,
-                    is_adam: u32::from(matches!(rule, UpdateRule::Adam(_))),
-                    ..ScaledRow::zeroed()
-                };
-                (self.opened.add(scaled, row), COPY)
+                let row = ScaledRow { present, slot: slot.number, ..ScaledRow::zeroed() };
+                (self.opened.add(scaled, row), store)
             }
             MasterState::Stochastic { .. } if store == STOCHASTIC => {
                 (step.counts.address() + 8 * u64::from(slot.number), store)
@@ -140,7 +130,7 @@ impl StepBatch {
         }
         let wide = self.opened.open(cuda, told.found)?;
         self.scaled.set_base_address(wide.address());
-        self.scaled.run(cuda, StepArgs { lost: 0, ..told })?;
-        self.opened.pack(cuda, told)
+        self.scaled.run(cuda, told)?;
+        self.opened.pack(cuda, told.found, told.lost)
     }
 }

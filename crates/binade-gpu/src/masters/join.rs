@@ -1,6 +1,6 @@
 //! Masters of new parameters, and plans that change.
 
-use super::{Masters, ParamState, rules::check_plan};
+use super::{Masters, ParamState};
 use crate::{Kernels, Result, StepState, Tensor, gradients::trained};
 use binade_core::{DType, Named};
 use binade_master_weights::{HostMasters, OptimizerConfig};
@@ -11,14 +11,12 @@ impl<D: Kernels> Masters<D> {
     ///
     /// # Errors
     ///
-    /// [`OptimizerConfig`](crate::Error::OptimizerConfig), [`Rule`](crate::Error::Rule) and [`Store`](crate::Error::Store) for plans that cannot be
-    /// kept; where the device fails or has no room.
+    /// [`OptimizerConfig`](crate::Error::OptimizerConfig) and [`Store`](crate::Error::Store) for plans that cannot be kept; where the device fails or has no room.
     pub fn new(
         device: &D,
         params: &mut [Named<Tensor<D>>],
         plan: &OptimizerConfig,
     ) -> Result<Self, D> {
-        check_plan::<D>(plan)?;
         params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let states = new_states(device, &mut kept, params, plan, 0)?;
@@ -34,7 +32,6 @@ impl<D: Kernels> Masters<D> {
     ///
     /// As for [`new`](Self::new).
     pub fn set_config(&mut self, device: &D, plan: &OptimizerConfig) -> Result<(), D> {
-        check_plan::<D>(plan)?;
         device.check_owner(&self.counts)?;
         self.driver.admits(device, &self.kept, plan, &[])?;
         self.kept.set_config(plan)?;
@@ -56,7 +53,6 @@ impl<D: Kernels> Masters<D> {
         mut more: Vec<Named<Tensor<D>>>,
         plan: &OptimizerConfig,
     ) -> Result<(), D> {
-        check_plan::<D>(plan)?;
         device.check_owner(&self.counts)?;
         more.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let names: Vec<&str> = more.iter().map(|param| &*param.name).collect();

@@ -10,7 +10,7 @@ mod step_state;
 
 pub use master::{MasterState, ScaledMaster};
 pub use param_state::{ParamState, StateTensors};
-pub use rules::{BiasTable, RuleList, constant_words, unsupported_rule};
+pub use rules::{BiasTable, RuleList};
 pub use step::{Step, StepParam};
 pub use step_state::StepState;
 

@@ -1,7 +1,6 @@
 //! The rules of a plan as the step's kernels take them, and what depends on the count of applied steps.
 
-use crate::{Driver, Error, Result};
-use binade_master_weights::{BiasCorrection, OptimizerConfig, StepConstants, UpdateRule};
+use binade_master_weights::{BiasCorrection, UpdateRule};
 
 /// Rows of a new table of bias corrections.
 const FIRST: u64 = 1024;
@@ -31,7 +30,7 @@ impl RuleList {
     }
 }
 
-/// A table of Adam's bias corrections, which the device indexes by its own count of applied steps.
+/// A table of bias corrections, which the device indexes by its own count of applied steps.
 ///
 /// It has a row for every count that the device can have come to: more than were asked for. It is made anew at twice the length
 /// when that is no longer so, and ends for good where the bias has faded: after 17,000 steps at a beta2 of 0.999, which is
@@ -56,8 +55,8 @@ impl<T> BiasTable<T> {
     pub fn new<E>(
         betas: [f64; 2],
         attempts: u64,
-        store: impl FnOnce(Vec<BiasCorrection>) -> std::result::Result<T, E>,
-    ) -> std::result::Result<Self, E> {
+        store: impl FnOnce(Vec<BiasCorrection>) -> Result<T, E>,
+    ) -> Result<Self, E> {
         Self::of_rows(betas, (2 * attempts).max(FIRST), store)
     }
 
@@ -69,8 +68,8 @@ impl<T> BiasTable<T> {
     pub fn of_rows<E>(
         betas: [f64; 2],
         most: u64,
-        store: impl FnOnce(Vec<BiasCorrection>) -> std::result::Result<T, E>,
-    ) -> std::result::Result<Self, E> {
+        store: impl FnOnce(Vec<BiasCorrection>) -> Result<T, E>,
+    ) -> Result<Self, E> {
         let mut rows = Vec::new();
         let mut is_whole = false;
         for applied in 0..most {
@@ -94,33 +93,4 @@ impl<T> BiasTable<T> {
     pub fn reaches(&self, attempts: u64) -> bool {
         self.is_whole || attempts <= self.count
     }
-}
-
-/// Refuses a plan with a rule that no kernel steps by.
-///
-/// # Errors
-///
-/// [`Error::Rule`].
-pub(super) fn check_plan<D: Driver>(plan: &OptimizerConfig) -> Result<(), D> {
-    let rules = plan.groups().iter().map(|group| &group.rule);
-    rules.chain([plan.rule()]).try_for_each(|rule| match rule {
-        UpdateRule::Sgd(_) | UpdateRule::Adam(_) => Ok(()),
-        other => Err(unsupported_rule::<D>(other)),
-    })
-}
-
-/// Returns the error for a rule that no kernel steps by.
-pub fn unsupported_rule<D: Driver>(rule: &UpdateRule) -> Error<D::Failure> {
-    Error::Rule { rule: format!("{rule:?}") }
-}
-
-/// Returns a row of a step's constants as words; a rule with fewer has zeros behind.
-pub fn constant_words(constants: &StepConstants) -> [u32; 9] {
-    let mut words = [0; 9];
-    let row: &[f32] = match constants {
-        StepConstants::Sgd(sgd) => &sgd.to_row(),
-        StepConstants::Adam(adam) => &adam.to_row(),
-    };
-    words.iter_mut().zip(row).for_each(|(word, value)| *word = value.to_bits());
-    words
 }

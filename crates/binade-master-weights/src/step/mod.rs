@@ -1,6 +1,6 @@
 //! The arithmetic of a step on plain slices: the one that every host path uses and every kernel repeats.
 //!
-//! One function for each rule is the whole of it for one element; the rest lends them slices. `mul_add`
+//! One function in each rule's file is the whole of it for one element; the rest lends them slices. `mul_add`
 //! stands exactly where PyTorch's CPU loops contract a product and a sum into one rounding (`_single_tensor_sgd`,
 //! `_single_tensor_adam` of 2.15), and nowhere else, so that results agree with torch's to the bit, given a square
 //! root that is rounded correctly.
@@ -37,9 +37,7 @@
 //! # }
 //! ```
 
-pub(crate) mod adam;
 mod params;
-pub(crate) mod sgd;
 mod slices;
 #[cfg(test)]
 mod tests;
@@ -110,9 +108,6 @@ fn step_block<G: Element, C: Element>(
         *grad = factor.apply(*grad);
     }
     let (values, params) = block.params.open(scratch);
-    match constants {
-        StepConstants::Sgd(c) => sgd::update(c, grads, values, block.moments),
-        StepConstants::Adam(c) => adam::update(c, grads, values, block.moments),
-    }
+    constants.update(grads, values, block.moments);
     params.save(values);
 }

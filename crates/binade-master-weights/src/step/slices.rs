@@ -10,8 +10,7 @@ pub struct Slices<'a, G, C> {
     pub grads: &'a [G],
     /// Parameters, and their masters if there are any.
     pub params: Params<'a, C>,
-    /// The state: momentum for SGD; mean, mean of squares and their largest for Adam. Those that the rule does not keep
-    /// are empty.
+    /// Moments in the rule's order; those that the rule does not keep are empty.
     pub moments: [&'a mut [f32]; 3],
 }
 

@@ -1,7 +1,7 @@
 //! Properties of a step under every rule; agreement with torch is shown where the recorded runs are replayed.
 
 use super::*;
-use crate::{Adam, AdamConstants, Sgd, UpdateRule};
+use crate::{Adam, Sgd, UpdateRule};
 use half::{bf16, f16};
 use proptest::prelude::*;
 
@@ -141,28 +141,6 @@ fn a_moment_that_the_rule_does_not_keep_is_refused() {
     assert_eq!(refused, Err(LengthError { what: "first moments", got: 3, expected: 0 }));
 }
 
-#[test]
-fn amsgrad_keeps_a_nan_once_it_has_one() {
-    let StepConstants::Adam(constants) = StepConstants::at(&RULES[4], 5) else { panic!() };
-    let cell = adam::Cell { param: 1.0, mean: 0.0, square: f32::NAN, largest: 4.0 };
-    let next = adam::element(&constants, 1.0, cell);
-    assert!(next.largest.is_nan(), "{next:?}");
-    let next = adam::element(&constants, 1.0, adam::Cell { square: 0.0, ..next });
-    assert!(next.largest.is_nan(), "{next:?}");
-}
-
-#[test]
-fn a_mean_that_is_replaced_by_minus_zero_has_the_zero_of_torchs_scalar_loop() {
-    let UpdateRule::Adam(rule) = UpdateRule::adam(0.1) else { panic!() };
-    let rule = UpdateRule::Adam(Adam { betas: [0.0, 0.99], ..rule });
-    let StepConstants::Adam(constants) = StepConstants::at(&rule, 0) else { panic!() };
-    for mean in [1.0_f32, -1.0] {
-        let cell = adam::Cell { param: 1.0, mean, square: 1.0, largest: 0.0 };
-        let next = adam::element(&constants, -0.0, cell).mean;
-        assert_eq!(next.to_bits(), 0.0_f32.copysign(mean).to_bits(), "from {mean}");
-    }
-}
-
 /// Adam as the paper writes it, in `f64`.
 fn adam_in_f64(rule: &Adam, grads: &[f32], mut param: f64) -> f64 {
     let [beta1, beta2] = rule.betas;
@@ -199,33 +177,4 @@ proptest! {
         let bound = 2.0_f64.powi(-22) * 5.0 * f64::from(u8::try_from(grads.len()).unwrap());
         prop_assert!(distance.abs() <= bound, "{} > {}", distance, bound);
     }
-}
-
-/// Plain Adam from a fresh parameter of 1, but for these.
-fn constants(mean_weight: f32, eps: f32) -> AdamConstants {
-    AdamConstants {
-        shrink: 1.0,
-        weight_decay: 0.0,
-        mean_weight,
-        beta2: 0.0,
-        square_weight: 1.0,
-        root_correction: 1.0,
-        eps,
-        negative_step: -0.5,
-        amsgrad: false,
-    }
-}
-
-#[test]
-fn adams_epsilon_is_added_to_the_root() {
-    let start = adam::Cell { param: 1.0, mean: 0.0, square: 0.0, largest: 0.0 };
-    assert_eq!(adam::element(&constants(1.0, 1.0), 1.0, start).param, 0.75);
-}
-
-/// The two ways differ in the last bits of these numbers.
-#[test]
-fn a_mean_starts_from_the_nearer_end_and_half_way_from_the_new_one() {
-    let start = adam::Cell { param: 1.0, mean: 1.0, square: 0.0, largest: 0.0 };
-    let mean = |weight| adam::element(&constants(weight, 1.0), -0.3, start).mean;
-    assert_eq!([0.25, 0.5].map(mean), [0.675, 0.349_999_96]);
 }

@@ -8,7 +8,7 @@ use crate::{
         structs::{RuleRow, halves},
     },
 };
-use binade_gpu::{RuleList, constant_words};
+use binade_gpu::RuleList;
 use binade_master_weights::{StepConstants, UpdateRule};
 
 /// The rules in force, each once.
@@ -24,8 +24,8 @@ impl Rules {
     /// The tables of rules and of corrections for a step that is the `attempts`-th asked for.
     pub(super) fn tables(&mut self, wgpu: &Wgpu, attempts: u64) -> Result<[Bound; 2], Error> {
         for rule in self.listed.rules() {
-            if let UpdateRule::Adam(adam) = rule {
-                self.corrections.need(adam.betas, attempts);
+            if let Some(betas) = rule.corrected_betas() {
+                self.corrections.need(betas, attempts);
             }
         }
         let rows: Vec<_> = self.listed.rules().iter().map(|rule| self.row(rule)).collect();
@@ -33,11 +33,9 @@ impl Rules {
     }
 
     fn row(&self, rule: &UpdateRule) -> RuleRow {
-        let [first, rows] = match rule {
-            UpdateRule::Adam(adam) => self.corrections.place(adam.betas),
-            _ => [0, 0],
-        };
-        let constants = constant_words(&StepConstants::at(rule, 0));
+        let [first, rows] =
+            rule.corrected_betas().map_or([0; 2], |betas| self.corrections.place(betas));
+        let constants = StepConstants::at(rule, 0).to_row();
         RuleRow { negative_lr: halves((-rule.lr()).to_bits()), first, rows, constants, pad: 0 }
     }
 }

@@ -12,9 +12,9 @@ use crate::{
     },
     gradients::{flag, flags, pending_factors, supported},
     memory::Buffer,
+    shaders::Shader,
 };
-use binade_gpu::{MasterState, Step, StepParam, unsupported_rule};
-use binade_master_weights::UpdateRule;
+use binade_gpu::{MasterState, Step, StepParam};
 use std::sync::atomic::Ordering;
 
 impl StepTables {
@@ -25,8 +25,7 @@ impl StepTables {
         for one in step.moving() {
             let (flag, rule) = (flag(step.grads, one.place), rules.listed.number(one.rule));
             asked.push(PrepareRow { flag, slot: one.state.number, rule, pad: 0 });
-            let shader = shader(one.rule)?;
-            moving.push((one, shader));
+            moving.push(one);
         }
         if asked.is_empty() {
             return Ok(());
@@ -42,9 +41,12 @@ impl StepTables {
         let params = structs::Prepare { count: count(asked.len()) };
         wgpu.dispatch("prepare", &params, bound, groups(asked.len()))?;
         let among = StepBuffers { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
-        moving.iter().try_for_each(|(one, shader)| among.dispatch(wgpu, one, shader))
+        moving.iter().try_for_each(|one| among.dispatch(wgpu, one))
     }
 }
+
+/// Bindings of a step's shader without those of its moments.
+const BINDINGS: usize = 5;
 
 /// State shared by all parameters of a step.
 struct StepBuffers<'a> {
@@ -56,18 +58,13 @@ struct StepBuffers<'a> {
 
 impl StepBuffers<'_> {
     /// The step, of a master that is to be opened between opening and packing it.
-    fn dispatch(
-        &self,
-        wgpu: &Wgpu,
-        one: &StepParam<'_, Wgpu>,
-        shader: &'static str,
-    ) -> Result<(), Error> {
+    fn dispatch(&self, wgpu: &Wgpu, one: &StepParam<'_, Wgpu>) -> Result<(), Error> {
         let MasterState::Scaled(master) = &one.state.master else {
-            return self.fused(wgpu, one, shader, one.state.master.tensor());
+            return self.fused(wgpu, one, one.state.master.tensor());
         };
         let during = OpenedStep::step(self.moves, self.counts, one.state.number, self.counts_lost);
         let wide = scaled::open(master, wgpu, during)?;
-        self.fused(wgpu, one, shader, Some(&wide))?;
+        self.fused(wgpu, one, Some(&wide))?;
         scaled::pack(master, wgpu, &wide, during)
     }
 
@@ -75,14 +72,15 @@ impl StepBuffers<'_> {
     fn fused(
         &self,
         wgpu: &Wgpu,
-        StepParam { state: slot, param, grad, .. }: &StepParam<'_, Wgpu>,
-        shader: &'static str,
+        StepParam { state: slot, param, grad, rule, .. }: &StepParam<'_, Wgpu>,
         beside: Option<&Tensor>,
     ) -> Result<(), Error> {
         let (store, seed) = slot.master.code(param.dtype());
         let [seed_low, seed_high] = halves(seed);
         let gradient_dtype = supported("step with gradients of", grad)?;
         let dtype = supported("train parameters of", param)?;
+        let shader: &Shader = rule.name().into();
+        let moments = shader.bindings.len().saturating_sub(BINDINGS);
         let each = beside.map_or(4, |beside| beside.dtype().bytes().max(4));
         for part in parts(param.len(), each, wgpu.facts().most_binding_bytes) {
             let (gradient, start) = Bound::elements(grad, part.clone());
@@ -100,7 +98,6 @@ impl StepBuffers<'_> {
             };
             let parameter = Bound::elements(param, part.clone()).0;
             let mut bound = vec![Bound::whole(self.moves), gradient, parameter];
-            let moments = if shader == "adam" { 3 } else { 1 };
             let kept = slot.moments.iter().map(Option::as_ref).take(moments);
             for (kept, nothing) in [beside].into_iter().chain(kept).zip(self.nothing) {
                 bound.push(match kept {
@@ -112,13 +109,5 @@ impl StepBuffers<'_> {
             wgpu.dispatch(shader, &params, bound, groups(part.len().div_ceil(GROUP)))?;
         }
         Ok(())
-    }
-}
-
-fn shader(rule: &UpdateRule) -> Result<&'static str, Error> {
-    match rule {
-        UpdateRule::Sgd(_) => Ok("sgd"),
-        UpdateRule::Adam(_) => Ok("adam"),
-        other => Err(unsupported_rule::<Wgpu>(other)),
     }
 }

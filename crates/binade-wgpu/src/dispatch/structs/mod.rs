@@ -185,7 +185,7 @@ pub(crate) struct RuleRow {
     pub(crate) negative_lr: [u32; 2],
     pub(crate) first: u32,
     pub(crate) rows: u32,
-    pub(crate) constants: [u32; 9],
+    pub(crate) constants: [f32; 9],
     pub(crate) pad: u32,
 }
 

@@ -1,0 +1,315 @@
+//! Adam, `AdamW` and `AMSGrad`: torch's `_single_tensor_adam`.
+
+use super::{
+    Constants, Element, Rule, RuleError, UpdateRule, betas_below_1, flag, not_negative, round,
+};
+
+/// Adam (arXiv 1412.6980); `AdamW` (arXiv 1711.05101) where decay is decoupled; `AMSGrad` (arXiv 1904.09237) on request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Adam {
+    /// Learning rate.
+    pub lr: f64,
+    /// Shares of the running mean, and of the running mean of squares, that a step keeps.
+    pub betas: [f64; 2],
+    /// Added to the square root, so that it divides.
+    pub eps: f64,
+    /// Added to the gradient times the parameter, or taken off the parameter times `lr`: see [`decoupled`](Self::decoupled).
+    pub weight_decay: f64,
+    /// Decays the parameter directly, as `AdamW` does, and leaves the moments out of it.
+    pub decoupled: bool,
+    /// Divides by the largest mean of squares so far.
+    pub amsgrad: bool,
+}
+
+impl UpdateRule {
+    /// Returns Adam with the betas 0.9 and 0.999 and eps 1e-8, without decay: torch's defaults.
+    pub const fn adam(lr: f64) -> Self {
+        Self::Adam(Adam {
+            lr,
+            betas: [0.9, 0.999],
+            eps: 1e-8,
+            weight_decay: 0.0,
+            decoupled: false,
+            amsgrad: false,
+        })
+    }
+
+    /// Returns `AdamW`: as [`adam`](Self::adam), with a decoupled decay of 0.01, torch's default.
+    pub const fn adamw(lr: f64) -> Self {
+        Self::Adam(Adam {
+            lr,
+            betas: [0.9, 0.999],
+            eps: 1e-8,
+            weight_decay: 0.01,
+            decoupled: true,
+            amsgrad: false,
+        })
+    }
+}
+
+step_constants! {
+    /// Constants of one step of [`Adam`]; t counts applied steps from 1.
+    AdamConstants {
+        /// sqrt(1 - beta2^t)
+        root_correction,
+        /// -lr / (1 - beta1^t)
+        negative_step,
+        /// 1 - lr · `weight_decay` where decay is decoupled, 1 otherwise
+        shrink,
+        /// `weight_decay` where it is not decoupled, 0 otherwise; at 0 the parameter is not read for it.
+        weight_decay,
+        /// 1 - beta1
+        mean_weight,
+        /// beta2
+        beta2,
+        /// 1 - beta2
+        square_weight,
+        /// `eps`
+        eps,
+        amsgrad,
+    }
+}
+
+/// Part of a rule's constants that depends on the count of applied steps alone: the learning rate comes in later, so that a device's
+/// table of these outlives a schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BiasCorrection {
+    /// 1 - beta1^t
+    pub bias: f64,
+    /// sqrt(1 - beta2^t)
+    pub root: f32,
+}
+
+impl BiasCorrection {
+    /// Returns the correction of the step that follows `applied` applied steps, t being one more.
+    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 steps; torch counts in f32")]
+    pub fn at([beta1, beta2]: [f64; 2], applied: u64) -> Self {
+        let t = (applied + 1) as f64;
+        Self { bias: 1.0 - beta1.powf(t), root: round((1.0 - beta2.powf(t)).sqrt()) }
+    }
+
+    /// Returns true if all that follow are equal: the bias has faded.
+    pub fn is_last(&self) -> bool {
+        self.bias == 1.0 && self.root == 1.0
+    }
+}
+
+impl Rule for Adam {
+    type Constants = AdamConstants;
+    const MOMENTS: &'static [&'static str] = &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];
+
+    fn validate(&self) -> Result<(), RuleError> {
+        not_negative("lr", self.lr)?;
+        not_negative("eps", self.eps)?;
+        not_negative("weight_decay", self.weight_decay)?;
+        betas_below_1(self.betas)
+    }
+
+    fn corrected_betas(&self) -> Option<[f64; 2]> {
+        Some(self.betas)
+    }
+
+    fn constants(&self, applied: u64) -> AdamConstants {
+        let correction = BiasCorrection::at(self.betas, applied);
+        let [beta1, beta2] = self.betas;
+        let (decoupled, coupled) =
+            if self.decoupled { (self.weight_decay, 0.0) } else { (0.0, self.weight_decay) };
+        AdamConstants {
+            root_correction: correction.root,
+            negative_step: round(-self.lr / correction.bias),
+            shrink: round(1.0 - self.lr * decoupled),
+            weight_decay: round(coupled),
+            mean_weight: round(1.0 - beta1),
+            beta2: round(beta2),
+            square_weight: round(1.0 - beta2),
+            eps: round(self.eps),
+            amsgrad: flag(self.amsgrad),
+        }
+    }
+}
+
+impl Constants for AdamConstants {
+    #[inline(always)]
+    fn moments(&self) -> usize {
+        if self.amsgrad == 0.0 { 2 } else { 3 }
+    }
+
+    #[inline(always)]
+    fn element(&self, mut grad: f32, Element { param, moments }: &mut Element) -> bool {
+        let [mean, square, largest] = moments;
+        let shrinks = self.shrink != 1.0 && *param != 0.0;
+        *param *= self.shrink;
+        if self.weight_decay != 0.0 {
+            grad = param.mul_add(self.weight_decay, grad);
+        }
+        *mean = lerp(*mean, grad, self.mean_weight);
+        *square = (self.square_weight * grad).mul_add(grad, *square * self.beta2);
+        let mut divisor = *square;
+        if self.amsgrad != 0.0 {
+            *largest = maximum(*largest, *square);
+            divisor = *largest;
+        }
+        let denominator = divisor.sqrt() / self.root_correction + self.eps;
+        let change = self.negative_step * *mean;
+        *param += change / denominator;
+        shrinks || change != 0.0
+    }
+}
+
+/// torch's `lerp`: from whichever end is nearer, so that a weight of 1 gives `to` itself.
+///
+/// Itself but for a zero's sign: with a weight of 1 and `to` -0, torch's vector loop and the scalar loop of its tails
+/// give opposite zeros. This is the scalar one.
+#[inline(always)]
+fn lerp(from: f32, to: f32, weight: f32) -> f32 {
+    let way = to - from;
+    if weight < 0.5 { weight.mul_add(way, from) } else { (-way).mul_add(1.0 - weight, to) }
+}
+
+/// torch's `maximum`: NaN if either is.
+#[inline(always)]
+fn maximum(a: f32, b: f32) -> f32 {
+    if b > a || b.is_nan() { b } else { a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::refused;
+    use super::*;
+
+    const PLAIN: Adam = Adam {
+        lr: 0.001,
+        betas: [0.9, 0.999],
+        eps: 1e-8,
+        weight_decay: 0.0,
+        decoupled: false,
+        amsgrad: false,
+    };
+
+    fn adam(change: impl FnOnce(&mut Adam)) -> UpdateRule {
+        let mut adam = PLAIN;
+        change(&mut adam);
+        UpdateRule::Adam(adam)
+    }
+
+    #[test]
+    fn torchs_defaults_are_valid_and_a_refusal_names_the_value() {
+        for rule in [UpdateRule::adam(1e-3), UpdateRule::adamw(1e-3)] {
+            assert_eq!(rule.validate(), Ok(()), "{rule:?}");
+        }
+        refused([
+            (adam(|r| r.lr = f64::INFINITY), "lr"),
+            (adam(|r| r.eps = -1e-8), "eps"),
+            (adam(|r| r.betas[0] = 1.0), "betas[0]"),
+            (adam(|r| r.betas[1] = f64::NAN), "betas[1]"),
+            (adam(|r| r.weight_decay = f64::NAN), "weight_decay"),
+        ]);
+    }
+
+    #[test]
+    fn moments_are_those_that_are_kept() {
+        assert_eq!(adam(|_| ()).moment_names(), ["exp_avg", "exp_avg_sq"]);
+        assert_eq!(adam(|r| r.amsgrad = true).moments(), 3);
+    }
+
+    #[test]
+    fn another_rate_changes_nothing_else() {
+        assert_eq!(UpdateRule::adamw(0.1).with_lr(0.5), UpdateRule::adamw(0.5));
+        assert_eq!(UpdateRule::adam(0.5).lr(), 0.5);
+    }
+
+    #[test]
+    fn the_first_step_of_adam_undoes_its_whole_bias() {
+        let first = PLAIN.constants(0);
+        // 0.001 / (1 - 0.9) and sqrt(1 - 0.999) in f64, rounded once.
+        assert_eq!(first.negative_step.to_bits(), 0xBC23D70A);
+        assert_eq!(first.root_correction, 0.031622775);
+    }
+
+    #[test]
+    fn bias_fades_with_applied_steps() {
+        let late = PLAIN.constants(1_000_000);
+        assert_eq!((late.negative_step, late.root_correction), (-0.001, 1.0));
+    }
+
+    #[test]
+    fn once_the_bias_has_faded_it_stays_so() {
+        let betas = [0.9, 0.95];
+        let last = (0..1000).find(|&applied| BiasCorrection::at(betas, applied).is_last()).unwrap();
+        assert!((300..400).contains(&last), "{last}");
+        assert!((last..last + 1000).all(|applied| BiasCorrection::at(betas, applied).is_last()));
+        for only_one_has_faded in [[0.0, 0.999], [0.9, 0.0]] {
+            assert!(!BiasCorrection::at(only_one_has_faded, 0).is_last());
+        }
+    }
+
+    #[test]
+    fn complements_are_taken_before_rounding() {
+        let constants = PLAIN.constants(0);
+        assert_eq!(constants.square_weight, 0.001);
+        assert_ne!(constants.square_weight, 1.0 - constants.beta2);
+    }
+
+    #[test]
+    fn decay_is_in_one_place_only() {
+        let decayed = |decoupled| Adam { lr: 0.5, weight_decay: 0.25, decoupled, ..PLAIN };
+        let [adam, adamw] = [false, true].map(|decoupled| decayed(decoupled).constants(0));
+        assert_eq!((adam.shrink, adam.weight_decay), (1.0, 0.25));
+        assert_eq!((adamw.shrink, adamw.weight_decay), (0.875, 0.0));
+    }
+
+    #[test]
+    fn a_row_begins_with_the_corrections() {
+        let constants = Adam { amsgrad: true, ..PLAIN }.constants(3);
+        let row: [f32; 9] = constants.into();
+        assert_eq!(row[..2], [constants.root_correction, constants.negative_step]);
+        assert_eq!(row[2..], [1.0, 0.0, 0.1, 0.999, 0.001, 1e-8, 1.0]);
+    }
+
+    /// Moves an element whose moments are the mean, the mean of squares and their largest.
+    fn moved(constants: &AdamConstants, grad: f32, moments: [f32; 3]) -> Element {
+        let mut element = Element { param: 1.0, moments };
+        constants.element(grad, &mut element);
+        element
+    }
+
+    #[test]
+    fn amsgrad_keeps_a_nan_once_it_has_one() {
+        let constants = Adam { amsgrad: true, ..PLAIN }.constants(5);
+        for moments in [[0.0, f32::NAN, 4.0], [0.0, 0.0, f32::NAN]] {
+            assert!(moved(&constants, 1.0, moments).moments[2].is_nan(), "{moments:?}");
+        }
+    }
+
+    #[test]
+    fn a_mean_that_is_replaced_by_minus_zero_has_the_zero_of_torchs_scalar_loop() {
+        let constants = Adam { betas: [0.0, 0.99], ..PLAIN }.constants(0);
+        for mean in [1.0_f32, -1.0] {
+            let next = moved(&constants, -0.0, [mean, 1.0, 0.0]).moments[0];
+            assert_eq!(next.to_bits(), 0.0_f32.copysign(mean).to_bits(), "from {mean}");
+        }
+    }
+
+    /// Constants of a step without corrections that forgets the squares before it.
+    fn constants(mean_weight: f32) -> AdamConstants {
+        AdamConstants {
+            mean_weight,
+            eps: 1.0,
+            negative_step: -0.5,
+            ..Adam { betas: [0.0; 2], ..PLAIN }.constants(0)
+        }
+    }
+
+    #[test]
+    fn adams_epsilon_is_added_to_the_root() {
+        assert_eq!(moved(&constants(1.0), 1.0, [0.0; 3]).param, 0.75);
+    }
+
+    /// The two ways differ in the last bits of these numbers.
+    #[test]
+    fn a_mean_starts_from_the_nearer_end_and_half_way_from_the_new_one() {
+        let mean = |weight| moved(&constants(weight), -0.3, [1.0, 0.0, 0.0]).moments[0];
+        assert_eq!([0.25, 0.5].map(mean), [0.675, 0.349_999_96]);
+    }
+}
