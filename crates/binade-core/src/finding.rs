@@ -93,9 +93,7 @@ impl FoundInf {
             unscaled,
         });
     }
-}
 
-impl FoundInf {
     /// Merges another finding into this one: the oracle of a device's `merge`. The norm and the missing names stay.
     pub fn merge(&mut self, from: &Self, join: MergeRule) {
         let overflowed = match join {
@@ -128,6 +126,14 @@ impl FoundInf {
         }
         norm
     }
+}
+
+/// Returns the factor that brings gradients of this norm to a norm of at most `max`: `max / norm`, or 1.
+///
+/// torch divides by `norm + 1e-6`, and so shrinks gradients that are within the limit; this does not.
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+pub fn clip_factor(norm: f64, max: f32) -> f32 {
+    if norm > f64::from(max) { (f64::from(max) / norm) as f32 } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -175,5 +181,11 @@ mod tests {
     fn a_diverged_scale_raises_a_finding_without_an_overflow() {
         assert!(!FoundInf::default().is_raised());
         assert!(FoundInf { halted: true, ..FoundInf::default() }.is_raised());
+    }
+
+    #[test]
+    fn an_infinite_norm_within_an_infinite_limit_leaves_gradients_alone() {
+        assert_eq!(clip_factor(f64::INFINITY, f32::INFINITY), 1.0);
+        assert_eq!([clip_factor(2.0, 2.0), clip_factor(4.0, 2.0)], [1.0, 0.5]);
     }
 }

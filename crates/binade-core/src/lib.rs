@@ -31,7 +31,7 @@ mod train_error;
 pub use dtype::{DType, Format};
 pub use element::Element;
 pub use error::{Error, ErrorKind};
-pub use finding::{FoundInf, MergeRule, Overflow};
+pub use finding::{FoundInf, MergeRule, Overflow, clip_factor};
 pub use grad_set::GradSet;
 pub use handle::Handle;
 pub use host_tensor::{HostTensor, HostTypeError};

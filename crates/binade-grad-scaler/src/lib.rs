@@ -11,8 +11,8 @@ mod step;
 /// The words that this crate speaks, so that it can be the only one that a manifest names.
 pub use binade_core as core;
 
-pub use binade_core::MergeRule;
-pub use contract::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleStore, clip_factor};
+pub use binade_core::{MergeRule, clip_factor};
+pub use contract::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleStore};
 pub use extras::{
     DelayedUnscale, DivergenceKind, Pass, RecordedStep, RecordedUpdate, ReplayDivergence,
     ReplayScales, ScaledSum, Trajectory, join_ranks,

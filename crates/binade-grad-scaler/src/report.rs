@@ -21,14 +21,6 @@ pub enum Step {
 }
 
 impl Step {
-    pub(crate) fn judge(report: StepReport) -> Self {
-        match report.steps.iter().any(|step| step.skipped) {
-            _ if report.scale.diverged => Self::Diverged(report),
-            true => Self::Skipped(report),
-            false => Self::Applied(report),
-        }
-    }
-
     /// The report of a step that every optimizer took; otherwise the report as an error.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 mod clip_groups;
 mod device;
-mod host;
 mod loss;
 mod native;
 mod native_clip_groups;
@@ -13,5 +12,5 @@ mod store;
 pub use clip_groups::ClipGroup;
 pub use device::GradScaler;
 pub use loss::Loss;
-pub use ops::{GradOps, Norm, clip_factor};
+pub use ops::{GradOps, Norm};
 pub use store::ScaleStore;

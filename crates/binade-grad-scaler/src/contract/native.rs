@@ -3,9 +3,10 @@
 use super::native_clip_groups;
 use crate::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor};
 use binade_core::{
-    AmpTensor, DType, FoundInf, HostDevice, HostDeviceError, Named, NamedGrads, RawTensor,
-    TensorSpec,
+    AmpTensor, DType, FoundInf, HostDevice, HostDeviceError, MatchError, Named, NamedGrads,
+    RawTensor, TensorSpec, check_same_parameters,
 };
+use std::sync::Arc;
 
 impl<T: AmpTensor> Loss<HostDevice<T>> for T {
     type Error = HostDeviceError<T::Error>;
@@ -99,7 +100,9 @@ impl<T: AmpTensor> GradOps for HostDevice<T> {
         let Some(mut sum) = sum else {
             return first(grads, bad);
         };
-        same_names(&sum, &grads)?;
+        check_same_parameters(names(&sum), names(&grads)).map_err(
+            |MatchError { parameter, why }| HostDeviceError::Mismatch { parameter, why },
+        )?;
         for (total, grad) in sum.iter_mut().zip(grads).filter(|_| !bad) {
             total.value = match (total.value.take(), grad.value) {
                 (Some(so_far), Some(grad)) => Some(plus(so_far, grad, &total.name)?),
@@ -232,29 +235,18 @@ fn first<T: AmpTensor>(
     Ok(grads)
 }
 
-fn same_names<T, E>(sum: &NamedGrads<T>, grads: &NamedGrads<T>) -> Result<(), HostDeviceError<E>> {
-    let differs = sum.iter().zip(grads).find(|(a, b)| a.name != b.name).map(|(_, b)| &b.name);
-    let extra = || grads.get(sum.len()).or(sum.get(grads.len())).map(|g| &g.name);
-    match differs.or_else(extra) {
-        None => Ok(()),
-        Some(name) => Err(HostDeviceError::Mismatch {
-            parameter: name.clone(),
-            why: "micro-batches of one window must list the same parameters in the same order",
-        }),
-    }
+/// Returns the parameters' names, without shapes: `plus` compares those, and says which they are.
+fn names<T>(set: &NamedGrads<T>) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
+    set.iter().map(|grad| (&grad.name, None))
 }
 
 fn plus<T: AmpTensor>(
     mut total: T,
-    mut grad: T,
-    name: &std::sync::Arc<str>,
+    grad: T,
+    name: &Arc<str>,
 ) -> Result<T, HostDeviceError<T::Error>> {
     HostDeviceError::same_shapes(name, &grad, &total)?;
-    let mut terms = Vec::new();
-    grad.map_f32(&mut |_, x| {
-        terms.push(x);
-        x
-    });
+    let terms = elements(&grad)?;
     let mut length = 0;
     total.map_f32(&mut |index, x| {
         length = index + 1;

@@ -122,25 +122,6 @@ pub trait GradOps: GradScaler {
     }
 }
 
-/// Returns the factor that brings gradients of this norm to a norm of at most `max`: `max / norm`, or 1.
-///
-/// torch divides by `norm + 1e-6`, and so shrinks gradients that are within the limit; this does not.
-#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
-pub fn clip_factor(norm: f64, max: f32) -> f32 {
-    if norm > f64::from(max) { (f64::from(max) / norm) as f32 } else { 1.0 }
-}
-
 // Holds the traits to being object safe.
 #[rustfmt::skip]
 const _: Option<&dyn GradOps<Error = std::convert::Infallible, Scale = (), Found = (), Tensor = (), Params = (), Grads = ()>> = None;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_infinite_norm_within_an_infinite_limit_leaves_gradients_alone() {
-        assert_eq!(clip_factor(f64::INFINITY, f32::INFINITY), 1.0);
-        assert_eq!([clip_factor(2.0, 2.0), clip_factor(4.0, 2.0)], [1.0, 0.5]);
-    }
-}

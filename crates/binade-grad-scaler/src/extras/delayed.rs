@@ -1,8 +1,7 @@
 //! Several losses under one scale, unscaled once at the end: Apex's `delay_unscale`.
 
-use crate::step::iterations::Origin;
-use crate::step::pending::{Part, SUM};
-use crate::step::shared::Shared;
+use crate::step::pending::{Origin, Part, SUM};
+use crate::step::scaled::Shared;
 use crate::{GradOps, GradScaler, Loss, ScaledGrads, Scaler, UnscaledGrads};
 use binade_core::MergeRule;
 use std::sync::Arc;
@@ -247,6 +246,8 @@ impl<D: GradOps> ScaledSum<D> {
         shared.device.merge(&mut verdict, &found, MergeRule::Any)?;
         // One scale made all of it, the sum too.
         self.parts.push(Part { name: SUM.into(), found, of: Some(of), skips: true });
-        Ok(Some(UnscaledGrads::new(grads, verdict, shared, of).joined(self.parts)))
+        let mut sum = UnscaledGrads::new(grads, verdict, shared, of);
+        sum.parts = self.parts;
+        Ok(Some(sum))
     }
 }

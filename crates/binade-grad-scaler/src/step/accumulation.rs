@@ -1,7 +1,6 @@
 //! A window of micro-batches that ends in one step.
 
 use super::pending::{Part, SUM};
-use super::unscaled::Split;
 use crate::{GradOps, GradScaler, UnscaledGrads};
 use binade_core::MergeRule;
 
@@ -163,13 +162,12 @@ impl<D: GradOps> Accumulation<D> {
     ///
     /// When the device fails, or the set differs from the earlier ones.
     pub fn add(&mut self, micro_batch: UnscaledGrads<D>) -> Result<(), D::Error> {
-        let Split { grads, verdict: found, parts, name, shared, of } = micro_batch.split();
+        let UnscaledGrads { grads, verdict: found, parts, name, shared, of, .. } = micro_batch;
         let (so_far, verdict) = match self.sum.take() {
             None => (None, found.clone()),
-            Some(sum) => {
-                let Split { grads, mut verdict, .. } = sum.split();
-                shared.device.merge(&mut verdict, &found, self.bad.join())?;
-                (Some(grads), verdict)
+            Some(mut sum) => {
+                shared.device.merge(&mut sum.verdict, &found, self.bad.join())?;
+                (Some(sum.grads), sum.verdict)
             }
         };
         let sum = shared.device.accumulate(so_far, grads, &found)?;
@@ -202,11 +200,11 @@ impl<D: GradOps> Accumulation<D> {
     ///
     /// When the device fails.
     pub fn finish(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
-        let Some(sum) = self.sum else { return Ok(None) };
-        let Split { mut grads, mut verdict, shared, of, .. } = sum.split();
-        let found = shared.inspect(&mut grads, &shared.one)?;
-        shared.device.merge(&mut verdict, &found, MergeRule::Any)?;
+        let Some(mut sum) = self.sum else { return Ok(None) };
+        let found = sum.shared.inspect(&mut sum.grads, &sum.shared.one)?;
+        sum.shared.device.merge(&mut sum.verdict, &found, MergeRule::Any)?;
         self.parts.push(Part { name: SUM.into(), found, of: None, skips: true });
-        Ok(Some(UnscaledGrads::new(grads, verdict, shared, of).joined(self.parts)))
+        sum.parts = self.parts;
+        Ok(Some(sum))
     }
 }

@@ -3,15 +3,13 @@
 mod accumulation;
 mod debug;
 mod each;
-pub(crate) mod iterations;
 mod linked;
 mod misuse;
 mod outcome;
 pub(crate) mod pending;
 mod save;
-mod scaled;
+pub(crate) mod scaled;
 mod scaler;
-pub(crate) mod shared;
 mod unscaled;
 mod verify;
 

@@ -1,7 +1,7 @@
 //! Outcome of an iteration: pending on the device until someone resolves it.
 
 use super::pending::{Part, StepRecord};
-use super::shared::Shared;
+use super::scaled::Shared;
 use crate::{GradScaler, PartReport, PendingStep, ScaleStore, Step, StepReport, StepSummary};
 use binade_core::FoundInf;
 use std::{borrow::Cow, sync::Arc};
@@ -40,13 +40,11 @@ impl<D: GradScaler> StepOutcome<D> {
     ///
     /// When the device fails.
     pub fn resolve(self) -> Result<Step, D::Error> {
-        let parts = self.step.parts();
-        let all: Vec<_> = parts.iter().copied().chain(self.step.verdicts()).collect();
-        let (mut found, state) = self.shared.device.read(&all, &self.scale)?;
-        let verdicts = found.split_off(parts.len());
+        let (found, scale) = self.shared.device.read(&self.step.findings(), &self.scale)?;
+        let mut found = found.into_iter();
+        let steps: Vec<_> = self.step.steps.iter().map(|step| summary(step, &mut found)).collect();
         let notice = self.notice.map(|notice| Box::new(Cow::Borrowed(notice)));
-        let steps = self.summaries(found, verdicts);
-        Ok(Step::judge(StepReport { steps, scale: state, notice }))
+        Ok(Step::judge(StepReport { steps, scale, notice }))
     }
 
     /// Says what happened if the device is done, and gives the outcome back if it is not.
@@ -55,9 +53,7 @@ impl<D: GradScaler> StepOutcome<D> {
     ///
     /// When the device fails.
     pub fn try_resolve(self) -> Result<Result<Step, Self>, D::Error> {
-        let parts = self.step.parts();
-        let all: Vec<_> = parts.into_iter().chain(self.step.verdicts()).collect();
-        if self.shared.device.is_ready(&all, &self.scale)? {
+        if self.shared.device.is_ready(&self.step.findings(), &self.scale)? {
             self.resolve().map(Ok)
         } else {
             Ok(Err(self))
@@ -76,27 +72,32 @@ impl<D: GradScaler> StepOutcome<D> {
         let Self { step, scale, shared, notice } = self;
         Self { step: Arc::new(step.uncounted()), scale, shared: Arc::new(shared.apart()), notice }
     }
-
-    fn summaries(&self, parts: Vec<FoundInf>, verdicts: Vec<FoundInf>) -> Vec<StepSummary> {
-        let mut parts = parts.into_iter();
-        let records = self.step.steps.iter().zip(verdicts);
-        records.map(|(step, verdict)| summary(step, verdict, &mut parts)).collect()
-    }
 }
 
-/// `found` has the step's own parts next.
+/// Returns the summary of a step, whose parts and verdict come next in `found`.
 fn summary<D: ScaleStore>(
     step: &StepRecord<D>,
-    verdict: FoundInf,
     found: &mut impl Iterator<Item = FoundInf>,
 ) -> StepSummary {
-    let part =
-        |(part, finding): (&Part<D>, FoundInf)| PartReport { name: part.name.clone(), finding };
-    let mut parts: Vec<_> = step.parts.iter().zip(found).map(part).collect();
+    let mut finding = || found.next().unwrap_or_default();
+    let part = |part: &Part<D>| PartReport { name: part.name.clone(), finding: finding() };
+    let mut parts: Vec<_> = step.parts.iter().map(part).collect();
+    let verdict = finding();
     if parts.is_empty() {
         parts.push(PartReport { name: String::new(), finding: verdict.clone() });
     }
     let (name, skipped) = (step.name.clone(), verdict.is_raised());
     let norm = verdict.norm.filter(|_| step.measured);
     StepSummary { name, skipped, norm, verdict, parts }
+}
+
+impl Step {
+    /// Returns the result that a report tells of.
+    pub(crate) fn judge(report: StepReport) -> Self {
+        match report.steps.iter().any(|step| step.skipped) {
+            _ if report.scale.diverged => Self::Diverged(report),
+            true => Self::Skipped(report),
+            false => Self::Applied(report),
+        }
+    }
 }

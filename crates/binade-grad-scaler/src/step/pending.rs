@@ -1,13 +1,17 @@
-//! Optimizer steps whose scale update is due.
+//! Optimizer steps whose scale update is due, and the iterations that they are of.
 
-use super::iterations::{Iterations, Origin};
 use crate::ScaleStore;
-use std::sync::Arc;
+use binade_core::OrderError;
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// The part that is a window's sum.
 pub(crate) const SUM: &str = "sum";
 
 /// Finding of one pass over gradients: a whole batch, or one micro-batch of a window.
+#[derive(Clone)]
 pub(crate) struct Part<D: ScaleStore> {
     pub(crate) name: String,
     pub(crate) found: D::Found,
@@ -18,6 +22,7 @@ pub(crate) struct Part<D: ScaleStore> {
 }
 
 /// One optimizer step: what it was made of, and what it depended on.
+#[derive(Clone)]
 pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) name: String,
     /// The scale that the gradients, or the last of them, were made with.
@@ -42,22 +47,10 @@ impl<D: ScaleStore> Drop for StepRecord<D> {
 }
 
 impl<D: ScaleStore> StepRecord<D> {
-    fn uncounted(&self) -> Self {
-        let part = |Part { name, found, of, skips }: &Part<D>| Part {
-            name: name.clone(),
-            found: found.clone(),
-            of: *of,
-            skips: *skips,
-        };
-        Self {
-            name: self.name.clone(),
-            of: self.of,
-            parts: self.parts.iter().map(part).collect(),
-            verdict: self.verdict.clone(),
-            measured: self.measured,
-            settled: true,
-            iterations: Arc::new(Iterations::new()),
-        }
+    /// Of each part, or of the one batch that the step is.
+    fn origins(&self) -> impl Iterator<Item = Origin> + '_ {
+        let whole = Some(self.of).filter(|_| self.parts.is_empty());
+        self.parts.iter().filter_map(|part| part.of).chain(whole)
     }
 }
 
@@ -89,8 +82,15 @@ impl<D: ScaleStore> PendingStep<D> {
     }
 
     /// Returns a copy that does not count as under way.
-    pub(crate) fn uncounted(&self) -> Self {
-        Self { steps: self.steps.iter().map(StepRecord::uncounted).collect() }
+    pub(crate) fn uncounted(&self) -> Self
+    where
+        D: Clone,
+    {
+        let mut steps = self.steps.clone();
+        for step in &mut steps {
+            (step.settled, step.iterations) = (true, Arc::new(Iterations::new()));
+        }
+        Self { steps }
     }
 
     pub(crate) fn parts(&self) -> Vec<&D::Found> {
@@ -99,5 +99,81 @@ impl<D: ScaleStore> PendingStep<D> {
 
     pub(crate) fn verdicts(&self) -> Vec<&D::Found> {
         self.steps.iter().map(|step| &step.verdict).collect()
+    }
+
+    /// Returns each step's parts, and its verdict after them.
+    pub(crate) fn findings(&self) -> Vec<&D::Found> {
+        let steps = self.steps.iter();
+        steps.flat_map(|s| s.parts.iter().map(|part| &part.found).chain([&s.verdict])).collect()
+    }
+
+    /// Refuses gradients that none of `scalers` has scaled, and an update of a scaler whose own gradients are all of earlier
+    /// iterations than its last.
+    pub(crate) fn check(&self, scalers: &[Origin]) -> Result<(), OrderError> {
+        let origins =
+            || self.steps.iter().flat_map(|step| step.origins().map(move |of| (step, of)));
+        let is_known = |of: Origin| scalers.iter().any(|scaler| scaler.scaler == of.scaler);
+        if let Some((step, _)) = origins().find(|(_, of)| !is_known(*of)) {
+            return Err(OrderError::OtherScaler { step: step.name.clone() });
+        }
+        for now in scalers {
+            let own = origins().filter(|(_, of)| of.scaler == now.scaler);
+            match own.max_by_key(|(_, of)| of.iteration) {
+                Some((step, of)) if of.iteration < now.iteration => {
+                    return Err(OrderError::SecondUpdate { step: step.name.clone() });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The scaler whose scale a loss was multiplied by, and how many updates it had had by then.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Origin {
+    pub(crate) scaler: u64,
+    pub(crate) iteration: u64,
+}
+
+/// State shared by a scaler and its pending steps.
+pub(crate) struct Iterations {
+    scaler: u64,
+    updates: AtomicU64,
+    dropped: Mutex<Option<OrderError>>,
+}
+
+impl Iterations {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let scaler = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { scaler, updates: AtomicU64::new(0), dropped: Mutex::default() }
+    }
+
+    /// The origin of what is scaled now.
+    pub(crate) fn now(&self) -> Origin {
+        Origin { scaler: self.scaler, iteration: self.updates.load(Ordering::Relaxed) }
+    }
+
+    /// Counts an update of the scaler.
+    pub(crate) fn advance(&self) {
+        self.updates.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Remembers the first step that was dropped.
+    pub(crate) fn note_dropped(&self, name: &str, iteration: u64) {
+        let update = iteration + 1;
+        self.dropped()
+            .get_or_insert_with(|| OrderError::NeverUpdated { step: name.into(), update });
+    }
+
+    /// The first step that was dropped since this was last asked.
+    pub(crate) fn take_dropped(&self) -> Option<OrderError> {
+        self.dropped().take()
+    }
+
+    /// Nothing is half done where a thread could panic.
+    fn dropped(&self) -> MutexGuard<'_, Option<OrderError>> {
+        self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

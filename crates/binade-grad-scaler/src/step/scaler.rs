@@ -1,6 +1,6 @@
 //! The value a training loop holds.
 
-use super::shared::{Reduce, Shared};
+use super::scaled::{Reduce, Shared};
 use crate::{
     Accumulation, BadMicroBatch, GradScaler, Loss, LossScale, Pass, PendingStep, ScaleState,
     ScaledGrads, ScaledLoss, StepOutcome, UnscaledGrads,

@@ -1,8 +1,7 @@
 //! The second half of the order: gradients in the loss's own units.
 
-use super::iterations::Origin;
-use super::pending::{Part, StepRecord};
-use super::shared::Shared;
+use super::pending::{Origin, Part, StepRecord};
+use super::scaled::Shared;
 use crate::{ClipGroup, GradOps, GradScaler, Norm, Pass, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
@@ -10,25 +9,15 @@ use std::sync::Arc;
 /// Gradients in the loss's own units: these can be looked at, clipped, accumulated and applied.
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct UnscaledGrads<D: GradScaler> {
-    grads: D::Grads,
+    pub(crate) grads: D::Grads,
     /// Findings of the passes; empty while the one pass is the verdict, so that clipping writes to it in place.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
     /// True if the norm in the verdict is that of these gradients, and not of a window's first micro-batch.
     measured: bool,
-    name: String,
-    pub(crate) shared: Arc<Shared<D>>,
-    /// The scale that the gradients, or the last of them, were made with.
-    pub(crate) of: Origin,
-}
-
-/// All of [`UnscaledGrads`] that a window goes on with.
-pub(crate) struct Split<D: GradScaler> {
-    pub(crate) grads: D::Grads,
-    pub(crate) verdict: D::Found,
-    pub(crate) parts: Vec<Part<D>>,
     pub(crate) name: String,
     pub(crate) shared: Arc<Shared<D>>,
+    /// The scale that the gradients, or the last of them, were made with.
     pub(crate) of: Origin,
 }
 
@@ -41,16 +30,6 @@ impl<D: GradScaler> UnscaledGrads<D> {
     ) -> Self {
         let (parts, name) = (Vec::new(), String::new());
         Self { grads, parts, verdict, measured: false, name, shared, of }
-    }
-
-    /// A window's sum, its parts and their joint verdict.
-    pub(crate) fn joined(self, parts: Vec<Part<D>>) -> Self {
-        Self { parts, ..self }
-    }
-
-    pub(crate) fn split(self) -> Split<D> {
-        let Self { grads, parts, verdict, name, shared, of, .. } = self;
-        Split { grads, verdict, parts, name, shared, of }
     }
 
     /// Names the step in reports; worth it with several optimizers.
