@@ -1,6 +1,9 @@
 //! Recorded casts.
 
-use crate::{Device, record::Origin, value::Value};
+use crate::{
+    Device,
+    record::{Origin, Value},
+};
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::{DType, Handle};
 use std::{borrow::Cow, marker::PhantomData};

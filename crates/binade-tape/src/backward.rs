@@ -1,24 +1,81 @@
 //! Gradients of a loss, computed from the record.
 
 use crate::{
-    Device, TapeError,
-    record::{Grads, Node, Origin},
-    total::Total,
-    value::Value,
+    Device, TapeError, Var,
+    error::Failed,
+    record::{Grads, Node, Origin, Registered, Value},
 };
-use binade_core::Handle;
-use binade_ops::Fill;
-use std::sync::Arc;
+use binade_core::{DType, Named};
+use binade_ops::{Add, Fill};
+use std::{borrow::Cow, sync::Arc};
 
-type Failed<D> = TapeError<<D as Handle>::Error>;
+impl<D: Device> Var<D> {
+    /// Returns the gradients of this scalar with respect to every parameter of the tape, in order of registration and in the
+    /// element type of each. A gradient is `None` if no path leads to the parameter.
+    ///
+    /// The tape does not change: another loss may be differentiated after this one.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a scalar, or no parameter led to it; if two parameters have one name; if the device fails.
+    pub fn backward<G>(&self) -> Result<G, Failed<D>>
+    where
+        G: From<Vec<Named<Option<D::Tensor>>>>,
+    {
+        self.named_gradients(self.tape().record().parameters()?)
+    }
+
+    /// Returns the gradients with respect to these parameters alone, in this order, as [`backward`](Self::backward) does for all:
+    /// the set of one of several optimizers.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`backward`](Self::backward), and an error if one of `towards` is no parameter of this tape.
+    pub fn backward_to<'v, G>(
+        &self,
+        towards: impl IntoIterator<Item = &'v Self>,
+    ) -> Result<G, Failed<D>>
+    where
+        G: From<Vec<Named<Option<D::Tensor>>>>,
+    {
+        let known = self.tape().record().parameters()?;
+        let find = |(position, var): (usize, &Self)| {
+            let here = Arc::ptr_eq(self.tape().record(), var.tape().record());
+            let same = |(_, node): &&Registered| here && Some(*node) == var.value().node;
+            known.iter().find(same).cloned().ok_or(TapeError::NotParameter { position })
+        };
+        self.named_gradients(towards.into_iter().enumerate().map(find).collect::<Result<_, _>>()?)
+    }
+
+    fn named_gradients<G>(&self, parameters: Vec<Registered>) -> Result<G, Failed<D>>
+    where
+        G: From<Vec<Named<Option<D::Tensor>>>>,
+    {
+        let nodes: Vec<usize> = parameters.iter().map(|(_, node)| *node).collect();
+        let grads = differentiate(self.value(), &nodes)?;
+        let names = parameters.into_iter().map(|(name, _)| name);
+        Ok(names.zip(grads).map(|(name, value)| Named { name, value }).collect::<Vec<_>>().into())
+    }
+
+    /// Returns the gradient of this scalar with respect to any one value of the tape, in its element type; `None` if no path
+    /// leads there.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`backward`](Self::backward), except for names.
+    pub fn gradient(&self, towards: &Self) -> Result<Option<D::Tensor>, Failed<D>> {
+        if !Arc::ptr_eq(self.tape().record(), towards.tape().record()) {
+            return Err(TapeError::TwoTapes { op: "gradient" });
+        }
+        let Some(node) = towards.value().node else { return Ok(None) };
+        Ok(differentiate(self.value(), &[node])?.pop().flatten())
+    }
+}
 
 /// Returns the gradients of `loss` with respect to each node of `wanted`, in its element type; `None` if no path leads there.
 ///
 /// The record is left as it was.
-pub(crate) fn differentiate<D: Device>(
-    loss: &Value<D>,
-    wanted: &[usize],
-) -> Result<Grads<D>, Failed<D>> {
+fn differentiate<D: Device>(loss: &Value<D>, wanted: &[usize]) -> Result<Grads<D>, Failed<D>> {
     let device = &loss.record.device;
     let shape = device.shape(&loss.tensor);
     if !shape.is_empty() {
@@ -34,8 +91,9 @@ pub(crate) fn differentiate<D: Device>(
 struct Pass<'a, D: Device> {
     device: &'a D,
     nodes: Vec<Arc<Node<D>>>,
-    /// Sum of the gradients that have arrived at each node and have not been passed on yet.
-    totals: Vec<Option<Total<D>>>,
+    /// Gradients that have arrived at each node and have not been passed on yet: a single one as it came, or the sum of several,
+    /// in `f32` and not yet rounded.
+    totals: Vec<Option<D::Tensor>>,
     wanted: &'a [usize],
     found: Grads<D>,
 }
@@ -60,49 +118,62 @@ impl<'a, D: Device> Pass<'a, D> {
         Ok(self.found)
     }
 
-    fn keep(&mut self, index: usize, node: &Node<D>, total: &Total<D>) -> Result<(), Failed<D>> {
+    fn keep(&mut self, index: usize, node: &Node<D>, total: &D::Tensor) -> Result<(), Failed<D>> {
         for (wanted, found) in self.wanted.iter().zip(&mut self.found) {
             if *wanted == index {
-                *found = Some(total.rounded(self.device, node.dtype)?);
+                *found = Some(cast(self.device, total, node.dtype)?.into_owned());
             }
         }
         Ok(())
     }
 
-    fn pass_on(&mut self, node: &Node<D>, total: Total<D>) -> Result<(), Failed<D>> {
+    fn pass_on(&mut self, node: &Node<D>, total: D::Tensor) -> Result<(), Failed<D>> {
         match &node.origin {
             Origin::Leaf => Ok(()),
             Origin::Cast(source) => {
-                let grad = total.rounded(self.device, self.nodes[*source].dtype)?;
+                let grad = cast(self.device, &total, self.nodes[*source].dtype)?.into_owned();
                 self.arrive(*source, grad)
             }
-            Origin::Op { name: op, parents, rule } => {
-                let grads = rule(self.device, &total.rounded(self.device, node.dtype)?)?;
+            Origin::Op { op, parents, rule } => {
+                let grads = rule(self.device, &*cast(self.device, &total, node.dtype)?)?;
                 let (found, expected) = (grads.len(), parents.len());
                 if found != expected {
-                    return Err(TapeError::GradientCount { op, found, expected });
+                    return Err(TapeError::GradientCount { op: op.name(), found, expected });
                 }
                 drop(total);
-                self.arrive_all(parents, grads)
+                for (node, grad) in parents.iter().zip(grads) {
+                    if let (Some(node), Some(grad)) = (*node, grad) {
+                        self.arrive(node, grad)?;
+                    }
+                }
+                Ok(())
             }
         }
-    }
-
-    fn arrive_all(&mut self, nodes: &[Option<usize>], grads: Grads<D>) -> Result<(), Failed<D>> {
-        for (node, grad) in nodes.iter().zip(grads) {
-            if let (Some(node), Some(grad)) = (*node, grad) {
-                self.arrive(node, grad)?;
-            }
-        }
-        Ok(())
     }
 
     fn arrive(&mut self, node: usize, grad: D::Tensor) -> Result<(), Failed<D>> {
+        let device = self.device;
         let total = match self.totals[node].take() {
-            None => Total::new(grad),
-            Some(total) => total.plus(self.device, &grad)?,
+            None => grad,
+            Some(sum) => Add::add(
+                device,
+                &*cast(device, &sum, DType::F32)?,
+                &*cast(device, &grad, DType::F32)?,
+            )?,
         };
         self.totals[node] = Some(total);
         Ok(())
     }
+}
+
+fn cast<'t, D: Device>(
+    device: &D,
+    tensor: &'t D::Tensor,
+    to: DType,
+) -> Result<Cow<'t, D::Tensor>, D::Error> {
+    Ok(if device.dtype(tensor) == to {
+        Cow::Borrowed(tensor)
+    } else {
+        Cow::Owned(device.cast(tensor, to)?)
+    })
 }

@@ -2,7 +2,7 @@
 
 use binade_autocast::CastError;
 use binade_cast_policy::PolicyError;
-use binade_core::ErrorKind;
+use binade_core::{ErrorKind, Handle};
 use std::sync::Arc;
 
 /// Reason why a tape, or its device, refused an operation.
@@ -81,6 +81,9 @@ pub enum TapeError<E> {
         expected: usize,
     },
 }
+
+/// Error of a tape on the device `D`.
+pub(crate) type Failed<D> = TapeError<<D as Handle>::Error>;
 
 impl<E> From<E> for TapeError<E> {
     fn from(error: E) -> Self {

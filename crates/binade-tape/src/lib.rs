@@ -10,8 +10,6 @@ mod loss;
 mod ops;
 mod record;
 mod tape;
-mod total;
-mod value;
 mod var;
 
 pub use custom::CustomCall;

@@ -2,7 +2,7 @@
 
 use crate::{
     Device, Var,
-    ops::{Failed, Outcome, Saves, all},
+    ops::{Failed, Outcome, Saves},
 };
 use binade_core::{Handle, Op, OpClass};
 use binade_grad_scaler::{Loss, ScaleStore};
@@ -42,6 +42,6 @@ where
     let [x] = var.seen(op, [var])?;
     let output = change(&x.tensor, device, scale)?;
     let scale = scale.clone();
-    let rule = move |device: &D, grad: &D::Tensor| Ok(all([change(grad, device, &scale)?]));
+    let rule = move |device: &D, grad: &D::Tensor| Ok(vec![Some(change(grad, device, &scale)?)]);
     Ok(var.push(op, &[&x], &Saves::Nothing, output, rule))
 }

@@ -1,24 +1,21 @@
 //! Record of computed values, in order.
 
-use crate::{
-    Device, TapeError,
-    value::{Value, new_storage},
-};
-use binade_core::{DType, Handle};
+use crate::{Device, TapeError, error::Failed};
+use binade_core::{DType, Handle, Op};
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// Gradients by operand; `None` for an operand without one.
 pub(crate) type Grads<D> = Vec<Option<<D as Handle>::Tensor>>;
 
 /// Backward rule of an operation: from the gradient of its result to those of its operands.
-pub(crate) type Rule<D> = Box<
-    dyn Fn(&D, &<D as Handle>::Tensor) -> Result<Grads<D>, TapeError<<D as Handle>::Error>>
-        + Send
-        + Sync,
->;
+pub(crate) type Rule<D> =
+    Box<dyn Fn(&D, &<D as Handle>::Tensor) -> Result<Grads<D>, Failed<D>> + Send + Sync>;
 
 /// Name of a parameter, and its leaf.
 pub(crate) type Registered = (Arc<str>, usize);
@@ -31,7 +28,7 @@ pub(crate) enum Origin<D: Device> {
     Cast(usize),
     /// Result of an operation.
     Op {
-        name: &'static str,
+        op: Op,
         /// Nodes of the operands; `None` for one whose gradient is not wanted.
         parents: Vec<Option<usize>>,
         rule: Rule<D>,
@@ -85,7 +82,8 @@ impl<D: Device> Record<D> {
 
     /// Returns a value without a node.
     pub(crate) fn value(self: &Arc<Self>, tensor: D::Tensor) -> Value<D> {
-        let (record, storage) = (self.clone(), new_storage());
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (record, storage) = (self.clone(), NEXT.fetch_add(1, Ordering::Relaxed));
         Value { record, tensor, storage, node: None, parameter: false }
     }
 
@@ -111,7 +109,7 @@ impl<D: Device> Record<D> {
     /// # Errors
     ///
     /// [`TapeError::Duplicate`] if two have one name.
-    pub(crate) fn parameters(&self) -> Result<Vec<Registered>, TapeError<D::Error>> {
+    pub(crate) fn parameters(&self) -> Result<Vec<Registered>, Failed<D>> {
         let parameters = self.log().parameters.clone();
         let mut names = HashSet::new();
         match parameters.iter().find(|(name, _)| !names.insert(name.clone())) {
@@ -125,5 +123,43 @@ impl<D: Device> Log<D> {
     fn push(&mut self, dtype: DType, origin: Origin<D>) -> usize {
         self.nodes.push(Arc::new(Node { dtype, origin }));
         self.nodes.len() - 1
+    }
+}
+
+/// Tensor with its place in a record. It holds no region, so that a region's cache may hold values without a cycle.
+pub(crate) struct Value<D: Device> {
+    pub(crate) record: Arc<Record<D>>,
+    pub(crate) tensor: D::Tensor,
+    /// Number of the storage, unique in the process, and shared by views of the same elements in another shape.
+    pub(crate) storage: u64,
+    /// Node at which gradients enter; `None` if none are wanted.
+    pub(crate) node: Option<usize>,
+    /// True for a parameter: only these are cast often enough for a place in the cast cache.
+    pub(crate) parameter: bool,
+}
+
+impl<D: Device> Value<D> {
+    /// Returns the value without its node, so that no gradient reaches it.
+    pub(crate) fn detached(&self) -> Self {
+        Self { node: None, ..self.clone() }
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.record.device.dtype(&self.tensor)
+    }
+
+    pub(crate) fn elements(&self) -> u64 {
+        self.record.device.element_count(&self.tensor) as u64
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.elements() * self.dtype().bytes() as u64
+    }
+}
+
+impl<D: Device> Clone for Value<D> {
+    fn clone(&self) -> Self {
+        let (record, tensor) = (self.record.clone(), self.tensor.clone());
+        Self { record, tensor, ..*self }
     }
 }

@@ -1,6 +1,10 @@
 //! Record of one training step, and the position in it.
 
-use crate::{Device, Var, autocast::Recorder, record::Record, value::Value};
+use crate::{
+    Device, Var,
+    autocast::Recorder,
+    record::{Origin, Record, Value},
+};
 use binade_autocast::{CastStats, Region, Scope};
 use binade_core::Named;
 use std::{fmt, sync::Arc};
@@ -44,10 +48,10 @@ impl<D: Device> Tape<D> {
         Self { context: Arc::new(context) }
     }
 
-    /// Returns this record with casts counted in `ledger`.
+    /// Returns this record with casts counted in `stats`.
     #[must_use]
-    pub fn with_stats(&self, ledger: Arc<CastStats>) -> Self {
-        let scope = self.context.scope.clone().with_stats(ledger);
+    pub fn with_stats(&self, stats: Arc<CastStats>) -> Self {
+        let scope = self.context.scope.clone().with_stats(stats);
         Self::of(Context { scope, ..self.context.copy() })
     }
 
@@ -90,7 +94,7 @@ impl<D: Device> Tape<D> {
     /// Returns a leaf whose gradient only [`Var::gradient`] gives, such as the input at which a penalty is measured.
     pub fn variable(&self, tensor: D::Tensor) -> Var<D> {
         let mut value = self.record().value(tensor);
-        value.node = Some(self.record().push(value.dtype(), crate::record::Origin::Leaf));
+        value.node = Some(self.record().push(value.dtype(), Origin::Leaf));
         Var::new(self.clone(), value)
     }
 

@@ -1,11 +1,15 @@
 //! Values on a tape.
 
-use crate::{Device, Tape, TapeError, backward::differentiate, record::Registered, value::Value};
+use crate::{
+    Device, Tape, TapeError,
+    error::Failed,
+    ops::Saves,
+    record::{Grads, Origin, Value},
+};
 use binade_autocast::Autocast;
-use binade_core::{DType, Named};
-use std::{fmt, sync::Arc};
-
-type Failed<D> = TapeError<<D as binade_core::Handle>::Error>;
+use binade_cast_policy::OpCall;
+use binade_core::{DType, Op};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// Value on a tape. Cheap to clone; operations are its methods.
 ///
@@ -92,65 +96,93 @@ impl<D: Device> Var<D> {
         Ok(Self::new(self.tape.clone(), value))
     }
 
-    /// Returns the gradients of this scalar with respect to every parameter of the tape, in order of registration and in the
-    /// element type of each. A gradient is `None` if no path leads to the parameter.
-    ///
-    /// The tape does not change: another loss may be differentiated after this one.
-    ///
-    /// # Errors
-    ///
-    /// If it is not a scalar, or no parameter led to it; if two parameters have one name; if the device fails.
-    pub fn backward<G>(&self) -> Result<G, Failed<D>>
-    where
-        G: From<Vec<Named<Option<D::Tensor>>>>,
-    {
-        self.named_gradients(self.tape.record().parameters()?)
-    }
-
-    /// Returns the gradients with respect to these parameters alone, in this order, as [`backward`](Self::backward) does for all:
-    /// the set of one of several optimizers.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`backward`](Self::backward), and an error if one of `towards` is no parameter of this tape.
-    pub fn backward_to<'v, G>(
+    /// Returns the operands of `op`, cast by the region that `self` carries, for operations whose result has their type.
+    pub(crate) fn operands<const N: usize>(
         &self,
-        towards: impl IntoIterator<Item = &'v Self>,
-    ) -> Result<G, Failed<D>>
-    where
-        G: From<Vec<Named<Option<D::Tensor>>>>,
-    {
-        let known = self.tape.record().parameters()?;
-        let find = |(position, var): (usize, &Self)| {
-            let here = Arc::ptr_eq(self.tape.record(), var.tape.record());
-            let same = |(_, node): &&Registered| here && Some(*node) == var.value.node;
-            known.iter().find(same).cloned().ok_or(TapeError::NotParameter { position })
-        };
-        self.named_gradients(towards.into_iter().enumerate().map(find).collect::<Result<_, _>>()?)
+        op: Op,
+        operands: [&Self; N],
+    ) -> Result<[Value<D>; N], Failed<D>> {
+        let seen = self.seen(op, operands)?;
+        let cast = self.tape.scope().cast(op, self.tape.path(), seen.each_ref());
+        Ok(cast.map_err(TapeError::from)?.map(Cow::into_owned))
     }
 
-    fn named_gradients<G>(&self, parameters: Vec<Registered>) -> Result<G, Failed<D>>
-    where
-        G: From<Vec<Named<Option<D::Tensor>>>>,
-    {
-        let nodes: Vec<usize> = parameters.iter().map(|(_, node)| *node).collect();
-        let grads = differentiate(&self.value, &nodes)?;
-        let names = parameters.into_iter().map(|(name, _)| name);
-        Ok(names.zip(grads).map(|(name, grad)| Named::new(name, grad)).collect::<Vec<_>>().into())
+    /// Returns any number of operands, cast as by [`operands`](Self::operands), for a `call` with attributes.
+    pub(crate) fn operand_list(
+        &self,
+        call: OpCall<'_>,
+        operands: &[&Self],
+    ) -> Result<Vec<Value<D>>, Failed<D>> {
+        let seen = self.seen_list(call.op, operands)?;
+        let seen: Vec<&Value<D>> = seen.iter().collect();
+        let cast = self.tape.scope().cast_all(&call.with_path(self.tape.path()), &seen);
+        Ok(cast.map_err(TapeError::from)?.into_iter().map(Cow::into_owned).collect())
     }
 
-    /// Returns the gradient of this scalar with respect to any one value of the tape, in its element type; `None` if no path
-    /// leads there.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`backward`](Self::backward), except for names.
-    pub fn gradient(&self, towards: &Self) -> Result<Option<D::Tensor>, Failed<D>> {
-        if !Arc::ptr_eq(self.tape.record(), towards.tape.record()) {
-            return Err(TapeError::TwoTapes { op: "gradient" });
+    /// Returns operands, cast as by [`operand_list`](Self::operand_list), for operations whose result is always `f32`: a policy
+    /// that asks for an `f32` result gets it without a cast.
+    pub(crate) fn operands_of_f32(
+        &self,
+        op: Op,
+        operands: &[&Self],
+    ) -> Result<Vec<Value<D>>, Failed<D>> {
+        let seen = self.seen_list(op, operands)?;
+        let seen: Vec<&Value<D>> = seen.iter().collect();
+        let call = OpCall::from(op).with_path(self.tape.path());
+        let prepared = self.tape.scope().prepare(&call, &seen).map_err(TapeError::from)?;
+        Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
+    }
+
+    /// Returns operands that the region does not cast.
+    pub(crate) fn seen<const N: usize>(
+        &self,
+        op: Op,
+        operands: [&Self; N],
+    ) -> Result<[Value<D>; N], Failed<D>> {
+        self.check_tape(op, &operands)?;
+        Ok(operands.map(|operand| self.tape.seen(&operand.value)))
+    }
+
+    fn seen_list(&self, op: Op, operands: &[&Self]) -> Result<Vec<Value<D>>, Failed<D>> {
+        self.check_tape(op, operands)?;
+        Ok(operands.iter().map(|operand| self.tape.seen(&operand.value)).collect())
+    }
+
+    fn check_tape(&self, op: Op, operands: &[&Self]) -> Result<(), Failed<D>> {
+        let record = self.tape.record();
+        if operands.iter().all(|operand| Arc::ptr_eq(record, operand.tape.record())) {
+            Ok(())
+        } else {
+            Err(TapeError::TwoTapes { op: op.name() })
         }
-        let Some(node) = towards.value.node else { return Ok(None) };
-        Ok(differentiate(&self.value, &[node])?.pop().flatten())
+    }
+
+    /// Returns the result of `op` on `inputs`, and records it if a gradient of one of them is wanted.
+    pub(crate) fn push(
+        &self,
+        op: Op,
+        inputs: &[&Value<D>],
+        saves: &Saves<'_, D>,
+        tensor: D::Tensor,
+        rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, Failed<D>> + Send + Sync + 'static,
+    ) -> Self {
+        let record = self.tape.record();
+        let mut output = record.value(tensor);
+        if inputs.iter().any(|input| input.node.is_some()) {
+            match saves {
+                Saves::Nothing => {}
+                Saves::Inputs(kept) => kept.iter().for_each(|value| record.save(value)),
+                Saves::InputsAndOutput(kept) => {
+                    kept.iter().for_each(|value| record.save(value));
+                    record.save(&output);
+                }
+                Saves::Output => record.save(&output),
+            }
+            let parents = inputs.iter().map(|input| input.node).collect();
+            let origin = Origin::Op { op, parents, rule: Box::new(rule) };
+            output.node = Some(record.push(output.dtype(), origin));
+        }
+        Self::new(self.tape.clone(), output)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Normalisation over the batch, by channel.
 
 use super::{Failed, Outcome, Saves, all};
-use crate::{Device, TapeError, Var, value::Value};
+use crate::{Device, TapeError, Var, record::Value};
 use binade_core::Op;
 use binade_ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
 

@@ -2,7 +2,7 @@
 
 use super::{
     Outcome, Saves,
-    affine::{Affine, but_for_input, in_order},
+    linear::{Affine, but_for_input, in_order},
 };
 use crate::{Device, Var};
 use binade_core::Op;
