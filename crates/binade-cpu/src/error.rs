@@ -41,7 +41,7 @@ pub enum Error {
     /// Sets that disagree about a parameter.
     #[error(transparent)]
     Match(#[from] MatchError),
-    /// Plan that does not fit the parameters.
+    /// Configuration of an optimizer that does not fit the parameters.
     #[error(transparent)]
     OptimizerConfig(#[from] ConfigError),
     /// Slices of different length: a bug of the caller, since sets are matched before.

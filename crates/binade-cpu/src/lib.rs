@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
-mod autocast;
 mod cpu;
 mod error;
 mod gemm;

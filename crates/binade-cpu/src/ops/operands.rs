@@ -21,7 +21,7 @@ pub(super) fn indices(op: Op, tensor: &Tensor, limit: usize) -> Result<Vec<usize
     let indices = integers(op, tensor)?.iter().enumerate();
     let checked = indices.map(|(position, &index)| {
         let inside = usize::try_from(index).ok().filter(|i| *i < limit);
-        inside.ok_or(Error::Index { op: op.name(), index, position, limit })
+        inside.ok_or_else(|| Error::Index { op: op.name(), index, position, limit })
     });
     checked.collect()
 }

@@ -3,7 +3,7 @@
 use crate::gradients::{inspect, multiplied};
 use crate::{Error, Gradients, Tensor};
 use binade_core::{FoundInf, Named};
-use binade_grad_scaler::{ClipGroup, Norm, clip_factor};
+use binade_grad_scaler::{ClipGroup, clip_factor};
 use binade_master_weights::step::Factor;
 
 /// Clips by groups. If a group is beyond its limit, all gradients are multiplied into `f32` tensors, since the factors of a set are
@@ -19,7 +19,8 @@ pub(super) fn clip(
     }
     let mut factors = Vec::new();
     for (place, group) in groups.iter().enumerate() {
-        let norm = norm_of(group.norm, &members(grads, &places, place))?;
+        let members = members(grads, &places, place);
+        let norm = inspect(&members, grads.factor.inverse)?.1.norm(group.norm);
         verdict.check_norm(&group.norm_name(), norm);
         factors.push(clip_factor(norm, group.max));
     }
@@ -35,14 +36,6 @@ fn members(grads: &Gradients, places: &[Option<usize>], group: usize) -> Gradien
     let own = grads.entries.iter().zip(places).filter(|(_, place)| **place == Some(group));
     let entries: Vec<_> = own.map(|(entry, _)| entry.clone()).collect();
     Gradients { factor: grads.factor, ..entries.into() }
-}
-
-fn norm_of(which: Norm, grads: &Gradients) -> Result<f64, Error> {
-    let measured = inspect(grads, grads.factor.inverse)?.1;
-    Ok(match which {
-        Norm::L2 => measured.squares.sqrt(),
-        Norm::Infinity => f64::from(measured.largest),
-    })
 }
 
 /// Returns the set in `f32`, each gradient times the set's factors and then its own.

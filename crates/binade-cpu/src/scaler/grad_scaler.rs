@@ -1,11 +1,17 @@
-//! Scaling of losses, and inspection of gradients.
+//! Scaling of losses, and inspection, clipping, sums and bytes of whole sets of gradients. The scale is the host's, and unscaling only
+//! reads.
 
-use super::each;
-use crate::gradients::inspect;
-use crate::{Cpu, Error, Gradients, Tensor};
-use binade_core::{DType, FoundInf};
-use binade_grad_scaler::{GradScaler, Loss, ScaleState, ScaleStore};
+use super::clip_groups;
+use crate::gradients::{Measured, inspect, multiplied, supported, widened};
+use crate::{Cpu, Error, Gradients, Tensor, parallel};
+use binade_core::{
+    DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec, check_same_parameters,
+};
+use binade_grad_scaler::{
+    ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, ScaleStore, clip_factor,
+};
 use binade_master_weights::step::Factor;
+use std::sync::Arc;
 
 /// Loss of the CPU, and of devices that wrap the CPU.
 impl<D: ScaleStore<Scale = ScaleState, Error: From<Error>>> Loss<D> for Tensor {
@@ -33,8 +39,145 @@ impl GradScaler for Cpu {
     }
 }
 
+impl GradOps for Cpu {
+    fn clip_norm(
+        &self,
+        grads: &mut Gradients,
+        norm: Norm,
+        max: f32,
+        verdict: &mut FoundInf,
+    ) -> Result<(), Error> {
+        positive("clip_norm", max)?;
+        let norm = measure(grads)?.norm(norm);
+        verdict.record_norm(norm);
+        grads.factor.clip = clip_factor(norm, max);
+        Ok(())
+    }
+
+    fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
+        positive("clip_value", max)?;
+        *grads = grads.apply_factors()?;
+        for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
+            // `clamp` keeps a NaN.
+            each(tensor, |x| x.clamp(-max, max));
+        }
+        Ok(())
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<Gradients>,
+        grads: Gradients,
+        found: &FoundInf,
+    ) -> Result<Gradients, Error> {
+        let bad = found.is_raised();
+        let Some(sum) = sum else {
+            return if bad { Ok(none_of(grads)) } else { grads.apply_factors() };
+        };
+        check_same_parameters(shapes(&sum), shapes(&grads))?;
+        // A sum that was clipped, or not summed before, may be other than plain f32.
+        let mut sum = sum.apply_factors()?;
+        if bad {
+            return Ok(sum);
+        }
+        for (total, grad) in sum.entries.iter_mut().zip(grads.entries) {
+            let Some(grad) = grad.value else { continue };
+            match &mut total.value {
+                Some(total) => add(total, &grad, grads.factor)?,
+                none => *none = Some(multiplied(&grad, grads.factor)?),
+            }
+        }
+        Ok(sum)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: &mut Gradients,
+        groups: &[ClipGroup],
+        verdict: &mut FoundInf,
+    ) -> Result<(), Error> {
+        clip_groups::clip(grads, groups, verdict)
+    }
+
+    fn grad_specs(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<TensorSpec>>, Error> {
+        let spec = |param: &Named<Tensor>| {
+            Named::new(param.name.clone(), TensorSpec::new(DType::F32, param.value.shape()))
+        };
+        Ok(params.iter().map(spec).collect())
+    }
+
+    fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
+        let raw = |grad: Named<Option<Tensor>>| Named {
+            name: grad.name,
+            value: grad.value.as_ref().map(Tensor::to_raw),
+        };
+        Ok(grads.materialised()?.into_iter().map(raw).collect())
+    }
+
+    fn load_grads(
+        &self,
+        _params: &Vec<Named<Tensor>>,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<Gradients, Error> {
+        let tensor = |saved: &Named<Option<RawTensor>>| {
+            let value = saved.value.as_ref().map(Tensor::from_raw).transpose()?;
+            Ok(Named { name: saved.name.clone(), value })
+        };
+        Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>()?.into())
+    }
+}
+
+/// Returns `tensor` in `f32`, times `factor`.
 fn times(tensor: &Tensor, factor: f32) -> Result<Tensor, Error> {
     let mut product = tensor.cast(DType::F32)?;
     each(&mut product, |x| x * factor);
     Ok(product)
+}
+
+/// Replaces each element `x` of an `f32` tensor by `f(x)`.
+fn each(tensor: &mut Tensor, f: impl Fn(f32) -> f32 + Sync) {
+    parallel::blocks(tensor.as_mut_slice().unwrap_or_default(), |_, block| {
+        for x in block {
+            *x = f(*x);
+        }
+    });
+}
+
+/// Returns the sizes of `grads`: those of the pass that unscaled them, if nothing has changed since.
+fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
+    match grads.measured {
+        Some(measured) if grads.factor.clip == 1.0 => Ok(measured),
+        _ => {
+            *grads = grads.apply_factors()?;
+            let measured = inspect(grads, 1.0)?.1;
+            grads.measured = Some(measured);
+            Ok(measured)
+        }
+    }
+}
+
+fn positive(what: &'static str, max: f32) -> Result<(), Error> {
+    if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
+}
+
+/// Returns the parameters without gradients. Zeros would not do: they decay and age a parameter.
+fn none_of(grads: Gradients) -> Gradients {
+    let without = |entry: Named<_>| Named { name: entry.name, value: None };
+    grads.entries.into_iter().map(without).collect::<Vec<_>>().into()
+}
+
+/// Adds `grad`, times both factors, to `total`, which is f32.
+fn add(total: &mut Tensor, grad: &Tensor, factor: Factor) -> Result<(), Error> {
+    supported(grad, "add gradients of")?;
+    parallel::blocks(total.as_mut_slice::<f32>().unwrap_or_default(), |first, sums| {
+        widened(grad, first..first + sums.len(), |at, terms| {
+            let sums = sums[at - first..].iter_mut().zip(terms);
+            sums.for_each(|(sum, term)| *sum += factor.apply(*term));
+        });
+    });
+    Ok(())
+}
+
+fn shapes(grads: &Gradients) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
+    grads.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
 }

@@ -1,6 +1,6 @@
 //! Elements as bytes, exact for every type.
 
-use super::{Stored, Tensor, stored::Data};
+use super::{Stored, Tensor, elements::Data};
 use crate::Error;
 use binade_core::{
     DType,

@@ -1,22 +1,22 @@
 //! Tensors in host memory.
 
 mod bits;
-mod convert;
-mod slices;
+mod elements;
 mod stochastic_cast;
-mod stored;
 
-pub use stored::Stored;
+pub use elements::Stored;
 
-use crate::Error;
+use crate::{Cpu, Error};
+use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_ops::shape::element_count;
+use elements::Data;
 use ndarray::{ArcArray, ArrayD, IxDyn};
 use std::{
+    borrow::Cow,
     fmt,
     sync::atomic::{AtomicU64, Ordering},
 };
-use stored::Data;
 
 /// Tensor in host memory: row-major, of any element type, cheap to clone, copied when a shared one is written to.
 #[derive(Clone)]
@@ -132,5 +132,21 @@ impl fmt::Debug for Tensor {
     /// Prints the type and shape, without the elements.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor({} {:?})", self.dtype(), self.shape())
+    }
+}
+
+/// Keeps no casts. A bare tensor cannot tell a parameter from an activation, and keeping casts of activations would hold a whole
+/// forward pass in memory twice. A tape can tell them apart.
+impl Autocast for Cpu {
+    fn dtype(&self, tensor: &Tensor) -> DType {
+        tensor.dtype()
+    }
+
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Error> {
+        tensor.cast(to)
+    }
+
+    fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
+        Some(tensor.shape().into())
     }
 }

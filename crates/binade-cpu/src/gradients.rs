@@ -1,0 +1,137 @@
+//! Sets of gradients with the factors that their values still have to be multiplied by.
+
+mod inspect;
+
+pub(crate) use inspect::inspect;
+
+use crate::{Error, Stored, Tensor, parallel};
+use binade_core::{DType, Element, Named};
+use binade_grad_scaler::Norm;
+use binade_master_weights::step::Factor;
+use half::{bf16, f16};
+use std::{ops::Range, sync::Arc};
+
+/// Number of elements widened at once: few enough to stay in the cache until they are used.
+const CHUNK: usize = 1024;
+
+/// Gradients by parameter, and the factors of unscaling and clipping that are not multiplied in yet.
+///
+/// Unscaling only reads the values. The fused step multiplies, in `f32`, as it reads. [`materialised`](Self::materialised)
+/// multiplies for all other users.
+#[derive(Clone, Debug)]
+pub struct Gradients {
+    pub(crate) entries: Vec<Named<Option<Tensor>>>,
+    pub(crate) factor: Factor,
+    /// Sizes of the unscaled, unclipped values, if a pass has measured them.
+    pub(crate) measured: Option<Measured>,
+}
+
+/// Sizes of all gradients together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Measured {
+    /// Sum of squares, in `f64`: enough for squares of 1e25 and for 64 M terms.
+    pub(crate) squares: f64,
+    /// Largest absolute value; NaN if there is one.
+    pub(crate) largest: f32,
+}
+
+impl Measured {
+    /// Returns the norm before rounding.
+    pub(crate) fn norm(self, which: Norm) -> f64 {
+        match which {
+            Norm::L2 => self.squares.sqrt(),
+            Norm::Infinity => f64::from(self.largest),
+        }
+    }
+}
+
+impl From<Vec<Named<Option<Tensor>>>> for Gradients {
+    fn from(entries: Vec<Named<Option<Tensor>>>) -> Self {
+        Self { entries, factor: Factor::ONE, measured: None }
+    }
+}
+
+impl Gradients {
+    /// Returns the parameters' names, in order, with or without a gradient.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.entries.iter().map(|entry| &entry.name)
+    }
+
+    /// Returns the gradients as backward left them, or as the last operation on the whole set did: not yet multiplied.
+    pub fn as_stored(&self) -> &[Named<Option<Tensor>>] {
+        &self.entries
+    }
+
+    /// Returns the gradients that are present, with their place in the set.
+    pub(crate) fn present(&self) -> impl Iterator<Item = (usize, &Tensor)> {
+        self.entries.iter().enumerate().filter_map(|(i, entry)| Some((i, entry.value.as_ref()?)))
+    }
+
+    /// Returns unscaled, clipped gradients in `f32`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for gradients that are not bf16, f16 or f32.
+    pub fn materialised(&self) -> Result<Vec<Named<Option<Tensor>>>, Error> {
+        let one = |entry: &Named<Option<Tensor>>| {
+            let value = entry.value.as_ref().map(|tensor| multiplied(tensor, self.factor));
+            Ok(Named { name: entry.name.clone(), value: value.transpose()? })
+        };
+        self.entries.iter().map(one).collect()
+    }
+
+    /// Returns the set with its factors multiplied in.
+    pub(crate) fn apply_factors(&self) -> Result<Self, Error> {
+        Ok(Self::from(self.materialised()?))
+    }
+}
+
+/// Refuses a gradient of a type without `f32` arithmetic; `what` names the operation.
+pub(crate) fn supported(grad: &Tensor, what: &'static str) -> Result<(), Error> {
+    match grad.dtype() {
+        DType::BF16 | DType::F16 | DType::F32 => Ok(()),
+        dtype => Err(Error::Unsupported { what, dtype }),
+    }
+}
+
+/// Returns `tensor` in `f32`, times both factors.
+pub(crate) fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Error> {
+    supported(tensor, "materialise gradients of")?;
+    let mut product = tensor.cast(DType::F32)?;
+    if let (true, Some(values)) = (factor != Factor::ONE, product.as_mut_slice::<f32>()) {
+        parallel::blocks(values, |_, block| {
+            for x in block {
+                *x = factor.apply(*x);
+            }
+        });
+    }
+    Ok(product)
+}
+
+/// Calls `look(first, elements)` for consecutive elements of `range`, `first` being the index of the first of them.
+///
+/// All pieces but the last are a multiple of eight.
+pub(crate) fn widened(tensor: &Tensor, range: Range<usize>, look: impl FnMut(usize, &[f32])) {
+    match tensor.dtype() {
+        DType::BF16 => chunks::<bf16>(tensor, range, look),
+        DType::F16 => chunks::<f16>(tensor, range, look),
+        _ => chunks::<f32>(tensor, range, look),
+    }
+}
+
+/// Widens in chunks. f32 is copied like the rest: measured, it costs nothing, and the compiler makes one loop of each `look`.
+fn chunks<E: Element + Stored>(
+    tensor: &Tensor,
+    range: Range<usize>,
+    mut look: impl FnMut(usize, &[f32]),
+) {
+    let mut first = range.start;
+    let elements = tensor.as_slice::<E>().and_then(|all| all.get(range)).unwrap_or_default();
+    let mut wide = [0.0; CHUNK];
+    for chunk in elements.chunks(CHUNK) {
+        let wide = &mut wide[..chunk.len()];
+        E::widen(chunk, wide);
+        look(first, wide);
+        first += chunk.len();
+    }
+}

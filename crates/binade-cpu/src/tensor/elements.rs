@@ -1,0 +1,187 @@
+//! Element types that a tensor holds, each in an array of its own type, and conversions between them: widened exactly, narrowed once.
+
+use super::Tensor;
+use crate::{Error, parallel};
+use binade_core::{
+    DType, Element,
+    cast::{
+        E4M3, E5M2,
+        OnOverflow::{self, NonFinite},
+    },
+};
+use half::{bf16, f16};
+use ndarray::{ArcArray, IxDyn};
+use std::borrow::Cow;
+
+pub(crate) type Shared<E> = ArcArray<E, IxDyn>;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Element type that tensors are made of: bf16, f16, f32, f64, E4M3, E5M2, i64, u8.
+#[expect(private_interfaces, reason = "sealed: only this crate calls the hidden methods")]
+pub trait Stored: sealed::Sealed + Copy + Send + Sync + 'static {
+    /// Element type at run time.
+    const DTYPE: DType;
+
+    #[doc(hidden)]
+    fn data(array: Shared<Self>) -> Data;
+
+    #[doc(hidden)]
+    fn array(data: &Data) -> Option<&Shared<Self>>;
+
+    #[doc(hidden)]
+    fn array_mut(data: &mut Data) -> Option<&mut Shared<Self>>;
+}
+
+macro_rules! stored {
+    ($($element:ty, $variant:ident;)*) => {
+        /// Array of one of the element types.
+        #[derive(Clone)]
+        pub(crate) enum Data {
+            $($variant(Shared<$element>),)*
+        }
+
+        impl Data {
+            pub(super) fn dtype(&self) -> DType {
+                match self {
+                    $(Self::$variant(_) => DType::$variant,)*
+                }
+            }
+
+            pub(super) fn shape(&self) -> &[usize] {
+                match self {
+                    $(Self::$variant(array) => array.shape(),)*
+                }
+            }
+
+            /// Returns the elements under `shape`, which has as many.
+            pub(super) fn reshape(&self, shape: &[usize]) -> Self {
+                match self {
+                    $(Self::$variant(array) => Self::$variant(reshaped(array, shape)),)*
+                }
+            }
+        }
+
+        $(
+            impl sealed::Sealed for $element {}
+
+            #[expect(private_interfaces, reason = "sealed: only this crate calls the hidden methods")]
+            impl Stored for $element {
+                const DTYPE: DType = DType::$variant;
+
+                fn data(array: Shared<Self>) -> Data {
+                    Data::$variant(array)
+                }
+
+                fn array(data: &Data) -> Option<&Shared<Self>> {
+                    if let Data::$variant(array) = data { Some(array) } else { None }
+                }
+
+                fn array_mut(data: &mut Data) -> Option<&mut Shared<Self>> {
+                    if let Data::$variant(array) = data { Some(array) } else { None }
+                }
+            }
+        )*
+    };
+}
+
+stored! {
+    bf16, BF16;
+    f16, F16;
+    f32, F32;
+    f64, F64;
+    E4M3, E4M3;
+    E5M2, E5M2;
+    i64, I64;
+    u8, U8;
+}
+
+/// Shares the elements: a row-major array needs no copy for another shape.
+fn reshaped<E: Clone>(array: &Shared<E>, shape: &[usize]) -> Shared<E> {
+    array.clone().into_shape_with_order(IxDyn(shape)).expect("the caller counted the elements")
+}
+
+impl Tensor {
+    /// Returns the elements as f32: exact for every type of at most 32 bits, the nearest f32 for f64 and i64.
+    pub fn to_f32(&self) -> Cow<'_, [f32]> {
+        Cow::Owned(match &self.data {
+            Data::F32(_) => return Cow::Borrowed(self.elements()),
+            Data::BF16(_) => widen::<bf16>(self.elements()),
+            Data::F16(_) => widen::<f16>(self.elements()),
+            Data::E4M3(array) => array.iter().map(|x| x.to_f32()).collect(),
+            Data::E5M2(array) => array.iter().map(|x| x.to_f32()).collect(),
+            #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
+            Data::F64(array) => array.iter().map(|x| *x as f32).collect(),
+            #[expect(clippy::cast_precision_loss, reason = "rounding is what is asked for")]
+            Data::I64(array) => array.iter().map(|x| *x as f32).collect(),
+            Data::U8(array) => array.iter().map(|x| f32::from(*x)).collect(),
+        })
+    }
+
+    /// Creates a tensor of `values`, rounded once to `dtype`, to nearest even. Values beyond the format's largest become
+    /// infinite, or NaN in E4M3, so that no overflow hides.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] if they are not as many as `shape` says; [`Error::Unsupported`] for types that are not
+    /// floating-point.
+    pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
+        match dtype {
+            DType::BF16 => Self::new(narrow::<bf16>(&values), shape),
+            DType::F16 => Self::new(narrow::<f16>(&values), shape),
+            DType::F32 => Self::new(values, shape),
+            DType::F64 => Self::new(values.into_iter().map(f64::from).collect(), shape),
+            DType::E4M3 => Self::new(narrow8(&values, E4M3::from_f32), shape),
+            DType::E5M2 => Self::new(narrow8(&values, E5M2::from_f32), shape),
+            _ => Err(Error::Unsupported { what: "round to", dtype }),
+        }
+    }
+
+    /// Returns a copy with another element type, rounded once, to nearest even; the tensor itself if it has that type.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for integers, and between f64 and anything but f32: the detour would round twice.
+    pub fn cast(&self, to: DType) -> Result<Self, Error> {
+        let from = self.dtype();
+        if to == from {
+            return Ok(self.clone());
+        }
+        let floats = from.is_castable() && to.is_castable();
+        let doubles = [from, to].contains(&DType::F64) && [from, to].contains(&DType::F32);
+        match (from, to) {
+            _ if floats || doubles => Self::from_f32(self.to_f32().into_owned(), self.shape(), to),
+            (DType::F64, _) => Err(Error::Unsupported { what: "cast f64 straight to", dtype: to }),
+            _ if to.is_castable() => Err(Error::Unsupported { what: "cast", dtype: from }),
+            _ => Err(Error::Unsupported { what: "cast to", dtype: to }),
+        }
+    }
+
+    /// Returns the elements, whose type the caller has matched on.
+    fn elements<E: Stored>(&self) -> &[E] {
+        self.as_slice().expect("the caller matched on the type")
+    }
+}
+
+fn narrow8<E>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
+    values.iter().map(|x| round(*x, NonFinite)).collect()
+}
+
+/// Widens, exactly.
+fn widen<E: Element>(from: &[E]) -> Vec<f32> {
+    converted(from, E::widen)
+}
+
+/// Rounds once, to nearest even.
+fn narrow<E: Element>(from: &[f32]) -> Vec<E> {
+    converted(from, E::narrow)
+}
+
+/// Converts block by block.
+fn converted<A: Sync, B: Copy + Default + Send>(from: &[A], convert: fn(&[A], &mut [B])) -> Vec<B> {
+    let mut to = vec![B::default(); from.len()];
+    parallel::blocks(&mut to, |first, block| convert(&from[first..first + block.len()], block));
+    to
+}
