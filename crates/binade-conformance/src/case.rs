@@ -101,6 +101,25 @@ impl Check {
         self.within(Agreement::Bits, inputs, got, &wanted)
     }
 
+    /// Compares codes, NaNs among them, all of whose bits count.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Wrong`] with the first code that differs.
+    pub(crate) fn same_codes(
+        &mut self,
+        inputs: &impl fmt::Debug,
+        got: &Stored,
+        wanted: &Stored,
+    ) -> Verdict {
+        let differs = got.codes().zip(wanted.codes()).position(|(got, code)| got != code);
+        let text = |tensor: &Stored| match differs {
+            Some(index) => format!("{} at {index}", tensor.element(index)),
+            None => "the same bits".to_owned(),
+        };
+        self.equal(inputs, text(got), text(wanted))
+    }
+
     /// Compares two things by what they print as, with all their numbers as bits.
     ///
     /// # Errors

@@ -34,9 +34,21 @@ impl Stored {
 
     /// A vector of values, each rounded once.
     pub fn vector(dtype: DType, values: impl IntoIterator<Item = f64>) -> Self {
-        let mut vector = Self::from_values(dtype, &[], values);
+        Self::code_vector(dtype, values.into_iter().map(|x| cast::round(x, dtype)))
+    }
+
+    /// A vector of codes.
+    pub(crate) fn code_vector(dtype: DType, codes: impl IntoIterator<Item = u64>) -> Self {
+        let mut vector = Self::from_codes(dtype, &[], codes);
         vector.shape = vec![vector.len()];
         vector
+    }
+
+    /// The tensor with another value in one place, if it has that.
+    pub(crate) fn with(&self, index: usize, value: f64) -> Self {
+        let mut values: Vec<f64> = self.values().collect();
+        values.get_mut(index).into_iter().for_each(|element| *element = value);
+        Self::from_values(self.dtype, &self.shape, values)
     }
 
     /// How many elements there are.

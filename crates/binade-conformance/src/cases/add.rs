@@ -1,20 +1,20 @@
 //! Elementwise sum: rounded to `f32`, then to what it is stored in.
 
-use super::ask::pairs;
 use super::cast::rounded;
 use super::prelude::*;
+use crate::OpInvocation::{Add, AddBackward};
 use binade_core::DType::F32;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    pairs(cases, &OpInvocation::Add, both);
+    binary(cases, &Add, both);
 }
 
 /// Forward, and the gradient handed on twice.
-fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     let sum = add(&values(a), &values(b));
-    OpCase::new(OpInvocation::Add, &[a, b]).at(offset).exact(run, [(a.dtype, sum)])?;
+    run.exact(Add, &[a, b], [(a.dtype, sum)])?;
     let wanted = [a, a].map(|g| (g.dtype, values(g)));
-    OpCase::new(OpInvocation::AddBackward, &[a]).at(offset).exact(run, wanted)
+    run.exact(AddBackward, &[a], wanted)
 }
 
 /// Agreement: bits. Each element is one sum, rounded to `f32`.

@@ -4,6 +4,7 @@
 
 use super::layer_norm::{Stats, Sums};
 use super::prelude::*;
+use crate::OpInvocation::{BatchNorm, BatchNormBackward, BatchNormInference};
 use binade_ops::BatchNormConfig;
 
 const SHAPES: &str = "2x1 7x3 8x8 33x9 257x2 2x31 2x3x5 3x4x5x7 1x2x16x17 9x33x1x2 131x33 1400x2x3 70x2x8x9 \
@@ -13,66 +14,60 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for shape in shapes(SHAPES) {
             cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
-                all(run, &uniform(1, dtype, &shape, [-2.0, 3.0]), dtype, 0)
+                all(run, &uniform(1, dtype, &shape, [-2.0, 3.0]), dtype)
             });
         }
         cases.add(dtype, "parameters_may_be_of_f32", move |run| {
-            all(run, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32, 0)
+            all(run, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32)
         });
-        cases.starts(dtype, move |run, offset, _| {
+        cases.starts(dtype, move |run, seed, _| {
             // Runs that are whole groups, and runs that are not.
             let inputs = [&[5, 3, 3, 3], &[5, 3, 2, 4]];
             inputs.into_iter().try_for_each(|shape: &[usize; 4]| {
-                all(run, &uniform(offset, dtype, shape, [-2.0, 3.0]), dtype, offset)
+                all(run, &uniform(seed, dtype, shape, [-2.0, 3.0]), dtype)
             })
         });
         cases.add(dtype, "a_large_mean_leaves_the_variance_alone", move |run| {
             let mean = if dtype == DType::F32 { 16384.0 } else { 128.0 };
             let x = (0..5150).map(|i| mean + f64::from(i * 7 % 9) - 2.0);
-            all(run, &Stored::from_values(dtype, &[1030, 5], x), dtype, 0)
+            all(run, &Stored::from_values(dtype, &[1030, 5], x), dtype)
         });
         let sentence = "a_batch_of_two_is_normalised_by_the_biased_variance";
         cases.add(dtype, sentence, move |run| {
             let x = Stored::from_values(dtype, &[2, 2], [-1.0, 4.0, 3.0, 8.0]);
-            all(run, &x, dtype, 0)
+            all(run, &x, dtype)
         });
         let sentence = "the_running_statistics_passed_in_keep_their_values";
         cases.add(dtype, sentence, move |run| {
             let x = uniform(1, dtype, &[5, 3], [-2.0, 3.0]);
             let Layer { w, b, mean, var, .. } = Layer::of(&x, dtype);
-            let op = OpInvocation::BatchNorm { config: BatchNormConfig::default() };
-            OpCase::new(op, &[&x, &w, &b, &mean, &var]).keeps(run)
+            let op = BatchNorm { config: BatchNormConfig::default() };
+            run.keeps(&op, &[&x, &w, &b, &mean, &var])
         });
         cases.add(dtype, "a_nan_stays_in_its_channel", move |run| {
             let x = Stored::from_values(dtype, &[3, 2], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
-            forward(run, &Layer::of(&x, dtype), 0.1, 0)?;
+            forward(run, &Layer::of(&x, dtype), 0.1)?;
             let wide = (0..54).map(|i| if i == 20 { f64::NAN } else { f64::from(i % 5) });
-            all(run, &Stored::from_values(dtype, &[3, 2, 9], wide), dtype, 0)?;
+            all(run, &Stored::from_values(dtype, &[3, 2, 9], wide), dtype)?;
             let codes = not_finite(dtype);
             let x = uniform(1, dtype, &[2, codes.len()], [-2.0, 3.0]);
-            let b = Stored::from_codes(dtype, &[codes.len()], codes);
-            forward(run, &Layer { b, ..Layer::of(&x, dtype) }, 0.1, 0)
+            let b = Stored::code_vector(dtype, codes);
+            forward(run, &Layer { b, ..Layer::of(&x, dtype) }, 0.1)
         });
     }
-    let operands = |shape: &[usize], c: usize| {
-        let vector = || ones(DType::F32, &[c]);
-        vec![ones(DType::F32, shape), vector(), vector(), vector(), vector()]
-    };
     let config = BatchNormConfig::default();
-    let one = vec![(OpInvocation::BatchNorm { config }, operands(&[1, 3], 3))];
     let sentence = "fewer_than_two_values_a_channel_are_an_invalid_argument";
+    let one = [(BatchNorm { config }, "1x3 3 3 3 3")];
     refusals(cases, sentence, ErrorKind::InvalidArgument, one);
-    let mut narrow = operands(&[4, 3], 3);
-    narrow[3] = ones(DType::F16, &[3]);
-    let backward =
-        vec![ones(DType::F32, &[3, 4]), ones(DType::F32, &[4, 3]), ones(DType::F32, &[3])];
-    let all = vec![
-        (OpInvocation::BatchNorm { config }, operands(&[4, 3], 4)),
-        (OpInvocation::BatchNorm { config }, narrow.clone()),
-        (OpInvocation::BatchNormInference { eps: 1e-5 }, narrow),
-        (OpInvocation::BatchNormBackward { eps: 1e-5 }, backward),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    mismatches(
+        cases,
+        [
+            (BatchNorm { config }, "4x3 4 4 4 4"),
+            (BatchNorm { config }, "4x3 3 3 f16:3 3"),
+            (BatchNormInference { eps: 1e-5 }, "4x3 3 3 f16:3 3"),
+            (BatchNormBackward { eps: 1e-5 }, "3x4 4x3 3"),
+        ],
+    );
 }
 
 /// An input with parameters, and running statistics that something has gone into.
@@ -100,37 +95,31 @@ impl<'a> Layer<'a> {
 }
 
 /// Training at two momenta, inference, and all three gradients.
-fn all(run: &mut OpRun<'_>, x: &Stored, parameters: DType, offset: usize) -> Verdict {
+fn all(run: &mut OpRun<'_>, x: &Stored, parameters: DType) -> Verdict {
     let layer = Layer::of(x, parameters);
-    forward(run, &layer, 0.1, offset)?;
-    forward(run, &layer, 0.75, offset)?;
+    forward(run, &layer, 0.1)?;
+    forward(run, &layer, 0.75)?;
     let Layer { w, b, mean, var, channels, .. } = &layer;
     let eps = 1e-5_f32;
     let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
     let wanted = inference(&values(x), channels, [&wv, &bv], [&meanv, &varv], f64::from(eps));
-    OpCase::new(OpInvocation::BatchNormInference { eps }, &[x, w, b, mean, var])
-        .at(offset)
-        .near(run, [(x.dtype, wanted)])?;
+    run.near(BatchNormInference { eps }, &[x, w, b, mean, var], [(x.dtype, wanted)])?;
     let g = uniform(7, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), channels, &wv, f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    OpCase::new(OpInvocation::BatchNormBackward { eps }, &[&g, x, w]).at(offset).near(run, wanted)
+    run.near(BatchNormBackward { eps }, &[&g, x, w], wanted)
 }
 
 fn forward(
     run: &mut OpRun<'_>,
     Layer { x, w, b, mean, var, channels }: &Layer<'_>,
-    momentum: f32,
-    offset: usize,
-) -> Verdict {
+    momentum: f32) -> Verdict {
     let config = BatchNormConfig { momentum, eps: 1e-5 };
     let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
     let numbers = [f64::from(config.momentum), f64::from(config.eps)];
     let wanted = batch_norm(&values(x), channels, [&wv, &bv], [&meanv, &varv], numbers);
     let types = [x.dtype, DType::F32, DType::F32];
-    OpCase::new(OpInvocation::BatchNorm { config }, &[x, w, b, mean, var])
-        .at(offset)
-        .near(run, types.into_iter().zip(wanted))
+    run.near(BatchNorm { config }, &[x, w, b, mean, var], types.into_iter().zip(wanted))
 }
 
 /// Agreement: within the mass that the oracle works out from the roundings in `f32`.

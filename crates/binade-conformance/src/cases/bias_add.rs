@@ -2,8 +2,9 @@
 
 use super::cast::rounded;
 use super::prelude::*;
+use crate::OpInvocation::{BiasAdd, BiasAddBackward};
 use super::sum::sum;
-use binade_core::DType::{self, F32};
+use binade_core::DType::F32;
 
 const SHAPES: &str =
     "1x1 3x7 9x8 2x33 33x31 5x257 2x3x5 2x3x4x5 259x5 3x2x19x23 1x9x1x1 0x4 3x0 2x0x3x3";
@@ -12,21 +13,21 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for shape in shapes(SHAPES) {
             cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
-                both(run, &uniform(1, dtype, &shape, [-2.0, 2.0]), 0)
+                both(run, &uniform(1, dtype, &shape, [-2.0, 2.0]))
             });
         }
-        cases.starts(dtype, move |run, offset, _| {
-            both(run, &uniform(1, dtype, &[13, 5, 8, 8], [-2.0, 2.0]), offset)
+        cases.starts(dtype, move |run, _, _| {
+            both(run, &uniform(1, dtype, &[13, 5, 8, 8], [-2.0, 2.0]))
         });
         let sentence = "any_two_patterns_nan_and_infinity_among_them";
         cases.add(dtype, sentence, move |run| {
             let all = awkward(dtype);
-            let bias = Stored::from_codes(dtype, &[all.len()], all.clone());
+            let bias = Stored::code_vector(dtype, all.clone());
             // Each row begins with another, so that each meets each.
             let rows = (0..all.len()).flat_map(|from| [&all[from..], &all[..from]].concat());
             let x = Stored::from_codes(dtype, &[all.len(); 2], rows.collect::<Vec<u64>>());
             let wanted = bias_add(&values(&x), &values(&bias), &channels(&x.shape));
-            OpCase::new(OpInvocation::BiasAdd, &[&x, &bias]).exact(run, [(dtype, wanted)])
+            run.exact(BiasAdd, &[&x, &bias], [(dtype, wanted)])
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
         cases.add(dtype, sentence, move |run| {
@@ -38,38 +39,39 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             for (shape, channels, terms) in all {
                 let g = ones(dtype, shape);
                 let wanted = [(dtype, values(&g)), (dtype, vec![terms; channels])];
-                OpCase::new(OpInvocation::BiasAddBackward, &[&g]).exact(run, wanted)?;
+                run.exact(BiasAddBackward, &[&g], wanted)?;
             }
             Ok(())
         });
         cases.add(dtype, "nan_and_infinity_stay_in_their_place", move |run| {
-            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for bad in NON_FINITE {
                 let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
-                both(run, &x, 0)?;
+                both(run, &x)?;
             }
             Ok(())
         });
     }
-    let float = |shape: &[usize]| ones(DType::F32, shape);
-    let all = vec![
-        (OpInvocation::BiasAdd, vec![float(&[2, 3]), float(&[2])]),
-        (OpInvocation::BiasAdd, vec![float(&[2, 3, 4, 4]), float(&[4])]),
-        (OpInvocation::BiasAdd, vec![ones(DType::F16, &[2, 3]), float(&[3])]),
-        (OpInvocation::BiasAddBackward, vec![float(&[])]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    mismatches(
+        cases,
+        [
+            (BiasAdd, "2x3 2"),
+            (BiasAdd, "2x3x4x4 4"),
+            (BiasAdd, "f16:2x3 3"),
+            (BiasAddBackward, "scalar"),
+        ],
+    );
 }
 
 /// Forward by bits, and backward of the same tensor as a gradient, whose sums are near.
-fn both(run: &mut OpRun<'_>, x: &Stored, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     let axis = if x.shape.len() == 4 { 1 } else { x.shape.len() - 1 };
     let (count, channels) = (x.shape[axis], channels(&x.shape));
     let b = uniform(2, x.dtype, &[count], [-2.0, 2.0]);
     let wanted = bias_add(&values(x), &values(&b), &channels);
-    OpCase::new(OpInvocation::BiasAdd, &[x, &b]).at(offset).exact(run, [(x.dtype, wanted)])?;
-    let same = values(x).into_iter().map(crate::Expected::exactly).collect();
+    run.exact(BiasAdd, &[x, &b], [(x.dtype, wanted)])?;
+    let same = values(x).into_iter().map(Expected::exactly).collect();
     let wanted = [(x.dtype, same), (x.dtype, backward(&values(x), &channels, count))];
-    OpCase::new(OpInvocation::BiasAddBackward, &[x]).at(offset).near(run, wanted)
+    run.near(BiasAddBackward, &[x], wanted)
 }
 
 /// Agreement: within the mass of the bias' gradient, which is a sum. Forward is one

@@ -8,12 +8,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         cases.add(dtype, sentence, move |s: &S, check| {
             let input = patterns(dtype);
             let got = get(s, &put(s, &input)?, dtype, &input.shape)?;
-            let differs = input.codes().zip(got.codes()).position(|(a, b)| a != b);
-            let text = |tensor: &Stored| match differs {
-                Some(index) => format!("{} at {index}", tensor.element(index)),
-                None => "the same bits".to_owned(),
-            };
-            check.equal(&input, text(&got), text(&input))
+            check.same_codes(&input, &got, &input)
         });
     }
 }
@@ -26,7 +21,7 @@ fn patterns(dtype: DType) -> Stored {
         2 => (0..65536).collect(),
         _ => awkward(dtype).into_iter().chain((0..4097).map(|_| draw.code(dtype))).collect(),
     };
-    Stored::from_codes(dtype, &[codes.len()], codes)
+    Stored::code_vector(dtype, codes)
 }
 
 /// Agreement: bits. Elements come back as they were given.

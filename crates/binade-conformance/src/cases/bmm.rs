@@ -2,6 +2,7 @@
 
 use super::matmul::{matmul, transposed};
 use super::prelude::*;
+use crate::OpInvocation::{Bmm, BmmBackward, MatMul};
 
 /// The leading extents, and M, K, N.
 const SIZES: [(&[usize], [usize; 3]); 11] = [
@@ -33,49 +34,46 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
-            cases.add(dtype, sentence, move |run| both(run, dtype, (lead, size), 0));
+            cases.add(dtype, sentence, move |run| both(run, dtype, (lead, size)));
         }
         for (pairs, size) in large(dtype) {
             let sentence = format!("nan_stays_in_its_rows_of_{pairs}_of_{}", name(size));
             cases.add(dtype, sentence, move |run| {
                 let [a, b, g] = operands(dtype, &[*pairs], *size);
-                let mut values: Vec<f64> = a.values().collect();
                 // Behind the last terms of the rows before, where these are read in whole vectors.
-                for row in [1, 33, 65] {
-                    (values[row * size[1]], values[row * size[1] + 5]) = (f64::NAN, f64::NAN);
-                }
-                let a = Stored::from_values(dtype, &a.shape, values);
-                of(run, [&a, &b, &g], *size, 0)
+                let places = [1, 33, 65].into_iter().flat_map(|row| [row * size[1], row * size[1] + 5]);
+                let a = places.fold(a, |a, place| a.with(place, f64::NAN));
+                of(run, [&a, &b, &g], *size)
             });
         }
-        cases.starts(dtype, move |run, offset, _| both(run, dtype, (&[2], [5, 9, 7]), offset));
+        cases.starts(dtype, move |run, _, _| both(run, dtype, (&[2], [5, 9, 7])));
         cases.add(dtype, "each_product_is_that_of_the_pair_bit_for_bit", move |run| {
             let (a, b) = (
                 uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
                 uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
             );
-            let all = OpCase::new(OpInvocation::Bmm, &[&a, &b]).results(run, [(dtype, 3 * 63)])?;
-            for (i, got) in all[0].codes().collect::<Vec<u64>>().chunks(63).enumerate() {
+            let all = run.result(&Bmm, &[&a, &b], (dtype, 3 * 63))?;
+            for (i, got) in all.codes().collect::<Vec<u64>>().chunks(63).enumerate() {
                 let part = |x: &Stored, shape: [usize; 2]| {
                     let size = shape[0] * shape[1];
                     Stored::from_codes(dtype, &shape, x.codes().skip(i * size).take(size))
                 };
-                let got = Stored::from_codes(dtype, &[63], got.iter().copied());
-                OpCase::new(OpInvocation::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
-                    .same(run, &got)?;
+                let got = Stored::code_vector(dtype, got.iter().copied());
+                run.same(MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])], &got)?;
             }
             Ok(())
         });
     }
-    let float = |shape: &[usize]| ones(DType::F32, shape);
-    let all = vec![
-        (OpInvocation::Bmm, vec![float(&[2, 3]), float(&[3, 4])]),
-        (OpInvocation::Bmm, vec![float(&[1, 2, 3]), float(&[5, 3, 4])]),
-        (OpInvocation::Bmm, vec![float(&[2, 2, 3]), float(&[2, 4, 3])]),
-        (OpInvocation::Bmm, vec![ones(DType::F16, &[2, 2, 3]), float(&[2, 3, 4])]),
-        (OpInvocation::BmmBackward, vec![float(&[2, 2, 3]), float(&[2, 2, 3]), float(&[2, 3, 4])]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    mismatches(
+        cases,
+        [
+            (Bmm, "2x3 3x4"),
+            (Bmm, "1x2x3 5x3x4"),
+            (Bmm, "2x2x3 2x4x3"),
+            (Bmm, "f16:2x2x3 2x3x4"),
+            (BmmBackward, "2x2x3 2x2x3 2x3x4"),
+        ],
+    );
 }
 
 /// Both operands, and the gradient of the products.
@@ -87,26 +85,24 @@ fn operands(dtype: DType, lead: &[usize], [m, k, n]: [usize; 3]) -> [Stored; 3] 
 fn both(
     run: &mut OpRun<'_>,
     dtype: DType,
-    (lead, size): (&[usize], [usize; 3]),
-    offset: usize,
-) -> Verdict {
-    of(run, operands(dtype, lead, size).each_ref(), size, offset)
+    (lead, size): (&[usize], [usize; 3])) -> Verdict {
+    of(run, operands(dtype, lead, size).each_ref(), size)
 }
 
 /// The products, and the gradients of both operands.
-fn of(run: &mut OpRun<'_>, [a, b, g]: [&Stored; 3], size: [usize; 3], offset: usize) -> Verdict {
+fn of(run: &mut OpRun<'_>, [a, b, g]: [&Stored; 3], size: [usize; 3]) -> Verdict {
     let dtype = a.dtype;
     let mut wanted = bmm(&values(a), &values(b), size);
     // No chunks of nothing: with an inner extent of 0, every product is there and 0.
-    wanted.resize(g.len(), crate::Expected::exactly(0.0));
-    OpCase::new(OpInvocation::Bmm, &[a, b]).at(offset).near(run, [(dtype, wanted)])?;
+    wanted.resize(g.len(), Expected::exactly(0.0));
+    run.near(Bmm, &[a, b], [(dtype, wanted)])?;
     let wanted = backward(&values(g), &values(a), &values(b), size);
     let lengths = [a.len(), b.len()];
     let wanted = wanted.into_iter().zip(lengths).map(|(mut wanted, length)| {
-        wanted.resize(length, crate::Expected::exactly(0.0));
+        wanted.resize(length, Expected::exactly(0.0));
         (dtype, wanted)
     });
-    OpCase::new(OpInvocation::BmmBackward, &[g, a, b]).at(offset).near(run, wanted)
+    run.near(BmmBackward, &[g, a, b], wanted)
 }
 
 /// Agreement: as matrix products of this arithmetic do.

@@ -3,6 +3,7 @@
 //! The oracle is a cross-correlation, by loops over windows and taps.
 
 use super::prelude::*;
+use crate::OpInvocation::{Conv2d, Conv2dBackward};
 use super::sum::sum;
 use binade_ops::Conv2dConfig;
 
@@ -39,82 +40,65 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 name(&padding)
             );
             cases.add(dtype, sentence, move |run| {
-                both(run, dtype, size, true, 0)?;
-                both(run, dtype, size, false, 0)
+                both(run, dtype, size, true)?;
+                both(run, dtype, size, false)
             });
         }
-        cases.starts(dtype, move |run, offset, _| both(run, dtype, SIZES[2], true, offset));
+        cases.starts(dtype, move |run, _, _| both(run, dtype, SIZES[2], true));
         cases.add(dtype, "the_kernel_is_not_flipped", move |run| {
             let x = Stored::from_values(dtype, &[1, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
             let w = Stored::from_values(dtype, &[1, 1, 2, 2], [1.0, 10.0, 100.0, 0.0]);
-            let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
-            OpCase::new(op, &[&x, &w]).exact(run, [(dtype, vec![421.0, 532.0])])
+            let op = Conv2d { config: Conv2dConfig::default() };
+            run.exact(op, &[&x, &w], [(dtype, vec![421.0, 532.0])])
         });
         cases.add(dtype, "4096_products_of_one_add_up", move |run| {
             let (x, w) = (ones(dtype, &[1, 64, 8, 8]), ones(dtype, &[2, 64, 8, 8]));
             let b = Stored::vector(dtype, [2.0, 32.0]);
-            let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
-            OpCase::new(op, &[&x, &w, &b]).exact(run, [(dtype, vec![4098.0, 4128.0])])
+            let op = Conv2d { config: Conv2dConfig::default() };
+            run.exact(op, &[&x, &w, &b], [(dtype, vec![4098.0, 4128.0])])
         });
         let sentence = "the_gradient_of_the_weight_is_summed_wide_over_the_batch";
         cases.add(dtype, sentence, move |run| {
             let (x, w) = (ones(dtype, &[17, 1, 16, 16]), ones(dtype, &[1, 1, 1, 1]));
             let g = ones(dtype, &[17, 1, 16, 16]);
-            let op = OpInvocation::Conv2dBackward { config: Conv2dConfig::default(), bias: true };
+            let op = Conv2dBackward { config: Conv2dConfig::default(), bias: true };
             let wanted = [values(&x), vec![4352.0], vec![4352.0]];
-            OpCase::new(op, &[&g, &x, &w]).exact(run, wanted.map(|wanted| (dtype, wanted)))
+            run.exact(op, &[&g, &x, &w], wanted.map(|wanted| (dtype, wanted)))
         });
         cases.add(dtype, "nan_and_infinity_stay_in_their_windows", move |run| {
-            let layer = Layer {
-                input: [1, 1, 4, 4],
-                weight: [1, 1, 2, 2],
-                config: Conv2dConfig::default(),
-            };
-            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-                let mut x = vec![1.0; 16];
-                x[5] = bad;
-                let x = Stored::from_values(dtype, &layer.input, x);
+            let (input, weight) = ([1, 1, 4, 4], [1, 1, 2, 2]);
+            let layer = Layer { input, weight, config: Conv2dConfig::default() };
+            for bad in NON_FINITE {
+                let x = ones(dtype, &layer.input).with(5, bad);
                 let w = uniform(1, dtype, &layer.weight, [0.5, 1.0]);
                 let wanted = layer.forward(&values(&x), &values(&w), None);
-                OpCase::new(OpInvocation::Conv2d { config: layer.config }, &[&x, &w])
-                    .near(run, [(dtype, wanted)])?;
-                let mut g = vec![1.0; 9];
-                g[4] = bad;
-                let g = Stored::from_values(dtype, &layer.output(), g);
+                run.near(Conv2d { config: layer.config }, &[&x, &w], [(dtype, wanted)])?;
+                let g = ones(dtype, &layer.output()).with(4, bad);
                 let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
-                let op = OpInvocation::Conv2dBackward { config: layer.config, bias: true };
+                let op = Conv2dBackward { config: layer.config, bias: true };
                 let wanted = wanted.into_iter().map(|wanted| (dtype, wanted));
-                OpCase::new(op, &[&g, &x, &w]).near(run, wanted)?;
+                run.near(op, &[&g, &x, &w], wanted)?;
             }
             Ok(())
         });
     }
-    refused(cases);
-}
-
-fn refused(cases: &mut OpCases) {
-    let float = |shape: &[usize]| ones(DType::F32, shape);
-    let (x, w) = (float(&[1, 2, 3, 3]), float(&[3, 2, 2, 2]));
-    let plain = Conv2dConfig::default();
-    let still = Conv2dConfig { stride: [0, 1], ..plain };
+    let config = Conv2dConfig::default();
+    let still = Conv2d { config: Conv2dConfig { stride: [0, 1], ..config } };
     let sentence = "a_stride_of_zero_is_an_invalid_argument";
-    let all = vec![(OpInvocation::Conv2d { config: still }, vec![x.clone(), w.clone()])];
-    refusals(cases, sentence, ErrorKind::InvalidArgument, all);
-    let bias = OpInvocation::Conv2dBackward { config: plain, bias: true };
-    let all = vec![
-        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), float(&[3, 1, 2, 2])]),
-        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), float(&[3, 2, 4, 2])]),
-        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), w.clone(), float(&[2])]),
-        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), ones(DType::F16, &[3, 2, 2, 2])]),
-        (bias, vec![float(&[1, 3, 3, 3]), x, w]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
-    let padded = |padding| OpInvocation::Conv2d {
-        config: Conv2dConfig { padding, ..Conv2dConfig::default() },
-    };
-    let image = || vec![ones(DType::F32, &[1, 1, 2, 2]), ones(DType::F32, &[1, 1, 2, 2])];
+    refusals(cases, sentence, ErrorKind::InvalidArgument, [(still, "1x2x3x3 3x2x2x2")]);
+    mismatches(
+        cases,
+        [
+            (Conv2d { config }, "1x2x3x3 3x1x2x2"),
+            (Conv2d { config }, "1x2x3x3 3x2x4x2"),
+            (Conv2d { config }, "1x2x3x3 3x2x2x2 2"),
+            (Conv2d { config }, "1x2x3x3 f16:3x2x2x2"),
+            (Conv2dBackward { config, bias: true }, "1x3x3x3 1x2x3x3 3x2x2x2"),
+        ],
+    );
     let hostile = [[HUGE, 1], [1, HUGE], [HUGE, HUGE], [1 << 30, 1 << 30]];
-    too_large(cases, hostile.map(|padding| (padded(padding), image())).into());
+    let padded = |padding| Conv2d { config: Conv2dConfig { padding, ..config } };
+    too_large(cases, hostile.map(|padding| (padded(padding), "1x1x2x2 1x1x2x2")));
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.
@@ -122,9 +106,7 @@ fn both(
     run: &mut OpRun<'_>,
     dtype: DType,
     (input, weight, stride, padding): Size,
-    bias: bool,
-    offset: usize,
-) -> Verdict {
+    bias: bool) -> Verdict {
     let config = Conv2dConfig { stride, padding };
     let layer = Layer { input, weight, config };
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
@@ -133,14 +115,10 @@ fn both(
     let bv = values(&b);
     let wanted = layer.forward(&values(&x), &values(&w), bias.then_some(&bv));
     let operands = [&x, &w, &b];
-    OpCase::new(OpInvocation::Conv2d { config }, &operands[..2 + usize::from(bias)])
-        .at(offset)
-        .near(run, [(dtype, wanted)])?;
+    run.near(Conv2d { config }, &operands[..2 + usize::from(bias)], [(dtype, wanted)])?;
     let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    OpCase::new(OpInvocation::Conv2dBackward { config, bias }, &[&g, &x, &w])
-        .at(offset)
-        .near(run, wanted)
+    run.near(Conv2dBackward { config, bias }, &[&g, &x, &w], wanted)
 }
 
 /// Agreement: as matrix products of this arithmetic do.

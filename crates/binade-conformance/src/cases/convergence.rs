@@ -12,6 +12,7 @@ use super::prelude::*;
 use super::scale_update;
 use super::training::narrow;
 use super::unscale::factor;
+use crate::OpInvocation::{Linear, LinearBackward, MseLossBackward, Relu, ReluBackward};
 use crate::{IterationFindings, PassFinding, Result, TrainStep};
 use binade_grad_scaler::{LossScale, ScaleState, UpdateInputs};
 use binade_master_weights::UpdateRule;
@@ -205,14 +206,14 @@ fn on_device<S: Subject>(
     let cast = |param: &Named<TensorOf<S>>| s.cast(&param.value, run.dtype);
     let [w1, b1, w2, b2] = taken(held.tensors.iter().map(cast).collect::<Result<_, _>>()?)?;
 
-    let [sums] = taken(s.compute(&OpInvocation::Linear, &[&x, &w1, &b1])?)?;
-    let [hidden] = taken(s.compute(&OpInvocation::Relu, &[&sums])?)?;
-    let [out] = taken(s.compute(&OpInvocation::Linear, &[&hidden, &w2, &b2])?)?;
+    let [sums] = taken(s.compute(&Linear, &[&x, &w1, &b1])?)?;
+    let [hidden] = taken(s.compute(&Relu, &[&sums])?)?;
+    let [out] = taken(s.compute(&Linear, &[&hidden, &w2, &b2])?)?;
 
-    let back = OpInvocation::LinearBackward { bias: true };
-    let [d, _] = taken(s.compute(&OpInvocation::MseLossBackward, &[&above, &out, &y])?)?;
+    let back = LinearBackward { bias: true };
+    let [d, _] = taken(s.compute(&MseLossBackward, &[&above, &out, &y])?)?;
     let [d, gw2, gb2] = taken(s.compute(&back, &[&d, &hidden, &w2])?)?;
-    let [d] = taken(s.compute(&OpInvocation::ReluBackward, &[&d, &hidden])?)?;
+    let [d] = taken(s.compute(&ReluBackward, &[&d, &hidden])?)?;
     let [_, gw1, gb1] = taken(s.compute(&back, &[&d, &x, &w1])?)?;
     let pairs = [gw1, gb1, gw2, gb2].into_iter().zip(shapes());
     pairs.map(|(grad, shape)| get(s, &grad, run.dtype, &shape)).collect()

@@ -1,7 +1,7 @@
 //! Cross-entropy: large logits, labels at the ends, and the gradient's share of the batch.
 
-use super::embedding::reported;
 use super::prelude::*;
+use crate::OpInvocation::{CrossEntropy, CrossEntropyBackward};
 use super::softmax::{Row, cost};
 
 /// Rows and classes.
@@ -14,13 +14,13 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let sentence = format!("{n}_rows_of_{classes}_classes");
             cases.add(dtype, sentence, move |run| {
                 let x = uniform(1, dtype, &[n, classes], [-4.0, 4.0]);
-                both(run, &x, &drawn(n, classes), 1.0, 0)
+                both(run, &x, &drawn(n, classes), 1.0)
             });
         }
         let mut add = |sentence: &str, shape: [usize; 2], x: Vec<f64>, labels: Vec<usize>, grad| {
             cases.add(dtype, sentence, move |run| {
                 let x = Stored::from_values(dtype, &shape, x.clone());
-                both(run, &x, &labels, grad, 0)
+                both(run, &x, &labels, grad)
             });
         };
         let large = [60000.0, -60000.0, 60000.0, 59904.0];
@@ -36,33 +36,31 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             1024.0,
         );
         add("the_gradient_is_divided_by_the_number_of_rows", [5, 3], ramp, vec![1; 5], 1.0);
-        cases.starts(dtype, move |run, offset, _| {
-            let x = uniform(offset, dtype, &[5, 33], [-45.0, 5.0]);
+        cases.starts(dtype, move |run, seed, _| {
+            let x = uniform(seed, dtype, &[5, 33], [-45.0, 5.0]);
             // Of the last, most gradients are subnormal in f32.
             [1.0, f64::INFINITY, f64::NEG_INFINITY, -1.4e-37]
                 .into_iter()
-                .try_for_each(|grad| both(run, &x, &drawn(5, 33), grad, offset))
+                .try_for_each(|grad| both(run, &x, &drawn(5, 33), grad))
         });
         let sentence = "a_wide_row_may_hang_on_its_last_elements";
         cases.add(dtype, sentence, move |run| {
             wide_rows(-30.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
                 let x = Stored::from_values(dtype, &[1, row.len()], row);
-                both(run, &x, &[x.len() - 2], 1.0, offset)
+                both(&mut run.at(offset), &x, &[x.len() - 2], 1.0)
             })
         });
         odd(cases, dtype);
     }
-    let (x, labels) = (ones(DType::F32, &[2, 3]), i64s(&[2], [0, 1]));
-    let all = vec![
-        (OpInvocation::CrossEntropy, vec![x.clone(), i64s(&[3], [0, 1, 2])]),
-        (OpInvocation::CrossEntropy, vec![x.clone(), ones(DType::F32, &[2])]),
-        (
-            OpInvocation::CrossEntropyBackward,
-            vec![ones(DType::F16, &[]), x.clone(), labels.clone()],
-        ),
-        (OpInvocation::CrossEntropyBackward, vec![ones(DType::F32, &[1]), x, labels]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    mismatches(
+        cases,
+        [
+            (CrossEntropy, "2x3 i64:3"),
+            (CrossEntropy, "2x3 2"),
+            (CrossEntropyBackward, "f16:scalar 2x3 i64:2"),
+            (CrossEntropyBackward, "1 2x3 i64:2"),
+        ],
+    );
 }
 
 /// Logits that are not finite, rows that are missing, and labels of no class.
@@ -70,55 +68,39 @@ fn odd(cases: &mut OpCases, dtype: DType) {
     cases.add(dtype, "a_nan_or_an_infinity_shows", move |run| {
         for (bad, label) in [(f64::NAN, 1), (f64::INFINITY, 1), (f64::NEG_INFINITY, 0)] {
             let x = Stored::from_values(dtype, &[2, 2], [0.0, 1.0, bad, 3.0]);
-            both(run, &x, &[0, label], 1.0, 0)?;
+            both(run, &x, &[0, label], 1.0)?;
         }
         Ok(())
     });
     cases.add(dtype, "a_row_of_minus_infinity_is_nan_throughout", move |run| {
         (1..10).try_for_each(|classes| {
             let x = vec![f64::NEG_INFINITY; 2 * classes];
-            both(run, &Stored::from_values(dtype, &[2, classes], x), &[0, 0], 1.0, 0)
+            both(run, &Stored::from_values(dtype, &[2, classes], x), &[0, 0], 1.0)
         })
     });
     cases.add(dtype, "the_loss_of_no_rows_is_nan", move |run| {
         let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));
-        OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels])
-            .exact(run, [(DType::F32, vec![f64::NAN])])
+        run.exact(CrossEntropy, &[&x, &labels], [(DType::F32, vec![f64::NAN])])
     });
     let sentence = "a_label_that_is_no_class_is_an_invalid_argument_or_nan";
     cases.add(dtype, sentence, move |run| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (x, labels, g) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]), scalar(1.0));
-            let ask = OpCase::new(OpInvocation::CrossEntropy, &[&x, &labels]);
-            let got = ask.results(run, [(DType::F32, 1)]);
-            reported(run.check, &ask, got, 0..1)?;
-            let ask = OpCase::new(OpInvocation::CrossEntropyBackward, &[&g, &x, &labels]);
-            let got = ask.results(run, [(dtype, 6)]);
-            reported(run.check, &ask, got, 3..6)
+            run.reported(&CrossEntropy, &[&x, &labels], (DType::F32, 1), 0..1)?;
+            run.reported(&CrossEntropyBackward, &[&g, &x, &labels], (dtype, 6), 3..6)
         })
     });
 }
 
-fn drawn(n: usize, classes: usize) -> Vec<usize> {
-    let mut draw = Draw::new(n + classes);
-    let limit = classes as u64;
-    (0..n).map(|_| usize::try_from(draw.bits() % limit).unwrap_or_default()).collect()
-}
-
 /// The loss, and the gradient for a scalar from above.
-fn both(run: &mut OpRun<'_>, x: &Stored, labels: &[usize], grad: f64, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, labels: &[usize], grad: f64) -> Verdict {
     let classes = x.shape[1];
     let wanted = vec![cross_entropy(&values(x), labels, classes)];
-    let stored =
-        i64s(&[labels.len()], labels.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
-    OpCase::new(OpInvocation::CrossEntropy, &[x, &stored])
-        .at(offset)
-        .near(run, [(DType::F32, wanted)])?;
+    let stored = super::op::labels(labels);
+    run.near(CrossEntropy, &[x, &stored], [(DType::F32, wanted)])?;
     let g = scalar(grad);
     let wanted = backward(grad, &values(x), labels, classes);
-    OpCase::new(OpInvocation::CrossEntropyBackward, &[&g, x, &stored])
-        .at(offset)
-        .near(run, [(x.dtype, wanted)])
+    run.near(CrossEntropyBackward, &[&g, x, &stored], [(x.dtype, wanted)])
 }
 
 /// Agreement: within the mass that the oracle works out from the roundings in `f32`

@@ -1,24 +1,23 @@
 //! Tensors of one value: rounded once.
 
 use super::prelude::*;
+use crate::OpInvocation::Fill;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS.into_iter().chain(EIGHT_BITS) {
         cases.lengths(dtype, SHORT, move |run, length| {
             let shape = vec![length];
-            OpCase::new(OpInvocation::Fill { value: 0.1, shape, dtype }, &[])
-                .exact(run, [(dtype, vec![f64::from(0.1_f32); length])])
+            run.exact(Fill { value: 0.1, shape, dtype }, &[], [(dtype, vec![f64::from(0.1_f32); length])])
         });
         cases.add(dtype, "the_value_is_rounded_once_to_nearest_even", move |run| {
             values(dtype).into_iter().try_for_each(|value| {
-                OpCase::new(OpInvocation::Fill { value, shape: vec![3, 3], dtype }, &[])
-                    .exact(run, [(dtype, vec![f64::from(value); 9])])
+                run.exact(Fill { value, shape: vec![3, 3], dtype }, &[], [(dtype, vec![f64::from(value); 9])])
             })
         });
     }
     let shapes = [vec![usize::MAX, 2], vec![HUGE], vec![HUGE, 4, HUGE], vec![0, HUGE, 8]];
-    let fill = |shape| (OpInvocation::Fill { value: 0.5, shape, dtype: DType::F32 }, vec![]);
-    too_large(cases, shapes.map(fill).into());
+    let fill = |shape| (Fill { value: 0.5, shape, dtype: DType::F32 }, "");
+    too_large(cases, shapes.map(fill));
 }
 
 /// Zeros, ties, what only just overflows, what only just does not, numbers of every binade, and what is not finite.

@@ -5,6 +5,7 @@
 //! and `1/√` halves the error of its argument and adds two operations of 2 ulps.
 
 use super::prelude::*;
+use crate::OpInvocation::{LayerNorm, LayerNormBackward};
 
 const EPS: f32 = 1e-5;
 
@@ -16,74 +17,71 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         for shape in shapes(SHAPES) {
             cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
                 let x = uniform(1, dtype, &shape, [-2.0, 3.0]);
-                both(run, &x, dtype, EPS, 0)
+                both(run, &x, dtype, EPS)
             });
         }
         cases.add(dtype, "parameters_may_be_of_f32", move |run| {
-            both(run, &uniform(1, dtype, &[5, 33], [-2.0, 3.0]), DType::F32, EPS, 0)
+            both(run, &uniform(1, dtype, &[5, 33], [-2.0, 3.0]), DType::F32, EPS)
         });
-        cases.starts(dtype, move |run, offset, _| {
-            let x = uniform(offset, dtype, &[63, 33], [-2.0, 3.0]);
-            both(run, &x, dtype, EPS, offset)
+        cases.starts(dtype, move |run, seed, _| {
+            let x = uniform(seed, dtype, &[63, 33], [-2.0, 3.0]);
+            both(run, &x, dtype, EPS)
         });
         let sentence = "a_wide_row_may_hang_on_its_last_elements";
         cases.add(dtype, sentence, move |run| {
             wide_rows(0.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
                 let x = Stored::from_values(dtype, &[1, row.len()], row);
-                both(run, &x, dtype, EPS, offset)
+                both(&mut run.at(offset), &x, dtype, EPS)
             })
         });
         cases.add(dtype, "a_large_mean_leaves_the_variance_alone", move |run| {
             let mean = if dtype == DType::F32 { 16384.0 } else { 128.0 };
             let row = (0..64).map(|i| mean + f64::from(i * 7 % 5) - 2.0);
-            both(run, &Stored::from_values(dtype, &[1, 64], row), dtype, EPS, 0)
+            both(run, &Stored::from_values(dtype, &[1, 64], row), dtype, EPS)
         });
         cases.add(dtype, "squares_beyond_the_format_have_a_variance", move |run| {
             let row = (0..32).map(|i| if i % 2 == 0 { 30000.0 } else { -30000.0 });
-            both(run, &Stored::from_values(dtype, &[1, 32], row), dtype, EPS, 0)
+            both(run, &Stored::from_values(dtype, &[1, 32], row), dtype, EPS)
         });
         cases.add(dtype, "eps_is_added_to_the_variance", move |run| {
             let x = Stored::from_values(dtype, &[2, 4], [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.001]);
-            [1e-5, 1e-3, 1.0].into_iter().try_for_each(|eps| both(run, &x, dtype, eps, 0))
+            [1e-5, 1e-3, 1.0].into_iter().try_for_each(|eps| both(run, &x, dtype, eps))
         });
         cases.add(dtype, "a_nan_stays_in_its_row", move |run| {
             let x = Stored::from_values(dtype, &[2, 3], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
-            both(run, &x, dtype, EPS, 0)?;
+            both(run, &x, dtype, EPS)?;
             let wide = (0..34).map(|i| if i == 20 { f64::NAN } else { f64::from(i % 5) });
-            both(run, &Stored::from_values(dtype, &[2, 17], wide), dtype, EPS, 0)
+            both(run, &Stored::from_values(dtype, &[2, 17], wide), dtype, EPS)
         });
         cases.add(dtype, "gradients_of_parameters_are_summed_wide", move |run| {
             // x̂ is ±1 within eps: the sum over 2050 rows has that many terms of one sign.
             let x = Stored::from_values(dtype, &[2050, 2], (0..4100).map(|i| f64::from(i % 2)));
             let (g, w) = (ones(dtype, &[2050, 2]), ones(dtype, &[2]));
             let wanted = backward(&values(&g), &values(&x), &[1.0; 2], f64::from(EPS));
-            OpCase::new(OpInvocation::LayerNormBackward { eps: EPS }, &[&g, &x, &w])
-                .near(run, wanted.map(|wanted| (dtype, wanted)))
+            run.near(LayerNormBackward { eps: EPS }, &[&g, &x, &w], wanted.map(|wanted| (dtype, wanted)))
         });
     }
-    let (x, w) = (ones(DType::F16, &[4, 3]), ones(DType::F16, &[3]));
-    let forward = |operands: Vec<Stored>| (OpInvocation::LayerNorm { eps: EPS }, operands);
-    let narrow = ones(DType::BF16, &[3]);
-    let all = vec![
-        forward(vec![x.clone(), ones(DType::F16, &[4]), ones(DType::F16, &[4])]),
-        forward(vec![x.clone(), narrow.clone(), narrow]),
-        forward(vec![x.clone(), ones(DType::F32, &[3]), w.clone()]),
-        (OpInvocation::LayerNormBackward { eps: EPS }, vec![ones(DType::F32, &[4, 3]), x, w]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    mismatches(
+        cases,
+        [
+            (LayerNorm { eps: EPS }, "f16:4x3 f16:4 f16:4"),
+            (LayerNorm { eps: EPS }, "f16:4x3 bf16:3 bf16:3"),
+            (LayerNorm { eps: EPS }, "f16:4x3 3 f16:3"),
+            (LayerNormBackward { eps: EPS }, "4x3 f16:4x3 f16:3"),
+        ],
+    );
 }
 
 /// Forward, and all three gradients.
-fn both(run: &mut OpRun<'_>, x: &Stored, parameters: DType, eps: f32, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, parameters: DType, eps: f32) -> Verdict {
     let width = x.shape.last().copied().unwrap_or_default();
     let [w, b] = [3, 4].map(|seed| uniform(seed, parameters, &[width], [-1.5, 1.5]));
     let wanted = layer_norm(&values(x), &values(&w), &values(&b), f64::from(eps));
-    let ask = OpCase::new(OpInvocation::LayerNorm { eps }, &[x, &w, &b]).at(offset);
-    ask.near(run, [(x.dtype, wanted)])?;
+    run.near(LayerNorm { eps }, &[x, &w, &b], [(x.dtype, wanted)])?;
     let g = uniform(5, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), &values(&w), f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    OpCase::new(OpInvocation::LayerNormBackward { eps }, &[&g, x, &w]).at(offset).near(run, wanted)
+    run.near(LayerNormBackward { eps }, &[&g, x, &w], wanted)
 }
 
 /// Agreement: within the mass that the oracle works out from the roundings in `f32`.

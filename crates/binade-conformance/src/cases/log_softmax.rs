@@ -2,19 +2,19 @@
 //!
 //! The oracle reads rows as that of [`softmax`](super::softmax) does.
 
-use super::ask::Softmaxes;
 use super::prelude::*;
+use crate::OpInvocation::{LogSoftmax, LogSoftmaxBackward};
 use super::softmax::{Row, cost};
 
-static ASKED: Softmaxes = Softmaxes {
-    forward: OpInvocation::LogSoftmax,
-    backward: OpInvocation::LogSoftmaxBackward,
+static CASES: Softmaxes = Softmaxes {
+    forward: LogSoftmax,
+    backward: LogSoftmaxBackward,
     output: log_softmax,
     gradient: backward,
 };
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    ASKED.add(cases);
+    CASES.add(cases);
 }
 
 /// Agreement: within the mass that the oracle works out from the roundings in `f32`

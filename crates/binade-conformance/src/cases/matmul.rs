@@ -3,6 +3,7 @@
 //! The oracle multiplies in `f64`, where products of `f32` are exact.
 
 use super::prelude::*;
+use crate::OpInvocation::{MatMul, MatMulBackward};
 
 /// Rows of A, inner extent, columns of B.
 type Size = [usize; 3];
@@ -16,36 +17,38 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             random(cases, dtype, size);
         }
         sums(cases, dtype);
-        starts(cases, dtype);
+        cases.starts(dtype, move |run, seed, _| {
+            let mut draw = Draw::new(seed);
+            let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
+            near(run, [&a, &b])
+        });
         classes(cases, dtype);
         gradients(cases, dtype);
     }
-    let float = |shape: &[usize]| ones(DType::F32, shape);
-    let all = vec![
-        (OpInvocation::MatMul, vec![float(&[2, 3]), float(&[4, 5])]),
-        (OpInvocation::MatMul, vec![float(&[3]), float(&[3, 5])]),
-        (OpInvocation::MatMul, vec![float(&[2, 3]), ones(DType::F16, &[3, 4])]),
-        (OpInvocation::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
-    let nothing = [[HUGE, 0], [0, 4]].map(|shape| Stored::from_values(DType::F32, &shape, []));
-    too_large(cases, vec![(OpInvocation::MatMul, nothing.into())]);
+    mismatches(
+        cases,
+        [
+            (MatMul, "2x3 4x5"),
+            (MatMul, "3 3x5"),
+            (MatMul, "2x3 f16:3x4"),
+            (MatMulBackward, "2x3 2x3 3x4"),
+        ],
+    );
+    too_large(cases, [(MatMul, &*format!("{HUGE}x0 0x4"))]);
 }
 
-fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (OpCase<'a>, Vec<Expected>) {
-    let size = [a.shape[0], a.shape[1], b.shape[1]];
-    (OpCase::new(OpInvocation::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
+fn wanted(a: &Stored, b: &Stored) -> Vec<Expected> {
+    matmul(&values(a), &values(b), [a.shape[0], a.shape[1], b.shape[1]])
 }
 
 fn near(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
-    let (ask, wanted) = ask(a, b);
-    ask.near(run, [(a.dtype, wanted)])
+    run.near(MatMul, &[a, b], [(a.dtype, wanted(a, b))])
 }
 
 /// For values whose products and sums are exact in `f32` in any order.
 fn exact(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
-    let (ask, wanted) = ask(a, b);
-    ask.exact(run, [(a.dtype, wanted.iter().map(|wanted| wanted.value).collect())])
+    let wanted = wanted(a, b).iter().map(|wanted| wanted.value).collect();
+    run.exact(MatMul, &[a, b], [(a.dtype, wanted)])
 }
 
 /// `A` and `B` of one size, element by element.
@@ -79,9 +82,7 @@ fn gradients(cases: &mut OpCases, dtype: DType) {
                 [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
             let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
             let wanted = backward(&values(&g), &values(&a), &values(&b), size);
-            OpCase::new(OpInvocation::MatMulBackward, &[&g, &a, &b])
-                .at(m % 3)
-                .near(run, wanted.map(|wanted| (dtype, wanted)))
+            run.at(m % 3).near(MatMulBackward, &[&g, &a, &b], wanted.map(|wanted| (dtype, wanted)))
         });
     }
 }
@@ -109,29 +110,14 @@ fn sums(cases: &mut OpCases, dtype: DType) {
     });
 }
 
-/// Unaligned.
-fn starts(cases: &mut OpCases, dtype: DType) {
-    cases.add(dtype, "starts_anywhere_in_a_buffer", move |run| {
-        for (offset, _) in offsets() {
-            let mut draw = Draw::new(offset);
-            let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
-            let (ask, wanted) = ask(&a, &b);
-            ask.at(offset).near(run, [(dtype, wanted)])?;
-        }
-        Ok(())
-    });
-}
-
 fn classes(cases: &mut OpCases, dtype: DType) {
     let sentence = "nan_and_infinity_stay_in_their_rows";
     cases.add(dtype, sentence, move |run| {
-        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for bad in NON_FINITE {
             for place in [0, 7, 14] {
                 let mut draw = Draw::new(5);
                 let [a, b] = matrices(dtype, [3, 5, 4], || draw.within(0.5, 1.0));
-                let mut values: Vec<f64> = a.values().collect();
-                values[place] = bad;
-                near(run, [&Stored::from_values(dtype, &[3, 5], values), &b])?;
+                near(run, [&a.with(place, bad), &b])?;
             }
         }
         Ok(())

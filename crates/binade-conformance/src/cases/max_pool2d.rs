@@ -3,6 +3,7 @@
 //! The oracle is a loop over each window.
 
 use super::prelude::*;
+use crate::OpInvocation::{MaxPool2d, MaxPool2dBackward};
 use binade_ops::MaxPool2dConfig;
 
 /// Input, window, stride and padding.
@@ -32,17 +33,17 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let sentence = format!("random_{}_by_{window}", name(&input));
             let config = MaxPool2dConfig { kernel, stride, padding };
             cases.add(dtype, sentence, move |run| {
-                both(run, &uniform(1, dtype, &input, [-2.0, -1.0]), config, 0)
+                both(run, &uniform(1, dtype, &input, [-2.0, -1.0]), config)
             });
         }
-        cases.starts(dtype, move |run, offset, _| {
+        cases.starts(dtype, move |run, _, _| {
             let x = uniform(1, dtype, &[2, 3, 30, 24], [-2.0, 2.0]);
-            both(run, &x, MaxPool2dConfig::square(2), offset)
+            both(run, &x, MaxPool2dConfig::square(2))
         });
         cases.add(dtype, "of_equal_elements_the_first_takes_the_gradient", move |run| {
             for padding in [[0, 0], [1, 1]] {
                 let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding };
-                both(run, &Stored::from_values(dtype, &[1, 2, 5, 5], vec![-1.0; 50]), config, 0)?;
+                both(run, &Stored::from_values(dtype, &[1, 2, 5, 5], vec![-1.0; 50]), config)?;
             }
             Ok(())
         });
@@ -58,65 +59,56 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 f64::NEG_INFINITY,
                 f64::NEG_INFINITY,
             ];
-            both(run, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config, 0)
+            both(run, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config)
         });
         cases.add(dtype, "gradients_of_windows_that_overlap_add_up_in_f32", move |run| {
             // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
             // by step: 2048 and eight ones.
             let config = MaxPool2dConfig { kernel: [3, 3], stride: [1, 1], padding: [0, 0] };
-            let mut x = vec![0.0; 25];
-            x[12] = 1.0;
-            let x = Stored::from_values(dtype, &[1, 1, 5, 5], x);
+            let x = Stored::from_values(dtype, &[1, 1, 5, 5], [0.0; 25]).with(12, 1.0);
             let (inf, nan) = (f64::INFINITY, f64::NAN);
             for (first, others, sum) in
                 [(2048.0, 1.0, 2056.0), (inf, -1000.0, inf), (nan, 1.0, nan)]
             {
-                let mut g = vec![others; 9];
-                g[0] = first;
-                let g = Stored::from_values(dtype, &[1, 1, 3, 3], g);
+                let g = Stored::from_values(dtype, &[1, 1, 3, 3], [others; 9]).with(0, first);
                 let mut wanted = vec![0.0; 25];
                 wanted[12] = sum;
-                OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x])
-                    .exact(run, [(dtype, wanted)])?;
+                run.exact(MaxPool2dBackward { config }, &[&g, &x], [(dtype, wanted)])?;
             }
             Ok(())
         });
     }
-    let float = |shape: &[usize]| ones(DType::F32, shape);
-    let config = |kernel, stride, padding| MaxPool2dConfig { kernel, stride, padding };
-    let ask = |config| (OpInvocation::MaxPool2d { config }, vec![float(&[1, 1, 4, 4])]);
+    let pool = |kernel, stride, padding| {
+        (MaxPool2d { config: MaxPool2dConfig { kernel, stride, padding } }, "1x1x4x4")
+    };
     let sentence = "a_window_or_stride_of_zero_or_too_much_padding_is_an_invalid_argument";
-    let outside = vec![
-        ask(config([0, 2], [1, 1], [0, 0])),
-        ask(config([2, 2], [1, 0], [0, 0])),
-        ask(config([2, 2], [1, 1], [2, 0])),
+    let outside = [
+        pool([0, 2], [1, 1], [0, 0]),
+        pool([2, 2], [1, 0], [0, 0]),
+        pool([2, 2], [1, 1], [2, 0]),
     ];
     refusals(cases, sentence, ErrorKind::InvalidArgument, outside);
-    let all = vec![
-        ask(config([5, 2], [1, 1], [0, 0])),
-        (OpInvocation::MaxPool2d { config: MaxPool2dConfig::square(2) }, vec![float(&[4, 4])]),
-        (
-            OpInvocation::MaxPool2dBackward { config: MaxPool2dConfig::square(2) },
-            vec![float(&[1, 1, 4, 4]), float(&[1, 1, 4, 4])],
-        ),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    let config = MaxPool2dConfig::square(2);
+    mismatches(
+        cases,
+        [
+            pool([5, 2], [1, 1], [0, 0]),
+            (MaxPool2d { config }, "4x4"),
+            (MaxPool2dBackward { config }, "1x1x4x4 1x1x4x4"),
+        ],
+    );
 }
 
 /// Forward by bits, and the gradient of random values.
-fn both(run: &mut OpRun<'_>, x: &Stored, config: MaxPool2dConfig, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, x: &Stored, config: MaxPool2dConfig) -> Verdict {
     let shape = [x.shape[0], x.shape[1], x.shape[2], x.shape[3]];
     let elements = values(x);
     let places = largest(&elements, shape, config);
     let wanted = places.iter().map(|at| elements[*at]).collect();
-    OpCase::new(OpInvocation::MaxPool2d { config }, &[x])
-        .at(offset)
-        .exact(run, [(x.dtype, wanted)])?;
+    run.exact(MaxPool2d { config }, &[x], [(x.dtype, wanted)])?;
     let g = uniform(2, x.dtype, &output(shape, config), [-1.0, 1.0]);
     let wanted = backward(&values(&g), &places, x.len());
-    OpCase::new(OpInvocation::MaxPool2dBackward { config }, &[&g, x])
-        .at(offset)
-        .near(run, [(x.dtype, wanted)])
+    run.near(MaxPool2dBackward { config }, &[&g, x], [(x.dtype, wanted)])
 }
 
 /// Agreement: within the mass of the input's gradient, which is a sum. Forward is a

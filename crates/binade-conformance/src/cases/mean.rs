@@ -4,6 +4,7 @@
 
 use super::cast::rounded;
 use super::prelude::*;
+use crate::OpInvocation::{Mean, MeanBackward};
 use super::sum::{spreads, sum};
 
 pub(super) fn add_cases(cases: &mut OpCases) {
@@ -18,43 +19,33 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     }
     cases.add(DType::BF16, "the_mean_of_four_million_ones_is_one", |run| {
         let ones = Stored::vector(DType::BF16, vec![1.0; 4_198_400]);
-        OpCase::new(OpInvocation::Mean, &[&ones]).exact(run, [(DType::F32, vec![1.0])])
+        run.exact(Mean, &[&ones], [(DType::F32, vec![1.0])])
     });
-    let op = OpInvocation::MeanBackward { shape: vec![2], dtype: DType::F32 };
-    let all = vec![
-        (OpInvocation::Mean, vec![i64s(&[2], [1, 2])]),
-        (op.clone(), vec![ones(DType::F32, &[1])]),
-        (op, vec![ones(DType::F16, &[])]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
-    let spread = OpInvocation::MeanBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
-    too_large(cases, vec![(spread, vec![scalar(1.0)])]);
+    let op = MeanBackward { shape: vec![2], dtype: DType::F32 };
+    mismatches(cases, [(Mean, "i64:2"), (op.clone(), "1"), (op, "f16:scalar")]);
+    let spread = MeanBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
+    too_large(cases, [(spread, "scalar")]);
 }
 
 /// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
 fn gradients(cases: &mut OpCases, dtype: DType) {
     cases.add(dtype, "the_gradient_is_divided_by_the_count", move |run| {
         spreads().try_for_each(|(shape, grad)| {
-            let (op, g) = (OpInvocation::MeanBackward { shape: shape.into(), dtype }, scalar(grad));
+            let (op, g) = (MeanBackward { shape: shape.into(), dtype }, scalar(grad));
             let elements = shape.iter().product();
             let value = values(&g)[0] / count(elements);
             // A type without infinities has no edge beyond its largest.
             if value.is_finite() && rounded(value, dtype).is_nan() {
-                return OpCase::new(op, &[&g]).exact(run, [(dtype, vec![value; elements])]);
+                return run.exact(op, &[&g], [(dtype, vec![value; elements])]);
             }
             let wanted = vec![Expected::near(value, 3.0 * value.abs()); elements];
-            OpCase::new(op, &[&g]).near(run, [(dtype, wanted)])
+            run.near(op, &[&g], [(dtype, wanted)])
         })
     });
 }
 
 fn near(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
-    of(run, input, 0)
-}
-
-fn of(run: &mut OpRun<'_>, input: &Stored, offset: usize) -> Verdict {
-    let wanted = mean(&values(input));
-    OpCase::new(OpInvocation::Mean, &[input]).at(offset).near(run, [(DType::F32, vec![wanted])])
+    run.near(Mean, &[input], [(DType::F32, vec![mean(&values(input))])])
 }
 
 /// Sums that are exact in `f32`, so that only the division may round.
@@ -62,8 +53,8 @@ fn exact_sums(cases: &mut OpCases, dtype: DType) {
     let mut add = |sentence: &str, element: f64, count: usize| {
         cases.add(dtype, sentence, move |run| {
             let input = Stored::vector(dtype, vec![element; count]);
-            let wanted = (DType::F32, vec![Expected::exactly(element)]);
-            OpCase::new(OpInvocation::Mean, &[&input]).within(run, Agreement::Ulps(3), wanted)
+            let got = run.result(&Mean, &[&input], (DType::F32, 1))?;
+            run.check.within(Agreement::Ulps(3), &[&input], &got, &[Expected::exactly(element)])
         });
     };
     add("the_mean_of_seventy_thousand_ones_is_one", 1.0, 70_000);
@@ -81,27 +72,21 @@ fn random(cases: &mut OpCases, dtype: DType) {
 }
 
 fn classes(cases: &mut OpCases, dtype: DType) {
-    cases.add(dtype, "starts_anywhere_in_a_buffer", move |run| {
-        for (offset, length) in offsets() {
-            let input = Stored::vector(dtype, vec![1.0; length]);
-            of(run, &input, offset)?;
-        }
-        Ok(())
-    });
+    cases.starts(dtype, move |run, _, length| near(run, &ones(dtype, &[length])));
     cases.add(dtype, "every_nan_and_infinity_shows", move |run| {
-        let one = |code| near(run, &Stored::from_codes(dtype, &[3], [1, code, 2]));
+        let one = |code| near(run, &Stored::code_vector(dtype, [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
     cases.add(dtype, "zeros_of_any_length_have_a_mean_of_zero", move |run| {
         (1..10).try_for_each(|length| {
             let zeros = Stored::vector(dtype, vec![0.0; length]);
-            OpCase::new(OpInvocation::Mean, &[&zeros]).exact(run, [(DType::F32, vec![0.0])])
+            run.exact(Mean, &[&zeros], [(DType::F32, vec![0.0])])
         })
     });
     cases
         .add(dtype, "the_mean_of_nothing_is_nan", move |run| near(run, &Stored::vector(dtype, [])));
     cases.add(dtype, "a_nan_or_an_infinity_shows", move |run| {
-        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for bad in NON_FINITE {
             near(run, &Stored::vector(dtype, [1.0, bad, 3.0]))?;
             near(run, &Stored::vector(dtype, [1.0, 2.0, bad]))?;
         }

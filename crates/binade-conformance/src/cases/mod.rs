@@ -9,7 +9,7 @@
     reason = "operands go by the letters the field gives them"
 )]
 
-mod ask;
+mod op;
 mod prelude;
 mod steps;
 mod stores;
@@ -21,8 +21,8 @@ use crate::{
     Subject, TensorOf,
 };
 
-use ask::OpCases;
 use binade_core::DType;
+use op::OpCases;
 pub(crate) use values::layouts;
 
 /// Agreement of a group by the subject's arithmetic.

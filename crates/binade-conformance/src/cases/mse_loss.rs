@@ -4,57 +4,56 @@
 
 use super::mean::mean;
 use super::prelude::*;
+use crate::OpInvocation::{MseLoss, MseLossBackward};
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         cases.lengths(dtype, SHORT, move |run, length| {
             let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-            both(run, [&x, &y], 3.0, 0)
+            both(run, [&x, &y], 3.0)
         });
-        cases.starts(dtype, move |run, offset, length| {
+        cases.starts(dtype, move |run, _, length| {
             let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-            both(run, [&x, &y], 1.0, offset)
+            both(run, [&x, &y], 1.0)
         });
         cases.add(dtype, "squares_beyond_the_format_still_have_a_mean", move |run| {
             let [x, y] = [1024.0, -1024.0].map(|x| Stored::vector(dtype, vec![x; 33]));
-            both(run, [&x, &y], 1.0, 0)
+            both(run, [&x, &y], 1.0)
         });
         cases.add(dtype, "squares_below_the_format_still_add_up", move |run| {
             let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 9001]));
-            both(run, [&x, &y], 65536.0, 0)
+            both(run, [&x, &y], 65536.0)
         });
         cases.add(dtype, "a_nan_shows", move |run| {
             let x = Stored::vector(dtype, [1.0, f64::NAN, 2.0]);
-            both(run, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)?;
-            let codes = in_every_lane(awkward(dtype));
-            let all = Stored::from_codes(dtype, &[codes.len()], codes);
-            both(run, [&all, &ones(dtype, &all.shape)], 1.0, 0)
+            both(run, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0)?;
+            let all = Stored::code_vector(dtype, in_every_lane(awkward(dtype)));
+            both(run, [&all, &ones(dtype, &all.shape)], 1.0)
         });
         cases.add(dtype, "what_is_hit_to_the_bit_has_no_loss", move |run| {
             (1..10).try_for_each(|length| {
                 let zeros = Stored::vector(dtype, vec![0.0; length]);
-                let ask = OpCase::new(OpInvocation::MseLoss, &[&zeros, &zeros]);
-                ask.exact(run, [(DType::F32, vec![0.0])])
+                run.exact(MseLoss, &[&zeros, &zeros], [(DType::F32, vec![0.0])])
             })
         });
     }
-    let float = |shape: &[usize]| ones(DType::F32, shape);
-    let all = vec![
-        (OpInvocation::MseLoss, vec![float(&[2]), float(&[3])]),
-        (OpInvocation::MseLoss, vec![float(&[2]), ones(DType::F16, &[2])]),
-        (OpInvocation::MseLossBackward, vec![ones(DType::F16, &[]), float(&[2]), float(&[2])]),
-        (OpInvocation::MseLossBackward, vec![float(&[1]), float(&[2]), float(&[2])]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    mismatches(
+        cases,
+        [
+            (MseLoss, "2 3"),
+            (MseLoss, "2 f16:2"),
+            (MseLossBackward, "f16:scalar 2 2"),
+            (MseLossBackward, "1 2 2"),
+        ],
+    );
 }
 
 /// The loss, NaN for nothing, and both gradients for a scalar from above.
-fn both(run: &mut OpRun<'_>, [x, y]: [&Stored; 2], grad: f64, offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, [x, y]: [&Stored; 2], grad: f64) -> Verdict {
     let (a, b) = (values(x), values(y));
-    let ask = OpCase::new(OpInvocation::MseLoss, &[x, y]).at(offset);
-    ask.near(run, [(DType::F32, vec![mse_loss(&a, &b)])])?;
+    run.near(MseLoss, &[x, y], [(DType::F32, vec![mse_loss(&a, &b)])])?;
     let wanted = backward(grad, &a, &b).map(|wanted| (x.dtype, wanted));
-    OpCase::new(OpInvocation::MseLossBackward, &[&scalar(grad), x, y]).at(offset).near(run, wanted)
+    run.near(MseLossBackward, &[&scalar(grad), x, y], wanted)
 }
 
 /// Agreement: within the mass that the oracle works out from the roundings in `f32`.

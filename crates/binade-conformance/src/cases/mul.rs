@@ -1,21 +1,21 @@
 //! Elementwise product: rounded to `f32`, then to what it is stored in.
 
-use super::ask::pairs;
 use super::cast::rounded;
 use super::prelude::*;
+use crate::OpInvocation::{Mul, MulBackward};
 use binade_core::DType::F32;
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    pairs(cases, &OpInvocation::Mul, both);
+    binary(cases, &Mul, both);
 }
 
 /// Forward, and a gradient times each operand.
-fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
+fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     let product = mul(&values(a), &values(b));
-    OpCase::new(OpInvocation::Mul, &[a, b]).at(offset).exact(run, [(a.dtype, product)])?;
+    run.exact(Mul, &[a, b], [(a.dtype, product)])?;
     let g = uniform(a.len(), a.dtype, &[a.len()], [-1.0, 1.0]);
     let wanted = [b, a].map(|other| (a.dtype, mul(&values(&g), &values(other))));
-    OpCase::new(OpInvocation::MulBackward, &[&g, a, b]).at(offset).exact(run, wanted)
+    run.exact(MulBackward, &[&g, a, b], wanted)
 }
 
 /// Agreement: bits. Each element is one product, rounded to `f32`.

@@ -1,7 +1,8 @@
 //! Names that nearly every file of cases needs.
 
-pub(super) use super::ask::{
-    HUGE, OpCase, OpCases, OpRun, i64s, ones, refusals, scalar, too_large, uniform, values,
+pub(super) use super::op::{
+    HUGE, OpCases, OpRun, Softmaxes, binary, drawn, i64s, labels, mismatches, ones, refusals,
+    scalar, too_large, unary, uniform, values,
 };
 pub(super) use super::values::*;
 pub(super) use super::{Agrees, EIGHT_BITS, FLOATS, LENGTHS, LONG, SHORT, get, put, put_at};

@@ -3,18 +3,18 @@
 //! A device's `exp` is allowed 2 ulps, 4·2^-24 of its value, and an argument `x − max` that is rounded and, for a base of 2,
 //! multiplied by a constant: `|x − max|`·3·2^-24 more. With a rounding to spare, that is [`cost`].
 
-use super::ask::Softmaxes;
 use super::prelude::*;
+use crate::OpInvocation::{Softmax, SoftmaxBackward};
 
-static ASKED: Softmaxes = Softmaxes {
-    forward: OpInvocation::Softmax,
-    backward: OpInvocation::SoftmaxBackward,
+static CASES: Softmaxes = Softmaxes {
+    forward: Softmax,
+    backward: SoftmaxBackward,
     output: softmax,
     gradient: backward,
 };
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    ASKED.add(cases);
+    CASES.add(cases);
 }
 
 /// Agreement: within the mass that the oracle works out from the roundings in `f32`

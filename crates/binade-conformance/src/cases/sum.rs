@@ -3,6 +3,7 @@
 //! The oracle adds in `f64`.
 
 use super::prelude::*;
+use crate::OpInvocation::{Sum, SumBackward};
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
@@ -18,15 +19,10 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     cases.add(DType::BF16, "four_million_ones_are_four_million", |run| {
         exact(run, &Stored::vector(DType::BF16, vec![1.0; 4_198_400]))
     });
-    let op = OpInvocation::SumBackward { shape: vec![2], dtype: DType::F32 };
-    let all = vec![
-        (OpInvocation::Sum, vec![i64s(&[2], [1, 2])]),
-        (op.clone(), vec![ones(DType::F32, &[1])]),
-        (op, vec![ones(DType::F16, &[])]),
-    ];
-    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
-    let spread = OpInvocation::SumBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
-    too_large(cases, vec![(spread, vec![scalar(1.0)])]);
+    let op = SumBackward { shape: vec![2], dtype: DType::F32 };
+    mismatches(cases, [(Sum, "i64:2"), (op.clone(), "1"), (op, "f16:scalar")]);
+    let spread = SumBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
+    too_large(cases, [(spread, "scalar")]);
 }
 
 /// Shapes of what a gradient is spread over: the ends of vectors, and sizes that fill a power of two bytes, and blocks, to
@@ -66,26 +62,21 @@ pub(super) fn spreads() -> impl Iterator<Item = ([usize; 2], f64)> {
 fn gradients(cases: &mut OpCases, dtype: DType) {
     cases.add(dtype, "the_gradient_is_the_same_everywhere", move |run| {
         spreads().try_for_each(|(shape, grad)| {
-            let (op, g) = (OpInvocation::SumBackward { shape: shape.into(), dtype }, scalar(grad));
+            let (op, g) = (SumBackward { shape: shape.into(), dtype }, scalar(grad));
             let wanted = vec![values(&g)[0]; shape.iter().product()];
-            OpCase::new(op, &[&g]).exact(run, [(dtype, wanted)])
+            run.exact(op, &[&g], [(dtype, wanted)])
         })
     });
 }
 
 fn near(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
-    of(run, input, 0)
-}
-
-fn of(run: &mut OpRun<'_>, input: &Stored, offset: usize) -> Verdict {
-    let wanted = sum(&values(input));
-    OpCase::new(OpInvocation::Sum, &[input]).at(offset).near(run, [(DType::F32, vec![wanted])])
+    run.near(Sum, &[input], [(DType::F32, vec![sum(&values(input))])])
 }
 
 /// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
 fn exact(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
     let wanted = sum(&values(input)).value;
-    OpCase::new(OpInvocation::Sum, &[input]).exact(run, [(DType::F32, vec![wanted])])
+    run.exact(Sum, &[input], [(DType::F32, vec![wanted])])
 }
 
 fn integers(cases: &mut OpCases, dtype: DType) {
@@ -121,13 +112,7 @@ fn random(cases: &mut OpCases, dtype: DType) {
             near(run, &Stored::vector(dtype, spread))
         });
     }
-    cases.add(dtype, "starts_anywhere_in_a_buffer", move |run| {
-        for (offset, length) in offsets() {
-            let input = Stored::vector(dtype, vec![1.0; length]);
-            of(run, &input, offset)?;
-        }
-        Ok(())
-    });
+    cases.starts(dtype, move |run, _, length| near(run, &ones(dtype, &[length])));
     cases
         .add(dtype, "the_sum_of_nothing_is_zero", move |run| near(run, &Stored::vector(dtype, [])));
     cases.add(dtype, "zeros_of_any_length_add_up_to_zero", move |run| {
@@ -148,16 +133,16 @@ fn classes(cases: &mut OpCases, dtype: DType) {
         for length in [1, 9, 257, 4097] {
             for (_, index) in places(length) {
                 for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
-                    let mut codes: Vec<u64> = vec![0; length];
+                    let mut codes = vec![0; length];
                     codes[index] = code;
-                    near(run, &Stored::from_codes(dtype, &[length], codes))?;
+                    near(run, &Stored::code_vector(dtype, codes))?;
                 }
             }
         }
         Ok(())
     });
     cases.add(dtype, "every_nan_and_infinity_shows", move |run| {
-        let one = |code| near(run, &Stored::from_codes(dtype, &[3], [1, code, 2]));
+        let one = |code| near(run, &Stored::code_vector(dtype, [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
     cases.add(dtype, "infinities_of_both_signs_are_nan", move |run| {

@@ -72,6 +72,9 @@ pub(super) fn awkward(dtype: DType) -> Vec<u64> {
     [edges(dtype), infinities(dtype), nans(dtype)].concat()
 }
 
+/// Values that are not finite.
+pub(super) const NON_FINITE: [f64; 3] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+
 /// Codes that are not finite, of each class and sign.
 pub(super) fn not_finite(dtype: DType) -> Vec<u64> {
     [infinities(dtype), nans(dtype)].concat()

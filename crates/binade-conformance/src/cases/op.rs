@@ -1,0 +1,107 @@
+//! Cases of operations of `binade-ops`: one run of an operation, its operands, and the cases that several operations share.
+
+mod cases;
+mod elementwise;
+mod run;
+mod softmaxes;
+
+pub(super) use cases::OpCases;
+pub(super) use elementwise::{binary, unary};
+pub(super) use run::OpRun;
+pub(super) use softmaxes::Softmaxes;
+
+use super::values::{Draw, shapes};
+use crate::{OpInvocation, Stored};
+use binade_core::{DType, ErrorKind};
+
+/// A tensor of values uniform in low..high, each rounded once; of `f16`, a seventh is 2^16 times smaller and mostly subnormal.
+pub(super) fn uniform(seed: usize, dtype: DType, shape: &[usize], [low, high]: [f64; 2]) -> Stored {
+    let mut draw = Draw::new(seed);
+    let scale =
+        |at: usize| if dtype == DType::F16 && at % 7 == 5 { 2.0_f64.powi(-16) } else { 1.0 };
+    let values = (0..shape.iter().product()).map(|at| draw.within(low, high) * scale(at));
+    Stored::from_values(dtype, shape, values.collect::<Vec<f64>>())
+}
+
+/// Labels, indices, a key.
+pub(super) fn i64s(shape: &[usize], values: impl IntoIterator<Item = i64>) -> Stored {
+    Stored::from_codes(DType::I64, shape, values.into_iter().map(i64::cast_unsigned))
+}
+
+/// A vector of places as labels or indices.
+pub(super) fn labels(places: &[usize]) -> Stored {
+    Stored::from_codes(DType::I64, &[places.len()], places.iter().map(|place| *place as u64))
+}
+
+/// Places below `limit`, drawn by chance.
+pub(super) fn drawn(count: usize, limit: usize) -> Vec<usize> {
+    let mut draw = Draw::new(count + limit);
+    (0..count).map(|_| usize::try_from(draw.bits() % limit as u64).unwrap_or_default()).collect()
+}
+
+/// An `f32` scalar.
+pub(super) fn scalar(value: f64) -> Stored {
+    Stored::from_values(DType::F32, &[], [value])
+}
+
+/// The elements as numbers.
+pub(super) fn values(tensor: &Stored) -> Vec<f64> {
+    tensor.values().collect()
+}
+
+/// Ones of this shape.
+pub(super) fn ones(dtype: DType, shape: &[usize]) -> Stored {
+    Stored::from_values(dtype, shape, vec![1.0; shape.iter().product()])
+}
+
+/// An extent of which four do not fit into any memory.
+pub(super) const HUGE: usize = usize::MAX / 4;
+
+/// Adds a case that gives an operation operands that it must refuse, each time.
+///
+/// Operands are shapes with spaces between them, of `f32` unless a type stands before: `2x3 f16:3x4 i64:2 scalar`. Floats are ones,
+/// and integers count from 0.
+pub(super) fn refusals<'o>(
+    cases: &mut OpCases,
+    sentence: &str,
+    kind: ErrorKind,
+    all: impl IntoIterator<Item = (OpInvocation, &'o str)>,
+) {
+    let all: Vec<_> = all.into_iter().map(|(op, list)| (op, operands(list))).collect();
+    cases.add("-", sentence, move |run| {
+        all.iter().try_for_each(|(op, operands)| {
+            run.refused(op, &operands.iter().collect::<Vec<_>>(), kind)
+        })
+    });
+}
+
+fn operands(list: &str) -> Vec<Stored> {
+    let one = |operand: &str| {
+        let (dtype, shape) = operand.split_once(':').unwrap_or(("f32", operand));
+        let shape: Vec<usize> = shapes(shape).flatten().collect();
+        match dtype {
+            "i64" => labels(&(0..shape.iter().product()).collect::<Vec<_>>()),
+            "bf16" => ones(DType::BF16, &shape),
+            "f16" => ones(DType::F16, &shape),
+            _ => ones(DType::F32, &shape),
+        }
+    };
+    list.split_whitespace().map(one).collect()
+}
+
+/// Adds the case of operands whose shapes or types do not fit each other.
+pub(super) fn mismatches<'o>(
+    cases: &mut OpCases,
+    all: impl IntoIterator<Item = (OpInvocation, &'o str)>,
+) {
+    refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// Adds a case whose results would be larger than any memory, and wants each refused.
+pub(super) fn too_large<'o>(
+    cases: &mut OpCases,
+    all: impl IntoIterator<Item = (OpInvocation, &'o str)>,
+) {
+    let sentence = "a_result_larger_than_any_memory_is_an_invalid_argument";
+    refusals(cases, sentence, ErrorKind::InvalidArgument, all);
+}
