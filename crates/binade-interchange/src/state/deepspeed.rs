@@ -1,22 +1,8 @@
 //! Scaler that DeepSpeed's `ZeRO` optimizers pickle into their checkpoints: `state_dict()["loss_scaler"]`.
 
-use super::dictionary::Fields;
-use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
+use super::fields::saved;
+use super::{Exported, Imported, InterchangeError, Note, Saved as _, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
-
-const KEYS: [&str; 11] = [
-    "cur_scale",
-    "dynamic",
-    "cur_iter",
-    "last_overflow_iter",
-    "scale_factor",
-    "scale_window",
-    "min_scale",
-    "delayed_shift",
-    "cur_hysteresis",
-    "consecutive_hysteresis",
-    "raise_error_at_min_scale",
-];
 
 /// Time of the first growth after an overflow, or after the start. Later growths are a window apart in either case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,7 +14,8 @@ pub enum FirstGrowth {
     AfterWindowAndOne,
 }
 
-/// Attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names.
+/// Attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names. A static scaler, whose
+/// `dynamic` is false, is an error: it is [`LossScale::fixed`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeepSpeedState {
     /// Scale.
@@ -53,50 +40,11 @@ pub struct DeepSpeedState {
     pub raise_error_at_min_scale: bool,
 }
 
-impl Saved for DeepSpeedState {
-    const LIBRARY: &'static str = "DeepSpeed";
-
-    /// Reads the state. A static scaler, whose `dynamic` is false, is an error: it is [`LossScale::fixed`].
-    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
-        let fields = Fields::of(Self::LIBRARY, dictionary, &KEYS)?;
-        if !fields.flag("dynamic")? {
-            return Err(InterchangeError::Kind {
-                library: Self::LIBRARY,
-                key: "dynamic".into(),
-                expected: "true, as only a dynamic scaler has a state; a static one is `LossScale::fixed`",
-                found: "false".into(),
-            });
-        }
-        Ok(Self {
-            cur_scale: fields.number("cur_scale")?,
-            cur_iter: fields.integer("cur_iter")?,
-            last_overflow_iter: fields.integer("last_overflow_iter")?,
-            scale_factor: fields.number("scale_factor")?,
-            scale_window: fields.integer("scale_window")?,
-            min_scale: fields.number("min_scale")?,
-            delayed_shift: fields.integer("delayed_shift")?,
-            cur_hysteresis: fields.integer("cur_hysteresis")?,
-            consecutive_hysteresis: fields.flag("consecutive_hysteresis")?,
-            raise_error_at_min_scale: fields.flag("raise_error_at_min_scale")?,
-        })
-    }
-
-    fn write(&self) -> Dictionary {
-        [
-            ("cur_scale", Value::Number(self.cur_scale)),
-            ("dynamic", Value::Bool(true)),
-            ("cur_iter", Value::Integer(self.cur_iter)),
-            ("last_overflow_iter", Value::Integer(self.last_overflow_iter)),
-            ("scale_factor", Value::Number(self.scale_factor)),
-            ("scale_window", Value::Integer(self.scale_window)),
-            ("min_scale", Value::Number(self.min_scale)),
-            ("delayed_shift", Value::Integer(self.delayed_shift)),
-            ("cur_hysteresis", Value::Integer(self.cur_hysteresis)),
-            ("consecutive_hysteresis", Value::Bool(self.consecutive_hysteresis)),
-            ("raise_error_at_min_scale", Value::Bool(self.raise_error_at_min_scale)),
-        ]
-        .into()
-    }
+saved! {
+    DeepSpeedState of "DeepSpeed": number cur_scale, integer cur_iter, integer last_overflow_iter,
+    number scale_factor, integer scale_window, number min_scale, integer delayed_shift, integer cur_hysteresis,
+    flag consecutive_hysteresis, flag raise_error_at_min_scale;
+    where "dynamic" is "true, as only a dynamic scaler has a state; a static one is `LossScale::fixed`";
 }
 
 impl DeepSpeedState {

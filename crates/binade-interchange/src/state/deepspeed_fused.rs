@@ -1,26 +1,18 @@
 //! State of the scale that DeepSpeed's `FP16_Optimizer` (fused, without `ZeRO`) saves in its own `state_dict()`.
 
 use super::deepspeed::{Iterations, one_factor};
-use super::dictionary::Fields;
-use super::{
-    Dictionary, Exported, FirstGrowth, Imported, InterchangeError, Saved, Value, numbers, rule,
-};
+use super::fields::saved;
+use super::{Exported, FirstGrowth, Imported, InterchangeError, Saved as _, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
-
-const KEYS: [&str; 6] = [
-    "dynamic_loss_scale",
-    "cur_scale",
-    "cur_iter",
-    "last_overflow_iter",
-    "scale_factor",
-    "scale_window",
-];
 
 /// Keys of the optimizer that are not the scaler's and may be there.
 const NOT_THE_SCALERS: [&str; 3] = ["optimizer_state_dict", "fp32_groups_flat", "clip_grad"];
 
 /// Keys of the scaler in `FP16_Optimizer.state_dict()` if `dynamic_loss_scale` is true. It has no hysteresis, and its floor is in
 /// the configuration, not here.
+///
+/// The optimizer's other keys (`optimizer_state_dict`, `fp32_groups_flat`, `clip_grad`) are ignored, and not written. A static
+/// scale, whose `dynamic_loss_scale` is false, is an error: it is [`LossScale::fixed`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeepSpeedFusedState {
     /// Scale.
@@ -35,43 +27,11 @@ pub struct DeepSpeedFusedState {
     pub scale_window: i64,
 }
 
-impl Saved for DeepSpeedFusedState {
-    const LIBRARY: &'static str = "DeepSpeed's FP16_Optimizer";
-
-    /// Reads the state, and ignores the optimizer's other keys (`optimizer_state_dict`, `fp32_groups_flat`, `clip_grad`). A
-    /// static scale, whose `dynamic_loss_scale` is false, is an error: it is [`LossScale::fixed`].
-    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
-        let known = [&KEYS[..], &NOT_THE_SCALERS[..]].concat();
-        let fields = Fields::of(Self::LIBRARY, dictionary, &known)?;
-        if !fields.flag("dynamic_loss_scale")? {
-            return Err(InterchangeError::Kind {
-                library: Self::LIBRARY,
-                key: "dynamic_loss_scale".into(),
-                expected: "true, as a static scale has no state: that is `LossScale::fixed`",
-                found: "false".into(),
-            });
-        }
-        Ok(Self {
-            cur_scale: fields.number("cur_scale")?,
-            cur_iter: fields.integer("cur_iter")?,
-            last_overflow_iter: fields.integer("last_overflow_iter")?,
-            scale_factor: fields.number("scale_factor")?,
-            scale_window: fields.integer("scale_window")?,
-        })
-    }
-
-    /// Writes the scaler's keys alone, to be put among the optimizer's.
-    fn write(&self) -> Dictionary {
-        [
-            ("dynamic_loss_scale", Value::Bool(true)),
-            ("cur_scale", Value::Number(self.cur_scale)),
-            ("cur_iter", Value::Integer(self.cur_iter)),
-            ("last_overflow_iter", Value::Integer(self.last_overflow_iter)),
-            ("scale_factor", Value::Number(self.scale_factor)),
-            ("scale_window", Value::Integer(self.scale_window)),
-        ]
-        .into()
-    }
+saved! {
+    DeepSpeedFusedState of "DeepSpeed's FP16_Optimizer": number cur_scale, integer cur_iter,
+    integer last_overflow_iter, number scale_factor, integer scale_window;
+    where "dynamic_loss_scale" is "true, as a static scale has no state: that is `LossScale::fixed`";
+    beside NOT_THE_SCALERS;
 }
 
 impl DeepSpeedFusedState {

@@ -52,6 +52,15 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// Refuses a scaler whose `key` says that it is static.
+    pub(super) fn is_set(&self, key: &str, expected: &'static str) -> Result<(), InterchangeError> {
+        if self.flag(key)? {
+            return Ok(());
+        }
+        let (library, key, found) = (self.library, key.into(), "false".into());
+        Err(InterchangeError::Kind { library, key, expected, found })
+    }
+
     /// Returns the number of an array that holds one, or a bare one.
     pub(super) fn single(&self, key: &str) -> Result<f64, InterchangeError> {
         self.read(key, "a number, or a list of one", |value| match value {

@@ -1,7 +1,7 @@
 //! Variables of Keras's `LossScaleOptimizer`, in Keras 3 and in tf-keras.
 
-use super::dictionary::Fields;
-use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
+use super::fields::saved;
+use super::{Exported, Imported, InterchangeError, Note, Saved as _, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState};
 
 /// Variables of Keras 3: the optimizer's own two. The growth interval is in its configuration, not among them.
@@ -22,45 +22,9 @@ pub struct TfKerasState {
     pub good_steps: i64,
 }
 
-impl Saved for KerasState {
-    const LIBRARY: &'static str = "Keras";
+saved! { KerasState of "Keras": integer step_counter, number dynamic_scale; }
 
-    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
-        let fields = Fields::of(Self::LIBRARY, dictionary, &["step_counter", "dynamic_scale"])?;
-        Ok(Self {
-            step_counter: fields.integer("step_counter")?,
-            dynamic_scale: fields.number("dynamic_scale")?,
-        })
-    }
-
-    fn write(&self) -> Dictionary {
-        [
-            ("step_counter", Value::Integer(self.step_counter)),
-            ("dynamic_scale", Value::Number(self.dynamic_scale)),
-        ]
-        .into()
-    }
-}
-
-impl Saved for TfKerasState {
-    const LIBRARY: &'static str = "tf-keras";
-
-    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
-        let fields = Fields::of(Self::LIBRARY, dictionary, &["current_loss_scale", "good_steps"])?;
-        Ok(Self {
-            current_loss_scale: fields.number("current_loss_scale")?,
-            good_steps: fields.integer("good_steps")?,
-        })
-    }
-
-    fn write(&self) -> Dictionary {
-        [
-            ("current_loss_scale", Value::Number(self.current_loss_scale)),
-            ("good_steps", Value::Integer(self.good_steps)),
-        ]
-        .into()
-    }
-}
+saved! { TfKerasState of "tf-keras": number current_loss_scale, integer good_steps; }
 
 impl KerasState {
     /// Goes on by `rule`, which has what is not saved: `LossScale::preset("keras")`, with the interval that

@@ -5,6 +5,7 @@ mod deepspeed;
 mod deepspeed_fused;
 mod dictionary;
 mod error;
+mod fields;
 mod keras;
 mod note;
 mod numbers;

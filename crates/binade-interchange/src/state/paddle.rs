@@ -1,19 +1,8 @@
 //! State of `paddle.amp.GradScaler.state_dict()`.
 
-use super::dictionary::Fields;
-use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
+use super::fields::saved;
+use super::{Exported, Imported, InterchangeError, Note, Saved as _, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
-
-const KEYS: [&str; 8] = [
-    "scale",
-    "incr_ratio",
-    "decr_ratio",
-    "incr_every_n_steps",
-    "decr_every_n_nan_or_inf",
-    "incr_count",
-    "decr_count",
-    "use_dynamic_loss_scaling",
-];
 
 /// State that Paddle saves, under its names.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,36 +25,10 @@ pub struct PaddleState {
     pub use_dynamic_loss_scaling: bool,
 }
 
-impl Saved for PaddleState {
-    const LIBRARY: &'static str = "Paddle";
-
-    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
-        let fields = Fields::of(Self::LIBRARY, dictionary, &KEYS)?;
-        Ok(Self {
-            scale: fields.single("scale")?,
-            incr_ratio: fields.number("incr_ratio")?,
-            decr_ratio: fields.number("decr_ratio")?,
-            incr_every_n_steps: fields.integer("incr_every_n_steps")?,
-            decr_every_n_nan_or_inf: fields.integer("decr_every_n_nan_or_inf")?,
-            incr_count: fields.integer("incr_count")?,
-            decr_count: fields.integer("decr_count")?,
-            use_dynamic_loss_scaling: fields.flag("use_dynamic_loss_scaling")?,
-        })
-    }
-
-    fn write(&self) -> Dictionary {
-        [
-            ("scale", Value::List(vec![Value::Number(self.scale)])),
-            ("incr_ratio", Value::Number(self.incr_ratio)),
-            ("decr_ratio", Value::Number(self.decr_ratio)),
-            ("incr_every_n_steps", Value::Integer(self.incr_every_n_steps)),
-            ("decr_every_n_nan_or_inf", Value::Integer(self.decr_every_n_nan_or_inf)),
-            ("incr_count", Value::Integer(self.incr_count)),
-            ("decr_count", Value::Integer(self.decr_count)),
-            ("use_dynamic_loss_scaling", Value::Bool(self.use_dynamic_loss_scaling)),
-        ]
-        .into()
-    }
+saved! {
+    PaddleState of "Paddle": single scale, number incr_ratio, number decr_ratio,
+    integer incr_every_n_steps, integer decr_every_n_nan_or_inf, integer incr_count, integer decr_count,
+    flag use_dynamic_loss_scaling;
 }
 
 impl PaddleState {

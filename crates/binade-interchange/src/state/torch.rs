@@ -1,37 +1,13 @@
 //! State of `torch.amp.GradScaler.state_dict()`.
 
-use super::dictionary::Fields;
-use super::{Dictionary, Exported, Imported, InterchangeError, Saved, Value, numbers, rule};
+use super::fields::saved;
+use super::{Exported, Imported, InterchangeError, Saved as _, numbers, rule};
 use crate::protocol::StateDict;
 use binade_grad_scaler::{LossScale, ScaleState};
 
-const KEYS: [&str; 5] =
-    ["scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"];
-
-impl Saved for StateDict {
-    const LIBRARY: &'static str = "torch";
-
-    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
-        let fields = Fields::of(Self::LIBRARY, dictionary, &KEYS)?;
-        Ok(Self {
-            scale: fields.number("scale")?,
-            growth_factor: fields.number("growth_factor")?,
-            backoff_factor: fields.number("backoff_factor")?,
-            growth_interval: fields.integer("growth_interval")?,
-            growth_tracker: fields.integer("_growth_tracker")?,
-        })
-    }
-
-    fn write(&self) -> Dictionary {
-        [
-            ("scale", Value::Number(self.scale)),
-            ("growth_factor", Value::Number(self.growth_factor)),
-            ("backoff_factor", Value::Number(self.backoff_factor)),
-            ("growth_interval", Value::Integer(self.growth_interval)),
-            ("_growth_tracker", Value::Integer(self.growth_tracker)),
-        ]
-        .into()
-    }
+saved! {
+    StateDict of "torch": number scale, number growth_factor, number backoff_factor,
+    integer growth_interval, integer growth_tracker as "_growth_tracker";
 }
 
 impl StateDict {

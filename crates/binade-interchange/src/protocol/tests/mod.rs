@@ -1,7 +1,6 @@
 //! torch's rules one by one, and then all of them against a model.
 
 mod errors;
-mod million;
 mod model;
 mod rules;
 

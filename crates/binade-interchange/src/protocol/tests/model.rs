@@ -50,14 +50,17 @@ impl Model {
         self.log.iter().filter(|(who, _)| *who == id).map(|(_, did)| *did).collect()
     }
 
-    fn look(&mut self, id: u64, grads: &[Option<f32>]) -> Option<bool> {
+    /// Looks at the gradients as they are, and multiplies them by the reciprocal in any case.
+    fn look(&mut self, id: u64, grads: &mut [Option<f32>]) -> Option<bool> {
         let present: Vec<f32> = grads.iter().flatten().copied().collect();
         let found = (!present.is_empty()).then(|| present.iter().any(|g| !g.is_finite()));
+        let inverse = self.scale.map_or(1.0, |scale| (1.0 / f64::from(scale)) as f32);
+        grads.iter_mut().flatten().for_each(|g| *g *= inverse);
         self.log.push((id, Did::Looked(found)));
         found
     }
 
-    fn unscale(&mut self, id: u64, grads: &[Option<f32>]) -> Answer {
+    fn unscale(&mut self, id: u64, grads: &mut [Option<f32>]) -> Answer {
         let done = self.of(id);
         match () {
             () if self.scale.is_none() => Err("never scaled"),
@@ -67,7 +70,7 @@ impl Model {
         }
     }
 
-    fn step(&mut self, id: u64, grads: &[Option<f32>]) -> Answer {
+    fn step(&mut self, id: u64, grads: &mut [Option<f32>]) -> Answer {
         if self.scale.is_none() {
             return Err("never scaled");
         }
@@ -109,7 +112,7 @@ impl Model {
         Ok(None)
     }
 
-    fn answer(&mut self, call: &Call) -> Answer {
+    fn answer(&mut self, call: &mut Call) -> Answer {
         match call {
             Call::Scale => {
                 self.scale = self.scale.or(Some(self.config.init_scale as f32));
@@ -124,7 +127,7 @@ impl Model {
     }
 }
 
-fn ask(scaler: &mut ProtocolScaler, call: &Call) -> Answer {
+fn ask(scaler: &mut ProtocolScaler, call: &mut Call) -> Answer {
     let answer = match call {
         Call::Scale => scaler.scale(1.0_f32).map(|_| None),
         Call::Unscale(id, grads) => with(grads, |g| scaler.unscale(OptimizerId(*id), g).map(Some)),
@@ -143,10 +146,9 @@ fn ask(scaler: &mut ProtocolScaler, call: &Call) -> Answer {
 }
 
 /// Lends each gradient as a slice of one element.
-fn with<R>(grads: &[Option<f32>], run: impl FnOnce(&mut [Option<&mut [f32]>]) -> R) -> R {
-    let mut owned: Vec<Option<[f32; 1]>> = grads.iter().map(|g| g.map(|g| [g])).collect();
-    let mut lent: Vec<_> = owned.iter_mut().map(|g| g.as_mut().map(|g| &mut g[..])).collect();
-    run(&mut lent)
+fn with<R>(grads: &mut [Option<f32>], run: impl FnOnce(&mut [Option<&mut [f32]>]) -> R) -> R {
+    let slices = grads.iter_mut().map(|g| g.as_mut().map(std::slice::from_mut));
+    run(&mut slices.collect::<Vec<_>>())
 }
 
 fn scales() -> impl Strategy<Value = f64> {
@@ -197,7 +199,9 @@ proptest! {
         let mut scaler = ProtocolScaler::new(config).unwrap();
         let mut model = Model { config, scale: None, tracker: 0, log: Vec::new() };
         for call in &calls {
-            prop_assert_eq!(ask(&mut scaler, call), model.answer(call), "{:?}", call);
+            let (mut here, mut there) = (call.clone(), call.clone());
+            prop_assert_eq!(ask(&mut scaler, &mut here), model.answer(&mut there), "{:?}", call);
+            prop_assert_eq!(format!("{here:?}"), format!("{there:?}"), "the gradients of {:?}", call);
             prop_assert!(same(scaler.current(), model.scale), "{:?} {:?}", scaler.current(), model.scale);
             prop_assert_eq!(scaler.growth_tracker(), model.tracker);
         }
@@ -207,15 +211,15 @@ proptest! {
     fn after_an_update_everything_is_legal_again(config in configs(), calls in calls(), id in 0..3_u64) {
         let mut scaler = ProtocolScaler::new(config).unwrap();
         for call in [Call::Scale].iter().chain(&calls) {
-            let _ = ask(&mut scaler, call);
+            let _ = ask(&mut scaler, &mut call.clone());
         }
         let another = OptimizerId(9);
-        prop_assert!(with(&[Some(1.0)], |g| scaler.unscale(another, g)).is_ok());
+        prop_assert!(with(&mut [Some(1.0)], |g| scaler.unscale(another, g)).is_ok());
         prop_assert!(scaler.update().is_ok());
         let id = OptimizerId(id);
         prop_assert_eq!(scaler.stage(id), Stage::Ready);
-        prop_assert!(with(&[Some(1.0)], |g| scaler.unscale(id, g)).is_ok());
-        prop_assert_eq!(with(&[Some(1.0)], |g| scaler.step(id, g)), Ok(Verdict::Apply));
+        prop_assert!(with(&mut [Some(1.0)], |g| scaler.unscale(id, g)).is_ok());
+        prop_assert_eq!(with(&mut [Some(1.0)], |g| scaler.step(id, g)), Ok(Verdict::Apply));
         prop_assert!(scaler.update().is_ok());
     }
 
@@ -231,12 +235,13 @@ proptest! {
     fn a_saved_state_resumes_the_same_run(config in configs(), before in calls(), after in calls()) {
         let mut kept = ProtocolScaler::new(config).unwrap();
         for call in before.iter().chain(&[Call::Scale, Call::SetScale(2.0)]) {
-            let _ = ask(&mut kept, call);
+            let _ = ask(&mut kept, &mut call.clone());
         }
         let mut resumed = ProtocolScaler::new(ProtocolConfig::default()).unwrap();
         resumed.load_state_dict(&kept.state_dict()).unwrap();
         for call in [Call::Scale].iter().chain(&after) {
-            prop_assert_eq!(ask(&mut resumed, call), ask(&mut kept, call), "{:?}", call);
+            let [here, there] = [&mut resumed, &mut kept].map(|scaler| ask(scaler, &mut call.clone()));
+            prop_assert_eq!(here, there, "{:?}", call);
             prop_assert!(same(resumed.current(), kept.current()));
             prop_assert_eq!(resumed.growth_tracker(), kept.growth_tracker());
         }
