@@ -7,8 +7,6 @@ mod gradients_values;
 mod masters_refusals;
 mod masters_skip;
 mod masters_step;
-mod scaler_accumulating;
-mod scaler_clip_groups;
 mod scaler_clipping;
 mod scaler_findings;
 mod sets;
