@@ -18,8 +18,8 @@ pub(crate) fn is_trainable(dtype: DType) -> bool {
 /// use binade_core::DType;
 /// use binade_master_weights::{OptimizerConfig, RuleError, UpdateRule};
 ///
-/// let plan = OptimizerConfig::new(UpdateRule::adamw(1e-3))?.with_storage(DType::F16).keep(["norm.weight"]);
-/// assert_eq!(plan.with_lr(5e-4)?.rule().lr(), 5e-4);
+/// let config = OptimizerConfig::new(UpdateRule::adamw(1e-3))?.with_storage(DType::F16).keep(["norm.weight"]);
+/// assert_eq!(config.with_lr(5e-4)?.rule().lr(), 5e-4);
 /// # Ok::<(), RuleError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub(crate) fn is_trainable(dtype: DType) -> bool {
 pub struct OptimizerConfig {
     rule: UpdateRule,
     groups: Vec<ParamGroup>,
-    store: MasterStore,
+    pub(crate) store: MasterStore,
     #[cfg_attr(feature = "serde", serde(default))]
     storage: Storage,
     #[cfg_attr(feature = "serde", serde(default))]
@@ -121,9 +121,9 @@ impl OptimizerConfig {
         Self { counts_lost_updates: counted, ..self }
     }
 
-    /// Returns the plan at another learning rate, as a schedule sets it: each group keeps the [ratio](ParamGroup::ratio) that it
+    /// Returns the configuration at another learning rate, as a schedule sets it: each group keeps the [ratio](ParamGroup::ratio) that it
     /// was given with, however often this is called and whether or not a rate on the way was 0. One given at 0 stays
-    /// frozen. One given to a plan whose own rate was 0 has no ratio and keeps the rate it has: give groups before a
+    /// frozen. One given to a configuration whose own rate was 0 has no ratio and keeps the rate it has: give groups before a
     /// warm-up lowers the rate.
     ///
     /// # Errors
@@ -189,8 +189,8 @@ impl OptimizerConfig {
 
     /// Returns true if `other` keeps the same masters of the same types, in whatever order it names them.
     pub(crate) fn stores_as(&self, other: &Self) -> bool {
-        fn told(plan: &OptimizerConfig) -> (Option<DType>, HashSet<&String>) {
-            (plan.storage.dtype, plan.storage.keep_f32.iter().collect())
+        fn told(config: &OptimizerConfig) -> (Option<DType>, HashSet<&String>) {
+            (config.storage.dtype, config.storage.keep_f32.iter().collect())
         }
         self.store == other.store && told(self) == told(other)
     }
@@ -201,7 +201,7 @@ impl OptimizerConfig {
         if kept { DType::F32 } else { self.storage.dtype.unwrap_or(now) }
     }
 
-    /// A name in the plan that is not among `parameters`: most likely a typing error.
+    /// A name in the configuration that is not among `parameters`: most likely a typing error.
     pub(crate) fn unknown_parameter<'p>(
         &self,
         parameters: impl Iterator<Item = &'p str>,

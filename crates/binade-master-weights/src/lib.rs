@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod config_error;
 mod host;
 mod lost_updates;
 mod masters;
@@ -23,7 +24,8 @@ pub use binade_core as core;
 
 pub use binade_core::LoadError;
 pub use config::{OptimizerConfig, ParamGroup, Storage};
-pub use host::{ConfigError, HostMasters};
+pub use config_error::ConfigError;
+pub use host::HostMasters;
 pub use lost_updates::LostUpdates;
 pub use masters::MasterWeights;
 pub use matching::{Matched, ParamInfo, match_gradients, require_gradients};

@@ -10,7 +10,7 @@ use binade_core::{GradSet, TrainError};
 /// # For implementers
 ///
 /// * Moments are `f32`; a parameter that is `f32` already is its own master. Masters are kept, and low-precision parameters
-///   rounded, as the plan's [store](crate::stores) says: by default in `f32`, and to nearest even. A store that the device
+///   rounded, as the configuration's [store](crate::stores) says: by default in `f32`, and to nearest even. A store that the device
 ///   does not have is `Unsupported`, by name.
 /// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
 ///   `f32` first, whatever its storage.
@@ -23,9 +23,9 @@ use binade_core::{GradSet, TrainError};
 ///   name, is a `Mismatch` that names it, skipped step or not, and nothing has moved. A parameter without a gradient
 ///   stays as it is; where none has one and the step is not skipped, the error is
 ///   [`NoGradients`](binade_core::NoGradients).
-/// * Parameters that join begin as those of [`masters`](Self::masters) do: masters of their values, then stored as the plan
+/// * Parameters that join begin as those of [`masters`](Self::masters) do: masters of their values, then stored as the configuration
 ///   says, moments zero, no step applied. They stand behind the others, and are numbered on.
-/// * A join changes nothing that is kept for the others but their rule, which is the plan's.
+/// * A join changes nothing that is kept for the others but their rule, which is the configuration's.
 /// * A join that is refused has changed nothing.
 ///
 /// # Examples
@@ -64,16 +64,16 @@ use binade_core::{GradSet, TrainError};
 /// impl MasterWeights for Host {
 ///     type Masters = Masters;
 ///
-///     fn masters(&self, params: &mut Vec<bf16>, plan: &OptimizerConfig) -> Result<Masters, TrainError> {
-///         if plan.rule().moments() > 0 {
+///     fn masters(&self, params: &mut Vec<bf16>, config: &OptimizerConfig) -> Result<Masters, TrainError> {
+///         if config.rule().moments() > 0 {
 ///             return Err(TrainError::unsupported::<Self>("UpdateRule::moments"));
 ///         }
 ///         let values = params.iter().map(|x| x.to_f32()).collect();
-///         Ok(Masters { values, rule: *plan.rule(), applied: 0 })
+///         Ok(Masters { values, rule: *config.rule(), applied: 0 })
 ///     }
 ///
-///     fn set_config(&self, masters: &mut Masters, plan: &OptimizerConfig) -> Result<(), TrainError> {
-///         masters.rule = *plan.rule();
+///     fn set_config(&self, masters: &mut Masters, config: &OptimizerConfig) -> Result<(), TrainError> {
+///         masters.rule = *config.rule();
 ///         Ok(())
 ///     }
 ///
@@ -99,8 +99,8 @@ use binade_core::{GradSet, TrainError};
 ///     }
 /// }
 ///
-/// let plan = OptimizerConfig::new(UpdateRule::sgd(0.25)).expect("a rate above 0");
-/// let mut optimizer = MasterOptimizer::new(Host, vec![bf16::ONE], plan)?;
+/// let config = OptimizerConfig::new(UpdateRule::sgd(0.25)).expect("a rate above 0");
+/// let mut optimizer = MasterOptimizer::new(Host, vec![bf16::ONE], config)?;
 /// # use binade_core::Optimizer;
 /// optimizer.step(vec![2.0], &FoundInf::default())?;
 /// assert_eq!(optimizer.params, [bf16::from_f32(0.5)]);
@@ -111,28 +111,28 @@ pub trait MasterWeights: GradSet {
     /// Masters, moments, step count and hyper-parameters, where the parameters live.
     type Masters;
 
-    /// Masters of `params` as they are now, to be moved by `plan`; then stores each parameter in the type that `plan`
+    /// Masters of `params` as they are now, to be moved by `config`; then stores each parameter in the type that `config`
     /// says, so that masters keep the bits that lowering a parameter loses.
     ///
     /// # Errors
     ///
-    /// When the device fails or lacks the plan's store, the store keeps no masters of a parameter's type, `plan` names a
+    /// When the device fails or lacks the configuration's store, the store keeps no masters of a parameter's type, `config` names a
     /// parameter that is not there, or two parameters have one name.
     fn masters(
         &self,
         params: &mut Self::Params,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<Self::Masters, Self::Error>;
 
     /// Puts other hyper-parameters in place: a learning rate that moved, a group that thawed. State is kept.
     ///
     /// # Errors
     ///
-    /// When the device fails, or `plan` needs other state than is kept, or stores it otherwise.
+    /// When the device fails, or `config` needs other state than is kept, or stores it otherwise.
     fn set_config(
         &self,
         masters: &mut Self::Masters,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), Self::Error>;
 
     /// One step, unless `found` is raised.
@@ -148,19 +148,19 @@ pub trait MasterWeights: GradSet {
         found: &Self::Found,
     ) -> Result<(), Self::Error>;
 
-    /// Puts `more` behind `params`, in the middle of a run, all to be moved by `plan` from the next step on: a layer that is
+    /// Puts `more` behind `params`, in the middle of a run, all to be moved by `config` from the next step on: a layer that is
     /// added, one that thaws. Optional.
     ///
     /// # Errors
     ///
     /// When the device fails, a name of `more` is in `params` or comes twice, or [`set_config`](Self::set_config) would refuse
-    /// `plan`.
+    /// `config`.
     fn join(
         &self,
         params: &mut Self::Params,
         masters: &mut Self::Masters,
         more: Self::Params,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("MasterWeights::join")))
     }

@@ -1,6 +1,8 @@
-//! Which gradient belongs to which parameter: the same answer, in the same words, on every device.
+//! Operands of a step: each parameter's gradient, its constants and its state, matched in the same way on every device.
 
-use crate::{HostMasters, host::is_same};
+use crate::{
+    HostMasters, HostParamState, MasterStore, StepConstants, host::Entry, param_state::Master,
+};
 use binade_core::{DType, MatchError, NoGradients, TrainError};
 use std::{collections::HashMap, sync::Arc};
 
@@ -125,62 +127,55 @@ fn fits(
     Ok(id)
 }
 
+impl HostMasters {
+    /// Returns the constants of the next step of the parameter of this id, and its state.
+    pub fn next(&mut self, id: usize) -> Option<(StepConstants, &mut HostParamState)> {
+        self.kept.get_mut(id).map(Entry::next)
+    }
+
+    /// Returns [`next`](Self::next) of every parameter at once, by id: for steps side by side.
+    pub fn next_of_all(&mut self) -> impl Iterator<Item = (StepConstants, &mut HostParamState)> {
+        self.kept.iter_mut().map(Entry::next)
+    }
+
+    /// Returns the state of the parameter of this id.
+    pub(crate) fn slot(&self, id: usize) -> Option<&HostParamState> {
+        self.kept.get(id).map(|kept| &kept.slot)
+    }
+
+    /// Returns true where `names` are those that were started, each in its place, so that places are ids. Names that are shared
+    /// are not read.
+    fn lists<'n>(&self, names: impl Iterator<Item = &'n Arc<str>>) -> bool {
+        let mut kept = self.kept.iter();
+        names.into_iter().all(|name| kept.next().is_some_and(|kept| is_same(&kept.name, name)))
+            && kept.next().is_none()
+    }
+
+    /// Returns true if a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
+    /// started, and updates smaller than its rounding would be lost.
+    pub(crate) fn lacks_master(&self, slot: &HostParamState, stored: DType) -> bool {
+        let kept = stored != DType::F32 && self.config.store != MasterStore::NoMaster;
+        kept && slot.master == Master::Nothing
+    }
+}
+
+impl Entry {
+    fn next(&mut self) -> (StepConstants, &mut HostParamState) {
+        (StepConstants::at(&self.rule, self.slot.applied), &mut self.slot)
+    }
+}
+
+/// Returns true where two names are the same; the letters of a shared one are not read.
+fn is_same(a: &Arc<str>, b: &Arc<str>) -> bool {
+    Arc::ptr_eq(a, b) || a == b
+}
+
 const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
 const LENGTH: &str = "it has another length than when its master was made; start a new optimizer";
-pub(crate) const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
+pub(crate) const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the configuration's `with_storage`, and start a new optimizer";
 pub(crate) const RETYPED: &str = "it has another type than when its optimizer was made, and what is kept beside it goes with that one; start a new optimizer";
 const SHAPE: &str = "its gradient has another shape than the parameter";
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{OptimizerConfig, UpdateRule};
-
-    /// Returns the place and the id of each gradient's parameter, among masters of `a`, `b` and `c`.
-    fn found(params: &[&str], grads: &[&str]) -> Vec<Option<(usize, usize)>> {
-        let names = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
-        let (params, grads): (Vec<Arc<str>>, Vec<Arc<str>>) = (names(params), names(grads));
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.1)).unwrap();
-        let mut masters = HostMasters::new(&plan, ["a", "b", "c"].into_iter()).unwrap();
-        for name in ["a", "b", "c"] {
-            masters.declare(&name.into(), 1, DType::F32).unwrap();
-        }
-        let places = places(&masters, params.iter(), grads.iter());
-        places
-            .into_iter()
-            .map(|place| place.map(|Place { param, id }| (param, id.unwrap())))
-            .collect()
-    }
-
-    #[test]
-    fn gradients_are_found_in_any_order_of_theirs_and_of_the_parameters() {
-        let abc = &["a", "b", "c"];
-        let [a, b, c] = [0, 1, 2].map(|place| Some((place, place)));
-        assert_eq!(found(abc, abc), [a, b, c]);
-        assert_eq!(found(abc, &["b"]), [b]);
-        assert_eq!(found(abc, &["a", "c"]), [a, c]);
-        assert_eq!(found(abc, &["c", "a", "b"]), [c, a, b]);
-        assert_eq!(found(&["b", "a"], &["a", "b"]), [Some((1, 0)), Some((0, 1))]);
-    }
-
-    #[test]
-    fn a_stranger_and_a_second_of_a_name_are_told_and_the_others_found() {
-        let abc = &["a", "b", "c"];
-        let [a, b, c] = [0, 1, 2].map(|place| Some((place, place)));
-        assert_eq!(found(abc, &["a", "d", "c"]), [a, None, c]);
-        assert_eq!(found(abc, &["a", "b", "c", "d"]), [a, b, c, None]);
-        assert_eq!(found(abc, &["a", "b", "b"]), [a, b, None]);
-        // A parameter that comes twice waits once.
-        assert_eq!(found(&["a", "b", "b"], &["b", "b"]), [Some((2, 1)), None]);
-    }
-
-    #[test]
-    fn a_parameter_that_no_master_was_made_for_has_no_id() {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.1)).unwrap();
-        let masters = HostMasters::new(&plan, [].into_iter()).unwrap();
-        let late: Arc<str> = "late".into();
-        let places = places(&masters, [&late].into_iter(), [&late].into_iter());
-        assert_eq!(places, [Some(Place { param: 0, id: None })]);
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use binade_core::DType;
 pub struct Memory {
     /// Bytes of the parameters that the model computes with.
     pub parameters: u64,
-    /// Bytes that the plan's store keeps beside low-precision parameters: `f32` copies, remainders, compensations. An exponent
+    /// Bytes that the configuration's store keeps beside low-precision parameters: `f32` copies, remainders, compensations. An exponent
     /// of 4 bytes a tensor, where [`MasterStore::ScaledF16`](crate::MasterStore::ScaledF16) keeps one, is left out.
     pub masters: u64,
     /// Gradients, in their parameters' types.
@@ -19,10 +19,10 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Returns the memory that training by `plan` takes, for parameters given by name, present type and number of elements. One of a
+    /// Returns the memory that training by `config` takes, for parameters given by name, present type and number of elements. One of a
     /// type that is not trained, an `f64` or an integer, takes its own bytes and nothing else.
     pub fn of<'p>(
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
         parameters: impl IntoIterator<Item = (&'p str, DType, u64)>,
     ) -> Self {
         let mut total = Self::default();
@@ -31,14 +31,14 @@ impl Memory {
                 total.parameters += elements * dtype.bytes() as u64;
                 continue;
             }
-            let dtype = plan.dtype_of(name, dtype);
+            let dtype = config.dtype_of(name, dtype);
             let stored = elements * dtype.bytes() as u64;
             total.parameters += stored;
             total.gradients += stored;
             if is_trainable(dtype) {
-                total.masters += elements * plan.store().bytes_beside(dtype) as u64;
+                total.masters += elements * config.store().bytes_beside(dtype) as u64;
             }
-            total.optimizer += 4 * elements * plan.rule_for(name).moments() as u64;
+            total.optimizer += 4 * elements * config.rule_for(name).moments() as u64;
         }
         total
     }

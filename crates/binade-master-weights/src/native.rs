@@ -18,11 +18,11 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
     fn masters(
         &self,
         params: &mut Vec<Named<T>>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<HostMasters, HostDeviceError<T::Error>> {
         let names = params.iter().map(|param| &*param.name);
-        let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
-        let lowered = started(&mut masters, params, plan)?;
+        let mut masters = HostMasters::new(config, names).map_err(refuse)?;
+        let lowered = started(&mut masters, params, config)?;
         for (param, low) in params.iter_mut().zip(lowered) {
             param.value = low;
         }
@@ -32,9 +32,9 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
     fn set_config(
         &self,
         masters: &mut HostMasters,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), HostDeviceError<T::Error>> {
-        masters.set_config(plan).map_err(refuse)
+        masters.set_config(config).map_err(refuse)
     }
 
     fn step(
@@ -66,11 +66,11 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         params: &mut Vec<Named<T>>,
         masters: &mut HostMasters,
         mut more: Vec<Named<T>>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), HostDeviceError<T::Error>> {
         let names = more.iter().map(|param| &*param.name);
-        let mut joined = masters.joining(plan, names).map_err(refuse)?;
-        let lowered = started(&mut joined, &more, plan)?;
+        let mut joined = masters.joining(config, names).map_err(refuse)?;
+        let lowered = started(&mut joined, &more, config)?;
         more.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
         masters.absorb(joined);
         params.append(&mut more);
@@ -118,13 +118,13 @@ fn matched<T: AmpTensor>(
 fn started<T: AmpTensor>(
     masters: &mut HostMasters,
     params: &[Named<T>],
-    plan: &OptimizerConfig,
+    config: &OptimizerConfig,
 ) -> Result<Vec<T>, HostDeviceError<T::Error>> {
     let start = |Named { name, value }: &Named<T>| {
         let now = trainable(name, value.dtype())?;
-        let mut low = value.cast(plan.dtype_of(name, now))?;
+        let mut low = value.cast(config.dtype_of(name, now))?;
         let (values, stored) = (elements(value.clone()), trainable(name, low.dtype())?);
-        if let Cow::Owned(copies) = plan.store().before_lowering(&values, stored) {
+        if let Cow::Owned(copies) = config.store().before_lowering(&values, stored) {
             low.map_f32(&mut |i, old| copies.get(i).copied().unwrap_or(old));
         }
         masters.insert(name, values, stored).map_err(refuse)?;
@@ -185,7 +185,7 @@ pub(crate) fn refuse<E>(error: ConfigError) -> HostDeviceError<E> {
     match error {
         ConfigError::UnknownParameter(name) => mismatch(
             &name.into(),
-            "the plan names it, and no parameter has that name; look for a typing error",
+            "the configuration names it, and no parameter has that name; look for a typing error",
         ),
         ConfigError::DuplicateParameter(name) => {
             mismatch(&name.into(), "two parameters have this name; give each a name of its own")
@@ -199,8 +199,8 @@ pub(crate) fn refuse<E>(error: ConfigError) -> HostDeviceError<E> {
             "`MasterStore::Remainder` keeps the lower halves of bf16 parameters alone, and it is stored in another type: store it as bf16, as `with_storage` does, or choose another store",
         ),
         ConfigError::Stored => mismatch(
-            &"plan".into(),
-            "it has another `MasterStore` or storage, and neither can change in a running optimizer: derive the plan from the one in force, as `plan.with_lr(…)` does, or start a new optimizer",
+            &"config".into(),
+            "it has another `MasterStore` or storage, and neither can change in a running optimizer: derive the configuration from the one in force, as `config.with_lr(…)` does, or start a new optimizer",
         ),
         ConfigError::Moments { parameter, .. } => mismatch(
             &parameter,

@@ -4,7 +4,7 @@ use crate::{MasterWeights, OptimizerConfig};
 use binade_core::Optimizer;
 use std::fmt;
 
-/// Parameters, their masters, and the plan that moves them: an [`Optimizer`] on any device that keeps masters.
+/// Parameters, their masters, and the configuration that moves them: an [`Optimizer`] on any device that keeps masters.
 ///
 /// # Examples
 ///
@@ -13,8 +13,8 @@ use std::fmt;
 /// use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 ///
 /// let params = vec![Named::new("weight", HostTensor::from(vec![1.0_f32, 2.0]))];
-/// let plan = OptimizerConfig::new(UpdateRule::sgd(0.5)).expect("a rate above 0");
-/// let mut optimizer = MasterOptimizer::new(HostDevice::new(), params, plan)?;
+/// let config = OptimizerConfig::new(UpdateRule::sgd(0.5)).expect("a rate above 0");
+/// let mut optimizer = MasterOptimizer::new(HostDevice::new(), params, config)?;
 ///
 /// let grads = vec![Named::new("weight", Some(HostTensor::from(vec![1.0_f32, -1.0])))];
 /// optimizer.step(grads, &FoundInf::default())?;
@@ -24,49 +24,53 @@ use std::fmt;
 pub struct MasterOptimizer<D: MasterWeights> {
     device: D,
     masters: D::Masters,
-    plan: OptimizerConfig,
+    config: OptimizerConfig,
     /// Parameters that the model computes with.
     pub params: D::Params,
 }
 
 impl<D: MasterWeights> MasterOptimizer<D> {
-    /// Takes over `params`, with masters as they are now, and stores them as `plan` says.
+    /// Takes over `params`, with masters as they are now, and stores them as `config` says.
     ///
     /// # Errors
     ///
-    /// When the device fails, or `plan` names a parameter that is not there.
-    pub fn new(device: D, mut params: D::Params, plan: OptimizerConfig) -> Result<Self, D::Error> {
-        let masters = device.masters(&mut params, &plan)?;
-        Ok(Self { device, masters, plan, params })
+    /// When the device fails, or `config` names a parameter that is not there.
+    pub fn new(
+        device: D,
+        mut params: D::Params,
+        config: OptimizerConfig,
+    ) -> Result<Self, D::Error> {
+        let masters = device.masters(&mut params, &config)?;
+        Ok(Self { device, masters, config, params })
     }
 
-    /// Moves parameters by another plan from the next step on: a learning rate that moved. State is kept.
+    /// Moves parameters by another configuration from the next step on: a learning rate that moved. State is kept.
     ///
     /// # Errors
     ///
-    /// When the device fails, or `plan` needs other state than is kept, or stores it otherwise.
-    pub fn set_config(&mut self, plan: OptimizerConfig) -> Result<(), D::Error> {
-        self.device.set_config(&mut self.masters, &plan)?;
-        self.plan = plan;
+    /// When the device fails, or `config` needs other state than is kept, or stores it otherwise.
+    pub fn set_config(&mut self, config: OptimizerConfig) -> Result<(), D::Error> {
+        self.device.set_config(&mut self.masters, &config)?;
+        self.config = config;
         Ok(())
     }
 
-    /// Takes over more parameters in the middle of a run, all to be moved by `plan` from the next step on: one derived from
-    /// the plan in force, which may name the new ones in a group. Their counts start at 0; nothing changes for the others.
+    /// Takes over more parameters in the middle of a run, all to be moved by `config` from the next step on: one derived from
+    /// the configuration in force, which may name the new ones in a group. Their counts start at 0; nothing changes for the others.
     ///
     /// # Errors
     ///
-    /// When the device fails or has no [`MasterWeights::join`], a name is there already, or `plan` could not be [set](Self::set_config). Nothing has changed
+    /// When the device fails or has no [`MasterWeights::join`], a name is there already, or `config` could not be [set](Self::set_config). Nothing has changed
     /// then, and `more` is gone: clone it where it is needed.
-    pub fn join(&mut self, more: D::Params, plan: OptimizerConfig) -> Result<(), D::Error> {
-        self.device.join(&mut self.params, &mut self.masters, more, &plan)?;
-        self.plan = plan;
+    pub fn join(&mut self, more: D::Params, config: OptimizerConfig) -> Result<(), D::Error> {
+        self.device.join(&mut self.params, &mut self.masters, more, &config)?;
+        self.config = config;
         Ok(())
     }
 
-    /// The plan in force.
+    /// The configuration in force.
     pub fn config(&self) -> &OptimizerConfig {
-        &self.plan
+        &self.config
     }
 
     /// Masters and moments, as the device keeps them.
@@ -82,10 +86,10 @@ impl<D: MasterWeights> MasterOptimizer<D> {
     pub(crate) fn of(
         device: D,
         masters: D::Masters,
-        plan: OptimizerConfig,
+        config: OptimizerConfig,
         params: D::Params,
     ) -> Self {
-        Self { device, masters, plan, params }
+        Self { device, masters, config, params }
     }
 
     pub(crate) fn parts(&mut self) -> (&D, &mut D::Params, &mut D::Masters) {
@@ -103,6 +107,6 @@ impl<D: MasterWeights> Optimizer<D::Grads, D::Found> for MasterOptimizer<D> {
 
 impl<D: MasterWeights> fmt::Debug for MasterOptimizer<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MasterOptimizer").field("plan", &self.plan).finish_non_exhaustive()
+        f.debug_struct("MasterOptimizer").field("config", &self.config).finish_non_exhaustive()
     }
 }

@@ -21,15 +21,15 @@ impl<P: StaticSet> MasterOptimizer<TypedModel<P>> {
     ///
     /// # Errors
     ///
-    /// Those of [`MasterWeights::masters`], a plan that stores parameters in another type than `P` has, and a cast that lists other
+    /// Those of [`MasterWeights::masters`], a configuration that stores parameters in another type than `P` has, and a cast that lists other
     /// parameters or in another order, by both names.
-    pub fn lower<M>(mut full: M, plan: OptimizerConfig) -> Result<Self>
+    pub fn lower<M>(mut full: M, config: OptimizerConfig) -> Result<Self>
     where
         M: StaticSet<Element = f32> + StaticCast<P::Element, Output = P>,
     {
         let mut params = full.cast();
-        let masters = started(&mut full, &mut params, &plan)?;
-        Ok(Self::of(TypedModel::new(), masters, plan, params))
+        let masters = started(&mut full, &mut params, &config)?;
+        Ok(Self::of(TypedModel::new(), masters, config, params))
     }
 
     /// The model in `f32`: masters where there are some, and so more bits than `params` has.
@@ -52,12 +52,12 @@ impl<P: StaticSet> MasterOptimizer<TypedModel<P>> {
 impl<P: StaticSet> MasterWeights for TypedModel<P> {
     type Masters = HostMasters;
 
-    fn masters(&self, params: &mut P, plan: &OptimizerConfig) -> Result<HostMasters> {
-        started(&mut params.clone(), params, plan)
+    fn masters(&self, params: &mut P, config: &OptimizerConfig) -> Result<HostMasters> {
+        started(&mut params.clone(), params, config)
     }
 
-    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<()> {
-        masters.set_config(plan).map_err(refuse)
+    fn set_config(&self, masters: &mut HostMasters, config: &OptimizerConfig) -> Result<()> {
+        masters.set_config(config).map_err(refuse)
     }
 
     fn step(
@@ -98,7 +98,7 @@ impl<P: StaticSet> MasterWeights for TypedModel<P> {
     }
 }
 
-const RETYPED: &str = "the plan would store it in another type than the model has, and a static type cannot change: leave `with_storage` out, or name the model's type there";
+const RETYPED: &str = "the configuration would store it in another type than the model has, and a static type cannot change: leave `with_storage` out, or name the model's type there";
 
 const UNEVEN: &str = "its slice is empty, or of another length in f32 than in the type that is trained: an array that does not lie row after row has no slice, so bring it into that order first";
 
@@ -106,26 +106,26 @@ const ORDER: &str = "the model in f32 and its cast to the type that is trained l
 
 const ONLY_ONE: &str = "the model in f32 and its cast to the type that is trained do not both have it: `StaticCast` and `StaticSet` of both must give the same parameters in the same order";
 
-/// Masters of `full`, and `params` as the plan's store rounds them to begin with.
+/// Masters of `full`, and `params` as the configuration's store rounds them to begin with.
 fn started<M: StaticSet, P: StaticSet>(
     full: &mut M,
     params: &mut P,
-    plan: &OptimizerConfig,
+    config: &OptimizerConfig,
 ) -> Result<HostMasters> {
     let (full, params) = (full.slices(), params.slices());
     same_names(&full, &params)?;
     let names = params.iter().map(|param| &*param.name);
-    let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
+    let mut masters = HostMasters::new(config, names).map_err(refuse)?;
     let stored = P::Element::DTYPE;
     for (param, from) in params.into_iter().zip(full) {
-        if plan.dtype_of(&param.name, stored) != stored {
+        if config.dtype_of(&param.name, stored) != stored {
             return Err(mismatch(&param.name, RETYPED));
         }
         if from.value.len() != param.value.len() || param.value.is_empty() {
             return Err(mismatch(&param.name, UNEVEN));
         }
         let values = widened(from.value);
-        if let Cow::Owned(copies) = plan.store().before_lowering(&values, stored) {
+        if let Cow::Owned(copies) = config.store().before_lowering(&values, stored) {
             P::Element::narrow(&copies, param.value);
         }
         masters.insert(&param.name, values, stored).map_err(refuse)?;

@@ -89,7 +89,7 @@ fn a_name_that_no_parameter_has_is_refused() {
             Optimizer::new(binade_core::HostDevice::new(), params(DType::F32, SET), plan.clone());
         let error = made.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
-        assert!(error.to_string().starts_with("`typo`: the plan names it"), "{error}");
+        assert!(error.to_string().starts_with("`typo`: the configuration names it"), "{error}");
         let mut optimizer = optimizer(params(DType::F32, SET), grouped());
         let error = optimizer.set_config(plan).unwrap_err();
         assert!(error.to_string().starts_with("`typo`: "), "{error}");
@@ -225,10 +225,10 @@ fn a_partition_has_each_parameter_once_with_those_that_its_rule_moves() {
 }
 
 #[test]
-fn an_optimizer_is_debugged_with_its_plan_and_without_its_values() {
+fn an_optimizer_is_debugged_with_its_configuration_and_without_its_values() {
     let said = format!("{:?}", optimizer(params(DType::F32, SET), grouped()));
     assert!(
-        said.starts_with("MasterOptimizer { plan: OptimizerConfig { rule: Sgd(Sgd { lr: 0.5"),
+        said.starts_with("MasterOptimizer { config: OptimizerConfig { rule: Sgd(Sgd { lr: 0.5"),
         "{said}"
     );
     assert!(said.ends_with(", .. }"), "{said}");

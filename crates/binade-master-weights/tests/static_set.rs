@@ -180,7 +180,9 @@ fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
     let device = TypedModel::<Layer<f16>>::new();
     let other = plan(MasterStore::Copy).with_storage(DType::BF16);
     let error = MasterOptimizer::new(device, layer().cast(), other).unwrap_err();
-    assert!(error.to_string().starts_with("`weight`: the plan would store it in another type"));
+    assert!(
+        error.to_string().starts_with("`weight`: the configuration would store it in another type")
+    );
 
     let uneven = Uneven(layer());
     let error = MasterOptimizer::<TypedModel<Layer<f16>>>::lower(uneven, plan(MasterStore::Copy));

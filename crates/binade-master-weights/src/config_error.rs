@@ -1,0 +1,65 @@
+//! Refused configurations of an optimizer.
+
+use crate::MasterStore;
+use binade_core::DType;
+use std::{collections::HashSet, sync::Arc};
+
+/// Error of a configuration that does not go with the parameters kept.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// A name that no parameter has.
+    #[error(
+        "the configuration names `{0}`, and no parameter has that name; look for a typing error"
+    )]
+    UnknownParameter(String),
+    /// Two parameters of one name: which of them a gradient belongs to could not be told.
+    #[error("two parameters are called `{0}`; give each a name of its own")]
+    DuplicateParameter(String),
+    /// A parameter that is to join, and is there.
+    #[error("`{0}` is in the optimizer already; give the parameter that joins another name")]
+    Joined(String),
+    /// A store that cannot keep masters of a parameter's type.
+    #[error(
+        "`{parameter}` is stored as {stored}, of which `MasterStore::{store:?}` keeps no masters: it takes bf16 alone; \
+         store the parameter as bf16, as `with_storage` does, or choose another store"
+    )]
+    Store {
+        /// The parameter.
+        parameter: Arc<str>,
+        /// Store of the configuration.
+        store: MasterStore,
+        /// The parameter's type.
+        stored: DType,
+    },
+    /// Another store or storage than the optimizer was started with.
+    #[error(
+        "the new configuration has another `MasterStore` or storage, and neither can change in a running optimizer: \
+         derive it from the one in force, as `config.with_lr(…)` does, or start a new optimizer"
+    )]
+    Stored,
+    /// Another number of moments.
+    #[error(
+        "`{parameter}` has {kept} moments and the new rule needs {needed}; start a new optimizer to change the rule's kind"
+    )]
+    Moments {
+        /// The parameter.
+        parameter: Arc<str>,
+        /// Moments kept.
+        kept: usize,
+        /// Moments the rule needs.
+        needed: usize,
+    },
+}
+
+/// Returns names, each of which comes once.
+pub(crate) fn distinct<'p>(
+    names: impl Iterator<Item = &'p str>,
+) -> Result<HashSet<&'p str>, ConfigError> {
+    let mut known = HashSet::new();
+    for name in names {
+        if !known.insert(name) {
+            return Err(ConfigError::DuplicateParameter(name.to_owned()));
+        }
+    }
+    Ok(known)
+}
