@@ -325,7 +325,7 @@ fn a_norm_that_no_parameter_has() {
     told(
         initialize(Cpu, model, UpdateRule::sgd(0.1), OptLevel::O2.with(DType::BF16)),
         ErrorKind::Mismatch,
-        "the plan names `norm.gian`, and no parameter has that name; look for a typing error",
+        "the configuration names `norm.gian`, and no parameter has that name; look for a typing error",
     );
 }
 

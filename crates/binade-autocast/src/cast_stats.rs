@@ -1,4 +1,4 @@
-//! Ledger of the casts that a program causes.
+//! Counts of the casts that a program causes.
 
 use binade_core::DType;
 use std::collections::BTreeMap;

@@ -81,7 +81,7 @@ pub trait Autocast: Handle<Tensor: Clone> {
         None
     }
 
-    /// Returns the number of elements, for policies and for the ledger's bytes; `None` if it is unknown.
+    /// Returns the number of elements, for policies and for the statistics's bytes; `None` if it is unknown.
     fn elements(&self, tensor: &Self::Tensor) -> Option<u64> {
         let extents = self.extents(tensor)?;
         extents.iter().try_fold(1_u64, |product, &len| product.checked_mul(len.try_into().ok()?))

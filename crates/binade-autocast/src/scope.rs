@@ -21,7 +21,7 @@ pub struct Scope<'d, D: Autocast> {
     device: &'d D,
     region: Region,
     cache: Option<Arc<Cache<D::Tensor>>>,
-    ledger: Option<Arc<CastStats>>,
+    stats: Option<Arc<CastStats>>,
 }
 
 /// Operands as an operation should see them, and the type of its result.
@@ -34,17 +34,17 @@ pub struct Prepared<'t, T: Clone> {
 }
 
 impl Region {
-    /// Opens the region on `device`, with nothing kept yet and no ledger.
+    /// Opens the region on `device`, with nothing kept yet and no statistics.
     pub fn open<'d, D: Autocast>(&self, device: &'d D) -> Scope<'d, D> {
-        Scope { device, region: self.clone(), cache: Some(Arc::default()), ledger: None }
+        Scope { device, region: self.clone(), cache: Some(Arc::default()), stats: None }
     }
 }
 
 impl<'d, D: Autocast> Scope<'d, D> {
-    /// Returns the scope with casts counted in `ledger`.
+    /// Returns the scope with casts counted in `stats`.
     #[must_use]
-    pub fn with_stats(self, ledger: Arc<CastStats>) -> Self {
-        Self { ledger: Some(ledger), ..self }
+    pub fn with_stats(self, stats: Arc<CastStats>) -> Self {
+        Self { stats: Some(stats), ..self }
     }
 
     /// Returns the scope without a cache: the same numbers, more casts.
@@ -157,9 +157,8 @@ impl<'d, D: Autocast> Scope<'d, D> {
     /// Asks the policy, and counts a product that it leaves uneven.
     fn decide(&self, call: &OpCall<'_>) -> Result<Decision, CastError<D::Error>> {
         let decision = self.region.decide(call)?;
-        if let Some(ledger) = self.ledger.as_ref().filter(|_| Uneven::of(call, decision).is_some())
-        {
-            ledger.post_uneven(call.op.name());
+        if let Some(stats) = self.stats.as_ref().filter(|_| Uneven::of(call, decision).is_some()) {
+            stats.post_uneven(call.op.name());
         }
         Ok(decision)
     }
@@ -198,10 +197,10 @@ impl<'d, D: Autocast> Scope<'d, D> {
             to_dtype: to,
             source,
         })?;
-        if let Some(ledger) = &self.ledger {
+        if let Some(stats) = &self.stats {
             let (op, promoted) = (call.op.name(), decision.promoted);
             let elements = self.device.elements(tensor);
-            ledger.post(&Posting { op, to, promoted, made, elements });
+            stats.post(&Posting { op, to, promoted, made, elements });
         }
         Ok(Cow::Owned(cast))
     }
@@ -238,8 +237,8 @@ fn through_operands(decision: Decision) -> Decision {
 
 impl<D: Autocast> Clone for Scope<'_, D> {
     fn clone(&self) -> Self {
-        let Self { device, region, cache, ledger } = self;
-        Self { device, region: region.clone(), cache: cache.clone(), ledger: ledger.clone() }
+        let Self { device, region, cache, stats } = self;
+        Self { device, region: region.clone(), cache: cache.clone(), stats: stats.clone() }
     }
 }
 

@@ -106,23 +106,24 @@ impl<D: Clone> Setup<D> {
         self.region.clone()
     }
 
-    /// Plan of how a model's parameters are stored and moved.
+    /// Returns the configuration by which a model's parameters are stored and moved.
     ///
     /// # Errors
     ///
     /// If `rule` has a value out of its range.
-    pub fn plan<P>(
+    pub fn config<P>(
         &self,
         model: &Model<P>,
         rule: UpdateRule,
     ) -> Result<OptimizerConfig, RuleError> {
         let keep = self.properties.keep_norm_f32 == Some(true);
         let bare = self.properties.master_weights == Some(false);
-        let plan = OptimizerConfig::new(rule)?;
-        let plan = plan.with_store(if bare { MasterStore::NoMaster } else { MasterStore::Copy });
+        let config = OptimizerConfig::new(rule)?;
+        let config =
+            config.with_store(if bare { MasterStore::NoMaster } else { MasterStore::Copy });
         Ok(match self.properties.storage {
-            None => plan,
-            Some(dtype) => plan.with_storage(dtype).keep(model.norm.iter().filter(|_| keep)),
+            None => config,
+            Some(dtype) => config.with_storage(dtype).keep(model.norm.iter().filter(|_| keep)),
         })
     }
 }
@@ -168,8 +169,8 @@ impl<D: MasterWeights + Clone> Setup<D> {
         model: Model<D::Params>,
         rule: UpdateRule,
     ) -> Result<MasterOptimizer<D>, InitError<D::Error>> {
-        let plan = self.plan(&model, rule)?;
-        MasterOptimizer::new(self.device.clone(), model.params, plan).map_err(InitError::Device)
+        let config = self.config(&model, rule)?;
+        MasterOptimizer::new(self.device.clone(), model.params, config).map_err(InitError::Device)
     }
 }
 
@@ -182,6 +183,9 @@ impl<D: GradScaler + Clone> Setup<D> {
     /// If the device fails.
     pub fn scaler(&self) -> Result<Scaler<D>, D::Error> {
         let scaler = Scaler::new(self.device.clone(), self.properties.loss_scale)?;
+        if !self.properties.autocast() {
+            return Ok(scaler);
+        }
         let region = self.region.clone();
         Ok(scaler.with_notice(move || region.is_idle().then_some(IDLE)))
     }

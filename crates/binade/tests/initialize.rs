@@ -183,7 +183,7 @@ fn a_name_that_no_parameter_has_is_refused_where_norms_are_kept() {
     let refused = initialize(Cpu, typo(), UpdateRule::sgd(0.1), O2.with(F16)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the plan names `norm.gian`, and no parameter has that name; look for a typing error"
+        "the configuration names `norm.gian`, and no parameter has that name; look for a typing error"
     );
     assert_eq!(refused.kind(), ErrorKind::Mismatch);
     assert!(initialize(Cpu, typo(), UpdateRule::sgd(0.1), O1.with(F16)).is_ok());

@@ -95,7 +95,7 @@ fn a_plan_can_be_taken_further_before_it_is_given_to_an_optimizer() {
     let params = ["weight", "bias"]
         .map(|name| Named::new(name, Tensor::new(vec![1.0_f32, 2.0], &[2]).unwrap()));
     let model = Model::new(params.to_vec()).with_norm(["bias"]);
-    let plan = setup.plan(&model, UpdateRule::adamw(0.1)).unwrap();
+    let plan = setup.config(&model, UpdateRule::adamw(0.1)).unwrap();
     let plan = plan.with_group(["bias"], UpdateRule::sgd(0.5)).unwrap();
     let optimizer = MasterOptimizer::new(Cpu, params.to_vec(), plan).unwrap();
     assert_eq!(optimizer.config().rule_for("bias"), &UpdateRule::sgd(0.5));
