@@ -7,6 +7,7 @@ mod signatures;
 pub(crate) use crate::error::Failed;
 
 use crate::{Device, Var, record::Value};
+use binade_core::Op;
 
 macro_rules! operations {
     // A tape needs no `fill`: it starts from existing tensors.
