@@ -40,7 +40,7 @@ fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_co
 fn counting_is_switched_in_a_running_optimizer() -> Result {
     let gpu = gpu();
     let plan = || {
-        Ok::<_, crate::Failed>(
+        Ok::<_, libtest_mimic::Failed>(
             OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster),
         )
     };

@@ -4,6 +4,8 @@
 pub(crate) mod calls;
 mod clip_groups;
 pub(crate) mod counted;
+pub(crate) mod indices;
+mod joins;
 mod operations;
 mod outcomes;
 mod ranks;
@@ -16,10 +18,28 @@ mod stores;
 pub(crate) mod support;
 pub(crate) mod windows;
 
+use libtest_mimic::{Failed, Trial};
+
+/// Name of a test, and the test.
+pub(crate) type Test = (&'static str, fn() -> Result<(), Failed>);
+
+/// List of tests, by the names of their functions.
+#[macro_export]
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const TESTS: &[$crate::shared::Test] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+/// Tests of a module.
+pub(crate) type Module = (&'static str, &'static [Test]);
+
 /// The tests, by module.
-pub(crate) const TESTS: [(&str, &[crate::Test]); 12] = [
+pub(crate) const TESTS: [Module; 14] = [
     ("clip_groups", clip_groups::TESTS),
     ("counted", counted::TESTS),
+    ("indices", indices::TESTS),
+    ("joins", joins::TESTS),
     ("operations", operations::TESTS),
     ("outcomes", outcomes::TESTS),
     ("ranks", ranks::TESTS),
@@ -31,3 +51,15 @@ pub(crate) const TESTS: [(&str, &[crate::Test]); 12] = [
     ("stores", stores::TESTS),
     ("windows", windows::TESTS),
 ];
+
+/// Returns the tests of modules, ignored for a reason that is told.
+pub(crate) fn trials(modules: &[Module], skip: Option<&str>) -> Vec<Trial> {
+    let names: Vec<_> = modules.iter().map(|(module, _)| *module).collect();
+    if let Some(reason) = skip {
+        eprintln!("tests of {} are ignored: {reason}", names.join(", "));
+    }
+    let trials = modules.iter().flat_map(|(module, tests)| {
+        tests.iter().map(move |(name, run)| Trial::test(format!("{module}::{name}"), *run))
+    });
+    trials.map(|trial| trial.with_ignored_flag(skip.is_some())).collect()
+}

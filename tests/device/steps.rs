@@ -17,6 +17,7 @@ crate::tests![
     steps_read_nothing_until_they_are_resolved,
     of_a_window_the_device_knows_which_gradients_are_there,
     who_holds_a_parameter_keeps_its_bits,
+    more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu,
 ];
 
 /// Names and lengths of parameters.
@@ -55,7 +56,7 @@ fn rules_of_two_kinds_move_their_groups_in_one_step() -> Result {
     let plan = || {
         let plan =
             OptimizerConfig::new(UpdateRule::adamw(1e-2))?.with_storage(DType::F16).keep(["norm"]);
-        Ok::<_, crate::Failed>(plan.with_group(["bias", "norm"], UpdateRule::sgd(0.5))?)
+        Ok::<_, libtest_mimic::Failed>(plan.with_group(["bias", "norm"], UpdateRule::sgd(0.5))?)
     };
     let mut got = optimizer(&gpu, &params(1), DType::F32, plan()?);
     let mut want = optimizer(&Cpu, &params(1), DType::F32, plan()?);
@@ -164,5 +165,29 @@ fn who_holds_a_parameter_keeps_its_bits() -> Result {
     step(&gpu, &mut run, &[("w", vec![1.0, 1.0])])?;
     assert_eq!(gpu.download(&value)?, [1.0, 2.0]);
     assert_eq!(gpu.download(&run.params[0].value)?, [0.0, 1.0]);
+    Ok(())
+}
+
+fn more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu() -> Result {
+    let gpu = gpu();
+    let names: Vec<String> = (0..300).map(|number| format!("w{number}")).collect();
+    let all = |seed: u64| {
+        let one = |(name, more): (&String, u64)| (name.clone(), coarse(seed + more, 3));
+        names.iter().zip(0..).map(one).collect::<Vec<_>>()
+    };
+    let (start, grads) = (all(1), all(500));
+    let start: Vec<_> = start.iter().map(|(name, values)| (&**name, values.clone())).collect();
+    let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?;
+    let mut got = optimizer(&gpu, &start, DType::BF16, plan.clone());
+    let mut want = optimizer(&Cpu, &start, DType::BF16, plan);
+    // Every other parameter has a gradient.
+    let turn: Vec<_> = grads.iter().step_by(2).collect();
+    let turn: Vec<_> = turn.iter().map(|(name, values)| (&**name, values.clone())).collect();
+    step(&gpu, &mut got, &turn)?;
+    step(&Cpu, &mut want, &turn)?;
+    let whole: Vec<_> = grads.iter().map(|(name, values)| (&**name, values.clone())).collect();
+    step(&gpu, &mut got, &whole)?;
+    step(&Cpu, &mut want, &whole)?;
+    assert_eq!(got.save()?, want.save()?);
     Ok(())
 }

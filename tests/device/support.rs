@@ -186,3 +186,20 @@ pub(crate) fn kind<T, E: Error>(result: Result<T, E>) -> binade_core::ErrorKind 
         Err(error) => error.kind(),
     }
 }
+
+/// A vector whose first element is `offset` elements into its buffer.
+pub(crate) fn shifted(
+    gpu: &Gpu,
+    values: &[f32],
+    dtype: DType,
+    offset: usize,
+) -> <Gpu as Handle>::Tensor {
+    let padded = [&vec![f32::NAN; offset][..], values].concat();
+    vector(gpu, &padded, dtype).slice(offset, values.len()).unwrap()
+}
+
+/// True if `BINADE_REQUIRE` has one of these names.
+pub(crate) fn is_required(names: &[&str]) -> bool {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    required.split(',').any(|name| names.contains(&name.trim()))
+}

@@ -2,7 +2,7 @@
 
 use crate::{
     model::Model,
-    support::{Result, cuda, own, vector},
+    support::{Result, cuda, own, vector, warmed},
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
@@ -41,9 +41,8 @@ fn refused<R>(
     also: impl FnOnce(&mut Model, StepOutcome<Cuda>) -> Result<R, Error>,
 ) -> Result<(&'static str, CaptureError)> {
     let mut model = model()?;
-    let capture = model.cuda.capture();
-    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
-    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let cuda = model.cuda.clone();
+    let capture = warmed(&cuda, || model.step())?;
     let before = model.trace()?;
     let captured = capture.capture(|| {
         let outcome = model.step()?;
@@ -97,9 +96,9 @@ fn differing<R>(
     each: impl Fn(&mut Model, u8) -> Result<R, Error>,
 ) -> Result<(&'static str, CaptureError)> {
     let mut model = model()?;
-    let ((), capture) = model.cuda.capture().warm_up(|| each(&mut model, 0).map(drop))?;
-    let ((), capture) = capture.warm_up(|| each(&mut model, 1).map(drop))?;
-    Ok(why(capture.capture(|| each(&mut model, 2))))
+    let (cuda, mut runs) = (model.cuda.clone(), 0..);
+    let mut next = || each(&mut model, runs.next().unwrap_or_default());
+    Ok(why(warmed(&cuda, &mut next)?.capture(next)))
 }
 
 fn a_step_that_changes_is_refused_where_it_does() -> Result {
@@ -135,8 +134,7 @@ fn more_findings_than_a_report_has_room_for_are_refused() -> Result {
     let mut grads = vec![Named::new("w", Some(vector(&cuda, &[1.0], DType::F16)))].into();
     let found = cuda.unscale(&mut grads, &scale)?;
     let mut step = || cuda.update(&mut scale, &[&found; 64], &[&found], &rule);
-    let ((), capture) = cuda.capture().warm_up(&mut step)?;
-    let ((), capture) = capture.warm_up(&mut step)?;
+    let capture = warmed(&cuda, &mut step)?;
     let refused = why(capture.capture(&mut step));
     assert_eq!(refused, ("scale_update", CaptureError::Findings { found: 65, most: 64 }));
     Ok(())
@@ -244,16 +242,14 @@ fn a_second_capture_and_a_second_thread_are_refused() -> Result {
 fn a_stream_that_cannot_be_captured_is_refused() -> Result {
     let same = Cuda::on(cuda().stream().context().default_stream())?;
     let step = || same.launch_nothing();
-    let ((), capture) = same.capture().warm_up(step)?;
-    let ((), capture) = capture.warm_up(step)?;
+    let capture = warmed(&same, step)?;
     assert_eq!(why(capture.capture(step)), ("capture", CaptureError::Stream));
     Ok(())
 }
 
 fn an_outcome_before_the_first_replay_is_refused() -> Result {
     let mut model = model()?;
-    let ((), capture) = model.cuda.capture().warm_up(|| model.step().map(drop))?;
-    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let capture = warmed(&model.cuda.clone(), || model.step())?;
     let mut early = None;
     let captured =
         capture.capture(|| model.step().inspect(|outcome| early = Some(outcome.clone())))?;
@@ -299,8 +295,7 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
 
 fn a_step_that_panics_leaves_a_handle_that_works() -> Result {
     let mut model = model()?;
-    let ((), capture) = model.cuda.capture().warm_up(|| model.step().map(drop))?;
-    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let capture = warmed(&model.cuda.clone(), || model.step())?;
     let panics = std::panic::AssertUnwindSafe(|| {
         capture.capture(|| -> Result<(), Error> {
             model.step()?.ignore();
@@ -323,8 +318,7 @@ fn a_captured_step_gives_its_memory_back() -> Result {
     let cuda = own();
     let tensor = vector(&cuda, &[1.0; 3000], DType::F32);
     let step = || cuda.cast(&tensor, DType::F16);
-    let (_, capture) = cuda.capture().warm_up(step)?;
-    let (_, capture) = capture.warm_up(step)?;
+    let capture = warmed(&cuda, step)?;
     let captured = capture.capture(step)?;
     let result = captured.replay()?;
     let address = result.address();

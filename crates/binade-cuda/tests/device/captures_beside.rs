@@ -2,9 +2,10 @@
 //! graph's memory becomes theirs.
 
 use crate::{
-    captures, graphs,
+    captures::{self, why},
+    graphs,
     model::{Model, STEPS, say},
-    support::{Result, own, vector},
+    support::{Result, own, vector, warmed},
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -47,9 +48,7 @@ fn captured(
     step: impl Fn() -> Result<Tensor, Error>,
     also: impl FnOnce(),
 ) -> Result<Captured<Tensor>, Error> {
-    let (_, capture) = cuda.capture().warm_up(&step)?;
-    let (_, capture) = capture.warm_up(&step)?;
-    capture.capture(|| {
+    warmed(cuda, &step)?.capture(|| {
         let result = step();
         also();
         result
@@ -112,8 +111,7 @@ fn what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done() -> Resul
             last.unwrap_or_default()
         };
         let step = || cuda.cast(&data, DType::F16);
-        let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
-        let ((), capture) = capture.warm_up(|| step().map(drop))?;
+        let capture = warmed(&cuda, step)?;
         let (captured, last) = thread::scope(|scope| {
             cuda.write(cell, &[0.0])?;
             let other = scope.spawn(writes);
@@ -136,14 +134,6 @@ fn what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done() -> Resul
     Ok(())
 }
 
-fn why<T>(result: Result<T, Error>) -> CaptureError {
-    match result {
-        Err(Error::Driver(CudaError::Capture { why, .. })) => why,
-        Err(error) => panic!("{error}"),
-        Ok(_) => panic!("this must be refused"),
-    }
-}
-
 fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
     let cuda = own();
     let other = Cuda::on(cuda.stream().clone())?;
@@ -155,14 +145,14 @@ fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
     // An error that the step swallows is an error of the capture all the same: no replay would do that work.
     let mut said = Vec::new();
     let swallowed = captured(&cuda, step, || {
-        said.push(why(other.cast(&theirs, DType::F16)));
-        said.push(why(other.upload(&[1.0], &[1], DType::F32)));
-        said.push(why(other.synchronize()));
-        said.push(why(other.capture().warm_up(|| Ok::<_, Error>(()))));
-        said.push(why(Cuda::on(cuda.stream().clone())));
+        said.push(why(other.cast(&theirs, DType::F16)).1);
+        said.push(why(other.upload(&[1.0], &[1], DType::F32)).1);
+        said.push(why(other.synchronize()).1);
+        said.push(why(other.capture().warm_up(|| Ok::<_, Error>(()))).1);
+        said.push(why(Cuda::on(cuda.stream().clone())).1);
     });
     assert_eq!(said, vec![CaptureError::Shared; 5]);
-    assert_eq!(why(swallowed), CaptureError::Shared);
+    assert_eq!(why(swallowed).1, CaptureError::Shared);
 
     // An error of another thread is none of the step's.
     let mut said = None;
@@ -170,7 +160,7 @@ fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
         let cast = || other.cast(&theirs, DType::F16);
         said = thread::scope(|scope| scope.spawn(cast).join().ok());
     })?;
-    assert_eq!(said.map(why), Some(CaptureError::Shared));
+    assert_eq!(said.map(|said| why(said).1), Some(CaptureError::Shared));
     assert_eq!(captured.operations(), 1);
     assert_eq!(other.memory_use().bytes, used);
     captured.replay()?;
@@ -228,8 +218,7 @@ fn a_stream_that_somebody_else_captures_is_left_to_them() -> Result {
     let cuda = own();
     let data = vector(&cuda, &[1.0; 600], DType::F32);
     let step = || cuda.cast(&data, DType::F16);
-    let (_, capture) = cuda.capture().warm_up(step)?;
-    let (_, capture) = capture.warm_up(step)?;
+    let capture = warmed(&cuda, step)?;
     let stream = cuda.stream();
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
     let refused = capture.capture(step);
@@ -279,7 +268,7 @@ fn a_captured_step_outlives_its_handle_and_its_outcomes_outlive_it() -> Result {
     let outcome = steps.replay()?;
     drop((data, loss));
     let stale = steps.replay();
-    assert_eq!(why(stale), CaptureError::Stale);
+    assert_eq!(why(stale).1, CaptureError::Stale);
     drop((scaler, optimizer));
     let late = outcome.clone();
     drop(steps);

@@ -3,7 +3,7 @@
 use crate::{
     captures::{captured, model, why},
     model::Model,
-    support::Result,
+    support::{Result, warmed},
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -21,8 +21,7 @@ fn what_a_captured_step_works_on_does_not_move() -> Result {
     // One clone is held while the step is captured, and one while its graph lives.
     let mut early = model()?;
     let cuda = early.cuda.clone();
-    let ((), capture) = cuda.capture().warm_up(|| early.step().map(drop))?;
-    let ((), capture) = capture.warm_up(|| early.step().map(drop))?;
+    let capture = warmed(&cuda, || early.step())?;
     let scaled = early.scaler.scale(&early.loss)?;
     let moved = why(capture.capture(|| early.step()));
     drop(scaled);
@@ -76,8 +75,7 @@ fn a_tape_that_lives_through_the_step_is_named_by_the_refusal() -> Result {
     let mut model = model()?;
     let cuda = model.cuda.clone();
     // Uncaptured, the step leaves the tape's values where they are.
-    let ((), capture) = cuda.capture().warm_up(|| on_tape(&mut model, true).map(drop))?;
-    let ((), capture) = capture.warm_up(|| on_tape(&mut model, true).map(drop))?;
+    let capture = warmed(&cuda, || on_tape(&mut model, true))?;
     let error = capture.capture(|| on_tape(&mut model, true)).expect_err("it moves");
     assert_eq!(
         error.to_string(),
@@ -87,8 +85,7 @@ fn a_tape_that_lives_through_the_step_is_named_by_the_refusal() -> Result {
     );
     assert_eq!(why(Err::<(), _>(error)), ("copy", CaptureError::Moved));
 
-    let ((), capture) = cuda.capture().warm_up(|| on_tape(&mut model, false).map(drop))?;
-    let ((), capture) = capture.warm_up(|| on_tape(&mut model, false).map(drop))?;
+    let capture = warmed(&cuda, || on_tape(&mut model, false))?;
     let steps = capture.capture(|| on_tape(&mut model, false))?;
     drop(steps.replay()?.resolve()?);
     let tape = model.optimizer.params[0].value.clone();

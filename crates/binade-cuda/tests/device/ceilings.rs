@@ -1,6 +1,6 @@
 //! Ceilings that benchmarks compare kernels with, and the driver's figures on the kernels.
 
-use crate::support::{Result, cuda, noise, own, vector};
+use crate::support::{Result, captured, cuda, noise, own, vector};
 use binade_core::DType;
 use binade_cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use std::collections::HashSet;
@@ -78,9 +78,7 @@ fn memory_of_a_captured_step_is_in_use_as_long_as_the_step_is_there() -> Result 
     let nothing = || Ok::<_, binade_cuda::Error>(());
     drop(cuda.capture().warm_up(nothing)?);
     let (step, before) = (|| cuda.duplicate(&tensor), cuda.memory_use().bytes);
-    let (_, capture) = cuda.capture().warm_up(step)?;
-    let (_, capture) = capture.warm_up(step)?;
-    let captured = capture.capture(step)?;
+    let captured = captured(&cuda, step)?;
     cuda.reset_peak_memory();
     drop(captured.replay()?);
     let used = cuda.memory_use();

@@ -10,10 +10,10 @@ use binade_cuda::{Products, ProductsBackend};
 use binade_ops::{Conv2d, Conv2dConfig, Upload};
 
 #[cfg(feature = "cudnn")]
-pub(crate) use by_library::{TESTS, absent};
+pub(crate) use by_library::TESTS;
 
 /// Tests that hold with the library, without it, and without the feature.
-pub(crate) const EITHER: &[crate::Test] = &[
+pub(crate) const EITHER: &[crate::shared::Test] = &[
     ("what_convolves_is_told_with_its_version", what_convolves_is_told_with_its_version),
     ("products_that_are_asked_for_convolve_alone", products_that_are_asked_for_convolve_alone),
 ];

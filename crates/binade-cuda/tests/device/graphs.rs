@@ -2,7 +2,7 @@
 
 use crate::{
     model::{Model, STEPS, Stepping, say},
-    support::{Device, Result, noise, own, vector},
+    support::{Device, Result, captured, noise, own, vector, warmed},
 };
 use binade_core::DType;
 use binade_cuda::Error;
@@ -249,9 +249,7 @@ fn a_step_of_more_tables_than_are_kept_is_captured() -> Result {
         let norm = |len: usize| cuda.l2_norm(&[data.slice(0, len)?]);
         (1..100).map(norm).collect::<Result<Vec<_>, Error>>()
     };
-    let (_, capture) = cuda.capture().warm_up(step)?;
-    let (_, capture) = capture.warm_up(step)?;
-    let captured = capture.capture(step)?;
+    let captured = captured(&cuda, step)?;
     // Tables of others, and tables that nobody holds, come and go.
     step()?;
     cuda.trim();
@@ -287,8 +285,7 @@ fn what_is_written_is_seen_by_clones_of_every_type() -> Result {
 fn a_handle_works_while_another_is_captured() -> Result {
     let mut model = Model::new(&own(), adam(0), DType::F16)?;
     let cuda = model.cuda.clone();
-    let ((), capture) = cuda.capture().warm_up(|| model.step().map(drop))?;
-    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let capture = warmed(&cuda, || model.step())?;
     // A new handle takes memory, loads kernels and waits while this one is captured.
     let train = || uncaptured(sgd, DType::F16, Model::step).map_err(|error| format!("{error:?}"));
     let mut left = None;

@@ -1,12 +1,13 @@
 //! Captured steps of every store, of counted updates, of an optimizer that parameters join, and of operations with indices.
 
 use crate::{
+    captures::why,
     graphs::{replayed, uncaptured},
     model::{Model, say},
     support::{Result, own, vector},
 };
 use binade_core::{DType, Named};
-use binade_cuda::{CaptureError, CudaError, Error};
+use binade_cuda::{CaptureError, Error};
 use binade_master_weights::{MasterStore, OptimizerConfig, UpdateRule};
 use binade_ops::{Embedding, Upload};
 
@@ -55,15 +56,6 @@ fn replays_with_any_store_are_the_uncaptured_steps_bit_for_bit() -> Result {
     Ok(())
 }
 
-/// Returns the reason of a refused replay.
-fn why<T>(result: std::result::Result<T, Error>) -> CaptureError {
-    match result {
-        Err(Error::Driver(CudaError::Capture { why, .. })) => why,
-        Err(error) => panic!("{error}"),
-        Ok(_) => panic!("this must be refused"),
-    }
-}
-
 fn replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them() -> Result {
     let mut model = Model::new(&own(), counted(0), DType::F16)?;
     let (captured, _) = model.captured(Model::step)?;
@@ -72,7 +64,7 @@ fn replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them() -> Resu
     let lost = model.optimizer.masters().lost_updates(&model.cuda)?;
     assert!(lost.is_some_and(|lost| lost.moved > 0), "{lost:?}");
     model.optimizer.set_config(plan(0))?;
-    assert_eq!(why(captured.replay()), CaptureError::Stale);
+    assert_eq!(why(captured.replay()).1, CaptureError::Stale);
     drop(captured);
     drop(model.step()?.resolve()?);
     assert_eq!(model.optimizer.masters().lost_updates(&model.cuda)?, None);
@@ -100,7 +92,7 @@ fn a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on() -> Result 
         let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 40], DType::F16))];
         model.optimizer.join(more, plan(0))?;
         if let Some(steps) = captured {
-            assert_eq!(why(steps.replay()), CaptureError::Stale);
+            assert_eq!(why(steps.replay()).1, CaptureError::Stale);
         }
         for number in 4..7 {
             model.write(number)?;

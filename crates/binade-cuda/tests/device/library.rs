@@ -8,7 +8,7 @@
 
 use crate::captures::why;
 use crate::products::{assert_within, matrix, stored, turned, types};
-use crate::support::{Result, noise};
+use crate::support::{Result, is_stand_in, noise, warmed};
 use binade_core::DType;
 use binade_cuda::{CaptureError, Cuda, Error, Products, ProductsBackend, Tensor};
 use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
@@ -31,20 +31,10 @@ fn own() -> Cuda {
 }
 
 /// Tests that hold with the library and without.
-pub(crate) const EITHER: &[crate::Test] = &[
+pub(crate) const EITHER: &[crate::shared::Test] = &[
     ("what_multiplies_is_told_with_its_version", what_multiplies_is_told_with_its_version),
     ("kernels_that_are_asked_for_multiply_alone", kernels_that_are_asked_for_multiply_alone),
 ];
-
-/// Returns the reason why the library's tests cannot run, unless they are required.
-pub(crate) fn absent() -> Option<String> {
-    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = required.split(',').any(|name| name.trim() == "cublaslt");
-    match Cuda::open(0).and_then(|cuda| cuda.products()) {
-        Ok(ProductsBackend::Own { why }) if !is_required => Some(why),
-        _ => None,
-    }
-}
 
 fn what_multiplies_is_told_with_its_version() -> Result {
     let cuda = own();
@@ -78,7 +68,7 @@ fn kernels_that_are_asked_for_multiply_alone() -> Result {
 
 /// A linear layer with its gradients, and a plain product with its own, have every transposition of the operations.
 fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
-    let is_stand_in = own().name()? == "Binade PTX interpreter";
+    let is_stand_in = is_stand_in();
     for dtype in types() {
         for sizes @ [m, n, k] in [[1, 1, 1], [5, 7, 9], [33, 40, 72], [64, 96, 128]] {
             let [x, w, b, g] = [(1, m * k), (2, n * k), (3, n), (4, m * n)]
@@ -264,8 +254,7 @@ fn captured_products_replay_with_what_their_tensors_hold() -> Result {
         }
         let searches = cuda.counters().searches;
         assert_eq!(cuda.counters().library, 4 * 3);
-        let ((), capture) = cuda.capture().warm_up(|| layer(&cuda, &fixed).map(drop))?;
-        let ((), capture) = capture.warm_up(|| layer(&cuda, &fixed).map(drop))?;
+        let capture = warmed(&cuda, || layer(&cuda, &fixed))?;
         let captured = capture.capture(|| layer(&cuda, &fixed))?;
         for (number, want) in want.iter().enumerate() {
             write(number as u64)?;
@@ -282,8 +271,7 @@ fn products_that_no_warm_up_did_are_refused_by_name() -> Result {
     let square = |seed| cuda.upload(&noise(seed, 256), &[16, 16], DType::F16);
     let (a, b) = (square(1)?, square(2)?);
     let step = |left: &Tensor, right: &Tensor| cuda.matmul(left, right).map(drop);
-    let ((), capture) = cuda.capture().warm_up(|| step(&a, &b))?;
-    let ((), capture) = capture.warm_up(|| step(&a, &b))?;
+    let capture = warmed(&cuda, || step(&a, &b))?;
     let other = why(capture.capture(|| step(&b, &a)));
     assert_eq!(other, ("cublasLtMatmul", CaptureError::Changed { number: 0 }));
     // The handle goes on.
@@ -296,8 +284,7 @@ fn a_captured_run_asks_the_library_nothing() -> Result {
     let a = cuda.upload(&noise(1, 256), &[16, 16], DType::F16)?;
     let short = cuda.upload(&noise(2, 128), &[8, 16], DType::F16)?;
     let step = |left: &Tensor| cuda.matmul(left, &a).map(drop);
-    let ((), capture) = cuda.capture().warm_up(|| step(&a))?;
-    let ((), capture) = capture.warm_up(|| step(&a))?;
+    let capture = warmed(&cuda, || step(&a))?;
     let before = cuda.counters().searches;
     let refused = why(capture.capture(|| step(&short)));
     assert_eq!(refused, ("cublasLtMatmul", CaptureError::Changed { number: 0 }));
@@ -309,8 +296,7 @@ fn changing_the_library_for_the_kernels_is_no_captured_step() -> Result {
     let cuda = own();
     let a = cuda.upload(&noise(1, 256), &[16, 16], DType::F16)?;
     let step = || cuda.matmul(&a, &a).map(drop);
-    let ((), capture) = cuda.capture().warm_up(step)?;
-    let ((), capture) = capture.warm_up(step)?;
+    let capture = warmed(&cuda, step)?;
     let _ = cuda.clone().with_products(Products::Own);
     let (operation, reason) = why(capture.capture(step));
     assert!(operation.starts_with("matmul_"), "{operation}");

@@ -8,7 +8,7 @@
 
 use crate::captures::why;
 use crate::products::{Matrix, is_old, matrix, stored, turned};
-use crate::support::{Result, noise};
+use crate::support::{Result, is_stand_in, noise, warmed};
 use binade_core::DType;
 use binade_cuda::{CaptureError, Cuda, F32Products, Products, ProductsBackend, Tensor};
 use binade_ops::{Bmm, Conv2d, Conv2dConfig, Download, Linear, MatMul, Upload};
@@ -40,10 +40,6 @@ fn in_full() -> Cuda {
     crate::support::own().with_products(Products::Library)
 }
 
-fn is_stand_in(cuda: &Cuda) -> Result<bool> {
-    Ok(cuda.name()? == "Binade PTX interpreter")
-}
-
 /// One, and a quarter of the last place that TF32 has beside it: lost by rounding and by dropping.
 pub(crate) const FINE: f32 = 1.0 + 1.0 / 4096.0;
 
@@ -61,7 +57,7 @@ fn f32_is_multiplied_in_full_unless_tf32_is_asked_for() -> Result {
     assert_eq!((cuda.counters().library, cuda.counters().tf32), (1, 0));
     let Some(cuda) = by_tf32()? else { return Ok(()) };
     let got = fine(&cuda)?;
-    let is_sure = is_stand_in(&cuda)?;
+    let is_sure = is_stand_in();
     assert!(got.iter().all(|&x| x == 1.0 || !is_sure && x == FINE), "{got:?}");
     assert_eq!((cuda.counters().library, cuda.counters().tf32), (1, 1));
     // The choice can be taken back, for all clones.
@@ -133,7 +129,7 @@ fn sixteen_bits_keep_theirs_by_tf32() -> Result {
 fn convolutions_of_f32_are_by_tf32_where_it_is_asked_for() -> Result {
     let Some(cuda) = by_tf32()? else { return Ok(()) };
     let config = Conv2dConfig::default();
-    let is_sure = is_stand_in(&cuda)?;
+    let is_sure = is_stand_in();
     let all = |cuda: &Cuda| -> Result<[Vec<f32>; 3]> {
         let x = cuda.upload(&[FINE; 64], &[1, 4, 4, 4], DType::F32)?;
         let w = cuda.upload(&[1.0; 64], &[4, 4, 2, 2], DType::F32)?;
@@ -209,7 +205,7 @@ fn a_captured_step_keeps_the_choice_that_it_was_captured_with() -> Result {
     let got = captured.replay()?;
     assert!(cuda.to_bits(&got)? == want);
     let full = cuda.to_bits(&step()?)?;
-    assert!(!is_stand_in(&cuda)? || full != want, "the handle has gone on in full");
+    assert!(!is_stand_in() || full != want, "the handle has gone on in full");
     Ok(())
 }
 
@@ -225,8 +221,7 @@ fn changing_the_choice_between_warm_ups_and_capture_is_an_error() -> Result {
             let _ = cuda.clone().with_f32_products(choice)?;
             step()?;
         }
-        let ((), capture) = cuda.capture().warm_up(step)?;
-        let ((), capture) = capture.warm_up(step)?;
+        let capture = warmed(&cuda, step)?;
         let _ = cuda.clone().with_f32_products(then)?;
         let refused = why(capture.capture(step));
         assert_eq!(refused, ("cublasLtMatmul", CaptureError::Changed { number: 0 }));

@@ -1,63 +1,30 @@
-//! Matrix products, forward and backward, against exact sums within the kit's bounds, and bit by bit if bits are promised.
+//! Matrix products and linear layers beyond the kit: tiles, ranges, offsets and pairs of a batch, bit by bit, and launches.
 
 #![expect(
     clippy::many_single_char_names,
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-use crate::products::{assert_within, is_old, matrix, stored, turned, types, upload};
+use crate::products::{is_old, stored, types, upload};
 use crate::support::{Result, cuda, kernels, kind, noise, own, shifted};
 use binade_core::{DType, ErrorKind};
 use binade_cuda::{Cuda, Error, Products, Tensor};
-use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
+use binade_ops::{Bmm, Download, Linear, LinearRelu, MatMul, Relu, Upload};
 
 crate::tests![
-    products_of_all_sizes_stay_within_their_bound,
     large_tiles_have_the_bits_of_small_ones,
     bits_do_not_depend_on_where_operands_begin,
     each_product_of_a_batch_is_that_of_its_pair,
     each_long_product_of_a_batch_has_the_bits_of_its_pair,
-    an_inner_extent_of_zero_gives_zeros_or_the_bias,
-    empty_operands_give_empty_results,
-    what_is_not_finite_spreads_as_far_as_its_row_and_column,
-    results_beyond_the_largest_f16_are_infinite,
-    long_sums_of_few_tiles_stay_within_their_bound,
-    long_sums_add_their_bias_once,
     bits_of_long_sums_do_not_depend_on_where_operands_begin,
     what_overflows_in_a_range_does_not_overflow_in_whole,
     products_wait_for_nothing_and_are_one_launch_each,
     long_sums_are_a_launch_more,
+    large_tiles_of_no_terms_are_their_bias,
+    gradients_but_for_the_inputs_are_the_same_and_a_product_less,
+    our_kernels_take_a_launch_less_for_a_unit_behind_a_layer,
     bf16_before_compute_capability_8_is_refused_by_name,
 ];
-
-/// Checks forward and both gradients.
-fn check(sizes: [usize; 3], dtype: DType) -> Result {
-    let [m, n, k] = sizes;
-    let [x, y, g] = [(1, m * k), (2, k * n), (3, m * n)]
-        .map(|(seed, len)| stored(&noise(seed + (m * n * k) as u64, len), dtype));
-    let (a, b, grad) =
-        (upload(&x, &[m, k], dtype), upload(&y, &[k, n], dtype), upload(&g, &[m, n], dtype));
-    let what = format!("{sizes:?}");
-    let got = cuda().download(&cuda().matmul(&a, &b)?)?;
-    assert_within(&got, &matrix(&x, k), &matrix(&y, n), None, [m, n, k], (dtype, &what));
-    let [of_a, of_b] = cuda().matmul_backward(&grad, &a, &b)?;
-    assert_eq!((of_a.shape(), of_b.shape()), (a.shape(), b.shape()));
-    assert_eq!((of_a.dtype(), of_b.dtype()), (dtype, dtype));
-    let (of_a, of_b) = (cuda().download(&of_a)?, cuda().download(&of_b)?);
-    assert_within(&of_a, &matrix(&g, n), &turned(&y, n), None, [m, k, n], (dtype, &what));
-    assert_within(&of_b, &turned(&x, k), &matrix(&g, n), None, [k, n, m], (dtype, &what));
-    Ok(())
-}
-
-fn products_of_all_sizes_stay_within_their_bound() -> Result {
-    let sizes = [[1, 1, 1], [3, 5, 7], [16, 16, 16], [65, 63, 33], [1, 130, 72], [40, 72, 136]];
-    for dtype in types() {
-        for sizes in sizes {
-            check(sizes, dtype)?;
-        }
-    }
-    Ok(())
-}
 
 /// Returns pairs, M, N and K of batches that take large tiles, forward and backward: just enough of them, and just more than half
 /// full. One of the two has rows of whole chunks in every operand, the other has not.
@@ -91,10 +58,6 @@ fn large_tiles_have_the_bits_of_small_ones() -> Result {
             for (got, want) in got.iter().zip([cuda.matmul(&a, &b)?, of_a, of_b]) {
                 assert!(cuda.to_bits(&last(got)?)? == cuda.to_bits(&want)?, "{dtype} {m} {n} {k}");
             }
-            let [x, y] = [cuda.download(&a)?, cuda.download(&b)?];
-            let found = cuda.download(&last(&got[0])?)?;
-            let what = format!("a pair of {count}");
-            assert_within(&found, &matrix(&x, k), &matrix(&y, n), None, [m, n, k], (dtype, &what));
         }
     }
     Ok(())
@@ -192,85 +155,6 @@ fn each_long_product_of_a_batch_has_the_bits_of_its_pair() -> Result {
     Ok(())
 }
 
-fn an_inner_extent_of_zero_gives_zeros_or_the_bias() -> Result {
-    for dtype in types() {
-        let (a, b) = (upload(&[], &[3, 0], dtype), upload(&[], &[0, 5], dtype));
-        assert_eq!(cuda().download(&cuda().matmul(&a, &b)?)?, [0.0; 15]);
-        let (weight, bias) = (upload(&[], &[2, 0], dtype), upload(&[1.0, -2.0], &[2], dtype));
-        let got = cuda().download(&cuda().linear(&a, &weight, Some(&bias))?)?;
-        assert_eq!(got, [1.0, -2.0, 1.0, -2.0, 1.0, -2.0]);
-        // Without rows the gradient of the weight is zero.
-        let (input, weight) = (upload(&[], &[0, 3], dtype), upload(&[1.0; 6], &[2, 3], dtype));
-        let grads = cuda().linear_backward(&upload(&[], &[0, 2], dtype), &input, &weight, true)?;
-        assert_eq!(cuda().download(&grads.weight)?, [0.0; 6]);
-        assert_eq!(cuda().download(&grads.bias.unwrap())?, [0.0; 2]);
-        assert!(grads.input.is_empty());
-    }
-    Ok(())
-}
-
-fn empty_operands_give_empty_results() -> Result {
-    let cuda = own();
-    let empty = |shape: &[usize]| cuda.upload(&[], shape, DType::F16);
-    let before = cuda.counters().launches;
-    let product = cuda.matmul(&empty(&[0, 3])?, &empty(&[3, 0])?)?;
-    assert_eq!(product.shape(), [0, 0]);
-    let products = cuda.bmm(&empty(&[0, 2, 3])?, &empty(&[0, 3, 2])?)?;
-    assert_eq!(products.shape(), [0, 2, 2]);
-    let output = cuda.linear(&empty(&[4, 0, 3])?, &empty(&[0, 3])?, None)?;
-    assert_eq!(output.shape(), [4, 0, 0]);
-    // Uploads of f16 are casts.
-    assert!(cuda.counters().launches - before <= 6, "{:?}", cuda.counters());
-    Ok(())
-}
-
-fn what_is_not_finite_spreads_as_far_as_its_row_and_column() -> Result {
-    for dtype in types() {
-        let [m, n, k] = [70, 66, 40];
-        let (mut x, y) = (noise(1, m * k), noise(2, k * n));
-        x[3 * k + 5] = f32::NAN;
-        x[69 * k + 39] = f32::INFINITY;
-        let product = cuda().matmul(&upload(&x, &[m, k], dtype), &upload(&y, &[k, n], dtype))?;
-        for (index, value) in cuda().download(&product)?.iter().enumerate() {
-            let row = index / n;
-            assert_eq!(value.is_nan(), row == 3, "{dtype} {index}: {value}");
-            assert_eq!(value.is_infinite(), row == 69, "{dtype} {index}: {value}");
-        }
-    }
-    Ok(())
-}
-
-fn results_beyond_the_largest_f16_are_infinite() -> Result {
-    let (a, b) =
-        (upload(&[60_000.0, 1.0], &[2, 1], DType::F16), upload(&[2.0], &[1, 1], DType::F16));
-    assert_eq!(cuda().download(&cuda().matmul(&a, &b)?)?, [f32::INFINITY, 2.0]);
-    Ok(())
-}
-
-/// One product of each case is cut into ranges: the forward one, or a gradient.
-fn long_sums_of_few_tiles_stay_within_their_bound() -> Result {
-    for dtype in types() {
-        for sizes in [[5, 7, 1100], [1700, 9, 16], [8, 2100, 3]] {
-            check(sizes, dtype)?;
-        }
-    }
-    Ok(())
-}
-
-fn long_sums_add_their_bias_once() -> Result {
-    for dtype in types() {
-        for sizes @ [m, n, k] in [[3, 13, 1055], [2, 16, 1600]] {
-            let [x, w, b] = [(1, m * k), (2, n * k), (3, n)]
-                .map(|(seed, len)| stored(&noise(seed, len), dtype));
-            let (input, weight) = (upload(&x, &[m, k], dtype), upload(&w, &[n, k], dtype));
-            let got = cuda().linear(&input, &weight, Some(&upload(&b, &[n], dtype)))?;
-            let (got, x, w) = (cuda().download(&got)?, matrix(&x, k), turned(&w, k));
-            assert_within(&got, &x, &w, Some(&b), sizes, (dtype, "a long sum with a bias"));
-        }
-    }
-    Ok(())
-}
-
 fn bits_of_long_sums_do_not_depend_on_where_operands_begin() -> Result {
     assert_bits_stay([1100, 8, 24])?;
     assert_bits_stay([3, 5, 1100])
@@ -335,6 +219,49 @@ fn bf16_before_compute_capability_8_is_refused_by_name() -> Result {
             );
             assert_eq!(kind(Err::<(), _>(error)), ErrorKind::Unsupported);
         }
+    }
+    Ok(())
+}
+
+fn large_tiles_of_no_terms_are_their_bias() -> Result {
+    let (rows, out) = (8100, 130);
+    for dtype in types() {
+        let b = stored(&noise(3, out), dtype);
+        let (x, w) = (upload(&[], &[rows, 0], dtype), upload(&[], &[out, 0], dtype));
+        let got = cuda().linear(&x, &w, Some(&upload(&b, &[out], dtype)))?;
+        assert_eq!(cuda().download(&got)?, b.repeat(rows));
+    }
+    Ok(())
+}
+
+fn gradients_but_for_the_inputs_are_the_same_and_a_product_less() -> Result {
+    let cuda = own();
+    let one = |seed, shape: &[usize]| {
+        cuda.upload(&noise(seed, shape.iter().product()), shape, DType::F16)
+    };
+    let (x, w, g) = (one(1, &[5, 7])?, one(2, &[3, 7])?, one(3, &[5, 3])?);
+    let before = cuda.counters().launches;
+    let all = cuda.linear_backward(&g, &x, &w, true)?;
+    let between = cuda.counters().launches;
+    let some = cuda.linear_backward_of_weight(&g, &x, &w, true)?;
+    assert_eq!(cuda.counters().launches - between + 1, between - before);
+    assert_eq!(cuda.to_bits(&some.weight)?, cuda.to_bits(&all.weight)?);
+    assert_eq!(cuda.to_bits(&some.bias.unwrap())?, cuda.to_bits(&all.bias.unwrap())?);
+    assert!(cuda.linear_backward_of_weight(&g, &x, &w, false)?.bias.is_none());
+    Ok(())
+}
+
+fn our_kernels_take_a_launch_less_for_a_unit_behind_a_layer() -> Result {
+    let cuda = own().with_products(Products::Own);
+    for (k, launches) in [(32, 1), (2048, 2)] {
+        let x = cuda.upload(&noise(1, 8 * k), &[8, k], DType::F16)?;
+        let w = cuda.upload(&noise(2, 8 * k), &[8, k], DType::F16)?;
+        let before = cuda.counters().launches;
+        cuda.relu(&cuda.linear(&x, &w, None)?)?;
+        let between = cuda.counters().launches;
+        cuda.linear_relu(&x, &w, None)?;
+        let taken = [between - before, cuda.counters().launches - between];
+        assert_eq!(taken, [launches + 1, launches], "{k}");
     }
     Ok(())
 }

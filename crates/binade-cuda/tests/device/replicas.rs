@@ -6,7 +6,7 @@ use crate::support::{
 use binade_core::{DType, FoundInf, GradSet as _, Named};
 use binade_cuda::{JointGradients, Parts, Replicas, Tensor, cudarc::driver::CudaContext};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
-use binade_ops::{Download, LinearRelu};
+use binade_ops::Download;
 
 crate::tests![
     the_interpreter_has_two_devices,
@@ -17,7 +17,6 @@ crate::tests![
     a_set_without_gradients_is_of_all_devices,
     findings_are_joined_in_the_order_of_the_devices,
     a_batch_is_split_by_rows,
-    a_layer_with_its_unit_is_each_devices_own,
     one_device_alone_is_that_device,
 ];
 
@@ -209,30 +208,6 @@ fn a_batch_is_split_by_rows() -> Result {
     }
     let same = replicas.tensor(batch.iter().cloned().collect())?;
     assert_eq!(replicas.download(&same)?, &values[..12], "the first device's");
-    Ok(())
-}
-
-fn a_layer_with_its_unit_is_each_devices_own() -> Result {
-    let replicas = replicas();
-    let sharded = |seed, shape: &[usize]| {
-        let values = noise(seed, shape.iter().product());
-        replicas.shard(&values, shape, DType::F16)
-    };
-    let (x, w, b) = (sharded(1, &[6, 5])?, sharded(2, &[8, 5])?, sharded(3, &[8])?);
-    let grad = sharded(4, &[6, 4])?;
-    let got = replicas.linear_relu(&x, &w, Some(&b))?;
-    let back = replicas.linear_relu_backward(&grad, &got, &x, &w, true)?;
-    let of_bias = back.bias.ok_or("no gradient of the bias")?;
-    for (place, cuda) in replicas.devices().iter().enumerate() {
-        let (x, w, b) = (x.on(place)?, w.on(place)?, b.on(place)?);
-        let alone = cuda.linear_relu(x, w, Some(b))?;
-        assert_eq!(cuda.bits(got.on(place)?), cuda.bits(&alone), "device {place}");
-        let want = cuda.linear_relu_backward(grad.on(place)?, &alone, x, w, true)?;
-        assert_eq!(cuda.bits(back.input.on(place)?), cuda.bits(&want.input));
-        assert_eq!(cuda.bits(back.weight.on(place)?), cuda.bits(&want.weight));
-        let want = want.bias.ok_or("no gradient of the bias")?;
-        assert_eq!(cuda.bits(of_bias.on(place)?), cuda.bits(&want));
-    }
     Ok(())
 }
 

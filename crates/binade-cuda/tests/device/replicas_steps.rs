@@ -13,13 +13,11 @@ use binade_ops::Download;
 crate::tests![
     replicas_step_as_one_device_does_with_the_average,
     an_overflow_on_any_device_skips_all_and_backs_off_once,
-    the_scale_grows_on_all_devices,
     a_step_waits_for_nothing_and_its_outcome_once_a_device,
     windows_of_replicas_are_the_cpus,
     a_run_is_saved_from_one_device_and_loaded_to_all,
     parameters_join_on_all_devices,
     a_parameter_without_a_gradient_stays_on_all_devices,
-    a_step_without_any_gradient_is_refused_on_all_devices_alike,
     parameters_are_updated_where_they_are,
 ];
 
@@ -172,18 +170,6 @@ fn an_overflow_on_any_device_skips_all_and_backs_off_once() -> Result {
     Ok(())
 }
 
-fn the_scale_grows_on_all_devices() -> Result {
-    let replicas = replicas();
-    let mut run = Run::new(&replicas, UpdateRule::sgd(0.1))?;
-    for number in 0..4 {
-        let each = [0, 1].map(|place| backward(number, place));
-        run.step(apart(&replicas, &each, DType::F16))?.ignore();
-    }
-    // The state is that of every device, or an error.
-    assert_eq!(run.scaler.state()?.exponent, 17);
-    Ok(())
-}
-
 fn a_step_waits_for_nothing_and_its_outcome_once_a_device() -> Result {
     let replicas = replicas();
     let mut run = Run::new(&replicas, UpdateRule::adamw(1e-2))?;
@@ -317,17 +303,6 @@ fn a_parameter_without_a_gradient_stays_on_all_devices() -> Result {
     let moved: Vec<bool> = before.iter().zip(&after).map(|(a, b)| a != b).collect();
     assert_eq!(moved, [true, false, true]);
     run.kept_alike()?;
-    Ok(())
-}
-
-fn a_step_without_any_gradient_is_refused_on_all_devices_alike() -> Result {
-    let replicas = replicas();
-    let mut run = Run::new(&replicas, UpdateRule::sgd(0.1))?;
-    let none = |_| NAMES.map(|name| (name, None)).to_vec();
-    let refused = run.step(apart(&replicas, &[0, 1].map(none), DType::F16));
-    assert!(matches!(refused.err(), Some(binade_cuda::Error::Train(_))));
-    let each = [0, 1].map(|place| backward(0, place));
-    drop(run.step(apart(&replicas, &each, DType::F16))?.resolve()?);
     Ok(())
 }
 

@@ -4,7 +4,8 @@ pub(crate) use crate::shared::support::*;
 
 use binade_core::DType;
 use binade_cuda::{
-    Cuda, Gradients, JointGradients, Products, Replicas, Tensor, cudarc::driver::CudaContext,
+    Capture, Captured, Cuda, Error, Gradients, JointGradients, Products, ProductsBackend, Replicas,
+    cudarc::driver::CudaContext,
 };
 use std::sync::OnceLock;
 
@@ -37,8 +38,8 @@ pub(crate) fn own() -> Cuda {
     cuda.with_products(wanted())
 }
 
-fn device() -> &'static Result<Cuda, binade_cuda::Error> {
-    static DEVICE: OnceLock<Result<Cuda, binade_cuda::Error>> = OnceLock::new();
+fn device() -> &'static Result<Cuda, Error> {
+    static DEVICE: OnceLock<Result<Cuda, Error>> = OnceLock::new();
     DEVICE.get_or_init(|| Cuda::open(0).map(|cuda| cuda.with_products(wanted())))
 }
 
@@ -77,9 +78,43 @@ pub(crate) fn waits(replicas: &Replicas) -> u64 {
 
 /// Returns the reason why the tests cannot run, unless they are required.
 pub(crate) fn absent() -> Option<String> {
-    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
+    let is_required = is_required(&["cuda", "ptx"]);
     device().as_ref().err().filter(|_| !is_required).map(ToString::to_string)
+}
+
+/// Returns the reason why tests of a library cannot run, unless `name` is required: that of what computes instead.
+pub(crate) fn absent_library(
+    name: &str,
+    by: fn(&Cuda) -> Result<ProductsBackend, Error>,
+) -> Option<String> {
+    match device().as_ref().map(by) {
+        Ok(Ok(ProductsBackend::Own { why })) if !is_required(&[name]) => Some(why),
+        _ => None,
+    }
+}
+
+/// Returns true on the stand-in. A real library may have algorithms for other cases than the stand-in has.
+pub(crate) fn is_stand_in() -> bool {
+    cuda().name().is_ok_and(|name| name == "Binade PTX interpreter")
+}
+
+/// Begins a capture with its two warm-ups, whose results are dropped.
+pub(crate) fn warmed<R, E: From<Error>>(
+    cuda: &Cuda,
+    mut step: impl FnMut() -> Result<R, E>,
+) -> Result<Capture<2>, E> {
+    let (result, capture) = cuda.capture().warm_up(&mut step)?;
+    drop(result);
+    let (_, capture) = capture.warm_up(&mut step)?;
+    Ok(capture)
+}
+
+/// Captures a step after its warm-ups.
+pub(crate) fn captured<R, E: From<Error>>(
+    cuda: &Cuda,
+    mut step: impl FnMut() -> Result<R, E>,
+) -> Result<Captured<R>, E> {
+    warmed(cuda, &mut step)?.capture(step)
 }
 
 impl Device for Replicas {
@@ -93,11 +128,4 @@ impl Device for Replicas {
         }
         first
     }
-}
-
-/// Returns a vector whose first element is `offset` elements into its buffer.
-pub(crate) fn shifted(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) -> Tensor {
-    let padded: Vec<f32> =
-        std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
-    vector(cuda, &padded, dtype).slice(offset, values.len()).unwrap()
 }

@@ -1,40 +1,20 @@
 //! Casts, against the CPU's, bit for bit: NaN's payload too.
 
-use crate::support::{Result, TYPES, kind, narrow, noise, of_bits, on_cpu, vector, wgpu};
+use crate::support::{Result, TYPES, narrow, noise, of_bits, on_cpu, vector, wgpu};
 use binade_autocast::Autocast;
-use binade_core::{DType, ErrorKind, stochastic::Key};
+use binade_core::{DType, stochastic::Key};
 use binade_cpu::Cpu;
 use binade_ops::Upload;
 
 crate::tests![
-    every_half_and_a_sample_of_f32_cast_as_on_the_cpu,
-    what_cannot_be_cast_is_refused,
     a_cast_in_many_parts_is_the_same,
     uploads_and_downloads_keep_every_bit,
     a_stochastic_cast_in_many_parts_is_the_same,
 ];
 
 /// Tests of the whole of f32, for `--ignored`.
-pub(crate) const SLOW: &[crate::Test] =
+pub(crate) const SLOW: &[crate::shared::Test] =
     &[("every_f32_casts_as_on_the_cpu", every_f32_casts_as_on_the_cpu)];
-
-/// Codes of a type: every one of a half, and of f32 each 40,009th, which is a prime, and those around every power of two.
-fn codes(dtype: DType) -> Vec<u8> {
-    match dtype {
-        DType::F32 => {
-            let sample = (0..=u32::MAX).step_by(40_009);
-            let edges = (0..512).flat_map(|binade| {
-                (0..8).map(move |k| (binade << 23) + k - 4_u32.min(binade << 23))
-            });
-            let ties = (0..512).flat_map(|binade| {
-                [0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x7fff, 0x8000, 0x8001, 0x1_8000]
-                    .map(|rest| (binade << 23) | rest)
-            });
-            sample.chain(edges).chain(ties).flat_map(u32::to_le_bytes).collect()
-        }
-        _ => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
-    }
-}
 
 fn assert_cast(codes: &[u8], from: DType, to: DType) -> Result {
     let wgpu = wgpu();
@@ -50,16 +30,6 @@ fn assert_cast(codes: &[u8], from: DType, to: DType) -> Result {
     Err(format!("{from} to {to}: not as many").into())
 }
 
-fn every_half_and_a_sample_of_f32_cast_as_on_the_cpu() -> Result {
-    for from in TYPES {
-        let codes = codes(from);
-        for to in TYPES {
-            assert_cast(&codes, from, to)?;
-        }
-    }
-    Ok(())
-}
-
 fn every_f32_casts_as_on_the_cpu() -> Result {
     for high in 0..=u8::MAX {
         let first = u32::from(high) << 24;
@@ -69,17 +39,6 @@ fn every_f32_casts_as_on_the_cpu() -> Result {
             assert_cast(&codes, DType::F32, to)?;
         }
     }
-    Ok(())
-}
-
-fn what_cannot_be_cast_is_refused() -> Result {
-    let wgpu = wgpu();
-    let tensor = vector(&wgpu, &[1.0], DType::F32);
-    for to in [DType::I64, DType::U8, DType::F64] {
-        assert_eq!(kind(wgpu.cast(&tensor, to)), ErrorKind::Unsupported);
-    }
-    let labels = wgpu.upload_i64(&[1, -2], &[2])?;
-    assert_eq!(kind(wgpu.cast(&labels, DType::F32)), ErrorKind::Unsupported);
     Ok(())
 }
 

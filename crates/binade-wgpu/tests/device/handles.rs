@@ -21,7 +21,7 @@ crate::tests![
 ];
 
 /// Test that needs three gibibytes.
-pub(crate) const SLOW: &[crate::Test] =
+pub(crate) const SLOW: &[crate::shared::Test] =
     &[("a_tensor_of_more_than_a_gibibyte_is_read", a_tensor_of_more_than_a_gibibyte_is_read)];
 
 fn only_reads_wait() -> Result {

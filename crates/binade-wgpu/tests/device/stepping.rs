@@ -1,9 +1,6 @@
 //! Rules, parameters and gradients of the tests of steps.
 
-use crate::support::vector;
-use binade_core::DType;
 use binade_master_weights::{Adam, Sgd, UpdateRule};
-use binade_wgpu::Wgpu;
 
 /// Every way that SGD is told apart.
 pub(crate) fn descents() -> Vec<Sgd> {
@@ -44,16 +41,4 @@ pub(crate) fn adams() -> Vec<Adam> {
 pub(crate) fn rules() -> Vec<UpdateRule> {
     let sgd = descents().into_iter().map(UpdateRule::Sgd);
     sgd.chain(adams().into_iter().map(UpdateRule::Adam)).collect()
-}
-
-/// A vector whose first element is `offset` elements into its buffer.
-pub(crate) fn shifted(
-    wgpu: &Wgpu,
-    values: &[f32],
-    dtype: DType,
-    offset: usize,
-) -> binade_wgpu::Tensor {
-    let padded: Vec<f32> =
-        std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
-    vector(wgpu, &padded, dtype).slice(offset, values.len()).unwrap()
 }

@@ -1,11 +1,8 @@
 //! Fused steps with values in shared memory, at odd places, in parts, and on another device.
 
-use crate::{
-    stepping::shifted,
-    support::{
-        Result, TYPES, calm, coarse, exact, kind, narrow, optimizer, own, set, step_in, step_with,
-        vector, wgpu,
-    },
+use crate::support::{
+    Result, TYPES, calm, coarse, exact, kind, narrow, optimizer, own, set, shifted, step_in,
+    step_with, vector, wgpu,
 };
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;

@@ -48,9 +48,7 @@ fn device() -> &'static Result<Wgpu, binade_wgpu::Error> {
 
 /// Reason why the tests cannot run, unless they must.
 pub(crate) fn absent() -> Option<String> {
-    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = required.split(',').any(|name| name.trim() == "wgpu");
-    device().as_ref().err().filter(|_| !is_required).map(ToString::to_string)
+    device().as_ref().err().filter(|_| !is_required(&["wgpu"])).map(ToString::to_string)
 }
 
 /// The device, in a line.

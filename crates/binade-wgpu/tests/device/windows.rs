@@ -9,11 +9,7 @@ use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler};
 use binade_ops::Fill;
 
-crate::tests![
-    a_sum_begins_with_the_first_good_micro_batch,
-    bad_micro_batches_leave_no_trace_in_a_sum,
-    subnormal_sums_are_kept,
-];
+crate::tests![a_sum_begins_with_the_first_good_micro_batch, subnormal_sums_are_kept,];
 
 /// Returns the sum of these micro-batches, good and bad ones, each made at a scale of 2^3.
 fn summed<D: Device>(device: &D, batches: &[(u64, bool)]) -> Result<Vec<Option<Vec<u8>>>> {
@@ -36,15 +32,6 @@ fn a_sum_begins_with_the_first_good_micro_batch() -> Result {
         drop(vec![wgpu.fill(7.0, &[3000], DType::F32)?, wgpu.fill(7.0, &[B], DType::F32)?]);
         let batches = [(2, true), (4, true), (6, false)];
         assert_eq!(summed(&wgpu, &batches)?, summed(&Cpu, &batches)?);
-    }
-    Ok(())
-}
-
-fn bad_micro_batches_leave_no_trace_in_a_sum() -> Result {
-    let batches = [(1, false), (2, false), (3, true), (4, false), (6, true), (5, false)];
-    let want = summed(&Cpu, &batches)?;
-    for wgpu in [wgpu(), narrow()] {
-        assert_eq!(summed(&wgpu, &batches)?, want);
     }
     Ok(())
 }

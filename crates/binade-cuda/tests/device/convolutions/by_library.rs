@@ -3,11 +3,11 @@
 use crate::{
     captures::why,
     products::{is_old, types},
-    support::{Result, noise, own, shifted},
+    support::{Result, captured, is_stand_in, noise, own, shifted, warmed},
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_cuda::{CaptureError, Cuda, Error, F32Products, Products, ProductsBackend, Tensor};
+use binade_cuda::{CaptureError, Cuda, Error, F32Products, Products, Tensor};
 use binade_ops::{Conv2d, Conv2dConfig, Download, Upload};
 
 crate::tests![
@@ -17,21 +17,8 @@ crate::tests![
     the_library_is_asked_once_a_shape_and_pass,
     a_repeated_convolution_has_its_bits,
     captured_convolutions_replay_with_what_their_tensors_hold,
-    convolutions_that_no_warm_up_did_are_refused_by_name,
-    a_captured_run_asks_the_library_nothing,
-    changing_the_library_for_products_is_no_captured_step,
     full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step,
 ];
-
-/// Returns the reason why these tests cannot run, unless they are required.
-pub(crate) fn absent() -> Option<String> {
-    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = required.split(',').any(|name| name.trim() == "cudnn");
-    match Cuda::open(0).and_then(|cuda| cuda.convolutions()) {
-        Ok(ProductsBackend::Own { why }) if !is_required => Some(why),
-        _ => None,
-    }
-}
 
 /// Input, weight, stride and padding.
 type Case = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);
@@ -45,11 +32,6 @@ const CASES: [Case; 6] = [
     ([2, 8, 4, 4], [9, 8, 4, 4], [1, 1], [0, 0]),
     ([3, 5, 4, 6], [7, 5, 1, 1], [2, 2], [0, 0]),
 ];
-
-/// Returns true on the stand-in. A real library may have no algorithm for a case that the stand-in has one for.
-fn is_stand_in() -> Result<bool> {
-    Ok(own().name()? == "Binade PTX interpreter")
-}
 
 fn noisy<H: Upload>(device: &H, seed: u64, shape: &[usize], dtype: DType) -> Result<H::Tensor> {
     let values = noise(seed, shape.iter().product());
@@ -116,7 +98,7 @@ fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Resu
 }
 
 fn the_library_and_products_stay_within_one_bound() -> Result {
-    let is_sure = is_stand_in()?;
+    let is_sure = is_stand_in();
     for dtype in types() {
         for case in &CASES {
             assert_layer(&own().with_products(Products::Own), case, dtype, [0; 4])?;
@@ -132,7 +114,7 @@ fn the_library_and_products_stay_within_one_bound() -> Result {
 
 /// The stand-in has no algorithm if a window may lie in padding as a whole; a real library may have others.
 fn what_the_library_has_no_algorithm_for_is_multiplied() -> Result {
-    if !is_stand_in()? {
+    if !is_stand_in() {
         return Ok(());
     }
     for dtype in types() {
@@ -169,7 +151,7 @@ fn what_lies_at_odd_places_is_multiplied() -> Result {
         agrees(&cuda, &got.input, &want.input, near, &format!("{what} input"))?;
         agrees(&cuda, &got.weight, &want.weight, near, &format!("{what} weight"))?;
         let found = [forward, cuda.counters().convolutions - forward];
-        assert!(!is_stand_in()? || found == given, "{what}: {found:?}");
+        assert!(!is_stand_in() || found == given, "{what}: {found:?}");
     }
     Ok(())
 }
@@ -241,9 +223,7 @@ fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
         let searches = cuda.counters().searches;
         assert_eq!(cuda.counters().convolutions, 4 * 3);
         let step = || layer(&cuda, [&x, &w]);
-        let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
-        let ((), capture) = capture.warm_up(|| step().map(drop))?;
-        let captured = capture.capture(step)?;
+        let captured = captured(&cuda, step)?;
         for (number, want) in want.iter().enumerate() {
             write(number as u64)?;
             // Work between replays takes other memory than the graph's and its workspace's.
@@ -253,44 +233,6 @@ fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
         }
         assert_eq!(cuda.counters().searches, searches, "nothing is asked twice");
     }
-    Ok(())
-}
-
-fn convolutions_that_no_warm_up_did_are_refused_by_name() -> Result {
-    let cuda = own();
-    let [a, b] = [noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &X, DType::F16)?];
-    let w = noisy(&cuda, 3, &W, DType::F16)?;
-    let step = |x: &Tensor| layer(&cuda, [x, &w]).map(drop);
-    let ((), capture) = cuda.capture().warm_up(|| step(&a))?;
-    let ((), capture) = capture.warm_up(|| step(&a))?;
-    let other = why(capture.capture(|| step(&b)));
-    assert_eq!(other, ("cudnnConvolutionForward", CaptureError::Changed { number: 0 }));
-    // The handle goes on.
-    step(&b)?;
-    Ok(())
-}
-
-fn a_captured_run_asks_the_library_nothing() -> Result {
-    let cuda = own();
-    let (x, w) = (noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &W, DType::F16)?);
-    let part = noisy(&cuda, 3, &[1, 3, 6, 8], DType::F16)?;
-    let step = |x: &Tensor| layer(&cuda, [x, &w]).map(drop);
-    let ((), capture) = cuda.capture().warm_up(|| step(&x))?;
-    let ((), capture) = capture.warm_up(|| step(&x))?;
-    let before = cuda.counters().searches;
-    assert!(capture.capture(|| step(&part)).is_err());
-    assert_eq!(cuda.counters().searches, before);
-    Ok(())
-}
-
-fn changing_the_library_for_products_is_no_captured_step() -> Result {
-    let cuda = own();
-    let (x, w) = (noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &W, DType::F16)?);
-    let step = || layer(&cuda, [&x, &w]).map(drop);
-    let ((), capture) = cuda.capture().warm_up(step)?;
-    let ((), capture) = capture.warm_up(step)?;
-    let _ = cuda.clone().with_products(Products::Own);
-    assert!(capture.capture(step).is_err());
     Ok(())
 }
 
@@ -304,11 +246,10 @@ fn full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step() -> Result {
     let full = bits(&cuda, &step()?)?;
     let _ = cuda.clone().with_f32_products(F32Products::Tf32)?;
     let tf32 = bits(&cuda, &step()?)?;
-    assert!(!is_stand_in()? || full != tf32);
+    assert!(!is_stand_in() || full != tf32);
     assert_eq!((cuda.counters().searches, cuda.counters().tf32), (6, 3));
     assert!(cuda.convolutions()?.to_string().ends_with(", f32 by TF32"));
-    let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
-    let ((), capture) = capture.warm_up(|| step().map(drop))?;
+    let capture = warmed(&cuda, step)?;
     let _ = cuda.clone().with_f32_products(F32Products::Full)?;
     let refused = why(capture.capture(|| step().map(drop)));
     assert_eq!(refused, ("cudnnConvolutionForward", CaptureError::Changed { number: 0 }));
