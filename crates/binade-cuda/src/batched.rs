@@ -6,7 +6,7 @@ use crate::{
     chunks::Rows,
     kernels::{CAST_SET, L2NORM},
     launch::{
-        Arg,
+        args,
         structs::{CastRow, NormRow},
     },
 };
@@ -38,7 +38,7 @@ impl Cuda {
                 to_dtype,
             });
         }
-        set.launch(self, CAST_SET, &[Arg::U64(set.chunks.len)])?;
+        set.launch(self, CAST_SET, &args![set.chunks.len])?;
         Ok(results)
     }
 
@@ -66,13 +66,8 @@ impl Cuda {
         // Without any element one block writes 0.
         let blocks = set.chunks.blocks().max(1);
         let partials = self.buffer(size_of::<f64>() * blocks as usize)?;
-        let args = [
-            Arg::U64(set.chunks.count),
-            Arg::U64(set.chunks.len),
-            Arg::Address(partials.address()),
-            Arg::Address(self.fixed()?.done.address()),
-            Arg::Address(norm.address()),
-        ];
+        let done = &self.fixed()?.done;
+        let args = args![set.chunks.count, set.chunks.len, &partials, done, &norm];
         set.launch_blocks(self, L2NORM, blocks, &args)?;
         Ok(norm)
     }

@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Error, Tensor,
     kernels::{IN_PLACE, Kernel, NOTHING, READ_ONLY, THREADS},
-    launch::{Arg, Grid},
+    launch::{Arg, Grid, args},
 };
 use binade_gpu::Driver;
 
@@ -40,7 +40,7 @@ impl Cuda {
     pub fn read_through(&self, tensor: &Tensor) -> Result<(), Error> {
         // Alive until the launch: memory that is given back may be another thread's by then.
         let sink = self.buffer(4)?;
-        self.over(&READ_ONLY, tensor, &[Arg::Address(sink.address()), Arg::U32(KEY)])
+        self.over(&READ_ONLY, tensor, &args![&sink, KEY])
     }
 
     /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes it back as it was, as fast as it
@@ -51,7 +51,7 @@ impl Cuda {
     /// When the device fails.
     pub fn rewrite(&self, tensor: &mut Tensor) -> Result<(), Error> {
         tensor.own(self)?;
-        self.over(&IN_PLACE, tensor, &[Arg::U32(0)])
+        self.over(&IN_PLACE, tensor, &args![0_u32])
     }
 
     /// From the start of the buffer, which is aligned as both kernels need it.
@@ -67,8 +67,7 @@ impl Cuda {
         if blocks == 0 {
             return Ok(());
         }
-        let args: Vec<Arg<'_>> =
-            std::iter::once(Arg::Address(buffer.address())).chain(more.iter().copied()).collect();
+        let args = [&args![buffer], more].concat();
         self.launch(kernel, Grid { blocks, threads: THREADS }, &args)
     }
 }

@@ -157,7 +157,7 @@ impl Cuda {
     /// What went wrong since anyone looked last.
     pub fn synchronize(&self) -> Result<(), Error> {
         self.outside("synchronize", CaptureError::Read, |stream| {
-            self.inner.counters.sync();
+            self.inner.counters.syncs.add(1);
             stream.synchronize()
         })
     }

@@ -5,10 +5,10 @@ use crate::{
     autocast::{code, elementwise},
     capture::Reservation,
     kernels::{CAST, CAST_STOCHASTIC},
-    launch::Arg,
+    launch::args,
     memory::{Buffer, Memory, Pool, view, view_mut},
 };
-use binade_core::{DType, Names, cast::OnOverflow};
+use binade_core::{DType, Names, cast::OnOverflow, stochastic::Key};
 use binade_gpu::{Driver, Rounding};
 use binade_ops::shape;
 use std::{any::Any, ops::Range, sync::Arc};
@@ -76,19 +76,13 @@ impl Driver for Cuda {
         let (from_code, to_code) = (code("cast", tensor.dtype())?, code("cast to", to)?);
         let result = self.unset(to, tensor.shape())?;
         let saturates = matches!(rounding, Rounding::Nearest(OnOverflow::Saturate));
-        let mut args = vec![
-            Arg::Address(tensor.address()),
-            Arg::U32(from_code),
-            Arg::Address(result.address()),
-            Arg::U32(to_code),
-            Arg::U64(tensor.len() as u64),
-            Arg::U32(u32::from(saturates)),
-        ];
-        let kernel = if let Rounding::Stochastic(key) = rounding {
-            args.extend([Arg::U64(key.seed), Arg::U32(key.step), Arg::U32(key.parameter)]);
-            &CAST_STOCHASTIC
-        } else {
-            &CAST
+        let saturates = u32::from(saturates);
+        let args = args![tensor, from_code, &result, to_code, tensor.len(), saturates];
+        let (kernel, args) = match rounding {
+            Rounding::Stochastic(Key { seed, step, parameter }) => {
+                (CAST_STOCHASTIC, [&args[..], &args![seed, step, parameter]].concat())
+            }
+            Rounding::Nearest(_) => (CAST, args.to_vec()),
         };
         self.launch(kernel, elementwise(tensor.len()), &args)?;
         Ok(result)

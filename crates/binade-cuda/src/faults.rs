@@ -15,9 +15,10 @@ use crate::{
     memory::Buffer,
 };
 use binade_core::Op;
+use binade_gpu::lock;
 use cudarc::driver::CudaStream;
 use std::sync::{
-    Mutex, MutexGuard, OnceLock, PoisonError,
+    Mutex, OnceLock,
     atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
@@ -79,13 +80,6 @@ impl Faults {
     }
 }
 
-impl Record {
-    /// Nothing is half done where a thread could panic.
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Cuda {
     /// Returns the arguments of a kernel that looks at indices: the record, and the launch's number.
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
@@ -107,7 +101,7 @@ impl Cuda {
     ) -> Result<(), Error> {
         let faults = &self.inner.faults;
         let Some(record) = faults.record.get().filter(|_| count > 0) else { return launch() };
-        let _alone = faults.replay.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&faults.replay);
         let base = faults.number(count);
         let filled = launch::fill(stream, &record.buffer, BASE, base, 1);
         self.check("replay", filled)?;
@@ -131,7 +125,7 @@ impl Cuda {
     ) -> Result<Option<FaultCopy<T>>, Error> {
         let faults = &self.inner.faults;
         let Some(record) = faults.record.get() else { return Ok(None) };
-        let _alone = record.lock();
+        let _alone = lock(&record.alone);
         Ok(Some(FaultCopy { copy: copy(&record.buffer)?, reported: faults.reported() }))
     }
 
@@ -139,7 +133,7 @@ impl Cuda {
     pub(crate) fn report_fault(&self, noted: &FaultCopy<FaultBits>) -> Result<(), Error> {
         let (faults, bits) = (&self.inner.faults, &noted.copy);
         let Some(record) = faults.record.get().filter(|_| bits.order != 0) else { return Ok(()) };
-        let _alone = record.lock();
+        let _alone = lock(&record.alone);
         if noted.reported != faults.reported() {
             return Ok(());
         }

@@ -7,8 +7,9 @@ use crate::{
     launch::{self, Arg, Entry, Grid},
     probe,
 };
+use binade_gpu::lock;
 use cudarc::driver::{CudaStream, DriverError, sys::CUresult};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 impl Cuda {
     /// Puts a kernel in the stream.
@@ -31,8 +32,8 @@ impl Cuda {
 
     /// Counts a launch, and names it as the last one.
     pub(crate) fn launched(&self, name: &'static str) {
-        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = name;
-        self.inner.counters.launch();
+        *lock(&self.inner.last) = name;
+        self.inner.counters.launches.add(1);
     }
 
     /// The one way to the stream: what `work` looks at before it enqueues stays so until it has, since no capture begins or
@@ -84,7 +85,7 @@ impl Cuda {
 
     /// Loaded when it is launched for the first time.
     pub(crate) fn entry(&self, kernel: Kernel) -> Result<Entry, Error> {
-        let mut entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = lock(&self.inner.entries);
         if let Some(entry) = entries.get(kernel.name) {
             return Ok(entry.clone());
         }
@@ -120,7 +121,7 @@ impl Cuda {
         if !is_sticky(error.0) {
             return Error::Driver(CudaError::Call { call, cause });
         }
-        let kernel = *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = *lock(&self.inner.last);
         self.inner.lost.get_or_init(|| Error::Driver(CudaError::Lost { cause, kernel })).clone()
     }
 }

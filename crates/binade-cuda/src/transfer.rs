@@ -2,10 +2,9 @@
 
 use crate::{
     CaptureError, Cuda, CudaError, Error,
-    capture::HostCopy,
     faults::FaultCopy,
     launch,
-    memory::{Buffer, Memory, Pinned, Ring, view, view_mut},
+    memory::{Buffer, HostCopy, Memory, Pinned, Ring, view, view_mut},
 };
 use binade_gpu::Driver;
 use bytemuck::Pod;
@@ -108,7 +107,8 @@ impl Cuda {
         let (recorder, bytes_len) = (&self.inner.pool.state, bytes.len());
         recorder.refuse("table", CaptureError::Table { bytes: bytes_len })?;
         let buffer = Arc::new(self.lasting_of(bytes)?);
-        self.inner.counters.table(bytes.len());
+        self.inner.counters.tables.add(1);
+        self.inner.counters.table_bytes.add(bytes.len());
         self.inner.tables.keep(bytes, buffer.clone());
         Ok(buffer)
     }
@@ -147,7 +147,7 @@ impl Cuda {
     pub(crate) fn receive(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
         self.check_alive()?;
         self.reads("resolve")?;
-        self.inner.counters.sync();
+        self.inner.counters.syncs.add(1);
         self.received(pinned)
     }
 

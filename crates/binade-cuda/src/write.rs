@@ -4,7 +4,7 @@ use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
     kernels::CAST,
-    launch::Arg,
+    launch::args,
 };
 use binade_core::DType;
 use binade_gpu::{Driver, check_length};
@@ -29,14 +29,7 @@ impl Cuda {
             return self.put(bytes, tensor.buffer(), tensor.range().start);
         }
         let wide = self.from_bits(bytes, DType::F32, tensor.shape())?;
-        let args = [
-            Arg::Address(wide.address()),
-            Arg::U32(code("write", DType::F32)?),
-            Arg::Address(tensor.address()),
-            Arg::U32(to),
-            Arg::U64(tensor.len() as u64),
-            Arg::U32(0),
-        ];
+        let args = args![&wide, code("write", DType::F32)?, tensor, to, tensor.len(), 0_u32];
         self.launch(CAST, elementwise(tensor.len()), &args)
     }
 

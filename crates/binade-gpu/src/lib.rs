@@ -16,9 +16,11 @@ pub mod ops;
 mod report;
 mod scaler;
 mod state;
+mod sync;
 mod tensor;
 #[doc(hidden)]
 pub mod testing;
+mod training;
 
 pub use bundle::unpack_kernels;
 pub use driver::{BufferOf, Driver, Result, Rounding, made_once};
@@ -40,6 +42,7 @@ pub use ops::{
 pub use report::{finding_offset, parse_report};
 pub use scaler::{Readers, Report, Reported, Scale, Update, places_by_stamp};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};
+pub use sync::{Counter, lock};
 pub use tensor::Tensor;
 
 #[doc(hidden)]

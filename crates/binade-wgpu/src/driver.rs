@@ -36,7 +36,7 @@ impl Driver for Wgpu {
         let (words, rest) = bytes.split_at(whole);
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
-        self.inner.counters.upload(bytes.len());
+        self.inner.counters.uploaded_bytes.add(bytes.len());
         self.scoped("upload", || {
             self.inner.queue.write_buffer(&buffer.memory().buffer, 0, words);
             if !rest.is_empty() {

@@ -7,9 +7,9 @@
 
 use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, readback::Readback};
 use binade_core::Op;
-use binade_gpu::Driver;
+use binade_gpu::{Driver, lock};
 use std::sync::{
-    Mutex, PoisonError,
+    Mutex,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -80,8 +80,8 @@ impl Wgpu {
         })
     }
 
-    /// Calls `f` on the record. A poisoned lock is taken as it is: nothing is half done where a thread could panic.
+    /// Calls `f` on the record.
     fn with_record<T>(&self, f: impl FnOnce(&mut Option<Buffer>) -> T) -> T {
-        f(&mut self.inner.faults.record.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut lock(&self.inner.faults.record))
     }
 }

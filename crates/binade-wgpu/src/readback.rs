@@ -91,7 +91,7 @@ impl Wgpu {
     /// Waits for a batch that was sent off, or for the last one.
     pub(crate) fn wait(&self, until: Option<SubmissionIndex>) -> Result<(), Error> {
         self.inner.health.check()?;
-        self.inner.counters.sync();
+        self.inner.counters.syncs.add(1);
         let polled =
             self.inner.device.poll(PollType::Wait { submission_index: until, timeout: None });
         self.inner.health.check()?;

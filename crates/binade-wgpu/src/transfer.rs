@@ -10,7 +10,7 @@ use wgpu::{BufferDescriptor, BufferUsages};
 impl Wgpu {
     /// Writes over the beginning of a buffer of this crate's own, before the whole batch. Words alone.
     pub(crate) fn write(&self, buffer: &Buffer, words: &[u8]) -> Result<(), Error> {
-        self.inner.counters.upload(words.len());
+        self.inner.counters.uploaded_bytes.add(words.len());
         self.scoped("upload", || self.inner.queue.write_buffer(&buffer.memory().buffer, 0, words))
     }
 

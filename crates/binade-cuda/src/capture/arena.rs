@@ -1,10 +1,11 @@
-//! Memory of one capture. Equal requests in equal order get equal addresses.
+//! Memory of one capture, in which equal requests in equal order get equal addresses, and the addresses that its graph keeps from others.
 
+use super::run::CAPTURED;
 use crate::memory::{Memory, Pool};
-use binade_gpu::Memory as _;
+use binade_gpu::{Memory as _, lock};
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
 };
 
 /// Memory by size and number. The lowest free number of a size is served first, in whatever order memory came back. Two runs that
@@ -41,7 +42,7 @@ impl ArenaSlot {
 impl Arena {
     /// Returns free memory of this size for a run, if there is some.
     pub(super) fn take(self: &Arc<Self>, bytes: usize, run: u8) -> Option<Memory> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let (&(_, number), _) = state.free.range((bytes, 0)..=(bytes, u64::MAX)).next()?;
         let mut memory = state.free.remove(&(bytes, number))?;
         memory.home = Some(ArenaSlot { arena: self.clone(), number, run });
@@ -50,7 +51,7 @@ impl Arena {
 
     /// Adds memory that was allocated for a run.
     pub(crate) fn adopt(self: &Arc<Self>, mut memory: Memory, run: u8) -> Memory {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.made += 1;
         memory.home = Some(ArenaSlot { arena: self.clone(), number: state.made, run });
         memory
@@ -58,7 +59,7 @@ impl Arena {
 
     /// Takes back memory. Returns it if the capture is over, for the pool.
     pub(super) fn give(&self, mut memory: Memory, home: &ArenaSlot) -> Option<Memory> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         memory.home = None;
         if state.is_closed {
             return Some(memory);
@@ -68,14 +69,9 @@ impl Arena {
     }
 
     fn close(&self) -> BTreeMap<(usize, u64), Memory> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.is_closed = true;
         std::mem::take(&mut state.free)
-    }
-
-    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -95,5 +91,59 @@ impl ArenaLease {
 impl Drop for ArenaLease {
     fn drop(&mut self) {
         self.arena.close().into_values().for_each(|memory| self.pool.give(memory));
+    }
+}
+
+/// Addresses that a graph reads and writes.
+#[derive(Debug)]
+pub(crate) struct GraphAddresses {
+    addresses: BTreeSet<u64>,
+    arena: Arc<Arena>,
+    /// Memory of the graph that was dropped elsewhere meanwhile.
+    kept: Mutex<Vec<Memory>>,
+}
+
+impl GraphAddresses {
+    pub(super) fn new(addresses: BTreeSet<u64>, arena: Arc<Arena>) -> Self {
+        Self { addresses, arena, kept: Mutex::default() }
+    }
+
+    /// Returns true if the graph works on this memory and it is not the graph's own.
+    pub(super) fn needs(&self, memory: &Memory) -> bool {
+        let is_own = memory.home.as_ref().is_some_and(|home| home.is(&self.arena, CAPTURED));
+        let range = memory.address..memory.address + memory.bytes() as u64;
+        !is_own && self.addresses.range(range).next().is_some()
+    }
+
+    pub(super) fn keep(&self, memory: Memory) {
+        lock(&self.kept).push(memory);
+    }
+
+    /// Returns true if memory was dropped that the graph works on.
+    pub(super) fn is_stale(&self) -> bool {
+        !lock(&self.kept).is_empty()
+    }
+}
+
+/// Addresses of a graph, known to the pool from the end of the captured run until this is dropped.
+#[derive(Debug)]
+pub(super) struct GraphRegistration {
+    pub(super) uses: Arc<GraphAddresses>,
+    pool: Arc<Pool>,
+}
+
+impl GraphRegistration {
+    pub(super) fn new(uses: Arc<GraphAddresses>, pool: &Arc<Pool>) -> Self {
+        Self { uses, pool: pool.clone() }
+    }
+}
+
+impl Drop for GraphRegistration {
+    fn drop(&mut self) {
+        self.pool.state.forget(&self.uses);
+        let kept = std::mem::take(&mut *lock(&self.uses.kept));
+        for memory in kept {
+            self.pool.give(memory);
+        }
     }
 }

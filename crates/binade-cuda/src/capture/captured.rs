@@ -1,15 +1,13 @@
 //! Captured steps, replayed as often as asked.
 
 use super::{
-    arena::ArenaLease,
+    arena::{ArenaLease, GraphRegistration},
     error::CaptureError,
-    graph_addresses::GraphRegistration,
-    replay_copy::{Copies, LatestCopies, ReplayCopy},
     run::CapturedRun,
 };
 use crate::{
     Cuda, CudaError, Error, launch,
-    memory::{Buffer, Pinned},
+    memory::{Buffer, Copies, LatestCopies, Pinned, ReplayCopy},
 };
 use cudarc::driver::{CudaGraph, CudaStream};
 use std::{
@@ -121,7 +119,7 @@ impl<R> Captured<R> {
         self.cuda.number_replay(stream, self.indexed, || {
             self.cuda.check("replay", self.graph.launch())
         })?;
-        self.cuda.inner.counters.replay();
+        self.cuda.inner.counters.replays.add(1);
         for count in &self.counts {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -133,7 +131,7 @@ impl<R> Captured<R> {
         let one = |(later, mut pinned): (&Arc<ReplayCopy>, Pinned)| {
             self.cuda.check("report", launch::send_from(stream, &later.from, &mut pinned))?;
             if later.is_report {
-                self.cuda.inner.counters.report();
+                self.cuda.inner.counters.reports.add(1);
             }
             Ok(Arc::new(pinned))
         };

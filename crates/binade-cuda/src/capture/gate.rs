@@ -2,9 +2,10 @@
 
 use super::error::CaptureError;
 use crate::{CudaError, Error, memory::Memory};
+use binade_gpu::lock;
 use cudarc::driver::CudaStream;
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak},
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, Weak},
     thread::ThreadId,
 };
 
@@ -102,9 +103,4 @@ impl Capture {
         }
         Err(error)
     }
-}
-
-/// Locks a mutex. Its data is whole even after a panic, since no change of it can stop halfway.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

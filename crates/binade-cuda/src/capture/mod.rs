@@ -13,9 +13,7 @@ mod arena;
 mod captured;
 mod error;
 mod gate;
-mod graph_addresses;
 mod recorder;
-mod replay_copy;
 mod run;
 mod stages;
 
@@ -24,5 +22,4 @@ pub use captured::Captured;
 pub use error::CaptureError;
 pub(crate) use gate::Gate;
 pub(crate) use recorder::{Recorder, Reservation, words};
-pub(crate) use replay_copy::HostCopy;
 pub use stages::Capture;

@@ -1,22 +1,20 @@
 //! Recorder of runs: the pool and the stream ask it whether a run is under way, and which memory graphs hold.
 
 use super::{
-    arena::Arena,
+    arena::{Arena, GraphAddresses},
     error::CaptureError,
     gate::{Gate, Turn},
-    graph_addresses::GraphAddresses,
-    replay_copy::ReplayCopy,
     run::{CAPTURED, CapturedRun, RecordedOperations},
 };
 use crate::{
     CudaError, Error,
-    memory::{Buffer, Memory},
+    memory::{Buffer, Memory, ReplayCopy},
 };
-use binade_gpu::Memory as _;
+use binade_gpu::{Memory as _, lock};
 use std::{
     any::Any,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -92,7 +90,7 @@ impl Recorder {
         number: u8,
         expected: RecordedOperations,
     ) -> Result<(), Error> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.run.is_some() {
             return Err(Error::Driver(CudaError::Capture {
                 operation: "capture",
@@ -113,14 +111,14 @@ impl Recorder {
     ) -> Result<(), Error> {
         self.gate.begin(self.handle, || {
             self.begin(arena, CAPTURED, expected)?;
-            begin().inspect_err(|_| drop(self.take(&mut self.lock())))
+            begin().inspect_err(|_| drop(self.take(&mut lock(&self.state))))
         })
     }
 
     /// Ends the run. Returns it, with the addresses that its graph works on if it was captured. They pass from run to graph under
     /// one lock, so that no memory is dropped in between.
     pub(super) fn end(&self) -> Option<(CapturedRun, Arc<GraphAddresses>)> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let mut run = self.take(&mut state)?;
         let uses =
             Arc::new(GraphAddresses::new(std::mem::take(&mut run.addresses), run.arena.clone()));
@@ -149,14 +147,14 @@ impl Recorder {
         name: &'static str,
         words: impl FnOnce() -> Vec<u64>,
     ) -> Result<(), Error> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.captured(name)?;
         state.run().map_or(Ok(()), |run| run.note(name, words()))
     }
 
     /// Refuses an operation that no graph can repeat.
     pub(crate) fn refuse(&self, name: &'static str, why: CaptureError) -> Result<(), Error> {
-        match self.lock().captured(name)? {
+        match lock(&self.state).captured(name)? {
             Some(run) if matches!(why, CaptureError::Table { .. }) => Err(run.differs(name, why)),
             Some(run) => Err(run.fails(name, why)),
             None => Ok(()),
@@ -165,12 +163,12 @@ impl Recorder {
 
     /// Returns `Some` if this thread runs a step to be captured, true in the captured run.
     pub(crate) fn running(&self) -> Option<bool> {
-        self.lock().run().map(|run| run.is_capture())
+        lock(&self.state).run().map(|run| run.is_capture())
     }
 
     /// Requests memory for the run under way.
     pub(crate) fn serve(&self, bytes: usize) -> Result<Reservation, Error> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.captured("a request for memory")?;
         let Some(run) = state.run() else { return Ok(Reservation::Elsewhere) };
         match run.arena.take(bytes, run.number) {
@@ -184,7 +182,7 @@ impl Recorder {
 
     /// Takes back dropped memory. Returns it if it goes to the pool.
     pub(crate) fn give(&self, memory: Memory) -> Option<Memory> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         // The thread does not matter: the graph would have the address all the same.
         if let Some(run) =
             state.run.as_mut().filter(|run| run.is_capture() && !run.lets_go(&memory))
@@ -203,7 +201,7 @@ impl Recorder {
 
     /// Refuses to move memory whose address a graph, or the captured run, has recorded.
     pub(crate) fn check_movable(&self, name: &'static str, memory: &Memory) -> Result<(), Error> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let moved = CaptureError::Moved;
         if let Some(run) = state.captured(name)? {
             return if run.allocated(memory) { Ok(()) } else { Err(run.fails(name, moved)) };
@@ -219,7 +217,7 @@ impl Recorder {
 
     /// Keeps a table that the run has found, and the addresses in it.
     pub(crate) fn table(&self, buffer: &Arc<Buffer>, bytes: &[u8]) {
-        if let Some(run) = self.lock().run() {
+        if let Some(run) = lock(&self.state).run() {
             run.addresses.extend(words(bytes));
             run.held.push(buffer.clone());
         }
@@ -227,14 +225,14 @@ impl Recorder {
 
     /// Keeps a buffer to the end of the run, even if all others drop it.
     pub(crate) fn hold(&self, buffer: Arc<Buffer>) {
-        if let Some(run) = self.lock().run() {
+        if let Some(run) = lock(&self.state).run() {
             run.held.push(buffer);
         }
     }
 
     /// Returns a copy that each replay starts, if this is the captured run.
     pub(crate) fn later(&self, from: &Arc<Buffer>, is_report: bool) -> Option<Arc<ReplayCopy>> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let run = state.run().filter(|run| run.is_capture())?;
         let later = ReplayCopy::new(from.clone(), is_report, run.later.len(), run.latest.clone());
         let later = Arc::new(later);
@@ -244,7 +242,7 @@ impl Recorder {
 
     /// Returns the number of a launch among those of the captured run that check indices.
     pub(crate) fn indexed(&self) -> Option<u32> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let run = state.run().filter(|run| run.is_capture())?;
         run.indexed += 1;
         Some(run.indexed - 1)
@@ -252,38 +250,33 @@ impl Recorder {
 
     /// Adds a count that each replay raises by one.
     pub(crate) fn count(&self, count: &Arc<AtomicU64>) {
-        if let Some(run) = self.lock().run() {
+        if let Some(run) = lock(&self.state).run() {
             run.counts.push(count.clone());
         }
     }
 
     /// Adds an object that must be alive for a replay.
     pub(crate) fn depend(&self, on: Weak<()>) {
-        if let Some(run) = self.lock().run() {
+        if let Some(run) = lock(&self.state).run() {
             run.alive.push(on);
         }
     }
 
     /// Adds an object that a replay writes in place, and of which no clone may exist then.
     pub(crate) fn alone(&self, on: Weak<dyn Any + Send + Sync>) {
-        if let Some(run) = self.lock().run() {
+        if let Some(run) = lock(&self.state).run() {
             run.sole.push(on);
         }
     }
 
     pub(super) fn forget(&self, graph: &Arc<GraphAddresses>) {
-        self.lock().graphs.retain(|other| !Arc::ptr_eq(other, graph));
+        lock(&self.state).graphs.retain(|other| !Arc::ptr_eq(other, graph));
     }
 
     /// Ends the run under way, if there is one.
     fn take(&self, state: &mut State) -> Option<CapturedRun> {
         self.is_running.store(false, Ordering::Relaxed);
         state.run.take()
-    }
-
-    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -307,7 +300,7 @@ mod tests {
         assert!(
             recorder.begin_capture(Arc::default(), RecordedOperations::default(), lost).is_err()
         );
-        assert!(recorder.lock().run.is_none() && recorder.lock().graphs.is_empty());
+        assert!(lock(&recorder.state).run.is_none() && lock(&recorder.state).graphs.is_empty());
         assert_eq!(
             recorder.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(())),
             Ok(())
@@ -317,7 +310,7 @@ mod tests {
         let why = CaptureError::Nested;
         assert_eq!(nested, Err(Error::Driver(CudaError::Capture { operation: "capture", why })));
         let ((), ended) = recorder.end_capture(|| ());
-        assert!(ended.is_some() && recorder.lock().graphs.len() == 1);
+        assert!(ended.is_some() && lock(&recorder.state).graphs.len() == 1);
     }
 
     #[test]

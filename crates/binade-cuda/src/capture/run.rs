@@ -1,13 +1,9 @@
 //! Run of a step to be captured: its operations in order, and the objects that it keeps alive.
 
-use super::{
-    arena::Arena,
-    error::CaptureError,
-    replay_copy::{LatestCopies, ReplayCopy},
-};
+use super::{arena::Arena, error::CaptureError};
 use crate::{
     CudaError, Error,
-    memory::{Buffer, Memory},
+    memory::{Buffer, LatestCopies, Memory, ReplayCopy},
 };
 use binade_gpu::Memory as _;
 use std::{

@@ -2,9 +2,8 @@
 
 use super::{
     Captured,
-    arena::ArenaLease,
+    arena::{ArenaLease, GraphRegistration},
     error::CaptureError,
-    graph_addresses::GraphRegistration,
     run::{CAPTURED, CapturedRun, RecordedOperations},
 };
 use crate::{Cuda, CudaError, Error, launch};

@@ -88,6 +88,13 @@ impl From<usize> for Arg<'_> {
     }
 }
 
+/// An address inside a buffer, or a number.
+impl From<u64> for Arg<'_> {
+    fn from(value: u64) -> Self {
+        Self::U64(value)
+    }
+}
+
 impl From<u32> for Arg<'_> {
     fn from(value: u32) -> Self {
         Self::U32(value)

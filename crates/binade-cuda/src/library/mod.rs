@@ -15,8 +15,11 @@ pub use backends::{F32Products, Products, ProductsBackend};
 
 use crate::{Cuda, CudaError, Error, ops::gemm::Gemm};
 use binade_core::DType;
-use opened::{Lazy, Opened};
-use std::sync::atomic::{AtomicBool, Ordering};
+use opened::Opened;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// Convolution, or one of its gradients.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -106,6 +109,11 @@ impl Cuda {
         if is_tf32 { F32Products::Tf32 } else { F32Products::Full }
     }
 
+    /// Counts a product that a library may compute by TF32.
+    fn multiplied(&self, how: F32Products) {
+        self.inner.counters.tf32.add(usize::from(how == F32Products::Tf32));
+    }
+
     /// Returns true if a product may drop bits of operands of this type.
     pub(crate) fn drops_bits(&self, dtype: DType) -> Result<bool, Error> {
         let is_tf32 = dtype == DType::F32 && self.f32_products() == F32Products::Tf32;
@@ -142,5 +150,40 @@ impl Cuda {
         _config: binade_ops::Conv2dConfig,
     ) -> Result<bool, Error> {
         Ok(false)
+    }
+}
+
+/// Library, or the reason why it is not used.
+#[derive(Debug)]
+struct Lazy<T>(OnceLock<Result<T, String>>);
+
+impl<T> Default for Lazy<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> Lazy<T> {
+    /// Returns the library, or the reason why it is not used. A captured run does not open it: its warm-ups have, or did not use it.
+    fn get(
+        &self,
+        cuda: &Cuda,
+        open: impl FnOnce(&Cuda) -> Result<Result<T, String>, Error>,
+    ) -> Result<Result<&T, &str>, Error> {
+        if cuda.inner.library.own.load(Ordering::Relaxed) {
+            return Ok(Err("asked for"));
+        }
+        let opened = match self.0.get() {
+            Some(opened) => opened,
+            None if cuda.is_captured() => {
+                return Ok(Err("the library has not been looked for before the captured run"));
+            }
+            None => {
+                cuda.bind()?;
+                let opened = open(cuda)?;
+                self.0.get_or_init(|| opened)
+            }
+        };
+        Ok(opened.as_ref().map_err(String::as_str))
     }
 }

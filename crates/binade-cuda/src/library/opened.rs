@@ -1,6 +1,7 @@
-//! Library that is opened at its first use, and its plans. Its absence is no error.
+//! Opened library and its plans.
 
 use crate::{Cuda, Error, launch};
+use binade_gpu::lock;
 use cudarc::driver::CudaContext;
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -8,43 +9,8 @@ use std::{
     hash::Hash,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard},
 };
-
-/// Library, or the reason why it is not used.
-#[derive(Debug)]
-pub(super) struct Lazy<T>(OnceLock<Result<T, String>>);
-
-impl<T> Default for Lazy<T> {
-    fn default() -> Self {
-        Self(OnceLock::new())
-    }
-}
-
-impl<T> Lazy<T> {
-    /// Returns the library, or the reason why it is not used. A captured run does not open it: its warm-ups have, or did not use it.
-    pub(super) fn get(
-        &self,
-        cuda: &Cuda,
-        open: impl FnOnce(&Cuda) -> Result<Result<T, String>, Error>,
-    ) -> Result<Result<&T, &str>, Error> {
-        if cuda.inner.library.own.load(Ordering::Relaxed) {
-            return Ok(Err("asked for"));
-        }
-        let opened = match self.0.get() {
-            Some(opened) => opened,
-            None if cuda.is_captured() => {
-                return Ok(Err("the library has not been looked for before the captured run"));
-            }
-            None => {
-                cuda.bind()?;
-                let opened = open(cuda)?;
-                self.0.get_or_init(|| opened)
-            }
-        };
-        Ok(opened.as_ref().map_err(String::as_str))
-    }
-}
 
 /// Opened library: its handle, and a plan for each problem.
 pub(super) struct Opened<Handle, Problem, Plan> {
@@ -91,9 +57,8 @@ impl<Handle, Problem, Plan> Opened<Handle, Problem, Plan> {
         Ok(created?.map(opened).map_err(|cause| format!("{name} does not start: {cause}")))
     }
 
-    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
     pub(super) fn lock(&self) -> MutexGuard<'_, State<Handle, Problem, Plan>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -115,7 +80,7 @@ impl<Handle, Problem: Copy + Eq + Hash, Plan> State<Handle, Problem, Plan> {
                     cuda.inner.pool.state.note(name, || words(&self.handle))?;
                 }
                 cuda.bind()?;
-                cuda.inner.counters.search();
+                cuda.inner.counters.searches.add(1);
                 place.insert(ask(&self.handle)?)
             }
         };

@@ -75,7 +75,8 @@ impl Cuda {
                 self.inner.pool.state.note(NAME, || words(&problem, at, handle))?;
                 self.launched(NAME);
                 let multiplied = handle.multiply(stream, plan, at);
-                self.inner.counters.library(problem.f32);
+                self.inner.counters.library.add(1);
+                self.multiplied(problem.f32);
                 multiplied.map_err(RefusalSource::Library)
             })
         })?;

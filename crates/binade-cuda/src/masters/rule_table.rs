@@ -108,7 +108,8 @@ impl RuleTable {
             Some(buffer) if buffer.bytes() == bytes.len() => cuda.put(bytes, buffer, 0)?,
             _ => self.buffer = Some(Arc::new(cuda.lasting_of(bytes)?)),
         }
-        cuda.inner.counters.table(bytes.len());
+        cuda.inner.counters.tables.add(1);
+        cuda.inner.counters.table_bytes.add(bytes.len());
         bytes.clone_into(&mut self.bytes);
         Ok(())
     }

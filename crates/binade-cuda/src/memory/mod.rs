@@ -1,14 +1,117 @@
-//! Device memory: buffers of a pool, a ring of pinned host memory, and cached tables.
+//! Device memory: buffers of a pool, and tables of addresses and constants, cached by their contents.
 
-mod allocation;
-mod pinned;
-mod tables;
+mod host_copy;
 
-pub(crate) use allocation::{Memory, view, view_mut};
-pub(crate) use pinned::{Pinned, Ring};
-pub(crate) use tables::Tables;
+pub(crate) use host_copy::{Copies, HostCopy, LatestCopies, Pinned, ReplayCopy, Ring};
+
+use crate::capture::{ArenaSlot, Recorder};
+use binade_gpu::{Addressed, lock};
+use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr};
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 /// A buffer of the pool.
 pub(crate) type Buffer = binade_gpu::Buffer<Memory>;
 /// Buffers that are not in use.
 pub(crate) type Pool = binade_gpu::Pool<Memory>;
+
+/// Device memory and its address: to ask cudarc each time would put an event in the stream each time.
+#[derive(Debug)]
+pub struct Memory {
+    slice: CudaSlice<u8>,
+    pub(crate) address: u64,
+    /// The capture that it was made for.
+    pub(crate) home: Option<ArenaSlot>,
+}
+
+impl Memory {
+    pub(crate) fn new(slice: CudaSlice<u8>, stream: &CudaStream) -> Self {
+        let (address, _) = slice.device_ptr(stream);
+        Self { slice, address, home: None }
+    }
+}
+
+impl binade_gpu::Memory for Memory {
+    /// Captures and captured steps, which have memory of their own.
+    type State = Recorder;
+
+    fn bytes(&self) -> usize {
+        self.slice.len()
+    }
+
+    fn retire(self, recorder: &Recorder) -> Option<Self> {
+        recorder.give(self)
+    }
+
+    fn free(idle: impl Iterator<Item = Self>, recorder: &Recorder) {
+        recorder.gate.bury(idle);
+    }
+}
+
+impl Addressed for Memory {
+    fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+/// These bytes of a buffer; `None` where it has not as many.
+pub(crate) fn view(buffer: &Buffer, bytes: Range<usize>) -> Option<CudaView<'_, u8>> {
+    if bytes.end > buffer.bytes() {
+        return None;
+    }
+    buffer.memory().slice.try_slice(bytes)
+}
+
+/// All bytes of a buffer, to write to.
+pub(crate) fn view_mut(buffer: &mut Buffer) -> Option<CudaViewMut<'_, u8>> {
+    let bytes = buffer.bytes();
+    buffer.memory_mut().slice.try_slice_mut(..bytes)
+}
+
+/// Number of tables that are kept: those of a few optimizers and windows, each with a handful of sets that take turns.
+const MOST: usize = 64;
+
+/// Cache of tables by their contents: a set whose addresses have not changed finds its table there.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    /// Tables, the last used first.
+    kept: Mutex<VecDeque<Table>>,
+}
+
+#[derive(Debug)]
+struct Table {
+    bytes: Vec<u8>,
+    buffer: Arc<Buffer>,
+}
+
+impl Tables {
+    /// Returns the table with these contents, if it is on the device.
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<Arc<Buffer>> {
+        let mut kept = lock(&self.kept);
+        let place = kept.iter().position(|table| table.bytes == bytes)?;
+        let table = kept.remove(place)?;
+        let buffer = table.buffer.clone();
+        kept.push_front(table);
+        Some(buffer)
+    }
+
+    /// Keeps a table. Of those that nobody else holds, the least recently used is dropped. Runs of a capture hold theirs, so that
+    /// the next run finds them.
+    pub(crate) fn keep(&self, bytes: &[u8], buffer: Arc<Buffer>) {
+        let mut kept = lock(&self.kept);
+        while kept.len() >= MOST
+            && let Some(place) =
+                kept.iter().rposition(|table| Arc::strong_count(&table.buffer) == 1)
+        {
+            kept.remove(place);
+        }
+        kept.push_front(Table { bytes: bytes.to_vec(), buffer });
+    }
+
+    pub(crate) fn clear(&self) {
+        lock(&self.kept).clear();
+    }
+}

@@ -9,10 +9,10 @@ use super::{
     exchange::{StreamEvents, bring},
 };
 use crate::{
-    Cuda, CudaError, Error, Found, Gradients, Tensor,
+    Cuda, Error, Found, Gradients, Tensor,
     autocast::elementwise,
     kernels::{AVERAGE, MERGE},
-    launch::{Arg, Grid, structs::FoundBits},
+    launch::{Grid, args, structs::FoundBits},
     memory::Buffer,
 };
 use binade_core::{DType, Named};
@@ -98,7 +98,7 @@ impl AverageBuffers {
 struct Average<'r> {
     replicas: &'r Replicas,
     layout: Layout,
-    rooms: Vec<AverageBuffers>,
+    rooms: Parts<AverageBuffers>,
 }
 
 impl Replicas {
@@ -114,7 +114,7 @@ impl Replicas {
             let slice = layout.slice(place, devices).len();
             AverageBuffers::new(cuda, &layout, grads.on(place)?, slice, devices)
         };
-        let rooms = self.each(room)?.into_inner();
+        let rooms = self.each(room)?;
         let averaging = Average { replicas: self, layout, rooms };
         let settled = averaging.settle(grads)?;
         if let Err(error) = averaging.run(found) {
@@ -129,15 +129,15 @@ impl Replicas {
 
 impl Average<'_> {
     /// Each device's own gradients in its vector, multiplied, in `f32`.
-    fn settle(&self, grads: &JointGradients) -> Result<Vec<Gradients>, Error> {
+    fn settle(&self, grads: &JointGradients) -> Result<Parts<Gradients>, Error> {
         let settle = |place, cuda: &Cuda| {
-            let (own, room) = (grads.on(place)?, self.room(place)?);
+            let (own, room) = (grads.on(place)?, self.rooms.on(place)?);
             let entries = self.layout.entries(own, &room.vector);
             let (results, limit) = (&*entries, f32::INFINITY);
             cuda.run_materialise(&Materialise { grads: own, results, factors: None, limit })?;
             Ok(Gradients::from(entries))
         };
-        Ok(self.replicas.each(settle)?.into_inner())
+        self.replicas.each(settle)
     }
 
     /// Nobody reads what is not written yet, nor writes to what is still read.
@@ -165,27 +165,21 @@ impl Average<'_> {
 
     /// Averages this device's slice.
     fn gather(&self, place: usize, cuda: &Cuda) -> Result<(), Error> {
-        let (room, slice) = (self.room(place)?, self.slice(place));
+        let (room, slice) = (self.rooms.on(place)?, self.slice(place));
         let stride = slice.len();
         for (number, (other, there)) in self.others(place).enumerate() {
-            let from = &self.room(other)?.vector;
+            let from = &self.rooms.on(other)?.vector;
             let to = (&room.others, 4 * stride * number);
             bring(cuda, to, there, from, 4 * slice.start..4 * slice.end)?;
         }
-        let args = [
-            Arg::Address(room.vector.address() + 4 * slice.start as u64),
-            Arg::Address(room.others.address()),
-            Arg::U32(count(place)),
-            Arg::U32(count(self.rooms.len())),
-            Arg::U64(stride as u64),
-            Arg::U64(stride as u64),
-        ];
+        let own = room.vector.address() + 4 * slice.start as u64;
+        let args = args![own, &room.others, count(place), count(self.rooms.len()), stride, stride];
         if stride == 0 { Ok(()) } else { cuda.launch(AVERAGE, elementwise(stride), &args) }
     }
 
     /// Joins what all have found, the first device's first.
     fn join(&self, place: usize, cuda: &Cuda, found: &Parts<Found>) -> Result<(), Error> {
-        let (room, each) = (self.room(place)?, size_of::<FoundBits>());
+        let (room, each) = (self.rooms.on(place)?, size_of::<FoundBits>());
         for (other, there) in self.replicas.devices().iter().enumerate() {
             let from = found.on(other)?.buffer();
             bring(cuda, (&room.findings, each * other), there, from, 0..each)?;
@@ -193,24 +187,19 @@ impl Average<'_> {
         let joint = room.joint.address();
         for other in 1..self.rooms.len() {
             let before = if other == 1 { room.findings.address() } else { joint };
-            let args = [
-                Arg::Address(before),
-                Arg::Address(joint),
-                Arg::Address(room.findings.address() + (each * other) as u64),
-                Arg::U32(0),
-            ];
-            cuda.launch(MERGE, Grid::one(1), &args)?;
+            let from = room.findings.address() + (each * other) as u64;
+            cuda.launch(MERGE, Grid::one(1), &args![before, joint, from, 0_u32])?;
         }
         Ok(())
     }
 
     /// Takes the other devices' averages of their slices.
     fn hand_on(&self, place: usize, cuda: &Cuda) -> Result<(), Error> {
-        let to = &self.room(place)?.vector;
+        let to = &self.rooms.on(place)?.vector;
         for (other, there) in self.others(place) {
             let slice = self.slice(other);
             let bytes = 4 * slice.start..4 * slice.end;
-            bring(cuda, (to, bytes.start), there, &self.room(other)?.vector, bytes)?;
+            bring(cuda, (to, bytes.start), there, &self.rooms.on(other)?.vector, bytes)?;
         }
         Ok(())
     }
@@ -225,14 +214,9 @@ impl Average<'_> {
             }
         }
         let joint = |place, _: &Cuda| {
-            Ok(found.on(place)?.joint(self.room(place)?.joint.clone(), missing.clone()))
+            Ok(found.on(place)?.joint(self.rooms.on(place)?.joint.clone(), missing.clone()))
         };
         self.replicas.each(joint)
-    }
-
-    fn room(&self, place: usize) -> Result<&AverageBuffers, Error> {
-        let (found, devices) = (self.rooms.len(), place + 1);
-        self.rooms.get(place).ok_or(Error::Driver(CudaError::Parts { found, devices }))
     }
 
     fn slice(&self, place: usize) -> Range<usize> {

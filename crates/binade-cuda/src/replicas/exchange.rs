@@ -24,7 +24,7 @@ impl Replicas {
             let others = moments.0.iter().enumerate().filter(|(other, _)| *other != place);
             let wait = |stream: &Arc<CudaStream>| {
                 others.map(|(_, event)| event).try_for_each(|event| {
-                    cuda.inner.counters.meeting();
+                    cuda.inner.counters.meetings.add(1);
                     stream.wait(event)
                 })
             };

@@ -30,7 +30,7 @@ impl GradScaler for Replicas {
         self.refuse_capture("unscale")?;
         self.fill_up(grads)?;
         let found =
-            self.each(|place, cuda| cuda.unscale(grads.on_mut(place)?, scale.on(place)?))?;
+            self.each(|place, cuda| cuda.unscale(grads.parts.on_mut(place)?, scale.on(place)?))?;
         // What is the average already is the same everywhere, and so is what was found in it.
         if grads.is_joint || self.devices().len() == 1 {
             grads.is_joint = true;
@@ -45,10 +45,8 @@ impl Replicas {
     fn fill_up(&self, grads: &mut JointGradients) -> Result<(), Error> {
         let (devices, found) = (self.devices().len(), grads.parts.len());
         let is_empty = |set: &Gradients| set.present().next().is_none();
-        if let [only] = &grads.parts[..]
-            && is_empty(only)
-        {
-            grads.parts = vec![only.clone(); devices];
+        if found == 1 && grads.on(0).is_ok_and(is_empty) {
+            grads.parts = Parts::new(vec![grads.on(0)?.clone(); devices]);
         } else if found != devices {
             return Err(Error::Driver(CudaError::Parts { found, devices }));
         }
@@ -68,13 +66,13 @@ impl GradOps for Replicas {
         verdict: &mut Parts<Found>,
     ) -> Result<(), Error> {
         let clip = |place, cuda: &Cuda| {
-            cuda.clip_norm(grads.on_mut(place)?, norm, max, verdict.on_mut(place)?)
+            cuda.clip_norm(grads.parts.on_mut(place)?, norm, max, verdict.on_mut(place)?)
         };
         self.change(clip).map(drop)
     }
 
     fn clip_value(&self, grads: &mut JointGradients, max: f32) -> Result<(), Error> {
-        self.change(|place, cuda| cuda.clip_value(grads.on_mut(place)?, max)).map(drop)
+        self.change(|place, cuda| cuda.clip_value(grads.parts.on_mut(place)?, max)).map(drop)
     }
 
     fn accumulate(
@@ -87,16 +85,12 @@ impl GradOps for Replicas {
         if !grads.is_joint || sum.as_ref().is_some_and(|sum| !sum.is_joint) {
             return Err(Error::Driver(CudaError::NotAveraged));
         }
-        let mut sums = sum.map(|sum| sum.parts.into_iter());
-        let mut grads = grads.parts.into_iter();
+        let mut sums = sum.map(|sum| sum.parts.into_inner().into_iter());
         let added = self.each(|place, cuda| {
             let sum = sums.as_mut().and_then(Iterator::next);
-            let next = grads
-                .next()
-                .ok_or(Error::Driver(CudaError::Parts { found: place, devices: place + 1 }))?;
-            cuda.accumulate(sum, next, found.on(place)?)
+            cuda.accumulate(sum, grads.on(place)?.clone(), found.on(place)?)
         })?;
-        Ok(JointGradients::joint(added.into_inner()))
+        Ok(JointGradients::joint(added))
     }
 
     fn clip_groups(
@@ -106,7 +100,7 @@ impl GradOps for Replicas {
         verdict: &mut Parts<Found>,
     ) -> Result<(), Error> {
         let clip = |place, cuda: &Cuda| {
-            cuda.clip_groups(grads.on_mut(place)?, groups, verdict.on_mut(place)?)
+            cuda.clip_groups(grads.parts.on_mut(place)?, groups, verdict.on_mut(place)?)
         };
         self.change(clip).map(drop)
     }
@@ -129,7 +123,6 @@ impl GradOps for Replicas {
         saved: &NamedGrads<RawTensor>,
     ) -> Result<JointGradients, Error> {
         let params = first(params)?;
-        let parts = self.each(|_, cuda| cuda.load_grads(&params, saved))?;
-        Ok(JointGradients::joint(parts.into_inner()))
+        self.each(|_, cuda| cuda.load_grads(&params, saved)).map(JointGradients::joint)
     }
 }

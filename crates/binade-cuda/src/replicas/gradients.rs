@@ -1,21 +1,21 @@
 //! Gradients of several devices.
 
 use super::{Parts, Replicas};
-use crate::{CudaError, Error, Found, Gradients, Tensor};
+use crate::{Error, Found, Gradients, Tensor};
 use binade_core::{GradSet, MatchError, Named, NamedGrads, TrainError, check_same_parameters};
 use std::sync::Arc;
 
 /// The gradients of each device, of one model: its own until they are unscaled, and the average from there on.
 #[derive(Clone, Debug)]
 pub struct JointGradients {
-    pub(super) parts: Vec<Gradients>,
+    pub(super) parts: Parts<Gradients>,
     /// True if these are the averages, with equal bits on all devices.
     pub(super) is_joint: bool,
 }
 
 impl JointGradients {
     /// Sets that are the same on every device.
-    pub(super) fn joint(parts: Vec<Gradients>) -> Self {
+    pub(super) fn joint(parts: Parts<Gradients>) -> Self {
         Self { parts, is_joint: true }
     }
 
@@ -23,32 +23,23 @@ impl JointGradients {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Parts`] where there is none.
+    /// [`CudaError::Parts`](crate::CudaError::Parts) where there is none.
     pub fn on(&self, place: usize) -> Result<&Gradients, Error> {
-        self.parts
-            .get(place)
-            .ok_or(Error::Driver(CudaError::Parts { found: self.parts.len(), devices: place + 1 }))
-    }
-
-    pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut Gradients, Error> {
-        let found = self.parts.len();
-        self.parts
-            .get_mut(place)
-            .ok_or(Error::Driver(CudaError::Parts { found, devices: place + 1 }))
+        self.parts.on(place)
     }
 
     /// Refuses sets that are not of one model.
     pub(super) fn agree(&self) -> Result<(), MatchError> {
-        let Some((first, others)) = self.parts.split_first() else { return Ok(()) };
+        let mut others = self.parts.iter();
+        let Some(first) = others.next() else { return Ok(()) };
         let refuse = |error: MatchError| MatchError::new(&error.parameter, MODELS);
         others
-            .iter()
             .try_for_each(|other| check_same_parameters(facts(first), facts(other)).map_err(refuse))
     }
 
     /// By place in the set, the shape of the gradient where any device has one.
     pub(super) fn shapes(&self) -> Vec<Option<Vec<usize>>> {
-        let places = self.parts.first().map_or(0, |part| part.entries.len());
+        let places = self.parts.iter().next().map_or(0, |part| part.entries.len());
         let shape = |place: usize| {
             let mut entries = self.parts.iter().filter_map(|part| part.entries.get(place));
             let value = entries.find_map(|entry| entry.value.as_ref())?;
@@ -80,13 +71,7 @@ impl GradSet for Replicas {
     }
 
     fn materialise(&self, grads: JointGradients) -> Result<NamedGrads<Parts<Tensor>>, Error> {
-        let mut grads = grads.parts.into_iter();
-        let sets = self.each(|place, cuda| {
-            let own = grads
-                .next()
-                .ok_or(Error::Driver(CudaError::Parts { found: place, devices: place + 1 }))?;
-            cuda.materialise(own)
-        })?;
+        let sets = self.each(|place, cuda| cuda.materialise(grads.on(place)?.clone()))?;
         let mut sets: Vec<_> = sets.into_inner().into_iter().map(Vec::into_iter).collect();
         let mut whole = Vec::new();
         loop {
@@ -101,7 +86,7 @@ impl GradSet for Replicas {
 impl From<Vec<Gradients>> for JointGradients {
     /// Each device's own, as its backward pass has left them.
     fn from(parts: Vec<Gradients>) -> Self {
-        Self { parts, is_joint: false }
+        Self { parts: Parts::new(parts), is_joint: false }
     }
 }
 
@@ -117,6 +102,6 @@ impl From<Vec<Named<Option<Parts<Tensor>>>>> for JointGradients {
             Gradients::from(grads.iter().map(one).collect::<Vec<_>>())
         };
         // One more than there is, where none is: `Replicas` fills up what it is given.
-        Self { parts: (0..devices.unwrap_or(1)).map(part).collect(), is_joint: false }
+        (0..devices.unwrap_or(1)).map(part).collect::<Vec<_>>().into()
     }
 }

@@ -1,9 +1,11 @@
-//! Masters on each device, stepped alike.
+//! Masters on each device, stepped alike; saved from the first device, and loaded to all.
 
-use super::{JointGradients, Parts, Replicas};
+use super::{JointGradients, Parts, Replicas, parts::absent};
 use crate::{Cuda, CudaError, Error, Found, Masters, Tensor};
 use binade_core::Named;
-use binade_master_weights::{MasterWeights, OptimizerConfig};
+use binade_master_weights::{
+    LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
+};
 
 /// Parameters with a part on each device.
 pub(super) type Params = Vec<Named<Parts<Tensor>>>;
@@ -39,11 +41,8 @@ impl MasterWeights for Replicas {
         if !grads.is_joint {
             return Err(Error::Driver(CudaError::NotAveraged));
         }
-        let mut grads = grads.parts.into_iter();
         let step = |place, cuda: &Cuda, params: &mut Vec<Named<Tensor>>| {
-            let own = grads
-                .next()
-                .ok_or(Error::Driver(CudaError::Parts { found: place, devices: place + 1 }))?;
+            let own = grads.on(place)?.clone();
             cuda.step(params, masters.on_mut(place)?, own, found.on(place)?)
         };
         self.on_each(params, step).map(drop)
@@ -72,6 +71,59 @@ impl MasterWeights for Replicas {
     }
 }
 
+impl Snapshot for Replicas {
+    fn specs(
+        &self,
+        params: &Params,
+        masters: &Parts<Masters>,
+    ) -> Result<Vec<ParameterSpec>, Error> {
+        self.first(|cuda| cuda.specs(&first(params)?, masters.on(0)?))
+    }
+
+    fn save(
+        &self,
+        params: &Params,
+        masters: &Parts<Masters>,
+    ) -> Result<Vec<SavedParameter>, Error> {
+        self.first(|cuda| cuda.save(&first(params)?, masters.on(0)?))
+    }
+
+    fn load(
+        &self,
+        params: &mut Params,
+        masters: &mut Parts<Masters>,
+        saved: &[SavedParameter],
+    ) -> Result<(), LoadError<Error>> {
+        // What does not fit is told in the words of the device, and what a device cannot do in its own.
+        let mut misfit = None;
+        let loaded = self.on_each(params, |place, cuda, params| {
+            match cuda.load(params, masters.on_mut(place)?, saved) {
+                Ok(()) => Ok(()),
+                Err(LoadError::Device(error)) => Err(error),
+                Err(LoadError::SpecMismatch(why)) => {
+                    let cause = why.to_string();
+                    misfit = Some(why);
+                    Err(Error::Driver(CudaError::Apart { cause }))
+                }
+            }
+        });
+        match (loaded, misfit) {
+            (Ok(_), _) => Ok(()),
+            (Err(_), Some(misfit)) => Err(misfit.into()),
+            (Err(error), None) => Err(LoadError::Device(error)),
+        }
+    }
+
+    /// The first device's.
+    fn export_f32(
+        &self,
+        params: &Params,
+        masters: &Parts<Masters>,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        self.first(|cuda| cuda.export_f32(&first(params)?, masters.on(0)?))
+    }
+}
+
 impl Replicas {
     /// Does the same on each device with its own parameters, which are moved there and back: a clone would be a reader, and
     /// what is read is copied before it is written to.
@@ -83,11 +135,7 @@ impl Replicas {
         self.together()?;
         let mut sets = self.split(params)?;
         let outcome = self.change(|place, cuda| {
-            let devices = place + 1;
-            let set = sets
-                .get_mut(place)
-                .ok_or(Error::Driver(CudaError::Parts { found: place, devices }))?;
-            work(place, cuda, set)
+            work(place, cuda, sets.get_mut(place).ok_or_else(|| absent(place, place))?)
         });
         rejoin(params, sets);
         outcome

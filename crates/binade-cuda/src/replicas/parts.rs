@@ -23,14 +23,12 @@ impl<T> Parts<T> {
     ///
     /// [`CudaError::Parts`] where there is none.
     pub fn on(&self, place: usize) -> Result<&T, Error> {
-        self.0
-            .get(place)
-            .ok_or(Error::Driver(CudaError::Parts { found: self.0.len(), devices: place + 1 }))
+        self.0.get(place).ok_or_else(|| absent(self.0.len(), place))
     }
 
     pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut T, Error> {
         let found = self.0.len();
-        self.0.get_mut(place).ok_or(Error::Driver(CudaError::Parts { found, devices: place + 1 }))
+        self.0.get_mut(place).ok_or_else(|| absent(found, place))
     }
 
     pub(super) fn into_inner(self) -> Vec<T> {
@@ -59,4 +57,9 @@ impl<'p, T> IntoIterator for &'p Parts<T> {
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
     }
+}
+
+/// Error of a list of so many parts, which has none for the device at `place`.
+pub(super) fn absent(found: usize, place: usize) -> Error {
+    Error::Driver(CudaError::Parts { found, devices: place + 1 })
 }

@@ -6,7 +6,7 @@ use crate::{
     gradients::{flag, supported},
     kernels::CLIP_GROUPS,
     launch::{
-        Arg,
+        args,
         structs::{CLIP_PARTIAL, ClipGroupBits, ClipRow},
     },
 };
@@ -54,16 +54,19 @@ impl GroupNormRows {
         let blocks = self.set.chunks.blocks().max(1);
         let groups = cuda.table(&self.groups)?;
         let partials = cuda.buffer(CLIP_PARTIAL * blocks as usize)?;
-        let args = [
-            Arg::U64(self.set.chunks.count),
-            Arg::U64(self.set.chunks.len),
-            Arg::Address(groups.address()),
-            Arg::U32(u32::try_from(self.groups.len()).unwrap_or(u32::MAX)),
-            Arg::Address(clip.grads.pending_factors(cuda)?.address()),
-            Arg::Address(partials.address()),
-            Arg::Address(cuda.fixed()?.done.address()),
-            Arg::Address(clip.verdict.address()),
-            Arg::Address(clip.factors.address()),
+        let (chunks, owed) = (self.set.chunks, clip.grads.pending_factors(cuda)?);
+        let (count, done) =
+            (u32::try_from(self.groups.len()).unwrap_or(u32::MAX), &cuda.fixed()?.done);
+        let args = args![
+            chunks.count,
+            chunks.len,
+            &*groups,
+            count,
+            owed,
+            &partials,
+            done,
+            clip.verdict,
+            clip.factors
         ];
         self.set.launch_blocks(cuda, CLIP_GROUPS, blocks, &args)
     }

@@ -1,6 +1,9 @@
 //! The launches of training but for the step's: one for a whole set of gradients.
 
-use super::{group_norms::GroupNormRows, readers::Readers, report::Report};
+use super::{
+    group_norms::GroupNormRows,
+    report::{Readers, Report},
+};
 use crate::{
     Cuda, Error, Gradients, Scale, Tensor,
     autocast::{code, elementwise},
@@ -8,7 +11,7 @@ use crate::{
     gradients::{flag, supported},
     kernels::{ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE},
     launch::{
-        Arg, Grid,
+        Grid, args,
         structs::{
             AccumulateRow, FoundBits, MaterialiseRow, NO_GROUP, PARTIAL, ScaleBits, UnscaleRow,
         },
@@ -32,13 +35,8 @@ impl Kernels for Cuda {
         let result = self.unset(DType::F32, tensor.shape())?;
         let at =
             if inverse { offset_of!(ScaleBits, inverse) } else { offset_of!(ScaleBits, factor) };
-        let args = [
-            Arg::Address(tensor.address()),
-            Arg::U32(code("scale", tensor.dtype())?),
-            Arg::Address(result.address()),
-            Arg::U64(tensor.len() as u64),
-            Arg::Address(scale.address() + at as u64),
-        ];
+        let (dtype, scale) = (code("scale", tensor.dtype())?, scale.address() + at as u64);
+        let args = args![tensor, dtype, &result, tensor.len(), scale];
         self.launch(SCALE, elementwise(tensor.len()), &args)?;
         Ok(result)
     }
@@ -68,24 +66,15 @@ impl Kernels for Cuda {
         // A set without elements is looked at by one block, which has the finding to write.
         let blocks = set.chunks.blocks().max(1);
         let partials = self.buffer(blocks as usize * PARTIAL)?;
-        let args = [
-            Arg::U64(0),
-            Arg::U64(set.chunks.count),
-            Arg::U64(set.chunks.len),
-            Arg::Address(scale.address()),
-            Arg::Address(partials.address()),
-            Arg::Address(self.fixed()?.done.address()),
-            Arg::Address(found.address()),
-            Arg::Address(owed.address()),
-        ];
+        let (chunks, done) = (set.chunks, &self.fixed()?.done);
+        let args = args![0_u64, chunks.count, chunks.len, scale, &partials, done, &found, &owed];
         set.launch_blocks(self, UNSCALE, blocks, &args)?;
         Ok([found, owed])
     }
 
     fn run_merge(&self, into: &Buffer, from: &Buffer, join: MergeRule) -> Result<(), Error> {
-        let [into, from] = [into, from].map(|found| Arg::Address(found.address()));
-        let all = Arg::U32(u32::from(join == MergeRule::All));
-        self.launch(MERGE, Grid::one(1), &[into, into, from, all])
+        let all = u32::from(join == MergeRule::All);
+        self.launch(MERGE, Grid::one(1), &args![into, into, from, all])
     }
 
     fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Error> {
@@ -105,10 +94,9 @@ impl Kernels for Cuda {
                 group,
             });
         }
-        let owed = Arg::Address(pass.grads.pending_factors(self)?.address());
-        let factors = Arg::Address(pass.factors.map_or(0, |factors| factors.of_groups.address()));
-        let args = [Arg::U64(set.chunks.len), owed, factors, Arg::F32(pass.limit)];
-        set.launch(self, MATERIALISE, &args)
+        let (owed, groups) =
+            (pass.grads.pending_factors(self)?, pass.factors.map(|factors| factors.of_groups));
+        set.launch(self, MATERIALISE, &args![set.chunks.len, owed, groups, pass.limit])
     }
 
     /// One launch that adds, and one that marks the sums that have begun.
@@ -129,17 +117,15 @@ impl Kernels for Cuda {
             set.add(grad.tensor.len(), |first_chunk| AccumulateRow { first_chunk, ..row });
         }
         let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
-        let found = Arg::Address(found.address());
-        let owed = Arg::Address(grads.pending_factors(self)?.address());
-        set.launch(self, ACCUMULATE, &[Arg::U64(set.chunks.len), found, owed])?;
-        set.launch_blocks(self, ACCUMULATE_MARK, count.div_ceil(THREADS), &[found])
+        let owed = grads.pending_factors(self)?;
+        set.launch(self, ACCUMULATE, &args![set.chunks.len, found, owed])?;
+        set.launch_blocks(self, ACCUMULATE_MARK, count.div_ceil(THREADS), &args![found])
     }
 
     /// One thread, which only the device's numbers tell what to do.
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
-        let [verdict, owed] = [verdict, owed].map(|buffer| Arg::Address(buffer.address()));
-        let norm = Arg::U32(u32::from(norm == Norm::Infinity));
-        self.launch(CLIP, Grid::one(1), &[verdict, verdict, owed, owed, norm, Arg::F32(max)])
+        let norm = u32::from(norm == Norm::Infinity);
+        self.launch(CLIP, Grid::one(1), &args![verdict, verdict, owed, owed, norm, max])
     }
 
     /// One launch that measures all groups.

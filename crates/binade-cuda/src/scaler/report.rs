@@ -1,11 +1,11 @@
-//! A step's report on its way to the host: the scale after it, and what its passes found.
+//! A step's report on its way to the host: the scale after it, what its passes found, and who reads that scale.
 
 use crate::{
     CaptureError, Cuda, CudaError, Error, Found,
-    capture::HostCopy,
+    capture::Recorder,
     faults::FaultCopy,
     launch::structs::{FaultBits, FoundBits, ScaleBits},
-    memory::{Buffer, Pinned},
+    memory::{Buffer, HostCopy, Pinned},
 };
 use binade_gpu::{Reported, parse_report, places_by_stamp};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Report {
         // Last, so that all of it is there when this is.
         let pinned = cuda.send_each(&Arc::new(from), Some(since.reported))?;
         if !pinned.is_later() {
-            cuda.inner.counters.report();
+            cuda.inner.counters.reports.add(1);
         }
         Ok(Self { pinned, stamps, words, replays: since.replays })
     }
@@ -132,4 +132,31 @@ fn received_words(
         _ => Ok(Vec::new()),
     };
     places.iter().map(words).collect()
+}
+
+/// Readers of a scale: a change is made in place unless one is alive.
+#[derive(Debug)]
+pub struct Readers {
+    /// Shared with clones that keep what they read.
+    pub(super) shared: Arc<()>,
+    /// True of a clone of a captured run's scale.
+    is_replayed: bool,
+    /// Not of clones: a captured step asks whether the scale that it moves is still anybody's.
+    pub(super) original: Option<Arc<()>>,
+}
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self { shared: Arc::default(), is_replayed: false, original: Some(Arc::default()) }
+    }
+}
+
+impl binade_gpu::Readers<Recorder> for Readers {
+    /// A clone that is made within a captured run, or of such a one, is moved with each replay, and hinders nobody else from moving
+    /// it.
+    fn of_clone(&self, recorder: &Recorder) -> Self {
+        let is_replayed = recorder.running() == Some(true) || self.is_replayed;
+        let shared = if is_replayed { Arc::default() } else { self.shared.clone() };
+        Self { shared, is_replayed, original: None }
+    }
 }

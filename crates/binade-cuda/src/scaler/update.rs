@@ -1,10 +1,10 @@
-//! Updates of the scale.
+//! Updates of the scale, and of the flag that moves it.
 
 use super::report::{self, Report, ReportBaseline};
 use crate::{
     CaptureError, Cuda, Error, Found, Scale,
     kernels::{FINDINGS, SCALE_UPDATE, SEEN},
-    launch::{Arg, Grid, structs::LossScaleBits},
+    launch::{Arg, Grid, args, structs::LossScaleBits},
     memory::Buffer,
 };
 use binade_gpu::{Driver, Update, is_alone};
@@ -47,6 +47,19 @@ impl Cuda {
         Ok(())
     }
 
+    /// Writes `value` into the flag of a finding: the result of a reduction among devices.
+    ///
+    /// The flag alone leaves `halted` and the magnitude, by which [`LogMax`](binade_grad_scaler::LogMax) moves the scale, as
+    /// each device has them; [`reduce_on_host`](binade_grad_scaler::ScaleStore::reduce_on_host) joins all of a finding.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn write_flag(&self, found: &mut Found, value: u32) -> Result<(), Error> {
+        let bits = found.own(self)?;
+        self.put(&value.to_le_bytes(), bits, 0)
+    }
+
     /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
     fn place_for(&self, scale: &Scale) -> Result<Option<Buffer>, Error> {
         if is_alone(&scale.readers.shared) {
@@ -76,18 +89,14 @@ impl Cuda {
             let here = found.chunks(FINDINGS).nth(number).unwrap_or_default();
             let addresses = addresses(here);
             let parts = parts.saturating_sub(number * FINDINGS).min(here.len());
-            let args = [
-                Arg::Address(before),
-                Arg::Address(after),
+            let values = [
                 Arg::Bytes(bytemuck::bytes_of(&rule)),
                 Arg::Bytes(bytemuck::cast_slice(&addresses)),
-                Arg::U32(count(parts)),
-                Arg::U32(count(here.len())),
-                Arg::Address(seen),
-                Arg::U32(u32::from(number + 1 == launches)),
-                Arg::Address(report.address()),
-                Arg::Address(self.inner.faults.address()),
             ];
+            let is_last = u32::from(number + 1 == launches);
+            let (parts, all) = (count(parts), count(here.len()));
+            let rest = args![parts, all, seen, is_last, &report, self.inner.faults.address()];
+            let args = [&args![before, after][..], &values, &rest].concat();
             self.launch(SCALE_UPDATE, Grid::one(count(FINDINGS)), &args)?;
         }
         Ok(report)

@@ -1,9 +1,7 @@
 //! Device memory: buffers that go back to a pool when they are dropped.
 
 mod buffer;
-mod meter;
 mod pool;
 
 pub use buffer::{Buffer, is_alone};
-pub use meter::MemoryUse;
-pub use pool::{Addressed, Memory, Pool};
+pub use pool::{Addressed, Memory, MemoryUse, Pool};

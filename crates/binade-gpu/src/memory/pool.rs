@@ -2,15 +2,58 @@
 //!
 //! All work of a device is in one order, so that a buffer's next user comes behind its last one, and neither waits.
 
-use super::{MemoryUse, meter::Meter};
+use crate::lock;
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// Sizes below are powers of two; from here on they are multiples of this, so that large tensors waste little.
 const LARGE: usize = 2 << 20;
+
+/// Device memory in use, in bytes, each buffer as large as the pool made it: powers of two from the driver's least size on,
+/// and multiples of 2 MiB from there. Idle buffers of the pool do not count; memory that a captured step keeps for its replays
+/// does.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct MemoryUse {
+    /// Bytes in use now.
+    pub bytes: usize,
+    /// Most bytes in use at once since the device was opened, or since the peak was reset.
+    pub peak_bytes: usize,
+}
+
+/// Counts the bytes that are taken from a pool and given back.
+#[derive(Debug, Default)]
+struct Meter {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Meter {
+    fn add(&self, bytes: usize) {
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.most.fetch_max(now, Ordering::Relaxed);
+    }
+
+    fn remove(&self, bytes: usize) {
+        self.now.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Sets the peak to the bytes in use.
+    fn reset(&self) {
+        self.most.store(self.now.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    fn read(&self) -> MemoryUse {
+        let [bytes, peak_bytes] =
+            [&self.now, &self.most].map(|count| count.load(Ordering::Relaxed));
+        MemoryUse { bytes, peak_bytes }
+    }
+}
 
 /// One allocation of a driver.
 pub trait Memory: fmt::Debug + Send + Sync + Sized + 'static {
@@ -66,7 +109,7 @@ impl<M: Memory> Pool<M> {
 
     /// Takes the idle memory of this rounded size that was given back last, among that which `may_take` accepts.
     pub fn take(&self, rounded: usize, may_take: impl Fn(&M) -> bool) -> Option<M> {
-        let mut idle = self.lock();
+        let mut idle = lock(&self.idle);
         let idle = idle.get_mut(&rounded)?;
         let place = idle.iter().rposition(may_take)?;
         self.meter.add(rounded);
@@ -83,12 +126,12 @@ impl<M: Memory> Pool<M> {
         let Some(memory) = memory.retire(&self.state) else { return };
         let bytes = memory.bytes();
         self.meter.remove(bytes);
-        self.lock().entry(bytes).or_default().push(memory);
+        lock(&self.idle).entry(bytes).or_default().push(memory);
     }
 
     /// Gives all idle memory back to the driver.
     pub fn trim(&self) {
-        self.lock().clear();
+        lock(&self.idle).clear();
     }
 
     /// Returns the bytes in use.
@@ -100,16 +143,11 @@ impl<M: Memory> Pool<M> {
     pub fn reset_peak(&self) {
         self.meter.reset();
     }
-
-    /// A poisoned lock is taken all the same: no thread that panics leaves an entry half written.
-    fn lock(&self) -> MutexGuard<'_, HashMap<usize, Vec<M>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<M: Memory> Drop for Pool<M> {
     fn drop(&mut self) {
-        let idle = std::mem::take(&mut *self.lock());
+        let idle = std::mem::take(&mut *lock(&self.idle));
         M::free(idle.into_values().flatten(), &self.state);
     }
 }
@@ -159,6 +197,11 @@ mod tests {
         assert_eq!(pool.memory_use(), MemoryUse { bytes: 0, peak_bytes: 512 });
         assert_eq!(pool.take(512, |_| false), None);
         assert_eq!(pool.take(512, |_| true), Some(Bytes(512)));
+        assert_eq!(pool.memory_use(), MemoryUse { bytes: 512, peak_bytes: 512 });
+        pool.count(1024);
+        pool.give(Bytes(1024));
+        assert_eq!(pool.memory_use(), MemoryUse { bytes: 512, peak_bytes: 1536 });
+        pool.reset_peak();
         assert_eq!(pool.memory_use(), MemoryUse { bytes: 512, peak_bytes: 512 });
     }
 }

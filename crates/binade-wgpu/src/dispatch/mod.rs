@@ -54,7 +54,7 @@ impl Wgpu {
         assert_eq!(bound.len(), shader.bindings.len(), "{}: bindings", shader.name);
         self.inner.health.check()?;
         let pipeline = self.pipeline(shader)?;
-        self.inner.counters.dispatch();
+        self.inner.counters.dispatches.add(1);
         let most = if self.inner.facts.is_software { MOST_GROUPS_ON_CPU } else { u32::MAX };
         let groups = groups.min(most);
         let mut batch = self.batch();
@@ -88,7 +88,7 @@ impl Wgpu {
         let sent = batch.submit(self);
         // Memory that comes back from now on may be used by the next batch.
         self.inner.pool.state.fetch_add(1, Ordering::AcqRel);
-        self.inner.counters.submit();
+        self.inner.counters.submits.add(1);
         // Results that were promised are missing: from here on nothing on the device can be relied on.
         sent.map_err(|error| self.inner.health.end(error))?;
         self.inner.health.check()

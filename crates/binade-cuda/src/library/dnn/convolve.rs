@@ -74,7 +74,8 @@ impl Cuda {
         match convolved {
             Ok(()) => {
                 self.launched(pass.name());
-                self.inner.counters.convolution(problem.f32);
+                self.inner.counters.convolutions.add(1);
+                self.multiplied(problem.f32);
                 Ok(true)
             }
             // The library would refuse at each call: kernels compute this problem from here on.

@@ -13,7 +13,7 @@ fn gradients(replicas: &Replicas) -> Result<(JointGradients, Parts<Found>), Erro
         Ok(Gradients::from(vec![Named::new("w", value)]))
     };
     let mut grads = JointGradients::from(replicas.each(one)?.into_inner());
-    let look = |place, cuda: &Cuda| cuda.unscale(grads.on_mut(place)?, scale.on(place)?);
+    let look = |place, cuda: &Cuda| cuda.unscale(grads.parts.on_mut(place)?, scale.on(place)?);
     let found = replicas.each(look)?;
     Ok((grads, found))
 }
@@ -63,7 +63,7 @@ fn what_no_device_can_be_told_to_wait_for_is_nobodys_again() -> Result<(), Error
     };
     let cuda = &replicas.devices()[0];
     let before = cuda.memory_use().bytes;
-    let rooms = replicas.each(room)?.into_inner();
+    let rooms = replicas.each(room)?;
     let during = cuda.memory_use().bytes;
     let averaging = Average { replicas: &replicas, layout: Layout::of(vec![]), rooms };
     replicas.come_apart("for a test");

@@ -1,10 +1,14 @@
-//! From the host to the devices, and back.
+//! Tensors of several devices: from the host and back, their types, and the operations on them, each device's on its own part.
 
 use super::{Parts, Replicas};
 use crate::{Cuda, CudaError, Error, Tensor};
+use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_gpu::check_length;
-use binade_ops::{Download, Shaped, Upload, shape::element_count};
+use binade_ops::{
+    Download, Invoke, OpInvocation, Shaped, Upload, forward_ops, shape::element_count,
+};
+use std::borrow::Cow;
 
 impl Upload for Replicas {
     /// Uploads equal values to every device.
@@ -105,4 +109,50 @@ impl<'v, T> Shards<'v, T> {
         let values = self.values.get(place * each..(place + 1) * each).unwrap_or_default();
         (values, [&[self.rows], &self.row[..]].concat())
     }
+}
+
+impl Autocast for Replicas {
+    /// That of one device's part, which all share; parts come from one call.
+    fn dtype(&self, tensor: &Parts<Tensor>) -> DType {
+        tensor.iter().next().map_or(DType::F32, Tensor::dtype)
+    }
+
+    fn cast(&self, tensor: &Parts<Tensor>, to: DType) -> Result<Parts<Tensor>, Error> {
+        self.each(|place, cuda| cuda.cast(tensor.on(place)?, to))
+    }
+
+    /// That of one device's part: what each of them computes.
+    fn extents<'t>(&self, tensor: &'t Parts<Tensor>) -> Option<Cow<'t, [usize]>> {
+        tensor.iter().next().map(|part| part.shape().into())
+    }
+
+    /// On all devices together.
+    fn elements(&self, tensor: &Parts<Tensor>) -> Option<u64> {
+        Some(tensor.iter().map(|part| part.len() as u64).sum())
+    }
+}
+
+forward_ops!([] Replicas);
+
+/// Each device normalises its own part by its own statistics, and has running statistics of its own.
+impl Invoke for Replicas {
+    fn invoke(
+        &self,
+        call: &OpInvocation,
+        operands: &[&Parts<Tensor>],
+    ) -> Result<Vec<Parts<Tensor>>, Error> {
+        let each = self.each(|place, cuda| {
+            let parts = operands.iter().map(|operand| operand.on(place));
+            let parts = parts.collect::<Result<Vec<_>, _>>()?;
+            call.run(cuda, &parts).unwrap_or(Ok(Vec::new()))
+        })?;
+        Ok(by_result(&each))
+    }
+}
+
+/// Turns a list of results for each device into a list of parts for each result.
+fn by_result(each: &Parts<Vec<Tensor>>) -> Vec<Parts<Tensor>> {
+    let results = each.iter().map(Vec::len).min().unwrap_or_default();
+    let part = |result: usize| each.iter().map(|all| all[result].clone()).collect();
+    (0..results).map(|result| Parts::new(part(result))).collect()
 }

@@ -1,16 +1,59 @@
-//! Ring of buffers that the host can read. A copy into one is waited for only when it is read.
+//! Device memory, each buffer with the batch that used it last, and buffers that the host can read, which go round.
+//!
+//! Shaders run in the order in which they were asked for, so that a buffer's next user comes behind its last one. An upload does
+//! not: the host writes before all that has not been submitted. So an upload takes no buffer that the batch at hand may still
+//! use.
 
+use binade_gpu::{Memory, lock};
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 use wgpu::{BufferAsyncError, MapMode};
 
+/// A buffer of the pool.
+pub(crate) type Buffer = binade_gpu::Buffer<Allocation>;
+/// Buffers that are not in use.
+pub(crate) type Pool = binade_gpu::Pool<Allocation>;
+
 /// Greatest size in bytes of a buffer that is kept.
 const KEPT: u64 = 4 << 20;
+
+/// A buffer of wgpu's: a multiple of 256 bytes.
+#[derive(Debug)]
+pub struct Allocation {
+    pub(crate) buffer: wgpu::Buffer,
+    /// The batch that may be the last to use it.
+    batch: u64,
+}
+
+impl Allocation {
+    /// A new buffer, which no batch has used.
+    pub(crate) fn new(buffer: wgpu::Buffer) -> Self {
+        Self { buffer, batch: 0 }
+    }
+
+    /// Returns true if no batch from the one of this number on uses it.
+    pub(crate) fn is_unused_by(&self, batch: &AtomicU64) -> bool {
+        self.batch < batch.load(Ordering::Acquire)
+    }
+}
+
+impl Memory for Allocation {
+    /// The number of the batch at hand.
+    type State = AtomicU64;
+
+    fn bytes(&self) -> usize {
+        usize::try_from(self.buffer.size()).unwrap_or(usize::MAX)
+    }
+
+    fn retire(self, batch: &AtomicU64) -> Option<Self> {
+        Some(Self { batch: batch.load(Ordering::Acquire), ..self })
+    }
+}
 
 /// Buffer that the host can read. It returns to its ring when dropped.
 pub(crate) struct Staging {
@@ -43,7 +86,7 @@ impl Drop for Staging {
             self.memory.unmap();
         }
         if self.memory.size() <= KEPT {
-            self.ring.lock().push(self.memory.clone());
+            lock(&self.ring.slots).push(self.memory.clone());
         }
     }
 }
@@ -63,16 +106,12 @@ pub(crate) struct Ring {
 impl Ring {
     /// Returns a free buffer of exactly `bytes`.
     pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Option<Staging> {
-        let mut slots = self.lock();
+        let mut slots = lock(&self.slots);
         let place = slots.iter().position(|slot| slot.size() == bytes)?;
         Some(Staging::new(slots.swap_remove(place), self.clone()))
     }
 
     pub(crate) fn trim(&self) {
-        self.lock().clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<wgpu::Buffer>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.slots).clear();
     }
 }

@@ -1,0 +1,169 @@
+//! Copies to the host through a ring of pinned memory, while the host goes on. In a captured step each replay starts them anew,
+//! behind its graph.
+
+use super::Buffer;
+use binade_gpu::lock;
+use cudarc::driver::{CudaEvent, PinnedHostSlice};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+/// Pinned memory, and the event behind its last copy. Both return to their ring when dropped.
+pub(crate) struct Pinned {
+    /// Memory; `Some` until it is dropped.
+    host: Option<PinnedHostSlice<u8>>,
+    pub(crate) done: Arc<CudaEvent>,
+    /// Bytes of the last copy.
+    pub(crate) bytes: usize,
+    /// Number of bad indices reported before a step's report was written.
+    pub(crate) reported: u64,
+    ring: Arc<Ring>,
+}
+
+impl Pinned {
+    pub(crate) fn new(host: PinnedHostSlice<u8>, done: CudaEvent, ring: Arc<Ring>) -> Self {
+        Self { host: Some(host), done: Arc::new(done), bytes: 0, reported: 0, ring }
+    }
+
+    pub(crate) fn host(&self) -> Option<&PinnedHostSlice<u8>> {
+        self.host.as_ref()
+    }
+
+    /// Leaks the memory: a copy is under way, and nothing tells when it is done.
+    pub(crate) fn leak(&mut self) {
+        std::mem::forget(self.host.take());
+    }
+
+    pub(crate) fn host_mut(&mut self) -> Option<&mut PinnedHostSlice<u8>> {
+        self.host.as_mut()
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(host) = self.host.take() {
+            lock(&self.ring.slots).push(Slot { host, done: self.done.clone() });
+        }
+    }
+}
+
+impl fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pinned({} bytes)", self.bytes)
+    }
+}
+
+/// Free pinned memory; copies may still be under way.
+#[derive(Default)]
+pub(crate) struct Ring {
+    slots: Mutex<Vec<Slot>>,
+}
+
+impl Drop for Ring {
+    /// Waits for copies under way, which the memory must outlive. The device's next call returns its errors.
+    fn drop(&mut self) {
+        for slot in lock(&self.slots).iter() {
+            let _ = slot.done.synchronize();
+        }
+    }
+}
+
+struct Slot {
+    host: PinnedHostSlice<u8>,
+    done: Arc<CudaEvent>,
+}
+
+impl Ring {
+    /// Returns the first memory that holds `bytes` and whose copy is done, without waiting.
+    pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Option<Pinned> {
+        let mut slots = lock(&self.slots);
+        let fits = |slot: &Slot| slot.host.len() >= bytes && slot.done.is_complete();
+        let place = slots.iter().position(fits)?;
+        let Slot { host, done } = slots.remove(place);
+        Some(Pinned { host: Some(host), done, bytes: 0, reported: 0, ring: self.clone() })
+    }
+}
+
+/// Copy of a step to the host.
+#[derive(Clone, Debug)]
+pub(crate) enum HostCopy {
+    /// Copy that is under way.
+    Now(Arc<Pinned>),
+    /// Copy that each replay starts.
+    ReplayCopy(Arc<ReplayCopy>),
+}
+
+/// Copy that each replay starts.
+#[derive(Debug)]
+pub(crate) struct ReplayCopy {
+    /// Source. It is not handed out again within the step, since the copy comes behind all of it.
+    pub(crate) from: Arc<Buffer>,
+    /// True for a step's report, which the ledger counts.
+    pub(crate) is_report: bool,
+    /// Number among the step's copies.
+    number: usize,
+    latest: Arc<LatestCopies>,
+}
+
+/// Copies of the latest replay, all of a step's at once, so that none is seen beside those of another replay.
+#[derive(Debug, Default)]
+pub(crate) struct LatestCopies {
+    sent: Mutex<Option<Copies>>,
+}
+
+/// Copies of one replay, by number.
+pub(crate) type Copies = Arc<[Arc<Pinned>]>;
+
+impl LatestCopies {
+    /// Sets the copies of the latest replay; `None` if it could not start all of them.
+    pub(crate) fn set(&self, sent: Option<Copies>) {
+        *lock(&self.sent) = sent;
+    }
+}
+
+impl ReplayCopy {
+    pub(crate) fn new(
+        from: Arc<Buffer>,
+        is_report: bool,
+        number: usize,
+        latest: Arc<LatestCopies>,
+    ) -> Self {
+        Self { from, is_report, number, latest }
+    }
+}
+
+impl HostCopy {
+    /// Returns the latest copy; `None` before the first replay.
+    pub(crate) fn pinned(&self) -> Option<Arc<Pinned>> {
+        match self {
+            Self::Now(pinned) => Some(pinned.clone()),
+            Self::ReplayCopy(later) => {
+                lock(&later.latest.sent).as_ref()?.get(later.number).cloned()
+            }
+        }
+    }
+
+    /// Returns all copies of the latest replay, if the step is captured.
+    pub(crate) fn copies(&self) -> Option<Copies> {
+        match self {
+            Self::Now(_) => None,
+            Self::ReplayCopy(later) => lock(&later.latest.sent).clone(),
+        }
+    }
+
+    /// Returns a copy that later replays do not replace: that of the replay which sent `copies`.
+    pub(crate) fn frozen(&self, copies: &Copies) -> Self {
+        match self {
+            Self::ReplayCopy(later) => {
+                copies.get(later.number).cloned().map_or_else(|| self.clone(), Self::Now)
+            }
+            Self::Now(_) => self.clone(),
+        }
+    }
+
+    /// Returns true if replays replace it.
+    pub(crate) fn is_later(&self) -> bool {
+        matches!(self, Self::ReplayCopy(_))
+    }
+}
