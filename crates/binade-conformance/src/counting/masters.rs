@@ -9,40 +9,21 @@ use binade_master_weights::{
 impl<D: MasterWeights> MasterWeights for Counting<D> {
     type Masters = D::Masters;
 
-    fn masters(
-        &self,
-        params: &mut D::Params,
-        plan: &OptimizerConfig,
-    ) -> Result<D::Masters, Self::Error> {
-        self.launch("masters", |device| device.masters(params, plan))
-    }
-
-    fn set_config(
-        &self,
-        masters: &mut D::Masters,
-        plan: &OptimizerConfig,
-    ) -> Result<(), Self::Error> {
-        self.launch("set_config", |device| device.set_config(masters, plan))
-    }
-
-    fn step(
-        &self,
-        params: &mut D::Params,
-        masters: &mut D::Masters,
-        grads: D::Grads,
-        found: &Self::Found,
-    ) -> Result<(), Self::Error> {
-        self.launch("step", |device| device.step(params, masters, grads, &found.0))
-    }
-
-    fn join(
-        &self,
-        params: &mut D::Params,
-        masters: &mut D::Masters,
-        more: D::Params,
-        plan: &OptimizerConfig,
-    ) -> Result<(), Self::Error> {
-        self.launch("join", |device| device.join(params, masters, more, plan))
+    forward! {
+        launch masters(params: &mut D::Params, config: &OptimizerConfig) -> D::Masters;
+        launch set_config(masters: &mut D::Masters, config: &OptimizerConfig) -> ();
+        launch step(
+            params: &mut D::Params,
+            masters: &mut D::Masters,
+            grads: D::Grads,
+            found: &Self::Found => &found.0
+        ) -> ();
+        launch join(
+            params: &mut D::Params,
+            masters: &mut D::Masters,
+            more: D::Params,
+            config: &OptimizerConfig
+        ) -> ();
     }
 }
 
@@ -55,13 +36,9 @@ impl<D: Snapshot> Snapshot for Counting<D> {
         Ok(self.device.specs(params, masters)?)
     }
 
-    #[track_caller]
-    fn save(
-        &self,
-        params: &D::Params,
-        masters: &D::Masters,
-    ) -> Result<Vec<SavedParameter>, Self::Error> {
-        self.look("save", |device| device.save(params, masters))
+    forward! {
+        look save(params: &D::Params, masters: &D::Masters) -> Vec<SavedParameter>;
+        look export_f32(params: &D::Params, masters: &D::Masters) -> Vec<Named<Vec<f32>>>;
     }
 
     #[track_caller]
@@ -76,14 +53,5 @@ impl<D: Snapshot> Snapshot for Counting<D> {
             LoadError::SpecMismatch(misfit) => LoadError::SpecMismatch(misfit),
             LoadError::Device(error) => LoadError::Device(CountingError::Device(error)),
         })
-    }
-
-    #[track_caller]
-    fn export_f32(
-        &self,
-        params: &D::Params,
-        masters: &D::Masters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Self::Error> {
-        self.look("export_f32", |device| device.export_f32(params, masters))
     }
 }

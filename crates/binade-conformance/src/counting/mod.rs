@@ -3,6 +3,18 @@
 //! On a GPU a call returns before its work is done, and a host that looks at a value waits until it is there. A training step that
 //! looks at nothing keeps the device busy. Whether it does is invisible on a CPU; [`Counting`] shows it on any device.
 
+/// Forwards methods to the device, each as a call of its kind: `launch`, `send`, or `look` where it reads. An argument of which the device
+/// wants something else stands with that: `found: &Self::Found => &found.0`.
+macro_rules! forward {
+    ($($kind:ident $method:ident($($given:ident: $of:ty $(=> $inner:expr)?),*) -> $gives:ty;)*) => {$(
+        #[track_caller]
+        fn $method(&self, $($given: $of),*) -> Result<$gives, Self::Error> {
+            $($(let $given = $inner;)?)*
+            self.$kind(stringify!($method), |device| device.$method($($given),*))
+        }
+    )*};
+}
+
 mod calls;
 mod error;
 mod masters;

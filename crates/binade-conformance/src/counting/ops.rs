@@ -1,6 +1,6 @@
 //! Operations, casts, uploads and downloads.
 
-use super::{Counting, CountingError};
+use super::Counting;
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::DType;
 use binade_ops::{Download, Shaped, Upload, forward_ops};
@@ -41,23 +41,12 @@ impl<D: Autocast> Autocast for Counting<D> {
 }
 
 impl<D: Upload> Upload for Counting<D> {
-    fn upload(
-        &self,
-        values: &[f32],
-        shape: &[usize],
-        dtype: DType,
-    ) -> Result<D::Tensor, Self::Error> {
-        self.send("upload", |device| device.upload(values, shape, dtype))
-    }
-
-    fn upload_i64(&self, values: &[i64], shape: &[usize]) -> Result<D::Tensor, Self::Error> {
-        self.send("upload_i64", |device| device.upload_i64(values, shape))
+    forward! {
+        send upload(values: &[f32], shape: &[usize], dtype: DType) -> D::Tensor;
+        send upload_i64(values: &[i64], shape: &[usize]) -> D::Tensor;
     }
 }
 
 impl<D: Download> Download for Counting<D> {
-    #[track_caller]
-    fn download(&self, tensor: &D::Tensor) -> Result<Vec<f32>, CountingError<D::Error>> {
-        self.look("download", |device| device.download(tensor))
-    }
+    forward! { look download(tensor: &D::Tensor) -> Vec<f32>; }
 }

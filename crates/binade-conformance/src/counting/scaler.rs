@@ -61,45 +61,32 @@ impl<D: GradSet> GradSet for Counting<D> {
         self.device.train_error(error).into()
     }
 
-    #[track_caller]
-    fn is_raised(&self, found: &Self::Found) -> Result<bool, Self::Error> {
-        self.look("is_raised", |device| device.is_raised(&found.0))
-    }
-
-    fn materialise(&self, grads: D::Grads) -> Result<NamedGrads<D::Tensor>, Self::Error> {
-        self.launch("materialise", |device| device.materialise(grads))
+    forward! {
+        look is_raised(found: &Self::Found => &found.0) -> bool;
+        launch materialise(grads: D::Grads) -> NamedGrads<D::Tensor>;
     }
 }
 
 impl<D: ScaleStore> ScaleStore for Counting<D> {
     type Scale = D::Scale;
 
-    fn upload_state(&self, state: ScaleState) -> Result<D::Scale, Self::Error> {
-        self.send("upload_state", |device| device.upload_state(state))
-    }
-
     fn upload_found(&self, found: &FoundInf) -> Result<Self::Found, Self::Error> {
         self.send("upload_found", |device| device.upload_found(found)).map(CountedFound)
     }
 
-    fn merge(
-        &self,
-        into: &mut Self::Found,
-        from: &Self::Found,
-        join: MergeRule,
-    ) -> Result<(), Self::Error> {
-        self.launch("merge", |device| device.merge(&mut into.0, &from.0, join))
-    }
-
-    fn update(
-        &self,
-        scale: &mut D::Scale,
-        parts: &[&Self::Found],
-        verdicts: &[&Self::Found],
-        rule: &LossScale,
-    ) -> Result<(), Self::Error> {
-        let (parts, verdicts) = (wrapped(parts), wrapped(verdicts));
-        self.launch("update", |device| device.update(scale, &parts, &verdicts, rule))
+    forward! {
+        send upload_state(state: ScaleState) -> D::Scale;
+        launch merge(
+            into: &mut Self::Found => &mut into.0,
+            from: &Self::Found => &from.0,
+            rule: MergeRule
+        ) -> ();
+        launch update(
+            scale: &mut D::Scale,
+            parts: &[&Self::Found] => &wrapped(parts),
+            verdicts: &[&Self::Found] => &wrapped(verdicts),
+            rule: &LossScale
+        ) -> ();
     }
 
     /// Reads without a window: a loop that resolves outcomes has said so.
@@ -129,52 +116,29 @@ impl<D: GradScaler> GradScaler for Counting<D> {
 }
 
 impl<D: GradOps> GradOps for Counting<D> {
-    fn clip_norm(
-        &self,
-        grads: &mut D::Grads,
-        norm: Norm,
-        max: f32,
-        verdict: &mut Self::Found,
-    ) -> Result<(), Self::Error> {
-        self.launch("clip_norm", |device| device.clip_norm(grads, norm, max, &mut verdict.0))
-    }
-
-    fn clip_value(&self, grads: &mut D::Grads, max: f32) -> Result<(), Self::Error> {
-        self.launch("clip_value", |device| device.clip_value(grads, max))
-    }
-
-    fn accumulate(
-        &self,
-        sum: Option<D::Grads>,
-        grads: D::Grads,
-        found: &Self::Found,
-    ) -> Result<D::Grads, Self::Error> {
-        self.launch("accumulate", |device| device.accumulate(sum, grads, &found.0))
-    }
-
-    fn clip_groups(
-        &self,
-        grads: &mut D::Grads,
-        groups: &[ClipGroup],
-        verdict: &mut Self::Found,
-    ) -> Result<(), Self::Error> {
-        self.launch("clip_groups", |device| device.clip_groups(grads, groups, &mut verdict.0))
+    forward! {
+        launch clip_norm(
+            grads: &mut D::Grads,
+            norm: Norm,
+            max: f32,
+            verdict: &mut Self::Found => &mut verdict.0
+        ) -> ();
+        launch clip_value(grads: &mut D::Grads, max: f32) -> ();
+        launch accumulate(
+            sum: Option<D::Grads>,
+            grads: D::Grads,
+            found: &Self::Found => &found.0
+        ) -> D::Grads;
+        launch clip_groups(
+            grads: &mut D::Grads,
+            groups: &[ClipGroup],
+            verdict: &mut Self::Found => &mut verdict.0
+        ) -> ();
+        look save_grads(grads: &D::Grads) -> NamedGrads<RawTensor>;
+        send load_grads(params: &D::Params, saved: &NamedGrads<RawTensor>) -> D::Grads;
     }
 
     fn grad_specs(&self, params: &D::Params) -> Result<Vec<Named<TensorSpec>>, Self::Error> {
         Ok(self.device.grad_specs(params)?)
-    }
-
-    #[track_caller]
-    fn save_grads(&self, grads: &D::Grads) -> Result<NamedGrads<RawTensor>, Self::Error> {
-        self.look("save_grads", |device| device.save_grads(grads))
-    }
-
-    fn load_grads(
-        &self,
-        params: &D::Params,
-        saved: &NamedGrads<RawTensor>,
-    ) -> Result<D::Grads, Self::Error> {
-        self.send("load_grads", |device| device.load_grads(params, saved))
     }
 }
