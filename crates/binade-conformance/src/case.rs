@@ -2,7 +2,7 @@
 
 use crate::cases::layouts;
 use crate::difference::{Difference, worst};
-use crate::{Agreement, Arithmetic, CaseGroup, Expected, Layout, Stored, Subject, SubjectError};
+use crate::{Agreement, Arithmetic, Backend, CaseGroup, Expected, Layout, Stored, SubjectError};
 use binade_core::ErrorKind;
 use std::fmt;
 
@@ -61,7 +61,7 @@ pub struct Failure {
     /// Of a tensor, the first element that does not agree.
     pub first: Option<usize>,
     /// Of a tensor, the element that is farthest from what is wanted.
-    pub worst: Option<Box<Difference>>,
+    pub(crate) worst: Option<Box<Difference>>,
 }
 
 /// Compares on behalf of a case, by the agreement that the kit declares and no other.
@@ -78,10 +78,6 @@ impl Check {
     }
 
     /// Compares a tensor by the operation's agreement.
-    ///
-    /// # Errors
-    ///
-    /// [`CaseError::Wrong`] with the first element that does not agree.
     pub(crate) fn tensor(
         &mut self,
         inputs: &[&Stored],
@@ -92,20 +88,23 @@ impl Check {
     }
 
     /// Compares a tensor bit by bit, where values are such that every arithmetic gives the same.
-    ///
-    /// # Errors
-    ///
-    /// [`CaseError::Wrong`] with the first element that does not agree.
     pub(crate) fn exact(&mut self, inputs: &[&Stored], got: &Stored, wanted: &[f64]) -> Verdict {
+        self.values(inputs, got, wanted, Some(Agreement::Bits))
+    }
+
+    /// Compares a tensor with values by this agreement, or by the operation's.
+    pub(crate) fn values(
+        &mut self,
+        inputs: &[&Stored],
+        got: &Stored,
+        wanted: &[f64],
+        agreement: Option<Agreement>,
+    ) -> Verdict {
         let wanted: Vec<Expected> = wanted.iter().copied().map(Expected::exactly).collect();
-        self.within(Agreement::Bits, inputs, got, &wanted)
+        self.within(agreement.unwrap_or(self.agreement), inputs, got, &wanted)
     }
 
     /// Compares codes, NaNs among them, all of whose bits count.
-    ///
-    /// # Errors
-    ///
-    /// [`CaseError::Wrong`] with the first code that differs.
     pub(crate) fn same_codes(
         &mut self,
         inputs: &impl fmt::Debug,
@@ -121,10 +120,6 @@ impl Check {
     }
 
     /// Compares two things by what they print as, with all their numbers as bits.
-    ///
-    /// # Errors
-    ///
-    /// [`CaseError::Wrong`] where they differ.
     pub(crate) fn equal(
         &mut self,
         inputs: impl fmt::Debug,
@@ -140,10 +135,6 @@ impl Check {
     }
 
     /// Wants an error of this kind where something wrong was given.
-    ///
-    /// # Errors
-    ///
-    /// [`CaseError::Wrong`] for another kind, and for none.
     pub(crate) fn rejected<T>(
         &mut self,
         inputs: impl fmt::Debug,
@@ -218,7 +209,7 @@ pub(crate) struct Cases<S> {
     pub(crate) list: Vec<Case<S>>,
 }
 
-impl<S: Subject> Cases<S> {
+impl<S: Backend> Cases<S> {
     pub(crate) fn new(group: CaseGroup, arithmetic: Arithmetic) -> Self {
         Self { group, arithmetic, list: Vec::new() }
     }

@@ -1,7 +1,5 @@
 //! A subject's methods by way of its handle's traits, which users call.
 
-#[cfg(test)]
-mod left_out;
 mod loops;
 mod scale;
 mod sets;
@@ -10,7 +8,7 @@ pub(crate) use loops::{delayed, follow, sparse, update_each};
 pub(crate) use scale::{iterate, merge, update_scale};
 pub(crate) use sets::{accumulate, clip, norm, train};
 
-use crate::{OpInvocation, Result, Subject, SubjectError, TrainingDevice, UnscaleResult};
+use crate::{Backend, OpInvocation, Result, SubjectError, TrainingDevice, UnscaleResult};
 use binade_core::{FoundInf, Handle, NamedGrads};
 use binade_grad_scaler::{Loss, ScaleState, ScaleStore};
 use binade_ops::Ops;
@@ -30,7 +28,7 @@ pub fn compute<D: Ops + Handle<Tensor: Clone>>(
 }
 
 /// Returns the subject's handle, or the error of a subject that has none and lacks `method`.
-pub(crate) fn of<'s, S: Subject + ?Sized>(subject: &'s S, method: &str) -> Result<&'s S::Handle> {
+pub(crate) fn of<'s, S: Backend + ?Sized>(subject: &'s S, method: &str) -> Result<&'s S::Handle> {
     subject.handle().ok_or_else(|| SubjectError::unsupported(method))
 }
 

@@ -5,15 +5,15 @@ use std::fmt;
 
 /// An element beside what is wanted, each as bits and in decimal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// The element, counted from 0 in row-major order.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The result.
-    pub got: String,
+    pub(crate) got: String,
     /// The wanted value, rounded once to the result's type.
-    pub wanted: String,
+    pub(crate) wanted: String,
     /// |got - wanted|; infinite where one of the two is no finite number, and 0 between the two zeros.
-    pub apart: f64,
+    pub(crate) apart: f64,
 }
 
 impl Difference {

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod arithmetic;
+mod backend;
 mod case;
 mod cases;
 mod contract;
@@ -20,6 +21,8 @@ mod stored;
 mod subject;
 #[doc(hidden)]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 
 /// Crates whose words a subject needs, so that this crate can be the only one that a manifest names.
 pub use binade_core as core;
@@ -33,19 +36,21 @@ pub use arithmetic::Arithmetic;
 pub use case::Failure;
 pub use contract::Sentence;
 pub use device::compute;
-pub use difference::Difference;
 pub use error::{Result, SubjectError};
 pub use group::CaseGroup;
 pub use layout::Layout;
-pub use report::{Outcome, Record, Report, Row};
+pub use report::{Outcome, Record, Report};
 pub use runner::Runner;
-pub use runs::{
+pub use subject::{Subject, TensorOf, TrainingDevice};
+
+use agreement::Expected;
+use backend::{Backend, Tensor};
+use case::{Case, CaseError, Cases, Check, Verdict};
+use difference::Difference;
+use report::Row;
+use runs::{
     Clip, CoalesceType, Coordinates, DelayedPass, DelayedResult, DelayedRun, Iteration,
     IterationFindings, IterationResult, LossPair, MergeResult, MicroBatch, PassFinding,
     ReplayedRun, RunResult, ScaleTrace, StepSharing, TrainStep, UnscaleResult,
 };
-pub use stored::Stored;
-pub use subject::{Subject, TensorOf, TrainingDevice};
-
-use agreement::Expected;
-use case::{Case, CaseError, Cases, Check, Verdict};
+use stored::Stored;

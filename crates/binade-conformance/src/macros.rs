@@ -162,7 +162,7 @@ macro_rules! __conformance_main {
 #[macro_export]
 macro_rules! __conformance_module {
     (
-        $dollar:tt $name:ident ($subject:expr) $suites:tt $known:tt $excused:tt $required:tt
+        $dollar:tt $name:ident ($subject:expr) [$($suite:ident)*] $known:tt $excused:tt $required:tt
     ) => {
         #[cfg(test)]
         mod $name {
@@ -173,24 +173,15 @@ macro_rules! __conformance_module {
                 $crate::__conformance_runner!($known $excused $required)
             }
 
-            $crate::__conformance_choice! { $dollar $suites }
+            $crate::__conformance_choice! { $dollar [$($suite)*] }
             $crate::for_each_group! { [$crate::__conformance_each] ($subject) }
 
             #[test]
             fn something_passes() {
-                $crate::__conformance_something! { ($subject) $suites }
+                let groups = $crate::testing::groups(&[$(::core::stringify!($suite)),*]);
+                $crate::testing::something(&__runner(), &$subject, &groups);
             }
         }
-    };
-}
-
-/// Looks at all tests of the module together.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __conformance_something {
-    (($subject:expr) [$($suite:ident)*]) => {
-        let groups = $crate::testing::groups(&[$(::core::stringify!($suite)),*]);
-        $crate::testing::something(&__runner(), &$subject, &groups);
     };
 }
 

@@ -8,10 +8,10 @@ mod text;
 pub use html::html;
 pub use json::{SCHEMA, json};
 
-pub use row::Row;
+pub(crate) use row::Row;
 
 use crate::contract::AMP_TENSOR;
-use crate::{Arithmetic, CaseGroup, Failure, Sentence, Subject, TensorOf};
+use crate::{Arithmetic, Backend, CaseGroup, Failure, Sentence, Tensor};
 use binade_core::HostDevice;
 use std::{any::TypeId, collections::BTreeMap};
 
@@ -55,13 +55,13 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn new<S: Subject>(subject: &S) -> Self {
+    pub(crate) fn new<S: Backend>(subject: &S) -> Self {
         let (records, misnamed, not_run) = Default::default();
         Self {
             subject: subject.name().to_owned(),
             arithmetic: subject.arithmetic(),
             joins_by_amp_tensor: subject.handle().is_some()
-                && TypeId::of::<S::Handle>() == TypeId::of::<HostDevice<TensorOf<S>>>(),
+                && TypeId::of::<S::Handle>() == TypeId::of::<HostDevice<Tensor<S>>>(),
             records,
             misnamed,
             not_run,
@@ -70,7 +70,7 @@ impl Report {
 
     /// The sentences that the case of this name proves of this subject. Where it joins by `AmpTensor`, they are that trait's:
     /// all others are kept by Binade, as long as these are.
-    pub fn proved_by(&self, case: &str) -> Vec<Sentence> {
+    pub(crate) fn proved_by(&self, case: &str) -> Vec<Sentence> {
         let all = Sentence::proved_by(case);
         let (own, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|sentence| sentence.of == AMP_TENSOR);
@@ -104,44 +104,39 @@ impl Report {
 
     /// Cases that failed, by name.
     pub fn failed(&self) -> Vec<(&str, &Failure)> {
-        self.records
-            .iter()
-            .filter_map(|record| match &record.outcome {
-                Outcome::Failed(failure) => Some((record.name.as_str(), failure)),
-                _ => None,
-            })
-            .collect()
+        self.by(|name, outcome| match outcome {
+            Outcome::Failed(failure) => Some((name, failure)),
+            _ => None,
+        })
     }
 
     /// Cases that failed as was known before, by name: how, and for what reason they are let pass.
-    pub fn known(&self) -> Vec<(&str, &Failure, &str)> {
-        self.records
-            .iter()
-            .filter_map(|record| match &record.outcome {
-                Outcome::Known(failure, why) => Some((record.name.as_str(), failure, why.as_str())),
-                _ => None,
-            })
-            .collect()
+    pub(crate) fn known(&self) -> Vec<(&str, &Failure, &str)> {
+        self.by(|name, outcome| match outcome {
+            Outcome::Known(failure, why) => Some((name, failure, &**why)),
+            _ => None,
+        })
     }
 
     /// Cases that were skipped, by name, and why.
     pub fn skipped(&self) -> Vec<(&str, &str)> {
-        self.records
-            .iter()
-            .filter_map(|record| match &record.outcome {
-                Outcome::Skipped(why) => Some((record.name.as_str(), why.as_str())),
-                _ => None,
-            })
-            .collect()
+        self.by(|name, outcome| match outcome {
+            Outcome::Skipped(why) => Some((name, &**why)),
+            _ => None,
+        })
+    }
+
+    fn by<'r, T>(&'r self, pick: impl Fn(&'r str, &'r Outcome) -> Option<T>) -> Vec<T> {
+        self.records.iter().filter_map(|record| pick(&record.name, &record.outcome)).collect()
     }
 
     /// Names listed as known or excused that no case of the kit has, and their reasons: failures.
-    pub fn misnamed(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn misnamed(&self) -> Vec<(&str, &str)> {
         self.misnamed.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
     }
 
     /// Names listed as known of cases that were not asked for, and their reasons.
-    pub fn not_run(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn not_run(&self) -> Vec<(&str, &str)> {
         self.not_run.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
     }
 
@@ -161,17 +156,17 @@ impl Report {
     }
 
     /// Whose it is, as the subject calls itself.
-    pub fn subject(&self) -> &str {
+    pub(crate) fn subject(&self) -> &str {
         &self.subject
     }
 
     /// Arithmetic that the subject declared.
-    pub fn arithmetic(&self) -> &Arithmetic {
+    pub(crate) fn arithmetic(&self) -> &Arithmetic {
         &self.arithmetic
     }
 
     /// The table: a row for each operation and variant, sorted.
-    pub fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = BTreeMap::new();
         for record in &self.records {
             let key = (record.group, record.variant.as_str());

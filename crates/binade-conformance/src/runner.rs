@@ -3,8 +3,8 @@
 mod lists;
 
 use crate::{
-    Case, CaseError, CaseGroup, Check, Failure, Outcome, Record, Report, Subject, SubjectError,
-    cases,
+    Backend, Case, CaseError, CaseGroup, Check, Failure, Outcome, Record, Report, Subject,
+    SubjectError, cases,
 };
 use lists::{Entry, Lists};
 use std::any::Any;
@@ -107,6 +107,10 @@ impl Runner {
 
     /// Runs `subject` through the cases and reports on all of them, and on what is listed and was not met.
     pub fn run<S: Subject>(&self, subject: &S) -> Report {
+        self.run_on(subject)
+    }
+
+    pub(crate) fn run_on<S: Backend>(&self, subject: &S) -> Report {
         let mut report = self.run_cases(subject);
         if !self.lists.is_empty() {
             let all = names(&cases::all::<S>(subject.arithmetic()));
@@ -124,7 +128,7 @@ impl Runner {
     }
 
     /// As [`run`](Self::run), and holds no list to the cases.
-    pub(crate) fn run_cases<S: Subject>(&self, subject: &S) -> Report {
+    pub(crate) fn run_cases<S: Backend>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject);
         for case in self.cases::<S>(subject) {
             report.add(self.record(&case, subject));
@@ -136,7 +140,7 @@ impl Runner {
     }
 
     /// As [`run_cases`](Self::run_cases), and ends with the first case that passes: whether there is one at all is soon known.
-    pub(crate) fn until_one_passes<S: Subject>(&self, subject: &S) -> Report {
+    pub(crate) fn until_one_passes<S: Backend>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject);
         for case in self.cases::<S>(subject) {
             report.add(self.record(&case, subject));
@@ -171,7 +175,7 @@ impl Runner {
     }
 
     /// The cases that are asked for, in order.
-    fn cases<S: Subject>(&self, subject: &S) -> Vec<Case<S>> {
+    fn cases<S: Backend>(&self, subject: &S) -> Vec<Case<S>> {
         let is_picked = |group| self.groups.is_empty() || self.groups.contains(&group);
         let mut list = cases::of::<S>(subject.arithmetic(), is_picked);
         let alone = self.names_a_case(subject);
@@ -183,13 +187,13 @@ impl Runner {
     }
 
     /// Returns true where the filter is the whole name of a case, which then runs alone: `softmax/…` is part of `log_softmax/…`.
-    fn names_a_case<S: Subject>(&self, subject: &S) -> bool {
+    fn names_a_case<S: Backend>(&self, subject: &S) -> bool {
         // Whole names have two, and to list every case takes longer than to run a few.
         self.filter.matches('/').count() == 2
             && cases::all::<S>(subject.arithmetic()).iter().any(|case| case.name() == self.filter)
     }
 
-    fn record<S: Subject>(&self, case: &Case<S>, subject: &S) -> Record {
+    fn record<S: Backend>(&self, case: &Case<S>, subject: &S) -> Record {
         let mut check = Check::new(case.group.agreement(subject.arithmetic()));
         let outcome = run(case, subject, &mut check);
         let name = case.name();

@@ -1,30 +1,52 @@
 //! A tensor as bits, on the kit's side.
 
-use crate::cases::cast;
+use crate::{Layout, cases::cast};
 use binade_core::DType;
 use std::fmt;
 
 /// The elements of a tensor as the little-endian bytes of their codes: what goes into a subject and comes out of it.
 #[derive(Clone, PartialEq)]
-pub struct Stored {
+pub(crate) struct Stored {
     /// The element type.
-    pub dtype: DType,
+    pub(crate) dtype: DType,
     /// The extent of each axis, slowest first.
-    pub shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
     /// The elements in row-major order.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
+    /// How it lies in its buffer on the subject's side.
+    pub(crate) layout: Layout,
 }
 
 impl Stored {
+    /// A tensor of bytes, row after row.
+    pub(crate) fn from_bytes(dtype: DType, shape: &[usize], bytes: Vec<u8>) -> Self {
+        Self { dtype, shape: shape.to_vec(), bytes, layout: Layout::Offset(0) }
+    }
+
+    /// The tensor as a view of this layout; a vector as a matrix, where that makes a difference.
+    pub(crate) fn view(self, layout: Layout) -> Self {
+        let length = self.len();
+        let rows = (2..).take_while(|rows| rows * rows <= length);
+        let rows = rows.filter(|rows| length.is_multiple_of(*rows)).last();
+        match (layout, rows) {
+            (Layout::Offset(_), _) | (_, None) => Self { layout, ..self },
+            (_, Some(rows)) => Self { layout, shape: vec![rows, length / rows], ..self },
+        }
+    }
+
     /// A tensor of codes.
-    pub fn from_codes(dtype: DType, shape: &[usize], codes: impl IntoIterator<Item = u64>) -> Self {
+    pub(crate) fn from_codes(
+        dtype: DType,
+        shape: &[usize],
+        codes: impl IntoIterator<Item = u64>,
+    ) -> Self {
         let bytes =
             codes.into_iter().flat_map(|code| code.to_le_bytes().into_iter().take(dtype.bytes()));
-        Self { dtype, shape: shape.to_vec(), bytes: bytes.collect() }
+        Self::from_bytes(dtype, shape, bytes.collect())
     }
 
     /// A tensor of values, each rounded once.
-    pub fn from_values(
+    pub(crate) fn from_values(
         dtype: DType,
         shape: &[usize],
         values: impl IntoIterator<Item = f64>,
@@ -33,7 +55,7 @@ impl Stored {
     }
 
     /// A vector of values, each rounded once.
-    pub fn vector(dtype: DType, values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn vector(dtype: DType, values: impl IntoIterator<Item = f64>) -> Self {
         Self::code_vector(dtype, values.into_iter().map(|x| cast::round(x, dtype)))
     }
 
@@ -52,29 +74,24 @@ impl Stored {
     }
 
     /// How many elements there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() / self.dtype.bytes()
     }
 
-    /// Returns true if there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
     /// Each element's bits.
-    pub fn codes(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn codes(&self) -> impl Iterator<Item = u64> + '_ {
         self.bytes
             .chunks_exact(self.dtype.bytes())
             .map(|chunk| chunk.iter().rev().fold(0, |code, byte| (code << 8) | u64::from(*byte)))
     }
 
     /// Each element's value, exactly.
-    pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
+    pub(crate) fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.codes().map(|code| cast::value(code, self.dtype))
     }
 
     /// The element at `index`, as bits and value.
-    pub fn element(&self, index: usize) -> String {
+    pub(crate) fn element(&self, index: usize) -> String {
         match self.codes().nth(index) {
             Some(code) => show(code, self.dtype),
             None => "nothing".to_owned(),

@@ -1,13 +1,9 @@
 //! The trait of a subject: the device or tensor that the kit tests.
 
-use crate::{
-    Arithmetic, Clip, Coordinates, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
-    LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun, Result, RunResult, ScaleTrace,
-    SubjectError, TrainStep, UnscaleResult, device,
-};
-use binade_core::{DType, FoundInf, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, GradOps, Loss, LossScale, MergeRule, Norm, ScaleState, Step};
-use binade_master_weights::{MasterStore, MasterWeights};
+use crate::{Arithmetic, Layout, OpInvocation, Result, SubjectError};
+use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{GradOps, Loss};
+use binade_master_weights::MasterWeights;
 use std::any::type_name;
 
 /// Handle that trains parameters given by name; implemented for every handle that can.
@@ -32,8 +28,7 @@ pub type TensorOf<S> = <<S as Subject>::Handle as Handle>::Tensor;
 ///
 /// Two functions are required: a tensor from bits, and bits from a tensor. With a [`handle`](Self::handle), scaling, clipping,
 /// accumulation and training go through the traits that users call, so that the kit tests what a training loop uses. A device may
-/// lack casts and operations: each is a line, and the cases of a method that is left out are skipped, counted and printed. The
-/// methods below `compute` are for subjects that do something otherwise than their handle.
+/// lack casts and operations: each is a line, and the cases of a method that is left out are skipped, counted and printed.
 ///
 /// Bits are little-endian and row-major. Values would not do: a NaN's bits, and eight-bit formats, would be lost.
 ///
@@ -128,137 +123,5 @@ pub trait Subject {
         operands: &[&TensorOf<Self>],
     ) -> Result<Vec<TensorOf<Self>>> {
         Err(SubjectError::unsupported("compute"))
-    }
-
-    /// Returns `tensor * scale`, in `f32`, by [`Loss::scaled`].
-    fn scale(&self, tensor: &TensorOf<Self>, scale: ScaleState) -> Result<TensorOf<Self>> {
-        device::scale(device::of(self, "scale")?, tensor, scale)
-    }
-
-    /// Returns `tensor / scale`, in `f32`, for a gradient that belongs to no optimizer, by [`Loss::unscaled`].
-    fn unscale_tensor(&self, tensor: &TensorOf<Self>, scale: ScaleState) -> Result<TensorOf<Self>> {
-        device::unscale_tensor(device::of(self, "unscale_tensor")?, tensor, scale)
-    }
-
-    /// Returns gradients divided by their scale, in `f32`, and the finding of that pass.
-    fn unscale(
-        &self,
-        grads: NamedGrads<TensorOf<Self>>,
-        scale: ScaleState,
-    ) -> Result<UnscaleResult<TensorOf<Self>>> {
-        device::unscale(device::of(self, "unscale")?, grads, scale)
-    }
-
-    /// Returns the verdict on unscaled gradients after clipping that changes nothing, with the norm that clipping measured.
-    fn norm(
-        &self,
-        grads: NamedGrads<TensorOf<Self>>,
-        scale: ScaleState,
-        norm: Norm,
-    ) -> Result<FoundInf> {
-        device::norm(device::of(self, "norm")?, grads, scale, norm)
-    }
-
-    /// Returns gradients divided by their scale and clipped, in `f32`, and the verdict.
-    fn clip(
-        &self,
-        grads: NamedGrads<TensorOf<Self>>,
-        scale: ScaleState,
-        clip: Clip,
-    ) -> Result<UnscaleResult<TensorOf<Self>>> {
-        device::clip(device::of(self, "clip")?, grads, scale, Some(clip), None)
-    }
-
-    /// Returns gradients divided by their scale, clipped as `first` says, if at all, and then group by group, in `f32`, and the
-    /// verdict.
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<TensorOf<Self>>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<UnscaleResult<TensorOf<Self>>> {
-        device::clip(device::of(self, "clip_groups")?, grads, scale, first, Some(groups))
-    }
-
-    /// Returns the sum of a window's micro-batches, each unscaled by its own scale and left out where that is raised.
-    fn accumulate(
-        &self,
-        window: Vec<MicroBatch<TensorOf<Self>>>,
-    ) -> Result<NamedGrads<TensorOf<Self>>> {
-        device::accumulate(device::of(self, "accumulate")?, window)
-    }
-
-    /// Returns the findings of two passes, joined on the device.
-    fn merge(
-        &self,
-        into: MicroBatch<TensorOf<Self>>,
-        from: MicroBatch<TensorOf<Self>>,
-        join: MergeRule,
-    ) -> Result<MergeResult> {
-        device::merge(device::of(self, "merge")?, into, from, join)
-    }
-
-    /// Runs iterations from `start`, each by what the one before left on the device, and reads after the last.
-    fn iterate(
-        &self,
-        rule: &LossScale,
-        start: ScaleState,
-        iterations: Vec<Iteration<TensorOf<Self>>>,
-    ) -> Result<ScaleTrace> {
-        device::iterate(device::of(self, "iterate")?, rule, start, iterations)
-    }
-
-    /// Returns the scale after an iteration.
-    fn update_scale(
-        &self,
-        rule: &LossScale,
-        scale: ScaleState,
-        found: &IterationFindings,
-    ) -> Result<ScaleState> {
-        device::update_scale(self, device::of(self, "update_scale")?, rule, scale, found)
-    }
-
-    /// Returns parameters after `steps`, which begin with fresh masters and moments.
-    fn train(
-        &self,
-        params: Vec<Named<TensorOf<Self>>>,
-        steps: Vec<TrainStep<TensorOf<Self>>>,
-    ) -> Result<Vec<Named<TensorOf<Self>>>> {
-        device::train(device::of(self, "train")?, MasterStore::Copy, params, steps)
-    }
-
-    /// Returns parameters after `steps` as [`train`](Self::train) does, with masters in this store.
-    fn train_by(
-        &self,
-        store: MasterStore,
-        params: Vec<Named<TensorOf<Self>>>,
-        steps: Vec<TrainStep<TensorOf<Self>>>,
-    ) -> Result<Vec<Named<TensorOf<Self>>>> {
-        device::train(device::of(self, "train_by")?, store, params, steps)
-    }
-
-    /// Returns sparse gradients divided by their scale, whole and in `f32`, and the finding of that pass.
-    fn sparse(
-        &self,
-        grads: Vec<Named<Coordinates>>,
-        scale: ScaleState,
-    ) -> Result<UnscaleResult<TensorOf<Self>>> {
-        device::sparse(self, device::of(self, "sparse")?, grads, scale)
-    }
-
-    /// Runs losses whose gradients are unscaled once, at the end.
-    fn delayed(&self, window: DelayedRun<TensorOf<Self>>) -> Result<DelayedResult<TensorOf<Self>>> {
-        device::delayed(self, device::of(self, "delayed")?, window)
-    }
-
-    /// Trains, recording the scale after each update, or replays a recording if there is one.
-    fn follow(&self, run: ReplayedRun<TensorOf<Self>>) -> Result<RunResult<TensorOf<Self>>> {
-        device::follow(device::of(self, "follow")?, run)
-    }
-
-    /// Returns by loss the outcome of an iteration in which each loss has a scale of its own.
-    fn update_each(&self, losses: LossPair<TensorOf<Self>>) -> Result<[Step; 2]> {
-        device::update_each(device::of(self, "update_each")?, losses)
     }
 }

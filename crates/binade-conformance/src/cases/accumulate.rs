@@ -4,14 +4,14 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use super::unscale::{Set, factor, folded_set, unscale, upload_at, values};
+use super::unscale::{Set, factor, unscale, upload, values, views};
 use crate::MicroBatch;
 use binade_grad_scaler::ScaleState;
 
 /// Micro-batches on the kit's side.
 type Window = Vec<(Set, ScaleState)>;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         sums(cases, dtype);
         sizes(cases, dtype);
@@ -28,26 +28,17 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-/// Accumulates and compares every sum bit by bit, and which there are.
-fn by<S: Subject>(s: &S, check: &mut Check, window: &Window) -> Verdict {
-    from(s, check, window, [Layout::Offset(0); 2])
-}
-
-/// On the subject's side, the first micro-batch of the one layout and the others of the other.
-fn put<S: Subject>(
-    s: &S,
-    window: &Window,
-    [first, others]: [Layout; 2],
-) -> Result<Vec<MicroBatch<TensorOf<S>>>, CaseError> {
-    let micro = |((set, scale), layout): (&(Set, ScaleState), Layout)| {
-        Ok(MicroBatch { grads: upload_at(s, set, layout)?, scale: *scale })
+/// Micro-batches on the subject's side.
+fn micros<S: Backend>(s: &S, window: &Window) -> Result<Vec<MicroBatch<Tensor<S>>>, CaseError> {
+    let micro = |(set, scale): &(Set, ScaleState)| {
+        Ok(MicroBatch { grads: upload(s, set)?, scale: *scale })
     };
-    let layouts = std::iter::once(first).chain(std::iter::repeat(others));
-    window.iter().zip(layouts).map(micro).collect()
+    window.iter().map(micro).collect()
 }
 
-fn from<S: Subject>(s: &S, check: &mut Check, window: &Window, layouts: [Layout; 2]) -> Verdict {
-    let sums = s.accumulate(put(s, window, layouts)?)?;
+/// Accumulates and compares every sum bit by bit, and which there are.
+fn by<S: Backend>(s: &S, check: &mut Check, window: &Window) -> Verdict {
+    let sums = s.accumulate(micros(s, window)?)?;
     let wanted = wanted(window);
     let names = window.first().map_or(&[][..], |(set, _)| set).iter().map(|(name, _)| *name);
     let got = sums.iter().map(|sum| (&*sum.name, sum.value.is_some())).collect::<Vec<_>>();
@@ -88,7 +79,7 @@ fn spoilt(length: usize, dtype: DType, last: f64) -> Stored {
     Stored::vector(dtype, values)
 }
 
-fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
         cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
@@ -103,12 +94,12 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Of sizes from below the smallest number, once they are divided by their scale, to the largest.
-fn sizes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn sizes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let micro = move |exponent, values| at(exponent, vec![("w", Some(values))]);
     let spread = move |seed, range| Stored::vector(dtype, finite(seed, 1024, dtype, range));
     let edges = in_every_lane(edges(dtype));
     let turned = edges[8..].iter().chain(&edges[..8]).copied().collect();
-    let edges = [edges, turned].map(|codes| Stored::from_codes(dtype, &[codes.len()], codes));
+    let edges = [edges, turned].map(|codes| Stored::code_vector(dtype, codes));
     let largest = if dtype == DType::F16 { 15.0 } else { 126.0 };
     let sentence = "numbers_of_every_size_add_up";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -122,7 +113,7 @@ fn sizes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
         let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
         by(s, check, &(1..4).map(micro).collect())
@@ -130,18 +121,21 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Unaligned, and with strides: alike, and beside micro-batches that lie otherwise.
-fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.views(dtype, move |s: &S, check, layout, length| {
         let set = |seed| vec![("w", Some(good(seed, length, dtype)))];
-        let micro = |seed| at(10, folded_set(set(seed), layout));
-        let window = (1..3).map(micro).collect();
-        from(s, check, &window, [layout, layout])?;
-        from(s, check, &window, [Layout::Offset(0), layout])
+        let micro = |seed| at(10, views(set(seed), layout));
+        let mut window = vec![micro(1), micro(2)];
+        by(s, check, &window)?;
+        for grad in window[0].0.iter_mut().filter_map(|(_, grad)| grad.as_mut()) {
+            grad.layout = Layout::Offset(0);
+        }
+        by(s, check, &window)
     });
 }
 
 /// Sets that do not list the same: refused rather than added up crosswise.
-fn differ<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn differ<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let set =
         |name, length| vec![("a", Some(good(1, 9, dtype))), (name, Some(good(2, length, dtype)))];
     let windows = [
@@ -155,15 +149,14 @@ fn differ<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for (sentence, sets) in windows {
         cases.add(dtype, sentence, move |s: &S, check| {
             let window: Window = sets.iter().map(|set| at(10, set.clone())).collect();
-            let got =
-                s.accumulate(put(s, &window, [Layout::Offset(0); 2])?).map_err(CaseError::from);
+            let got = s.accumulate(micros(s, &window)?).map_err(CaseError::from);
             check.rejected(&window, got, ErrorKind::Mismatch)
         });
     }
 }
 
 /// Two good micro-batches and bad ones, wherever they stand.
-fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let pair = |a, b| at(10, vec![("a", Some(a)), ("b", Some(b))]);
     let good = |seed| pair(good(seed, 33, dtype), good(seed + 10, 257, dtype));
     let spoil = |last| pair(spoilt(33, dtype, 1.0), spoilt(257, dtype, last));
@@ -207,7 +200,7 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Gradients that some micro-batches lack: zeros would decay weights and age moments.
-fn absent<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn absent<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
         cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };

@@ -19,7 +19,7 @@ const PLAIN: Adam = Adam {
     amsgrad: false,
 };
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     let rules = [
         ("adam", PLAIN),
         ("adam_with_low_betas", Adam { betas: [0.3, 0.6], ..PLAIN }),
@@ -40,7 +40,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Where 1e-8 is zero, and where the square of a gradient is.
-fn small<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
+fn small<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_gradient_of_zero_moves_nothing_and_makes_no_nan";
     cases.add(variant(dtypes), sentence, move |s: &S, check| {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
@@ -57,7 +57,7 @@ fn small<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 }
 
 /// Two parameters, of which one has no gradient at first: its corrections of bias begin with its own first step.
-fn ages<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn ages<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_parameter_without_a_gradient_does_not_age";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let [param, first, second] = calm([dtype; 2], 9, 29);

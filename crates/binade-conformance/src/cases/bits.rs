@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2] {
         let sentence = "every_pattern_comes_back_and_so_do_the_bits_of_a_nan";
         cases.add(dtype, sentence, move |s: &S, check| {

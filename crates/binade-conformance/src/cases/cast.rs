@@ -13,7 +13,7 @@ use crate::TrainStep;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for from in FLOATS {
         for to in FLOATS {
             classes(cases, from, to);
@@ -34,7 +34,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// A cast to the own type, which is a copy: a step that moves it leaves the original alone.
-fn copies<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn copies<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_cast_to_the_own_type_is_a_copy";
     cases.add(format!("{dtype}-{dtype}"), sentence, move |s: &S, check| {
         let [input, grad, _] = calm([dtype, dtype], 33, 5);
@@ -51,25 +51,18 @@ fn copies<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Casts codes and compares each with its value rounded once.
-fn cast<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2], codes: Vec<u64>) -> Verdict {
-    let input = Stored::from_codes(from, &[codes.len()], codes);
-    of(s, check, &input, to, &put(s, &input)?)
+fn cast<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2], codes: Vec<u64>) -> Verdict {
+    of(s, check, &Stored::code_vector(from, codes), to)
 }
 
-fn of<S: Subject>(
-    s: &S,
-    check: &mut Check,
-    input: &Stored,
-    to: DType,
-    tensor: &TensorOf<S>,
-) -> Verdict {
-    let got = get(s, &s.cast(tensor, to)?, to, &input.shape)?;
+fn of<S: Backend>(s: &S, check: &mut Check, input: &Stored, to: DType) -> Verdict {
+    let got = get(s, &s.cast(&put(s, input)?, to)?, to, &input.shape)?;
     let wanted: Vec<f64> = input.values().collect();
     check.exact(&[input], &got, &wanted)
 }
 
 /// Casts values of `f32` of both signs.
-fn cast_values<S: Subject>(
+fn cast_values<S: Backend>(
     s: &S,
     check: &mut Check,
     to: DType,
@@ -79,7 +72,7 @@ fn cast_values<S: Subject>(
     cast(s, check, [DType::F32, to], both.map(|x| round(x, DType::F32)).collect())
 }
 
-fn classes<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
+fn classes<S: Backend>(cases: &mut Cases<S>, from: DType, to: DType) {
     let mut add = |sentence: &str, codes: Vec<u64>| {
         cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {
             cast(s, check, [from, to], codes.clone())
@@ -95,7 +88,7 @@ fn classes<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     }
 }
 
-fn lengths<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, from: DType, to: DType) {
     let widest = from == DType::F32 || to == DType::F32;
     cases.lengths(
         format!("{from}-{to}"),
@@ -114,17 +107,16 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
 }
 
 /// Unaligned, and with strides.
-fn starts<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
+fn starts<S: Backend>(cases: &mut Cases<S>, from: DType, to: DType) {
     cases.views(format!("{from}-{to}"), move |s: &S, check, layout, length| {
         let mut draw = Draw::new(length);
         let values = (0..length).map(|_| draw.within(-2.0, 2.0));
-        let input = folded(Stored::vector(from, values), layout);
-        of(s, check, &input, to, &put_at(s, &input, layout)?)
+        of(s, check, &Stored::vector(from, values).view(layout), to)
     });
 }
 
 /// Where `f32` lies between two numbers of a sixteen-bit format.
-fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
+fn roundings<S: Backend>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, values: fn(DType) -> Vec<f64>| {
         cases.add(format!("f32-{to}"), sentence, move |s: &S, check| {
             cast_values(s, check, to, values(to))
@@ -176,7 +168,7 @@ fn overflow(to: DType) -> Vec<f64> {
 }
 
 /// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.
-fn doubles<S: Subject>(cases: &mut Cases<S>) {
+fn doubles<S: Backend>(cases: &mut Cases<S>) {
     cases.add("f32-f64", "patterns_at_random", |s: &S, check| {
         let mut draw = Draw::new(3);
         let codes = (0..4097).map(|_| draw.code(DType::F32)).collect();

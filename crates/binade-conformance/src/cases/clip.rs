@@ -6,12 +6,12 @@ use super::cast::rounded;
 use super::norm::norm;
 use super::prelude::*;
 use super::unscale::{
-    Set, factor, folded_set, same_names, tell, told, unscale, upload, upload_at, values,
+    Set, factor, same_grads, tell, told, unscale, upload, values, views,
 };
 use crate::Clip;
 use binade_grad_scaler::{Norm, ScaleState};
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         norms(cases, dtype);
         lengths(cases, dtype);
@@ -24,42 +24,26 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Accuracy of a norm: bits are compared where every arithmetic finds it exactly.
-#[derive(Clone, Copy, PartialEq)]
-enum Given {
-    Exactly,
-    Nearly,
-}
+type Given = Option<Agreement>;
+
+const EXACTLY: Given = Some(Agreement::Bits);
+const NEARLY: Given = None;
 
 /// Clips a set that is scaled by 2^10 and compares every gradient.
-fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, given: Given, clip: Clip) -> Verdict {
-    of(s, check, set, given, (ScaleState::from_exponent(10), clip), upload(s, set)?)
+fn by<S: Backend>(s: &S, check: &mut Check, set: &Set, given: Given, clip: Clip) -> Verdict {
+    of(s, check, set, given, (ScaleState::from_exponent(10), clip))
 }
 
-fn of<S: Subject>(
+fn of<S: Backend>(
     s: &S,
     check: &mut Check,
     set: &Set,
     given: Given,
     (state, clip): (ScaleState, Clip),
-    grads: NamedGrads<TensorOf<S>>,
 ) -> Verdict {
     let (unscaled, _) = unscale(&values(set), factor(&state));
-    let got = s.clip(grads, state, clip)?;
-    same_names::<S>(check, set, &got.grads)?;
-    let wanted = clip_grads(&unscaled, clip);
-    for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
-        if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
-            let got = get(s, grad, DType::F32, &input.shape)?;
-            match given {
-                Given::Exactly => check.exact(&[input], &got, &wanted)?,
-                Given::Nearly => {
-                    let wanted: Vec<_> = wanted.into_iter().map(Expected::exactly).collect();
-                    check.tensor(&[input], &got, &wanted)?;
-                }
-            }
-        }
-    }
-    Ok(())
+    let got = s.clip(upload(s, set)?, state, clip)?;
+    same_grads(s, check, (set, &got.grads), &clip_grads(&unscaled, clip), given)
 }
 
 /// Values as they are once unscaled.
@@ -73,10 +57,10 @@ fn below(x: f32) -> f32 {
 }
 
 /// Norms of whole numbers, which no arithmetic rounds: of 3 and 4, of 1, 2 and 2, and of 2, 4, 5 and 6.
-fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn norms<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, set: Set, limits: &'static [f32], which: Norm| {
         cases.add(dtype, sentence, move |s: &S, check| {
-            let each = |max: &f32| by(s, check, &set, Given::Exactly, Clip::Norm(which, *max));
+            let each = |max: &f32| by(s, check, &set, EXACTLY, Clip::Norm(which, *max));
             limits.iter().try_for_each(each)
         });
     };
@@ -92,23 +76,23 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     add("all_parameters_share_one_factor", set, &[1.0, 0.7], Norm::L2);
     cases.add(dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
         let clip = Clip::Norm(Norm::L2, below(5.0));
-        by(s, check, &one(dtype, [3.0, 4.0]), Given::Exactly, clip)
+        by(s, check, &one(dtype, [3.0, 4.0]), EXACTLY, clip)
     });
 }
 
-fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
         let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
-        by(s, check, &set, Given::Exactly, Clip::Norm(Norm::Infinity, 0.7))?;
-        by(s, check, &set, Given::Exactly, Clip::Value(0.7))?;
-        by(s, check, &set, Given::Nearly, Clip::Norm(Norm::L2, 0.7))
+        by(s, check, &set, EXACTLY, Clip::Norm(Norm::Infinity, 0.7))?;
+        by(s, check, &set, EXACTLY, Clip::Value(0.7))?;
+        by(s, check, &set, NEARLY, Clip::Norm(Norm::L2, 0.7))
     });
 }
 
-fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn limits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, max: f32| {
         cases.add(dtype, sentence, move |s: &S, check| {
-            by(s, check, &one(dtype, values.clone()), Given::Exactly, Clip::Value(max))
+            by(s, check, &one(dtype, values.clone()), EXACTLY, Clip::Value(max))
         });
     };
     let mut draw = Draw::new(31);
@@ -119,14 +103,13 @@ fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     add("clip_value_leaves_a_nan_a_nan", vec![nan, 2.0, nan, -2.0, nan], 1.0);
     add("clip_value_limits_infinities", vec![inf, -inf, 0.5], 1.0);
     cases.add(dtype, "clip_value_limits_all_that_is_awkward", move |s: &S, check| {
-        let codes = awkward(dtype);
-        let set = vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))];
-        by(s, check, &set, Given::Exactly, Clip::Value(1.0))
+        let set = vec![("w", Some(Stored::code_vector(dtype, awkward(dtype))))];
+        by(s, check, &set, EXACTLY, Clip::Value(1.0))
     });
 }
 
 /// Limits apply to gradients as they are once unscaled, whatever their scale.
-fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn units<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
     cases.add(dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
@@ -135,7 +118,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             let state = ScaleState::from_exponent(exponent);
             for max in [0.5, 5.0, 30.0] {
                 for clip in [Clip::Norm(Norm::L2, max), Clip::Value(max)] {
-                    of(s, check, &set, Given::Exactly, (state, clip), upload(s, &set)?)?;
+                    of(s, check, &set, EXACTLY, (state, clip))?;
                 }
             }
         }
@@ -143,19 +126,16 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.views(dtype, move |s: &S, check, layout, length| {
-        let set = folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
-        for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
-            let (state, grads) = (ScaleState::from_exponent(10), upload_at(s, &set, layout)?);
-            of(s, check, &set, Given::Exactly, (state, clip), grads)?;
-        }
-        Ok(())
+        let set = views(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
+        let clips = [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)];
+        clips.into_iter().try_for_each(|clip| by(s, check, &set, EXACTLY, clip))
     });
 }
 
 /// A verdict keeps the findings of the pass; a norm that is not finite as `f32` is added where there are none.
-fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn findings<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let grad = |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
     let (inf, nan, large) = (f64::INFINITY, f64::NAN, 2.0_f64.powi(15));
     let runs: [(Set, i32, bool); 4] = [
@@ -182,7 +162,7 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                     wanted.first = wanted.first.or(Some(raised));
                 }
                 let clip = Clip::Norm(which, 1.0);
-                of(s, check, set, Given::Exactly, (state, clip), upload(s, set)?)?;
+                of(s, check, set, EXACTLY, (state, clip))?;
                 let got = s.clip(upload(s, set)?, state, clip)?;
                 check.equal((set, which), told(&got.found), tell(&wanted, *diverged))?;
             }
@@ -191,7 +171,7 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_limit_that_is_no_positive_number_is_an_invalid_argument";
     cases.add(dtype, sentence, move |s: &S, check| {
         let set = one(dtype, [3.0, -4.0]);

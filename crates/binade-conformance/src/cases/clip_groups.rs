@@ -6,13 +6,12 @@ use super::clip;
 use super::norm::norm;
 use super::prelude::*;
 use super::unscale::{
-    Found, Grads, Set, factor, folded_set, same_names, tell, told, unscale, upload, upload_at,
-    values,
+    Found, Grads, Set, factor, same_grads, same_names, tell, told, unscale, upload, values, views,
 };
 use crate::Clip;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         norms(cases, dtype);
         earlier(cases, dtype);
@@ -77,43 +76,26 @@ fn whole(dtype: DType) -> Set {
     )
 }
 
-fn exactly<S: Subject>(s: &S, check: &mut Check, set: &Set, groups: &[ClipGroup]) -> Verdict {
-    of(s, check, set, How::by(groups), upload(s, set)?)
+fn exactly<S: Backend>(s: &S, check: &mut Check, set: &Set, groups: &[ClipGroup]) -> Verdict {
+    of(s, check, set, How::by(groups))
 }
 
 /// Clips a set and compares the verdict and, where that is not raised, every gradient.
-fn of<S: Subject>(
-    s: &S,
-    check: &mut Check,
-    set: &Set,
-    how: How<'_>,
-    grads: NamedGrads<TensorOf<S>>,
-) -> Verdict {
+fn of<S: Backend>(s: &S, check: &mut Check, set: &Set, how: How<'_>) -> Verdict {
     let (before, found) = unscale(&values(set), factor(&how.state));
     let before = how.first.map_or(before.clone(), |first| clip::clip_grads(&before, first));
     let named = set.iter().map(|(name, _)| *name).zip(before).collect();
     let (wanted, found) = clip_groups(named, how.groups, found);
-    let got = s.clip_groups(grads, how.state, how.first, how.groups)?;
+    let got = s.clip_groups(upload(s, set)?, how.state, how.first, how.groups)?;
     check.equal((set, how.groups), told(&got.found), tell(&found, false))?;
-    same_names::<S>(check, set, &got.grads)?;
     if found.first.is_some() {
-        return Ok(());
+        return same_names::<S>(check, set, &got.grads);
     }
-    for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
-        if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
-            let got = get(s, grad, DType::F32, &input.shape)?;
-            if how.exact {
-                check.exact(&[input], &got, &wanted)?;
-            } else {
-                let wanted: Vec<_> = wanted.into_iter().map(Expected::exactly).collect();
-                check.tensor(&[input], &got, &wanted)?;
-            }
-        }
-    }
-    Ok(())
+    let agreement = how.exact.then_some(Agreement::Bits);
+    same_grads(s, check, (set, &got.grads), &wanted, agreement)
 }
 
-fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn norms<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, groups: Vec<ClipGroup>| {
         cases.add(dtype, sentence, move |s: &S, check| exactly(s, check, &whole(dtype), &groups));
     };
@@ -147,7 +129,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Gradients that clipping all has left are those that groups go by, and the norm that it measured is what the verdict tells.
-fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn earlier<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "groups_go_by_what_earlier_clips_have_left";
     cases.add(dtype, sentence, move |s: &S, check| {
         let groups = [l2(&["b"], 1.0), l2(&["a"], 1.75)];
@@ -156,7 +138,7 @@ fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         for first in [Clip::Norm(Norm::L2, 2.5), Clip::Norm(Norm::Infinity, 2.0), Clip::Value(2.0)]
         {
             let how = How { first: Some(first), ..How::by(&groups) };
-            of(s, check, &set, how, upload(s, &set)?)?;
+            of(s, check, &set, how)?;
         }
         Ok(())
     });
@@ -173,25 +155,24 @@ fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let grad =
         move |seed, length| Some(Stored::vector(dtype, finite(seed, length, dtype, [6.0, 14.0])));
     cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
         let set = vec![("a", grad(length, length)), ("b", grad(3, 33)), ("c", grad(4, length))];
         exactly(s, check, &set, &[largest(&["c"], 0.7), largest(&["a", "b"], 0.3)])?;
         let groups = [l2(&["b"], 0.7), l2(&["a", "c"], 0.3)];
-        of(s, check, &set, How { exact: false, ..How::by(&groups) }, upload(s, &set)?)
+        of(s, check, &set, How { exact: false, ..How::by(&groups) })
     });
     cases.views(dtype, move |s: &S, check, layout, length| {
         let set = vec![("a", grad(length, length)), ("b", grad(length + 1, length))];
-        let set = folded_set(set, layout);
         let groups = [largest(&["b"], 0.7), largest(&["a"], 0.3)];
-        of(s, check, &set, How::by(&groups), upload_at(s, &set, layout)?)
+        exactly(s, check, &views(set, layout), &groups)
     });
 }
 
 /// Groups with the largest element in one of their parameters, and elements so small that any number behind the last shows.
-fn places<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn places<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_largest_element_is_found_in_whichever_parameter_it_is";
     cases.add(dtype, sentence, move |s: &S, check| {
         const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
@@ -213,14 +194,14 @@ fn places<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             values[0] = 2.0_f64.powi(-149);
             let set = vec![("w", Some(Stored::vector(dtype, values)))];
             let groups = [l2(&["w"], 2.0_f32.powi(-36))];
-            of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)?;
+            of(s, check, &set, How { state, ..How::by(&groups) })?;
         }
         Ok(())
     });
 }
 
 /// Limits apply to gradients as they are once unscaled, whatever their scale.
-fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn units<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
     cases.add(dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
@@ -229,7 +210,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             for max in [0.5, 5.0, 30.0] {
                 let groups = [l2(&["w"], max)];
                 let state = ScaleState::from_exponent(exponent);
-                of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)?;
+                of(s, check, &set, How { state, ..How::by(&groups) })?;
             }
         }
         Ok(())
@@ -244,13 +225,13 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             ];
             let groups = [l2(&["a"], 2.5), l2(&["b"], 2.5 * 2.0_f32.powi(-83))];
             let state = ScaleState::from_exponent(0);
-            of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)
+            of(s, check, &set, How { state, ..How::by(&groups) })
         });
     }
 }
 
 /// Elements that are not finite, before or in a norm.
-fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn verdicts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_groups_norm_beyond_f32_raises_the_verdict_by_the_first_such_groups_name";
     cases.add(dtype, sentence, move |s: &S, check| {
         // Sixteen times the largest power of two that f32 holds, in magnitudes that each format has.
@@ -261,7 +242,7 @@ fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             [l2(&["a"], 1.0), l2(&["c"], 1.0), l2(&["b"], 1.0)],
             [l2(&["a"], 1.0), largest(&["c"], 1.0), l2(&["b"], 1.0)],
         ] {
-            of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)?;
+            of(s, check, &set, How { state, ..How::by(&groups) })?;
         }
         Ok(())
     });
@@ -279,7 +260,7 @@ fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, kind: ErrorKind, wrong: Vec<Vec<ClipGroup>>| {
         cases.add(dtype, sentence, move |s: &S, check| {
             let set = whole(dtype);

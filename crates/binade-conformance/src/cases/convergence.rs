@@ -24,7 +24,7 @@ const WEIGHT: i32 = -26;
 const LR: f64 = 0.125;
 const NAMES: [&str; 4] = ["hidden.weight", "hidden.bias", "out.weight", "out.bias"];
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16] {
         cases.add(dtype, "two_hundred_steps_track_the_loss_of_f32", move |s: &S, check| {
             Run::new(dtype).by(s, check, on_device)
@@ -50,7 +50,7 @@ struct Held<T> {
 }
 
 /// Gradients of these parameters, with `above` from above, in sixteen bits.
-type Backward<S> = fn(&S, &Run, &Held<TensorOf<S>>, f64) -> Result<Vec<Stored>, CaseError>;
+type Backward<S> = fn(&S, &Run, &Held<Tensor<S>>, f64) -> Result<Vec<Stored>, CaseError>;
 
 impl Run {
     /// Inputs and targets are multiples of 1/16 that both types hold, so that both learn the same.
@@ -78,7 +78,7 @@ impl Run {
     }
 
     /// Trains, and compares the loss before each step and after the last, and the scale in the end.
-    fn by<S: Subject>(&self, s: &S, check: &mut Check, backward: Backward<S>) -> Verdict {
+    fn by<S: Backend>(&self, s: &S, check: &mut Check, backward: Backward<S>) -> Verdict {
         let (mut held, mut state) =
             (self.start(s)?, ScaleState::from_exponent(self.rule.init_exponent));
         let (mut seen, mut wanted) = (vec![loss(&held.values, &self.batch)], state);
@@ -97,7 +97,7 @@ impl Run {
         check.equal("the scale in the end", told(&state), told(&wanted))
     }
 
-    fn start<S: Subject>(&self, s: &S) -> Result<Held<TensorOf<S>>, CaseError> {
+    fn start<S: Backend>(&self, s: &S) -> Result<Held<Tensor<S>>, CaseError> {
         let mut tensors = Vec::new();
         for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&self.params) {
             let param = Stored::from_values(DType::F32, &shape, values.iter().copied());
@@ -116,13 +116,13 @@ impl Run {
     }
 
     /// One step of masters that are the parameters: `f32` comes back, and begins the next.
-    fn step<S: Subject>(
+    fn step<S: Backend>(
         &self,
         s: &S,
-        held: Held<TensorOf<S>>,
+        held: Held<Tensor<S>>,
         grads: &[Stored],
         scale: ScaleState,
-    ) -> Result<(Held<TensorOf<S>>, ScaleState), CaseError> {
+    ) -> Result<(Held<Tensor<S>>, ScaleState), CaseError> {
         let found = s.unscale(set(s, grads)?, scale)?.found;
         // What the weight of the loss takes away, the learning rate gives back.
         let rule = UpdateRule::sgd(LR * 2.0_f64.powi(-WEIGHT));
@@ -153,16 +153,16 @@ fn told(state: &ScaleState) -> String {
 }
 
 /// Gradients on the subject's side.
-fn set<S: Subject>(s: &S, grads: &[Stored]) -> Result<NamedGrads<TensorOf<S>>> {
+fn set<S: Backend>(s: &S, grads: &[Stored]) -> Result<NamedGrads<Tensor<S>>> {
     let one = |(name, grad): (&&str, &Stored)| Ok(Named::new(*name, Some(put(s, grad)?)));
     NAMES.iter().zip(grads).map(one).collect()
 }
 
 /// Returns the values of the parameters after a step, whatever their order.
-fn read<S: Subject>(
+fn read<S: Backend>(
     s: &S,
-    mut after: Vec<Named<TensorOf<S>>>,
-) -> Result<Held<TensorOf<S>>, CaseError> {
+    mut after: Vec<Named<Tensor<S>>>,
+) -> Result<Held<Tensor<S>>, CaseError> {
     let mut held = Held { tensors: Vec::new(), values: Params::default() };
     for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&mut held.values) {
         let gone = || SubjectError::Failed(format!("parameter `{name}` is gone after training"));
@@ -176,10 +176,10 @@ fn read<S: Subject>(
 
 /// As the oracle has them, rounded once: for who has neither casts nor operations.
 #[expect(clippy::unnecessary_wraps, reason = "on the device it may fail")]
-fn on_host<S: Subject>(
+fn on_host<S: Backend>(
     _: &S,
     run: &Run,
-    held: &Held<TensorOf<S>>,
+    held: &Held<Tensor<S>>,
     above: f64,
 ) -> Result<Vec<Stored>, CaseError> {
     let grads = gradients(&held.values, &run.batch, above);
@@ -190,10 +190,10 @@ fn on_host<S: Subject>(
 }
 
 /// By the subject's own casts and operations, forward and backward, all in sixteen bits.
-fn on_device<S: Subject>(
+fn on_device<S: Backend>(
     s: &S,
     run: &Run,
-    held: &Held<TensorOf<S>>,
+    held: &Held<Tensor<S>>,
     above: f64,
 ) -> Result<Vec<Stored>, CaseError> {
     let [examples, inputs, _] = SIZES;
@@ -203,7 +203,7 @@ fn on_device<S: Subject>(
     let x = batch(&[examples, inputs], &run.batch.inputs)?;
     let y = batch(&[examples, 1], &run.batch.targets)?;
     let above = put(s, &Stored::from_values(DType::F32, &[], [above]))?;
-    let cast = |param: &Named<TensorOf<S>>| s.cast(&param.value, run.dtype);
+    let cast = |param: &Named<Tensor<S>>| s.cast(&param.value, run.dtype);
     let [w1, b1, w2, b2] = taken(held.tensors.iter().map(cast).collect::<Result<_, _>>()?)?;
 
     let [sums] = taken(s.compute(&Linear, &[&x, &w1, &b1])?)?;

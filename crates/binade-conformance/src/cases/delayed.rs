@@ -17,7 +17,7 @@ struct Window {
     buffers: Option<Set>,
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         sums(cases, dtype);
         bad(cases, dtype);
@@ -30,7 +30,7 @@ fn summed(exponent: i32, passes: Vec<Set>) -> Window {
 }
 
 /// Runs a window; between its losses the scaler goes elsewhere, as the updates of others would take it.
-fn run<S: Subject>(s: &S, window: &Window) -> Result<DelayedResult<TensorOf<S>>, CaseError> {
+fn run<S: Backend>(s: &S, window: &Window) -> Result<DelayedResult<Tensor<S>>, CaseError> {
     let loss = loss();
     let pass = |(index, set): (i32, &Set)| {
         let exponent = window.start.exponent + 3 + index;
@@ -47,11 +47,11 @@ fn loss() -> Stored {
 }
 
 /// Compares the gradients that the optimizer was given.
-fn compare<S: Subject>(
+fn compare<S: Backend>(
     s: &S,
     check: &mut Check,
     window: &Window,
-    got: &NamedGrads<TensorOf<S>>,
+    got: &NamedGrads<Tensor<S>>,
     wanted: &[Option<Vec<f64>>],
 ) -> Verdict {
     let like = window.buffers.as_ref().or(window.passes.first());
@@ -69,7 +69,7 @@ fn compare<S: Subject>(
 }
 
 /// Everything that comes of a window in which the sums are the window's own.
-fn by<S: Subject>(s: &S, check: &mut Check, window: &Window) -> Verdict {
+fn by<S: Backend>(s: &S, check: &mut Check, window: &Window) -> Verdict {
     let passes: Vec<_> = window.passes.iter().map(values).collect();
     let wanted = delayed(&passes, factor(&window.start));
     let got = run(s, window)?;
@@ -101,7 +101,7 @@ fn good(seed: usize, length: usize, dtype: DType) -> Set {
     vec![("w", Some(Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0]))))]
 }
 
-fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "each_loss_is_scaled_by_the_scale_the_window_opened_with";
     cases.add(dtype, sentence, move |s: &S, check| {
         let passes: Vec<Set> = (1..4).map(|seed| good(seed, 9, dtype)).collect();
@@ -133,7 +133,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Passes and sums that are not finite.
-fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_pass_that_overflows_is_named_and_skips_the_window";
     cases.add(dtype, sentence, move |s: &S, check| {
         for (number, code) in not_finite(dtype).into_iter().enumerate() {
@@ -162,7 +162,7 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Where the framework adds gradients up, whatever it made of them is divided once.
-fn buffers<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn buffers<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, buffers: Set| {
         let window = Window { buffers: Some(buffers), ..summed(10, vec![good(1, 3, dtype); 3]) };
         cases.add(dtype, sentence, move |s: &S, check| {

@@ -16,7 +16,7 @@ use binade_master_weights::UpdateRule;
 const UPDATE: UpdateRule = UpdateRule::sgd(0.125);
 const START: f64 = 16.0;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     led(cases);
     ends(cases);
     two_runs(cases);
@@ -83,11 +83,11 @@ fn judged(report: StepReport) -> Step {
 }
 
 /// A run on the subject's side.
-fn run<S: Subject>(
+fn run<S: Backend>(
     s: &S,
     recording: Option<Trajectory>,
     sets: &[Set],
-) -> Result<crate::RunResult<TensorOf<S>>, CaseError> {
+) -> Result<crate::RunResult<Tensor<S>>, CaseError> {
     let param = Stored::vector(DType::F32, [START; 3]);
     let iterations = sets.iter().map(|set| upload(s, set)).collect::<Result<_, CaseError>>()?;
     Ok(s.follow(ReplayedRun {
@@ -102,10 +102,10 @@ fn run<S: Subject>(
 }
 
 /// Compares a run with what the oracle makes of it.
-fn compare<S: Subject>(
+fn compare<S: Backend>(
     s: &S,
     check: &mut Check,
-    got: &crate::RunResult<TensorOf<S>>,
+    got: &crate::RunResult<Tensor<S>>,
     sets: &[Set],
     recording: &[Recorded],
 ) -> Verdict {
@@ -143,18 +143,18 @@ fn turn<'a>(grads: &[(&'a str, Option<Vec<f64>>)], step: &ExpectedRun) -> TurnVa
 }
 
 /// Follows a recording on gradients with these overflows.
-fn along<S: Subject>(s: &S, check: &mut Check, recording: &[Recorded], here: &str) -> Verdict {
+fn along<S: Backend>(s: &S, check: &mut Check, recording: &[Recorded], here: &str) -> Verdict {
     let sets = sets(here);
     let got = run(s, Some(trajectory(recording)?), &sets)?;
     compare(s, check, &got, &sets, recording)
 }
 
 /// Adds the case for one with these skips.
-fn by<S: Subject>(s: &S, check: &mut Check, there: &str, here: &str) -> Verdict {
+fn by<S: Backend>(s: &S, check: &mut Check, there: &str, here: &str) -> Verdict {
     along(s, check, &recorded(there), here)
 }
 
-fn led<S: Subject>(cases: &mut Cases<S>) {
+fn led<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", "the_scale_takes_the_recorded_values", |s: &S, check| {
         let mut other = rule();
         (other.growth_exponent, other.growth_interval, other.backoff_exponent) = (2, 1, 3);
@@ -169,7 +169,7 @@ fn led<S: Subject>(cases: &mut Cases<S>) {
     }
 }
 
-fn ends<S: Subject>(cases: &mut Cases<S>) {
+fn ends<S: Backend>(cases: &mut Cases<S>) {
     for (sentence, there, here) in [
         ("after_its_end_the_run_goes_on_by_its_own_rule", "010", "010001000"),
         ("a_skip_recorded_last_halts_nothing_after_it", "001", "0000000"),
@@ -180,13 +180,13 @@ fn ends<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// One records itself; two with other gradients follow it, and each other.
-fn two_runs<S: Subject>(cases: &mut Cases<S>) {
+fn two_runs<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "two_runs_that_follow_one_recording_skip_alike";
     cases.add("-", sentence, |s: &S, check| {
         let bits = "0110010001";
         let first = run(s, None, &sets(bits))?;
         compare(s, check, &first, &sets(bits), &[])?;
-        let skips = |walked: &crate::RunResult<TensorOf<S>>| -> Vec<(bool, ScaleState)> {
+        let skips = |walked: &crate::RunResult<Tensor<S>>| -> Vec<(bool, ScaleState)> {
             let of = |step: &Step| step.report().steps.iter().any(|step| step.skipped);
             walked.steps.iter().map(|(step, _)| (of(step), step.report().scale)).collect()
         };
@@ -200,7 +200,7 @@ fn two_runs<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-fn at_random<S: Subject>(cases: &mut Cases<S>) {
+fn at_random<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", "fifty_iterations_at_random", |s: &S, check| {
         let mut draw = Draw::new(19);
         let mut bits = |length: usize| -> String {

@@ -34,7 +34,7 @@ fn mixed(join: MergeRule) -> IterationOf {
     IterationOf { parts: [good().parts, bad().parts].concat(), join }
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     moves(cases);
     clones(cases);
     divergence(cases);
@@ -57,7 +57,7 @@ struct Ran {
 }
 
 /// `keep` says whether a clone of the scale is kept across an iteration's update.
-fn run<S: Subject>(
+fn run<S: Backend>(
     s: &S,
     rule: &LossScale,
     rounds: &[IterationOf],
@@ -106,7 +106,7 @@ fn parted(found: &FoundInf) -> FoundInf {
     FoundInf { missing: Vec::new(), ..found.clone() }
 }
 
-fn moves<S: Subject>(cases: &mut Cases<S>) {
+fn moves<S: Backend>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rounds: Vec<IterationOf>| {
         cases.add("-", sentence, move |s: &S, check| {
             let rule = rule(|_| ());
@@ -131,7 +131,7 @@ fn moves<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// A clone made before an update reads as it did; and where there is no clone, the update may be in place.
-fn clones<S: Subject>(cases: &mut Cases<S>) {
+fn clones<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
         let rounds = [good(), good(), bad(), good(), bad(), bad(), good(), good()];
         for keep in [[true; 2], [true, false], [false, true]] {
@@ -146,7 +146,7 @@ fn clones<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-fn divergence<S: Subject>(cases: &mut Cases<S>) {
+fn divergence<S: Backend>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rule: LossScale, rounds: Vec<IterationOf>| {
         cases.add("-", sentence, move |s: &S, check| {
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
@@ -159,7 +159,7 @@ fn divergence<S: Subject>(cases: &mut Cases<S>) {
     add("divergence_halts_whatever_it_is_joined_with", impatient, vec![bad(), bad(), all, good()]);
 }
 
-fn at_random<S: Subject>(cases: &mut Cases<S>) {
+fn at_random<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", "a_hundred_iterations_at_random", |s: &S, check| {
         let mut draw = Draw::new(17);
         let mut round = || match draw.bits() % 8 {

@@ -5,7 +5,7 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use super::stores::{self, Trial};
+use super::stores;
 use super::training::narrow;
 use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
@@ -17,15 +17,12 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     train(&start, updates, param.dtype)
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
         stores::add_cases(cases, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
-            let param = Stored::vector(dtype, param);
-            cases.add(dtype, sentence, move |s: &S, check| {
-                Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
-            });
-        };
+ stores::add(cases, (STORE, dtype, oracle), sentence, param, updates);
+};
         let (params, moves) = halfway(dtype);
         let moves = moves.iter().map(|x| -x).collect();
         add("a_parameter_halfway_between_two_becomes_the_even_one", params, vec![moves]);

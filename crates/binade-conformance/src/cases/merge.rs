@@ -27,18 +27,10 @@ struct Seen {
     passes: [MergePass; 2],
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for join in [MergeRule::Any, MergeRule::All] {
         overflows(cases, join);
         numbers(cases, join);
-        halts(cases, join);
-    }
-}
-
-fn variant(join: MergeRule) -> &'static str {
-    match join {
-        MergeRule::Any => "any",
-        MergeRule::All => "all",
     }
 }
 
@@ -51,26 +43,29 @@ fn passes(name: &'static str) -> Vec<MergePass> {
     all.map(|values| MergePass { set: set(values), state }).to_vec()
 }
 
-/// Joins every pass over `a` with every one over `b`, in both orders.
-fn each<S: Subject>(
-    s: &S,
-    join: MergeRule,
-    change: impl Fn(&mut MergePass, usize),
-    mut look: impl FnMut(Seen) -> Verdict,
-) -> Verdict {
-    for (i, mut a) in passes("a").into_iter().enumerate() {
-        for (j, mut b) in passes("b").into_iter().enumerate() {
-            change(&mut a, i);
-            change(&mut b, j + 1);
-            for [into, from] in [[&a, &b], [&b, &a]] {
-                look(joined(s, join, [into.clone(), from.clone()])?)?;
+/// Adds a case that joins every pass over `a` with every one over `b`, in both orders, and looks at each. With `halts`, every other
+/// pass is halted, whatever it found.
+fn add<S: Backend>(
+    cases: &mut Cases<S>,
+    (join, sentence, halts): (MergeRule, &str, bool),
+    look: impl Fn(&mut Check, &Seen) -> Verdict + 'static,
+) {
+    let variant = if join == MergeRule::Any { "any" } else { "all" };
+    cases.add(variant, sentence, move |s: &S, check| {
+        for (i, mut a) in passes("a").into_iter().enumerate() {
+            for (j, mut b) in passes("b").into_iter().enumerate() {
+                a.state.diverged = halts && i.is_multiple_of(2);
+                b.state.diverged = halts && !j.is_multiple_of(2);
+                for [into, from] in [[&a, &b], [&b, &a]] {
+                    look(check, &joined(s, join, [into.clone(), from.clone()])?)?;
+                }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    });
 }
 
-fn joined<S: Subject>(s: &S, join: MergeRule, passes: [MergePass; 2]) -> Result<Seen, CaseError> {
+fn joined<S: Backend>(s: &S, join: MergeRule, passes: [MergePass; 2]) -> Result<Seen, CaseError> {
     let micro = |pass: &MergePass| {
         Ok::<_, CaseError>(MicroBatch { grads: upload(s, &pass.set)?, scale: pass.state })
     };
@@ -89,92 +84,47 @@ fn same<T: std::fmt::Debug>(
     check.equal(inputs, format!("{:?}", got(&seen.got.joined)), format!("{wanted:?}"))
 }
 
-fn overflows<S: Subject>(cases: &mut Cases<S>, join: MergeRule) {
+fn overflows<S: Backend>(cases: &mut Cases<S>, join: MergeRule) {
     let sentence = match join {
         MergeRule::Any => "it_overflows_where_either_does",
         MergeRule::All => "it_overflows_only_where_both_do",
     };
-    cases.add(variant(join), sentence, move |s: &S, check| {
-        each(
-            s,
-            join,
-            |_, _| (),
-            |seen| {
-                same(check, &seen, |found| found.overflow.is_some(), seen.wanted.first.is_some())
-            },
-        )
+    add(cases, (join, sentence, false), |check, seen| {
+        same(check, seen, |found| found.overflow.is_some(), seen.wanted.first.is_some())
     });
     let sentence = "it_keeps_the_place_of_the_first_overflow";
-    cases.add(variant(join), sentence, move |s: &S, check| {
-        each(
-            s,
-            join,
-            |_, _| (),
-            |seen| match &seen.got.joined.overflow {
-                Some(_) if seen.wanted.first.is_some() => {
-                    let place = |found: &FoundInf| {
-                        found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index))
-                    };
-                    let wanted = seen.wanted.first.clone().map(|(name, index, ..)| (name, index));
-                    same(check, &seen, place, wanted)
-                }
-                _ => Ok(()),
-            },
-        )
+    add(cases, (join, sentence, false), |check, seen| {
+        let Some((name, index, ..)) = seen.wanted.first.clone() else { return Ok(()) };
+        if seen.got.joined.overflow.is_none() {
+            return Ok(());
+        }
+        let place = |found: &FoundInf| {
+            found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index))
+        };
+        same(check, seen, place, Some((name, index)))
+    });
+    add(cases, (join, "it_is_halted_where_either_is", true), |check, seen| {
+        let halted = seen.passes.iter().any(|pass| pass.state.diverged);
+        let wanted = (halted, halted || seen.wanted.first.is_some());
+        same(check, seen, |found| (found.halted, found.is_raised()), wanted)
     });
 }
 
-fn numbers<S: Subject>(cases: &mut Cases<S>, join: MergeRule) {
-    cases.add(variant(join), "it_adds_counts_up", move |s: &S, check| {
-        each(
-            s,
-            join,
-            |_, _| (),
-            |seen| {
-                let wanted = (seen.wanted.infinities, seen.wanted.nans);
-                same(check, &seen, |found| (found.infinities, found.nans), wanted)
-            },
-        )
+fn numbers<S: Backend>(cases: &mut Cases<S>, join: MergeRule) {
+    add(cases, (join, "it_adds_counts_up", false), |check, seen| {
+        let wanted = (seen.wanted.infinities, seen.wanted.nans);
+        same(check, seen, |found| (found.infinities, found.nans), wanted)
     });
-    cases.add(variant(join), "it_takes_the_larger_magnitude", move |s: &S, check| {
-        each(
-            s,
-            join,
-            |_, _| (),
-            |seen| same(check, &seen, |found| f64::from(found.magnitude), seen.wanted.magnitude),
-        )
+    add(cases, (join, "it_takes_the_larger_magnitude", false), |check, seen| {
+        same(check, seen, |found| f64::from(found.magnitude), seen.wanted.magnitude)
     });
-    cases.add(variant(join), "it_has_no_norm_where_none_was_measured", move |s: &S, check| {
-        each(s, join, |_, _| (), |seen| same(check, &seen, |found| found.norm, None))
+    add(cases, (join, "it_has_no_norm_where_none_was_measured", false), |check, seen| {
+        same(check, seen, |found| found.norm, None)
     });
-    cases.add(variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
-        each(
-            s,
-            join,
-            |_, _| (),
-            |Seen { got, passes, .. }| {
-                for (got, pass) in [&got.into, &got.from].into_iter().zip(&passes) {
-                    check.equal(&pass.set, told(got), tell(&pass.found(), pass.state.diverged))?;
-                }
-                Ok(())
-            },
-        )
-    });
-}
-
-/// Every other pass halted, whatever it found.
-fn halts<S: Subject>(cases: &mut Cases<S>, join: MergeRule) {
-    cases.add(variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
-        let halt =
-            |pass: &mut MergePass, number: usize| pass.state.diverged = number.is_multiple_of(2);
-        each(s, join, halt, |seen| {
-            let wanted = seen.passes.iter().any(|pass| pass.state.diverged);
-            same(
-                check,
-                &seen,
-                |found| (found.halted, found.is_raised()),
-                (wanted, wanted || seen.wanted.first.is_some()),
-            )
+    add(cases, (join, "what_the_two_read_stays_as_it_was", false), |check, seen| {
+        let mut pairs = [&seen.got.into, &seen.got.from].into_iter().zip(&seen.passes);
+        pairs.try_for_each(|(got, pass)| {
+            check.equal(&pass.set, told(got), tell(&pass.found(), pass.state.diverged))
         })
     });
 }

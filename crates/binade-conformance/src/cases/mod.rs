@@ -17,8 +17,8 @@ mod training;
 mod values;
 
 use crate::{
-    Agreement, Arithmetic, Case, CaseError, CaseGroup, Cases, Failure, Layout, Result, Stored,
-    Subject, TensorOf,
+    Agreement, Arithmetic, Backend, Case, CaseError, CaseGroup, Cases, Failure, Layout, Result,
+    Stored, Tensor,
 };
 
 use binade_core::DType;
@@ -69,7 +69,7 @@ macro_rules! groups {
             }
 
             /// Adds the cases of the group.
-            fn add_to<S: Subject>(self, cases: &mut Cases<S>) {
+            fn add_to<S: Backend>(self, cases: &mut Cases<S>) {
                 match self {
                     $(Self::$group => add!([$($suite)+] $name cases),)*
                 }
@@ -81,12 +81,12 @@ macro_rules! groups {
 crate::for_each_group!([groups]);
 
 /// Every case for a subject of this arithmetic.
-pub(crate) fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
+pub(crate) fn all<S: Backend>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     of(arithmetic, |_| true)
 }
 
 /// The cases of these groups, in the order of the table.
-pub(crate) fn of<S: Subject>(
+pub(crate) fn of<S: Backend>(
     arithmetic: Arithmetic,
     wants: impl Fn(CaseGroup) -> bool,
 ) -> Vec<Case<S>> {
@@ -99,27 +99,26 @@ pub(crate) fn of<S: Subject>(
     groups.flat_map(of).collect()
 }
 
-/// A tensor on the subject's side.
-fn put<S: Subject>(subject: &S, tensor: &Stored) -> Result<TensorOf<S>> {
-    subject.from_bits(&tensor.bytes, tensor.dtype, &tensor.shape)
-}
-
-/// A tensor on the subject's side as a view of this layout.
-fn put_at<S: Subject>(subject: &S, tensor: &Stored, layout: Layout) -> Result<TensorOf<S>> {
-    subject.view(&tensor.bytes, tensor.dtype, &tensor.shape, layout)
+/// A tensor on the subject's side, as a view of its layout.
+fn put<S: Backend>(subject: &S, tensor: &Stored) -> Result<Tensor<S>> {
+    let Stored { dtype, shape, bytes, layout } = tensor;
+    match layout {
+        Layout::Offset(0) => subject.from_bits(bytes, *dtype, shape),
+        _ => subject.view(bytes, *dtype, shape, *layout),
+    }
 }
 
 /// A tensor of the subject's, which has to have this type and shape.
-fn get<S: Subject>(
+fn get<S: Backend>(
     subject: &S,
-    tensor: &TensorOf<S>,
+    tensor: &Tensor<S>,
     dtype: DType,
     shape: &[usize],
 ) -> Result<Stored, CaseError> {
     let bytes = subject.to_bits(tensor)?;
     let expected = dtype.bytes() * shape.iter().product::<usize>();
     if bytes.len() == expected {
-        return Ok(Stored { dtype, shape: shape.to_vec(), bytes });
+        return Ok(Stored::from_bytes(dtype, shape, bytes));
     }
     Err(CaseError::Wrong(Failure {
         got: format!("{} bytes", bytes.len()),

@@ -4,12 +4,12 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use super::unscale::{Set, factor, folded_set, unscale, upload, upload_at, values};
+use super::unscale::{Set, factor, unscale, upload, values, views};
 use binade_grad_scaler::{Norm, ScaleState};
 
 const BOTH: [Norm; 2] = [Norm::L2, Norm::Infinity];
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         lengths(cases, dtype);
         ranges(cases, dtype);
@@ -25,23 +25,22 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Measures both norms of a set that is scaled by 2^exponent.
-fn both<S: Subject>(s: &S, check: &mut Check, set: &Set, exponent: i32) -> Verdict {
-    BOTH.into_iter().try_for_each(|which| of(s, check, set, exponent, which, upload(s, set)?))
+fn both<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32) -> Verdict {
+    BOTH.into_iter().try_for_each(|which| of(s, check, set, exponent, which))
 }
 
 /// Compares the norm, the largest element's bit by bit, and whether the verdict is raised.
-fn of<S: Subject>(
+fn of<S: Backend>(
     s: &S,
     check: &mut Check,
     set: &Set,
     exponent: i32,
     which: Norm,
-    grads: NamedGrads<TensorOf<S>>,
 ) -> Verdict {
     let state = ScaleState::from_exponent(exponent);
     let (unscaled, found) = unscale(&values(set), factor(&state));
     let wanted = norm(which, &unscaled);
-    let got = s.norm(grads, state, which)?;
+    let got = s.norm(upload(s, set)?, state, which)?;
     let raised = found.first.is_some() || !rounded(wanted, DType::F32).is_finite();
     let tell = |raised, measured| format!("raised {raised}, measured {measured}");
     check.equal(set, tell(got.is_raised(), got.norm.is_some()), tell(raised, true))?;
@@ -57,7 +56,7 @@ fn one(dtype: DType, values: impl IntoIterator<Item = f64>) -> Set {
     vec![("w", Some(Stored::vector(dtype, values)))]
 }
 
-fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.lengths(dtype, LENGTHS.into_iter().chain(LONG), move |s: &S, check, length| {
         let values = finite(length, length, dtype, [-4.0, 4.0]);
         both(s, check, &one(dtype, values.clone()), 10)?;
@@ -68,16 +67,12 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         })
     });
     cases.views(dtype, move |s: &S, check, layout, length| {
-        let set = folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
-        for which in BOTH {
-            of(s, check, &set, 10, which, upload_at(s, &set, layout)?)?;
-        }
-        Ok(())
+        both(s, check, &views(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout), 10)
     });
 }
 
 /// Squares that `f32` loses on the way, and norms that it does not hold.
-fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(dtype, sentence, move |s: &S, check| {
             both(s, check, &one(dtype, values.clone()), exponent)
@@ -103,7 +98,7 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Several parameters and missing gradients.
-fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn sets<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, "all_parameters_count_together", move |s: &S, check| {
         let grad =
             |seed, length| Some(Stored::vector(dtype, finite(seed, length, dtype, [-6.0, 6.0])));
@@ -115,7 +110,7 @@ fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_nan_or_an_infinity_anywhere_shows_and_raises_the_verdict";
     cases.add(dtype, sentence, move |s: &S, check| {
         for length in [1, 9, 257, 4097] {
@@ -123,7 +118,7 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                 for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
                     let mut codes: Vec<u64> = vec![1; length];
                     codes[index] = code;
-                    let grad = Stored::from_codes(dtype, &[length], codes);
+                    let grad = Stored::code_vector(dtype, codes);
                     both(s, check, &vec![("w", Some(grad))], 10)?;
                 }
             }
@@ -133,7 +128,7 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "every_nan_and_infinity_shows_and_raises_the_verdict";
     cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
-            let grad = Stored::from_codes(dtype, &[3], [1, code, 2]);
+            let grad = Stored::code_vector(dtype, [1, code, 2]);
             both(s, check, &vec![("w", Some(grad))], 10)
         })
     });

@@ -5,10 +5,10 @@ pub(super) use super::op::{
     scalar, too_large, unary, uniform, values,
 };
 pub(super) use super::values::*;
-pub(super) use super::{Agrees, EIGHT_BITS, FLOATS, LENGTHS, LONG, SHORT, get, put, put_at};
+pub(super) use super::{Agrees, EIGHT_BITS, FLOATS, LENGTHS, LONG, SHORT, get, put};
 pub(super) use crate::agreement::count;
 pub(super) use crate::{
-    Agreement, CaseError, Cases, Check, Expected, Layout, OpInvocation, Stored, Subject,
-    SubjectError, TensorOf, Verdict,
+    Agreement, Backend, CaseError, Cases, Check, Expected, Layout, OpInvocation, Stored,
+    SubjectError, Tensor, Verdict,
 };
 pub(super) use binade_core::{DType, ErrorKind, FoundInf, Named, NamedGrads};

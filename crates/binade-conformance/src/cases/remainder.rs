@@ -17,14 +17,11 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     train(&start, updates)
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     stores::add_cases(cases, STORE, BF16, oracle);
     let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
-        let param = Stored::vector(BF16, param);
-        cases.add(BF16, sentence, move |s: &S, check| {
-            Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
-        });
-    };
+ stores::add(cases, (STORE, BF16, oracle), sentence, param, updates);
+};
     let (params, moves) = halfway(BF16);
     let moves = moves.iter().map(|x| -x).collect();
     add("a_master_beside_a_tie_goes_to_the_nearer_parameter", params, vec![moves]);

@@ -44,7 +44,7 @@ impl Saw {
     }
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     growth(cases);
     limits(cases);
     divergence(cases);
@@ -70,7 +70,7 @@ fn fixed_at(exponent: i32) -> LossScale {
 }
 
 /// One update from `state`, compared whole; gives the state that the oracle wants.
-fn one<S: Subject>(
+fn one<S: Backend>(
     s: &S,
     check: &mut Check,
     rule: &LossScale,
@@ -88,7 +88,7 @@ fn told(state: &ScaleState) -> String {
     format!("{state:?}, significand {:#010x}", state.significand.to_bits())
 }
 
-fn single<S: Subject>(
+fn single<S: Backend>(
     cases: &mut Cases<S>,
     sentence: &str,
     rule: LossScale,
@@ -100,7 +100,7 @@ fn single<S: Subject>(
     });
 }
 
-fn sequence<S: Subject>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, saw: Vec<Saw>) {
+fn sequence<S: Backend>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, saw: Vec<Saw>) {
     cases.add("-", sentence, move |s: &S, check| -> Verdict {
         let mut state = rule.start();
         for saw in &saw {
@@ -110,7 +110,7 @@ fn sequence<S: Subject>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, s
     });
 }
 
-fn growth<S: Subject>(cases: &mut Cases<S>) {
+fn growth<S: Backend>(cases: &mut Cases<S>) {
     for interval in [1, 2, 3, 10] {
         let rule = rule(|rule| rule.growth_interval = interval);
         let sentence = format!("grows_after_{interval}_good_steps_and_not_before");
@@ -135,7 +135,7 @@ fn growth<S: Subject>(cases: &mut Cases<S>) {
     single(cases, "the_default_interval_is_kept_to_the_step", rule, around, Good);
 }
 
-fn limits<S: Subject>(cases: &mut Cases<S>) {
+fn limits<S: Backend>(cases: &mut Cases<S>) {
     let high = rule(|rule| {
         rule.growth_interval = 1;
         rule.init_exponent = 22;
@@ -170,7 +170,7 @@ fn limits<S: Subject>(cases: &mut Cases<S>) {
     }
 }
 
-fn divergence<S: Subject>(cases: &mut Cases<S>) {
+fn divergence<S: Backend>(cases: &mut Cases<S>) {
     let low = rule(|rule| rule.init_exponent = 2);
     sequence(cases, "an_overflow_at_the_floor_is_divergence", low, vec![Skip; 4]);
     let impatient = rule(|rule| rule.patience = 3);
@@ -180,7 +180,7 @@ fn divergence<S: Subject>(cases: &mut Cases<S>) {
     sequence(cases, "divergence_latches_and_goes_on_counting", impatient, after);
 }
 
-fn flags<S: Subject>(cases: &mut Cases<S>) {
+fn flags<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
         let rule = LossScale::dynamic();
         for flags in 0..32_u32 {
@@ -212,7 +212,7 @@ fn flags<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-fn at_random<S: Subject>(cases: &mut Cases<S>) {
+fn at_random<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "ten_thousand_updates_stay_within_the_limits";
     cases.add("-", sentence, |s: &S, check| {
         let rule = rule(|rule| {

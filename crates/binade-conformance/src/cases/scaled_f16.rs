@@ -17,15 +17,12 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     train(&start, updates, param.dtype)
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
         stores::add_cases(cases, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
-            let param = Stored::vector(dtype, param);
-            cases.add(dtype, sentence, move |s: &S, check| {
-                Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
-            });
-        };
+ stores::add(cases, (STORE, dtype, oracle), sentence, param, updates);
+};
         let small = 2.0_f64.powi(-20);
         let ramp: Vec<f64> = (1..33).map(|i| f64::from(i) * small).collect();
         let nudge = vec![2.0_f64.powi(-29); 32];

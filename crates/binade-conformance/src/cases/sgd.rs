@@ -11,7 +11,7 @@ use binade_master_weights::{Sgd, UpdateRule};
 const PLAIN: Sgd =
     Sgd { lr: 0.1, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     let momentum = Sgd { momentum: 0.9, ..PLAIN };
     let rules = [
         ("plain", PLAIN),
@@ -35,7 +35,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 /// Halves, quarters and whole numbers, which no arithmetic rounds.
 const HALF: UpdateRule = UpdateRule::sgd(0.5);
 
-fn scales<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
+fn scales<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "each_gradient_is_divided_by_the_scale_it_was_made_with";
     cases.add(variant(dtypes), sentence, move |s: &S, check| {
         let params = vec![("w", Stored::vector(dtypes[0], [8.0, -4.0, 1.0]))];
@@ -48,7 +48,7 @@ fn scales<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     });
 }
 
-fn missing<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
+fn missing<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_parameter_without_a_gradient_stays_and_the_others_move";
     cases.add(variant(dtypes), sentence, move |s: &S, check| {
         let param = |x: f64| Stored::vector(dtypes[0], [x, -x]);
@@ -60,7 +60,7 @@ fn missing<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 }
 
 /// Gradients of one, which no arithmetic rounds when multiplied by the learning rate.
-fn masters<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn masters<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_hundred_steps_of_1e_4_take_one_to_0_99";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let one = Stored::vector(dtype, [1.0, -1.0]);

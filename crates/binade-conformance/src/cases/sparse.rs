@@ -8,7 +8,7 @@ use super::unscale::{factor, tell, told, unscale};
 use crate::{CoalesceType, Coordinates};
 use binade_grad_scaler::ScaleState;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         sums(cases, dtype);
         overflows(cases, dtype);
@@ -48,7 +48,7 @@ fn wanted(grad: &Coordinates) -> Vec<f64> {
 }
 
 /// Unscales a set, and compares what was found and every element.
-fn by<S: Subject>(
+fn by<S: Backend>(
     s: &S,
     check: &mut Check,
     set: &[(&'static str, Coordinates)],
@@ -72,7 +72,7 @@ fn by<S: Subject>(
     Ok(())
 }
 
-fn one<S: Subject>(s: &S, check: &mut Check, grad: Coordinates, exponent: i32) -> Verdict {
+fn one<S: Backend>(s: &S, check: &mut Check, grad: Coordinates, exponent: i32) -> Verdict {
     by(s, check, &[("w", grad)], ScaleState::from_exponent(exponent))
 }
 
@@ -85,7 +85,7 @@ fn full(dtype: DType) -> f64 {
     }
 }
 
-fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let large = full(dtype);
     // Three ones between others, of which two are another row's.
     let rows = column(dtype, &[2, 2, 0, 2, 0, 2], &[large, 1.0, -1.0, 1.0, 5.0, 1.0]);
@@ -105,7 +105,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Finite in every row, and not in their sum; and what is not finite in a row.
-fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn overflows<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let largest = if dtype == DType::F16 { 64000.0 } else { 3e38 };
     let twice = column(dtype, &[3, 1, 3], &[largest, 2.0, largest]);
     let sentence = "duplicates_that_overflow_when_they_are_added_are_found";
@@ -136,7 +136,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-fn shapes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn shapes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, rows: Coordinates| {
         cases.add(dtype, sentence, move |s: &S, check| one(s, check, rows.clone(), 5));
     };
@@ -164,7 +164,7 @@ fn shapes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Coordinates that make no gradient.
-fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let fits = || column(dtype, &[0, 1], &[1.0, 2.0]);
     let wrong = [
         (

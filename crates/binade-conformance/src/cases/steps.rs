@@ -10,7 +10,7 @@ use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
 /// Adds the cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>, rules: &[(&'static str, UpdateRule)]) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>, rules: &[(&'static str, UpdateRule)]) {
     for param in FLOATS {
         for grad in FLOATS {
             for (name, rule) in rules {
@@ -37,7 +37,7 @@ pub(super) fn variant([param, grad]: [DType; 2]) -> String {
 }
 
 /// A first step, and a second from one identical state.
-fn arithmetic<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule: UpdateRule) {
+fn arithmetic<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule: UpdateRule) {
     let all_bits = cases.agreement() == Agreement::Bits;
     let values = if all_bits { wild } else { calm };
     cases.add(variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
@@ -57,7 +57,7 @@ fn arithmetic<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, 
 }
 
 /// A second step, since it alone reads moments that are not zero, and a third at rest, which shows the masters that it left.
-fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     cases.lengths(
         variant(dtypes),
@@ -71,14 +71,15 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
 }
 
 /// Unaligned parameters and gradients, and such with strides: alike, and each beside one that lies otherwise.
-fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
+fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     cases.views(variant(dtypes), move |s: &S, check, layout, length| {
-        let [param, grad, _] = calm(dtypes, length, length).map(|vector| folded(vector, layout));
-        let run = Run::single(param, vec![(rule, grad)]);
+        let [param, grad, _] = calm(dtypes, length, length).map(|vector| vector.view(layout));
         let row_major = Layout::Offset(0);
         for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
-            run.clone().with_layouts(layouts).near(s, check)?;
+            let lie = |of: &Stored, layout| Stored { layout, ..of.clone() };
+            let [param, grad] = [lie(&param, layouts[0]), lie(&grad, layouts[1])];
+            Run::single(param, vec![(rule, grad)]).near(s, check)?;
         }
         Ok(())
     });
@@ -86,7 +87,7 @@ fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
 
 /// Parameters at the edges of their format, each in every lane of a vector: a gradient of zero leaves them where they are. Where all
 /// bits are the oracle's, infinite ones and NaN are among them; elsewhere zero times infinity may be added.
-fn at_edges<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
+fn at_edges<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
     let flushes = !cases.arithmetic().keeps_subnormals;
     let all_bits = cases.agreement() == Agreement::Bits;
@@ -95,14 +96,14 @@ fn at_edges<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let codes: Vec<u64> = codes.flat_map(|code| [code; 8]).collect();
     let sentence = "a_gradient_of_zero_keeps_subnormal_and_largest_parameters";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
-        let param = Stored::from_codes(dtype, &[codes.len()], codes.clone());
+        let param = Stored::code_vector(dtype, codes.clone());
         let zero = Stored::vector(dtype, vec![0.0; codes.len()]);
         Run::single(param, vec![(still(rule), zero)]).exact(s, check)
     });
 }
 
 /// Masters halfway between two parameters, where `rule` subtracts the gradient itself. A parameter of `f32` is its master.
-pub(super) fn halves<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
+pub(super) fn halves<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     if dtype == DType::F32 {
         return;
     }
@@ -122,14 +123,10 @@ fn still(rule: UpdateRule) -> UpdateRule {
 
 /// `tensor` with `bad` in its last place.
 fn spoilt(tensor: &Stored, bad: f64) -> Stored {
-    let mut values: Vec<f64> = tensor.values().collect();
-    if let Some(last) = values.last_mut() {
-        *last = bad;
-    }
-    Stored::from_values(tensor.dtype, &tensor.shape, values)
+    tensor.with(tensor.len().wrapping_sub(1), bad)
 }
 
-fn skips<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
+fn skips<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, first, second] = calm(dtypes, 33, 23);
     let bad = spoilt(&first, f64::INFINITY);
     let rest = at_rest(rule);

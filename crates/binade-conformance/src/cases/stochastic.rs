@@ -25,7 +25,7 @@ fn oracle(place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     by_seed(SEED, place, param, updates)
 }
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
         stores::add_cases(cases, MasterStore::Stochastic { seed: SEED }, dtype, oracle);
         cases.add(dtype, "parameters_of_a_set_have_words_of_their_own", move |s: &S, check| {

@@ -13,7 +13,7 @@ const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 3, step: 41 };
 /// Types narrower than `f32`.
 const NARROW: [DType; 4] = [DType::BF16, DType::F16, DType::E4M3, DType::E5M2];
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for to in NARROW {
         roundings(cases, to);
         keys(cases, to);
@@ -23,9 +23,9 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         for to in NARROW {
             let sentence = "a_value_is_rounded_alike_in_every_lane";
             cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {
-                let input = lanes::vector(from, lanes::lanes(from, to));
+                let input = Stored::code_vector(from, lanes::lanes(from, to));
                 [0, 1].into_iter().try_for_each(|offset| {
-                    of(s, check, &input, to, KEY, &put_at(s, &input, Layout::Offset(offset))?)
+                    by(s, check, &input.clone().view(Layout::Offset(offset)), to, KEY)
                 })
             });
         }
@@ -34,7 +34,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         for to in EIGHT_BITS {
             let sentence = "every_pattern";
             cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {
-                let input = Stored::from_codes(from, &[65536], 0..65536);
+                let input = Stored::code_vector(from, 0..65536);
                 by(s, check, &input, to, KEY)
             });
         }
@@ -42,19 +42,8 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Casts and compares every code with the oracle's.
-fn by<S: Subject>(s: &S, check: &mut Check, input: &Stored, to: DType, key: Key) -> Verdict {
-    of(s, check, input, to, key, &put(s, input)?)
-}
-
-fn of<S: Subject>(
-    s: &S,
-    check: &mut Check,
-    input: &Stored,
-    to: DType,
-    key: Key,
-    tensor: &TensorOf<S>,
-) -> Verdict {
-    let got = get(s, &s.cast_stochastic(tensor, to, key)?, to, &input.shape)?;
+fn by<S: Backend>(s: &S, check: &mut Check, input: &Stored, to: DType, key: Key) -> Verdict {
+    let got = get(s, &s.cast_stochastic(&put(s, input)?, to, key)?, to, &input.shape)?;
     let codes = cast(input.values(), to, key);
     let wanted: Vec<f64> = codes.into_iter().map(|code| value(code, to)).collect();
     check.exact(&[input], &got, &wanted)
@@ -70,7 +59,7 @@ fn spread(seed: usize, length: usize) -> Stored {
     wide((0..length).map(|_| draw.spread(-30.0, 17.0)))
 }
 
-fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
+fn roundings<S: Backend>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, input: Stored| {
         cases.add(format!("f32-{to}"), sentence, move |s: &S, check| by(s, check, &input, to, KEY));
     };
@@ -90,12 +79,11 @@ fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
     let [below, largest] = finite_top(to);
     let top = (0..4096).map(|n| largest + f64::from(n % 40) / 32.0 * (largest - below));
     add("overflow_is_decided_after_rounding", wide(top.flat_map(|x| [x, -x])));
-    let codes = awkward(DType::F32);
-    let classes = Stored::from_codes(DType::F32, &[codes.len()], codes);
+    let classes = Stored::code_vector(DType::F32, awkward(DType::F32));
     add("nans_infinities_zeros_and_the_edges_of_f32", classes);
     let mut draw = Draw::new(5);
     let codes = (0..20_000).map(|_| draw.code(DType::F32));
-    add("patterns_at_random", Stored::from_codes(DType::F32, &[20_000], codes));
+    add("patterns_at_random", Stored::code_vector(DType::F32, codes));
 }
 
 /// Returns the value at this share of the way from `x`, which the type holds, to the next number.
@@ -111,7 +99,7 @@ fn finite_top(to: DType) -> [f64; 2] {
 }
 
 /// The words are those of this key and no other.
-fn keys<S: Subject>(cases: &mut Cases<S>, to: DType) {
+fn keys<S: Backend>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, keys: [Key; 3]| {
         cases.add(format!("f32-{to}"), sentence, move |s: &S, check| {
             keys.into_iter().try_for_each(|key| by(s, check, &spread(7, 257), to, key))
@@ -130,15 +118,14 @@ fn keys<S: Subject>(cases: &mut Cases<S>, to: DType) {
     });
 }
 
-fn lengths<S: Subject>(cases: &mut Cases<S>, to: DType) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, to: DType) {
     cases.lengths(
         format!("f32-{to}"),
         LENGTHS.into_iter().chain(LONG),
         move |s: &S, check, length| by(s, check, &spread(length, length), to, KEY),
     );
     cases.views(format!("f32-{to}"), move |s: &S, check, layout, length| {
-        let input = folded(spread(length, length), layout);
-        of(s, check, &input, to, KEY, &put_at(s, &input, layout)?)
+        by(s, check, &spread(length, length).view(layout), to, KEY)
     });
 }
 

@@ -2,7 +2,7 @@
 
 use super::cast::{rounded, value};
 use super::prelude::*;
-use super::unscale::{Set, upload_at};
+use super::unscale::{Set, upload};
 use crate::TrainStep;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::{Adam, MasterStore, UpdateRule};
@@ -44,7 +44,7 @@ impl Trial {
     }
 
     /// Trains by each rule, and compares every parameter bit by bit.
-    pub(super) fn run<S: Subject>(&self, s: &S, check: &mut Check, oracle: Oracle) -> Verdict {
+    pub(super) fn run<S: Backend>(&self, s: &S, check: &mut Check, oracle: Oracle) -> Verdict {
         self.run_by(UpdateRule::sgd(1.0), s, check, oracle)?;
         let updates = self.updates.iter().flatten().flatten().flatten();
         if s.arithmetic().rounded_div_sqrt && updates.into_iter().all(|x| x.abs() <= MOST) {
@@ -53,7 +53,7 @@ impl Trial {
         Ok(())
     }
 
-    fn run_by<S: Subject>(
+    fn run_by<S: Backend>(
         &self,
         rule: UpdateRule,
         s: &S,
@@ -62,7 +62,10 @@ impl Trial {
     ) -> Verdict {
         let mut params = Vec::new();
         for (name, param) in &self.params {
-            params.push(Named::new(*name, put_at(s, param, self.layouts[0])?));
+            params.push(Named::new(
+                *name,
+                put(s, &Stored { layout: self.layouts[0], ..param.clone() })?,
+            ));
         }
         let turns = self.updates.iter().map(|update| self.turn(rule, s, update.as_ref()));
         let turns = turns.collect::<Result<Vec<_>, CaseError>>()?;
@@ -77,21 +80,22 @@ impl Trial {
         Ok(())
     }
 
-    fn turn<S: Subject>(
+    fn turn<S: Backend>(
         &self,
         rule: UpdateRule,
         s: &S,
         update: Option<&Vec<Vec<f64>>>,
-    ) -> Result<TrainStep<TensorOf<S>>, CaseError> {
+    ) -> Result<TrainStep<Tensor<S>>, CaseError> {
         let grad = |(index, (name, param)): (usize, &(&'static str, Stored))| {
             let values = match update {
                 Some(values) => values[index].clone(),
                 None => vec![f64::INFINITY; param.len()],
             };
-            (*name, Some(Stored::from_values(DType::F32, &param.shape, values)))
+            let grad = Stored::from_values(DType::F32, &param.shape, values);
+            (*name, Some(Stored { layout: self.layouts[1], ..grad }))
         };
         let grads: Set = self.params.iter().enumerate().map(grad).collect();
-        let grads = upload_at(s, &grads, self.layouts[1])?;
+        let grads = upload(s, &grads)?;
         let scale = ScaleState::from_exponent(0);
         Ok(TrainStep { rule, grads, scale, clip: None, beside: None })
     }
@@ -135,8 +139,22 @@ fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (params, moves)
 }
 
+/// Adds a case of one parameter and what is subtracted from it, step by step.
+pub(super) fn add<S: Backend>(
+    cases: &mut Cases<S>,
+    (store, dtype, oracle): (MasterStore, DType, Oracle),
+    sentence: &str,
+    param: impl IntoIterator<Item = f64>,
+    updates: Vec<Vec<f64>>,
+) {
+    let param = Stored::vector(dtype, param);
+    cases.add(dtype, sentence, move |s: &S, check| {
+        Trial::single(store, param.clone(), updates.clone()).run(s, check, oracle)
+    });
+}
+
 /// Adds the cases that every store shares.
-pub(super) fn add_cases<S: Subject>(
+pub(super) fn add_cases<S: Backend>(
     cases: &mut Cases<S>,
     store: MasterStore,
     dtype: DType,
@@ -175,24 +193,17 @@ pub(super) fn add_cases<S: Subject>(
             })
         });
     }
-    for len in LENGTHS.into_iter().chain([LONG[2]]) {
-        let sentence = format!("all_of_{len}_elements");
-        cases.add(dtype, sentence, move |s: &S, check| {
-            let (param, updates) = drawn(dtype, len, 2);
-            Trial::single(store, param, updates).run(s, check, oracle)
-        });
-    }
-    for (sentence, layouts) in layouts() {
-        cases.add(dtype, sentence, move |s: &S, check| {
-            for &(layout, len) in &layouts {
-                let (param, updates) = drawn(dtype, len, 2);
-                let trial = Trial::single(store, folded(param, layout), updates);
-                let row_major = Layout::Offset(0);
-                for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
-                    Trial { layouts, ..trial.clone() }.run(s, check, oracle)?;
-                }
-            }
-            Ok(())
-        });
-    }
+    cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, len| {
+        let (param, updates) = drawn(dtype, len, 2);
+        Trial::single(store, param, updates).run(s, check, oracle)
+    });
+    cases.views(dtype, move |s: &S, check, layout, len| {
+        let (param, updates) = drawn(dtype, len, 2);
+        let trial = Trial::single(store, param.view(layout), updates);
+        let row_major = Layout::Offset(0);
+        for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
+            Trial { layouts, ..trial.clone() }.run(s, check, oracle)?;
+        }
+        Ok(())
+    });
 }

@@ -6,7 +6,7 @@ use super::cast::rounded;
 use super::clip;
 use super::norm::norm;
 use super::prelude::*;
-use super::unscale::{Grads, Set, factor, unscale, upload_at, values};
+use super::unscale::{Grads, Set, factor, unscale, upload, values};
 use crate::{Clip, TrainStep};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
@@ -41,18 +41,11 @@ impl Move {
 pub(super) struct Run {
     pub(super) params: Vec<(&'static str, Stored)>,
     pub(super) moves: Vec<Move>,
-    /// Of parameters, and of gradients.
-    layouts: [Layout; 2],
 }
 
 impl Run {
     pub(super) fn new(params: Vec<(&'static str, Stored)>, moves: Vec<Move>) -> Self {
-        Self { params, moves, layouts: [Layout::Offset(0); 2] }
-    }
-
-    /// Trains with parameters and gradients as views of these layouts.
-    pub(super) fn with_layouts(self, layouts: [Layout; 2]) -> Self {
-        Self { layouts, ..self }
+        Self { params, moves }
     }
 
     /// One parameter, `w`, and gradients of its own, scaled by 2^10.
@@ -62,20 +55,16 @@ impl Run {
     }
 
     /// Trains, and compares every parameter by the operation's agreement.
-    pub(super) fn near<S: Subject>(&self, s: &S, check: &mut Check) -> Verdict {
-        self.each(s, |inputs, got, wanted| {
-            let wanted: Vec<crate::Expected> =
-                wanted.iter().copied().map(crate::Expected::exactly).collect();
-            check.tensor(inputs, got, &wanted)
-        })
+    pub(super) fn near<S: Backend>(&self, s: &S, check: &mut Check) -> Verdict {
+        self.each(s, |inputs, got, wanted| check.values(inputs, got, wanted, None))
     }
 
     /// Trains, and compares every parameter bit by bit: for skips, and for values that no arithmetic rounds otherwise.
-    pub(super) fn exact<S: Subject>(&self, s: &S, check: &mut Check) -> Verdict {
+    pub(super) fn exact<S: Backend>(&self, s: &S, check: &mut Check) -> Verdict {
         self.each(s, |inputs, got, wanted| check.exact(inputs, got, wanted))
     }
 
-    fn each<S: Subject>(
+    fn each<S: Backend>(
         &self,
         s: &S,
         mut compare: impl FnMut(&[&Stored], &Stored, &[f64]) -> Verdict,
@@ -96,25 +85,24 @@ impl Run {
     }
 
     /// Trains on what cannot be trained on, and wants to be told so, at the latest where a parameter is looked at.
-    pub(super) fn refused<S: Subject>(&self, s: &S, check: &mut Check, kind: ErrorKind) -> Verdict {
+    pub(super) fn refused<S: Backend>(&self, s: &S, check: &mut Check, kind: ErrorKind) -> Verdict {
         let looked = self.train(s).and_then(|after| {
-            let look = |param: &Named<TensorOf<S>>| s.to_bits(&param.value);
+            let look = |param: &Named<Tensor<S>>| s.to_bits(&param.value);
             Ok(after.iter().map(look).collect::<Result<Vec<_>, _>>()?)
         });
         let inputs: Vec<&Set> = self.moves.iter().map(|turn| &turn.grads).collect();
         check.rejected((&self.params, inputs), looked, kind)
     }
 
-    fn train<S: Subject>(&self, s: &S) -> Result<Vec<Named<TensorOf<S>>>, CaseError> {
+    fn train<S: Backend>(&self, s: &S) -> Result<Vec<Named<Tensor<S>>>, CaseError> {
         let mut params = Vec::new();
         for (name, param) in &self.params {
-            params.push(Named::new(*name, put_at(s, param, self.layouts[0])?));
+            params.push(Named::new(*name, put(s, param)?));
         }
         let mut turns = Vec::new();
         for Move { rule, grads, scale, clip, beside } in &self.moves {
-            let beside =
-                beside.as_ref().map(|set| upload_at(s, set, self.layouts[1])).transpose()?;
-            let grads = upload_at(s, grads, self.layouts[1])?;
+            let beside = beside.as_ref().map(|set| upload(s, set)).transpose()?;
+            let grads = upload(s, grads)?;
             turns.push(TrainStep { rule: *rule, grads, scale: *scale, clip: *clip, beside });
         }
         Ok(s.train(params, turns)?)

@@ -8,7 +8,7 @@ use binade_grad_scaler::ScaleState;
 /// Named gradients on the kit's side.
 pub(super) type Set = Vec<(&'static str, Option<Stored>)>;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         scales(cases, dtype);
         lengths(cases, dtype);
@@ -28,26 +28,16 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Gradients on the subject's side.
-pub(super) fn upload<S: Subject>(s: &S, set: &Set) -> Result<NamedGrads<TensorOf<S>>, CaseError> {
-    upload_at(s, set, Layout::Offset(0))
-}
-
-/// Gradients on the subject's side, each as a view of this layout.
-pub(super) fn upload_at<S: Subject>(
-    s: &S,
-    set: &Set,
-    layout: Layout,
-) -> Result<NamedGrads<TensorOf<S>>, CaseError> {
+pub(super) fn upload<S: Backend>(s: &S, set: &Set) -> Result<NamedGrads<Tensor<S>>, CaseError> {
     let one = |(name, grad): &(&'static str, Option<Stored>)| {
-        let value = grad.as_ref().map(|grad| put_at(s, grad, layout)).transpose()?;
-        Ok(Named::new(*name, value))
+        Ok(Named::new(*name, grad.as_ref().map(|grad| put(s, grad)).transpose()?))
     };
     set.iter().map(one).collect()
 }
 
-/// Vectors for views of this layout.
-pub(super) fn folded_set(set: Set, layout: Layout) -> Set {
-    set.into_iter().map(|(name, grad)| (name, grad.map(|grad| folded(grad, layout)))).collect()
+/// Gradients as views of this layout.
+pub(super) fn views(set: Set, layout: Layout) -> Set {
+    set.into_iter().map(|(name, grad)| (name, grad.map(|grad| grad.view(layout)))).collect()
 }
 
 /// Gradients as numbers.
@@ -61,35 +51,36 @@ pub(super) fn factor(state: &ScaleState) -> f64 {
 }
 
 /// Unscales `set` and compares the finding, and every gradient.
-fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Verdict {
-    of(s, check, set, state, upload(s, set)?)
+fn by<S: Backend>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Verdict {
+    let (wanted, found) = unscale(&values(set), factor(&state));
+    let got = s.unscale(upload(s, set)?, state)?;
+    check.equal(set, told(&got.found), tell(&found, state.diverged))?;
+    same_grads(s, check, (set, &got.grads), &wanted, Some(Agreement::Bits))
 }
 
-fn of<S: Subject>(
+/// Compares names, and each gradient by this agreement, or by the group's.
+pub(super) fn same_grads<S: Backend>(
     s: &S,
     check: &mut Check,
-    set: &Set,
-    state: ScaleState,
-    grads: NamedGrads<TensorOf<S>>,
+    (set, got): (&Set, &NamedGrads<Tensor<S>>),
+    wanted: &[Option<Vec<f64>>],
+    agreement: Option<Agreement>,
 ) -> Verdict {
-    let (wanted, found) = unscale(&values(set), factor(&state));
-    let got = s.unscale(grads, state)?;
-    check.equal(set, told(&got.found), tell(&found, state.diverged))?;
-    same_names::<S>(check, set, &got.grads)?;
-    for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
+    same_names::<S>(check, set, got)?;
+    for (((_, input), grad), wanted) in set.iter().zip(got).zip(wanted) {
         if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
             let got = get(s, grad, DType::F32, &input.shape)?;
-            check.exact(&[input], &got, &wanted)?;
+            check.values(&[input], &got, wanted, agreement)?;
         }
     }
     Ok(())
 }
 
 /// Compares names: as many gradients come back as went in, in their order, missing ones missing.
-pub(super) fn same_names<S: Subject>(
+pub(super) fn same_names<S: Backend>(
     check: &mut Check,
     set: &Set,
-    grads: &NamedGrads<TensorOf<S>>,
+    grads: &NamedGrads<Tensor<S>>,
 ) -> Result<(), CaseError> {
     let names = grads.iter().map(|g| (g.name.to_string(), g.value.is_some())).collect::<Vec<_>>();
     let listed: Vec<_> = set.iter().map(|(name, g)| ((*name).to_owned(), g.is_some())).collect();
@@ -126,10 +117,10 @@ fn bits(x: f64) -> String {
 }
 
 fn one(dtype: DType, codes: Vec<u64>) -> Set {
-    vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))]
+    vec![("w", Some(Stored::code_vector(dtype, codes)))]
 }
 
-fn scales<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn scales<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     for exponent in [-20, -10, -1, 0, 1, 8, 15, 16, 17, 24] {
         let sentence = format!("divides_exactly_by_2^{exponent}");
         cases.add(dtype, sentence, move |s: &S, check| {
@@ -142,21 +133,16 @@ fn scales<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let grad = Stored::vector(dtype, finite(8, 257, dtype, [-4.0, 4.0]));
         for scale in [3.0_f32, 1000.0, 0.7] {
             let Some(state) = ScaleState::import(scale) else { continue };
-            let exact = |x: f64| Expected::exactly(x / f64::from(scale));
-            let wanted: Vec<Expected> = grad.values().map(exact).collect();
+            let wanted = grad.values().map(|x| x / f64::from(scale)).collect();
             let set = vec![("w", Some(grad.clone()))];
-            let out = s.unscale(upload(s, &set)?, state)?;
-            same_names::<S>(check, &set, &out.grads)?;
-            for out in out.grads.iter().filter_map(|g| g.value.as_ref()) {
-                let got = get(s, out, DType::F32, &grad.shape)?;
-                check.within(Agreement::Ulps(2), &[&grad], &got, &wanted)?;
-            }
+            let out = s.unscale(upload(s, &set)?, state)?.grads;
+            same_grads(s, check, (&set, &out), &[Some(wanted)], Some(Agreement::Ulps(2)))?;
         }
         Ok(())
     });
 }
 
-fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let state = ScaleState::from_exponent(12);
     for length in LENGTHS.into_iter().chain(LONG) {
         let grad = move || -> Vec<u64> {
@@ -185,22 +171,21 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Unaligned, and with strides; with something to find in the last place, or in one that memory has elsewhere.
-fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.views(dtype, move |s: &S, check, layout, length| {
         for (place, value) in [(0, 2.0), (length - 1, f64::NAN), (length / 3, f64::NAN)] {
             let mut values = finite(length, length, dtype, [-10.0, 10.0]);
             values[place] = value;
             let vector = Stored::vector(dtype, values);
-            let set = vec![("w", Some(folded(vector, layout)))];
-            let grads = upload_at(s, &set, layout)?;
-            of(s, check, &set, ScaleState::from_exponent(12), grads)?;
+            let set = vec![("w", Some(vector.view(layout)))];
+            by(s, check, &set, ScaleState::from_exponent(12))?;
         }
         Ok(())
     });
 }
 
 /// Gradients that leave the range of a format on the way.
-fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(dtype, sentence, move |s: &S, check| {
             let grad = Stored::vector(dtype, values.clone());
@@ -218,7 +203,7 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Each class of what is not finite, alone and among everything else that is awkward.
-fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
     cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
@@ -233,7 +218,7 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Several parameters, missing gradients, and who is named.
-fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn sets<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let vector = move |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
     let mut add = |sentence: &'static str, diverged: bool, set: Set| {
         let state = ScaleState { diverged, ..ScaleState::from_exponent(3) };

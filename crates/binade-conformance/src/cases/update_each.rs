@@ -8,7 +8,7 @@ use super::unscale::{Set, factor, unscale, upload, values};
 use crate::{LossPair, StepSharing};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, UpdateInputs};
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     meetings(cases);
     sums(cases);
     apart(cases);
@@ -48,7 +48,7 @@ fn window(bad: BadMicroBatch) -> StepSharing {
 }
 
 /// Both scales after one iteration, whether its step was skipped, and that each outcome has all of it.
-fn by<S: Subject>(
+fn by<S: Backend>(
     s: &S,
     check: &mut Check,
     sets: &[Set; 2],
@@ -93,7 +93,7 @@ fn pairs() -> [[Set; 2]; 4] {
     [[good(), good()], [bad(), good()], [good(), bad()], [bad(), bad()]]
 }
 
-fn meetings<S: Subject>(cases: &mut Cases<S>) {
+fn meetings<S: Backend>(cases: &mut Cases<S>) {
     for (sentence, bad) in [
         ("an_overflow_backs_off_its_own_losss_scale_alone", BadMicroBatch::SkipWindow),
         ("a_loss_that_is_left_out_backs_off_and_has_skipped_nothing", BadMicroBatch::Drop),
@@ -106,7 +106,7 @@ fn meetings<S: Subject>(cases: &mut Cases<S>) {
 }
 
 /// Sums and norms that overflow though no gradient does.
-fn sums<S: Subject>(cases: &mut Cases<S>) {
+fn sums<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "a_sum_that_overflows_backs_off_both";
     cases.add("window", sentence, |s: &S, check| {
         let both = [BadMicroBatch::SkipWindow, BadMicroBatch::Drop];
@@ -121,7 +121,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-fn apart<S: Subject>(cases: &mut Cases<S>) {
+fn apart<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "of_steps_apart_each_is_its_own_losss";
     cases.add("apart", sentence, |s: &S, check| {
         pairs()

@@ -1,7 +1,7 @@
 //! Values that arithmetic goes wrong on, and a generator for the rest.
 
 use super::cast;
-use crate::{Layout, Stored};
+use crate::Layout;
 use binade_core::DType;
 
 /// A generator of test values, the same in every run (Steele, Lea and Flood, `SplitMix`, 2014).
@@ -125,17 +125,6 @@ pub(super) const STARTS: &str = "starts_anywhere_in_a_buffer";
 
 /// The name of cases whose views do not lie one element after the other.
 pub(super) const VIEWS: &str = "views_are_read_in_row_major_order";
-
-/// A vector for a view of this layout: as a matrix, where that makes a difference.
-pub(super) fn folded(vector: Stored, layout: Layout) -> Stored {
-    let length = vector.len();
-    let rows =
-        (2..).take_while(|rows| rows * rows <= length).filter(|rows| length.is_multiple_of(*rows));
-    match (layout, rows.last()) {
-        (Layout::Offset(_), _) | (_, None) => vector,
-        (_, Some(rows)) => Stored { shape: vec![rows, length / rows], ..vector },
-    }
-}
 
 /// Shapes in the words of case names, with spaces between them: `3x7 2x3x5`.
 pub(super) fn shapes(list: &str) -> impl Iterator<Item = Vec<usize>> {

@@ -1,8 +1,8 @@
 //! Whole iterations by what a training loop holds: a [`Scaler`], its windows, and an optimizer.
 
 use crate::{
-    CoalesceType, Coordinates, DelayedResult, DelayedRun, LossPair, ReplayedRun, Result, RunResult,
-    StepSharing, Subject, SubjectError, TensorOf, TrainingDevice, UnscaleResult,
+    Backend, CoalesceType, Coordinates, DelayedResult, DelayedRun, LossPair, ReplayedRun, Result,
+    RunResult, StepSharing, SubjectError, Tensor, TrainingDevice, UnscaleResult,
 };
 use binade_core::{DType, Element, GradSet, Handle, Named, NamedGrads, Optimizer, SparseGrad};
 use binade_grad_scaler::{
@@ -12,15 +12,15 @@ use binade_master_weights::{MasterOptimizer, OptimizerConfig};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
-type GradsOf<S> = <<S as Subject>::Handle as GradSet>::Grads;
+type GradsOf<S> = <<S as Backend>::Handle as GradSet>::Grads;
 
 /// Makes sparse gradients whole by [`SparseGrad::dense`], and unscales them.
-pub(crate) fn sparse<S: Subject + ?Sized>(
+pub(crate) fn sparse<S: Backend + ?Sized>(
     subject: &S,
     device: &S::Handle,
     grads: Vec<Named<Coordinates>>,
     scale: ScaleState,
-) -> Result<UnscaleResult<TensorOf<S>>> {
+) -> Result<UnscaleResult<Tensor<S>>> {
     let whole = |Named { name, value }: Named<Coordinates>| {
         let dense = dense(&value)?;
         let bits: Vec<u8> = dense.iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -54,11 +54,11 @@ fn dense_of<E: Element>(grad: &Coordinates) -> Result<Vec<f32>> {
 }
 
 /// Sums losses by [`Scaler::sum_scaled`], or by [`Scaler::delay_unscale`] where the framework adds gradients up.
-pub(crate) fn delayed<S: Subject + ?Sized>(
+pub(crate) fn delayed<S: Backend + ?Sized>(
     subject: &S,
     device: &S::Handle,
-    window: DelayedRun<TensorOf<S>>,
-) -> Result<DelayedResult<TensorOf<S>>> {
+    window: DelayedRun<Tensor<S>>,
+) -> Result<DelayedResult<Tensor<S>>> {
     let mut scaler = at(device, LossScale::dynamic(), window.start)?;
     let mut losses = Vec::new();
     let grads = match window.buffers {

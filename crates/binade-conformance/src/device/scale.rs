@@ -2,14 +2,14 @@
 
 use super::read;
 use crate::{
-    Iteration, IterationFindings, IterationResult, MergeResult, MicroBatch, PassFinding, Result,
-    ScaleTrace, Subject, TrainingDevice,
+    Backend, Iteration, IterationFindings, IterationResult, MergeResult, MicroBatch, PassFinding,
+    Result, ScaleTrace, TrainingDevice,
 };
 use binade_core::{DType, Named, NamedGrads};
 use binade_grad_scaler::{LossScale, MergeRule, ScaleState, ScaleStore as _};
 
 /// Moves the scale by findings of gradients of that size, raised by an infinity beside them.
-pub(crate) fn update_scale<S: Subject + ?Sized>(
+pub(crate) fn update_scale<S: Backend + ?Sized>(
     subject: &S,
     device: &S::Handle,
     rule: &LossScale,
@@ -27,7 +27,7 @@ pub(crate) fn update_scale<S: Subject + ?Sized>(
 }
 
 /// Returns a finding that is raised or not, of a gradient of that size.
-fn flag<S: Subject + ?Sized>(
+fn flag<S: Backend + ?Sized>(
     subject: &S,
     device: &S::Handle,
     pass: PassFinding,

@@ -9,13 +9,8 @@ use binade_master_weights::{MasterStore, OptimizerConfig};
 type Grads<D> = NamedGrads<<D as binade_core::Handle>::Tensor>;
 type Params<D> = Vec<Named<<D as binade_core::Handle>::Tensor>>;
 
-/// Device whose sets are made of gradients with names.
-pub(crate) trait NamedSets: GradOps<Grads: From<Grads<Self>>> {}
-
-impl<D: GradOps<Grads: From<Grads<D>>>> NamedSets for D {}
-
 /// Returns the verdict of a clip by norm, with a limit that only infinity exceeds.
-pub(crate) fn norm<D: NamedSets>(
+pub(crate) fn norm<D: TrainingDevice>(
     device: &D,
     grads: Grads<D>,
     scale: ScaleState,
@@ -25,7 +20,7 @@ pub(crate) fn norm<D: NamedSets>(
 }
 
 /// Unscales, clips as `first` says, then by groups, and materialises.
-pub(crate) fn clip<D: NamedSets>(
+pub(crate) fn clip<D: TrainingDevice>(
     device: &D,
     grads: Grads<D>,
     scale: ScaleState,
@@ -36,7 +31,7 @@ pub(crate) fn clip<D: NamedSets>(
     Ok(UnscaleResult { grads: device.materialise(grads)?, found })
 }
 
-fn clipped<D: NamedSets>(
+fn clipped<D: TrainingDevice>(
     device: &D,
     grads: Grads<D>,
     scale: ScaleState,

@@ -5,23 +5,23 @@ use crate::{Agreement, Arithmetic, CaseGroup};
 
 /// How the cases of one operation and variant ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(crate) struct Row {
     /// The operation.
-    pub group: CaseGroup,
+    pub(crate) group: CaseGroup,
     /// Element types, mostly.
-    pub variant: String,
+    pub(crate) variant: String,
     /// How near the subject had to come.
-    pub agreement: Agreement,
+    pub(crate) agreement: Agreement,
     /// The worst difference within the agreement, as a share of what it allows.
-    pub worst: f64,
+    pub(crate) worst: f64,
     /// Cases that passed.
-    pub passed: usize,
+    pub(crate) passed: usize,
     /// Cases that failed.
-    pub failed: usize,
+    pub(crate) failed: usize,
     /// Cases that failed as was known before.
-    pub known: usize,
+    pub(crate) known: usize,
     /// Cases that were skipped.
-    pub skipped: usize,
+    pub(crate) skipped: usize,
 }
 
 impl Row {
@@ -44,12 +44,12 @@ impl Row {
     }
 
     /// How many cases there were.
-    pub fn cases(&self) -> usize {
+    pub(crate) fn cases(&self) -> usize {
         self.passed + self.failed + self.known + self.skipped
     }
 
     /// `ok`, `skipped`, `ok, 2 skipped`, `ok, 1 known` or `3 FAILED`.
-    pub fn status(&self) -> String {
+    pub(crate) fn status(&self) -> String {
         let count = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}") };
         let [known, skipped] = [count(self.known, "known"), count(self.skipped, "skipped")];
         match (self.failed, self.passed + self.known) {

@@ -4,10 +4,10 @@ use super::{cast, cast_values, starts};
 use crate::cases::cast::{round, value};
 use crate::cases::values::Draw;
 use crate::cases::{EIGHT_BITS, FLOATS, LONG};
-use crate::{Cases, Subject};
+use crate::{Cases, Backend};
 use binade_core::DType;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in EIGHT_BITS {
         eight_bits(cases, dtype);
         for other in FLOATS {
@@ -23,7 +23,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 /// Widened exactly; narrowed once, where the result is a number or the format has infinities.
 ///
 /// What E4M3 makes of values beyond 464 is the caller's choice elsewhere, and no case here.
-fn eight_bits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+fn eight_bits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
         cast(s, check, [dtype, DType::F32], (0..256).collect())
     });
@@ -47,7 +47,7 @@ fn eight_bits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 /// Pairs with a type of eight bits in them: every pattern whose result is no choice of the caller's, and lengths.
-fn narrow<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
+fn narrow<S: Backend>(cases: &mut Cases<S>, from: DType, to: DType) {
     if from != DType::F32 && to != DType::F32 {
         let sentence = "every_pattern_that_fits";
         cases.add(format!("{from}-{to}"), sentence, move |s: &S, check| {

@@ -2,11 +2,11 @@
 
 use crate::cases::cast::{round, value};
 use crate::cases::values::{Draw, awkward};
-use crate::cases::{EIGHT_BITS, FLOATS, get, put_at};
-use crate::{CaseError, Cases, Check, Layout, Stored, Subject, SubjectError, Verdict};
+use crate::cases::{EIGHT_BITS, FLOATS, get, put};
+use crate::{CaseError, Cases, Check, Layout, Stored, Backend, SubjectError, Verdict};
 use binade_core::DType;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for from in all() {
         for to in all() {
             let (name, pair) = (format!("{from}-{to}"), [from, to]);
@@ -57,40 +57,36 @@ fn fitting(from: DType, to: DType) -> Stored {
         let x = value(*code, from);
         to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
     };
-    vector(from, lanes(from, to).into_iter().filter(fits).collect())
+    Stored::code_vector(from, lanes(from, to).into_iter().filter(fits))
 }
 
-pub(in crate::cases) fn vector(dtype: DType, codes: Vec<u64>) -> Stored {
-    Stored::from_codes(dtype, &[codes.len()], codes)
-}
-
-fn alike<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
+fn alike<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
     let input = fitting(from, to);
     [0, 1].into_iter().try_for_each(|offset| {
-        super::of(s, check, &input, to, &put_at(s, &input, Layout::Offset(offset))?)
+        super::of(s, check, &input.clone().view(Layout::Offset(offset)), to)
     })
 }
 
 /// Of different lengths and starts, one of them without elements.
-fn together<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
+fn together<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
     let whole = fitting(from, to);
-    let short = |length| vector(from, whole.codes().take(length).collect());
+    let short = |length| Stored::code_vector(from, whole.codes().take(length));
     let inputs = [(0, 1), (0, 0), (0, whole.len()), (1, whole.len()), (3, 33)]
-        .map(|(offset, length)| (Layout::Offset(offset), short(length)));
-    let tensors = inputs.iter().map(|(layout, input)| put_at(s, input, *layout));
+        .map(|(offset, length)| short(length).view(Layout::Offset(offset)));
+    let tensors = inputs.iter().map(|input| put(s, input));
     let tensors = tensors.collect::<Result<Vec<_>, _>>()?;
     let results = s.cast_all(&tensors.iter().collect::<Vec<_>>(), to)?;
     let count = |n: usize| format!("{n} tensors");
     check.equal(&whole, count(results.len()), count(inputs.len()))?;
-    inputs.iter().zip(&results).try_for_each(|((_, input), result)| {
+    inputs.iter().zip(&results).try_for_each(|(input, result)| {
         let values: Vec<f64> = input.values().collect();
         check.exact(&[input], &get(s, result, to, &input.shape)?, &values)
     })
 }
 
-fn to_the_largest<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
-    let input = vector(from, lanes(from, to));
-    let tensor = put_at(s, &input, Layout::Offset(1))?;
+fn to_the_largest<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
+    let input = Stored::code_vector(from, lanes(from, to)).view(Layout::Offset(1));
+    let tensor = put(s, &input)?;
     // Who cannot cast at all has refused nothing.
     s.cast(&tensor, to)?;
     let result = match s.cast_saturating(&tensor, to) {

@@ -2,7 +2,7 @@
 
 use super::OpRun;
 use crate::cases::values::{STARTS, VIEWS, offsets};
-use crate::{Cases, Layout, Subject, Verdict};
+use crate::{Backend, Cases, Layout, Verdict};
 use std::{fmt::Display, rc::Rc};
 
 type Checker = dyn Fn(&mut OpRun<'_>) -> Verdict;
@@ -63,7 +63,7 @@ impl OpCases {
     }
 
     /// Makes them cases of one subject's.
-    pub(in crate::cases) fn put_to<S: Subject>(self, cases: &mut Cases<S>) {
+    pub(in crate::cases) fn put_to<S: Backend>(self, cases: &mut Cases<S>) {
         for OpCase { variant, sentence, check } in self.0 {
             cases.add(variant, sentence, move |backend: &S, with| {
                 check(&mut OpRun { backend, check: with, layout: Layout::Offset(0) })

@@ -1,10 +1,10 @@
 //! One run of an operation's case: the subject, the layout of its operands, and the comparison of results.
 
 use super::values;
-use crate::cases::put_at;
+use crate::cases::put;
 use crate::{
-    Agreement, CaseError, CaseGroup, Check, Expected, Failure, Layout, OpInvocation, Result,
-    Stored, Subject, SubjectError, Verdict,
+    Agreement, Backend, CaseError, CaseGroup, Check, Expected, Failure, Layout, OpInvocation,
+    Result, Stored, SubjectError, Verdict,
 };
 use binade_core::{DType, ErrorKind};
 
@@ -34,7 +34,7 @@ pub(super) struct OpCall<'a> {
     layout: Layout,
 }
 
-impl<S: Subject> ComputeBackend for S {
+impl<S: Backend> ComputeBackend for S {
     fn agreement(&self, group: CaseGroup) -> Agreement {
         group.agreement(self.arithmetic())
     }
@@ -57,19 +57,19 @@ impl<S: Subject> ComputeBackend for S {
         let missing = || SubjectError::Failed(format!("{call:?} or {then:?} gave no tensor"));
         let (_, between) = of(self, call)?;
         let between = between.first().ok_or_else(missing)?;
-        let last =
-            Subject::compute(self, then, &[between, &put_at(self, beside, Layout::Offset(0))?])?;
+        let last = Backend::compute(self, then, &[between, &put(self, beside)?])?;
         self.to_bits(last.first().ok_or_else(missing)?)
     }
 }
 
-type Tensors<S> = Vec<crate::TensorOf<S>>;
+type Tensors<S> = Vec<crate::Tensor<S>>;
 
 /// Operands on the subject's side, and results.
-fn of<S: Subject>(s: &S, call: &OpCall<'_>) -> Result<(Tensors<S>, Tensors<S>)> {
-    let operands = call.operands.iter().map(|tensor| put_at(s, tensor, call.layout));
+fn of<S: Backend>(s: &S, call: &OpCall<'_>) -> Result<(Tensors<S>, Tensors<S>)> {
+    let view = |of: &&Stored| s.view(&of.bytes, of.dtype, &of.shape, call.layout);
+    let operands = call.operands.iter().map(view);
     let operands = operands.collect::<Result<Vec<_>>>()?;
-    let results = Subject::compute(s, call.op, &operands.iter().collect::<Vec<_>>())?;
+    let results = Backend::compute(s, call.op, &operands.iter().collect::<Vec<_>>())?;
     Ok((operands, results))
 }
 
@@ -187,7 +187,7 @@ impl OpRun<'_> {
         let operands = &[operand][..];
         let call = OpCall { op, operands, layout: Layout::Offset(1) };
         let bytes = self.backend.chained(&call, then, beside)?;
-        let got = Stored { dtype, shape: vec![bytes.len() / dtype.bytes()], bytes };
+        let got = Stored::from_bytes(dtype, &[bytes.len() / dtype.bytes()], bytes);
         self.check.within(self.backend.agreement(group), operands, &got, &wanted)
     }
 
@@ -219,6 +219,6 @@ impl OpRun<'_> {
             return Err(CaseError::Wrong(Failure { inputs, got, wanted, ..Failure::default() }));
         }
         let pairs = results.into_iter().zip(like);
-        Ok(pairs.map(|(bytes, (dtype, len))| Stored { dtype, shape: vec![len], bytes }).collect())
+        Ok(pairs.map(|(bytes, (dtype, len))| Stored::from_bytes(dtype, &[len], bytes)).collect())
     }
 }

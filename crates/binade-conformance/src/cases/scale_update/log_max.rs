@@ -5,10 +5,10 @@
 
 use super::{Dropped, Good, Saw, Skip, one};
 use crate::cases::values::Draw;
-use crate::{CaseError, Cases, Check, IterationFindings, PassFinding, Subject, Verdict};
+use crate::{CaseError, Cases, Check, IterationFindings, PassFinding, Backend, Verdict};
 use binade_grad_scaler::{LogMax, LossScale, ScaleState, UpdateInputs};
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     alone(cases);
     together(cases);
     limits(cases);
@@ -36,7 +36,7 @@ fn open() -> LossScale {
 }
 
 /// Updates from the rule's start, a letter and a magnitude each.
-fn follow<S: Subject>(
+fn follow<S: Backend>(
     cases: &mut Cases<S>,
     sentence: &str,
     rule: LossScale,
@@ -45,7 +45,7 @@ fn follow<S: Subject>(
     cases.add("-", sentence, move |s: &S, check| through(s, check, &rule, rule.start(), &seen));
 }
 
-fn through<S: Subject>(
+fn through<S: Backend>(
     s: &S,
     check: &mut Check,
     rule: &LossScale,
@@ -57,7 +57,7 @@ fn through<S: Subject>(
     seen.iter().try_fold(start, each).map(drop)
 }
 
-fn alone<S: Subject>(cases: &mut Cases<S>) {
+fn alone<S: Backend>(cases: &mut Cases<S>) {
     let powers = [1.0, 4.0, 0.5, 2.0, 1024.0, 1.0].map(|x| (Good, x)).to_vec();
     follow(cases, "the_scale_leaves_room_for_the_largest_gradients_so_far", open(), powers);
     let zeros = [0.0, 0.0, 3.0, 0.0, 0.25, 0.0].map(|x| (Good, x)).to_vec();
@@ -90,7 +90,7 @@ fn alone<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-fn together<S: Subject>(cases: &mut Cases<S>) {
+fn together<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "the_largest_gradient_of_all_parts_and_verdicts_counts";
     cases.add("-", sentence, |s: &S, check| -> Verdict {
         for place in 0..5 {
@@ -108,7 +108,7 @@ fn together<S: Subject>(cases: &mut Cases<S>) {
     });
 }
 
-fn limits<S: Subject>(cases: &mut Cases<S>) {
+fn limits<S: Backend>(cases: &mut Cases<S>) {
     let rule = library();
     let far = [1e-30, 1e-30, 3e38, 3e38, 1e-30].map(|x| (Good, x)).to_vec();
     follow(cases, "a_prediction_stays_within_the_limits", rule, far);
@@ -123,7 +123,7 @@ fn limits<S: Subject>(cases: &mut Cases<S>) {
     follow(cases, "a_weight_above_one_is_as_one", all, seen);
 }
 
-fn at_random<S: Subject>(cases: &mut Cases<S>) {
+fn at_random<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "averages_are_kept_in_fixed_point_through_a_thousand_updates";
     cases.add("-", sentence, |s: &S, check| -> Verdict {
         let (mut draw, rule) = (Draw::new(13), open());

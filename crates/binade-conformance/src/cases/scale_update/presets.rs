@@ -2,10 +2,10 @@
 
 use super::{Saw, one};
 use crate::cases::values::Draw;
-use crate::{Cases, Subject, Verdict};
+use crate::{Cases, Backend, Verdict};
 use binade_grad_scaler::LossScale;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for (name, preset) in LossScale::presets() {
         let sentence = format!("{}_moves_as_documented", name.replace('-', "_"));
         cases.add("-", &sentence, move |s: &S, check| -> Verdict {

@@ -1,10 +1,10 @@
 //! Which overflows back the scale off, and which are let pass.
 
 use super::{Dropped, Good, Saw, Skip, fixed_at, sequence};
-use crate::{Cases, Subject};
+use crate::{Cases, Backend};
 use binade_grad_scaler::{LossScale, Tolerance};
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     hysteresis(cases);
     in_a_row(cases);
     share(cases);
@@ -28,7 +28,7 @@ fn saw(letters: &str) -> Vec<Saw> {
     letters.chars().map(one).collect()
 }
 
-fn hysteresis<S: Subject>(cases: &mut Cases<S>) {
+fn hysteresis<S: Backend>(cases: &mut Cases<S>) {
     let good = |overflows| rule(Tolerance::UntilGoodStep { overflows });
     let growth = |overflows| rule(Tolerance::UntilGrowth { overflows });
     for overflows in [0, 1, 2, 5] {
@@ -51,7 +51,7 @@ fn hysteresis<S: Subject>(cases: &mut Cases<S>) {
     sequence(cases, sentence, good(4), saw("ggsgggggsggg"));
 }
 
-fn in_a_row<S: Subject>(cases: &mut Cases<S>) {
+fn in_a_row<S: Backend>(cases: &mut Cases<S>) {
     let nth = |overflows| rule(Tolerance::InARow { overflows });
     for overflows in [0, 1, 3] {
         let sentence = format!("each_{overflows}th_overflow_in_a_row_backs_off");
@@ -63,7 +63,7 @@ fn in_a_row<S: Subject>(cases: &mut Cases<S>) {
     sequence(cases, sentence, nth(2), saw("sgsgds"));
 }
 
-fn share<S: Subject>(cases: &mut Cases<S>) {
+fn share<S: Backend>(cases: &mut Cases<S>) {
     let share = |of_65536| rule(Tolerance::Share { of_65536 });
     let tenth = 6553;
     for of_65536 in [0, tenth, 1 << 15, 40_000, 1 << 16, u32::MAX] {
@@ -80,7 +80,7 @@ fn share<S: Subject>(cases: &mut Cases<S>) {
     sequence(cases, sentence, share(1 << 15), saw("ssggssgggs"));
 }
 
-fn floor<S: Subject>(cases: &mut Cases<S>) {
+fn floor<S: Backend>(cases: &mut Cases<S>) {
     let mut low = rule(Tolerance::UntilGrowth { overflows: 2 });
     (low.init_exponent, low.min_exponent) = (0, 0);
     let sentence = "a_tolerated_overflow_at_the_floor_is_no_divergence_and_the_next_is";

@@ -3,12 +3,12 @@
 use super::variant;
 use crate::cases::training::{Move, Run, calm};
 use crate::cases::unscale::Set;
-use crate::{Cases, Stored, Subject};
+use crate::{Backend, Cases, Stored};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let [param, grad, other] = calm([dtype; 2], 9, 28);
     let params = vec![("a", param.clone()), ("b", param)];
     let run = move |grads: Set, halted: bool| {

@@ -4,12 +4,12 @@ use super::{at_rest, spoilt, variant};
 use crate::cases::training::{Move, Run, calm};
 use crate::cases::unscale::Set;
 use crate::cases::values::{finite, not_finite};
-use crate::{Cases, Clip, Stored, Subject};
+use crate::{Backend, Cases, Clip, Stored};
 use binade_core::DType;
 use binade_grad_scaler::Norm;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     clipped(cases, dtypes, rule);
     beside(cases, dtypes, rule);
     own(cases, dtypes, rule);
@@ -20,7 +20,7 @@ fn one(grad: &Stored) -> Set {
 }
 
 /// Sixteen gradients of a half, whose norm of two no arithmetic rounds; and ones that values limit.
-fn clipped<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
+fn clipped<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, grad, _] = calm(dtypes, 16, 24);
     let halves = grad.values().map(|x| 512.0_f64.copysign(x));
     let halves = Stored::vector(dtypes[1], halves.collect::<Vec<_>>());
@@ -42,7 +42,7 @@ fn clipped<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRul
 }
 
 /// Steps that share their fate: flags that add up to two skip as one does.
-fn beside<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
+fn beside<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, good, other] = calm(dtypes, 33, 25);
     let (bad, worse) = (spoilt(&good, f64::INFINITY), spoilt(&other, f64::NAN));
     let run = |own: &Stored, beside: &Stored| {
@@ -61,7 +61,7 @@ fn beside<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule
 }
 
 /// Good and bad turns in turn: moments are filled before, so that each applied step is told from one that is not.
-fn own<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
+fn own<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, first, second] = calm(dtypes, 33, 26);
     let bad = spoilt(&first, f64::INFINITY);
     let sentence = "each_step_goes_by_its_own_verdict";
@@ -77,7 +77,7 @@ fn own<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
 }
 
 /// Every class of what is not finite, wherever it stands.
-pub(super) fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
+pub(super) fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let sentence = "every_nan_and_infinity_leaves_every_bit_alone";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
         let [param, grad, _] = calm([dtype; 2], 9, 27);

@@ -1,19 +1,27 @@
 //! The right subject, which every wrong one falls back to: the CPU's tensors, by the traits that users call.
 
+use crate::{
+    Layout, OpInvocation, Result, Subject, SubjectError, TrainStep, UnscaleResult, compute,
+};
 use binade_autocast::Autocast as _;
-use binade_conformance::{Layout, OpInvocation, Result, Subject, compute};
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
-use binade_core::{DType, stochastic::Key};
+use binade_core::{DType, Named, NamedGrads, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 use half::{bf16, f16};
 
 /// Tensor whose elements a fault reads and writes.
-pub(crate) type Plain = Tensor;
+pub(super) type Plain = Tensor;
+
+pub(super) type Tensors = Vec<Plain>;
+pub(super) type Grads = NamedGrads<Plain>;
+pub(super) type Params = Vec<Named<Plain>>;
+pub(super) type Steps = Vec<TrainStep<Plain>>;
+pub(super) type Unscaled = UnscaleResult<Plain>;
 
 /// Elements of a tensor as `f32`, and tensors of such elements.
-pub(crate) trait Elements {
+pub(super) trait Elements {
     fn read(&self) -> Vec<f32>;
     fn write(values: &[f32], dtype: DType, shape: &[usize]) -> Self;
 }
@@ -44,25 +52,48 @@ impl Elements for Plain {
 }
 
 /// Returns a tensor of these bytes.
-pub(crate) fn plain(bytes: &[u8], dtype: DType, shape: &[usize]) -> Plain {
+pub(super) fn plain(bytes: &[u8], dtype: DType, shape: &[usize]) -> Plain {
     Tensor::from_bits(bytes, dtype, shape).unwrap()
 }
 
-pub(crate) struct Toy;
+/// Subjects over the CPU's tensors: one type, so that the cases are compiled once for them.
+#[derive(Clone, Copy)]
+pub(super) enum Device {
+    /// Right in everything.
+    Toy,
+    /// Stores tensors and does nothing else, as a stranger's first. Each byte of an `f16` comes back higher by this.
+    Stores(u8),
+    /// Refuses everything.
+    Nothing,
+}
+pub(super) use Device::{Nothing, Stores, Toy};
 
-impl Subject for Toy {
+impl Device {
+    /// Returns the CPU, or the error of a subject that lacks `what`.
+    fn cpu(self, what: &str) -> Result<Cpu> {
+        if matches!(self, Toy) { Ok(Cpu) } else { Err(SubjectError::unsupported(what)) }
+    }
+}
+
+impl Subject for Device {
     type Handle = Cpu;
 
     fn handle(&self) -> Option<&Cpu> {
-        Some(&Cpu)
+        matches!(self, Toy).then_some(&Cpu)
     }
 
     fn name(&self) -> &'static str {
-        "toy"
+        if matches!(self, Toy) { "toy" } else { "storage" }
     }
 
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain> {
-        Ok(Tensor::from_bits(bits, dtype, shape)?)
+        let shift = match self {
+            Nothing => return Err(SubjectError::unsupported("from_bits")),
+            Stores(shift) if dtype == DType::F16 => *shift,
+            _ => 0,
+        };
+        let bits: Vec<u8> = bits.iter().map(|byte| byte.wrapping_add(shift)).collect();
+        Ok(Tensor::from_bits(&bits, dtype, shape)?)
     }
 
     /// By way of the buffer that a view would have.
@@ -78,31 +109,31 @@ impl Subject for Toy {
     }
 
     fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain> {
-        Ok(Cpu.cast(tensor, to)?)
+        Ok(self.cpu("<cast> \"&'")?.cast(tensor, to)?)
     }
 
     fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain> {
-        Ok(Cpu.cast_stochastic(tensor, to, key)?)
+        Ok(self.cpu("cast_stochastic")?.cast_stochastic(tensor, to, key)?)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {
-        compute(&Cpu, op, operands)
+        compute(&self.cpu("compute")?, op, operands)
     }
 }
 
 /// A parameter's master and moments.
-pub(crate) struct Slot {
-    pub(crate) master: Vec<f32>,
-    pub(crate) moments: [Vec<f32>; 3],
-    pub(crate) applied: u64,
+pub(super) struct Slot {
+    pub(super) master: Vec<f32>,
+    pub(super) moments: [Vec<f32>; 3],
+    pub(super) applied: u64,
 }
 
 impl Slot {
-    pub(crate) fn new(param: &Plain) -> Self {
+    pub(super) fn new(param: &Plain) -> Self {
         Self { master: param.read(), moments: Default::default(), applied: 0 }
     }
 
-    pub(crate) fn step(&mut self, rule: &UpdateRule, grads: &[f32]) -> Result<()> {
+    pub(super) fn step(&mut self, rule: &UpdateRule, grads: &[f32]) -> Result<()> {
         let constants = StepConstants::at(rule, self.applied);
         for moment in self.moments.iter_mut().take(constants.moments()) {
             moment.resize(grads.len(), 0.0);

@@ -1,8 +1,8 @@
 //! Products that drop bits of their operands: as many as TF32 drops pass where the subject says so, and nowhere else.
 
-use crate::faulty::{Fault, Faulty};
-use crate::toy::{Elements, Plain, Toy};
-use binade_conformance::{Arithmetic, OpInvocation, Report, Result, Runner, Subject};
+use super::faulty::{Fault, Faulty};
+use super::toy::{Elements, Plain, Tensors, Toy};
+use crate::{Arithmetic, Backend as _, OpInvocation, Report, Result, Runner};
 use binade_core::DType;
 
 /// Multiplies matrices of `f32` that have lost so many of their 23 bits.
@@ -17,7 +17,7 @@ impl Fault for Narrowed {
     }
 
     /// A bias is added, not multiplied, and its gradient is a sum: both keep their bits.
-    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Tensors> {
         let cut: Vec<Plain> = operands.iter().map(|it| self.cut(it)).collect();
         let mut factors: Vec<&Plain> = cut.iter().collect();
         if let [_, _, bias] = operands
@@ -47,7 +47,7 @@ impl Narrowed {
 const PRODUCTS: [&str; 4] = ["matmul/", "linear/", "bmm/", "conv2d/"];
 
 fn run(operation: &str, dropped: u32, admits_it: bool) -> Report {
-    Runner::new().only(operation).run(&Faulty(&Narrowed { dropped, admits_it }))
+    Runner::new().only(operation).run_on(&Faulty(&Narrowed { dropped, admits_it }))
 }
 
 #[test]

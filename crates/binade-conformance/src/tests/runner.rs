@@ -1,14 +1,85 @@
-//! Suites, operations, and failures that are known: what the runner makes of each.
+//! The runner: cases that are picked, skips, excuses, and failures that are known.
 
-use crate::faulty::{Fault, Faulty, TOY};
-use crate::files::Shifted;
-use crate::right::STORAGE;
-use crate::toy::{Plain, Toy};
-use crate::wrong::Wrong::FlushesSubnormals;
-use binade_conformance::{
-    CaseGroup, OpInvocation, Outcome, Report, Result, Row, Runner, Subject, SubjectError,
+use super::faulty::{Fault, Faulty, TOY};
+use super::toy::{Plain, Stores, Tensors, Toy};
+use super::wrong::FLUSHES;
+use crate::{
+    Backend as _, CaseGroup, OpInvocation, Outcome, Report, Result, Row, Runner, SubjectError,
 };
 use std::collections::BTreeSet;
+
+#[test]
+fn a_right_subject_passes_every_case() {
+    let report = Runner::new().require("toy").run_on(&TOY);
+    report.assert_success();
+    assert_eq!(report.skipped(), []);
+    assert!(report.passed() > 1000, "{report}");
+}
+
+#[test]
+fn a_filter_picks_cases_by_part_of_their_full_name() {
+    let report = Runner::new().only("sum/f16/seventy").run_on(&TOY);
+    let names: Vec<&str> = report.records().iter().map(|record| record.name.as_str()).collect();
+    assert_eq!(names, ["sum/f16/seventy_thousand_ones_are_seventy_thousand"]);
+    assert!(report.is_success());
+}
+
+#[test]
+fn a_run_in_which_nothing_ran_fails() {
+    let report = Runner::new().only("no such case").run_on(&TOY);
+    assert!(!report.is_success());
+    assert!(report.to_string().contains("nothing ran"), "{report}");
+}
+
+#[test]
+fn nothing_ran_is_said_of_no_run_in_which_something_did() {
+    let skipped = Runner::new().only("matmul/").run(&Stores(0)).to_string();
+    assert!(skipped.ends_with("; every case was skipped, which is no success"), "{skipped}");
+    let failed = Runner::new().require("storage").only("matmul/").run(&Stores(0)).to_string();
+    assert!(failed.ends_with(" failed, 0 skipped"), "{failed}");
+}
+
+#[test]
+fn what_a_subject_leaves_out_is_skipped_counted_and_named() {
+    let report = Runner::new().run(&Stores(0));
+    assert!(report.is_success(), "{report}");
+    assert_eq!(report.passed(), 5);
+    assert_eq!(report.skipped().len(), report.records().len() - 5);
+    assert!(report.to_string().contains("skipped mean/f32/"), "{report}");
+}
+
+#[test]
+fn a_run_of_skips_alone_fails() {
+    assert!(!Runner::new().only("matmul/").run(&Stores(0)).is_success());
+}
+
+#[test]
+fn where_a_device_is_required_a_skip_is_a_failure() {
+    let runner = Runner::new().only("/f16/");
+    let report = runner.clone().require("storage").run(&Stores(0));
+    assert_eq!(report.failed().len(), report.records().len() - 1);
+    assert!(runner.require("another").run(&Stores(0)).is_success());
+}
+
+#[test]
+fn an_excuse_lets_a_skip_pass_and_nothing_else() {
+    let runner = Runner::new().require("storage").only("sum/");
+    let excused = runner.clone().excuse("sum/", "it only stores").run(&Stores(0));
+    assert_eq!(excused.failed(), []);
+    assert!(
+        matches!(&excused.records()[0].outcome, Outcome::Skipped(why) if why.contains("it only stores"))
+    );
+    let stale = Runner::new().excuse("sum/", "it only stores").run_on(&TOY);
+    assert!(stale.failed().iter().all(|(name, _)| name.starts_with("sum/")));
+    assert!(!stale.is_success());
+}
+
+#[test]
+fn the_table_prints_the_arithmetic_and_the_agreement() {
+    let text = Runner::new().only("matmul/bf16").run_on(&TOY).to_string();
+    assert!(text.starts_with("toy: fma, keeps_subnormals"), "{text}");
+    assert!(text.contains("bound(1)"), "{text}");
+}
 
 /// Case that a subject fails that flushes.
 const FLUSHED: &str = "cast/f32-f16/subnormals_are_kept";
@@ -20,7 +91,7 @@ fn groups(report: &Report) -> Vec<CaseGroup> {
 
 #[test]
 fn who_has_the_scaler_alone_runs_its_cases_and_no_others() {
-    let report = Runner::new().suite("GradScaler").run(&TOY);
+    let report = Runner::new().suite("GradScaler").run_on(&TOY);
     assert_eq!(groups(&report), CaseGroup::of_suite("GradScaler").collect::<Vec<_>>());
     assert_eq!(report.skipped(), []);
     report.assert_success();
@@ -29,7 +100,7 @@ fn who_has_the_scaler_alone_runs_its_cases_and_no_others() {
 #[test]
 fn suites_add_up_and_the_filter_still_holds() {
     let runner = Runner::new().suite("Storage").suite("Sum").only("/f16/");
-    let report = runner.run(&TOY);
+    let report = runner.run_on(&TOY);
     assert_eq!(groups(&report), [CaseGroup::Bits, CaseGroup::Sum]);
     assert!(report.records().iter().all(|record| record.variant == "f16"), "{report}");
 }
@@ -37,29 +108,29 @@ fn suites_add_up_and_the_filter_still_holds() {
 #[test]
 fn the_whole_name_of_a_case_runs_it_alone_though_others_contain_it() {
     let name = "scale/bf16/starts_anywhere_in_a_buffer";
-    let report = Runner::new().only(name).run(&TOY);
+    let report = Runner::new().only(name).run_on(&TOY);
     let names: Vec<_> = report.records().iter().map(|record| record.name.as_str()).collect();
     assert_eq!(names, [name]);
-    let part = Runner::new().only("scale/bf16/starts_anywhere").run(&TOY);
+    let part = Runner::new().only("scale/bf16/starts_anywhere").run_on(&TOY);
     assert!(part.records().len() > 1, "{part}");
 }
 
 #[test]
 fn one_operation_runs_alone() {
-    let report = Runner::new().group(CaseGroup::Mean).run(&TOY);
+    let report = Runner::new().group(CaseGroup::Mean).run_on(&TOY);
     assert_eq!(groups(&report), [CaseGroup::Mean]);
 }
 
 #[test]
 fn where_everything_is_required_a_skip_is_a_failure_whatever_the_device_is_called() {
-    let report = Runner::new().require_all().suite("Sum").run(&STORAGE);
+    let report = Runner::new().require_all().suite("Sum").run(&Stores(0));
     assert_eq!(report.failed().len(), report.records().len());
 }
 
 #[test]
 fn a_known_failure_is_counted_apart_and_printed_with_its_reason() {
     let runner = Runner::new().only(FLUSHED).known(FLUSHED, "our units flush");
-    let report = runner.run(&Faulty(&FlushesSubnormals));
+    let report = runner.run_on(&Faulty(&FLUSHES));
     assert_eq!((report.failed(), report.passed()), (vec![], 0));
     assert!(matches!(report.known()[..], [(FLUSHED, _, "our units flush")]), "{report}");
     assert_eq!(report.rows()[0].status(), "1 known");
@@ -71,16 +142,16 @@ fn a_known_failure_is_counted_apart_and_printed_with_its_reason() {
 #[test]
 fn known_failures_alone_are_no_success_and_beside_what_passes_they_are() {
     let runner = Runner::new().known(FLUSHED, "our units flush");
-    let alone = runner.only(FLUSHED).run(&Faulty(&FlushesSubnormals));
+    let alone = runner.only(FLUSHED).run_on(&Faulty(&FLUSHES));
     assert!(!alone.is_success());
     let beside = Runner::new().suite("Storage").known("bits/f16/", "one higher");
-    let report = beside.run(&Faulty(&Shifted));
+    let report = beside.run(&Stores(1));
     assert!(report.is_success() && report.known().len() == 1, "{report}");
 }
 
 #[test]
 fn a_known_failure_that_passes_has_to_be_removed() {
-    let report = Runner::new().only(FLUSHED).known(FLUSHED, "our units flush").run(&TOY);
+    let report = Runner::new().only(FLUSHED).known(FLUSHED, "our units flush").run_on(&TOY);
     let [(FLUSHED, failure)] = report.failed()[..] else { panic!("{report}") };
     assert!(failure.got.contains("our units flush") && failure.got.contains("remove it"));
 }
@@ -88,16 +159,16 @@ fn a_known_failure_that_passes_has_to_be_removed() {
 #[test]
 fn what_is_known_to_fail_may_not_be_skipped_unseen() {
     let runner = Runner::new().only("sum/").known("sum/", "it is wrong");
-    let skipped = runner.run(&STORAGE);
+    let skipped = runner.run(&Stores(0));
     assert!(skipped.records().iter().all(|it| matches!(it.outcome, Outcome::Skipped(_))));
-    assert!(!runner.require_all().run(&STORAGE).failed().is_empty());
+    assert!(!runner.require_all().run(&Stores(0)).failed().is_empty());
 }
 
 /// Multiplies matrices, and no elements.
 struct Matrices;
 
 impl Fault for Matrices {
-    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Tensors> {
         match op {
             OpInvocation::Mul | OpInvocation::MulBackward => {
                 Err(SubjectError::unsupported("an element's product"))
@@ -111,7 +182,7 @@ impl Fault for Matrices {
 #[test]
 fn an_excuse_is_for_the_operation_that_it_names_and_for_no_longer_name() {
     let both = Runner::new().group(CaseGroup::Mul).group(CaseGroup::MatMul).require_all();
-    let report = both.excuse("mul/", "there are matrices alone").run(&Faulty(&Matrices));
+    let report = both.excuse("mul/", "there are matrices alone").run_on(&Faulty(&Matrices));
     report.assert_success();
     let of =
         |name: &str| report.rows().into_iter().filter(|row| row.group.name() == name).collect();
@@ -124,7 +195,7 @@ fn an_excuse_is_for_the_operation_that_it_names_and_for_no_longer_name() {
 #[test]
 fn a_known_failure_of_a_suite_that_is_not_run_is_told_and_fails_nothing() {
     let runner = Runner::new().suite("Storage").known(FLUSHED, "our units flush");
-    let report = runner.run(&TOY);
+    let report = runner.run_on(&TOY);
     report.assert_success();
     assert_eq!((report.not_run(), report.known().len()), (vec![(FLUSHED, "our units flush")], 0));
     let text = report.to_string();
@@ -132,15 +203,15 @@ fn a_known_failure_of_a_suite_that_is_not_run_is_told_and_fails_nothing() {
         text.contains("not run cast/f32-f16/subnormals_are_kept: known to fail: our units flush")
     );
     assert!(text.contains("0 failed, 1 known and not run, 0 skipped"), "{text}");
-    let alone = runner.suite("Autocast").only("cast/f32-f16/").run(&Faulty(&FlushesSubnormals));
+    let alone = runner.suite("Autocast").only("cast/f32-f16/").run_on(&Faulty(&FLUSHES));
     assert_eq!((alone.not_run(), alone.known().len()), (vec![], 1));
 }
 
 #[test]
 fn a_listed_name_that_no_case_of_the_kit_has_fails_the_run_and_is_named() {
     let runner = Runner::new().suite("Storage");
-    let known = runner.clone().known("cast/f32-f61", "a slip of the pen").run(&TOY);
-    let excused = runner.excuse("ast/f32-f16", "half a word").run(&TOY);
+    let known = runner.clone().known("cast/f32-f61", "a slip of the pen").run_on(&TOY);
+    let excused = runner.excuse("ast/f32-f16", "half a word").run_on(&TOY);
     for (report, name) in [(known, "cast/f32-f61"), (excused, "ast/f32-f16")] {
         assert_eq!(report.misnamed().into_iter().map(|(it, _)| it).collect::<Vec<_>>(), [name]);
         assert_eq!((report.failed(), report.not_run()), (vec![], vec![]));
@@ -154,7 +225,7 @@ fn a_listed_name_that_no_case_of_the_kit_has_fails_the_run_and_is_named() {
 #[test]
 fn every_group_has_cases_of_its_own_and_brings_no_others() {
     for group in CaseGroup::ALL {
-        let report = Runner::new().group(*group).run(&STORAGE);
+        let report = Runner::new().group(*group).run(&Stores(0));
         assert_eq!(groups(&report), [*group]);
     }
 }
@@ -169,6 +240,6 @@ fn a_suite_that_there_is_not_is_told_with_those_that_there_are() {
 #[test]
 fn what_is_known_is_told_by_how_its_name_begins() {
     let runner = Runner::new().group(CaseGroup::StochasticCast).only("/f32-f16/");
-    let report = runner.known("cast/f32-f16/", "another operation's").run(&TOY);
+    let report = runner.known("cast/f32-f16/", "another operation's").run_on(&TOY);
     report.assert_success();
 }

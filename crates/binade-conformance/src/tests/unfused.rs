@@ -1,10 +1,9 @@
 //! Two ulps are what a step without fused roundings needs, and who claims fused roundings is not given them.
 
-use crate::faulty::{Fault, Faulty};
-use crate::toy::{Plain, Slot, Toy};
-use crate::toy_train::{self, Training};
-use binade_conformance::{Arithmetic, Result, Runner, Subject, TrainStep};
-use binade_core::Named;
+use super::faulty::{Fault, Faulty};
+use super::toy::{Params, Slot, Steps, Toy};
+use super::toy_train::{self, Training};
+use crate::{Arithmetic, Backend as _, Result, Runner};
 use binade_master_weights::{Adam, BiasCorrection, Sgd, UpdateRule};
 
 /// Trains with every product rounded, and divides by multiplying with a reciprocal, as shaders do.
@@ -22,11 +21,7 @@ impl Fault for Unfused {
         Arithmetic { fma: exact, rounded_div_sqrt: exact, ..Toy.arithmetic() }
     }
 
-    fn train(
-        &self,
-        params: Vec<Named<Plain>>,
-        turns: Vec<TrainStep<Plain>>,
-    ) -> Result<Vec<Named<Plain>>> {
+    fn train(&self, params: Params, turns: Steps) -> Result<Params> {
         toy_train::train(params, turns, &mut Rounded)
     }
 }
@@ -105,7 +100,7 @@ fn a_subject_that_admits_to_be_unfused_passes_by_ulps() {
         let report = Runner::new()
             .only(operation)
             .require("unfused")
-            .run(&Faulty(&Unfused { admits_it: true }));
+            .run_on(&Faulty(&Unfused { admits_it: true }));
         report.assert_success();
         assert!(report.to_string().contains("ulps(2)"), "{report}");
     }
@@ -114,7 +109,7 @@ fn a_subject_that_admits_to_be_unfused_passes_by_ulps() {
 #[test]
 fn a_subject_that_claims_fused_roundings_is_held_to_bits() {
     for case in ["sgd/f32<-f32/second_step_with_all", "adam/f32<-f32/second_step_adamw"] {
-        let report = Runner::new().only(case).run(&Faulty(&Unfused { admits_it: false }));
+        let report = Runner::new().only(case).run_on(&Faulty(&Unfused { admits_it: false }));
         assert_eq!(report.failed().len(), 1, "{report}");
     }
 }

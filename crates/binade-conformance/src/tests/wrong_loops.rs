@@ -1,62 +1,36 @@
 //! Subjects that go wrong, in one way each, over whole iterations: a right run of other inputs, or with another result.
 
-use crate::caught::caught;
-use crate::faulty::Fault;
-use crate::toy::{Elements, Plain, Toy, plain};
-use crate::toy_sets::norm;
-use crate::wrong_sets::{in_f16, tame};
-use binade_conformance::{
-    Coordinates, DelayedResult, DelayedRun, LossPair, MicroBatch, ReplayedRun, Result, RunResult,
-    StepSharing, Stored, Subject, UnscaleResult,
+use super::caught::caught;
+use super::faulty::Fault;
+use super::toy::{Elements, Grads, Plain, Toy, Unscaled, plain};
+use super::toy_sets::norm;
+use super::wrong_sets::{in_f16, tame};
+use crate::{
+    Backend as _, Coordinates, DelayedResult, DelayedRun, LossPair, MicroBatch, ReplayedRun,
+    Result, RunResult, StepSharing, Stored, UnscaleResult,
 };
-use binade_core::{FoundInf, Named, NamedGrads};
+use binade_core::{FoundInf, Named};
 use binade_grad_scaler::{
     BadMicroBatch, Norm, RecordedUpdate, ScaleState, Step, StepReport, UpdateInputs,
 };
 
-/// One thing done otherwise.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Misled {
-    AddsDuplicatesInTheirOwnType,
-    ChecksBeforeDuplicatesAreAdded,
-    RunsTheFirstDimensionFastest,
-    TakesAnyIndex,
-    ScalesByTheNewScale,
-    UnscalesTheSumByTheNewScale,
-    SumsPassesInF16,
-    AddsBadPasses,
-    LooksAtNoSum,
-    LooksAtTheSumAlone,
-    AppliesRecordedSkips,
-    StepsOnOverflowsOfItsOwn,
-    TellsOfNoParting,
-    KeepsItsOwnScale,
-    StaysHaltedAfterTheEnd,
-    StartsAnewAfterTheEnd,
-    MovesEveryScale,
-    GivesTheSumToTheFirst,
-    TakesTheNormForAnOverflow,
-    CountsWhatIsLeftOutAsASkip,
-}
-use Misled::*;
+/// The fault of this name.
+#[derive(Clone, Copy)]
+pub(super) struct Wrong(&'static str);
 
 const ONE: fn() -> ScaleState = || ScaleState::from_exponent(0);
 
-impl Fault for Misled {
-    fn sparse(
-        &self,
-        grads: Vec<Named<Coordinates>>,
-        scale: ScaleState,
-    ) -> Result<UnscaleResult<Plain>> {
+impl Fault for Wrong {
+    fn sparse(&self, grads: Vec<Named<Coordinates>>, scale: ScaleState) -> Result<Unscaled> {
         let mut spoiled = grads.clone();
         for Named { value, .. } in &mut spoiled {
-            match self {
-                AddsDuplicatesInTheirOwnType => add_in_own_type(value),
-                RunsTheFirstDimensionFastest => {
+            match self.0 {
+                "adds_duplicates_in_their_own_type" => add_in_own_type(value),
+                "runs_the_first_dimension_fastest" => {
                     value.shape.reverse();
                     value.indices.reverse();
                 }
-                TakesAnyIndex => {
+                "takes_any_index" => {
                     for (size, indices) in value.shape.iter().zip(&mut value.indices) {
                         for index in indices {
                             *index %= size;
@@ -71,9 +45,9 @@ impl Fault for Misled {
             let shape = [&grad.shape[..], &[grad.width]].concat();
             dense.value = dense.value.as_ref().map(|dense| dense.reshape(&shape)).transpose()?;
         }
-        if *self == ChecksBeforeDuplicatesAreAdded {
+        if self.0 == "checks_before_duplicates_are_added" {
             let rows = |Named { name, value }: Named<Coordinates>| {
-                let Stored { bytes, dtype, shape } = value.values;
+                let Stored { bytes, dtype, shape, .. } = value.values;
                 Named { name, value: Some(plain(&bytes, dtype, &shape)) }
             };
             unscaled.found = Toy.unscale(grads.into_iter().map(rows).collect(), scale)?.found;
@@ -86,23 +60,23 @@ impl Fault for Misled {
         let moved = window.passes.iter().map(|pass| pass.moved);
         let scales: Vec<ScaleState> = std::iter::once(window.start).chain(moved).collect();
         let summary = &mut right.summary;
-        match self {
-            ScalesByTheNewScale => {
+        match self.0 {
+            "scales_by_the_new_scale" => {
                 for ((bits, pass), now) in right.losses.iter_mut().zip(&window.passes).zip(scales) {
                     *bits = Toy.scale(&pass.loss, now)?.to_bits();
                 }
             }
-            UnscalesTheSumByTheNewScale => {
+            "unscales_the_sum_by_the_new_scale" => {
                 window.start = ScaleState { diverged: false, ..scales[scales.len() - 1] };
                 right.grads = Toy.delayed(window)?.grads;
             }
-            SumsPassesInF16 if window.buffers.is_none() => {
+            "sums_passes_in_f16" if window.buffers.is_none() => {
                 let micro = |grads| MicroBatch { grads, scale: ONE() };
                 let micros = window.passes.iter().map(|pass| micro(pass.grads.clone()));
                 window.buffers = Some(in_f16(micros.collect())?);
                 return Toy.delayed(window);
             }
-            AddsBadPasses => {
+            "adds_bad_passes" => {
                 window.passes.iter_mut().for_each(|pass| tame(&mut pass.grads));
                 let added = Toy.delayed(window)?;
                 if let Some((sum, added)) = summary.parts.last_mut().zip(added.summary.parts.last())
@@ -111,13 +85,13 @@ impl Fault for Misled {
                 }
                 right.grads = added.grads;
             }
-            LooksAtNoSum => {
+            "looks_at_no_sum" => {
                 let mut passes = summary.parts.iter().rev().skip(1);
                 if !passes.any(|part| part.finding.is_raised()) {
                     (summary.verdict.overflow, summary.skipped) = (None, false);
                 }
             }
-            LooksAtTheSumAlone => {
+            "looks_at_the_sum_alone" => {
                 if let Some(sum) = summary.parts.last() {
                     summary.verdict = sum.finding.clone();
                     summary.skipped = sum.finding.is_raised();
@@ -134,30 +108,31 @@ impl Fault for Misled {
         let skipped: Vec<bool> = recording.updates.iter().map(skips).collect();
         let recorded = recording.clone();
         let mut later = run.clone();
-        match self {
-            AppliesRecordedSkips => {
+        match self.0 {
+            "applies_recorded_skips" => {
                 recording.updates.iter_mut().for_each(|update| update.steps[0].skipped = false);
                 run.recording = Some(recording);
             }
-            StepsOnOverflowsOfItsOwn => {
+            "steps_on_overflows_of_its_own" => {
                 let pairs = run.iterations.iter_mut().zip(&skipped);
                 pairs.filter(|(_, skipped)| !**skipped).for_each(|(grads, _)| tame(grads));
             }
-            KeepsItsOwnScale => {
+            "keeps_its_own_scale" => {
                 let pairs = run.iterations.iter_mut().zip(&skipped);
                 pairs.filter(|(_, skipped)| **skipped).for_each(|(grads, _)| overflow(grads));
                 run.recording = None;
             }
-            StaysHaltedAfterTheEnd | StartsAnewAfterTheEnd => {
+            "stays_halted_after_the_end" | "starts_anew_after_the_end" => {
                 run.iterations.truncate(skipped.len());
                 later.iterations.drain(..run.iterations.len());
             }
             _ => {}
         }
         let mut result = Toy.follow(run)?;
-        if matches!(self, StaysHaltedAfterTheEnd | StartsAnewAfterTheEnd) {
-            let halted = *self == StaysHaltedAfterTheEnd && skipped.last() == Some(&true);
-            if let Some((step, _)) = result.steps.last().filter(|_| *self != StartsAnewAfterTheEnd)
+        if matches!(self.0, "stays_halted_after_the_end" | "starts_anew_after_the_end") {
+            let halted = self.0 == "stays_halted_after_the_end" && skipped.last() == Some(&true);
+            if let Some((step, _)) =
+                result.steps.last().filter(|_| self.0 != "starts_anew_after_the_end")
             {
                 later.start = step.report().scale;
             }
@@ -167,7 +142,7 @@ impl Fault for Misled {
             result.params = rest.params;
             result.steps.extend(rest.steps);
         }
-        if *self == TellsOfNoParting {
+        if self.0 == "tells_of_no_parting" {
             result.steps.iter_mut().for_each(|(_, divergence)| *divergence = None);
         }
         Ok(RunResult { recording: recorded, ..result })
@@ -193,13 +168,13 @@ impl Fault for Misled {
         Ok(right.map(|step| {
             let mut own = raised[loss];
             let mut everyones = sum;
-            match self {
-                MovesEveryScale => own = raised != [false; 2],
-                GivesTheSumToTheFirst => everyones &= loss == 0,
-                TakesTheNormForAnOverflow => everyones |= norm_is_bad,
+            match self.0 {
+                "moves_every_scale" => own = raised != [false; 2],
+                "gives_the_sum_to_the_first" => everyones &= loss == 0,
+                "takes_the_norm_for_an_overflow" => everyones |= norm_is_bad,
                 _ => {}
             }
-            let left_out = drops && *self != CountsWhatIsLeftOutAsASkip;
+            let left_out = drops && self.0 != "counts_what_is_left_out_as_a_skip";
             let skipped = own && !left_out || everyones;
             let seen = UpdateInputs { overflow: own || everyones, skipped, magnitude: 1.0 };
             let scale = rule.next(scales[loss], seen);
@@ -245,7 +220,7 @@ fn add_in_own_type(grad: &mut Coordinates) {
 }
 
 /// Puts an infinity into the first gradient.
-fn overflow(grads: &mut NamedGrads<Plain>) {
+fn overflow(grads: &mut Grads) {
     if let Some(grad) = grads.iter_mut().find_map(|grad| grad.value.as_mut()) {
         let mut values = grad.read();
         values[0] = f32::INFINITY;
@@ -253,75 +228,40 @@ fn overflow(grads: &mut NamedGrads<Plain>) {
     }
 }
 
-fn is_beyond(grads: &NamedGrads<Plain>) -> bool {
+fn is_beyond(grads: &Grads) -> bool {
     let mut found = FoundInf::default();
     found.record_norm(norm(grads, Norm::L2));
     found.is_raised()
 }
 
 caught! {
-    fn duplicates_added_in_f16_are_caught() {
-        AddsDuplicatesInTheirOwnType by
-            "sparse/f16/rows_of_one_coordinate_are_added_in_f32"
-            "sparse/bf16/in_their_own_type_a_sum_is_rounded_once"
-    }
-    fn a_check_before_duplicates_are_added_is_caught() {
-        ChecksBeforeDuplicatesAreAdded by "sparse/f16/duplicates_that_overflow_when_they_are_added_are_found"
-    }
-    fn dimensions_in_the_wrong_order_are_caught() {
-        RunsTheFirstDimensionFastest by
-            "sparse/f32/rows_no_coordinate_lists_are_zeros_and_the_last_dimension_runs_fastest"
-    }
-    fn an_index_that_wraps_around_is_caught() {
-        TakesAnyIndex by_only "sparse/f16/an_index_beyond_its_dimension_is_an_invalid_argument"
-    }
-    fn a_loss_scaled_by_the_new_scale_is_caught() {
-        ScalesByTheNewScale by_only "delayed/f32/each_loss_is_scaled_by_the_scale_the_window_opened_with"
-    }
-    fn delayed_gradients_divided_by_the_new_scale_are_caught() {
-        UnscalesTheSumByTheNewScale by
-            "delayed/f16/the_sum_is_divided_once_by_the_scale_the_window_opened_with"
-            "delayed/bf16/buffers_are_divided_once_by_the_scale_the_window_opened_with"
-    }
-    fn scaled_gradients_added_in_f16_are_caught() {
-        SumsPassesInF16 by "delayed/f16/ones_add_up_beyond_2048" "delayed/f16/sums_beyond_f16_are_no_overflow"
-    }
-    fn adding_the_rest_of_a_bad_pass_is_caught() { AddsBadPasses by "delayed/f32/a_pass_that_overflows_adds_nothing" }
-    fn a_sum_that_nobody_looks_at_is_caught() {
-        LooksAtNoSum by
-            "delayed/f32/a_sum_that_is_not_finite_skips_as_the_part_sum"
-            "delayed/bf16/a_sum_that_is_infinite_only_once_divided_skips"
-    }
-    fn a_bad_pass_that_skips_nothing_is_caught() {
-        LooksAtTheSumAlone by "delayed/f16/a_pass_that_overflows_is_named_and_skips_the_window"
-    }
-    fn applying_a_recorded_skip_is_caught() {
-        AppliesRecordedSkips by
-            "follow/-/a_recorded_skip_is_skipped_though_its_gradients_are_finite"
-            "follow/-/two_runs_that_follow_one_recording_skip_alike"
-    }
-    fn stepping_on_an_overflow_that_was_not_recorded_is_caught() {
-        StepsOnOverflowsOfItsOwn by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told";
-        TellsOfNoParting by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told"
-    }
-    fn following_skips_and_not_scales_is_caught() { KeepsItsOwnScale by "follow/-/the_scale_takes_the_recorded_values" }
-    fn what_goes_wrong_after_a_recording_is_caught() {
-        StaysHaltedAfterTheEnd by_only "follow/-/a_skip_recorded_last_halts_nothing_after_it";
-        StartsAnewAfterTheEnd by "follow/-/after_its_end_the_run_goes_on_by_its_own_rule"
-    }
-    fn moving_every_scale_by_any_losss_overflow_is_caught() {
-        MovesEveryScale by
-            "update_each/window/an_overflow_backs_off_its_own_losss_scale_alone"
-            "update_each/apart/of_steps_apart_each_is_its_own_losss"
-    }
-    fn a_sum_that_one_scale_alone_answers_for_is_caught() {
-        GivesTheSumToTheFirst by_only "update_each/window/a_sum_that_overflows_backs_off_both"
-    }
-    fn a_norm_that_backs_scales_off_is_caught() {
-        TakesTheNormForAnOverflow by_only "update_each/window/a_norm_that_is_not_finite_skips_and_backs_off_none"
-    }
-    fn what_is_left_out_taken_for_a_skip_is_caught() {
-        CountsWhatIsLeftOutAsASkip by_only
-            "update_each/window/a_loss_that_is_left_out_backs_off_and_has_skipped_nothing"
-    }
+    fn adds_duplicates_in_their_own_type() by
+        "sparse/f16/rows_of_one_coordinate_are_added_in_f32" "sparse/bf16/in_their_own_type_a_sum_is_rounded_once";
+    fn checks_before_duplicates_are_added() by "sparse/f16/duplicates_that_overflow_when_they_are_added_are_found";
+    fn runs_the_first_dimension_fastest() by "sparse/f32/rows_no_coordinate_lists_are_zeros_and_the_last_dimension_runs_fastest";
+    fn takes_any_index() by_only "sparse/f16/an_index_beyond_its_dimension_is_an_invalid_argument";
+    fn scales_by_the_new_scale() by_only "delayed/f32/each_loss_is_scaled_by_the_scale_the_window_opened_with";
+    fn unscales_the_sum_by_the_new_scale() by
+        "delayed/f16/the_sum_is_divided_once_by_the_scale_the_window_opened_with"
+        "delayed/bf16/buffers_are_divided_once_by_the_scale_the_window_opened_with";
+    fn sums_passes_in_f16() by "delayed/f16/ones_add_up_beyond_2048" "delayed/f16/sums_beyond_f16_are_no_overflow";
+    fn adds_bad_passes() by "delayed/f32/a_pass_that_overflows_adds_nothing";
+    fn looks_at_no_sum() by
+        "delayed/f32/a_sum_that_is_not_finite_skips_as_the_part_sum"
+        "delayed/bf16/a_sum_that_is_infinite_only_once_divided_skips";
+    fn looks_at_the_sum_alone() by "delayed/f16/a_pass_that_overflows_is_named_and_skips_the_window";
+    fn applies_recorded_skips() by
+        "follow/-/a_recorded_skip_is_skipped_though_its_gradients_are_finite"
+        "follow/-/two_runs_that_follow_one_recording_skip_alike";
+    fn steps_on_overflows_of_its_own() by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told";
+    fn tells_of_no_parting() by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told";
+    fn keeps_its_own_scale() by "follow/-/the_scale_takes_the_recorded_values";
+    fn stays_halted_after_the_end() by_only "follow/-/a_skip_recorded_last_halts_nothing_after_it";
+    fn starts_anew_after_the_end() by "follow/-/after_its_end_the_run_goes_on_by_its_own_rule";
+    fn moves_every_scale() by
+        "update_each/window/an_overflow_backs_off_its_own_losss_scale_alone"
+        "update_each/apart/of_steps_apart_each_is_its_own_losss";
+    fn gives_the_sum_to_the_first() by_only "update_each/window/a_sum_that_overflows_backs_off_both";
+    fn takes_the_norm_for_an_overflow() by_only "update_each/window/a_norm_that_is_not_finite_skips_and_backs_off_none";
+    fn counts_what_is_left_out_as_a_skip() by_only "update_each/window/a_loss_that_is_left_out_backs_off_and_has_skipped_nothing";
 }

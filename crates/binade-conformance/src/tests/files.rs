@@ -1,38 +1,22 @@
 //! Reports as files: what a program reads, and what a person sees.
 
-use crate::faulty::{Fault, Faulty};
-use crate::toy::{Plain, Toy};
-use crate::wrong::Wrong::FlushesSubnormals;
-use binade_conformance::report::{SCHEMA, html, json};
-use binade_conformance::{Arithmetic, Report, Result, Runner, Sentence, Subject, SubjectError};
-use binade_core::DType;
+use super::faulty::Faulty;
+use super::toy::Stores;
+use super::wrong::FLUSHES;
+use crate::report::{SCHEMA, html, json};
+use crate::{Arithmetic, Report, Runner, Sentence, cases};
 use serde_json::Value;
-
-/// Stores each f16 one higher than it was given, and casts nothing.
-pub(crate) struct Shifted;
-
-impl Fault for Shifted {
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain> {
-        let shift = u8::from(dtype == DType::F16);
-        let bits: Vec<u8> = bits.iter().map(|byte| byte.wrapping_add(shift)).collect();
-        Toy.from_bits(&bits, dtype, shape)
-    }
-
-    fn cast(&self, _: &Plain, _: DType) -> Result<Plain> {
-        Err(SubjectError::unsupported("<cast> \"&'"))
-    }
-}
 
 /// The cases that store, and some that need more.
 fn stored() -> Report {
     let runner = Runner::new().suite("Storage").suite("Autocast");
-    runner.only("every_pattern_").run(&Faulty(&Shifted))
+    runner.only("every_pattern_").run(&Stores(1))
 }
 
 fn flushed() -> Report {
     let name = "cast/f32-f16/subnormals_are_kept";
     let runner = Runner::new().only("cast/f32-f16/").known(name, "<flushes>");
-    runner.run(&Faulty(&FlushesSubnormals))
+    runner.run_on(&Faulty(&FLUSHES))
 }
 
 fn read(reports: &[Report]) -> Value {
@@ -47,42 +31,17 @@ fn keys(value: &Value) -> Vec<&str> {
 fn json_has_what_its_schema_says_and_no_more() {
     let report = stored();
     let json = read(std::slice::from_ref(&report));
-    let page = [
-        "arithmetic",
-        "device",
-        "failed",
-        "failures",
-        "known",
-        "known_failures",
-        "known_not_run",
-        "misnamed",
-        "passed",
-        "rows",
-        "schema",
-        "skipped",
-    ];
-    assert_eq!(keys(&json), page);
-    assert_eq!((&json["schema"], &json["device"]), (&SCHEMA.into(), &"wrong".into()));
+    let page = "arithmetic device failed failures known known_failures known_not_run misnamed passed rows schema skipped";
+    assert_eq!(keys(&json).join(" "), page);
+    assert_eq!((&json["schema"], &json["device"]), (&SCHEMA.into(), &"storage".into()));
     assert_eq!((&json["passed"], &json["failed"]), (&Value::from(4), &Value::from(1)));
     let facts = ["f64", "fma", "keeps_subnormals", "rounded_div_sqrt", "tensor_core", "tf32"];
     assert_eq!(keys(&json["arithmetic"]), facts);
     assert_eq!(keys(&json["skipped"][0]), ["case", "reason"]);
     assert_eq!(json["skipped"].as_array().map(Vec::len), Some(report.skipped().len()));
     let row = &json["rows"][0];
-    let columns = [
-        "agreement",
-        "cases",
-        "dtype",
-        "failed",
-        "known",
-        "operation",
-        "passed",
-        "skipped",
-        "status",
-        "suite",
-        "worst",
-    ];
-    assert_eq!(keys(row), columns);
+    let columns = "agreement cases dtype failed known operation passed skipped status suite worst";
+    assert_eq!(keys(row).join(" "), columns);
     assert_eq!((&row["operation"], &row["suite"]), (&"bits".into(), &"Storage".into()));
     assert_eq!((&row["status"], &row["cases"]), (&"ok".into(), &1.into()));
 }
@@ -91,19 +50,8 @@ fn json_has_what_its_schema_says_and_no_more() {
 fn a_failure_tells_the_first_and_the_worst_element_and_how_to_run_it_alone() {
     let json = read(&[flushed()]);
     let failure = &json["failures"][0];
-    let columns = [
-        "agreement",
-        "case",
-        "first",
-        "got",
-        "inputs",
-        "proves",
-        "rerun",
-        "suite",
-        "wanted",
-        "worst",
-    ];
-    assert_eq!(keys(failure), columns);
+    let columns = "agreement case first got inputs proves rerun suite wanted worst";
+    assert_eq!(keys(failure).join(" "), columns);
     assert_eq!((&failure["suite"], &failure["agreement"]), (&"Autocast".into(), &"bits".into()));
     let case = failure["case"].as_str().unwrap();
     assert_eq!(failure["rerun"], format!("BINADE_CASE='{case}'"));
@@ -153,15 +101,6 @@ fn a_case_that_proves_several_sentences_names_each() {
     assert!(proved.iter().all(told), "{text}");
 }
 
-/// Subject of an arithmetic, whose cases are listed and not run.
-struct Lacking(Arithmetic);
-
-impl Fault for Lacking {
-    fn arithmetic(&self) -> Arithmetic {
-        self.0
-    }
-}
-
 /// `docs/contracts.md` is held to the cases of one arithmetic, and others may have cases of their own.
 #[test]
 fn no_case_of_any_arithmetic_is_without_a_sentence() {
@@ -173,7 +112,8 @@ fn no_case_of_any_arithmetic_is_without_a_sentence() {
         Arithmetic { f64: false, tensor_core: true, ..ieee },
     ];
     for arithmetic in lacks {
-        for case in Runner::new().names(&Faulty(&Lacking(arithmetic))) {
+        for case in cases::all::<Faulty<'_>>(arithmetic) {
+            let case = case.name();
             assert!(!Sentence::proved_by(&case).is_empty(), "{case} of {arithmetic}");
         }
     }
@@ -195,7 +135,7 @@ fn known_failures_stand_apart_with_their_reason() {
 #[test]
 fn what_is_listed_and_was_not_met_stands_in_both_files() {
     let runner = Runner::new().suite("Storage").known("sum/", "<it> is wrong");
-    let report = runner.excuse("some/", "a <slip>").run(&Faulty(&Shifted));
+    let report = runner.excuse("some/", "a <slip>").run(&Stores(1));
     let json = read(std::slice::from_ref(&report));
     let listed = |name, reason| serde_json::json!([{ "name": name, "reason": reason }]);
     assert_eq!(json["known_not_run"], listed("sum/", "<it> is wrong"));
@@ -216,7 +156,7 @@ fn several_reports_are_a_list() {
     let reports = [stored(), flushed()];
     let json = read(&reports);
     let names: Vec<&Value> = json.as_array().into_iter().flatten().map(|d| &d["device"]).collect();
-    assert_eq!(names, ["wrong", "wrong"]);
+    assert_eq!(names, ["storage", "wrong"]);
     assert_eq!(read(&[]), serde_json::json!([]));
 }
 

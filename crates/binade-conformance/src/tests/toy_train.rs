@@ -1,14 +1,14 @@
 //! The toy's training, with the places where a subject that is wrong in one way does otherwise.
 
-use crate::toy::{Elements, Plain, Slot, Toy};
-use binade_conformance::{Result, Subject, TrainStep, UnscaleResult};
-use binade_core::{FoundInf, MatchError, Named, NamedGrads, NoGradients};
+use super::toy::{Device, Elements, Grads, Params, Plain, Slot, Steps, Toy, Unscaled};
+use crate::{Backend as _, Result, TrainStep, UnscaleResult};
+use binade_core::{FoundInf, MatchError, Named, NoGradients};
 use binade_master_weights::UpdateRule;
 
 /// Steps of training that a subject may do otherwise.
-pub(crate) trait Training {
+pub(super) trait Training {
     /// Gradients unscaled, clipped as the turn says, and what was found.
-    fn unscaled(&mut self, turn: &TrainStep<Plain>) -> Result<UnscaleResult<Plain>> {
+    fn unscaled(&mut self, turn: &TrainStep<Plain>) -> Result<Unscaled> {
         match turn.clip {
             Some(clip) => Toy.clip(turn.grads.clone(), turn.scale, clip),
             None => Toy.unscale(turn.grads.clone(), turn.scale),
@@ -21,11 +21,7 @@ pub(crate) trait Training {
     }
 
     /// By parameter, the place of its gradient.
-    fn matched(
-        &mut self,
-        params: &[Named<Plain>],
-        grads: &NamedGrads<Plain>,
-    ) -> Result<Vec<Option<usize>>> {
+    fn matched(&mut self, params: &[Named<Plain>], grads: &Grads) -> Result<Vec<Option<usize>>> {
         matched(params, grads)
     }
 
@@ -44,13 +40,9 @@ pub(crate) trait Training {
     fn settle(&mut self, _slot: &mut Slot, _param: &Plain, _has_gradient: bool) {}
 }
 
-impl Training for Toy {}
+impl Training for Device {}
 
-pub(crate) fn train(
-    mut params: Vec<Named<Plain>>,
-    turns: Vec<TrainStep<Plain>>,
-    how: &mut impl Training,
-) -> Result<Vec<Named<Plain>>> {
+pub(super) fn train(mut params: Params, turns: Steps, how: &mut impl Training) -> Result<Params> {
     let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
     for turn in turns {
         let UnscaleResult { grads, found } = how.unscaled(&turn)?;
@@ -71,7 +63,7 @@ pub(crate) fn train(
     Ok(params)
 }
 
-fn matched(params: &[Named<Plain>], grads: &NamedGrads<Plain>) -> Result<Vec<Option<usize>>> {
+fn matched(params: &[Named<Plain>], grads: &Grads) -> Result<Vec<Option<usize>>> {
     let mut places = vec![None; params.len()];
     let mut seen = Vec::new();
     for (number, grad) in grads.iter().enumerate() {

@@ -2,22 +2,14 @@
 
 mod by_macro;
 mod caught;
-mod caught_groups;
-mod caught_ops;
-mod caught_stages;
-mod caught_steps;
 mod faulty;
 mod files;
-mod misruled;
 mod narrowed;
 mod overflowing;
-mod picked;
-mod right;
+mod runner;
 mod strided;
 mod toy;
-mod toy_images;
 mod toy_ops;
-mod toy_rows;
 mod toy_sets;
 mod toy_train;
 mod unfused;

@@ -1,9 +1,10 @@
 //! A stranger's tensor with strides, right and wrong in one way each: faults of `AmpTensor` are found, and told to be its own.
 
-use crate::caught::fails;
-use crate::toy::{Elements, Plain, plain};
-use crate::wrong_sets::Astray::ReadsInTheOrderOfMemory;
-use binade_conformance::{Layout, Outcome, Report, Result, Runner, SubjectError};
+use super::caught::{failed, fails};
+use super::faulty::Faulty;
+use super::toy::{Elements, Plain, plain};
+use super::wrong_sets::Wrong;
+use crate::{Layout, Outcome, Result, Runner, SubjectError};
 use binade_core::cast::{OnOverflow::NonFinite, round};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, HostDevice};
 use std::{cell::RefCell, fmt, rc::Rc};
@@ -93,7 +94,7 @@ impl AmpTensor for Strided {
 
 struct Subject(Bug);
 
-impl binade_conformance::Subject for Subject {
+impl crate::Subject for Subject {
     type Handle = HostDevice<Strided>;
 
     fn handle(&self) -> Option<&HostDevice<Strided>> {
@@ -125,10 +126,6 @@ impl binade_conformance::Subject for Subject {
     fn cast(&self, tensor: &Strided, to: DType) -> Result<Strided> {
         Ok(tensor.cast(to)?)
     }
-}
-
-fn failed(report: &Report) -> Vec<&str> {
-    report.failed().into_iter().map(|(name, _)| name).collect()
 }
 
 #[test]
@@ -176,8 +173,8 @@ fn a_cast_that_shares_elements_is_caught_and_told_to_be_that_of_cast() {
 
 #[test]
 fn a_device_with_traits_of_its_own_is_not_told_of_amp_tensor() {
-    let wrong = crate::faulty::Faulty(&ReadsInTheOrderOfMemory);
-    let report = Runner::new().only("unscale/f16/views").run(&wrong);
+    let wrong = Faulty(&Wrong("reads_in_the_order_of_memory"));
+    let report = Runner::new().only("unscale/f16/views").run_on(&wrong);
     let text = report.to_string();
     assert!(text.contains("contract   Subject: `view` gives the tensor"), "{text}");
     assert!(!text.contains("AmpTensor"), "{text}");
@@ -187,9 +184,14 @@ fn a_device_with_traits_of_its_own_is_not_told_of_amp_tensor() {
 fn a_view_read_in_the_order_of_memory_is_caught_in_every_operation() {
     for operation in ["cast/f16-f32", "norm/bf16", "clip/f32", "clip_groups/f16", "matmul/f32"] {
         let case = format!("{operation}/views_are_read_in_row_major_order");
-        let report =
-            Runner::new().only(case.as_str()).run(&crate::faulty::Faulty(&ReadsInTheOrderOfMemory));
+        let report = Runner::new()
+            .only(case.as_str())
+            .run_on(&Faulty(&Wrong("reads_in_the_order_of_memory")));
         assert_eq!(failed(&report), [case]);
     }
-    fails(&ReadsInTheOrderOfMemory, "sgd/bf16<-bf16/views_are_read_in_row_major_order", false);
+    fails(
+        &Wrong("reads_in_the_order_of_memory"),
+        "sgd/bf16<-bf16/views_are_read_in_row_major_order",
+        false,
+    );
 }

@@ -1,10 +1,10 @@
 //! The base of every wrong subject: the toy, with a few operations done otherwise.
 
-use crate::toy::{Plain, Toy};
-use binade_conformance::{
-    Arithmetic, Clip, Coordinates, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
-    LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun, Result, RunResult, ScaleTrace,
-    Subject, SubjectError, TrainStep, UnscaleResult,
+use super::toy::{Plain, Toy};
+use crate::{
+    Arithmetic, Backend, Clip, Coordinates, DelayedResult, DelayedRun, Iteration,
+    IterationFindings, Layout, LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun,
+    Result, RunResult, ScaleTrace, TrainStep, UnscaleResult,
 };
 use binade_core::{DType, FoundInf, Named, NamedGrads, stochastic::Key};
 use binade_cpu::Cpu;
@@ -12,12 +12,12 @@ use binade_grad_scaler::{ClipGroup, LossScale, MergeRule, Norm, ScaleState, Step
 use binade_master_weights::MasterStore;
 
 /// A fault as a subject: one type for all of them, so that the cases are compiled once.
-pub(crate) struct Faulty<'f>(pub(crate) &'f dyn Fault);
+pub(super) struct Faulty<'f>(pub(super) &'f dyn Fault);
 
 /// The toy as the same type of subject as every fault, so that the cases are compiled once.
-pub(crate) const TOY: Faulty<'_> = Faulty(&Right);
+pub(super) const TOY: Faulty<'_> = Faulty(&Right);
 
-pub(crate) struct Right;
+struct Right;
 
 impl Fault for Right {
     fn name(&self) -> &'static str {
@@ -29,18 +29,13 @@ macro_rules! operations {
     ($($operation:ident($($given:ident: $of:ty),*) -> $gives:ty;)*) => {
         /// A fault: the operations that it changes, each of which may ask the toy for what is right.
         #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
-        pub(crate) trait Fault {
+        pub(super) trait Fault {
             fn name(&self) -> &str {
                 "wrong"
             }
 
             fn arithmetic(&self) -> Arithmetic {
-                Toy.arithmetic()
-            }
-
-            /// Returns true for a method that the subject leaves out.
-            fn lacks(&self, _method: &str) -> bool {
-                false
+                Backend::arithmetic(&Toy)
             }
 
             $(fn $operation(&self, $($given: $of),*) -> Result<$gives> {
@@ -48,7 +43,7 @@ macro_rules! operations {
             })*
         }
 
-        impl Subject for Faulty<'_> {
+        impl Backend for Faulty<'_> {
             type Handle = Cpu;
 
             fn handle(&self) -> Option<&Cpu> {
@@ -64,9 +59,6 @@ macro_rules! operations {
             }
 
             $(fn $operation(&self, $($given: $of),*) -> Result<$gives> {
-                if self.0.lacks(stringify!($operation)) {
-                    return Err(SubjectError::unsupported(stringify!($operation)));
-                }
                 self.0.$operation($($given),*)
             })*
         }

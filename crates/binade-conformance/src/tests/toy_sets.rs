@@ -1,13 +1,13 @@
 //! Sets of gradients, as faults take them apart: norms, elements one by one, and rounding by chance.
 
-use crate::toy::{Elements, Plain};
+use super::toy::{Elements, Grads, Plain};
 use binade_core::cast::OnOverflow::NonFinite;
 use binade_core::stochastic::{self, Key};
-use binade_core::{DType, Named, NamedGrads};
+use binade_core::{DType, Named};
 use binade_grad_scaler::Norm;
 
 /// The norm of gradients in f32, in f64.
-pub(crate) fn norm(grads: &NamedGrads<Plain>, which: Norm) -> f64 {
+pub(super) fn norm(grads: &Grads, which: Norm) -> f64 {
     let values = grads.iter().filter_map(|grad| grad.value.as_ref()).flat_map(Plain::read);
     let values = values.map(f64::from);
     match which {
@@ -19,7 +19,7 @@ pub(crate) fn norm(grads: &NamedGrads<Plain>, which: Norm) -> f64 {
 }
 
 /// Every element of gradients in f32 replaced.
-pub(crate) fn each(grads: &mut [Named<Option<Plain>>], f: impl Fn(f32) -> f32) {
+pub(super) fn each(grads: &mut [Named<Option<Plain>>], f: impl Fn(f32) -> f32) {
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values: Vec<f32> = grad.read().into_iter().map(&f).collect();
         *grad = Plain::write(&values, DType::F32, grad.shape());
@@ -27,13 +27,13 @@ pub(crate) fn each(grads: &mut [Named<Option<Plain>>], f: impl Fn(f32) -> f32) {
 }
 
 /// Rounds each element by the word that `bits` gives for its index.
-pub(crate) fn cast_stochastic(tensor: &Plain, to: DType, bits: impl Fn(u64) -> u32) -> Plain {
+pub(super) fn cast_stochastic(tensor: &Plain, to: DType, bits: impl Fn(u64) -> u32) -> Plain {
     let rounded = |(x, index)| stochastic::round(x, to, bits(index), NonFinite).unwrap_or(x);
     let values: Vec<f32> = tensor.read().into_iter().zip(0..).map(rounded).collect();
     Plain::write(&values, to, tensor.shape())
 }
 
 /// The word of an element.
-pub(crate) fn word(key: Key) -> impl Fn(u64) -> u32 {
+pub(super) fn word(key: Key) -> impl Fn(u64) -> u32 {
     move |index| stochastic::bits(key, index)
 }

@@ -1,9 +1,9 @@
 //! Subjects whose every operation is right by itself, and whose runs are not: what is kept from one call shows in a later one.
 
-use crate::faulty::{Fault, Faulty, TOY};
-use crate::toy::{Elements, Plain, Toy};
-use binade_conformance::{CaseGroup, Result, Runner, Subject, TrainStep};
-use binade_core::{DType, Named, NamedGrads};
+use super::faulty::{Fault, Faulty, TOY};
+use super::toy::{Elements, Grads, Params, Plain, Steps, Toy};
+use crate::{Backend as _, CaseGroup, Result, Runner};
+use binade_core::{DType, Named};
 use std::cell::RefCell;
 
 /// Keeps casts of parameters, and goes on to hand them out once the parameters have been stepped.
@@ -38,11 +38,7 @@ impl Fault for KeepsCasts {
         Ok(cast)
     }
 
-    fn train(
-        &self,
-        params: Vec<Named<Plain>>,
-        turns: Vec<TrainStep<Plain>>,
-    ) -> Result<Vec<Named<Plain>>> {
+    fn train(&self, params: Params, turns: Steps) -> Result<Params> {
         let after = Toy.train(params.clone(), turns)?;
         for (before, after) in params.iter().zip(&after) {
             for (of, _) in self.kept.borrow_mut().iter_mut() {
@@ -56,7 +52,7 @@ impl Fault for KeepsCasts {
 }
 
 /// Parameters, and the gradients that brought them there.
-type Last = (Vec<Named<Plain>>, NamedGrads<Plain>);
+type Last = (Params, Grads);
 
 /// Adds each gradient to the one before of the same parameter, which nobody has set to zero.
 #[derive(Default)]
@@ -67,7 +63,7 @@ struct KeepsGradients {
 
 impl KeepsGradients {
     /// Gradients of parameters that are where the last step left them, with those of that step added.
-    fn added(&self, params: &[Named<Plain>], mut grads: NamedGrads<Plain>) -> NamedGrads<Plain> {
+    fn added(&self, params: &[Named<Plain>], mut grads: Grads) -> Grads {
         let last = self.last.borrow();
         let Some((after, before)) = last.as_ref() else { return grads };
         let same = |(a, b): (&Named<Plain>, &Named<Plain>)| a.value.to_bits() == b.value.to_bits();
@@ -85,11 +81,7 @@ impl KeepsGradients {
 }
 
 impl Fault for KeepsGradients {
-    fn train(
-        &self,
-        params: Vec<Named<Plain>>,
-        mut turns: Vec<TrainStep<Plain>>,
-    ) -> Result<Vec<Named<Plain>>> {
+    fn train(&self, params: Params, mut turns: Steps) -> Result<Params> {
         for turn in turns.iter_mut().take(1) {
             turn.grads = self.added(&params, std::mem::take(&mut turn.grads));
         }
@@ -104,7 +96,7 @@ impl Fault for KeepsGradients {
 /// Runs every case there is, and wants those of this operation to fail that are named, and nothing else.
 #[track_caller]
 fn only(wrong: &dyn Fault, cases: &[&str]) {
-    let report = Runner::new().run(&Faulty(wrong));
+    let report = Runner::new().run_on(&Faulty(wrong));
     let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
     assert_eq!(failed, cases);
     assert!(report.passed() > 1000, "{report}");
@@ -136,7 +128,7 @@ fn gradients_that_nobody_set_to_zero_are_caught_by_a_run_alone() {
 
 #[test]
 fn a_right_subject_stays_well_within_the_band() {
-    let report = Runner::new().group(CaseGroup::Convergence).run(&TOY);
+    let report = Runner::new().group(CaseGroup::Convergence).run_on(&TOY);
     report.assert_success();
     for record in report.records() {
         assert!(record.worst <= 0.5, "{}: {} of the band", record.name, record.worst);

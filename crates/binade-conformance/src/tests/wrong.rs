@@ -1,57 +1,37 @@
 //! Subjects that are wrong in one way each.
 
-use crate::faulty::Fault;
-use crate::toy::{Elements, Plain, Slot, Toy, plain};
-use crate::toy_train::{self, Training};
-use binade_conformance::{IterationFindings, Result, Subject, TrainStep, UnscaleResult};
-use binade_core::{DType, FoundInf, Named, NamedGrads, Overflow};
+use super::caught::caught;
+use super::faulty::Fault;
+use super::toy::{Elements, Grads, Params, Plain, Slot, Steps, Tensors, Toy, Unscaled, plain};
+use super::toy_train::{self, Training};
+use crate::{Backend as _, IterationFindings, Result, UnscaleResult};
+use binade_core::{DType, FoundInf, Named, Overflow};
 use binade_grad_scaler::{LossScale, ScaleState};
 use binade_master_weights::UpdateRule;
 use half::f16;
 
-/// The toy, with one thing done otherwise.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Wrong {
-    FlushesSubnormals,
-    RoundsHalfUp,
-    LosesNanInOneLane,
-    CastsTheFirstOfMany,
-    OverflowsWhereItSaturates,
-    Panics,
-    MissesTheLastElement,
-    MissesOneNan,
-    LeavesTheLastElementScaled,
-    LosesGradientsOfImportedScales,
-    NamesTheLastOffender,
-    UnscalesIntoF16,
-    ChecksOnlyBefore,
-    GrowsOneStepLate,
-    HalvesAtTheFloor,
-    StepsOnOverflow,
-    DecaysOnOverflow,
-    CountsSkippedSteps,
-    UnscalesByTheNewScale,
-    ForgetsMasters,
-    AddsEpsilonInF16,
-}
-use Wrong::*;
+/// The fault of this name.
+#[derive(Clone, Copy)]
+pub(super) struct Wrong(pub(super) &'static str);
+
+pub(super) const FLUSHES: Wrong = Wrong("flushes_subnormals");
 
 impl Fault for Wrong {
     fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain> {
-        assert!(*self != Panics, "not today");
+        assert!(self.0 != "panics", "not today");
         if tensor.dtype() == DType::F64 {
             return Toy.cast(tensor, to);
         }
-        let lost = |i: usize, x: f32| *self == LosesNanInOneLane && i % 8 == 5 && x.is_nan();
+        let lost = |i: usize, x: f32| self.0 == "loses_nan_in_one_lane" && i % 8 == 5 && x.is_nan();
         let values = tensor.read().into_iter().enumerate();
         let values = values.map(|(i, x)| if lost(i, x) { 0.0 } else { x });
         let narrowed = values.map(|x| if to == DType::F16 { self.before_f16(x) } else { x });
         Ok(Plain::write(&narrowed.collect::<Vec<f32>>(), to, tensor.shape()))
     }
 
-    fn cast_all(&self, tensors: &[&Plain], to: DType) -> Result<Vec<Plain>> {
+    fn cast_all(&self, tensors: &[&Plain], to: DType) -> Result<Tensors> {
         let mut results = Toy.cast_all(tensors, to)?;
-        if *self == CastsTheFirstOfMany {
+        if self.0 == "casts_the_first_of_many" {
             for result in results.iter_mut().skip(1) {
                 *result = Plain::write(&vec![0.0; result.len()], result.dtype(), result.shape());
             }
@@ -60,13 +40,13 @@ impl Fault for Wrong {
     }
 
     fn cast_saturating(&self, tensor: &Plain, to: DType) -> Result<Plain> {
-        match self {
-            OverflowsWhereItSaturates => Toy.cast(tensor, to),
+        match self.0 {
+            "overflows_where_it_saturates" => Toy.cast(tensor, to),
             _ => Toy.cast_saturating(tensor, to),
         }
     }
 
-    fn unscale(&self, grads: NamedGrads<Plain>, scale: ScaleState) -> Result<UnscaleResult<Plain>> {
+    fn unscale(&self, grads: Grads, scale: ScaleState) -> Result<Unscaled> {
         let found = self.finding(&grads, scale)?;
         let mut divided = Toy.unscale(grads.clone(), scale)?.grads;
         for (after, before) in divided.iter_mut().zip(&grads) {
@@ -74,7 +54,7 @@ impl Fault for Wrong {
                 self.spoil(after, before);
             }
         }
-        if *self == LosesGradientsOfImportedScales
+        if self.0 == "loses_gradients_of_imported_scales"
             && scale.significand.to_bits() != 1.0_f32.to_bits()
         {
             divided.clear();
@@ -89,20 +69,17 @@ impl Fault for Wrong {
         round: &IterationFindings,
     ) -> Result<ScaleState> {
         let mut rule = *rule;
-        match self {
-            GrowsOneStepLate => rule.growth_interval += 1,
-            HalvesAtTheFloor => rule.min_exponent = -100,
+        match self.0 {
+            "grows_one_step_late" => rule.growth_interval += 1,
+            "halves_at_the_floor" => rule.min_exponent = -100,
             _ => {}
         }
         Toy.update_scale(&rule, scale, round)
     }
 
-    fn train(
-        &self,
-        params: Vec<Named<Plain>>,
-        mut turns: Vec<TrainStep<Plain>>,
-    ) -> Result<Vec<Named<Plain>>> {
-        if let (UnscalesByTheNewScale, Some(newest)) = (self, turns.last().map(|t| t.scale)) {
+    fn train(&self, params: Params, mut turns: Steps) -> Result<Params> {
+        if let ("unscales_by_the_new_scale", Some(newest)) = (self.0, turns.last().map(|t| t.scale))
+        {
             for turn in &mut turns {
                 turn.scale = newest;
             }
@@ -115,24 +92,24 @@ impl Wrong {
     /// Value that replaces another before it is rounded to f16.
     fn before_f16(self, x: f32) -> f32 {
         let nearest = f16::from_f32(x).to_f32();
-        match self {
-            FlushesSubnormals if nearest.abs() < 2.0_f32.powi(-14) => 0.0_f32.copysign(x),
+        match self.0 {
+            "flushes_subnormals" if nearest.abs() < 2.0_f32.powi(-14) => 0.0_f32.copysign(x),
             // One unit of f32 away from zero, where x is finite and no number of f16: ties go up.
-            RoundsHalfUp if x.is_finite() && nearest != x => f32::from_bits(x.to_bits() + 1),
+            "rounds_half_up" if x.is_finite() && nearest != x => f32::from_bits(x.to_bits() + 1),
             _ => x,
         }
     }
 
-    fn finding(self, grads: &NamedGrads<Plain>, scale: ScaleState) -> Result<FoundInf> {
+    fn finding(self, grads: &Grads, scale: ScaleState) -> Result<FoundInf> {
         let halted = scale.diverged;
-        let found = match self {
-            MissesTheLastElement => Toy.unscale(without_last(grads), scale)?.found,
-            MissesOneNan => Toy.unscale(without_one_nan(grads), scale)?.found,
-            ChecksOnlyBefore => Toy.unscale(grads.clone(), ScaleState::from_exponent(0))?.found,
+        let found = match self.0 {
+            "misses_the_last_element" => Toy.unscale(without_last(grads), scale)?.found,
+            "misses_one_nan" => Toy.unscale(without_one_nan(grads), scale)?.found,
+            "checks_only_before" => Toy.unscale(grads.clone(), ScaleState::from_exponent(0))?.found,
             _ => Toy.unscale(grads.clone(), scale)?.found,
         };
-        let overflow = match self {
-            NamesTheLastOffender => last_offender(grads, scale),
+        let overflow = match self.0 {
+            "names_the_last_offender" => last_offender(grads, scale),
             _ => found.overflow,
         };
         Ok(FoundInf { halted, overflow, ..found })
@@ -141,9 +118,9 @@ impl Wrong {
     /// Makes of a gradient that was divided what this subject makes of it.
     fn spoil(self, after: &mut Plain, before: &Plain) {
         let mut values = after.read();
-        match (self, values.last_mut(), before.read().last()) {
-            (LeavesTheLastElementScaled, Some(last), Some(scaled)) => *last = *scaled,
-            (UnscalesIntoF16, ..) => values = Plain::write(&values, DType::F16, &[]).read(),
+        match (self.0, values.last_mut(), before.read().last()) {
+            ("leaves_the_last_element_scaled", Some(last), Some(scaled)) => *last = *scaled,
+            ("unscales_into_f16", ..) => values = Plain::write(&values, DType::F16, &[]).read(),
             _ => {}
         }
         *after = Plain::write(&values, after.dtype(), after.shape());
@@ -151,7 +128,7 @@ impl Wrong {
 
     /// 1e-8 is zero in f16.
     fn altered(self, mut rule: UpdateRule) -> UpdateRule {
-        if let (AddsEpsilonInF16, UpdateRule::Adam(adam)) = (self, &mut rule) {
+        if let ("adds_epsilon_in_f16", UpdateRule::Adam(adam)) = (self.0, &mut rule) {
             adam.eps = 0.0;
         }
         rule
@@ -166,13 +143,13 @@ impl Training for Wrong {
         grad: &[f32],
         skipped: bool,
     ) -> Result<()> {
-        match (*self, skipped) {
-            (StepsOnOverflow, _) | (_, false) => slot.step(&self.altered(*rule), grad),
-            (DecaysOnOverflow, true) => {
+        match (self.0, skipped) {
+            ("steps_on_overflow", _) | (_, false) => slot.step(&self.altered(*rule), grad),
+            ("decays_on_overflow", true) => {
                 decay(rule, slot);
                 Ok(())
             }
-            (CountsSkippedSteps, true) => {
+            ("counts_skipped_steps", true) => {
                 slot.applied += 1;
                 Ok(())
             }
@@ -181,14 +158,14 @@ impl Training for Wrong {
     }
 
     fn settle(&mut self, slot: &mut Slot, param: &Plain, _: bool) {
-        if *self == ForgetsMasters {
+        if self.0 == "forgets_masters" {
             slot.master = param.read();
         }
     }
 }
 
 /// Gradients as a pass sees them that ends one element early.
-fn without_last(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
+fn without_last(grads: &Grads) -> Grads {
     let mut grads = grads.clone();
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let mut bytes = grad.to_bits();
@@ -200,7 +177,7 @@ fn without_last(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
 }
 
 /// Gradients as a pass sees them that takes the least of the negative signalling NaNs for a number.
-pub(crate) fn without_one_nan(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
+pub(super) fn without_one_nan(grads: &Grads) -> Grads {
     let mut grads = grads.clone();
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let missed: &[u8] = match grad.dtype() {
@@ -217,7 +194,7 @@ pub(crate) fn without_one_nan(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
     grads
 }
 
-fn last_offender(grads: &NamedGrads<Plain>, scale: ScaleState) -> Option<Overflow> {
+fn last_offender(grads: &Grads, scale: ScaleState) -> Option<Overflow> {
     let mut last = None;
     for Named { name, value } in grads {
         for (index, scaled) in value.iter().flat_map(Plain::read).enumerate() {
@@ -235,4 +212,34 @@ fn decay(rule: &UpdateRule, slot: &mut Slot) {
         let kept = (1.0 - rule.lr * rule.weight_decay) as f32;
         slot.master = slot.master.iter().map(|p| p * kept).collect();
     }
+}
+
+caught! {
+    fn flushes_subnormals() by "cast/f32-f16/subnormals_are_kept";
+    fn rounds_half_up() by "cast/f32-f16/a_tie_goes_to_the_even_neighbour";
+    fn misses_the_last_element() by "unscale/f16/a_nan_in_the_last_of_4097_is_found";
+    fn misses_one_nan() by
+        "unscale/bf16/every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign"
+        "unscale/f16/every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign"
+        "unscale/f32/every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
+    fn leaves_the_last_element_scaled() by "unscale/bf16/all_of_33_elements";
+    fn loses_gradients_of_imported_scales() by
+        "unscale/bf16/divides_by_an_imported_scale_within_two_ulps"
+        "unscale/f16/divides_by_an_imported_scale_within_two_ulps" "unscale/f32/divides_by_an_imported_scale_within_two_ulps";
+    fn names_the_last_offender() by
+        "unscale/f32/the_first_offender_is_of_the_lowest_parameter" "unscale/f32/the_first_offender_has_the_lowest_index";
+    fn unscales_into_f16() by "unscale/f16/what_scaling_rescued_is_not_lost_again";
+    fn checks_only_before() by "unscale/f32/infinite_only_once_unscaled_is_an_overflow";
+    fn grows_one_step_late() by
+        "scale_update/-/grows_after_3_good_steps_and_not_before" "scale_update/-/the_default_interval_is_kept_to_the_step";
+    fn halves_at_the_floor() by "scale_update/-/an_overflow_at_the_floor_is_divergence";
+    fn steps_on_overflow() by "sgd/f16<-f16/an_infinity_leaves_every_bit_alone" "adam/bf16<-f32/a_nan_leaves_every_bit_alone";
+    fn decays_on_overflow() by "adam/f32<-f32/a_skipped_step_does_not_decay_weights";
+    fn counts_skipped_steps() by "adam/f32<-f16/a_skipped_step_is_not_counted";
+    fn unscales_by_the_new_scale() by "sgd/f16<-f16/each_gradient_is_divided_by_the_scale_it_was_made_with";
+    fn forgets_masters() by "sgd/bf16<-bf16/a_hundred_steps_of_1e_4_take_one_to_0_99";
+    fn adds_epsilon_in_f16() by "adam/f16<-f16/a_gradient_of_zero_moves_nothing_and_makes_no_nan";
+    fn loses_nan_in_one_lane() by "cast/e4m3-f32/a_value_is_rounded_alike_in_every_lane";
+    fn casts_the_first_of_many() by "cast/f32-bf16/many_tensors_at_once_are_cast_each_by_itself";
+    fn overflows_where_it_saturates() by "cast/f32-f16/overflow_to_the_largest_is_given_or_refused";
 }
