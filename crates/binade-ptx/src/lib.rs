@@ -21,6 +21,14 @@ pub use launch::{Arg, Dim3};
 pub use module::{Capability, Module, Strictness};
 pub use report::{Access, Fault, Report, ReportKind, Space};
 
+/// Returns a hash by which equal values are found again.
+pub(crate) fn hash_of(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = std::hash::DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Returns every instruction form that the interpreter knows, as PTX spells it, in no particular order.
 pub fn known_forms() -> impl Iterator<Item = &'static str> {
     isa::forms().iter().map(|form| form.name)

@@ -1,21 +1,10 @@
-//! C side of the driver: every exported function of the driver API, by topic.
+//! C side of the driver: every exported function, by library. A row has its name, its arguments and the call of the state that it
+//! makes.
 //!
-//! A function here turns C's arguments into Rust's by the types of `abi`, and calls the state. The names are NVIDIA's.
+//! A function here turns C's arguments into Rust's by the types of `abi`. The names are NVIDIA's.
 
 mod abi;
 mod call;
-mod context;
 mod cublaslt;
+mod cuda;
 mod cudnn;
-mod device;
-mod error;
-mod event;
-mod graph;
-mod launch;
-mod memory;
-mod module;
-mod occupancy;
-mod pinned;
-mod pool;
-mod stream;
-mod unsupported;

@@ -32,7 +32,6 @@ codes! {
     NoBinaryForGpu = 209 c"CUDA_ERROR_NO_BINARY_FOR_GPU" c"no kernel image is available for execution on the device"
     InvalidPtx = 218 c"CUDA_ERROR_INVALID_PTX" c"a PTX JIT compilation failed"
     UnsupportedPtxVersion = 222 c"CUDA_ERROR_UNSUPPORTED_PTX_VERSION" c"the provided PTX was compiled with an unsupported toolchain."
-    FileNotFound = 301 c"CUDA_ERROR_FILE_NOT_FOUND" c"file not found"
     InvalidHandle = 400 c"CUDA_ERROR_INVALID_HANDLE" c"invalid resource handle"
     IllegalState = 401 c"CUDA_ERROR_ILLEGAL_STATE" c"the operation cannot be performed in the present state"
     NotFound = 500 c"CUDA_ERROR_NOT_FOUND" c"named symbol not found"

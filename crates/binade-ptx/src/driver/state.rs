@@ -18,31 +18,33 @@ mod memory;
 mod module;
 mod occupancy;
 mod pinned;
-mod pool;
 mod stream;
 mod table;
 mod thread;
 
 use std::{collections::BTreeMap, io::Write, sync::Arc};
 
-pub(super) use capture::Mode as CaptureMode;
-pub(super) use device::Configuration;
-pub(super) use dnn::{
-    Call as DnnCall, Descriptors as DnnDescriptors, Moves, Pass, Status as DnnStatus,
+pub(crate) use capture::Mode as CaptureMode;
+pub(crate) use device::{Configuration, TOTAL_MEMORY};
+pub(crate) use dnn::{
+    Call as DnnCall, Descriptors as DnnDescriptors, How, Moves, Pass, Status as DnnStatus,
     Tensor as DnnTensor,
 };
-pub(super) use launch::Shape;
-pub(super) use lt::{Algorithm, Call as LtCall, Desc, Descriptors, Layout, Status as LtStatus};
-pub(super) use thread::{in_host_function, while_in_host_function};
+pub(crate) use graph::Node;
+pub(crate) use launch::Shape;
+pub(crate) use lt::{
+    Algorithm, Call as LtCall, Desc, Descriptors, Layout, Preference, Status as LtStatus,
+};
+pub(crate) use thread::in_host_function;
 
 use crate::{Capability, Gpu, Module};
 use table::Table;
 
 /// Handle as C holds it. It is never an address of the driver's own memory.
-pub(super) type Handle = u64;
+pub(crate) type Handle = u64;
 
 #[derive(Debug)]
-pub(super) struct Driver {
+pub(crate) struct Driver {
     gpu: Gpu,
     capability: Capability,
     /// Number of devices, all alike.
@@ -55,14 +57,10 @@ pub(super) struct Driver {
     modules: Table<module::Loaded>,
     functions: Table<module::Function>,
     captures: Table<capture::Capture>,
-    graphs: Table<graph::Graph>,
-    runnable: Table<graph::Runnable>,
-    pools: Table<pool::Pool>,
-    lt: lt::Lt,
-    dnn: dnn::Dnn,
-    /// Default memory pool of each device, and below it the current one.
-    default_pools: Vec<Handle>,
-    device_pools: Vec<Handle>,
+    pub(crate) graphs: Table<graph::Graph>,
+    pub(crate) runnable: Table<graph::Runnable>,
+    pub(crate) lt: lt::Lt,
+    pub(crate) dnn: dnn::Dnn,
     memory: memory::Allocations,
     pinned: pinned::Pinned,
     /// Modules by hash of their text. They stay when unloaded, for coverage and for the next load.
@@ -71,10 +69,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(Configuration { capability, devices }: Configuration) -> Self {
-        let mut pools = Table::new(8);
-        let default_pools: Vec<Handle> =
-            (0..devices).map(|device| pools.insert(pool::Pool::of(device))).collect();
+    pub(crate) fn new(Configuration { capability, devices }: Configuration) -> Self {
         Self {
             gpu: Gpu::new(capability),
             capability,
@@ -88,11 +83,8 @@ impl Driver {
             captures: Table::new(6),
             graphs: Table::new(7),
             runnable: Table::new(9),
-            pools,
             lt: lt::Lt::default(),
             dnn: dnn::Dnn::default(),
-            device_pools: default_pools.clone(),
-            default_pools,
             memory: memory::Allocations::default(),
             pinned: pinned::Pinned::default(),
             seen: BTreeMap::new(),
@@ -101,13 +93,13 @@ impl Driver {
     }
 
     /// Returns the text of the last faulty kernel's report; empty if there was none.
-    pub(super) fn last_report(&self) -> &str {
+    pub(crate) fn last_report(&self) -> &str {
         &self.report
     }
 }
 
 /// Writes a line to standard error. A return code alone does not say which of a call's arguments was wrong.
-pub(super) fn tell(line: impl std::fmt::Display) {
+pub(crate) fn tell(line: impl std::fmt::Display) {
     // A closed standard error must not fail the call.
     let _ = writeln!(std::io::stderr(), "binade-ptx: {line}");
 }

@@ -1,7 +1,5 @@
 //! Parser of a module's top level: header, shared variables, entries, and the tables for debuggers.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use super::{
     body::{Shared, body, shared},
     cursor::Cursor,
@@ -9,17 +7,15 @@ use super::{
     lex::tokens,
 };
 use crate::{
-    ParseError,
+    ParseError, hash_of,
     module::{Capability, Entry, Module, Param, Strictness},
 };
 
 pub(crate) fn module(text: &str, strictness: Strictness) -> Result<Module, ParseError> {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
     let mut cursor = Cursor::new(tokens(text)?);
     let (version, target) = header(&mut cursor)?;
     let files = std::collections::HashMap::new();
-    let mut module = Module { version, target, entries: Vec::new(), files, id: hasher.finish() };
+    let mut module = Module { version, target, entries: Vec::new(), files, id: hash_of(text) };
     let mut variables = Vec::new();
     while !cursor.is_done() {
         directive(&mut cursor, &mut module, &mut variables, Rules { strictness, target })?;

@@ -13,7 +13,6 @@ fn the_device_says_that_it_is_an_interpreter() {
         assert_eq!(CudaContext::device_count().unwrap(), 1);
         assert!(context.has_async_alloc());
         assert!(context.total_mem().unwrap() > 1 << 30);
-        assert!(context.uuid().is_ok());
         context.synchronize().unwrap();
     });
 }

@@ -29,8 +29,6 @@ fn the_environment_chooses_how_many_devices_there_are() {
         assert_eq!(CudaContext::device_count().unwrap(), 3);
         let contexts = [0, 1, 2].map(|ordinal| CudaContext::new(ordinal).unwrap());
         assert_eq!(contexts.each_ref().map(|context| context.ordinal()), [0, 1, 2]);
-        let uuids = contexts.each_ref().map(|context| context.uuid().unwrap().bytes);
-        assert!(uuids[0] != uuids[1] && uuids[1] != uuids[2]);
         let error = CudaContext::new(3).unwrap_err();
         assert_eq!(error, DriverError(CUresult::CUDA_ERROR_INVALID_DEVICE));
     });
@@ -152,9 +150,9 @@ fn other_copies_and_fills_stay_on_their_device() {
 }
 
 #[test]
-fn no_device_reaches_another_and_events_have_a_device() {
+fn no_device_reaches_another() {
     alone!(["BINADE_PTX_DEVICES" = "2"], {
-        let [(first, here), (second, there)] = two();
+        let [(first, _), (second, _)] = two();
         let mut can = -1;
         // SAFETY: the driver writes one int; the contexts are alive.
         unsafe {
@@ -162,12 +160,6 @@ fn no_device_reaches_another_and_events_have_a_device() {
             sys::cuDeviceCanAccessPeer(&raw mut can, a, b).result().unwrap();
         }
         assert_eq!(can, 0);
-        let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        let [from, to] = [&here, &there].map(|stream| stream.record_event(timed).unwrap());
-        let invalid = DriverError(CUresult::CUDA_ERROR_INVALID_HANDLE);
-        // SAFETY: both events live until the end of the test.
-        let elapsed = unsafe { result::event::elapsed(from.cu_event(), to.cu_event()) };
-        assert_eq!(elapsed, Err(invalid));
     });
 }
 

@@ -1,9 +1,6 @@
 //! Device memory through cudarc, and further calls of its result layer.
 
-use cudarc::driver::{
-    CudaContext, DriverError, result,
-    sys::{self, CUresult},
-};
+use cudarc::driver::{CudaContext, DriverError, result, sys::CUresult};
 
 use super::process::alone;
 
@@ -84,34 +81,5 @@ fn memory_in_use_is_counted() {
         // SAFETY: the memory is never used.
         let error = unsafe { stream.alloc::<u8>(total + 1) }.unwrap_err();
         assert_eq!(error, DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY));
-    });
-}
-
-#[test]
-fn a_pool_gives_memory_and_counts_it() {
-    alone!({
-        let context = CudaContext::new(0).unwrap();
-        let stream = context.new_stream().unwrap();
-        let used = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
-        let keep = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        // SAFETY: the pool is the device's, the values are of the attributes' type, the memory is freed once.
-        unsafe {
-            let pool = result::device::get_default_mem_pool(context.cu_device()).unwrap();
-            let mut value = u64::MAX;
-            let place = (&raw mut value).cast();
-            sys::cuMemPoolSetAttribute(pool, keep, place).result().unwrap();
-            let mut pointer = 0;
-            sys::cuMemAllocFromPoolAsync(&raw mut pointer, 256, pool, stream.cu_stream())
-                .result()
-                .unwrap();
-            sys::cuMemPoolGetAttribute(pool, used, place).result().unwrap();
-            assert_eq!(value, 256);
-            result::free_async(pointer, stream.cu_stream()).unwrap();
-            stream.synchronize().unwrap();
-            sys::cuMemPoolGetAttribute(pool, used, place).result().unwrap();
-            assert_eq!(value, 0);
-            sys::cuMemPoolGetAttribute(pool, keep, place).result().unwrap();
-            assert_eq!(value, u64::MAX);
-        }
     });
 }

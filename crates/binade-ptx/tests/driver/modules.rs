@@ -75,11 +75,6 @@ fn an_unloaded_modules_functions_are_gone() {
     });
 }
 
-/// Returns more shared memory than there is for blocks of more than 512 threads.
-extern "C" fn shared(threads: i32) -> usize {
-    if threads > 512 { 1 << 20 } else { 0 }
-}
-
 #[test]
 fn functions_tell_their_limits_and_how_many_blocks_fit() {
     alone!({
@@ -90,8 +85,6 @@ fn functions_tell_their_limits_and_how_many_blocks_fit() {
         let fit = function.occupancy_max_active_blocks_per_multiprocessor(128, 0, None);
         // A multiprocessor has 2048 threads.
         assert_eq!(fit.unwrap(), 16);
-        let best = function.occupancy_max_potential_block_size(shared, 0, 0, None);
-        assert_eq!(best.unwrap().1, 512);
         let dynamic = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         function.set_attribute(dynamic, 100 << 10).unwrap();
         assert_eq!(function.get_attribute(dynamic).unwrap(), 100 << 10);

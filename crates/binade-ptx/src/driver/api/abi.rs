@@ -26,14 +26,6 @@ impl<T: Copy> Out<T> {
         unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
-
-    /// Writes a result that a caller may leave out by passing null.
-    pub(super) fn set_if_wanted(self, value: T) {
-        if !self.0.is_null() {
-            // The pointer is not null, the one thing that `set` refuses.
-            let _ = self.set(value);
-        }
-    }
 }
 
 impl Out<c_char> {
@@ -72,7 +64,7 @@ impl<T: Copy> In<T> {
     }
 }
 
-/// Pointer to a value that is read and written, or whose type another argument tells.
+/// Pointer to a value whose type another argument tells.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Untyped(*mut c_void);
@@ -83,16 +75,6 @@ impl Untyped {
         let mut bytes = vec![0; count];
         Host(self.0.cast()).span(count)?.read(&mut bytes);
         Ok(bytes)
-    }
-
-    /// Returns the pointer as the place of a result of type `T`.
-    pub(super) fn as_out<T>(self) -> Out<T> {
-        Out(self.0.cast())
-    }
-
-    /// Returns the pointer as that of a value of type `T`.
-    pub(super) fn as_in<T>(self) -> In<T> {
-        In(self.0.cast_const().cast())
     }
 }
 

@@ -119,39 +119,31 @@ extern "C" fn write_coverage() {
     });
 }
 
-/// Defines exported functions. Each body returns `Result<()>`. A function that takes `_` for the driver works before `cuInit` too.
+/// Defines exported functions, each by its call, a `Result<()>`. One that takes `_` for the driver works before `cuInit` too.
 macro_rules! api {
-    ($($(#[$page:meta])* fn $name:ident($driver:tt $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
-        $(
-            $(#[$page])*
-            #[unsafe(no_mangle)]
-            extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
-                $crate::driver::api::call::api!(@call $name $driver $body)
-            }
-        )*
-    };
-    (@call $name:ident _ $body:block) => {
-        $crate::driver::api::call::guarded(stringify!($name), || $body)
-    };
-    (@call $name:ident $driver:ident $body:block) => {
-        $crate::driver::api::call::call(stringify!($name), |$driver| $body)
+    ($(fn $name:ident($driver:tt $(, $argument:ident: $kind:ty)* $(,)?) = $call:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
+            $crate::driver::api::call::api!(@call $name $driver $call)
+        }
+    )*};
+    (@call $name:ident _ $call:expr) => { $crate::driver::api::call::guarded(stringify!($name), || $call) };
+    (@call $name:ident $driver:ident $call:expr) => {
+        $crate::driver::api::call::call(stringify!($name), |$driver| $call)
     };
 }
 pub(super) use api;
 
-/// Defines exported functions of a library. Each body returns a `Result` of its status.
+/// Defines exported functions of a library, each by its call, a `Result<()>` of its status or of the driver's code.
 macro_rules! library_api {
-    ([$status:ident] $($(#[$page:meta])* fn $name:ident($driver:ident $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
-        $(
-            $(#[$page])*
-            #[unsafe(no_mangle)]
-            extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
-                use std::ffi::c_int;
-                let own = [$status::NotInitialized as c_int, $status::InternalError as c_int];
-                let number = |status: $status| status as c_int;
-                $crate::driver::api::call::library(stringify!($name), own, number, |$driver| $body)
-            }
-        )*
-    };
+    ([$status:ident] $(fn $name:ident($driver:ident $(, $argument:ident: $kind:ty)* $(,)?) = $call:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
+            use std::ffi::c_int;
+            let own = [$status::NotInitialized as c_int, $status::InternalError as c_int];
+            let number = |status: $status| status as c_int;
+            $crate::driver::api::call::library(stringify!($name), own, number, |$driver| Ok($call?))
+        }
+    )*};
 }
 pub(super) use library_api;

@@ -16,11 +16,11 @@ use super::{
 use crate::driver::code::{Code, Result};
 
 /// Number of works by stream.
-pub(super) type Clock = BTreeMap<Handle, u64>;
+pub(crate) type Clock = BTreeMap<Handle, u64>;
 
 /// C type `CUstreamCaptureMode`: the threads kept from calls that could disturb the capture.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::driver) enum Mode {
+pub(crate) enum Mode {
     /// Keeps all threads from such calls.
     Global,
     /// Keeps the capturing thread from such calls.
@@ -30,7 +30,7 @@ pub(in crate::driver) enum Mode {
 }
 
 impl Mode {
-    pub(in crate::driver) fn from_number(number: u32) -> Result<Self> {
+    pub(crate) fn from_number(number: u32) -> Result<Self> {
         let modes = [Self::Global, Self::ThreadLocal, Self::Relaxed];
         modes.get(number as usize).copied().ok_or(Code::InvalidValue)
     }
@@ -38,15 +38,15 @@ impl Mode {
 
 /// C type `CUstreamCaptureStatus`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::driver) enum Status {
+pub(crate) enum Status {
     None,
     Active,
     Invalidated,
 }
 
 #[derive(Debug)]
-pub(super) struct Capture {
-    pub(super) origin: Handle,
+pub(crate) struct Capture {
+    pub(crate) origin: Handle,
     mode: Mode,
     thread: ThreadId,
     nodes: Vec<Node>,
@@ -55,11 +55,11 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    pub(super) fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> Status {
         if self.is_invalid { Status::Invalidated } else { Status::Active }
     }
 
-    pub(super) fn allocates(&self, address: u64) -> bool {
+    pub(crate) fn allocates(&self, address: u64) -> bool {
         self.nodes.iter().any(|node| matches!(node, Node::Allocate { at, .. } if *at == address))
     }
 
@@ -78,7 +78,7 @@ impl Capture {
 }
 
 impl Driver {
-    pub(in crate::driver) fn begin_capture(&mut self, stream: Handle, mode: Mode) -> Result {
+    pub(crate) fn begin_capture(&mut self, stream: Handle, mode: Mode) -> Result {
         let origin = self.stream(stream)?;
         let stream = self.streams.get(origin)?;
         if stream.is_legacy() {
@@ -95,7 +95,7 @@ impl Driver {
     }
 
     /// Ends the capture and returns its graph. The streams capture no more, even if the capture was invalid or unjoined.
-    pub(in crate::driver) fn end_capture(&mut self, stream: Handle) -> Result<Handle> {
+    pub(crate) fn end_capture(&mut self, stream: Handle) -> Result<Handle> {
         let stream = self.stream(stream)?;
         let handle = self.streams.get(stream)?.capture.ok_or(Code::IllegalState)?;
         let capture = self.captures.get(handle)?;
@@ -116,7 +116,7 @@ impl Driver {
     }
 
     /// Adds work to the graph.
-    pub(super) fn record(&mut self, capture: Handle, stream: Handle, work: Node) -> Result {
+    pub(crate) fn record(&mut self, capture: Handle, stream: Handle, work: Node) -> Result {
         let capture = self.valid(capture)?;
         capture.nodes.push(work);
         *capture.clocks.entry(stream).or_default().entry(stream).or_default() += 1;
@@ -129,12 +129,12 @@ impl Driver {
     }
 
     /// Returns the works that come before a stream's next work.
-    pub(super) fn clock(&mut self, capture: Handle, stream: Handle) -> Result<Clock> {
+    pub(crate) fn clock(&mut self, capture: Handle, stream: Handle) -> Result<Clock> {
         Ok(self.valid(capture)?.clocks.get(&stream).cloned().unwrap_or_default())
     }
 
     /// Makes a stream wait for a captured event, which draws it into the capture.
-    pub(super) fn join(&mut self, stream: Handle, capture: Handle, clock: &Clock) -> Result {
+    pub(crate) fn join(&mut self, stream: Handle, capture: Handle, clock: &Clock) -> Result {
         if self.captures.get(capture).is_err() {
             return Err(Code::CapturedEvent);
         }
@@ -164,14 +164,14 @@ impl Driver {
     }
 
     /// Invalidates a capture: its streams take no more work, and its end is an error.
-    pub(super) fn invalidate(&mut self, capture: Handle) {
+    pub(crate) fn invalidate(&mut self, capture: Handle) {
         if let Ok(capture) = self.captures.get_mut(capture) {
             capture.is_invalid = true;
         }
     }
 
     /// Refuses a call that could disturb a capture, such as taking memory, and invalidates the captures that forbid it.
-    pub(super) fn refuse_while_capturing(&mut self) -> Result {
+    pub(crate) fn refuse_while_capturing(&mut self) -> Result {
         let mut outcome = Ok(());
         for capture in self.captures.values_mut().filter(|capture| capture.forbids()) {
             capture.is_invalid = true;

@@ -1,27 +1,26 @@
-//! Contexts: a primary one for each device, counted by its holders, others, and the error that a fault leaves in one for good.
+//! Contexts: a primary one for each device, counted by its holders, and the error that a fault leaves in one for good.
 
 use super::{Driver, Handle, thread};
 use crate::driver::code::{Code, Result};
 
 #[derive(Debug, Default)]
-pub(super) struct Context {
-    pub(super) device: usize,
+pub(crate) struct Context {
+    pub(crate) device: usize,
     /// Error of an earlier kernel. CUDA calls it sticky: it lasts until the context ends.
-    pub(super) fault: Option<Code>,
+    pub(crate) fault: Option<Code>,
     /// Stream that handle 0 means, from its first use on.
-    pub(super) legacy: Option<Handle>,
-    flags: u32,
+    pub(crate) legacy: Option<Handle>,
 }
 
 /// Primary context of a device, and the number of its holders.
 #[derive(Debug)]
-pub(super) struct Primary {
+pub(crate) struct Primary {
     context: Handle,
     holders: u32,
 }
 
 impl Driver {
-    pub(in crate::driver) fn retain_primary(&mut self, device: usize) -> Handle {
+    pub(crate) fn retain_primary(&mut self, device: usize) -> Handle {
         if let Some(primary) = self.primary.get_mut(&device) {
             primary.holders += 1;
             return primary.context;
@@ -32,34 +31,13 @@ impl Driver {
     }
 
     /// Releases the primary context once. The last release ends it with all that is in it.
-    pub(in crate::driver) fn release_primary(&mut self, device: usize) -> Result {
+    pub(crate) fn release_primary(&mut self, device: usize) -> Result {
         let primary = self.primary.get_mut(&device).ok_or(Code::InvalidContext)?;
         primary.holders -= 1;
         if primary.holders > 0 {
             return Ok(());
         }
-        self.reset_primary(device)
-    }
-
-    pub(in crate::driver) fn reset_primary(&mut self, device: usize) -> Result {
         self.primary.remove(&device).map_or(Ok(()), |primary| self.end(primary.context))
-    }
-
-    pub(in crate::driver) fn create_context(&mut self, device: usize, flags: u32) -> Handle {
-        let context = self.contexts.insert(Context { device, flags, ..Context::default() });
-        thread::push_context(context);
-        context
-    }
-
-    pub(in crate::driver) fn destroy_context(&mut self, context: Handle) -> Result {
-        if self.primary.values().any(|primary| primary.context == context) {
-            return Err(Code::InvalidContext);
-        }
-        self.end(context)?;
-        if thread::context() == Some(context) {
-            thread::pop_context()?;
-        }
-        Ok(())
     }
 
     fn end(&mut self, context: Handle) -> Result {
@@ -76,12 +54,12 @@ impl Driver {
         Ok(())
     }
 
-    pub(in crate::driver) fn current_context() -> Handle {
+    pub(crate) fn current_context() -> Handle {
         thread::context().unwrap_or(0)
     }
 
     /// Sets the thread's context. Handle 0 leaves the thread without one.
-    pub(in crate::driver) fn set_current_context(&self, context: Handle) -> Result {
+    pub(crate) fn set_current_context(&self, context: Handle) -> Result {
         if context != 0 {
             self.contexts.get(context).map_err(|_| Code::InvalidContext)?;
         }
@@ -89,21 +67,15 @@ impl Driver {
         Ok(())
     }
 
-    pub(in crate::driver) fn set_context_flags(&mut self, flags: u32) -> Result {
-        let context = self.context()?;
-        self.contexts.get_mut(context)?.flags = flags;
-        Ok(())
-    }
-
     /// Returns the thread's context, which must be alive and without a fault.
-    pub(in crate::driver) fn context(&self) -> Result<Handle> {
+    pub(crate) fn context(&self) -> Result<Handle> {
         let context = thread::context().ok_or(Code::InvalidContext)?;
         self.unfaulted(context)?;
         Ok(context)
     }
 
     /// Returns the sticky error of a context, or an error if it is destroyed.
-    pub(super) fn unfaulted(&self, context: Handle) -> Result {
+    pub(crate) fn unfaulted(&self, context: Handle) -> Result {
         let context = self.contexts.get(context).map_err(|_| Code::ContextIsDestroyed)?;
         context.fault.map_or(Ok(()), Err)
     }

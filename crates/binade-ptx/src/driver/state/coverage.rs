@@ -7,7 +7,7 @@ use super::Driver;
 impl Driver {
     /// Returns a line for each entry of each module loaded so far: name, the module's hash, number of lines, and the missed lines
     /// with commas between, or `-`.
-    pub(in crate::driver) fn coverage(&self) -> String {
+    pub(crate) fn coverage(&self) -> String {
         let mut text = String::new();
         for (hash, module) in &self.seen {
             for entry in module.entries() {

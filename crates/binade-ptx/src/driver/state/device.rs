@@ -9,14 +9,14 @@ use crate::{
 
 /// Compute capability and number of the devices, as the environment sets them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::driver) struct Configuration {
-    pub(super) capability: Capability,
-    pub(super) devices: usize,
+pub(crate) struct Configuration {
+    pub(crate) capability: Capability,
+    pub(crate) devices: usize,
 }
 
 impl Configuration {
     /// Reads the values of `BINADE_PTX_CC` and `BINADE_PTX_DEVICES`.
-    pub(in crate::driver) fn new(
+    pub(crate) fn new(
         capability: Option<&str>,
         devices: Option<&str>,
     ) -> std::result::Result<Self, String> {
@@ -41,52 +41,44 @@ impl Configuration {
 }
 
 /// Memory of a device in bytes: the most that a test may take of the host's.
-pub(super) const TOTAL_MEMORY: u64 = 4 << 30;
+pub(crate) const TOTAL_MEMORY: u64 = 4 << 30;
 
 /// Number of streaming multiprocessors: few, so that grids sized by it stay small.
-pub(super) const MULTIPROCESSORS: u32 = 4;
+pub(crate) const MULTIPROCESSORS: u32 = 4;
 
 /// Limits that differ between compute capabilities (CUDA C++ Programming Guide, "Technical Specifications per Compute
 /// Capability").
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub(super) threads: u32,
-    pub(super) blocks: u32,
-    pub(super) shared: u32,
+pub(crate) struct Limits {
+    pub(crate) threads: u32,
+    pub(crate) blocks: u32,
+    pub(crate) shared: u32,
     /// Shared memory in bytes of a block that opts in to more.
-    pub(super) most_shared: u32,
+    pub(crate) most_shared: u32,
 }
 
 impl Driver {
-    pub(in crate::driver) fn name() -> &'static std::ffi::CStr {
-        c"Binade PTX interpreter"
-    }
-
     #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "a few")]
-    pub(in crate::driver) fn device_count(&self) -> i32 {
+    pub(crate) fn device_count(&self) -> i32 {
         self.devices as i32
     }
 
-    pub(in crate::driver) fn device(&self, ordinal: i32) -> Result<usize> {
+    pub(crate) fn device(&self, ordinal: i32) -> Result<usize> {
         let device = usize::try_from(ordinal).ok().filter(|device| *device < self.devices);
         device.ok_or(Code::InvalidDevice)
     }
 
     /// Returns the device of a context.
-    pub(super) fn device_of(&self, context: Handle) -> Result<usize> {
+    pub(crate) fn device_of(&self, context: Handle) -> Result<usize> {
         Ok(self.contexts.get(context).map_err(|_| Code::InvalidContext)?.device)
     }
 
     /// Returns the devices whose memory work in a context may touch: its own.
-    pub(super) fn seen_from(&self, context: Handle) -> Result<Devices> {
+    pub(crate) fn seen_from(&self, context: Handle) -> Result<Devices> {
         Ok(1 << self.device_of(context)?)
     }
 
-    pub(in crate::driver) fn total_memory() -> u64 {
-        TOTAL_MEMORY
-    }
-
-    pub(super) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         if self.capability >= Capability::SM_80 {
             Limits { threads: 2048, blocks: 32, shared: 164 << 10, most_shared: 163 << 10 }
         } else {
@@ -96,7 +88,7 @@ impl Driver {
 
     /// Returns an attribute by its number in `cuda.h` (`CU_DEVICE_ATTRIBUTE_…`). A feature that the device does not have is 0.
     #[expect(clippy::cast_possible_wrap, reason = "limits far below 2^31")]
-    pub(in crate::driver) fn attribute(&self, attribute: i32) -> Result<i32> {
+    pub(crate) fn attribute(&self, attribute: i32) -> Result<i32> {
         let limits = self.limits();
         Ok(match attribute {
             1..=3 => 1024,                     // threads of a block, its x and y

@@ -12,14 +12,14 @@ mod status;
 use std::collections::BTreeSet;
 
 use super::{Driver, Handle, table::Table, tell};
-pub(in crate::driver) use convolution::{Call, Convolution};
-pub(in crate::driver) use descriptors::{How, Moves, Tensor};
-pub(in crate::driver) use problem::{Descriptors, Pass};
-pub(in crate::driver) use status::{Result, Status};
+pub(crate) use convolution::{Call, Convolution};
+pub(crate) use descriptors::{How, Moves, Tensor};
+pub(crate) use problem::{Descriptors, Pass};
+pub(crate) use status::{Result, Status};
 
 /// Settings of a handle, and the problems asked about.
 #[derive(Debug, Default)]
-struct Told {
+pub(crate) struct Told {
     /// Stream of the handle; `None` until it is set. The default stream is not taken instead.
     stream: Option<Handle>,
     /// Hashes of the problems whose workspace was asked for.
@@ -28,11 +28,11 @@ struct Told {
 
 /// Objects of the library by handle. A descriptor is `None` until it is set.
 #[derive(Debug)]
-pub(super) struct Dnn {
-    handles: Table<Told>,
-    tensors: Table<Option<Tensor>>,
-    filters: Table<Option<Tensor>>,
-    hows: Table<How>,
+pub(crate) struct Dnn {
+    pub(crate) handles: Table<Told>,
+    pub(crate) tensors: Table<Option<Tensor>>,
+    pub(crate) filters: Table<Option<Tensor>>,
+    pub(crate) hows: Table<How>,
 }
 
 impl Default for Dnn {
@@ -48,66 +48,20 @@ impl Default for Dnn {
 
 impl Driver {
     /// Creates a handle. It takes device memory, which a capturing thread may not.
-    pub(in crate::driver) fn dnn_create(&mut self) -> Result<Handle> {
+    pub(crate) fn dnn_create(&mut self) -> Result<Handle> {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::DeviceAllocationFailed)?;
         Ok(self.dnn.handles.insert(Told::default()))
     }
 
-    pub(in crate::driver) fn dnn_destroy(&mut self, handle: Handle) -> Result {
-        self.dnn.handles.remove(handle)?;
-        Ok(())
-    }
-
     /// Sets the handle's stream, which must be of the thread's context.
-    pub(in crate::driver) fn dnn_set_stream(&mut self, handle: Handle, stream: Handle) -> Result {
+    pub(crate) fn dnn_set_stream(&mut self, handle: Handle, stream: Handle) -> Result {
         let of = self.stream_context(stream)?;
         if of != self.context()? {
             tell("cuDNN: a stream of another context than the thread's");
             return Err(Status::StreamMismatch);
         }
         self.dnn.handles.get_mut(handle)?.stream = Some(stream);
-        Ok(())
-    }
-
-    pub(in crate::driver) fn dnn_create_tensor(&mut self) -> Handle {
-        self.dnn.tensors.insert(None)
-    }
-
-    pub(in crate::driver) fn dnn_set_tensor(&mut self, of: Handle, to: Result<Tensor>) -> Result {
-        *self.dnn.tensors.get_mut(of)? = Some(to?);
-        Ok(())
-    }
-
-    pub(in crate::driver) fn dnn_destroy_tensor(&mut self, tensor: Handle) -> Result {
-        self.dnn.tensors.remove(tensor)?;
-        Ok(())
-    }
-
-    pub(in crate::driver) fn dnn_create_filter(&mut self) -> Handle {
-        self.dnn.filters.insert(None)
-    }
-
-    pub(in crate::driver) fn dnn_set_filter(&mut self, of: Handle, to: Result<Tensor>) -> Result {
-        *self.dnn.filters.get_mut(of)? = Some(to?);
-        Ok(())
-    }
-
-    pub(in crate::driver) fn dnn_destroy_filter(&mut self, filter: Handle) -> Result {
-        self.dnn.filters.remove(filter)?;
-        Ok(())
-    }
-
-    pub(in crate::driver) fn dnn_create_how(&mut self) -> Handle {
-        self.dnn.hows.insert(How::default())
-    }
-
-    pub(in crate::driver) fn dnn_how(&mut self, how: Handle) -> Result<&mut How> {
-        Ok(self.dnn.hows.get_mut(how)?)
-    }
-
-    pub(in crate::driver) fn dnn_destroy_how(&mut self, how: Handle) -> Result {
-        self.dnn.hows.remove(how)?;
         Ok(())
     }
 }

@@ -1,17 +1,11 @@
 //! Events: moments in a stream, or places in the graph of a capture.
 
-use std::time::Instant;
-
 use super::{Driver, Handle, capture::Clock};
 use crate::driver::code::{Code, Result};
 
-/// Flag `CU_EVENT_DISABLE_TIMING`.
-const DISABLE_TIMING: u32 = 2;
-
 #[derive(Debug)]
-pub(super) struct Event {
-    pub(super) context: Handle,
-    has_time: bool,
+pub(crate) struct Event {
+    pub(crate) context: Handle,
     recorded: Recorded,
 }
 
@@ -19,24 +13,24 @@ pub(super) struct Event {
 #[derive(Clone, Debug)]
 enum Recorded {
     Never,
-    At(Instant),
+    /// Behind work that is done.
+    Done,
     /// Place in a capture: behind the works that the clock counts.
     Captured(Handle, Clock),
 }
 
 impl Driver {
-    pub(in crate::driver) fn create_event(&mut self, flags: u32) -> Result<Handle> {
+    pub(crate) fn create_event(&mut self, flags: u32) -> Result<Handle> {
         if flags & !7 != 0 {
             return Err(Code::InvalidValue);
         }
         let context = self.context()?;
-        let has_time = flags & DISABLE_TIMING == 0;
-        Ok(self.events.insert(Event { context, has_time, recorded: Recorded::Never }))
+        Ok(self.events.insert(Event { context, recorded: Recorded::Never }))
     }
 
-    pub(in crate::driver) fn destroy_event(&mut self, event: Handle) -> Result {
+    pub(crate) fn destroy_event(&mut self, event: Handle) -> Result {
         self.event(event)?;
-        self.events.remove(event).map(|_| ())
+        self.events.delete(event)
     }
 
     fn event(&self, event: Handle) -> Result<&Event> {
@@ -45,7 +39,7 @@ impl Driver {
         Ok(event)
     }
 
-    pub(in crate::driver) fn record_event(&mut self, event: Handle, stream: Handle) -> Result {
+    pub(crate) fn record_event(&mut self, event: Handle, stream: Handle) -> Result {
         let context = self.event(event)?.context;
         let stream = self.stream(stream)?;
         if self.streams.get(stream)?.context != context {
@@ -55,31 +49,31 @@ impl Driver {
             Recorded::Captured(capture, self.clock(capture, stream)?)
         } else {
             self.refuse_implicit(stream)?;
-            Recorded::At(Instant::now())
+            Recorded::Done
         };
         self.events.get_mut(event)?.recorded = recorded;
         Ok(())
     }
 
     /// Makes a stream wait for an event. Work is done when its call returns, so only captures have anything to wait for.
-    pub(in crate::driver) fn wait_event(&mut self, stream: Handle, event: Handle) -> Result {
+    pub(crate) fn wait_event(&mut self, stream: Handle, event: Handle) -> Result {
         let recorded = self.event(event)?.recorded.clone();
         let stream = self.stream(stream)?;
         let capturing = self.streams.get(stream)?.capture;
         match (recorded, capturing) {
             (Recorded::Captured(capture, clock), _) => self.join(stream, capture, &clock),
             // The event is of work outside the capture.
-            (Recorded::At(_), Some(capture)) => {
+            (Recorded::Done, Some(capture)) => {
                 self.invalidate(capture);
                 Err(Code::CaptureIsolation)
             }
             // "If cuEventRecord() has not been called on hEvent, this call […] is a functional no-op" (CUDA driver API).
-            (Recorded::At(_), None) | (Recorded::Never, _) => Ok(()),
+            (Recorded::Done, None) | (Recorded::Never, _) => Ok(()),
         }
     }
 
     /// Waits for an event on the host.
-    pub(in crate::driver) fn synchronize_event(&mut self, event: Handle) -> Result {
+    pub(crate) fn synchronize_event(&mut self, event: Handle) -> Result {
         match self.event(event)?.recorded {
             Recorded::Captured(capture, _) => {
                 self.invalidate(capture);
@@ -90,29 +84,8 @@ impl Driver {
     }
 
     /// Asks for an event's completion. A capture that CUDA would have to interrupt forbids it.
-    pub(in crate::driver) fn query_event(&mut self, event: Handle) -> Result {
+    pub(crate) fn query_event(&mut self, event: Handle) -> Result {
         self.synchronize_event(event)?;
         self.refuse_while_capturing()
-    }
-
-    /// Returns the milliseconds between two events.
-    pub(in crate::driver) fn elapsed(&mut self, from: Handle, to: Handle) -> Result<f32> {
-        let moment = |event: Handle| {
-            let event = self.event(event)?;
-            match event.recorded {
-                Recorded::At(at) if event.has_time => Ok(at),
-                Recorded::Captured(..) => Err(Code::CapturedEvent),
-                _ => Err(Code::InvalidHandle),
-            }
-        };
-        if self.event(from)?.context != self.event(to)?.context {
-            return Err(Code::InvalidHandle);
-        }
-        let (from, to) = (moment(from)?, moment(to)?);
-        let seconds = match to.checked_duration_since(from) {
-            Some(after) => after.as_secs_f32(),
-            None => -from.duration_since(to).as_secs_f32(),
-        };
-        Ok(seconds * 1e3)
     }
 }

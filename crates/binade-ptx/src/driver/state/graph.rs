@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Driver, Handle, dnn::Convolution, launch::Launch, lt::Product, tell, while_in_host_function,
+    Driver, Handle, dnn::Convolution, launch::Launch, lt::Product, tell,
+    thread::while_in_host_function,
 };
 use crate::driver::{
     code::{Code, Result},
@@ -12,7 +13,7 @@ use crate::driver::{
 
 /// Piece of work. A kernel's arguments are copied when it is recorded; host memory is read and written when the work runs.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Launch(Arc<Launch>),
     /// Product of cuBLASLt.
     Product(Arc<Product>),
@@ -45,7 +46,6 @@ pub(super) enum Node {
     Allocate {
         at: u64,
         bytes: usize,
-        pool: Handle,
     },
     Free {
         at: u64,
@@ -55,12 +55,12 @@ pub(super) enum Node {
 }
 
 #[derive(Debug)]
-pub(super) struct Graph {
-    pub(super) nodes: Arc<[Node]>,
+pub(crate) struct Graph {
+    pub(crate) nodes: Arc<[Node]>,
 }
 
 #[derive(Debug)]
-pub(super) struct Runnable {
+pub(crate) struct Runnable {
     nodes: Arc<[Node]>,
     /// Frees, before a launch, the memory that an earlier launch took and nothing freed.
     frees: bool,
@@ -74,16 +74,7 @@ const DEVICE_LAUNCH: u64 = 4;
 const HARMLESS: u64 = 2 | 8;
 
 impl Driver {
-    pub(in crate::driver) fn clone_graph(&mut self, graph: Handle) -> Result<Handle> {
-        let nodes = Arc::clone(&self.graphs.get(graph)?.nodes);
-        Ok(self.graphs.insert(Graph { nodes }))
-    }
-
-    pub(in crate::driver) fn destroy_graph(&mut self, graph: Handle) -> Result {
-        self.graphs.remove(graph).map(|_| ())
-    }
-
-    pub(in crate::driver) fn instantiate(&mut self, graph: Handle, flags: u64) -> Result<Handle> {
+    pub(crate) fn instantiate(&mut self, graph: Handle, flags: u64) -> Result<Handle> {
         self.context()?;
         let nodes = Arc::clone(&self.graphs.get(graph)?.nodes);
         if flags & DEVICE_LAUNCH != 0 && flags & AUTO_FREE != 0 {
@@ -96,17 +87,13 @@ impl Driver {
         }
     }
 
-    pub(in crate::driver) fn destroy_runnable(&mut self, runnable: Handle) -> Result {
-        self.runnable.remove(runnable).map(|_| ())
-    }
-
     /// Checks that a graph can be launched. There is nothing to upload.
-    pub(in crate::driver) fn upload_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
+    pub(crate) fn upload_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
         self.stream(stream)?;
         self.runnable.get(runnable).map(|_| ())
     }
 
-    pub(in crate::driver) fn launch_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
+    pub(crate) fn launch_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
         let Runnable { nodes, frees } = self.runnable.get(runnable)?;
         let (nodes, frees) = (Arc::clone(nodes), *frees);
         for node in nodes.iter() {
@@ -124,7 +111,7 @@ impl Driver {
     }
 
     /// Runs one piece of work in a context. A kernel's fault becomes the context's error, not the call's.
-    pub(super) fn run(&mut self, context: Handle, work: &Node) -> Result {
+    pub(crate) fn run(&mut self, context: Handle, work: &Node) -> Result {
         match work {
             Node::Launch(launch) => self.run_launch(context, launch),
             Node::Product(product) => {
@@ -153,7 +140,7 @@ impl Driver {
                 self.copy(*to, *from, *bytes)
             }
             Node::PeerCopy { to, from, bytes } => self.copy(*to, *from, *bytes),
-            Node::Allocate { at, bytes, pool } => self.map(context, *at, *bytes, *pool),
+            Node::Allocate { at, bytes } => self.map(context, *at, *bytes),
             Node::Free { at } => self.release(*at),
             Node::Host(call) => {
                 while_in_host_function(|| call.run());

@@ -6,7 +6,7 @@ use crate::driver::code::{Code, Result};
 const NEWEST: (u32, u32) = (9, 0);
 
 /// Returns an image as text. Its PTX version and target must not be newer than the interpreter and the device.
-pub(super) fn text(image: &[u8], device: u32) -> Result<&str> {
+pub(crate) fn text(image: &[u8], device: u32) -> Result<&str> {
     let text = std::str::from_utf8(image).map_err(|_| not_text())?;
     let version = after(text, ".version").ok_or_else(not_text)?;
     if numbers(version).is_some_and(|version| version > NEWEST) {

@@ -11,15 +11,15 @@ use crate::{
 
 /// Grid, block and dynamic shared memory of a launch.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Shape {
-    pub(in crate::driver) grid: Dim3,
-    pub(in crate::driver) block: Dim3,
-    pub(in crate::driver) shared_bytes: u32,
+pub(crate) struct Shape {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) shared_bytes: u32,
 }
 
 /// Launch with all that it needs, so that handles may be destroyed before it runs.
 #[derive(Debug)]
-pub(super) struct Launch {
+pub(crate) struct Launch {
     module: Arc<Module>,
     entry: String,
     shape: Shape,
@@ -39,13 +39,13 @@ impl Launch {
 impl Driver {
     /// Returns the offset and size in bytes of each parameter of a function.
     #[expect(clippy::cast_possible_truncation, reason = "parameters are limited to 4 KiB")]
-    pub(in crate::driver) fn parameters(&self, function: Handle) -> Result<Vec<(usize, usize)>> {
+    pub(crate) fn parameters(&self, function: Handle) -> Result<Vec<(usize, usize)>> {
         let params = &self.function(function)?.kernel()?.params;
         Ok(params.iter().map(|param| (param.offset as usize, param.bytes as usize)).collect())
     }
 
     /// Puts a launch into a stream. `params` is the block of parameters, laid out as [`Driver::parameters`] says.
-    pub(in crate::driver) fn launch(
+    pub(crate) fn launch(
         &mut self,
         function: Handle,
         shape: Shape,
@@ -71,7 +71,7 @@ impl Driver {
     }
 
     /// Runs a launch. That of a faulty kernel succeeds, as one that a GPU executes later does; later calls in the context fail.
-    pub(super) fn run_launch(&mut self, context: Handle, launch: &Launch) -> Result {
+    pub(crate) fn run_launch(&mut self, context: Handle, launch: &Launch) -> Result {
         self.gpu.show(self.seen_from(context)?);
         match self.gpu.run(&launch.job()?, launch.params.clone()) {
             Ok(()) => {}
@@ -86,7 +86,7 @@ impl Driver {
     }
 
     /// Leaves an error in the context, unless it has one already.
-    pub(super) fn fault(&mut self, context: Handle, code: Code) {
+    pub(crate) fn fault(&mut self, context: Handle, code: Code) {
         if let Ok(context) = self.contexts.get_mut(context) {
             context.fault.get_or_insert(code);
         }

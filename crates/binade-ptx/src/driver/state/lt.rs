@@ -9,22 +9,22 @@ mod product;
 mod status;
 
 use super::{Driver, Handle, table::Table};
-pub(in crate::driver) use attributes::{Desc, Layout, Preference};
-pub(in crate::driver) use problem::{Algorithm, Descriptors};
-pub(in crate::driver) use product::{Call, Product};
-pub(in crate::driver) use status::{Result, Status};
-pub(super) use {
+pub(crate) use attributes::{Desc, Layout, Preference};
+pub(crate) use problem::{Algorithm, Descriptors};
+pub(crate) use product::{Call, Product};
+pub(crate) use status::{Result, Status};
+pub(crate) use {
     attributes::{Kind, Reads},
-    product::encode,
+    product::{encode, overlap},
 };
 
 /// Objects of the library by handle.
 #[derive(Debug)]
-pub(super) struct Lt {
-    handles: Table<()>,
-    layouts: Table<Layout>,
-    descs: Table<Desc>,
-    preferences: Table<Preference>,
+pub(crate) struct Lt {
+    pub(crate) handles: Table<()>,
+    pub(crate) layouts: Table<Layout>,
+    pub(crate) descs: Table<Desc>,
+    pub(crate) preferences: Table<Preference>,
 }
 
 impl Default for Lt {
@@ -40,52 +40,9 @@ impl Default for Lt {
 
 impl Driver {
     /// Creates a handle. It takes device memory, which a capturing thread may not.
-    pub(in crate::driver) fn lt_create(&mut self) -> Result<Handle> {
+    pub(crate) fn lt_create(&mut self) -> Result<Handle> {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::AllocFailed)?;
         Ok(self.lt.handles.insert(()))
-    }
-
-    pub(in crate::driver) fn lt_destroy(&mut self, handle: Handle) -> Result {
-        Ok(self.lt.handles.remove(handle)?)
-    }
-
-    pub(in crate::driver) fn lt_create_layout(&mut self, layout: Layout) -> Handle {
-        self.lt.layouts.insert(layout)
-    }
-
-    pub(in crate::driver) fn lt_layout(&mut self, layout: Handle) -> Result<&mut Layout> {
-        Ok(self.lt.layouts.get_mut(layout)?)
-    }
-
-    pub(in crate::driver) fn lt_destroy_layout(&mut self, layout: Handle) -> Result {
-        self.lt.layouts.remove(layout)?;
-        Ok(())
-    }
-
-    pub(in crate::driver) fn lt_create_desc(&mut self, desc: Desc) -> Handle {
-        self.lt.descs.insert(desc)
-    }
-
-    pub(in crate::driver) fn lt_desc(&mut self, desc: Handle) -> Result<&mut Desc> {
-        Ok(self.lt.descs.get_mut(desc)?)
-    }
-
-    pub(in crate::driver) fn lt_destroy_desc(&mut self, desc: Handle) -> Result {
-        self.lt.descs.remove(desc)?;
-        Ok(())
-    }
-
-    pub(in crate::driver) fn lt_create_preference(&mut self) -> Handle {
-        self.lt.preferences.insert(Preference::default())
-    }
-
-    pub(in crate::driver) fn lt_preference(&mut self, of: Handle) -> Result<&mut Preference> {
-        Ok(self.lt.preferences.get_mut(of)?)
-    }
-
-    pub(in crate::driver) fn lt_destroy_preference(&mut self, preference: Handle) -> Result {
-        self.lt.preferences.remove(preference)?;
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Device memory: allocations with their context and pool.
+//! Device memory: allocations with their context.
 
 use std::collections::BTreeMap;
 
@@ -14,67 +14,51 @@ struct Allocation {
     device: usize,
     bytes: usize,
     context: Handle,
-    /// Pool of the memory; 0 for none.
-    pool: Handle,
 }
 
 /// Allocations by address.
 #[derive(Debug, Default)]
-pub(super) struct Allocations(BTreeMap<u64, Allocation>);
+pub(crate) struct Allocations(BTreeMap<u64, Allocation>);
 
 impl Allocations {
-    pub(super) fn holds(&self, address: u64) -> bool {
+    pub(crate) fn holds(&self, address: u64) -> bool {
         self.0.contains_key(&address)
     }
 
     /// Returns the bytes in use of a device.
     fn used_on(&self, device: usize) -> u64 {
-        self.sum(|memory| memory.device == device)
-    }
-
-    /// Returns the bytes in use of a pool.
-    pub(super) fn used_of(&self, pool: Handle) -> u64 {
-        self.sum(|memory| memory.pool == pool)
-    }
-
-    fn sum(&self, counted: impl Fn(&Allocation) -> bool) -> u64 {
-        self.0.values().filter(|memory| counted(memory)).map(|memory| memory.bytes as u64).sum()
+        let here = self.0.values().filter(|memory| memory.device == device);
+        here.map(|memory| memory.bytes as u64).sum()
     }
 }
 
 impl Driver {
     /// Allocates memory, as `cuMemAlloc` does.
-    pub(in crate::driver) fn allocate(&mut self, bytes: usize) -> Result<u64> {
+    pub(crate) fn allocate(&mut self, bytes: usize) -> Result<u64> {
         let context = self.context()?;
         self.refuse_while_capturing()?;
         let at = self.reserve(self.device_of(context)?, bytes)?;
-        self.map(context, at, bytes, 0)?;
+        self.map(context, at, bytes)?;
         Ok(at)
     }
 
     /// Frees memory, as `cuMemFree` does; null is allowed.
-    pub(in crate::driver) fn free(&mut self, at: u64) -> Result {
+    pub(crate) fn free(&mut self, at: u64) -> Result {
         self.context()?;
         self.refuse_while_capturing()?;
         if at == 0 { Ok(()) } else { self.release(at) }
     }
 
-    /// Allocates memory from a pool in the order of a stream; pool 0 is the device's current one.
-    pub(in crate::driver) fn allocate_in_order(
-        &mut self,
-        bytes: usize,
-        pool: Handle,
-        stream: Handle,
-    ) -> Result<u64> {
+    /// Allocates memory in the order of a stream.
+    pub(crate) fn allocate_in_order(&mut self, bytes: usize, stream: Handle) -> Result<u64> {
         let here = self.stream_context(stream)?;
-        let pool = if pool == 0 { self.device_pools[self.device_of(here)?] } else { pool };
-        let at = self.reserve(self.pools.get(pool)?.device, bytes)?;
-        self.submit(stream, Node::Allocate { at, bytes, pool })?;
+        let at = self.reserve(self.device_of(here)?, bytes)?;
+        self.submit(stream, Node::Allocate { at, bytes })?;
         Ok(at)
     }
 
     /// Frees memory in the order of a stream. During capture only memory that this capture allocated may be freed.
-    pub(in crate::driver) fn free_in_order(&mut self, at: u64, stream: Handle) -> Result {
+    pub(crate) fn free_in_order(&mut self, at: u64, stream: Handle) -> Result {
         let handle = self.stream(stream)?;
         if let Some(capture) = self.streams.get(handle)?.capture
             && !self.captures.get(capture)?.allocates(at)
@@ -96,17 +80,17 @@ impl Driver {
         Ok(self.gpu.reserve(device, bytes).address())
     }
 
-    pub(super) fn map(&mut self, context: Handle, at: u64, bytes: usize, pool: Handle) -> Result {
+    pub(crate) fn map(&mut self, context: Handle, at: u64, bytes: usize) -> Result {
         let device = device_of(at).ok_or(Code::InvalidValue)?;
         if self.memory.used_on(device) + bytes as u64 > TOTAL_MEMORY {
             return Err(Code::OutOfMemory);
         }
         self.gpu.map(DevicePtr::at(at), bytes);
-        self.memory.0.insert(at, Allocation { device, bytes, context, pool });
+        self.memory.0.insert(at, Allocation { device, bytes, context });
         Ok(())
     }
 
-    pub(super) fn release(&mut self, at: u64) -> Result {
+    pub(crate) fn release(&mut self, at: u64) -> Result {
         if self.memory.0.remove(&at).is_none() {
             tell(format_args!("a free of {at:#x}, where no allocation begins"));
             return Err(Code::InvalidValue);
@@ -115,7 +99,7 @@ impl Driver {
     }
 
     /// Frees all memory that a context allocated.
-    pub(super) fn free_all(&mut self, context: Handle) {
+    pub(crate) fn free_all(&mut self, context: Handle) {
         let gpu = &mut self.gpu;
         // A missing entry would be a bug of the interpreter, and nothing that the caller could act on.
         self.memory.0.retain(|at, memory| {
@@ -123,14 +107,14 @@ impl Driver {
         });
     }
 
-    /// Returns the free bytes and all bytes of the thread's device.
-    pub(in crate::driver) fn memory_info(&self) -> Result<(u64, u64)> {
+    /// Returns the free bytes of the thread's device.
+    pub(crate) fn free_memory(&self) -> Result<u64> {
         let device = self.device_of(self.context()?)?;
-        Ok((TOTAL_MEMORY - self.memory.used_on(device), TOTAL_MEMORY))
+        Ok(TOTAL_MEMORY - self.memory.used_on(device))
     }
 
     /// Returns the allocation that holds an address: first address and bytes.
-    pub(in crate::driver) fn range(&self, at: u64) -> Result<(u64, usize)> {
+    pub(crate) fn range(&self, at: u64) -> Result<(u64, usize)> {
         self.context()?;
         let (first, memory) = self.memory.0.range(..=at).next_back().ok_or(Code::NotFound)?;
         let is_inside = at - first < memory.bytes as u64;

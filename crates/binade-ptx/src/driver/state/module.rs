@@ -1,31 +1,29 @@
 //! Modules and their functions.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use super::{Driver, Handle, image, tell};
 use crate::{
     Module,
     driver::code::{Code, Result},
+    hash_of,
     module::Entry,
 };
 
 #[derive(Debug)]
-pub(super) struct Loaded {
-    pub(super) context: Handle,
+pub(crate) struct Loaded {
+    pub(crate) context: Handle,
     module: Arc<Module>,
 }
 
 #[derive(Debug)]
-pub(super) struct Function {
-    pub(super) context: Handle,
+pub(crate) struct Function {
+    pub(crate) context: Handle,
     owner: Handle,
-    pub(super) module: Arc<Module>,
-    pub(super) entry: String,
+    pub(crate) module: Arc<Module>,
+    pub(crate) entry: String,
     /// Dynamic shared memory in bytes that launches may ask for.
-    pub(super) dynamic_shared: u32,
+    pub(crate) dynamic_shared: u32,
 }
 
 /// Shared memory in bytes of a block that does not opt in to more.
@@ -35,25 +33,23 @@ const USUAL_SHARED: u32 = 48 << 10;
 const DYNAMIC_SHARED: i32 = 8;
 
 impl Function {
-    pub(super) fn kernel(&self) -> Result<&Entry> {
+    pub(crate) fn kernel(&self) -> Result<&Entry> {
         self.module.entry(&self.entry).ok_or(Code::NotFound)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "shared memory is limited to KiB")]
-    pub(super) fn static_shared(&self) -> Result<u32> {
+    pub(crate) fn static_shared(&self) -> Result<u32> {
         Ok(self.kernel()?.shared_bytes as u32)
     }
 }
 
 impl Driver {
-    pub(in crate::driver) fn load(&mut self, image: &[u8]) -> Result<Handle> {
+    pub(crate) fn load(&mut self, image: &[u8]) -> Result<Handle> {
         let context = self.context()?;
         self.refuse_while_capturing()?;
         let device = u32::from(self.capability.major) * 10 + u32::from(self.capability.minor);
         let text = image::text(image, device)?;
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = hash_of(text);
         let module = match self.seen.get(&hash) {
             Some(module) => Arc::clone(module),
             None => Arc::new(Module::parse(text).map_err(|error| {
@@ -66,7 +62,7 @@ impl Driver {
     }
 
     /// Unloads a module with its functions.
-    pub(in crate::driver) fn unload(&mut self, module: Handle) -> Result {
+    pub(crate) fn unload(&mut self, module: Handle) -> Result {
         self.unfaulted(self.modules.get(module)?.context)?;
         self.refuse_while_capturing()?;
         self.modules.remove(module)?;
@@ -74,7 +70,7 @@ impl Driver {
         Ok(())
     }
 
-    pub(in crate::driver) fn get_function(&mut self, owner: Handle, name: &[u8]) -> Result<Handle> {
+    pub(crate) fn get_function(&mut self, owner: Handle, name: &[u8]) -> Result<Handle> {
         let Loaded { context, module } = self.modules.get(owner)?;
         self.unfaulted(*context)?;
         let entry = String::from_utf8_lossy(name).into_owned();
@@ -88,7 +84,7 @@ impl Driver {
         Ok(self.functions.insert(Function { context, owner, module, entry, dynamic_shared }))
     }
 
-    pub(super) fn function(&self, function: Handle) -> Result<&Function> {
+    pub(crate) fn function(&self, function: Handle) -> Result<&Function> {
         let function = self.functions.get(function)?;
         self.unfaulted(function.context)?;
         Ok(function)
@@ -97,7 +93,7 @@ impl Driver {
     /// Returns an attribute by its number in `cuda.h` (`CU_FUNC_ATTRIBUTE_…`). Registers are not allotted here; their number is
     /// always 32.
     #[expect(clippy::cast_possible_wrap, reason = "sizes of shared memory are small")]
-    pub(in crate::driver) fn function_attribute(&self, handle: Handle, which: i32) -> Result<i32> {
+    pub(crate) fn function_attribute(&self, handle: Handle, which: i32) -> Result<i32> {
         let function = self.function(handle)?;
         let target = function.module.target();
         Ok(match which {
@@ -112,7 +108,7 @@ impl Driver {
         })
     }
 
-    pub(in crate::driver) fn set_function_attribute(
+    pub(crate) fn set_function_attribute(
         &mut self,
         handle: Handle,
         which: i32,

@@ -12,11 +12,11 @@ struct Page(#[expect(dead_code, reason = "callers read and write it by address")
 
 /// Pinned memory by address. Pages are kept in vectors, which stay in place when the table grows.
 #[derive(Debug, Default)]
-pub(super) struct Pinned(BTreeMap<usize, Vec<Page>>);
+pub(crate) struct Pinned(BTreeMap<usize, Vec<Page>>);
 
 impl Driver {
     /// Allocates host memory, full of 0xff as device memory is.
-    pub(in crate::driver) fn allocate_host(&mut self, bytes: usize) -> Result<*mut u8> {
+    pub(crate) fn allocate_host(&mut self, bytes: usize) -> Result<*mut u8> {
         self.context()?;
         self.refuse_while_capturing()?;
         if bytes == 0 {
@@ -31,7 +31,7 @@ impl Driver {
         Ok(first)
     }
 
-    pub(in crate::driver) fn free_host(&mut self, address: usize) -> Result {
+    pub(crate) fn free_host(&mut self, address: usize) -> Result {
         self.context()?;
         self.refuse_while_capturing()?;
         self.pinned.0.remove(&address).map(|_| ()).ok_or(Code::InvalidValue)

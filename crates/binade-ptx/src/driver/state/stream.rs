@@ -3,10 +3,7 @@
 use std::thread::{ThreadId, current};
 
 use super::{Driver, Handle, capture::Status, graph::Node};
-use crate::driver::{
-    code::{Code, Result},
-    host::HostCall,
-};
+use crate::driver::code::{Code, Result};
 
 /// Handle `CU_STREAM_LEGACY`; handle 0 means the same, since this driver has no per-thread default streams.
 const LEGACY: Handle = 1;
@@ -23,11 +20,11 @@ enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) context: Handle,
+pub(crate) struct Stream {
+    pub(crate) context: Handle,
     kind: Kind,
-    pub(super) flags: u32,
-    pub(super) capture: Option<Handle>,
+    pub(crate) flags: u32,
+    pub(crate) capture: Option<Handle>,
 }
 
 impl Stream {
@@ -35,7 +32,7 @@ impl Stream {
         Self { context, kind, flags: 0, capture: None }
     }
 
-    pub(super) fn is_legacy(&self) -> bool {
+    pub(crate) fn is_legacy(&self) -> bool {
         self.kind == Kind::Legacy
     }
 
@@ -45,10 +42,7 @@ impl Stream {
 }
 
 impl Driver {
-    /// Least and greatest priority, as recent GPUs have them.
-    pub(in crate::driver) const PRIORITIES: (i32, i32) = (0, -5);
-
-    pub(in crate::driver) fn create_stream(&mut self, flags: u32) -> Result<Handle> {
+    pub(crate) fn create_stream(&mut self, flags: u32) -> Result<Handle> {
         if flags & !NON_BLOCKING != 0 {
             return Err(Code::InvalidValue);
         }
@@ -56,7 +50,7 @@ impl Driver {
         Ok(self.streams.insert(Stream { flags, ..made }))
     }
 
-    pub(in crate::driver) fn destroy_stream(&mut self, handle: Handle) -> Result {
+    pub(crate) fn destroy_stream(&mut self, handle: Handle) -> Result {
         let stream = self.streams.get(handle)?;
         self.unfaulted(stream.context)?;
         if stream.kind != Kind::Made {
@@ -65,11 +59,11 @@ impl Driver {
         if let Some(capture) = stream.capture {
             self.invalidate(capture);
         }
-        self.streams.remove(handle).map(|_| ())
+        self.streams.delete(handle)
     }
 
     /// Returns the stream that a handle means, in a context without a fault.
-    pub(super) fn stream(&mut self, handle: Handle) -> Result<Handle> {
+    pub(crate) fn stream(&mut self, handle: Handle) -> Result<Handle> {
         let stream = match handle {
             0 | LEGACY => self.legacy()?,
             PER_THREAD => self.per_thread()?,
@@ -97,8 +91,14 @@ impl Driver {
         Ok(mine.unwrap_or_else(|| self.streams.insert(Stream::new(context, kind))))
     }
 
+    /// Puts work into a stream, from a thread whose context is alive and without a fault.
+    pub(crate) fn enqueue(&mut self, stream: Handle, work: Node) -> Result {
+        self.context()?;
+        self.submit(stream, work)
+    }
+
     /// Runs the work now, or adds it to the graph that the stream captures.
-    pub(super) fn submit(&mut self, stream: Handle, work: Node) -> Result {
+    pub(crate) fn submit(&mut self, stream: Handle, work: Node) -> Result {
         let stream = self.stream(stream)?;
         let Stream { capture, context, .. } = *self.streams.get(stream)?;
         if let Some(capture) = capture {
@@ -110,7 +110,7 @@ impl Driver {
 
     /// Refuses work in the legacy stream while a blocking stream captures: the legacy stream waits for every blocking stream, and
     /// no call can wait for one that captures.
-    pub(super) fn refuse_implicit(&mut self, stream: Handle) -> Result {
+    pub(crate) fn refuse_implicit(&mut self, stream: Handle) -> Result {
         match self.captured_behind(stream)? {
             Some(capture) => {
                 self.invalidate(capture);
@@ -130,7 +130,7 @@ impl Driver {
     }
 
     /// Waits for a stream, or asks for its completion: a stream that captures refuses both.
-    pub(in crate::driver) fn synchronize(&mut self, stream: Handle) -> Result {
+    pub(crate) fn synchronize(&mut self, stream: Handle) -> Result {
         let stream = self.stream(stream)?;
         if let Some(capture) = self.streams.get(stream)?.capture {
             self.invalidate(capture);
@@ -140,7 +140,7 @@ impl Driver {
     }
 
     /// Waits for all streams of the context.
-    pub(in crate::driver) fn synchronize_context(&mut self) -> Result {
+    pub(crate) fn synchronize_context(&mut self) -> Result {
         let context = self.context()?;
         let here = |stream: &&Stream| stream.context == context;
         let streams = self.streams.iter().map(|(_, stream)| stream).filter(here);
@@ -151,24 +151,20 @@ impl Driver {
         if captures.is_empty() { Ok(()) } else { Err(Code::CaptureUnsupported) }
     }
 
-    /// Returns the status of a stream's capture, and its handle.
-    pub(in crate::driver) fn capture_of(&mut self, stream: Handle) -> Result<(Status, Handle)> {
+    /// Returns the status of a stream's capture.
+    pub(crate) fn capture_of(&mut self, stream: Handle) -> Result<Status> {
         let stream = self.stream(stream)?;
         if self.captured_behind(stream)?.is_some() {
             return Err(Code::CaptureImplicit);
         }
         match self.streams.get(stream)?.capture {
-            Some(capture) => Ok((self.captures.get(capture)?.status(), capture)),
-            None => Ok((Status::None, 0)),
+            Some(capture) => Ok(self.captures.get(capture)?.status()),
+            None => Ok(Status::None),
         }
     }
 
-    pub(in crate::driver) fn stream_context(&mut self, stream: Handle) -> Result<Handle> {
+    pub(crate) fn stream_context(&mut self, stream: Handle) -> Result<Handle> {
         let stream = self.stream(stream)?;
         Ok(self.streams.get(stream)?.context)
-    }
-
-    pub(in crate::driver) fn call_host(&mut self, stream: Handle, call: HostCall) -> Result {
-        self.submit(stream, Node::Host(call))
     }
 }

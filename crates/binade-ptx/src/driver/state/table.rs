@@ -6,45 +6,55 @@ use super::Handle;
 use crate::driver::code::{Code, Result};
 
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(crate) struct Table<T> {
     next: Handle,
     entries: BTreeMap<Handle, T>,
 }
 
 impl<T> Table<T> {
     /// Creates a table whose handles no table of another kind has.
-    pub(super) fn new(kind: u64) -> Self {
+    pub(crate) fn new(kind: u64) -> Self {
         Self { next: kind << 40, entries: BTreeMap::new() }
     }
 
-    pub(super) fn insert(&mut self, entry: T) -> Handle {
+    pub(crate) fn insert(&mut self, entry: T) -> Handle {
         // Handles are sixteen apart, as addresses of objects are.
         self.next += 16;
         self.entries.insert(self.next, entry);
         self.next
     }
 
-    pub(super) fn get(&self, handle: Handle) -> Result<&T> {
+    pub(crate) fn get(&self, handle: Handle) -> Result<&T> {
         self.entries.get(&handle).ok_or(Code::InvalidHandle)
     }
 
-    pub(super) fn get_mut(&mut self, handle: Handle) -> Result<&mut T> {
+    pub(crate) fn get_mut(&mut self, handle: Handle) -> Result<&mut T> {
         self.entries.get_mut(&handle).ok_or(Code::InvalidHandle)
     }
 
-    pub(super) fn remove(&mut self, handle: Handle) -> Result<T> {
+    pub(crate) fn remove(&mut self, handle: Handle) -> Result<T> {
         self.entries.remove(&handle).ok_or(Code::InvalidHandle)
     }
 
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+    /// Removes an entry that nobody needs any more.
+    pub(crate) fn delete(&mut self, handle: Handle) -> Result {
+        self.remove(handle).map(|_| ())
+    }
+
+    pub(crate) fn set(&mut self, handle: Handle, entry: T) -> Result {
+        *self.get_mut(handle)? = entry;
+        Ok(())
+    }
+
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.entries.retain(|_, entry| keep(entry));
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         self.entries.iter().map(|(handle, entry)| (*handle, entry))
     }
 
-    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.values_mut()
     }
 }

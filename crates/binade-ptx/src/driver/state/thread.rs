@@ -1,47 +1,29 @@
-//! State of each host thread: its stack of contexts.
+//! State of each host thread: its context, and a call of a host function.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use super::Handle;
-use crate::driver::code::{Code, Result};
 
 thread_local! {
-    /// Stack of contexts, the current one last; `None` if the current one was set to none.
-    static CONTEXTS: RefCell<Vec<Option<Handle>>> = const { RefCell::new(Vec::new()) };
+    static CONTEXT: Cell<Option<Handle>> = const { Cell::new(None) };
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-pub(super) fn context() -> Option<Handle> {
-    // A thread that is ending has none; destructors of what it owned may still call.
-    let last = CONTEXTS.try_with(|contexts| contexts.borrow().last().copied().flatten());
-    last.ok().flatten()
+pub(crate) fn context() -> Option<Handle> {
+    CONTEXT.get()
 }
 
-pub(super) fn set_context(context: Option<Handle>) {
-    let _ = CONTEXTS.try_with(|contexts| {
-        let mut contexts = contexts.borrow_mut();
-        contexts.pop();
-        contexts.push(context);
-    });
-}
-
-pub(super) fn push_context(context: Handle) {
-    let _ = CONTEXTS.try_with(|contexts| contexts.borrow_mut().push(Some(context)));
-}
-
-pub(super) fn pop_context() -> Result<Handle> {
-    let popped = CONTEXTS.try_with(|contexts| contexts.borrow_mut().pop());
-    popped.ok().flatten().flatten().ok_or(Code::InvalidContext)
+pub(crate) fn set_context(context: Option<Handle>) {
+    CONTEXT.set(context);
 }
 
 /// Returns true if the driver is calling a host function on this thread, which must not call back.
-pub(in crate::driver) fn in_host_function() -> bool {
+pub(crate) fn in_host_function() -> bool {
     IN_HOST_FUNCTION.get()
 }
 
-pub(in crate::driver) fn while_in_host_function<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn while_in_host_function(work: impl FnOnce()) {
     IN_HOST_FUNCTION.set(true);
-    let result = work();
+    work();
     IN_HOST_FUNCTION.set(false);
-    result
 }

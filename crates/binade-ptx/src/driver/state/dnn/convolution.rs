@@ -1,6 +1,6 @@
 //! Convolution: its memory checked when it is asked for, computed in the order of its stream.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Descriptors, Pass, Result, Status,
@@ -8,28 +8,33 @@ use super::{
     problem::Problem,
 };
 use crate::{
-    DevicePtr,
     driver::{
-        code::{self, Code},
-        state::{Driver, graph::Node, lt::encode, tell},
+        code,
+        state::{
+            Driver,
+            graph::Node,
+            lt::{encode, overlap},
+            tell,
+        },
     },
+    hash_of,
 };
 
 /// Arguments of a convolution beside the descriptors.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Call {
-    pub(in crate::driver) alpha: f32,
-    pub(in crate::driver) beta: f32,
-    pub(in crate::driver) x: u64,
-    pub(in crate::driver) w: u64,
-    pub(in crate::driver) y: u64,
-    pub(in crate::driver) workspace: u64,
-    pub(in crate::driver) workspace_bytes: usize,
+pub(crate) struct Call {
+    pub(crate) alpha: f32,
+    pub(crate) beta: f32,
+    pub(crate) x: u64,
+    pub(crate) w: u64,
+    pub(crate) y: u64,
+    pub(crate) workspace: u64,
+    pub(crate) workspace_bytes: usize,
 }
 
 /// Convolution with all that it needs, so that descriptors may be destroyed before it runs.
 #[derive(Debug)]
-pub(in crate::driver) struct Convolution {
+pub(crate) struct Convolution {
     problem: Problem,
     call: Call,
 }
@@ -46,7 +51,7 @@ impl Convolution {
     }
 
     /// Returns the addresses of X, W and Y.
-    pub(in crate::driver) fn tensors(&self) -> [u64; 3] {
+    pub(crate) fn tensors(&self) -> [u64; 3] {
         [self.call.x, self.call.w, self.call.y]
     }
 }
@@ -56,11 +61,11 @@ const ALIGNED: u64 = 16;
 
 impl Driver {
     /// Puts a convolution in the handle's stream.
-    pub(in crate::driver) fn dnn_convolve(&mut self, of: Descriptors, call: Call) -> Result {
+    pub(crate) fn dnn_convolve(&mut self, of: Descriptors, call: Call) -> Result {
         let problem = self.dnn_problem(of)?;
         let told = self.dnn.handles.get(of.handle)?;
         let stream = told.stream.ok_or_else(|| bad("a handle that was given no stream"))?;
-        if !told.asked.contains(&problem.hashed()) {
+        if !told.asked.contains(&hash_of(&problem)) {
             return Err(bad("nobody has asked for this convolution's workspace"));
         }
         // The first four bytes of an `f64` of 1 are 0, so a scalar of the wrong type is refused.
@@ -93,25 +98,18 @@ impl Driver {
             Pass::Data => [x, w, y],
             Pass::Filter => [w, x, y],
         };
-        let all = [&result, &read[0], &read[1], &scratch];
-        if !all.into_iter().all(|range| self.lt_holds(range)) {
-            return Some((
-                "a tensor or the workspace reaches beyond its allocation",
-                Status::BadParam,
-            ));
+        let written = [result, scratch];
+        if !written.iter().chain(&read).all(|range| self.lt_holds(range)) {
+            let what = "a tensor or the workspace reaches beyond its allocation";
+            return Some((what, Status::BadParam));
         }
-        let meets = |one: &Range<u64>, other: &Range<u64>| {
-            one.start.max(other.start) < one.end.min(other.end)
-        };
-        let written = [&result, &scratch];
-        let overlaps = written.iter().any(|one| read.iter().any(|other| meets(one, other)));
         let what = "the result or the workspace lies over what is read, or over each other";
-        (overlaps || meets(&result, &scratch)).then_some((what, Status::BadParam))
+        overlap(&written, &read).then_some((what, Status::BadParam))
     }
 
     /// Computes the convolution: products in f32, added by `fma` in the order of images, channels and places, one rounding to the
     /// result's type.
-    pub(in crate::driver) fn convolve(&mut self, convolution: &Convolution) -> code::Result {
+    pub(crate) fn convolve(&mut self, convolution: &Convolution) -> code::Result {
         let Convolution { problem, call } = convolution;
         if problem.workspace() > 0 {
             self.fill(call.workspace, &[0xff], problem.workspace())?;
@@ -129,11 +127,7 @@ impl Driver {
             };
             *sum = problem.reads.of(one).mul_add(problem.reads.of(other), *sum);
         });
-        let bytes = self.gpu.bytes(DevicePtr::at(at), to.len() * to.kind.bytes());
-        let bytes = bytes.map_err(|error| {
-            tell(error);
-            Code::InvalidValue
-        })?;
+        let bytes = self.bytes(at, to.len() * to.kind.bytes())?;
         let places = bytes.chunks_exact_mut(to.kind.bytes());
         places.zip(sums).for_each(|(place, sum)| encode(to.kind, sum, place));
         Ok(())

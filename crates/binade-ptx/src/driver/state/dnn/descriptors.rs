@@ -5,9 +5,9 @@ use crate::driver::state::{lt::Kind, tell};
 
 /// Contiguous images or kernels in the layout `CUDNN_TENSOR_NCHW`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(in crate::driver) struct Tensor {
-    pub(super) kind: Kind,
-    pub(super) sizes: [usize; 4],
+pub(crate) struct Tensor {
+    pub(crate) kind: Kind,
+    pub(crate) sizes: [usize; 4],
 }
 
 /// Value of `CUDNN_TENSOR_NCHW`.
@@ -17,7 +17,7 @@ const NCHW: u32 = 0;
 const TOO_MANY: usize = 1 << 31;
 
 impl Tensor {
-    pub(in crate::driver) fn new(kind: u32, format: u32, sizes: [i32; 4]) -> Result<Self> {
+    pub(crate) fn new(kind: u32, format: u32, sizes: [i32; 4]) -> Result<Self> {
         let kind = match kind {
             0 => Kind::F32,
             2 => Kind::F16,
@@ -41,16 +41,16 @@ impl Tensor {
         Ok(Self { kind, sizes })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.sizes.iter().product()
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.len() * self.kind.bytes()) as u64
     }
 
     /// Returns the index of an element.
-    pub(super) fn place(&self, [a, b, c, d]: [usize; 4]) -> usize {
+    pub(crate) fn place(&self, [a, b, c, d]: [usize; 4]) -> usize {
         let [_, channels, rows, columns] = self.sizes;
         ((a * channels + b) * rows + c) * columns + d
     }
@@ -58,11 +58,11 @@ impl Tensor {
 
 /// Convolution descriptor: padding, stride and math type.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::driver) struct How {
+pub(crate) struct How {
     /// Padding and stride, once they are set.
-    pub(super) moves: Option<[[usize; 2]; 2]>,
+    pub(crate) moves: Option<[[usize; 2]; 2]>,
     /// Value of `cudnnMathType_t`; the default allows TF32 from compute capability 8.0 on.
-    pub(super) math: u32,
+    pub(crate) math: u32,
 }
 
 /// Values of `CUDNN_CROSS_CORRELATION` and, below, `CUDNN_DATA_FLOAT`.
@@ -71,16 +71,16 @@ const F32: u32 = 0;
 
 /// Arguments of `cudnnSetConvolution2dDescriptor`.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Moves {
-    pub(in crate::driver) padding: [i32; 2],
-    pub(in crate::driver) stride: [i32; 2],
-    pub(in crate::driver) dilation: [i32; 2],
-    pub(in crate::driver) mode: u32,
-    pub(in crate::driver) sums: u32,
+pub(crate) struct Moves {
+    pub(crate) padding: [i32; 2],
+    pub(crate) stride: [i32; 2],
+    pub(crate) dilation: [i32; 2],
+    pub(crate) mode: u32,
+    pub(crate) sums: u32,
 }
 
 impl How {
-    pub(in crate::driver) fn set(&mut self, to: Moves) -> Result {
+    pub(crate) fn set(&mut self, to: Moves) -> Result {
         let Moves { padding, stride, dilation, mode, sums } = to;
         let least = |sizes: [i32; 2], least| sizes.iter().all(|size| *size >= least);
         if !(least(padding, 0) && least(stride, 1) && least(dilation, 1)) {
@@ -99,7 +99,7 @@ impl How {
         Ok(())
     }
 
-    pub(in crate::driver) fn set_math(&mut self, math: u32) -> Result {
+    pub(crate) fn set_math(&mut self, math: u32) -> Result {
         if math > 3 {
             return Err(bad("no such math type"));
         }
@@ -109,12 +109,12 @@ impl How {
 }
 
 /// Reports a mistake that the library finds too.
-pub(super) fn bad(what: &str) -> Status {
+pub(crate) fn bad(what: &str) -> Status {
     tell(format_args!("cuDNN: {what}"));
     Status::BadParam
 }
 
-pub(super) fn unknown(what: &str, given: impl std::fmt::Display) -> Status {
+pub(crate) fn unknown(what: &str, given: impl std::fmt::Display) -> Status {
     tell(format_args!("cuDNN: {what} {given} is not simulated"));
     Status::NotSupported
 }

@@ -1,7 +1,5 @@
 //! Convolution problem: the descriptors together, checked, and its workspace.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use super::{
     Result, Status,
     descriptors::{Tensor, bad, unknown},
@@ -13,11 +11,12 @@ use crate::{
         lt::{Kind, Reads},
         tell,
     },
+    hash_of,
 };
 
 /// Tensor that a pass computes from the other two.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(in crate::driver) enum Pass {
+pub(crate) enum Pass {
     /// Y, from X and W.
     Forward,
     /// Gradient of X.
@@ -28,14 +27,14 @@ pub(in crate::driver) enum Pass {
 
 /// Descriptors by handle, as a call gives them.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Descriptors {
-    pub(in crate::driver) pass: Pass,
-    pub(in crate::driver) handle: Handle,
-    pub(in crate::driver) x: Handle,
-    pub(in crate::driver) w: Handle,
-    pub(in crate::driver) y: Handle,
-    pub(in crate::driver) how: Handle,
-    pub(in crate::driver) algorithm: u32,
+pub(crate) struct Descriptors {
+    pub(crate) pass: Pass,
+    pub(crate) handle: Handle,
+    pub(crate) x: Handle,
+    pub(crate) w: Handle,
+    pub(crate) y: Handle,
+    pub(crate) how: Handle,
+    pub(crate) algorithm: u32,
 }
 
 /// Number of `…_FWD_ALGO_IMPLICIT_PRECOMP_GEMM`, `…_BWD_DATA_ALGO_1` and `…_BWD_FILTER_ALGO_1`, all deterministic.
@@ -48,31 +47,25 @@ const FMA: u32 = 3;
 
 /// Convolution whose sizes and types have been checked.
 #[derive(Clone, Copy, Debug, Hash)]
-pub(super) struct Problem {
-    pub(super) reads: Reads,
-    pub(super) pass: Pass,
-    pub(super) x: Tensor,
-    pub(super) w: Tensor,
-    pub(super) y: Tensor,
-    pub(super) padding: [usize; 2],
-    pub(super) stride: [usize; 2],
+pub(crate) struct Problem {
+    pub(crate) reads: Reads,
+    pub(crate) pass: Pass,
+    pub(crate) x: Tensor,
+    pub(crate) w: Tensor,
+    pub(crate) y: Tensor,
+    pub(crate) padding: [usize; 2],
+    pub(crate) stride: [usize; 2],
 }
 
 impl Problem {
     /// Returns the workspace in bytes: indices forward, none for the input's gradient, partial sums for the weight's.
-    pub(super) fn workspace(&self) -> usize {
+    pub(crate) fn workspace(&self) -> usize {
         let [_, channels, rows, columns] = self.w.sizes;
         match self.pass {
             Pass::Forward => 8 * channels * rows * columns,
             Pass::Data => 0,
             Pass::Filter => 4 * self.w.len(),
         }
-    }
-
-    pub(super) fn hashed(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
     }
 
     /// Returns a message if the sizes or types do not fit together.
@@ -100,14 +93,14 @@ impl Problem {
 
 impl Driver {
     /// Returns the workspace in bytes. It must be asked for before the convolution runs.
-    pub(in crate::driver) fn dnn_workspace(&mut self, of: Descriptors) -> Result<usize> {
+    pub(crate) fn dnn_workspace(&mut self, of: Descriptors) -> Result<usize> {
         let problem = self.dnn_problem(of)?;
-        self.dnn.handles.get_mut(of.handle)?.asked.insert(problem.hashed());
+        self.dnn.handles.get_mut(of.handle)?.asked.insert(hash_of(&problem));
         Ok(problem.workspace())
     }
 
     /// Returns the problem that the descriptors describe.
-    pub(super) fn dnn_problem(&self, of: Descriptors) -> Result<Problem> {
+    pub(crate) fn dnn_problem(&self, of: Descriptors) -> Result<Problem> {
         self.dnn.handles.get(of.handle)?;
         let unset = || bad("a descriptor that nobody has set");
         let tensor = |of| -> Result<Tensor> { (*self.dnn.tensors.get(of)?).ok_or_else(unset) };

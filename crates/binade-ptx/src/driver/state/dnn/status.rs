@@ -4,7 +4,7 @@ use crate::driver::code::Code;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(i32)]
-pub(in crate::driver) enum Status {
+pub(crate) enum Status {
     NotInitialized = 1001,
     BadParam = 2000,
     MisalignedPointer = 2003,
@@ -19,7 +19,7 @@ pub(in crate::driver) enum Status {
     ExecutionFailed = 5000,
 }
 
-pub(in crate::driver) type Result<T = ()> = std::result::Result<T, Status>;
+pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 
 /// Maps a handle that no table has, or an unexpected null, to `BadParam`.
 impl From<Code> for Status {

@@ -5,14 +5,14 @@ use crate::driver::state::tell;
 
 /// C type `cudaDataType_t`, as far as it is simulated.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(in crate::driver::state) enum Kind {
+pub(crate) enum Kind {
     F32,
     F16,
     BF16,
 }
 
 impl Kind {
-    pub(super) fn from_number(number: u32) -> Result<Self> {
+    pub(crate) fn from_number(number: u32) -> Result<Self> {
         match number {
             0 => Ok(Self::F32),
             2 => Ok(Self::F16),
@@ -21,48 +21,43 @@ impl Kind {
         }
     }
 
-    pub(in crate::driver::state) fn bytes(self) -> usize {
+    pub(crate) fn bytes(self) -> usize {
         if self == Self::F32 { 4 } else { 2 }
     }
 }
 
 /// Column-major matrix, or a batch of them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(in crate::driver) struct Layout {
-    pub(super) kind: Kind,
-    pub(super) rows: u64,
-    pub(super) columns: u64,
-    pub(super) leading: i64,
-    pub(super) batch: i32,
-    pub(super) step: i64,
+pub(crate) struct Layout {
+    pub(crate) kind: Kind,
+    pub(crate) rows: u64,
+    pub(crate) columns: u64,
+    pub(crate) leading: i64,
+    pub(crate) batch: i32,
+    pub(crate) step: i64,
 }
 
 impl Layout {
-    pub(in crate::driver) fn new(kind: u32, rows: u64, columns: u64, leading: i64) -> Result<Self> {
+    pub(crate) fn new(kind: u32, rows: u64, columns: u64, leading: i64) -> Result<Self> {
         let kind = Kind::from_number(kind)?;
         Ok(Self { kind, rows, columns, leading, batch: 1, step: 0 })
     }
 
-    pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
+    pub(crate) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
             // Column-major is the one supported order: `CUBLASLT_ORDER_COL`.
-            1 => only("order", i32::from_ne_bytes(sized(value)?), 0),
-            5 => {
-                self.batch = i32::from_ne_bytes(sized(value)?);
-                Ok(())
-            }
-            6 => {
-                self.step = i64::from_ne_bytes(sized(value)?);
-                Ok(())
-            }
-            _ => Err(unknown("attribute of a matrix", attribute)),
+            1 => only("order", i32::from_ne_bytes(sized(value)?), 0)?,
+            5 => self.batch = i32::from_ne_bytes(sized(value)?),
+            6 => self.step = i64::from_ne_bytes(sized(value)?),
+            _ => return Err(unknown("attribute of a matrix", attribute)),
         }
+        Ok(())
     }
 }
 
 /// Part of an operand's bits that is multiplied.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub(in crate::driver::state) enum Reads {
+pub(crate) enum Reads {
     #[default]
     All,
     /// Exponent and first 10 bits of an f32's significand.
@@ -75,7 +70,7 @@ const DROPPED: u32 = 13;
 impl Reads {
     /// Returns an operand as it is multiplied. The bits are dropped: NVIDIA's library may round, and is nearer then, but does not
     /// promise it. A NaN that has no other bits becomes infinity.
-    pub(in crate::driver::state) fn of(self, value: f32) -> f32 {
+    pub(crate) fn of(self, value: f32) -> f32 {
         match self {
             Self::All => value,
             Self::Tf32 => f32::from_bits(value.to_bits() >> DROPPED << DROPPED),
@@ -85,13 +80,13 @@ impl Reads {
 
 /// Operation descriptor of a product.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Desc {
-    pub(super) reads: Reads,
+pub(crate) struct Desc {
+    pub(crate) reads: Reads,
     /// Transposition of A and B.
-    pub(super) transposed: [bool; 2],
-    pub(super) has_bias: bool,
+    pub(crate) transposed: [bool; 2],
+    pub(crate) has_bias: bool,
     /// Address of the bias; 0 if none was given.
-    pub(super) bias: u64,
+    pub(crate) bias: u64,
 }
 
 /// Values of `CUBLAS_COMPUTE_32F` and, below, `…_FAST_TF32`.
@@ -104,7 +99,7 @@ const BIAS: u32 = 4;
 impl Desc {
     /// Creates a descriptor whose sums and scalars are f32. Sums in sixteen bits, and the `FAST` types but for TF32, give other
     /// numbers and are refused.
-    pub(in crate::driver) fn new(compute: u32, scale: u32) -> Result<Self> {
+    pub(crate) fn new(compute: u32, scale: u32) -> Result<Self> {
         let reads = match compute {
             COMPUTE_32F => Reads::All,
             FAST_TF32 => Reads::Tf32,
@@ -116,10 +111,10 @@ impl Desc {
         Ok(Self { reads, transposed: [false; 2], has_bias: false, bias: 0 })
     }
 
-    pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
+    pub(crate) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
             // Scalars are on the host: `CUBLASLT_POINTER_MODE_HOST`.
-            2 => only("pointer mode", i32::from_ne_bytes(sized(value)?), 0),
+            2 => only("pointer mode", i32::from_ne_bytes(sized(value)?), 0)?,
             3 | 4 => {
                 let operand = &mut self.transposed[attribute as usize - 3];
                 // Values of `CUBLAS_OP_N` and `CUBLAS_OP_T`.
@@ -128,7 +123,6 @@ impl Desc {
                     1 => true,
                     other => return Err(unknown("transposition", other)),
                 };
-                Ok(())
             }
             7 => {
                 self.has_bias = match u32::from_ne_bytes(sized(value)?) {
@@ -136,25 +130,22 @@ impl Desc {
                     BIAS => true,
                     other => return Err(unknown("epilogue", other)),
                 };
-                Ok(())
             }
-            8 => {
-                self.bias = u64::from_ne_bytes(sized(value)?);
-                Ok(())
-            }
-            _ => Err(unknown("attribute of a product", attribute)),
+            8 => self.bias = u64::from_ne_bytes(sized(value)?),
+            _ => return Err(unknown("attribute of a product", attribute)),
         }
+        Ok(())
     }
 }
 
 /// Preference: limits and alignments that an algorithm may rely on.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Preference {
+pub(crate) struct Preference {
     /// Set of `cublasLtReductionScheme_t`, a bit each.
-    pub(super) reductions: u32,
-    pub(super) workspace: u64,
+    pub(crate) reductions: u32,
+    pub(crate) workspace: u64,
     /// Alignment of A, B, C and D in bytes.
-    pub(super) aligned: [u32; 4],
+    pub(crate) aligned: [u32; 4],
 }
 
 /// Values of a preference before any is set, as the library has them.
@@ -165,26 +156,20 @@ impl Default for Preference {
 }
 
 impl Preference {
-    pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
+    pub(crate) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
-            1 => {
-                self.workspace = u64::from_ne_bytes(sized(value)?);
-                Ok(())
-            }
-            3 => {
-                self.reductions = u32::from_ne_bytes(sized(value)?);
-                Ok(())
-            }
+            1 => self.workspace = u64::from_ne_bytes(sized(value)?),
+            3 => self.reductions = u32::from_ne_bytes(sized(value)?),
             5..=8 => {
                 let bytes = u32::from_ne_bytes(sized(value)?);
                 if !bytes.is_power_of_two() {
                     return Err(unknown("alignment", bytes));
                 }
                 self.aligned[attribute as usize - 5] = bytes;
-                Ok(())
             }
-            _ => Err(unknown("attribute of a preference", attribute)),
+            _ => return Err(unknown("attribute of a preference", attribute)),
         }
+        Ok(())
     }
 }
 

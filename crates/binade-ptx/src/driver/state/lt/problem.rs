@@ -1,7 +1,5 @@
 //! Matrix product problem, and the algorithm for it.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use super::{
     Result, Status,
     attributes::{Desc, Kind, Layout, Preference, Reads},
@@ -9,27 +7,28 @@ use super::{
 use crate::{
     Capability,
     driver::state::{Driver, Handle, tell},
+    hash_of,
 };
 
 /// Descriptors by handle, as a call gives them.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Descriptors {
-    pub(in crate::driver) handle: Handle,
-    pub(in crate::driver) desc: Handle,
+pub(crate) struct Descriptors {
+    pub(crate) handle: Handle,
+    pub(crate) desc: Handle,
     /// Layouts of A, B, C and D.
-    pub(in crate::driver) layouts: [Handle; 4],
+    pub(crate) layouts: [Handle; 4],
 }
 
 /// C type `cublasLtMatmulAlgo_t`: the algorithm, its problem, and the alignments it relies on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(C)]
-pub(in crate::driver) struct Algorithm {
+pub(crate) struct Algorithm {
     mark: u64,
     /// Hash of the problem that it was given for.
     problem: u64,
     /// Alignment of A, B, C and D in bytes.
-    pub(super) aligned: [u32; 4],
-    pub(super) workspace: u64,
+    pub(crate) aligned: [u32; 4],
+    pub(crate) workspace: u64,
     rest: [u64; 3],
 }
 
@@ -47,26 +46,20 @@ const FORBIDDEN: u32 = 1 | 4;
 
 /// Product whose sizes and types have been checked.
 #[derive(Clone, Copy, Debug, Hash)]
-pub(super) struct Problem {
-    pub(super) reads: Reads,
-    pub(super) a: Layout,
-    pub(super) b: Layout,
-    pub(super) d: Layout,
+pub(crate) struct Problem {
+    pub(crate) reads: Reads,
+    pub(crate) a: Layout,
+    pub(crate) b: Layout,
+    pub(crate) d: Layout,
     /// Transposition of A and B.
-    pub(super) transposed: [bool; 2],
-    pub(super) has_bias: bool,
+    pub(crate) transposed: [bool; 2],
+    pub(crate) has_bias: bool,
 }
 
 impl Problem {
     /// Returns the number of terms of an element's sum.
-    pub(super) fn terms(&self) -> u64 {
+    pub(crate) fn terms(&self) -> u64 {
         if self.transposed[0] { self.a.rows } else { self.a.columns }
-    }
-
-    fn hashed(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
     }
 
     /// Returns a message if layouts and descriptor do not fit together.
@@ -97,20 +90,20 @@ impl Problem {
 
 impl Algorithm {
     /// Returns true if the algorithm was given for this problem.
-    pub(super) fn is_for(&self, problem: &Problem) -> bool {
-        self.mark == MARK && self.problem == problem.hashed()
+    pub(crate) fn is_for(&self, problem: &Problem) -> bool {
+        self.mark == MARK && self.problem == hash_of(problem)
     }
 }
 
 impl Driver {
     /// Returns the algorithm for a problem, and its workspace, as the first of `cublasLtMatmulAlgoGetHeuristic`.
-    pub(in crate::driver) fn lt_choose(
-        &mut self,
+    pub(crate) fn lt_choose(
+        &self,
         of: Descriptors,
         preference: Handle,
     ) -> Result<(Algorithm, u64)> {
         let problem = self.lt_problem(of)?;
-        let Preference { reductions, workspace, aligned } = *self.lt_preference(preference)?;
+        let Preference { reductions, workspace, aligned } = *self.lt.preferences.get(preference)?;
         if reductions & FORBIDDEN != 0 {
             let line = "cuBLASLt: partial sums in place or in the result's type are not simulated";
             tell(format_args!("{line}: reduction schemes {reductions}"));
@@ -123,17 +116,16 @@ impl Driver {
         let needed = if problem.terms() < SPLIT { 0 } else { WORKSPACE };
         let workspace = if needed <= workspace { needed } else { 0 };
         let (mark, rest) = (MARK, [0; 3]);
-        let algorithm = Algorithm { mark, problem: problem.hashed(), aligned, workspace, rest };
+        let algorithm = Algorithm { mark, problem: hash_of(&problem), aligned, workspace, rest };
         Ok((algorithm, workspace))
     }
 
     /// Returns the problem that the descriptors describe.
-    pub(super) fn lt_problem(&mut self, of: Descriptors) -> Result<Problem> {
+    pub(crate) fn lt_problem(&self, of: Descriptors) -> Result<Problem> {
         self.lt.handles.get(of.handle)?;
-        let desc = *self.lt_desc(of.desc)?;
-        let [a, b, c, d] = of.layouts;
-        let mut layout = |handle| self.lt_layout(handle).copied();
-        let (a, b, c, d) = (layout(a)?, layout(b)?, layout(c)?, layout(d)?);
+        let desc = *self.lt.descs.get(of.desc)?;
+        let [a, b, c, d] = of.layouts.map(|layout| self.lt.layouts.get(layout).copied());
+        let (a, b, c, d) = (a?, b?, c?, d?);
         let Desc { reads, transposed, has_bias, .. } = desc;
         let problem = Problem { reads, a, b, d, transposed, has_bias };
         if reads == Reads::Tf32 && (a.kind != Kind::F32 || self.capability < Capability::SM_80) {

@@ -7,31 +7,28 @@ use super::{
     attributes::{Kind, Layout},
     problem::Problem,
 };
-use crate::{
-    DevicePtr, MemoryError,
-    driver::{
-        code::{self, Code},
-        state::{Driver, Handle, graph::Node, tell},
-    },
+use crate::driver::{
+    code,
+    state::{Driver, Handle, graph::Node, tell},
 };
 use std::{ops::Range, sync::Arc};
 
 /// Arguments of `cublasLtMatmul` beside the descriptors.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Call {
-    pub(in crate::driver) alpha: f32,
-    pub(in crate::driver) beta: f32,
+pub(crate) struct Call {
+    pub(crate) alpha: f32,
+    pub(crate) beta: f32,
     /// Addresses of A, B, C and D.
-    pub(in crate::driver) at: [u64; 4],
-    pub(in crate::driver) algorithm: Algorithm,
-    pub(in crate::driver) workspace: u64,
-    pub(in crate::driver) workspace_bytes: usize,
-    pub(in crate::driver) stream: Handle,
+    pub(crate) at: [u64; 4],
+    pub(crate) algorithm: Algorithm,
+    pub(crate) workspace: u64,
+    pub(crate) workspace_bytes: usize,
+    pub(crate) stream: Handle,
 }
 
 /// Product with all that it needs, so that descriptors may be destroyed before it runs.
 #[derive(Debug)]
-pub(in crate::driver) struct Product {
+pub(crate) struct Product {
     problem: Problem,
     alpha: f32,
     a: u64,
@@ -46,16 +43,16 @@ pub(in crate::driver) struct Product {
 
 impl Product {
     /// Returns the addresses of A, B and D.
-    pub(in crate::driver) fn matrices(&self) -> [u64; 3] {
+    pub(crate) fn matrices(&self) -> [u64; 3] {
         [self.a, self.b, self.d]
     }
 }
 
 impl Driver {
     /// Puts a product in its stream.
-    pub(in crate::driver) fn lt_multiply(&mut self, of: Descriptors, call: &Call) -> Result {
+    pub(crate) fn lt_multiply(&mut self, of: Descriptors, call: &Call) -> Result {
         let problem = self.lt_problem(of)?;
-        let bias = if problem.has_bias { Some(self.lt_desc(of.desc)?.bias) } else { None };
+        let bias = if problem.has_bias { Some(self.lt.descs.get(of.desc)?.bias) } else { None };
         if let Some(objection) = self.lt_objection(&problem, bias, call) {
             tell(format_args!("cuBLASLt: {objection}: {call:x?} of {problem:?}"));
             return Err(Status::InvalidValue);
@@ -99,18 +96,14 @@ impl Driver {
         if !read.iter().chain(&written).all(|range| self.lt_holds(range)) {
             return Some("a matrix, the bias or the workspace reaches beyond its allocation");
         }
-        let meets = |one: &Range<u64>, other: &Range<u64>| {
-            one.start.max(other.start) < one.end.min(other.end)
-        };
-        let overlaps = |one: &Range<u64>| read.iter().any(|other| meets(one, other));
-        if written.iter().any(overlaps) || meets(&written[0], &written[1]) {
+        if overlap(&written, &read) {
             return Some("the result or the workspace lies over what is read, or over each other");
         }
         overlaps_itself(d).then_some("matrices of the result lie over each other")
     }
 
     /// Returns true if one allocation holds the whole range, or the range is empty.
-    pub(in crate::driver::state) fn lt_holds(&self, bytes: &Range<u64>) -> bool {
+    pub(crate) fn lt_holds(&self, bytes: &Range<u64>) -> bool {
         bytes.is_empty()
             || self
                 .range(bytes.start)
@@ -120,7 +113,7 @@ impl Driver {
     /// Computes the product. Products are f32, exact for sixteen bits and TF32, and added by `fma` in the order of K. The bias is
     /// added last, and one rounding makes the result's type. Sums of a batch run in the reverse order, since the library does not
     /// promise the bits of its single products there.
-    pub(in crate::driver) fn multiply(&mut self, product: &Product) -> code::Result {
+    pub(crate) fn multiply(&mut self, product: &Product) -> code::Result {
         let Product { problem, alpha, a, b, d, bias, .. } = *product;
         let Problem { transposed, has_bias, .. } = problem;
         if product.workspace_bytes > 0 {
@@ -140,8 +133,7 @@ impl Driver {
             matrix * step(it) + column * leading(it) + row
         };
         let to = problem.d;
-        let bytes = self.gpu.bytes(DevicePtr::at(d), length(&range(&to, d)));
-        let bytes = bytes.map_err(outside)?;
+        let bytes = self.bytes(d, length(&range(&to, d)))?;
         for matrix in 0..index(to.batch.unsigned_abs().into()) {
             for (column, row) in
                 (0..index(to.columns)).flat_map(|c| (0..index(to.rows)).map(move |r| (c, r)))
@@ -163,13 +155,8 @@ impl Driver {
         self.floats(layout.kind, at, length(&range(layout, at)) / layout.kind.bytes())
     }
 
-    pub(in crate::driver::state) fn floats(
-        &mut self,
-        kind: Kind,
-        at: u64,
-        count: usize,
-    ) -> code::Result<Vec<f32>> {
-        let bytes = self.gpu.bytes(DevicePtr::at(at), count * kind.bytes()).map_err(outside)?;
+    pub(crate) fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
+        let bytes = self.bytes(at, count * kind.bytes())?;
         Ok(bytes.chunks_exact(kind.bytes()).map(|bytes| decode(kind, bytes)).collect())
     }
 }
@@ -183,12 +170,20 @@ fn decode(kind: Kind, bytes: &[u8]) -> f32 {
     }
 }
 
-pub(in crate::driver::state) fn encode(kind: Kind, value: f32, to: &mut [u8]) {
+pub(crate) fn encode(kind: Kind, value: f32, to: &mut [u8]) {
     match kind {
         Kind::F16 => to.copy_from_slice(&f16::from_f32(value).to_ne_bytes()),
         Kind::BF16 => to.copy_from_slice(&bf16::from_f32(value).to_ne_bytes()),
         Kind::F32 => to.copy_from_slice(&value.to_ne_bytes()),
     }
+}
+
+/// Returns true if what is written lies over what is read, or over each other.
+pub(crate) fn overlap(written: &[Range<u64>; 2], read: &[Range<u64>]) -> bool {
+    let meets =
+        |one: &Range<u64>, other: &Range<u64>| one.start.max(other.start) < one.end.min(other.end);
+    let is_read = |one: &Range<u64>| read.iter().any(|other| meets(one, other));
+    written.iter().any(is_read) || meets(&written[0], &written[1])
 }
 
 /// Returns the addresses from the first byte of a matrix or batch to behind its last.
@@ -224,9 +219,4 @@ fn step(layout: &Layout) -> usize {
 /// Converts a size; device memory fits a host's.
 fn index(size: u64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
-}
-
-fn outside(error: MemoryError) -> Code {
-    tell(error);
-    Code::InvalidValue
 }

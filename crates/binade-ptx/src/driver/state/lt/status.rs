@@ -4,7 +4,7 @@ use crate::driver::code::Code;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(i32)]
-pub(in crate::driver) enum Status {
+pub(crate) enum Status {
     NotInitialized = 1,
     AllocFailed = 3,
     InvalidValue = 7,
@@ -13,7 +13,7 @@ pub(in crate::driver) enum Status {
     NotSupported = 15,
 }
 
-pub(in crate::driver) type Result<T = ()> = std::result::Result<T, Status>;
+pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 
 /// Maps a handle that no table has, or an unexpected null, to `InvalidValue`.
 impl From<Code> for Status {
