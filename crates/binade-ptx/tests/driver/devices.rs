@@ -9,10 +9,8 @@ use cudarc::driver::{
 
 use super::{
     kernels::{SCALE, function},
-    process::alone,
+    process::{alone, refused},
 };
-
-const INVALID: DriverError = DriverError(CUresult::CUDA_ERROR_INVALID_VALUE);
 
 /// Returns a context and a stream of each of two devices.
 fn two() -> [(Arc<CudaContext>, Arc<CudaStream>); 2] {
@@ -29,15 +27,14 @@ fn the_environment_chooses_how_many_devices_there_are() {
         assert_eq!(CudaContext::device_count().unwrap(), 3);
         let contexts = [0, 1, 2].map(|ordinal| CudaContext::new(ordinal).unwrap());
         assert_eq!(contexts.each_ref().map(|context| context.ordinal()), [0, 1, 2]);
-        let error = CudaContext::new(3).unwrap_err();
-        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_INVALID_DEVICE));
+        refused!(CudaContext::new(3), CUDA_ERROR_INVALID_DEVICE);
     });
 }
 
 #[test]
 fn a_number_of_devices_that_is_none_is_refused_by_its_value() {
     let told = alone!(["BINADE_PTX_DEVICES" = "none"], {
-        assert_eq!(CudaContext::new(0).unwrap_err(), INVALID);
+        refused!(CudaContext::new(0), CUDA_ERROR_INVALID_VALUE);
     });
     assert!(told.is_none_or(|told| told.contains("BINADE_PTX_DEVICES is `none`")));
 }
@@ -122,9 +119,9 @@ fn a_peer_copy_goes_between_devices_behind_what_its_stream_has_waited_for() {
         unsafe { result::memcpy_dtoh_sync(&mut values, to) }.unwrap();
         assert_eq!(values, [7; 16]);
         // Contexts that the addresses are not of, and an address beyond the allocation.
-        assert_eq!(copy(to, &first, from, &first).unwrap_err(), INVALID);
-        assert_eq!(copy(to, &second, from, &second).unwrap_err(), INVALID);
-        assert_eq!(copy(to + 1, &second, from, &first).unwrap_err(), INVALID);
+        refused!(copy(to, &first, from, &first), CUDA_ERROR_INVALID_VALUE);
+        refused!(copy(to, &second, from, &second), CUDA_ERROR_INVALID_VALUE);
+        refused!(copy(to + 1, &second, from, &first), CUDA_ERROR_INVALID_VALUE);
     });
 }
 
@@ -139,11 +136,11 @@ fn other_copies_and_fills_stay_on_their_device() {
         // SAFETY: that the address is another device's is what is tested; the host's sides are whole.
         unsafe {
             let mut values = [0_u8; 16];
-            assert_eq!(result::memcpy_dtoh_async(&mut values, x, stream), Err(INVALID));
-            assert_eq!(result::memcpy_htod_async(x, &values, stream), Err(INVALID));
-            assert_eq!(result::memcpy_dtod_async(y, x, 16, stream), Err(INVALID));
-            assert_eq!(result::memcpy_dtod_async(x, y, 16, stream), Err(INVALID));
-            assert_eq!(result::memset_d8_async(x, 0, 16, stream), Err(INVALID));
+            refused!(result::memcpy_dtoh_async(&mut values, x, stream), CUDA_ERROR_INVALID_VALUE);
+            refused!(result::memcpy_htod_async(x, &values, stream), CUDA_ERROR_INVALID_VALUE);
+            refused!(result::memcpy_dtod_async(y, x, 16, stream), CUDA_ERROR_INVALID_VALUE);
+            refused!(result::memcpy_dtod_async(x, y, 16, stream), CUDA_ERROR_INVALID_VALUE);
+            refused!(result::memset_d8_async(x, 0, 16, stream), CUDA_ERROR_INVALID_VALUE);
         }
     });
     assert!(told.is_none_or(|told| told.contains("is device 0's, and the context device 1's")));
@@ -188,8 +185,7 @@ fn a_capture_over_several_devices_is_not_supported() {
         let [(_first, here), (_second, there)] = two();
         here.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
         let event = here.record_event(None).unwrap();
-        let error = there.wait(&event).unwrap_err();
-        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED));
+        refused!(there.wait(&event), CUDA_ERROR_NOT_SUPPORTED);
     });
     assert!(told.is_none_or(|told| told.contains("a capture over several devices")));
 }

@@ -1,11 +1,11 @@
 //! Faults of kernels show as on a GPU: the launch succeeds, and every later call fails.
 
-use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, sys::CUresult};
+use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 
 use super::{
     abroad,
     kernels::{SCALE, function, scale},
-    process::alone,
+    process::{alone, refused},
 };
 
 #[test]
@@ -18,8 +18,7 @@ fn a_kernel_out_of_bounds_faults_the_context_for_good_and_is_reported() {
         let mut y = stream.alloc_zeros::<f32>(5).unwrap();
         scale(&stream, &broken, &x, &mut y, 5).unwrap();
         for _ in 0..2 {
-            let error = stream.clone_dtoh(&y).unwrap_err();
-            assert_eq!(error, DriverError(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
+            refused!(stream.clone_dtoh(&y), CUDA_ERROR_ILLEGAL_ADDRESS);
         }
         assert!(stream.alloc_zeros::<f32>(1).is_err() && context.synchronize().is_err());
         let report = abroad::last_report();
@@ -58,8 +57,7 @@ fn a_misaligned_access_has_a_code_of_its_own() {
         launch.arg(&crooked).arg(&x).arg(&1.0_f32).arg(&1_u32);
         // SAFETY: the arguments are the entry's four parameters; that one is misaligned is what is tested.
         unsafe { launch.launch(config) }.unwrap();
-        let error = stream.synchronize().unwrap_err();
-        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_MISALIGNED_ADDRESS));
+        refused!(stream.synchronize(), CUDA_ERROR_MISALIGNED_ADDRESS);
     });
 }
 
@@ -76,7 +74,6 @@ fn a_race_is_an_unspecified_launch_failure() {
         let x = stream.clone_htod(&[1.0_f32; 128]).unwrap();
         let mut y = stream.alloc_zeros::<f32>(1).unwrap();
         abroad::sum(&stream, &broken, &x, &mut y).unwrap();
-        let error = stream.synchronize().unwrap_err();
-        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED));
+        refused!(stream.synchronize(), CUDA_ERROR_LAUNCH_FAILED);
     });
 }

@@ -2,7 +2,7 @@
 
 use cudarc::driver::{CudaContext, DriverError, result, sys::CUresult};
 
-use super::process::alone;
+use super::process::{alone, refused};
 
 #[test]
 fn fresh_memory_is_full_of_nan() {
@@ -79,7 +79,6 @@ fn memory_in_use_is_counted() {
         assert!(context.mem_get_info().unwrap().0 <= free - (4 << 20));
         drop(x);
         // SAFETY: the memory is never used.
-        let error = unsafe { stream.alloc::<u8>(total + 1) }.unwrap_err();
-        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY));
+        refused!(unsafe { stream.alloc::<u8>(total + 1) }, CUDA_ERROR_OUT_OF_MEMORY);
     });
 }

@@ -7,7 +7,11 @@ use cudarc::driver::{
     sys::{self, CUresult},
 };
 
-use super::{abroad::symbol, kernels::SCALE, process::alone};
+use super::{
+    abroad::symbol,
+    kernels::SCALE,
+    process::{alone, refused},
+};
 
 /// Functions that cudarc 0.19.10 looks up for contexts, memory, modules, launches, streams, events, pools and graphs. It panics
 /// if one is missing.
@@ -25,13 +29,9 @@ fn every_function_that_cudarc_calls_is_exported() {
 #[test]
 fn calls_before_initialisation_and_without_a_context_are_refused() {
     alone!({
-        let refused = |code| Some(DriverError(code));
-        assert_eq!(
-            result::device::get_count().err(),
-            refused(CUresult::CUDA_ERROR_NOT_INITIALIZED)
-        );
+        refused!(result::device::get_count(), CUDA_ERROR_NOT_INITIALIZED);
         result::init().unwrap();
-        assert_eq!(result::mem_get_info().err(), refused(CUresult::CUDA_ERROR_INVALID_CONTEXT));
+        refused!(result::mem_get_info(), CUDA_ERROR_INVALID_CONTEXT);
     });
 }
 

@@ -9,7 +9,7 @@ use cudarc::driver::{
 
 use super::{
     kernels::{SCALE, function},
-    process::alone,
+    process::{alone, refused},
 };
 
 fn load(text: &str) -> Result<CUmodule, DriverError> {
@@ -50,7 +50,7 @@ fn an_entry_that_is_not_there_is_not_found() {
         let module = load(SCALE).unwrap();
         // SAFETY: the module is loaded.
         let outcome = unsafe { result::module::get_function(module, c"scales".to_owned()) };
-        assert_eq!(outcome, Err(DriverError(CUresult::CUDA_ERROR_NOT_FOUND)));
+        refused!(outcome, CUDA_ERROR_NOT_FOUND);
     });
     assert!(told.is_none_or(|told| told.contains("it has scale, scale_off_by_one")));
 }

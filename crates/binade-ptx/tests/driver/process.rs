@@ -68,3 +68,11 @@ macro_rules! alone {
     }};
 }
 pub(crate) use alone;
+
+/// Asserts that a call of the driver is refused with this code.
+macro_rules! refused {
+    ($outcome:expr, $code:ident) => {
+        assert_eq!($outcome.err().map(|error| error.0), Some(cudarc::driver::sys::CUresult::$code))
+    };
+}
+pub(crate) use refused;
