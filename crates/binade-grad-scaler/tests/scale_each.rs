@@ -69,26 +69,6 @@ fn scales_grow_apart_and_the_sum_stays_exact() -> Result {
 }
 
 #[test]
-fn a_dropped_micro_batch_backs_off_its_own_scale_and_the_step_is_taken() -> Result {
-    let (mut scalers, mut sgd) = (two_scalers(), Sgd::new(&[("w", &[8.0])]));
-    let steps = iterate(&mut scalers, &mut sgd, [GOOD, BAD], BadMicroBatch::Drop)?;
-    assert_eq!((exponents(&steps), sgd.steps), ([16, 15], 1));
-    assert_eq!(steps.each_ref().map(|step| step.report().scale.skipped), [0, 0]);
-    Ok(())
-}
-
-#[test]
-fn a_sum_that_overflows_backs_off_every_scale() -> Result {
-    const HUGE: Set<'_> = &[("w", &[3.0e38])];
-    let rule = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
-    let rule = rule.with_limits(0.0625, 16_777_216.0).expect("in order");
-    let (mut scalers, mut sgd) = ([scaler(rule), scaler(rule)], Sgd::new(&[("w", &[8.0])]));
-    let steps = iterate(&mut scalers, &mut sgd, [HUGE, HUGE], BadMicroBatch::SkipWindow)?;
-    assert_eq!((exponents(&steps), sgd.steps), ([-1, -1], 0));
-    Ok(())
-}
-
-#[test]
 fn two_optimizers_of_two_losses_skip_alone_or_together_and_scales_move_by_their_own() -> Result {
     for together in [false, true] {
         let [mut first, mut second] = two_scalers();
@@ -104,25 +84,6 @@ fn two_optimizers_of_two_losses_skip_alone_or_together_and_scales_move_by_their_
         let [a, b] = Scaler::update_each([&mut first, &mut second], step)?;
         assert_eq!(exponents(&[a.resolve()?, b.resolve()?]), [16, 15]);
         assert_eq!(sgds.map(|sgd| sgd.steps), [u32::from(!together), 0]);
-    }
-    Ok(())
-}
-
-#[test]
-fn a_norm_that_overflows_alone_moves_no_scale_of_a_joint_step() -> Result {
-    const HUGE: Set<'_> = &[("v", &[3.0e38]), ("w", &[3.0e38])];
-    let rule = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
-    let [mut first, mut second] = [scaler(rule), scaler(rule)];
-    let mut sgd = Sgd::new(&[("v", &[8.0]), ("w", &[8.0])]);
-    let mut window = first.accumulate(BadMicroBatch::SkipWindow);
-    window.add(unscaled(&first, HUGE)?)?;
-    window.add(unscaled(&second, &[("v", &[0.0]), ("w", &[0.0])])?)?;
-    let step = window.finish()?.expect("two").clip_norm(1.0)?.step(&mut sgd)?;
-    let outcomes = Scaler::update_each([&mut first, &mut second], step)?;
-    for outcome in outcomes {
-        let step = outcome.resolve()?;
-        assert!(matches!(step, Step::Skipped(_)));
-        assert_eq!((step.report().scale.exponent, step.report().scale.overflows), (0, 0));
     }
     Ok(())
 }

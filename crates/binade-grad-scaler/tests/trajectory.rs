@@ -4,10 +4,9 @@ use crate::common::sgd::{Bits, Sgd};
 use crate::common::{HostScaler, Result, f32s, finish, iterate, scaler, times, unscaled, window};
 use binade_core::{Error, ErrorKind, OrderError};
 use binade_grad_scaler::{
-    BadMicroBatch, DivergenceKind, LossScale, ReplayDivergence, ReplayScales, ScaleState, Step,
-    StepReport, Trajectory,
+    BadMicroBatch, DivergenceKind, LossScale, ReplayDivergence, ReplayScales, Step, StepReport,
+    Trajectory,
 };
-use proptest::prelude::*;
 
 const BAD: f32 = f32::INFINITY;
 const RECORDED: [f32; 6] = [1.0, BAD, 2.0, f32::NAN, BAD, 0.5];
@@ -135,25 +134,6 @@ fn outcomes_may_be_checked_late() -> Result {
     Ok(())
 }
 
-#[test]
-fn after_its_end_the_run_goes_on_by_its_own_rule() -> Result {
-    let (trajectory, reports, _) = recorded(rule(), &RECORDED);
-    let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    let mut follow = ReplayScales::new(trajectory.clone());
-    for _ in 0..RECORDED.len() {
-        assert!(follow.begin_step(&mut scaler)?);
-        drop(follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap());
-    }
-    for exponent in [14, 14, 15] {
-        assert!(!follow.begin_step(&mut scaler)?);
-        let step = follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap();
-        assert!(step.is_applied());
-        assert_eq!(step.report().scale.exponent, exponent);
-    }
-    assert_eq!(scaler.state()?.updates, reports.last().unwrap().scale.updates + 3);
-    Ok(())
-}
-
 /// One iteration of two optimizers.
 fn pair(scaler: &mut HostScaler, d: f32, g: f32) -> Result<(Step, [u32; 2])> {
     let mut sgds = [Sgd::new(&[("w", &[1.0])]), Sgd::new(&[("w", &[1.0])])];
@@ -274,58 +254,5 @@ fn a_recording_comes_back_and_a_run_goes_on_in_its_middle() -> Result {
         drop(follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[x])])?).unwrap());
     }
     assert_eq!(sgd.bits(), weights);
-    Ok(())
-}
-
-/// A gradient, or an overflow.
-fn any_batch() -> impl Strategy<Value = f32> {
-    prop_oneof![3 => 0.5_f32..2.0, 1 => Just(BAD), 1 => Just(f32::NAN)]
-}
-
-proptest! {
-    #[test]
-    fn two_runs_skip_identically_or_say_where_they_parted(
-        batches in prop::collection::vec((any_batch(), any_batch()), 0..40),
-        patience in 1_u32..8,
-    ) {
-        let (there, here): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
-        let (trajectory, reports, _) = recorded(rule().with_patience(patience), &there);
-        let (checked, own) = followed(&trajectory, LossScale::dynamic(), &here);
-        let mut applied = 0;
-        for ((checked, report), x) in checked.iter().zip(reports).zip(&here) {
-            let skipped = report.steps[0].skipped;
-            let parts = !skipped && !x.is_finite();
-            prop_assert_eq!(checked.is_err(), parts);
-            let step = checked.as_ref().unwrap_or_else(|parted| &parted.step);
-            prop_assert_eq!(step.report().steps[0].skipped, skipped || parts);
-            prop_assert_eq!(step.report().scale, report.scale);
-            prop_assert_eq!(matches!(step, Step::Diverged(_)), report.scale.diverged);
-            applied += u32::from(!skipped && !parts);
-        }
-        prop_assert_eq!(own.2, applied);
-        prop_assert!(own.0.iter().flatten().all(|bits| f32::from_bits(*bits).is_finite()));
-    }
-
-    #[test]
-    fn a_run_that_sees_the_recorded_gradients_ends_at_the_recorded_bits(
-        batches in prop::collection::vec(any_batch(), 0..40),
-        instead in prop::collection::vec(any_batch(), 40),
-    ) {
-        let (trajectory, reports, weights) = recorded(rule(), &batches);
-        let skipped = |index: usize| reports[index].steps[0].skipped;
-        let chosen = |i| if skipped(i) { instead[i] } else { batches[i] };
-        let here: Vec<_> = (0..batches.len()).map(chosen).collect();
-        let (checked, own) = followed(&trajectory, LossScale::none(), &here);
-        prop_assert!(checked.iter().all(std::result::Result::is_ok));
-        prop_assert_eq!(own, weights);
-    }
-}
-
-#[test]
-fn an_empty_recording_leaves_a_run_to_itself_from_its_start() -> Result {
-    let mut scaler = scaler(rule());
-    let mut follow = ReplayScales::new(Trajectory::new(ScaleState::from_exponent(3)));
-    assert!(!follow.begin_step(&mut scaler)?);
-    assert_eq!(scaler.state()?.exponent, 3);
     Ok(())
 }
