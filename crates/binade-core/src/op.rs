@@ -102,6 +102,7 @@ ops! {
     MEAN "mean" Reduce "Mean of all elements.",
     RELU "relu" Pointwise "max(x, 0).",
     GELU "gelu" Pointwise "x times the normal distribution function of x.",
+    SILU "silu" Pointwise "x times the logistic function of x.",
     TANH "tanh" Pointwise "Hyperbolic tangent.",
     ADD "add" Pointwise "Elementwise sum.",
     MUL "mul" Pointwise "Elementwise product.",

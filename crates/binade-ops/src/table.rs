@@ -51,6 +51,10 @@ macro_rules! for_each_op {
                 Gelu gelu(input) -> Tensor;
                 GeluBackward gelu_backward(grad, input) -> Tensor;
             }
+            Silu silu {
+                Silu silu(input) -> Tensor;
+                SiluBackward silu_backward(grad, input) -> Tensor;
+            }
             Tanh tanh {
                 Tanh tanh(input) -> Tensor;
                 TanhBackward tanh_backward(grad, output) -> Tensor;

@@ -1,0 +1,29 @@
+//! Sigmoid linear unit.
+
+use super::pointwise;
+use crate::{Cpu, Error, Tensor, reduce::round};
+use binade_core::Op;
+use binade_ops::Silu;
+
+impl Silu for Cpu {
+    fn silu(&self, input: &Tensor) -> Result<Tensor, Error> {
+        pointwise::map(Op::SILU, input, silu)
+    }
+
+    fn silu_backward(&self, grad: &Tensor, input: &Tensor) -> Result<Tensor, Error> {
+        pointwise::zip(Op::SILU, grad, input, |g, x| g * derivative(x))
+    }
+}
+
+/// Computes `x·σ(x)` in f64, where the exponential overflows only if the result is 0 in f32.
+fn silu(x: f32) -> f32 {
+    let x = f64::from(x);
+    round(x / (1.0 + (-x).exp()))
+}
+
+/// Computes `σ(x)·(1 + x·(1 − σ(x)))`.
+fn derivative(x: f32) -> f32 {
+    let x = f64::from(x);
+    let sigmoid = 1.0 / (1.0 + (-x).exp());
+    round(sigmoid * (1.0 + x * (1.0 - sigmoid)))
+}
