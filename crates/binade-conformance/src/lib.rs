@@ -47,7 +47,6 @@ use agreement::Expected;
 use backend::{Backend, Tensor};
 use case::{Case, CaseError, Cases, Check, Verdict};
 use difference::Difference;
-use report::Row;
 use runs::{
     Clip, CoalesceType, Coordinates, DelayedPass, DelayedResult, DelayedRun, Iteration,
     IterationFindings, IterationResult, LossPair, MergeResult, MicroBatch, PassFinding,
