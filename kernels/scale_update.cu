@@ -16,8 +16,8 @@
 constexpr uint32_t MOST = 64;
 constexpr int64_t MAX_EXPONENT = 126;
 
-// `binade_grad_scaler::Tolerance`, in its order.
-enum Kind : uint32_t { NONE, UNTIL_GOOD_STEP, UNTIL_GROWTH, IN_A_ROW, SHARE };
+// Bits of `binade_grad_scaler::Tolerance::numbers`: what sets the count of overflows to 0, and whether `amount` is a share.
+enum Tolerance : uint32_t { BACKOFF = 1, GOOD_STEP = 2, GROWTH = 4, SHARE = 8 };
 
 // `binade_grad_scaler::LossScale`, as far as `next` reads it.
 struct Rule {
@@ -61,8 +61,7 @@ __device__ __forceinline__ uint32_t one_more(uint32_t count) {
 
 // Whether the overflow counted last is one too many.
 __device__ __forceinline__ bool is_spent(const Rule& rule, const Scale& scale) {
-  if (rule.tolerance == NONE) return true;
-  if (rule.tolerance == SHARE) return (uint64_t)scale.tolerated << 16 >= (uint64_t)rule.amount * scale.since_move;
+  if (rule.tolerance & SHARE) return (uint64_t)scale.tolerated << 16 >= (uint64_t)rule.amount * scale.since_move;
   return scale.tolerated >= rule.amount;
 }
 
@@ -74,18 +73,17 @@ __device__ __forceinline__ void after_overflow(const Rule& rule, Scale& scale) {
   bool may_fall = rule.backoff > 0 || rule.predicts;
   scale.diverged |= may_fall && scale.exponent <= rule.min;
   scale.exponent = within(rule, (int64_t)scale.exponent - rule.backoff, scale);
-  // The others stay spent until they are refilled.
-  if (rule.tolerance != UNTIL_GOOD_STEP && rule.tolerance != UNTIL_GROWTH) scale.tolerated = 0;
+  if (rule.tolerance & BACKOFF) scale.tolerated = 0;
   scale.since_move = 0;
 }
 
 __device__ __forceinline__ void after_good(const Rule& rule, Scale& scale) {
   scale.good_steps = one_more(scale.good_steps);
-  if (rule.tolerance != UNTIL_GROWTH && rule.tolerance != SHARE) scale.tolerated = 0;
+  if (rule.tolerance & GOOD_STEP) scale.tolerated = 0;
   if (rule.growth <= 0 || scale.good_steps < rule.growth_interval) return;
   scale.exponent = within(rule, (int64_t)scale.exponent + rule.growth, scale);
   scale.good_steps = 0;
-  if (rule.tolerance != SHARE) scale.tolerated = 0;
+  if (rule.tolerance & GROWTH) scale.tolerated = 0;
   scale.since_move = 0;
 }
 

@@ -11,11 +11,11 @@
 
 const MAX_EXPONENT = 126;
 
-// `binade_grad_scaler::Tolerance`, in its order.
-const NONE = 0u;
-const UNTIL_GOOD_STEP = 1u;
-const UNTIL_GROWTH = 2u;
-const SHARE = 4u;
+// Bits of `binade_grad_scaler::Tolerance::numbers`: what sets the count of overflows to 0, and whether `amount` is a share.
+const BACKOFF = 1u;
+const GOOD_STEP = 2u;
+const GROWTH = 4u;
+const SHARE = 8u;
 
 // `binade_grad_scaler::LossScale`, as far as `next` reads it, and how many findings there are.
 struct Params {
@@ -85,10 +85,7 @@ fn within_limits(exponent: i32, significand: u32) -> i32 {
 // Whether the overflow counted last is one too many.
 fn is_spent(next: Scale) -> bool {
   let rule = params;
-  if (rule.tolerance == NONE) {
-    return true;
-  }
-  if (rule.tolerance == SHARE) {
+  if ((rule.tolerance & SHARE) != 0u) {
     return !is_less(product(next.tolerated, 65536u), product(rule.amount, next.since_move));
   }
   return next.tolerated >= rule.amount;
@@ -103,8 +100,7 @@ fn after_overflow(next: ptr<function, Scale>) {
     let may_fall = rule.backoff > 0 || rule.predicts != 0u;
     has_diverged = has_diverged || (may_fall && (*next).exponent <= rule.least);
     (*next).exponent = within_limits(within_word(minus(extended((*next).exponent), extended(rule.backoff))), (*next).significand);
-    // The others stay spent until they are refilled.
-    if (rule.tolerance != UNTIL_GOOD_STEP && rule.tolerance != UNTIL_GROWTH) {
+    if ((rule.tolerance & BACKOFF) != 0u) {
       (*next).tolerated = 0u;
     }
     (*next).since_move = 0u;
@@ -115,7 +111,7 @@ fn after_overflow(next: ptr<function, Scale>) {
 fn after_good(next: ptr<function, Scale>) {
   let rule = params;
   (*next).good_steps = one_more((*next).good_steps);
-  if (rule.tolerance != UNTIL_GROWTH && rule.tolerance != SHARE) {
+  if ((rule.tolerance & GOOD_STEP) != 0u) {
     (*next).tolerated = 0u;
   }
   if (rule.growth <= 0 || (*next).good_steps < rule.growth_interval) {
@@ -123,7 +119,7 @@ fn after_good(next: ptr<function, Scale>) {
   }
   (*next).exponent = within_limits(sum_of((*next).exponent, rule.growth), (*next).significand);
   (*next).good_steps = 0u;
-  if (rule.tolerance != SHARE) {
+  if ((rule.tolerance & GROWTH) != 0u) {
     (*next).tolerated = 0u;
   }
   (*next).since_move = 0u;

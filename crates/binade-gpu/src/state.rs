@@ -1,6 +1,6 @@
 //! State that training kernels keep on the device: the layouts that every backend's kernels share, and the host's own types.
 
-use binade_grad_scaler::{Averages, LogMax, LossScale, ScaleState, Tolerance};
+use binade_grad_scaler::{Averages, LogMax, LossScale, ScaleState};
 use bytemuck::{Pod, Zeroable};
 
 /// The loss scale on the device: `Scale` of the kernels.
@@ -80,9 +80,9 @@ pub struct LossScaleBits {
     pub max: i32,
     pub growth_interval: u32,
     pub patience: u32,
-    /// The number of the `Tolerance`, from 0.
+    /// The first of `Tolerance::numbers`.
     pub tolerance: u32,
-    /// The tolerance's own number.
+    /// The second.
     pub amount: u32,
     /// 1 for a rule that predicts by `log_max`.
     pub predicts: u32,
@@ -159,7 +159,7 @@ impl From<ScaleBits> for ScaleState {
 
 impl From<&LossScale> for LossScaleBits {
     fn from(rule: &LossScale) -> Self {
-        let (tolerance, amount) = tolerance(rule.tolerance);
+        let (tolerance, amount) = rule.tolerance.numbers();
         Self {
             growth: rule.growth_exponent,
             backoff: rule.backoff_exponent,
@@ -179,16 +179,5 @@ impl From<LogMax> for LogMaxBits {
     fn from(rule: LogMax) -> Self {
         let LogMax { ceiling_exponent: ceiling, deviations, weight, slow_weight } = rule;
         Self { ceiling, deviations, weight, slow_weight }
-    }
-}
-
-/// The tolerance's number in the kernels, and its own.
-fn tolerance(tolerance: Tolerance) -> (u32, u32) {
-    match tolerance {
-        Tolerance::None => (0, 0),
-        Tolerance::UntilGoodStep { overflows } => (1, overflows),
-        Tolerance::UntilGrowth { overflows } => (2, overflows),
-        Tolerance::InARow { overflows } => (3, overflows),
-        Tolerance::Share { of_65536 } => (4, of_65536),
     }
 }

@@ -1,6 +1,7 @@
 //! One update of the scale: the function that every device repeats.
 
 use super::MAX_EXPONENT;
+use super::tolerance::{BACKOFF, GOOD_STEP, GROWTH};
 use super::{LossScale, log_max};
 use crate::ScaleState;
 use binade_core::FoundInf;
@@ -60,7 +61,7 @@ impl LossScale {
         let may_fall = self.backoff_exponent > 0 || self.log_max.is_some();
         ScaleState {
             exponent: self.within(i64::from(now.exponent) - i64::from(self.backoff_exponent), &now),
-            tolerated: self.tolerance.after_backoff(tolerated),
+            tolerated: self.tolerance.after(BACKOFF, tolerated),
             since_move: 0,
             diverged: now.diverged || may_fall && now.exponent <= self.min_exponent,
             ..now
@@ -71,7 +72,7 @@ impl LossScale {
         let good_steps = now.good_steps.saturating_add(1);
         let now = ScaleState {
             good_steps,
-            tolerated: self.tolerance.after_good_step(now.tolerated),
+            tolerated: self.tolerance.after(GOOD_STEP, now.tolerated),
             ..now
         };
         if self.growth_exponent <= 0 || good_steps < self.growth_interval {
@@ -80,7 +81,7 @@ impl LossScale {
         ScaleState {
             exponent: self.within(i64::from(now.exponent) + i64::from(self.growth_exponent), &now),
             good_steps: 0,
-            tolerated: self.tolerance.after_growth(now.tolerated),
+            tolerated: self.tolerance.after(GROWTH, now.tolerated),
             since_move: 0,
             ..now
         }

@@ -3,6 +3,15 @@
 use super::LossScaleError;
 use crate::ScaleState;
 
+/// Bit of a step down of the scale.
+pub(super) const BACKOFF: u32 = 1;
+/// Bit of a good step.
+pub(super) const GOOD_STEP: u32 = 2;
+/// Bit of a growth.
+pub(super) const GROWTH: u32 = 4;
+/// Bit of a share of the updates, in the place of a number of overflows.
+const SHARE: u32 = 8;
+
 /// Which overflows back the scale off. A tolerated one skips its step all the same.
 ///
 /// `overflows` of 0 is as 1: every overflow backs off. These are all there are: a device has each of them, or does not
@@ -57,41 +66,33 @@ impl Tolerance {
         Ok(Self::Share { of_65536 })
     }
 
+    /// Returns the rule as numbers, for kernels: what sets the count of overflows to 0, and the rule's own number.
+    ///
+    /// The first is a sum of bits: 1 for a backoff, 2 for a good step, 4 for a growth that was due, whether or not the scale was at
+    /// its ceiling. Without 1 the count stays spent until it is refilled. With 8, the second is a share of the updates since
+    /// the scale moved, in 65536ths; else a number of overflows.
+    pub const fn numbers(self) -> (u32, u32) {
+        match self {
+            Self::None => (BACKOFF | GOOD_STEP | GROWTH, 0),
+            Self::UntilGoodStep { overflows } => (GOOD_STEP | GROWTH, overflows),
+            Self::UntilGrowth { overflows } => (GROWTH, overflows),
+            Self::InARow { overflows } => (BACKOFF | GOOD_STEP | GROWTH, overflows),
+            Self::Share { of_65536 } => (BACKOFF | SHARE, of_65536),
+        }
+    }
+
     /// Returns true if the overflow that `now` has counted last is one too many.
     pub(super) fn is_spent(self, now: &ScaleState) -> bool {
-        match self {
-            Self::None => true,
-            Self::UntilGoodStep { overflows }
-            | Self::UntilGrowth { overflows }
-            | Self::InARow { overflows } => now.tolerated >= overflows,
-            Self::Share { of_65536 } => {
+        match self.numbers() {
+            (bits, of_65536) if bits & SHARE != 0 => {
                 u64::from(now.tolerated) << 16 >= u64::from(of_65536) * u64::from(now.since_move)
             }
+            (_, overflows) => now.tolerated >= overflows,
         }
     }
 
-    /// Overflows still counted once the scale has backed off.
-    pub(super) fn after_backoff(self, counted: u32) -> u32 {
-        match self {
-            // Spent until it is refilled.
-            Self::UntilGoodStep { .. } | Self::UntilGrowth { .. } => counted,
-            Self::None | Self::InARow { .. } | Self::Share { .. } => 0,
-        }
-    }
-
-    /// Overflows still counted after a good step.
-    pub(super) fn after_good_step(self, counted: u32) -> u32 {
-        match self {
-            Self::UntilGrowth { .. } | Self::Share { .. } => counted,
-            Self::None | Self::UntilGoodStep { .. } | Self::InARow { .. } => 0,
-        }
-    }
-
-    /// Overflows still counted once a growth was due, whether or not the scale was at its ceiling.
-    pub(super) fn after_growth(self, counted: u32) -> u32 {
-        match self {
-            Self::Share { .. } => counted,
-            _ => 0,
-        }
+    /// Returns the overflows still counted after an event, one of the bits of [`numbers`](Self::numbers).
+    pub(super) fn after(self, event: u32, counted: u32) -> u32 {
+        if self.numbers().0 & event == 0 { counted } else { 0 }
     }
 }
