@@ -87,6 +87,29 @@ fn paddle(mut scale: f64, decr_every: i64) -> Published {
     })
 }
 
+/// TensorFlow 1's `ExponentialUpdateLossScaleManager`, by halves.
+fn tensorflow(mut scale: f64, decr_every: i64) -> Published {
+    let (mut good, mut bad) = (0, 0);
+    Box::new(move |overflow| {
+        if overflow {
+            (good, bad) = (0, bad + 1);
+            if bad >= decr_every {
+                // It stays at its floor, where Binade has diverged.
+                if scale <= 1.0 {
+                    return Moved::Raises;
+                }
+                (scale, bad) = ((scale * 0.5).max(1.0), 0);
+            }
+        } else {
+            good += 1;
+            if good >= WINDOW {
+                (scale, good, bad) = (scale * 2.0, 0, 0);
+            }
+        }
+        Moved::To(scale)
+    })
+}
+
 /// fairseq's `DynamicLossScaler`.
 fn fairseq(mut scale: f64, tolerance: f64) -> Published {
     let (mut number, mut last_overflow, mut last_move, mut overflows) = (0_i64, -1_i64, -1_i64, 0);
@@ -207,6 +230,15 @@ fn paddles_overflows_in_a_row_move_as_its_scaler_does() {
         let rule =
             LossScale::preset("paddle").unwrap().with_tolerance(Tolerance::InARow { overflows });
         always_agree(rule, |start| paddle(start, overflows.into()));
+    }
+}
+
+#[test]
+fn tensorflows_accumulated_overflows_move_as_its_manager_does() {
+    for overflows in [1, 2, 3, 10] {
+        let rule = LossScale::torch().with_limits(1.0, 2.0_f32.powi(126)).unwrap();
+        let rule = rule.with_tolerance(Tolerance::SinceMove { overflows });
+        always_agree(rule, |start| tensorflow(start, overflows.into()));
     }
 }
 

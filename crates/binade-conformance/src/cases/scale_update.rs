@@ -298,8 +298,8 @@ fn overflow(rule: &LossScale, new: &mut ScaleState) {
 fn good(rule: &LossScale, new: &mut ScaleState) {
     new.good_steps += 1;
     match rule.tolerance {
-        // "Since the scale last grew"; "since the last step down".
-        Tolerance::UntilGrowth { .. } | Tolerance::Share { .. } => {}
+        // "Since the scale last grew"; "since the scale last moved"; "since the last step down".
+        Tolerance::UntilGrowth { .. } | Tolerance::SinceMove { .. } | Tolerance::Share { .. } => {}
         // "Since the last good step"; "in a row".
         _ => new.tolerated = 0,
     }
@@ -320,7 +320,8 @@ fn passes(tolerance: Tolerance, new: &ScaleState) -> bool {
         Tolerance::None => false,
         Tolerance::UntilGoodStep { overflows }
         | Tolerance::UntilGrowth { overflows }
-        | Tolerance::InARow { overflows } => new.tolerated < overflows,
+        | Tolerance::InARow { overflows }
+        | Tolerance::SinceMove { overflows } => new.tolerated < overflows,
         // Both are exact in f64.
         Tolerance::Share { of_65536 } => {
             let least = f64::from(of_65536) * f64::from(new.since_move);

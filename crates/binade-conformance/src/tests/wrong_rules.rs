@@ -36,6 +36,9 @@ impl Wrong {
             ("counts_the_row_through_good_steps", Tolerance::InARow { overflows }) => {
                 Tolerance::UntilGrowth { overflows }
             }
+            ("forgets_overflows_at_good_steps", Tolerance::SinceMove { overflows }) => {
+                Tolerance::InARow { overflows }
+            }
             ("takes_a_share_for_a_bound", Tolerance::Share { of_65536 }) => {
                 Tolerance::Share { of_65536: of_65536.saturating_add(1) }
             }
@@ -109,6 +112,7 @@ caught! {
         "scale_update/-/a_spent_hysteresis_backs_off_at_each_overflow" "scale_update/-/apex_hysteresis_moves_as_documented";
     fn stays_spent_in_a_row() by "scale_update/-/a_back_off_starts_the_row_anew";
     fn counts_the_row_through_good_steps() by "scale_update/-/a_good_step_starts_the_row_anew";
+    fn forgets_overflows_at_good_steps() by "scale_update/-/a_good_step_keeps_the_overflows_since_a_move";
     fn forgets_a_share_at_growth() by "scale_update/-/growth_restarts_the_updates_of_a_share_and_not_its_overflows";
     fn takes_a_share_for_a_bound() by "scale_update/-/32768_in_65536_updates_may_overflow";
     fn diverges_though_tolerated() by "scale_update/-/a_tolerated_overflow_at_the_floor_is_no_divergence_and_the_next_is";

@@ -38,6 +38,12 @@ pub enum Tolerance {
         /// Overflows until the scale moves.
         overflows: u32,
     },
+    /// Each `overflows`-th since the scale last moved backs off, in a row or not: `decr_every_n_nan_or_inf` of TensorFlow 1's
+    /// `ExponentialUpdateLossScaleManager` (`contrib/mixed_precision/python/loss_scale_manager.py`).
+    SinceMove {
+        /// Overflows until the scale moves.
+        overflows: u32,
+    },
     /// Backs off where overflows since the last step down are at least this share of the updates since the scale last
     /// moved: fairseq's `tolerance`, which a growth restarts the updates of and not the overflows.
     Share {
@@ -77,6 +83,7 @@ impl Tolerance {
             Self::UntilGoodStep { overflows } => (GOOD_STEP | GROWTH, overflows),
             Self::UntilGrowth { overflows } => (GROWTH, overflows),
             Self::InARow { overflows } => (BACKOFF | GOOD_STEP | GROWTH, overflows),
+            Self::SinceMove { overflows } => (BACKOFF | GROWTH, overflows),
             Self::Share { of_65536 } => (BACKOFF | SHARE, of_65536),
         }
     }

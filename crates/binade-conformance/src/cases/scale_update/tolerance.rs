@@ -7,6 +7,7 @@ use binade_grad_scaler::{LossScale, Tolerance};
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     hysteresis(cases);
     in_a_row(cases);
+    since_move(cases);
     share(cases);
     floor(cases);
 }
@@ -61,6 +62,18 @@ fn in_a_row<S: Backend>(cases: &mut Cases<S>) {
     sequence(cases, sentence, nth(2), saw("sssss"));
     let sentence = "a_good_step_starts_the_row_anew";
     sequence(cases, sentence, nth(2), saw("sgsgds"));
+}
+
+fn since_move<S: Backend>(cases: &mut Cases<S>) {
+    let nth = |overflows| rule(Tolerance::SinceMove { overflows });
+    for overflows in [0, 1, 3] {
+        let sentence = format!("each_{overflows}th_overflow_since_a_move_backs_off");
+        sequence(cases, &sentence, nth(overflows), saw("sgsggssggsgdsggggsgggsds"));
+    }
+    let sentence = "a_good_step_keeps_the_overflows_since_a_move";
+    sequence(cases, sentence, nth(2), saw("sgsgdggs"));
+    let sentence = "a_back_off_or_a_growth_starts_the_overflows_since_a_move_anew";
+    sequence(cases, sentence, nth(2), saw("sssgggsgs"));
 }
 
 fn share<S: Backend>(cases: &mut Cases<S>) {
