@@ -7,11 +7,9 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-mod host;
 mod im2col;
 mod operands;
 mod pointwise;
-mod shaped;
 
 use crate::Cpu;
 use binade_ops::op_modules;

@@ -1,8 +1,8 @@
-//! Checks of operands, and values that are read on the host.
+//! Operands: their creation, their extents, checks, and values that are read on the host.
 
-use crate::{Error, Tensor};
+use crate::{Cpu, Error, Tensor};
 use binade_core::{DType, Op};
-use binade_ops::{DTypeError, Operand, operands};
+use binade_ops::{DTypeError, Download, Operand, Shaped, Upload, operands};
 
 pub(super) use binade_ops::operands::{all_f32, float, grad, norm};
 
@@ -13,6 +13,28 @@ impl Operand for Tensor {
 
     fn shape(&self) -> &[usize] {
         self.shape()
+    }
+}
+
+impl Shaped for Cpu {
+    fn shape(&self, tensor: &Tensor) -> Vec<usize> {
+        tensor.shape().to_vec()
+    }
+}
+
+impl Upload for Cpu {
+    fn upload(&self, values: &[f32], shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
+        Tensor::from_f32(values.to_vec(), shape, dtype)
+    }
+
+    fn upload_i64(&self, values: &[i64], shape: &[usize]) -> Result<Tensor, Error> {
+        Tensor::new(values.to_vec(), shape)
+    }
+}
+
+impl Download for Cpu {
+    fn download(&self, tensor: &Tensor) -> Result<Vec<f32>, Error> {
+        Ok(tensor.to_f32().into_owned())
     }
 }
 
