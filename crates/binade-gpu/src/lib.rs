@@ -37,7 +37,8 @@ pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{
     BatchNormKernels, ChannelKernels, Channels, Conv2dKernels, CrossEntropyKernels, DropoutMask,
     EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels, Matrices,
-    MaxPool2dKernels, PointwiseKernels, RowKernels, Rows, Total, TotalKernels,
+    MaxPool2dKernels, NormBackward, NormCall, PointwiseKernels, RowKernels, Rows, Total,
+    TotalKernels,
 };
 pub use report::{finding_offset, parse_report};
 pub use scaler::{Readers, Report, Reported, Scale, Update, places_by_stamp};

@@ -8,8 +8,8 @@ use crate::{
     launch::{Arg, Grid, args, structs::ChannelsBits},
     memory::Buffer,
 };
-use binade_gpu::{BatchNormKernels, Driver};
-use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
+use binade_gpu::{BatchNormKernels, Driver, NormBackward, NormCall};
+use binade_ops::{BatchNormConfig, NormGrads, RunningStats};
 
 /// Bytes of a channel's mean and deviation; all means come first.
 const STATS: usize = 8;
@@ -32,39 +32,25 @@ enum Layout {
 }
 
 impl BatchNormKernels for Cuda {
-    fn launch_batch_norm(
-        &self,
-        [input, weight, bias]: [&Tensor; 3],
-        running: &RunningStats<Tensor>,
-        config: BatchNormConfig,
-        result: &BatchNormOutput<Tensor>,
-    ) -> Result {
+    fn launch_batch_norm(&self, call: &NormCall<'_, Self>, to: &RunningStats<Tensor>) -> Result {
+        let NormCall { input, weight, bias, running, config, result } = *call;
         let layer = Layer::new(self, input)?;
-        let stats = layer.stats(config, Some([running, &result.running]))?;
-        layer.normalise(weight, bias, &stats, &result.output)
+        let stats = layer.stats(config, Some([running, to]))?;
+        layer.normalise(weight, bias, &stats, result)
     }
 
-    fn launch_batch_norm_inference(
-        &self,
-        [input, weight, bias]: [&Tensor; 3],
-        running: &RunningStats<Tensor>,
-        eps: f32,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_batch_norm_inference(&self, call: &NormCall<'_, Self>) -> Result {
+        let NormCall { input, weight, bias, running, config, result } = *call;
         let layer = Layer::new(self, input)?;
         let channels = layer.channels();
         let stats = self.buffer(STATS * channels)?;
-        let args = args![&running.mean, &running.var, channels, eps, &stats];
+        let args = args![&running.mean, &running.var, channels, config.eps, &stats];
         self.launch("batch_norm_running", by_channel(channels), &args)?;
         layer.normalise(weight, bias, &stats, result)
     }
 
-    fn launch_batch_norm_backward(
-        &self,
-        [grad, input, weight]: [&Tensor; 3],
-        eps: f32,
-        grads: &NormGrads<Tensor>,
-    ) -> Result {
+    fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result {
+        let NormBackward { grad, input, weight, eps, grads } = *call;
         let layer = Layer::new(self, input)?;
         let stats = layer.stats(BatchNormConfig { momentum: 0.0, eps }, None)?;
         layer.grads(grad, weight, &stats, grads)

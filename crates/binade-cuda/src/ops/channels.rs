@@ -16,12 +16,7 @@ const ACROSS: usize = 32;
 const MOST_BLOCKS: usize = 1 << 14;
 
 impl ChannelKernels for Cuda {
-    fn launch_bias_add(
-        &self,
-        [input, bias]: [&Tensor; 2],
-        of: Channels,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_bias_add(&self, [input, bias, result]: [&Tensor; 3], of: Channels) -> Result {
         let (dtype, len) = (code("bias_add", result.dtype())?, result.len());
         let args = args![input, bias, result, dtype, len, of.count, of.inner];
         self.launch("bias_add", elementwise(len), &args)

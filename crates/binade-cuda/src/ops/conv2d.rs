@@ -19,15 +19,10 @@ use binade_ops::{BiasAdd, Conv2dConfig};
 const MOST_COLUMNS: usize = 1 << 26;
 
 impl Conv2dKernels for Cuda {
-    fn launch_conv2d(
-        &self,
-        [input, weight]: [&Tensor; 2],
-        bias: Option<&Tensor>,
-        layer: &Layer,
-        shape: &[usize],
-    ) -> Result<Tensor> {
-        let (dtype, config) = (input.dtype(), layer.of.config);
-        let result = self.unset(dtype, shape)?;
+    fn launch_conv2d(&self, x: [&Tensor; 2], bias: Option<&Tensor>, of: &Layer) -> Result<Tensor> {
+        let [input, weight] = x;
+        let (dtype, config) = (input.dtype(), of.of.config);
+        let result = self.unset(dtype, &of.shape())?;
         if result.is_empty() {
             return Ok(result);
         }
@@ -43,9 +38,9 @@ impl Conv2dKernels for Cuda {
         if let Some(bias) = bias
             && self.drops_bits(dtype)?
         {
-            return self.bias_add(&self.launch_conv2d([input, weight], None, layer, shape)?, bias);
+            return self.bias_add(&self.launch_conv2d(x, None, of)?, bias);
         }
-        self.conv2d_products([input, weight], bias, layer, &result)?;
+        self.conv2d_products(x, bias, of, &result)?;
         Ok(result)
     }
 

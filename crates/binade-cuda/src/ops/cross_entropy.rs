@@ -19,11 +19,8 @@ impl CrossEntropyKernels for Cuda {
         self.launch("cross_entropy", blocks(chunks), &args)
     }
 
-    fn launch_cross_entropy_backward(
-        &self,
-        [grad, logits, labels]: [&Tensor; 3],
-        result: &Tensor,
-    ) -> Result {
+    fn launch_cross_entropy_backward(&self, tensors: [&Tensor; 4]) -> Result {
+        let [grad, logits, labels, result] = tensors;
         let (rows, dtype) = (Rows::of(logits), code("cross_entropy", result.dtype())?);
         let [record, launch] = self.fault_args()?;
         let Rows { count, width } = rows;

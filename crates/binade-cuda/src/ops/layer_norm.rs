@@ -2,8 +2,7 @@
 
 use super::rows::{blocks, grid};
 use crate::{Cuda, Result, Tensor, autocast::code, kernels::THREADS, launch::args, memory::Buffer};
-use binade_gpu::{Driver, LayerNormKernels, Rows};
-use binade_ops::NormGrads;
+use binade_gpu::{Driver, LayerNormKernels, NormBackward, Rows};
 
 /// Bytes of the kernel's `Stats`, and below it of its `Sums`.
 const STATS: usize = 8;
@@ -25,12 +24,8 @@ impl LayerNormKernels for Cuda {
         self.launch("layer_norm", grid(rows), &args)
     }
 
-    fn launch_layer_norm_backward(
-        &self,
-        [grad, input, weight]: [&Tensor; 3],
-        eps: f32,
-        grads: &NormGrads<Tensor>,
-    ) -> Result {
+    fn launch_layer_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result {
+        let NormBackward { grad, input, weight, eps, grads } = *call;
         let ([dtype, of_weight], rows) = (codes(input, weight)?, Rows::of(input));
         let Rows { count, width } = rows;
         let stats = self.buffer(if input.is_empty() { 0 } else { STATS * count })?;

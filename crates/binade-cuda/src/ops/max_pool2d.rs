@@ -13,23 +13,14 @@ use binade_ops::MaxPool2dConfig;
 const MOST_BLOCKS: usize = 1 << 14;
 
 impl MaxPool2dKernels for Cuda {
-    fn launch_max_pool2d(
-        &self,
-        input: &Tensor,
-        config: MaxPool2dConfig,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_max_pool2d(&self, tensors: [&Tensor; 2], config: MaxPool2dConfig) -> Result {
+        let [input, result] = tensors;
         let pool = pool(input.shape(), result.shape(), config);
         self.search("max_pool2d", input, Arg::from(result), result.len(), &pool)
     }
 
-    fn launch_max_pool2d_backward(
-        &self,
-        grad: &Tensor,
-        input: &Tensor,
-        config: MaxPool2dConfig,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_max_pool2d_backward(&self, tensors: [&Tensor; 3], config: MaxPool2dConfig) -> Result {
+        let [grad, input, result] = tensors;
         let pool = pool(input.shape(), grad.shape(), config);
         let winners = self.buffer(places(input.shape())? * grad.len())?;
         self.search("max_pool2d_winners", input, Arg::from(&winners), grad.len(), &pool)?;

@@ -20,12 +20,7 @@ impl PointwiseKernels for Cuda {
         self.launch("fill", elementwise(len), &args![result, dtype, len, value])
     }
 
-    fn launch_dropout(
-        &self,
-        [input, key]: [&Tensor; 2],
-        mask: DropoutMask,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_dropout(&self, [input, key, result]: [&Tensor; 3], mask: DropoutMask) -> Result {
         let (dtype, len) = (code("dropout", result.dtype())?, result.len());
         let args = args![input, key, result, dtype, len, Arg::U64(mask.threshold), mask.factor];
         self.launch("dropout", elementwise(len), &args)

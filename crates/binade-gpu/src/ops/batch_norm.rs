@@ -1,49 +1,53 @@
 //! Normalisation over the batch, by channel.
 
-use super::layer_norm::norm_grads;
+use super::layer_norm::{NormBackward, norm_grads};
 use crate::{Driver, Result, Tensor};
 use binade_core::{DType, Op};
 use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, operands, shape};
 
+/// Normalisation over the batch: its operands, and its result.
+#[derive(Debug)]
+pub struct NormCall<'a, D: Driver> {
+    /// Tensor to normalise.
+    pub input: &'a Tensor<D>,
+    /// Factor of each channel.
+    pub weight: &'a Tensor<D>,
+    /// Term of each channel.
+    pub bias: &'a Tensor<D>,
+    /// Running statistics.
+    pub running: &'a RunningStats<Tensor<D>>,
+    /// Number added to the variance, and the batch's weight in the running statistics, 0 if they do not move.
+    pub config: BatchNormConfig,
+    /// Tensor to compute.
+    pub result: &'a Tensor<D>,
+}
+
 /// Driver with kernels of normalisation over the batch.
 pub trait BatchNormKernels: Driver {
-    /// Normalises `input` by the batch's statistics, weight and bias, and moves the running statistics to those of `result`.
+    /// Normalises by the batch's statistics, weight and bias, and computes the running statistics moved by them.
     ///
     /// # Errors
     ///
     /// Where the device fails.
     fn launch_batch_norm(
         &self,
-        operands: [&Tensor<Self>; 3],
-        running: &RunningStats<Tensor<Self>>,
-        config: BatchNormConfig,
-        result: &BatchNormOutput<Tensor<Self>>,
+        call: &NormCall<'_, Self>,
+        moved: &RunningStats<Tensor<Self>>,
     ) -> Result<(), Self>;
 
-    /// Normalises `input` by running statistics, weight and bias.
+    /// Normalises by running statistics, weight and bias.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn launch_batch_norm_inference(
-        &self,
-        operands: [&Tensor<Self>; 3],
-        running: &RunningStats<Tensor<Self>>,
-        eps: f32,
-        result: &Tensor<Self>,
-    ) -> Result<(), Self>;
+    fn launch_batch_norm_inference(&self, call: &NormCall<'_, Self>) -> Result<(), Self>;
 
-    /// Computes the gradients of input, weight and bias from those of the result, the input and the weight.
+    /// Computes the gradients of input, weight and bias.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn launch_batch_norm_backward(
-        &self,
-        operands: [&Tensor<Self>; 3],
-        eps: f32,
-        grads: &NormGrads<Tensor<Self>>,
-    ) -> Result<(), Self>;
+    fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 }
 
 pub fn batch_norm<D: BatchNormKernels>(
@@ -57,12 +61,11 @@ pub fn batch_norm<D: BatchNormKernels>(
     check(device, input, &[weight, bias], Some(running))?;
     shape::batch_norm_samples(input.shape())?;
     let vector = || device.unset(DType::F32, running.mean.shape());
-    let result = BatchNormOutput {
-        output: device.unset(input.dtype(), input.shape())?,
-        running: RunningStats { mean: vector()?, var: vector()? },
-    };
-    device.launch_batch_norm([input, weight, bias], running, config, &result)?;
-    Ok(result)
+    let output = device.unset(input.dtype(), input.shape())?;
+    let moved = RunningStats { mean: vector()?, var: vector()? };
+    let call = NormCall { input, weight, bias, running, config, result: &output };
+    device.launch_batch_norm(&call, &moved)?;
+    Ok(BatchNormOutput { output, running: moved })
 }
 
 pub fn batch_norm_inference<D: BatchNormKernels>(
@@ -75,7 +78,9 @@ pub fn batch_norm_inference<D: BatchNormKernels>(
 ) -> Result<Tensor<D>, D> {
     check(device, input, &[weight, bias], Some(running))?;
     let result = device.unset(input.dtype(), input.shape())?;
-    device.launch_batch_norm_inference([input, weight, bias], running, eps, &result)?;
+    let config = BatchNormConfig { momentum: 0.0, eps };
+    let call = NormCall { input, weight, bias, running, config, result: &result };
+    device.launch_batch_norm_inference(&call)?;
     Ok(result)
 }
 
@@ -91,7 +96,7 @@ pub fn batch_norm_backward<D: BatchNormKernels>(
     operands::grad(Op::BATCH_NORM, grad, input.shape(), input.dtype())?;
     device.check_owners(&[grad])?;
     let grads = norm_grads(device, input, weight)?;
-    device.launch_batch_norm_backward([grad, input, weight], eps, &grads)?;
+    device.launch_batch_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;
     Ok(grads)
 }
 

@@ -14,7 +14,7 @@ pub fn bias_add<D: ChannelKernels>(
     let dtype = operands::float(Op::BIAS_ADD, &[input, bias])?;
     device.check_owners(&[input, bias])?;
     let result = device.unset(dtype, &shape)?;
-    device.launch_bias_add([input, bias], Channels::of(&shape), &result)?;
+    device.launch_bias_add([input, bias, &result], Channels::of(&shape))?;
     Ok(result)
 }
 

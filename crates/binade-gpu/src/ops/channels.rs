@@ -38,17 +38,12 @@ impl Channels {
 
 /// Driver with kernels on channels.
 pub trait ChannelKernels: Driver {
-    /// Adds to each channel its element of `bias`.
+    /// Computes the last tensor: adds to each channel of the first its element of the second.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn launch_bias_add(
-        &self,
-        operands: [&Tensor<Self>; 2],
-        of: Channels,
-        result: &Tensor<Self>,
-    ) -> Result<(), Self>;
+    fn launch_bias_add(&self, tensors: [&Tensor<Self>; 3], of: Channels) -> Result<(), Self>;
 
     /// Sums each channel's elements into `result`, a vector, rounded once; 0 of no elements.
     ///

@@ -67,6 +67,12 @@ impl Layer {
         Self { of, outputs: shape[1] }
     }
 
+    /// Returns the shape of the result.
+    pub fn shape(&self) -> [usize; 4] {
+        let Geometry { images, output: [rows, columns], .. } = self.of;
+        [images, self.outputs, rows, columns]
+    }
+
     /// Returns the weight, or a matrix of its rows, the same for all images.
     pub fn weight<'a, D: Driver>(&self, matrix: &'a Tensor<D>) -> Matrices<'a, D> {
         let row = matrix.len().checked_div(self.outputs).unwrap_or_default();
@@ -76,7 +82,7 @@ impl Layer {
 
 /// Driver with kernels of convolutions.
 pub trait Conv2dKernels: ChannelKernels {
-    /// Returns the convolution, of shape `shape`, of operands that have been checked.
+    /// Returns the convolution of operands that have been checked.
     ///
     /// # Errors
     ///
@@ -86,7 +92,6 @@ pub trait Conv2dKernels: ChannelKernels {
         operands: [&Tensor<Self>; 2],
         bias: Option<&Tensor<Self>>,
         layer: &Layer,
-        shape: &[usize],
     ) -> Result<Tensor<Self>, Self>;
 
     /// Computes the gradient of the weight, and that of the input if there is memory for it, from the result's, the input and the
@@ -117,7 +122,7 @@ pub fn conv2d<D: Conv2dKernels>(
     operands::float(Op::CONV2D, &operands)?;
     device.check_owners(&operands)?;
     let layer = Layer::new(input, weight, &shape, config);
-    device.launch_conv2d([input, weight], bias, &layer, &shape)
+    device.launch_conv2d([input, weight], bias, &layer)
 }
 
 pub fn conv2d_backward<D: Conv2dKernels>(

@@ -18,16 +18,12 @@ pub trait CrossEntropyKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradient of the logits from the mean's, the logits and the labels.
+    /// Computes the last tensor, the gradient of the logits, from the mean's, the logits and the labels.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn launch_cross_entropy_backward(
-        &self,
-        operands: [&Tensor<Self>; 3],
-        result: &Tensor<Self>,
-    ) -> Result<(), Self>;
+    fn launch_cross_entropy_backward(&self, tensors: [&Tensor<Self>; 4]) -> Result<(), Self>;
 }
 
 pub fn cross_entropy<D: CrossEntropyKernels>(
@@ -52,7 +48,7 @@ pub fn cross_entropy_backward<D: CrossEntropyKernels>(
     operands::scalar_grad(Op::CROSS_ENTROPY, grad)?;
     device.check_owners(&[grad, logits, labels])?;
     let result = device.unset(dtype, logits.shape())?;
-    device.launch_cross_entropy_backward([grad, logits, labels], &result)?;
+    device.launch_cross_entropy_backward([grad, logits, labels, &result])?;
     Ok(result)
 }
 

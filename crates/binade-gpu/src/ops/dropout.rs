@@ -18,7 +18,7 @@ pub fn dropout<D: PointwiseKernels>(
     device.check_owners(&[input, key])?;
     let result = device.unset(dtype, &shape)?;
     let mask = DropoutMask { threshold: threshold(p), factor: 1.0 / (1.0 - p) };
-    device.launch_dropout([input, key], mask, &result)?;
+    device.launch_dropout([input, key, &result], mask)?;
     Ok(result)
 }
 

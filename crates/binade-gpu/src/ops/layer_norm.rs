@@ -4,6 +4,21 @@ use crate::{Driver, Result, Tensor};
 use binade_core::Op;
 use binade_ops::{NormGrads, operands, shape};
 
+/// Gradients of a normalisation, and operands that they are computed from.
+#[derive(Debug)]
+pub struct NormBackward<'a, D: Driver> {
+    /// Gradient of the result.
+    pub grad: &'a Tensor<D>,
+    /// Input of the forward pass.
+    pub input: &'a Tensor<D>,
+    /// Weight of the forward pass.
+    pub weight: &'a Tensor<D>,
+    /// Number added to the variance.
+    pub eps: f32,
+    /// Gradients to compute.
+    pub grads: &'a NormGrads<Tensor<D>>,
+}
+
 /// Driver with kernels of normalisation over the last axis.
 pub trait LayerNormKernels: Driver {
     /// Normalises the rows of `input`, of which there is one with an element, by weight and bias.
@@ -18,18 +33,12 @@ pub trait LayerNormKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradients of input, weight and bias from those of the result, the input and the weight. The parameters' are 0
-    /// without rows.
+    /// Computes the gradients of input, weight and bias. The parameters' are 0 without rows.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn launch_layer_norm_backward(
-        &self,
-        operands: [&Tensor<Self>; 3],
-        eps: f32,
-        grads: &NormGrads<Tensor<Self>>,
-    ) -> Result<(), Self>;
+    fn launch_layer_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 }
 
 pub fn layer_norm<D: LayerNormKernels>(
@@ -61,7 +70,7 @@ pub fn layer_norm_backward<D: LayerNormKernels>(
     operands::grad(Op::LAYER_NORM, grad, &shape, dtype)?;
     device.check_owners(&[grad, input, weight])?;
     let grads = norm_grads(device, input, weight)?;
-    device.launch_layer_norm_backward([grad, input, weight], eps, &grads)?;
+    device.launch_layer_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;
     Ok(grads)
 }
 

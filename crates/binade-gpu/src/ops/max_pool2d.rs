@@ -6,29 +6,26 @@ use binade_ops::{MaxPool2dConfig, operands, shape};
 
 /// Driver with kernels of max pooling.
 pub trait MaxPool2dKernels: Driver {
-    /// Computes the largest element of each window.
+    /// Computes the last tensor, the largest element of each window of the first.
     ///
     /// # Errors
     ///
     /// Where the device fails.
     fn launch_max_pool2d(
         &self,
-        input: &Tensor<Self>,
+        tensors: [&Tensor<Self>; 2],
         config: MaxPool2dConfig,
-        result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradient of the input from that of the result.
+    /// Computes the last tensor, the gradient of the input, from that of the result and the input.
     ///
     /// # Errors
     ///
     /// For planes of more elements than kernels count; where the device fails.
     fn launch_max_pool2d_backward(
         &self,
-        grad: &Tensor<Self>,
-        input: &Tensor<Self>,
+        tensors: [&Tensor<Self>; 3],
         config: MaxPool2dConfig,
-        result: &Tensor<Self>,
     ) -> Result<(), Self>;
 }
 
@@ -41,7 +38,7 @@ pub fn max_pool2d<D: MaxPool2dKernels>(
     let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
     device.check_owners(&[input])?;
     let result = device.unset(dtype, &shape)?;
-    device.launch_max_pool2d(input, config, &result)?;
+    device.launch_max_pool2d([input, &result], config)?;
     Ok(result)
 }
 
@@ -56,6 +53,6 @@ pub fn max_pool2d_backward<D: MaxPool2dKernels>(
     operands::grad(Op::MAX_POOL2D, grad, &shape, dtype)?;
     device.check_owners(&[grad, input])?;
     let result = device.unset(dtype, input.shape())?;
-    device.launch_max_pool2d_backward(grad, input, config, &result)?;
+    device.launch_max_pool2d_backward([grad, input, &result], config)?;
     Ok(result)
 }

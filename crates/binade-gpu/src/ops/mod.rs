@@ -11,13 +11,13 @@ mod pointwise;
 mod rows;
 mod total;
 
-pub use batch_norm::BatchNormKernels;
+pub use batch_norm::{BatchNormKernels, NormCall};
 pub use channels::{ChannelKernels, Channels};
 pub use conv2d::{Conv2dKernels, Geometry, Layer};
 pub use cross_entropy::CrossEntropyKernels;
 pub use embedding::EmbeddingKernels;
 pub use gemm::{Gemm, GemmKernels, Matrices};
-pub use layer_norm::LayerNormKernels;
+pub use layer_norm::{LayerNormKernels, NormBackward};
 pub use max_pool2d::MaxPool2dKernels;
 pub use pointwise::{DropoutMask, PointwiseKernels};
 pub use rows::{RowKernels, Rows};

@@ -34,17 +34,12 @@ pub trait PointwiseKernels: Driver {
     /// [`Unsupported`](crate::Error::Unsupported) for an element type without kernels; where the device fails.
     fn launch_fill(&self, value: f32, result: &Tensor<Self>) -> Result<(), Self>;
 
-    /// Keeps some elements of the first operand, by the random words of the second, and makes 0 of the others.
+    /// Computes the last tensor: keeps some elements of the first, by the random words of the second, and makes 0 of the others.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn launch_dropout(
-        &self,
-        operands: [&Tensor<Self>; 2],
-        mask: DropoutMask,
-        result: &Tensor<Self>,
-    ) -> Result<(), Self>;
+    fn launch_dropout(&self, tensors: [&Tensor<Self>; 3], mask: DropoutMask) -> Result<(), Self>;
 }
 
 /// Applies a kernel to operands of one shape and element type. The result is like them.

@@ -9,8 +9,8 @@ use crate::{
     },
 };
 use binade_core::DType;
-use binade_gpu::{BatchNormKernels, Channels, Driver};
-use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
+use binade_gpu::{BatchNormKernels, Channels, Driver, NormBackward, NormCall};
+use binade_ops::{NormGrads, RunningStats};
 
 /// Numbers of each channel, as the shader's `numbers`, and below it the indices of those moved into the running statistics.
 const NUMBERS: usize = 3;
@@ -21,37 +21,23 @@ const VAR: u32 = 2;
 const SUMS: usize = 2;
 
 impl BatchNormKernels for Wgpu {
-    fn launch_batch_norm(
-        &self,
-        [input, weight, bias]: [&Tensor; 3],
-        running: &RunningStats<Tensor>,
-        config: BatchNormConfig,
-        result: &BatchNormOutput<Tensor>,
-    ) -> Result {
+    fn launch_batch_norm(&self, call: &NormCall<'_, Self>, to: &RunningStats<Tensor>) -> Result {
+        let NormCall { input, weight, bias, running, config, result } = *call;
         let layer = Layer::new(self, input, weight, config.eps)?;
         let numbers = layer.numbers()?;
-        layer.normalise(weight, bias, &numbers, &result.output)?;
-        layer.moved(running, &numbers, config.momentum, &result.running)
+        layer.normalise(weight, bias, &numbers, result)?;
+        layer.moved(running, &numbers, config.momentum, to)
     }
 
-    fn launch_batch_norm_inference(
-        &self,
-        [input, weight, bias]: [&Tensor; 3],
-        running: &RunningStats<Tensor>,
-        eps: f32,
-        result: &Tensor,
-    ) -> Result {
-        let layer = Layer::new(self, input, weight, eps)?;
+    fn launch_batch_norm_inference(&self, call: &NormCall<'_, Self>) -> Result {
+        let NormCall { input, weight, bias, running, config, result } = *call;
+        let layer = Layer::new(self, input, weight, config.eps)?;
         let numbers = layer.running_numbers(running)?;
         layer.normalise(weight, bias, &numbers, result)
     }
 
-    fn launch_batch_norm_backward(
-        &self,
-        [grad, input, weight]: [&Tensor; 3],
-        eps: f32,
-        grads: &NormGrads<Tensor>,
-    ) -> Result {
+    fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result {
+        let NormBackward { grad, input, weight, eps, grads } = *call;
         Layer::new(self, input, weight, eps)?.grads(grad, weight, grads)
     }
 }

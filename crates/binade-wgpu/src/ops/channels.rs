@@ -15,12 +15,7 @@ use binade_gpu::{ChannelKernels, Channels, Driver, PointwiseKernels};
 pub(super) const PART: usize = 64;
 
 impl ChannelKernels for Wgpu {
-    fn launch_bias_add(
-        &self,
-        [input, bias]: [&Tensor; 2],
-        of: Channels,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_bias_add(&self, [input, bias, result]: [&Tensor; 3], of: Channels) -> Result {
         let dtype = code("bias_add", result.dtype())?;
         for part in self.parts_of(result) {
             let (mut bound, [start, _]) = pieces(&[input], &part);

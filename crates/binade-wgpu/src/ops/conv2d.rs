@@ -11,12 +11,12 @@ use binade_gpu::{Conv2dKernels, Driver, Gemm, Geometry, Layer, Matrices};
 impl Conv2dKernels for Wgpu {
     fn launch_conv2d(
         &self,
-        [input, weight]: [&Tensor; 2],
+        x: [&Tensor; 2],
         bias: Option<&Tensor>,
         layer: &Layer,
-        shape: &[usize],
     ) -> Result<Tensor> {
-        let result = self.unset(input.dtype(), shape)?;
+        let [input, weight] = x;
+        let result = self.unset(input.dtype(), &layer.shape())?;
         let (taps, windows, batch) = (layer.of.taps(), layer.of.windows(), layer.of.images);
         let columns = self.columns(input, &layer.of)?;
         let b = Matrices { row: batch * windows, ..Matrices::dense(&columns, 1, windows) };

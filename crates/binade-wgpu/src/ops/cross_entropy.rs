@@ -33,11 +33,8 @@ impl CrossEntropyKernels for Wgpu {
         self.launch_total(Total::Mean, &[&losses], result)
     }
 
-    fn launch_cross_entropy_backward(
-        &self,
-        [grad, logits, labels]: [&Tensor; 3],
-        result: &Tensor,
-    ) -> Result {
+    fn launch_cross_entropy_backward(&self, tensors: [&Tensor; 4]) -> Result {
+        let [grad, logits, labels, result] = tensors;
         if result.is_empty() {
             return Ok(());
         }

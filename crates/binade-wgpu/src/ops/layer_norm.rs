@@ -9,8 +9,9 @@ use crate::{
     },
 };
 use binade_core::DType;
-use binade_gpu::{ChannelKernels, Channels, Driver, LayerNormKernels, PointwiseKernels, Rows};
-use binade_ops::NormGrads;
+use binade_gpu::{
+    ChannelKernels, Channels, Driver, LayerNormKernels, NormBackward, PointwiseKernels, Rows,
+};
 
 impl LayerNormKernels for Wgpu {
     fn launch_layer_norm(&self, operands: [&Tensor; 3], eps: f32, result: &Tensor) -> Result {
@@ -27,12 +28,8 @@ impl LayerNormKernels for Wgpu {
         self.norm("layer_norm", &operands, params, by_group(result.len()))
     }
 
-    fn launch_layer_norm_backward(
-        &self,
-        [grad, input, weight]: [&Tensor; 3],
-        eps: f32,
-        grads: &NormGrads<Tensor>,
-    ) -> Result {
+    fn launch_layer_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result {
+        let NormBackward { grad, input, weight, eps, grads } = *call;
         let rows = Rows::of(input);
         if input.is_empty() {
             self.launch_fill(0.0, &grads.weight)?;

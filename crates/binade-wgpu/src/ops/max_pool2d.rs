@@ -9,22 +9,13 @@ use binade_gpu::MaxPool2dKernels;
 use binade_ops::MaxPool2dConfig;
 
 impl MaxPool2dKernels for Wgpu {
-    fn launch_max_pool2d(
-        &self,
-        input: &Tensor,
-        config: MaxPool2dConfig,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_max_pool2d(&self, tensors: [&Tensor; 2], config: MaxPool2dConfig) -> Result {
+        let [input, result] = tensors;
         self.pool("max_pool2d", &[input], [input, result], config, result)
     }
 
-    fn launch_max_pool2d_backward(
-        &self,
-        grad: &Tensor,
-        input: &Tensor,
-        config: MaxPool2dConfig,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_max_pool2d_backward(&self, tensors: [&Tensor; 3], config: MaxPool2dConfig) -> Result {
+        let [grad, input, result] = tensors;
         self.pool("max_pool2d_backward", &[input, grad], [input, grad], config, result)
     }
 }

@@ -33,12 +33,7 @@ impl PointwiseKernels for Wgpu {
         Ok(())
     }
 
-    fn launch_dropout(
-        &self,
-        [input, key]: [&Tensor; 2],
-        mask: DropoutMask,
-        result: &Tensor,
-    ) -> Result {
+    fn launch_dropout(&self, [input, key, result]: [&Tensor; 3], mask: DropoutMask) -> Result {
         let Ok(threshold) = u32::try_from(mask.threshold) else {
             return self.launch_fill(0.0, result);
         };
