@@ -18,3 +18,37 @@ pub trait Handle {
     /// Error of fallible methods, in every capability.
     type Error: Error;
 }
+
+/// Implements `new`, `Default`, `Clone`, `Copy` and `Debug` for a handle that is nothing but the type that it is for.
+macro_rules! empty_handle {
+    ($handle:ident) => {
+        impl<T> $handle<T> {
+            /// Creates a handle; it holds nothing.
+            pub const fn new() -> Self {
+                Self(PhantomData)
+            }
+        }
+
+        impl<T> Default for $handle<T> {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+
+        impl<T> Clone for $handle<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $handle<T> {}
+
+        impl<T> fmt::Debug for $handle<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}<{}>", stringify!($handle), std::any::type_name::<T>())
+            }
+        }
+    };
+}
+
+pub(crate) use empty_handle;

@@ -1,7 +1,10 @@
 //! Foreign host tensors: one trait to implement, and a handle that then has every capability.
 
-use crate::{DType, Error, ErrorKind, FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
-use std::{any, fmt, marker::PhantomData, sync::Arc};
+use crate::{
+    DType, Error, ErrorKind, FoundInf, GradSet, Handle, Named, NamedGrads, TrainError,
+    handle::empty_handle,
+};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 /// Tensor whose elements the host can reach. Implement this and use [`HostDevice`].
 ///
@@ -57,11 +60,13 @@ pub trait AmpTensor: Clone {
 }
 
 /// Error of a [`HostDevice`] tensor: the tensor's own, or one of sets that do not match.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum HostDeviceError<E> {
     /// Error of the tensor.
+    #[error(transparent)]
     Tensor(E),
     /// Sets that disagree about a name.
+    #[error("`{parameter}`: {why}")]
     Mismatch {
         /// Name of the parameter.
         parameter: Arc<str>,
@@ -69,6 +74,10 @@ pub enum HostDeviceError<E> {
         why: &'static str,
     },
     /// Sets that disagree about a shape.
+    #[error(
+        "`{parameter}`: a gradient of shape {found:?} for {expected:?}; give it the shape of its parameter, transposed where that \
+         is missing"
+    )]
     Shapes {
         /// Name of the parameter.
         parameter: Arc<str>,
@@ -78,6 +87,7 @@ pub enum HostDeviceError<E> {
         expected: Vec<usize>,
     },
     /// Sets that list different parameters at one place.
+    #[error("`{first}` and `{second}`: {why}")]
     Names {
         /// Name in the first set.
         first: Arc<str>,
@@ -87,8 +97,13 @@ pub enum HostDeviceError<E> {
         why: &'static str,
     },
     /// Error of training that every device has.
+    #[error(transparent)]
     Train(TrainError),
+    /// Error of another crate, as of a configuration that does not go with the parameters.
+    #[error("{0}")]
+    Refused(Box<dyn Error + Send + Sync>),
     /// Number outside an operation's domain.
+    #[error("{what}: {value} given, takes {expected}")]
     Invalid {
         /// Name of the operation.
         what: &'static str,
@@ -105,43 +120,13 @@ impl<E> From<E> for HostDeviceError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for HostDeviceError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tensor(error) => error.fmt(f),
-            Self::Mismatch { parameter, why } => write!(f, "`{parameter}`: {why}"),
-            Self::Shapes { parameter, found, expected } => {
-                write!(f, "`{parameter}`: a gradient of shape {found:?} for {expected:?}; ")?;
-                f.write_str("give it the shape of its parameter, transposed where that is missing")
-            }
-            Self::Names { first, second, why } => write!(f, "`{first}` and `{second}`: {why}"),
-            Self::Train(error) => error.fmt(f),
-            Self::Invalid { what, value, expected } => {
-                write!(f, "{what}: {value} given, takes {expected}")
-            }
-        }
-    }
-}
-
-impl<E: Error> std::error::Error for HostDeviceError<E> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Tensor(error) => error.source(),
-            Self::Mismatch { .. }
-            | Self::Shapes { .. }
-            | Self::Names { .. }
-            | Self::Train(_)
-            | Self::Invalid { .. } => None,
-        }
-    }
-}
-
 impl<E: Error> Error for HostDeviceError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Tensor(error) => error.kind(),
             Self::Mismatch { .. } | Self::Shapes { .. } | Self::Names { .. } => ErrorKind::Mismatch,
             Self::Train(error) => error.kind(),
+            Self::Refused(error) => error.kind(),
             Self::Invalid { .. } => ErrorKind::InvalidArgument,
         }
     }
@@ -170,32 +155,7 @@ impl<E> HostDeviceError<E> {
 /// Handle of a host tensor `T`: scales, casts and keeps masters through [`AmpTensor`].
 pub struct HostDevice<T>(PhantomData<fn() -> T>);
 
-impl<T> HostDevice<T> {
-    /// Creates a handle; it holds nothing.
-    pub const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<T> Default for HostDevice<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T> Clone for HostDevice<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for HostDevice<T> {}
-
-impl<T> fmt::Debug for HostDevice<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HostDevice<{}>", any::type_name::<T>())
-    }
-}
+empty_handle!(HostDevice);
 
 impl<T: AmpTensor> Handle for HostDevice<T> {
     type Tensor = T;

@@ -1,45 +1,22 @@
 //! Handle of a model whose element type is a type parameter, and its gradients.
 
 use crate::{
-    AmpTensor, DType, Element, Error, ErrorKind, FoundInf, GradSet, Handle, Named, NamedGrads,
+    AmpTensor, DType, Element, Error, ErrorKind, FoundInf, GradSet, Handle, HostDevice,
+    HostDeviceError, Named, NamedGrads, StaticSet, TrainError, handle::empty_handle,
 };
-use crate::{HostDevice, HostDeviceError, StaticSet, TrainError};
-use std::{any, fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData};
 
 /// Handle of a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
 ///
 /// It has no autocast: a static type decides what a region decides at run time.
 pub struct TypedModel<P>(PhantomData<fn() -> P>);
 
-impl<P> TypedModel<P> {
-    /// Creates a handle; it holds nothing.
-    pub const fn new() -> Self {
-        Self(PhantomData)
-    }
+empty_handle!(TypedModel);
 
+impl<P> TypedModel<P> {
     /// Returns the handle that does arithmetic on gradients once they are [`F32Grad`].
     pub const fn flat(&self) -> HostDevice<F32Grad> {
         HostDevice::new()
-    }
-}
-
-impl<P> Default for TypedModel<P> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<P> Clone for TypedModel<P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P> Copy for TypedModel<P> {}
-
-impl<P> fmt::Debug for TypedModel<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TypedModel<{}>", any::type_name::<P>())
     }
 }
 

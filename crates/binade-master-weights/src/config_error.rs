@@ -1,7 +1,7 @@
 //! Refused configurations of an optimizer.
 
 use crate::MasterStore;
-use binade_core::DType;
+use binade_core::{DType, Error, ErrorKind};
 use std::{collections::HashSet, sync::Arc};
 
 /// Error of a configuration that does not go with the parameters kept.
@@ -49,6 +49,12 @@ pub enum ConfigError {
         /// Moments the rule needs.
         needed: usize,
     },
+}
+
+impl Error for ConfigError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Mismatch
+    }
 }
 
 /// Returns names, each of which comes once.

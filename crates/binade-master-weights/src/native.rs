@@ -182,29 +182,5 @@ pub(crate) fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> HostDevice
 }
 
 pub(crate) fn refuse<E>(error: ConfigError) -> HostDeviceError<E> {
-    match error {
-        ConfigError::UnknownParameter(name) => mismatch(
-            &name.into(),
-            "the configuration names it, and no parameter has that name; look for a typing error",
-        ),
-        ConfigError::DuplicateParameter(name) => {
-            mismatch(&name.into(), "two parameters have this name; give each a name of its own")
-        }
-        ConfigError::Joined(name) => mismatch(
-            &name.into(),
-            "it is in the optimizer already; give the parameter that joins another name",
-        ),
-        ConfigError::Store { parameter, .. } => mismatch(
-            &parameter,
-            "`MasterStore::Remainder` keeps the lower halves of bf16 parameters alone, and it is stored in another type: store it as bf16, as `with_storage` does, or choose another store",
-        ),
-        ConfigError::Stored => mismatch(
-            &"config".into(),
-            "it has another `MasterStore` or storage, and neither can change in a running optimizer: derive the configuration from the one in force, as `config.with_lr(…)` does, or start a new optimizer",
-        ),
-        ConfigError::Moments { parameter, .. } => mismatch(
-            &parameter,
-            "the new rule needs other moments than are kept; start a new optimizer to change the rule's kind",
-        ),
-    }
+    HostDeviceError::Refused(Box::new(error))
 }

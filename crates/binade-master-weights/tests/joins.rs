@@ -62,15 +62,19 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
     let twice: [(&str, &[f32]); 2] = [("b", &[1.0]), ("b", &[1.0])];
     let typo = base().with_group(["typo"], UpdateRule::sgd(0.1)).unwrap();
     let refused: [(Vec<Named<crate::common::Host>>, OptimizerConfig, &str); 6] = [
-        (params(DType::BF16, ALL_THREE), base(), "`a`: it is in the optimizer already"),
-        (params(DType::BF16, twice), base(), "`b`: two parameters have this name"),
-        (params(DType::BF16, NEW), typo, "`typo`: the configuration names it"),
+        (params(DType::BF16, ALL_THREE), base(), "`a` is in the optimizer already"),
+        (params(DType::BF16, twice), base(), "two parameters are called `b`"),
+        (params(DType::BF16, NEW), typo, "the configuration names `typo`"),
         (
             params(DType::BF16, NEW),
             base().with_store(MasterStore::Kahan),
-            "`config`: it has another",
+            "the new configuration has another",
         ),
-        (params(DType::BF16, NEW), plan(UpdateRule::adam(0.1)), "`a`: the new rule needs other"),
+        (
+            params(DType::BF16, NEW),
+            plan(UpdateRule::adam(0.1)),
+            "`a` has 0 moments and the new rule needs 2",
+        ),
         (
             vec![Named::new("b", crate::common::Host { dtype: DType::I32, data: vec![1.0] })],
             base(),

@@ -107,7 +107,7 @@ fn two_parameters_of_one_name_are_refused() {
     let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::F16);
     let error = binade_master_weights::MasterWeights::masters(&device, &mut params, &plan);
     let text = error.unwrap_err().to_string();
-    assert!(text.starts_with("`a`: two parameters"), "{text}");
+    assert!(text.starts_with("two parameters are called `a`"), "{text}");
     assert_eq!(params[1].value.dtype, DType::F32, "nothing was lowered");
 }
 

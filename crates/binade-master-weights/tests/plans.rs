@@ -89,10 +89,10 @@ fn a_name_that_no_parameter_has_is_refused() {
             Optimizer::new(binade_core::HostDevice::new(), params(DType::F32, SET), plan.clone());
         let error = made.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
-        assert!(error.to_string().starts_with("`typo`: the configuration names it"), "{error}");
+        assert!(error.to_string().starts_with("the configuration names `typo`"), "{error}");
         let mut optimizer = optimizer(params(DType::F32, SET), grouped());
         let error = optimizer.set_config(plan).unwrap_err();
-        assert!(error.to_string().starts_with("`typo`: "), "{error}");
+        assert!(error.to_string().starts_with("the configuration names `typo`"), "{error}");
         assert_eq!(optimizer.config(), &grouped());
         assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
     }
@@ -157,10 +157,8 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
         assert_eq!(set.is_ok(), had.moments() == wanted.moments(), "{had:?} {wanted:?}");
         assert_eq!(bits(&optimizer), before);
         if let Err(error) = set {
-            assert!(
-                error.to_string().starts_with("`b`: the new rule needs other moments"),
-                "{error}"
-            );
+            let text = error.to_string();
+            assert!(text.starts_with("`b` has ") && text.contains("the new rule needs"), "{text}");
             assert_eq!(optimizer.config(), &plan(*had));
         }
     }
