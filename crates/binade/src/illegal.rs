@@ -94,16 +94,16 @@ impl Properties {
     /// The first reason found.
     pub fn check(&self) -> Result<(), Illegal> {
         self.check_types()?;
-        if self.level() == OptLevel::O1 {
+        if self.level == OptLevel::O1 {
             self.check_o1()?;
         } else if self.autocast {
-            return Err(Illegal::AutocastOutsideO1(self.level()));
+            return Err(Illegal::AutocastOutsideO1(self.level));
         }
         self.check_losses()
     }
 
     fn check_types(&self) -> Result<(), Illegal> {
-        let (level, dtype) = (self.level(), self.dtype());
+        let (level, dtype) = (self.level, self.dtype);
         if level != OptLevel::O0 && !is_low(dtype) {
             return Err(Illegal::LowType { level, dtype });
         }
@@ -128,7 +128,7 @@ impl Properties {
 
     /// Refuses properties that lose small gradients or small updates in 16 bits, unless that was asked for.
     fn check_losses(&self) -> Result<(), Illegal> {
-        let level = self.level();
+        let level = self.level;
         if self.loses_small_gradients() && !self.unscaled_f16 {
             return Err(Illegal::UnscaledF16(level));
         }
@@ -139,7 +139,7 @@ impl Properties {
     }
 
     fn computes_in_f16(&self) -> bool {
-        (self.autocast && self.dtype() == DType::F16) || self.storage == Some(DType::F16)
+        (self.autocast && self.dtype == DType::F16) || self.storage == Some(DType::F16)
     }
 
     /// Returns true if gradients go through f16 at a scale that never lifts them.

@@ -86,8 +86,8 @@ impl<D: Clone> Setup<D> {
     /// [`Illegal`] for a combination that would not do what its author means.
     pub fn new(device: D, properties: Properties) -> Result<Self, Illegal> {
         properties.check()?;
-        let region = match Region::new(properties.dtype(), OpTable::apex_o1()) {
-            Ok(region) if properties.autocast() => region,
+        let region = match Region::new(properties.dtype, OpTable::apex_o1()) {
+            Ok(region) if properties.autocast => region,
             // A region that is off has no use for its type; O1's was checked.
             _ => Region::bf16().off(),
         };
@@ -183,7 +183,7 @@ impl<D: GradScaler + Clone> Setup<D> {
     /// If the device fails.
     pub fn scaler(&self) -> Result<Scaler<D>, D::Error> {
         let scaler = Scaler::new(self.device.clone(), self.properties.loss_scale)?;
-        if !self.properties.autocast() {
+        if !self.properties.autocast {
             return Ok(scaler);
         }
         let region = self.region.clone();

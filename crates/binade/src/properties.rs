@@ -35,18 +35,28 @@ use binade_interchange::DTypePolicy;
 /// );
 /// # Ok::<(), binade::grad_scaler::LossScaleError>(())
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Properties {
-    level: OptLevel,
-    dtype: DType,
-    pub(crate) storage: Option<DType>,
-    pub(crate) autocast: bool,
-    pub(crate) keep_norm_f32: Option<bool>,
-    pub(crate) master_weights: Option<bool>,
-    pub(crate) loss_scale: LossScale,
+    /// Level that these started from.
+    pub level: OptLevel,
+    /// Low type.
+    pub dtype: DType,
+    /// Type that parameters are stored in; `None` if they keep the types they have.
+    pub storage: Option<DType>,
+    /// True if operations are cast by policy.
+    pub autocast: bool,
+    /// True if normalisation stays in `f32`; `None` if the level leaves it open.
+    pub keep_norm_f32: Option<bool>,
+    /// True if low-precision parameters have `f32` masters; `None` if the level leaves it open.
+    pub master_weights: Option<bool>,
+    /// Rule by which the loss scale moves.
+    pub loss_scale: LossScale,
     pub(crate) unscaled_f16: bool,
-    pub(crate) outputs: Option<DType>,
-    pub(crate) enabled: bool,
+    /// Type that [`Setup::output`](crate::Setup::output) brings a model's outputs to; `None` if they keep the type they have.
+    pub outputs: Option<DType>,
+    /// True if mixed precision is on at all.
+    pub enabled: bool,
 }
 
 /// The level with the types of a policy of jmp's or Keras's: parameters in f32 and compute in bf16 or f16 are O1, which casts by
@@ -108,51 +118,6 @@ impl Properties {
             },
             enabled: true,
         }
-    }
-
-    /// Level that these started from.
-    pub fn level(&self) -> OptLevel {
-        self.level
-    }
-
-    /// Low type.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// Type that parameters are stored in; `None` if they keep the types they have.
-    pub fn storage(&self) -> Option<DType> {
-        self.storage
-    }
-
-    /// Returns true if operations are cast by policy.
-    pub fn autocast(&self) -> bool {
-        self.autocast
-    }
-
-    /// Returns true if normalisation stays in `f32`; `None` if the level leaves it open.
-    pub fn keep_norm_f32(&self) -> Option<bool> {
-        self.keep_norm_f32
-    }
-
-    /// Returns true if low-precision parameters have `f32` masters; `None` if the level leaves it open.
-    pub fn master_weights(&self) -> Option<bool> {
-        self.master_weights
-    }
-
-    /// Rule by which the loss scale moves.
-    pub fn loss_scale(&self) -> LossScale {
-        self.loss_scale
-    }
-
-    /// Type that [`Setup::output`](crate::Setup::output) brings a model's outputs to; `None` if they keep the type they have.
-    pub fn outputs(&self) -> Option<DType> {
-        self.outputs
-    }
-
-    /// Returns true if mixed precision is on at all.
-    pub fn enabled(&self) -> bool {
-        self.enabled
     }
 
     /// Brings a model's outputs to `dtype`, as Apex's `cast_model_outputs`; without this O2 and O3 bring them to f32.

@@ -6,12 +6,12 @@ use std::fmt::{Display, Formatter, Result};
 
 impl Display for Properties {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        match self.level() {
-            level if !self.enabled() => {
+        match self.level {
+            level if !self.enabled => {
                 return write!(f, "{level}, switched off: everything as it is");
             }
             OptLevel::O0 => write!(f, "O0: ")?,
-            level => write!(f, "{level} {}: ", self.dtype())?,
+            level => write!(f, "{level} {}: ", self.dtype)?,
         }
         self.parameters(f)?;
         self.operations(f)?;
@@ -21,12 +21,12 @@ impl Display for Properties {
 
 impl Properties {
     fn parameters(&self, f: &mut Formatter<'_>) -> Result {
-        let Some(storage) = self.storage() else { return f.write_str("parameters as they are") };
+        let Some(storage) = self.storage else { return f.write_str("parameters as they are") };
         write!(f, "parameters in {storage}")?;
         if storage == DType::F32 {
             return Ok(());
         }
-        let kept = self.keep_norm_f32() == Some(true);
+        let kept = self.keep_norm_f32 == Some(true);
         f.write_str(if kept { ", normalisation in f32" } else { ", normalisation too" })?;
         f.write_str(match self.loses_small_updates() {
             None => ", f32 masters",
@@ -35,14 +35,14 @@ impl Properties {
     }
 
     fn operations(&self, f: &mut Formatter<'_>) -> Result {
-        if self.autocast() {
-            return write!(f, "; operations cast to {} by policy; ", self.dtype());
+        if self.autocast {
+            return write!(f, "; operations cast to {} by policy; ", self.dtype);
         }
         f.write_str("; operations as given; ")
     }
 
     fn scaling(&self, f: &mut Formatter<'_>) -> Result {
-        let rule = self.loss_scale();
+        let rule = self.loss_scale;
         match rule.start().exponent {
             0 if rule.is_fixed() => f.write_str("no loss scale")?,
             first if rule.is_fixed() => write!(f, "loss scale 2^{first}, fixed")?,

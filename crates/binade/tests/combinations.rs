@@ -52,7 +52,7 @@ fn legal() -> Vec<Properties> {
 #[test]
 fn some_of_each_level_are_legal_and_some_are_not() {
     for level in OptLevel::ALL {
-        let of = |all: Vec<Properties>| all.iter().filter(|p| p.level() == level).count();
+        let of = |all: Vec<Properties>| all.iter().filter(|p| p.level == level).count();
         assert!(of(legal()) > 0 && of(legal()) < of(all()), "{level}");
     }
 }
@@ -62,34 +62,34 @@ fn what_is_legal_is_set_up_as_it_says() {
     for properties in legal() {
         let amp = set_up(properties.clone());
         let [weight, norm] = [0, 1].map(|place: usize| amp.optimizer.params[place].value.dtype());
-        let storage = properties.storage().unwrap_or(F32);
+        let storage = properties.storage.unwrap_or(F32);
         assert_eq!(weight, storage, "{properties}");
-        let kept = properties.keep_norm_f32() == Some(true);
+        let kept = properties.keep_norm_f32 == Some(true);
         assert_eq!(norm, if kept { F32 } else { storage }, "{properties}");
         let master = amp.optimizer.masters().get("weight").unwrap().master.copy().is_some();
-        let wanted = storage != F32 && properties.master_weights() == Some(true);
+        let wanted = storage != F32 && properties.master_weights == Some(true);
         assert_eq!(master, wanted, "{properties}");
-        assert_eq!(amp.region.is_on(), properties.autocast(), "{properties}");
-        assert_eq!(amp.scaler.rule(), &properties.loss_scale(), "{properties}");
+        assert_eq!(amp.region.is_on(), properties.autocast, "{properties}");
+        assert_eq!(amp.scaler.rule(), &properties.loss_scale, "{properties}");
     }
 }
 
 #[test]
 fn only_o1_casts_operations_and_it_stores_nothing_in_sixteen_bits() {
     for properties in legal() {
-        assert!(!properties.autocast() || properties.level() == O1, "{properties}");
-        let stored = properties.storage().unwrap_or(F32);
-        assert!(properties.level() != O1 || stored == F32, "{properties}");
+        assert!(!properties.autocast || properties.level == O1, "{properties}");
+        let stored = properties.storage.unwrap_or(F32);
+        assert!(properties.level != O1 || stored == F32, "{properties}");
     }
 }
 
 #[test]
 fn what_is_lost_without_a_word_was_asked_for_by_name() {
-    for properties in legal().into_iter().filter(|properties| properties.level() != O3) {
+    for properties in legal().into_iter().filter(|properties| properties.level != O3) {
         let text = properties.to_string();
         assert!(!text.contains("are lost") && !text.contains("become zero"), "{text}");
-        let f16 = properties.storage() == Some(F16)
-            || (properties.autocast() && properties.dtype() == F16);
+        let f16 =
+            properties.storage == Some(F16) || (properties.autocast && properties.dtype == F16);
         let scale = set_up(properties).scaler.state().unwrap().factor();
         assert!(!f16 || scale > 1.0, "{text}");
     }

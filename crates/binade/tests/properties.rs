@@ -42,12 +42,12 @@ fn the_levels_in_f16_are_apexs() {
     for apex in apex() {
         let level = apex.level;
         let ours = level.with(F16);
-        assert_eq!((ours.level(), ours.dtype()), (level, F16));
-        assert_eq!(ours.storage(), apex.cast_model_type, "{level}");
-        assert_eq!(ours.autocast(), apex.patch_torch_functions, "{level}");
-        assert_eq!(ours.keep_norm_f32(), apex.keep_batchnorm_fp32, "{level}");
-        assert_eq!(ours.master_weights(), apex.master_weights, "{level}");
-        assert_eq!(ours.loss_scale(), apex.loss_scale, "{level}");
+        assert_eq!((ours.level, ours.dtype), (level, F16));
+        assert_eq!(ours.storage, apex.cast_model_type, "{level}");
+        assert_eq!(ours.autocast, apex.patch_torch_functions, "{level}");
+        assert_eq!(ours.keep_norm_f32, apex.keep_batchnorm_fp32, "{level}");
+        assert_eq!(ours.master_weights, apex.master_weights, "{level}");
+        assert_eq!(ours.loss_scale, apex.loss_scale, "{level}");
     }
 }
 
@@ -55,10 +55,10 @@ fn the_levels_in_f16_are_apexs() {
 fn bf16_differs_from_f16_in_the_type_and_the_scale_alone() {
     for level in OptLevel::ALL {
         let (bf16, f16) = (level.with(BF16), level.with(F16));
-        assert_eq!(bf16.loss_scale(), LossScale::none(), "{level}");
-        let low = |p: &Properties| p.storage().map(|dtype| dtype == p.dtype());
+        assert_eq!(bf16.loss_scale, LossScale::none(), "{level}");
+        let low = |p: &Properties| p.storage.map(|dtype| dtype == p.dtype);
         assert_eq!(low(&bf16), low(&f16), "{level}");
-        let rest = |p: &Properties| (p.autocast(), p.keep_norm_f32(), p.master_weights());
+        let rest = |p: &Properties| (p.autocast, p.keep_norm_f32, p.master_weights);
         assert_eq!(rest(&bf16), rest(&f16), "{level}");
     }
 }
@@ -76,9 +76,8 @@ fn every_level_is_legal_in_both_low_types() {
 #[test]
 fn an_override_changes_what_it_names_and_nothing_else() {
     let before = O2.with(F16);
-    let parts = |p: &Properties| {
-        (p.storage(), p.autocast(), p.keep_norm_f32(), p.master_weights(), p.loss_scale())
-    };
+    let parts =
+        |p: &Properties| (p.storage, p.autocast, p.keep_norm_f32, p.master_weights, p.loss_scale);
     let (storage, autocast, norm, masters, scale) = parts(&before);
     let fixed = LossScale::fixed(128.0).unwrap();
     for (after, expected) in [
@@ -93,7 +92,7 @@ fn an_override_changes_what_it_names_and_nothing_else() {
         (before.clone().allow_unscaled_f16(), parts(&before)),
     ] {
         assert_eq!(parts(&after), expected);
-        assert_eq!((after.level(), after.dtype()), (O2, F16));
+        assert_eq!((after.level, after.dtype), (O2, F16));
     }
 }
 

@@ -33,7 +33,7 @@ fn in_type(level: OptLevel, low: DType) -> Setting {
 
 /// Returns true if the setting's loss scale is dynamic.
 pub fn is_scaled((level, dtype): Setting) -> bool {
-    !level.with(dtype).loss_scale().is_fixed()
+    !level.with(dtype).loss_scale.is_fixed()
 }
 
 /// Returns the number of micro-batches of an epoch. Normalisation needs two images: a rest of one waits for another epoch.
@@ -67,7 +67,7 @@ pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, Lo
     if !is_scaled((level, dtype)) {
         return Ok(properties);
     }
-    let shown = || properties.loss_scale().with_growth_interval(GROWTH_INTERVAL);
+    let shown = || properties.loss_scale.with_growth_interval(GROWTH_INTERVAL);
     let mut rule = args.loss_scale.map_or_else(shown, Ok)?;
     if let Some(scale) = args.init_scale {
         rule = rule.with_init_scale(scale)?;

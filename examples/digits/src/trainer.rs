@@ -47,7 +47,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let params = net.parameters(device, args.seed)?;
         let model = Model::new(params).with_norm(net.norms());
         let properties = config::properties(args, setting).map_err(TrainError::LossScale)?;
-        let book = Book::new(properties.loss_scale().start().factor());
+        let book = Book::new(properties.loss_scale.start().factor());
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
         let (place, last, resumed) = (Place::start(args.seed), None, None);
         Ok(Self { device, args, net, amp, book, setting, place, last, resumed })

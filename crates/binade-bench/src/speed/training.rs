@@ -86,7 +86,7 @@ impl<D: Trains> Training<D> {
 
 fn properties((level, dtype): Setting) -> Result<Properties> {
     let properties = level.with(dtype);
-    let rule = properties.loss_scale();
+    let rule = properties.loss_scale;
     if rule.is_fixed() {
         return Ok(properties);
     }

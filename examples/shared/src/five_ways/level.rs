@@ -17,9 +17,9 @@ pub fn properties(precision: Precision) -> Result<Properties, LossScaleError> {
         Precision::Bf16 => OptLevel::O2.with(DType::BF16),
         Precision::F16 => OptLevel::O2.with(DType::F16),
     };
-    if properties.loss_scale().is_fixed() {
+    if properties.loss_scale.is_fixed() {
         return Ok(properties);
     }
-    let scale = properties.loss_scale().with_growth_interval(GROWTH_INTERVAL)?;
+    let scale = properties.loss_scale.with_growth_interval(GROWTH_INTERVAL)?;
     Ok(properties.with_loss_scale(scale))
 }
