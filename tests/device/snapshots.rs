@@ -1,9 +1,12 @@
 //! States that a checkpoint takes out of the device and puts back, against a run that was not interrupted.
 
-use crate::support::{Gpu, Result, STORES, coarse, exact, gpu, noise, optimizer, step};
+use crate::{
+    shared::counted::rules,
+    support::{Gpu, Result, STORES, coarse, exact, gpu, noise, optimizer, step},
+};
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_master_weights::{Adam, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 
 crate::tests![
     a_run_resumed_is_the_one_that_was_not_interrupted,
@@ -12,21 +15,6 @@ crate::tests![
 ];
 
 const LENGTHS: [(&str, usize); 3] = [("a", 300), ("b", 5), ("c", 0)];
-
-/// One of each kind of states.
-fn rules() -> [UpdateRule; 3] {
-    let amsgrad = Adam {
-        lr: 0.01,
-        betas: [0.9, 0.99],
-        eps: 1e-8,
-        weight_decay: 0.1,
-        decoupled: true,
-        amsgrad: true,
-    };
-    let momentum =
-        Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.0, nesterov: true };
-    [UpdateRule::sgd(0.1), UpdateRule::Sgd(momentum), UpdateRule::Adam(amsgrad)]
-}
 
 fn start(plan: OptimizerConfig) -> MasterOptimizer<Gpu> {
     let params = LENGTHS.map(|(name, len)| (name, noise(7, len)));

@@ -1,13 +1,13 @@
 //! Steps beyond the kit: plans that change, states that others hold, refusals that move nothing, and waiting.
 
 use crate::support::{
-    Device, Result, assert_near, calm, coarse, exact, gpu, optimizer, own, set, step, step_with,
-    there, told, values, vector,
+    Result, assert_near, calm, coarse, exact, gpu, optimizer, own, set, step, step_with, there,
+    values, vector,
 };
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{BadMicroBatch, LossScale, ScaledGrads, Scaler};
-use binade_master_weights::{MasterOptimizer, OptimizerConfig, SavedParameter, Sgd, UpdateRule};
+use binade_grad_scaler::{LossScale, Scaler};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 use binade_ops::Download as _;
 
 crate::tests![
@@ -15,7 +15,6 @@ crate::tests![
     rules_of_two_kinds_move_their_groups_in_one_step,
     gradients_that_do_not_fit_are_refused_and_move_nothing,
     steps_read_nothing_until_they_are_resolved,
-    of_a_window_the_device_knows_which_gradients_are_there,
     who_holds_a_parameter_keeps_its_bits,
     more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu,
 ];
@@ -111,37 +110,6 @@ fn steps_read_nothing_until_they_are_resolved() -> Result {
     assert_eq!(step.report().scale.updates, 50);
     assert_eq!(there(&run, "bias")?.applied, 50 - step.report().scale.skipped);
     Ok(())
-}
-
-fn of_a_window_the_device_knows_which_gradients_are_there() -> Result {
-    let (got, want) = (windowed(&gpu())?, windowed(&Cpu)?);
-    assert_eq!(got, want);
-    assert_eq!(got.iter().map(|saved| saved.applied).collect::<Vec<_>>(), [1, 0]);
-    Ok(())
-}
-
-/// States after a window whose one micro-batch with a gradient of `b` is bad, and dropped.
-fn windowed<D: Device>(device: &D) -> Result<Vec<SavedParameter>> {
-    let start = [("a", coarse(1, 9)), ("b", coarse(2, 9))];
-    let mut run =
-        optimizer(device, &start, DType::F16, OptimizerConfig::new(UpdateRule::Sgd(exact()))?);
-    let mut scaler = Scaler::new(device.clone(), LossScale::dynamic()).map_err(told)?;
-    let loss = vector(device, &[1.0], DType::F32);
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for number in 0..3 {
-        let bad = number == 1;
-        let a = coarse(number + 3, 9).into_iter().map(|x| if bad { f32::NAN } else { x }).collect();
-        let batch = [("a", Some(a)), ("b", bad.then(|| coarse(9, 9)))];
-        let grads = scaler.scale(&loss).map_err(told)?;
-        let grads = grads.backward(|_| Ok(set(device, &batch, DType::F32)));
-        let grads = grads.and_then(ScaledGrads::unscale).map_err(told)?;
-        window.add(grads).map_err(told)?;
-    }
-    let sum = window.finish().map_err(told)?.ok_or("an empty window")?;
-    let step = sum.step(&mut run).map_err(told)?;
-    let outcome = scaler.update(step).map_err(told)?;
-    drop(outcome.resolve().map_err(told)?);
-    Ok(run.save().map_err(told)?)
 }
 
 fn who_holds_a_parameter_keeps_its_bits() -> Result {

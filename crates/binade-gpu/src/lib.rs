@@ -9,6 +9,7 @@ mod found;
 mod gradients;
 mod host;
 mod kernels;
+mod layout;
 mod masters;
 mod memory;
 #[doc(hidden)]

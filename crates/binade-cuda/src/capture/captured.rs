@@ -89,16 +89,10 @@ impl<R> Captured<R> {
         self.cuda.inner.pool.state.refuse("replay", CaptureError::Nested)?;
         let is_gone = self.alive.iter().any(|alive| alive.strong_count() == 0);
         if is_gone || self.registered.uses.is_stale() {
-            return Err(Error::Driver(CudaError::Capture {
-                operation: "replay",
-                why: CaptureError::Stale,
-            }));
+            return Err(CaptureError::Stale.of("replay"));
         }
         if self.sole.iter().any(|it| it.strong_count() > 1) {
-            return Err(Error::Driver(CudaError::Capture {
-                operation: "replay",
-                why: CaptureError::Held,
-            }));
+            return Err(CaptureError::Held.of("replay"));
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Reasons why a step cannot be captured, or replayed.
 
+use crate::{CudaError, Error};
+
 /// Why a step cannot be captured, or its capture not be replayed: what [`CudaError::Capture`](crate::CudaError::Capture) says of an
 /// operation.
 #[non_exhaustive]
@@ -126,4 +128,11 @@ pub enum CaptureError {
         /// Rows of the longest table.
         most: u64,
     },
+}
+
+impl CaptureError {
+    /// Returns the error of an operation.
+    pub(crate) fn of(self, operation: &'static str) -> Error {
+        Error::Driver(CudaError::Capture { operation, why: self })
+    }
 }

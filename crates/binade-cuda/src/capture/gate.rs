@@ -1,7 +1,7 @@
 //! Gate of a stream, shared by all handles that work in it. While one handle captures there, no other enters.
 
 use super::error::CaptureError;
-use crate::{CudaError, Error, memory::Memory};
+use crate::{Error, memory::Memory};
 use binade_gpu::lock;
 use cudarc::driver::CudaStream;
 use std::{
@@ -58,10 +58,7 @@ impl Gate {
         let mut capture = self.capture.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(other) = &*capture {
             other.lets_in(handle, "capture")?;
-            return Err(Error::Driver(CudaError::Capture {
-                operation: "capture",
-                why: CaptureError::Nested,
-            }));
+            return Err(CaptureError::Nested.of("capture"));
         }
         begin()?;
         let thread = std::thread::current().id();
@@ -97,7 +94,7 @@ impl Capture {
             (true, false) => CaptureError::Thread,
             (false, _) => CaptureError::Shared,
         };
-        let error = Error::Driver(CudaError::Capture { operation, why });
+        let error = why.of(operation);
         if is_here {
             lock(&self.trouble).get_or_insert_with(|| error.clone());
         }

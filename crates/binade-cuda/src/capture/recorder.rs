@@ -45,9 +45,7 @@ impl State {
     /// Returns the run, if it is the captured one. Other threads may do nothing meanwhile.
     fn captured(&mut self, operation: &'static str) -> Result<Option<&mut CapturedRun>, Error> {
         match self.run.as_mut().filter(|run| run.is_capture()) {
-            Some(run) if !run.is_here() => {
-                Err(Error::Driver(CudaError::Capture { operation, why: CaptureError::Thread }))
-            }
+            Some(run) if !run.is_here() => Err(CaptureError::Thread.of(operation)),
             run => Ok(run),
         }
     }
@@ -92,10 +90,7 @@ impl Recorder {
     ) -> Result<(), Error> {
         let mut state = lock(&self.state);
         if state.run.is_some() {
-            return Err(Error::Driver(CudaError::Capture {
-                operation: "capture",
-                why: CaptureError::Nested,
-            }));
+            return Err(CaptureError::Nested.of("capture"));
         }
         state.run = Some(CapturedRun::new(arena, number, expected));
         self.is_running.store(true, Ordering::Relaxed);
@@ -308,7 +303,7 @@ mod tests {
         let nested =
             recorder.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(()));
         let why = CaptureError::Nested;
-        assert_eq!(nested, Err(Error::Driver(CudaError::Capture { operation: "capture", why })));
+        assert_eq!(nested, Err(why.of("capture")));
         let ((), ended) = recorder.end_capture(|| ());
         assert!(ended.is_some() && lock(&recorder.state).graphs.len() == 1);
     }
@@ -317,7 +312,7 @@ mod tests {
     fn a_stream_lets_nobody_else_in_while_one_captures_and_everybody_before_and_after() {
         let gate = Arc::<Gate>::default();
         let [one, other] = [gate.clone(), gate].map(Recorder::new);
-        let refused = |why| Err(Error::Driver(CudaError::Capture { operation: "cast", why }));
+        let refused = |why: CaptureError| Err(why.of("cast"));
         let enter = |recorder: &Recorder| recorder.turn("cast").map(drop);
         let elsewhere = || std::thread::scope(|scope| scope.spawn(|| enter(&one)).join());
         assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);

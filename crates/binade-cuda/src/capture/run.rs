@@ -2,7 +2,7 @@
 
 use super::{arena::Arena, error::CaptureError};
 use crate::{
-    CudaError, Error,
+    Error,
     memory::{Buffer, LatestCopies, Memory, ReplayCopy},
 };
 use binade_gpu::Memory as _;
@@ -136,7 +136,7 @@ impl CapturedRun {
 
     /// Records an error of the run, and returns it.
     pub(super) fn fails(&mut self, operation: &'static str, why: CaptureError) -> Error {
-        let error = Error::Driver(CudaError::Capture { operation, why });
+        let error = why.of(operation);
         self.trouble.get_or_insert_with(|| error.clone());
         error
     }

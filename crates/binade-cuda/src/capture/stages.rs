@@ -98,10 +98,7 @@ impl Capture<2> {
     fn is_capturable(&self) -> Result<(), Error> {
         let stream = self.cuda.stream();
         if launch::is_default(stream) || stream.context().is_managing_stream_synchronization() {
-            return Err(Error::Driver(CudaError::Capture {
-                operation: "capture",
-                why: CaptureError::Stream,
-            }));
+            return Err(CaptureError::Stream.of("capture"));
         }
         Ok(())
     }

@@ -1,254 +1,81 @@
 //! Rows of tables and reports, laid out as in `kernels/lib` and the kernels. Each size is asserted on both sides.
 
 pub(crate) use binade_gpu::{FoundBits, LossScaleBits, ScaleBits};
-use bytemuck::{Pod, Zeroable};
 
-/// `Row` of `unscale.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct UnscaleRow {
-    pub(crate) values: u64,
-    pub(crate) present: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) parameter: u32,
-    pub(crate) dtype: u32,
-}
+binade_gpu::layouts! {
+    /// `Row` of `unscale.cu`.
+    UnscaleRow (40) { u64: values, present, len, first_chunk; u32: parameter, dtype; }
 
-/// `Row` of `materialise.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct MaterialiseRow {
-    pub(crate) values: u64,
-    pub(crate) result: u64,
-    pub(crate) present: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) dtype: u32,
-    pub(crate) group: u32,
+    /// `Row` of `materialise.cu`.
+    MaterialiseRow (48) { u64: values, result, present, len, first_chunk; u32: dtype, group; }
+
+    /// `Row` of `clip_groups.cu`.
+    ClipRow (40) { u64: values, present, len, first_chunk; u32: dtype, pad; }
+
+    /// `Group` of `clip_groups.cu`.
+    ClipGroupBits (24) { u64: first_chunk; u32: norm; f32: max; u32: name, pad; }
+
+    /// `Row` of `accumulate.cu`.
+    AccumulateRow (56) { u64: sum, values, present, also, len, first_chunk; u32: dtype, pad; }
+
+    /// `Row` of `cast.cu`.
+    CastRow (40) { u64: from, to, len, first_chunk; u32: from_dtype, to_dtype; }
+
+    /// `Row` of `l2norm.cu`.
+    NormRow (32) { u64: values, len, first_chunk; u32: dtype, pad; }
+
+    /// `StepRow` of `step.cuh`.
+    StepRow (96) {
+        u64: gradient, parameter, beside; [u64; 3]: moments; u64: present, len, first_chunk, seed;
+        u32: slot, gradient_dtype, parameter_dtype, store;
+    }
+
+    /// `Move` of `prepare.cu`.
+    MoveRow (16) { u64: present; u32: slot, rule; }
+
+    /// `Rule` of `prepare.cu`.
+    RuleBits (64) {
+        f64: negative_lr; u64: corrections, correction_count; [f32; 9]: constants; u32: pad;
+    }
+
+    /// `Correction` of `prepare.cu`.
+    CorrectionRow (16) { f64: bias; f32: root; u32: pad; }
+
+    /// `Row` of `scaled_f16.cu`.
+    ScaledRow (64) {
+        u64: values, exponent, wide, between, present, len, first_chunk; u32: slot, pad;
+    }
+
+    /// `LostCount` of `lost.cuh`.
+    LostBits (16) { u64: lost, moved; }
+
+    /// `Shape` of `channels.cuh`.
+    ChannelsBits (40) { u64: outer, channels, inner, chunk_len; u32: chunks, layout; }
+
+    /// `Product` of `product.cuh`.
+    ProductBits (120) {
+        u64: a, b, bias, c, a_step, b_step, c_step, a_row, b_row, c_row;
+        u32: m, n, k, dtype, c_dtype, a_transposed, b_transposed, ranges; f32: least; u32: unused;
+    }
+
+    /// `Fault` of `fault.cuh`.
+    FaultBits (32) { u64: order; i64: index; u64: limit; u32: op, base; }
+
+    /// `Pool` of `max_pool2d.cu`: rows and columns of each.
+    PoolBits (80) { [u64; 2]: image, output, kernel, stride, padding; }
+
+    /// `Geometry` of `im2col.cu`.
+    GeometryBits (128) {
+        u32: images, channels; [u32; 2]: image, kernel, output, stride, padding; u32: segments, pad;
+        DivisorBits: by_windows, by_columns, by_plane, by_width; [DivisorBits; 2]: by_stride;
+    }
+
+    /// `Divisor` of `divide.cuh`.
+    DivisorBits { u32: by, multiplier, shift; }
 }
 
 /// Constant `NONE` of `materialise.cu`: a gradient that no group's factor multiplies.
 pub(crate) const NO_GROUP: u32 = u32::MAX;
-
-/// `Row` of `clip_groups.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ClipRow {
-    pub(crate) values: u64,
-    pub(crate) present: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) dtype: u32,
-    pub(crate) pad: u32,
-}
-
-/// `Group` of `clip_groups.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ClipGroupBits {
-    pub(crate) first_chunk: u64,
-    pub(crate) norm: u32,
-    pub(crate) max: f32,
-    pub(crate) name: u32,
-    pub(crate) pad: u32,
-}
-
-/// `Row` of `accumulate.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct AccumulateRow {
-    pub(crate) sum: u64,
-    pub(crate) values: u64,
-    pub(crate) present: u64,
-    pub(crate) also: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) dtype: u32,
-    pub(crate) pad: u32,
-}
-
-/// `Row` of `cast.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct CastRow {
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) from_dtype: u32,
-    pub(crate) to_dtype: u32,
-}
-
-/// `Row` of `l2norm.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct NormRow {
-    pub(crate) values: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) dtype: u32,
-    pub(crate) pad: u32,
-}
-
-/// `StepRow` of `step.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct StepRow {
-    pub(crate) gradient: u64,
-    pub(crate) parameter: u64,
-    pub(crate) beside: u64,
-    pub(crate) moments: [u64; 3],
-    pub(crate) present: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) seed: u64,
-    pub(crate) slot: u32,
-    pub(crate) gradient_dtype: u32,
-    pub(crate) parameter_dtype: u32,
-    pub(crate) store: u32,
-}
-
-/// `Move` of `prepare.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct MoveRow {
-    pub(crate) present: u64,
-    pub(crate) slot: u32,
-    pub(crate) rule: u32,
-}
-
-/// `Rule` of `prepare.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct RuleBits {
-    pub(crate) negative_lr: f64,
-    pub(crate) corrections: u64,
-    pub(crate) correction_count: u64,
-    pub(crate) constants: [f32; 9],
-    pub(crate) pad: u32,
-}
-
-/// `Correction` of `prepare.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct CorrectionRow {
-    pub(crate) bias: f64,
-    pub(crate) root: f32,
-    pub(crate) pad: u32,
-}
-
-/// `Row` of `scaled_f16.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ScaledRow {
-    pub(crate) values: u64,
-    pub(crate) exponent: u64,
-    pub(crate) wide: u64,
-    pub(crate) between: u64,
-    pub(crate) present: u64,
-    pub(crate) len: u64,
-    pub(crate) first_chunk: u64,
-    pub(crate) slot: u32,
-    pub(crate) pad: u32,
-}
-
-/// `LostCount` of `lost.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct LostBits {
-    pub(crate) lost: u64,
-    pub(crate) moved: u64,
-}
-
-/// `Shape` of `channels.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ChannelsBits {
-    pub(crate) outer: u64,
-    pub(crate) channels: u64,
-    pub(crate) inner: u64,
-    pub(crate) chunk_len: u64,
-    pub(crate) chunks: u32,
-    pub(crate) layout: u32,
-}
-
-/// `Product` of `product.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ProductBits {
-    pub(crate) a: u64,
-    pub(crate) b: u64,
-    pub(crate) bias: u64,
-    pub(crate) c: u64,
-    pub(crate) a_step: u64,
-    pub(crate) b_step: u64,
-    pub(crate) c_step: u64,
-    pub(crate) a_row: u64,
-    pub(crate) b_row: u64,
-    pub(crate) c_row: u64,
-    pub(crate) m: u32,
-    pub(crate) n: u32,
-    pub(crate) k: u32,
-    pub(crate) dtype: u32,
-    pub(crate) c_dtype: u32,
-    pub(crate) a_transposed: u32,
-    pub(crate) b_transposed: u32,
-    pub(crate) ranges: u32,
-    pub(crate) least: f32,
-    pub(crate) unused: u32,
-}
-
-/// `Fault` of `fault.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct FaultBits {
-    pub(crate) order: u64,
-    pub(crate) index: i64,
-    pub(crate) limit: u64,
-    pub(crate) op: u32,
-    pub(crate) base: u32,
-}
-
-/// `Pool` of `max_pool2d.cu`: rows and columns of each.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct PoolBits {
-    pub(crate) image: [u64; 2],
-    pub(crate) output: [u64; 2],
-    pub(crate) kernel: [u64; 2],
-    pub(crate) stride: [u64; 2],
-    pub(crate) padding: [u64; 2],
-}
-
-/// `Geometry` of `im2col.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct GeometryBits {
-    pub(crate) images: u32,
-    pub(crate) channels: u32,
-    pub(crate) image: [u32; 2],
-    pub(crate) kernel: [u32; 2],
-    pub(crate) output: [u32; 2],
-    pub(crate) stride: [u32; 2],
-    pub(crate) padding: [u32; 2],
-    pub(crate) segments: u32,
-    pub(crate) pad: u32,
-    pub(crate) by_windows: DivisorBits,
-    pub(crate) by_columns: DivisorBits,
-    pub(crate) by_plane: DivisorBits,
-    pub(crate) by_width: DivisorBits,
-    pub(crate) by_stride: [DivisorBits; 2],
-}
-
-/// `Divisor` of `divide.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct DivisorBits {
-    pub(crate) by: u32,
-    pub(crate) multiplier: u32,
-    pub(crate) shift: u32,
-}
 
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
@@ -261,24 +88,3 @@ pub(crate) const PARTIAL: usize = 40;
 
 /// Bytes of `Partial` of `clip_groups.cu`.
 pub(crate) const CLIP_PARTIAL: usize = 16;
-
-const _: () = {
-    assert!(size_of::<ChannelsBits>() == 40);
-    assert!(size_of::<UnscaleRow>() == 40);
-    assert!(size_of::<MaterialiseRow>() == 48);
-    assert!(size_of::<ClipRow>() == 40);
-    assert!(size_of::<ClipGroupBits>() == 24);
-    assert!(size_of::<AccumulateRow>() == 56);
-    assert!(size_of::<CastRow>() == 40);
-    assert!(size_of::<NormRow>() == 32);
-    assert!(size_of::<StepRow>() == 96);
-    assert!(size_of::<MoveRow>() == 16);
-    assert!(size_of::<RuleBits>() == 64);
-    assert!(size_of::<CorrectionRow>() == 16);
-    assert!(size_of::<ScaledRow>() == 64);
-    assert!(size_of::<LostBits>() == 16);
-    assert!(size_of::<GeometryBits>() == 128);
-    assert!(size_of::<ProductBits>() == 120);
-    assert!(size_of::<FaultBits>() == 32);
-    assert!(size_of::<PoolBits>() == 80);
-};

@@ -5,7 +5,7 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-use super::products::{has_none, unless_full};
+use super::products::unless_full;
 use crate::{
     Cuda, CudaError, Error, ProductsBackend, Tensor,
     ops::gemm::{Gemm, Matrices},
@@ -13,7 +13,6 @@ use crate::{
 };
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_ops::{Download, Upload};
-use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
 
 /// Returns the device with its library, or `None` if neither is required.
 fn with_library() -> Option<Cuda> {
@@ -160,15 +159,6 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
         let is_stand_in = cuda.name().unwrap() == "Binade PTX interpreter";
         assert!(!is_stand_in || cuda.counters().library == before + 1);
     }
-}
-
-#[test]
-fn what_the_library_has_nothing_for_is_no_error_and_a_failure_is() {
-    let is_none = |status| has_none(CublasError(status));
-    assert!(is_none(Status::CUBLAS_STATUS_NOT_SUPPORTED));
-    assert!(is_none(Status::CUBLAS_STATUS_ARCH_MISMATCH));
-    assert!(!is_none(Status::CUBLAS_STATUS_EXECUTION_FAILED));
-    assert!(!is_none(Status::CUBLAS_STATUS_INVALID_VALUE));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Copies between devices, in the stream of the receiving device, ordered by events. The host does not wait.
 
 use super::Replicas;
-use crate::{CaptureError, Cuda, CudaError, Error, launch, memory::Buffer};
+use crate::{CaptureError, Cuda, Error, launch, memory::Buffer};
 use binade_gpu::Driver;
 use cudarc::driver::{CudaEvent, CudaStream};
 use std::{ops::Range, sync::Arc};
@@ -38,10 +38,7 @@ impl Replicas {
     pub(super) fn refuse_capture(&self, operation: &'static str) -> Result<(), Error> {
         let runs = |cuda: &Cuda| cuda.inner.pool.state.running().is_some();
         if self.devices().iter().any(runs) {
-            return Err(Error::Driver(CudaError::Capture {
-                operation,
-                why: CaptureError::Replicas,
-            }));
+            return Err(CaptureError::Replicas.of(operation));
         }
         Ok(())
     }
@@ -93,9 +90,7 @@ mod tests {
         })?;
         let names = ["event", "wait for another device", "copy from another device"];
         let why = CaptureError::Thread;
-        let errors = names.map(|operation| {
-            Err(Error::Driver(CudaError::Capture { operation, why: why.clone() }))
-        });
+        let errors = names.map(|operation| Err(why.clone().of(operation)));
         assert_eq!(refused, Some(errors));
         assert_eq!(between(), [Ok(()), Ok(()), Ok(())]);
         Ok(())

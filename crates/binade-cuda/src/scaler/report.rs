@@ -1,7 +1,7 @@
 //! A step's report on its way to the host: the scale after it, what its passes found, and who reads that scale.
 
 use crate::{
-    CaptureError, Cuda, CudaError, Error, Found,
+    CaptureError, Cuda, Error, Found,
     capture::Recorder,
     faults::FaultCopy,
     launch::structs::{FaultBits, FoundBits, ScaleBits},
@@ -110,8 +110,7 @@ impl binade_gpu::Report<Cuda> for Report {
 
 /// Of the latest replay where a captured step has sent it.
 fn pinned(sent: &HostCopy) -> Result<Arc<Pinned>, Error> {
-    let unplayed =
-        || Error::Driver(CudaError::Capture { operation: "resolve", why: CaptureError::Unplayed });
+    let unplayed = || CaptureError::Unplayed.of("resolve");
     sent.pinned().ok_or_else(unplayed)
 }
 

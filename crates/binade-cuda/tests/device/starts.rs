@@ -1,7 +1,7 @@
 //! Starts and tails of tensors: no kernel's result depends on a tensor's offset in memory, and the last one to seven elements are
 //! like the others. Each start meets each remainder of a group; if `BINADE_FULL` is set, also each length and step.
 
-use crate::support::{Device, Grads, Result, cuda, noise, shifted, vector};
+use crate::support::{Device, Grads, Result, STORES, cuda, noise, shifted, vector};
 use binade_autocast::Autocast;
 use binade_core::{
     DType, GradSet as _, Named,
@@ -13,7 +13,7 @@ use binade_cuda::Cuda;
 use binade_grad_scaler::{
     BadMicroBatch, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
-use binade_master_weights::{Adam, MasterStore, MasterWeights, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterWeights, OptimizerConfig, Sgd, UpdateRule};
 use binade_ops::Download;
 
 crate::tests![
@@ -123,14 +123,6 @@ fn rules() -> [UpdateRule; 4] {
     };
     [UpdateRule::sgd(0.1), UpdateRule::Sgd(sgd), UpdateRule::adamw(1e-2), UpdateRule::Adam(adam)]
 }
-
-const STORES: [MasterStore; 5] = [
-    MasterStore::Copy,
-    MasterStore::NoMaster,
-    MasterStore::Remainder,
-    MasterStore::Stochastic { seed: 3 },
-    MasterStore::Kahan,
-];
 
 /// Returns parameter, unscaled gradient and finding after two steps on tensors that begin at `start`.
 fn step(

@@ -32,11 +32,7 @@ impl<D: Kernels> Materialise<'_, D> {
 
 impl<D: Kernels> Gradients<D> {
     /// Returns the set with nothing left to multiply: new `f32` tensors, their elements brought within `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`Foreign`](crate::Error::Foreign) for another handle's set; where the device fails or has no room.
-    pub fn apply_factors(&self, device: &D, limit: f32) -> Result<Self, D> {
+    pub(crate) fn apply_factors(&self, device: &D, limit: f32) -> Result<Self, D> {
         self.apply_factors_by(device, None, limit)
     }
 

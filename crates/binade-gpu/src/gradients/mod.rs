@@ -100,11 +100,7 @@ impl<D: Driver> Gradients<D> {
     }
 
     /// Returns new `f32` tensors, their values unset, for the entries with a gradient.
-    ///
-    /// # Errors
-    ///
-    /// Where the device has no room for them.
-    pub fn unset_f32(&self, device: &D) -> Result<Vec<Named<Option<Tensor<D>>>>, D> {
+    pub(crate) fn unset_f32(&self, device: &D) -> Result<Vec<Named<Option<Tensor<D>>>>, D> {
         let one = |entry: &Named<Option<Tensor<D>>>| {
             let like = |tensor: &Tensor<D>| device.unset(DType::F32, tensor.shape());
             let value = entry.value.as_ref().map(like).transpose()?;

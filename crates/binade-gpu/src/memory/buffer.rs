@@ -32,7 +32,7 @@ impl<M: Memory> Buffer<M> {
     }
 
     /// Returns true if it came from this pool.
-    pub fn is_from(&self, pool: &Arc<Pool<M>>) -> bool {
+    pub(crate) fn is_from(&self, pool: &Arc<Pool<M>>) -> bool {
         Arc::ptr_eq(&self.pool, pool)
     }
 
