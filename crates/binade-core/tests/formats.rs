@@ -15,64 +15,28 @@ fn pow2(exponent: i32) -> f64 {
 }
 
 #[test]
-fn bf16_has_the_numbers_of_half() {
-    let facts = format(DType::BF16);
-    assert_eq!((facts.significand_bits, facts.exponent_bits), (8, 8));
-    assert_eq!(facts.max, bf16::MAX.to_f64());
-    assert_eq!(facts.min_normal, bf16::MIN_POSITIVE.to_f64());
-    assert_eq!(facts.min_subnormal, bf16::MIN_POSITIVE_SUBNORMAL.to_f64());
-    assert_eq!(facts.epsilon, bf16::EPSILON.to_f64());
-    assert!(facts.has_infinity);
-}
-
-#[test]
-fn f16_has_the_numbers_of_half() {
-    let facts = format(DType::F16);
-    assert_eq!((facts.significand_bits, facts.exponent_bits), (11, 5));
-    assert_eq!(facts.max, 65504.0);
-    assert_eq!(facts.min_normal, f16::MIN_POSITIVE.to_f64());
-    assert_eq!(facts.min_subnormal, f16::MIN_POSITIVE_SUBNORMAL.to_f64());
-    assert_eq!(facts.epsilon, f16::EPSILON.to_f64());
-    assert!(facts.has_infinity);
-}
-
-#[test]
-fn f32_and_f64_have_the_numbers_of_the_standard_library() {
-    let single = format(DType::F32);
-    assert_eq!((single.significand_bits, single.exponent_bits), (24, 8));
-    assert_eq!(single.max, f64::from(f32::MAX));
-    assert_eq!(single.min_normal, f64::from(f32::MIN_POSITIVE));
-    assert_eq!(single.min_subnormal, f64::from(f32::from_bits(1)));
-    assert_eq!(single.epsilon, f64::from(f32::EPSILON));
-
-    let double = format(DType::F64);
-    assert_eq!((double.significand_bits, double.exponent_bits), (53, 11));
-    assert_eq!(double.max, f64::MAX);
-    assert_eq!(double.min_normal, f64::MIN_POSITIVE);
-    assert_eq!(double.min_subnormal, f64::from_bits(1));
-    assert_eq!(double.epsilon, f64::EPSILON);
-}
-
-#[test]
-fn e4m3_has_the_numbers_of_the_ocp_specification() {
-    let facts = format(DType::E4M3);
-    assert_eq!((facts.significand_bits, facts.exponent_bits), (4, 4));
-    assert_eq!(facts.max, 448.0);
-    assert_eq!(facts.min_normal, pow2(-6));
-    assert_eq!(facts.min_subnormal, pow2(-9));
-    assert_eq!(facts.epsilon, pow2(-3));
-    assert!(!facts.has_infinity);
-}
-
-#[test]
-fn e5m2_has_the_numbers_of_the_ocp_specification() {
-    let facts = format(DType::E5M2);
-    assert_eq!((facts.significand_bits, facts.exponent_bits), (3, 5));
-    assert_eq!(facts.max, 57344.0);
-    assert_eq!(facts.min_normal, pow2(-14));
-    assert_eq!(facts.min_subnormal, pow2(-16));
-    assert_eq!(facts.epsilon, pow2(-2));
-    assert!(facts.has_infinity);
+fn each_format_has_the_numbers_of_its_specification() {
+    type Row = (DType, (u32, u32), [f64; 4], bool);
+    let of = |numbers: [f32; 4]| numbers.map(f64::from);
+    let bf16 = [bf16::MAX, bf16::MIN_POSITIVE, bf16::MIN_POSITIVE_SUBNORMAL, bf16::EPSILON];
+    let f16 = [f16::MAX, f16::MIN_POSITIVE, f16::MIN_POSITIVE_SUBNORMAL, f16::EPSILON];
+    let single = [f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1), f32::EPSILON];
+    let double = [f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1), f64::EPSILON];
+    let rows: [Row; 6] = [
+        (DType::BF16, (8, 8), bf16.map(bf16::to_f64), true),
+        (DType::F16, (11, 5), f16.map(f16::to_f64), true),
+        (DType::F32, (24, 8), of(single), true),
+        (DType::F64, (53, 11), double, true),
+        (DType::E4M3, (4, 4), [448.0, pow2(-6), pow2(-9), pow2(-3)], false),
+        (DType::E5M2, (3, 5), [57344.0, pow2(-14), pow2(-16), pow2(-2)], true),
+    ];
+    for (dtype, bits, numbers, has_infinity) in rows {
+        let Format { max, min_normal, min_subnormal, epsilon, .. } = format(dtype);
+        assert_eq!([max, min_normal, min_subnormal, epsilon], numbers, "{dtype}");
+        let facts = format(dtype);
+        assert_eq!((facts.significand_bits, facts.exponent_bits), bits, "{dtype}");
+        assert_eq!(facts.has_infinity, has_infinity, "{dtype}");
+    }
 }
 
 #[test]

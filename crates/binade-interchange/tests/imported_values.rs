@@ -111,34 +111,3 @@ fn a_floor_alone_is_noted_where_the_library_saves_none() {
     let notes = StateDict::export(&rule, &rule.start()).unwrap().notes;
     assert_eq!(notes, [Note::LimitsNotSaved { min: 0, max: 126 }]);
 }
-
-#[test]
-fn a_factor_that_is_refused_comes_with_the_nearest_that_moves_the_scale() {
-    let up = |growth_factor: f64| StateDict { growth_factor, ..torch() }.import().unwrap_err();
-    let down = |backoff_factor: f64| StateDict { backoff_factor, ..torch() }.import().unwrap_err();
-    let floor = |min_scale: f64| {
-        DeepSpeedState { min_scale, ..deepspeed() }.import(FirstGrowth::AfterWindow).unwrap_err()
-    };
-    for (refused, nearest) in [
-        (up(7.0), 8.0),
-        (up(1.2), 2.0),
-        (up(0.5), 2.0),
-        (up(-4.0), 2.0),
-        (up(f64::NAN), 2.0),
-        (up(f64::INFINITY), 2.0),
-        (down(0.3), 0.25),
-        (down(0.75), 0.5),
-        (down(1.5), 0.5),
-        (down(3.0), 0.5),
-        (down(0.0), 0.5),
-        (down(-0.5), 0.5),
-        (floor(3.0), 4.0),
-        (floor(0.0), 1.0),
-        (floor(-1.0), 1.0),
-        (floor(1e300), 2.0_f64.powi(126)),
-        (floor(1e-300), 2.0_f64.powi(-126)),
-    ] {
-        let text = refused.to_string();
-        assert!(text.contains(&format!("Set it to {nearest:?} ")), "{text}");
-    }
-}

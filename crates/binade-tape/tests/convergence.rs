@@ -1,15 +1,12 @@
 //! Whole runs: sixteen bits converge as `f32` does, and scaling keeps small gradients.
 
-use crate::common::{f32s, named, tensor};
+use crate::common::{Failed, Params, f32s, params, tensor};
 use binade_autocast::Region;
-use binade_core::{DType, Named};
+use binade_core::DType;
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{LossScale, Scaler};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
-use binade_tape::{Tape, TapeError, Var};
-
-type Params = Vec<Named<Tensor>>;
-type Failed = TapeError<binade_cpu::Error>;
+use binade_tape::{Tape, Var};
 
 /// Setup of a run: stored type, region and loss-scale rule.
 struct Setup {
@@ -18,16 +15,6 @@ struct Setup {
     rule: LossScale,
     /// Factor of the loss, by which the learning rate is divided.
     share: f32,
-}
-
-fn params(dtype: DType) -> Params {
-    let shapes: [(&str, &[usize]); 3] =
-        [("0.weight", &[16, 8]), ("0.bias", &[16]), ("1.weight", &[4, 16])];
-    let low = |(seed, (name, shape))| {
-        let Named { name, value } = named(name, shape, seed);
-        Named { name, value: value.cast(dtype).unwrap() }
-    };
-    (0..).zip(shapes).map(low).collect()
 }
 
 /// Returns the output of a small net, whose backward pass loses small gradients.

@@ -1,25 +1,12 @@
 //! Training loop: a scaler over a tape, and the device's own optimizer.
 
-use crate::common::{f32s, named, tensor};
+use crate::common::{Failed, Params, f32s, params, tensor};
 use binade_autocast::Region;
-use binade_core::{DType, Named};
+use binade_core::DType;
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use binade_tape::{Tape, TapeError, Var};
-
-type Params = Vec<Named<Tensor>>;
-type Failed = TapeError<binade_cpu::Error>;
-
-fn params(dtype: DType) -> Params {
-    let shapes: [(&str, &[usize]); 3] =
-        [("0.weight", &[16, 8]), ("0.bias", &[16]), ("1.weight", &[4, 16])];
-    let low = |(seed, (name, shape))| {
-        let Named { name, value } = named(name, shape, seed);
-        Named { name, value: value.cast(dtype).unwrap() }
-    };
-    (0..).zip(shapes).map(low).collect()
-}
 
 fn loss(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Result<Var<Cpu>, Failed> {
     let p = tape.parameters(params);

@@ -201,22 +201,47 @@ fn scales_out_of_reach_are_refused_by_value() {
     }
 }
 
+/// Import with this factor, its key, and factors with the nearest that is allowed.
+type FactorRow<'a> =
+    (&'a dyn Fn(f64) -> Result<Imported, InterchangeError>, &'a str, &'a [(f64, f64)]);
+
 #[test]
 fn factors_that_are_no_power_of_two_are_refused_with_the_nearest() {
-    for (state, told) in [
-        (StateDict { growth_factor: 1.5, ..torch() }, "`growth_factor` is 1.5"),
-        (StateDict { growth_factor: 0.5, ..torch() }, "`growth_factor` is 0.5"),
-        (StateDict { growth_factor: f64::NAN, ..torch() }, "`growth_factor` is NaN"),
-        (StateDict { growth_factor: f64::INFINITY, ..torch() }, "`growth_factor` is inf"),
-        (StateDict { backoff_factor: 0.75, ..torch() }, "`backoff_factor` is 0.75"),
-        (StateDict { backoff_factor: 0.0, ..torch() }, "`backoff_factor` is 0.0"),
-        (StateDict { backoff_factor: -0.5, ..torch() }, "`backoff_factor` is -0.5"),
-    ] {
-        let text = state.import().unwrap_err().to_string();
-        assert!(text.starts_with(told) && text.contains("Set it to "), "{text}");
+    let up = |growth_factor: f64| StateDict { growth_factor, ..torch() }.import();
+    let down = |backoff_factor: f64| StateDict { backoff_factor, ..torch() }.import();
+    let floor =
+        |min_scale: f64| DeepSpeedState { min_scale, ..zero() }.import(FirstGrowth::AfterWindow);
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let rows: [FactorRow<'_>; 3] = [
+        (
+            &up,
+            "growth_factor",
+            &[(7.0, 8.0), (1.2, 2.0), (1.5, 2.0), (0.5, 2.0), (-4.0, 2.0), (nan, 2.0), (inf, 2.0)],
+        ),
+        (
+            &down,
+            "backoff_factor",
+            &[(0.3, 0.25), (0.75, 0.5), (1.5, 0.5), (3.0, 0.5), (0.0, 0.5), (-0.5, 0.5)],
+        ),
+        (
+            &floor,
+            "min_scale",
+            &[
+                (3.0, 4.0),
+                (0.0, 1.0),
+                (-1.0, 1.0),
+                (1e300, 2.0_f64.powi(126)),
+                (1e-300, 2.0_f64.powi(-126)),
+            ],
+        ),
+    ];
+    for (import, key, values) in rows {
+        for (value, nearest) in values {
+            let text = import(*value).unwrap_err().to_string();
+            assert!(text.starts_with(&format!("`{key}` is {value:?}")), "{text}");
+            assert!(text.contains(&format!("Set it to {nearest:?} ")), "{text}");
+        }
     }
-    let text = StateDict { growth_factor: 7.0, ..torch() }.import().unwrap_err().to_string();
-    assert!(text.contains("Set it to 8.0"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Small tensors of fixed values, and a check of gradients against differences, shared by the tests.
 
-
 use approx::relative_eq;
 use binade_autocast::Region;
 use binade_core::{DType, Named};
@@ -9,6 +8,8 @@ use binade_tape::{Tape, TapeError, Var};
 
 pub(crate) type Outcome = Result<Var<Cpu>, TapeError<Error>>;
 pub(crate) type Grads = Vec<Named<Option<Tensor>>>;
+pub(crate) type Params = Vec<Named<Tensor>>;
+pub(crate) type Failed = TapeError<Error>;
 
 /// Returns a tape that casts nothing.
 pub(crate) fn plain() -> Tape<Cpu> {
@@ -29,6 +30,17 @@ pub(crate) fn tensor(shape: &[usize], seed: u32) -> Tensor {
 
 pub(crate) fn named(name: &str, shape: &[usize], seed: u32) -> Named<Tensor> {
     Named::new(name, tensor(shape, seed))
+}
+
+/// Returns the parameters of a net of two layers, stored in `dtype`.
+pub(crate) fn params(dtype: DType) -> Params {
+    let shapes: [(&str, &[usize]); 3] =
+        [("0.weight", &[16, 8]), ("0.bias", &[16]), ("1.weight", &[4, 16])];
+    let low = |(seed, (name, shape))| {
+        let Named { name, value } = named(name, shape, seed);
+        Named { name, value: value.cast(dtype).unwrap() }
+    };
+    (0..).zip(shapes).map(low).collect()
 }
 
 pub(crate) fn f32s(tensor: &Tensor) -> Vec<f32> {
