@@ -7,7 +7,6 @@ pub mod convergence;
 pub mod custom_op;
 pub mod gradient_penalty;
 pub mod lost_updates;
-pub mod own_tensor;
 pub mod policy_overrides;
 pub mod two_losses;
 

@@ -3,23 +3,17 @@
 use crate::mlp::Device;
 use crate::tensor::{Elements, Mine};
 use binade::core::{AmpTensor, DType};
-use binade_conformance::{Result, SubjectError};
+use binade_conformance::{Report, Result, Runner, SubjectError};
 use half::{bf16, f16};
 
 /// Subject that runs the tensor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Subject(Device);
 
 impl Subject {
-    /// Creates the subject.
-    pub const fn new() -> Self {
-        Self(Device::new())
-    }
-}
-
-impl Default for Subject {
-    fn default() -> Self {
-        Self::new()
+    /// Runs the kit on the tensor.
+    pub fn report() -> Report {
+        Runner::new().run(&Self::default())
     }
 }
 

@@ -3,4 +3,4 @@
 
 use binade_example_your_own_tensor::subject::Subject;
 
-binade_conformance::conformance_main!(kit, Subject::new());
+binade_conformance::conformance_main!(kit, Subject::default());

@@ -1,7 +1,6 @@
 //! Claims of the example: the length of the join, the results of the runs, and the kit's contracts.
 
 use binade::core::{AmpTensor, DType, Error, ErrorKind};
-use binade_conformance::Runner;
 use binade_example_your_own_tensor::{EPOCHS, runs, subject::Subject, table, tensor::Mine};
 
 #[test]
@@ -29,7 +28,7 @@ fn f16_fails_alone_and_trains_with_binade_as_f32_does_and_the_page_has_the_numbe
 
 #[test]
 fn what_the_tensor_has_is_most_of_the_kit() {
-    let report = Runner::new().run(&Subject::new());
+    let report = Subject::report();
     report.assert_success();
     assert!(report.passed() > 1500, "{report}");
 }

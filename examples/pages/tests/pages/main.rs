@@ -7,6 +7,5 @@ mod custom_op;
 mod gradient_penalty;
 mod list;
 mod lost_updates;
-mod own_tensor;
 mod policy_overrides;
 mod two_losses;
