@@ -4,7 +4,6 @@
 mod ambient;
 mod cache;
 mod cast_stats;
-mod custom;
 mod device;
 mod error;
 mod region;
@@ -15,7 +14,6 @@ pub use binade_core as core;
 
 pub use ambient::Ambient;
 pub use cast_stats::{CastStats, OpCasts};
-pub use custom::{Backward, CustomOp};
 pub use device::{Autocast, CacheKey};
 pub use error::CastError;
 pub use region::{Region, RegionError};

@@ -107,7 +107,11 @@ impl<'d, D: Autocast> Scope<'d, D> {
         let facts = OpSizes::of(call.op, &operands.map(|tensor| self.device.extents(tensor)));
         let call = told(call, &dtypes, &elements, &facts);
         let decision = through_operands(self.decide(&call)?);
-        self.array(&call, decision, operands)
+        let mut cast = operands.map(Cow::Borrowed);
+        for (operand, tensor) in operands.into_iter().enumerate() {
+            cast[operand] = self.operand(&call, decision, operand, tensor)?;
+        }
+        Ok(cast)
     }
 
     /// Returns any number of operands, cast as by [`cast_call`](Self::cast_call).
@@ -165,19 +169,6 @@ impl<'d, D: Autocast> Scope<'d, D> {
 
     fn elements(&self, tensor: &D::Tensor) -> u64 {
         self.device.elements(tensor).unwrap_or(UNKNOWN)
-    }
-
-    pub(crate) fn array<'t, const N: usize>(
-        &self,
-        call: &OpCall<'_>,
-        decision: Decision,
-        operands: [&'t D::Tensor; N],
-    ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
-        let mut cast = operands.map(Cow::Borrowed);
-        for (operand, tensor) in operands.into_iter().enumerate() {
-            cast[operand] = self.operand(call, decision, operand, tensor)?;
-        }
-        Ok(cast)
     }
 
     /// Returns one operand, cast if the decision says so.

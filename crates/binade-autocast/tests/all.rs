@@ -3,7 +3,6 @@
 mod ambient;
 mod cache;
 mod common;
-mod custom;
 mod ledger;
 mod region;
 mod scope;

@@ -114,5 +114,4 @@ fn a_region_is_idle_until_an_operation_asks_it_or_one_made_of_it() {
 fn a_region_goes_to_any_thread() {
     fn goes<T: Clone + Send + Sync + 'static>() {}
     goes::<Region>();
-    goes::<binade_autocast::Backward>();
 }

@@ -105,7 +105,7 @@ impl<T: AmpTensor> GradOps for HostDevice<T> {
         )?;
         for (total, grad) in sum.iter_mut().zip(grads).filter(|_| !bad) {
             total.value = match (total.value.take(), grad.value) {
-                (Some(so_far), Some(grad)) => Some(plus(so_far, grad, &total.name)?),
+                (Some(so_far), Some(grad)) => Some(plus(so_far, &grad, &total.name)?),
                 (None, Some(grad)) => Some(grad.cast(DType::F32)?),
                 (so_far, None) => so_far,
             };
@@ -242,11 +242,11 @@ fn names<T>(set: &NamedGrads<T>) -> impl Iterator<Item = (&Arc<str>, Option<&[us
 
 fn plus<T: AmpTensor>(
     mut total: T,
-    grad: T,
+    grad: &T,
     name: &Arc<str>,
 ) -> Result<T, HostDeviceError<T::Error>> {
-    HostDeviceError::same_shapes(name, &grad, &total)?;
-    let terms = elements(&grad)?;
+    HostDeviceError::same_shapes(name, grad, &total)?;
+    let terms = elements(grad)?;
     let mut length = 0;
     total.map_f32(&mut |index, x| {
         length = index + 1;
