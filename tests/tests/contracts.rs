@@ -1,11 +1,7 @@
 //! The page of contracts, held to the traits that state them and to the cases and tests that prove them.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod kit;
-
+use crate::kit::{self, Item, is_like, quoted};
 use binade_conformance::Sentence;
-use kit::{Item, is_like, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,7 @@
 //! Recorded runs of torch replay to the bit, and a recording with one thing changed does not.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-
-mod common;
-
+use crate::common::{golden, path};
 use binade_tests::replay::{Kind, ReplayError, file, parse, replay};
-use common::{golden, path};
 use serde_json::{Value, json};
 
 fn gs(n: usize) -> Value {

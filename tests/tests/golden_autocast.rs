@@ -1,11 +1,7 @@
 //! Recorded operations return in a region what our casts make them return, by the presets of torch's lists.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-
-mod common;
-
+use crate::common::{failure, golden};
 use binade_tests::replay::{Difference, Kind, ReplayError, replay};
-use common::{failure, golden};
 use serde_json::{Value, json};
 
 fn autocast() -> Value {

@@ -1,11 +1,7 @@
 //! Recorded casts replay to the bit under both rules of overflow, and a table with one code changed does not.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-
-mod common;
-
+use crate::common::{failure, golden};
 use binade_tests::replay::{Difference, Kind, replay};
-use common::{failure, golden};
 use serde_json::{Value, json};
 
 fn casts() -> Value {

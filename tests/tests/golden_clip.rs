@@ -1,11 +1,7 @@
 //! Recorded clips replay to the bit, our norm is the exact one, and what differs on purpose says so by name.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-
-mod common;
-
+use crate::common::{failure, golden, num};
 use binade_tests::replay::{DIFFERENCES, Difference, Kind, ReplayError, replay};
-use common::{failure, golden, num};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -68,7 +64,7 @@ fn what_differs_on_purpose_is_told_by_name_and_what_is_not_offered_is_counted() 
 fn every_difference_has_one_name_and_a_reason() {
     let names: BTreeSet<_> = DIFFERENCES.iter().map(|row| row.1).collect();
     assert_eq!(names.len(), DIFFERENCES.len());
-    for (how, name, reason) in DIFFERENCES {
+    for &(how, name, reason) in DIFFERENCES {
         assert_eq!((how.name(), how.reason()), (name, reason));
         assert!(reason.contains("; we "), "{name} does not say what we do");
     }

@@ -1,11 +1,7 @@
 //! Recorded runs of jmp's loss scale replay: by our rule where powers of two can express them, else by jmp's.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-
-mod common;
-
+use crate::common::{failure, golden, num};
 use binade_tests::replay::{Difference, Kind, replay};
-use common::{failure, golden, num};
 use serde_json::{Value, json};
 
 fn jmp() -> Value {

@@ -1,14 +1,11 @@
 //! Every library's recorded scale is moved as the library moved it, and its saved states lead on as they did there.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-
-use binade_tests::replay::{Difference, Kind, Notes, file, replay};
+use crate::common::golden;
+use binade_tests::replay::{Difference, Kind, Notes, replay};
 use serde_json::{Value, json};
-use std::path::Path;
 
 fn recorded(name: &str) -> Value {
-    let path = format!("data/golden/scalers/{name}.json.gz");
-    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+    golden(&format!("scalers/{name}.json.gz"))
 }
 
 fn notes(name: &str) -> Notes {

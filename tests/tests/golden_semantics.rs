@@ -1,11 +1,7 @@
 //! Facts about torch are run where we have what they are about, and a fact that is another one is named.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-
-mod common;
-
+use crate::common::{failure, golden};
 use binade_tests::replay::{Difference, Kind, replay};
-use common::{failure, golden};
 use serde_json::{Value, json};
 
 fn facts() -> Value {

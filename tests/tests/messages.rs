@@ -1,7 +1,5 @@
 //! The page by error message quotes what the library prints.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::Path;
 

@@ -2,8 +2,6 @@
 //!
 //! Those made on a command line are held beside the example that has one, in `examples/digits/tests/arguments.rs`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use binade::OptLevel;
 use binade::cast_policy::CastRule;
 use binade::core::{ErrorKind, OpClass};

@@ -58,38 +58,27 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Each kind by what only its recordings have.
+    const ALL: [(Self, &[&str]); 8] = [
+        (Self::GradScaler, &["/config", "/events", "/optimizers"]),
+        (Self::Optim, &["/cases", "/grads", "/init"]),
+        (Self::Casts, &["/boundary", "/decode"]),
+        (Self::Clip, &["/cases/0/op"]),
+        (Self::Jmp, &["/policies", "/traces"]),
+        (Self::Scalers, &["/library", "/runs"]),
+        (Self::Autocast, &["/behaviour", "/registry"]),
+        (Self::Semantics, &["/facts"]),
+    ];
+
     /// Tells the kind by the keys that only it has.
     ///
     /// # Errors
     ///
     /// No kind's keys are there.
     pub fn of(recording: &Value) -> Result<Self, ReplayError> {
-        let has = |keys: &[&str]| keys.iter().all(|key| recording.get(key).is_some());
-        if has(&["config", "events", "optimizers"]) {
-            return Ok(Self::GradScaler);
-        }
-        if has(&["cases", "grads", "init"]) {
-            return Ok(Self::Optim);
-        }
-        if has(&["boundary", "decode"]) {
-            return Ok(Self::Casts);
-        }
-        if recording.pointer("/cases/0/op").is_some() {
-            return Ok(Self::Clip);
-        }
-        if has(&["policies", "traces"]) {
-            return Ok(Self::Jmp);
-        }
-        if has(&["library", "runs"]) {
-            return Ok(Self::Scalers);
-        }
-        if has(&["behaviour", "registry"]) {
-            return Ok(Self::Autocast);
-        }
-        if has(&["facts"]) {
-            return Ok(Self::Semantics);
-        }
-        Err(ReplayError::unknown(recording))
+        let has = |keys: &[&str]| keys.iter().all(|key| recording.pointer(key).is_some());
+        let found = Self::ALL.into_iter().find(|(_, keys)| has(keys));
+        found.map(|(kind, _)| kind).ok_or_else(|| ReplayError::unknown(recording))
     }
 }
 
@@ -106,12 +95,8 @@ pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
         Kind::Optim => optim::replay(&read(recording)?, &mut notes)?,
         Kind::Casts => casts::replay(&read(recording)?, &mut notes)?,
         Kind::Clip => clip::replay(&read(recording)?, &mut notes)?,
-        Kind::Autocast => {
-            autocast::replay(&read(recording)?, &mut notes)?;
-        }
-        Kind::Semantics => {
-            semantics::replay(&read(recording)?, &mut notes)?;
-        }
+        Kind::Autocast => autocast::replay(&read(recording)?, &mut notes)?,
+        Kind::Semantics => semantics::replay(&read(recording)?, &mut notes)?,
         Kind::Jmp => jmp::replay(&read(recording)?, &mut notes)?,
         Kind::Scalers => scalers::replay(&read(recording)?, &mut notes)?,
     }

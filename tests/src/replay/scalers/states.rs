@@ -11,6 +11,20 @@ use binade_interchange::{
 };
 use serde::Deserialize;
 
+type Read = Result<(Imported, Dictionary), InterchangeError>;
+
+/// Reads a dictionary as the state of a library, imports it, and writes our own state under the imported rule as that library's.
+macro_rules! through {
+    ($state:ty, $given:expr, $import:ident($($with:expr),*), |$rule:ident| $export:ident($($of:expr),*)) => {
+        (|| -> Read {
+            let imported = <$state>::read($given)?.$import($($with),*)?;
+            let $rule = &imported.rule;
+            let written = <$state>::$export($($of),*)?.saved.write();
+            Ok((imported, written))
+        })()
+    };
+}
+
 /// Imports a saved state, which must be what our own run has come to, and be written back as it was.
 pub(super) fn import(
     recorded: &Recorded,
@@ -22,14 +36,17 @@ pub(super) fn import(
     let dictionary = dictionary.map_err(|error| Wrong::Recording(error.to_string()))?;
     let rule = rules::of(recorded, &run.rule)?;
     let first = rules::first_growth(recorded, &run.rule);
+    let (given, one) = (&dictionary, std::slice::from_ref(own));
     let read = match recorded.library.as_str() {
-        "torch" => torch(&dictionary, own),
-        "keras" => keras(&dictionary, &rule, own),
-        "tf_keras" => tf_keras(&dictionary, &rule, own),
-        "paddle" => paddle(&dictionary, own),
-        "apex" => apex(&dictionary, &rule, own),
-        "deepspeed" if run.rule.is_set("fused") => fused(&dictionary, &rule, own),
-        "deepspeed" => zero(&dictionary, &run.rule, first, own),
+        "torch" => through!(StateDict, given, import(), |rule| export(rule, own)),
+        "keras" => through!(KerasState, given, import(&rule), |rule| export(rule, own)),
+        "tf_keras" => through!(TfKerasState, given, import(&rule), |rule| export(rule, own)),
+        "paddle" => through!(PaddleState, given, import(), |rule| export(rule, own)),
+        "apex" => apex(given, &rule, one),
+        "deepspeed" if run.rule.is_set("fused") => {
+            through!(DeepSpeedFusedState, given, import(&rule), |rule| export(rule, own))
+        }
+        "deepspeed" => zero(given, &run.rule, first, own),
         other => return Err(Wrong::Recording(format!("states of {other} are not known here"))),
     };
     let (imported, written) = read.map_err(|error| Wrong::Result(error.to_string()))?;
@@ -44,35 +61,9 @@ pub(super) fn import(
     Ok(Imported { rule, ..imported })
 }
 
-type Read = Result<(Imported, Dictionary), InterchangeError>;
-
-fn torch(dictionary: &Dictionary, own: &ScaleState) -> Read {
-    let imported = StateDict::read(dictionary)?.import()?;
-    let written = StateDict::export(&imported.rule, own)?.saved.write();
-    Ok((imported, written))
-}
-
-fn keras(dictionary: &Dictionary, rule: &LossScale, own: &ScaleState) -> Read {
-    let imported = KerasState::read(dictionary)?.import(rule)?;
-    let written = KerasState::export(rule, own)?.saved.write();
-    Ok((imported, written))
-}
-
-fn tf_keras(dictionary: &Dictionary, rule: &LossScale, own: &ScaleState) -> Read {
-    let imported = TfKerasState::read(dictionary)?.import(rule)?;
-    let written = TfKerasState::export(rule, own)?.saved.write();
-    Ok((imported, written))
-}
-
-fn paddle(dictionary: &Dictionary, own: &ScaleState) -> Read {
-    let imported = PaddleState::read(dictionary)?.import()?;
-    let written = PaddleState::export(&imported.rule, own)?.saved.write();
-    Ok((imported, written))
-}
-
-fn apex(dictionary: &Dictionary, rule: &LossScale, own: &ScaleState) -> Read {
+fn apex(dictionary: &Dictionary, rule: &LossScale, own: &[ScaleState]) -> Read {
     let imported = ApexState::read(dictionary)?.import(rule)?.remove(0);
-    let written = ApexState::export(rule, std::slice::from_ref(own))?.saved.write();
+    let written = ApexState::export(rule, own)?.saved.write();
     Ok((imported, written))
 }
 
@@ -82,12 +73,6 @@ fn zero(dictionary: &Dictionary, made: &Rule, first: FirstGrowth, own: &ScaleSta
     // Here it always does, which the import notes.
     written.raise_error_at_min_scale = !made.is_unset("raise_error_at_min_scale");
     Ok((imported, written.write()))
-}
-
-fn fused(dictionary: &Dictionary, rule: &LossScale, own: &ScaleState) -> Read {
-    let imported = DeepSpeedFusedState::read(dictionary)?.import(rule)?;
-    let written = DeepSpeedFusedState::export(&imported.rule, own)?.saved.write();
-    Ok((imported, written))
 }
 
 /// DeepSpeed's good steps modulo the window, in place of the iteration that they are counted from. Where the first growth

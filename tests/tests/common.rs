@@ -1,8 +1,5 @@
 //! Recordings, and what tests change in them.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
-#![allow(dead_code, reason = "each test uses some of them")]
-
 use binade_tests::replay::{file, replay};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

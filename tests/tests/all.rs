@@ -1,0 +1,20 @@
+//! Tests of what only the crates together show, in one program, which is linked once.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+
+mod checkpoint_names;
+mod common;
+mod contracts;
+mod fuzz_corpus;
+mod golden;
+mod golden_autocast;
+mod golden_casts;
+mod golden_clip;
+mod golden_jmp;
+mod golden_scalers;
+mod golden_semantics;
+mod guides;
+mod kit;
+mod messages;
+mod mistakes;
+mod replay_command;
