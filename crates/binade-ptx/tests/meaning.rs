@@ -25,37 +25,6 @@ fn shuffles_find_their_lanes() {
 }
 
 #[test]
-fn signed_and_unsigned_are_told_apart() {
-    let set = |compare: &str| {
-        lanes(&format!("mov.u32 %r2, -1;\nsetp.{compare} %p1, %r2, 1;\nselp.u32 %r1, 1, 0, %p1;"))
-            [0]
-    };
-    let results = ["lt.s32", "ge.s32", "lt.u32", "ge.u32"].map(set);
-    assert_eq!(results, [1, 0, 0, 1]);
-    let wide = "mov.u32 %r2, -3;\nmul.wide.s32 %rd3, %r2, 5;\nmov.u64 %rd2, 15;\nadd.s64 %rd3, %rd3, %rd2;";
-    let text = format!(
-        "{wide}\nld.param.u64 %rd1, [x]; add.s64 %rd1, %rd1, %rd3; mov.u32 %r1, 7; st.global.u32 [%rd1], %r1;"
-    );
-    assert_eq!(lanes(&text)[0], 7);
-}
-
-#[test]
-fn predicates_combine() {
-    let body = "mov.u32 %r2, %laneid;\nsetp.lt.u32 %p1, %r2, 20;\nsetp.ge.u32 %p2, %r2, 10;\nand.pred %p3, %p1, %p2;\nselp.u32 %r1, 1, 0, %p3;";
-    assert_eq!(
-        lanes(body),
-        (0..32).map(|lane| u32::from((10..20).contains(&lane))).collect::<Vec<_>>()
-    );
-}
-
-#[test]
-fn shifts_by_the_width_or_more_give_zero() {
-    let shift =
-        |form: &str, by: u32| lanes(&format!("mov.u32 %r2, -1;\n{form} %r1, %r2, {by};"))[0];
-    assert_eq!([shift("shl.b32", 31), shift("shl.b32", 32), shift("shr.u32", 32)], [1 << 31, 0, 0]);
-}
-
-#[test]
 fn flushing_arithmetic_loses_subnormals_and_the_rest_keeps_them() {
     let run = |form: &str, a: u32, b: u32| {
         let body = format!(

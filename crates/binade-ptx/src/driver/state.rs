@@ -16,7 +16,6 @@ mod launch;
 mod lt;
 mod memory;
 mod module;
-mod occupancy;
 mod pinned;
 mod stream;
 mod table;

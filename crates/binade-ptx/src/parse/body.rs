@@ -2,7 +2,7 @@
 
 use super::{
     cursor::Cursor,
-    decode::{self, Rules},
+    decode::{self, Decoder, Rules},
     names::{Names, Symbol},
     operand::operand,
 };
@@ -171,7 +171,8 @@ impl Body<'_, '_> {
             }
             written.push(operand(self.cursor)?);
         }
-        let (form, operands) = decode::instruction(forms, &written, &mut self.names, line)?;
+        let mut decoder = Decoder { names: &mut self.names, line };
+        let (form, operands) = decoder.instruction(forms, &written)?;
         self.entry.code.push(Instruction { form, guard, operands, line, source: self.source });
         Ok(())
     }

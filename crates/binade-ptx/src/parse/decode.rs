@@ -1,6 +1,9 @@
 //! Decoding of an instruction: its form looked up exactly, each operand checked against the form.
 
-use super::{names::Names, operand::Written};
+use super::{
+    names::{Names, Register, Symbol},
+    operand::Written,
+};
 use crate::{
     ParseError,
     isa::{self, Class, Form, Kind, Space},
@@ -33,143 +36,161 @@ pub(super) fn forms(
     Ok(forms)
 }
 
-/// Returns the form that takes these operands. If none does, the error is that of the first form.
-pub(super) fn instruction(
-    forms: &'static [&'static Form],
-    written: &[Written<'_>],
-    names: &mut Names,
-    line: u32,
-) -> Result<(&'static Form, Vec<Operand>), ParseError> {
-    let mut first = None;
-    for form in forms {
-        match operands(form, written, names, line) {
-            Ok(operands) => return Ok((form, operands)),
-            Err(error) => first = first.or(Some(error)),
-        }
-    }
-    Err(first.unwrap_or(ParseError::Form { line, form: String::new() }))
+/// Decoder of the operands of an instruction.
+#[derive(Debug)]
+pub(super) struct Decoder<'n> {
+    pub(super) names: &'n mut Names,
+    pub(super) line: u32,
 }
 
-fn operands(
-    form: &'static Form,
-    written: &[Written<'_>],
-    names: &mut Names,
-    line: u32,
-) -> Result<Vec<Operand>, ParseError> {
-    let (expected, found) = (form.operands.len(), written.len());
-    if expected != found {
-        return Err(ParseError::Operands { line, form: form.name, expected, found });
+impl Decoder<'_> {
+    /// Returns the form that takes these operands. If none does, the error is that of the first form.
+    pub(super) fn instruction(
+        &mut self,
+        forms: &'static [&'static Form],
+        written: &[Written<'_>],
+    ) -> Result<(&'static Form, Vec<Operand>), ParseError> {
+        let mut first = None;
+        for form in forms {
+            match self.operands(form, written) {
+                Ok(operands) => return Ok((form, operands)),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.unwrap_or(ParseError::Form { line: self.line, form: String::new() }))
     }
-    let each = form.operands.iter().zip(written).enumerate();
-    each.map(|(index, (kind, written))| {
-        let mismatch = || ParseError::Operand {
-            line,
-            form: form.name,
-            index: index + 1,
-            expected: format!("{kind:?}"),
-            found: format!("{written:?}"),
+
+    fn operands(
+        &mut self,
+        form: &'static Form,
+        written: &[Written<'_>],
+    ) -> Result<Vec<Operand>, ParseError> {
+        let (line, expected, found) = (self.line, form.operands.len(), written.len());
+        if expected != found {
+            return Err(ParseError::Operands { line, form: form.name, expected, found });
+        }
+        let each = form.operands.iter().zip(written).enumerate();
+        each.map(|(index, (kind, written))| {
+            let mismatch = || ParseError::Operand {
+                line,
+                form: form.name,
+                index: index + 1,
+                expected: format!("{kind:?}"),
+                found: format!("{written:?}"),
+            };
+            self.operand(*kind, written)?.ok_or_else(mismatch)
+        })
+        .collect()
+    }
+
+    /// Decodes an operand; `None` if it is not of the kind.
+    fn operand(
+        &mut self,
+        kind: Kind,
+        written: &Written<'_>,
+    ) -> Result<Option<Operand>, ParseError> {
+        let literal = |names: &mut Names, value| Operand::Register(names.literal(value));
+        Ok(match (kind, written) {
+            (Kind::Label, Written::Name(name)) => {
+                Some(Operand::Target(self.names.label(name, self.line)))
+            }
+            (
+                Kind::To(class) | Kind::ToMaybeAlso(class) | Kind::From(class),
+                Written::Name(name),
+            ) => self.register(name, |it| it == class)?,
+            (Kind::ToMaybeAlso(class), Written::Pair(name, also)) => {
+                let first = self.register(name, |it| it == class)?;
+                let second = self.register(also, |it| it == Class::Predicate)?;
+                match (first, second) {
+                    (Some(Operand::Register(first)), Some(Operand::Register(second))) => {
+                        Some(Operand::Pair(first, second))
+                    }
+                    _ => None,
+                }
+            }
+            // A predicate is never wider.
+            (Kind::ToWider(class) | Kind::FromWider(class), Written::Name(name)) => {
+                self.register(name, |it| it != Class::Predicate && it >= class)?
+            }
+            (Kind::Any(class), Written::Name(name)) => self.any(name, class)?,
+            (Kind::From(class) | Kind::FromWider(class) | Kind::Any(class), written) => {
+                literal_of(class, written).map(|value| literal(self.names, value))
+            }
+            (Kind::Exactly(only), Written::Integer(value)) => {
+                (only == *value).then(|| literal(self.names, only))
+            }
+            (Kind::Number, Written::Integer(value)) => Some(literal(self.names, *value)),
+            (Kind::ToVector(class, count), Written::Vector(list)) if list.len() == count => {
+                self.vector(Kind::To(class), list)?
+            }
+            (Kind::FromVector(class, count), Written::Vector(list)) if list.len() == count => {
+                self.vector(Kind::From(class), list)?
+            }
+            (Kind::Memory(space), Written::Address(base, offset)) => {
+                self.address(space, base, *offset)?
+            }
+            _ => None,
+        })
+    }
+
+    fn named(&self, name: &str) -> Result<Register, ParseError> {
+        let undeclared = || ParseError::Undeclared { line: self.line, name: name.to_owned() };
+        self.names.register(name).ok_or_else(undeclared)
+    }
+
+    /// Returns the register, if its class fits.
+    fn register(
+        &self,
+        name: &str,
+        fits: impl FnOnce(Class) -> bool,
+    ) -> Result<Option<Operand>, ParseError> {
+        let register = self.named(name)?;
+        Ok(fits(register.class).then_some(Operand::Register(register.number)))
+    }
+
+    /// Decodes the source of a move: a register, a special register, or the address of a variable or a parameter.
+    fn any(&mut self, name: &str, class: Class) -> Result<Option<Operand>, ParseError> {
+        if let Some(special) = special(name) {
+            let names = &mut *self.names;
+            return Ok((class == Class::W32).then(|| Operand::Register(names.special(special))));
+        }
+        let Some(Symbol { space, offset }) = self.names.symbols.get(name).copied() else {
+            return self.register(name, |it| it == class);
         };
-        operand(*kind, written, names, line)?.ok_or_else(mismatch)
-    })
-    .collect()
-}
-
-/// Decodes an operand; `None` if it is not of the kind.
-fn operand(
-    kind: Kind,
-    written: &Written<'_>,
-    names: &mut Names,
-    line: u32,
-) -> Result<Option<Operand>, ParseError> {
-    Ok(match (kind, written) {
-        (Kind::Label, Written::Name(name)) => Some(Operand::Target(names.label(name, line))),
-        (Kind::To(class) | Kind::ToMaybeAlso(class) | Kind::From(class), Written::Name(name)) => {
-            register(name, class, names, line)?
-        }
-        (Kind::ToMaybeAlso(class), Written::Pair(name, also)) => {
-            pair(name, also, class, names, line)?
-        }
-        (Kind::ToWider(class) | Kind::FromWider(class), Written::Name(name)) => {
-            wider(name, class, names, line)?
-        }
-        (Kind::Any(class), Written::Name(name)) => any(name, class, names, line)?,
-        (Kind::From(class) | Kind::FromWider(class) | Kind::Any(class), literal) => {
-            literal_of(class, literal).map(|value| Operand::Register(names.literal(value)))
-        }
-        (Kind::Exactly(only), Written::Integer(value)) => {
-            (only == *value).then(|| Operand::Register(names.literal(only)))
-        }
-        (Kind::Number, Written::Integer(value)) => Some(Operand::Register(names.literal(*value))),
-        (Kind::ToVector(class, count), Written::Vector(list)) if list.len() == count => {
-            vector(Kind::To(class), list, names, line)?
-        }
-        (Kind::FromVector(class, count), Written::Vector(list)) if list.len() == count => {
-            vector(Kind::From(class), list, names, line)?
-        }
-        (Kind::Memory(space), Written::Address(base, offset)) => {
-            address(space, base, *offset, names, line)?
-        }
-        _ => None,
-    })
-}
-
-fn undeclared(name: &str, line: u32) -> ParseError {
-    ParseError::Undeclared { line, name: name.to_owned() }
-}
-
-fn register(
-    name: &str,
-    class: Class,
-    names: &Names,
-    line: u32,
-) -> Result<Option<Operand>, ParseError> {
-    let register = names.register(name).ok_or_else(|| undeclared(name, line))?;
-    Ok((register.class == class).then_some(Operand::Register(register.number)))
-}
-
-/// Returns the register, if it is of the class or wider. A predicate is never wider.
-fn wider(
-    name: &str,
-    class: Class,
-    names: &Names,
-    line: u32,
-) -> Result<Option<Operand>, ParseError> {
-    let register = names.register(name).ok_or_else(|| undeclared(name, line))?;
-    let fits = register.class != Class::Predicate && register.class >= class;
-    Ok(fits.then_some(Operand::Register(register.number)))
-}
-
-fn pair(
-    name: &str,
-    also: &str,
-    class: Class,
-    names: &Names,
-    line: u32,
-) -> Result<Option<Operand>, ParseError> {
-    let first = register(name, class, names, line)?;
-    let second = register(also, Class::Predicate, names, line)?;
-    Ok(match (first, second) {
-        (Some(Operand::Register(first)), Some(Operand::Register(second))) => {
-            Some(Operand::Pair(first, second))
-        }
-        _ => None,
-    })
-}
-
-/// Decodes the source of a move: a register, a special register, or the address of a variable or a parameter.
-fn any(
-    name: &str,
-    class: Class,
-    names: &mut Names,
-    line: u32,
-) -> Result<Option<Operand>, ParseError> {
-    if let Some(special) = special(name) {
-        return Ok((class == Class::W32).then(|| Operand::Register(names.special(special))));
+        let fits = class == Class::W64 || (class == Class::W32 && space == Space::Shared);
+        Ok(fits.then(|| Operand::Register(self.names.literal(offset))))
     }
-    let Some(symbol) = names.symbols.get(name) else { return register(name, class, names, line) };
-    let (space, offset) = (symbol.space, symbol.offset);
-    let fits = class == Class::W64 || (class == Class::W32 && space == Space::Shared);
-    Ok(fits.then(|| Operand::Register(names.literal(offset))))
+
+    fn vector(&mut self, kind: Kind, list: &[Written<'_>]) -> Result<Option<Operand>, ParseError> {
+        let mut numbers = Vec::new();
+        for element in list {
+            if matches!(kind, Kind::To(_)) && *element == Written::Name("_") {
+                numbers.push(self.names.unnamed());
+                continue;
+            }
+            let Some(Operand::Register(number)) = self.operand(kind, element)? else {
+                return Ok(None);
+            };
+            numbers.push(number);
+        }
+        Ok(Some(Operand::Vector(numbers)))
+    }
+
+    fn address(
+        &mut self,
+        space: Space,
+        base: &str,
+        offset: u64,
+    ) -> Result<Option<Operand>, ParseError> {
+        if let Some(symbol) = self.names.symbols.get(base).copied() {
+            let (register, offset) = (self.names.literal(0), symbol.offset.wrapping_add(offset));
+            return Ok((symbol.space == space).then_some(Operand::Address { register, offset }));
+        }
+        let Register { number, class } = self.named(base)?;
+        // A shared address fits 32 bits.
+        let fits = class == Class::W64 || (class == Class::W32 && space == Space::Shared);
+        Ok(fits.then_some(Operand::Address { register: number, offset }))
+    }
 }
 
 fn special(name: &str) -> Option<Special> {
@@ -199,43 +220,4 @@ fn literal_of(class: Class, literal: &Written<'_>) -> Option<u64> {
         }
         _ => None,
     }
-}
-
-fn vector(
-    kind: Kind,
-    list: &[Written<'_>],
-    names: &mut Names,
-    line: u32,
-) -> Result<Option<Operand>, ParseError> {
-    let mut numbers = Vec::new();
-    for element in list {
-        if matches!(kind, Kind::To(_)) && *element == Written::Name("_") {
-            numbers.push(names.unnamed());
-            continue;
-        }
-        let Some(Operand::Register(number)) = operand(kind, element, names, line)? else {
-            return Ok(None);
-        };
-        numbers.push(number);
-    }
-    Ok(Some(Operand::Vector(numbers)))
-}
-
-fn address(
-    space: Space,
-    base: &str,
-    offset: u64,
-    names: &mut Names,
-    line: u32,
-) -> Result<Option<Operand>, ParseError> {
-    if let Some(symbol) = names.symbols.get(base) {
-        let (is_there, offset) = (symbol.space == space, symbol.offset.wrapping_add(offset));
-        let register = names.literal(0);
-        return Ok(is_there.then_some(Operand::Address { register, offset }));
-    }
-    let register = names.register(base).ok_or_else(|| undeclared(base, line))?;
-    // A shared address fits 32 bits.
-    let fits =
-        register.class == Class::W64 || (register.class == Class::W32 && space == Space::Shared);
-    Ok(fits.then_some(Operand::Address { register: register.number, offset }))
 }

@@ -158,15 +158,20 @@ const X: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 const W: [f32; 2] = [1.0, -2.0];
 const Y: [f32; 4] = [1.0, 10.0, -1.0, 2.0];
 
+/// Puts a pass in the stream, with the workspace that it says.
+fn convolve<T>(asked: &Asked, pass: &Pass, stream: &Arc<CudaStream>, slices: [&CudaSlice<T>; 3]) {
+    let made = Made::new(asked).unwrap().within(stream).unwrap();
+    let bytes = made.workspace(pass).unwrap();
+    let space = stream.alloc_zeros::<u8>(bytes.max(1)).unwrap();
+    let at = slices.map(|slice| address(stream, slice));
+    made.convolve(pass, at, (address(stream, &space), bytes), [1.0, 0.0]).unwrap();
+}
+
 /// Returns X, W and Y after a pass.
 fn computed(asked: &Asked, pass: &Pass, [x, w, y]: [&[f32]; 3]) -> [Vec<f32>; 3] {
     let (_context, stream) = context();
     let slices = [up(&stream, x), up(&stream, w), up(&stream, y)];
-    let made = Made::new(asked).unwrap().within(&stream).unwrap();
-    let bytes = made.workspace(pass).unwrap();
-    let space = stream.alloc_zeros::<u8>(bytes.max(1)).unwrap();
-    let at = addresses(&stream, &slices);
-    made.convolve(pass, at, (address(&stream, &space), bytes), [1.0, 0.0]).unwrap();
+    convolve(asked, pass, &stream, slices.each_ref());
     slices.each_ref().map(|slice| down(&stream, slice))
 }
 
@@ -197,11 +202,7 @@ fn of_f32(math: Math, pass: &Pass, value: f32) -> f32 {
     let [x, w, y] = [value; 3].map(|value| stream.clone_htod(&[value]).unwrap());
     let (kind, one) = (Kind::CUDNN_DATA_FLOAT, [1; 4]);
     let asked = Asked { kind, math, x: one, w: one, y: one, ..plain() };
-    let made = Made::new(&asked).unwrap().within(&stream).unwrap();
-    let bytes = made.workspace(pass).unwrap();
-    let space = stream.alloc_zeros::<u8>(bytes.max(1)).unwrap();
-    let at = [&x, &w, &y].map(|slice| address(&stream, slice));
-    made.convolve(pass, at, (address(&stream, &space), bytes), [1.0, 0.0]).unwrap();
+    convolve(&asked, pass, &stream, [&x, &w, &y]);
     let result = match pass {
         Pass::Forward(_) => &y,
         Pass::Data(_) => &x,

@@ -18,10 +18,6 @@ fn load(text: &str) -> Result<CUmodule, DriverError> {
     unsafe { result::module::load_data(text.as_ptr().cast()) }
 }
 
-fn refusal(text: &str) -> CUresult {
-    load(text).unwrap_err().0
-}
-
 /// Returns the fixture with another value for a directive of its header.
 fn with(directive: &str, value: &str) -> String {
     let line = SCALE.lines().find(|line| line.starts_with(directive)).unwrap();
@@ -33,12 +29,12 @@ fn what_is_too_new_or_not_ptx_is_refused_with_cudas_codes() {
     let told = alone!(["BINADE_PTX_CC" = "7.5"], {
         let _context = CudaContext::new(0).unwrap();
         assert!(load(SCALE).is_ok());
-        assert_eq!(refusal(&with(".target", "sm_80")), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
-        let newer = refusal(&with(".version", "99.0"));
-        assert_eq!(newer, CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-        let strange = refusal(&SCALE.replace("mul.rn.f32", "mul.strange.f32"));
-        assert_eq!(strange, CUresult::CUDA_ERROR_INVALID_PTX);
-        assert_eq!(refusal("\u{7f}ELF"), CUresult::CUDA_ERROR_INVALID_IMAGE);
+        for target in ["sm_80", "sm_90a, texmode"] {
+            refused!(load(&with(".target", target)), CUDA_ERROR_NO_BINARY_FOR_GPU);
+        }
+        refused!(load(&with(".version", "99.0")), CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+        refused!(load(&SCALE.replace("mul.rn.f32", "mul.strange.f32")), CUDA_ERROR_INVALID_PTX);
+        refused!(load("\u{7f}ELF"), CUDA_ERROR_INVALID_IMAGE);
     });
     assert!(told.is_none_or(|told| told.contains("unknown instruction form `mul.strange.f32`")));
 }

@@ -34,17 +34,18 @@ pub(crate) struct Asked {
     pub(crate) workspace: u64,
 }
 
+/// Returns the layouts of a product of f16, `rows` by `terms` and `terms` by `columns`, in contiguous columns.
+pub(crate) fn contiguous(rows: u32, terms: u32, columns: u32) -> [Shape; 4] {
+    let shape = |rows: u32, columns: u32| (F16, rows.into(), columns.into(), rows.into(), 1, 0);
+    [shape(rows, terms), shape(terms, columns), shape(rows, columns), shape(rows, columns)]
+}
+
 /// Returns a product `A·B` of f16, 2 by 3 and 3 by 2, in contiguous columns.
 pub(crate) fn plain() -> Asked {
     Asked {
         compute: sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
         scale: F32,
-        shapes: [
-            (F16, 2, 3, 2, 1, 0),
-            (F16, 3, 2, 3, 1, 0),
-            (F16, 2, 2, 2, 1, 0),
-            (F16, 2, 2, 2, 1, 0),
-        ],
+        shapes: contiguous(2, 3, 2),
         transposed: [0, 0],
         epilogue: 1,
         bias: 0,
@@ -192,16 +193,19 @@ const A: [f32; 6] = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
 const B: [f32; 6] = [1.0, 2.0, 3.0, -1.0, 0.5, 2.0];
 const PRODUCT: [f32; 4] = [14.0, 32.0, 6.0, 10.5];
 
+/// Puts a short product in the stream, which wants no workspace.
+fn product<T>(asked: &Asked, stream: &CudaStream, slices: [&CudaSlice<T>; 3], alpha: f32) {
+    let made = Made::new(asked).unwrap();
+    let algorithm = made.choose(asked).unwrap().algo;
+    let at = slices.map(|slice| address(stream, slice));
+    made.multiply(at, [alpha, 0.0], &algorithm, (0, 0), stream).unwrap();
+}
+
 /// Returns D, a buffer of `len` elements, after a product of A and B.
 fn computed(asked: &Asked, a: &[f32], b: &[f32], len: usize) -> Vec<f32> {
     let (_context, stream) = context();
     let (a, b, d) = (up(&stream, a), up(&stream, b), up(&stream, &vec![7.0; len]));
-    let workspace = stream.alloc_zeros::<u8>(1 << 20).unwrap();
-    let made = Made::new(asked).unwrap();
-    let found = made.choose(asked).unwrap();
-    let at = [&a, &b, &d].map(|slice| address(&stream, slice));
-    let workspace = (address(&stream, &workspace), 1 << 20);
-    made.multiply(at, [1.0, 0.0], &found.algo, workspace, &stream).unwrap();
+    product(asked, &stream, [&a, &b, &d], 1.0);
     down(&stream, &d)
 }
 
@@ -257,19 +261,11 @@ fn a_bias_runs_along_the_rows_and_sums_are_rounded_once() {
         // 2048 + 1 + 1 in sixteen bits would stay 2048 if it were rounded at each step.
         let (a, b) = (up(&stream, &[2048.0, 0.0]), up(&stream, &[1.0]));
         let (bias, d) = (up(&stream, &[2.0, -5.0]), up(&stream, &[0.0; 2]));
-        let shapes = [
-            (F16, 2, 1, 2, 1, 0),
-            (F16, 1, 1, 1, 1, 0),
-            (F16, 2, 1, 2, 1, 0),
-            (F16, 2, 1, 2, 1, 0),
-        ];
-        let asked = Asked { shapes, epilogue: 4, bias: address(&stream, &bias), ..plain() };
-        let made = Made::new(&asked).unwrap();
-        let algorithm = made.choose(&asked).unwrap().algo;
-        let at = [&a, &b, &d].map(|slice| address(&stream, slice));
-        made.multiply(at, [1.0, 0.0], &algorithm, (0, 0), &stream).unwrap();
+        let (shapes, bias) = (contiguous(2, 1, 1), address(&stream, &bias));
+        let asked = Asked { shapes, epilogue: 4, bias, ..plain() };
+        product(&asked, &stream, [&a, &b, &d], 1.0);
         assert_eq!(down(&stream, &d), [2050.0, -5.0]);
-        made.multiply(at, [0.5, 0.0], &algorithm, (0, 0), &stream).unwrap();
+        product(&asked, &stream, [&a, &b, &d], 0.5);
         assert_eq!(down(&stream, &d), [1026.0, -5.0], "alpha is the product's, not the bias's");
     });
 }
@@ -279,10 +275,7 @@ fn of_f32(compute: sys::cublasComputeType_t, a: f32, b: f32) -> f32 {
     let (_context, stream) = context();
     let [a, b, d] = [a, b, 7.0].map(|value| stream.clone_htod(&[value]).unwrap());
     let asked = Asked { compute, shapes: [(F32, 1, 1, 1, 1, 0); 4], ..plain() };
-    let made = Made::new(&asked).unwrap();
-    let algorithm = made.choose(&asked).unwrap().algo;
-    let at = [&a, &b, &d].map(|slice| address(&stream, slice));
-    made.multiply(at, [1.0, 0.0], &algorithm, (0, 0), &stream).unwrap();
+    product(&asked, &stream, [&a, &b, &d], 1.0);
     stream.clone_dtoh(&d).unwrap()[0]
 }
 

@@ -10,7 +10,7 @@ use cudarc::cublaslt::{
 
 use super::{
     process::alone,
-    products::{Asked, F16, F32, Made, Shape, address, context, down, plain, up},
+    products::{Asked, F16, F32, Made, Shape, address, context, contiguous, down, plain, up},
 };
 
 const INVALID: Option<Status> = Some(Status::CUBLAS_STATUS_INVALID_VALUE);
@@ -248,13 +248,7 @@ fn an_algorithm_is_for_the_problem_that_it_was_given_for() {
 fn a_long_sum_takes_the_workspace_that_its_algorithm_says() {
     alone!({
         let (_context, stream) = context();
-        let shapes = [
-            (F16, 1, 64, 1, 1, 0),
-            (F16, 64, 1, 64, 1, 0),
-            (F16, 1, 1, 1, 1, 0),
-            (F16, 1, 1, 1, 1, 0),
-        ];
-        let asked = Asked { shapes, ..plain() };
+        let asked = Asked { shapes: contiguous(1, 64, 1), ..plain() };
         let slices = [64, 64, 1].map(|len| up(&stream, &vec![1.0; len]));
         let workspace = stream.alloc_zeros::<u8>(1 << 20).unwrap();
         let workspace = address(&stream, &workspace);

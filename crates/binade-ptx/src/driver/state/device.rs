@@ -121,12 +121,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_capability_that_is_not_simulated_is_refused_by_its_value() {
-        assert_eq!(Configuration::capability(Some("7.5")), Ok(Capability::SM_75));
-        assert!(Configuration::capability(Some("9.0")).unwrap_err().contains("`9.0`"));
-    }
-
-    #[test]
     fn a_number_of_devices_that_is_none_is_refused_by_its_value() {
         assert_eq!([None, Some("2"), Some("8")].map(Configuration::devices), [Ok(1), Ok(2), Ok(8)]);
         for wrong in ["0", "9", "-1", "two", ""] {

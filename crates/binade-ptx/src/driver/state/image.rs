@@ -37,22 +37,3 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
     let (major, minor) = version.trim().split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn header(version: &str, target: &str) -> String {
-        format!("// by nvcc\n.version {version}\n.target {target}, texmode\n.address_size 64\n")
-    }
-
-    #[test]
-    fn a_header_tells_what_is_too_new() {
-        let outcome = |version, target| text(header(version, target).as_bytes(), 80).map(|_| ());
-        assert_eq!(outcome("9.0", "sm_80"), Ok(()));
-        assert_eq!(outcome("9.1", "sm_75"), Err(Code::UnsupportedPtxVersion));
-        assert_eq!(outcome("9.0", "sm_90a"), Err(Code::NoBinaryForGpu));
-        assert_eq!(text(b"\x7fELF\x02\x01\x01", 80), Err(Code::InvalidImage));
-        assert_eq!(text(b"\xff\xfe", 80), Err(Code::InvalidImage));
-    }
-}
