@@ -1,76 +1,23 @@
 //! Host tensor, and device with parameters that have identities.
 
+#[path = "../../../../tests/host/mod.rs"]
+mod host;
+
+pub(crate) use host::{Host, NoSuchType};
+
 use binade_autocast::{Autocast, CacheKey};
-use binade_core::{AmpTensor, DType, Error, ErrorKind, Handle};
-use half::{bf16, f16};
+use binade_core::{AmpTensor, DType, Handle};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Host {
-    pub(crate) dtype: DType,
-    pub(crate) data: Vec<f32>,
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("this device has no elements of type {0}")]
-pub(crate) struct NoSuchType(DType);
-
-impl Error for NoSuchType {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Unsupported
-    }
-}
-
-fn round(dtype: DType, x: f32) -> f32 {
-    match dtype {
-        DType::BF16 => bf16::from_f32(x).to_f32(),
-        DType::F16 => f16::from_f32(x).to_f32(),
-        _ => x,
-    }
-}
-
 impl Host {
-    pub(crate) fn new(dtype: DType, data: &[f32]) -> Self {
-        Self { dtype, data: data.iter().map(|&x| round(dtype, x)).collect() }
-    }
-
-    pub(crate) fn f32(data: &[f32]) -> Self {
-        Self::new(DType::F32, data)
-    }
-
     /// Returns a dot product: f32 inside, rounded once.
     pub(crate) fn dot(&self, other: &Self) -> Self {
         assert_eq!(self.dtype, other.dtype, "operands must agree");
         let sum = self.data.iter().zip(&other.data).map(|(a, b)| a * b).sum();
         Self::new(self.dtype, &[sum])
-    }
-
-    pub(crate) fn bits(&self) -> Vec<u32> {
-        self.data.iter().map(|x| x.to_bits()).collect()
-    }
-}
-
-impl AmpTensor for Host {
-    type Error = NoSuchType;
-
-    fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
-        match to {
-            DType::BF16 | DType::F16 | DType::F32 => Ok(Self::new(to, &self.data)),
-            _ => Err(NoSuchType(to)),
-        }
-    }
-
-    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        for (i, x) in self.data.iter_mut().enumerate() {
-            *x = round(self.dtype, f(i, *x));
-        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! Devices that the tests train on: a foreign host tensor, the CPU, and the CPU in a wrapper.
 
+#[path = "../../../../tests/host/mod.rs"]
+mod host;
+
+pub(crate) use host::Host;
+
 use binade_conformance::counting::Counting;
-use binade_core::{AmpTensor, DType, HostDevice, Named, NamedGrads};
+use binade_core::{DType, HostDevice, Named, NamedGrads};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::Snapshot;
-use half::{bf16, f16};
-use std::convert::Infallible;
 
 /// Device that has what a run needs.
 pub trait Trains: Clone + GradOps<Tensor: Loss<Self>> + Snapshot {
@@ -67,39 +70,9 @@ impl Trains for Counting<Cpu> {
     }
 }
 
-/// Tensor of a user's own, which tells no shape.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Host {
-    pub dtype: DType,
-    pub data: Vec<f32>,
-}
-
-impl AmpTensor for Host {
-    type Error = Infallible;
-
-    fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    fn cast(&self, dtype: DType) -> Result<Self, Infallible> {
-        let mut cast = Self { dtype, data: self.data.clone() };
-        cast.map_f32(&mut |_, x| x);
-        Ok(cast)
-    }
-
-    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        let round = |x| match self.dtype {
-            DType::BF16 => bf16::from_f32(x).to_f32(),
-            DType::F16 => f16::from_f32(x).to_f32(),
-            _ => x,
-        };
-        self.data.iter_mut().enumerate().for_each(|(i, x)| *x = round(f(i, *x)));
-    }
-}
-
 impl Trains for HostDevice<Host> {
     fn tensor(&self, values: &[f32], _shape: &[usize], dtype: DType) -> Host {
-        Host { dtype: DType::F32, data: values.to_vec() }.cast(dtype).unwrap()
+        Host::new(dtype, values)
     }
 
     fn set(&self, params: Vec<Named<Host>>) -> Vec<Named<Host>> {

@@ -2,56 +2,13 @@
 
 #![allow(unreachable_pub, reason = "all of it is within the test program")]
 
-use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, FoundInf, HostDevice, Named, NamedGrads, Overflow,
-};
+#[path = "../../../../tests/host/mod.rs"]
+mod host;
+
+pub(crate) use host::{Host, round};
+
+use binade_core::{DType, FoundInf, HostDevice, Named, NamedGrads, Overflow};
 use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
-use half::{bf16, f16};
-
-/// Values that are always those of `dtype`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Host {
-    pub dtype: DType,
-    pub data: Vec<f32>,
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("no elements of type {0}")]
-pub struct NoSuchType(DType);
-
-impl Error for NoSuchType {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Unsupported
-    }
-}
-
-impl AmpTensor for Host {
-    type Error = NoSuchType;
-
-    fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
-        if LOW.contains(&to) || to == DType::F32 || to == self.dtype {
-            Ok(Self::new(to, &self.data))
-        } else {
-            Err(NoSuchType(to))
-        }
-    }
-
-    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        for (i, x) in self.data.iter_mut().enumerate() {
-            *x = round(self.dtype, f(i, *x));
-        }
-    }
-}
-
-impl Host {
-    pub fn new(dtype: DType, data: &[f32]) -> Self {
-        Self { dtype, data: data.iter().map(|&x| round(dtype, x)).collect() }
-    }
-}
 
 pub const LOW: [DType; 2] = [DType::BF16, DType::F16];
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
@@ -70,14 +27,6 @@ pub const STORES: [MasterStore; 6] = [
 pub fn stores_and_types() -> impl Iterator<Item = (MasterStore, DType)> {
     let pairs = STORES.into_iter().flat_map(|store| ALL.map(|dtype| (store, dtype)));
     pairs.filter(|(store, dtype)| store.takes(*dtype))
-}
-
-pub fn round(dtype: DType, x: f32) -> f32 {
-    match dtype {
-        DType::BF16 => bf16::from_f32(x).to_f32(),
-        DType::F16 => f16::from_f32(x).to_f32(),
-        _ => x,
-    }
 }
 
 pub type Optimizer = MasterOptimizer<HostDevice<Host>>;
