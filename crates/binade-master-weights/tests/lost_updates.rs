@@ -71,16 +71,6 @@ fn a_hundred_steps_of_1e_4_move_1_to_99_hundredths_in_every_type() {
 }
 
 #[test]
-fn a_hundred_steps_of_1e_4_go_nowhere_without_masters() {
-    for dtype in LOW {
-        let plan = plan(UpdateRule::sgd(1e-4)).with_store(MasterStore::NoMaster);
-        let mut optimizer = of_one(dtype, &[1.0], plan);
-        descend(&mut optimizer, 100, dtype, 1.0);
-        assert_eq!(weight(&optimizer), 1.0, "{dtype}");
-    }
-}
-
-#[test]
 fn a_zero_gradient_with_an_epsilon_of_1e_8_gives_no_nan_in_any_type() {
     for rule in [UpdateRule::adam(1e-3), UpdateRule::adamw(1e-3)] {
         for (store, dtype) in stores_and_types() {
