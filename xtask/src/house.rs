@@ -30,12 +30,14 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 9] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 10] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
     // A GPU backend is a driver and its kernels under a host that all share.
     ("binade-cuda", "binade-gpu"),
     ("binade-wgpu", "binade-gpu"),
+    // The program around a run of the kit.
+    ("binade-bench", "binade-example-shared"),
     // The same digits, learned in several places.
     ("binade-example-digits", "binade-example-shared"),
     ("binade-example-five-ways", "binade-example-shared"),

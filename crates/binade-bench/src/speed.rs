@@ -12,7 +12,6 @@ mod parts;
 mod passes;
 mod plan;
 mod products;
-mod replays;
 mod row;
 mod steps;
 mod table;

@@ -1,17 +1,7 @@
 //! The conformance binary and its files. The kit's own tests check the contents.
 
-use binade_bench::{Device, subject::OpenError};
-use binade_conformance::{Runner, report};
 use serde_json::Value;
 use std::process::Command;
-
-#[test]
-fn several_devices_are_a_list() {
-    let report = || Device::Cpu.run(&Runner::new().only("bits/f16")).unwrap();
-    let json: Value = serde_json::from_str(&report::json(&[report(), report()])).unwrap();
-    let names: Vec<&Value> = json.as_array().into_iter().flatten().map(|d| &d["device"]).collect();
-    assert_eq!(names, ["cpu", "cpu"]);
-}
 
 fn conformance(args: &[&str]) -> std::process::Output {
     let mut binary = Command::new(env!("CARGO_BIN_EXE_conformance"));
@@ -42,15 +32,15 @@ fn a_device_that_is_not_there_is_refused_with_those_that_are() {
     assert!(!run.status.success() && told.contains("wgpu"), "{told}");
 }
 
-/// The variant is built by name, since CI builds the tests with every device.
 #[test]
 fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
-    let expected = "--device wgpu: this program was built without it; run `cargo xtask conformance --device wgpu`";
-    assert_eq!(OpenError::NotBuilt("wgpu").to_string(), expected);
     if !cfg!(feature = "wgpu") {
         let run = conformance(&["--device", "wgpu"]);
         let told = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(!run.status.success() && told.contains(expected), "{told}");
+        assert!(
+            !run.status.success() && told.contains("run `cargo xtask conformance --device wgpu`"),
+            "{told}"
+        );
     }
 }
 

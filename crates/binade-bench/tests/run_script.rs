@@ -1,7 +1,5 @@
 //! The script that `.ci/bundle` carries to a GPU machine, among programs that say what they are.
 
-#![cfg(unix)]
-
 use std::{
     env, fs,
     os::unix::fs::PermissionsExt,

@@ -38,9 +38,8 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     let params = &amp.optimizer.params;
     let logits = forward(params, &task.test.pixels)?.pop().map(|x| x.to_f32()).unwrap_or_default();
     let weights = params.iter().map(|p| p.value.to_f32()).collect();
-    let state = amp.scaler.state()?;
-    let scaling = Scaling { skipped: state.skipped, scale: f64::from(state.factor()) };
-    let run = Run { losses, weights, logits, scaling: Some(scaling) };
+    let scaling = Some(Scaling::from(&amp.scaler.state()?));
+    let run = Run { losses, weights, logits, scaling };
     Ok(Row::new(("own tensor", precision, "Binade"), task, &run))
 }
 

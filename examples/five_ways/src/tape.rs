@@ -35,10 +35,9 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     let tape = Tape::new(Cpu, &amp.region).no_grad();
     let weights = tape.parameters(&amp.optimizer.params);
     let logits = Cpu.download(forward(&tape, &weights, &task.test.pixels)?.tensor())?;
-    let state = amp.scaler.state()?;
-    let scaling = Scaling { skipped: state.skipped, scale: f64::from(state.factor()) };
+    let scaling = Some(Scaling::from(&amp.scaler.state()?));
     let weights = weights.iter().map(|w| Ok(Cpu.download(w.tensor())?)).collect::<Result<_>>()?;
-    let run = Run { losses, weights, logits, scaling: Some(scaling) };
+    let run = Run { losses, weights, logits, scaling };
     Ok(Row::new(("tape", precision, "Binade"), task, &run))
 }
 

@@ -5,5 +5,5 @@ mod row;
 mod task;
 
 pub use level::properties;
-pub use row::{Precision, Row, Run, Scaling, print};
+pub use row::{Precision, Row, Run, Scaling, Way, print};
 pub use task::{BATCH, Batch, EPOCHS, GROWTH_INTERVAL, LEARNING_RATE, SEED, Task};

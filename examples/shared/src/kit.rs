@@ -1,45 +1,60 @@
 //! Program that runs the kit on a subject, as `cargo xtask conformance` starts it.
 
 use binade_conformance::{Report, Runner, report};
-use clap::Parser;
-use std::path::{Path, PathBuf};
+use clap::{Args, Parser};
+use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::{fs, io, slice};
+use std::{fs, slice};
 
 /// Holds a tensor library to Binade's contracts, and ends badly where one is broken.
 #[derive(Parser)]
-struct Args {
-    /// Runs the cases whose full name contains this.
+struct Cli<A: Args> {
+    /// Runs the cases whose full name, `operation/variant/sentence`, contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Writes the report as JSON.
+    /// Writes counts, table, failures and skips as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Writes the report as a page for a browser.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    more: A,
 }
 
-/// Runs the kit as the command line and the environment say, and prints the report.
-///
-/// # Errors
-///
-/// If a report cannot be written; the file is named.
-pub fn main(run: impl FnOnce(Runner) -> Report) -> io::Result<ExitCode> {
-    let Args { only, json, html } = Args::parse();
-    let runner = Runner::from_env();
-    let report = run(only.into_iter().fold(runner, Runner::only));
-    println!("{report}");
+/// Exit status of a program that could not open its device, by which `cargo xtask conformance --device all` knows it.
+const NOT_OPENED: u8 = 77;
+
+/// No further arguments.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct NoArguments {}
+
+/// Runs the kit as the command line, with further arguments, and the environment say; prints the report, and writes it where that is
+/// asked for.
+pub fn main<A: Args>(run: impl FnOnce(A, Runner) -> Result<Report, Box<dyn Error>>) -> ExitCode {
+    match ran(Cli::parse(), run) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(NOT_OPENED)
+        }
+    }
+}
+
+/// Returns true if every contract was kept.
+fn ran<A: Args>(
+    Cli { only, json, html, more }: Cli<A>,
+    run: impl FnOnce(A, Runner) -> Result<Report, Box<dyn Error>>,
+) -> Result<bool, Box<dyn Error>> {
+    let report = run(more, only.into_iter().fold(Runner::from_env(), Runner::only))?;
+    println!("{report}\n");
     let reports = slice::from_ref(&report);
     for (file, text) in [(json, report::json as fn(&[Report]) -> String), (html, report::html)] {
-        file.map_or(Ok(()), |file| write(&file, &text(reports)))?;
+        let Some(file) = file else { continue };
+        fs::write(&file, text(reports) + "\n")
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
-    Ok(if report.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    let named = |error: io::Error| {
-        io::Error::new(error.kind(), format!("cannot write {}: {error}", file.display()))
-    };
-    fs::write(file, text).map_err(named)
+    Ok(report.is_success())
 }

@@ -69,20 +69,3 @@ fn main() -> ExitCode {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn fewer_than_twenty_rounds_are_refused() {
-        assert!(Cli::try_parse_from(["speed", "--rounds", "19"]).is_err());
-        assert!(Cli::try_parse_from(["speed", "--rounds", "20"]).is_ok());
-    }
-}

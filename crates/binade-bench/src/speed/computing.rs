@@ -6,8 +6,9 @@ use super::{
     data,
     mlp::Mlp,
     products::{self, Form, TF32, product},
-    replays::Replay,
+    row::What,
     training::{SETTINGS, Training},
+    work::{Turns, Work as _},
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -117,10 +118,16 @@ impl Bench {
             if !self.multiplies(&format!("an MLP's training step at {level} in bf16"), dtype)? {
                 continue;
             }
-            let mut work = Training::new(&self.cuda, mlp, setting, &values)?;
-            self.time(clock, &mut work)?;
-            let mut work = Replay::new(&self.cuda, work)?;
-            self.time(clock, &mut work)?;
+            let mut training = Training::new(&self.cuda, mlp, setting, &values)?;
+            self.time(clock, &mut training)?;
+            // The same step as a graph, after the two warm-ups that a capture takes: a round is one replay.
+            let what = training.what();
+            let what = What { name: format!("{}, captured", what.name), ..what };
+            let mut step = || training.run(()).map(drop);
+            let ((), capture) = self.cuda.capture().warm_up(&mut step)?;
+            let ((), capture) = capture.warm_up(&mut step)?;
+            let captured = capture.capture(&mut step)?;
+            self.time(clock, &mut Turns::new(what, vec![()], |()| Ok(captured.replay()?)))?;
         }
         self.cuda.trim();
         self.never_waited("mlp")

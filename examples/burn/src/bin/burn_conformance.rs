@@ -3,11 +3,10 @@
 #[path = "../../../../crates/binade-burn/tests/common/flex.rs"]
 mod flex;
 
-use binade_example_shared::kit;
+use binade_example_shared::kit::{self, NoArguments};
 use flex::{Flex, excused};
-use std::io;
 use std::process::ExitCode;
 
-fn main() -> io::Result<ExitCode> {
-    kit::main(|runner| excused(runner).run(&Flex::default()))
+fn main() -> ExitCode {
+    kit::main(|NoArguments {}, runner| Ok(excused(runner).run(&Flex::default())))
 }

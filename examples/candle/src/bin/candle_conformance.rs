@@ -3,11 +3,10 @@
 #[path = "../../../../crates/binade-candle/tests/common/mod.rs"]
 mod common;
 
-use binade_example_shared::kit;
+use binade_example_shared::kit::{self, NoArguments};
 use common::{CandleCpu, listed};
-use std::io;
 use std::process::ExitCode;
 
-fn main() -> io::Result<ExitCode> {
-    kit::main(|runner| listed(runner).run(&CandleCpu))
+fn main() -> ExitCode {
+    kit::main(|NoArguments {}, runner| Ok(listed(runner).run(&CandleCpu)))
 }

@@ -3,10 +3,10 @@
 //! It prints its rows of the README's table.
 
 use binade::prelude::*;
-use binade_candle::{Candle, backward, params, var_builder};
+use binade_candle::{Candle, backward, candle_dtype, params, var_builder};
 use binade_example_candle::Result;
 use binade_example_shared::five_ways::{
-    Batch, LEARNING_RATE, Precision, Row, Run, SEED, Scaling, Task, print, properties,
+    Batch, LEARNING_RATE, Precision, Row, Run, Scaling, Task, print, properties,
 };
 use binade_example_shared::mlp::{HIDDEN, layout};
 use candle_core::{DType as Type, Device, Module, Tensor, Var};
@@ -60,32 +60,28 @@ fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
     let net = Net::new(&var_builder(&amp.optimizer.params), task)?;
     let mut losses = Vec::new();
     for batch in task.batches() {
-        let loss = net.loss(&batch, dtype(precision))?;
+        let loss = net.loss(&batch, candle_dtype(precision.dtype())?)?;
         losses.push(loss.to_scalar()?);
         let grads =
             amp.scaler.scale(&loss)?.backward(|loss| backward(loss, &amp.optimizer.params))?;
         let step = grads.unscale()?.step(&mut amp.optimizer)?;
         amp.scaler.update(step)?.resolve()?.unless_diverged()?;
     }
-    let state = amp.scaler.state()?;
-    let scaling = Scaling { skipped: state.skipped, scale: f64::from(state.factor()) };
-    let run = Run {
-        scaling: Some(scaling),
-        ..end(task, &net, &amp.optimizer.params, losses, precision)?
-    };
+    let scaling = Some(Scaling::from(&amp.scaler.state()?));
+    let run = Run { scaling, ..end(task, &net, &amp.optimizer.params, losses, precision)? };
     Ok(Row::new(("candle", precision, "Binade"), task, &run))
 }
 
 /// Trains the same `Var`s by candle's own `AdamW`, without decay as the task requires.
 fn alone(task: &Task, precision: Precision) -> Result<Row> {
-    let map = start(task, dtype(precision))?;
-    let vb = VarBuilder::from_varmap(&map, dtype(precision), &Device::Cpu);
+    let map = start(task, candle_dtype(precision.dtype())?)?;
+    let vb = VarBuilder::from_varmap(&map, candle_dtype(precision.dtype())?, &Device::Cpu);
     let net = Net::new(&vb, task)?;
     let config = ParamsAdamW { lr: LEARNING_RATE, weight_decay: 0.0, ..ParamsAdamW::default() };
     let mut optimizer = AdamW::new(map.all_vars(), config)?;
     let mut losses = Vec::new();
     for batch in task.batches() {
-        let loss = net.loss(&batch, dtype(precision))?;
+        let loss = net.loss(&batch, candle_dtype(precision.dtype())?)?;
         losses.push(loss.to_scalar()?);
         optimizer.backward_step(&loss)?;
     }
@@ -101,7 +97,10 @@ fn end(
     losses: Vec<f32>,
     precision: Precision,
 ) -> Result<Run> {
-    let logits = net.forward(&task.test.pixels, dtype(precision))?.flatten_all()?.to_vec1()?;
+    let logits = net
+        .forward(&task.test.pixels, candle_dtype(precision.dtype())?)?
+        .flatten_all()?
+        .to_vec1()?;
     let weight = |(name, _): (&str, Vec<usize>)| {
         let param = params.iter().find(|param| &*param.name == name);
         let param = param.ok_or("the layers have the layout's names")?;
@@ -111,21 +110,6 @@ fn end(
     Ok(Run { losses, weights, logits, scaling: None })
 }
 
-fn dtype(precision: Precision) -> Type {
-    match precision {
-        Precision::F32 => Type::F32,
-        Precision::Bf16 => Type::BF16,
-        Precision::F16 => Type::F16,
-    }
-}
-
 fn main() -> Result<()> {
-    let task = Task::new(SEED)?;
-    let mut rows = Vec::new();
-    for way in [with_binade, alone] {
-        for precision in Precision::ALL {
-            rows.push(way(&task, precision)?);
-        }
-    }
-    Ok(print(&rows)?)
+    print(&[with_binade, alone])
 }

@@ -1,7 +1,6 @@
 //! Opt level of each precision, for ways whose optimizer is Binade's.
 
 use super::{GROWTH_INTERVAL, Precision};
-use binade::core::DType;
 use binade::grad_scaler::LossScaleError;
 use binade::{OptLevel, Properties};
 
@@ -12,11 +11,8 @@ use binade::{OptLevel, Properties};
 ///
 /// None: the interval is valid.
 pub fn properties(precision: Precision) -> Result<Properties, LossScaleError> {
-    let properties = match precision {
-        Precision::F32 => OptLevel::O0.with(DType::F32),
-        Precision::Bf16 => OptLevel::O2.with(DType::BF16),
-        Precision::F16 => OptLevel::O2.with(DType::F16),
-    };
+    let level = if precision == Precision::F32 { OptLevel::O0 } else { OptLevel::O2 };
+    let properties = level.with(precision.dtype());
     if properties.loss_scale.is_fixed() {
         return Ok(properties);
     }

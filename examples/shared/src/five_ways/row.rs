@@ -1,8 +1,11 @@
 //! Rows of the README's table, one for each run of the task.
 
-use super::Task;
+use super::{SEED, Task};
+use crate::data::EmbeddedError;
+use binade::core::DType;
+use binade::grad_scaler::ScaleState;
 use half::{bf16, f16};
-use std::{fmt, io};
+use std::fmt;
 
 /// How a run computed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,6 +21,15 @@ pub enum Precision {
 impl Precision {
     /// Precisions in the order of the table.
     pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::F16];
+
+    /// Returns the type of stored weights.
+    pub fn dtype(self) -> DType {
+        match self {
+            Self::F32 => DType::F32,
+            Self::Bf16 => DType::BF16,
+            Self::F16 => DType::F16,
+        }
+    }
 
     /// Rounds `value` to a stored weight.
     pub fn round(self, value: f32) -> f32 {
@@ -36,6 +48,12 @@ pub struct Scaling {
     pub skipped: u64,
     /// Scale after the last step.
     pub scale: f64,
+}
+
+impl From<&ScaleState> for Scaling {
+    fn from(state: &ScaleState) -> Self {
+        Self { skipped: state.skipped, scale: f64::from(state.factor()) }
+    }
 }
 
 /// One run.
@@ -130,13 +148,26 @@ fn power(scale: f64) -> String {
     }
 }
 
-/// Writes the rows to standard output, for the README's table.
+/// Function that trains one way in one precision.
+pub type Way<E> = fn(&Task, Precision) -> Result<Row, E>;
+
+/// Trains by each way in each precision, and prints the rows of the README's table.
 ///
 /// # Errors
 ///
-/// If standard output is closed.
-pub fn print(rows: &[Row]) -> io::Result<()> {
-    rows.iter().try_for_each(|row| io::Write::write_fmt(&mut io::stdout(), format_args!("{row}\n")))
+/// If a run diverges, or the embedded digits are damaged.
+pub fn print<E: From<EmbeddedError>>(ways: &[Way<E>]) -> Result<(), E> {
+    let task = Task::new(SEED)?;
+    let mut rows = Vec::new();
+    for way in ways {
+        for precision in Precision::ALL {
+            rows.push(way(&task, precision)?);
+        }
+    }
+    for row in rows {
+        println!("{row}");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

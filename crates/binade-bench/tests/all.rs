@@ -1,0 +1,6 @@
+//! Tests of the programs and of the script that carries them.
+
+mod conformance;
+#[cfg(unix)]
+mod run_script;
+mod speed;
