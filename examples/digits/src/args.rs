@@ -39,18 +39,17 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(2..))]
     pub batch: u32,
     /// Learning rate; 0.05 for sgd, 0.004 for the others if left out.
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::learning_rate)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::above_zero::<f64>)]
     pub lr: Option<f64>,
     /// Fixes the split of the embedded digits, the order of images and the first weights.
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = parse::seed)]
     pub seed: u64,
     /// Micro-batches a step: their gradients are summed in f32.
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
     pub accumulate: u32,
     /// Clips gradients to this L2 norm.
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::clip_norm)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::above_zero::<f32>)]
     pub clip_norm: Option<f32>,
     /// Loss-scale rule at levels that scale (O1 and O2 in f16): a library's rule, with its own numbers.
     #[arg(long, value_name = "RULE", value_parser = parse::loss_scale())]
@@ -63,21 +62,6 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub growth_interval: Option<u32>,
-    /// Writes every run's figures here, after each run.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Saves the one run that is asked for here, after each epoch, in place of what is there: --level and --dtype have to
-    /// leave one. The checkpoint before is kept as FILE.previous.
-    #[arg(long, value_name = "FILE")]
-    pub checkpoint: Option<PathBuf>,
-    /// Saves after every N steps too.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "checkpoint")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub checkpoint_every: Option<u64>,
-    /// Goes on where the checkpoint was made, to the figures of a run that was not interrupted; more --epochs may be asked
-    /// for. All other settings that shape the run must be as they were.
-    #[arg(long, requires = "checkpoint")]
-    pub resume: bool,
     /// Makes a gradient infinite at this step, counted from 1, to watch the skip.
     #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
@@ -94,9 +78,7 @@ Examples:
   digits --level O1 --inject-overflow 20     what a skipped step looks like
   digits --data mnist --epochs 1             MNIST, from the files in the folder mnist
   digits --level O2 --loss-scale log-max     a scale that is predicted from the largest gradients
-  digits --level O2 --dtype f16 --checkpoint run.safetensors             saved after each epoch,
-  digits --level O2 --dtype f16 --checkpoint run.safetensors --resume    and resumed
-  digits --init-scale 2^24 --json runs.json  a scale that has to come down, and every step's scale";
+  digits --level O1 --init-scale 2^30        a scale that has to come down";
 
 /// Level asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -6,12 +6,10 @@ use crate::record::{Bytes, Run, Scale, Steps};
 use binade::grad_scaler::{ScaleState, Step};
 use binade::master_weights::Memory;
 use indicatif::ProgressBar;
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Book {
     attempted: u64,
-    #[serde(with = "bits")]
     losses: Vec<f32>,
     scale: Scale,
     activations_peak: u64,
@@ -113,18 +111,5 @@ impl Book {
             diverged,
             ..Run::default()
         }
-    }
-}
-
-/// Serialises losses by their bits: one may be NaN, which JSON does not have.
-mod bits {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(losses: &[f32], to: S) -> Result<S::Ok, S::Error> {
-        losses.iter().map(|loss| loss.to_bits()).collect::<Vec<_>>().serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Error> {
-        Ok(Vec::<u32>::deserialize(from)?.into_iter().map(f32::from_bits).collect())
     }
 }

@@ -51,15 +51,6 @@ pub enum ArgsError {
         /// Height and width of the images.
         size: [usize; 2],
     },
-    /// One checkpoint file for several runs.
-    #[error(
-        "--checkpoint: {runs} runs are asked for, and a checkpoint is of one; take one with --level and --dtype, such as \
-         --level O2 --dtype f16"
-    )]
-    SeveralRuns {
-        /// Number of runs.
-        runs: usize,
-    },
     /// Step that a run never reaches.
     #[error(
         "--inject-overflow {step}: a run has {steps} steps; take 1 to {steps}, or more --epochs"
@@ -81,10 +72,6 @@ pub fn check(args: &Args, images: &Images) -> Result<(), ArgsError> {
     check_device(args.device)?;
     check_scaling(args)?;
     check_images(args, images)?;
-    let runs = config::settings(args).len();
-    if args.checkpoint.is_some() && runs > 1 {
-        return Err(ArgsError::SeveralRuns { runs });
-    }
     let steps = config::steps(args, images.len());
     match args.inject_overflow {
         Some(step) if step > steps => Err(ArgsError::NoSuchStep { step, steps }),

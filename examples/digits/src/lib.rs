@@ -12,7 +12,6 @@ pub mod data;
 pub mod model;
 mod notice;
 mod parse;
-mod place;
 pub mod record;
 pub mod session;
 pub mod table;

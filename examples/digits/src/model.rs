@@ -3,20 +3,50 @@
 use crate::args::ModelKind;
 use crate::data::CLASSES;
 use binade::core::{DType, Handle, Named};
+use binade::master_weights::MasterWeights;
 use binade_example_shared::{first, mlp};
 use binade_ops::{
-    BatchNorm, BatchNormConfig, Conv2d, Conv2dConfig, Linear, MaxPool2d, MaxPool2dConfig, Relu,
-    Reshape, RunningStats, Upload,
+    BatchNorm, BatchNormConfig, Conv2d, Conv2dConfig, CrossEntropy, Download, Linear, MaxPool2d,
+    MaxPool2dConfig, Mul, Relu, Reshape, RunningStats, Upload,
 };
-use binade_tape::{Device, TapeError, Var};
+use binade_tape::{Device, ScalingDevice, TapeError, Var};
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
 
-/// Device that has what the models need.
-#[rustfmt::skip]
-pub trait Computes: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool2d {}
+/// Device that has what the models and their training need.
+pub trait Trains:
+    Device
+    + Upload
+    + Download
+    + Reshape
+    + Linear
+    + Relu
+    + Conv2d
+    + BatchNorm
+    + MaxPool2d
+    + CrossEntropy
+    + Mul
+    + ScalingDevice
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+{
+}
 
-impl<D: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool2d> Computes for D {}
+impl<D> Trains for D where
+    D: Device
+        + Upload
+        + Download
+        + Reshape
+        + Linear
+        + Relu
+        + Conv2d
+        + BatchNorm
+        + MaxPool2d
+        + CrossEntropy
+        + Mul
+        + ScalingDevice
+        + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+{
+}
 
 const CHANNELS: [usize; 3] = [1, 16, 32];
 /// Factor by which two poolings reduce each side, rounded down.
@@ -26,13 +56,13 @@ pub const LEAST: usize = POOLING;
 
 /// Model of one kind, for images of one size, with the running statistics of its normalisations.
 #[derive(Debug)]
-pub struct Net<D: Computes> {
+pub struct Net<D: Trains> {
     kind: ModelKind,
     size: [usize; 2],
     running: Vec<RunningStats<D::Tensor>>,
 }
 
-impl<D: Computes> Net<D> {
+impl<D: Trains> Net<D> {
     /// Creates a model for images of `size`, height and width, with fresh running statistics. For the convolutional one both are
     /// [`LEAST`] or more.
     ///
@@ -68,15 +98,7 @@ impl<D: Computes> Net<D> {
         names.filter(|name| name.starts_with("norm")).collect()
     }
 
-    /// Returns the running statistics by name.
-    pub fn statistics(&mut self) -> impl Iterator<Item = (String, &mut D::Tensor)> {
-        self.running.iter_mut().enumerate().flat_map(|(index, seen)| {
-            let RunningStats { mean, var } = seen;
-            [(format!("norm{index}.mean"), mean), (format!("norm{index}.var"), var)]
-        })
-    }
-
-    /// Computes logits of a batch, [N, 10], from pixels, [N, height · width]. Training normalises by the batch, and updates the
+    /// Trains logits of a batch, [N, 10], from pixels, [N, height · width]. Training normalises by the batch, and updates the
     /// running statistics.
     ///
     /// # Errors
@@ -118,7 +140,7 @@ impl<D: Computes> Net<D> {
     }
 }
 
-fn perceptron<D: Computes>(p: &[Var<D>], x: &Var<D>) -> Outcome<D> {
+fn perceptron<D: Trains>(p: &[Var<D>], x: &Var<D>) -> Outcome<D> {
     let x = x.at("linear0").linear(&p[0], Some(&p[1]))?.relu()?;
     let x = x.at("linear1").linear(&p[2], Some(&p[3]))?.relu()?;
     x.at("head").linear(&p[4], Some(&p[5]))

@@ -6,7 +6,7 @@ use crate::record::{Bytes, Run};
 const POINT: f32 = 0.01;
 const WIDTH: usize = 120;
 
-/// Returns the remarks, wrapped; then a paragraph each for every run's resumption, first skip and divergence.
+/// Returns the remarks, wrapped; then a paragraph each for every run's first skip and divergence.
 pub(crate) fn notice(runs: &[Run]) -> String {
     let clauses = [accuracy(runs), bytes(runs), unprotected(runs), Some(skips(runs))];
     let clauses: Vec<_> = clauses.into_iter().flatten().collect();
@@ -78,13 +78,12 @@ fn skips(runs: &[Run]) -> String {
     }
 }
 
-/// Returns a run's resumption, its first skip in words, and its divergence.
+/// Returns a run's first skip in words, and its divergence.
 fn events(run: &Run) -> impl Iterator<Item = String> {
     let Run { level, dtype, .. } = run;
-    let resumed = run.resumed.iter().map(move |told| format!("{level} {dtype} {told}."));
     let skip = run.first_skip.iter().map(move |report| format!("{level} {dtype}: {report}."));
     let end = run.diverged.iter();
-    resumed.chain(skip).chain(end.map(move |report| format!("{level} {dtype} diverged: {report}.")))
+    skip.chain(end.map(move |report| format!("{level} {dtype} diverged: {report}.")))
 }
 
 fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {

@@ -1,41 +1,9 @@
-//! Figures of the runs, as `--json` writes them.
+//! Figures of the runs.
 
 use crate::data::Source;
-use serde::{Deserialize, Serialize};
-use std::io;
-use std::path::{Path, PathBuf};
-
-/// All runs of a session.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Record {
-    /// Runs in the order of the table.
-    pub runs: Vec<Run>,
-}
-
-/// Error of writing the record.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}; give --json a file in a folder that is there", path.display())]
-pub struct WriteError {
-    /// Path of the file.
-    pub path: PathBuf,
-    source: io::Error,
-}
-
-impl Record {
-    /// Writes everything so far to `path`, in place of an older file. Values that are not finite are null, as JSON requires.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), WriteError> {
-        let text = serde_json::to_string_pretty(self).map_err(io::Error::from);
-        let written = text.and_then(|text| std::fs::write(path, text + "\n"));
-        written.map_err(|source| WriteError { path: path.to_owned(), source })
-    }
-}
 
 /// Run of one level in one low type.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Level, `O0` to `O3`.
     pub level: String,
@@ -62,21 +30,15 @@ pub struct Run {
     /// Seconds of training and test.
     pub seconds: f64,
     /// Source of the images.
-    #[serde(skip)]
     pub data: Source,
-    /// Message of a resumed run.
-    #[serde(skip)]
-    pub resumed: Option<String>,
     /// First skip's report, in words.
-    #[serde(skip)]
     pub first_skip: Option<String>,
     /// Message of a run that ended early.
-    #[serde(skip)]
     pub diverged: Option<String>,
 }
 
 /// Counts of optimizer steps.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Steps {
     /// Steps begun.
     pub attempted: u64,
@@ -87,12 +49,11 @@ pub struct Steps {
 }
 
 /// History of the loss scale.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scale {
     /// Scale before the first step.
     pub initial: f32,
     /// Scale after the last step.
-    #[serde(rename = "final")]
     pub last: f32,
     /// Lowest scale.
     pub min: f32,
@@ -118,7 +79,7 @@ impl Scale {
 }
 
 /// Bytes of training state.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Bytes {
     /// Bytes of the parameters that the model computes with.
     pub parameters: u64,

@@ -4,7 +4,7 @@ use crate::args::{Args, DeviceKind};
 use crate::check::{ArgsError, check};
 use crate::config::{self, Setting};
 use crate::data::{self, DataError, Digits};
-use crate::record::{Record, Run, WriteError};
+use crate::record::Run;
 use crate::train;
 use binade_cpu::Cpu;
 #[cfg(feature = "cuda")]
@@ -23,9 +23,6 @@ pub enum SessionError {
     /// Images that cannot be loaded.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// Record that cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
     /// Run that failed.
     #[error("{} {}: {source}", setting.0, setting.1)]
     Train {
@@ -36,25 +33,18 @@ pub enum SessionError {
     },
 }
 
-/// Runs every setting of `args`. Each finished run is kept in `record`, and in the file that `args` name, even if a later one
-/// fails.
+/// Runs every setting of `args`. Each finished run is kept in `runs`, even if a later one fails.
 ///
 /// # Errors
 ///
-/// Before anything is trained, if `args` cannot be followed or the file cannot be written; later, if a run fails.
-pub fn run(args: &Args, record: &mut Record) -> Result<(), SessionError> {
+/// Before anything is trained, if `args` cannot be followed; later, if a run fails.
+pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<(), SessionError> {
     let digits = data::load(args.data.as_deref(), args.seed)?;
     check(args, &digits.train)?;
-    save(args, record)?;
     for setting in config::settings(args) {
-        record.runs.push(one(args, setting, &digits)?);
-        save(args, record)?;
+        runs.push(one(args, setting, &digits)?);
     }
     Ok(())
-}
-
-fn save(args: &Args, record: &Record) -> Result<(), WriteError> {
-    args.json.as_ref().map_or(Ok(()), |path| record.save(path))
 }
 
 fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionError> {
@@ -86,25 +76,7 @@ fn progress(args: &Args, setting: Setting, digits: &Digits) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.set_prefix(prefix(setting, digits));
+    let (level, dtype) = setting;
+    bar.set_prefix(format!("{level} {dtype} on {}", digits.name));
     bar
-}
-
-fn prefix((level, dtype): Setting, digits: &Digits) -> String {
-    format!("{level} {dtype} on {}", digits.name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use binade::OptLevel;
-    use binade::core::DType;
-
-    #[test]
-    fn the_bar_says_what_is_trained_on_what() {
-        let digits = Digits::embedded(0).unwrap();
-        assert_eq!(prefix((OptLevel::O2, DType::F16), &digits), "O2 f16 on digits");
-        let digits = Digits { name: "data/mnist".into(), ..digits };
-        assert_eq!(prefix((OptLevel::O1, DType::BF16), &digits), "O1 bf16 on data/mnist");
-    }
 }

@@ -1,22 +1,21 @@
 //! Training loop: the part of the example that resembles a user's program.
 
 mod accuracy;
-mod checkpoint;
 
 use crate::args::Args;
 use crate::book::Book;
 use crate::config::{self, Setting};
 use crate::data::Images;
 use crate::model::Net;
-use crate::place::Place;
+use crate::model::Trains;
 use crate::record::Run;
-use crate::train::{TrainError, Trains};
+use crate::train::TrainError;
 use binade::core::{DType, Handle, Named, NamedGrads};
-use binade::grad_scaler::{BadMicroBatch, Step, UnscaledGrads};
+use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
-
 use binade_tape::{Tape, TapeError, Var};
+use fastrand::Rng;
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
 
@@ -29,11 +28,8 @@ pub(crate) struct Trainer<'a, D: Trains> {
     net: Net<D>,
     amp: Amp<D>,
     book: Book,
-    setting: Setting,
-    place: Place,
-    /// Last outcome, which the next checkpoint begins with.
-    last: Option<Step>,
-    resumed: Option<String>,
+    /// Generator that shuffles the images.
+    order: Rng,
 }
 
 impl<'a, D: Trains> Trainer<'a, D> {
@@ -49,51 +45,31 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let properties = config::properties(args, setting).map_err(TrainError::LossScale)?;
         let book = Book::new(properties.loss_scale.start().factor());
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
-        let (place, last, resumed) = (Place::start(args.seed), None, None);
-        Ok(Self { device, args, net, amp, book, setting, place, last, resumed })
+        Ok(Self { device, args, net, amp, book, order: Rng::with_seed(args.seed) })
     }
 
-    /// Returns the number of finished epochs.
-    pub(crate) fn epochs(&self) -> u32 {
-        self.place.epochs
-    }
-
-    /// Runs one pass over the images in random order, or the rest of one. Breaks off once the run has diverged.
+    /// Runs one pass over the images in random order. Breaks off once the run has diverged.
     pub(crate) fn epoch(
         &mut self,
         images: &Images,
         bar: &ProgressBar,
     ) -> Result<ControlFlow<()>, D> {
         let mut rows: Vec<usize> = (0..images.len()).collect();
-        let mut order = self.place.order.clone();
-        order.shuffle(&mut rows);
+        self.order.shuffle(&mut rows);
         let count = config::batches(self.args, images.len());
         let batches: Vec<&[usize]> = rows.chunks(self.args.batch as usize).take(count).collect();
-        let windows: Vec<_> = batches.chunks(self.args.accumulate as usize).collect();
-        let mut total = self.device.fill(self.place.loss, &[], DType::F32)?;
-        for window in &windows[self.place.windows..] {
-            let ends = self.place.windows + 1 == windows.len();
-            self.step(images, window, &mut total, ends)?;
-            self.place.windows += 1;
+        let mut total = self.device.fill(0.0, &[], DType::F32)?;
+        for window in batches.chunks(self.args.accumulate as usize) {
+            self.step(images, window, &mut total)?;
             bar.inc(window.len() as u64);
             if self.book.has_diverged() {
                 return Ok(ControlFlow::Break(()));
             }
-            if !ends && self.is_due(ends) {
-                self.place.loss = self.read(&total)?;
-                self.save(images)?;
-            }
         }
         // This is the one read of an epoch beside outcomes.
-        let total = self.read(&total)?;
+        let total: f32 = self.device.download(&total)?.iter().sum();
         self.book.close_epoch(total, batches.len(), bar);
-        self.place = self.place.next(order);
-        self.save(images)?;
         Ok(ControlFlow::Continue(()))
-    }
-
-    fn read(&self, total: &D::Tensor) -> Result<f32, D> {
-        Ok(self.device.download(total)?.iter().sum())
     }
 
     /// Runs one optimizer step over a window of micro-batches.
@@ -102,7 +78,6 @@ impl<'a, D: Trains> Trainer<'a, D> {
         images: &Images,
         window: &[&[usize]],
         total: &mut D::Tensor,
-        ends: bool,
     ) -> Result<(), D> {
         self.book.begin_step();
         let Some(mut grads) = self.window(images, window, total)? else { return Ok(()) };
@@ -111,15 +86,11 @@ impl<'a, D: Trains> Trainer<'a, D> {
         }
         let step = grads.step(&mut self.amp.optimizer)?;
         let outcome = self.amp.scaler.update(step)?;
-        if self.args.unwatched && !self.is_due(ends) {
+        if self.args.unwatched {
             outcome.ignore();
-            return Ok(());
+        } else {
+            self.book.enter(&outcome.resolve()?);
         }
-        let step = outcome.resolve()?;
-        if !self.args.unwatched {
-            self.book.enter(&step);
-        }
-        self.last = Some(step);
         Ok(())
     }
 
@@ -196,7 +167,6 @@ impl<'a, D: Trains> Trainer<'a, D> {
             // The window's sum, beside the gradients of the micro-batch that is added to it.
             memory.gradients += elements * DType::F32.bytes() as u64;
         }
-        let run = self.book.into_run(self.args, setting, &state, &memory);
-        Ok(Run { resumed: self.resumed, ..run })
+        Ok(self.book.into_run(self.args, setting, &state, &memory))
     }
 }

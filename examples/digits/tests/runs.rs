@@ -1,12 +1,10 @@
 //! Figures of runs: at every level, with clipping, with windows, and with an overflow put in.
 
-mod common;
-
+use crate::common::{only, parse, runs, short};
 use binade::OptLevel;
 use binade::core::DType::{BF16, F16, F32};
 use binade_example_digits::config;
 use binade_example_digits::record::{Bytes, Run, Steps};
-use common::{only, parse, runs, short};
 
 fn learns(run: &Run) {
     let name = format!("{} {}: {:?}", run.level, run.dtype, run.losses);

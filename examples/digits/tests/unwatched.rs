@@ -1,15 +1,11 @@
 //! A run that nobody watches reads nothing back: the device counts every read.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common::{digits, run, short};
 use binade_conformance::counting::Counting;
 use binade_cpu::Cpu;
 use binade_example_digits::config;
 use binade_example_digits::record::{Run, Scale};
 use binade_example_digits::{table, train};
-use common::{digits, run, short};
 use indicatif::ProgressBar;
 
 /// Runs `line` without resolving outcomes. Returns the run, and the number of reads.

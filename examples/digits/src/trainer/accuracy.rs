@@ -2,7 +2,7 @@
 
 use super::{Result, Trainer};
 use crate::data::{CLASSES, Images, best};
-use crate::train::Trains;
+use crate::model::Trains;
 use binade_tape::Tape;
 
 /// Number of images that go through the model together: all 360 of the embedded test, and of MNIST's 10000 as many as a small

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub(crate) mod agree;
 pub(crate) mod idx;
 

@@ -1,7 +1,7 @@
 //! Training step that is captured once and replayed: its bits are those of the uncaptured step, and near the CPU's, across an
 //! overflow and growths of the scale.
 
-use crate::common::agree::is_within;
+use crate::common::agree::{Line, is_within};
 use crate::common::{digits, short};
 use binade::core::DType;
 use binade::grad_scaler::{Step, StepOutcome};
@@ -11,12 +11,11 @@ use binade_cuda::Cuda;
 use binade_example_digits::args::Args;
 use binade_example_digits::config;
 use binade_example_digits::data::Images;
-use binade_example_digits::model::Net;
-use binade_example_digits::train::Trains;
+use binade_example_digits::model::{Net, Trains};
 use binade_tape::{Tape, TapeError, Var};
 
 /// Levels, each with the relative bound on a step's loss from the CPU's.
-pub(crate) const RUNS: [crate::Run; 3] = [
+pub(crate) const RUNS: [Line; 3] = [
     ("--level O0", 1e-4),
     ("--level O1 --dtype f16 --growth-interval 3", 2e-2),
     ("--level O2 --dtype bf16", 2e-2),

@@ -1,7 +1,7 @@
 //! Training on two replicas, each with half of every batch. It is near one device that has the whole, with the same steps applied
 //! and the same scales, across an overflow on one of the two; and both have the same bits.
 
-use crate::common::agree::is_within;
+use crate::common::agree::{Line, is_within};
 use crate::common::{digits, short};
 use binade::core::DType;
 use binade::grad_scaler::Step;
@@ -10,13 +10,12 @@ use binade_cuda::{Cuda, Parts, Replicas, Tensor, cudarc::driver::CudaContext};
 use binade_example_digits::args::Args;
 use binade_example_digits::config;
 use binade_example_digits::data::Images;
-use binade_example_digits::model::Net;
-use binade_example_digits::train::Trains;
+use binade_example_digits::model::{Net, Trains};
 use binade_ops::{Download, Upload};
 use binade_tape::{Tape, Var};
 
 /// Levels, each with the relative bound on a step's loss from the one device's.
-pub(crate) const RUNS: [crate::Run; 3] = [
+pub(crate) const RUNS: [Line; 3] = [
     ("--level O0", 1e-4),
     ("--level O1 --dtype f16 --growth-interval 3", 2e-2),
     ("--level O2 --dtype f16 --optimizer sgd --growth-interval 3", 2e-2),
