@@ -68,12 +68,8 @@ impl Call {
 
     /// Runs it in the repository's root and returns its output; its complaints are shown only when it fails.
     pub(crate) fn read(&self) -> Result<String> {
-        let output = self.process().current_dir(root()).output()?;
-        if output.status.success() {
-            return Ok(String::from_utf8(output.stdout)?);
-        }
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        Err(format!("`{self}` ended with {}:\n{complaint}", output.status).into())
+        let [out, _] = outputs(self.process().current_dir(root()), &self.0)?;
+        Ok(out)
     }
 }
 
@@ -87,15 +83,18 @@ impl fmt::Display for Call {
 pub(crate) fn heard(process: &mut Command) -> Result<String> {
     // The name alone: where it lies is no part of what is wrong.
     let name = Path::new(process.get_program()).file_name().unwrap_or_default().to_os_string();
-    let name = name.to_string_lossy();
-    let output = process.stdin(Stdio::null()).output();
+    Ok(outputs(process.stdin(Stdio::null()), &name.to_string_lossy())?.concat())
+}
+
+/// Standard output and standard error of a program that ends well.
+fn outputs(process: &mut Command, name: &str) -> Result<[String; 2]> {
+    let output = process.output();
     let output = output.map_err(|error| format!("`{name}` did not start: {error}"))?;
-    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    let text = format!("{out}{err}");
+    let both = [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
     if output.status.success() {
-        return Ok(text);
+        return Ok(both);
     }
-    Err(format!("`{name}` ended with {}:\n{}", output.status, text.trim_end()).into())
+    Err(format!("`{name}` ended with {}:\n{}", output.status, both.concat().trim_end()).into())
 }
 
 /// `text` as a shell reads it as one word.

@@ -1,6 +1,6 @@
 //! Takes out of PTX what ties it to one machine, or to newer drivers than it needs.
 
-use crate::Result;
+use crate::{Result, issue::regex};
 
 /// The versions of PTX from the first that knows compute capability 7.5 to that of CUDA 13.0, in order.
 /// The PTX ISA's release history.
@@ -17,42 +17,24 @@ pub(super) fn versions(ptx: &str, arch: u32) -> Result<impl Iterator<Item = Stri
     Ok(VERSIONS[first..].iter().map(move |it| ptx.replacen(line, &format!(".version {it}"), 1)))
 }
 
-/// Says to checking tools which bytes of a load are used; without it, all are. It alone would ask for PTX 8.3.
-/// PTX ISA, `.pragma` strings.
-const HINT: &str = ".pragma \"used_bytes_mask";
-
-/// The rest of a `.loc`, about the call that a line was inlined by: a third of all bytes. The line itself stays.
-const INLINED: &str = ", function_name";
-
-/// The names that those calls have.
-const NAMES: &str = ".debug_str";
+/// Text that is cut out, each with what stays of it.
+const CUTS: [(&str, &str); 4] = [
+    // Hints to checking tools about the bytes of a load that are used, all without them. They alone would ask for PTX 8.3.
+    (r#"(?m)^[ \t]*\.pragma "used_bytes_mask[^\n]*\n"#, ""),
+    // The calls that a line was inlined by, a third of all bytes, and below the names of these.
+    (r"(?m)^([ \t]*\.loc[^\n]*?), function_name[^\n]*", "$1"),
+    (r"(?ms)^[ \t]*\.section[^\n]*\.debug_str.*?^[ \t]*\}[ \t]*\n", ""),
+    // The folders of a file.
+    (r#"(?m)^([ \t]*\.file[^"\n]*")[^"\n]*/"#, "$1"),
+];
 
 /// `ptx` with every path of a `.file` directive cut to its last part, without hints, and without the calls that lines were
 /// inlined by.
 pub(super) fn portable(ptx: &str) -> String {
-    let lines = ptx.split_inclusive('\n').filter(|line| !line.trim_start().starts_with(HINT));
-    let mut names = false;
-    let outside = lines.filter(|line| {
-        names |= line.trim_start().starts_with(".section") && line.contains(NAMES);
-        let inside = names;
-        names &= line.trim() != "}";
-        !inside
-    });
-    outside.map(cut).collect()
-}
-
-/// One line; only that of a `.file` or a `.loc` directive changes.
-fn cut(line: &str) -> String {
-    let is = |directive| line.trim_start().starts_with(directive);
-    if let Some((place, _)) = line.split_once(INLINED).filter(|_| is(".loc")) {
-        return format!("{place}\n");
-    }
-    match line.split('"').collect::<Vec<_>>()[..] {
-        [before, path, after] if is(".file") => {
-            format!("{before}\"{}\"{after}", path.rsplit('/').next().unwrap_or(path))
-        }
-        _ => line.to_owned(),
-    }
+    let cut = |ptx: String, (found, kept): &(&str, &str)| {
+        regex(found).replace_all(&ptx, *kept).into_owned()
+    };
+    CUTS.iter().fold(ptx.to_owned(), cut)
 }
 
 #[cfg(test)]

@@ -55,8 +55,6 @@ fn includes(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    const KERNEL: &str = "#include <stdint.h>\n#include \"lib/a.cuh\"\n";
-
     #[test]
     fn the_hash_is_that_of_the_standard() {
         // FIPS 180-4, the first example: "abc".
@@ -65,25 +63,18 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_a_header_counts_and_one_that_is_not_there_is_named() {
-        let files = |text| {
-            let a = "  # include \"b.cuh\"\n#include \"../lib/a.cuh\"\n";
-            let header = [("kernels/lib/a.cuh", a), ("kernels/lib/b.cuh", text)];
-            Files::of(&[&[("kernels/k.cu", KERNEL)], &header[..]].concat())
+    fn a_header_of_a_header_counts_one_that_is_not_there_is_named_and_files_are_told_apart() {
+        let files = |a: &str, b: &str| {
+            let kernel = "#include <stdint.h>\n#include \"lib/a.cuh\"\n";
+            let a = format!("  # include \"b.cuh\"\n#include \"../lib/a.cuh\"\n{a}");
+            let headers = [("kernels/k.cu", kernel), ("kernels/lib/a.cuh", &a)];
+            Files::of(&[&headers[..], &[("kernels/lib/b.cuh", b)]].concat())
         };
-        let hash = |files: &Files| hash(files, "kernels/k.cu");
-        assert_eq!(hash(&files("int x;")), hash(&files("int x;")));
-        assert_ne!(hash(&files("int x;")), hash(&files("int y;")));
-        let lost = Files::of(&[("kernels/k.cu", KERNEL)]);
-        assert!(hash(&lost).unwrap_err().contains("kernels/lib/a.cuh"));
-    }
-
-    #[test]
-    fn text_that_moves_from_one_file_to_the_next_changes_the_hash() {
-        let of = |a, b| {
-            let kernel = "#include \"a.cuh\"\n#include \"b.cuh\"\n";
-            hash(&Files::of(&[("k/k.cu", kernel), ("k/a.cuh", a), ("k/b.cuh", b)]), "k/k.cu")
-        };
+        let of = |a, b| hash(&files(a, b), "kernels/k.cu");
+        assert_eq!(of("", "int x;\n"), of("", "int x;\n"));
+        assert_ne!(of("", "int x;\n"), of("", "int y;\n"));
         assert_ne!(of("int x;\nint y;\n", ""), of("int x;\n", "int y;\n"));
+        let lost = Files::of(&[("kernels/k.cu", "#include \"lib/a.cuh\"\n")]);
+        assert!(hash(&lost, "kernels/k.cu").unwrap_err().contains("kernels/lib/a.cuh"));
     }
 }
