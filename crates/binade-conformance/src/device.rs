@@ -8,12 +8,12 @@ pub(crate) use loops::{delayed, follow, sparse, update_each};
 pub(crate) use scale::{iterate, merge, update_scale};
 pub(crate) use sets::{accumulate, clip, norm, train};
 
-use crate::{Backend, OpInvocation, Result, SubjectError, TrainingDevice, UnscaleResult};
-use binade_core::{FoundInf, Handle, NamedGrads};
-use binade_grad_scaler::{Loss, ScaleState, ScaleStore};
+use crate::{OpInvocation, Result, SubjectError};
+use binade_core::{FoundInf, Handle};
+use binade_grad_scaler::ScaleStore;
 use binade_ops::Ops;
 
-/// Returns the results of an operation by the traits of [`Ops`], for [`Subject::compute`].
+/// Returns the results of an operation by the traits of [`Ops`], for [`Subject::compute`](crate::Subject::compute).
 ///
 /// # Errors
 ///
@@ -25,35 +25,6 @@ pub fn compute<D: Ops + Handle<Tensor: Clone>>(
 ) -> Result<Vec<D::Tensor>> {
     let wrong = || format!("{call:?} does not take {} operands", operands.len());
     Ok(call.run(device, operands).ok_or_else(|| SubjectError::Failed(wrong()))??)
-}
-
-/// Returns the subject's handle, or the error of a subject that has none and lacks `method`.
-pub(crate) fn of<'s, S: Backend + ?Sized>(subject: &'s S, method: &str) -> Result<&'s S::Handle> {
-    subject.handle().ok_or_else(|| SubjectError::unsupported(method))
-}
-
-pub(crate) fn scale<D: ScaleStore, L: Loss<D>>(
-    device: &D,
-    tensor: &L,
-    scale: ScaleState,
-) -> Result<L> {
-    Ok(tensor.scaled(device, &device.upload_state(scale)?)?)
-}
-
-pub(crate) fn unscale_tensor<D: ScaleStore, L: Loss<D>>(
-    device: &D,
-    tensor: &L,
-    scale: ScaleState,
-) -> Result<L> {
-    Ok(tensor.unscaled(device, &device.upload_state(scale)?)?)
-}
-
-pub(crate) fn unscale<D: TrainingDevice>(
-    device: &D,
-    grads: NamedGrads<D::Tensor>,
-    scale: ScaleState,
-) -> Result<UnscaleResult<D::Tensor>> {
-    clip(device, grads, scale, None, None)
 }
 
 /// Reads a finding off the device.

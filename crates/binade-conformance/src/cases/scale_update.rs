@@ -100,7 +100,14 @@ fn single<S: Backend>(
     });
 }
 
-fn sequence<S: Backend>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, saw: Vec<Saw>) {
+/// Adds a case of updates from the rule's start, a letter each: good, skipped, dropped.
+fn sequence<S: Backend>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, letters: &str) {
+    let read = |letter| match letter {
+        's' => Skip,
+        'd' => Dropped,
+        _ => Good,
+    };
+    let saw: Vec<Saw> = letters.chars().map(read).collect();
     cases.add("-", sentence, move |s: &S, check| -> Verdict {
         let mut state = rule.start();
         for saw in &saw {
@@ -114,18 +121,16 @@ fn growth<S: Backend>(cases: &mut Cases<S>) {
     for interval in [1, 2, 3, 10] {
         let rule = rule(|rule| rule.growth_interval = interval);
         let sentence = format!("grows_after_{interval}_good_steps_and_not_before");
-        sequence(cases, &sentence, rule, vec![Good; 25]);
+        sequence(cases, &sentence, rule, &"g".repeat(25));
     }
     let three = rule(|rule| rule.growth_interval = 3);
-    let broken = vec![Good, Good, Skip, Good, Good, Good, Good, Dropped, Good, Good, Good];
-    sequence(cases, "an_overflow_starts_the_count_of_good_steps_anew", three, broken);
+    sequence(cases, "an_overflow_starts_the_count_of_good_steps_anew", three, "ggsggggdggg");
     let wide = rule(|rule| {
         rule.growth_exponent = 3;
         rule.backoff_exponent = 2;
         rule.growth_interval = 2;
     });
-    let both = vec![Good, Good, Good, Skip];
-    sequence(cases, "moves_by_as_many_binades_as_the_rule_says", wide, both);
+    sequence(cases, "moves_by_as_many_binades_as_the_rule_says", wide, "gggs");
 
     let beyond = vec![ScaleState { good_steps: 1000, ..three.start() }];
     single(cases, "grows_where_the_interval_was_lowered_below_the_count", three, beyond, Good);
@@ -140,15 +145,14 @@ fn limits<S: Backend>(cases: &mut Cases<S>) {
         rule.growth_interval = 1;
         rule.init_exponent = 22;
     });
-    sequence(cases, "growth_stops_at_the_ceiling", high, vec![Good; 5]);
+    sequence(cases, "growth_stops_at_the_ceiling", high, "ggggg");
     let wide = rule(|rule| {
         rule.init_exponent = 3;
         rule.backoff_exponent = 2;
     });
-    sequence(cases, "a_step_down_ends_at_the_floor", wide, vec![Skip; 3]);
-    let mixed = vec![Good, Skip, Good, Dropped];
-    sequence(cases, "a_fixed_scale_does_not_move", fixed_at(7), mixed.clone());
-    sequence(cases, "no_scaling_stays_at_one", LossScale::none(), mixed);
+    sequence(cases, "a_step_down_ends_at_the_floor", wide, "sss");
+    sequence(cases, "a_fixed_scale_does_not_move", fixed_at(7), "gsgd");
+    sequence(cases, "no_scaling_stays_at_one", LossScale::none(), "gsgd");
     let imported: Vec<ScaleState> =
         [3000.0, 1e-3].into_iter().filter_map(ScaleState::import).collect();
     let quick = rule(|rule| {
@@ -172,12 +176,10 @@ fn limits<S: Backend>(cases: &mut Cases<S>) {
 
 fn divergence<S: Backend>(cases: &mut Cases<S>) {
     let low = rule(|rule| rule.init_exponent = 2);
-    sequence(cases, "an_overflow_at_the_floor_is_divergence", low, vec![Skip; 4]);
+    sequence(cases, "an_overflow_at_the_floor_is_divergence", low, "ssss");
     let impatient = rule(|rule| rule.patience = 3);
-    let broken = vec![Skip, Skip, Good, Skip, Skip, Dropped, Skip, Skip, Skip];
-    sequence(cases, "patience_counts_skips_in_a_row", impatient, broken);
-    let after = vec![Skip, Skip, Skip, Good, Good, Skip, Dropped];
-    sequence(cases, "divergence_latches_and_goes_on_counting", impatient, after);
+    sequence(cases, "patience_counts_skips_in_a_row", impatient, "ssgssdsss");
+    sequence(cases, "divergence_latches_and_goes_on_counting", impatient, "sssggsd");
 }
 
 fn flags<S: Backend>(cases: &mut Cases<S>) {

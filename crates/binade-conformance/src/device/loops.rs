@@ -29,7 +29,7 @@ pub(crate) fn sparse<S: Backend + ?Sized>(
         Ok(Named { name, value })
     };
     let grads = grads.into_iter().map(whole).collect::<Result<NamedGrads<_>>>()?;
-    super::unscale(device, grads, scale)
+    super::clip(device, grads, scale, None, None)
 }
 
 /// The whole gradient, in `f32`.

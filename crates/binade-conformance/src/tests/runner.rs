@@ -3,9 +3,8 @@
 use super::faulty::{Fault, Faulty, TOY};
 use super::toy::{Plain, Stores, Tensors, Toy};
 use super::wrong::FLUSHES;
-use crate::{
-    Backend as _, CaseGroup, OpInvocation, Outcome, Report, Result, Row, Runner, SubjectError,
-};
+use crate::report::Row;
+use crate::{Backend as _, CaseGroup, OpInvocation, Outcome, Report, Result, Runner, SubjectError};
 use std::collections::BTreeSet;
 
 #[test]

@@ -76,7 +76,7 @@ impl Wrong {
     ) -> ScaleState {
         match self.0 {
             "forgets_a_share_at_growth" if !seen.overflow && next.good_steps == 0 => {
-                next.tolerated = 0
+                next.tolerated = 0;
             }
             "diverges_though_tolerated" => {
                 next.diverged |= seen.overflow && before.exponent <= rule.min_exponent;

@@ -78,7 +78,7 @@ impl Fault for Wrong {
             }
             ("clips_each_parameter_alone", Clip::Norm(which, max)) => alone(&mut grads, which, max),
             ("makes_a_nan_the_limit", Clip::Value(max)) => {
-                each(&mut grads, |x| x.min(max).max(-max))
+                each(&mut grads, |x| x.min(max).max(-max));
             }
             ("takes_any_limit", Clip::Norm(_, max) | Clip::Value(max))
                 if max.is_nan() || max <= 0.0 => {}

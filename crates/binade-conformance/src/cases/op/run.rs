@@ -84,6 +84,7 @@ pub(in crate::cases) struct OpRun<'c> {
     pub(super) layout: Layout,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a case writes an operation where it calls it")]
 impl OpRun<'_> {
     /// Returns the run with all operands `offset` elements into a buffer.
     pub(in crate::cases) fn at(&mut self, offset: usize) -> OpRun<'_> {
