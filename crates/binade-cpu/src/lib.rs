@@ -3,7 +3,6 @@
 
 mod cpu;
 mod error;
-mod gemm;
 mod gradients;
 mod masters;
 mod ops;

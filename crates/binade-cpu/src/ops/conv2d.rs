@@ -3,9 +3,8 @@
 use super::{im2col::Geometry, operands};
 use crate::{
     Cpu, Error, Tensor,
-    gemm::{PER_OPERATION, add_product, matrix},
     parallel,
-    reduce::{self, Channels},
+    reduce::{self, Channels, PER_OPERATION, add_product, matrix},
 };
 use binade_core::Op;
 use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, shape};

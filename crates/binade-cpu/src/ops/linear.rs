@@ -3,8 +3,7 @@
 use super::operands;
 use crate::{
     Cpu, Error, Tensor,
-    gemm::{add_product, matrix},
-    reduce,
+    reduce::{self, add_product, matrix},
 };
 use binade_core::Op;
 use binade_ops::{AffineGrads, Linear, shape};

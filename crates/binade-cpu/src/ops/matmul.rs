@@ -3,7 +3,7 @@
 use super::operands;
 use crate::{
     Cpu, Error, Tensor,
-    gemm::{add_product, matrix},
+    reduce::{add_product, matrix},
 };
 use binade_core::Op;
 use binade_ops::{MatMul, shape};
