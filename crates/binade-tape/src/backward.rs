@@ -1,13 +1,48 @@
-//! Gradients of a loss, computed from the record.
+//! Losses on a tape: their scaling by a scaler, and their gradients, computed from the record.
 
 use crate::{
     Device, TapeError, Var,
     error::Failed,
+    ops::{Outcome, Saves},
     record::{Grads, Node, Origin, Registered, Value},
 };
-use binade_core::{DType, Named};
+use binade_core::{DType, Named, Op, OpClass};
+use binade_grad_scaler::{Loss, ScaleStore};
 use binade_ops::{Add, Fill};
 use std::{borrow::Cow, sync::Arc};
+
+const SCALE: Op = Op::custom("scale", OpClass::Pointwise);
+const UNSCALE: Op = Op::custom("unscale", OpClass::Pointwise);
+
+impl<D> Loss<D> for Var<D>
+where
+    D: Device + ScaleStore<Scale: Send + Sync + 'static>,
+    D::Tensor: Loss<D, Error = D::Error>,
+{
+    type Error = Failed<D>;
+
+    /// Records `x·S`. Since d(x·S)/dx = S, backward scales the gradient by the same scale, even if the scaler has moved since.
+    fn scaled(&self, device: &D, scale: &D::Scale) -> Outcome<D> {
+        recorded(self, SCALE, device, scale, Loss::scaled)
+    }
+
+    fn unscaled(&self, device: &D, scale: &D::Scale) -> Outcome<D> {
+        recorded(self, UNSCALE, device, scale, Loss::unscaled)
+    }
+}
+
+/// Records `change`, which is linear, and so its own derivative.
+fn recorded<D, F>(var: &Var<D>, op: Op, device: &D, scale: &D::Scale, change: F) -> Outcome<D>
+where
+    D: Device + ScaleStore<Scale: Send + Sync + 'static>,
+    F: Fn(&D::Tensor, &D, &D::Scale) -> Result<D::Tensor, D::Error> + Send + Sync + 'static,
+{
+    let [x] = var.seen(op, [var])?;
+    let output = change(&x.tensor, device, scale)?;
+    let scale = scale.clone();
+    let rule = move |device: &D, grad: &D::Tensor| Ok(vec![Some(change(grad, device, &scale)?)]);
+    Ok(var.push(op, &[&x], &Saves::Nothing, output, rule))
+}
 
 impl<D: Device> Var<D> {
     /// Returns the gradients of this scalar with respect to every parameter of the tape, in order of registration and in the
@@ -82,7 +117,10 @@ fn differentiate<D: Device>(loss: &Value<D>, wanted: &[usize]) -> Result<Grads<D
         return Err(TapeError::NotScalar { shape });
     }
     let last = loss.node.ok_or(TapeError::Detached)?;
-    let mut pass = Pass::new(device, loss.record.nodes(last), wanted);
+    let nodes = loss.record.nodes(last);
+    let totals = nodes.iter().map(|_| None).collect();
+    let found = wanted.iter().map(|_| None).collect();
+    let mut pass = Pass { device, nodes, totals, wanted, found };
     pass.arrive(last, Fill::fill(device, 1.0, &[], loss.dtype())?)?;
     pass.run()
 }
@@ -98,13 +136,7 @@ struct Pass<'a, D: Device> {
     found: Grads<D>,
 }
 
-impl<'a, D: Device> Pass<'a, D> {
-    fn new(device: &'a D, nodes: Vec<Arc<Node<D>>>, wanted: &'a [usize]) -> Self {
-        let totals = nodes.iter().map(|_| None).collect();
-        let found = wanted.iter().map(|_| None).collect();
-        Self { device, nodes, totals, wanted, found }
-    }
-
+impl<D: Device> Pass<'_, D> {
     /// Visits nodes from the last to the first. A node comes after its operands, so that its total is complete once all later
     /// ones have passed theirs on.
     fn run(mut self) -> Result<Grads<D>, Failed<D>> {

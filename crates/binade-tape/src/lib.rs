@@ -6,7 +6,6 @@ mod backward;
 mod custom;
 mod device;
 mod error;
-mod loss;
 mod ops;
 mod record;
 mod tape;
