@@ -3,6 +3,18 @@
 use binade_master_weights::UpdateRule;
 use std::{fs, io, path::Path};
 
+/// Lists the kernels that go by the names of a row of one operand: those that `ops` launches without naming them.
+macro_rules! unary_kernels {
+    ({} $($trait:ident $name:ident $methods:tt)*) => {
+        [$(unary_kernels!(@row $methods)),*].concat()
+    };
+    (@row {
+        $f:ident $forward:ident(input) -> Tensor;
+        $b:ident $backward:ident(grad, $saved:ident) -> Tensor;
+    }) => { vec![stringify!($forward), stringify!($backward)] };
+    (@row $methods:tt) => { vec![] };
+}
+
 /// Returns the kernels whose names stand nowhere in the code of a backend or of this crate, and that are no update rule's.
 ///
 /// # Errors
@@ -16,7 +28,9 @@ pub fn never_launched<'k>(
     let code = code(&backend.join("src"))? + &code(&backend.join("../binade-gpu/src"))?;
     // The first of two passes over rows has the name of the second, with this behind it.
     let name = |kernel: &'k str| kernel.strip_suffix("_numbers").unwrap_or(kernel);
+    let unary: Vec<&str> = binade_ops::for_each_op!([unary_kernels]);
     let kernels = kernels.filter(|kernel| !UpdateRule::NAMES.contains(kernel));
+    let kernels = kernels.filter(|kernel| !unary.contains(&name(kernel)));
     Ok(kernels.filter(|kernel| !code.contains(&format!("{:?}", name(kernel)))).collect())
 }
 
