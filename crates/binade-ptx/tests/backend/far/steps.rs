@@ -68,8 +68,8 @@ fn run(
 
 #[test]
 fn sgd_moves_the_elements_beyond_32_bits_and_no_others() {
-    // Negative rate, decay, momentum, undamped, Nesterov, first.
-    let constants = [-0.5, 0.0, 0.5, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0];
+    // First, negative rate, decay, momentum, undamped, Nesterov.
+    let constants = [1.0, -0.5, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0];
     steps("sgd", constants, 1, |gradient, master| {
         (gradient.mul_add(-0.5, master), [gradient, 0.0, 0.0])
     });
@@ -77,8 +77,8 @@ fn sgd_moves_the_elements_beyond_32_bits_and_no_others() {
 
 #[test]
 fn adam_moves_the_elements_beyond_32_bits_and_no_others() {
-    // Shrink, decay, weight of the mean, beta2, weight of the square, correction, eps, negative step, AMSGrad.
-    let constants = [1.0, 0.0, 0.5, 0.0, 0.25, 1.0, 1.0, -1.0, 1.0];
+    // Correction, negative step, shrink, decay, weight of the mean, beta2, weight of the square, eps, AMSGrad.
+    let constants = [1.0, -1.0, 1.0, 0.0, 0.5, 0.0, 0.25, 1.0, 1.0];
     steps("adam", constants, 3, |gradient, master| {
         let (mean, square) = (0.5 * gradient, 0.25 * gradient * gradient);
         (master - mean / (square.sqrt() + 1.0), [mean, square, square])

@@ -84,7 +84,7 @@ fn narrow(x: f64) -> f32 {
     x as f32
 }
 
-/// Returns a `Row` of `scaled_f16.cu` without the fields that only counting needs.
+/// Returns a `Row` of `scaled_f16.cu`.
 fn scaled_row(
     values: u64,
     exponent: DevicePtr,
@@ -92,8 +92,8 @@ fn scaled_row(
     between: DevicePtr,
     first: u64,
 ) -> Vec<u8> {
-    let addresses = [values, exponent.address(), wide, between.address(), 0, 0, 0, LEN, first];
-    [longs(addresses), words([0; 4])].concat()
+    let addresses = [values, exponent.address(), wide, between.address(), 0, LEN, first];
+    [longs(addresses), words([0; 2])].concat()
 }
 
 #[test]
@@ -114,8 +114,7 @@ fn scaled_f16_opens_and_packs_the_elements_beyond_32_bits_and_no_others() {
         assert!(wide.read(gpu) == floats(range.clone().map(master)), "opened around {edge}");
         gpu.write(between, &[0; 8]).unwrap();
         gpu.launch(&module, "scaled_f16_largest", BLOCKS, THREADS, 0, &args).unwrap();
-        let nothing = [0, 0, 0].map(Arg::U64);
-        let args = [&args[..], &nothing].concat();
+        let args = [&args[..], &[Arg::U64(0)]].concat();
         gpu.launch(&module, "scaled_f16_pack", BLOCKS, THREADS, 0, &args).unwrap();
         let want = halves(range.map(|i| 256.0 * master(i)));
         assert!(values.read(gpu) == want, "packed around {edge}, {offset} off");
