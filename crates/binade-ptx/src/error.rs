@@ -78,15 +78,15 @@ pub enum ParseError {
         /// Name as written.
         name: String,
     },
-    /// Arithmetic that a host cannot repeat bit for bit, under `Strictness::Reproducible`.
+    /// Arithmetic that a host cannot repeat bit for bit.
     #[error(
-        "PTX line {line}: `{form}` is not reproducible: write the rounding (`.rn`) and keep subnormals, or parse with `Strictness::Any`"
+        "PTX line {line}: `{form}` is not reproducible: write the rounding (`.rn`) and keep subnormals"
     )]
     NotReproducible {
         /// Line of the instruction.
         line: u32,
         /// Opcode with all suffixes.
-        form: &'static str,
+        form: String,
     },
     /// Instruction that the module's target does not have.
     #[error(

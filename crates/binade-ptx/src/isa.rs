@@ -165,12 +165,6 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Returns true if a host computes the same bits: subnormals are kept, and no compiler may contract it into `fma`.
-    pub(crate) fn is_reproducible(&self) -> bool {
-        let contracted = ["add.f32", "sub.f32", "mul.f32", "add.f64", "sub.f64", "mul.f64"];
-        !contracted.contains(&self.name) && !self.name.split('.').any(|part| part == "ftz")
-    }
-
     /// Returns true if execution never continues at the next instruction, unless the instruction is guarded.
     pub(crate) fn ends(&self) -> bool {
         matches!(self.op, Op::Branch | Op::Return | Op::Trap)

@@ -18,7 +18,7 @@ pub use coverage::Coverage;
 pub use error::{LaunchError, MemoryError, ParseError};
 pub use gpu::{DevicePtr, Gpu};
 pub use launch::{Arg, Dim3};
-pub use module::{Capability, Module, Strictness};
+pub use module::{Capability, Module};
 pub use report::{Access, Fault, Report, ReportKind, Space};
 
 /// Returns a hash by which equal values are found again.

@@ -26,17 +26,6 @@ impl fmt::Display for Capability {
     }
 }
 
-/// Arithmetic that a module may hold.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Strictness {
-    /// Refuses `.ftz`, and `add`, `sub` and `mul` without a rounding mode. A compiler may contract the latter into `fma`, so the
-    /// result would not be the host's bit for bit. `mma`, whose sums the ISA leaves open, runs: see the crate's page.
-    #[default]
-    Reproducible,
-    /// Runs those as well: unsuffixed arithmetic rounds to nearest even and is never contracted.
-    Any,
-}
-
 /// Parsed PTX text.
 #[derive(Debug)]
 pub struct Module {
@@ -50,20 +39,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// Parses PTX under [`Strictness::Reproducible`].
+    /// Parses PTX. Of float arithmetic it takes what a host repeats bit for bit: no `.ftz`, and no `add`, `sub` and `mul` without a
+    /// rounding mode, which a compiler may contract into `fma`. `mma`, whose sums the ISA leaves open, runs: see the crate's page.
     ///
     /// # Errors
     /// [`ParseError`] with the PTX line, for anything that the interpreter does not know exactly.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Self::parse_with(text, Strictness::default())
-    }
-
-    /// Parses PTX under the given strictness.
-    ///
-    /// # Errors
-    /// As [`Module::parse`].
-    pub fn parse_with(text: &str, strictness: Strictness) -> Result<Self, ParseError> {
-        parse::module(text, strictness)
+        parse::module(text)
     }
 
     /// Returns the version in `.version`, such as `9.0`.

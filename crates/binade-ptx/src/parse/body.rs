@@ -2,46 +2,38 @@
 
 use super::{
     cursor::Cursor,
-    decode::{self, Decoder, Rules},
+    decode::{self, Decoder},
     names::{Names, Symbol},
     operand::operand,
+    top::Declared,
 };
 use crate::{
     ParseError,
     isa::{Class, Space},
-    module::{Entry, Guard, Instruction, Operand},
+    module::{Capability, Entry, Guard, Instruction, Operand},
 };
-
-/// Shared variable as declared.
-#[derive(Clone, Debug)]
-pub(super) struct Shared {
-    pub(super) name: String,
-    align: u64,
-    /// Size in bytes; `None` for an array without a length, which the launch sizes.
-    bytes: Option<u64>,
-}
 
 #[derive(Debug)]
 struct Body<'a, 'c> {
     cursor: &'c mut Cursor<'a>,
-    rules: Rules,
+    target: Capability,
     names: Names,
     entry: Entry,
     source: Option<(u32, u32)>,
     /// Arrays that the launch sizes. They lie behind all others, once the first instruction ends the declarations.
-    sized_at_launch: Vec<Shared>,
+    sized_at_launch: Vec<Declared>,
 }
 
 /// Reads the body of `entry`, whose name and parameters are known.
 pub(super) fn body(
     cursor: &mut Cursor<'_>,
-    rules: Rules,
+    target: Capability,
     entry: Entry,
-    variables: &[Shared],
+    variables: &[Declared],
 ) -> Result<Entry, ParseError> {
     let mut body = Body {
         cursor,
-        rules,
+        target,
         names: Names::default(),
         entry,
         source: None,
@@ -92,7 +84,7 @@ impl Body<'_, '_> {
         match self.cursor.next() {
             ".reg" => self.registers(),
             ".shared" => {
-                let variable = shared(self.cursor)?;
+                let variable = Declared::shared(self.cursor)?;
                 self.declare_shared(&variable)
             }
             // Hints to the compiler behind PTX change no result.
@@ -136,7 +128,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn declare_shared(&mut self, variable: &Shared) -> Result<(), ParseError> {
+    fn declare_shared(&mut self, variable: &Declared) -> Result<(), ParseError> {
         if !self.entry.code.is_empty() {
             return Err(self.cursor.expected("shared variables before the first instruction"));
         }
@@ -148,7 +140,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    fn place(&mut self, variable: &Shared) {
+    fn place(&mut self, variable: &Declared) {
         let offset = self.entry.shared_bytes.next_multiple_of(variable.align);
         self.entry.shared_bytes = offset + variable.bytes.unwrap_or(0);
         self.names.symbols.insert(variable.name.clone(), Symbol { space: Space::Shared, offset });
@@ -163,7 +155,7 @@ impl Body<'_, '_> {
         for variable in std::mem::take(&mut self.sized_at_launch) {
             self.place(&variable);
         }
-        let forms = decode::forms(word, line, self.rules)?;
+        let forms = decode::forms(word, line, self.target)?;
         let mut written = Vec::new();
         while !self.cursor.eat(";") {
             if !written.is_empty() {
@@ -207,27 +199,4 @@ impl Body<'_, '_> {
         self.entry.specials = self.names.specials;
         Ok(self.entry)
     }
-}
-
-/// Reads `.align 4 .b8 name[512];`, after `.shared`.
-pub(super) fn shared(cursor: &mut Cursor<'_>) -> Result<Shared, ParseError> {
-    let mut align = if cursor.eat(".align") { cursor.number()? } else { 0 };
-    let width = super::top::type_bytes(cursor.peek()).ok_or_else(|| cursor.expected("a type"))?;
-    cursor.next();
-    align = align.max(width);
-    if !align.is_power_of_two() {
-        return Err(cursor.expected("an alignment that is a power of two"));
-    }
-    let name = cursor.name()?.to_owned();
-    let mut bytes = Some(width);
-    while cursor.eat("[") {
-        bytes = if cursor.peek() == "]" {
-            None
-        } else {
-            bytes.zip(Some(cursor.number()?)).map(|(a, b)| a * b)
-        };
-        cursor.want("]")?;
-    }
-    cursor.want(";")?;
-    Ok(Shared { name, align, bytes })
 }

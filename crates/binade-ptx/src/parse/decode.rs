@@ -7,31 +7,28 @@ use super::{
 use crate::{
     ParseError,
     isa::{self, Class, Form, Kind, Space},
-    module::{Capability, Operand, Special, Strictness},
+    module::{Capability, Operand, Special},
 };
 
-/// Strictness and target that an instruction must comply with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
-    pub(super) strictness: Strictness,
-    pub(super) target: Capability,
-}
-
-/// Returns the forms with exactly this spelling that the rules allow.
+/// Returns the forms with exactly this spelling that the target has.
 pub(super) fn forms(
     opcode: &str,
     line: u32,
-    rules: Rules,
+    target: Capability,
 ) -> Result<&'static [&'static Form], ParseError> {
     let forms = isa::spelled(opcode);
-    let unknown = || ParseError::Form { line, form: opcode.to_owned() };
-    let form = forms.first().ok_or_else(unknown)?;
-    if rules.strictness == Strictness::Reproducible && !form.is_reproducible() {
-        return Err(ParseError::NotReproducible { line, form: form.name });
-    }
-    if form.since > rules.target {
-        let (needs, target) = (form.since, rules.target);
-        return Err(ParseError::Target { line, form: form.name, needs, target });
+    let form = forms.first().ok_or_else(|| {
+        let form = opcode.to_owned();
+        let contracted = ["add.f32", "sub.f32", "mul.f32", "add.f64", "sub.f64", "mul.f64"];
+        // A host keeps subnormals, and no compiler may contract what it repeats into `fma`.
+        if contracted.contains(&opcode) || opcode.split('.').any(|part| part == "ftz") {
+            ParseError::NotReproducible { line, form }
+        } else {
+            ParseError::Form { line, form }
+        }
+    })?;
+    if form.since > target {
+        return Err(ParseError::Target { line, form: form.name, needs: form.since, target });
     }
     Ok(forms)
 }

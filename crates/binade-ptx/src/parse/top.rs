@@ -1,24 +1,19 @@
 //! Parser of a module's top level: header, shared variables, entries, and the tables for debuggers.
 
-use super::{
-    body::{Shared, body, shared},
-    cursor::Cursor,
-    decode::Rules,
-    lex::tokens,
-};
+use super::{body::body, cursor::Cursor, lex::tokens};
 use crate::{
     ParseError, hash_of,
-    module::{Capability, Entry, Module, Param, Strictness},
+    module::{Capability, Entry, Module, Param},
 };
 
-pub(crate) fn module(text: &str, strictness: Strictness) -> Result<Module, ParseError> {
+pub(crate) fn module(text: &str) -> Result<Module, ParseError> {
     let mut cursor = Cursor::new(tokens(text)?);
     let (version, target) = header(&mut cursor)?;
     let files = std::collections::HashMap::new();
     let mut module = Module { version, target, entries: Vec::new(), files, id: hash_of(text) };
     let mut variables = Vec::new();
     while !cursor.is_done() {
-        directive(&mut cursor, &mut module, &mut variables, Rules { strictness, target })?;
+        directive(&mut cursor, &mut module, &mut variables)?;
     }
     Ok(module)
 }
@@ -46,15 +41,14 @@ fn capability(target: &str) -> Option<Capability> {
 fn directive(
     cursor: &mut Cursor<'_>,
     module: &mut Module,
-    variables: &mut Vec<Shared>,
-    rules: Rules,
+    variables: &mut Vec<Declared>,
 ) -> Result<(), ParseError> {
     let line = cursor.line();
     match cursor.next() {
         ".visible" | ".weak" | ".extern" => {}
-        ".shared" => variables.push(shared(cursor)?),
+        ".shared" => variables.push(Declared::shared(cursor)?),
         ".entry" => {
-            let entry = entry(cursor, rules, variables)?;
+            let entry = entry(cursor, module.target, variables)?;
             if module.entry(&entry.name).is_some() {
                 return Err(ParseError::Twice { line, name: entry.name });
             }
@@ -75,7 +69,11 @@ fn directive(
     Ok(())
 }
 
-fn entry(cursor: &mut Cursor<'_>, rules: Rules, variables: &[Shared]) -> Result<Entry, ParseError> {
+fn entry(
+    cursor: &mut Cursor<'_>,
+    target: Capability,
+    variables: &[Declared],
+) -> Result<Entry, ParseError> {
     let name = cursor.name()?.to_owned();
     let mut entry = Entry { name, ..Entry::default() };
     if cursor.eat("(") && !cursor.eat(")") {
@@ -89,7 +87,7 @@ fn entry(cursor: &mut Cursor<'_>, rules: Rules, variables: &[Shared]) -> Result<
         }
     }
     launch_bounds(cursor)?;
-    body(cursor, rules, entry, variables)
+    body(cursor, target, entry, variables)
 }
 
 /// Skips bounds for the compiler behind PTX. A launch is checked against a GPU's limits, not against these.
@@ -104,23 +102,51 @@ fn launch_bounds(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// Reads `.param .u64 name` or `.param .align 8 .b8 name[24]`. Without `.align` a parameter is aligned to its own width.
-fn param(cursor: &mut Cursor<'_>, after: u64) -> Result<Param, ParseError> {
-    cursor.want(".param")?;
-    let align = if cursor.eat(".align") { cursor.number()? } else { 1 };
-    let bytes = type_bytes(cursor.peek()).ok_or_else(|| cursor.expected("a type"))?;
-    let kind = cursor.next().trim_start_matches('.').to_owned();
-    let name = cursor.name()?.to_owned();
-    let mut count = 1;
-    if cursor.eat("[") {
-        count = cursor.number()?;
-        cursor.want("]")?;
-    }
-    let offset = after.next_multiple_of(align.max(bytes));
-    Ok(Param { name, kind, offset, bytes: bytes * count })
+/// Variable or parameter as declared.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    pub(super) name: String,
+    kind: String,
+    pub(super) align: u64,
+    /// Size in bytes; `None` for an array without a length, which the launch sizes.
+    pub(super) bytes: Option<u64>,
 }
 
-pub(super) fn type_bytes(name: &str) -> Option<u64> {
+impl Declared {
+    /// Reads `.u64 name` or `.align 4 .b8 name[512]`. Without `.align` it is aligned to its type's width.
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, ParseError> {
+        let align = if cursor.eat(".align") { cursor.number()? } else { 1 };
+        let width = type_bytes(cursor.peek()).ok_or_else(|| cursor.expected("a type"))?;
+        let (align, kind) = (align.max(width), cursor.next().trim_start_matches('.').to_owned());
+        if !align.is_power_of_two() {
+            return Err(cursor.expected("an alignment that is a power of two"));
+        }
+        let name = cursor.name()?.to_owned();
+        let mut bytes = Some(width);
+        while cursor.eat("[") {
+            let count = if cursor.peek() == "]" { None } else { Some(cursor.number()?) };
+            bytes = bytes.zip(count).map(|(bytes, count)| bytes * count);
+            cursor.want("]")?;
+        }
+        Ok(Self { name, kind, align, bytes })
+    }
+
+    /// Reads what stands behind `.shared`.
+    pub(super) fn shared(cursor: &mut Cursor<'_>) -> Result<Self, ParseError> {
+        let variable = Self::read(cursor)?;
+        cursor.want(";")?;
+        Ok(variable)
+    }
+}
+
+fn param(cursor: &mut Cursor<'_>, after: u64) -> Result<Param, ParseError> {
+    cursor.want(".param")?;
+    let Declared { name, kind, align, bytes } = Declared::read(cursor)?;
+    let bytes = bytes.ok_or_else(|| cursor.expected("a parameter with a length"))?;
+    Ok(Param { name, kind, offset: after.next_multiple_of(align), bytes })
+}
+
+fn type_bytes(name: &str) -> Option<u64> {
     Some(match name {
         ".b8" | ".u8" | ".s8" => 1,
         ".b16" | ".u16" | ".s16" | ".f16" => 2,

@@ -2,7 +2,7 @@
 //! printed.
 
 use super::committed;
-use binade_ptx::{Module, Strictness, known_forms};
+use binade_ptx::{Module, known_forms};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of occurrences of each form, by its spelling.
@@ -45,7 +45,7 @@ fn every_form_of_the_committed_ptx_is_known() {
 #[test]
 fn the_committed_ptx_parses_whole_and_is_reproducible() {
     for (name, text) in committed() {
-        let module = Module::parse_with(&text, Strictness::Reproducible);
+        let module = Module::parse(&text);
         let module = module.unwrap_or_else(|error| panic!("{name}.ptx: {error}"));
         assert!(module.entries().count() > 0, "{name}.ptx has no entry");
         let mut parsed = Forms::new();

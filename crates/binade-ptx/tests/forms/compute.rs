@@ -1,6 +1,6 @@
 //! Runner of one form on rows of operands, a thread for each row.
 
-use binade_ptx::{Arg, Module, Strictness};
+use binade_ptx::{Arg, Module};
 
 use crate::support::gpu;
 
@@ -60,8 +60,7 @@ pub(crate) fn compute(form: &str, signature: &str, rows: &[[u64; 4]]) -> Vec<u64
 }
 
 fn launch(text: &str, rows: &[[u64; 4]]) -> Vec<u64> {
-    let module =
-        Module::parse_with(text, Strictness::Any).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let module = Module::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let mut gpu = gpu();
     let bytes: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
     let (x, y) = (gpu.alloc(bytes.len()), gpu.alloc(rows.len() * 8));

@@ -1,6 +1,6 @@
 //! Matches and barriers of a warp, and the detection of the last block.
 
-use binade_ptx::{Access, Arg, Fault, Module, ReportKind, Strictness};
+use binade_ptx::{Access, Arg, Fault, Module, ReportKind};
 
 use crate::support::{gpu, kernel, report, words};
 
@@ -8,7 +8,7 @@ use crate::support::{gpu, kernel, report, words};
 fn run(body: &str, threads: u32) -> Result<Vec<u32>, Fault> {
     let store = "ld.param.u64 %rd1, [x]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\nadd.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;";
     let text = kernel(&format!("mov.u32 %r7, %laneid;\n{body}\n{store}")).replace("sm_75", "sm_80");
-    let (module, mut gpu) = (Module::parse_with(&text, Strictness::Any).unwrap(), gpu());
+    let (module, mut gpu) = (Module::parse(&text).unwrap(), gpu());
     let x = gpu.alloc(4 * threads as usize);
     gpu.launch(&module, "k", 1, threads, 0, &[Arg::Ptr(x), Arg::U32(0)])?;
     Ok(words(&mut gpu, x, threads))
