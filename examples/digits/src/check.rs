@@ -1,5 +1,6 @@
 //! Checks of several arguments together, before anything is trained.
 
+use crate::Result;
 use crate::args::{Args, DeviceKind, ModelKind};
 use crate::config;
 use crate::data::Images;
@@ -9,58 +10,12 @@ use binade_cuda::Cuda;
 #[cfg(feature = "wgpu")]
 use binade_wgpu::Wgpu;
 
-/// Reason why arguments do not go together.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ArgsError {
-    /// Device that this program was built without; its name is its feature's.
-    #[error(
-        "--device {0}: this program was built without it; run `cargo run --release --example digits --features {0} -- \
-         --device {0}`, and the other arguments behind it"
-    )]
-    NotBuilt(String),
-    /// CUDA device that cannot be opened.
-    #[cfg(feature = "cuda")]
-    #[error("--device cuda: {0}")]
-    Cuda(#[from] binade_cuda::Error),
-    /// Adapter that is missing, or does not start.
-    #[cfg(feature = "wgpu")]
-    #[error("--device wgpu: {0}")]
-    Wgpu(#[from] binade_wgpu::Error),
-    /// Loss scale without a level that has a dynamic one.
-    #[error(
-        "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
-    )]
-    Unscaled {
-        /// Name of the argument.
-        flag: &'static str,
-    },
-    /// Batch size that the images never fill.
-    #[error("--batch {batch}: there are {images} images to train on; take 2 to {images}")]
-    NoSuchBatch {
-        /// Batch size asked for.
-        batch: u32,
-        /// Number of training images.
-        images: usize,
-    },
-    /// Images too small for the model's poolings.
-    #[error(
-        "--model cnn: images of {} by {} pixels are too small for its two poolings, which need {least} by {least}; take \
-         --model mlp", size[0], size[1], least = model::LEAST
-    )]
-    TooSmall {
-        /// Height and width of the images.
-        size: [usize; 2],
-    },
-    /// Step that a run never reaches.
-    #[error(
-        "--inject-overflow {step}: a run has {steps} steps; take 1 to {steps}, or more --epochs"
-    )]
-    NoSuchStep {
-        /// Step asked for.
-        step: u64,
-        /// Number of steps of a run.
-        steps: u64,
-    },
+/// Message of a device that this program was built without; its name is its feature's.
+pub fn not_built(device: &str) -> String {
+    format!(
+        "--device {device}: this program was built without it; run `cargo run --release --example digits --features \
+         {device} -- --device {device}`, and the other arguments behind it"
+    )
 }
 
 /// Refuses arguments that would be ignored, or fail late, with these images to train on.
@@ -68,42 +23,57 @@ pub enum ArgsError {
 /// # Errors
 ///
 /// The first argument that cannot be followed.
-pub fn check(args: &Args, images: &Images) -> Result<(), ArgsError> {
+pub fn check(args: &Args, images: &Images) -> Result<()> {
     check_device(args.device)?;
     check_scaling(args)?;
     check_images(args, images)?;
     let steps = config::steps(args, images.len());
     match args.inject_overflow {
-        Some(step) if step > steps => Err(ArgsError::NoSuchStep { step, steps }),
+        Some(step) if step > steps => Err(format!(
+            "--inject-overflow {step}: a run has {steps} steps; take 1 to {steps}, or more --epochs"
+        )
+        .into()),
         _ => Ok(()),
     }
 }
 
-fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
+fn check_device(device: DeviceKind) -> Result<()> {
     match device {
         DeviceKind::Cpu => Ok(()),
         // Opened and dropped: a missing device is an error before anything else is done.
         #[cfg(feature = "cuda")]
-        DeviceKind::Cuda => Cuda::open(0).map(drop).map_err(ArgsError::from),
+        DeviceKind::Cuda => {
+            Ok(Cuda::open(0).map(drop).map_err(|error| format!("--device cuda: {error}"))?)
+        }
         #[cfg(feature = "wgpu")]
-        DeviceKind::Wgpu => Wgpu::open().map(drop).map_err(ArgsError::from),
+        DeviceKind::Wgpu => {
+            Ok(Wgpu::open().map(drop).map_err(|error| format!("--device wgpu: {error}"))?)
+        }
         #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-        _ => Err(ArgsError::NotBuilt(device.name())),
+        _ => Err(not_built(&device.name()).into()),
     }
 }
 
-fn check_images(args: &Args, images: &Images) -> Result<(), ArgsError> {
-    let small = images.size.iter().any(|&side| side < model::LEAST);
-    if args.model == ModelKind::Cnn && small {
-        return Err(ArgsError::TooSmall { size: images.size });
+fn check_images(args: &Args, images: &Images) -> Result<()> {
+    let ([height, width], least) = (images.size, model::LEAST);
+    if args.model == ModelKind::Cnn && height.min(width) < least {
+        return Err(format!(
+            "--model cnn: images of {height} by {width} pixels are too small for its two poolings, which need {least} by \
+             {least}; take --model mlp"
+        )
+        .into());
     }
-    if args.batch as usize > images.len() {
-        return Err(ArgsError::NoSuchBatch { batch: args.batch, images: images.len() });
+    let (batch, images) = (args.batch, images.len());
+    if batch as usize > images {
+        return Err(format!(
+            "--batch {batch}: there are {images} images to train on; take 2 to {images}"
+        )
+        .into());
     }
     Ok(())
 }
 
-fn check_scaling(args: &Args) -> Result<(), ArgsError> {
+fn check_scaling(args: &Args) -> Result<()> {
     if config::settings(args).into_iter().any(config::is_scaled) {
         return Ok(());
     }
@@ -113,7 +83,10 @@ fn check_scaling(args: &Args) -> Result<(), ArgsError> {
         (args.growth_interval.is_some(), "--growth-interval"),
     ];
     match given.into_iter().find(|(given, _)| *given) {
-        Some((_, flag)) => Err(ArgsError::Unscaled { flag }),
+        Some((_, flag)) => Err(format!(
+            "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
+        )
+        .into()),
         None => Ok(()),
     }
 }

@@ -17,3 +17,6 @@ pub mod session;
 pub mod table;
 pub mod train;
 mod trainer;
+
+/// Result of everything here. The error is the message of the code that noticed it.
+pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;

@@ -1,9 +1,12 @@
 //! Session: all runs of the command line, one after the other.
 
+use crate::Result;
 use crate::args::{Args, DeviceKind};
-use crate::check::{ArgsError, check};
+use crate::check::check;
+#[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+use crate::check::not_built;
 use crate::config::{self, Setting};
-use crate::data::{self, DataError, Digits};
+use crate::data::{self, Digits};
 use crate::record::Run;
 use crate::train;
 use binade_cpu::Cpu;
@@ -12,33 +15,13 @@ use binade_cuda::Cuda;
 #[cfg(feature = "wgpu")]
 use binade_wgpu::Wgpu;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::error::Error;
-
-/// Reason why the session ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// Arguments that do not go together.
-    #[error(transparent)]
-    Args(#[from] ArgsError),
-    /// Images that cannot be loaded.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// Run that failed.
-    #[error("{} {}: {source}", setting.0, setting.1)]
-    Train {
-        /// Setting of the run.
-        setting: Setting,
-        /// Error of the run.
-        source: Box<dyn Error + Send + Sync>,
-    },
-}
 
 /// Runs every setting of `args`. Each finished run is kept in `runs`, even if a later one fails.
 ///
 /// # Errors
 ///
 /// Before anything is trained, if `args` cannot be followed; later, if a run fails.
-pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<(), SessionError> {
+pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<()> {
     let digits = data::load(args.data.as_deref(), args.seed)?;
     check(args, &digits.train)?;
     for setting in config::settings(args) {
@@ -47,25 +30,20 @@ pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<(), SessionError> {
     Ok(())
 }
 
-fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionError> {
+fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run> {
     let bar = progress(args, setting, digits);
-    let run: Result<Run, Box<dyn Error + Send + Sync>> = match args.device {
-        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, &bar).map_err(Into::into),
+    let run = match args.device {
+        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, &bar),
         #[cfg(feature = "cuda")]
-        DeviceKind::Cuda => {
-            let cuda = Cuda::open(0).map_err(ArgsError::from)?;
-            train::run(&cuda, args, setting, digits, &bar).map_err(Into::into)
-        }
+        DeviceKind::Cuda => train::run(&Cuda::open(0)?, args, setting, digits, &bar),
         #[cfg(feature = "wgpu")]
-        DeviceKind::Wgpu => {
-            let wgpu = Wgpu::open().map_err(ArgsError::from)?;
-            train::run(&wgpu, args, setting, digits, &bar).map_err(Into::into)
-        }
+        DeviceKind::Wgpu => train::run(&Wgpu::open()?, args, setting, digits, &bar),
         #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-        device => Err(ArgsError::NotBuilt(device.name()).into()),
+        device => Err(not_built(&device.name()).into()),
     };
     bar.finish_and_clear();
-    run.map_err(|source| SessionError::Train { setting, source })
+    let (level, dtype) = setting;
+    run.map_err(|error| format!("{level} {dtype}: {error}").into())
 }
 
 /// Returns a progress bar, which is drawn on standard error if that is a terminal.

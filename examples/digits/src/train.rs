@@ -1,36 +1,14 @@
 //! One run: trains a model at a level, tests it, and records figures.
 
+use crate::Result;
 use crate::args::Args;
 use crate::config::Setting;
 use crate::data::Digits;
 use crate::model::Trains;
 use crate::record::Run;
 use crate::trainer::Trainer;
-use binade::InitError;
-use binade::grad_scaler::LossScaleError;
-use binade_tape::TapeError;
 use indicatif::ProgressBar;
 use std::time::Instant;
-
-/// Reason why a run failed.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError<E: std::error::Error + 'static> {
-    /// Loss scale of the command line that is invalid.
-    #[error(transparent)]
-    LossScale(LossScaleError),
-    /// Model that could not be initialised.
-    #[error(transparent)]
-    Init(#[from] InitError<E>),
-    /// Refusal by the device or the policy.
-    #[error(transparent)]
-    Tape(#[from] TapeError<E>),
-}
-
-impl<E: std::error::Error + 'static> From<E> for TrainError<E> {
-    fn from(error: E) -> Self {
-        Self::Tape(error.into())
-    }
-}
 
 /// Trains and tests `setting` on `device`. Each step's outcome is resolved, unless `args` say that nobody watches: the
 /// scale is then read once, at the end.
@@ -44,7 +22,7 @@ pub fn run<D: Trains>(
     setting: Setting,
     digits: &Digits,
     bar: &ProgressBar,
-) -> Result<Run, TrainError<D::Error>> {
+) -> Result<Run> {
     let started = Instant::now();
     let mut trainer = Trainer::new(device, args, setting, digits.train.size)?;
     for _ in 0..args.epochs {

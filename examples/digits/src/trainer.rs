@@ -2,6 +2,7 @@
 
 mod accuracy;
 
+use crate::Result;
 use crate::args::Args;
 use crate::book::Book;
 use crate::config::{self, Setting};
@@ -9,8 +10,7 @@ use crate::data::Images;
 use crate::model::Net;
 use crate::model::Trains;
 use crate::record::Run;
-use crate::train::TrainError;
-use binade::core::{DType, Handle, Named, NamedGrads};
+use binade::core::{DType, Named, NamedGrads};
 use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
@@ -18,8 +18,6 @@ use binade_tape::{Tape, TapeError, Var};
 use fastrand::Rng;
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
-
-type Result<T, D> = std::result::Result<T, TrainError<<D as Handle>::Error>>;
 
 /// Model in training.
 pub(crate) struct Trainer<'a, D: Trains> {
@@ -38,22 +36,18 @@ impl<'a, D: Trains> Trainer<'a, D> {
         args: &'a Args,
         setting: Setting,
         size: [usize; 2],
-    ) -> Result<Self, D> {
+    ) -> Result<Self> {
         let net = Net::new(args.model, size, device)?;
         let params = net.parameters(device, args.seed)?;
         let model = Model::new(params).with_norm(net.norms());
-        let properties = config::properties(args, setting).map_err(TrainError::LossScale)?;
+        let properties = config::properties(args, setting)?;
         let book = Book::new(properties.loss_scale.start().factor());
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
         Ok(Self { device, args, net, amp, book, order: Rng::with_seed(args.seed) })
     }
 
     /// Runs one pass over the images in random order. Breaks off once the run has diverged.
-    pub(crate) fn epoch(
-        &mut self,
-        images: &Images,
-        bar: &ProgressBar,
-    ) -> Result<ControlFlow<()>, D> {
+    pub(crate) fn epoch(&mut self, images: &Images, bar: &ProgressBar) -> Result<ControlFlow<()>> {
         let mut rows: Vec<usize> = (0..images.len()).collect();
         self.order.shuffle(&mut rows);
         let count = config::batches(self.args, images.len());
@@ -73,12 +67,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     }
 
     /// Runs one optimizer step over a window of micro-batches.
-    fn step(
-        &mut self,
-        images: &Images,
-        window: &[&[usize]],
-        total: &mut D::Tensor,
-    ) -> Result<(), D> {
+    fn step(&mut self, images: &Images, window: &[&[usize]], total: &mut D::Tensor) -> Result<()> {
         self.book.begin_step();
         let Some(mut grads) = self.window(images, window, total)? else { return Ok(()) };
         if let Some(max) = self.args.clip_norm {
@@ -100,7 +89,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         images: &Images,
         window: &[&[usize]],
         total: &mut D::Tensor,
-    ) -> Result<Option<UnscaledGrads<D>>, D> {
+    ) -> Result<Option<UnscaledGrads<D>>> {
         if let [batch] = window {
             return self.gradients(&images.pick(batch), 1, total).map(Some);
         }
@@ -117,7 +106,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         batch: &Images,
         parts: usize,
         total: &mut D::Tensor,
-    ) -> Result<UnscaledGrads<D>, D> {
+    ) -> Result<UnscaledGrads<D>> {
         let tape = Tape::new(self.device.clone(), &self.amp.region);
         let (pixels, labels) = self.upload(batch)?;
         let params = tape.parameters(&self.amp.optimizer.params);
@@ -132,7 +121,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     }
 
     /// Returns the loss's gradients, one of them infinite if the command line asks for it.
-    fn backward(&self, loss: &Var<D>) -> std::result::Result<D::Grads, TapeError<D::Error>> {
+    fn backward(&self, loss: &Var<D>) -> Result<D::Grads, TapeError<D::Error>> {
         let mut grads: NamedGrads<D::Tensor> = loss.backward()?;
         if self.args.inject_overflow == Some(self.book.attempted()) {
             let spoil = |grad: &D::Tensor| {
@@ -145,14 +134,14 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(grads.into())
     }
 
-    fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor), D> {
+    fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor)> {
         let pixels = self.device.upload(&batch.pixels, &[batch.len(), batch.area()], DType::F32);
         let labels = self.device.upload_i64(&batch.labels, &[batch.len()]);
         Ok((pixels?, labels?))
     }
 
     /// Returns the figures of the run, but for accuracy and time.
-    pub(crate) fn into_run(self, setting: Setting) -> Result<Run, D> {
+    pub(crate) fn into_run(self, setting: Setting) -> Result<Run> {
         let state = self.amp.scaler.state()?;
         let device = self.device;
         let parameter = |p: &Named<D::Tensor>| {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::Device;
+use super::{Device, trial::Outcome};
 use crate::{
     Result,
     binaries::Binaries,
@@ -56,16 +56,6 @@ pub(super) struct Program {
     pub(super) folder: PathBuf,
     copy: PathBuf,
     libraries: Option<PathBuf>,
-}
-
-/// How a run of the program ended.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    Well,
-    /// With what it said.
-    Badly(String),
-    /// It was stopped.
-    TooLate,
 }
 
 impl Program {
@@ -121,14 +111,15 @@ impl Program {
         Ok(())
     }
 
-    /// Runs the cases whose names contain `part`, the kit's until one fails, and leaves which PTX lines ran in `coverage`.
+    /// Runs the cases whose names contain `part`, the kit's until one fails, leaves which PTX lines ran in `coverage`, and returns what
+    /// became of the kernel that it has.
     pub(super) fn run(
         &self,
         part: &str,
         capability: Option<&str>,
         limit: Duration,
         coverage: Option<&Path>,
-    ) -> Result<Ending> {
+    ) -> Result<Outcome> {
         let [name, ..] = self.device.names();
         let mut process = Command::new("timeout");
         process.arg(format!("{}", limit.as_secs())).arg(&self.copy).stdin(Stdio::null());
@@ -143,15 +134,32 @@ impl Program {
         capability.map(|version| process.env("BINADE_PTX_CC", version));
         coverage.map(|folder| process.env("BINADE_PTX_COVERAGE", folder));
         let output = process.output()?;
+        let said = [output.stdout, output.stderr];
+        let said = said.map(|it| String::from_utf8_lossy(&it).into_owned()).concat();
         Ok(match output.status.code() {
-            Some(0) => Ending::Well,
-            Some(124) => Ending::TooLate,
-            _ => {
-                let said = [output.stdout, output.stderr];
-                Ending::Badly(said.map(|it| String::from_utf8_lossy(&it).into_owned()).concat())
-            }
+            Some(0) => Outcome::Survived,
+            Some(124) => Outcome::Caught("a run without an end".into()),
+            _ if REFUSALS.iter().any(|sign| said.contains(sign)) => Outcome::Refused,
+            _ => Outcome::Caught(first_failure(&said)),
         })
     }
+}
+
+/// Messages by which the PTX loader and the WGSL compiler refuse a text.
+const REFUSALS: [&str; 4] = [
+    "CUDA_ERROR_INVALID_PTX",
+    "Shader parsing error",
+    "Shader validation error",
+    "In Device::create_shader_module",
+];
+
+fn first_failure(said: &str) -> String {
+    let is_failed = |line: &&str| {
+        ["FAILED", "failed"].iter().any(|sign| line.starts_with(sign))
+            || line.ends_with("... FAILED")
+    };
+    let failed = said.lines().map(str::trim).find(is_failed);
+    failed.unwrap_or("a run that ended badly").chars().take(100).collect()
 }
 
 impl Drop for Program {

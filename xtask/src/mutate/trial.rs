@@ -9,7 +9,7 @@ use std::{
 use super::{
     Change,
     kernels::Kernel,
-    program::{Ending, Program, Which},
+    program::{Program, Which},
 };
 use crate::{Result, coverage};
 
@@ -70,7 +70,7 @@ impl<'a> Trial<'a> {
             runs.iter().flat_map(|(program, parts)| parts.iter().map(move |it| (program, it)));
         for (program, part) in pairs {
             let limit = Duration::from_mins(10);
-            if program.run(part, kernel.capability, limit, Some(&folder))? != Ending::Well {
+            if program.run(part, kernel.capability, limit, Some(&folder))? != Outcome::Survived {
                 return Err(format!("{part} fails with {} unchanged", kernel.name).into());
             }
         }
@@ -100,35 +100,13 @@ impl<'a> Trial<'a> {
 
     fn against(&self, program: &Program, parts: &[&str]) -> Result<Outcome> {
         for part in parts {
-            match program.run(part, self.kernel.capability, self.limit, None)? {
-                Ending::Well => {}
-                Ending::TooLate => return Ok(Outcome::Caught("a run without an end".into())),
-                Ending::Badly(said) if is_refused(&said) => return Ok(Outcome::Refused),
-                Ending::Badly(said) => return Ok(Outcome::Caught(first_failure(&said))),
+            let outcome = program.run(part, self.kernel.capability, self.limit, None)?;
+            if outcome != Outcome::Survived {
+                return Ok(outcome);
             }
         }
         Ok(Outcome::Survived)
     }
-}
-
-/// Messages by which the PTX loader and the WGSL compiler refuse a text.
-fn is_refused(said: &str) -> bool {
-    let signs = [
-        "CUDA_ERROR_INVALID_PTX",
-        "Shader parsing error",
-        "Shader validation error",
-        "In Device::create_shader_module",
-    ];
-    signs.iter().any(|sign| said.contains(sign))
-}
-
-fn first_failure(said: &str) -> String {
-    let is_failed = |line: &&str| {
-        ["FAILED", "failed"].iter().any(|sign| line.starts_with(sign))
-            || line.ends_with("... FAILED")
-    };
-    let failed = said.lines().map(str::trim).find(is_failed);
-    failed.unwrap_or("a run that ended badly").chars().take(100).collect()
 }
 
 /// The text with the change in it.

@@ -1,6 +1,7 @@
 //! Share of images that a model classifies right.
 
-use super::{Result, Trainer};
+use super::Trainer;
+use crate::Result;
 use crate::data::{CLASSES, Images, best};
 use crate::model::Trains;
 use binade_tape::Tape;
@@ -11,7 +12,7 @@ const TOGETHER: usize = 500;
 
 impl<D: Trains> Trainer<'_, D> {
     /// Returns the share of images whose largest logit is their label's.
-    pub(crate) fn accuracy(&mut self, images: &Images) -> Result<f32, D> {
+    pub(crate) fn accuracy(&mut self, images: &Images) -> Result<f32> {
         let places: Vec<usize> = (0..images.len()).collect();
         let mut right = 0;
         for part in places.chunks(TOGETHER) {
@@ -22,7 +23,7 @@ impl<D: Trains> Trainer<'_, D> {
     }
 
     /// Returns the number of such images.
-    fn right(&mut self, images: &Images) -> Result<usize, D> {
+    fn right(&mut self, images: &Images) -> Result<usize> {
         let tape = Tape::new(self.device.clone(), &self.amp.region).no_grad();
         let params = tape.parameters(&self.amp.optimizer.params);
         let (pixels, _) = self.upload(images)?;
