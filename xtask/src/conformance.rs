@@ -103,9 +103,9 @@ impl Device {
 fn verdict(ended: &[(String, Option<i32>)], required: &str) -> Result<()> {
     let is_required = |name: &str| required.split(',').any(|it| it.trim() == name);
     let is_closed = |status: Option<i32>| status == Some(NOT_OPENED);
-    let broken = ended.iter().filter(|(name, status)| {
-        *status != Some(0) && (!is_closed(*status) || is_required(name))
-    });
+    let broken = ended
+        .iter()
+        .filter(|(name, status)| *status != Some(0) && (!is_closed(*status) || is_required(name)));
     let names: Vec<_> = broken.map(|(name, _)| name.as_str()).collect();
     if ended.iter().all(|(_, status)| is_closed(*status)) {
         return Err("no device could be opened".into());
