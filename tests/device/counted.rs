@@ -5,7 +5,7 @@ use crate::support::{
 };
 use binade_core::{DType, Named};
 use binade_master_weights::{
-    Adam, LostUpdates, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule,
+    Adam, Lion, LostUpdates, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule,
 };
 
 crate::tests![
@@ -113,7 +113,10 @@ pub(crate) fn rules() -> Vec<UpdateRule> {
     let decayed = Adam { weight_decay: 0.1, ..adam };
     let by_adam = [adam, Adam { decoupled: true, ..decayed }, Adam { amsgrad: true, ..decayed }];
     let by_sgd = by_sgd.into_iter().flat_map(|one| [one, Sgd { weight_decay: 0.01, ..one }]);
-    by_sgd.map(UpdateRule::Sgd).chain(by_adam.map(UpdateRule::Adam)).collect()
+    let lion = Lion { lr: 1e-3, betas: [0.5, 0.9], weight_decay: 0.0 };
+    let by_lion = [lion, Lion { weight_decay: 0.1, ..lion }];
+    let by_adam = by_adam.map(UpdateRule::Adam).into_iter().chain(by_lion.map(UpdateRule::Lion));
+    by_sgd.map(UpdateRule::Sgd).chain(by_adam).collect()
 }
 
 fn counting_reads_nothing_and_changes_no_bit() -> Result {

@@ -128,8 +128,10 @@ impl Wrong {
 
     /// 1e-8 is zero in f16.
     fn altered(self, mut rule: UpdateRule) -> UpdateRule {
-        if let ("adds_epsilon_in_f16", UpdateRule::Adam(adam)) = (self.0, &mut rule) {
-            adam.eps = 0.0;
+        match (self.0, &mut rule) {
+            ("adds_epsilon_in_f16", UpdateRule::Adam(adam)) => adam.eps = 0.0,
+            ("steps_by_the_gradients_sign", UpdateRule::Lion(lion)) => lion.betas[0] = 0.0,
+            _ => {}
         }
         rule
     }
@@ -144,6 +146,10 @@ impl Training for Wrong {
         skipped: bool,
     ) -> Result<()> {
         match (self.0, skipped) {
+            ("takes_zero_for_positive", false) if rule.name() == "lion" => {
+                let positive = |g: &f32| if *g == 0.0 { 1e-30 } else { *g };
+                slot.step(rule, &grad.iter().map(positive).collect::<Vec<f32>>())
+            }
             ("steps_on_overflow", _) | (_, false) => slot.step(&self.altered(*rule), grad),
             ("decays_on_overflow", true) => {
                 decay(rule, slot);
@@ -239,6 +245,8 @@ caught! {
     fn unscales_by_the_new_scale() by "sgd/f16<-f16/each_gradient_is_divided_by_the_scale_it_was_made_with";
     fn forgets_masters() by "sgd/bf16<-bf16/a_hundred_steps_of_1e_4_take_one_to_0_99";
     fn adds_epsilon_in_f16() by "adam/f16<-f16/a_gradient_of_zero_moves_nothing_and_makes_no_nan";
+    fn steps_by_the_gradients_sign() by "lion/bf16<-f16/a_momentum_that_outweighs_the_gradient_decides";
+    fn takes_zero_for_positive() by "lion/f16<-f32/a_gradient_of_zero_moves_nothing_as_yet";
     fn loses_nan_in_one_lane() by "cast/e4m3-f32/a_value_is_rounded_alike_in_every_lane";
     fn casts_the_first_of_many() by "cast/f32-bf16/many_tensors_at_once_are_cast_each_by_itself";
     fn overflows_where_it_saturates() by "cast/f32-f16/overflow_to_the_largest_is_given_or_refused";

@@ -26,6 +26,7 @@ macro_rules! for_each_rule {
             { $($arguments)* }
             Sgd sgd
             Adam adam
+            Lion lion
         }
     };
 }

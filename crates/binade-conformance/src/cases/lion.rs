@@ -1,0 +1,57 @@
+//! Lion: steps as long as the learning rate, along the sign of a mean of gradients.
+//!
+//! The oracle is one element's step of Lion (Chen et al., arXiv 2302.06675, algorithm 2), with roundings as torch's operations have them
+//! on a CPU: those of the interpolation apart, since only its sign is taken. Every scalar is worked out in `f64` and rounded once to
+//! `f32` where it meets an element.
+
+use super::prelude::*;
+use super::steps::{self, variant};
+use super::training::{Element, Run, narrow};
+use binade_master_weights::{Lion, UpdateRule};
+
+const PLAIN: Lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.0 };
+
+pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
+    let rules = [
+        ("lion", PLAIN),
+        ("lion_with_low_betas", Lion { betas: [0.3, 0.6], ..PLAIN }),
+        ("lion_with_weight_decay", Lion { weight_decay: 0.05, ..PLAIN }),
+    ];
+    steps::add_cases(cases, &rules.map(|(name, rule)| (name, UpdateRule::Lion(rule))));
+    for param in FLOATS {
+        for grad in FLOATS {
+            signs(cases, [param, grad]);
+        }
+    }
+}
+
+/// Steps of a quarter and momenta of powers of two, which no arithmetic rounds.
+fn signs<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
+    let rule = UpdateRule::Lion(Lion { lr: 0.25, betas: [0.5; 2], ..PLAIN });
+    let mut add = |sentence: &str, grads: &[[f64; 3]]| {
+        let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
+        let moves = grads.iter().map(|grad| (rule, Stored::vector(dtypes[1], *grad)));
+        let run = Run::single(param, moves.collect());
+        cases.add(variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+    };
+    add("a_gradient_of_any_size_moves_by_the_rate", &[[0.125, -1024.0, 32768.0]]);
+    add("a_gradient_of_zero_moves_nothing_as_yet", &[[0.0, -0.0, 1024.0]]);
+    let opposed = [[1024.0, -1024.0, 2048.0], [-256.0, 256.0, -1024.0], [0.0; 3]];
+    add("a_momentum_that_outweighs_the_gradient_decides", &opposed);
+}
+
+/// Agreement: that of [`sgd`](super::sgd::AGREEMENT), whose roundings the momentum and the parameter have.
+pub(super) const AGREEMENT: Agrees = super::sgd::AGREEMENT;
+
+// The oracle.
+
+/// Moves `element` by the unscaled gradient `g`.
+pub(super) fn step(rule: &Lion, element: &mut Element, g: f32) {
+    let [b1, b2] = rule.betas;
+    let mixed = element.first * narrow(b1) + g * narrow(1.0 - b1);
+    let direction = if mixed == 0.0 { 0.0 } else { mixed.signum() };
+    let decayed = element.master * narrow(1.0 - rule.lr * rule.weight_decay);
+    element.master = decayed - narrow(rule.lr) * direction;
+    element.first = g.mul_add(narrow(1.0 - b2), element.first * narrow(b2));
+    element.steps += 1;
+}
