@@ -1,8 +1,6 @@
 //! Adam, `AdamW` and `AMSGrad`: torch's `_single_tensor_adam`.
 
-use super::{
-    Constants, Element, Rule, RuleError, UpdateRule, betas_below_1, flag, not_negative, round,
-};
+use super::{Constants, Element, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round};
 
 /// Adam (arXiv 1412.6980); `AdamW` (arXiv 1711.05101) where decay is decoupled; `AMSGrad` (arXiv 1904.09237) on request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,22 +50,22 @@ step_constants! {
     /// Constants of one step of [`Adam`]; t counts applied steps from 1.
     AdamConstants {
         /// sqrt(1 - beta2^t)
-        root_correction,
+        root_correction: f32,
         /// -lr / (1 - beta1^t)
-        negative_step,
+        negative_step: f32,
         /// 1 - lr · `weight_decay` where decay is decoupled, 1 otherwise
-        shrink,
+        shrink: f32,
         /// `weight_decay` where it is not decoupled, 0 otherwise; at 0 the parameter is not read for it.
-        weight_decay,
+        weight_decay: f32,
         /// 1 - beta1
-        mean_weight,
+        mean_weight: f32,
         /// beta2
-        beta2,
+        beta2: f32,
         /// 1 - beta2
-        square_weight,
+        square_weight: f32,
         /// `eps`
-        eps,
-        amsgrad,
+        eps: f32,
+        amsgrad: bool,
     }
 }
 
@@ -124,7 +122,7 @@ impl Rule for Adam {
             beta2: round(beta2),
             square_weight: round(1.0 - beta2),
             eps: round(self.eps),
-            amsgrad: flag(self.amsgrad),
+            amsgrad: self.amsgrad,
         }
     }
 }
@@ -132,7 +130,7 @@ impl Rule for Adam {
 impl Constants for AdamConstants {
     #[inline(always)]
     fn moments(&self) -> usize {
-        if self.amsgrad == 0.0 { 2 } else { 3 }
+        2 + usize::from(self.amsgrad)
     }
 
     #[inline(always)]
@@ -146,7 +144,7 @@ impl Constants for AdamConstants {
         *mean = lerp(*mean, grad, self.mean_weight);
         *square = (self.square_weight * grad).mul_add(grad, *square * self.beta2);
         let mut divisor = *square;
-        if self.amsgrad != 0.0 {
+        if self.amsgrad {
             *largest = maximum(*largest, *square);
             divisor = *largest;
         }

@@ -26,19 +26,19 @@ step_constants! {
     /// Constants of one step of [`Lion`].
     LionConstants {
         /// Read by no step: Lion begins with a momentum of 0.
-        first,
+        first: f32,
         /// -lr
-        negative_lr,
+        negative_lr: f32,
         /// 1 - lr · `weight_decay`
-        shrink,
+        shrink: f32,
         /// beta1
-        beta1,
+        beta1: f32,
         /// 1 - beta1
-        grad_weight,
+        grad_weight: f32,
         /// beta2
-        beta2,
+        beta2: f32,
         /// 1 - beta2
-        kept_weight,
+        kept_weight: f32,
     }
 }
 

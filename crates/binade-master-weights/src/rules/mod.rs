@@ -67,22 +67,22 @@ pub(crate) struct Element {
     pub(crate) moments: [f32; 3],
 }
 
-/// Declares the constants of a rule's step, all of them `f32`, flags as 0 and 1, in the order of the row that kernels read.
+/// Declares the constants of a rule's step in the order of the row that kernels read, where flags are 0 and 1.
 ///
 /// A device fills in what depends on the count of steps: in the first step the first constant is 1 and later 0, or the first two are
 /// those of the rule's [`BiasCorrection`].
 macro_rules! step_constants {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub(super) struct $name {
-            $($(#[$field_doc])* $field: f32,)*
+            $($(#[$field_doc])* $field: $type,)*
         }
 
         impl From<$name> for [f32; 9] {
             fn from(constants: $name) -> Self {
                 let mut row = [0.0; 9];
-                let fields = [$(constants.$field),*];
+                let fields = [$(f32::from(constants.$field)),*];
                 row[..fields.len()].copy_from_slice(&fields);
                 row
             }
@@ -285,10 +285,6 @@ fn put<C: Constants, const N: usize>(
 #[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
 fn round(value: f64) -> f32 {
     value as f32
-}
-
-fn flag(set: bool) -> f32 {
-    f32::from(u8::from(set))
 }
 
 fn not_negative(name: &'static str, value: f64) -> Result<(), RuleError> {

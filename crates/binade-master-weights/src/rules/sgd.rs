@@ -1,6 +1,6 @@
 //! Stochastic gradient descent: torch's `_single_tensor_sgd`.
 
-use super::{Constants, Element, Rule, RuleError, UpdateRule, flag, need, not_negative, round};
+use super::{Constants, Element, Rule, RuleError, UpdateRule, need, not_negative, round};
 
 /// Stochastic gradient descent with torch's momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,17 +28,17 @@ impl UpdateRule {
 step_constants! {
     /// Constants of one step of [`Sgd`].
     SgdConstants {
-        /// 1 if nothing was applied before: the buffer becomes the gradient, undamped.
-        first,
+        /// Nothing was applied before: the buffer becomes the gradient, undamped.
+        first: bool,
         /// -lr
-        negative_lr,
+        negative_lr: f32,
         /// `weight_decay`; at 0 the parameter is not read for it.
-        weight_decay,
+        weight_decay: f32,
         /// `momentum`; at 0 there is no buffer.
-        momentum,
+        momentum: f32,
         /// 1 - dampening
-        undamped,
-        nesterov,
+        undamped: f32,
+        nesterov: bool,
     }
 }
 
@@ -60,12 +60,12 @@ impl Rule for Sgd {
 
     fn constants(&self, applied: u64) -> SgdConstants {
         SgdConstants {
-            first: flag(applied == 0),
+            first: applied == 0,
             negative_lr: round(-self.lr),
             weight_decay: round(self.weight_decay),
             momentum: round(self.momentum),
             undamped: round(1.0 - self.dampening),
-            nesterov: flag(self.nesterov),
+            nesterov: self.nesterov,
         }
     }
 }
@@ -84,12 +84,8 @@ impl Constants for SgdConstants {
         }
         if self.momentum != 0.0 {
             let kept = *momentum * self.momentum;
-            *momentum = if self.first == 0.0 { grad.mul_add(self.undamped, kept) } else { grad };
-            grad = if self.nesterov == 0.0 {
-                *momentum
-            } else {
-                momentum.mul_add(self.momentum, grad)
-            };
+            *momentum = if self.first { grad } else { grad.mul_add(self.undamped, kept) };
+            grad = if self.nesterov { momentum.mul_add(self.momentum, grad) } else { *momentum };
         }
         *param = grad.mul_add(self.negative_lr, *param);
         grad * self.negative_lr != 0.0
