@@ -1,13 +1,13 @@
 //! Clipping by groups, beyond the kit: many groups, refusals that leave everything as it was, windows, and waiting.
 
-use crate::support::{Device, Grads, Result, gpu, kind, noise, own, set, vector};
+use crate::support::{Device, Grads, Result, gpu, kind, noise, optimizer, own, set, vector};
 use binade_core::{DType, ErrorKind, FoundInf, GradSet as _, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, GradOps as _, GradScaler, LossScale, Norm, ScaleState, ScaleStore,
     Scaler,
 };
-use binade_master_weights::{MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     many_groups_of_odd_lengths_give_the_cpus_bits,
@@ -87,10 +87,8 @@ fn descent() -> UpdateRule {
 /// Parameters after windows of each pattern of good and bad micro-batches, and what each said.
 fn windows<D: Device>(device: &D) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
-    let param = |(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16));
-    let params = [("a", 3000), ("b", 5)].map(param);
-    let plan = OptimizerConfig::new(descent())?;
-    let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
+    let params = [("a", noise(7, 3000)), ("b", noise(7, 5))];
+    let mut optimizer = optimizer(device, &params, DType::F16, OptimizerConfig::new(descent())?);
     let groups = [group(&["b"], Norm::L2, 1e-3), group(&["a"], Norm::Infinity, 1e-2)];
     let mut said = Vec::new();
     for pattern in 0..4_u64 {
@@ -124,9 +122,8 @@ fn a_windows_sum_is_clipped_by_groups_as_on_the_cpu() -> Result {
 fn steps_clipped_by_groups_read_nothing() -> Result {
     let gpu = own();
     let mut scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
-    let params = vec![Named::new("a", vector(&gpu, &noise(1, 500), DType::BF16))];
     let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
-    let mut optimizer = MasterOptimizer::new(gpu.clone(), params, plan)?;
+    let mut optimizer = optimizer(&gpu, &[("a", noise(1, 500))], DType::BF16, plan);
     let groups = [group(&["a"], Norm::L2, 1e-3)];
     let loss = vector(&gpu, &[1.0], DType::F32);
     let syncs = gpu.counters().syncs;

@@ -1,12 +1,12 @@
 //! Refusals of replicas, and the end of replicas that differ.
 
-use crate::support::{Result, apart, cuda, kind, replicas, set, vector};
-use binade_core::{DType, ErrorKind, Named, Optimizer as _};
+use crate::support::{Result, apart, cuda, kind, optimizer, replicas, set, vector};
+use binade_core::{DType, ErrorKind, Optimizer as _};
 use binade_cuda::{CaptureError, Cuda, CudaError, Error, Gradients, JointGradients, Replicas};
 use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
-use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
+use binade_master_weights::{OptimizerConfig, UpdateRule};
 use binade_ops::{Download, Embedding, Upload};
 
 crate::tests![
@@ -65,12 +65,8 @@ fn values_of_other_replicas_are_refused() -> Result {
 
 fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
     let replicas = replicas();
-    let params = vec![Named::new("w", vector(&replicas, &[1.0], DType::F16))];
-    let mut optimizer = MasterOptimizer::new(
-        replicas.clone(),
-        params,
-        OptimizerConfig::new(UpdateRule::sgd(1.0))?,
-    )?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+    let mut optimizer = optimizer(&replicas, &[("w", vec![1.0])], DType::F16, plan);
     let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let grads = || set(&replicas, &[("w", Some(vec![1.0]))], DType::F16);
     let found = replicas.unscale(&mut grads(), &scale)?;
@@ -159,12 +155,8 @@ fn a_bad_index_on_any_device_is_told_by_the_next_outcome() -> Result {
 
 fn replicas_that_have_come_apart_do_nothing_more() -> Result {
     let replicas = replicas();
-    let params = vec![Named::new("w", vector(&replicas, &[1.0, 2.0], DType::F16))];
-    let mut optimizer = MasterOptimizer::new(
-        replicas.clone(),
-        params,
-        OptimizerConfig::new(UpdateRule::sgd(1.0))?,
-    )?;
+    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+    let mut optimizer = optimizer(&replicas, &[("w", vec![1.0, 2.0])], DType::F16, plan);
     let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
     let grads =
         || scaler.check_unscaled(set(&replicas, &[("w", Some(vec![1.0, 1.0]))], DType::F16));

@@ -1,16 +1,20 @@
 //! Windows of micro-batches, against the CPU.
 
 use crate::shared::windows::{B, batch};
-use crate::support::{Device, Result, cuda, noise, set, vector};
-use binade_core::{DType, Named};
+use crate::support::{Device, Result, cuda, noise, optimizer, set, vector};
+use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
-use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
+use binade_master_weights::{OptimizerConfig, UpdateRule};
 
 crate::tests![
     windows_with_bad_micro_batches_are_the_cpus_bit_for_bit,
     a_windows_outcome_is_one_wait,
 ];
+
+fn params() -> [(&'static str, Vec<f32>); 2] {
+    [("a", 3000), ("b", B)].map(|(name, len)| (name, noise(7, len)))
+}
 
 /// Parameters after a window of each pattern of good and bad micro-batches, and what each said.
 pub(crate) fn train<D: Device>(
@@ -19,11 +23,7 @@ pub(crate) fn train<D: Device>(
     bad: BadMicroBatch,
 ) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
-    let params = [("a", 3000), ("b", B)];
-    let params =
-        params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16)));
-    let mut optimizer =
-        MasterOptimizer::new(device.clone(), params.into(), OptimizerConfig::new(rule)?)?;
+    let mut optimizer = optimizer(device, &params(), DType::F16, OptimizerConfig::new(rule)?);
     let loss = vector(device, &[1.0], DType::F32);
     let mut said = Vec::new();
     for pattern in 0..8_u64 {
@@ -60,11 +60,8 @@ fn windows_with_bad_micro_batches_are_the_cpus_bit_for_bit() -> Result {
 fn a_windows_outcome_is_one_wait() -> Result {
     fn missing<D: Device>(device: &D) -> Result<Vec<String>> {
         let mut scaler = Scaler::new(device.clone(), LossScale::none())?;
-        let params = [("a", 3000), ("b", B)];
-        let params =
-            params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F32)));
         let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
-        let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
+        let mut optimizer = optimizer(device, &params(), DType::F32, plan);
         let mut window = scaler.accumulate(BadMicroBatch::Drop);
         // `b` has a gradient in the second alone, which is bad.
         for (number, bad) in [(1, false), (2, true)] {
