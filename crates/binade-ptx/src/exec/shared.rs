@@ -271,15 +271,6 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_orders_what_would_race() {
-        let mut shared = shared();
-        shared.touch(0, 4, Access::Write, by(0)).unwrap().copy_from_slice(&[1; 4]);
-        assert!(races(&shared.touch(0, 4, Access::Read, by(1)), 0));
-        shared.barrier();
-        assert_eq!(shared.touch(0, 4, Access::Read, by(1)).unwrap(), [1; 4]);
-    }
-
-    #[test]
     fn a_write_after_another_threads_read_races_though_the_writer_read_too() {
         let mut shared = shared();
         shared.touch(0, 4, Access::Write, by(0)).unwrap();

@@ -7,15 +7,14 @@
 mod convolution;
 mod descriptors;
 mod problem;
-mod status;
 
 use std::collections::BTreeSet;
 
 use super::{Driver, Handle, table::Table, tell};
+use crate::driver::code::Code;
 pub(crate) use convolution::{Call, Convolution};
 pub(crate) use descriptors::{How, Moves, Tensor};
 pub(crate) use problem::{Descriptors, Pass};
-pub(crate) use status::{Result, Status};
 
 /// Settings of a handle, and the problems asked about.
 #[derive(Debug, Default)]
@@ -27,23 +26,12 @@ pub(crate) struct Told {
 }
 
 /// Objects of the library by handle. A descriptor is `None` until it is set.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Dnn {
-    pub(crate) handles: Table<Told>,
-    pub(crate) tensors: Table<Option<Tensor>>,
-    pub(crate) filters: Table<Option<Tensor>>,
-    pub(crate) hows: Table<How>,
-}
-
-impl Default for Dnn {
-    fn default() -> Self {
-        Self {
-            handles: Table::new(14),
-            tensors: Table::new(15),
-            filters: Table::new(16),
-            hows: Table::new(17),
-        }
-    }
+    pub(crate) handles: Table<Told, 14>,
+    pub(crate) tensors: Table<Option<Tensor>, 15>,
+    pub(crate) filters: Table<Option<Tensor>, 16>,
+    pub(crate) hows: Table<How, 17>,
 }
 
 impl Driver {
@@ -63,5 +51,32 @@ impl Driver {
         }
         self.dnn.handles.get_mut(handle)?.stream = Some(stream);
         Ok(())
+    }
+}
+
+/// Status codes of cuDNN's functions: `cudnnStatus_t` of cuDNN 9.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(i32)]
+pub(crate) enum Status {
+    NotInitialized = 1001,
+    BadParam = 2000,
+    MisalignedPointer = 2003,
+    SizeInsufficient = 2006,
+    StreamMismatch = 2007,
+    ShapeMismatch = 2008,
+    NotSupported = 3000,
+    ArchMismatch = 3007,
+    NotSupportedPadding = 3011,
+    InternalError = 4000,
+    DeviceAllocationFailed = 4004,
+    ExecutionFailed = 5000,
+}
+
+pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
+
+/// Maps a handle that no table has, or an unexpected null, to `BadParam`.
+impl From<Code> for Status {
+    fn from(_: Code) -> Self {
+        Self::BadParam
     }
 }

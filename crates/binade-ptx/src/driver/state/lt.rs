@@ -6,36 +6,24 @@
 mod attributes;
 mod problem;
 mod product;
-mod status;
 
 use super::{Driver, Handle, table::Table};
+use crate::driver::code::Code;
 pub(crate) use attributes::{Desc, Layout, Preference};
 pub(crate) use problem::{Algorithm, Descriptors};
 pub(crate) use product::{Call, Product};
-pub(crate) use status::{Result, Status};
 pub(crate) use {
     attributes::{Kind, Reads},
     product::{encode, overlap},
 };
 
 /// Objects of the library by handle.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Lt {
-    pub(crate) handles: Table<()>,
-    pub(crate) layouts: Table<Layout>,
-    pub(crate) descs: Table<Desc>,
-    pub(crate) preferences: Table<Preference>,
-}
-
-impl Default for Lt {
-    fn default() -> Self {
-        Self {
-            handles: Table::new(10),
-            layouts: Table::new(11),
-            descs: Table::new(12),
-            preferences: Table::new(13),
-        }
-    }
+    pub(crate) handles: Table<(), 10>,
+    pub(crate) layouts: Table<Layout, 11>,
+    pub(crate) descs: Table<Desc, 12>,
+    pub(crate) preferences: Table<Preference, 13>,
 }
 
 impl Driver {
@@ -44,5 +32,26 @@ impl Driver {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::AllocFailed)?;
         Ok(self.lt.handles.insert(()))
+    }
+}
+
+/// Status codes of cuBLASLt's functions: `cublasStatus_t`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(i32)]
+pub(crate) enum Status {
+    NotInitialized = 1,
+    AllocFailed = 3,
+    InvalidValue = 7,
+    ExecutionFailed = 13,
+    InternalError = 14,
+    NotSupported = 15,
+}
+
+pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
+
+/// Maps a handle that no table has, or an unexpected null, to `InvalidValue`.
+impl From<Code> for Status {
+    fn from(_: Code) -> Self {
+        Self::InvalidValue
     }
 }

@@ -5,23 +5,26 @@ use std::collections::BTreeMap;
 use super::Handle;
 use crate::driver::code::{Code, Result};
 
+/// Table whose handles no table of another `KIND` has.
 #[derive(Debug)]
-pub(crate) struct Table<T> {
-    next: Handle,
+pub(crate) struct Table<T, const KIND: u64> {
+    made: Handle,
     entries: BTreeMap<Handle, T>,
 }
 
-impl<T> Table<T> {
-    /// Creates a table whose handles no table of another kind has.
-    pub(crate) fn new(kind: u64) -> Self {
-        Self { next: kind << 40, entries: BTreeMap::new() }
+impl<T, const KIND: u64> Default for Table<T, KIND> {
+    fn default() -> Self {
+        Self { made: 0, entries: BTreeMap::new() }
     }
+}
 
+impl<T, const KIND: u64> Table<T, KIND> {
     pub(crate) fn insert(&mut self, entry: T) -> Handle {
         // Handles are sixteen apart, as addresses of objects are.
-        self.next += 16;
-        self.entries.insert(self.next, entry);
-        self.next
+        self.made += 16;
+        let handle = (KIND << 40) + self.made;
+        self.entries.insert(handle, entry);
+        handle
     }
 
     pub(crate) fn get(&self, handle: Handle) -> Result<&T> {
@@ -65,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_handle_of_another_kind_or_of_what_is_gone_is_invalid() {
-        let (mut streams, mut events) = (Table::new(1), Table::new(2));
+        let (mut streams, mut events) = (Table::<_, 1>::default(), Table::<_, 2>::default());
         let (stream, event) = (streams.insert("stream"), events.insert("event"));
         assert_eq!(streams.get(event), Err(Code::InvalidHandle));
         assert_eq!(streams.remove(stream), Ok("stream"));
