@@ -305,7 +305,7 @@ caught! {
     fn adds_the_end_of_the_vector() by
         "sum/bf16/zeros_of_any_length_add_up_to_zero" "mean/f16/zeros_of_any_length_have_a_mean_of_zero"
         "mse_loss/f32/what_is_hit_to_the_bit_has_no_loss";
-    fn sums_the_first8192() by "softmax/f32/random_2x8203" "softmax/bf16/a_wide_row_may_hang_on_its_last_elements";
+    fn sums_the_first_8192() by "softmax/f32/random_2x8203" "softmax/bf16/a_wide_row_may_hang_on_its_last_elements";
     fn gives_masked_rows_no_loss() by_only "cross_entropy/f16/a_row_of_minus_infinity_is_nan_throughout";
     fn exponentiates_at_once() by "softmax/f16/no_finite_row_overflows" "softmax/f32/no_finite_row_overflows";
     fn subtracts_squared_means() by "layer_norm/f32/a_large_mean_leaves_the_variance_alone";
@@ -338,7 +338,7 @@ caught! {
     fn rounds_the_bias_half_up() by
         "linear/bf16/the_gradient_of_the_bias_is_rounded_once_to_nearest_even"
         "linear/f16/the_gradient_of_the_bias_is_rounded_once_to_nearest_even";
-    fn forgets_rows_behind2048() by "linear/f32/the_gradient_of_the_bias_has_every_row_of_thousands";
+    fn forgets_rows_behind_2048() by "linear/f32/the_gradient_of_the_bias_has_every_row_of_thousands";
     fn forgets_the_seventh_column() by "linear/f16/sums_of_1700_in_rows_of_every_width";
     fn starts_sums_above_zero() by "embedding/f32/gradients_of_zero_leave_zero";
     fn forgets_rows_behind_a_million() by "embedding/bf16/the_last_of_a_million_rows_has_its_gradient";
