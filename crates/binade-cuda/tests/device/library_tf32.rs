@@ -19,7 +19,6 @@ crate::tests![
     sixteen_bits_keep_theirs_by_tf32,
     convolutions_of_f32_are_by_tf32_where_it_is_asked_for,
     a_convolutions_bias_keeps_its_bits_by_tf32,
-    full_and_tf32_are_two_questions_to_the_library,
     a_captured_step_keeps_the_choice_that_it_was_captured_with,
     changing_the_choice_between_warm_ups_and_capture_is_an_error,
 ];
@@ -171,19 +170,6 @@ fn a_convolutions_bias_keeps_its_bits_by_tf32() -> Result {
     let of_rows = [0.0, 0.0, 3.0, 6.0, 9.0, 6.0, 3.0, 0.0, 0.0].map(|sum| sum + FINE);
     assert_eq!(got, of_rows.repeat(2));
     assert!(cuda.counters().tf32 > 0);
-    Ok(())
-}
-
-fn full_and_tf32_are_two_questions_to_the_library() -> Result {
-    let Some(cuda) = by_tf32()? else { return Ok(()) };
-    let tf32 = fine(&cuda)?;
-    assert_eq!(cuda.counters().searches, 1);
-    let cuda = cuda.with_f32_products(F32Products::Full)?;
-    assert_eq!(fine(&cuda)?, [FINE; 256]);
-    assert_eq!(cuda.counters().searches, 2);
-    let cuda = cuda.with_f32_products(F32Products::Tf32)?;
-    assert_eq!(fine(&cuda)?, tf32);
-    assert_eq!(cuda.counters().searches, 2, "both are kept");
     Ok(())
 }
 

@@ -15,7 +15,6 @@ crate::tests![
     what_the_library_has_no_algorithm_for_is_multiplied,
     what_lies_at_odd_places_is_multiplied,
     the_library_is_asked_once_a_shape_and_pass,
-    a_repeated_convolution_has_its_bits,
     captured_convolutions_replay_with_what_their_tensors_hold,
     full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step,
 ];
@@ -193,18 +192,6 @@ fn the_library_is_asked_once_a_shape_and_pass() -> Result {
 
 fn bits(cuda: &Cuda, tensors: &[Tensor; 3]) -> Result<Vec<Vec<u8>>> {
     tensors.iter().map(|tensor| Ok(cuda.to_bits(tensor)?)).collect()
-}
-
-fn a_repeated_convolution_has_its_bits() -> Result {
-    let run = || -> Result<Vec<Vec<u8>>> {
-        let cuda = own();
-        let (x, w) = (noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &W, DType::F16)?);
-        let first = bits(&cuda, &layer(&cuda, [&x, &w])?)?;
-        assert!(bits(&cuda, &layer(&cuda, [&x, &w])?)? == first);
-        Ok(first)
-    };
-    assert!(run()? == run()?);
-    Ok(())
 }
 
 fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
