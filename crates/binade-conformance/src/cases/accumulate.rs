@@ -30,9 +30,8 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
 
 /// Micro-batches on the subject's side.
 fn micros<S: Backend>(s: &S, window: &Window) -> Result<Vec<MicroBatch<Tensor<S>>>, CaseError> {
-    let micro = |(set, scale): &(Set, ScaleState)| {
-        Ok(MicroBatch { grads: upload(s, set)?, scale: *scale })
-    };
+    let micro =
+        |(set, scale): &(Set, ScaleState)| Ok(MicroBatch { grads: upload(s, set)?, scale: *scale });
     window.iter().map(micro).collect()
 }
 

@@ -113,7 +113,8 @@ fn all(run: &mut OpRun<'_>, x: &Stored, parameters: DType) -> Verdict {
 fn forward(
     run: &mut OpRun<'_>,
     Layer { x, w, b, mean, var, channels }: &Layer<'_>,
-    momentum: f32) -> Verdict {
+    momentum: f32,
+) -> Verdict {
     let config = BatchNormConfig { momentum, eps: 1e-5 };
     let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
     let numbers = [f64::from(config.momentum), f64::from(config.eps)];

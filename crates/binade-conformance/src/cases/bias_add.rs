@@ -2,8 +2,8 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use crate::OpInvocation::{BiasAdd, BiasAddBackward};
 use super::sum::sum;
+use crate::OpInvocation::{BiasAdd, BiasAddBackward};
 use binade_core::DType::F32;
 
 const SHAPES: &str =

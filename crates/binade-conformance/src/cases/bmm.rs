@@ -41,7 +41,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             cases.add(dtype, sentence, move |run| {
                 let [a, b, g] = operands(dtype, &[*pairs], *size);
                 // Behind the last terms of the rows before, where these are read in whole vectors.
-                let places = [1, 33, 65].into_iter().flat_map(|row| [row * size[1], row * size[1] + 5]);
+                let places =
+                    [1, 33, 65].into_iter().flat_map(|row| [row * size[1], row * size[1] + 5]);
                 let a = places.fold(a, |a, place| a.with(place, f64::NAN));
                 of(run, [&a, &b, &g], *size)
             });
@@ -82,10 +83,7 @@ fn operands(dtype: DType, lead: &[usize], [m, k, n]: [usize; 3]) -> [Stored; 3] 
         .map(|(seed, shape)| uniform(seed, dtype, &[lead, &shape].concat(), [-1.0, 1.0]))
 }
 
-fn both(
-    run: &mut OpRun<'_>,
-    dtype: DType,
-    (lead, size): (&[usize], [usize; 3])) -> Verdict {
+fn both(run: &mut OpRun<'_>, dtype: DType, (lead, size): (&[usize], [usize; 3])) -> Verdict {
     of(run, operands(dtype, lead, size).each_ref(), size)
 }
 

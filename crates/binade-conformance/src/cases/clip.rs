@@ -5,9 +5,7 @@
 use super::cast::rounded;
 use super::norm::norm;
 use super::prelude::*;
-use super::unscale::{
-    Set, factor, same_grads, tell, told, unscale, upload, values, views,
-};
+use super::unscale::{Set, factor, same_grads, tell, told, unscale, upload, values, views};
 use crate::Clip;
 use binade_grad_scaler::{Norm, ScaleState};
 

@@ -3,8 +3,8 @@
 //! The oracle is a cross-correlation, by loops over windows and taps.
 
 use super::prelude::*;
-use crate::OpInvocation::{Conv2d, Conv2dBackward};
 use super::sum::sum;
+use crate::OpInvocation::{Conv2d, Conv2dBackward};
 use binade_ops::Conv2dConfig;
 
 /// Input, weight, stride and padding.
@@ -106,7 +106,8 @@ fn both(
     run: &mut OpRun<'_>,
     dtype: DType,
     (input, weight, stride, padding): Size,
-    bias: bool) -> Verdict {
+    bias: bool,
+) -> Verdict {
     let config = Conv2dConfig { stride, padding };
     let layer = Layer { input, weight, config };
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);

@@ -159,10 +159,7 @@ fn set<S: Backend>(s: &S, grads: &[Stored]) -> Result<NamedGrads<Tensor<S>>> {
 }
 
 /// Returns the values of the parameters after a step, whatever their order.
-fn read<S: Backend>(
-    s: &S,
-    mut after: Vec<Named<Tensor<S>>>,
-) -> Result<Held<Tensor<S>>, CaseError> {
+fn read<S: Backend>(s: &S, mut after: Vec<Named<Tensor<S>>>) -> Result<Held<Tensor<S>>, CaseError> {
     let mut held = Held { tensors: Vec::new(), values: Params::default() };
     for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&mut held.values) {
         let gone = || SubjectError::Failed(format!("parameter `{name}` is gone after training"));

@@ -1,8 +1,8 @@
 //! Cross-entropy: large logits, labels at the ends, and the gradient's share of the batch.
 
 use super::prelude::*;
-use crate::OpInvocation::{CrossEntropy, CrossEntropyBackward};
 use super::softmax::{Row, cost};
+use crate::OpInvocation::{CrossEntropy, CrossEntropyBackward};
 
 /// Rows and classes.
 const SIZES: &str =

@@ -4,9 +4,9 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use crate::OpInvocation::{Dropout, DropoutBackward};
 use super::stochastic_cast::word;
 use super::training::narrow;
+use crate::OpInvocation::{Dropout, DropoutBackward};
 use binade_core::{DType::F32, stochastic::Key};
 
 const KEY: [u64; 2] = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
@@ -61,7 +61,10 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     let sentence = "a_p_outside_zero_to_one_is_an_invalid_argument";
     let outside = [-0.1, 1.5, f32::NAN, f32::INFINITY].map(|p| (Dropout { p }, "2 i64:2"));
     refusals(cases, sentence, ErrorKind::InvalidArgument, outside);
-    mismatches(cases, ["2 i64:3", "2 2", "i64:2 i64:2"].map(|operands| (Dropout { p: 0.5 }, operands)));
+    mismatches(
+        cases,
+        ["2 i64:3", "2 2", "i64:2 i64:2"].map(|operands| (Dropout { p: 0.5 }, operands)),
+    );
 }
 
 fn key(words: [u64; 2]) -> Stored {

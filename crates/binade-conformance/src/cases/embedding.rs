@@ -42,7 +42,11 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         cases.add(dtype, sentence, move |run| {
             let indices = i64s(&[4096], vec![1; 4096]);
             let g = ones(dtype, &[4096, 1]);
-            run.exact(EmbeddingBackward { rows: 3 }, &[&g, &indices], [(dtype, vec![0.0, 4096.0, 0.0])])
+            run.exact(
+                EmbeddingBackward { rows: 3 },
+                &[&g, &indices],
+                [(dtype, vec![0.0, 4096.0, 0.0])],
+            )
         });
         cases.add(dtype, "duplicates_are_added_in_the_order_of_the_indices", move |run| {
             // In f32, 1 is lost beside 2^24, and beside 2^-24: in another order the sum is another.

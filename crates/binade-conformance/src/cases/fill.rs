@@ -7,11 +7,19 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS.into_iter().chain(EIGHT_BITS) {
         cases.lengths(dtype, SHORT, move |run, length| {
             let shape = vec![length];
-            run.exact(Fill { value: 0.1, shape, dtype }, &[], [(dtype, vec![f64::from(0.1_f32); length])])
+            run.exact(
+                Fill { value: 0.1, shape, dtype },
+                &[],
+                [(dtype, vec![f64::from(0.1_f32); length])],
+            )
         });
         cases.add(dtype, "the_value_is_rounded_once_to_nearest_even", move |run| {
             values(dtype).into_iter().try_for_each(|value| {
-                run.exact(Fill { value, shape: vec![3, 3], dtype }, &[], [(dtype, vec![f64::from(value); 9])])
+                run.exact(
+                    Fill { value, shape: vec![3, 3], dtype },
+                    &[],
+                    [(dtype, vec![f64::from(value); 9])],
+                )
             })
         });
     }

@@ -21,8 +21,8 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
         stores::add_cases(cases, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
- stores::add(cases, (STORE, dtype, oracle), sentence, param, updates);
-};
+            stores::add(cases, (STORE, dtype, oracle), sentence, param, updates);
+        };
         let (params, moves) = halfway(dtype);
         let moves = moves.iter().map(|x| -x).collect();
         add("a_parameter_halfway_between_two_becomes_the_even_one", params, vec![moves]);

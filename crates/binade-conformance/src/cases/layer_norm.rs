@@ -58,7 +58,11 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let x = Stored::from_values(dtype, &[2050, 2], (0..4100).map(|i| f64::from(i % 2)));
             let (g, w) = (ones(dtype, &[2050, 2]), ones(dtype, &[2]));
             let wanted = backward(&values(&g), &values(&x), &[1.0; 2], f64::from(EPS));
-            run.near(LayerNormBackward { eps: EPS }, &[&g, &x, &w], wanted.map(|wanted| (dtype, wanted)))
+            run.near(
+                LayerNormBackward { eps: EPS },
+                &[&g, &x, &w],
+                wanted.map(|wanted| (dtype, wanted)),
+            )
         });
     }
     mismatches(

@@ -38,7 +38,12 @@ impl Layer {
         if self == Self::Relu { LinearRelu } else { Linear }
     }
 
-    fn output(self, [x, w]: [&Stored; 2], bias: Option<&Stored>, size: [usize; 3]) -> Vec<Expected> {
+    fn output(
+        self,
+        [x, w]: [&Stored; 2],
+        bias: Option<&Stored>,
+        size: [usize; 3],
+    ) -> Vec<Expected> {
         let of = if self == Self::Relu { linear_relu } else { linear };
         of(&values(x), &values(w), bias.map(values).as_deref(), size)
     }
@@ -51,7 +56,9 @@ impl Layer {
                     let with = if bias { "with" } else { "without" };
                     let (rows, inner) = (name(lead), name(size));
                     let sentence = format!("random_{rows}_rows_of_{inner}_{with}_bias");
-                    cases.add(dtype, sentence, move |run| self.both(run, dtype, (lead, *size), bias));
+                    cases.add(dtype, sentence, move |run| {
+                        self.both(run, dtype, (lead, *size), bias)
+                    });
                 }
             }
             cases.starts(dtype, move |run, _, _| self.both(run, dtype, (&[5], [33, 7]), true));
@@ -137,7 +144,11 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         let of_ones = move |run: &mut OpRun<'_>, rows: usize, [inner, outer]: [usize; 2]| {
             let of = |shape: &[usize]| ones(dtype, shape);
             let operands = [of(&[rows, outer]), of(&[rows, inner]), of(&[outer, inner])];
-            let wanted = [vec![count(outer); rows * inner], vec![count(rows); outer * inner], vec![count(rows); outer]];
+            let wanted = [
+                vec![count(outer); rows * inner],
+                vec![count(rows); outer * inner],
+                vec![count(rows); outer],
+            ];
             let op = LinearBackward { bias: true };
             run.exact(op, &operands.each_ref(), wanted.map(|wanted| (dtype, wanted)))
         };
@@ -154,9 +165,9 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         let sentence = "the_gradient_of_the_bias_has_every_row_of_thousands";
         cases.add(dtype, sentence, move |run| {
             // From many rows to few, so that what an earlier sum left in memory would be seen.
-            (0..8).rev().try_for_each(|i| {
-                Layer::Plain.both(run, dtype, (&[2100 + 256 * i], [1, 3]), true)
-            })
+            (0..8)
+                .rev()
+                .try_for_each(|i| Layer::Plain.both(run, dtype, (&[2100 + 256 * i], [1, 3]), true))
         });
         cases.add(dtype, "nan_and_infinity_stay_in_their_rows", move |run| {
             Layer::Plain.non_finite(run, dtype)

@@ -3,8 +3,8 @@
 //! The oracle reads rows as that of [`softmax`](super::softmax) does.
 
 use super::prelude::*;
-use crate::OpInvocation::{LogSoftmax, LogSoftmaxBackward};
 use super::softmax::{Row, cost};
+use crate::OpInvocation::{LogSoftmax, LogSoftmaxBackward};
 
 static CASES: Softmaxes = Softmaxes {
     forward: LogSoftmax,

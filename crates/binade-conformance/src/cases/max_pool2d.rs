@@ -82,11 +82,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         (MaxPool2d { config: MaxPool2dConfig { kernel, stride, padding } }, "1x1x4x4")
     };
     let sentence = "a_window_or_stride_of_zero_or_too_much_padding_is_an_invalid_argument";
-    let outside = [
-        pool([0, 2], [1, 1], [0, 0]),
-        pool([2, 2], [1, 0], [0, 0]),
-        pool([2, 2], [1, 1], [2, 0]),
-    ];
+    let outside =
+        [pool([0, 2], [1, 1], [0, 0]), pool([2, 2], [1, 0], [0, 0]), pool([2, 2], [1, 1], [2, 0])];
     refusals(cases, sentence, ErrorKind::InvalidArgument, outside);
     let config = MaxPool2dConfig::square(2);
     mismatches(

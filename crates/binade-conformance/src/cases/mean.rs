@@ -4,8 +4,8 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use crate::OpInvocation::{Mean, MeanBackward};
 use super::sum::{spreads, sum};
+use crate::OpInvocation::{Mean, MeanBackward};
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {

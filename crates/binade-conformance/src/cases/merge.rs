@@ -98,9 +98,8 @@ fn overflows<S: Backend>(cases: &mut Cases<S>, join: MergeRule) {
         if seen.got.joined.overflow.is_none() {
             return Ok(());
         }
-        let place = |found: &FoundInf| {
-            found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index))
-        };
+        let place =
+            |found: &FoundInf| found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index));
         same(check, seen, place, Some((name, index)))
     });
     add(cases, (join, "it_is_halted_where_either_is", true), |check, seen| {

@@ -30,13 +30,7 @@ fn both<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32) -> Verdi
 }
 
 /// Compares the norm, the largest element's bit by bit, and whether the verdict is raised.
-fn of<S: Backend>(
-    s: &S,
-    check: &mut Check,
-    set: &Set,
-    exponent: i32,
-    which: Norm,
-) -> Verdict {
+fn of<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32, which: Norm) -> Verdict {
     let state = ScaleState::from_exponent(exponent);
     let (unscaled, found) = unscale(&values(set), factor(&state));
     let wanted = norm(which, &unscaled);

@@ -20,8 +20,8 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     stores::add_cases(cases, STORE, BF16, oracle);
     let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
- stores::add(cases, (STORE, BF16, oracle), sentence, param, updates);
-};
+        stores::add(cases, (STORE, BF16, oracle), sentence, param, updates);
+    };
     let (params, moves) = halfway(BF16);
     let moves = moves.iter().map(|x| -x).collect();
     add("a_master_beside_a_tie_goes_to_the_nearer_parameter", params, vec![moves]);

@@ -21,8 +21,8 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
         stores::add_cases(cases, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
- stores::add(cases, (STORE, dtype, oracle), sentence, param, updates);
-};
+            stores::add(cases, (STORE, dtype, oracle), sentence, param, updates);
+        };
         let small = 2.0_f64.powi(-20);
         let ramp: Vec<f64> = (1..33).map(|i| f64::from(i) * small).collect();
         let nudge = vec![2.0_f64.powi(-29); 32];

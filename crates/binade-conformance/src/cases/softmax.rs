@@ -6,12 +6,8 @@
 use super::prelude::*;
 use crate::OpInvocation::{Softmax, SoftmaxBackward};
 
-static CASES: Softmaxes = Softmaxes {
-    forward: Softmax,
-    backward: SoftmaxBackward,
-    output: softmax,
-    gradient: backward,
-};
+static CASES: Softmaxes =
+    Softmaxes { forward: Softmax, backward: SoftmaxBackward, output: softmax, gradient: backward };
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     CASES.add(cases);

@@ -30,14 +30,12 @@ impl Wrong {
             | ("stays_spent_in_a_row", Tolerance::InARow { overflows }) => {
                 Tolerance::UntilGoodStep { overflows }
             }
-            ("restarts_a_spent_hysteresis", Tolerance::UntilGoodStep { overflows }) => {
+            ("restarts_a_spent_hysteresis", Tolerance::UntilGoodStep { overflows })
+            | ("forgets_overflows_at_good_steps", Tolerance::SinceMove { overflows }) => {
                 Tolerance::InARow { overflows }
             }
             ("counts_the_row_through_good_steps", Tolerance::InARow { overflows }) => {
                 Tolerance::UntilGrowth { overflows }
-            }
-            ("forgets_overflows_at_good_steps", Tolerance::SinceMove { overflows }) => {
-                Tolerance::InARow { overflows }
             }
             ("takes_a_share_for_a_bound", Tolerance::Share { of_65536 }) => {
                 Tolerance::Share { of_65536: of_65536.saturating_add(1) }

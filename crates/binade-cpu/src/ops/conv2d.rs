@@ -2,8 +2,7 @@
 
 use super::{im2col::Geometry, operands};
 use crate::{
-    Cpu, Error, Tensor,
-    parallel,
+    Cpu, Error, Tensor, parallel,
     reduce::{self, Channels, PER_OPERATION, add_product, matrix},
 };
 use binade_core::Op;

@@ -4,7 +4,7 @@ use super::{cast, cast_values, starts};
 use crate::cases::cast::{round, value};
 use crate::cases::values::Draw;
 use crate::cases::{EIGHT_BITS, FLOATS, LONG};
-use crate::{Cases, Backend};
+use crate::{Backend, Cases};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {

@@ -3,7 +3,7 @@
 use crate::cases::cast::{round, value};
 use crate::cases::values::{Draw, awkward};
 use crate::cases::{EIGHT_BITS, FLOATS, get, put};
-use crate::{CaseError, Cases, Check, Layout, Stored, Backend, SubjectError, Verdict};
+use crate::{Backend, CaseError, Cases, Check, Layout, Stored, SubjectError, Verdict};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
@@ -62,9 +62,9 @@ fn fitting(from: DType, to: DType) -> Stored {
 
 fn alike<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
     let input = fitting(from, to);
-    [0, 1].into_iter().try_for_each(|offset| {
-        super::of(s, check, &input.clone().view(Layout::Offset(offset)), to)
-    })
+    [0, 1]
+        .into_iter()
+        .try_for_each(|offset| super::of(s, check, &input.clone().view(Layout::Offset(offset)), to))
 }
 
 /// Of different lengths and starts, one of them without elements.

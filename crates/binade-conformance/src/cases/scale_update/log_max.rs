@@ -5,7 +5,7 @@
 
 use super::{Dropped, Good, Saw, Skip, one};
 use crate::cases::values::Draw;
-use crate::{CaseError, Cases, Check, IterationFindings, PassFinding, Backend, Verdict};
+use crate::{Backend, CaseError, Cases, Check, IterationFindings, PassFinding, Verdict};
 use binade_grad_scaler::{LogMax, LossScale, ScaleState, UpdateInputs};
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {

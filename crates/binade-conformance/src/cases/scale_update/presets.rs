@@ -2,7 +2,7 @@
 
 use super::{Saw, one};
 use crate::cases::values::Draw;
-use crate::{Cases, Backend, Verdict};
+use crate::{Backend, Cases, Verdict};
 use binade_grad_scaler::LossScale;
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {

@@ -1,7 +1,7 @@
 //! Which overflows back the scale off, and which are let pass.
 
 use super::{fixed_at, sequence};
-use crate::{Cases, Backend};
+use crate::{Backend, Cases};
 use binade_grad_scaler::{LossScale, Tolerance};
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
