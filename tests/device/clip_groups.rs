@@ -122,8 +122,8 @@ fn a_windows_sum_is_clipped_by_groups_as_on_the_cpu() -> Result {
 fn steps_clipped_by_groups_read_nothing() -> Result {
     let gpu = own();
     let mut scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
-    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
-    let mut optimizer = optimizer(&gpu, &[("a", noise(1, 500))], DType::BF16, plan);
+    let config = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
+    let mut optimizer = optimizer(&gpu, &[("a", noise(1, 500))], DType::BF16, config);
     let groups = [group(&["a"], Norm::L2, 1e-3)];
     let loss = vector(&gpu, &[1.0], DType::F32);
     let syncs = gpu.counters().syncs;

@@ -24,9 +24,9 @@ pub(crate) fn total(run: &MasterOptimizer<Gpu>) -> Result<Option<[u64; 2]>> {
 
 fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
     let gpu = gpu();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
     let params = [("a", vec![1.0; 4]), ("b", vec![1.0; 2])];
-    let mut run = optimizer(&gpu, &params, DType::BF16, plan.with_lost_updates(true));
+    let mut run = optimizer(&gpu, &params, DType::BF16, config.with_lost_updates(true));
     step(&gpu, &mut run, &[("a", vec![1e-5, 1e-5, 0.0, 0.5]), ("b", vec![0.5, 0.5])])?;
     assert_eq!(total(&run)?, Some([2, 3]));
     step(&gpu, &mut run, &[("a", vec![f32::NAN; 4]), ("b", vec![1e-5, 1e-5])])?;
@@ -39,21 +39,21 @@ fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_co
 
 fn counting_is_switched_in_a_running_optimizer() -> Result {
     let gpu = gpu();
-    let plan = || {
+    let config = || {
         Ok::<_, libtest_mimic::Failed>(
             OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster),
         )
     };
-    let mut run = optimizer(&gpu, &[("w", vec![1.0])], DType::BF16, plan()?);
+    let mut run = optimizer(&gpu, &[("w", vec![1.0])], DType::BF16, config()?);
     assert_eq!(there(&run, "w")?.lost, None);
-    run.set_config(plan()?.with_lost_updates(true))?;
+    run.set_config(config()?.with_lost_updates(true))?;
     assert_eq!(total(&run)?, Some([0, 0]));
     step(&gpu, &mut run, &[("w", vec![1e-4])])?;
-    run.set_config(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
+    run.set_config(config()?.with_lost_updates(true).with_lr(0.5)?)?;
     assert_eq!(total(&run)?, Some([1, 0]));
-    run.set_config(plan()?)?;
+    run.set_config(config()?)?;
     assert_eq!(total(&run)?, None);
-    run.set_config(plan()?.with_lost_updates(true))?;
+    run.set_config(config()?.with_lost_updates(true))?;
     assert_eq!(total(&run)?, Some([0, 0]));
     assert_eq!(there(&run, "w")?.applied, 1);
     Ok(())
@@ -61,10 +61,10 @@ fn counting_is_switched_in_a_running_optimizer() -> Result {
 
 fn what_joins_is_counted_beside_the_others() -> Result {
     let gpu = gpu();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
-    let counted = plan.clone().with_lost_updates(true);
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let counted = config.clone().with_lost_updates(true);
     let more = |name| vec![Named::new(name, vector(&gpu, &[1.0; 3], DType::BF16))];
-    let mut run = optimizer(&gpu, &[("a", vec![1.0; 2])], DType::BF16, plan.clone());
+    let mut run = optimizer(&gpu, &[("a", vec![1.0; 2])], DType::BF16, config.clone());
     run.join(more("b"), counted.clone())?;
     assert_eq!(total(&run)?, Some([0, 0]));
     step(&gpu, &mut run, &[("a", vec![1e-5, 0.5]), ("b", vec![1e-5; 3])])?;
@@ -73,7 +73,7 @@ fn what_joins_is_counted_beside_the_others() -> Result {
     assert_eq!(total(&run)?, Some([4, 1]));
     step(&gpu, &mut run, &[("c", vec![0.5; 3])])?;
     assert_eq!(total(&run)?, Some([4, 4]));
-    run.join(more("d"), plan)?;
+    run.join(more("d"), config)?;
     assert_eq!(total(&run)?, None);
     // Counts of the time before are not taken up again.
     let counted = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
@@ -87,9 +87,9 @@ fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
     let gpu = gpu();
     let len = 5 * 4096 + 77;
     for rule in [UpdateRule::sgd(1.0), UpdateRule::adam(1e-6)] {
-        let plan =
+        let config =
             OptimizerConfig::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
-        let mut run = optimizer(&gpu, &[("w", vec![1.0; len])], DType::BF16, plan);
+        let mut run = optimizer(&gpu, &[("w", vec![1.0; len])], DType::BF16, config);
         step(&gpu, &mut run, &[("w", vec![1e-5; len])])?;
         assert_eq!(total(&run)?, Some([len as u64, 0]));
         assert_eq!(gpu.bits(&run.params[0].value), [0x80, 0x3f].repeat(len));
@@ -130,10 +130,10 @@ fn counting_reads_nothing_and_changes_no_bit() -> Result {
     for (store, rule) in
         STORES.into_iter().flat_map(|store| rules().into_iter().map(move |rule| (store, rule)))
     {
-        let plan = OptimizerConfig::new(rule)?.with_store(store);
-        let counted = plan.clone().with_lost_updates(true);
+        let config = OptimizerConfig::new(rule)?.with_store(store);
+        let counted = config.clone().with_lost_updates(true);
         let mut counting = optimizer(&gpu, &set(1, 0.0), DType::BF16, counted);
-        let mut other = optimizer(&gpu, &set(1, 0.0), DType::BF16, plan);
+        let mut other = optimizer(&gpu, &set(1, 0.0), DType::BF16, config);
         let before = gpu.counters().syncs;
         for seed in 2..5 {
             step(&gpu, &mut counting, &set(seed, 1e-6))?;

@@ -45,7 +45,7 @@ fn steps<D: Device>(run: &mut MasterOptimizer<D>, numbers: Range<u64>) -> Result
     Ok(())
 }
 
-fn plan(store: MasterStore) -> Result<OptimizerConfig> {
+fn config(store: MasterStore) -> Result<OptimizerConfig> {
     Ok(OptimizerConfig::new(UpdateRule::Sgd(exact()))?.with_store(store))
 }
 
@@ -53,11 +53,11 @@ fn plan(store: MasterStore) -> Result<OptimizerConfig> {
 fn joined<D: Device>(
     device: &D,
     dtype: DType,
-    plan: &OptimizerConfig,
+    config: &OptimizerConfig,
 ) -> Result<MasterOptimizer<D>> {
-    let mut run = optimizer(device, &values(2, 20), dtype, plan.clone());
+    let mut run = optimizer(device, &values(2, 20), dtype, config.clone());
     steps(&mut run, 0..2)?;
-    run.join(new(device, dtype), plan.clone()).map_err(told)?;
+    run.join(new(device, dtype), config.clone()).map_err(told)?;
     steps(&mut run, 2..3)?;
     Ok(run)
 }
@@ -66,8 +66,8 @@ fn parameters_that_join_step_as_on_the_cpu_in_every_store() -> Result {
     for store in STORES {
         // A parameter that joins from f32 is lowered, and its masters keep the rest.
         for made in [DType::BF16, DType::F32] {
-            let plan = plan(store)?.with_storage(DType::BF16);
-            let (got, want) = (joined(&gpu(), made, &plan)?, joined(&Cpu, made, &plan)?);
+            let config = config(store)?.with_storage(DType::BF16);
+            let (got, want) = (joined(&gpu(), made, &config)?, joined(&Cpu, made, &config)?);
             assert_eq!(got.save()?, want.save()?, "{store:?} {made}");
             assert_eq!(got.masters().bytes(), want.masters().bytes());
         }
@@ -77,13 +77,13 @@ fn parameters_that_join_step_as_on_the_cpu_in_every_store() -> Result {
 
 fn what_joins_begins_at_its_own_count() -> Result {
     let gpu = gpu();
-    let plan = OptimizerConfig::new(UpdateRule::adam(1e-2))?;
-    let mut run = joined(&gpu, DType::F32, &plan)?;
+    let config = OptimizerConfig::new(UpdateRule::adam(1e-2))?;
+    let mut run = joined(&gpu, DType::F32, &config)?;
     steps(&mut run, 3..20)?;
     let applied: Vec<u64> = run.save()?.iter().map(|saved| saved.applied).collect();
     assert_eq!(applied, [15, 15, 14, 14, 14], "one step in four is skipped");
     // Adam's first step is as long as its rate, whatever the gradient. Another parameter's correction would change that.
-    run.join(vec![Named::new("new", vector(&gpu, &[1.0; 9], DType::F32))], plan)?;
+    run.join(vec![Named::new("new", vector(&gpu, &[1.0; 9], DType::F32))], config)?;
     step(&gpu, &mut run, &[("new", vec![0.25; 9])])?;
     let moved = &run.export_f32()?[5].value;
     assert!(moved.iter().all(|x| (x - 0.99).abs() < 1e-6), "{moved:?}");
@@ -93,12 +93,12 @@ fn what_joins_begins_at_its_own_count() -> Result {
 fn a_join_reads_nothing_and_keeps_every_old_bit() -> Result {
     let gpu = own();
     for store in STORES {
-        let mut run = optimizer(&gpu, &values(2, 20), DType::BF16, plan(store)?);
+        let mut run = optimizer(&gpu, &values(2, 20), DType::BF16, config(store)?);
         steps(&mut run, 0..2)?;
         let before = run.save()?;
         let more = new(&gpu, DType::BF16);
         let syncs = gpu.counters().syncs;
-        run.join(more, plan(store)?)?;
+        run.join(more, config(store)?)?;
         assert_eq!(gpu.counters().syncs, syncs, "{store:?}");
         assert_eq!(run.save()?[..2], before, "{store:?}");
         let syncs = gpu.counters().syncs;
@@ -112,10 +112,10 @@ fn a_group_may_name_what_joins_and_storage_lowers_it() -> Result {
     let gpu = gpu();
     let stored = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_storage(DType::F16);
     let mut run = optimizer(&gpu, &[("a", vec![1.0])], DType::F32, stored.clone());
-    let plan = stored.with_group(["b"], UpdateRule::sgd(0.5))?;
+    let config = stored.with_group(["b"], UpdateRule::sgd(0.5))?;
     let exact = 1.0 + 1e-4;
-    run.join(vec![Named::new("b", vector(&gpu, &[exact], DType::F32))], plan.clone())?;
-    assert_eq!(run.config(), &plan);
+    run.join(vec![Named::new("b", vector(&gpu, &[exact], DType::F32))], config.clone())?;
+    assert_eq!(run.config(), &config);
     assert_eq!(run.params[1].value.dtype(), DType::F16);
     assert_eq!(run.export_f32()?[1].value, [exact]);
     step(&gpu, &mut run, &[("a", vec![0.5]), ("b", vec![0.5])])?;
@@ -126,7 +126,7 @@ fn a_group_may_name_what_joins_and_storage_lowers_it() -> Result {
 
 fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
     let gpu = gpu();
-    let (base, mismatch) = (plan(MasterStore::Copy)?, ErrorKind::Mismatch);
+    let (base, mismatch) = (config(MasterStore::Copy)?, ErrorKind::Mismatch);
     let new = new(&gpu, DType::BF16);
     let one = |name, values: &[f32]| vec![Named::new(name, vector(&gpu, values, DType::BF16))];
     let typo = base.clone().with_group(["typo"], UpdateRule::sgd(0.1))?;
@@ -136,7 +136,7 @@ fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
         (one("a", &[1.0]), base.clone(), mismatch),
         ([&new[..1], &new[..1]].concat(), base.clone(), mismatch),
         (new.clone(), typo, mismatch),
-        (new.clone(), plan(MasterStore::Kahan)?, mismatch),
+        (new.clone(), config(MasterStore::Kahan)?, mismatch),
         (new.clone(), OptimizerConfig::new(UpdateRule::adam(0.1))?, mismatch),
         (flags, base.clone(), ErrorKind::Unsupported),
         (stranger, base.clone(), mismatch),
@@ -144,8 +144,8 @@ fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
     let mut run = optimizer(&gpu, &values(2, 20), DType::BF16, base.clone());
     steps(&mut run, 0..2)?;
     let before = run.save()?;
-    for (number, (more, plan, expected)) in refused.into_iter().enumerate() {
-        assert_eq!(kind(run.join(more, plan)), expected, "{number}");
+    for (number, (more, config, expected)) in refused.into_iter().enumerate() {
+        assert_eq!(kind(run.join(more, config)), expected, "{number}");
         assert_eq!((run.save()?, run.config()), (before.clone(), &base), "{number}");
     }
     run.join(new, base)?;
@@ -155,13 +155,13 @@ fn a_join_that_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
 fn a_run_that_was_joined_is_resumed_as_it_was() -> Result {
     let gpu = gpu();
     for store in STORES {
-        let mut whole = joined(&gpu, DType::BF16, &plan(store)?)?;
+        let mut whole = joined(&gpu, DType::BF16, &config(store)?)?;
         let saved = whole.save()?;
         // Loaded into an optimizer that had all of them from the start, and into one that they have joined.
-        let mut resumed = optimizer(&gpu, &values(5, 1), DType::BF16, plan(store)?);
+        let mut resumed = optimizer(&gpu, &values(5, 1), DType::BF16, config(store)?);
         resumed.load(&saved)?;
-        let mut grown = optimizer(&gpu, &values(2, 2), DType::BF16, plan(store)?);
-        grown.join(new(&gpu, DType::BF16), plan(store)?)?;
+        let mut grown = optimizer(&gpu, &values(2, 2), DType::BF16, config(store)?);
+        grown.join(new(&gpu, DType::BF16), config(store)?)?;
         grown.load(&saved)?;
         for run in [&mut whole, &mut resumed, &mut grown] {
             steps(run, 6..8)?;

@@ -25,8 +25,8 @@ fn start(rule: UpdateRule) -> Result<Run> {
     let device = gpu();
     let params =
         LENGTHS.map(|(name, len)| Named::new(name, vector(&device, &noise(7, len), DType::F32)));
-    let plan = OptimizerConfig::new(rule)?.with_storage(DType::F16).keep(["b"]);
-    let optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
+    let config = OptimizerConfig::new(rule)?.with_storage(DType::F16).keep(["b"]);
+    let optimizer = MasterOptimizer::new(device.clone(), params.into(), config)?;
     let rule = LossScale::dynamic().with_growth_interval(2)?;
     Ok(Run { scaler: Scaler::new(device, rule)?, optimizer, window: None, said: String::new() })
 }

@@ -15,7 +15,7 @@ crate::tests![
     what_no_good_micro_batch_had_keeps_its_exponent,
 ];
 
-fn plan(rule: UpdateRule) -> Result<OptimizerConfig> {
+fn config(rule: UpdateRule) -> Result<OptimizerConfig> {
     Ok(OptimizerConfig::new(rule)?.with_store(MasterStore::ScaledF16).with_storage(DType::BF16))
 }
 
@@ -39,8 +39,8 @@ fn the_exponent_is_that_of_the_largest_finite_magnitude() -> Result {
     ];
     for (values, expected) in cases {
         let start = [("w", values.to_vec())];
-        let mut there = optimizer(&gpu, &start, DType::F32, plan(UpdateRule::sgd(0.5))?);
-        let mut cpu = optimizer(&Cpu, &start, DType::F32, plan(UpdateRule::sgd(0.5))?);
+        let mut there = optimizer(&gpu, &start, DType::F32, config(UpdateRule::sgd(0.5))?);
+        let mut cpu = optimizer(&Cpu, &start, DType::F32, config(UpdateRule::sgd(0.5))?);
         assert_eq!(exponent(&slot(&there, "w")?), Some(expected), "{values:?}");
         assert_eq!(slot(&there, "w")?, here(cpu.masters(), "w"), "{values:?}");
         // A driver may make 0 of subnormal values.
@@ -82,9 +82,9 @@ fn window<D: Device>(device: &D, optimizer: &mut MasterOptimizer<D>) -> Result {
 fn what_no_good_micro_batch_had_keeps_its_exponent() -> Result {
     let gpu = gpu();
     let start = [("a", coarse(1, 300)), ("b", noise(2, 7))];
-    let plan = plan(UpdateRule::sgd(1.0))?.with_lost_updates(true);
-    let mut there = optimizer(&gpu, &start, DType::F32, plan.clone());
-    let mut cpu = optimizer(&Cpu, &start, DType::F32, plan);
+    let config = config(UpdateRule::sgd(1.0))?.with_lost_updates(true);
+    let mut there = optimizer(&gpu, &start, DType::F32, config.clone());
+    let mut cpu = optimizer(&Cpu, &start, DType::F32, config);
     let before = there.save()?;
     window(&gpu, &mut there)?;
     window(&Cpu, &mut cpu)?;

@@ -16,9 +16,9 @@ crate::tests![
 
 const LENGTHS: [(&str, usize); 3] = [("a", 300), ("b", 5), ("c", 0)];
 
-fn start(plan: OptimizerConfig) -> MasterOptimizer<Gpu> {
+fn start(config: OptimizerConfig) -> MasterOptimizer<Gpu> {
     let params = LENGTHS.map(|(name, len)| (name, noise(7, len)));
-    optimizer(&gpu(), &params, DType::F32, plan.with_storage(DType::BF16).keep(["b"]))
+    optimizer(&gpu(), &params, DType::F32, config.with_storage(DType::BF16).keep(["b"]))
 }
 
 fn turn(run: &mut MasterOptimizer<Gpu>, seed: u64) -> Result {
@@ -28,10 +28,10 @@ fn turn(run: &mut MasterOptimizer<Gpu>, seed: u64) -> Result {
 
 fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
     for (rule, store) in rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store))) {
-        let plan = OptimizerConfig::new(rule)?.with_store(store);
-        let mut whole = start(plan.clone());
+        let config = OptimizerConfig::new(rule)?.with_store(store);
+        let mut whole = start(config.clone());
         (0..2).try_for_each(|seed| turn(&mut whole, seed))?;
-        let mut resumed = start(plan);
+        let mut resumed = start(config);
         resumed.load(&whole.save()?)?;
         assert_eq!(resumed.save()?, whole.save()?, "{rule:?} {store:?}");
         for run in [&mut whole, &mut resumed] {
@@ -44,12 +44,12 @@ fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
 
 fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
     for store in STORES {
-        let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?.with_store(store);
+        let config = OptimizerConfig::new(UpdateRule::Sgd(exact()))?.with_store(store);
         let params = LENGTHS.map(|(name, len)| (name, coarse(7, len)));
-        let mut cpu = optimizer(&Cpu, &params, DType::BF16, plan.clone());
+        let mut cpu = optimizer(&Cpu, &params, DType::BF16, config.clone());
         let grads = LENGTHS.map(|(name, len)| (name, coarse(8, len)));
         step(&Cpu, &mut cpu, &grads)?;
-        let mut run = optimizer(&gpu(), &params, DType::BF16, plan);
+        let mut run = optimizer(&gpu(), &params, DType::BF16, config);
         run.load(&cpu.save()?)?;
         step(&gpu(), &mut run, &grads)?;
         step(&Cpu, &mut cpu, &grads)?;

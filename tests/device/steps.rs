@@ -1,4 +1,4 @@
-//! Steps beyond the kit: plans that change, states that others hold, refusals that move nothing, and waiting.
+//! Steps beyond the kit: configurations that change, states that others hold, refusals that move nothing, and waiting.
 
 use crate::support::{
     Result, assert_near, calm, coarse, exact, gpu, optimizer, own, set, step, step_with, there,
@@ -36,12 +36,12 @@ pub(crate) fn grads(seed: u64) -> Vec<(&'static str, Vec<f32>)> {
 fn a_learning_rate_that_moves_steps_as_on_the_cpu() -> Result {
     let gpu = gpu();
     let start = NAMES.map(|(name, len)| (name, coarse(9, len)));
-    let plan = |lr: f64| OptimizerConfig::new(UpdateRule::Sgd(Sgd { lr, ..exact() }));
-    let mut got = optimizer(&gpu, &start, DType::BF16, plan(0.5)?);
-    let mut want = optimizer(&Cpu, &start, DType::BF16, plan(0.5)?);
+    let config = |lr: f64| OptimizerConfig::new(UpdateRule::Sgd(Sgd { lr, ..exact() }));
+    let mut got = optimizer(&gpu, &start, DType::BF16, config(0.5)?);
+    let mut want = optimizer(&Cpu, &start, DType::BF16, config(0.5)?);
     for (seed, lr) in (0..).zip([0.25, 1.0, 0.0, 0.25, 0.5]) {
-        got.set_config(plan(lr)?)?;
-        want.set_config(plan(lr)?)?;
+        got.set_config(config(lr)?)?;
+        want.set_config(config(lr)?)?;
         let grads = NAMES.map(|(name, len)| (name, coarse(seed, len)));
         step(&gpu, &mut got, &grads)?;
         step(&Cpu, &mut want, &grads)?;
@@ -52,13 +52,13 @@ fn a_learning_rate_that_moves_steps_as_on_the_cpu() -> Result {
 
 fn rules_of_two_kinds_move_their_groups_in_one_step() -> Result {
     let gpu = gpu();
-    let plan = || {
-        let plan =
+    let config = || {
+        let config =
             OptimizerConfig::new(UpdateRule::adamw(1e-2))?.with_storage(DType::F16).keep(["norm"]);
-        Ok::<_, libtest_mimic::Failed>(plan.with_group(["bias", "norm"], UpdateRule::sgd(0.5))?)
+        Ok::<_, libtest_mimic::Failed>(config.with_group(["bias", "norm"], UpdateRule::sgd(0.5))?)
     };
-    let mut got = optimizer(&gpu, &params(1), DType::F32, plan()?);
-    let mut want = optimizer(&Cpu, &params(1), DType::F32, plan()?);
+    let mut got = optimizer(&gpu, &params(1), DType::F32, config()?);
+    let mut want = optimizer(&Cpu, &params(1), DType::F32, config()?);
     for seed in 2..6 {
         step(&gpu, &mut got, &grads(seed))?;
         step(&Cpu, &mut want, &grads(seed))?;
@@ -71,9 +71,9 @@ fn rules_of_two_kinds_move_their_groups_in_one_step() -> Result {
 
 fn gradients_that_do_not_fit_are_refused_and_move_nothing() -> Result {
     let gpu = gpu();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
     let start = [("a", vec![1.0; 3]), ("b", vec![2.0; 3])];
-    let mut run = optimizer(&gpu, &start, DType::F32, plan);
+    let mut run = optimizer(&gpu, &start, DType::F32, config);
     let before = run.save()?;
     let ones = |len: usize| Some(vec![1.0; len]);
     for wrong in [
@@ -91,8 +91,8 @@ fn gradients_that_do_not_fit_are_refused_and_move_nothing() -> Result {
 
 fn steps_read_nothing_until_they_are_resolved() -> Result {
     let gpu = own();
-    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
-    let mut run = optimizer(&gpu, &params(1), DType::BF16, plan);
+    let config = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
+    let mut run = optimizer(&gpu, &params(1), DType::BF16, config);
     let mut scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
     let loss = vector(&gpu, &[1.0], DType::F32);
     let before = gpu.counters();
@@ -115,9 +115,9 @@ fn steps_read_nothing_until_they_are_resolved() -> Result {
 fn who_holds_a_parameter_keeps_its_bits() -> Result {
     let gpu = gpu();
     for dtype in [DType::BF16, DType::F16, DType::F32] {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+        let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
         let start = [("a", calm(1, 261, 1.0)), ("b", calm(1, 23, 1.0))];
-        let mut run = optimizer(&gpu, &start, dtype, plan);
+        let mut run = optimizer(&gpu, &start, dtype, config);
         let kept = run.params[0].value.clone();
         let slice = run.params[1].value.slice(3, 7)?;
         let before = [gpu.to_bits(&kept)?, gpu.to_bits(&slice)?];
@@ -128,8 +128,8 @@ fn who_holds_a_parameter_keeps_its_bits() -> Result {
     // An f32 parameter is its own master: what the maker of the optimizer still holds is not stepped.
     let value = vector(&gpu, &[1.0, 2.0], DType::F32);
     let params = vec![Named::new("w", value.clone())];
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
-    let mut run = MasterOptimizer::new(gpu.clone(), params, plan)?;
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+    let mut run = MasterOptimizer::new(gpu.clone(), params, config)?;
     step(&gpu, &mut run, &[("w", vec![1.0, 1.0])])?;
     assert_eq!(gpu.download(&value)?, [1.0, 2.0]);
     assert_eq!(gpu.download(&run.params[0].value)?, [0.0, 1.0]);
@@ -145,9 +145,9 @@ fn more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu() -> 
     };
     let (start, grads) = (all(1), all(500));
     let start: Vec<_> = start.iter().map(|(name, values)| (&**name, values.clone())).collect();
-    let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?;
-    let mut got = optimizer(&gpu, &start, DType::BF16, plan.clone());
-    let mut want = optimizer(&Cpu, &start, DType::BF16, plan);
+    let config = OptimizerConfig::new(UpdateRule::Sgd(exact()))?;
+    let mut got = optimizer(&gpu, &start, DType::BF16, config.clone());
+    let mut want = optimizer(&Cpu, &start, DType::BF16, config);
     // Every other parameter has a gradient.
     let turn: Vec<_> = grads.iter().step_by(2).collect();
     let turn: Vec<_> = turn.iter().map(|(name, values)| (&**name, values.clone())).collect();

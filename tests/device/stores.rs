@@ -29,9 +29,10 @@ fn what_is_kept_beside_lowered_parameters_is_the_cpus() -> Result {
     let gpu = gpu();
     let set = [("a", noise(1, 4099)), ("b", noise(2, 33)), ("c", vec![1.0 + 2.0_f32.powi(-8); 7])];
     for (store, low) in stores_and_types() {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.25))?.with_store(store).with_storage(low);
-        let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
-        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        let config =
+            OptimizerConfig::new(UpdateRule::sgd(0.25))?.with_store(store).with_storage(low);
+        let mut run = optimizer(&gpu, &set, DType::F32, config.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, config);
         for seed in 0..4 {
             for (index, (name, _)) in set.iter().enumerate() {
                 let what = format!("{store:?} {low} `{name}` before {seed}");
@@ -61,10 +62,11 @@ fn what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu() -> Result {
     let back: Vec<f32> =
         values_at.iter().map(|x| if x.is_finite() { x / 4096.0 } else { 1.0 }).collect();
     for (store, low) in stores_and_types() {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
+        let config =
+            OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
         let set = [("w", values_at.clone())];
-        let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
-        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        let mut run = optimizer(&gpu, &set, DType::F32, config.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, config);
         for grad in [vec![0.0; 12], back.clone(), back.iter().map(|x| -x).collect()] {
             step(&gpu, &mut run, &[("w", grad.clone())])?;
             step(&Cpu, &mut cpu, &[("w", grad)])?;
@@ -89,9 +91,10 @@ fn subnormal_masters_are_kept_as_on_the_cpu() -> Result {
     let units = [0, 0x8000_0000, 0x1_0000, 0x8001_0000, 0x7f_0000, 0x80_0000, 0x8081_0000];
     let set = [("w", units.map(f32::from_bits).to_vec())];
     for (store, low) in stores_and_types() {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
-        let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
-        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        let config =
+            OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
+        let mut run = optimizer(&gpu, &set, DType::F32, config.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, config);
         for update in [2, 2, 0x8000_0006, 0x1_0000, 0x8002_0000, 0x80_0002] {
             let grads = [("w", vec![f32::from_bits(update); units.len()])];
             step(&gpu, &mut run, &grads)?;
@@ -108,10 +111,10 @@ fn exported_values_are_the_cpus() -> Result {
     let gpu = gpu();
     let set = [("a", noise(5, 300)), ("b", noise(6, 5))];
     for store in STORES {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
-        let plan = plan.with_storage(DType::BF16).keep(["b"]);
-        let mut run = optimizer(&gpu, &set, DType::F32, plan.clone());
-        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let config = config.with_storage(DType::BF16).keep(["b"]);
+        let mut run = optimizer(&gpu, &set, DType::F32, config.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, config);
         for _ in 0..2 {
             assert_eq!(values(&run)?, values(&cpu)?, "{store:?}");
             let grads = set.clone().map(|(name, values)| (name, noise(7, values.len())));
@@ -126,9 +129,9 @@ fn a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu() -> Resul
     let gpu = gpu();
     let set = [("w", noise(8, 40))];
     for store in [MasterStore::Copy, MasterStore::Stochastic { seed: 1 }] {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
-        let mut run = optimizer(&gpu, &set, DType::BF16, plan.clone());
-        let mut cpu = optimizer(&Cpu, &set, DType::BF16, plan);
+        let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let mut run = optimizer(&gpu, &set, DType::BF16, config.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::BF16, config);
         let wide = values(&cpu)?.remove(0);
         run.params[0].value = vector(&gpu, &wide, DType::F32);
         cpu.params[0].value = vector(&Cpu, &wide, DType::F32);
@@ -143,8 +146,8 @@ fn a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu() -> Resul
 fn the_other_half_of_another_type_is_refused() -> Result {
     let gpu = gpu();
     for store in [MasterStore::Remainder, MasterStore::Kahan] {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
-        let mut run = optimizer(&gpu, &[("w", vec![1.0; 3])], DType::BF16, plan);
+        let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let mut run = optimizer(&gpu, &[("w", vec![1.0; 3])], DType::BF16, config);
         run.params[0].value = vector(&gpu, &[1.0; 3], DType::F16);
         let refused = step(&gpu, &mut run, &[("w", vec![1.0; 3])]);
         let text = refused.unwrap_err().message().unwrap_or_default().to_owned();

@@ -117,12 +117,12 @@ pub(crate) fn optimizer<D: Device>(
     device: &D,
     params: &[(&str, Vec<f32>)],
     dtype: DType,
-    plan: OptimizerConfig,
+    config: OptimizerConfig,
 ) -> MasterOptimizer<D> {
     let param =
         |(name, values): &(&str, Vec<f32>)| Named::new(*name, vector(device, values, dtype));
     let params = params.iter().map(param).collect();
-    MasterOptimizer::new(device.clone(), params, plan).unwrap()
+    MasterOptimizer::new(device.clone(), params, config).unwrap()
 }
 
 /// A step of `f32` gradients that were made at a scale of 2^10, so that drivers that flush subnormals see none.

@@ -2,7 +2,7 @@
 
 mod ambient;
 mod cache;
+mod cast_stats;
 mod common;
-mod ledger;
 mod region;
 mod scope;

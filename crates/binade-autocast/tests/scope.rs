@@ -214,13 +214,13 @@ fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rul
     let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
     let (region, x) = (Region::new(F16, policy).unwrap(), HostTensor::from(vec![1.0_f32; 3]));
     assert_eq!((Bare.cache_key(&x), Bare.extents(&x), Bare.elements(&x)), (None, None, None));
-    let (scope, ledger) = (region.open(&Bare), Arc::new(CastStats::default()));
-    let scope = scope.with_stats(ledger.clone());
+    let (scope, stats) = (region.open(&Bare), Arc::new(CastStats::default()));
+    let scope = scope.with_stats(stats.clone());
     for _ in 0..2 {
         let [low, same] = scope.cast(Op::MATMUL, "", [&x, &x]).unwrap();
         assert_eq!((low.dtype(), same.dtype(), scope.kept()), (F16, F16, 0));
     }
-    let total = ledger.total();
+    let total = stats.total();
     assert_eq!((total.casts, total.reused, total.unsized_casts), (4, 0, 4));
     assert!(scope.cast(Op::SUM, "", [&x]).is_ok(), "no size is stated that the rule could go by");
 }

@@ -14,12 +14,12 @@ type Grads = NamedGrads<BurnTensor>;
 impl MasterWeights for Burn {
     type Masters = HostMasters;
 
-    fn masters(&self, params: &mut Params, plan: &OptimizerConfig) -> Result<HostMasters, Error> {
-        HOST.masters(params, plan)
+    fn masters(&self, params: &mut Params, config: &OptimizerConfig) -> Result<HostMasters, Error> {
+        HOST.masters(params, config)
     }
 
-    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<(), Error> {
-        HOST.set_config(masters, plan)
+    fn set_config(&self, masters: &mut HostMasters, config: &OptimizerConfig) -> Result<(), Error> {
+        HOST.set_config(masters, config)
     }
 
     fn step(
@@ -37,9 +37,9 @@ impl MasterWeights for Burn {
         params: &mut Params,
         masters: &mut HostMasters,
         more: Params,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), Error> {
-        HOST.join(params, masters, more, plan)
+        HOST.join(params, masters, more, config)
     }
 }
 

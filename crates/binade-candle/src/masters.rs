@@ -10,7 +10,7 @@ use binade_master_weights::{
 use candle_core::Tensor;
 
 /// Optimizer of tensors by name, in which parameters that are `Var`s stay `Var`s: a step sets them, and a holder of a clone, such
-/// as a layer of candle's, computes with the new values from then on. A parameter that a plan stores in another type becomes a
+/// as a layer of candle's, computes with the new values from then on. A parameter that a configuration stores in another type becomes a
 /// new `Var`; the model is then to be built of [`MasterOptimizer::params`](binade_master_weights::MasterOptimizer), as
 /// [`var_builder`](crate::var_builder) does.
 impl MasterWeights for Candle {
@@ -19,17 +19,17 @@ impl MasterWeights for Candle {
     fn masters(
         &self,
         params: &mut Vec<Named<Tensor>>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<HostMasters, Error> {
         untied(&*params)?;
         let mut elements = read_params(params)?;
-        let masters = Self::HOST.masters(&mut elements, plan)?;
+        let masters = Self::HOST.masters(&mut elements, config)?;
         put(&elements, params)?;
         Ok(masters)
     }
 
-    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<(), Error> {
-        Ok(Self::HOST.set_config(masters, plan)?)
+    fn set_config(&self, masters: &mut HostMasters, config: &OptimizerConfig) -> Result<(), Error> {
+        Ok(Self::HOST.set_config(masters, config)?)
     }
 
     fn step(
@@ -55,12 +55,12 @@ impl MasterWeights for Candle {
         params: &mut Vec<Named<Tensor>>,
         masters: &mut HostMasters,
         mut more: Vec<Named<Tensor>>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), Error> {
         untied(params.iter().chain(&more))?;
         let (mut elements, joining) = (read_params(params)?, read_params(&more)?);
         let there = elements.len();
-        Self::HOST.join(&mut elements, masters, joining, plan)?;
+        Self::HOST.join(&mut elements, masters, joining, config)?;
         put(&elements[there..], &mut more)?;
         params.append(&mut more);
         Ok(())

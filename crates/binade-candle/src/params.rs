@@ -72,7 +72,7 @@ fn is_named(param: &Named<Tensor>, name: &str) -> bool {
 
 const NO_BUFFER: &str =
     "no parameter has that name, whole or behind a dot; look for a typing error";
-const LOW_BUFFER: &str = "it is a buffer, and buffers are kept in f32: make the `VarMap` with a builder of F32, and let the optimizer's plan lower what is trained";
+const LOW_BUFFER: &str = "it is a buffer, and buffers are kept in f32: make the `VarMap` with a builder of F32, and let the optimizer's configuration lower what is trained";
 
 /// Returns the gradient of each of `params`, in their order and as backward left it; `None` if candle has none.
 ///
@@ -87,7 +87,7 @@ pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> 
 
 /// Runs candle's backward and returns the gradients of `params`, which `ScaledLoss::backward` is given.
 ///
-/// `params` are the optimizer's own: if a plan has lowered a `Var`, the optimizer has another one than the map that the model was
+/// `params` are the optimizer's own: if a configuration has lowered a `Var`, the optimizer has another one than the map that the model was
 /// made with, and gradients of the old ones would move the new ones, which no model computes with.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Te
 
 /// Sets the `Var`s of a map to `values`, as `MasterOptimizer::export_f32` gives them, for candle's `VarMap::save` to write.
 ///
-/// If a plan stores parameters in another type, steps no longer set the map's own `Var`s, which hold what the model began with.
+/// If a configuration stores parameters in another type, steps no longer set the map's own `Var`s, which hold what the model began with.
 ///
 /// # Errors
 ///

@@ -13,8 +13,8 @@ type Run = (Scaler<Candle>, MasterOptimizer<Candle>);
 
 fn start(at: f32) -> Result<Run> {
     let w = Var::from_tensor(&Tensor::full(at, (2, 3), &Device::Cpu)?)?;
-    let plan = OptimizerConfig::new(UpdateRule::adamw(0.1))?.with_storage(DType::F16);
-    let optimizer = MasterOptimizer::new(Candle, named([("w".to_owned(), w)]), plan)?;
+    let config = OptimizerConfig::new(UpdateRule::adamw(0.1))?.with_storage(DType::F16);
+    let optimizer = MasterOptimizer::new(Candle, named([("w".to_owned(), w)]), config)?;
     Ok((Scaler::new(Candle, LossScale::dynamic())?, optimizer))
 }
 

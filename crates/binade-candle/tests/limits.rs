@@ -81,9 +81,9 @@ fn candles_own_limit_a_row_of_4096_terms_by_a_matrix_in_f16_is_summed_in_f16() -
 #[test]
 fn rows_looked_up_twice_whose_gradients_sum_to_infinity_are_found() -> Result {
     let table = Var::zeros((2, 1), Type::F16, &Device::Cpu)?.into_inner();
-    let (params, plan) =
+    let (params, config) =
         (vec![Named::new("table", table)], OptimizerConfig::new(UpdateRule::sgd(0.1))?);
-    let mut optimizer = MasterOptimizer::new(Candle, params, plan)?;
+    let mut optimizer = MasterOptimizer::new(Candle, params, config)?;
     let mut scaler = Scaler::new(Candle, LossScale::dynamic())?;
     for rows in [[0_u32, 1, 1], [0, 1, 0]] {
         let picked =

@@ -129,8 +129,8 @@ fn what_a_lowered_model_has_learned_goes_back_into_the_map_in_f32() -> Result {
     let map = VarMap::new();
     let vb = VarBuilder::from_varmap(&map, Type::F32, &Device::Cpu);
     vb.get_with_hints(1, "w", candle_nn::Init::Const(1.0))?;
-    let plan = OptimizerConfig::new(UpdateRule::adam(1e-4))?.with_storage(DType::BF16);
-    let mut optimizer = MasterOptimizer::new(Candle, params(&map), plan)?;
+    let config = OptimizerConfig::new(UpdateRule::adam(1e-4))?.with_storage(DType::BF16);
+    let mut optimizer = MasterOptimizer::new(Candle, params(&map), config)?;
     let mut scaler = Scaler::new(Candle, LossScale::none())?;
     let loss = optimizer.params[0].value.to_dtype(Type::F32)?.sum_all()?;
     let grads = scaler.scale(&loss)?.backward(|loss| backward(loss, &optimizer.params))?;
@@ -201,11 +201,11 @@ fn types_that_are_not_trained_are_refused_by_name() -> Result {
 fn one_var_under_two_names_is_refused_by_every_optimizer() -> Result {
     let tied = ones(&[1])?;
     let twice = || named([("b".to_owned(), tied.clone()), ("a".to_owned(), tied.clone())]);
-    let plan = OptimizerConfig::new(UpdateRule::sgd(0.1))?;
-    let masters = MasterOptimizer::new(Candle, twice(), plan.clone()).err();
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.1))?;
+    let masters = MasterOptimizer::new(Candle, twice(), config.clone()).err();
     let wrapped = Wrapped::<SGD>::new(&twice(), 0.1).err();
-    let mut running = MasterOptimizer::new(Candle, vec![twice().remove(0)], plan.clone())?;
-    let joined = running.join(vec![twice().remove(1)], plan).err();
+    let mut running = MasterOptimizer::new(Candle, vec![twice().remove(0)], config.clone())?;
+    let joined = running.join(vec![twice().remove(1)], config).err();
     for error in [masters, wrapped, joined] {
         let error = error.ok_or("it was taken")?;
         assert!(error.to_string().starts_with("`a` and `b` are one `Var`"), "{error}");

@@ -34,7 +34,7 @@ pub struct SavedScaler {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedOptimizer {
     /// Plan: rules by parameter, with learning rates as they were.
-    pub plan: OptimizerConfig,
+    pub config: OptimizerConfig,
     /// Parameters in the model's order.
     pub parameters: Vec<SavedParameter>,
 }
@@ -68,7 +68,7 @@ impl Checkpoint {
         self.scalers.get(name)
     }
 
-    /// Returns an optimizer's plan and parameters, for callers who need nothing else.
+    /// Returns an optimizer's configuration and parameters, for callers who need nothing else.
     pub fn optimizer(&self, name: &str) -> Option<&SavedOptimizer> {
         self.optimizers.get(name)
     }

@@ -97,7 +97,7 @@ impl Draft {
         Ok(self)
     }
 
-    /// Adds an optimizer: its plan, parameters, masters, moments and counts of applied steps.
+    /// Adds an optimizer: its configuration, parameters, masters, moments and counts of applied steps.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Draft {
         optimizer: &MasterOptimizer<D>,
     ) -> Result<Self, SaveError<D::Error>> {
         let parameters = optimizer.save().map_err(SaveError::Device)?;
-        let saved = SavedOptimizer { plan: optimizer.config().clone(), parameters };
+        let saved = SavedOptimizer { config: optimizer.config().clone(), parameters };
         add(&mut self.checkpoint.optimizers, "optimizer", name, saved)?;
         Ok(self)
     }

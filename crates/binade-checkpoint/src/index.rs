@@ -21,7 +21,8 @@ pub(crate) struct Index {
 
 #[derive(Deserialize, Serialize)]
 struct Optimizer {
-    plan: OptimizerConfig,
+    #[serde(rename = "plan")]
+    config: OptimizerConfig,
     parameters: Vec<Parameter>,
 }
 
@@ -125,7 +126,7 @@ impl Optimizer {
             kept: saved.kept.iter().map(|(kind, _)| kind.to_string()).collect(),
         };
         let parameters = saved.parameters.iter().map(parameter).collect();
-        Self { plan: saved.plan.clone(), parameters }
+        Self { config: saved.config.clone(), parameters }
     }
 
     fn with(self, optimizer: &str, from: &mut Tensors) -> Result<SavedOptimizer, FormatError> {
@@ -140,7 +141,7 @@ impl Optimizer {
             }
             parameters.push(SavedParameter { name: name.into(), value, applied, kept: tensors });
         }
-        Ok(SavedOptimizer { plan: self.plan, parameters })
+        Ok(SavedOptimizer { config: self.config, parameters })
     }
 }
 

@@ -4,6 +4,7 @@
 mod bits;
 mod boundary;
 mod checkpoint;
+mod config;
 mod draft;
 mod dtype;
 mod error;
@@ -11,7 +12,6 @@ mod file;
 mod format;
 mod index;
 pub mod order;
-mod plan;
 mod restore;
 mod torch;
 

@@ -1,6 +1,6 @@
 //! Restoring a run to a checkpoint: all of it, or nothing.
 
-use crate::{Checkpoint, Mismatch, RestoreError, plan};
+use crate::{Checkpoint, Mismatch, RestoreError, config};
 use binade_grad_scaler::{Accumulation, GradOps, GradScaler, ScaleState, Scaler};
 use binade_master_weights::{MasterOptimizer, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,11 +71,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         Ok(())
     }
 
-    /// Restores an optimizer of the same parameters and plan but for learning rates, which become those that were saved.
+    /// Restores an optimizer of the same parameters and configuration but for learning rates, which become those that were saved.
     ///
     /// # Errors
     ///
-    /// If there is none, it is of other parameters or another plan, or the device fails.
+    /// If there is none, it is of other parameters or another configuration, or the device fails.
     pub fn optimizer<D: Snapshot<Error = E>>(
         &mut self,
         name: &str,
@@ -86,11 +86,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         // Tensors come first: a model of another shape is the likelier mistake, and is told by its first tensor.
         let fit = optimizer.check_load(&saved.parameters);
         fit.map_err(|error| RestoreError::load(what.clone(), error))?;
-        plan::agrees(name, &saved.plan, optimizer.config())?;
+        config::agrees(name, &saved.config, optimizer.config())?;
         self.changes.push(Box::new(move || {
             let loaded = optimizer.load(&saved.parameters);
             loaded.map_err(|error| RestoreError::load(what, error))?;
-            optimizer.set_config(saved.plan.clone()).map_err(RestoreError::Device)
+            optimizer.set_config(saved.config.clone()).map_err(RestoreError::Device)
         }));
         Ok(())
     }

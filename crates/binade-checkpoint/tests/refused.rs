@@ -68,12 +68,12 @@ fn another_rule_of_as_many_moments_names_both() {
 fn another_learning_rate_is_taken_over() {
     let checkpoint = run(&Setting::new(UpdateRule::adamw(0.5)), 3).checkpoint();
     let resumed = Training::resumed(&Cpu, &setting(), &checkpoint);
-    assert_eq!(resumed.optimizer.config(), &checkpoint.optimizer("model").unwrap().plan);
+    assert_eq!(resumed.optimizer.config(), &checkpoint.optimizer("model").unwrap().config);
 }
 
 fn of(params: Vec<Named<binade_cpu::Tensor>>) -> Checkpoint {
-    let plan = OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap();
-    let optimizer = MasterOptimizer::new(Cpu, params, plan).unwrap();
+    let config = OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap();
+    let optimizer = MasterOptimizer::new(Cpu, params, config).unwrap();
     let rule = Training::new(&Cpu, &setting()).scaler;
     let draft = Draft::fresh().scaler("loss", &rule).unwrap();
     draft.optimizer("model", &optimizer).unwrap().finish().unwrap()

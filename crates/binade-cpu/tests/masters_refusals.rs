@@ -5,7 +5,7 @@ use crate::sets;
 use binade_core::{DType, Error as _, ErrorKind, FoundInf, Named, Optimizer as _};
 use binade_cpu::{Cpu, Error, Gradients, Tensor};
 use binade_master_weights::{MasterOptimizer, MasterStore, MasterWeights, UpdateRule};
-use sets::{Part, name, params, plan};
+use sets::{Part, config, name, params};
 
 fn zeros(dtype: DType, shape: &[usize]) -> Tensor {
     Tensor::from_f32(vec![0.0; shape.iter().product()], shape, dtype).unwrap()
@@ -19,7 +19,7 @@ fn ones(name: &str, shape: &[usize]) -> Named<Option<Tensor>> {
 /// Returns an optimizer of two parameters, `layer.0` of 2 elements and `layer.1` of 3.
 fn optimizer(rule: UpdateRule) -> MasterOptimizer<Cpu> {
     let set = [2, 3].map(|len| Part { dtype: DType::F16, data: vec![1.0; len] });
-    MasterOptimizer::new(Cpu, params(&set), plan(rule)).unwrap()
+    MasterOptimizer::new(Cpu, params(&set), config(rule)).unwrap()
 }
 
 /// Returns the refusal of a step with `grads`, having moved nothing.
@@ -57,7 +57,7 @@ fn a_parameter_replaced_since_its_master_was_made_is_a_mismatch() {
 
 #[test]
 fn a_parameter_that_joins_an_optimizer_started_empty_is_refused() {
-    let mut optimizer = MasterOptimizer::new(Cpu, vec![], plan(UpdateRule::sgd(0.1))).unwrap();
+    let mut optimizer = MasterOptimizer::new(Cpu, vec![], config(UpdateRule::sgd(0.1))).unwrap();
     optimizer.params.push(Named::new("late", zeros(DType::F32, &[2])));
     let error = refusal(&mut optimizer, vec![ones("late", &[2])]);
     assert_mismatch(&error, "late");
@@ -68,8 +68,8 @@ fn a_parameter_that_joins_an_optimizer_started_empty_is_refused() {
 fn a_parameter_lowered_after_its_optimizer_was_made_is_refused_where_masters_are_kept() {
     for store in [MasterStore::Copy, MasterStore::NoMaster] {
         let set = params(&[Part { dtype: DType::F32, data: vec![1.0; 2] }]);
-        let plan = plan(UpdateRule::sgd(0.25)).with_store(store);
-        let mut optimizer = MasterOptimizer::new(Cpu, set, plan).unwrap();
+        let config = config(UpdateRule::sgd(0.25)).with_store(store);
+        let mut optimizer = MasterOptimizer::new(Cpu, set, config).unwrap();
         optimizer.params[0].value = optimizer.params[0].value.cast(DType::F16).unwrap();
         if store == MasterStore::NoMaster {
             optimizer.step(vec![ones("layer.0", &[2])].into(), &FoundInf::default()).unwrap();
@@ -88,8 +88,8 @@ fn parameters_that_are_not_trained_in_f32_are_refused_whatever_they_would_be_sto
         let dtype = tensor.dtype();
         for stored in [DType::F16, DType::F32] {
             let mut params = vec![Named::new("w", tensor.clone())];
-            let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored);
-            let error = Cpu.masters(&mut params, &plan).unwrap_err();
+            let config = config(UpdateRule::sgd(0.1)).with_storage(stored);
+            let error = Cpu.masters(&mut params, &config).unwrap_err();
             let text = format!("the CPU cannot train parameters of {dtype}");
             assert_eq!(error.kind(), ErrorKind::Unsupported);
             assert!(error.to_string().starts_with(&text), "{error}");
@@ -101,8 +101,8 @@ fn parameters_that_are_not_trained_in_f32_are_refused_whatever_they_would_be_sto
 fn a_storage_that_cannot_be_trained_is_refused_and_no_parameter_is_lowered() {
     for stored in [DType::F64, DType::E4M3, DType::E5M2, DType::I64, DType::Bool] {
         let mut params = params(&[Part { dtype: DType::F32, data: vec![1.0] }]);
-        let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored);
-        let error = Cpu.masters(&mut params, &plan).unwrap_err();
+        let config = config(UpdateRule::sgd(0.1)).with_storage(stored);
+        let error = Cpu.masters(&mut params, &config).unwrap_err();
         assert_eq!((error.kind(), params[0].value.dtype()), (ErrorKind::Unsupported, DType::F32));
     }
 }
@@ -110,7 +110,7 @@ fn a_storage_that_cannot_be_trained_is_refused_and_no_parameter_is_lowered() {
 #[test]
 fn a_plan_that_needs_other_moments_is_refused_and_the_old_one_stays() {
     let mut optimizer = optimizer(UpdateRule::sgd(0.5));
-    let error = optimizer.set_config(plan(UpdateRule::adam(0.5))).unwrap_err();
+    let error = optimizer.set_config(config(UpdateRule::adam(0.5))).unwrap_err();
     let text = "`layer.0` has 0 moments and the new rule needs 2; start a new optimizer to change the rule's kind";
     assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mismatch, text.into()));
     let grads = vec![ones("layer.0", &[2]), ones("layer.1", &[3])];

@@ -6,7 +6,7 @@ use binade_core::{DType, FoundInf, Named, Optimizer as _, Overflow};
 use binade_cpu::{Cpu, Tensor};
 
 use binade_master_weights::MasterOptimizer;
-use sets::{ALL, Random, STORES, name, params, plan, rules, unscaled};
+use sets::{ALL, Random, STORES, config, name, params, rules, unscaled};
 
 /// Type, shape and bytes of a parameter, and its slot's state as bits.
 type Bytes = (DType, Vec<usize>, Vec<u8>, Vec<(&'static str, Vec<u8>)>, u64);
@@ -38,8 +38,8 @@ fn a_raised_finding_leaves_every_byte_and_every_stamp_alone() {
     for (rule, store) in rules().into_iter().flat_map(|r| STORES.map(|s| (r, s))) {
         let dtypes = ALL.into_iter().filter(|dtype| store.takes(*dtype));
         let set: Vec<_> = dtypes.map(|dtype| Random(7).part(dtype, 100)).collect();
-        let plan = plan(rule).with_store(store);
-        let mut optimizer = MasterOptimizer::new(Cpu, params(&set), plan).unwrap();
+        let config = config(rule).with_store(store);
+        let mut optimizer = MasterOptimizer::new(Cpu, params(&set), config).unwrap();
         let (grads, found) = unscaled(&set, 3);
         optimizer.step(grads.clone(), &found).unwrap();
         let before = (bytes(&optimizer), stamps(&optimizer));

@@ -7,8 +7,8 @@ use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, Norm};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, OptimizerConfig};
 use sets::{
-    BLOCK, NATIVE, Part, Random, STORES, in_pools, name, native_params, native_unscaled, params,
-    plan, rules, unscaled,
+    BLOCK, NATIVE, Part, Random, STORES, config, in_pools, name, native_params, native_unscaled,
+    params, rules, unscaled,
 };
 
 /// Returns parameters, and gradients of the same lengths in types of their own for some steps.
@@ -40,9 +40,9 @@ fn native_stored(params: &[Named<HostTensor>]) -> Vec<Vec<u32>> {
 fn train(
     set: &[Part],
     steps: &[Vec<Part>],
-    plan: &OptimizerConfig,
+    config: &OptimizerConfig,
 ) -> (Vec<Vec<u32>>, HostMasters) {
-    let mut optimizer = MasterOptimizer::new(Cpu, params(set), plan.clone()).unwrap();
+    let mut optimizer = MasterOptimizer::new(Cpu, params(set), config.clone()).unwrap();
     for (i, grads) in (0..).zip(steps) {
         let (mut grads, mut found) = unscaled(grads, 4 - i);
         Cpu.clip_norm(&mut grads, Norm::L2, 1.0, &mut found).unwrap();
@@ -56,16 +56,16 @@ fn steps_are_the_plain_loops_to_the_bit_on_any_number_of_threads() {
     for (seed, rule) in (0..).zip(rules().into_iter().cycle().take(15)) {
         let (drawn, steps) = random_run(seed);
         for store in STORES {
-            let plan = plan(rule).with_store(store).with_lost_updates(seed % 2 == 0);
+            let config = config(rule).with_store(store).with_lost_updates(seed % 2 == 0);
             let set = taken(store, &drawn);
             let mut native =
-                MasterOptimizer::new(NATIVE, native_params(&set), plan.clone()).unwrap();
+                MasterOptimizer::new(NATIVE, native_params(&set), config.clone()).unwrap();
             for (i, grads) in (0..).zip(&steps) {
                 let (mut grads, mut found) = native_unscaled(grads, 4 - i);
                 NATIVE.clip_norm(&mut grads, Norm::L2, 1.0, &mut found).unwrap();
                 native.step(grads, &found).unwrap();
             }
-            for (values, masters) in in_pools(|| train(&set, &steps, &plan)) {
+            for (values, masters) in in_pools(|| train(&set, &steps, &config)) {
                 assert!(values == native_stored(&native.params), "seed {seed}, {rule:?} {store:?}");
                 assert!(&masters == native.masters(), "seed {seed}, {rule:?} {store:?}");
             }
@@ -79,9 +79,9 @@ fn many_small_tensors_are_stepped_like_one_large_one() {
     let large =
         Part { dtype: DType::F16, data: small.iter().flat_map(|p| p.data.clone()).collect() };
     assert!(large.data.len() > 8 * BLOCK, "enough for several threads");
-    let plan = plan(rules()[4]);
-    let whole = train(std::slice::from_ref(&large), &[vec![large.clone()]], &plan).0.concat();
-    for parts in in_pools(|| train(&small, std::slice::from_ref(&small), &plan).0.concat()) {
+    let config = config(rules()[4]);
+    let whole = train(std::slice::from_ref(&large), &[vec![large.clone()]], &config).0.concat();
+    for parts in in_pools(|| train(&small, std::slice::from_ref(&small), &config).0.concat()) {
         assert!(parts == whole);
     }
 }
@@ -89,7 +89,7 @@ fn many_small_tensors_are_stepped_like_one_large_one() {
 #[test]
 fn a_parameter_widened_behind_the_optimizers_back_still_follows_its_master() {
     let half = Part { dtype: DType::F16, data: vec![1.0] };
-    let mut optimizer = MasterOptimizer::new(Cpu, params(&[half]), plan(rules()[0])).unwrap();
+    let mut optimizer = MasterOptimizer::new(Cpu, params(&[half]), config(rules()[0])).unwrap();
     optimizer.params[0].value = optimizer.params[0].value.cast(DType::F32).unwrap();
     for _ in 0..2 {
         optimizer.step(sets::one(&[1e-5]), &FoundInf::default()).unwrap();

@@ -187,6 +187,6 @@ impl Cuda {
 
 impl fmt::Debug for Cuda {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cuda").field("ledger", &self.counters()).finish_non_exhaustive()
+        f.debug_struct("Cuda").field("counters", &self.counters()).finish_non_exhaustive()
     }
 }

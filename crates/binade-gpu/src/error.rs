@@ -59,7 +59,7 @@ pub enum Error<F: DriverError> {
     /// Sets of parameters or gradients that do not go together.
     #[error(transparent)]
     Match(#[from] MatchError),
-    /// A plan that does not go with the parameters.
+    /// A configuration that does not go with the parameters.
     #[error(transparent)]
     OptimizerConfig(#[from] ConfigError),
     /// An error that training has on every device.
@@ -80,7 +80,7 @@ pub enum Error<F: DriverError> {
         F::BACKEND
     )]
     Store {
-        /// The store that the plan asks for.
+        /// The store that the configuration asks for.
         what: String,
     },
     /// An element type without kernels.

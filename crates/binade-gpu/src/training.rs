@@ -144,17 +144,17 @@ macro_rules! implement_training {
                 fn masters(
                     &self,
                     params: &mut Params,
-                    plan: &OptimizerConfig,
+                    config: &OptimizerConfig,
                 ) -> Result<Masters<Self>, Error> {
-                    Masters::new(self, params, plan)
+                    Masters::new(self, params, config)
                 }
 
                 fn set_config(
                     &self,
                     masters: &mut Masters<Self>,
-                    plan: &OptimizerConfig,
+                    config: &OptimizerConfig,
                 ) -> Result<(), Error> {
-                    masters.set_config(self, plan)
+                    masters.set_config(self, config)
                 }
 
                 fn step(
@@ -172,9 +172,9 @@ macro_rules! implement_training {
                     params: &mut Params,
                     masters: &mut Masters<Self>,
                     more: Params,
-                    plan: &OptimizerConfig,
+                    config: &OptimizerConfig,
                 ) -> Result<(), Error> {
-                    masters.join(self, params, more, plan)
+                    masters.join(self, params, more, config)
                 }
             }
 

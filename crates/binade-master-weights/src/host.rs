@@ -68,7 +68,7 @@ impl HostMasters {
         Self { kept: Vec::new(), ids: HashMap::new(), config: config.clone(), first }
     }
 
-    /// Takes in parameters that were [`joining`](Self::joining), and moves all by their plan from the next step on.
+    /// Takes in parameters that were [`joining`](Self::joining), and moves all by their configuration from the next step on.
     pub fn absorb(&mut self, joined: Self) {
         self.enforce(&joined.config);
         joined.kept.into_iter().for_each(|kept| self.push(kept));

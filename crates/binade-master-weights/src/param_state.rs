@@ -19,7 +19,7 @@ pub struct HostParamState {
     pub stored: DType,
     /// Steps applied to it. Counted by parameter, as torch does: one without a gradient does not move.
     pub applied: u64,
-    /// Updates that its last step lost, where the plan [asks for that](crate::OptimizerConfig::with_lost_updates).
+    /// Updates that its last step lost, where the configuration [asks for that](crate::OptimizerConfig::with_lost_updates).
     pub lost: Option<LostUpdates>,
 }
 
@@ -35,7 +35,7 @@ pub enum Master {
     Remainder(Vec<u16>),
     /// [`MasterStore::Stochastic`]: which random words are this parameter's.
     Stochastic {
-        /// The plan's.
+        /// The configuration's.
         seed: u64,
         /// The parameter's place in its set.
         number: u32,

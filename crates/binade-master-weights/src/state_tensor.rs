@@ -88,7 +88,7 @@ impl HostParamState {
     }
 
     /// Puts back what [`kept`](Self::kept) listed as `kind`, from its [bytes](StateValues::to_bytes), in a slot that was
-    /// started by the same plan.
+    /// started by the same config.
     ///
     /// # Errors
     ///

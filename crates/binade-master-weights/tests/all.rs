@@ -6,7 +6,7 @@ mod host_optimizer;
 mod joins;
 mod lost_updates;
 mod native_step;
-mod plans;
+mod optimizer_config;
 mod remainder;
 mod shapes;
 mod skip;

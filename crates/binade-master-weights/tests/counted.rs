@@ -1,13 +1,13 @@
 //! Updates that are lost, counted.
 
-use crate::common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
+use crate::common::{bits, config, fine, grads, of_one, raised, rules, stores_and_types, values};
 use binade_core::{DType, Optimizer as _};
 use binade_master_weights::{LostUpdates, MasterStore, Sgd, UpdateRule};
 
 /// Returns the updates that a step of SGD with a rate of 1 loses.
 fn lost(dtype: DType, store: MasterStore, param: &[f32], grad: &[f32]) -> LostUpdates {
-    let plan = plan(UpdateRule::sgd(1.0)).with_store(store).with_lost_updates(true);
-    let mut optimizer = of_one(dtype, param, plan);
+    let config = config(UpdateRule::sgd(1.0)).with_store(store).with_lost_updates(true);
+    let mut optimizer = of_one(dtype, param, config);
     optimizer.step(grads(DType::F32, [("w", grad)]), &fine()).unwrap();
     optimizer.masters().lost_updates().unwrap()
 }
@@ -61,8 +61,8 @@ fn the_share_is_of_updates_that_were_not_zero() {
 #[test]
 fn decay_and_momentum_are_updates_though_the_gradient_is_zero() {
     for rule in [rules()[1], rules()[3]] {
-        let plan = plan(rule).with_lost_updates(true);
-        let mut optimizer = of_one(DType::F32, &[1.0, 0.0], plan);
+        let config = config(rule).with_lost_updates(true);
+        let mut optimizer = of_one(DType::F32, &[1.0, 0.0], config);
         for _ in 0..2 {
             optimizer.step(grads(DType::F32, [("w", &[0.0, 0.0][..])]), &fine()).unwrap();
         }
@@ -75,9 +75,9 @@ fn decay_and_momentum_are_updates_though_the_gradient_is_zero() {
 fn counting_changes_no_bit_and_skips_count_nothing() {
     for (store, dtype) in stores_and_types() {
         for rule in rules() {
-            let counted = plan(rule).with_store(store).with_lost_updates(true);
+            let counted = config(rule).with_store(store).with_lost_updates(true);
             let mut counted = of_one(dtype, &values(40, 1), counted);
-            let mut plain = of_one(dtype, &values(40, 1), plan(rule).with_store(store));
+            let mut plain = of_one(dtype, &values(40, 1), config(rule).with_store(store));
             for seed in 0..3 {
                 let grad = grads(DType::F16, [("w", &values(40, 50 + seed)[..])]);
                 counted.step(grad.clone(), &fine()).unwrap();
@@ -96,13 +96,13 @@ fn counting_changes_no_bit_and_skips_count_nothing() {
 
 #[test]
 fn counting_is_switched_in_a_running_optimizer() {
-    let plan = || plan(UpdateRule::sgd(1.0)).with_store(MasterStore::NoMaster);
-    let mut optimizer = of_one(DType::BF16, &[1.0], plan());
-    optimizer.set_config(plan().with_lost_updates(true)).unwrap();
+    let config = || config(UpdateRule::sgd(1.0)).with_store(MasterStore::NoMaster);
+    let mut optimizer = of_one(DType::BF16, &[1.0], config());
+    optimizer.set_config(config().with_lost_updates(true)).unwrap();
     assert_eq!(optimizer.masters().lost_updates(), Some(LostUpdates::default()));
     optimizer.step(grads(DType::F32, [("w", &[1e-4][..])]), &fine()).unwrap();
     assert_eq!(optimizer.masters().lost_updates(), Some(LostUpdates { lost: 1, moved: 0 }));
-    optimizer.set_config(plan()).unwrap();
+    optimizer.set_config(config()).unwrap();
     assert_eq!(optimizer.masters().lost_updates(), None);
 }
 
@@ -122,8 +122,8 @@ fn an_update_is_what_the_rule_adds_and_not_the_gradient() {
         (UpdateRule::adamw(1e-3), [0.0, 0.0], [1, 1]),
         (UpdateRule::adam(1e-3), [0.0, 0.0], [0, 0]),
     ] {
-        let plan = plan(rule).with_store(MasterStore::NoMaster).with_lost_updates(true);
-        let mut optimizer = of_one(DType::BF16, &[1.0], plan);
+        let config = config(rule).with_store(MasterStore::NoMaster).with_lost_updates(true);
+        let mut optimizer = of_one(DType::BF16, &[1.0], config);
         let counted = grad.map(|grad| {
             optimizer.step(grads(DType::F32, [("w", &[grad][..])]), &fine()).unwrap();
             let LostUpdates { lost, moved } = optimizer.masters().lost_updates().unwrap();

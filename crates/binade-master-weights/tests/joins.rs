@@ -1,7 +1,7 @@
 //! Parameters that join a running optimizer, values that leave it, and all that is kept.
 
 use crate::common::{
-    Host, Optimizer, bits, fine, grads, of_one, optimizer, params, plan, round, rules,
+    Host, Optimizer, bits, config, fine, grads, of_one, optimizer, params, round, rules,
     stores_and_types, values,
 };
 use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
@@ -21,14 +21,14 @@ fn stepped(optimizer: &mut Optimizer, set: &[(&'static str, &'static [f32])]) {
 fn parameters_that_join_begin_like_any_others_and_change_nothing_for_them() {
     for (store, dtype) in stores_and_types() {
         for rule in rules() {
-            let plan = || plan(rule).with_store(store);
-            let mut joined = optimizer(params(dtype, OLD), plan());
+            let config = || config(rule).with_store(store);
+            let mut joined = optimizer(params(dtype, OLD), config());
             stepped(&mut joined, &ALL_THREE[..1]);
             let before = bits(&joined);
-            joined.join(params(dtype, NEW), plan()).unwrap();
+            joined.join(params(dtype, NEW), config()).unwrap();
             assert_eq!(bits(&joined)[..1], before, "{rule:?} {store:?} {dtype}");
             // The same three from the start, of which two had no gradient in the first step.
-            let mut always = optimizer(params(dtype, OLD.into_iter().chain(NEW)), plan());
+            let mut always = optimizer(params(dtype, OLD.into_iter().chain(NEW)), config());
             stepped(&mut always, &ALL_THREE[..1]);
             for _ in 0..2 {
                 stepped(&mut joined, &ALL_THREE);
@@ -43,12 +43,12 @@ fn parameters_that_join_begin_like_any_others_and_change_nothing_for_them() {
 
 #[test]
 fn a_group_may_name_what_joins_and_storage_lowers_it() {
-    let stored = plan(UpdateRule::sgd(1.0)).with_storage(DType::F16);
+    let stored = config(UpdateRule::sgd(1.0)).with_storage(DType::F16);
     let mut optimizer = optimizer(params(DType::F32, OLD), stored.clone());
-    let plan = stored.with_group(["b"], UpdateRule::sgd(0.5)).unwrap();
+    let config = stored.with_group(["b"], UpdateRule::sgd(0.5)).unwrap();
     let exact: [(&str, &[f32]); 1] = [("b", &[1.0 + 1e-4])];
-    optimizer.join(params(DType::F32, exact), plan.clone()).unwrap();
-    assert_eq!(optimizer.config(), &plan);
+    optimizer.join(params(DType::F32, exact), config.clone()).unwrap();
+    assert_eq!(optimizer.config(), &config);
     assert_eq!(optimizer.params[1].value.data, [round(DType::F16, 1.0 + 1e-4)]);
     assert_eq!(optimizer.export_f32().unwrap()[1].value, [1.0 + 1e-4]);
     stepped(&mut optimizer, &ALL_THREE[..2]);
@@ -58,7 +58,7 @@ fn a_group_may_name_what_joins_and_storage_lowers_it() {
 
 #[test]
 fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
-    let base = || plan(UpdateRule::sgd(0.5));
+    let base = || config(UpdateRule::sgd(0.5));
     let twice: [(&str, &[f32]); 2] = [("b", &[1.0]), ("b", &[1.0])];
     let typo = base().with_group(["typo"], UpdateRule::sgd(0.1)).unwrap();
     let refused: [(Vec<Named<crate::common::Host>>, OptimizerConfig, &str); 6] = [
@@ -72,7 +72,7 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
         ),
         (
             params(DType::BF16, NEW),
-            plan(UpdateRule::adam(0.1)),
+            config(UpdateRule::adam(0.1)),
             "`a` has 0 moments and the new rule needs 2",
         ),
         (
@@ -83,8 +83,8 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
     ];
     let mut optimizer = optimizer(params(DType::BF16, OLD), base());
     let before = bits(&optimizer);
-    for (more, plan, begin) in refused {
-        let error = optimizer.join(more, plan).unwrap_err();
+    for (more, config, begin) in refused {
+        let error = optimizer.join(more, config).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with(begin), "{error}");
         assert_eq!((bits(&optimizer), optimizer.config()), (before.clone(), &base()));
@@ -98,8 +98,8 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
 fn an_exported_value_is_what_the_next_step_starts_from() {
     let exact = values(100, 9);
     for (store, dtype) in stores_and_types() {
-        let plan = plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(dtype);
-        let optimizer = of_one(DType::F32, &exact, plan);
+        let config = config(UpdateRule::sgd(0.1)).with_store(store).with_storage(dtype);
+        let optimizer = of_one(DType::F32, &exact, config);
         let exported = optimizer.export_f32().unwrap();
         assert_eq!(&*exported[0].name, "w");
         let low: Vec<f32> = exact.iter().map(|x| round(dtype, *x)).collect();
@@ -117,12 +117,12 @@ fn an_exported_value_is_what_the_next_step_starts_from() {
 #[test]
 fn a_run_started_again_from_exported_values_has_the_same_masters() {
     for store in [MasterStore::Copy, MasterStore::Remainder] {
-        let plan = || plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(DType::BF16);
-        let mut run = of_one(DType::F32, &values(50, 1), plan());
+        let config = || config(UpdateRule::sgd(0.1)).with_store(store).with_storage(DType::BF16);
+        let mut run = of_one(DType::F32, &values(50, 1), config());
         let grad = |seed| grads(DType::F32, [("w", &values(50, seed)[..])]);
         run.step(grad(2), &fine()).unwrap();
         let exported = run.export_f32().unwrap().remove(0).value;
-        let mut again = of_one(DType::F32, &exported, plan());
+        let mut again = of_one(DType::F32, &exported, config());
         run.step(grad(3), &fine()).unwrap();
         again.step(grad(3), &fine()).unwrap();
         assert_eq!(again.export_f32().unwrap()[0].value, run.export_f32().unwrap()[0].value);
@@ -140,8 +140,8 @@ fn kept(optimizer: &Optimizer) -> Vec<(StateKind, Vec<u8>)> {
 fn what_is_kept_is_listed_and_comes_back() {
     for (store, dtype) in stores_and_types() {
         for rule in rules() {
-            let plan = plan(rule).with_store(store);
-            let mut run = of_one(dtype, &values(30, 1), plan.clone());
+            let config = config(rule).with_store(store);
+            let mut run = of_one(dtype, &values(30, 1), config.clone());
             for seed in 0..3 {
                 let grad = grads(DType::F32, [("w", &values(30, 40 + seed)[..])]);
                 run.step(grad, &fine()).unwrap();
@@ -154,7 +154,7 @@ fn what_is_kept_is_listed_and_comes_back() {
                 .sum();
             let (masters, moments) = run.masters().bytes();
             assert_eq!(bytes as u64, masters + moments, "{rule:?} {store:?} {dtype}");
-            let mut restored = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+            let mut restored = HostMasters::new(&config, ["w"].into_iter()).unwrap();
             restored.insert(&"w".into(), vec![0.0; 30], dtype).unwrap();
             let (_, slot) = restored.next(0).unwrap();
             for (kind, bytes) in &kept {
@@ -169,7 +169,7 @@ fn what_is_kept_is_listed_and_comes_back() {
 #[test]
 fn what_is_kept_has_names_by_store_and_rule() {
     let kinds = |store, dtype, rule| {
-        let optimizer = of_one(dtype, &[1.0], plan(rule).with_store(store));
+        let optimizer = of_one(dtype, &[1.0], config(rule).with_store(store));
         kept(&optimizer).into_iter().map(|(kind, _)| kind.name()).collect::<Vec<_>>()
     };
     let sgd = UpdateRule::sgd(0.1);
@@ -191,8 +191,8 @@ fn what_is_kept_has_names_by_store_and_rule() {
 
 #[test]
 fn bytes_that_do_not_fit_are_refused_and_nothing_has_changed() {
-    let plan = plan(UpdateRule::adam(0.1)).with_store(MasterStore::Remainder);
-    let mut masters = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+    let config = config(UpdateRule::adam(0.1)).with_store(MasterStore::Remainder);
+    let mut masters = HostMasters::new(&config, ["w"].into_iter()).unwrap();
     masters.insert(&"w".into(), vec![1.0; 3], DType::BF16).unwrap();
     let before = masters.clone();
     let (_, slot) = masters.next(0).unwrap();
@@ -205,10 +205,10 @@ fn bytes_that_do_not_fit_are_refused_and_nothing_has_changed() {
 
 #[test]
 fn a_parameters_number_comes_back_where_it_is_started_at_another_place() {
-    let plan = plan(UpdateRule::sgd(0.1)).with_store(MasterStore::Stochastic { seed: 1 });
+    let config = config(UpdateRule::sgd(0.1)).with_store(MasterStore::Stochastic { seed: 1 });
     let two: [(&str, &[f32]); 2] = [("v", &[1.0]), ("w", &[1.0])];
-    let run = optimizer(params(DType::BF16, two), plan.clone());
-    let mut restored = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+    let run = optimizer(params(DType::BF16, two), config.clone());
+    let mut restored = HostMasters::new(&config, ["w"].into_iter()).unwrap();
     restored.insert(&"w".into(), vec![1.0], DType::BF16).unwrap();
     assert_ne!(restored.get("w"), run.masters().get("w"), "it is the first here");
     let (_, slot) = restored.next(0).unwrap();
@@ -221,8 +221,8 @@ fn a_parameters_number_comes_back_where_it_is_started_at_another_place() {
 #[test]
 fn a_compensation_is_listed_in_its_parameters_type() {
     for dtype in [DType::BF16, DType::F16] {
-        let plan = plan(UpdateRule::sgd(0.1)).with_store(MasterStore::Kahan);
-        let optimizer = of_one(dtype, &[1.0], plan);
+        let config = config(UpdateRule::sgd(0.1)).with_store(MasterStore::Kahan);
+        let optimizer = of_one(dtype, &[1.0], config);
         let listed = optimizer.masters().get("w").unwrap().kept();
         let listed = match listed[0].values {
             StateValues::BF16(_) => DType::BF16,
@@ -235,15 +235,15 @@ fn a_compensation_is_listed_in_its_parameters_type() {
 
 #[test]
 fn a_parameter_that_was_widened_since_is_exported_as_it_is() {
-    let plan = plan(UpdateRule::sgd(0.1)).with_store(MasterStore::NoMaster);
-    let mut optimizer = of_one(DType::BF16, &[1.0], plan);
+    let config = config(UpdateRule::sgd(0.1)).with_store(MasterStore::NoMaster);
+    let mut optimizer = of_one(DType::BF16, &[1.0], config);
     optimizer.params[0].value = Host::new(DType::F32, &[0.1]);
     assert_eq!(optimizer.export_f32().unwrap()[0].value, [0.1]);
 }
 
 #[test]
 fn a_parameter_that_is_kept_elsewhere_is_declared_by_its_length() {
-    let mut masters = HostMasters::new(&plan(UpdateRule::adam(0.1)), ["w"].into_iter()).unwrap();
+    let mut masters = HostMasters::new(&config(UpdateRule::adam(0.1)), ["w"].into_iter()).unwrap();
     masters.declare(&"w".into(), 7, DType::BF16).unwrap();
     let slot = masters.get("w").unwrap();
     assert_eq!((slot.len, slot.stored, masters.bytes()), (7, DType::BF16, (0, 0)));

@@ -1,7 +1,7 @@
 //! A step on a stranger's tensor is the step on plain slices.
 
 use crate::common::{
-    ALL, Host, LOW, bits, fine, grads, of_one, optimizer, params, plan, round, rules, values,
+    ALL, Host, LOW, bits, config, fine, grads, of_one, optimizer, params, round, rules, values,
 };
 use binade_core::Error as _;
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
@@ -34,7 +34,7 @@ fn a_step_is_that_of_plain_slices_bit_for_bit() {
     for rule in rules() {
         for (stored, made) in ALL.into_iter().flat_map(|stored| ALL.map(|made| (stored, made))) {
             let start = Host::new(stored, &values(50, 1)).data;
-            let mut optimizer = of_one(stored, &start, plan(rule));
+            let mut optimizer = of_one(stored, &start, config(rule));
             let mut mirror = Mirror::new(&rule, start);
             for seed in 0..5 {
                 let grads = grads(made, [("w", &values(50, 100 + seed)[..])]);
@@ -56,7 +56,7 @@ fn a_step_is_that_of_plain_slices_bit_for_bit() {
 fn without_masters_each_step_starts_from_the_stored_bits() {
     for (rule, stored) in rules().into_iter().flat_map(|rule| LOW.map(|low| (rule, low))) {
         let start = Host::new(stored, &values(20, 2)).data;
-        let mut optimizer = of_one(stored, &start, plan(rule).with_store(MasterStore::NoMaster));
+        let mut optimizer = of_one(stored, &start, config(rule).with_store(MasterStore::NoMaster));
         let mut mirror = Mirror::new(&rule, start);
         for seed in 0..5 {
             let grad = values(20, 200 + seed);
@@ -72,7 +72,7 @@ fn without_masters_each_step_starts_from_the_stored_bits() {
 #[test]
 fn a_gradient_that_does_not_fit_is_refused_by_name_and_nothing_has_moved() {
     let set: [(&str, &[f32]); 2] = [("a", &[1.0, 2.0]), ("b", &[3.0])];
-    let mut optimizer = optimizer(params(DType::F16, set), plan(UpdateRule::adamw(0.1)));
+    let mut optimizer = optimizer(params(DType::F16, set), config(UpdateRule::adamw(0.1)));
     let before = bits(&optimizer);
     let good: (&str, &[f32]) = ("a", &[1.0, 1.0]);
     let strange: [(&str, &[f32]); 3] = [("c", &[1.0]), ("b", &[1.0, 1.0]), ("a", &[2.0, 2.0])];
@@ -91,8 +91,8 @@ fn two_parameters_of_one_name_are_refused() {
     let twins: [(&str, &[f32]); 2] = [("a", &[1.0]), ("a", &[3.0, 4.0])];
     let mut params = params(DType::F32, twins);
     let device = binade_core::HostDevice::<Host>::new();
-    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::F16);
-    let error = binade_master_weights::MasterWeights::masters(&device, &mut params, &plan);
+    let config = config(UpdateRule::sgd(0.1)).with_storage(DType::F16);
+    let error = binade_master_weights::MasterWeights::masters(&device, &mut params, &config);
     let text = error.unwrap_err().to_string();
     assert!(text.starts_with("two parameters are called `a`"), "{text}");
     assert_eq!(params[1].value.dtype, DType::F32, "nothing was lowered");
@@ -102,7 +102,7 @@ fn two_parameters_of_one_name_are_refused() {
 fn steps_are_counted_by_parameter_and_start_at_the_first_gradient() {
     let set: [(&str, &[f32]); 2] = [("a", &[1.0]), ("late", &[1.0])];
     for rule in rules() {
-        let mut optimizer = optimizer(params(DType::F32, set), plan(rule));
+        let mut optimizer = optimizer(params(DType::F32, set), config(rule));
         let mut mirror = Mirror::new(&rule, vec![1.0]);
         for (n, grad) in [0.5, -0.25, 2.0].into_iter().enumerate() {
             let late = if n == 0 { None } else { Some(Host::new(DType::F32, &[grad])) };
@@ -121,8 +121,8 @@ fn steps_are_counted_by_parameter_and_start_at_the_first_gradient() {
 
 #[test]
 fn a_set_without_elements_or_without_parameters_is_stepped_by_nothing() {
-    let mut empty = of_one(DType::F16, &[], plan(UpdateRule::adam(0.1)));
+    let mut empty = of_one(DType::F16, &[], config(UpdateRule::adam(0.1)));
     empty.step(grads(DType::F16, [("w", &[][..])]), &fine()).unwrap();
     assert_eq!(empty.masters().get("w").unwrap().applied, 1);
-    optimizer(Vec::new(), plan(UpdateRule::adam(0.1))).step(Vec::new(), &fine()).unwrap();
+    optimizer(Vec::new(), config(UpdateRule::adam(0.1))).step(Vec::new(), &fine()).unwrap();
 }

@@ -2,7 +2,7 @@
 //!
 //! A strided sample of all patterns; every one of the 2^32 where `BINADE_FULL` is set.
 
-use crate::common::{fine, grads, masters, of_one, plan, rules, values};
+use crate::common::{config, fine, grads, masters, of_one, rules, values};
 use binade_core::{DType, Optimizer as _};
 use binade_master_weights::stores::remainder::{join, split};
 use binade_master_weights::{MasterStore, UpdateRule};
@@ -84,8 +84,8 @@ fn a_thousand_steps_leave_the_masters_of_f32_copies_bit_for_bit() {
     for rule in [UpdateRule::adam(1e-3), rules()[1], rules()[4]] {
         let start = values(64, 1);
         let stored = |store| {
-            let plan = plan(rule).with_store(store).with_storage(DType::BF16);
-            of_one(DType::F32, &start, plan)
+            let config = config(rule).with_store(store).with_storage(DType::BF16);
+            of_one(DType::F32, &start, config)
         };
         let [mut copy, mut remainder] = [MasterStore::Copy, MasterStore::Remainder].map(stored);
         for seed in 0..1000 {

@@ -33,9 +33,9 @@ fn six(shape: Option<[usize; 2]>) -> Shaped {
 }
 
 fn stepped(param: Shaped, grad: Shaped) -> (Vec<f32>, Option<(ErrorKind, String)>) {
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0)).unwrap();
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0)).unwrap();
     let params = vec![Named::new("weight", param)];
-    let mut optimizer = MasterOptimizer::new(HostDevice::<Shaped>::new(), params, plan).unwrap();
+    let mut optimizer = MasterOptimizer::new(HostDevice::<Shaped>::new(), params, config).unwrap();
     let grads = vec![Named::new("weight", Some(grad))];
     let error = optimizer.step(grads, &FoundInf::default()).err();
     let told = error.map(|error| (error.kind(), error.to_string()));

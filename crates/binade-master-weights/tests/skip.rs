@@ -1,13 +1,13 @@
 //! A raised finding changes no bit.
 
-use crate::common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
+use crate::common::{bits, config, fine, grads, of_one, raised, rules, stores_and_types, values};
 use binade_core::{DType, Optimizer as _};
 
 #[test]
 fn where_found_is_raised_every_bit_of_parameters_masters_moments_and_step_count_is_kept() {
     for rule in rules() {
         for (store, dtype) in stores_and_types() {
-            let mut optimizer = of_one(dtype, &values(40, 3), plan(rule).with_store(store));
+            let mut optimizer = of_one(dtype, &values(40, 3), config(rule).with_store(store));
             // Moments and counts that a skip could disturb.
             optimizer.step(grads(DType::F32, [("w", &values(40, 4)[..])]), &fine()).unwrap();
             let before = bits(&optimizer);

@@ -1,6 +1,6 @@
 //! State taken out of an optimizer goes back into one like it, in any order, and into no other.
 
-use crate::common::{ALL, Optimizer, fine, grads, optimizer, params, plan, rules};
+use crate::common::{ALL, Optimizer, config, fine, grads, optimizer, params, rules};
 use binade_core::{DType, Optimizer as _};
 use binade_master_weights::{SavedParameter, StateKind};
 
@@ -8,7 +8,7 @@ const SET: [(&str, &[f32]); 2] = [("w", &[0.1, -2.0, 3.5]), ("empty", &[])];
 
 /// An optimizer that has stepped so often.
 fn stepped(dtype: DType, rule: usize, steps: usize) -> Optimizer {
-    let mut optimizer = optimizer(params(dtype, SET), plan(rules()[rule]));
+    let mut optimizer = optimizer(params(dtype, SET), config(rules()[rule]));
     for _ in 0..steps {
         let set = [("w", &[1.0, f32::MIN_POSITIVE, -0.5][..]), ("empty", &[])];
         optimizer.step(grads(DType::F32, set), &fine()).unwrap();

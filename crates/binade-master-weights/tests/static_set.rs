@@ -81,7 +81,7 @@ fn layer() -> Layer<f32> {
     Layer { weight: vec![0.1, -0.2, 0.3, 1.7], bias: vec![-2.9, 0.001] }
 }
 
-fn plan(store: MasterStore) -> OptimizerConfig {
+fn config(store: MasterStore) -> OptimizerConfig {
     OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap().with_store(store)
 }
 
@@ -100,8 +100,8 @@ fn is_trained_as_a_dynamic_one<E: Element>(store: MasterStore)
 where
     Layer<f32>: StaticCast<E, Output = Layer<E>>,
 {
-    let mut ours = MasterOptimizer::<TypedModel<Layer<E>>>::lower(layer(), plan(store)).unwrap();
-    let dynamic = plan(store).with_storage(E::DTYPE);
+    let mut ours = MasterOptimizer::<TypedModel<Layer<E>>>::lower(layer(), config(store)).unwrap();
+    let dynamic = config(store).with_storage(E::DTYPE);
     let params = named(&mut layer()).into_iter().map(|p| Named::new(p.name, p.value.unwrap()));
     let mut theirs = MasterOptimizer::new(HostDevice::new(), params.collect(), dynamic).unwrap();
     for step in 0..10 {
@@ -134,10 +134,11 @@ fn every_store_trains_it_as_it_trains_a_dynamic_tensor() {
 #[test]
 fn masters_have_the_bits_that_lowering_loses() {
     let optimizer =
-        MasterOptimizer::<TypedModel<Layer<f16>>>::lower(layer(), plan(MasterStore::Copy)).unwrap();
+        MasterOptimizer::<TypedModel<Layer<f16>>>::lower(layer(), config(MasterStore::Copy))
+            .unwrap();
     assert_eq!(optimizer.full(), layer());
     assert_eq!(optimizer.params, StaticCast::<f16>::cast(&layer()));
-    let late = MasterOptimizer::new(TypedModel::new(), optimizer.params, plan(MasterStore::Copy));
+    let late = MasterOptimizer::new(TypedModel::new(), optimizer.params, config(MasterStore::Copy));
     assert_ne!(late.unwrap().full(), layer());
 }
 
@@ -148,7 +149,7 @@ fn parameters_that_the_cast_lists_otherwise_are_refused_by_both_names() {
         let even = Layer { weight: vec![1.0, 2.0], bias: vec![3.0, 4.0] };
         let listed = Listed(even, names);
         let result =
-            MasterOptimizer::<TypedModel<Layer<f16>>>::lower(listed, plan(MasterStore::Copy));
+            MasterOptimizer::<TypedModel<Layer<f16>>>::lower(listed, config(MasterStore::Copy));
         result.err().map(|error| error.to_string())
     };
     assert_eq!(refused(&["weight", "bias"]), None);
@@ -161,7 +162,8 @@ fn parameters_that_the_cast_lists_otherwise_are_refused_by_both_names() {
 #[test]
 fn an_overflow_moves_no_bit_and_a_missing_gradient_leaves_its_parameter() {
     let mut optimizer =
-        MasterOptimizer::<TypedModel<Layer<f16>>>::lower(layer(), plan(MasterStore::Copy)).unwrap();
+        MasterOptimizer::<TypedModel<Layer<f16>>>::lower(layer(), config(MasterStore::Copy))
+            .unwrap();
     let (before, mut found) = (optimizer.save().unwrap(), FoundInf::default());
     found.check(&"weight".into(), 0, f32::INFINITY, f32::INFINITY);
     optimizer.step(gradient::<f16>(1).into(), &found).unwrap();
@@ -178,24 +180,24 @@ fn an_overflow_moves_no_bit_and_a_missing_gradient_leaves_its_parameter() {
 #[test]
 fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
     let device = TypedModel::<Layer<f16>>::new();
-    let other = plan(MasterStore::Copy).with_storage(DType::BF16);
+    let other = config(MasterStore::Copy).with_storage(DType::BF16);
     let error = MasterOptimizer::new(device, layer().cast(), other).unwrap_err();
     assert!(
         error.to_string().starts_with("`weight`: the configuration would store it in another type")
     );
 
     let uneven = Uneven(layer());
-    let error = MasterOptimizer::<TypedModel<Layer<f16>>>::lower(uneven, plan(MasterStore::Copy));
+    let error = MasterOptimizer::<TypedModel<Layer<f16>>>::lower(uneven, config(MasterStore::Copy));
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("`weight`: its slice is empty, or of another length"), "{error}");
 
     // As an array that does not lie row after row gives none: it would never be moved, and never saved.
     let none = Layer { weight: Vec::new(), ..layer() };
-    let error = MasterOptimizer::new(device, none.cast(), plan(MasterStore::Copy)).unwrap_err();
+    let error = MasterOptimizer::new(device, none.cast(), config(MasterStore::Copy)).unwrap_err();
     assert!(error.to_string().starts_with("`weight`: its slice is empty"), "{error}");
 
     let mut optimizer =
-        MasterOptimizer::new(device, layer().cast(), plan(MasterStore::Copy)).unwrap();
+        MasterOptimizer::new(device, layer().cast(), config(MasterStore::Copy)).unwrap();
     let before = optimizer.save().unwrap();
     let stranger = vec![Named::new("head", Some(F32Grad(vec![1.0])))];
     let longer = Layer { bias: vec![f16::ONE; 3], ..gradient::<f16>(1) };
@@ -215,13 +217,13 @@ fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
 #[test]
 fn what_is_saved_is_loaded_to_the_bit() {
     let mut trained =
-        MasterOptimizer::<TypedModel<Layer<bf16>>>::lower(layer(), plan(MasterStore::Kahan))
+        MasterOptimizer::<TypedModel<Layer<bf16>>>::lower(layer(), config(MasterStore::Kahan))
             .unwrap();
     trained.step(gradient::<bf16>(3).into(), &FoundInf::default()).unwrap();
     let saved = trained.save().unwrap();
     let fresh = Layer { weight: vec![bf16::ONE; 4], bias: vec![bf16::ONE; 2] };
     let mut again =
-        MasterOptimizer::new(TypedModel::new(), fresh, plan(MasterStore::Kahan)).unwrap();
+        MasterOptimizer::new(TypedModel::new(), fresh, config(MasterStore::Kahan)).unwrap();
     again.load(&saved).unwrap();
     assert_eq!(again.save().unwrap(), saved);
     assert_eq!(again.params, trained.params);
@@ -230,14 +232,14 @@ fn what_is_saved_is_loaded_to_the_bit() {
 
 #[test]
 fn a_plan_that_was_set_moves_a_static_model_from_the_next_step_on() {
-    let plan = |lr| OptimizerConfig::new(UpdateRule::sgd(lr)).unwrap();
+    let config = |lr| OptimizerConfig::new(UpdateRule::sgd(lr)).unwrap();
     let filled = |x| Layer { weight: vec![x; 4], bias: vec![x; 2] };
     let mut optimizer =
-        MasterOptimizer::new(TypedModel::new(), filled(1.0_f32), plan(0.5)).unwrap();
-    optimizer.set_config(plan(0.25)).unwrap();
+        MasterOptimizer::new(TypedModel::new(), filled(1.0_f32), config(0.5)).unwrap();
+    optimizer.set_config(config(0.25)).unwrap();
     optimizer.step(filled(1.0).into(), &FoundInf::default()).unwrap();
     assert_eq!(optimizer.params, filled(0.75));
-    let other = plan(0.125).with_storage(DType::BF16);
+    let other = config(0.125).with_storage(DType::BF16);
     let error = optimizer.set_config(other).unwrap_err().to_string();
     assert!(error.contains("neither can change in a running optimizer"), "{error}");
 }
@@ -245,7 +247,8 @@ fn a_plan_that_was_set_moves_a_static_model_from_the_next_step_on() {
 #[test]
 fn a_static_model_takes_in_no_parameter_and_shows_no_plain_gradients() {
     type Device = TypedModel<Layer<f16>>;
-    let mut optimizer = MasterOptimizer::<Device>::lower(layer(), plan(MasterStore::Copy)).unwrap();
+    let mut optimizer =
+        MasterOptimizer::<Device>::lower(layer(), config(MasterStore::Copy)).unwrap();
     let (before, in_force) = (optimizer.save().unwrap(), optimizer.config().clone());
     let other = in_force.clone().with_lr(0.5).unwrap();
     let join = optimizer.join(optimizer.params.clone(), other).unwrap_err();

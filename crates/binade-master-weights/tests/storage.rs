@@ -1,7 +1,7 @@
 //! Types in which parameters are stored, and the masters of each.
 
 use crate::common::{
-    ALL, Host, LOW, Optimizer, optimizer, params, plan, round, rules, stores_and_types, values,
+    ALL, Host, LOW, Optimizer, config, optimizer, params, round, rules, stores_and_types, values,
 };
 use binade_core::{DType, Error as _, ErrorKind, HostDevice, Named};
 use binade_master_weights::{Memory, UpdateRule};
@@ -11,8 +11,8 @@ const SET: [(&str, &[f32]); 2] = [("linear.weight", &[1.0, 2.0, 3.0]), ("norm.we
 #[test]
 fn what_the_plan_keeps_in_f32_stays_there_and_needs_no_master() {
     for dtype in LOW {
-        let plan = plan(UpdateRule::adam(0.1)).with_storage(dtype).keep(["norm.weight"]);
-        let optimizer = optimizer(params(DType::F32, SET), plan);
+        let config = config(UpdateRule::adam(0.1)).with_storage(dtype).keep(["norm.weight"]);
+        let optimizer = optimizer(params(DType::F32, SET), config);
         let stored = optimizer.params.iter().map(|param| param.value.dtype);
         assert_eq!(stored.collect::<Vec<_>>(), [dtype, DType::F32]);
         let master = |name| optimizer.masters().get(name).unwrap().master.copy().is_some();
@@ -23,7 +23,7 @@ fn what_the_plan_keeps_in_f32_stays_there_and_needs_no_master() {
 #[test]
 fn without_a_storage_each_parameter_stays_in_the_type_it_has() {
     for dtype in ALL {
-        let optimizer = optimizer(params(dtype, SET), plan(UpdateRule::adam(0.1)));
+        let optimizer = optimizer(params(dtype, SET), config(UpdateRule::adam(0.1)));
         assert!(optimizer.params.iter().all(|param| param.value.dtype == dtype));
     }
 }
@@ -32,8 +32,8 @@ fn without_a_storage_each_parameter_stays_in_the_type_it_has() {
 fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
     let exact = values(100, 9);
     for dtype in LOW {
-        let plan = plan(UpdateRule::sgd(0.1)).with_storage(dtype);
-        let optimizer = optimizer(params(DType::F32, [("w", &exact[..])]), plan);
+        let config = config(UpdateRule::sgd(0.1)).with_storage(dtype);
+        let optimizer = optimizer(params(DType::F32, [("w", &exact[..])]), config);
         let master = optimizer.masters().get("w").unwrap().master.copy();
         assert_eq!(master, Some(&exact));
         let rounded: Vec<f32> = exact.iter().map(|x| round(dtype, *x)).collect();
@@ -44,8 +44,8 @@ fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
 
 #[test]
 fn a_type_that_the_tensor_cannot_have_is_the_tensors_own_error() {
-    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::E4M3);
-    let error = Optimizer::new(HostDevice::new(), params(DType::F32, SET), plan).unwrap_err();
+    let config = config(UpdateRule::sgd(0.1)).with_storage(DType::E4M3);
+    let error = Optimizer::new(HostDevice::new(), params(DType::F32, SET), config).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string()),
         (ErrorKind::Unsupported, "no elements of type e4m3".into())
@@ -57,10 +57,11 @@ fn memory_says_before_what_masters_and_moments_take_after() {
     for rule in rules() {
         for (store, dtype) in stores_and_types() {
             for now in ALL {
-                let plan = plan(rule).with_store(store).with_storage(dtype).keep(["norm.weight"]);
+                let config =
+                    config(rule).with_store(store).with_storage(dtype).keep(["norm.weight"]);
                 let known = SET.map(|(name, data)| (name, now, data.len() as u64));
-                let memory = Memory::of(&plan, known);
-                let optimizer = optimizer(params(now, SET), plan);
+                let memory = Memory::of(&config, known);
+                let optimizer = optimizer(params(now, SET), config);
                 assert_eq!(optimizer.masters().bytes(), (memory.masters, memory.optimizer));
                 let bytes = |x: &Host| (x.data.len() * x.dtype.bytes()) as u64;
                 let stored = optimizer.params.iter().map(|param| bytes(&param.value)).sum();
@@ -72,8 +73,8 @@ fn memory_says_before_what_masters_and_moments_take_after() {
 
 #[test]
 fn memory_of_adamw_on_f16_is_sixteen_bytes_a_parameter() {
-    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16);
-    let memory = Memory::of(&plan, [("w", DType::F32, 1000)]);
+    let config = config(UpdateRule::adamw(1e-3)).with_storage(DType::F16);
+    let memory = Memory::of(&config, [("w", DType::F32, 1000)]);
     assert_eq!(
         memory,
         Memory { parameters: 2000, masters: 4000, gradients: 2000, optimizer: 8000 }
@@ -85,7 +86,7 @@ fn memory_of_adamw_on_f16_is_sixteen_bytes_a_parameter() {
 fn a_parameter_of_a_type_that_is_not_trained_is_refused_by_name() {
     for dtype in [DType::F64, DType::I64, DType::E5M2] {
         let strange = Named::new("w", Host { dtype, data: vec![1.0] });
-        let error = Optimizer::new(HostDevice::new(), vec![strange], plan(UpdateRule::sgd(0.1)));
+        let error = Optimizer::new(HostDevice::new(), vec![strange], config(UpdateRule::sgd(0.1)));
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with("`w`: parameters are trained in bf16"), "{error}");
@@ -94,9 +95,9 @@ fn a_parameter_of_a_type_that_is_not_trained_is_refused_by_name() {
 
 #[test]
 fn memory_of_what_is_not_trained_is_its_own_bytes() {
-    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16);
+    let config = config(UpdateRule::adamw(1e-3)).with_storage(DType::F16);
     for (dtype, bytes) in [(DType::F64, 8000), (DType::I32, 4000)] {
-        let memory = Memory::of(&plan, [("w", dtype, 1000)]);
+        let memory = Memory::of(&config, [("w", dtype, 1000)]);
         assert_eq!(memory, Memory { parameters: bytes, ..Memory::default() });
     }
 }

@@ -1,7 +1,7 @@
 //! Properties of every way of keeping masters, and the loss of each.
 
 use crate::common::{
-    Host, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round, rules,
+    Host, Optimizer, bits, config, fine, grads, masters, of_one, optimizer, params, round, rules,
     stores_and_types, values,
 };
 use binade_core::{DType, Element, Error as _, ErrorKind, Optimizer as _};
@@ -20,9 +20,9 @@ fn in_pieces<C: Element>(
     mids: &[usize],
 ) -> (Vec<u32>, HostParamState) {
     let name: Arc<str> = "w".into();
-    let plan = plan(rule).with_store(store);
+    let config = config(rule).with_store(store);
     let mut low: Vec<C> = values(2500, 7).into_iter().map(C::from_f32).collect();
-    let mut masters = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+    let mut masters = HostMasters::new(&config, ["w"].into_iter()).unwrap();
     let wide = low.iter().map(|x| x.to_f32()).collect();
     masters.insert(&name, wide, C::DTYPE).unwrap();
     for seed in 0..3 {
@@ -71,11 +71,11 @@ fn a_split_anywhere_gives_the_same_bits_whatever_the_store() {
 
 #[test]
 fn a_parameter_of_a_type_that_the_store_has_no_masters_of_is_refused_by_name() {
-    let plan = || plan(UpdateRule::sgd(0.1)).with_store(MasterStore::Remainder);
+    let config = || config(UpdateRule::sgd(0.1)).with_store(MasterStore::Remainder);
     let both: [(&str, &[f32]); 2] = [("a", &[1.0]), ("b", &[2.0])];
-    let lowered = plan().with_storage(DType::F16).keep(["a"]);
-    for (dtype, plan, name) in [(DType::F16, plan(), "a"), (DType::F32, lowered, "b")] {
-        let made = Optimizer::new(binade_core::HostDevice::new(), params(dtype, both), plan);
+    let lowered = config().with_storage(DType::F16).keep(["a"]);
+    for (dtype, config, name) in [(DType::F16, config(), "a"), (DType::F32, lowered, "b")] {
+        let made = Optimizer::new(binade_core::HostDevice::new(), params(dtype, both), config);
         let error = made.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         let text = error.to_string();
@@ -84,7 +84,7 @@ fn a_parameter_of_a_type_that_the_store_has_no_masters_of_is_refused_by_name() {
         assert!(text.starts_with(&begin), "{text}");
     }
     let mixed = [params(DType::F32, [both[0]]), params(DType::BF16, [both[1]])].concat();
-    optimizer(mixed, plan());
+    optimizer(mixed, config());
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn the_other_half_of_another_type_is_refused_rather_than_read() {
         (MasterStore::Kahan, DType::BF16),
         (MasterStore::Kahan, DType::F16),
     ] {
-        let mut optimizer = of_one(dtype, &[1.0], plan(UpdateRule::sgd(0.1)).with_store(store));
+        let mut optimizer = of_one(dtype, &[1.0], config(UpdateRule::sgd(0.1)).with_store(store));
         for now in [DType::F32, if dtype == DType::BF16 { DType::F16 } else { DType::BF16 }] {
             optimizer.params[0].value = Host::new(now, &[1.0]);
             let before = bits(&optimizer);
@@ -110,7 +110,7 @@ fn the_other_half_of_another_type_is_refused_rather_than_read() {
 fn under_every_store_but_no_master_a_parameter_lowered_late_is_refused() {
     for (store, dtype) in stores_and_types().filter(|(_, dtype)| *dtype != DType::F32) {
         let mut optimizer =
-            of_one(DType::F32, &[1.0], plan(UpdateRule::sgd(0.1)).with_store(store));
+            of_one(DType::F32, &[1.0], config(UpdateRule::sgd(0.1)).with_store(store));
         optimizer.params[0].value = Host::new(dtype, &[1.0]);
         let stepped = optimizer.step(grads(DType::F32, [("w", &[1.0][..])]), &fine());
         assert_eq!(stepped.is_ok(), store == MasterStore::NoMaster, "{store:?} {dtype}");
@@ -120,7 +120,8 @@ fn under_every_store_but_no_master_a_parameter_lowered_late_is_refused() {
 #[test]
 fn f32_parameters_are_the_same_under_every_store() {
     let run = |store| {
-        let mut optimizer = of_one(DType::F32, &values(50, 1), plan(rules()[3]).with_store(store));
+        let mut optimizer =
+            of_one(DType::F32, &values(50, 1), config(rules()[3]).with_store(store));
         for seed in 0..5 {
             let grad = values(50, 10 + seed);
             optimizer.step(grads(DType::F32, [("w", &grad[..])]), &fine()).unwrap();
@@ -169,8 +170,8 @@ fn an_outlier_takes_bits_from_the_smallest_and_nothing_that_is_not_finite_counts
 
 #[test]
 fn a_scaled_master_that_outgrows_its_exponent_is_given_another() {
-    let plan = plan(UpdateRule::sgd(1.0)).with_store(MasterStore::ScaledF16);
-    let mut optimizer = of_one(DType::BF16, &[1.0, 0.5], plan);
+    let config = config(UpdateRule::sgd(1.0)).with_store(MasterStore::ScaledF16);
+    let mut optimizer = of_one(DType::BF16, &[1.0, 0.5], config);
     let exponent = |optimizer: &Optimizer| match optimizer.masters().get("w").unwrap().master {
         Master::Scaled { exponent, .. } => exponent,
         ref other => panic!("{other:?}"),

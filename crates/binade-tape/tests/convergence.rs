@@ -28,8 +28,8 @@ fn output(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Result<Var<Cpu>,
 fn run(setup: &Setup, steps: usize) -> (Vec<f32>, Params) {
     let Setup { stored, region, rule, share } = setup;
     let mut scaler = Scaler::new(Cpu, *rule).unwrap();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(0.1 / f64::from(*share))).unwrap();
-    let mut optimizer = MasterOptimizer::new(Cpu, params(*stored), plan).unwrap();
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.1 / f64::from(*share))).unwrap();
+    let mut optimizer = MasterOptimizer::new(Cpu, params(*stored), config).unwrap();
     let (batch, labels) = (tensor(&[4, 8], 7), Tensor::new(vec![3_i64, 1, 0, 2], &[4]).unwrap());
     let mut losses = Vec::new();
     for _ in 0..steps {

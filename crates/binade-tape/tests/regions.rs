@@ -91,12 +91,12 @@ fn nothing_is_kept_without_gradients() {
 
 #[test]
 fn a_weight_used_twice_is_cast_once() {
-    let ledger = Arc::new(CastStats::default());
-    let tape = Tape::new(Cpu, &Region::f16()).with_stats(ledger.clone());
+    let stats = Arc::new(CastStats::default());
+    let tape = Tape::new(Cpu, &Region::f16()).with_stats(stats.clone());
     let weight = tape.parameter(&named("weight", &[4, 4], 1));
     let x = tape.constant(tensor(&[2, 4], 2));
     let _ = x.linear(&weight, None).unwrap().linear(&weight, None).unwrap();
-    let account = ledger.accounts()["linear"];
+    let account = stats.accounts()["linear"];
     assert_eq!((account.casts, account.reused), (2, 1), "the batch and the weight");
     assert_eq!(tape.kept_casts(), 1);
 }
@@ -235,9 +235,9 @@ fn every_operation_that_sums_says_how_much_to_an_override() {
 }
 
 #[test]
-fn a_ledger_counts_products_whose_extents_are_no_multiples_of_eight() {
-    let ledger = Arc::new(CastStats::default());
-    let tape = Tape::new(Cpu, &Region::f16()).with_stats(ledger.clone());
+fn statistics_count_products_whose_extents_are_no_multiples_of_eight() {
+    let stats = Arc::new(CastStats::default());
+    let tape = Tape::new(Cpu, &Region::f16()).with_stats(stats.clone());
     let square = |n: usize, seed| tape.constant(tensor(&[n, n], seed));
     let (even, odd) = (square(8, 1), square(9, 2));
     even.matmul(&even).unwrap();
@@ -245,9 +245,9 @@ fn a_ledger_counts_products_whose_extents_are_no_multiples_of_eight() {
     odd.linear(&odd, None).unwrap();
     // No matrix unit computes a product that stays f32.
     odd.on(&tape.within(tape.region().off())).unwrap().matmul(&odd).unwrap();
-    let accounts = ledger.accounts();
+    let accounts = stats.accounts();
     assert_eq!((accounts["matmul"].uneven, accounts["linear"].uneven), (1, 1));
-    assert_eq!(ledger.total().uneven, 2);
+    assert_eq!(stats.total().uneven, 2);
 }
 
 #[test]

@@ -15,8 +15,8 @@ fn loss(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Result<Var<Cpu>, F
 }
 
 fn optimizer(dtype: DType) -> MasterOptimizer<Cpu> {
-    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5)).unwrap();
-    MasterOptimizer::new(Cpu, params(dtype), plan).unwrap()
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.5)).unwrap();
+    MasterOptimizer::new(Cpu, params(dtype), config).unwrap()
 }
 
 fn bits(params: &Params) -> Vec<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! A learning rate by the number of applied steps, set by way of the plan.
+//! A learning rate by the number of applied steps, set by way of the config.
 
 use binade::OptLevel::O2;
 use binade::core::DType::F16;
@@ -19,8 +19,8 @@ fn run(number: fn(&ScaleState) -> u64, bad: [bool; 4]) -> (Vec<f64>, f32) {
     let (mut rates, mut step) = (Vec::new(), 0);
     for bad in bad {
         rates.push(rate(step));
-        let plan = amp.optimizer.config().clone().with_lr(rate(step)).unwrap();
-        amp.optimizer.set_config(plan).unwrap();
+        let config = amp.optimizer.config().clone().with_lr(rate(step)).unwrap();
+        amp.optimizer.set_config(config).unwrap();
         let loss = amp.scaler.scale(&Tensor::scalar(1.0_f32)).unwrap();
         let grads = loss.backward(|scaled| {
             let factor = if bad { f32::INFINITY } else { scaled.to_f32()[0] };

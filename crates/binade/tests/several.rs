@@ -95,9 +95,9 @@ fn a_plan_can_be_taken_further_before_it_is_given_to_an_optimizer() {
     let params = ["weight", "bias"]
         .map(|name| Named::new(name, Tensor::new(vec![1.0_f32, 2.0], &[2]).unwrap()));
     let model = Model::new(params.to_vec()).with_norm(["bias"]);
-    let plan = setup.config(&model, UpdateRule::adamw(0.1)).unwrap();
-    let plan = plan.with_group(["bias"], UpdateRule::sgd(0.5)).unwrap();
-    let optimizer = MasterOptimizer::new(Cpu, params.to_vec(), plan).unwrap();
+    let config = setup.config(&model, UpdateRule::adamw(0.1)).unwrap();
+    let config = config.with_group(["bias"], UpdateRule::sgd(0.5)).unwrap();
+    let optimizer = MasterOptimizer::new(Cpu, params.to_vec(), config).unwrap();
     assert_eq!(optimizer.config().rule_for("bias"), &UpdateRule::sgd(0.5));
     let types = [0, 1].map(|place: usize| optimizer.params[place].value.dtype());
     assert_eq!(types, [F16, F32]);

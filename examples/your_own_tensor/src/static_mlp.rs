@@ -28,7 +28,7 @@ pub fn parameters() -> Result<Mlp<f32>> {
 ///
 /// # Errors
 ///
-/// None: the plan names no parameter.
+/// None: the configuration names no parameter.
 pub fn optimizer<E: Element>() -> Result<Optimizer<E>> {
     Ok(Optimizer::lower(parameters()?, OptimizerConfig::new(UpdateRule::adamw(LR))?)?)
 }

@@ -28,11 +28,11 @@ impl Run {
         // The scale grows often, so that a short run sees it move.
         let dynamic = LossScale::dynamic().with_growth_interval(40)?;
         let rule = if dtype == DType::F16 { dynamic } else { LossScale::none() };
-        let plan = OptimizerConfig::new(UpdateRule::adamw(LR))?.with_storage(dtype);
+        let config = OptimizerConfig::new(UpdateRule::adamw(LR))?.with_storage(dtype);
         Ok(Self {
             region: Region::new(dtype, OpTable::torch_cuda())?,
             scaler: Scaler::new(Device::new(), rule)?,
-            optimizer: MasterOptimizer::new(Device::new(), mlp::parameters(), plan)?,
+            optimizer: MasterOptimizer::new(Device::new(), mlp::parameters(), config)?,
             epoch: 0,
             loss: 0.0,
             last: None,

@@ -30,8 +30,8 @@ fn row(
 ) -> Result<String, Box<dyn Error>> {
     let ramp = |by: f32| (0..elements).map(|i| by * ((i % 1021) as f32 - 510.0)).collect();
     let values = Tensor::from_f32(ramp(1e-3), &[elements], DType::F32)?;
-    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-3))?.with_storage(weights);
-    let mut optimizer = MasterOptimizer::new(Cpu, vec![Named::new("weight", values)], plan)?;
+    let config = OptimizerConfig::new(UpdateRule::adamw(1e-3))?.with_storage(weights);
+    let mut optimizer = MasterOptimizer::new(Cpu, vec![Named::new("weight", values)], config)?;
     let grad = Tensor::from_f32(ramp(16.0), &[elements], gradients)?;
     let scale = LossScale::dynamic().start();
     let mut least = [f64::INFINITY; 2];

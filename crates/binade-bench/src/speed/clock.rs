@@ -30,8 +30,8 @@ pub(crate) struct Times {
     pub(crate) queued: Vec<f64>,
     /// Seconds that the host took to submit.
     pub(crate) host: Vec<f64>,
-    /// Ledger of the last round.
-    pub(crate) ledger: DeviceCounters,
+    /// Counters of the last round.
+    pub(crate) counters: DeviceCounters,
     /// Greatest device memory in use at once, in any round.
     pub(crate) peak_bytes: usize,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Times {
 struct Round {
     device: f64,
     host: f64,
-    ledger: DeviceCounters,
+    counters: DeviceCounters,
     peak_bytes: usize,
 }
 
@@ -72,10 +72,10 @@ impl Clock {
         let copies = self.copies(median(&host))?;
         let queued = rounds.map(|round| self.round(work, &mut kept, round, copies));
         let queued = sorted(queued.collect::<Result<Vec<_>>>()?.iter().map(|round| round.device));
-        let ledger = alone.last().map(|round| round.ledger).unwrap_or_default();
+        let counters = alone.last().map(|round| round.counters).unwrap_or_default();
         let peak_bytes = alone.iter().map(|round| round.peak_bytes).max().unwrap_or_default();
         let alone = sorted(alone.iter().map(|round| round.device));
-        Ok(Times { alone, queued, host, ledger, peak_bytes })
+        Ok(Times { alone, queued, host, counters, peak_bytes })
     }
 
     /// Runs one round behind this number of copies.
@@ -102,7 +102,7 @@ impl Clock {
         let device = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 1e3;
         let peak_bytes = self.cuda.memory_use().peak_bytes.saturating_sub(self.held);
         kept.push_back(output);
-        Ok(Round { device, host, ledger: since(before, after), peak_bytes })
+        Ok(Round { device, host, counters: since(before, after), peak_bytes })
     }
 
     /// Returns the number of copies that take the device three times as long as the host takes for the work.

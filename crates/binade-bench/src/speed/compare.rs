@@ -72,8 +72,8 @@ mod tests {
     ) -> Row {
         let what = What::moving(group, name, kind, (DType::F16, elements, 1), [1000, 0]);
         let all = vec![seconds];
-        let (alone, host, ledger) = (all.clone(), all.clone(), DeviceCounters::default());
-        Row::new(what, &Times { alone, queued: all, host, ledger, peak_bytes: 0 })
+        let (alone, host, counters) = (all.clone(), all.clone(), DeviceCounters::default());
+        Row::new(what, &Times { alone, queued: all, host, counters, peak_bytes: 0 })
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) struct Partial {
 impl Partial {
     pub(crate) fn new(cuda: &Cuda, gpt: Gpt, dtype: DType, part: Part) -> Result<Self> {
         let mut parameters = steps::parameters(cuda, gpt)?;
-        let masters = cuda.masters(&mut parameters, &steps::plan(dtype)?)?;
+        let masters = cuda.masters(&mut parameters, &steps::optimizer_config(dtype)?)?;
         Ok(Self {
             cuda: cuda.clone(),
             part,

@@ -31,7 +31,7 @@ impl Step {
         let parameters = parameters(cuda, gpt)?;
         Ok(Self {
             scaler: Scaler::new(cuda.clone(), rule)?,
-            optimizer: MasterOptimizer::new(cuda.clone(), parameters, plan(dtype)?)?,
+            optimizer: MasterOptimizer::new(cuda.clone(), parameters, optimizer_config(dtype)?)?,
             loss: cuda.upload(&[1.0], &[1], DType::F32)?,
             sets: vec![gradients(cuda, gpt, dtype)?, gradients(cuda, gpt, dtype)?],
         })
@@ -47,8 +47,8 @@ fn least(gradient: DType) -> usize {
     2 * gradient.bytes() + FUSED
 }
 
-/// Returns a plan with masters, and parameters stored in sixteen bits.
-pub(crate) fn plan(gradient: DType) -> Result<OptimizerConfig> {
+/// Returns a configuration with masters, and parameters stored in sixteen bits.
+pub(crate) fn optimizer_config(gradient: DType) -> Result<OptimizerConfig> {
     let stored = if gradient == DType::BF16 { DType::BF16 } else { DType::F16 };
     Ok(OptimizerConfig::new(UpdateRule::adamw(1e-4))?.with_storage(stored))
 }

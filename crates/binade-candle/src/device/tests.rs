@@ -202,11 +202,11 @@ fn a_wrapped_step_reads_once_whether_it_is_applied_or_skipped_for_one_gradient_m
 /// Masters are on the host, so that an applied step copies each gradient and each parameter; a skipped one copies nothing.
 #[test]
 fn a_skipped_step_of_masters_reads_nothing_and_an_applied_one_each_tensor_once() -> Result {
-    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
     for (halted, wanted) in [(true, 0), (false, 4)] {
         let var = || Var::ones(2, DType::F16, &Device::Cpu);
         let params = named([("0".to_owned(), var()?), ("1".to_owned(), var()?)]);
-        let mut optimizer = MasterOptimizer::new(Candle, params, plan.clone())?;
+        let mut optimizer = MasterOptimizer::new(Candle, params, config.clone())?;
         let grads = set(&[Some(&[1.0, 1.0]), Some(&[1.0, 1.0])], DType::F32)?;
         let found = FoundInf { halted, ..FoundInf::default() };
         let (stepped, count) = reads(|| optimizer.step(grads, &found));

@@ -34,9 +34,9 @@ impl Setting {
     }
 
     pub fn config(&self) -> OptimizerConfig {
-        let plan = OptimizerConfig::new(self.rule).unwrap().with_store(self.store);
-        let plan = plan.with_group(["norm"], self.rule.with_lr(self.rule.lr() / 4.0)).unwrap();
-        plan.with_storage(self.storage).keep(["norm"])
+        let config = OptimizerConfig::new(self.rule).unwrap().with_store(self.store);
+        let config = config.with_group(["norm"], self.rule.with_lr(self.rule.lr() / 4.0)).unwrap();
+        config.with_storage(self.storage).keep(["norm"])
     }
 }
 
@@ -149,8 +149,8 @@ impl<D: Trains> Training<D> {
     fn step(&mut self, window: Accumulation<D>) {
         // The schedule makes rates a part of the resumed state.
         let lr = self.optimizer.config().rule().lr() * 0.875;
-        let plan = self.optimizer.config().clone().with_lr(lr).unwrap();
-        self.optimizer.set_config(plan).unwrap();
+        let config = self.optimizer.config().clone().with_lr(lr).unwrap();
+        self.optimizer.set_config(config).unwrap();
         let grads = window.finish().unwrap().unwrap().clip_norm(2.0).unwrap();
         let step = grads.step(&mut self.optimizer).unwrap();
         self.last = Some(self.scaler.update(step).unwrap().resolve().unwrap());

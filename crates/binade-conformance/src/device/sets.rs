@@ -84,7 +84,7 @@ fn limit<D: GradOps>(
     }
 }
 
-/// Unscales, clips, joins and steps, with a plan of that store.
+/// Unscales, clips, joins and steps, with a configuration of that store.
 pub(crate) fn train<D: TrainingDevice>(
     device: &D,
     store: MasterStore,
@@ -92,10 +92,11 @@ pub(crate) fn train<D: TrainingDevice>(
     steps: Vec<TrainStep<D::Tensor>>,
 ) -> Result<Params<D>> {
     let none = || SubjectError::failed("training takes at least one step");
-    let plan = |rule| Ok::<_, SubjectError>(OptimizerConfig::new(rule)?.with_store(store));
-    let mut masters = device.masters(&mut params, &plan(steps.first().ok_or_else(none)?.rule)?)?;
+    let config = |rule| Ok::<_, SubjectError>(OptimizerConfig::new(rule)?.with_store(store));
+    let mut masters =
+        device.masters(&mut params, &config(steps.first().ok_or_else(none)?.rule)?)?;
     for step in steps {
-        device.set_config(&mut masters, &plan(step.rule)?)?;
+        device.set_config(&mut masters, &config(step.rule)?)?;
         let mut grads = D::Grads::from(step.grads);
         let scale = device.upload_state(step.scale)?;
         let mut found = device.unscale(&mut grads, &scale)?;

@@ -14,16 +14,16 @@ impl MasterWeights for Cpu {
     fn masters(
         &self,
         params: &mut Vec<Named<Tensor>>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<HostMasters, Error> {
-        let mut masters = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
-        let lowered = started(&mut masters, params, plan)?;
+        let mut masters = HostMasters::new(config, params.iter().map(|param| &*param.name))?;
+        let lowered = started(&mut masters, params, config)?;
         params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
         Ok(masters)
     }
 
-    fn set_config(&self, masters: &mut HostMasters, plan: &OptimizerConfig) -> Result<(), Error> {
-        Ok(masters.set_config(plan)?)
+    fn set_config(&self, masters: &mut HostMasters, config: &OptimizerConfig) -> Result<(), Error> {
+        Ok(masters.set_config(config)?)
     }
 
     fn step(
@@ -56,10 +56,10 @@ impl MasterWeights for Cpu {
         params: &mut Vec<Named<Tensor>>,
         masters: &mut HostMasters,
         mut more: Vec<Named<Tensor>>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), Error> {
-        let mut joined = masters.joining(plan, more.iter().map(|param| &*param.name))?;
-        let lowered = started(&mut joined, &more, plan)?;
+        let mut joined = masters.joining(config, more.iter().map(|param| &*param.name))?;
+        let lowered = started(&mut joined, &more, config)?;
         more.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
         masters.absorb(joined);
         params.append(&mut more);
@@ -71,12 +71,12 @@ impl MasterWeights for Cpu {
 fn started(
     masters: &mut HostMasters,
     params: &[Named<Tensor>],
-    plan: &OptimizerConfig,
+    config: &OptimizerConfig,
 ) -> Result<Vec<Tensor>, Error> {
     let start = |Named { name, value }: &Named<Tensor>| {
-        let stored = storable(plan.dtype_of(name, storable(value.dtype())?))?;
+        let stored = storable(config.dtype_of(name, storable(value.dtype())?))?;
         let values = value.to_f32().into_owned();
-        let low = match plan.store().before_lowering(&values, stored) {
+        let low = match config.store().before_lowering(&values, stored) {
             Cow::Borrowed(_) => value.cast(stored)?,
             Cow::Owned(copies) => Tensor::from_f32(copies, value.shape(), stored)?,
         };

@@ -170,7 +170,7 @@ pub fn in_pools<R: Send>(work: impl Fn() -> R + Sync) -> [R; 3] {
     })
 }
 
-pub fn plan(rule: UpdateRule) -> OptimizerConfig {
+pub fn config(rule: UpdateRule) -> OptimizerConfig {
     OptimizerConfig::new(rule).unwrap()
 }
 

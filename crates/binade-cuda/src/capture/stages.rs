@@ -27,7 +27,7 @@ impl Cuda {
     ///
     /// * The three runs do the same: same operations, shapes and values. A difference is an error of the captured run, with the
     ///   operation's name. Values that are to change between replays are on the device: data in tensors that are
-    ///   [written](Cuda::write) to, learning rates and all else of a plan by `set_config`, the scale by itself.
+    ///   [written](Cuda::write) to, learning rates and all else of a configuration by `set_config`, the scale by itself.
     /// * The captured run requests no memory that the warm-ups have not requested in the same order, uploads nothing, reads
     ///   nothing, and drops nothing that was there before. Drop the results of the warm-ups, resolved or not, before the next
     ///   run.

@@ -1,4 +1,4 @@
-//! Counts of lost updates on the device: two words for each parameter, where the plan asks for them.
+//! Counts of lost updates on the device: two words for each parameter, where the configuration asks for them.
 
 use crate::{Cuda, Error, launch::structs::LostBits, memory::Buffer};
 use binade_gpu::Driver;

@@ -37,10 +37,10 @@ impl StepState<Cuda> for StepTables {
         &mut self,
         cuda: &Cuda,
         kept: &HostMasters,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
         joining: &[&str],
     ) -> Result<(), Error> {
-        self.rules.admits(cuda, kept, plan, joining)
+        self.rules.admits(cuda, kept, config, joining)
     }
 
     fn change(

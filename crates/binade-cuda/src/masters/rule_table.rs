@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// A row for each parameter, by its number: whatever plan comes, each finds its rule where it was.
+/// A row for each parameter, by its number: whatever configuration comes, each finds its rule where it was.
 #[derive(Debug, Default)]
 pub(super) struct RuleTable {
     /// There from the first step on.
@@ -39,7 +39,7 @@ impl Rules {
             self.fixed = Some(RuleTable::default());
         }
         if let Err(error) = self.write_fixed(cuda, kept) {
-            // A plan that cannot be captured still steps as ever.
+            // A configuration that cannot be captured still steps as ever.
             self.fixed = self.fixed.take().filter(|_| !is_new);
             return Err(error);
         }
@@ -59,20 +59,20 @@ impl Rules {
         }
     }
 
-    /// Refuses a plan that captured steps cannot be told of, or by which parameters cannot join, before anything has changed.
+    /// Refuses a configuration that captured steps cannot be told of, or by which parameters cannot join, before anything has changed.
     pub(super) fn admits(
         &mut self,
         cuda: &Cuda,
         kept: &HostMasters,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
         joining: &[&str],
     ) -> Result<(), Error> {
         if self.fixed.is_none() {
             return Ok(());
         }
-        joining.iter().try_for_each(|name| self.row(cuda, plan.rule_for(name), 0).map(drop))?;
+        joining.iter().try_for_each(|name| self.row(cuda, config.rule_for(name), 0).map(drop))?;
         let names = (0..).map_while(|id| kept.name(id));
-        let rows = self.by_slot(cuda, names.map(|name| plan.rule_for(name)))?;
+        let rows = self.by_slot(cuda, names.map(|name| config.rule_for(name)))?;
         let (Some(fixed), Some(rows)) = (&self.fixed, rows) else { return Ok(()) };
         let bytes: &[u8] = bytemuck::cast_slice(&rows);
         if fixed.bytes == bytes {

@@ -99,7 +99,7 @@ pub(crate) enum HostCopy {
 pub(crate) struct ReplayCopy {
     /// Source. It is not handed out again within the step, since the copy comes behind all of it.
     pub(crate) from: Arc<Buffer>,
-    /// True for a step's report, which the ledger counts.
+    /// True for a step's report, which the counters include.
     pub(crate) is_report: bool,
     /// Number among the step's copies.
     number: usize,

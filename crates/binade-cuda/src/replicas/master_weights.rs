@@ -16,17 +16,17 @@ impl MasterWeights for Replicas {
     fn masters(
         &self,
         params: &mut Params,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<Parts<Masters>, Error> {
-        self.on_each(params, |_, cuda, params| cuda.masters(params, plan))
+        self.on_each(params, |_, cuda, params| cuda.masters(params, config))
     }
 
     fn set_config(
         &self,
         masters: &mut Parts<Masters>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), Error> {
-        self.change(|place, cuda| cuda.set_config(masters.on_mut(place)?, plan)).map(drop)
+        self.change(|place, cuda| cuda.set_config(masters.on_mut(place)?, config)).map(drop)
     }
 
     fn step(
@@ -53,14 +53,14 @@ impl MasterWeights for Replicas {
         params: &mut Params,
         masters: &mut Parts<Masters>,
         mut more: Params,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), Error> {
         let mut joining = self.split(&mut more)?.into_iter();
         let mut joined = Vec::new();
         let join = |place, cuda: &Cuda, params: &mut Vec<Named<Tensor>>| {
             let count = params.len();
             let more = joining.next().unwrap_or_default();
-            cuda.join(params, masters.on_mut(place)?, more, plan)?;
+            cuda.join(params, masters.on_mut(place)?, more, config)?;
             joined.push(params.split_off(count));
             Ok(())
         };

@@ -26,12 +26,12 @@ crate::tests![
     a_captured_step_gives_its_memory_back,
 ];
 
-pub(crate) fn plan() -> OptimizerConfig {
+pub(crate) fn config() -> OptimizerConfig {
     OptimizerConfig::new(UpdateRule::adamw(1e-2)).unwrap()
 }
 
 pub(crate) fn model() -> Result<Model> {
-    let model = Model::new(&own(), plan(), DType::F16)?;
+    let model = Model::new(&own(), config(), DType::F16)?;
     model.write(0)?;
     Ok(model)
 }
@@ -278,7 +278,7 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     assert!(matches!(why(refused).1, CaptureError::Bias { .. }));
     drop(steps.replay()?.resolve()?);
 
-    // A new plan with them is refused too, and the old one goes on.
+    // A new configuration with them is refused too, and the old one goes on.
     let (mut model, steps) = captured()?;
     let refused = model.optimizer.set_config(OptimizerConfig::new(rule)?);
     assert!(matches!(why(refused).1, CaptureError::Bias { .. }));

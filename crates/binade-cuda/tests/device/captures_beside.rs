@@ -234,13 +234,13 @@ fn a_stream_that_somebody_else_captures_is_left_to_them() -> Result {
 }
 
 fn replays_and_another_threads_steps_do_not_disturb_each_other() -> Result {
-    let plan = |_| captures::plan();
-    let want = graphs::uncaptured(plan, DType::F16, Model::step)?;
-    let mut model = Model::new(&own(), plan(0), DType::F16)?;
+    let config = |_| captures::config();
+    let want = graphs::uncaptured(config, DType::F16, Model::step)?;
+    let mut model = Model::new(&own(), config(0), DType::F16)?;
     let (steps, mut said) = model.captured(Model::step)?;
     let ordinary = || -> Result<_, String> {
         let text = |error: libtest_mimic::Failed| format!("{error:?}");
-        let mut other = Model::new(&model.cuda, plan(0), DType::F16).map_err(text)?;
+        let mut other = Model::new(&model.cuda, config(0), DType::F16).map_err(text)?;
         let mut said = Vec::new();
         for number in 0..STEPS {
             other.write(number).map_err(text)?;

@@ -50,10 +50,10 @@ fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
     for rule in rules() {
         let mut seen = LostUpdates::default();
         for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
-            let plan = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
-            let plan = plan.with_storage(low);
-            let mut run = optimizer(&cuda, &start(), DType::F32, plan.clone());
-            let mut cpu = optimizer(&Cpu, &start(), DType::F32, plan);
+            let config = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
+            let config = config.with_storage(low);
+            let mut run = optimizer(&cuda, &start(), DType::F32, config.clone());
+            let mut cpu = optimizer(&Cpu, &start(), DType::F32, config);
             for (number, made) in (0..).zip(types) {
                 step_in(made, &cuda, &mut run, &grads(number))?;
                 step_in(made, &Cpu, &mut cpu, &grads(number))?;
@@ -82,11 +82,11 @@ fn what_no_type_can_hold_is_counted_as_on_the_cpu() -> Result {
     let stores = STORES.into_iter().flat_map(|store| types.map(|low| (store, low)));
     for (store, low) in stores.filter(|(store, low)| store.takes(*low)) {
         for rule in rules() {
-            let plan =
+            let config =
                 OptimizerConfig::new(rule.with_lr(0.5))?.with_store(store).with_lost_updates(true);
-            let plan = plan.with_storage(low);
-            let mut run = optimizer(&cuda, &[("w", values.clone())], DType::F32, plan.clone());
-            let mut cpu = optimizer(&Cpu, &[("w", values.clone())], DType::F32, plan);
+            let config = config.with_storage(low);
+            let mut run = optimizer(&cuda, &[("w", values.clone())], DType::F32, config.clone());
+            let mut cpu = optimizer(&Cpu, &[("w", values.clone())], DType::F32, config);
             for grad in [nudge.clone(), vec![1e-44; 23], vec![0.0; 23]] {
                 step(&cuda, &mut run, &[("w", grad.clone())])?;
                 step(&Cpu, &mut cpu, &[("w", grad)])?;
@@ -122,11 +122,11 @@ fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
         .flat_map(|rule| STORES.map(|store| (rule, store)))
     {
         for low in [DType::BF16, DType::F16].into_iter().filter(|low| store.takes(*low)) {
-            let plan = OptimizerConfig::new(rule)?.with_store(store);
+            let config = OptimizerConfig::new(rule)?.with_store(store);
             let start = [("w", values.clone())];
-            let counted = plan.clone().with_lost_updates(true);
+            let counted = config.clone().with_lost_updates(true);
             let mut counting = optimizer(&cuda, &start, low, counted);
-            let mut other = optimizer(&cuda, &start, low, plan);
+            let mut other = optimizer(&cuda, &start, low, config);
             for half in [2_f32.powi(-8), 2_f32.powi(-11)] {
                 for run in [&mut counting, &mut other] {
                     step(&cuda, run, &[("w", vec![half; values.len()])])?;
@@ -141,9 +141,9 @@ fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
 
 fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
     let sgd = Sgd { lr: 1.0, momentum: 0.5, dampening: 0.0, weight_decay: 0.0, nesterov: true };
-    let plan = OptimizerConfig::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
-    let mut run = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, plan.clone());
-    let mut cpu = optimizer(&Cpu, &[("w", vec![1.0; 16])], DType::F32, plan);
+    let config = OptimizerConfig::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
+    let mut run = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, config.clone());
+    let mut cpu = optimizer(&Cpu, &[("w", vec![1.0; 16])], DType::F32, config);
     // The gradient is twice the least number: half of it is left as momentum, and half of that is 0.
     for (grad, lost) in [(f32::from_bits(2), 16), (0.0, 0)] {
         step(&cuda(), &mut run, &[("w", vec![grad; 16])])?;
@@ -156,8 +156,8 @@ fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
 
 fn gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to() -> Result {
     let cuda = cuda();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_lost_updates(true);
-    let mut run = optimizer(&cuda, &[("w", vec![1.0, 1.0, 0.0])], DType::F32, plan);
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_lost_updates(true);
+    let mut run = optimizer(&cuda, &[("w", vec![1.0, 1.0, 0.0])], DType::F32, config);
     // The least subnormal, which is 0 once it is halved, and twice it, which is not.
     let least = f32::from_bits(1);
     let mut grads = set(&cuda, &[("w", Some(vec![least, 2.0 * least, 0.0]))], DType::F32);
@@ -178,11 +178,11 @@ fn gradients_that_begin_anywhere_are_counted() -> Result {
     let cuda = cuda();
     let (start, grads) = (vec![("w", noise(1, 37))], noise(2, 38));
     for (store, dtype) in STORES.map(|store| [(store, DType::F32), (store, DType::F16)]).concat() {
-        let plan =
+        let config =
             OptimizerConfig::new(UpdateRule::sgd(1e-3))?.with_store(store).with_lost_updates(true);
-        let plan = plan.with_storage(DType::BF16);
-        let mut run = optimizer(&cuda, &start, DType::F32, plan.clone());
-        let mut cpu = optimizer(&Cpu, &start, DType::F32, plan);
+        let config = config.with_storage(DType::BF16);
+        let mut run = optimizer(&cuda, &start, DType::F32, config.clone());
+        let mut cpu = optimizer(&Cpu, &start, DType::F32, config);
         step_in(dtype, &Cpu, &mut cpu, &[("w", grads[1..].to_vec())])?;
         let part = vector(&cuda, &grads, dtype).slice(1, 37)?;
         let mut grads: Grads<Cuda> = vec![Named::new("w", Some(part))].into();

@@ -24,14 +24,14 @@ crate::tests![
 
 /// Runs every step uncaptured, and returns each outcome and the final state.
 pub(crate) fn uncaptured(
-    plan: fn(u64) -> OptimizerConfig,
+    config: fn(u64) -> OptimizerConfig,
     dtype: DType,
     step: Stepping,
 ) -> Result<(Vec<String>, String)> {
-    let mut model = Model::new(&own(), plan(0), dtype)?;
+    let mut model = Model::new(&own(), config(0), dtype)?;
     let mut said = Vec::new();
     for number in 0..STEPS {
-        model.optimizer.set_config(plan(number))?;
+        model.optimizer.set_config(config(number))?;
         model.write(number)?;
         said.push(say(&step(&mut model)?.resolve()?));
     }
@@ -40,17 +40,17 @@ pub(crate) fn uncaptured(
 
 /// Runs the same steps, all but the first two as replays.
 pub(crate) fn replayed(
-    plan: fn(u64) -> OptimizerConfig,
+    config: fn(u64) -> OptimizerConfig,
     dtype: DType,
     step: Stepping,
 ) -> Result<(Vec<String>, String)> {
-    let mut model = Model::new(&own(), plan(0), dtype)?;
+    let mut model = Model::new(&own(), config(0), dtype)?;
     let (captured, mut said) = model.captured(step)?;
     for number in 2..STEPS {
         if number == 4 {
             model.cuda.trim();
         }
-        model.optimizer.set_config(plan(number))?;
+        model.optimizer.set_config(config(number))?;
         model.write(number)?;
         said.push(say(&captured.replay()?.resolve()?));
     }
@@ -75,8 +75,8 @@ fn adamw(lr: f64) -> Adam {
 }
 
 fn stochastic(number: u64) -> OptimizerConfig {
-    let plan = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
-    plan.with_store(MasterStore::Stochastic { seed: 9 })
+    let config = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
+    config.with_store(MasterStore::Stochastic { seed: 9 })
 }
 
 fn sgd(number: u64) -> OptimizerConfig {
@@ -88,17 +88,17 @@ fn sgd(number: u64) -> OptimizerConfig {
 
 fn replays_are_the_uncaptured_steps_bit_for_bit() -> Result {
     let plans: [fn(u64) -> OptimizerConfig; 3] = [adam, sgd, stochastic];
-    for (number, plan) in plans.into_iter().enumerate() {
+    for (number, config) in plans.into_iter().enumerate() {
         for dtype in [DType::F16, DType::F32] {
-            let want = uncaptured(plan, dtype, Model::step)?;
+            let want = uncaptured(config, dtype, Model::step)?;
             let skipped = want.0.iter().filter(|said| said.starts_with("Skipped")).count();
             assert_eq!(skipped, 1, "one overflow");
             assert!(want.1.contains("exponent: 18"), "grown thrice, backed off once: {}", want.1);
-            let got = replayed(plan, dtype, Model::step)?;
+            let got = replayed(config, dtype, Model::step)?;
             for (step, (got, want)) in got.0.iter().zip(&want.0).enumerate() {
-                assert_eq!(got, want, "step {step} of plan {number} in {dtype}");
+                assert_eq!(got, want, "step {step} of configuration {number} in {dtype}");
             }
-            assert_eq!(got, want, "plan {number} in {dtype}");
+            assert_eq!(got, want, "configuration {number} in {dtype}");
         }
     }
     Ok(())
@@ -185,11 +185,11 @@ fn captured_steps_of_one_scaler_and_ordinary_ones_take_turns() -> Result {
 
 fn a_plan_that_splits_its_parameters_reaches_a_captured_step() -> Result {
     let split = |number: u64| {
-        let plan = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
+        let config = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
         if number < 4 {
-            return plan;
+            return config;
         }
-        let groups = plan.with_group(["bias"], UpdateRule::adamw(1e-3)).unwrap();
+        let groups = config.with_group(["bias"], UpdateRule::adamw(1e-3)).unwrap();
         groups.with_group(["norm"], UpdateRule::adamw(0.0)).unwrap()
     };
     let want = uncaptured(split, DType::F16, Model::step)?;

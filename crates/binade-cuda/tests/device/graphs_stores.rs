@@ -18,27 +18,27 @@ crate::tests![
     a_bad_index_in_a_replay_is_told_by_its_report_once,
 ];
 
-/// Plan for each step.
+/// Configuration for each step.
 type Plans = fn(u64) -> OptimizerConfig;
 
-fn plan(_: u64) -> OptimizerConfig {
+fn config(_: u64) -> OptimizerConfig {
     OptimizerConfig::new(UpdateRule::adamw(1e-3)).unwrap()
 }
 
 fn remainder(number: u64) -> OptimizerConfig {
-    plan(number).with_store(MasterStore::Remainder)
+    config(number).with_store(MasterStore::Remainder)
 }
 
 fn kahan(number: u64) -> OptimizerConfig {
-    plan(number).with_store(MasterStore::Kahan)
+    config(number).with_store(MasterStore::Kahan)
 }
 
 fn scaled(number: u64) -> OptimizerConfig {
-    plan(number).with_store(MasterStore::ScaledF16)
+    config(number).with_store(MasterStore::ScaledF16)
 }
 
 fn counted(number: u64) -> OptimizerConfig {
-    plan(number).with_lost_updates(true)
+    config(number).with_lost_updates(true)
 }
 
 fn replays_with_any_store_are_the_uncaptured_steps_bit_for_bit() -> Result {
@@ -49,9 +49,9 @@ fn replays_with_any_store_are_the_uncaptured_steps_bit_for_bit() -> Result {
         (scaled, DType::F16),
         (counted, DType::F16),
     ];
-    for (place, (plan, dtype)) in runs.into_iter().enumerate() {
-        let want = uncaptured(plan, dtype, Model::step)?;
-        assert_eq!(replayed(plan, dtype, Model::step)?, want, "run {place}");
+    for (place, (config, dtype)) in runs.into_iter().enumerate() {
+        let want = uncaptured(config, dtype, Model::step)?;
+        assert_eq!(replayed(config, dtype, Model::step)?, want, "run {place}");
     }
     Ok(())
 }
@@ -63,7 +63,7 @@ fn replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them() -> Resu
     drop(captured.replay()?.resolve()?);
     let lost = model.optimizer.masters().lost_updates(&model.cuda)?;
     assert!(lost.is_some_and(|lost| lost.moved > 0), "{lost:?}");
-    model.optimizer.set_config(plan(0))?;
+    model.optimizer.set_config(config(0))?;
     assert_eq!(why(captured.replay()).1, CaptureError::Stale);
     drop(captured);
     drop(model.step()?.resolve()?);
@@ -73,7 +73,7 @@ fn replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them() -> Resu
 
 fn a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on() -> Result {
     let run = |is_captured: bool| -> Result<(Vec<String>, String)> {
-        let mut model = Model::new(&own(), plan(0), DType::F16)?;
+        let mut model = Model::new(&own(), config(0), DType::F16)?;
         let mut said = Vec::new();
         let mut captured = None;
         if is_captured {
@@ -90,7 +90,7 @@ fn a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on() -> Result 
             said.push(say(&outcome.resolve()?));
         }
         let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 40], DType::F16))];
-        model.optimizer.join(more, plan(0))?;
+        model.optimizer.join(more, config(0))?;
         if let Some(steps) = captured {
             assert_eq!(why(steps.replay()).1, CaptureError::Stale);
         }
@@ -105,7 +105,7 @@ fn a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on() -> Result 
 }
 
 fn a_bad_index_in_a_replay_is_told_by_its_report_once() -> Result {
-    let mut model = Model::new(&own(), plan(0), DType::F16)?;
+    let mut model = Model::new(&own(), config(0), DType::F16)?;
     let cuda = model.cuda.clone();
     let table = cuda.upload(&[0.5; 12], &[4, 3], DType::F32)?;
     let indices = cuda.upload_i64(&[0, 3], &[2])?;

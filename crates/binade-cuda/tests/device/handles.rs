@@ -36,8 +36,8 @@ fn another_handles_values_are_refused() -> Result {
     let (near, mut far) = (found(&here, 1.0), found(&there, 1.0));
     let (mut scale, strange) = (here.upload_state(one(0))?, there.upload_state(one(0))?);
     let params = |device| vec![Named::new("w", vector::<Cuda>(device, &[1.0], DType::F32))];
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
-    let mut masters = here.masters(&mut params(&here), &plan)?;
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+    let mut masters = here.masters(&mut params(&here), &config)?;
 
     let pair = [vector(&here, &[1.0], DType::F16), tensor.clone()];
     let group = [ClipGroup::new(["w"], Norm::L2, 1.0)];

@@ -98,8 +98,8 @@ fn by_tf32_sums_are_within_what_their_operands_lose() -> Result {
         let (of_x, of_w) = (input.reshape(&[1, m, k])?, up(&w, &[1, k, n])?);
         let got = cuda.download(&cuda.bmm(&of_x, &of_w)?)?;
         assert_within(&got, &matrix(&x, k), &matrix(&w, n), sizes);
-        let ledger = cuda.counters();
-        assert_eq!((ledger.library, ledger.tf32), (4, 4), "{sizes:?}");
+        let counters = cuda.counters();
+        assert_eq!((counters.library, counters.tf32), (4, 4), "{sizes:?}");
         // A bias is added in f32, and loses nothing.
         let bias = up(&vec![FINE; n], &[n])?;
         let zeros = up(&vec![0.0; m * k], &[m, k])?;

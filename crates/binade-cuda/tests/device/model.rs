@@ -29,7 +29,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn new(cuda: &Cuda, plan: OptimizerConfig, dtype: DType) -> Result<Self> {
+    pub(crate) fn new(cuda: &Cuda, config: OptimizerConfig, dtype: DType) -> Result<Self> {
         let one = |(name, len): (&&str, usize)| {
             Named::new(*name, vector(cuda, &noise(len as u64, len), dtype))
         };
@@ -38,7 +38,7 @@ impl Model {
         Ok(Self {
             cuda: cuda.clone(),
             scaler: Scaler::new(cuda.clone(), rule)?,
-            optimizer: MasterOptimizer::new(cuda.clone(), params, plan)?,
+            optimizer: MasterOptimizer::new(cuda.clone(), params, config)?,
             data: LENGTHS.map(|len| vector(cuda, &vec![0.0; len], DType::F32)).into(),
             loss: vector(cuda, &[1.0], DType::F32),
             dtype,

@@ -65,8 +65,8 @@ fn values_of_other_replicas_are_refused() -> Result {
 
 fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
     let replicas = replicas();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
-    let mut optimizer = optimizer(&replicas, &[("w", vec![1.0])], DType::F16, plan);
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+    let mut optimizer = optimizer(&replicas, &[("w", vec![1.0])], DType::F16, config);
     let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let grads = || set(&replicas, &[("w", Some(vec![1.0]))], DType::F16);
     let found = replicas.unscale(&mut grads(), &scale)?;
@@ -155,8 +155,8 @@ fn a_bad_index_on_any_device_is_told_by_the_next_outcome() -> Result {
 
 fn replicas_that_have_come_apart_do_nothing_more() -> Result {
     let replicas = replicas();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
-    let mut optimizer = optimizer(&replicas, &[("w", vec![1.0, 2.0])], DType::F16, plan);
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+    let mut optimizer = optimizer(&replicas, &[("w", vec![1.0, 2.0])], DType::F16, config);
     let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
     let grads =
         || scaler.check_unscaled(set(&replicas, &[("w", Some(vec![1.0, 1.0]))], DType::F16));

@@ -257,8 +257,8 @@ fn parameters_join_on_all_devices() -> Result {
         let [first, second] = grads;
         let said = |error: D::Error| error.to_string();
         run.step(first).map_err(said)?.ignore();
-        let plan = run.optimizer.config().clone();
-        run.optimizer.join(more, plan).map_err(said)?;
+        let config = run.optimizer.config().clone();
+        run.optimizer.join(more, config).map_err(said)?;
         run.step(second).map_err(said)?.ignore();
         Ok(())
     }

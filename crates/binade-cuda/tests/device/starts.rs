@@ -126,7 +126,7 @@ fn rules() -> [UpdateRule; 4] {
 
 /// Returns parameter, unscaled gradient and finding after two steps on tensors that begin at `start`.
 fn step(
-    plan: &OptimizerConfig,
+    config: &OptimizerConfig,
     [param, grad]: [DType; 2],
     start: usize,
     len: usize,
@@ -134,7 +134,7 @@ fn step(
     let cuda = cuda();
     let scale = cuda.upload_state(ScaleState::from_exponent(5))?;
     let mut params = vec![Named::new("w", shifted(&cuda, &noise(1, len), param, start))];
-    let mut masters = cuda.masters(&mut params, plan)?;
+    let mut masters = cuda.masters(&mut params, config)?;
     let mut last = None;
     for number in 0..2 {
         let grad = shifted(&cuda, &noise(2 + number, len), grad, start);
@@ -152,14 +152,14 @@ fn step(
 fn steps_change_no_bit_with_the_start() -> Result {
     let mut turn = STARTS[1..].iter().cycle();
     for (rule, store) in rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store))) {
-        let plan = OptimizerConfig::new(rule)?.with_store(store);
+        let config = OptimizerConfig::new(rule)?.with_store(store);
         let params = GRADIENTS.into_iter().filter(|dtype| store.takes(*dtype));
         for dtypes in params.flat_map(|p| GRADIENTS.map(|g| [p, g])) {
             for len in [5, 2051] {
-                let want = step(&plan, dtypes, 0, len)?;
+                let want = step(&config, dtypes, 0, len)?;
                 let count = if is_full() { STARTS.len() - 1 } else { 1 };
                 for start in turn.by_ref().take(count) {
-                    let got = step(&plan, dtypes, *start, len)?;
+                    let got = step(&config, dtypes, *start, len)?;
                     assert_eq!(got, want, "{rule:?} {store:?} {dtypes:?} + {start}");
                 }
             }

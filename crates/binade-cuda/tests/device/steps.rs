@@ -41,8 +41,8 @@ fn grads<D: Device>(device: &D, number: u64, dtype: DType) -> Grads<D> {
 fn train<D: Device>(device: &D) -> Result<Trace> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic().with_growth_interval(3)?)?;
     let start: Vec<_> = NAMES.into_iter().zip(LENGTHS.map(|len| noise(len as u64, len))).collect();
-    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
-    let mut optimizer = optimizer(device, &start, DType::F16, plan);
+    let config = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
+    let mut optimizer = optimizer(device, &start, DType::F16, config);
     let loss = vector(device, &[1.0], DType::F32);
     let mut said = Vec::new();
     for number in 0..100 {

@@ -32,7 +32,7 @@ pub(crate) fn kernels() -> Cuda {
     DEVICE.get_or_init(|| own().with_products(Products::Own)).clone()
 }
 
-/// Returns a device that no other test has, for tests that count: its ledger is theirs alone.
+/// Returns a device that no other test has, for tests that count: its counters are theirs alone.
 pub(crate) fn own() -> Cuda {
     let cuda = Cuda::open(0).unwrap_or_else(|error| panic!("{error}"));
     cuda.with_products(wanted())

@@ -60,8 +60,8 @@ fn windows_with_bad_micro_batches_are_the_cpus_bit_for_bit() -> Result {
 fn a_windows_outcome_is_one_wait() -> Result {
     fn missing<D: Device>(device: &D) -> Result<Vec<String>> {
         let mut scaler = Scaler::new(device.clone(), LossScale::none())?;
-        let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
-        let mut optimizer = optimizer(device, &params(), DType::F32, plan);
+        let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+        let mut optimizer = optimizer(device, &params(), DType::F32, config);
         let mut window = scaler.accumulate(BadMicroBatch::Drop);
         // `b` has a gradient in the second alone, which is bad.
         for (number, bad) in [(1, false), (2, true)] {

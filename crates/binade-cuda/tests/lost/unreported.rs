@@ -18,8 +18,8 @@ static FAILS: AtomicBool = AtomicBool::new(false);
 pub(crate) fn unreported() -> Result<(), Failed> {
     let cuda = Cuda::open(0)?;
     let weight = Named::new("weight", cuda.upload(&[0.5; 8], &[8], DType::F16)?);
-    let plan = OptimizerConfig::new(UpdateRule::adamw(1e-3))?;
-    let mut optimizer = MasterOptimizer::new(cuda.clone(), vec![weight], plan)?;
+    let config = OptimizerConfig::new(UpdateRule::adamw(1e-3))?;
+    let mut optimizer = MasterOptimizer::new(cuda.clone(), vec![weight], config)?;
     let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
     let loss = cuda.upload(&[1.0], &[], DType::F32)?;
     let grad = cuda.upload(&[0.25; 8], &[8], DType::F16)?;

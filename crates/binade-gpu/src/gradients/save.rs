@@ -10,7 +10,7 @@ impl<D: Kernels> Gradients<D> {
     ///
     /// # Errors
     ///
-    /// As for [`apply_factors`](Self::apply_factors).
+    /// Where the device fails.
     pub fn materialised(&self, device: &D) -> Result<NamedGrads<Tensor<D>>, D> {
         let mut settled = self.apply_factors(device, f32::INFINITY)?;
         let Some(present) = &settled.present else { return Ok(settled.entries) };
@@ -25,7 +25,7 @@ impl<D: Kernels> Gradients<D> {
     ///
     /// # Errors
     ///
-    /// As for [`apply_factors`](Self::apply_factors).
+    /// Where the device fails.
     pub fn saved(&self, device: &D) -> Result<NamedGrads<RawTensor>, D> {
         let raw = |grad: Named<Option<Tensor<D>>>| {
             let value = grad.value.map(|grad| grad.to_raw(device)).transpose()?;

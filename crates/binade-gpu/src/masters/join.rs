@@ -1,4 +1,4 @@
-//! Masters of new parameters, and plans that change.
+//! Masters of new parameters, and configurations that change.
 
 use super::{Masters, ParamState};
 use crate::{Kernels, Result, StepState, Tensor, gradients::trained};
@@ -7,40 +7,40 @@ use binade_master_weights::{HostMasters, OptimizerConfig};
 use std::sync::Arc;
 
 impl<D: Kernels> Masters<D> {
-    /// Makes masters and stores the parameters as `plan` says: implements `MasterWeights::masters`.
+    /// Makes masters and stores the parameters as `configuration` says: implements `MasterWeights::masters`.
     ///
     /// # Errors
     ///
-    /// [`OptimizerConfig`](crate::Error::OptimizerConfig) and [`Store`](crate::Error::Store) for plans that cannot be kept; where the device fails or has no room.
+    /// [`OptimizerConfig`](crate::Error::OptimizerConfig) and [`Store`](crate::Error::Store) for configurations that cannot be kept; where the device fails or has no room.
     pub fn new(
         device: &D,
         params: &mut [Named<Tensor<D>>],
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<Self, D> {
         params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
-        let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
-        let states = new_states(device, &mut kept, params, plan, 0)?;
+        let mut kept = HostMasters::new(config, params.iter().map(|param| &*param.name))?;
+        let states = new_states(device, &mut kept, params, config, 0)?;
         let counts = device.zeros(Self::count_bytes(states.len()))?;
-        let driver = D::StepState::new(device, states.len(), plan.counts_lost_updates())?;
+        let driver = D::StepState::new(device, states.len(), config.counts_lost_updates())?;
         let states = put_in_place(params, states);
         Ok(Self { kept, states, counts, attempts: Arc::default(), driver })
     }
 
-    /// Moves the parameters by another plan from the next step on: implements `MasterWeights::set_config`.
+    /// Moves the parameters by another configuration from the next step on: implements `MasterWeights::set_config`.
     ///
     /// # Errors
     ///
     /// As for [`new`](Self::new).
-    pub fn set_config(&mut self, device: &D, plan: &OptimizerConfig) -> Result<(), D> {
+    pub fn set_config(&mut self, device: &D, config: &OptimizerConfig) -> Result<(), D> {
         device.check_owner(&self.counts)?;
-        self.driver.admits(device, &self.kept, plan, &[])?;
-        self.kept.set_config(plan)?;
+        self.driver.admits(device, &self.kept, config, &[])?;
+        self.kept.set_config(config)?;
         let parameters = [self.states.len(); 2];
-        self.driver.change(device, &self.counts, parameters, plan.counts_lost_updates())?;
+        self.driver.change(device, &self.counts, parameters, config.counts_lost_updates())?;
         self.driver.plan_changed(device, &self.kept)
     }
 
-    /// Adds parameters, and moves all by `plan` from the next step on: implements `MasterWeights::join`. Counts go over on the
+    /// Adds parameters, and moves all by `configuration` from the next step on: implements `MasterWeights::join`. Counts go over on the
     /// device, so that nothing is waited for but where [`new`](Self::new) would wait too.
     ///
     /// # Errors
@@ -51,20 +51,20 @@ impl<D: Kernels> Masters<D> {
         device: &D,
         params: &mut Vec<Named<Tensor<D>>>,
         mut more: Vec<Named<Tensor<D>>>,
-        plan: &OptimizerConfig,
+        config: &OptimizerConfig,
     ) -> Result<(), D> {
         device.check_owner(&self.counts)?;
         more.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let names: Vec<&str> = more.iter().map(|param| &*param.name).collect();
-        self.driver.admits(device, &self.kept, plan, &names)?;
-        let mut kept = self.kept.joining(plan, names.into_iter())?;
+        self.driver.admits(device, &self.kept, config, &names)?;
+        let mut kept = self.kept.joining(config, names.into_iter())?;
         let before = self.states.len();
         let first = u32::try_from(before).unwrap_or(u32::MAX);
-        let states = new_states(device, &mut kept, &more, plan, first)?;
+        let states = new_states(device, &mut kept, &more, config, first)?;
         let count = before + states.len();
         let counts = device.grown(&self.counts, Self::count_bytes(count))?;
         // The last that can fail, so that a join that is refused has changed nothing.
-        self.driver.change(device, &counts, [before, count], plan.counts_lost_updates())?;
+        self.driver.change(device, &counts, [before, count], config.counts_lost_updates())?;
 
         self.counts = counts;
         self.kept.absorb(kept);
@@ -87,15 +87,15 @@ fn new_states<D: Kernels>(
     device: &D,
     kept: &mut HostMasters,
     params: &[Named<Tensor<D>>],
-    plan: &OptimizerConfig,
+    config: &OptimizerConfig,
     first: u32,
 ) -> Result<Vec<NewState<D>>, D> {
     let one = |(number, param): (u32, &Named<Tensor<D>>)| {
         let now = storable::<D>(param.value.dtype())?;
-        let stored = storable::<D>(plan.dtype_of(&param.name, now))?;
-        let rule = plan.rule_for(&param.name);
+        let stored = storable::<D>(config.dtype_of(&param.name, now))?;
+        let rule = config.rule_for(&param.name);
         kept.declare(&param.name, param.value.len(), stored)?;
-        ParamState::new(device, number, &param.value, (plan.store(), stored), rule)
+        ParamState::new(device, number, &param.value, (config.store(), stored), rule)
     };
     (first..).zip(params).map(one).collect()
 }

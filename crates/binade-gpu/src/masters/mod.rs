@@ -55,7 +55,7 @@ impl<D: Kernels> Masters<D> {
         Ok(Some(HostParamState { lost, ..state.read(device, applied)? }))
     }
 
-    /// Waits for the device and returns what the last step of each parameter lost, together; `None` where the plan does not ask
+    /// Waits for the device and returns what the last step of each parameter lost, together; `None` where the configuration does not ask
     /// for it.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The rules of a plan as the step's kernels take them, and what depends on the count of applied steps.
+//! The rules of a configuration as the step's kernels take them, and what depends on the count of applied steps.
 
 use binade_master_weights::{BiasCorrection, UpdateRule};
 

@@ -19,7 +19,7 @@ pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
     /// Where the device fails or has no room.
     fn new(device: &D, parameters: usize, counts_lost: bool) -> Result<Self, D>;
 
-    /// Refuses a plan that captured steps cannot be told of, before anything has changed. `joining` are names of parameters that
+    /// Refuses a configuration that captured steps cannot be told of, before anything has changed. `joining` are names of parameters that
     /// are about to join.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
         counts_lost: bool,
     ) -> Result<(), D>;
 
-    /// Tells captured steps of another plan in force.
+    /// Tells captured steps of another configuration in force.
     ///
     /// # Errors
     ///

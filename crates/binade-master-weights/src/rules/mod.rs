@@ -31,7 +31,7 @@ macro_rules! for_each_rule {
     };
 }
 
-/// Update rule: its hyper-parameters, and what a plan and a device have to know of it.
+/// Update rule: its hyper-parameters, and what a configuration and a device have to know of it.
 trait Rule {
     /// Constants of one step.
     type Constants: Constants;

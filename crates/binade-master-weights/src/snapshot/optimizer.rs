@@ -25,7 +25,7 @@ impl<D: Snapshot> MasterOptimizer<D> {
         Ok(())
     }
 
-    /// Puts back what [`save`](Self::save) gave. The plan is not part of it.
+    /// Puts back what [`save`](Self::save) gave. The configuration is not part of it.
     ///
     /// # Errors
     ///

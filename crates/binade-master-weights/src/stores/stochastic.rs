@@ -1,7 +1,7 @@
 //! No master: the step's result is rounded up with the probability of what is cut off, so that updates too small for
 //! sixteen bits add up on average.
 //!
-//! The random word of an element is [`binade_core::stochastic::bits`] of the plan's seed, the parameter's number, the
+//! The random word of an element is [`binade_core::stochastic::bits`] of the configuration's seed, the parameter's number, the
 //! steps applied to the parameter before this one (modulo 2^32) and the element's row-major index, and nothing else:
 //! neither threads nor blocks show in the result. Skipped steps draw nothing.
 //!

@@ -45,16 +45,16 @@ pub fn grads<'a>(
     set.into_iter().map(|(name, data)| Named::new(name, Some(Host::new(dtype, data)))).collect()
 }
 
-pub fn optimizer(params: Vec<Named<Host>>, plan: OptimizerConfig) -> Optimizer {
-    MasterOptimizer::new(HostDevice::new(), params, plan).unwrap()
+pub fn optimizer(params: Vec<Named<Host>>, config: OptimizerConfig) -> Optimizer {
+    MasterOptimizer::new(HostDevice::new(), params, config).unwrap()
 }
 
 /// One parameter, `w`.
-pub fn of_one(dtype: DType, data: &[f32], plan: OptimizerConfig) -> Optimizer {
-    optimizer(params(dtype, [("w", data)]), plan)
+pub fn of_one(dtype: DType, data: &[f32], config: OptimizerConfig) -> Optimizer {
+    optimizer(params(dtype, [("w", data)]), config)
 }
 
-pub fn plan(rule: UpdateRule) -> OptimizerConfig {
+pub fn config(rule: UpdateRule) -> OptimizerConfig {
     OptimizerConfig::new(rule).unwrap()
 }
 

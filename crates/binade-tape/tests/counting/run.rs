@@ -47,8 +47,8 @@ impl<D: Trains> Run<D> {
             .zip(shapes)
             .map(|(seed, (name, shape))| Named::new(name, tensor(&device, shape, seed, dtype)));
         let rule = LossScale::dynamic().with_init_scale(2.0_f32.powi(20)).unwrap();
-        let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2)).unwrap();
-        let optimizer = MasterOptimizer::new(device.clone(), params.collect(), plan).unwrap();
+        let config = OptimizerConfig::new(UpdateRule::adamw(1e-2)).unwrap();
+        let optimizer = MasterOptimizer::new(device.clone(), params.collect(), config).unwrap();
         let scaler = Scaler::new(device.clone(), rule.with_growth_interval(3).unwrap());
         let region = Region::f16().with_dtype(if dtype == DType::F32 { DType::F16 } else { dtype });
         Self { device, scaler: scaler.unwrap(), optimizer, region: region.unwrap() }

@@ -77,14 +77,14 @@ where
             (0..300).map(|i: u16| f32::from(i % 41) / 16.0 - f32::from(seed)).collect();
         device.upload(&values, &[300], DType::F32).unwrap()
     };
-    let plan = OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap();
-    let plan = plan.with_store(store).with_storage(DType::BF16).with_lost_updates(true);
+    let config = OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap();
+    let config = config.with_store(store).with_storage(DType::BF16).with_lost_updates(true);
     let param = |name| Named::new(name, tensor(1));
     let mut optimizer =
-        MasterOptimizer::new(device.clone(), vec![param("a")], plan.clone()).unwrap();
+        MasterOptimizer::new(device.clone(), vec![param("a")], config.clone()).unwrap();
     for names in [&["a"][..], &["a", "b"], &["a", "b"]] {
         if names.len() == 2 && optimizer.params.len() == 1 {
-            optimizer.join(vec![param("b")], plan.clone()).unwrap();
+            optimizer.join(vec![param("b")], config.clone()).unwrap();
         }
         let grads: NamedGrads<D::Tensor> =
             names.iter().map(|name| Named::new(*name, Some(tensor(2)))).collect();

@@ -32,12 +32,12 @@ fn counts_are_the_cpus_by_every_store_and_type() -> Result {
         let mut seen = LostUpdates::default();
         let pairs = STORES.into_iter().flat_map(|store| TYPES.map(|low| (store, low)));
         for (store, low) in pairs.filter(|(store, low)| store.takes(*low)) {
-            let plan = OptimizerConfig::new(UpdateRule::Sgd(rule))?
+            let config = OptimizerConfig::new(UpdateRule::Sgd(rule))?
                 .with_store(store)
                 .with_lost_updates(true);
             let start = SET.map(|(name, len)| (name, coarse(1, len)));
-            let mut run = optimizer(&wgpu, &start, low, plan.clone());
-            let mut cpu = optimizer(&Cpu, &start, low, plan);
+            let mut run = optimizer(&wgpu, &start, low, config.clone());
+            let mut cpu = optimizer(&Cpu, &start, low, config);
             for seed in 2..4 {
                 step(&wgpu, &mut run, &grads(seed))?;
                 step(&Cpu, &mut cpu, &grads(seed))?;
@@ -63,11 +63,11 @@ fn adams_decay_and_mean_count_as_on_the_cpu() -> Result {
         (UpdateRule::adam(1e-6), [0, 0]),
         (UpdateRule::adam(0.5), [0, 0]),
     ] {
-        let plan =
+        let config =
             OptimizerConfig::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
         let start = [("w", vec![1.0, -3.0, 0.0])];
-        let mut run = optimizer(&wgpu, &start, DType::BF16, plan.clone());
-        let mut cpu = optimizer(&Cpu, &start, DType::BF16, plan);
+        let mut run = optimizer(&wgpu, &start, DType::BF16, config.clone());
+        let mut cpu = optimizer(&Cpu, &start, DType::BF16, config);
         step(&wgpu, &mut run, &[("w", vec![0.0; 3])])?;
         step(&Cpu, &mut cpu, &[("w", vec![0.0; 3])])?;
         assert_eq!(total(&run)?, Some(want), "{rule:?}");

@@ -64,9 +64,9 @@ fn a_set_in_parts_is_looked_at_and_clipped_whole() -> Result {
 fn masters_in_many_parts_are_the_same() -> Result {
     let start = [("a", noise(1, 5003)), ("b", noise(2, 7))];
     let [want, got] = [wgpu(), narrow()].map(|wgpu| -> Result<_> {
-        let plan = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::ScaledF16);
-        let plan = plan.with_storage(DType::BF16).with_lost_updates(true);
-        let mut run = optimizer(&wgpu, &start, DType::F32, plan);
+        let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::ScaledF16);
+        let config = config.with_storage(DType::BF16).with_lost_updates(true);
+        let mut run = optimizer(&wgpu, &start, DType::F32, config);
         step(&wgpu, &mut run, &[("a", noise(3, 5003)), ("b", noise(4, 7))])?;
         Ok((run.save()?, run.masters().lost_updates(&wgpu)?))
     });

@@ -95,8 +95,8 @@ fn exact_steps_are_the_cpus(size: f32, steps: u64) -> Result {
 fn a_low_parameter_is_its_master_to_nearest_even() -> Result {
     let wgpu = wgpu();
     for low in [DType::BF16, DType::F16] {
-        let plan = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
-        let mut run = optimizer(&wgpu, &params(1), low, plan);
+        let config = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
+        let mut run = optimizer(&wgpu, &params(1), low, config);
         for seed in 2..5 {
             step(&wgpu, &mut run, &grads(seed))?;
         }
@@ -123,10 +123,10 @@ fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     ];
     for (lr, betas) in rates.into_iter().zip(betas).chain(close) {
         let rule = Adam { lr, betas, eps: 1.0, ..adams()[0] };
-        let plan = OptimizerConfig::new(UpdateRule::Adam(rule))?;
+        let config = OptimizerConfig::new(UpdateRule::Adam(rule))?;
         let start = [("w", vec![0.0; STEPS])];
-        let mut got = optimizer(&wgpu, &start, DType::F32, plan.clone());
-        let mut want = optimizer(&Cpu, &start, DType::F32, plan);
+        let mut got = optimizer(&wgpu, &start, DType::F32, config.clone());
+        let mut want = optimizer(&Cpu, &start, DType::F32, config);
         for number in 0..STEPS {
             let mut grad = vec![0.0; STEPS];
             grad[number] = 2.0_f32.powi(-50);
@@ -152,8 +152,8 @@ fn what_cancels_is_off_by_a_rounding_of_its_terms() -> Result {
     // Half of the gradients all but undo the parameter.
     let undoes = |(place, (x, g)): (usize, (&f32, f32))| if place % 2 == 0 { x * 9.999 } else { g };
     let grad: Vec<f32> = start.iter().zip(finite(2)).enumerate().map(undoes).collect();
-    let plan = OptimizerConfig::new(UpdateRule::sgd(f64::from(lr)))?;
-    let mut run = optimizer(&wgpu, &[("w", start.clone())], DType::F32, plan);
+    let config = OptimizerConfig::new(UpdateRule::sgd(f64::from(lr)))?;
+    let mut run = optimizer(&wgpu, &[("w", start.clone())], DType::F32, config);
     step(&wgpu, &mut run, &[("w", grad.clone())])?;
     for ((now, x), g) in values(&run)?[0].iter().zip(&start).zip(&grad) {
         let product = f64::from(lr) * f64::from(*g);

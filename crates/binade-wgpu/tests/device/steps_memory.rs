@@ -19,10 +19,10 @@ fn parameters_and_gradients_may_begin_anywhere() -> Result {
     let (start, grad) = (coarse(1, 21), coarse(2, 21));
     for (dtype, offset) in TYPES.into_iter().flat_map(|dtype| [1, 2, 63, 130].map(|o| (dtype, o))) {
         for store in [MasterStore::Copy, MasterStore::NoMaster, MasterStore::Kahan] {
-            let plan = OptimizerConfig::new(UpdateRule::Sgd(exact()))?.with_store(store);
+            let config = OptimizerConfig::new(UpdateRule::Sgd(exact()))?.with_store(store);
             let params = vec![Named::new("w", shifted(&wgpu, &start, dtype, offset))];
-            let mut got = MasterOptimizer::new(wgpu.clone(), params, plan.clone())?;
-            let mut want = optimizer(&Cpu, &[("w", start.clone())], dtype, plan);
+            let mut got = MasterOptimizer::new(wgpu.clone(), params, config.clone())?;
+            let mut want = optimizer(&Cpu, &[("w", start.clone())], dtype, config);
             for _ in 0..2 {
                 let one = vec![Named::new("w", Some(shifted(&wgpu, &grad, dtype, offset + 1)))];
                 step_with(&wgpu, &mut got, one.into(), 0)?;
@@ -41,9 +41,9 @@ fn steps_in_parts_are_those_of_the_whole() -> Result {
     let rules = [UpdateRule::Sgd(exact()), UpdateRule::adamw(1e-2)];
     let stores = [MasterStore::Copy, MasterStore::Remainder, MasterStore::Stochastic { seed: 5 }];
     for (rule, store) in rules.into_iter().flat_map(|rule| stores.map(|store| (rule, store))) {
-        let plan = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
-        let mut got = optimizer(&narrow, &start, DType::BF16, plan.clone());
-        let mut want = optimizer(&whole, &start, DType::BF16, plan);
+        let config = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
+        let mut got = optimizer(&narrow, &start, DType::BF16, config.clone());
+        let mut want = optimizer(&whole, &start, DType::BF16, config);
         for seed in 2..4 {
             let grads = [("w", calm(seed, 5003, -0.01))];
             step_in(DType::F16, &narrow, &mut got, &grads)?;
@@ -58,13 +58,16 @@ fn steps_in_parts_are_those_of_the_whole() -> Result {
 
 fn another_handles_values_and_stores_that_do_not_fit_are_refused() -> Result {
     let (wgpu, other) = (wgpu(), own());
-    let plan = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
     let theirs = vec![Named::new("w", vector(&other, &[1.0], DType::F32))];
-    assert_eq!(kind(MasterOptimizer::new(wgpu.clone(), theirs, plan.clone())), ErrorKind::Mismatch);
-    let mut run = optimizer(&wgpu, &[("w", vec![1.0])], DType::F32, plan.clone());
+    assert_eq!(
+        kind(MasterOptimizer::new(wgpu.clone(), theirs, config.clone())),
+        ErrorKind::Mismatch
+    );
+    let mut run = optimizer(&wgpu, &[("w", vec![1.0])], DType::F32, config.clone());
     let theirs = set(&other, &[("w", Some(vec![1.0]))], DType::F32);
     assert!(step_with(&wgpu, &mut run, theirs, 0).is_err());
-    let remainder = plan.with_store(MasterStore::Remainder);
+    let remainder = config.with_store(MasterStore::Remainder);
     let params = vec![Named::new("w", vector(&wgpu, &[1.0], DType::F16))];
     assert_eq!(kind(MasterOptimizer::new(wgpu, params, remainder)), ErrorKind::Mismatch);
     Ok(())

@@ -33,7 +33,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// When the plan does not hold.
+    /// When the configuration does not hold.
     pub fn start(dtype: DType) -> Result<Self, Failure> {
         let mut random = 7;
         let shapes = [[HIDDEN, 1], [HIDDEN, HIDDEN], [1, HIDDEN]];

@@ -1,6 +1,6 @@
-//! Which rule moves which parameter, and how a plan is replaced.
+//! Which rule moves which parameter, and how a configuration is replaced.
 
-use crate::common::{ALL, Bits, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
+use crate::common::{ALL, Bits, Optimizer, bits, config, fine, grads, optimizer, params, rules};
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::{MasterStore, OptimizerConfig, Storage, UpdateRule};
 
@@ -13,7 +13,7 @@ fn stepped(optimizer: &mut Optimizer) -> [f32; 3] {
 }
 
 fn grouped() -> OptimizerConfig {
-    plan(UpdateRule::sgd(0.5))
+    config(UpdateRule::sgd(0.5))
         .with_group(["b", "c"], UpdateRule::sgd(0.25))
         .unwrap()
         .with_group(["c"], UpdateRule::sgd(0.125))
@@ -28,8 +28,8 @@ fn a_group_moves_what_it_names_and_a_later_group_takes_over() {
 
 #[test]
 fn groups_may_differ_in_kind_and_keep_their_own_state() {
-    let plan = plan(UpdateRule::sgd(0.5)).with_group(["b"], UpdateRule::adam(0.5)).unwrap();
-    let mut optimizer = optimizer(params(DType::F16, SET), plan);
+    let config = config(UpdateRule::sgd(0.5)).with_group(["b"], UpdateRule::adam(0.5)).unwrap();
+    let mut optimizer = optimizer(params(DType::F16, SET), config);
     stepped(&mut optimizer);
     let moments = |name| optimizer.masters().get(name).unwrap().moments.each_ref().map(Vec::len);
     assert_eq!(["a", "b"].map(moments), [[0, 0, 0], [1, 1, 0]]);
@@ -37,14 +37,14 @@ fn groups_may_differ_in_kind_and_keep_their_own_state() {
 
 #[test]
 fn a_new_rate_reaches_every_group_in_its_ratio() {
-    let plan = grouped().with_lr(0.0625).unwrap();
-    let mut optimizer = optimizer(params(DType::F32, SET), plan);
+    let config = grouped().with_lr(0.0625).unwrap();
+    let mut optimizer = optimizer(params(DType::F32, SET), config);
     assert_eq!(stepped(&mut optimizer), [1.0 - 0.0625, 1.0 - 0.03125, 1.0 - 0.015625]);
 }
 
 /// Rates of `a`, `b` and `c`, as bits.
-fn rates(plan: &OptimizerConfig) -> [u64; 3] {
-    ["a", "b", "c"].map(|name| plan.rule_for(name).lr().to_bits())
+fn rates(config: &OptimizerConfig) -> [u64; 3] {
+    ["a", "b", "c"].map(|name| config.rule_for(name).lr().to_bits())
 }
 
 #[test]
@@ -57,23 +57,23 @@ fn a_warm_up_from_0_gives_groups_their_ratio_back() {
 
 #[test]
 fn groups_do_not_drift_over_a_long_schedule() {
-    let thirds = || plan(UpdateRule::sgd(0.3)).with_group(["b"], UpdateRule::sgd(0.1)).unwrap();
+    let thirds = || config(UpdateRule::sgd(0.3)).with_group(["b"], UpdateRule::sgd(0.1)).unwrap();
     let schedule = (0..10_000).map(|step| 0.1 * f64::from(step % 97) / 97.0);
-    let run = schedule.chain([0.7]).fold(thirds(), |plan, lr| plan.with_lr(lr).unwrap());
+    let run = schedule.chain([0.7]).fold(thirds(), |config, lr| config.with_lr(lr).unwrap());
     assert_eq!(rates(&run), rates(&thirds().with_lr(0.7).unwrap()));
 }
 
 #[test]
 fn a_group_given_while_the_plan_has_a_rate_of_0_keeps_its_own() {
-    let plan = plan(UpdateRule::sgd(0.0)).with_group(["b"], UpdateRule::sgd(0.25)).unwrap();
-    assert_eq!(plan.groups()[0].ratio, None);
-    let later = plan.with_lr(0.5).unwrap().with_lr(0.125).unwrap();
+    let config = config(UpdateRule::sgd(0.0)).with_group(["b"], UpdateRule::sgd(0.25)).unwrap();
+    assert_eq!(config.groups()[0].ratio, None);
+    let later = config.with_lr(0.5).unwrap().with_lr(0.125).unwrap();
     assert_eq!(rates(&later), [0.125_f64, 0.25, 0.125].map(f64::to_bits));
 }
 
 #[test]
 fn a_frozen_group_stays_frozen_whatever_the_schedule_does() {
-    let frozen = plan(UpdateRule::sgd(0.5)).with_group(["b"], UpdateRule::sgd(0.0)).unwrap();
+    let frozen = config(UpdateRule::sgd(0.5)).with_group(["b"], UpdateRule::sgd(0.0)).unwrap();
     let warmed = frozen.with_lr(0.0).unwrap().with_lr(0.25).unwrap();
     assert_eq!((warmed.rule_for("a").lr(), warmed.rule_for("b").lr()), (0.25, 0.0));
 }
@@ -81,17 +81,17 @@ fn a_frozen_group_stays_frozen_whatever_the_schedule_does() {
 #[test]
 fn a_name_that_no_parameter_has_is_refused() {
     let strange = [
-        plan(UpdateRule::sgd(0.1)).with_group(["a", "typo"], UpdateRule::sgd(0.2)).unwrap(),
-        plan(UpdateRule::sgd(0.1)).with_storage(DType::F16).keep(["typo"]),
+        config(UpdateRule::sgd(0.1)).with_group(["a", "typo"], UpdateRule::sgd(0.2)).unwrap(),
+        config(UpdateRule::sgd(0.1)).with_storage(DType::F16).keep(["typo"]),
     ];
-    for plan in strange {
+    for config in strange {
         let made =
-            Optimizer::new(binade_core::HostDevice::new(), params(DType::F32, SET), plan.clone());
+            Optimizer::new(binade_core::HostDevice::new(), params(DType::F32, SET), config.clone());
         let error = made.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with("the configuration names `typo`"), "{error}");
         let mut optimizer = optimizer(params(DType::F32, SET), grouped());
-        let error = optimizer.set_config(plan).unwrap_err();
+        let error = optimizer.set_config(config).unwrap_err();
         assert!(error.to_string().starts_with("the configuration names `typo`"), "{error}");
         assert_eq!(optimizer.config(), &grouped());
         assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
@@ -100,16 +100,19 @@ fn a_name_that_no_parameter_has_is_refused() {
 
 #[test]
 fn what_is_kept_is_stored_in_f32_whenever_it_was_named() {
-    let (plan, kept) = (|| plan(UpdateRule::sgd(0.1)), ["norm"]);
-    let (after, before) =
-        (plan().with_storage(DType::F16).keep(kept), plan().keep(kept).with_storage(DType::F16));
+    let (config, kept) = (|| config(UpdateRule::sgd(0.1)), ["norm"]);
+    let (after, before) = (
+        config().with_storage(DType::F16).keep(kept),
+        config().keep(kept).with_storage(DType::F16),
+    );
     assert_eq!(after, before);
-    let dtypes =
-        |plan: &OptimizerConfig| ["weight", "norm"].map(|name| plan.dtype_of(name, DType::BF16));
+    let dtypes = |config: &OptimizerConfig| {
+        ["weight", "norm"].map(|name| config.dtype_of(name, DType::BF16))
+    };
     assert_eq!(dtypes(&after), [DType::F16, DType::F32]);
     let storage = Storage { dtype: Some(DType::F16), keep_f32: vec!["norm".into()] };
     assert_eq!(after.storage(), &storage);
-    assert_eq!(dtypes(&plan().keep(kept)), [DType::BF16, DType::F32]);
+    assert_eq!(dtypes(&config().keep(kept)), [DType::BF16, DType::F32]);
     assert_eq!(dtypes(&after.keep(["weight"])), [DType::F32; 2]);
 }
 
@@ -124,13 +127,13 @@ fn a_plan_is_refused_where_a_rule_would_be() {
 #[test]
 fn a_learning_rate_that_moved_keeps_the_state() {
     for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
-        let mut optimizer = optimizer(params(dtype, SET), plan(rule));
+        let mut optimizer = optimizer(params(dtype, SET), config(rule));
         stepped(&mut optimizer);
         let before = bits(&optimizer);
-        optimizer.set_config(plan(rule.with_lr(0.5))).unwrap();
+        optimizer.set_config(config(rule.with_lr(0.5))).unwrap();
         assert_eq!(bits(&optimizer), before, "{rule:?} {dtype}");
-        optimizer.set_config(plan(rule)).unwrap();
-        let mut straight = crate::common::optimizer(params(dtype, SET), plan(rule));
+        optimizer.set_config(config(rule)).unwrap();
+        let mut straight = crate::common::optimizer(params(dtype, SET), config(rule));
         stepped(&mut straight);
         assert_eq!(stepped(&mut optimizer), stepped(&mut straight), "{rule:?} {dtype}");
         assert_eq!(bits(&optimizer), bits(&straight), "{rule:?} {dtype}");
@@ -139,7 +142,7 @@ fn a_learning_rate_that_moved_keeps_the_state() {
 
 #[test]
 fn the_rate_in_force_is_that_of_the_plan_set_last() {
-    let mut optimizer = optimizer(params(DType::F32, SET), plan(UpdateRule::sgd(0.5)));
+    let mut optimizer = optimizer(params(DType::F32, SET), config(UpdateRule::sgd(0.5)));
     optimizer.set_config(grouped()).unwrap();
     assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
 }
@@ -149,31 +152,31 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
     let rules = rules();
     for (had, wanted) in rules.iter().flat_map(|had| rules.iter().map(move |wanted| (had, wanted)))
     {
-        let mut optimizer = optimizer(params(DType::BF16, SET), plan(*had));
+        let mut optimizer = optimizer(params(DType::BF16, SET), config(*had));
         stepped(&mut optimizer);
         let before = bits(&optimizer);
-        let mixed = plan(*had).with_group(["c", "b"], *wanted).unwrap();
+        let mixed = config(*had).with_group(["c", "b"], *wanted).unwrap();
         let set = optimizer.set_config(mixed.clone());
         assert_eq!(set.is_ok(), had.moments() == wanted.moments(), "{had:?} {wanted:?}");
         assert_eq!(bits(&optimizer), before);
         if let Err(error) = set {
             let text = error.to_string();
             assert!(text.starts_with("`b` has ") && text.contains("the new rule needs"), "{text}");
-            assert_eq!(optimizer.config(), &plan(*had));
+            assert_eq!(optimizer.config(), &config(*had));
         }
     }
 }
 
 #[test]
 fn another_store_or_storage_is_refused_in_a_running_optimizer() {
-    let f16 = || plan(UpdateRule::sgd(0.5)).with_storage(DType::F16);
+    let f16 = || config(UpdateRule::sgd(0.5)).with_storage(DType::F16);
     let stored = || f16().keep(["a", "b"]);
     let mut optimizer = optimizer(params(DType::F32, SET), stored());
     let others = [
         stored().with_store(MasterStore::NoMaster),
         stored().with_storage(DType::BF16),
         f16().keep(["a"]),
-        plan(UpdateRule::sgd(0.25)),
+        config(UpdateRule::sgd(0.25)),
     ];
     for other in others {
         let error = optimizer.set_config(other).unwrap_err();
@@ -194,14 +197,14 @@ fn at((_, values, kept, _): &Bits) -> (&[u32], Option<&Vec<u8>>) {
 #[test]
 fn a_rate_of_0_freezes_and_a_later_one_thaws() {
     for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
-        let frozen = plan(rule).with_group(["b"], rule.with_lr(0.0)).unwrap();
+        let frozen = config(rule).with_group(["b"], rule.with_lr(0.0)).unwrap();
         let mut optimizer = optimizer(params(dtype, SET), frozen);
         let before = bits(&optimizer);
         stepped(&mut optimizer);
         let after = bits(&optimizer);
         assert_eq!(at(&after[1]), at(&before[1]), "{rule:?} {dtype}");
         assert_ne!(at(&after[0]), at(&before[0]), "{rule:?} {dtype}");
-        optimizer.set_config(plan(rule)).unwrap();
+        optimizer.set_config(config(rule)).unwrap();
         assert!(stepped(&mut optimizer)[1] < 1.0, "{rule:?} {dtype}");
     }
 }
@@ -209,7 +212,7 @@ fn a_rate_of_0_freezes_and_a_later_one_thaws() {
 #[test]
 fn a_partition_has_each_parameter_once_with_those_that_its_rule_moves() {
     let rates = [0.5, 0.25, 0.125, 0.0625].map(UpdateRule::sgd);
-    let groups = plan(rates[3]).with_group(["c", "a", "x"], rates[0]).unwrap();
+    let groups = config(rates[3]).with_group(["c", "a", "x"], rates[0]).unwrap();
     let groups = groups.with_group(["d"], rates[1]).unwrap();
     let groups = groups.with_group(["a", "b"], rates[2]).unwrap();
     let names = ["a", "b", "c", "e", "f"];
@@ -218,7 +221,7 @@ fn a_partition_has_each_parameter_once_with_those_that_its_rule_moves() {
     for (part, rule) in parts.iter().zip(rates) {
         assert!(part.iter().all(|name| *groups.rule_for(name) == rule));
     }
-    assert_eq!(plan(rates[0]).partition(names), [names]);
+    assert_eq!(config(rates[0]).partition(names), [names]);
     assert_eq!(groups.partition([]), [[""; 0]; 4]);
 }
 

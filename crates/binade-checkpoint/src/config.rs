@@ -1,9 +1,9 @@
-//! Comparison of a saved plan with the run's.
+//! Comparison of a saved configuration with the run's.
 
 use crate::Mismatch;
 use binade_master_weights::{OptimizerConfig, UpdateRule};
 
-/// Checks that both plans have the same rules but for learning rates, which a schedule moves, for the same parameters in the same
+/// Checks that both configurations have the same rules but for learning rates, which a schedule moves, for the same parameters in the same
 /// storage.
 pub(crate) fn agrees(
     name: &str,
@@ -20,12 +20,13 @@ pub(crate) fn agrees(
         return Err(differs("rule", found, expected));
     }
     if !alike_groups(saved, running) {
-        let told = |plan: &OptimizerConfig| format!("{:?}", plan.groups());
-        return Err(differs("groups", told(saved), told(running)));
+        let text = |config: &OptimizerConfig| format!("{:?}", config.groups());
+        return Err(differs("groups", text(saved), text(running)));
     }
     if (saved.store(), saved.storage()) != (running.store(), running.storage()) {
-        let told = |plan: &OptimizerConfig| format!("{:?} of {:?}", plan.store(), plan.storage());
-        return Err(differs("store", told(saved), told(running)));
+        let text =
+            |config: &OptimizerConfig| format!("{:?} of {:?}", config.store(), config.storage());
+        return Err(differs("store", text(saved), text(running)));
     }
     rates(name, saved)
 }
