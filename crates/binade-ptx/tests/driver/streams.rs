@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use cudarc::driver::CudaContext;
+use cudarc::driver::{CudaContext, sys::CUevent_flags};
 
 use super::{
     kernels::{SCALE, function, scale},
@@ -29,12 +29,19 @@ fn two_streams_work_in_the_order_of_their_calls_and_wait_for_each_other() {
 }
 
 #[test]
-fn events_tell_whether_they_are_past() {
+fn events_tell_the_time_between_them_and_whether_they_are_past() {
     alone!({
         let context = CudaContext::new(0).unwrap();
-        let event = context.new_stream().unwrap().record_event(None).unwrap();
-        event.synchronize().unwrap();
-        assert!(event.is_complete());
+        let stream = context.new_stream().unwrap();
+        let timed = Some(CUevent_flags::CU_EVENT_DEFAULT);
+        let before = stream.record_event(timed).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let after = stream.record_event(timed).unwrap();
+        after.synchronize().unwrap();
+        assert!(before.is_complete() && after.is_complete());
+        assert!(before.elapsed_ms(&after).unwrap() >= 5.0);
+        let untimed = stream.record_event(None).unwrap();
+        assert!(before.elapsed_ms(&untimed).is_err());
     });
 }
 

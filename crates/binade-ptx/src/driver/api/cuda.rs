@@ -129,6 +129,8 @@ api! {
     fn cuEventRecord(driver, event: Handle, stream: Handle) = driver.record_event(event, stream);
     fn cuEventSynchronize(driver, event: Handle) = driver.synchronize_event(event);
     fn cuEventQuery(driver, event: Handle) = driver.query_event(event);
+    fn cuEventElapsedTime(driver, milliseconds: Out<f32>, from: Handle, to: Handle) = milliseconds.set(driver.elapsed(from, to)?);
+    fn cuEventElapsedTime_v2(driver, milliseconds: Out<f32>, from: Handle, to: Handle) = milliseconds.set(driver.elapsed(from, to)?);
 
     fn cuGraphDestroy(driver, graph: Handle) = driver.graphs.delete(graph);
     fn cuGraphInstantiateWithFlags(driver, runnable: Out<Handle>, graph: Handle, flags: u64) =
@@ -154,7 +156,7 @@ unsupported! {
     cuImportExternalMemory cuDestroyExternalMemory cuExternalMemoryGetMappedBuffer
     cuLaunchCooperativeKernel cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize
     cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags cuOccupancyAvailableDynamicSMemPerBlock
-    cuProfilerStart cuProfilerStop cuEventElapsedTime cuEventElapsedTime_v2 cuGraphClone cuGraphInstantiate
+    cuProfilerStart cuProfilerStop cuGraphClone cuGraphInstantiate
     cuCtxCreate_v3 cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxSetFlags cuCtxGetStreamPriorityRange cuStreamCreateWithPriority
     cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig cuCtxSetCacheConfig cuFuncSetCacheConfig
     cuDeviceGetUuid cuDeviceGetUuid_v2 cuModuleLoad cuModuleGetGlobal_v2

@@ -1,11 +1,17 @@
 //! Events: moments in a stream, or places in the graph of a capture.
 
+use std::time::Instant;
+
 use super::{Driver, Handle, capture::Clock};
 use crate::driver::code::{Code, Result};
+
+/// Flag `CU_EVENT_DISABLE_TIMING`.
+const DISABLE_TIMING: u32 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) context: Handle,
+    has_time: bool,
     recorded: Recorded,
 }
 
@@ -13,8 +19,8 @@ pub(crate) struct Event {
 #[derive(Clone, Debug)]
 enum Recorded {
     Never,
-    /// Behind work that is done.
-    Done,
+    /// Behind work that was done then.
+    At(Instant),
     /// Place in a capture: behind the works that the clock counts.
     Captured(Handle, Clock),
 }
@@ -25,7 +31,8 @@ impl Driver {
             return Err(Code::InvalidValue);
         }
         let context = self.context()?;
-        Ok(self.events.insert(Event { context, recorded: Recorded::Never }))
+        let has_time = flags & DISABLE_TIMING == 0;
+        Ok(self.events.insert(Event { context, has_time, recorded: Recorded::Never }))
     }
 
     pub(crate) fn destroy_event(&mut self, event: Handle) -> Result {
@@ -49,7 +56,7 @@ impl Driver {
             Recorded::Captured(capture, self.clock(capture, stream)?)
         } else {
             self.refuse_implicit(stream)?;
-            Recorded::Done
+            Recorded::At(Instant::now())
         };
         self.events.get_mut(event)?.recorded = recorded;
         Ok(())
@@ -63,12 +70,12 @@ impl Driver {
         match (recorded, capturing) {
             (Recorded::Captured(capture, clock), _) => self.join(stream, capture, &clock),
             // The event is of work outside the capture.
-            (Recorded::Done, Some(capture)) => {
+            (Recorded::At(_), Some(capture)) => {
                 self.invalidate(capture);
                 Err(Code::CaptureIsolation)
             }
             // "If cuEventRecord() has not been called on hEvent, this call […] is a functional no-op" (CUDA driver API).
-            (Recorded::Done, None) | (Recorded::Never, _) => Ok(()),
+            (Recorded::At(_), None) | (Recorded::Never, _) => Ok(()),
         }
     }
 
@@ -87,5 +94,29 @@ impl Driver {
     pub(crate) fn query_event(&mut self, event: Handle) -> Result {
         self.synchronize_event(event)?;
         self.refuse_while_capturing()
+    }
+
+    /// Returns the milliseconds between two events.
+    pub(crate) fn elapsed(&self, from: Handle, to: Handle) -> Result<f32> {
+        let (from, to) = (self.event(from)?, self.event(to)?);
+        if from.context != to.context {
+            return Err(Code::InvalidHandle);
+        }
+        let (from, to) = (from.moment()?, to.moment()?);
+        let seconds = match to.checked_duration_since(from) {
+            Some(after) => after.as_secs_f32(),
+            None => -from.duration_since(to).as_secs_f32(),
+        };
+        Ok(seconds * 1e3)
+    }
+}
+
+impl Event {
+    fn moment(&self) -> Result<Instant> {
+        match self.recorded {
+            Recorded::At(at) if self.has_time => Ok(at),
+            Recorded::Captured(..) => Err(Code::CapturedEvent),
+            _ => Err(Code::InvalidHandle),
+        }
     }
 }
