@@ -170,7 +170,7 @@ fn the_error_reads_as_a_sentence() {
     let text = lr.and_then(|(_, refusal)| refusal.as_ref()).unwrap().to_string();
     assert_eq!(
         text,
-        "`optimizers.model.config.rule.adam.lr` in its index is inf, and has to be a finite number in reach of its type; nothing \
+        "`optimizers.model.plan.rule.adam.lr` in its index is inf, and has to be a finite number in reach of its type; nothing \
          in Binade writes such a file"
     );
 }
