@@ -33,7 +33,7 @@ struct StepRow {
 
 static_assert(sizeof(Constants) == 36 && sizeof(StepRow) == 96, "as `structs.rs`");
 
-// Whether masters lie beside the parameters as they are.
+// True if masters lie beside the parameters as they are.
 __device__ __forceinline__ bool is_copy(const StepRow& row) {
   return row.store == COPY || row.store == SCALED;
 }

@@ -44,7 +44,7 @@ impl Ci {
         }
         let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
         let start = Instant::now();
-        // What builds for all of the others has all cores to itself.
+        // A build for all other stages has all cores to itself.
         let groups = stages.chunk_by(|one, next| one.beside && next.beside);
         let records =
             groups.flat_map(|group| parallel(LANES, group, |stage| record(stage, &required)));

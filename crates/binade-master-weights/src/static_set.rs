@@ -21,7 +21,7 @@ impl<P: StaticSet> MasterOptimizer<TypedModel<P>> {
     ///
     /// # Errors
     ///
-    /// Those of [`MasterWeights::masters`], a configuration that stores parameters in another type than `P` has, and a cast that lists other
+    /// Errors of [`MasterWeights::masters`], a configuration that stores parameters in another type than `P` has, and a cast that lists other
     /// parameters or in another order, by both names.
     pub fn lower<M>(mut full: M, config: OptimizerConfig) -> Result<Self>
     where

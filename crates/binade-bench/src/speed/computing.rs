@@ -120,7 +120,7 @@ impl Bench {
             }
             let mut training = Training::new(&self.cuda, mlp, setting, &values)?;
             self.time(clock, &mut training)?;
-            // The same step as a graph, after the two warm-ups that a capture takes: a round is one replay.
+            // A graph of the same step, after the two warm-ups that a capture takes: a round is one replay.
             let what = training.what();
             let what = What { name: format!("{}, captured", what.name), ..what };
             let mut step = || training.run(()).map(drop);

@@ -94,7 +94,7 @@ impl Snapshot for Replicas {
         masters: &mut Parts<Masters>,
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Error>> {
-        // What does not fit is told in the words of the device, and what a device cannot do in its own.
+        // Misfits are errors in the words of all devices, and methods that a device lacks in its own.
         let mut misfit = None;
         let loaded = self.on_each(params, |place, cuda, params| {
             match cuda.load(params, masters.on_mut(place)?, saved) {
