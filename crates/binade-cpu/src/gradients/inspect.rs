@@ -109,15 +109,18 @@ impl Piece<'_> {
     }
 }
 
+/// Number of elements read at once.
+const WIDTH: usize = 8;
+
 /// Eight sums side by side, so that the compiler keeps them in registers. Maxima are on bits, where NaN is largest.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
-    magnitude: [u32; 8],
-    largest: [u32; 8],
-    squares: [f64; 8],
+    magnitude: [u32; WIDTH],
+    largest: [u32; WIDTH],
+    squares: [f64; WIDTH],
 }
 
-/// Lanes, and the elements still to read: eight a round, so that all but the last piece are a multiple of eight.
+/// Lanes, and the elements still to read.
 struct Look<'a> {
     lanes: Lanes,
     elements: &'a [f32],
@@ -130,26 +133,32 @@ impl Loop for Look<'_> {
     #[inline(always)]
     fn run(self) -> Lanes {
         let Self { mut lanes, elements, inverse } = self;
-        let (rounds, rest) = elements.as_chunks::<8>();
+        let (rounds, rest) = elements.as_chunks::<WIDTH>();
         for round in rounds {
-            for (lane, x) in round.iter().enumerate() {
-                lanes.add(lane, *x, inverse);
-            }
+            lanes.add(round, inverse);
         }
-        for (lane, x) in rest.iter().enumerate() {
-            lanes.add(lane, *x, inverse);
-        }
+        // Zeros change no sum and no maximum.
+        let mut last = [0.0; WIDTH];
+        last[..rest.len()].copy_from_slice(rest);
+        lanes.add(&last, inverse);
         lanes
     }
 }
 
 impl Lanes {
+    /// Adds one element to each lane. A loop for each array is one vector instruction or two; one loop for all is not.
     #[inline(always)]
-    fn add(&mut self, lane: usize, scaled: f32, inverse: f32) {
-        let unscaled = scaled * inverse;
-        self.magnitude[lane] = self.magnitude[lane].max(scaled.abs().to_bits());
-        self.largest[lane] = self.largest[lane].max(unscaled.abs().to_bits());
-        self.squares[lane] += f64::from(unscaled) * f64::from(unscaled);
+    fn add(&mut self, scaled: &[f32; WIDTH], inverse: f32) {
+        let unscaled = scaled.map(|x| x * inverse);
+        for (largest, x) in self.magnitude.iter_mut().zip(scaled) {
+            *largest = x.abs().to_bits().max(*largest);
+        }
+        for (largest, x) in self.largest.iter_mut().zip(unscaled) {
+            *largest = x.abs().to_bits().max(*largest);
+        }
+        for (sum, x) in self.squares.iter_mut().zip(unscaled) {
+            *sum += f64::from(x) * f64::from(x);
+        }
     }
 
     fn joined(&self) -> Block {
