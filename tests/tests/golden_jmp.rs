@@ -1,7 +1,7 @@
 //! Recorded runs of jmp's loss scale replay: by our rule where powers of two can express them, else by jmp's.
 
 use crate::common::{failure, golden, num};
-use binade_tests::replay::{Difference, Kind, replay};
+use binade_tests::replay::{Difference, replay};
 use serde_json::{Value, json};
 
 fn jmp() -> Value {
@@ -19,15 +19,15 @@ fn trace(init: f32, factor: u32, min: f32, steps: &[(bool, f32, u32)]) -> Value 
 
 #[test]
 fn every_trace_replays_by_our_rule_or_for_a_reason_by_jmps() {
-    let (kind, notes) = replay(&jmp()).unwrap();
-    assert_eq!(kind, Kind::Jmp);
+    let notes = replay(&jmp()).unwrap();
     assert_eq!(notes.compared["whole traces of jmp's loss scale"], 17);
     assert_eq!(notes.compared["steps of jmp's loss scale"], 1022);
     assert_eq!(notes.compared["steps of jmp's loss scale by jmp's own rule"], 40 * 60 - 1022);
     assert_eq!(notes.compared["casts by a policy string"], 5);
     assert_eq!(notes.compared["facts about jmp that hold here"], 1);
     assert_eq!(notes.compared["policy strings"], 25);
-    let times: Vec<_> = notes.differences.iter().map(|(how, count)| (how.name(), *count)).collect();
+    let times: Vec<_> =
+        notes.differences.iter().map(|(how, count)| (how.row().0, *count)).collect();
     let expected = [
         ("overflow-at-the-floor", 56),
         ("scale-beyond-2^126", 1),
@@ -101,11 +101,11 @@ fn a_policy_string_that_means_something_else_is_named() {
 #[test]
 fn a_scale_that_is_no_power_of_two_replays_as_long_as_it_reaches_no_floor() {
     let good = [(true, 3.0, 1), (true, 6.0, 0), (false, 3.0, 0)];
-    let (_, notes) = replay(&trace(3.0, 2, 1.0, &good)).unwrap();
+    let notes = replay(&trace(3.0, 2, 1.0, &good)).unwrap();
     assert_eq!(notes.compared["whole traces of jmp's loss scale"], 1);
     let wrong = failure(&trace(3.0, 2, 1.0, &[(true, 3.0, 1), (true, 7.0, 0)]));
     assert!(wrong.starts_with("trace 0, step 1: scale[0] is 6e0 "), "{wrong}");
-    let (_, notes) = replay(&trace(3.0, 2, 1.0, &[(false, 1.5, 0), (false, 1.0, 0)])).unwrap();
+    let notes = replay(&trace(3.0, 2, 1.0, &[(false, 1.5, 0), (false, 1.0, 0)])).unwrap();
     assert_eq!(notes.differences[&Difference::AnyFactor], 1);
     let wrong = failure(&trace(3.0, 2, 1.0, &[(false, 1.5, 0), (false, 0.75, 0)]));
     assert!(wrong.starts_with("trace 0, step 1: scale[0] is 1e0 "), "{wrong}");
@@ -120,7 +120,7 @@ fn any_factor_grows_after_a_period_and_divides_down_to_any_floor() {
         (false, 10.0 / 3.0, 0),
         (false, 2.5, 0),
     ];
-    let (_, notes) = replay(&trace(10.0, 3, 2.5, &steps)).unwrap();
+    let notes = replay(&trace(10.0, 3, 2.5, &steps)).unwrap();
     assert_eq!(notes.compared["steps of jmp's loss scale by jmp's own rule"], 5);
     let wrong = failure(&trace(10.0, 3, 2.5, &[(true, 10.0, 1), (true, 30.0, 2)]));
     assert!(wrong.starts_with("trace 0, step 1: the counter is 0, and was 2"), "{wrong}");
@@ -157,7 +157,7 @@ fn a_cast_or_a_fact_that_is_another_is_named() {
         let error = failure(&one(key, value));
         assert!(error.starts_with(told), "{error}");
     }
-    let (_, notes) = replay(&one("facts", json!({"is fast": true}))).unwrap();
+    let notes = replay(&one("facts", json!({"is fast": true}))).unwrap();
     assert_eq!(notes.skipped["the fact 'is fast', which is not known here"], 1);
 }
 
@@ -171,9 +171,9 @@ fn a_subnormal_gradient_may_have_been_taken_for_zero_and_for_nothing_else() {
         step["unscaled"] = json!([unscaled.to_bits(), 1024_f32.to_bits()]);
         trace
     };
-    let (_, notes) = replay(&grads(0.0)).unwrap();
+    let notes = replay(&grads(0.0)).unwrap();
     assert_eq!(notes.differences[&Difference::SubnormalsFlushed], 1);
-    let (_, notes) = replay(&grads(f32::MIN_POSITIVE * 64.0)).unwrap();
+    let notes = replay(&grads(f32::MIN_POSITIVE * 64.0)).unwrap();
     assert!(notes.differences.is_empty(), "{notes}");
     for wrong in [-0.0, f32::MIN_POSITIVE * 32.0] {
         let error = failure(&grads(wrong));
@@ -185,8 +185,7 @@ fn a_subnormal_gradient_may_have_been_taken_for_zero_and_for_nothing_else() {
 fn beyond_our_ceiling_only_what_jmp_does_is_let_pass() {
     let top = 2_f32.powi(126);
     for (init, factor, then) in [(top, 2, 2.0 * top), (top / 2.0, 8, top / 2.0)] {
-        let (_, notes) =
-            replay(&trace(init, factor, 1.0, &[(true, init, 1), (true, then, 0)])).unwrap();
+        let notes = replay(&trace(init, factor, 1.0, &[(true, init, 1), (true, then, 0)])).unwrap();
         assert_eq!(notes.differences[&Difference::ScaleBeyond2To126], 1);
         let wrong = trace(init, factor, 1.0, &[(true, init, 1), (true, f32::INFINITY, 0)]);
         assert!(failure(&wrong).starts_with("trace 0, step 1: scale[0] is "));

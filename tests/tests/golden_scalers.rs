@@ -1,7 +1,7 @@
 //! Every library's recorded scale is moved as the library moved it, and its saved states lead on as they did there.
 
 use crate::common::golden;
-use binade_tests::replay::{Difference, Kind, Notes, replay};
+use binade_tests::replay::{Difference, Notes, replay};
 use serde_json::{Value, json};
 
 fn recorded(name: &str) -> Value {
@@ -9,9 +9,7 @@ fn recorded(name: &str) -> Value {
 }
 
 fn notes(name: &str) -> Notes {
-    let (kind, notes) = replay(&recorded(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert_eq!(kind, Kind::Scalers);
-    notes
+    replay(&recorded(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// How many runs and saved states of `library` were compared to their end.

@@ -116,23 +116,6 @@ fn every_guide_is_a_doc_test_and_is_listed() {
     }
 }
 
-#[test]
-fn every_link_leads_to_a_file_and_every_anchor_to_a_section() {
-    for (name, text) in guides() {
-        let (_, prose) = code_and_prose(&text);
-        for link in prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let path = folder().join(if file.is_empty() { &name } else { file });
-            assert!(path.exists(), "{name}: {link}");
-            if !anchor.is_empty() {
-                let (_, there) = code_and_prose(&read(&path));
-                let anchors: Vec<_> = sections(&there).into_iter().map(anchor_of).collect();
-                assert!(anchors.iter().any(|own| own == anchor), "{name}: {link} of {anchors:?}");
-            }
-        }
-    }
-}
-
 /// The blocks of code that are marked as `language`.
 fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     let blocks = text.split("```").skip(1).step_by(2);
@@ -171,10 +154,4 @@ fn every_output_that_a_chapter_shows_is_asserted_beside_it() {
         }
     }
     assert!(count >= 4, "only {count} outputs");
-}
-
-/// A heading's anchor, as Markdown's renderers make it.
-fn anchor_of(heading: &str) -> String {
-    let kept = heading.chars().filter(|&c| is_word(c) || c == ' ' || c == '-');
-    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }

@@ -8,7 +8,6 @@ use binade::core::{ErrorKind, OpClass};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, TapeError, Var};
-use std::process::Command;
 
 type Failed = TapeError<binade_cpu::Error>;
 type Grads = Vec<Named<Option<Tensor>>>;
@@ -351,16 +350,4 @@ fn an_operand_of_the_wrong_type_where_nothing_is_cast() {
         ErrorKind::Mismatch,
         "linear: found f16, f32; expected one of bf16, f16, f32, the same for all: cast them first, or let autocast",
     );
-}
-
-#[test]
-fn a_recording_that_is_not_there() {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_replay")).arg("no/such.json.gz").output().unwrap();
-    assert!(!output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    let mut lines = text.lines();
-    let told = lines.next().unwrap();
-    assert!(told.starts_with("no/such.json.gz: cannot be read: "), "{told}");
-    assert_eq!(lines.next(), Some("0 passed, 1 failed"));
 }

@@ -19,8 +19,8 @@ fn passes(file: &Path) -> bool {
     let outcome = replay::file(file).and_then(|recording| replay::replay(&recording));
     match &outcome {
         // Only a kind with something to tell has notes.
-        Ok((_, notes)) if *notes == Notes::default() => {}
-        Ok((_, notes)) => print!("{}: passed\n{notes}", file.display()),
+        Ok(notes) if *notes == Notes::default() => {}
+        Ok(notes) => print!("{}: passed\n{notes}", file.display()),
         Err(error) => println!("{}: {error}", file.display()),
     }
     outcome.is_ok()

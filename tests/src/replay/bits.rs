@@ -3,7 +3,7 @@
 use super::error::Wrong;
 use serde::{Deserialize, Deserializer, de};
 
-/// A scalar, by the bits of its `f64`.
+/// A scalar. It is written twice, as a decimal for people and as bits: where the two disagree, one was changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Num(pub(super) f64);
 
@@ -11,14 +11,19 @@ impl<'de> Deserialize<'de> for Num {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Written {
+            dec: String,
             f64: String,
         }
-        let text = Written::deserialize(deserializer)?.f64;
-        let digits = text.strip_prefix("0x").unwrap_or(&text);
+        let Written { dec, f64 } = Written::deserialize(deserializer)?;
+        let digits = f64.strip_prefix("0x").unwrap_or(&f64);
         let bits = u64::from_str_radix(digits, 16).map_err(|error| {
-            de::Error::custom(format!("`{text}` is not the bits of an f64: {error}"))
+            de::Error::custom(format!("`{f64}` is not the bits of an f64: {error}"))
         })?;
-        Ok(Self(f64::from_bits(bits)))
+        let number = f64::from_bits(bits);
+        if dec.parse().is_ok_and(|x: f64| x.to_bits() == bits || x.is_nan() && number.is_nan()) {
+            return Ok(Self(number));
+        }
+        Err(de::Error::custom(format!("its bits are of {number:e}, and its decimal is {dec}")))
     }
 }
 

@@ -6,32 +6,18 @@ macro_rules! differences {
         /// A deliberate difference that a replay came upon: the recording is as torch is, and so are we as we mean to be.
         #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
         pub enum Difference {
-            $(#[doc = concat!("Difference `", $name, "`, for the reason in [`DIFFERENCES`].")] $difference,)+
+            $(#[doc = concat!("Difference `", $name, "`.")] $difference,)+
         }
 
-        /// Every difference: its name, what the other library does, what we do, and why.
-        pub const DIFFERENCES: &[(Difference, &str, &str)] = &[$((Difference::$difference, $name, $reason)),+];
-
         impl Difference {
-            fn row(self) -> (&'static str, &'static str) {
+            /// Returns its name, and what the other library does, what we do, and why.
+            pub fn row(self) -> (&'static str, &'static str) {
                 match self {
                     $(Self::$difference => ($name, $reason),)+
                 }
             }
         }
     };
-}
-
-impl Difference {
-    /// Returns its name in the documentation.
-    pub fn name(self) -> &'static str {
-        self.row().0
-    }
-
-    /// Returns what the other library does, what we do, and why.
-    pub fn reason(self) -> &'static str {
-        self.row().1
-    }
 }
 
 differences! {
@@ -41,9 +27,6 @@ differences! {
     SquaresInF32 "squares-in-f32"
         "torch squares in f32: its L2 norm is infinite from 2^64 on, and loses bits or all below 2^-50; we square in f64, so \
          that gradients which f32 holds have a norm"
-    TotalInGradientsType "total-in-gradients-type"
-        "torch rounds norm and coefficient to the gradients' type, where f16 overflows above 65504; we keep both in f32, as the \
-         gradients are once unscaled"
     NonFiniteTotal "non-finite-total"
         "torch goes on: an infinite norm makes finite gradients zero and infinities NaN, a NaN makes all NaN; we raise the \
          verdict, which skips the step and is reported"
@@ -81,8 +64,6 @@ differences! {
         "jmp multiplies and divides by any factor, down to any floor; we move by binades, and hold the trace to jmp's rule"
     LimitLostUnderJit "limit-lost-under-jit"
         "jmp leaves min_loss_scale out as it flattens a scale, so that jit loses it; we write and read a rule whole"
-    F64RoundsTwice "f64-rounds-twice"
-        "torch rounds f64 to f32 on its way to fewer bits, and so twice; we have no cast from f64"
     F64IsNeverCast "f64-is-never-cast"
         "jmp casts f64 to a policy's type; we never cast f64"
     Semantics "semantics"

@@ -71,14 +71,9 @@ pub(super) enum Wrong {
 impl Wrong {
     /// Adds the place `i` of a list to the fault.
     pub(super) fn within(self, i: usize) -> Self {
-        self.of(&format!("[{i}]"))
-    }
-
-    /// Adds the name of what it is about to the fault.
-    pub(super) fn of(self, name: &str) -> Self {
         match self {
-            Self::Recording(what) => Self::Recording(format!("{name}: {what}")),
-            Self::Result(what) => Self::Result(format!("{name}: {what}")),
+            Self::Recording(what) => Self::Recording(format!("[{i}]: {what}")),
+            Self::Result(what) => Self::Result(format!("[{i}]: {what}")),
         }
     }
 

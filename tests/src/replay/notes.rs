@@ -37,7 +37,8 @@ impl fmt::Display for Notes {
             writeln!(f, "  {count} {what}")?;
         }
         for (how, count) in &self.differences {
-            writeln!(f, "  {count} differ on purpose, {}: {}", how.name(), how.reason())?;
+            let (name, reason) = how.row();
+            writeln!(f, "  {count} differ on purpose, {name}: {reason}")?;
         }
         for (what, count) in &self.skipped {
             writeln!(f, "  {count} SKIPPED: {what}")?;

@@ -1,85 +1,58 @@
 //! `scale()` on outputs of any element type, by torch's promotion.
 
+use super::bits::same_num;
+use super::dtype;
 use super::error::{Stop, Wrong, same};
-use binade_core::Element;
+use binade_core::{DType, Element};
 use binade_interchange::protocol::{ProtocolError, ProtocolScaler};
 use half::{bf16, f16};
 
-/// Outputs as recorded: an element type, and bits.
-#[derive(Clone, Debug)]
-pub(super) struct Outputs {
-    pub(super) dtype: String,
-    pub(super) bits: Vec<u64>,
-}
+/// Outputs by their element type and their bits.
+pub(super) type Outputs<'a> = (&'a str, &'a [u64]);
 
-impl Outputs {
-    /// Returns what `scale` makes of them. A single one has no dimensions, and comes out in `f32` at least.
-    pub(super) fn scaled(&self, scaler: &mut ProtocolScaler) -> Result<Self, Stop> {
-        let (bits, name) = (&self.bits, self.dtype.as_str());
-        let outputs = match name {
-            "bfloat16" => {
-                scale(scaler, name, &read(bits, bf16::from_bits)?, |x| x.to_bits().into())
-            }
-            "float16" => scale(scaler, name, &read(bits, f16::from_bits)?, |x| x.to_bits().into()),
-            "float32" => scale(scaler, name, &read(bits, f32::from_bits)?, |x| x.to_bits().into()),
-            "float64" => scale_f64(scaler, bits),
-            _ => {
-                return Err(
-                    Wrong::Recording(format!("outputs of {name} are not known here")).into()
-                );
-            }
-        };
-        Ok(outputs?)
-    }
-
-    /// Passes where type and bits are the recorded ones, or both are NaN.
-    pub(super) fn same(&self, dtype: &str, recorded: &[u64]) -> Result<(), Wrong> {
-        same("the outputs' type", &self.dtype.as_str(), &dtype)?;
-        same("the number of outputs", &self.bits.len(), &recorded.len())?;
-        for (i, (&got, &was)) in self.bits.iter().zip(recorded).enumerate() {
-            if got != was && !(self.is_nan(got) && self.is_nan(was)) {
-                return Err(Wrong::Result(format!(
-                    "output {i} is {got:#x}, and was {was:#x} ({dtype})"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns true if these bits are a NaN: an exponent of ones, above the bits of infinity.
-    fn is_nan(&self, bits: u64) -> bool {
-        let (infinity, magnitude) = match self.dtype.as_str() {
-            "bfloat16" => (0x7F80, bits & 0x7FFF),
-            "float16" => (0x7C00, bits & 0x7FFF),
-            "float32" => (0x7F80_0000, bits & 0x7FFF_FFFF),
-            _ => (0x7FF0_0000_0000_0000, bits & (u64::MAX >> 1)),
-        };
-        magnitude > infinity
-    }
-}
-
-fn read<B: TryFrom<u64>, E>(bits: &[u64], decode: fn(B) -> E) -> Result<Vec<E>, Wrong> {
-    let wide = |bits| Wrong::Recording(format!("{bits:#x} is too wide for its element type"));
-    bits.iter().map(|&bits| B::try_from(bits).map(decode).map_err(|_| wide(bits))).collect()
-}
-
-fn scale<E: Element>(
+/// Passes where `scale` makes of `given` what was recorded. A single output has no dimensions, and comes out in `f32` at least.
+pub(super) fn compare(
     scaler: &mut ProtocolScaler,
-    dtype: &str,
-    values: &[E],
-    encode: fn(E) -> u64,
-) -> Result<Outputs, ProtocolError> {
-    if let [loss] = values {
-        let bits = scaler.scale(*loss)?.to_bits().into();
-        return Ok(Outputs { dtype: "float32".into(), bits: vec![bits] });
+    given: Outputs<'_>,
+    recorded: Option<Outputs<'_>>,
+) -> Result<(), Stop> {
+    let (values, own) = (values(given)?, dtype::named(given.0)?);
+    let outputs = match own {
+        DType::BF16 => scaled::<bf16>(scaler, &values)?,
+        DType::F16 => scaled::<f16>(scaler, &values)?,
+        DType::F32 => scaled::<f32>(scaler, &values)?,
+        _ => values.iter().map(|x| scaler.scale_f64(*x)).collect::<Result<_, _>>()?,
+    };
+    let (name, recorded) = recorded.ok_or(Stop::Unrecorded)?;
+    let is_widened = values.len() == 1 && own != DType::F64;
+    same("the outputs' type", &if is_widened { DType::F32 } else { own }, &dtype::named(name)?)?;
+    let recorded = self::values((name, recorded))?;
+    same("the number of outputs", &outputs.len(), &recorded.len())?;
+    for (i, (got, was)) in outputs.into_iter().zip(recorded).enumerate() {
+        same_num(&format!("output {i} ({name})"), got, was)?;
     }
-    let mut outputs = values.to_vec();
-    scaler.scale_slice(&mut outputs)?;
-    Ok(Outputs { dtype: dtype.into(), bits: outputs.into_iter().map(encode).collect() })
+    Ok(())
 }
 
-fn scale_f64(scaler: &mut ProtocolScaler, bits: &[u64]) -> Result<Outputs, ProtocolError> {
-    let one = |bits: &u64| scaler.scale_f64(f64::from_bits(*bits)).map(f64::to_bits);
-    let bits = bits.iter().map(one).collect::<Result<_, _>>()?;
-    Ok(Outputs { dtype: "float64".into(), bits })
+fn values((name, bits): Outputs<'_>) -> Result<Vec<f64>, Wrong> {
+    if name == "float64" {
+        return Ok(bits.iter().map(|&bits| f64::from_bits(bits)).collect());
+    }
+    let dtype = dtype::castable(name)?;
+    let wide = |_| Wrong::Recording(format!("an output is too wide for {dtype}"));
+    let value = |&bits: &u64| dtype::decode(dtype, u32::try_from(bits).map_err(wide)?);
+    bits.iter().map(|bits| value(bits).map(f64::from)).collect()
+}
+
+fn scaled<E: Element>(
+    scaler: &mut ProtocolScaler,
+    values: &[f64],
+) -> Result<Vec<f64>, ProtocolError> {
+    #[expect(clippy::cast_possible_truncation, reason = "decoded from no more than f32")]
+    let mut outputs: Vec<_> = values.iter().map(|&x| E::from_f32(x as f32)).collect();
+    if let [loss] = outputs[..] {
+        return Ok(vec![f64::from(scaler.scale(loss)?)]);
+    }
+    scaler.scale_slice(&mut outputs)?;
+    Ok(outputs.into_iter().map(|x| f64::from(x.to_f32())).collect())
 }

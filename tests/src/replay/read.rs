@@ -12,12 +12,7 @@ use std::{fs, path::Path};
 ///
 /// Where it cannot be read, unpacked or parsed.
 pub fn file(path: &Path) -> Result<Value, ReplayError> {
-    packed(&fs::read(path)?)
-}
-
-/// Reads a recording from a file's bytes.
-pub(super) fn packed(bytes: &[u8]) -> Result<Value, ReplayError> {
-    parse(&unpack(bytes)?)
+    parse(&unpack(&fs::read(path)?)?)
 }
 
 /// Parses a recording as Python writes it: JSON, but for bare `NaN` and `Infinity`, which become null.

@@ -3,7 +3,7 @@
 use super::bits::{floats, same_bits, same_num};
 use super::error::{ReplayError, Stop, Wrong, same};
 use super::optimizer::Optimizer;
-use super::outputs::Outputs;
+use super::outputs;
 use super::trace::{After, Call, Config, Dict, Event, Looked, New, Raised, Took, Trace};
 use binade_interchange::protocol::{
     NewScale, OptimizerId, ProtocolError, ProtocolScaler, StateDict, Verdict,
@@ -63,9 +63,8 @@ impl Run {
     fn call(&mut self, call: &Call) -> Result<(), Stop> {
         match call {
             Call::Scale { dtype, r#in, out_dtype, out } => {
-                let given = Outputs { dtype: dtype.clone(), bits: r#in.clone() };
-                let got = given.scaled(&mut self.scaler)?;
-                got.same(recorded(out_dtype.as_ref())?, recorded(out.as_ref())?)?;
+                let was = out_dtype.as_deref().zip(out.as_deref());
+                outputs::compare(&mut self.scaler, (dtype, r#in), was)?;
             }
             Call::SetGrads { grads } => self.set_grads(grads)?,
             Call::Unscale { opt, looked } => self.unscale(*opt, looked.as_ref())?,

@@ -1,7 +1,6 @@
 //! The format of a recording of autocast.
 
 use serde::Deserialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -28,17 +27,11 @@ pub(super) struct Registries {
     /// Operations that torch's header lists and its dispatcher lacks.
     #[serde(default)]
     pub(super) header_only: Vec<String>,
-    #[serde(flatten)]
-    pub(super) other: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Registered {
     pub(super) category: String,
-    /// The list that its header has it on.
-    pub(super) header: Option<String>,
-    /// The result of calling it.
-    pub(super) probed: Option<String>,
 }
 
 pub(super) type Operations = BTreeMap<String, Rows>;

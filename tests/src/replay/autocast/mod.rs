@@ -19,10 +19,7 @@ pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), Repla
     registry::replay(recorded, notes)?;
     for (place, operations) in &recorded.behaviour {
         let (device, region) = place.split_once('_').unwrap_or((place, ""));
-        let Some(known) = Device::named(device) else {
-            notes.skipped("regions on devices for which there is no preset", 1);
-            continue;
-        };
+        let known = Device::named(device).map_err(|wrong| wrong.at(place))?;
         if region == "off" {
             promotions(place, known, operations, notes)?;
             continue;

@@ -1,5 +1,6 @@
 //! Meaning of the recorded names.
 
+use crate::replay::error::Wrong;
 use binade_cast_policy::OpTable;
 
 /// One of torch's two registries.
@@ -10,11 +11,11 @@ pub(super) enum Device {
 }
 
 impl Device {
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Result<Self, Wrong> {
         match name {
-            "cpu" => Some(Self::Cpu),
-            "cuda" => Some(Self::Cuda),
-            _ => None,
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda),
+            _ => Err(Wrong::Recording(format!("there is no preset for {name}"))),
         }
     }
 

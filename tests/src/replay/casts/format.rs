@@ -1,7 +1,6 @@
 //! The format of tables of casts.
 
 use serde::Deserialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize)]
@@ -12,31 +11,6 @@ pub(in crate::replay) struct Tables {
     /// Two results compared where only one was kept, under names as `boundary_torch_ml_e4m3fn`.
     #[serde(default)]
     pub(super) agree: BTreeMap<String, Compared>,
-    /// Of patterns that are not in the file.
-    pub(super) random: Option<Value>,
-    /// Casts that are none of ours.
-    #[serde(default)]
-    pub(super) other: BTreeMap<String, Other>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Other {
-    /// Codes of one number by library, under a name as `f64_halfway_plus_tiny_f16`.
-    FromF64(FromF64),
-    /// Casts between two narrow types, and the same by f32, compared.
-    Narrow(Compared),
-    /// True if they have the same bits, those of NaN included.
-    Same(#[expect(dead_code, reason = "tells this apart from the others")] bool),
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct FromF64 {
-    /// In decimal.
-    pub(super) f64: String,
-    pub(super) numpy_ml: u32,
-    pub(super) torch_scalar: u32,
-    pub(super) torch_vec: u32,
 }
 
 #[derive(Debug, Deserialize)]

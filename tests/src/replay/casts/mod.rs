@@ -1,7 +1,6 @@
 //! Tables of casts: what every code means, and what boundary patterns round to in torch and in `ml_dtypes`.
 
 mod format;
-mod other;
 
 pub(super) use format::Tables;
 
@@ -21,31 +20,14 @@ pub(super) fn replay(tables: &Tables, notes: &mut Notes) -> Result<(), ReplayErr
     if notes.compared.is_empty() {
         return Err(Wrong::Recording("it has no table".into()).at("casts"));
     }
-    tables.agreements(notes)?;
-    for (name, casts) in &tables.other {
-        other::replay(name, casts, notes).map_err(|wrong| wrong.at(format!("other {name}")))?;
+    for (name, compared) in &tables.agree {
+        if let Some((what, format)) = name.split_once("_torch_ml_") {
+            let all = (what == "boundary").then_some(&tables.boundary.f32_bits[..]);
+            let done = compared.replay(format, all, notes);
+            done.map_err(|wrong| wrong.at(format!("agree {name}")))?;
+        }
     }
-    tables.left_out(notes);
     Ok(())
-}
-
-impl Tables {
-    fn agreements(&self, notes: &mut Notes) -> Result<(), ReplayError> {
-        for (name, compared) in &self.agree {
-            if let Some((what, format)) = name.split_once("_torch_ml_") {
-                let all = (what == "boundary").then_some(&self.boundary.f32_bits[..]);
-                let done = compared.replay(format, all, notes);
-                done.map_err(|wrong| wrong.at(format!("agree {name}")))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn left_out(&self, notes: &mut Notes) {
-        if self.random.is_some() {
-            notes.skipped("check sums over random patterns, which are not in the file", 1);
-        }
-    }
 }
 
 fn decoded(name: &str, values: &Values, notes: &mut Notes) -> Result<(), Wrong> {

@@ -2,7 +2,7 @@
 
 use super::format::{ByNorm, Case, Measured};
 use super::gradients::Set;
-use super::total::{Recorded, Total};
+use super::total::Total;
 use crate::replay::bits::same_bits;
 use crate::replay::differences::Difference;
 use crate::replay::dtype;
@@ -84,7 +84,6 @@ fn measured(
     let ours = verdict.norm.ok_or_else(|| Wrong::Result("no norm was measured".into()))?;
     same("a raised verdict", &verdict.is_raised(), &!ours.is_finite())?;
     let exact = recorded.and_then(|m| m.exact_total.as_ref()).map(|exact| exact.0);
-    let recorded = Recorded::read(recorded, clip.error_if_nonfinite)?;
     Total::new(norm, set, exact).compare(ours, recorded, notes)
 }
 

@@ -41,7 +41,6 @@ fn compare(name: &str, fact: &Value, notes: &mut Notes) -> Result<(), Wrong> {
         notes.skipped(format!("the fact '{name}', which is not known here"), 1);
         return Ok(());
     };
-    page::as_torch_2_15(name, fact)?;
     match listed {
         Listed::Held => notes.compared("facts that a test named in docs/semantics.md holds", 1),
         Listed::Differs => notes.differs(Difference::Semantics),
@@ -63,11 +62,13 @@ fn run(name: &str) -> Result<Option<Answer>, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::file;
     use std::collections::BTreeSet;
 
     #[test]
     fn every_fact_is_run_or_on_the_page_and_not_both() {
-        let recorded = page::recorded().unwrap();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/golden/semantics.json.gz");
+        let recorded: Recorded = serde_json::from_value(file(path.as_ref()).unwrap()).unwrap();
         let listed: BTreeSet<_> = page::listed().map(|(name, _)| name).collect();
         assert_eq!(page::listed().count(), listed.len(), "a fact is there twice");
         for name in recorded.facts.keys() {
