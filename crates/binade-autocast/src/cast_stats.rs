@@ -113,10 +113,3 @@ fn row(f: &mut fmt::Formatter<'_>, name: &str, account: &OpCasts) -> fmt::Result
     let bytes = format!("{bytes}{}", if *unsized_casts > 0 { "+" } else { "" });
     writeln!(f, "{name:24} {casts:>8} {reused:>8} {bytes:>14} {widened:>8} {uneven:>8}")
 }
-
-#[cfg(feature = "serde")]
-impl serde::Serialize for CastStats {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.accounts().serialize(serializer)
-    }
-}

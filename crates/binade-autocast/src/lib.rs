@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod ambient;
 mod cache;
 mod cast_stats;
 mod device;
@@ -12,7 +11,6 @@ mod scope;
 /// Crate whose types this one uses, re-exported so that a manifest need not name it.
 pub use binade_core as core;
 
-pub use ambient::Ambient;
 pub use cast_stats::{CastStats, OpCasts};
 pub use device::{Autocast, CacheKey};
 pub use error::CastError;

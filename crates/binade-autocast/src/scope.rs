@@ -216,7 +216,7 @@ fn told<'a>(
     facts: &'a OpSizes,
 ) -> OpCall<'a> {
     let elements = if elements.contains(&UNKNOWN) { &[] } else { elements };
-    facts.complete(call.with_operands(dtypes).with_elements(elements))
+    facts.complete(OpCall { operands: dtypes, elements, ..*call })
 }
 
 /// Returns the decision with the result's type asked of the operands.

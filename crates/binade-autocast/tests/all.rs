@@ -1,6 +1,5 @@
 //! Tests of the public interface in one program, which is linked once.
 
-mod ambient;
 mod cache;
 mod cast_stats;
 mod common;

@@ -89,7 +89,6 @@ fn memory_is_constant_over_ten_thousand_regions() {
     let w = device.parameter(&[1.0; 16]);
     let region = Region::f16();
     let once = || {
-        let _guard = region.enter();
         let scope = region.open(&device);
         use_in(&scope, &w);
         use_in(&scope.within(region.off()), &w);

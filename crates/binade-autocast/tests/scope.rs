@@ -2,9 +2,7 @@
 
 use crate::common::Host;
 use binade_autocast::{Autocast, CastError, CastStats, Region, Scope};
-use binade_cast_policy::{
-    Attribute, CastRule, Category, Compare, Condition, OpCall, OpTable, Overrides, PolicyError,
-};
+use binade_cast_policy::{CastRule, Category, Condition, OpCall, OpTable, Overrides, PolicyError};
 use binade_core::{
     AmpTensor, DType, Error, ErrorKind, Handle, HostDevice, HostTensor, HostTypeError, Op, OpClass,
 };
@@ -25,8 +23,7 @@ fn dtypes<const N: usize>(operands: [Cow<'_, Host>; N]) -> [DType; N] {
 
 #[test]
 fn a_rule_on_sizes_reaches_a_tensor_of_ones_own_that_tells_its_shape() {
-    let long =
-        Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(8.0));
+    let long = Condition::always().op("sum").reduction_above(8);
     let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
     let (region, device) = (Region::new(BF16, policy).unwrap(), HostDevice::new());
     let scope = region.open(&device);
@@ -209,8 +206,7 @@ impl Autocast for Bare {
 
 #[test]
 fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rules_on_sizes() {
-    let long =
-        Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(-1.0));
+    let long = Condition::always().op("sum").reduction_above(0);
     let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
     let (region, x) = (Region::new(F16, policy).unwrap(), HostTensor::from(vec![1.0_f32; 3]));
     assert_eq!((Bare.cache_key(&x), Bare.extents(&x), Bare.elements(&x)), (None, None, None));

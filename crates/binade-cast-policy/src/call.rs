@@ -2,36 +2,7 @@
 
 use binade_core::{DType, Op};
 
-/// Number that an override may depend on.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
-)]
-pub enum Attribute {
-    /// Number of elements that are summed into one result, as [`OpSizes`](crate::OpSizes) has it by operation.
-    ReductionLength,
-    /// Exponent of a power. No operation of Binade has one; a user's states it by [`OpCall::with_attributes`].
-    Exponent,
-}
-
-impl Attribute {
-    #[cfg(feature = "toml")]
-    pub(crate) const ALL: [Self; 2] = [Self::ReductionLength, Self::Exponent];
-
-    /// Returns its key in TOML, which serde writes too.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::ReductionLength => "reduction_length",
-            Self::Exponent => "exponent",
-        }
-    }
-}
-
 /// Operation that is about to run: words only, no tensor.
-#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct OpCall<'a> {
     /// Operation.
@@ -40,8 +11,8 @@ pub struct OpCall<'a> {
     pub path: &'a str,
     /// Element types of the operands, in order.
     pub operands: &'a [DType],
-    /// Further attributes; empty if unknown.
-    pub attributes: &'a [(Attribute, f64)],
+    /// Number of elements that are summed into one result; `None` if the operation sums none, or it is unknown.
+    pub reduction: Option<u64>,
     /// Number of elements of each operand; empty if unknown.
     pub elements: &'a [u64],
     /// Extents of a matrix product, M, N and K; empty if unknown.
@@ -49,9 +20,9 @@ pub struct OpCall<'a> {
 }
 
 impl<'a> OpCall<'a> {
-    /// Creates a call of `op` on operands of these types, with no path and no attributes.
+    /// Creates a call of `op` on operands of these types, with no path and no sizes.
     pub const fn new(op: Op, operands: &'a [DType]) -> Self {
-        Self { op, path: "", operands, attributes: &[], elements: &[], extents: &[] }
+        Self { op, path: "", operands, reduction: None, elements: &[], extents: &[] }
     }
 
     /// Sets the place in the model.
@@ -60,33 +31,10 @@ impl<'a> OpCall<'a> {
         Self { path, ..self }
     }
 
-    /// Sets the attributes.
+    /// Sets the number of elements that are summed into one result.
     #[must_use]
-    pub const fn with_attributes(self, attributes: &'a [(Attribute, f64)]) -> Self {
-        Self { attributes, ..self }
-    }
-
-    /// Sets the number of elements of each operand.
-    #[must_use]
-    pub const fn with_elements(self, elements: &'a [u64]) -> Self {
-        Self { elements, ..self }
-    }
-
-    /// Sets the extents of the matrix product: M, N and K.
-    #[must_use]
-    pub const fn with_extents(self, extents: &'a [u64]) -> Self {
-        Self { extents, ..self }
-    }
-
-    /// Sets the operands' types.
-    #[must_use]
-    pub const fn with_operands(self, operands: &'a [DType]) -> Self {
-        Self { operands, ..self }
-    }
-
-    /// Returns the value of an attribute, if the call has it.
-    pub fn attribute(&self, attribute: Attribute) -> Option<f64> {
-        self.attributes.iter().find(|(a, _)| *a == attribute).map(|&(_, value)| value)
+    pub const fn with_reduction(self, length: u64) -> Self {
+        Self { reduction: Some(length), ..self }
     }
 }
 

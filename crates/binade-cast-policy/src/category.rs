@@ -5,11 +5,6 @@ use std::fmt;
 /// List of a preset, under torch's name if torch has it.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
-)]
 pub enum Category {
     /// List cast to the low type: torch's `lower_precision_fp`, Apex's FP16 lists.
     Lower,

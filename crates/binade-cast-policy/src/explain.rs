@@ -86,7 +86,7 @@ impl Uneven {
     }
 
     /// Returns the number that extents should be multiples of.
-    pub fn multiple(&self) -> usize {
+    fn multiple(&self) -> usize {
         PIECE / self.dtype.bytes()
     }
 }

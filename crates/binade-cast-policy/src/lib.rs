@@ -14,21 +14,17 @@ mod rule;
 #[cfg(feature = "serde")]
 mod saved;
 mod table;
-#[cfg(feature = "toml")]
-mod written;
 
 /// Crate whose types this one uses, re-exported so that a manifest need not name it.
 pub use binade_core as core;
 
-pub use call::{Attribute, OpCall};
+pub use call::OpCall;
 pub use category::Category;
 pub use decision::{Decision, PolicyError, Site};
 pub use explain::{Explanation, PlannedCast, Uneven};
 pub use glob::Glob;
 pub use op_sizes::OpSizes;
-pub use overrides::{Compare, Condition, Inapplicable, Overrides};
+pub use overrides::{Condition, Inapplicable, Overrides};
 pub use policy::CastPolicy;
 pub use rule::CastRule;
 pub use table::OpTable;
-#[cfg(feature = "toml")]
-pub use written::TomlError;

@@ -1,11 +1,11 @@
 //! Sizes of an operation that follow from the shapes of its operands.
 
-use crate::{Attribute, OpCall};
+use crate::OpCall;
 use binade_core::Op;
 
 /// Sizes of an operation that follow from the shapes of its operands, for a policy to go by.
 ///
-/// | operation | [`ReductionLength`](Attribute::ReductionLength) | extents |
+/// | operation | [`reduction`](OpCall::reduction) | extents |
 /// |---|---|---|
 /// | `matmul`, `bmm`, `linear`, `linear_relu` | K, the last axis of the first operand | M, N and K, of one product of a batch |
 /// | `conv1d`, `conv2d` | the elements of one kernel | |
@@ -15,20 +15,20 @@ use binade_core::Op;
 /// | `sum`, `mean`, `mse_loss` | all elements of the first operand | |
 ///
 /// All other operations have neither. One that sums along another axis than the last states its length itself, by
-/// [`OpCall::with_attributes`].
+/// [`OpCall::with_reduction`].
 ///
 /// ```
-/// use binade_cast_policy::{Attribute, OpSizes, OpCall};
+/// use binade_cast_policy::{OpSizes, OpCall};
 /// use binade_core::{DType, Op};
 ///
 /// let facts = OpSizes::of(Op::LINEAR, &[Some([32, 784]), Some([10, 784])]);
 /// let call = facts.complete(OpCall::new(Op::LINEAR, &[DType::F32; 2]));
-/// assert_eq!(call.attribute(Attribute::ReductionLength), Some(784.0));
+/// assert_eq!(call.reduction, Some(784));
 /// assert_eq!(call.extents, [32, 10, 784]);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OpSizes {
-    reduction: Option<[(Attribute, f64); 1]>,
+    reduction: Option<u64>,
     extents: Option<[u64; 3]>,
 }
 
@@ -64,11 +64,9 @@ impl Summed {
     }
 }
 
-/// Returns the attributes that an operation of Binade states; `None` for any other, which may state any.
-pub(crate) fn stated(op: &str) -> Option<&'static [Attribute]> {
-    let states: &[Attribute] =
-        if Summed::of(op).is_some() { &[Attribute::ReductionLength] } else { &[] };
-    Op::ALL.iter().any(|known| known.name() == op).then_some(states)
+/// Returns true if an operation of Binade sums no elements; any other operation may.
+pub(crate) fn sums_nothing(op: &str) -> bool {
+    Summed::of(op).is_none() && Op::ALL.iter().any(|known| known.name() == op)
 }
 
 impl OpSizes {
@@ -76,9 +74,8 @@ impl OpSizes {
     pub fn of<S: AsRef<[usize]>>(op: Op, shapes: &[Option<S>]) -> Self {
         let shape = |operand: usize| shapes.get(operand)?.as_ref().map(AsRef::as_ref);
         let (first, second) = (shape(0), shape(1));
-        let length = Summed::of(op.name()).and_then(|summed| summed.length(first, second));
         Self {
-            reduction: length.map(|length| [(Attribute::ReductionLength, float(length))]),
+            reduction: Summed::of(op.name()).and_then(|summed| summed.length(first, second)),
             extents: first.zip(second).and_then(|(a, b)| extents(op.name(), a, b)),
         }
     }
@@ -86,10 +83,7 @@ impl OpSizes {
     /// Returns `call` with the facts that it does not state itself.
     #[must_use]
     pub fn complete<'a>(&'a self, call: OpCall<'a>) -> OpCall<'a> {
-        let mut call = call;
-        if call.attributes.is_empty() {
-            call.attributes = self.reduction.as_ref().map_or(&[], |reduction| reduction);
-        }
+        let mut call = OpCall { reduction: call.reduction.or(self.reduction), ..call };
         if call.extents.is_empty() {
             call.extents = self.extents.as_ref().map_or(&[], |extents| extents);
         }
@@ -115,12 +109,4 @@ fn count(shape: &[usize]) -> Option<u64> {
 
 fn extent(len: usize) -> Option<u64> {
     u64::try_from(len).ok()
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "overrides compare sizes, and 2^53 elements are never exceeded"
-)]
-fn float(count: u64) -> f64 {
-    count as f64
 }

@@ -1,53 +1,16 @@
 //! Exceptions to a policy, as a layer over it.
 
-use crate::{Attribute, CastPolicy, CastRule, Glob, OpCall, op_sizes::stated};
+use crate::{CastPolicy, CastRule, Glob, OpCall, op_sizes::sums_nothing};
 use binade_core::ErrorKind;
 use std::{borrow::Cow, fmt};
 
 /// Condition of an override: all of its parts hold.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
 pub struct Condition {
     pub(crate) op: Option<Box<str>>,
     pub(crate) path: Option<Glob>,
-    /// Conditions by attribute, and in the order given for one, so that equal conditions compare equal.
-    pub(crate) attributes: Vec<(Attribute, Compare)>,
-}
-
-/// Condition on an attribute. An attribute that the call does not have, or that is NaN, fulfils none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
-)]
-pub enum Compare {
-    /// Greater than this number.
-    Above(f64),
-    /// Less than this number.
-    Below(f64),
-    /// Equal to this number.
-    Equal(f64),
-}
-
-impl Compare {
-    pub(crate) fn bound(self) -> f64 {
-        match self {
-            Self::Above(bound) | Self::Below(bound) | Self::Equal(bound) => bound,
-        }
-    }
-
-    fn holds(self, value: f64) -> bool {
-        match self {
-            Self::Above(bound) => value > bound,
-            Self::Below(bound) => value < bound,
-            Self::Equal(bound) => value == bound,
-        }
-    }
+    pub(crate) reduction_above: Option<u64>,
+    pub(crate) reduction_below: Option<u64>,
 }
 
 impl Condition {
@@ -68,36 +31,54 @@ impl Condition {
         Self { path: Some(Glob::new(pattern)), ..self }
     }
 
-    /// Restricts it to calls whose attribute fulfils `is`.
+    /// Restricts it to calls that sum more than `length` elements into one result.
     ///
-    /// [`OpSizes`](crate::OpSizes) has the operations that state one. If [`op`](Self::op) names another of Binade's own operations,
-    /// the policy is refused when a region is made of it. An operation of yours that states none never fulfils it, nor does any
-    /// on a device that does not tell shapes.
+    /// [`OpSizes`](crate::OpSizes) has the operations that sum. If [`op`](Self::op) names another of Binade's own operations, the
+    /// policy is refused when a region is made of it. A call whose [`reduction`](OpCall::reduction) is unknown never fulfils it,
+    /// such as one on a device that does not tell shapes.
     #[must_use]
-    pub fn attribute(mut self, attribute: Attribute, is: Compare) -> Self {
-        let at = self.attributes.partition_point(|(earlier, _)| *earlier <= attribute);
-        self.attributes.insert(at, (attribute, is));
-        self
+    pub fn reduction_above(self, length: u64) -> Self {
+        Self { reduction_above: Some(length), ..self }
+    }
+
+    /// Restricts it to calls that sum less than `length` elements into one result, as
+    /// [`reduction_above`](Self::reduction_above) does.
+    #[must_use]
+    pub fn reduction_below(self, length: u64) -> Self {
+        Self { reduction_below: Some(length), ..self }
     }
 
     /// Returns true if all parts hold for `call`. Allocates nothing.
     pub fn holds(&self, call: &OpCall<'_>) -> bool {
-        let attribute = |&(attribute, is): &(Attribute, Compare)| {
-            call.attribute(attribute).is_some_and(|v| is.holds(v))
-        };
+        let length = call.reduction;
         self.op.as_ref().is_none_or(|op| **op == *call.op.name())
             && self.path.as_ref().is_none_or(|glob| glob.covers(call.path))
-            && self.attributes.iter().all(attribute)
+            && self.reduction_above.is_none_or(|bound| length.is_some_and(|length| length > bound))
+            && self.reduction_below.is_none_or(|bound| length.is_some_and(|length| length < bound))
+    }
+
+    /// Refuses a condition that no call can fulfil.
+    fn check(&self) -> Result<(), Inapplicable> {
+        let bounded = self.reduction_above.or(self.reduction_below).is_some();
+        match self.op.as_deref() {
+            Some(op) if bounded && sums_nothing(op) => {
+                Err(Inapplicable { when: self.to_string(), op: op.into() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// Error of an override that can never apply.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the override for {when} can never apply: {why}")]
+#[error(
+    "the override for {when} can never apply: `{op}` sums no elements; go by its name or its path alone"
+)]
 pub struct Inapplicable {
     /// Condition of the override.
     pub when: String,
-    why: String,
+    /// Operation that it names.
+    pub op: Box<str>,
 }
 
 impl binade_core::Error for Inapplicable {
@@ -106,34 +87,13 @@ impl binade_core::Error for Inapplicable {
     }
 }
 
-impl Condition {
-    /// Refuses conditions that no call can fulfil.
-    fn check(&self) -> Result<(), Inapplicable> {
-        let why = self.attributes.iter().find_map(|&(attribute, is)| self.never(attribute, is));
-        why.map_or(Ok(()), |why| Err(Inapplicable { when: self.to_string(), why }))
-    }
-
-    fn never(&self, attribute: Attribute, is: Compare) -> Option<String> {
-        let name = attribute.name();
-        if is.bound().is_nan() {
-            return Some(format!("`{name}` is compared with NaN; give a number"));
-        }
-        let op = self.op.as_deref()?;
-        let missing = !stated(op)?.contains(&attribute);
-        missing.then(|| format!("`{op}` has no `{name}`; go by its name or its path alone"))
-    }
-}
-
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = self.op.iter().map(|op| format!("op `{op}`"));
         let path = self.path.iter().map(|path| format!("path `{path}`"));
-        let attributes = self.attributes.iter().map(|(a, is)| match is {
-            Compare::Above(bound) => format!("{a:?} > {bound}"),
-            Compare::Below(bound) => format!("{a:?} < {bound}"),
-            Compare::Equal(bound) => format!("{a:?} = {bound}"),
-        });
-        let parts: Vec<_> = op.chain(path).chain(attributes).collect();
+        let above = self.reduction_above.iter().map(|bound| format!("reduction length > {bound}"));
+        let below = self.reduction_below.iter().map(|bound| format!("reduction length < {bound}"));
+        let parts: Vec<_> = op.chain(path).chain(above).chain(below).collect();
         if parts.is_empty() { f.write_str("always") } else { f.write_str(&parts.join(" and ")) }
     }
 }
@@ -142,25 +102,20 @@ impl fmt::Display for Condition {
 /// answers.
 ///
 /// ```
-/// use binade_cast_policy::{Attribute, CastPolicy, CastRule, Compare, OpCall, OpTable, Overrides, Condition};
+/// use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
 /// use binade_core::{DType, Op};
 ///
 /// let policy = Overrides::over(OpTable::torch_cpu())
 ///     .path("encoder.*.norm", CastRule::F32)
-///     .when(
-///         Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(4096.0)),
-///         CastRule::F32,
-///     );
+///     .when(Condition::always().op("sum").reduction_above(4096), CastRule::F32);
 /// let norm = OpCall::new(Op::LAYER_NORM, &[DType::BF16]).with_path("encoder.3.norm");
 /// assert_eq!(policy.rule(&norm), CastRule::F32);
 ///
-/// let long = [(Attribute::ReductionLength, 1e6)];
 /// let sum = OpCall::new(Op::SUM, &[DType::BF16]);
 /// assert_eq!(policy.rule(&sum), CastRule::Untouched);
-/// assert_eq!(policy.rule(&sum.with_attributes(&long)), CastRule::F32);
+/// assert_eq!(policy.rule(&sum.with_reduction(1_000_000)), CastRule::F32);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Overrides<P> {
     pub(crate) base: P,
     pub(crate) exceptions: Vec<(Condition, CastRule)>,

@@ -28,7 +28,7 @@ pub enum CastRule {
     /// raises on most orders only.
     PromoteStrict,
     /// Casts to this floating-point type, whatever the region says.
-    To(DType),
+    To(#[cfg_attr(feature = "serde", serde(deserialize_with = "crate::saved::float"))] DType),
     /// Refuses, with advice.
     Banned(Arc<str>),
     /// Refuses: the policy is strict, and has no rule for this operation.

@@ -9,11 +9,6 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, sync::LazyLock};
 /// Registered rules win over the preset's lists. An operation on neither runs in the types it is given, or, after
 /// [`strict`](Self::strict), is refused. The type is the region's: one table serves bf16 and f16.
 #[derive(Clone)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "crate::saved::SavedTable", into = "crate::saved::SavedTable")
-)]
 pub struct OpTable {
     pub(crate) preset: &'static Preset,
     pub(crate) registered: BTreeMap<Box<str>, CastRule>,
@@ -59,7 +54,7 @@ impl OpTable {
         preset::ALL.into_iter().map(|preset| preset.id)
     }
 
-    fn of(preset: &'static Preset) -> Self {
+    pub(crate) fn of(preset: &'static Preset) -> Self {
         // The rule is made with the table, so that an answer does not allocate.
         LazyLock::force(&BANNED);
         Self { preset, registered: BTreeMap::new(), strict: false }

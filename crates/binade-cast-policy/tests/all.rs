@@ -7,4 +7,3 @@ mod overrides;
 mod presets;
 mod pure;
 mod saved;
-mod written;

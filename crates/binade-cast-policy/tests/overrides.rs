@@ -1,8 +1,7 @@
 //! Exceptions over policies, and the words of explanations.
 
 use binade_cast_policy::{
-    Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpTable, Overrides, PlannedCast,
-    Uneven,
+    CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides, PlannedCast, Uneven,
 };
 use binade_core::{DType, Op, OpClass};
 use std::sync::Arc;
@@ -33,40 +32,14 @@ fn a_layer_over_a_layer_answers_first() {
 }
 
 #[test]
-fn an_attribute_that_was_not_given_or_is_nan_is_nothing() {
-    let exponent = |is| Condition::always().op("pow").attribute(Attribute::Exponent, is);
-    let pow = OpCall::new(Op::custom("pow", OpClass::Exponential), &[DType::F16]);
-    for (is, value, holds) in [
-        (Compare::Above(2.0), 3.0, true),
-        (Compare::Above(2.0), 2.0, false),
-        (Compare::Below(2.0), 1.0, true),
-        (Compare::Below(2.0), 2.0, false),
-        (Compare::Equal(2.0), 2.0, true),
-        (Compare::Equal(2.0), 3.0, false),
-        (Compare::Above(2.0), f64::NAN, false),
-        (Compare::Below(2.0), f64::NAN, false),
-        (Compare::Equal(f64::NAN), f64::NAN, false),
-    ] {
-        let attributes = [(Attribute::Exponent, value)];
-        assert_eq!(exponent(is).holds(&pow.with_attributes(&attributes)), holds, "{is:?} {value}");
-        assert!(!exponent(is).holds(&pow));
-    }
-}
-
-#[test]
 fn an_override_applies_where_all_of_its_parts_hold() {
-    let long = [(Attribute::ReductionLength, 5000.0)];
-    let when = Condition::always()
-        .op("sum")
-        .path("loss.*")
-        .attribute(Attribute::ReductionLength, Compare::Above(4096.0));
-    let sum = OpCall::new(Op::SUM, &[DType::F16]);
-    assert!(when.holds(&sum.with_path("loss.total").with_attributes(&long)));
-    assert!(!when.holds(&sum.with_path("loss.total")));
-    assert!(!when.holds(&sum.with_path("body.total").with_attributes(&long)));
-    assert!(
-        !when.holds(&OpCall::new(Op::MEAN, &[]).with_path("loss.total").with_attributes(&long))
-    );
+    let when = Condition::always().op("sum").path("loss.*").reduction_above(2).reduction_below(9);
+    let sum = |length| OpCall::from(Op::SUM).with_path("loss.total").with_reduction(length);
+    assert_eq!([2, 3, 8, 9].map(|length| when.holds(&sum(length))), [false, true, true, false]);
+    assert!(!when.holds(&OpCall { reduction: None, ..sum(3) }), "an unknown length");
+    assert!(!when.holds(&sum(3).with_path("body.total")));
+    assert!(!when.holds(&OpCall { op: Op::MEAN, ..sum(3) }));
+    assert!(Condition::always().holds(&sum(3)));
 }
 
 #[test]
@@ -78,9 +51,8 @@ fn a_strict_table_under_an_override_is_not_asked_for_what_the_override_covers() 
 
 #[test]
 fn an_explanation_names_the_list_the_rule_and_every_cast_with_its_bytes() {
-    let call = OpCall::new(Op::LINEAR, &[DType::BF16, DType::F32, DType::F32])
-        .with_path("head")
-        .with_elements(&[64, 1280, 10]);
+    let linear = OpCall::new(Op::LINEAR, &[DType::BF16, DType::F32, DType::F32]);
+    let call = OpCall { elements: &[64, 1280, 10], ..linear.with_path("head") };
     let explanation = OpTable::torch_cuda().explain(&call, DType::BF16);
     assert_eq!(
         explanation.to_string(),
@@ -158,14 +130,14 @@ fn pointers_forward_every_method() {
 #[test]
 fn an_explanation_tells_a_products_extents_that_are_not_whole_pieces() {
     let explained = |extents: &[u64], given: DType, region| {
-        let (path, operands) = ("head", [given, given]);
-        let call = OpCall::new(Op::LINEAR, &operands).with_path(path).with_extents(extents);
+        let operands = [given, given];
+        let call = OpCall { extents, ..OpCall::new(Op::LINEAR, &operands) };
         OpTable::torch_cuda().explain(&call, region)
     };
     // An operand cast to sixteen bits counts as such.
     let said = explained(&[64, 33, 130], DType::F32, DType::F16);
     let uneven = Uneven { extents: vec![33, 130], dtype: DType::F16 };
-    assert_eq!((uneven.multiple(), said.uneven.as_ref()), (8, Some(&uneven)));
+    assert_eq!(said.uneven, Some(uneven));
     assert!(said.to_string().ends_with(
         "Of its product's extents [33, 130] are no multiples of 8, so that rows of f16 begin between pieces of 16 bytes: it is \
          right, and slower than it would be padded."
@@ -173,6 +145,6 @@ fn an_explanation_tells_a_products_extents_that_are_not_whole_pieces() {
     assert_eq!(explained(&[64, 40, 8], DType::F32, DType::F16).uneven, None);
     assert_eq!(explained(&[], DType::F32, DType::BF16).uneven, None);
     // An f32 product is fed to no matrix unit, and a call without extents is no product.
-    let layer_norm = OpCall::new(Op::LAYER_NORM, &[DType::F32]).with_extents(&[33]);
+    let layer_norm = OpCall { extents: &[33], ..OpCall::new(Op::LAYER_NORM, &[DType::F32]) };
     assert_eq!(OpTable::torch_cuda().explain(&layer_norm, DType::F16).uneven, None);
 }

@@ -1,8 +1,6 @@
 //! The trait's contract, checked for every policy of this crate.
 
-use binade_cast_policy::{
-    Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpTable, Overrides,
-};
+use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
 use binade_core::{DType, Op, OpClass};
 
 fn policies() -> Vec<Box<dyn CastPolicy>> {
@@ -10,10 +8,7 @@ fn policies() -> Vec<Box<dyn CastPolicy>> {
     let layered = |table: OpTable| {
         Overrides::over(table.register("mine", CastRule::banned("not here")).strict())
             .path("encoder.**.norm", CastRule::F32)
-            .when(
-                Condition::always().attribute(Attribute::Exponent, Compare::Above(2.0)),
-                CastRule::F32,
-            )
+            .when(Condition::always().reduction_above(2), CastRule::F32)
     };
     let both =
         |table: OpTable| [Box::new(table.clone()) as Box<dyn CastPolicy>, Box::new(layered(table))];
@@ -28,8 +23,7 @@ fn calls() -> impl Iterator<Item = OpCall<'static>> {
         .chain(Op::ALL.iter().copied());
     ops.flat_map(|op| {
         let call = OpCall::new(op, &[DType::F16, DType::F32]);
-        let attributes = &[(Attribute::Exponent, 3.0)];
-        [call, call.with_path("encoder.0.norm"), call.with_attributes(attributes)]
+        [call, call.with_path("encoder.0.norm"), call.with_reduction(3)]
     })
 }
 
@@ -59,7 +53,7 @@ fn asked_twice_it_answers_the_same() {
 fn f64_integers_and_booleans_are_left_alone_whatever_it_answers() {
     let others = [DType::F64, DType::I64, DType::I32, DType::U8, DType::Bool];
     for policy in policies() {
-        for call in calls().map(|call| call.with_operands(&others)) {
+        for call in calls().map(|call| OpCall { operands: &others, ..call }) {
             assert_eq!(policy.explain(&call, DType::BF16).casts, [], "{policy:?} {call:?}");
         }
     }

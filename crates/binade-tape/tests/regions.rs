@@ -2,9 +2,7 @@
 
 use crate::common::{Grads, dtype_of, f32s, named, plain, tensor};
 use binade_autocast::{Autocast, CastStats, Region};
-use binade_cast_policy::{
-    Attribute, CastPolicy, CastRule, Compare, Condition, OpCall, OpTable, Overrides,
-};
+use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
 use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
 use binade_ops::{BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats};
@@ -160,8 +158,7 @@ fn a_policy_may_go_by_the_place_in_the_model() {
 
 #[test]
 fn a_policy_may_go_by_how_much_is_summed() {
-    let long =
-        Condition::always().op("sum").attribute(Attribute::ReductionLength, Compare::Above(8.0));
+    let long = Condition::always().op("sum").reduction_above(8);
     let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
     let tape = Tape::new(Cpu, &Region::new(DType::BF16, policy).unwrap());
     assert!(tape.constant(tensor(&[2, 4], 1)).sum().is_ok());
@@ -191,46 +188,44 @@ fn a_policy_may_go_by_how_many_elements_there_are() {
 #[test]
 fn every_operation_that_sums_says_how_much_to_an_override() {
     type Run = fn(&Var<Cpu>, &Var<Cpu>) -> Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
-    let cases: [(&str, f64, Run); 14] = [
-        ("matmul", 4.0, |x, _| x.matmul(x)),
-        ("bmm", 4.0, |x, _| x.reshape(&[1, 4, 4])?.bmm(&x.reshape(&[1, 4, 4])?)),
-        ("linear", 4.0, |x, v| x.linear(x, Some(v))),
-        ("linear_relu", 4.0, |x, _| x.linear_relu(x, None)),
-        ("conv2d", 8.0, |x, _| {
+    let cases: [(&str, u64, Run); 14] = [
+        ("matmul", 4, |x, _| x.matmul(x)),
+        ("bmm", 4, |x, _| x.reshape(&[1, 4, 4])?.bmm(&x.reshape(&[1, 4, 4])?)),
+        ("linear", 4, |x, v| x.linear(x, Some(v))),
+        ("linear_relu", 4, |x, _| x.linear_relu(x, None)),
+        ("conv2d", 8, |x, _| {
             let image = x.reshape(&[1, 2, 2, 4])?;
             image.conv2d(&x.reshape(&[2, 2, 2, 2])?, None, Conv2dConfig::default())
         }),
-        ("layer_norm", 4.0, |x, v| x.layer_norm(v, v, 1e-5)),
-        ("batch_norm", 4.0, |x, v| {
+        ("layer_norm", 4, |x, v| x.layer_norm(v, v, 1e-5)),
+        ("batch_norm", 4, |x, v| {
             let running = RunningStats { mean: tensor(&[4], 5), var: tensor(&[4], 6) };
             Ok(x.batch_norm(v, v, &running, BatchNormConfig::default())?.0)
         }),
-        ("softmax", 4.0, |x, _| x.softmax()),
-        ("log_softmax", 4.0, |x, _| x.log_softmax()),
-        ("cross_entropy", 4.0, |x, _| {
+        ("softmax", 4, |x, _| x.softmax()),
+        ("log_softmax", 4, |x, _| x.log_softmax()),
+        ("cross_entropy", 4, |x, _| {
             x.cross_entropy(&Tensor::new(vec![1_i64, 0, 3, 2], &[4]).unwrap())
         }),
-        ("mse_loss", 16.0, |x, _| x.mse_loss(x)),
-        ("sum", 16.0, |x, _| x.sum()),
-        ("mean", 16.0, |x, _| x.mean()),
-        ("mine", 3.0, |x, _| {
-            let own = [(Attribute::ReductionLength, 3.0)];
-            let call = OpCall::from(Op::custom("mine", OpClass::Reduce)).with_attributes(&own);
+        ("mse_loss", 16, |x, _| x.mse_loss(x)),
+        ("sum", 16, |x, _| x.sum()),
+        ("mean", 16, |x, _| x.mean()),
+        ("mine", 3, |x, _| {
+            let call = OpCall::from(Op::custom("mine", OpClass::Reduce)).with_reduction(3);
             let forward = |call: CustomCall<'_, Cpu>| Ok(call.operands[0].clone());
             x.tape().custom(call, &[x], forward, |_, _| Ok(vec![None]))
         }),
     ];
     for (op, length, run) in cases {
-        let banned = |is| {
-            let when = Condition::always().op(op).attribute(Attribute::ReductionLength, is);
+        let banned = |above| {
+            let when = Condition::always().op(op).reduction_above(above);
             let policy = Overrides::over(OpTable::torch_cuda());
             let policy = policy.when(when, CastRule::banned("it matched"));
             let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
             let (x, v) = (tape.constant(tensor(&[4, 4], 1)), tape.constant(tensor(&[4], 2)));
             run(&x, &v).is_err_and(|error| error.to_string().contains("it matched"))
         };
-        assert!(banned(Compare::Equal(length)), "{op} sums {length}");
-        assert!(!banned(Compare::Above(length)), "{op} sums no more than {length}");
+        assert_eq!([length - 1, length].map(banned), [true, false], "{op} sums {length}");
     }
 }
 

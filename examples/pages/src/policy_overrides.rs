@@ -1,10 +1,10 @@
-//! Policy with exceptions: by operation, by path, by attribute, and a rule for an operation that no list has.
+//! Policy with exceptions: by operation, by path, by length, and a rule for an operation that no list has.
 //!
 //! Overrides are a layer over any policy, and the most recent that applies wins. `explain` says which rule a call gets, which
 //! layer it comes from, and which casts follow, without running anything; it is the first thing to look at when a loss is off.
 
 use crate::{Result, parameter};
-use binade::cast_policy::{Attribute, Compare, Condition, Explanation, OpCall, Overrides};
+use binade::cast_policy::{Condition, Explanation, OpCall, Overrides};
 use binade::core::OpClass;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
@@ -14,9 +14,7 @@ use binade_tape::{Tape, Var};
 /// operation.
 pub fn policy() -> Overrides<OpTable> {
     let table = OpTable::torch_cuda().register("flash_attention", CastRule::Lower);
-    let long_mean = Condition::always()
-        .op("mean")
-        .attribute(Attribute::ReductionLength, Compare::Above(4096.0));
+    let long_mean = Condition::always().op("mean").reduction_above(4096);
     let gating = Condition::always().op("mul").path("encoder.**");
     Overrides::over(table)
         .op("tanh", CastRule::F32)
@@ -29,13 +27,13 @@ pub fn policy() -> Overrides<OpTable> {
 pub fn explanations() -> Vec<Explanation> {
     use DType::{F16, F32};
     let attention = Op::custom("flash_attention", OpClass::MatMul);
-    let long = [(Attribute::ReductionLength, 65536.0)];
+    let linear = OpCall::new(Op::LINEAR, &[F32, F32]).with_path("encoder.0");
     let calls = [
-        OpCall::new(Op::LINEAR, &[F32, F32]).with_path("encoder.0").with_elements(&[512, 4096]),
+        OpCall { elements: &[512, 4096], ..linear },
         OpCall::new(Op::LINEAR, &[F16, F32]).with_path("head.out"),
         OpCall::new(Op::TANH, &[F16]).with_path("encoder.0"),
         OpCall::new(Op::MEAN, &[F16]),
-        OpCall::new(Op::MEAN, &[F16]).with_attributes(&long),
+        OpCall::new(Op::MEAN, &[F16]).with_reduction(65536),
         OpCall::new(attention, &[F32, F32, F32]),
         OpCall::new(Op::MUL, &[F16, F16]).with_path("encoder.0.gate"),
     ];

@@ -3,7 +3,7 @@
 use super::wide::narrowed_call;
 use crate::{Candle, Error};
 use binade_autocast::Scope;
-use binade_cast_policy::{Attribute, OpCall};
+use binade_cast_policy::OpCall;
 use binade_core::Op;
 use candle_core::shape::Dim;
 use candle_core::{Result as CandleResult, Tensor};
@@ -49,8 +49,6 @@ fn along(
     compute: impl FnOnce(&Tensor) -> CandleResult<Tensor>,
 ) -> Result<Tensor, Error> {
     let whole = |x: &Tensor| if x.elem_count() == 0 { Ok(x.clone()) } else { compute(x) };
-    #[expect(clippy::cast_precision_loss, reason = "no axis is longer than 2^53")]
-    let length = [(Attribute::ReductionLength, input.dim(axis)? as f64)];
-    let call = OpCall::new(op, &[]).with_path(path).with_attributes(&length);
+    let call = OpCall::from(op).with_path(path).with_reduction(input.dim(axis)? as u64);
     narrowed_call(scope, &call, [input], |[x]| whole(&x))
 }

@@ -11,7 +11,7 @@ fn each_exception_gives_its_rule_and_says_so() {
         (CastRule::F32, "(path `head.*`)"),
         (CastRule::F32, "(op `tanh`)"),
         (CastRule::Untouched, "`mean` on no list"),
-        (CastRule::F32, "(op `mean` and ReductionLength > 4096)"),
+        (CastRule::F32, "(op `mean` and reduction length > 4096)"),
         (CastRule::Lower, "`flash_attention` was registered so"),
         (CastRule::banned("gate with `add` in the encoder"), "(op `mul` and path `encoder.**`)"),
     ];
