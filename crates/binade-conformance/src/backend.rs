@@ -2,8 +2,8 @@
 
 use crate::{
     Arithmetic, Clip, Coordinates, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
-    LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun, Result, RunResult, ScaleTrace,
-    Subject, SubjectError, TrainStep, TrainingDevice, UnscaleResult, device,
+    LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, Subject, SubjectError,
+    TrainStep, TrainingDevice, UnscaleResult, device,
 };
 use binade_core::{DType, FoundInf, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{
@@ -109,9 +109,6 @@ backend! { given {
     /// Runs losses whose gradients are unscaled once, at the end.
     delayed(window: DelayedRun<Tensor<Self>>) -> DelayedResult<Tensor<Self>> =
         |subject, device| device::delayed(subject, device, window);
-    /// Trains, recording the scale after each update, or replays a recording if there is one.
-    follow(run: ReplayedRun<Tensor<Self>>) -> RunResult<Tensor<Self>> =
-        |_, device| device::follow(device, run);
     /// Returns by loss the outcome of an iteration in which each loss has a scale of its own.
     update_each(losses: LossPair<Tensor<Self>>) -> [Step; 2] =
         |_, device| device::update_each(device, losses);

@@ -4,7 +4,7 @@ mod loops;
 mod scale;
 mod sets;
 
-pub(crate) use loops::{delayed, follow, sparse, update_each};
+pub(crate) use loops::{delayed, sparse, update_each};
 pub(crate) use scale::{iterate, merge, update_scale};
 pub(crate) use sets::{accumulate, clip, norm, train};
 

@@ -84,8 +84,6 @@ macro_rules! __groups {
             [Scaler] Sparse sparse
             /// Losses whose gradients are divided once, at the end.
             [Scaler] Delayed delayed
-            /// Runs that replay a recording.
-            [Scaler] Follow follow
             /// Scales that move by the overflows of their own losses.
             [Scaler] UpdateEach update_each
             /// Whole runs, held to the loss of `f32`.

@@ -49,7 +49,7 @@ use case::{Case, CaseError, Cases, Check, Verdict};
 use difference::Difference;
 use runs::{
     Clip, CoalesceType, Coordinates, DelayedPass, DelayedResult, DelayedRun, Iteration,
-    IterationFindings, IterationResult, LossPair, MergeResult, MicroBatch, PassFinding,
-    ReplayedRun, RunResult, ScaleTrace, StepSharing, TrainStep, UnscaleResult,
+    IterationFindings, IterationResult, LossPair, MergeResult, MicroBatch, PassFinding, ScaleTrace,
+    StepSharing, TrainStep, UnscaleResult,
 };
 use stored::Stored;

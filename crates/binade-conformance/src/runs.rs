@@ -1,10 +1,9 @@
 //! Values that the kit hands to a subject and takes from it, besides tensors.
 
 use crate::Stored;
-use binade_core::{FoundInf, Named, NamedGrads};
+use binade_core::{FoundInf, NamedGrads};
 use binade_grad_scaler::{
-    BadMicroBatch, DivergenceKind, LossScale, MergeRule, Norm, ScaleState, Step, StepSummary,
-    Trajectory, UpdateInputs,
+    BadMicroBatch, LossScale, MergeRule, Norm, ScaleState, StepSummary, UpdateInputs,
 };
 use binade_master_weights::UpdateRule;
 
@@ -117,29 +116,6 @@ pub(crate) struct IterationResult {
 pub(crate) struct ScaleTrace {
     pub(crate) stages: Vec<IterationResult>,
     pub(crate) scale: ScaleState,
-}
-
-/// Run of plain steps with masters in `f32` copies, which records itself or replays a recording.
-#[derive(Clone, Debug)]
-pub(crate) struct ReplayedRun<T> {
-    pub(crate) rule: LossScale,
-    pub(crate) start: ScaleState,
-    /// Recording to replay; `None` where the run goes by its own rule.
-    pub(crate) recording: Option<Trajectory>,
-    pub(crate) update: UpdateRule,
-    pub(crate) params: Vec<Named<T>>,
-    pub(crate) loss: T,
-    pub(crate) iterations: Vec<NamedGrads<T>>,
-}
-
-/// Result of a [`ReplayedRun`], read after its last iteration.
-#[derive(Clone, Debug)]
-pub(crate) struct RunResult<T> {
-    pub(crate) params: Vec<Named<T>>,
-    /// Outcome by iteration, and the divergence from the recording.
-    pub(crate) steps: Vec<(Step, Option<DivergenceKind>)>,
-    /// Recording that was replayed, or the run's own.
-    pub(crate) recording: Trajectory,
 }
 
 /// Sparse gradient: coordinates that may repeat, and a row of elements for each.

@@ -1,14 +1,11 @@
 //! Whole iterations by what a training loop holds: a [`Scaler`], its windows, and an optimizer.
 
 use crate::{
-    Backend, CoalesceType, Coordinates, DelayedResult, DelayedRun, LossPair, ReplayedRun, Result,
-    RunResult, StepSharing, SubjectError, Tensor, TrainingDevice, UnscaleResult,
+    Backend, CoalesceType, Coordinates, DelayedResult, DelayedRun, LossPair, Result, StepSharing,
+    SubjectError, Tensor, TrainingDevice, UnscaleResult,
 };
 use binade_core::{DType, Element, GradSet, Handle, Named, NamedGrads, Optimizer, SparseGrad};
-use binade_grad_scaler::{
-    LossScale, ReplayScales, ScaleState, ScaledGrads, Scaler, Step, Trajectory, UnscaledGrads,
-};
-use binade_master_weights::{MasterOptimizer, OptimizerConfig};
+use binade_grad_scaler::{LossScale, ScaleState, ScaledGrads, Scaler, Step, UnscaledGrads};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
@@ -95,39 +92,6 @@ pub(crate) fn delayed<S: Backend + ?Sized>(
     let summary = summary.ok_or_else(|| SubjectError::failed("a step has one summary"))?;
     let losses = losses.into_iter().collect::<Result<_>>()?;
     Ok(DelayedResult { losses, grads: given.materialise(device)?, summary })
-}
-
-/// Trains by a [`MasterOptimizer`], with [`ReplayScales`] or a [`Trajectory`] of its own.
-pub(crate) fn follow<D: TrainingDevice>(
-    device: &D,
-    run: ReplayedRun<D::Tensor>,
-) -> Result<RunResult<D::Tensor>> {
-    let ReplayedRun { rule, start, recording, update, params, loss, iterations } = run;
-    let mut scaler = at(device, rule, start)?;
-    let mut optimizer =
-        MasterOptimizer::new(device.clone(), params, OptimizerConfig::new(update)?)?;
-    let mut own = Trajectory::new(start);
-    let mut follow = recording.map(ReplayScales::new);
-    let mut steps = Vec::new();
-    for grads in iterations {
-        if let Some(follow) = &mut follow {
-            follow.begin_step(&mut scaler)?;
-        }
-        let step = unscaled(&scaler, &loss, grads)?.step(&mut optimizer)?;
-        let step = scaler.update(step)?.resolve()?;
-        steps.push(match &mut follow {
-            None => {
-                own.record(&step)?;
-                (step, None)
-            }
-            Some(follow) => match follow.check(step) {
-                Ok(step) => (step, None),
-                Err(parted) => (*parted.step, Some(parted.kind)),
-            },
-        });
-    }
-    let recording = follow.map_or(own, |follow| follow.trajectory);
-    Ok(RunResult { params: optimizer.params, steps, recording })
 }
 
 /// Updates by [`Scaler::update_each`], with a window or a step for each.

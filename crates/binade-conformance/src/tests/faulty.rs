@@ -3,8 +3,8 @@
 use super::toy::{Plain, Toy};
 use crate::{
     Arithmetic, Backend, Clip, Coordinates, DelayedResult, DelayedRun, Iteration,
-    IterationFindings, Layout, LossPair, MergeResult, MicroBatch, OpInvocation, ReplayedRun,
-    Result, RunResult, ScaleTrace, TrainStep, UnscaleResult,
+    IterationFindings, Layout, LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace,
+    TrainStep, UnscaleResult,
 };
 use binade_core::{DType, FoundInf, Named, NamedGrads, stochastic::Key};
 use binade_cpu::Cpu;
@@ -88,6 +88,5 @@ operations! {
     compute(op: &OpInvocation, operands: &[&Plain]) -> Vec<Plain>;
     sparse(grads: Vec<Named<Coordinates>>, scale: ScaleState) -> UnscaleResult<Plain>;
     delayed(window: DelayedRun<Plain>) -> DelayedResult<Plain>;
-    follow(run: ReplayedRun<Plain>) -> RunResult<Plain>;
     update_each(losses: LossPair<Plain>) -> [Step; 2];
 }

@@ -6,13 +6,11 @@ use super::toy::{Elements, Grads, Plain, Toy, Unscaled, plain};
 use super::toy_sets::norm;
 use super::wrong_sets::{in_f16, tame};
 use crate::{
-    Backend as _, Coordinates, DelayedResult, DelayedRun, LossPair, MicroBatch, ReplayedRun,
-    Result, RunResult, StepSharing, Stored, UnscaleResult,
+    Backend as _, Coordinates, DelayedResult, DelayedRun, LossPair, MicroBatch, Result,
+    StepSharing, Stored, UnscaleResult,
 };
 use binade_core::{FoundInf, Named};
-use binade_grad_scaler::{
-    BadMicroBatch, Norm, RecordedUpdate, ScaleState, Step, StepReport, UpdateInputs,
-};
+use binade_grad_scaler::{BadMicroBatch, Norm, ScaleState, Step, StepReport, UpdateInputs};
 
 /// The fault of this name.
 #[derive(Clone, Copy)]
@@ -102,52 +100,6 @@ impl Fault for Wrong {
         Ok(right)
     }
 
-    fn follow(&self, mut run: ReplayedRun<Plain>) -> Result<RunResult<Plain>> {
-        let Some(mut recording) = run.recording.clone() else { return Toy.follow(run) };
-        let skips = |update: &RecordedUpdate| update.steps[0].skipped;
-        let skipped: Vec<bool> = recording.updates.iter().map(skips).collect();
-        let recorded = recording.clone();
-        let mut later = run.clone();
-        match self.0 {
-            "applies_recorded_skips" => {
-                recording.updates.iter_mut().for_each(|update| update.steps[0].skipped = false);
-                run.recording = Some(recording);
-            }
-            "steps_on_overflows_of_its_own" => {
-                let pairs = run.iterations.iter_mut().zip(&skipped);
-                pairs.filter(|(_, skipped)| !**skipped).for_each(|(grads, _)| tame(grads));
-            }
-            "keeps_its_own_scale" => {
-                let pairs = run.iterations.iter_mut().zip(&skipped);
-                pairs.filter(|(_, skipped)| **skipped).for_each(|(grads, _)| overflow(grads));
-                run.recording = None;
-            }
-            "stays_halted_after_the_end" | "starts_anew_after_the_end" => {
-                run.iterations.truncate(skipped.len());
-                later.iterations.drain(..run.iterations.len());
-            }
-            _ => {}
-        }
-        let mut result = Toy.follow(run)?;
-        if matches!(self.0, "stays_halted_after_the_end" | "starts_anew_after_the_end") {
-            let halted = self.0 == "stays_halted_after_the_end" && skipped.last() == Some(&true);
-            if let Some((step, _)) =
-                result.steps.last().filter(|_| self.0 != "starts_anew_after_the_end")
-            {
-                later.start = step.report().scale;
-            }
-            later.start.diverged |= halted;
-            (later.recording, later.params) = (None, result.params);
-            let rest = Toy.follow(later)?;
-            result.params = rest.params;
-            result.steps.extend(rest.steps);
-        }
-        if self.0 == "tells_of_no_parting" {
-            result.steps.iter_mut().for_each(|(_, divergence)| *divergence = None);
-        }
-        Ok(RunResult { recording: recorded, ..result })
-    }
-
     fn update_each(&self, losses: LossPair<Plain>) -> Result<[Step; 2]> {
         let right = Toy.update_each(losses.clone())?;
         let LossPair { rule, scales, grads, meet, .. } = losses;
@@ -219,15 +171,6 @@ fn add_in_own_type(grad: &mut Coordinates) {
     grad.indices = indices;
 }
 
-/// Puts an infinity into the first gradient.
-fn overflow(grads: &mut Grads) {
-    if let Some(grad) = grads.iter_mut().find_map(|grad| grad.value.as_mut()) {
-        let mut values = grad.read();
-        values[0] = f32::INFINITY;
-        *grad = Plain::write(&values, grad.dtype(), grad.shape());
-    }
-}
-
 fn is_beyond(grads: &Grads) -> bool {
     let mut found = FoundInf::default();
     found.record_norm(norm(grads, Norm::L2));
@@ -250,14 +193,6 @@ caught! {
         "delayed/f32/a_sum_that_is_not_finite_skips_as_the_part_sum"
         "delayed/bf16/a_sum_that_is_infinite_only_once_divided_skips";
     fn looks_at_the_sum_alone() by "delayed/f16/a_pass_that_overflows_is_named_and_skips_the_window";
-    fn applies_recorded_skips() by
-        "follow/-/a_recorded_skip_is_skipped_though_its_gradients_are_finite"
-        "follow/-/two_runs_that_follow_one_recording_skip_alike";
-    fn steps_on_overflows_of_its_own() by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told";
-    fn tells_of_no_parting() by "follow/-/an_overflow_that_the_recording_has_not_skips_and_is_told";
-    fn keeps_its_own_scale() by "follow/-/the_scale_takes_the_recorded_values";
-    fn stays_halted_after_the_end() by_only "follow/-/a_skip_recorded_last_halts_nothing_after_it";
-    fn starts_anew_after_the_end() by "follow/-/after_its_end_the_run_goes_on_by_its_own_rule";
     fn moves_every_scale() by
         "update_each/window/an_overflow_backs_off_its_own_losss_scale_alone"
         "update_each/apart/of_steps_apart_each_is_its_own_losss";
