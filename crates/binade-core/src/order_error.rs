@@ -38,17 +38,6 @@ pub enum OrderError {
         /// Number of the update that it was due for, from 1 since the scaler was made.
         update: u64,
     },
-    /// An outcome recorded out of order.
-    #[error(
-        "update {got} does not follow update {last}, which was recorded last: record every outcome once, in order, and start \
-         another trajectory where a state was set"
-    )]
-    OutOfOrder {
-        /// The updates counted when the last outcome was recorded, or the recording began.
-        last: u64,
-        /// The updates counted in the outcome given.
-        got: u64,
-    },
     /// Ranks that would clip by factors of their own.
     #[error(
         "rank {rank} clips by a norm of {norm}, an earlier rank by {other}: clip gradients that are the same on all ranks, such \
@@ -84,7 +73,6 @@ impl Error for OrderError {
             Self::OtherScaler { .. }
             | Self::SecondUpdate { .. }
             | Self::NeverUpdated { .. }
-            | Self::OutOfOrder { .. }
             | Self::RankNorms { .. } => ErrorKind::Mismatch,
             Self::BackwardIgnoresScale { .. } => ErrorKind::InvalidArgument,
         }

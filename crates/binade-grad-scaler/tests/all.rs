@@ -24,7 +24,6 @@ mod serde;
 mod several_losses;
 mod state_machine;
 mod static_set;
-mod trajectory;
 mod types;
 mod unscaling;
 mod verify_backward;

@@ -135,7 +135,7 @@ impl StepSummary {
             write!(f, "; {label}no gradient for {}", finding.missing.join(", "))?;
         }
         if finding.halted {
-            // A state may be set after the halt, and one that follows a recording halts without divergence.
+            // A state may be set after the halt.
             let why =
                 if diverged { "since the run had diverged" } else { "as its scale was set to" };
             write!(f, "; {label}halted, {why}")?;

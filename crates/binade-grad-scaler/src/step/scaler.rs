@@ -163,14 +163,8 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// When the device fails.
     pub fn set_state(&mut self, state: ScaleState) -> Result<(), D::Error> {
-        self.replace_state(state)?;
-        self.shared.iterations.take_dropped();
-        Ok(())
-    }
-
-    /// As [`set_state`](Self::set_state), and what was dropped is told all the same.
-    pub(crate) fn replace_state(&mut self, state: ScaleState) -> Result<(), D::Error> {
         self.scale = self.shared.device.upload_state(state)?;
+        self.shared.iterations.take_dropped();
         Ok(())
     }
 
