@@ -79,12 +79,6 @@ fn sixteen_bit_gradients_are_summed_in_f32() -> Result {
 }
 
 #[test]
-fn an_empty_window_has_nothing_to_step() {
-    let window = scaler(LossScale::dynamic()).accumulate(BadMicroBatch::Drop);
-    assert!(window.finish().expect("nothing to look at").is_none());
-}
-
-#[test]
 fn a_window_is_clipped_as_a_whole_and_its_norm_is_the_sums() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
     let mut window = scaler.accumulate(BadMicroBatch::Drop);

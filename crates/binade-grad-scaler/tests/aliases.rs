@@ -4,58 +4,39 @@ use binade_core::{AmpTensor, DType, Error, ErrorKind, HostDevice, HostTensor};
 use binade_grad_scaler::{LossScale, Scaler};
 use std::{
     cell::{Cell, RefCell},
+    convert::Infallible,
     rc::Rc,
 };
 
-/// Elements in `f32` that all clones share.
-#[derive(Clone)]
-struct Shared(Rc<RefCell<Vec<f32>>>);
-
-/// A [`Shared`] whose `cast` copies, and the number of writes to it.
-#[derive(Clone)]
-struct Copied(Shared, Rc<Cell<usize>>);
-
-impl AmpTensor for Copied {
-    type Error = NoSuchType;
-
-    fn dtype(&self) -> DType {
-        DType::F32
-    }
-
-    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
-        let copy = Rc::new(RefCell::new(self.0.cast(to)?.0.borrow().clone()));
-        Ok(Self(Shared(copy), Rc::default()))
-    }
-
-    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        self.1.set(self.1.get() + 1);
-        self.0.map_f32(f);
-    }
+/// Elements in `f32` that all clones share, and casts too unless `copies`; and the number of writes to them.
+#[derive(Clone, Default)]
+struct Shared {
+    elements: Rc<RefCell<Vec<f32>>>,
+    copies: bool,
+    writes: Rc<Cell<usize>>,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("elements are f32, and not {0}")]
-struct NoSuchType(DType);
-
-impl Error for NoSuchType {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Unsupported
+impl Shared {
+    fn of(copies: bool) -> Self {
+        Self { elements: Rc::new(RefCell::new(vec![0.25])), copies, ..Self::default() }
     }
 }
 
 impl AmpTensor for Shared {
-    type Error = NoSuchType;
+    type Error = Infallible;
 
     fn dtype(&self) -> DType {
         DType::F32
     }
 
-    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
-        if to == DType::F32 { Ok(self.clone()) } else { Err(NoSuchType(to)) }
+    fn cast(&self, _: DType) -> Result<Self, Infallible> {
+        let copy = || Rc::new(RefCell::new(self.elements.borrow().clone()));
+        Ok(if self.copies { Self { elements: copy(), ..Self::of(true) } } else { self.clone() })
     }
 
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        for (index, x) in self.0.borrow_mut().iter_mut().enumerate() {
+        self.writes.set(self.writes.get() + 1);
+        for (index, x) in self.elements.borrow_mut().iter_mut().enumerate() {
             *x = f(index, *x);
         }
     }
@@ -64,8 +45,7 @@ impl AmpTensor for Shared {
 #[test]
 fn a_loss_that_scaling_has_changed_is_an_error() {
     let scaler = Scaler::new(HostDevice::<Shared>::new(), LossScale::dynamic()).unwrap();
-    let loss = Shared(Rc::new(RefCell::new(vec![0.25])));
-    let error = scaler.scale(&loss).expect_err("a loss of 16384 is 0.25 no longer");
+    let error = scaler.scale(&Shared::of(false)).expect_err("a loss of 16384 is 0.25 no longer");
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     let text = error.to_string();
     assert!(text.contains("`AmpTensor::cast` to its own type shares elements with it"), "{text}");
@@ -79,8 +59,8 @@ fn a_loss_that_is_no_number_and_keeps_its_bits_is_scaled() {
 
 #[test]
 fn a_loss_whose_clones_share_its_elements_is_not_written_to() {
-    let scaler = Scaler::new(HostDevice::<Copied>::new(), LossScale::dynamic()).unwrap();
-    let loss = Copied(Shared(Rc::new(RefCell::new(vec![0.25]))), Rc::default());
+    let scaler = Scaler::new(HostDevice::<Shared>::new(), LossScale::dynamic()).unwrap();
+    let loss = Shared::of(true);
     assert!(scaler.scale(&loss).is_ok());
-    assert_eq!(loss.1.get(), 0);
+    assert_eq!(loss.writes.get(), 0);
 }

@@ -91,8 +91,8 @@ fn a_window_without_a_pass_is_none_and_takes_nothing() -> Result {
     let window = scaler.delay_unscale();
     let nothing = window.collect(|| panic!("buffers of another window may be in there"))?;
     assert!(nothing.is_none());
-    let sum = scaler.sum_scaled();
-    assert!(sum.unscale()?.is_none());
+    assert!(scaler.sum_scaled().unscale()?.is_none());
+    assert!(scaler.accumulate(BadMicroBatch::Drop).finish()?.is_none());
     Ok(())
 }
 

@@ -25,17 +25,6 @@ fn a_penalty_is_made_of_a_gradient_in_its_own_units() -> Result {
 }
 
 #[test]
-fn one_scaled_loss_gives_several_such_gradients_and_then_its_own() -> Result {
-    let scaler = scaler(LossScale::dynamic());
-    let loss = scaler.scale(&f32s(&[2.0]))?;
-    let (a, b) = (loss.grad(|s| Ok(s.clone()))?, loss.grad(|s| Ok(s.clone()))?);
-    assert_eq!((&a, &b), (&f32s(&[2.0]), &f32s(&[2.0])));
-    let grads = loss.backward(|s| Ok(times(&[("w", &[1.0])], s)))?.unscale()?;
-    assert_eq!(first(grads.grads()), [2.0]);
-    Ok(())
-}
-
-#[test]
 fn what_overflows_in_a_penalty_shows_up_in_the_loss_made_of_it() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
     let gradient = scaler.scale(&f32s(&[1e35]))?.grad(|s| Ok(s.clone()))?;

@@ -16,7 +16,7 @@ const INF: f32 = f32::INFINITY;
 const GOOD: Grads = |scaler| unscaled(scaler, &[("w", &[1.0])]);
 const BAD: Grads = |scaler| unscaled(scaler, &[("w", &[INF])]);
 
-/// The last of these iterations' reports.
+/// The last of these iterations' reports, which is remarkable unless a step went as it should.
 fn text(rule: LossScale, iterations: &[Grads]) -> Result<String> {
     let (mut scaler, mut last) = (scaler(rule), String::new());
     if rule.min_exponent == -40 {
@@ -26,6 +26,7 @@ fn text(rule: LossScale, iterations: &[Grads]) -> Result<String> {
         let step = finish(grads(&scaler)?, &mut scaler, &mut Sgd::new(&[]))?;
         last = step.report().to_string();
         assert_eq!(format!("{:?}", step.report()), last, "as `main` would print it");
+        assert_eq!(step.report().is_remarkable(), !last.contains("applied; scale"), "{last}");
     }
     Ok(last)
 }

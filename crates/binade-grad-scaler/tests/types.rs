@@ -1,9 +1,9 @@
-//! Who may cross a thread, and what may be boxed.
+//! Values that cross threads, and a report that ends a loop.
 
 use crate::common::remote::Gpu;
 use crate::common::sgd::Sgd;
-use crate::common::{Failure, Grads, Host, Result, f32s, first, scaler, times, unscaled};
-use binade_core::{FoundInf, HostDevice, Named, Optimizer};
+use crate::common::{Host, scaler, unscaled};
+use binade_core::HostDevice;
 use binade_grad_scaler::{
     Accumulation, GradOps, LinkedGrads, LossScale, PendingStep, ScaleState, ScaledGrads,
     ScaledLoss, Scaler, Step, StepOutcome, StepReport, UnscaledGrads,
@@ -35,47 +35,6 @@ fn every_value_of_the_order_crosses_threads_where_the_devices_values_do() {
     crosses::<LossScale>();
     crosses::<ScaleState>();
     crosses::<Step>();
-}
-
-#[test]
-fn backward_and_unscaling_may_run_on_another_thread() -> Result {
-    let scaler = scaler(LossScale::dynamic());
-    let loss = scaler.scale(&f32s(&[1.0]))?;
-    let run = || loss.backward(|factor| Ok(times(&[("w", &[0.5])], factor)))?.unscale();
-    let grads = std::thread::scope(|threads| threads.spawn(run).join().expect("no panic"))?;
-    assert_eq!(first(grads.grads()), [0.5]);
-    Ok(())
-}
-
-#[test]
-fn a_device_can_be_boxed() -> Result {
-    type Params = Vec<Named<Host>>;
-    type Device = dyn GradOps<
-            Tensor = Host,
-            Error = Failure,
-            Scale = ScaleState,
-            Params = Params,
-            Found = FoundInf,
-            Grads = Grads,
-        >;
-    let device: Box<Device> = Box::new(HostDevice::new());
-    let mut grads = times(&[("w", &[1.0])], &f32s(&[8.0]));
-    let found = device.unscale(&mut grads, &ScaleState::from_exponent(3))?;
-    assert_eq!((first(&grads), found.is_raised()), (vec![1.0], false));
-    Ok(())
-}
-
-#[test]
-fn optimizers_are_taken_boxed_and_lent() -> Result {
-    let mut scaler = scaler(LossScale::dynamic());
-    let mut sgd = Sgd::new(&[("w", &[1.0])]);
-    let lent: &mut dyn Optimizer<Grads, FoundInf, Error = Failure> = &mut sgd;
-    let step = unscaled(&scaler, &[("w", &[1.0])])?.step(lent)?;
-    scaler.update(step)?.ignore();
-    let mut boxed: Box<dyn Optimizer<Grads, FoundInf, Error = Failure>> = Box::new(sgd);
-    let step = unscaled(&scaler, &[("w", &[1.0])])?.step(&mut boxed)?;
-    assert!(scaler.update(step)?.resolve()?.is_applied());
-    Ok(())
 }
 
 #[test]

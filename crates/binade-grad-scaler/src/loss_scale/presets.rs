@@ -7,18 +7,33 @@ use super::MAX_EXPONENT;
 use super::{LogMax, LossScale, LossScaleError, Tolerance};
 
 /// Every preset by name.
-const NAMED: [(&str, LossScale); 10] = [
-    ("dynamic", LossScale::dynamic()),
-    ("torch", LossScale::torch()),
-    ("apex", LossScale::apex()),
-    ("apex-hysteresis", LossScale::apex_hysteresis(2)),
-    ("deepspeed", LossScale::deepspeed()),
-    ("keras", LossScale::keras()),
-    ("jmp", LossScale::jmp()),
-    ("paddle", LossScale::paddle()),
-    ("fairseq", LossScale::fairseq()),
-    ("log-max", LossScale::open_seq2seq_log_max()),
-];
+const NAMED: [(&str, LossScale); 10] = {
+    let torch = LossScale::torch();
+    let deepspeed = LossScale { min_exponent: 0, growth_interval: 1000, ..torch };
+    let fairseq = LossScale { init_exponent: 15, min_exponent: -13, ..torch };
+    let log_max = LossScale { log_max: Some(LogMax::open_seq2seq()), ..LossScale::dynamic() };
+    [
+        ("dynamic", LossScale::dynamic()),
+        ("torch", torch),
+        // `apex/amp/scaler.py`; the ceiling is the default of `max_loss_scale`.
+        ("apex", LossScale { max_exponent: 24, ..torch }),
+        // A good step makes it tolerant again.
+        ("apex-hysteresis", torch.with_tolerance(Tolerance::UntilGoodStep { overflows: 2 })),
+        // `runtime/constants.py`; `DynamicLossScaler` up to 0.17, which since 0.18 grows a step later after each overflow.
+        ("deepspeed", deepspeed.with_tolerance(Tolerance::UntilGrowth { overflows: 2 })),
+        ("keras", LossScale { init_exponent: 15, ..torch }),
+        // 2^15 is the highest power of two that its f16 scale can hold.
+        ("jmp", LossScale { init_exponent: 15, min_exponent: 0, ..torch }),
+        // `decr_every_n_nan_or_inf` is 1.
+        ("paddle", torch.with_tolerance(Tolerance::InARow { overflows: 1 })),
+        // An error once the scale would fall to 1e-4 or below: its lowest power of two is 2^-13.
+        ("fairseq", fairseq.with_tolerance(Tolerance::Share { of_65536: 0 })),
+        (
+            "log-max",
+            LossScale { init_exponent: 0, growth_exponent: 0, backoff_exponent: 0, ..log_max },
+        ),
+    ]
+};
 
 impl LossScale {
     /// Every preset and its name.
@@ -61,61 +76,5 @@ impl LossScale {
     /// [`binade-interchange`](https://docs.rs/binade-interchange).
     pub const fn torch() -> Self {
         Self { min_exponent: -MAX_EXPONENT, max_exponent: MAX_EXPONENT, ..Self::dynamic() }
-    }
-
-    /// Apex's `LossScaler` (`apex/amp/scaler.py`): torch's numbers with a ceiling of 2^24, which is the default of
-    /// `max_loss_scale`, and without a floor.
-    pub(super) const fn apex() -> Self {
-        Self { max_exponent: 24, ..Self::torch() }
-    }
-
-    /// The rule of Apex's `update_scale_hysteresis` kernel around torch's numbers: a good step makes it tolerant again.
-    pub(super) const fn apex_hysteresis(overflows: u32) -> Self {
-        Self::torch().with_tolerance(Tolerance::UntilGoodStep { overflows })
-    }
-
-    /// `DeepSpeed`'s defaults in a configuration file (`runtime/constants.py`): from 2^16, twofold up after 1000 good
-    /// steps, a hysteresis of 2 that growth refills, and 1 as the floor, where an overflow is an error.
-    ///
-    /// The rule is that of `DynamicLossScaler` up to 0.17; since 0.18 it grows a step later after each overflow.
-    pub(super) const fn deepspeed() -> Self {
-        Self { min_exponent: 0, growth_interval: 1000, ..Self::torch() }
-            .with_tolerance(Tolerance::UntilGrowth { overflows: 2 })
-    }
-
-    /// `LossScaleOptimizer` of Keras 3: from 2^15, 2000 good steps, no limits.
-    pub(super) const fn keras() -> Self {
-        Self { init_exponent: 15, ..Self::torch() }
-    }
-
-    /// jmp's `DynamicLossScale` from 2^15, the highest power of two that its f16 scale can hold: 2000 good steps, a floor
-    /// of 1.
-    pub(super) const fn jmp() -> Self {
-        Self { init_exponent: 15, min_exponent: 0, ..Self::torch() }
-    }
-
-    /// Paddle's `GradScaler`: torch's numbers, and each overflow backs off (`decr_every_n_nan_or_inf` is 1). Another
-    /// number is [`Tolerance::InARow`].
-    pub(super) const fn paddle() -> Self {
-        Self::torch().with_tolerance(Tolerance::InARow { overflows: 1 })
-    }
-
-    /// fairseq's `DynamicLossScaler`: from 2^15, 2000 good steps, no tolerance, and an error once the scale would fall to
-    /// 1e-4 or below: its lowest power of two is 2^-13.
-    pub(super) const fn fairseq() -> Self {
-        Self { init_exponent: 15, min_exponent: -13, ..Self::torch() }
-            .with_tolerance(Tolerance::Share { of_65536: 0 })
-    }
-
-    /// `OpenSeq2Seq`'s `LogMaxScaler`: from 1, within [1, 2^24], by what [`LogMax`] predicts.
-    pub(super) const fn open_seq2seq_log_max() -> Self {
-        let log_max = Some(LogMax::open_seq2seq());
-        Self {
-            init_exponent: 0,
-            growth_exponent: 0,
-            backoff_exponent: 0,
-            log_max,
-            ..Self::dynamic()
-        }
     }
 }

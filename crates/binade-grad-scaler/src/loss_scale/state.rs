@@ -164,18 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_one_line_with_its_factor_and_its_counts() {
-        let state =
-            ScaleState { good_steps: 3, updates: 9, skipped: 2, ..LossScale::torch().start() };
-        assert_eq!(state.to_string(), "scale 65536, 3 good steps, 2 of 9 updates skipped");
-        let ended = ScaleState { diverged: true, ..ScaleState::from_exponent(-20) };
-        assert_eq!(
-            ended.to_string(),
-            "scale 2^-20, 0 good steps, 0 of 0 updates skipped, diverged"
-        );
-    }
-
-    #[test]
     fn what_cannot_be_a_scale_is_not_imported() {
         let subnormal = f32::from_bits(1);
         for factor in [

@@ -1,10 +1,14 @@
-//! Rules as they are built and named, and predictions against sums in f64. The kit and the rules that libraries publish hold
-//! each branch of an update.
+//! Rules as they are built and named, and predictions against sums in f64. The kit and the recordings of libraries hold each
+//! branch of an update.
 
 use super::*;
 
 const GOOD: UpdateInputs = UpdateInputs { overflow: false, skipped: false, magnitude: 0.0 };
 const SKIP: UpdateInputs = UpdateInputs { overflow: true, skipped: true, magnitude: 0.0 };
+
+fn predicting() -> LossScale {
+    LossScale::preset("log-max").unwrap()
+}
 
 fn run(rule: LossScale, seen: &[UpdateInputs]) -> ScaleState {
     seen.iter().fold(rule.start(), |state, &seen| rule.next(state, seen))
@@ -51,20 +55,14 @@ fn rules_that_make_no_sense_are_refused_by_value() {
     assert_eq!(rule.with_limits(8.0, 4.0), Err(limits));
     assert_eq!(rule.with_init_scale(2.0_f32.powi(30)).unwrap().max_exponent, 30);
     assert_eq!(rule.with_init_scale(0.25).unwrap().min_exponent, -2);
-}
-
-#[test]
-fn a_fixed_scale_is_the_factor_that_was_asked_for() {
-    for factor in [128.0, 1024.0, 1.0, 0.25, f32::MIN_POSITIVE, 2.0_f32.powi(126)] {
-        assert_eq!(LossScale::fixed(factor).unwrap().start().factor(), factor);
+    let within = rule.with_limits(1.0 / 256.0, 1024.0).unwrap();
+    assert_eq!((within.min_exponent, within.init_exponent, within.max_exponent), (-8, 10, 10));
+    for share in [-0.1, 1.5, f64::NAN] {
+        let text = Tolerance::share(share).unwrap_err().to_string();
+        assert!(text.contains(&share.to_string()), "{text}");
     }
-    assert_eq!(LossScale::fixed(1.0), Ok(LossScale::none()));
-}
-
-#[test]
-fn limits_are_the_factors_that_were_asked_for() {
-    let rule = LossScale::dynamic().with_limits(1.0 / 256.0, 1024.0).unwrap();
-    assert_eq!((rule.min_exponent, rule.init_exponent, rule.max_exponent), (-8, 10, 10));
+    let text = LossScale::preset("pytorch").unwrap_err().to_string();
+    assert!(text.contains("`pytorch`") && text.contains("torch, apex"), "{text}");
 }
 
 #[test]
@@ -106,8 +104,7 @@ impl Published {
 
 #[test]
 fn the_prediction_is_that_of_f64_rounded_down() {
-    let rule =
-        LossScale { min_exponent: -126, max_exponent: 126, ..LossScale::open_seq2seq_log_max() };
+    let rule = LossScale { min_exponent: -126, max_exponent: 126, ..predicting() };
     // Around 2^-12, 2^0 and 2^12, with a spread of a binade and a half.
     for middle in [-12.0, 0.0, 12.0] {
         let (mut state, mut published) = (rule.start(), Published::default());
@@ -128,7 +125,7 @@ fn the_prediction_is_that_of_f64_rounded_down() {
 
 #[test]
 fn a_prediction_learns_nothing_from_gradients_that_are_all_zero() {
-    let rule = LossScale::open_seq2seq_log_max();
+    let rule = predicting();
     let learned = run(rule, &[UpdateInputs { magnitude: 0.5, ..GOOD }]);
     let state = rule.next(learned, GOOD);
     assert_eq!((state.averages, state.exponent), (learned.averages, learned.exponent));
@@ -137,7 +134,7 @@ fn a_prediction_learns_nothing_from_gradients_that_are_all_zero() {
 
 #[test]
 fn an_overflow_lowers_a_prediction_by_as_much_as_its_weight() {
-    let rule = LossScale { max_exponent: 126, ..LossScale::open_seq2seq_log_max() };
+    let rule = LossScale { max_exponent: 126, ..predicting() };
     let steady = |state: ScaleState| UpdateInputs { magnitude: state.factor(), ..GOOD };
     let settled = (0..500).fold(rule.start(), |state, _| rule.next(state, steady(state)));
     assert!((15..=16).contains(&settled.exponent), "{settled:?}");
@@ -148,13 +145,46 @@ fn an_overflow_lowers_a_prediction_by_as_much_as_its_weight() {
 #[test]
 fn a_share_that_is_met_exactly_backs_off_though_it_is_no_65536th() {
     for every in [3_u16, 5, 7, 10, 20, 100] {
-        let rule =
-            LossScale::fairseq().with_tolerance(Tolerance::share(1.0 / f64::from(every)).unwrap());
+        let rule = LossScale::preset("fairseq")
+            .unwrap()
+            .with_tolerance(Tolerance::share(1.0 / f64::from(every)).unwrap());
         let mut seen = vec![GOOD; usize::from(every - 1)];
         seen.push(SKIP);
         assert_eq!(run(rule, &seen).exponent, 14, "1 of {every}");
         seen.insert(0, GOOD);
         assert_eq!(run(rule, &seen).exponent, 15, "1 of {} is less", every + 1);
+    }
+}
+
+/// TensorFlow 1's `ExponentialUpdateLossScaleManager`, by halves: no recording has it. Under overflows from rare to always.
+#[test]
+fn tensorflows_accumulated_overflows_move_as_its_manager_does() {
+    for (seed, share) in [1, 3, 8, 10, 12, 15, 30, 60, 100].into_iter().enumerate() {
+        for decr_every in [1, 2, 3, 10] {
+            let tolerance = Tolerance::SinceMove { overflows: decr_every };
+            let rule = LossScale::torch().with_limits(1.0, 2.0_f32.powi(126)).unwrap();
+            let rule = LossScale { growth_interval: 7, patience: u32::MAX, tolerance, ..rule };
+            let (mut state, mut word, mut scale) = (rule.start(), seed, 65536.0);
+            let (mut good, mut bad) = (0, 0);
+            for number in 0..2000 {
+                word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) % (1 << 32);
+                let overflow = (word >> 16) % 100 < share;
+                (good, bad) = if overflow { (0, bad + 1) } else { (good + 1, bad) };
+                // It stays at its floor, where Binade has diverged.
+                let raises = bad >= decr_every && scale <= 1.0;
+                if bad >= decr_every {
+                    (scale, bad) = (scale * 0.5, 0);
+                } else if good >= 7 {
+                    (scale, good, bad) = (scale * 2.0, 0, 0);
+                }
+                state = rule.next(state, if overflow { SKIP } else { GOOD });
+                assert_eq!(state.diverged, raises, "{number} of {rule:?}: {state:?}");
+                if raises || scale > 1e37 {
+                    break;
+                }
+                assert_eq!(state.factor(), scale, "{number} of {rule:?}: {state:?}");
+            }
+        }
     }
 }
 
@@ -195,50 +225,16 @@ fn every_preset_ends_in_divergence_and_at_no_lower_scale() {
 }
 
 #[test]
-fn presets_are_found_by_name_and_a_wrong_name_lists_them() {
-    for (name, rule) in LossScale::presets() {
-        assert_eq!(LossScale::preset(name), Ok(rule), "{name}");
-    }
-    let text = LossScale::preset("pytorch").unwrap_err().to_string();
-    assert!(text.contains("`pytorch`") && text.contains("torch, apex"), "{text}");
-}
-
-#[test]
-fn a_share_beyond_all_updates_is_refused_by_value() {
-    for share in [-0.1, 1.5, f64::NAN] {
-        let text = Tolerance::share(share).unwrap_err().to_string();
-        assert!(text.contains(&share.to_string()), "{text}");
-    }
-}
-
-#[test]
-fn a_preset_is_the_rule_that_its_constructor_gives() {
-    for (name, rule) in [
-        ("torch", LossScale::torch()),
-        ("apex", LossScale::apex()),
-        ("apex-hysteresis", LossScale::apex_hysteresis(2)),
-        ("deepspeed", LossScale::deepspeed()),
-        ("keras", LossScale::keras()),
-        ("jmp", LossScale::jmp()),
-        ("paddle", LossScale::paddle()),
-        ("fairseq", LossScale::fairseq()),
-        ("log-max", LossScale::open_seq2seq_log_max()),
-    ] {
-        assert_eq!(LossScale::preset(name), Ok(rule), "{name}");
-    }
-}
-
-#[test]
 fn a_rule_is_fixed_where_nothing_moves_the_scale() {
-    for (factor, exponent) in [(1.0, 0), (128.0, 7), (2.0_f32.powi(30), 30), (0.25, -2)] {
+    for (factor, exponent) in [(1.0, 0), (128.0, 7), (2.0_f32.powi(126), 126), (0.25, -2)] {
         let rule = LossScale::fixed(factor).unwrap();
-        assert!(rule.is_fixed(), "{factor}");
+        assert!(rule.is_fixed() && rule.start().factor() == factor, "{factor}");
         let limits = (rule.min_exponent, rule.init_exponent, rule.max_exponent);
         assert_eq!(limits, (exponent, exponent, exponent), "{factor}");
     }
     let up = LossScale { growth_exponent: 1, ..LossScale::none() };
     let down = LossScale { backoff_exponent: 1, ..LossScale::none() };
-    for rule in [LossScale::dynamic(), up, down, LossScale::open_seq2seq_log_max()] {
+    for rule in [LossScale::dynamic(), up, down, predicting()] {
         assert!(!rule.is_fixed(), "{rule:?}");
     }
 }
@@ -247,7 +243,7 @@ fn a_rule_is_fixed_where_nothing_moves_the_scale() {
 fn a_prediction_that_learns_no_deviation_leaves_the_scale() {
     for (weight, slow_weight) in [(0, 16_777), (167_772, 0)] {
         let log_max = LogMax { weight, slow_weight, ..LogMax::open_seq2seq() };
-        let rule = LossScale { log_max: Some(log_max), ..LossScale::open_seq2seq_log_max() };
+        let rule = LossScale { log_max: Some(log_max), ..predicting() };
         assert_eq!(
             run(rule, &[UpdateInputs { magnitude: 0.5, ..GOOD }; 9]).exponent,
             0,
@@ -259,7 +255,7 @@ fn a_prediction_that_learns_no_deviation_leaves_the_scale() {
 /// Worked out by hand from the rule in [`LogMax`]'s documentation.
 #[test]
 fn averages_have_the_bits_that_their_documentation_says() {
-    let rule = LossScale::open_seq2seq_log_max();
+    let rule = predicting();
     let logs = [-10, -4, 3];
     let last = logs.into_iter().fold(rule.start(), |state, log| {
         rule.next(state, UpdateInputs { magnitude: 2.0_f32.powi(log) * state.factor(), ..GOOD })

@@ -1,7 +1,7 @@
 //! Descent with momentum on the host: parameters, moments and a step count that a skip must leave alone.
 
 use super::{Failure, Grads, Host, f32s};
-use binade_core::{AmpTensor as _, FoundInf, HostDeviceError, Named, Optimizer};
+use binade_core::{AmpTensor as _, FoundInf, Named, Optimizer};
 
 /// Every bit an optimizer owns.
 pub type Bits = (Vec<Vec<u32>>, Vec<Vec<u32>>, u32);
@@ -50,11 +50,6 @@ impl Optimizer<Grads, FoundInf> for Sgd {
     type Error = Failure;
 
     fn step(&mut self, grads: Grads, found: &FoundInf) -> Result<(), Failure> {
-        let pairs = self.params.iter().zip(&grads);
-        if let Some((_, g)) = pairs.into_iter().find(|(p, g)| p.name != g.name) {
-            let why = "no such parameter";
-            return Err(HostDeviceError::Mismatch { parameter: g.name.clone(), why });
-        }
         if !found.is_raised() {
             self.descend(&grads);
         }
