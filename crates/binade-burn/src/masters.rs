@@ -4,9 +4,7 @@
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error};
 use binade_core::{FoundInf, Named, NamedGrads};
-use binade_master_weights::{
-    HostMasters, LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
-};
+use binade_master_weights::{HostMasters, MasterWeights, OptimizerConfig};
 
 type Params = Vec<Named<BurnTensor>>;
 type Grads = NamedGrads<BurnTensor>;
@@ -40,32 +38,5 @@ impl MasterWeights for Burn {
         config: &OptimizerConfig,
     ) -> Result<(), Error> {
         HOST.join(params, masters, more, config)
-    }
-}
-
-impl Snapshot for Burn {
-    fn specs(&self, params: &Params, masters: &HostMasters) -> Result<Vec<ParameterSpec>, Error> {
-        HOST.specs(params, masters)
-    }
-
-    fn save(&self, params: &Params, masters: &HostMasters) -> Result<Vec<SavedParameter>, Error> {
-        HOST.save(params, masters)
-    }
-
-    fn load(
-        &self,
-        params: &mut Params,
-        masters: &mut HostMasters,
-        saved: &[SavedParameter],
-    ) -> Result<(), LoadError<Error>> {
-        HOST.load(params, masters, saved)
-    }
-
-    fn export_f32(
-        &self,
-        params: &Params,
-        masters: &HostMasters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        HOST.export_f32(params, masters)
     }
 }

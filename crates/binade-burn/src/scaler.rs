@@ -2,8 +2,8 @@
 
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error, TensorError};
-use binade_core::{FoundInf, Named, NamedGrads, RawTensor, TensorSpec};
-use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
+use binade_core::{FoundInf, NamedGrads};
+use binade_grad_scaler::{GradScaler, Loss, ScaleState};
 
 impl Loss<Burn> for BurnTensor {
     type Error = Error;
@@ -28,55 +28,5 @@ impl GradScaler for Burn {
             grad.device().sync().map_err(TensorError::from)?;
         }
         HOST.unscale(grads, scale)
-    }
-}
-
-impl GradOps for Burn {
-    fn clip_norm(
-        &self,
-        grads: &mut NamedGrads<BurnTensor>,
-        norm: Norm,
-        max: f32,
-        verdict: &mut FoundInf,
-    ) -> Result<(), Error> {
-        HOST.clip_norm(grads, norm, max, verdict)
-    }
-
-    fn clip_value(&self, grads: &mut NamedGrads<BurnTensor>, max: f32) -> Result<(), Error> {
-        HOST.clip_value(grads, max)
-    }
-
-    fn accumulate(
-        &self,
-        sum: Option<NamedGrads<BurnTensor>>,
-        grads: NamedGrads<BurnTensor>,
-        found: &FoundInf,
-    ) -> Result<NamedGrads<BurnTensor>, Error> {
-        HOST.accumulate(sum, grads, found)
-    }
-
-    fn clip_groups(
-        &self,
-        grads: &mut NamedGrads<BurnTensor>,
-        groups: &[ClipGroup],
-        verdict: &mut FoundInf,
-    ) -> Result<(), Error> {
-        HOST.clip_groups(grads, groups, verdict)
-    }
-
-    fn grad_specs(&self, params: &Vec<Named<BurnTensor>>) -> Result<Vec<Named<TensorSpec>>, Error> {
-        HOST.grad_specs(params)
-    }
-
-    fn save_grads(&self, grads: &NamedGrads<BurnTensor>) -> Result<NamedGrads<RawTensor>, Error> {
-        HOST.save_grads(grads)
-    }
-
-    fn load_grads(
-        &self,
-        params: &Vec<Named<BurnTensor>>,
-        saved: &NamedGrads<RawTensor>,
-    ) -> Result<NamedGrads<BurnTensor>, Error> {
-        HOST.load_grads(params, saved)
     }
 }

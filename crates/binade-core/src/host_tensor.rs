@@ -36,6 +36,16 @@ impl Error for HostTypeError {
 }
 
 impl HostTensor {
+    /// Copies a slice.
+    pub(crate) fn of<E: Element>(slice: &[E]) -> Self {
+        let code = |x: &E| x.to_code();
+        match E::DTYPE {
+            DType::BF16 => Self::BF16(slice.iter().map(|x| Element::from_code(code(x))).collect()),
+            DType::F16 => Self::F16(slice.iter().map(|x| Element::from_code(code(x))).collect()),
+            _ => Self::F32(slice.iter().map(|x| x.to_f32()).collect()),
+        }
+    }
+
     /// Returns the elements, widened.
     pub fn to_f32(&self) -> Vec<f32> {
         match self {

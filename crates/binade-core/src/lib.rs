@@ -48,5 +48,5 @@ pub use promote::promote;
 pub use raw::{LoadError, RawTensor, SpecMismatch, TensorSpec};
 pub use sparse::{SparseError, SparseGrad};
 pub use static_cast::{StaticCast, StaticSet};
-pub use static_set::{F32Grad, OnlyF32, StaticGrads, TypedModel};
+pub use static_set::{HostParams, TypedModel};
 pub use train_error::TrainError;

@@ -1,6 +1,6 @@
 //! Tensors whose element type is a type parameter, as `Array<f16, D>`: casts between types, and slices.
 
-use crate::{Element, Named};
+use crate::{Element, HostTensor, Named, NamedGrads};
 
 /// Tensor, or model of tensors, with a static element type that can be cast to another.
 ///
@@ -46,4 +46,12 @@ pub trait StaticSet: Clone {
 
     /// Returns every parameter by name.
     fn slices(&mut self) -> Vec<Named<&mut [Self::Element]>>;
+
+    /// Returns a model whose parameters are gradients as a scaler takes them: by name, a missing one `None`.
+    fn into_grads(mut self) -> NamedGrads<HostTensor> {
+        let grad = |Named { name, value }: Named<&mut [Self::Element]>| {
+            Named::new(name, (!value.is_empty()).then(|| HostTensor::of(value)))
+        };
+        self.slices().into_iter().map(grad).collect()
+    }
 }

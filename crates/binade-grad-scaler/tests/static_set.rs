@@ -1,9 +1,7 @@
 //! Loss scaling of a model whose element type is a type parameter: gradients of f16 arrays, a loss that is a plain number.
 
-use binade_core::{
-    Element, ErrorKind, F32Grad, FoundInf, HostDeviceError, Named, OnlyF32, TypedModel,
-};
-use binade_core::{Error, NamedGrads, Optimizer, StaticGrads, StaticSet};
+use binade_core::{Element, HostDeviceError, HostTypeError, Named, OptimizerFn};
+use binade_core::{NamedGrads, StaticSet, TypedModel};
 use binade_grad_scaler::{BadMicroBatch, ClipGroup, LossScale, Norm, Scaler, Step};
 use half::f16;
 
@@ -22,87 +20,61 @@ impl<E: Element> StaticSet for Two<E> {
     }
 }
 
-/// Keeps what it was last given.
-#[derive(Default)]
-struct Keeps(NamedGrads<F32Grad>);
+type Grads = NamedGrads<binade_core::HostTensor>;
+type Result<T = (), E = HostDeviceError<HostTypeError>> = std::result::Result<T, E>;
 
-impl Optimizer<StaticGrads<Two<f16>>, FoundInf> for Keeps {
-    type Error = HostDeviceError<OnlyF32>;
-
-    fn step(&mut self, grads: StaticGrads<Two<f16>>, found: &FoundInf) -> Result<(), Self::Error> {
-        if !found.is_raised() {
-            self.0 = grads.into_named();
-        }
-        Ok(())
-    }
-}
-
-type Result<T = (), E = HostDeviceError<OnlyF32>> = std::result::Result<T, E>;
-type Scales = Scaler<TypedModel<Two<f16>>>;
-
-fn scaler(exponent: i32) -> Result<Scales> {
+fn scaler(exponent: i32) -> Result<Scaler<TypedModel<Two<f16>>>> {
     Scaler::new(TypedModel::new(), LossScale::fixed(2.0_f32.powi(exponent)).expect("in reach"))
 }
 
-fn halves(values: &[f32]) -> Vec<f16> {
-    values.iter().map(|x| f16::from_f32(*x)).collect()
+fn two(weight: &[f32], bias: &[f32]) -> Two<f16> {
+    let halves = |values: &[f32]| values.iter().map(|x| f16::from_f32(*x)).collect();
+    Two { weight: halves(weight), bias: halves(bias) }
 }
 
-fn kept(keeps: &Keeps) -> Vec<Option<&[f32]>> {
-    keeps.0.iter().map(|grad| grad.value.as_ref().map(|flat| &flat.0[..])).collect()
+fn values(grads: &Grads) -> Vec<Option<Vec<f32>>> {
+    grads.iter().map(|grad| grad.value.as_ref().map(|values| values.to_f32())).collect()
 }
 
 #[test]
 fn what_scaling_saves_in_f16_is_there_in_f32() -> Result {
-    let (mut scaler, mut keeps) = (scaler(16)?, Keeps::default());
+    let (mut scaler, mut kept) = (scaler(16)?, Vec::new());
     let tiny = 2.0_f32.powi(-30);
     assert_eq!(f16::from_f32(tiny), f16::ZERO);
     let grads = scaler.scale(&1.0)?.backward(|scaled| {
-        let weight = halves(&[tiny * scaled, -3.0 * tiny * scaled]);
-        Ok(Two { weight, bias: halves(&[2.0_f32.powi(-16) * scaled]) }.into())
+        let grads = two(&[tiny * scaled, -3.0 * tiny * scaled], &[2.0_f32.powi(-16) * scaled]);
+        Ok(grads.into_grads())
     })?;
-    let step = grads.unscale()?.step(&mut keeps)?;
+    let step = grads.unscale()?.step(&mut OptimizerFn(|grads: Grads| kept = values(&grads)))?;
     assert!(matches!(scaler.update(step)?.resolve()?, Step::Applied(_)));
-    assert_eq!(kept(&keeps), [Some(&[tiny, -3.0 * tiny][..]), Some(&[2.0_f32.powi(-16)][..])]);
+    assert_eq!(kept, [Some(vec![tiny, -3.0 * tiny]), Some(vec![2.0_f32.powi(-16)])]);
     Ok(())
 }
 
 #[test]
 fn an_overflow_is_named_and_a_missing_gradient_told() -> Result {
-    let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
-    let grads = Two { weight: halves(&[1.0, -1e6]), bias: Vec::new() };
-    let step = scaler.check_unscaled(grads.into())?.step(&mut keeps)?;
+    let (mut scaler, grads) = (scaler(0)?, two(&[1.0, -1e6], &[]));
+    let step = scaler.check_unscaled(grads.into_grads())?;
+    let step = step.step(&mut OptimizerFn(|_: Grads| panic!("a step that is skipped")))?;
     let step = scaler.update(step)?.resolve()?;
     let overflow = step.report().overflow().expect("-1e6 is beyond f16");
     assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("weight", 1, "-inf"));
     assert_eq!(step.report().missing().map(|name| &**name).collect::<Vec<_>>(), ["bias"]);
-    assert!(matches!(step, Step::Skipped(_)) && keeps.0.is_empty());
     Ok(())
 }
 
 #[test]
-fn clipping_is_of_all_gradients_together() -> Result {
-    let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
-    let grads = Two { weight: halves(&[3.0]), bias: halves(&[4.0]) };
-    let clipped = scaler.check_unscaled(grads.clone().into())?.clip_norm(2.5)?.step(&mut keeps)?;
-    scaler.update(clipped)?.ignore();
-    assert_eq!(kept(&keeps), [Some(&[1.5][..]), Some(&[2.0][..])]);
-    let clipped = scaler.check_unscaled(grads.clone().into())?.clip_value(3.5)?.step(&mut keeps)?;
-    scaler.update(clipped)?.ignore();
-    assert_eq!(kept(&keeps), [Some(&[3.0][..]), Some(&[3.5][..])]);
-    let refused = scaler.check_unscaled(grads.into())?.clip_norm(-1.0);
-    assert_eq!(refused.map(drop).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    Ok(())
-}
-
-#[test]
-fn a_group_is_clipped_alone() -> Result {
-    let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
-    let grads = Two { weight: halves(&[3.0]), bias: halves(&[4.0]) };
-    let groups = [ClipGroup::new(["weight"], Norm::L2, 1.5)];
-    let step = scaler.check_unscaled(grads.into())?.clip_groups(&groups)?.step(&mut keeps)?;
-    scaler.update(step)?.ignore();
-    assert_eq!(kept(&keeps), [Some(&[1.5][..]), Some(&[4.0][..])]);
+fn clipping_is_of_all_gradients_together_or_of_a_group() -> Result {
+    let scaler = scaler(0)?;
+    let grads = || scaler.check_unscaled(two(&[3.0], &[4.0]).into_grads());
+    let group = [ClipGroup::new(["weight"], Norm::L2, 1.5)];
+    for (clipped, expected) in [
+        (grads()?.clip_norm(2.5)?, [1.5, 2.0]),
+        (grads()?.clip_value(3.5)?, [3.0, 3.5]),
+        (grads()?.clip_groups(&group)?, [1.5, 4.0]),
+    ] {
+        assert_eq!(values(clipped.grads()), expected.map(|x| Some(vec![x])));
+    }
     Ok(())
 }
 
@@ -117,25 +89,9 @@ fn a_loss_is_multiplied_by_the_scale_and_a_gradient_of_no_optimizer_divided_by_i
 }
 
 #[test]
-fn a_window_adds_in_f32_and_leaves_a_bad_micro_batch_out() -> Result {
-    let (scaler, mut keeps) = (scaler(0)?, Keeps::default());
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for weight in [f32::INFINITY, 2048.0, 1.0] {
-        let grads = Two { weight: halves(&[weight]), bias: halves(&[weight]) };
-        window.add(scaler.check_unscaled(grads.into())?)?;
-    }
-    drop(window.finish()?.expect("two good ones").step(&mut keeps)?);
-    assert_eq!(kept(&keeps), [Some(&[2049.0][..]), Some(&[2049.0][..])], "f16 would say 2048");
-    Ok(())
-}
-
-#[test]
-fn a_window_that_was_saved_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>> {
-    let (scaler, params) = (scaler(0)?, Two { weight: halves(&[1.0]), bias: halves(&[1.0]) });
-    let micro_batch = |weight: f32| {
-        let grads = Two { weight: halves(&[weight]), bias: Vec::new() };
-        scaler.check_unscaled(grads.into())
-    };
+fn a_window_adds_in_f32_and_goes_on_where_it_was_saved() -> Result<(), Box<dyn std::error::Error>> {
+    let (scaler, params) = (scaler(0)?, two(&[1.0], &[1.0]));
+    let micro_batch = |weight| scaler.check_unscaled(two(&[weight], &[]).into_grads());
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     window.add(micro_batch(2048.0)?)?;
     window.add(micro_batch(f32::NAN)?)?;
@@ -146,13 +102,10 @@ fn a_window_that_was_saved_goes_on_where_it_was() -> Result<(), Box<dyn std::err
         sums.push(format!("{:?}", window.save()?));
     }
     assert_eq!(sums[0], sums[1]);
+    let sum = again.finish()?.expect("two good ones");
+    assert_eq!(values(sum.grads()), [Some(vec![2049.0]), None], "f16 would say 2048");
 
-    let mut keeps = Keeps::default();
-    drop(again.finish()?.expect("two good ones").step(&mut keeps)?);
-    assert_eq!(kept(&keeps), [Some(&[2049.0][..]), None]);
-
-    let other = Two { weight: halves(&[1.0, 2.0]), bias: halves(&[1.0]) };
-    let error = scaler.reopen(&other, &window.save()?).map(drop).unwrap_err();
+    let error = scaler.reopen(&two(&[1.0, 2.0], &[1.0]), &window.save()?).map(drop).unwrap_err();
     assert!(error.to_string().contains("weight"), "{error}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Masters for a stranger's host tensor.
+//! Masters in host memory: of tensors, and of models whose element type is a type parameter.
 
 use crate::matching::{self, LOWERED, Place, RETYPED};
 use crate::step::{self, Factor};
@@ -12,6 +12,8 @@ use binade_core::{
 use half::{bf16, f16};
 use std::{borrow::Cow, sync::Arc};
 
+type Result<T, V = ()> = std::result::Result<V, HostDeviceError<<T as AmpTensor>::Error>>;
+
 impl<T: AmpTensor> MasterWeights for HostDevice<T> {
     type Masters = HostMasters;
 
@@ -19,7 +21,7 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         &self,
         params: &mut Vec<Named<T>>,
         config: &OptimizerConfig,
-    ) -> Result<HostMasters, HostDeviceError<T::Error>> {
+    ) -> Result<T, HostMasters> {
         let names = params.iter().map(|param| &*param.name);
         let mut masters = HostMasters::new(config, names).map_err(refuse)?;
         let lowered = started(&mut masters, params, config)?;
@@ -29,11 +31,7 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         Ok(masters)
     }
 
-    fn set_config(
-        &self,
-        masters: &mut HostMasters,
-        config: &OptimizerConfig,
-    ) -> Result<(), HostDeviceError<T::Error>> {
+    fn set_config(&self, masters: &mut HostMasters, config: &OptimizerConfig) -> Result<T> {
         masters.set_config(config).map_err(refuse)
     }
 
@@ -43,22 +41,16 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         masters: &mut HostMasters,
         grads: NamedGrads<T>,
         found: &FoundInf,
-    ) -> Result<(), HostDeviceError<T::Error>> {
-        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
-        let grads = matched(params, masters, grads)?;
-        if found.is_raised() {
-            return Ok(());
-        }
-        matching::require_gradients(&grads).map_err(HostDeviceError::Train)?;
-        for (param, grad) in params.iter_mut().zip(grads) {
-            if let Some((id, grad)) = grad
-                && let Some((constants, slot)) = masters.next(id)
-            {
-                move_one(&mut param.value, &constants, slot, &grad)
-                    .map_err(|_| mismatch(&param.name, LENGTHS))?;
-            }
-        }
-        Ok(())
+    ) -> Result<T> {
+        let facts = params.iter().map(|param| (&param.name, param.value.dtype()));
+        let fits = |place: usize, name: &_, grad: &T| {
+            HostDeviceError::same_shapes(name, grad, &params[place].value)
+        };
+        let grads = matched(facts, masters, grads, fits)?;
+        advance(params.iter_mut(), masters, grads, found, |param, constants, slot, grad| {
+            let moved = move_one(&mut param.value, constants, slot, grad);
+            moved.map_err(|_| mismatch(&param.name, LENGTHS))
+        })
     }
 
     fn join(
@@ -67,7 +59,7 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         masters: &mut HostMasters,
         mut more: Vec<Named<T>>,
         config: &OptimizerConfig,
-    ) -> Result<(), HostDeviceError<T::Error>> {
+    ) -> Result<T> {
         let names = more.iter().map(|param| &*param.name);
         let mut joined = masters.joining(config, names).map_err(refuse)?;
         let lowered = started(&mut joined, &more, config)?;
@@ -79,34 +71,36 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
 }
 
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
-const LENGTHS: &str = "its gradient has another length than the parameter";
+pub(crate) const LENGTHS: &str = "its gradient has another length than the parameter";
 const UNTRAINABLE: &str = "parameters are trained in bf16, f16 or f32, and it is of another type or would be stored as one: cast it first, or leave it out of the optimizer";
 /// A parameter's id, and its gradient as plain numbers.
 type IdGrad = (usize, Vec<f32>);
 
-/// Returns gradients in the parameters' order. An error comes before anything has moved.
-fn matched<T: AmpTensor>(
-    params: &[Named<T>],
+/// Returns gradients in the order of parameters given by name and type. An error comes before anything has moved, and before
+/// a skip: a set that does not fit is told at the first step, which in f16 is often skipped.
+pub(crate) fn matched<'p, T: AmpTensor>(
+    params: impl ExactSizeIterator<Item = (&'p Arc<str>, DType)> + Clone,
     masters: &HostMasters,
     grads: NamedGrads<T>,
-) -> Result<Vec<Option<IdGrad>>, HostDeviceError<T::Error>> {
-    let names = params.iter().map(|param| &param.name);
+    fits: impl Fn(usize, &Arc<str>, &T) -> Result<T>,
+) -> Result<T, Vec<Option<IdGrad>>> {
+    let names = params.clone().map(|(name, _)| name);
     let places = matching::places(masters, names, grads.iter().map(|grad| &grad.name));
-    let mut matched = vec![None; params.len()];
+    let dtypes: Vec<_> = params.map(|(_, dtype)| dtype).collect();
+    let mut matched = vec![None; dtypes.len()];
     for (Named { name, value }, place) in grads.into_iter().zip(places) {
         let found = place.and_then(|Place { param, id }| Some((param, id?, masters.slot(id?)?)));
         let (place, id, slot) = found.ok_or_else(|| mismatch(&name, STRANGER))?;
         let Some(grad) = value else { continue };
-        let param = &params[place].value;
-        HostDeviceError::same_shapes(&name, &grad, param)?;
+        fits(place, &name, &grad)?;
         let grad = elements(grad);
         if grad.len() != slot.len {
             return Err(mismatch(&name, LENGTHS));
         }
-        if masters.lacks_master(slot, param.dtype()) {
+        if masters.lacks_master(slot, dtypes[place]) {
             return Err(mismatch(&name, LOWERED));
         }
-        if slot.is_retyped(param.dtype()) {
+        if slot.is_retyped(dtypes[place]) {
             return Err(mismatch(&name, RETYPED));
         }
         matched[place] = Some((id, grad));
@@ -114,12 +108,39 @@ fn matched<T: AmpTensor>(
     Ok(matched)
 }
 
+/// Moves each parameter that has a gradient, unless `found` is raised.
+pub(crate) fn advance<P, E>(
+    params: impl Iterator<Item = P>,
+    masters: &mut HostMasters,
+    grads: Vec<Option<IdGrad>>,
+    found: &FoundInf,
+    mut step: impl FnMut(
+        P,
+        &StepConstants,
+        &mut HostParamState,
+        &[f32],
+    ) -> std::result::Result<(), HostDeviceError<E>>,
+) -> std::result::Result<(), HostDeviceError<E>> {
+    if found.is_raised() {
+        return Ok(());
+    }
+    matching::require_gradients(&grads).map_err(HostDeviceError::Train)?;
+    for (param, grad) in params.zip(grads) {
+        if let Some((id, grad)) = grad
+            && let Some((constants, slot)) = masters.next(id)
+        {
+            step(param, &constants, slot, &grad)?;
+        }
+    }
+    Ok(())
+}
+
 /// Starts each of `params`, and gives them as they are to be stored.
 fn started<T: AmpTensor>(
     masters: &mut HostMasters,
     params: &[Named<T>],
     config: &OptimizerConfig,
-) -> Result<Vec<T>, HostDeviceError<T::Error>> {
+) -> Result<T, Vec<T>> {
     let start = |Named { name, value }: &Named<T>| {
         let now = trainable(name, value.dtype())?;
         let mut low = value.cast(config.dtype_of(name, now))?;
@@ -138,7 +159,7 @@ fn move_one<T: AmpTensor>(
     constants: &StepConstants,
     slot: &mut HostParamState,
     grad: &[f32],
-) -> Result<(), step::LengthError> {
+) -> std::result::Result<(), step::LengthError> {
     match param.dtype() {
         DType::BF16 => stepped::<T, bf16>(param, constants, slot, grad),
         DType::F16 => stepped::<T, f16>(param, constants, slot, grad),
@@ -151,7 +172,7 @@ fn stepped<T: AmpTensor, C: Element>(
     constants: &StepConstants,
     slot: &mut HostParamState,
     grad: &[f32],
-) -> Result<(), step::LengthError> {
+) -> std::result::Result<(), step::LengthError> {
     let mut low = typed::<T, C>(param);
     let how = (constants, Factor::ONE);
     slot.step(how, grad, &mut low, |slices| step::step(constants, Factor::ONE, slices))?;
@@ -164,7 +185,7 @@ fn typed<T: AmpTensor, C: Element>(tensor: &T) -> Vec<C> {
     elements(tensor.clone()).into_iter().map(C::from_f32).collect()
 }
 
-fn elements<T: AmpTensor>(mut tensor: T) -> Vec<f32> {
+pub(crate) fn elements<T: AmpTensor>(mut tensor: T) -> Vec<f32> {
     let mut elements = Vec::new();
     tensor.map_f32(&mut |_, x| {
         elements.push(x);
@@ -173,7 +194,7 @@ fn elements<T: AmpTensor>(mut tensor: T) -> Vec<f32> {
     elements
 }
 
-fn trainable<E>(name: &Arc<str>, dtype: DType) -> Result<DType, HostDeviceError<E>> {
+fn trainable<E>(name: &Arc<str>, dtype: DType) -> std::result::Result<DType, HostDeviceError<E>> {
     if is_trainable(dtype) { Ok(dtype) } else { Err(mismatch(name, UNTRAINABLE)) }
 }
 

@@ -1,18 +1,15 @@
 //! Masters for models whose element type is a type parameter.
 
-use crate::native::{mismatch, refuse};
+use crate::native::{LENGTHS, advance, matched, mismatch, refuse};
 use crate::step::{self, Factor};
-use crate::{
-    HostMasters, MasterOptimizer, MasterWeights, Matched, OptimizerConfig, ParamInfo,
-    match_gradients, matching,
-};
+use crate::{HostMasters, MasterOptimizer, MasterWeights, OptimizerConfig};
 use binade_core::{
-    Element, FoundInf, HostDeviceError, Named, OnlyF32, StaticCast, StaticGrads, StaticSet,
-    TypedModel,
+    Element, FoundInf, HostDeviceError, HostTensor, HostTypeError, Named, NamedGrads, StaticCast,
+    StaticSet, TypedModel,
 };
 use std::borrow::Cow;
 
-type Result<T> = std::result::Result<T, HostDeviceError<OnlyF32>>;
+type Result<T> = std::result::Result<T, HostDeviceError<HostTypeError>>;
 
 impl<P: StaticSet> MasterOptimizer<TypedModel<P>> {
     /// Takes over a model in `f32`, whose values become the masters, and trains it in the type of `P`.
@@ -64,37 +61,17 @@ impl<P: StaticSet> MasterWeights for TypedModel<P> {
         &self,
         params: &mut P,
         masters: &mut HostMasters,
-        grads: StaticGrads<P>,
+        grads: NamedGrads<HostTensor>,
         found: &FoundInf,
     ) -> Result<()> {
-        let (mut params, grads) = (params.slices(), grads.into_named());
-        let shapes: Vec<_> = params.iter().map(|param| [param.value.len()]).collect();
-        let facts = params.iter().zip(&shapes).map(|(param, shape)| ParamInfo {
-            name: &param.name,
-            dtype: P::Element::DTYPE,
-            shape,
-        });
-        let lens = grads.iter().map(|grad| grad.value.as_ref().map(|flat| [flat.0.len()]));
-        let lens: Vec<_> = lens.collect();
-        let named = grads.iter().zip(&lens).map(|(g, len)| (&g.name, len.as_ref().map(|l| &l[..])));
-        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
-        let places = match_gradients(&facts.collect::<Vec<_>>(), masters, named);
-        let places = places.map_err(|error| mismatch(&error.parameter, error.why))?;
-        if found.is_raised() {
-            return Ok(());
-        }
-        matching::require_gradients(&places).map_err(HostDeviceError::Train)?;
-        for (param, place) in params.iter_mut().zip(places) {
-            let Some(Matched { id, grad }) = place else { continue };
-            if let (Some(grad), Some((constants, slot))) = (&grads[grad].value, masters.next(id)) {
-                let how = (&constants, Factor::ONE);
-                let run =
-                    |slices: step::Slices<'_, _, _>| step::step(&constants, Factor::ONE, slices);
-                let stepped = slot.step(how, &grad.0, param.value, run);
-                stepped.map_err(|_| mismatch(&param.name, "its gradient has another length"))?;
-            }
-        }
-        Ok(())
+        let params = params.slices();
+        let facts = params.iter().map(|param| (&param.name, P::Element::DTYPE));
+        let grads = matched(facts, masters, grads, |_, _, _| Ok(()))?;
+        advance(params.into_iter(), masters, grads, found, |param, constants, slot, grad| {
+            let run = |slices: step::Slices<'_, _, _>| step::step(constants, Factor::ONE, slices);
+            let moved = slot.step((constants, Factor::ONE), grad, param.value, run);
+            moved.map_err(|_| mismatch(&param.name, LENGTHS))
+        })
     }
 }
 
@@ -147,6 +124,6 @@ fn same_names<A, B>(full: &[Named<A>], low: &[Named<B>]) -> Result<()> {
     }
 }
 
-pub(crate) fn widened<E: Element>(slice: &[E]) -> Vec<f32> {
+fn widened<E: Element>(slice: &[E]) -> Vec<f32> {
     slice.iter().map(|x| x.to_f32()).collect()
 }

@@ -3,7 +3,7 @@
 use crate::mlp::rectified;
 use crate::static_join::{Mlp, cast};
 use crate::{BATCH, LR, Result, Row, digits::Digits, mlp, tensor::Mine};
-use binade::core::{Element, TypedModel};
+use binade::core::{Element, StaticSet as _, TypedModel};
 use binade::prelude::*;
 use ndarray::{Array1, Array2, Axis};
 
@@ -78,7 +78,7 @@ pub fn step<E: Element>(
     // The gradient of the loss with respect to itself is 1; scaling that is scaling the loss.
     let grads = scaler.scale(&1.0)?.backward(|scale| {
         let towards = cast::<f32, E, _>(&(towards * *scale));
-        Ok(backward(params, &x, &hidden, &towards).into())
+        Ok(backward(params, &x, &hidden, &towards).into_grads())
     })?;
     let step = grads.unscale()?.clip_norm(10.0)?.step(optimizer)?;
     let step = scaler.update(step)?.resolve()?;

@@ -4,9 +4,7 @@ mod clip_groups;
 mod device;
 mod loss;
 mod native;
-mod native_clip_groups;
 mod ops;
-mod static_set;
 mod store;
 
 pub use clip_groups::ClipGroup;

@@ -1,21 +1,19 @@
-//! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
+//! Loss scaling in host memory: sets are `Vec<Named<Option<T>>>`.
 
-use super::native_clip_groups;
 use crate::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor};
 use binade_core::{
-    AmpTensor, DType, FoundInf, HostDevice, HostDeviceError, MatchError, Named, NamedGrads,
-    RawTensor, TensorSpec, check_same_parameters,
+    AmpTensor, DType, FoundInf, GradSet, HostDevice, HostDeviceError, HostParams, HostTensor,
+    HostTypeError, MatchError, Named, NamedGrads, RawTensor, StaticSet, TensorSpec, TypedModel,
+    check_same_parameters,
 };
 use std::sync::Arc;
+
+type Result<T, V = ()> = std::result::Result<V, HostDeviceError<<T as AmpTensor>::Error>>;
 
 impl<T: AmpTensor> Loss<HostDevice<T>> for T {
     type Error = HostDeviceError<T::Error>;
 
-    fn scaled(
-        &self,
-        _: &HostDevice<T>,
-        scale: &ScaleState,
-    ) -> Result<T, HostDeviceError<T::Error>> {
+    fn scaled(&self, _: &HostDevice<T>, scale: &ScaleState) -> Result<T, T> {
         let before = elements(self)?;
         let scaled = AmpTensor::scaled(self, scale.factor())?;
         // `scaled` as provided writes to what `cast` gave it.
@@ -29,21 +27,25 @@ impl<T: AmpTensor> Loss<HostDevice<T>> for T {
         Err(HostDeviceError::Mismatch { parameter: "the loss".into(), why: ALIAS })
     }
 
-    fn unscaled(
-        &self,
-        _: &HostDevice<T>,
-        scale: &ScaleState,
-    ) -> Result<T, HostDeviceError<T::Error>> {
+    fn unscaled(&self, _: &HostDevice<T>, scale: &ScaleState) -> Result<T, T> {
         Ok(AmpTensor::scaled(self, scale.inverse())?)
     }
 }
 
+impl<P: StaticSet> Loss<TypedModel<P>> for f32 {
+    type Error = HostDeviceError<HostTypeError>;
+
+    fn scaled(&self, _: &TypedModel<P>, scale: &ScaleState) -> Result<HostTensor, f32> {
+        Ok(self * scale.factor())
+    }
+
+    fn unscaled(&self, _: &TypedModel<P>, scale: &ScaleState) -> Result<HostTensor, f32> {
+        Ok(self * scale.inverse())
+    }
+}
+
 impl<T: AmpTensor> GradScaler for HostDevice<T> {
-    fn unscale(
-        &self,
-        grads: &mut NamedGrads<T>,
-        scale: &ScaleState,
-    ) -> Result<FoundInf, HostDeviceError<T::Error>> {
+    fn unscale(&self, grads: &mut NamedGrads<T>, scale: &ScaleState) -> Result<T, FoundInf> {
         let mut found = FoundInf { halted: scale.diverged, ..FoundInf::default() };
         let inverse = scale.inverse();
         for Named { name, value } in grads {
@@ -62,14 +64,31 @@ impl<T: AmpTensor> GradScaler for HostDevice<T> {
     }
 }
 
-impl<T: AmpTensor> GradOps for HostDevice<T> {
+impl<P: StaticSet> GradScaler for TypedModel<P> {
+    fn unscale(
+        &self,
+        grads: &mut NamedGrads<HostTensor>,
+        scale: &ScaleState,
+    ) -> Result<HostTensor, FoundInf> {
+        HostDevice::new().unscale(grads, scale)
+    }
+}
+
+/// A device whose sets are lists of host tensors has this trait already.
+impl<D, T> GradOps for D
+where
+    D: GradScaler<Scale = ScaleState>
+        + GradSet<Grads = NamedGrads<T>, Found = FoundInf, Error = HostDeviceError<T::Error>>,
+    D::Params: HostParams<T>,
+    T: AmpTensor,
+{
     fn clip_norm(
         &self,
         grads: &mut NamedGrads<T>,
         norm: Norm,
         max: f32,
         verdict: &mut FoundInf,
-    ) -> Result<(), HostDeviceError<T::Error>> {
+    ) -> Result<T> {
         positive("clip_norm", max)?;
         let total = self::norm(norm, grads.iter_mut().filter_map(|g| g.value.as_mut()));
         verdict.record_norm(total);
@@ -80,11 +99,7 @@ impl<T: AmpTensor> GradOps for HostDevice<T> {
         Ok(())
     }
 
-    fn clip_value(
-        &self,
-        grads: &mut NamedGrads<T>,
-        max: f32,
-    ) -> Result<(), HostDeviceError<T::Error>> {
+    fn clip_value(&self, grads: &mut NamedGrads<T>, max: f32) -> Result<T> {
         positive("clip_value", max)?;
         each(grads, |x| if x.is_nan() { x } else { x.clamp(-max, max) });
         Ok(())
@@ -95,7 +110,7 @@ impl<T: AmpTensor> GradOps for HostDevice<T> {
         sum: Option<NamedGrads<T>>,
         grads: NamedGrads<T>,
         found: &FoundInf,
-    ) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
+    ) -> Result<T, NamedGrads<T>> {
         let bad = found.is_raised();
         let Some(mut sum) = sum else {
             return first(grads, bad);
@@ -118,32 +133,35 @@ impl<T: AmpTensor> GradOps for HostDevice<T> {
         grads: &mut NamedGrads<T>,
         groups: &[ClipGroup],
         verdict: &mut FoundInf,
-    ) -> Result<(), HostDeviceError<T::Error>> {
-        native_clip_groups::clip(grads, groups, verdict)
+    ) -> Result<T> {
+        let places = ClipGroup::places(groups, grads.iter().map(|grad| &*grad.name));
+        let places = places.map_err(HostDeviceError::Train)?;
+        for (group, of) in groups.iter().enumerate() {
+            let norm = self::norm(of.norm, members(grads, &places, group));
+            verdict.check_norm(&of.norm_name(), norm);
+            let factor = clip_factor(norm, of.max);
+            if factor != 1.0 {
+                members(grads, &places, group)
+                    .for_each(|grad| grad.map_f32(&mut |_, x| x * factor));
+            }
+        }
+        Ok(())
     }
 
     /// A tensor that tells no shape is of one axis, and gradients are made of parameters, which tell how.
-    fn grad_specs(
-        &self,
-        params: &Vec<Named<T>>,
-    ) -> Result<Vec<Named<TensorSpec>>, HostDeviceError<T::Error>> {
+    fn grad_specs(&self, params: &D::Params) -> Result<T, Vec<Named<TensorSpec>>> {
         let spec = |param: &Named<T>| {
             let spec = TensorSpec::new(DType::F32, [elements(&param.value)?.len()]);
             Ok(Named::new(param.name.clone(), spec))
         };
-        params.iter().map(spec).collect()
+        params.tensors().iter().map(spec).collect()
     }
 
-    fn save_grads(
-        &self,
-        grads: &NamedGrads<T>,
-    ) -> Result<NamedGrads<RawTensor>, HostDeviceError<T::Error>> {
+    fn save_grads(&self, grads: &NamedGrads<T>) -> Result<T, NamedGrads<RawTensor>> {
         let raw = |grad: &T| {
             let values = elements(grad)?;
-            Ok::<_, T::Error>(RawTensor::from_f32(
-                TensorSpec::new(DType::F32, [values.len()]),
-                &values,
-            ))
+            let spec = TensorSpec::new(DType::F32, [values.len()]);
+            Ok::<_, T::Error>(RawTensor::from_f32(spec, &values))
         };
         let one = |grad: &Named<Option<T>>| {
             let value = grad.value.as_ref().map(raw).transpose()?.flatten();
@@ -154,9 +172,10 @@ impl<T: AmpTensor> GradOps for HostDevice<T> {
 
     fn load_grads(
         &self,
-        params: &Vec<Named<T>>,
+        params: &D::Params,
         saved: &NamedGrads<RawTensor>,
-    ) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
+    ) -> Result<T, NamedGrads<T>> {
+        let params = params.tensors();
         let one = |saved: &Named<Option<RawTensor>>| {
             let param = params.iter().find(|param| param.name == saved.name);
             let grad = param.zip(saved.value.as_ref());
@@ -170,7 +189,7 @@ impl<T: AmpTensor> GradOps for HostDevice<T> {
 const ALIAS: &str = "scaling it has changed it: `AmpTensor::cast` to its own type shares elements with it, and has to copy; a tensor that records gradients needs a `scaled` of its own too, by the library's multiplication";
 
 /// The elements, read from a cast, which copies: a clone may share them, and a write would be seen by whoever records gradients.
-fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
+fn elements<T: AmpTensor>(tensor: &T) -> std::result::Result<Vec<f32>, T::Error> {
     let mut elements = Vec::new();
     tensor.cast(DType::F32)?.map_f32(&mut |_, x| {
         elements.push(x);
@@ -179,7 +198,7 @@ fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
     Ok(elements)
 }
 
-fn like<T: AmpTensor>(param: &T, raw: &RawTensor) -> Result<T, HostDeviceError<T::Error>> {
+fn like<T: AmpTensor>(param: &T, raw: &RawTensor) -> Result<T, T> {
     let mut grad = param.cast(DType::F32)?;
     let values = raw.to_f32().unwrap_or_default();
     grad.map_f32(&mut |i, x| values.get(i).copied().unwrap_or(x));
@@ -187,10 +206,7 @@ fn like<T: AmpTensor>(param: &T, raw: &RawTensor) -> Result<T, HostDeviceError<T
 }
 
 /// The norm of all of `grads` together, in `f64`: enough for squares of 1e25 and for 64 M terms.
-pub(crate) fn norm<'g, T: AmpTensor + 'g>(
-    which: Norm,
-    grads: impl Iterator<Item = &'g mut T>,
-) -> f64 {
+fn norm<'g, T: AmpTensor + 'g>(which: Norm, grads: impl Iterator<Item = &'g mut T>) -> f64 {
     let mut total = 0.0_f64;
     for grad in grads {
         grad.map_f32(&mut |_, x| {
@@ -207,7 +223,17 @@ pub(crate) fn norm<'g, T: AmpTensor + 'g>(
     if which == Norm::L2 { total.sqrt() } else { total }
 }
 
-fn positive<E>(what: &'static str, max: f32) -> Result<(), HostDeviceError<E>> {
+/// The gradients of a group.
+fn members<'g, T: AmpTensor>(
+    grads: &'g mut NamedGrads<T>,
+    places: &'g [Option<usize>],
+    group: usize,
+) -> impl Iterator<Item = &'g mut T> {
+    let own = grads.iter_mut().zip(places).filter(move |(_, place)| **place == Some(group));
+    own.filter_map(|(grad, _)| grad.value.as_mut())
+}
+
+fn positive<E>(what: &'static str, max: f32) -> std::result::Result<(), HostDeviceError<E>> {
     if max > 0.0 {
         Ok(())
     } else {
@@ -222,10 +248,7 @@ fn each<T: AmpTensor>(grads: &mut NamedGrads<T>, mut f: impl FnMut(f32) -> f32) 
 }
 
 /// The first gradients of a window in `f32`; none of them if they are bad, since zeros would decay and age parameters.
-fn first<T: AmpTensor>(
-    mut grads: NamedGrads<T>,
-    bad: bool,
-) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
+fn first<T: AmpTensor>(mut grads: NamedGrads<T>, bad: bool) -> Result<T, NamedGrads<T>> {
     for value in grads.iter_mut().map(|grad| &mut grad.value) {
         *value = match value.take() {
             Some(grad) if !bad => Some(grad.cast(DType::F32)?),
@@ -240,11 +263,7 @@ fn names<T>(set: &NamedGrads<T>) -> impl Iterator<Item = (&Arc<str>, Option<&[us
     set.iter().map(|grad| (&grad.name, None))
 }
 
-fn plus<T: AmpTensor>(
-    mut total: T,
-    grad: &T,
-    name: &Arc<str>,
-) -> Result<T, HostDeviceError<T::Error>> {
+fn plus<T: AmpTensor>(mut total: T, grad: &T, name: &Arc<str>) -> Result<T, T> {
     HostDeviceError::same_shapes(name, grad, &total)?;
     let terms = elements(grad)?;
     let mut length = 0;

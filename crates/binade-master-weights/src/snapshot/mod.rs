@@ -4,7 +4,6 @@ mod host;
 mod kind;
 mod native;
 mod optimizer;
-mod static_set;
 
 pub use kind::{StateKind, UnknownStateKind};
 
