@@ -1,6 +1,20 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+/// Doc tests of an order that compiles and runs, and of wrong ones, each under the words that say why it does not compile.
+macro_rules! order {
+    ($($right:literal)+, $($fence:literal: $($wrong:literal)+,)+) => {
+        concat!(order!(@ "", $($right)+), $("\n", order!(@ $fence, $($wrong)+)),+)
+    };
+    (@ $fence:literal, $($line:literal)+) => {
+        concat!(
+            "```", $fence, "\n",
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/order_prelude.md")),
+            $($line, "\n",)+ "# Ok::<(), HostDeviceError<Infallible>>(())\n```\n",
+        )
+    };
+}
+
 mod contract;
 mod extras;
 mod loss_scale;

@@ -28,239 +28,155 @@
 //!
 //! A scaled loss has no gradients yet; only `backward` gives them.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0599
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.unscale()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;",
+    "compile_fail,E0599":
+    "let grads = scaler.scale(&loss)?.unscale()?;",
+)]
 //!
 //! # Backward twice from one loss
 //!
 //! `backward` consumes the loss, so that its gradients enter once.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let (first, second) = (scaler.scale(&loss)?, scaler.scale(&loss)?);
-//! let grads = (first.backward(backward)?.unscale()?, second.backward(backward)?.unscale()?);
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0382
-#![doc = include_str!("order_prelude.md")]
-//! let first = scaler.scale(&loss)?;
-//! let grads = (first.backward(backward)?.unscale()?, first.backward(backward)?.unscale()?);
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let (first, second) = (scaler.scale(&loss)?, scaler.scale(&loss)?);"
+    "let grads = (first.backward(backward)?.unscale()?, second.backward(backward)?.unscale()?);",
+    "compile_fail,E0382":
+    "let first = scaler.scale(&loss)?;"
+    "let grads = (first.backward(backward)?.unscale()?, first.backward(backward)?.unscale()?);",
+)]
 //!
 //! # Unscaling twice
 //!
 //! Torch raises at run time; here the second call does not exist.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0599
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.unscale()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;",
+    "compile_fail,E0599":
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.unscale()?;",
+)]
 //!
 //! # Unscaling the same gradients twice, by name
 //!
 //! `unscale` consumes the scaled gradients.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let scaled = scaler.scale(&loss)?.backward(backward)?;
-//! let again = scaler.scale(&loss)?.backward(backward)?;
-//! let grads = (scaled.unscale()?, again.unscale()?);
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0382
-#![doc = include_str!("order_prelude.md")]
-//! let scaled = scaler.scale(&loss)?.backward(backward)?;
-//! let again = scaler.scale(&loss)?.backward(backward)?;
-//! let grads = (scaled.unscale()?, scaled.unscale()?);
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let scaled = scaler.scale(&loss)?.backward(backward)?;"
+    "let again = scaler.scale(&loss)?.backward(backward)?;"
+    "let grads = (scaled.unscale()?, again.unscale()?);",
+    "compile_fail,E0382":
+    "let scaled = scaler.scale(&loss)?.backward(backward)?;"
+    "let again = scaler.scale(&loss)?.backward(backward)?;"
+    "let grads = (scaled.unscale()?, scaled.unscale()?);",
+)]
 //!
 //! # Clipping before unscaling
 //!
 //! A limit of 1 on gradients that are 65536 times too large clips everything. The compiler says to call `unscale` first.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0277
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.clip_norm(1.0)?.unscale()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;",
+    "compile_fail,E0277":
+    "let grads = scaler.scale(&loss)?.backward(backward)?.clip_norm(1.0)?.unscale()?;",
+)]
 //!
 //! # Stepping before unscaling
 //!
 //! An optimizer never sees scaled gradients. The compiler says to call `unscale` first.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0277
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+    "compile_fail,E0277":
+    "let step = scaler.scale(&loss)?.backward(backward)?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+)]
 //!
 //! # Stepping the scaler
 //!
 //! torch's `scaler.step(optimizer)`: gradients step here, and the compiler says how.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0277
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! scaler.step(&mut optimizer)?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+    "compile_fail,E0277":
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "scaler.step(&mut optimizer)?;",
+)]
 //!
 //! # Stepping twice with the same gradients
 //!
 //! `step` consumes them.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let step = grads.step(&mut optimizer)?.and(more.step(&mut optimizer)?);
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0382
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let step = grads.step(&mut optimizer)?.and(grads.step(&mut optimizer)?);
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let step = grads.step(&mut optimizer)?.and(more.step(&mut optimizer)?);"
+    "scaler.update(step)?.ignore();",
+    "compile_fail,E0382":
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let step = grads.step(&mut optimizer)?.and(grads.step(&mut optimizer)?);"
+    "scaler.update(step)?.ignore();",
+)]
 //!
 //! # Clipping after the step
 //!
 //! There is nothing left to clip.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0599
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?.clip_norm(1.0)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+    "compile_fail,E0599":
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?.clip_norm(1.0)?;"
+    "scaler.update(step)?.ignore();",
+)]
 //!
 //! # Updating before the step
 //!
 //! `update` takes the step it is due for.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let step = grads.step(&mut optimizer)?;
-//! let outcome = scaler.update(step)?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0308
-#![doc = include_str!("order_prelude.md")]
-//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let outcome = scaler.update(grads)?;
-//! let step = grads.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let step = grads.step(&mut optimizer)?;"
+    "let outcome = scaler.update(step)?;",
+    "compile_fail,E0308":
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let outcome = scaler.update(grads)?;"
+    "let step = grads.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+)]
 //!
 //! # Updating twice for one step
 //!
 //! `update` consumes it. Two steps of one iteration are joined: a second update for what was scaled before the first is refused
 //! at run time, as [`SecondUpdate`](binade_core::OrderError::SecondUpdate).
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(more)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0382
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();"
+    "let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(more)?.ignore();",
+    "compile_fail,E0382":
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();"
+    "let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+)]
 //!
 //! # Joining after the update
 //!
 //! One update counts one iteration: its steps are joined before it.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(first.and(second))?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0599
-#![doc = include_str!("order_prelude.md")]
-//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(first)?.and(second).ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(first.and(second))?.ignore();",
+    "compile_fail,E0599":
+    "let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(first)?.and(second).ignore();",
+)]
 //!
 //! # Forgetting the update
 //!
@@ -268,100 +184,66 @@
 //! does, with a warning of an unused variable, and the next `scale` is an error:
 //! [`NeverUpdated`](binade_core::OrderError::NeverUpdated).
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail
-#![doc = include_str!("order_prelude.md")]
-//! scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! // `scaler.update(step)?.ignore();` is missing.
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+    "compile_fail":
+    "scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "// `scaler.update(step)?.ignore();` is missing.",
+)]
 //!
 //! # Forgetting the outcome
 //!
 //! Whoever does not want to know whether the step ran says so.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.ignore();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+    "compile_fail":
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?;",
+)]
 //!
 //! # Resolving before the update
 //!
 //! Only `update` knows the scale after, and whether the run diverged.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let happened = scaler.update(step)?.resolve()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0599
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let happened = step.resolve()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "let happened = scaler.update(step)?.resolve()?;",
+    "compile_fail,E0599":
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "let happened = step.resolve()?;",
+)]
 //!
 //! # Dropping what an outcome says
 //!
 //! Divergence would be silent in it: a step that is resolved is looked at.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let report = scaler.update(step)?.resolve()?.unless_diverged().expect("a run that converges");
-//! assert!(!report.is_remarkable(), "{report}");
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! scaler.update(step)?.resolve()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    r#"let report = scaler.update(step)?.resolve()?.unless_diverged().expect("a run that converges");"#
+    r#"assert!(!report.is_remarkable(), "{report}");"#,
+    "compile_fail":
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "scaler.update(step)?.resolve()?;",
+)]
 //!
 //! # Resolving twice
 //!
 //! An outcome is read once: whoever needs it again keeps what it said.
 //!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let outcome = scaler.update(step)?;
-//! let happened = outcome.resolve()?;
-//! let again = happened.clone();
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0382
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let outcome = scaler.update(step)?;
-//! let happened = outcome.resolve()?;
-//! let again = outcome.resolve()?;
-//! # Ok::<(), HostDeviceError<Infallible>>(())
-//! ```
+#![doc = order!(
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "let outcome = scaler.update(step)?;"
+    "let happened = outcome.resolve()?;"
+    "let again = happened.clone();",
+    "compile_fail,E0382":
+    "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
+    "let outcome = scaler.update(step)?;"
+    "let happened = outcome.resolve()?;"
+    "let again = outcome.resolve()?;",
+)]
 //!
 //! Orders of windows stand with [`Accumulation`](crate::Accumulation), and with [`DelayedUnscale`](crate::DelayedUnscale) for
 //! gradients that are unscaled at the end; [`LinkedGrads`](crate::LinkedGrads) has steps that share their fate, and

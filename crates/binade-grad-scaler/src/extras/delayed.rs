@@ -65,87 +65,63 @@ impl<D: GradScaler> Held<D> {
 ///
 /// A window's losses are scaled by the window, so that one scale is in all of its gradients.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.sum_scaled();
-/// window.backward(&loss, backward)?;
-/// window.backward(&loss, backward)?;
-/// let grads = window.unscale()?.expect("two passes");
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0599
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.sum_scaled();
-/// window.backward(&loss, backward)?;
-/// window.add(scaler.scale(&loss)?.backward(backward)?)?;
-/// let grads = window.unscale()?.expect("two passes");
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.sum_scaled();"
+    "window.backward(&loss, backward)?;"
+    "window.backward(&loss, backward)?;"
+    r#"let grads = window.unscale()?.expect("two passes");"#,
+    "compile_fail,E0599":
+    "let mut window = scaler.sum_scaled();"
+    "window.backward(&loss, backward)?;"
+    "window.add(scaler.scale(&loss)?.backward(backward)?)?;"
+    r#"let grads = window.unscale()?.expect("two passes");"#,
+)]
 ///
 /// ## Stepping with gradients whose unscaling was delayed
 ///
 /// Gradients that the framework has added up are still scaled when they are collected.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut buffer = Vec::new();
-/// let mut window = scaler.delay_unscale();
-/// window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
-/// let step = window.collect(|| Ok(buffer))?.expect("a pass").unscale()?.step(&mut optimizer)?;
-/// scaler.update(step)?.ignore();
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0599
-#[doc = include_str!("../order_prelude.md")]
-/// let mut buffer = Vec::new();
-/// let mut window = scaler.delay_unscale();
-/// window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;
-/// let step = window.collect(|| Ok(buffer))?.expect("a pass").step(&mut optimizer)?;
-/// scaler.update(step)?.ignore();
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut buffer = Vec::new();"
+    "let mut window = scaler.delay_unscale();"
+    "window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;"
+    r#"let step = window.collect(|| Ok(buffer))?.expect("a pass").unscale()?.step(&mut optimizer)?;"#
+    "scaler.update(step)?.ignore();",
+    "compile_fail,E0599":
+    "let mut buffer = Vec::new();"
+    "let mut window = scaler.delay_unscale();"
+    "window.backward(&loss, |scaled| backward(scaled).map(|grads| buffer = grads))?;"
+    r#"let step = window.collect(|| Ok(buffer))?.expect("a pass").step(&mut optimizer)?;"#
+    "scaler.update(step)?.ignore();",
+)]
 ///
 /// ## A backward pass after the window was collected
 ///
 /// `collect` consumes it: what came later would be in the next window's sum.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.delay_unscale();
-/// window.backward(&loss, |scaled| backward(scaled).map(drop))?;
-/// let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0382
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.delay_unscale();
-/// let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;
-/// window.backward(&loss, |scaled| backward(scaled).map(drop))?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.delay_unscale();"
+    "window.backward(&loss, |scaled| backward(scaled).map(drop))?;"
+    r#"let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;"#,
+    "compile_fail,E0382":
+    "let mut window = scaler.delay_unscale();"
+    r#"let grads = window.collect(|| backward(&loss))?.expect("a pass").unscale()?;"#
+    "window.backward(&loss, |scaled| backward(scaled).map(drop))?;",
+)]
 ///
 /// ## Clipping a sum that is still scaled
 ///
 /// A limit is in the loss's own units.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.sum_scaled();
-/// window.backward(&loss, backward)?;
-/// let grads = window.unscale()?.expect("a pass").clip_norm(1.0)?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0599
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.sum_scaled();
-/// window.backward(&loss, backward)?;
-/// let grads = window.clip_norm(1.0)?.unscale()?.expect("a pass");
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.sum_scaled();"
+    "window.backward(&loss, backward)?;"
+    r#"let grads = window.unscale()?.expect("a pass").clip_norm(1.0)?;"#,
+    "compile_fail,E0599":
+    "let mut window = scaler.sum_scaled();"
+    "window.backward(&loss, backward)?;"
+    r#"let grads = window.clip_norm(1.0)?.unscale()?.expect("a pass");"#,
+)]
 #[must_use = "a window that is not collected applies nothing"]
 pub struct DelayedUnscale<D: GradScaler> {
     held: Held<D>,

@@ -41,106 +41,76 @@ impl BadMicroBatch {
 ///
 /// A window adds gradients in the loss's own units, so that the scale may move inside it.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0308
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// window.add(scaler.scale(&loss)?.backward(backward)?)?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;",
+    "compile_fail,E0308":
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "window.add(scaler.scale(&loss)?.backward(backward)?)?;",
+)]
 ///
 /// ## Stepping an open window
 ///
 /// A window steps when it is finished, once.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;
-/// scaler.update(step)?.ignore();
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0599
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// let step = window.step(&mut optimizer)?;
-/// scaler.update(step)?.ignore();
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;"
+    r#"let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;"#
+    "scaler.update(step)?.ignore();",
+    "compile_fail,E0599":
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;"
+    "let step = window.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+)]
 ///
 /// ## Adding to a finished window
 ///
 /// `finish` consumes it: what came later would have missed the step.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// let grads = window.finish()?.expect("a micro-batch");
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0382
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// let grads = window.finish()?.expect("a micro-batch");
-/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;"
+    r#"let grads = window.finish()?.expect("a micro-batch");"#,
+    "compile_fail,E0382":
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    r#"let grads = window.finish()?.expect("a micro-batch");"#
+    "window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;",
+)]
 ///
 /// ## Clipping an open window
 ///
 /// The norm is of the sum, which is there when the window is finished.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// let grads = window.finish()?.expect("a micro-batch").clip_norm(1.0)?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0599
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-/// let grads = window.clip_norm(1.0)?.finish()?.expect("a micro-batch");
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;"
+    r#"let grads = window.finish()?.expect("a micro-batch").clip_norm(1.0)?;"#,
+    "compile_fail,E0599":
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;"
+    r#"let grads = window.clip_norm(1.0)?.finish()?.expect("a micro-batch");"#,
+)]
 ///
 /// ## Adding gradients that were stepped with
 ///
 /// A micro-batch goes into a window or into a step, once.
 ///
-/// ```
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-/// let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-/// window.add(grads)?;
-/// let step = more.step(&mut optimizer)?;
-/// scaler.update(step)?.ignore();
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
-///
-/// ```compile_fail,E0382
-#[doc = include_str!("../order_prelude.md")]
-/// let mut window = scaler.accumulate(BadMicroBatch::Drop);
-/// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-/// let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-/// let step = more.step(&mut optimizer)?;
-/// window.add(more)?;
-/// # Ok::<(), HostDeviceError<Infallible>>(())
-/// ```
+#[doc = order!(
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "window.add(grads)?;"
+    "let step = more.step(&mut optimizer)?;"
+    "scaler.update(step)?.ignore();",
+    "compile_fail,E0382":
+    "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
+    "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+    "let step = more.step(&mut optimizer)?;"
+    "window.add(more)?;",
+)]
 #[must_use = "a window that is not finished applies nothing"]
 pub struct Accumulation<D: GradScaler> {
     pub(crate) bad: BadMicroBatch,

@@ -65,23 +65,17 @@ impl<D: GradScaler> UnscaledGrads<D> {
     ///
     /// Evaluating again is another iteration.
     ///
-    /// ```
-    #[doc = include_str!("../order_prelude.md")]
-    /// for _evaluation in 0..2 {
-    ///     let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-    ///     let step = grads.step(&mut optimizer)?;
-    ///     scaler.update(step)?.ignore();
-    /// }
-    /// # Ok::<(), HostDeviceError<Infallible>>(())
-    /// ```
-    ///
-    /// ```compile_fail,E0061
-    #[doc = include_str!("../order_prelude.md")]
-    /// let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-    /// let step = grads.step(&mut optimizer, || scaler.scale(&loss)?.backward(backward))?;
-    /// scaler.update(step)?.ignore();
-    /// # Ok::<(), HostDeviceError<Infallible>>(())
-    /// ```
+    #[doc = order!(
+        "for _evaluation in 0..2 {"
+        "    let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+        "    let step = grads.step(&mut optimizer)?;"
+        "    scaler.update(step)?.ignore();"
+        "}",
+        "compile_fail,E0061":
+        "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
+        "let step = grads.step(&mut optimizer, || scaler.scale(&loss)?.backward(backward))?;"
+        "scaler.update(step)?.ignore();",
+    )]
     pub fn step<O>(self, optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
     where
         O: Optimizer<D::Grads, D::Found> + ?Sized,
