@@ -1,12 +1,12 @@
 //! Under which names states and rules are written to a file.
 
-use binade_interchange::protocol::{ProtocolConfig, ProtocolScaler, StateDict};
+use binade_interchange::protocol::{ProtocolScaler, StateDict};
 use binade_master_weights::UpdateRule;
 use serde_json::json;
 
 #[test]
 fn a_scalers_state_has_torchs_keys() {
-    let scaler = ProtocolScaler::new(ProtocolConfig::default()).unwrap();
+    let scaler = ProtocolScaler::new(StateDict::default()).unwrap();
     let written = json!({
         "scale": 65536.0,
         "growth_factor": 2.0,

@@ -12,6 +12,6 @@ pub use binade_grad_scaler as grad_scaler;
 
 pub use dtype_policy::{DTypePolicy, DTypePolicyError};
 pub use state::{
-    ApexScaler, ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, Exported, FirstGrowth,
-    Imported, InterchangeError, KerasState, Note, PaddleState, Saved, TfKerasState, Value,
+    ApexScaler, ApexState, DeepSpeedFusedState, DeepSpeedState, Exported, FirstGrowth, Imported,
+    InterchangeError, KerasState, PaddleState, TfKerasState,
 };

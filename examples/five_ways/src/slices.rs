@@ -10,13 +10,13 @@ use binade::core::Element;
 use binade_example_shared::five_ways::{
     Batch, GROWTH_INTERVAL, LEARNING_RATE, Precision, Row, Run, Scaling, Task,
 };
-use binade_interchange::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
+use binade_interchange::protocol::{ProtocolScaler, StateDict, Verdict};
 use binade_master_weights::step::{Factor, Params, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 use half::{bf16, f16};
 use products::{backward, forward};
 
-const ADAM: OptimizerId = OptimizerId(0);
+const ADAM: u64 = 0;
 
 /// Trains, and returns the row of the table.
 ///
@@ -28,9 +28,9 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
         Precision::F32 => train::<f32>(task, None),
         Precision::Bf16 => train::<bf16>(task, None),
         Precision::F16 => {
-            let scaler = ProtocolScaler::new(ProtocolConfig {
+            let scaler = ProtocolScaler::new(StateDict {
                 growth_interval: GROWTH_INTERVAL.into(),
-                ..ProtocolConfig::default()
+                ..StateDict::default()
             })?;
             train::<f16>(task, Some(scaler))
         }

@@ -3,22 +3,22 @@
 use binade_grad_scaler::{LossScale, UpdateInputs};
 use binade_interchange::protocol::StateDict;
 use binade_interchange::{
-    ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, FirstGrowth, Imported,
-    InterchangeError, KerasState, PaddleState, Saved, TfKerasState,
+    ApexState, DeepSpeedFusedState, DeepSpeedState, FirstGrowth, Imported, InterchangeError,
+    KerasState, PaddleState, TfKerasState,
 };
+use serde::{Serialize, de::DeserializeOwned};
 
 pub(super) fn read(bytes: &[u8]) {
-    let Ok(dictionary) = serde_json::from_slice::<Dictionary>(bytes) else { return };
     let rule = LossScale::dynamic();
-    go_on(saved::<StateDict>(&dictionary).map(|saved| saved.import()));
-    go_on(saved::<PaddleState>(&dictionary).map(|saved| saved.import()));
-    go_on(saved::<KerasState>(&dictionary).map(|saved| saved.import(&rule)));
-    go_on(saved::<TfKerasState>(&dictionary).map(|saved| saved.import(&rule)));
-    go_on(saved::<DeepSpeedFusedState>(&dictionary).map(|saved| saved.import(&rule)));
+    go_on(saved::<StateDict>(bytes).map(|saved| saved.import()));
+    go_on(saved::<PaddleState>(bytes).map(|saved| saved.import()));
+    go_on(saved::<KerasState>(bytes).map(|saved| saved.import(&rule)));
+    go_on(saved::<TfKerasState>(bytes).map(|saved| saved.import(&rule)));
+    go_on(saved::<DeepSpeedFusedState>(bytes).map(|saved| saved.import(&rule)));
     for first in [FirstGrowth::AfterWindow, FirstGrowth::AfterWindowAndOne] {
-        go_on(saved::<DeepSpeedState>(&dictionary).map(|saved| saved.import(first)));
+        go_on(saved::<DeepSpeedState>(bytes).map(|saved| saved.import(first)));
     }
-    if let Some(Ok(losses)) = saved::<ApexState>(&dictionary).map(|saved| saved.import(&rule)) {
+    if let Some(Ok(losses)) = saved::<ApexState>(bytes).map(|saved| saved.import(&rule)) {
         for imported in losses {
             go_on(Some(Ok(imported)));
         }
@@ -26,16 +26,16 @@ pub(super) fn read(bytes: &[u8]) {
 }
 
 /// Reads a library's saved state, if it is one: equal once it is written and read again.
-fn saved<S: Saved + PartialEq + std::fmt::Debug>(dictionary: &Dictionary) -> Option<S> {
-    let saved = S::read(dictionary).ok()?;
-    assert_eq!(S::read(&saved.write()).as_ref(), Ok(&saved), "{}", S::LIBRARY);
+fn saved<S: Serialize + DeserializeOwned + PartialEq>(bytes: &[u8]) -> Option<S> {
+    let saved: S = serde_json::from_slice(bytes).ok()?;
+    let written = serde_json::to_string(&saved).ok()?;
+    assert!(serde_json::from_str::<S>(&written).is_ok_and(|again| again == saved), "{written}");
     Some(saved)
 }
 
 /// Continues a run that was imported.
 fn go_on(imported: Option<Result<Imported, InterchangeError>>) {
-    let Some(Ok(Imported { rule, state, notes, .. })) = imported else { return };
-    let _ = notes.iter().map(ToString::to_string).collect::<String>();
+    let Some(Ok(Imported { rule, state, .. })) = imported else { return };
     let next = rule.next(state, UpdateInputs { overflow: true, skipped: true, magnitude: 1.0 });
     let next = rule.next(next, UpdateInputs::default());
     assert!(next.factor().is_normal() && next.inverse().is_normal(), "{next:?}");

@@ -5,9 +5,7 @@ use super::error::{ReplayError, Stop, Wrong, same};
 use super::optimizer::Optimizer;
 use super::outputs;
 use super::trace::{After, Call, Config, Dict, Event, Looked, New, Raised, Took, Trace};
-use binade_interchange::protocol::{
-    NewScale, OptimizerId, ProtocolError, ProtocolScaler, StateDict, Verdict,
-};
+use binade_interchange::protocol::{NewScale, ProtocolError, ProtocolScaler, StateDict, Verdict};
 
 /// Gradients of one optimizer's parameters, where they have any.
 type Grads = Vec<Option<Vec<f32>>>;
@@ -152,8 +150,8 @@ fn recorded<T>(what: Option<T>) -> Result<T, Stop> {
     what.ok_or(Stop::Unrecorded)
 }
 
-fn id(opt: usize) -> OptimizerId {
-    OptimizerId(opt as u64)
+fn id(opt: usize) -> u64 {
+    opt as u64
 }
 
 fn optimizer(all: &mut [(Optimizer, Grads)], opt: usize) -> Result<&mut (Optimizer, Grads), Wrong> {

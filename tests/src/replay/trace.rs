@@ -1,7 +1,7 @@
 //! The format of a `GradScaler` run.
 
 use super::bits::Num;
-use binade_interchange::protocol::ProtocolConfig;
+use binade_interchange::protocol::StateDict;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -21,12 +21,13 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(&self) -> ProtocolConfig {
-        ProtocolConfig {
-            init_scale: self.init_scale.0,
+    pub(super) fn read(&self) -> StateDict {
+        StateDict {
+            scale: self.init_scale.0,
             growth_factor: self.growth_factor.0,
             backoff_factor: self.backoff_factor.0,
             growth_interval: self.growth_interval,
+            growth_tracker: 0,
         }
     }
 }

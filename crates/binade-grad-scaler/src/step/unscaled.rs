@@ -58,8 +58,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
     /// gradients and a verdict.
     ///
     /// Such an optimizer takes one iteration for each evaluation: it keeps its search direction between steps, is given the
-    /// gradients of one evaluation each time, and moves or does not. Bindings that are handed a closure refuse it with
-    /// `ProtocolScaler::step_with_closure` of [`binade-interchange`](https://docs.rs/binade-interchange).
+    /// gradients of one evaluation each time, and moves or does not. Bindings that are handed a closure refuse it.
     ///
     /// ## A closure for the optimizer
     ///

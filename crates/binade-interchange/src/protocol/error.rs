@@ -1,6 +1,5 @@
 //! Errors for calls out of order and values out of range, in torch's words and then in ours.
 
-use super::OptimizerId;
 use binade_core::{Error, ErrorKind};
 
 /// Error that torch would have raised.
@@ -20,49 +19,39 @@ pub enum ProtocolError {
     },
     /// A second `unscale` within one iteration.
     #[error(
-        "unscale_() has already been called on this optimizer since the last update(). The gradients of {optimizer} \
+        "unscale_() has already been called on this optimizer since the last update(). The gradients of optimizer {optimizer} \
          would be divided by the scale twice: finish accumulating first, then unscale once"
     )]
     AlreadyUnscaled {
-        /// Optimizer of the gradients.
-        optimizer: OptimizerId,
+        /// Number of the optimizer of the gradients.
+        optimizer: u64,
     },
     /// `unscale` of gradients that were stepped with.
     #[error(
-        "unscale_() is being called after step(). The step of {optimizer} has used its gradients: unscale between \
+        "unscale_() is being called after step(). The step of optimizer {optimizer} has used its gradients: unscale between \
          backward and step, and call update() at the end of the iteration"
     )]
     UnscaledAfterStep {
-        /// Optimizer of the gradients.
-        optimizer: OptimizerId,
+        /// Number of the optimizer of the gradients.
+        optimizer: u64,
     },
     /// A second `step` within one iteration.
     #[error(
         "step() has already been called since the last update(). Call update() once, after every optimizer's step and \
-         before {optimizer} steps again"
+         before optimizer {optimizer} steps again"
     )]
     AlreadyStepped {
-        /// Optimizer that was asked to step.
-        optimizer: OptimizerId,
+        /// Number of the optimizer that was asked to step.
+        optimizer: u64,
     },
     /// A step with no gradient to judge by.
     #[error(
-        "No inf checks were recorded for this optimizer. None of {optimizer}'s parameters has a gradient: check that \
+        "No inf checks were recorded for this optimizer. None of optimizer {optimizer}'s parameters has a gradient: check that \
          the loss depends on them. It stays unscaled until an update succeeds; set_scale with the present scale frees it"
     )]
     NothingChecked {
-        /// Optimizer that was asked to step.
-        optimizer: OptimizerId,
-    },
-    /// A step that would evaluate the loss again.
-    #[error(
-        "Closure use is not currently supported if GradScaler is enabled. {optimizer} would evaluate the loss again inside \
-         its step, and use gradients that are still scaled and that nothing has checked: make every evaluation an iteration \
-         of its own, from scale() to update(), or take an optimizer that evaluates once"
-    )]
-    Closure {
-        /// Optimizer that was asked to step.
-        optimizer: OptimizerId,
+        /// Number of the optimizer that was asked to step.
+        optimizer: u64,
     },
     /// An update with no verdict to go by.
     #[error(
@@ -121,7 +110,6 @@ impl ProtocolError {
             Self::AlreadyUnscaled { .. }
             | Self::UnscaledAfterStep { .. }
             | Self::AlreadyStepped { .. }
-            | Self::Closure { .. }
             | Self::OutOfRange { .. } => "RuntimeError",
             Self::F16Gradients => "ValueError",
             Self::IntegerScale { .. } => "AttributeError",
@@ -137,7 +125,6 @@ impl Error for ProtocolError {
             | Self::IntegerScale { .. }
             | Self::GrowthFactor { .. }
             | Self::BackoffFactor { .. } => ErrorKind::InvalidArgument,
-            Self::Closure { .. } => ErrorKind::Unsupported,
             Self::NeverScaled { .. }
             | Self::AlreadyUnscaled { .. }
             | Self::UnscaledAfterStep { .. }

@@ -1,6 +1,6 @@
 //! State that an update changes: the scale and its tracker.
 
-use super::{ProtocolConfig, ProtocolError, round};
+use super::{ProtocolError, StateDict};
 
 /// Argument of `update(new_scale)` in a dynamically typed language.
 #[non_exhaustive]
@@ -17,7 +17,7 @@ pub enum NewScale {
 impl NewScale {
     pub(super) fn stored(self) -> Result<f32, ProtocolError> {
         match self {
-            Self::Float(value) => round::stored(value),
+            Self::Float(value) => stored(value),
             Self::Tensor(value) => Ok(value),
             Self::Int(value) => Err(ProtocolError::IntegerScale { value }),
         }
@@ -33,13 +33,13 @@ pub(super) struct Live {
 
 impl Live {
     /// Makes the state to start from.
-    pub(super) fn new(scale: f64, tracker: i64) -> Result<Self, ProtocolError> {
-        Ok(Self { scale: round::stored(scale)?, tracker })
+    pub(super) fn new(initial: &StateDict) -> Result<Self, ProtocolError> {
+        Ok(Self { scale: stored(initial.scale)?, tracker: initial.growth_tracker })
     }
 
     /// Returns the state after an update, as `_amp_update_scale_` computes it. Factors are `f64` and products are rounded once.
     /// Growth never leaves the finite numbers but resets the tracker all the same. The interval is compared by equality.
-    pub(super) fn next(self, config: &ProtocolConfig, overflowed: bool) -> Self {
+    pub(super) fn next(self, config: &StateDict, overflowed: bool) -> Self {
         if overflowed {
             return Self { scale: self.times(config.backoff_factor), tracker: 0 };
         }
@@ -52,6 +52,25 @@ impl Live {
     }
 
     fn times(self, factor: f64) -> f32 {
-        round::to_f32(f64::from(self.scale) * factor)
+        to_f32(f64::from(self.scale) * factor)
     }
+}
+
+/// Rounds once, to nearest even; numbers beyond the range of `f32` become an infinity.
+#[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
+fn to_f32(value: f64) -> f32 {
+    value as f32
+}
+
+/// Returns a number as it is stored in torch's `f32` scale tensor, which refuses finite values outside its range.
+fn stored(value: f64) -> Result<f32, ProtocolError> {
+    if value.is_finite() && value.abs() > f64::from(f32::MAX) {
+        return Err(ProtocolError::OutOfRange { value });
+    }
+    Ok(to_f32(value))
+}
+
+/// Returns the factor of gradients that undoes `scale`: the reciprocal in `f64`, rounded once.
+pub(super) fn reciprocal(scale: f32) -> f32 {
+    to_f32(1.0 / f64::from(scale))
 }

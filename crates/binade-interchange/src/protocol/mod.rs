@@ -22,11 +22,11 @@
 //! [`Verdict`]; applying it is the caller's part.
 //!
 //! ```
-//! use binade_interchange::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
+//! use binade_interchange::protocol::{ProtocolScaler, StateDict, Verdict};
 //!
 //! # fn main() -> Result<(), binade_interchange::protocol::ProtocolError> {
-//! let sgd = OptimizerId(0);
-//! let mut scaler = ProtocolScaler::new(ProtocolConfig { init_scale: 1024.0, ..Default::default() })?;
+//! let sgd = 0; // a number for each optimizer
+//! let mut scaler = ProtocolScaler::new(StateDict { scale: 1024.0, ..Default::default() })?;
 //! let mut weight = 1.0_f32;
 //!
 //! let seed = scaler.scale(1.0_f32)?; // backward of the scaled loss begins with it
@@ -44,11 +44,8 @@
 //! The rules are those of `torch/amp/grad_scaler.py` and the two kernels behind it (`AmpKernels.cu`, `AmpGradScalerKernels.cpp`)
 //! of PyTorch 2.15. There is no `enabled` switch: a program that does not scale holds no scaler.
 
-mod closure;
-mod config;
 mod error;
 mod live;
-mod round;
 mod scaler;
 mod slices;
 mod stage;
@@ -56,9 +53,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use config::ProtocolConfig;
 pub use error::ProtocolError;
 pub use live::NewScale;
 pub use scaler::ProtocolScaler;
-pub use stage::{OptimizerId, Stage, Verdict};
+pub use stage::{Stage, Verdict};
 pub use state::StateDict;

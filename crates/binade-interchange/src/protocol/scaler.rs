@@ -1,30 +1,28 @@
 //! Scaler: a scale, a tracker, and each optimizer's progress.
 
-use super::live::Live;
+use super::live::{Live, reciprocal};
 use super::stage::Progress;
-use super::{NewScale, OptimizerId, ProtocolConfig, ProtocolError, Stage, StateDict, Verdict};
-use super::{round, slices};
+use super::{NewScale, ProtocolError, Stage, StateDict, Verdict, slices};
 use binade_core::Element;
 use std::collections::BTreeMap;
 
 /// Scaler with the rules of torch's `GradScaler`, to the bit; see the [module](super) for the consequences.
 #[derive(Clone, Debug)]
 pub struct ProtocolScaler {
-    config: ProtocolConfig,
-    init_tracker: i64,
+    config: StateDict,
     live: Option<Live>,
-    optimizers: BTreeMap<OptimizerId, Progress>,
+    optimizers: BTreeMap<u64, Progress>,
 }
 
 impl ProtocolScaler {
-    /// Makes a scaler that has scaled nothing yet.
+    /// Makes a scaler that has scaled nothing yet. Each optimizer has a number of the caller's choosing.
     ///
     /// # Errors
     ///
-    /// The errors of [`ProtocolConfig::validate`].
-    pub fn new(config: ProtocolConfig) -> Result<Self, ProtocolError> {
-        config.validate()?;
-        Ok(Self { config, init_tracker: 0, live: None, optimizers: BTreeMap::new() })
+    /// If the growth factor is 1 or below, or the backoff factor 1 or above.
+    pub fn new(config: StateDict) -> Result<Self, ProtocolError> {
+        config.check()?;
+        Ok(Self { config, live: None, optimizers: BTreeMap::new() })
     }
 
     /// Returns the scale; `None` until something was scaled.
@@ -34,31 +32,26 @@ impl ProtocolScaler {
 
     /// Returns the scale, or the one to start from, as torch's `get_scale`.
     pub fn get_scale(&self) -> f64 {
-        self.current().map_or(self.config.init_scale, f64::from)
+        self.current().map_or(self.config.scale, f64::from)
     }
 
     /// Number of good updates since the scale last changed.
     pub fn growth_tracker(&self) -> i64 {
-        self.live.map_or(self.init_tracker, |live| live.tracker)
+        self.live.map_or(self.config.growth_tracker, |live| live.tracker)
     }
 
     /// Stage of `optimizer` in this iteration.
-    pub fn stage(&self, optimizer: OptimizerId) -> Stage {
+    pub fn stage(&self, optimizer: u64) -> Stage {
         self.progress(optimizer).stage
     }
 
     /// Flag recorded for `optimizer` in this iteration; `None` if no gradient was looked at.
-    pub fn found(&self, optimizer: OptimizerId) -> Option<f32> {
+    pub fn found(&self, optimizer: u64) -> Option<f32> {
         self.progress(optimizer).found
     }
 
-    /// Returns the factors and the interval as they are now, and the scale that a new scaler would start from.
-    pub fn config(&self) -> &ProtocolConfig {
-        &self.config
-    }
-
-    /// Returns the configuration, to be changed; like torch's setters this checks nothing.
-    pub fn config_mut(&mut self) -> &mut ProtocolConfig {
+    /// Returns the factors, the interval and the scale to start from, to be changed; like torch's setters this checks nothing.
+    pub fn config_mut(&mut self) -> &mut StateDict {
         &mut self.config
     }
 
@@ -99,7 +92,7 @@ impl ProtocolScaler {
     /// If the call is out of order, or gradients are `f16`; no gradient was touched then.
     pub fn unscale<E: Element>(
         &mut self,
-        optimizer: OptimizerId,
+        optimizer: u64,
         grads: &mut [Option<&mut [E]>],
     ) -> Result<bool, ProtocolError> {
         self.unscale_with(optimizer, |inverse| slices::unscale(grads, inverse))
@@ -113,12 +106,12 @@ impl ProtocolScaler {
     /// If the call is out of order, without calling `look`, or if `look` fails; the stage stays as it was.
     pub fn unscale_with(
         &mut self,
-        optimizer: OptimizerId,
+        optimizer: u64,
         look: impl FnOnce(f32) -> Result<Option<f32>, ProtocolError>,
     ) -> Result<bool, ProtocolError> {
         let scale = self.need("unscale_")?.scale;
         self.progress(optimizer).may_unscale(optimizer)?;
-        let found = look(round::reciprocal(scale))?;
+        let found = look(reciprocal(scale))?;
         self.optimizers.insert(optimizer, Progress { stage: Stage::Unscaled, found });
         Ok(found.is_some_and(|found| Verdict::of(found) == Verdict::Skip))
     }
@@ -130,7 +123,7 @@ impl ProtocolScaler {
     /// If the call is out of order, gradients are `f16`, or there is not one gradient.
     pub fn step<E: Element>(
         &mut self,
-        optimizer: OptimizerId,
+        optimizer: u64,
         grads: &mut [Option<&mut [E]>],
     ) -> Result<Verdict, ProtocolError> {
         self.step_with(optimizer, |inverse| slices::unscale(grads, inverse))
@@ -144,7 +137,7 @@ impl ProtocolScaler {
     /// The errors of [`step`](Self::step), and those of `look`.
     pub fn step_with(
         &mut self,
-        optimizer: OptimizerId,
+        optimizer: u64,
         look: impl FnOnce(f32) -> Result<Option<f32>, ProtocolError>,
     ) -> Result<Verdict, ProtocolError> {
         self.need("step")?;
@@ -187,13 +180,8 @@ impl ProtocolScaler {
 
     /// Returns the state to save; call this after `update`.
     pub fn state_dict(&self) -> StateDict {
-        StateDict {
-            scale: self.get_scale(),
-            growth_factor: self.config.growth_factor,
-            backoff_factor: self.config.backoff_factor,
-            growth_interval: self.config.growth_interval,
-            growth_tracker: self.growth_tracker(),
-        }
+        let (scale, growth_tracker) = (self.get_scale(), self.growth_tracker());
+        StateDict { scale, growth_tracker, ..self.config }
     }
 
     /// Takes over a saved state; like torch this checks no factor, and leaves the stages as they are.
@@ -203,22 +191,18 @@ impl ProtocolScaler {
     /// If the scale is finite but outside `f32`, and the scaler is already set up. The scale to start from is changed by then and
     /// nothing else, as in torch.
     pub fn load_state_dict(&mut self, state: &StateDict) -> Result<(), ProtocolError> {
-        self.config.init_scale = state.scale;
+        self.config.scale = state.scale;
         if let Some(live) = &mut self.live {
-            live.scale = round::stored(state.scale)?;
-            live.tracker = state.growth_tracker;
+            *live = Live::new(state)?;
         }
-        self.config.growth_factor = state.growth_factor;
-        self.config.backoff_factor = state.backoff_factor;
-        self.config.growth_interval = state.growth_interval;
-        self.init_tracker = state.growth_tracker;
+        self.config = *state;
         Ok(())
     }
 
     fn set_up(&mut self) -> Result<f32, ProtocolError> {
         let live = match self.live {
             Some(live) => live,
-            None => Live::new(self.config.init_scale, self.init_tracker)?,
+            None => Live::new(&self.config)?,
         };
         self.live = Some(live);
         Ok(live.scale)
@@ -228,7 +212,7 @@ impl ProtocolScaler {
         self.live.ok_or(ProtocolError::NeverScaled { call })
     }
 
-    fn progress(&self, optimizer: OptimizerId) -> Progress {
+    fn progress(&self, optimizer: u64) -> Progress {
         self.optimizers.get(&optimizer).copied().unwrap_or_default()
     }
 }

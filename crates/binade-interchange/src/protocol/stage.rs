@@ -1,17 +1,6 @@
 //! Stages of each optimizer between two updates.
 
 use super::ProtocolError;
-use std::fmt;
-
-/// Optimizer, by a number of the caller's choosing.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct OptimizerId(pub u64);
-
-impl fmt::Display for OptimizerId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "optimizer {}", self.0)
-    }
-}
 
 /// Stage of an optimizer, which decides the calls that are legal next.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -52,7 +41,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Refuses `unscale` unless it is the first call since the last update.
-    pub(super) fn may_unscale(&self, optimizer: OptimizerId) -> Result<(), ProtocolError> {
+    pub(super) fn may_unscale(&self, optimizer: u64) -> Result<(), ProtocolError> {
         match self.stage {
             Stage::Ready => Ok(()),
             Stage::Unscaled => Err(ProtocolError::AlreadyUnscaled { optimizer }),
@@ -61,7 +50,7 @@ impl Progress {
     }
 
     /// Refuses a second `step` since the last update.
-    pub(super) fn may_step(&self, optimizer: OptimizerId) -> Result<(), ProtocolError> {
+    pub(super) fn may_step(&self, optimizer: u64) -> Result<(), ProtocolError> {
         match self.stage {
             Stage::Ready | Stage::Unscaled => Ok(()),
             Stage::Stepped => Err(ProtocolError::AlreadyStepped { optimizer }),

@@ -1,17 +1,27 @@
 //! Apex's `amp.state_dict()`: a scaler for every loss.
 
-use super::dictionary::Fields;
-use super::{Dictionary, Exported, Imported, InterchangeError, Saved, Value, numbers, rule};
+use super::{Exported, Imported, InterchangeError, rule};
 use binade_grad_scaler::{LossScale, ScaleState};
+use std::collections::BTreeMap;
 
 /// State that Apex saves: `loss_scaler0`, `loss_scaler1` and so on, one for each of `num_losses`.
 ///
 /// The window and the limits are arguments of `amp.initialize`, and are not saved.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "BTreeMap<String, ApexScaler>", into = "BTreeMap<String, ApexScaler>")
+)]
 pub struct ApexState(pub Vec<ApexScaler>);
 
 /// Scaler of one loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct ApexScaler {
     /// Scale.
     pub loss_scale: f64,
@@ -19,58 +29,27 @@ pub struct ApexScaler {
     pub unskipped: i64,
 }
 
-impl Saved for ApexState {
-    const LIBRARY: &'static str = "Apex";
+impl TryFrom<BTreeMap<String, ApexScaler>> for ApexState {
+    type Error = String;
 
-    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
-        if let Some(key) = dictionary.0.keys().find(|key| !is_name(key)) {
-            let (library, key, known) =
-                (Self::LIBRARY, key.clone(), "loss_scaler0, loss_scaler1, …");
-            return Err(InterchangeError::Unknown { library, key, known: known.into() });
-        }
+    fn try_from(saved: BTreeMap<String, ApexScaler>) -> Result<Self, String> {
+        let missing = |name: &str| {
+            let keys: Vec<_> = saved.keys().map(String::as_str).collect();
+            format!(
+                "Apex's state has no `{name}`; its scalers are loss_scaler0, loss_scaler1 and so on, and it has {}",
+                keys.join(", ")
+            )
+        };
         // There is at least one: an empty dictionary is that of amp with `enabled=False`.
-        let scalers =
-            (0..dictionary.0.len().max(1)).map(|i| ApexScaler::read(dictionary, &name(i)));
+        let names = (0..saved.len().max(1)).map(name);
+        let scalers = names.map(|name| saved.get(&name).copied().ok_or_else(|| missing(&name)));
         scalers.collect::<Result<_, _>>().map(Self)
-    }
-
-    fn write(&self) -> Dictionary {
-        let scalers = self.0.iter().enumerate();
-        Dictionary(scalers.map(|(i, scaler)| (name(i), scaler.write())).collect())
     }
 }
 
-impl ApexScaler {
-    fn read(dictionary: &Dictionary, name: &str) -> Result<Self, InterchangeError> {
-        let (library, key) = (ApexState::LIBRARY, name.to_owned());
-        let expected = "a dictionary of `loss_scale` and `unskipped`";
-        let fields = match dictionary.0.get(name) {
-            Some(Value::Dictionary(fields)) => fields,
-            Some(other) => {
-                let found = other.describe();
-                return Err(InterchangeError::Kind { library, key, expected, found });
-            }
-            None => return Err(InterchangeError::Missing { library, key, expected }),
-        };
-        let known = ["loss_scale", "unskipped"];
-        let fields = Fields::within(library, format!("{name}."), fields, &known)?;
-        Ok(Self {
-            loss_scale: fields.number("loss_scale")?,
-            unskipped: fields.integer("unskipped")?,
-        })
-    }
-
-    fn write(&self) -> Value {
-        let loss_scale = ("loss_scale", Value::Number(self.loss_scale));
-        let unskipped = ("unskipped", Value::Integer(self.unskipped));
-        Value::Dictionary([loss_scale, unskipped].into())
-    }
-
-    fn import(&self, rule: &LossScale, name: &str) -> Result<Imported, InterchangeError> {
-        let (mut notes, key) = (Vec::new(), |field| format!("{name}.{field}"));
-        let state = numbers::scale(&key("loss_scale"), self.loss_scale, &mut notes)?;
-        let good_steps = rule::good_steps(rule, &key("unskipped"), self.unskipped, &mut notes)?;
-        Ok(rule::imported(*rule, ScaleState { good_steps, ..state }, notes))
+impl From<ApexState> for BTreeMap<String, ApexScaler> {
+    fn from(state: ApexState) -> Self {
+        (0..).map(name).zip(state.0).collect()
     }
 }
 
@@ -82,9 +61,12 @@ impl ApexState {
     ///
     /// If a scale is out of reach, a counter is below 0, or Apex's `LossScaler` does not have the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Vec<Imported>, InterchangeError> {
-        follows(rule)?;
-        let scalers = self.0.iter().enumerate();
-        scalers.map(|(i, scaler)| scaler.import(rule, &name(i))).collect()
+        rule::doubles_and_halves("Apex", rule)?;
+        let import = |(name, scaler): (String, &ApexScaler)| {
+            let scale = (&*format!("{name}.loss_scale"), scaler.loss_scale);
+            rule::import_pair(rule, scale, (&format!("{name}.unskipped"), scaler.unskipped))
+        };
+        (0..).map(name).zip(&self.0).map(import).collect()
     }
 
     /// Exports the states of all losses, in order, for `amp.load_state_dict`.
@@ -96,7 +78,7 @@ impl ApexState {
         rule: &LossScale,
         states: &[ScaleState],
     ) -> Result<Exported<Self>, InterchangeError> {
-        follows(rule)?;
+        rule::doubles_and_halves("Apex", rule)?;
         let scaler = |state: &ScaleState| ApexScaler {
             loss_scale: state.factor().into(),
             unskipped: state.good_steps.into(),
@@ -108,16 +90,6 @@ impl ApexState {
     }
 }
 
-fn follows(rule: &LossScale) -> Result<(), InterchangeError> {
-    rule::moves_by_one(ApexState::LIBRARY, rule)?;
-    rule::backs_off_at_once(ApexState::LIBRARY, rule)
-}
-
 fn name(index: usize) -> String {
     format!("loss_scaler{index}")
-}
-
-fn is_name(key: &str) -> bool {
-    let index = key.strip_prefix("loss_scaler").and_then(|index| index.parse().ok());
-    index.is_some_and(|index| name(index) == key)
 }

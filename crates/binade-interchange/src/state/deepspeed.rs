@@ -1,8 +1,9 @@
 //! Scaler that DeepSpeed's `ZeRO` optimizers pickle into their checkpoints: `state_dict()["loss_scaler"]`.
 
-use super::fields::saved;
-use super::{Exported, Imported, InterchangeError, Note, Saved as _, numbers, rule};
+use super::{Exported, Imported, InterchangeError, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
+
+const LIBRARY: &str = "DeepSpeed";
 
 /// Time of the first growth after an overflow, or after the start. Later growths are a window apart in either case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,7 +18,15 @@ pub enum FirstGrowth {
 /// Attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names. A static scaler, whose
 /// `dynamic` is false, is an error: it is [`LossScale::fixed`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct DeepSpeedState {
+    /// True, as only a dynamic scaler has a state.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "dynamic"))]
+    pub dynamic: bool,
     /// Scale.
     pub cur_scale: f64,
     /// Number of updates so far.
@@ -38,13 +47,6 @@ pub struct DeepSpeedState {
     pub consecutive_hysteresis: bool,
     /// True if an overflow at the floor ends the run.
     pub raise_error_at_min_scale: bool,
-}
-
-saved! {
-    DeepSpeedState of "DeepSpeed": number cur_scale, integer cur_iter, integer last_overflow_iter,
-    number scale_factor, integer scale_window, number min_scale, integer delayed_shift, integer cur_hysteresis,
-    flag consecutive_hysteresis, flag raise_error_at_min_scale;
-    where "dynamic" is "true, as only a dynamic scaler has a state; a static one is `LossScale::fixed`";
 }
 
 impl DeepSpeedState {
@@ -68,8 +70,8 @@ impl DeepSpeedState {
             Tolerance::UntilGrowth { overflows }
         };
         if !self.raise_error_at_min_scale {
-            let key = "raise_error_at_min_scale".into();
-            notes.push(Note::LeftAside { key, why: "here an overflow at the floor is divergence" });
+            let why = "here an overflow at the floor is divergence";
+            notes.push(rule::left_aside("raise_error_at_min_scale", why));
         }
         let state = numbers::scale("cur_scale", self.cur_scale, &mut notes)?;
         let iterations = Iterations { now: self.cur_iter, last_overflow: self.last_overflow_iter };
@@ -101,10 +103,11 @@ impl DeepSpeedState {
         let (overflows, tolerated, consecutive_hysteresis) = match rule.tolerance {
             Tolerance::UntilGoodStep { overflows } => (overflows.max(1), state.tolerated, true),
             Tolerance::UntilGrowth { overflows } => (overflows.max(1), state.tolerated, false),
-            _ => rule::backs_off_at_once(Self::LIBRARY, rule).map(|()| (1, 0, false))?,
+            _ => rule::backs_off_at_once(LIBRARY, rule).map(|()| (1, 0, false))?,
         };
         let iterations = Iterations::export(state, first);
         let saved = Self {
+            dynamic: true,
             cur_scale: state.factor().into(),
             cur_iter: iterations.now,
             last_overflow_iter: iterations.last_overflow,
@@ -120,14 +123,25 @@ impl DeepSpeedState {
     }
 }
 
+/// Reads the flag of a dynamic scaler.
+#[cfg(feature = "serde")]
+pub(super) fn dynamic<'de, D: serde::Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    let fixed = || {
+        serde::de::Error::custom(
+            "only a dynamic scaler has a state; a static one is `LossScale::fixed`",
+        )
+    };
+    <bool as serde::Deserialize>::deserialize(from)?.then_some(true).ok_or_else(fixed)
+}
+
 /// Factor of a rule that gains what it loses.
 pub(super) fn one_factor(rule: &LossScale) -> Result<f64, InterchangeError> {
-    rule::counts(DeepSpeedState::LIBRARY, rule)?;
+    rule::counts(LIBRARY, rule)?;
     if rule.growth_exponent == rule.backoff_exponent && rule.growth_exponent >= 0 {
         return Ok(numbers::power(rule.growth_exponent));
     }
     let (up, down) = (rule.growth_exponent, rule.backoff_exponent);
-    rule::refused(DeepSpeedState::LIBRARY, format!("it moves by {up} binades up and {down} down"))
+    rule::refused(LIBRARY, format!("it moves by {up} binades up and {down} down"))
 }
 
 /// Counters `cur_iter` and `last_overflow_iter`, from which DeepSpeed tells when to grow.
@@ -143,7 +157,7 @@ impl Iterations {
         first: FirstGrowth,
         window: u32,
         state: ScaleState,
-        notes: &mut Vec<Note>,
+        notes: &mut Vec<String>,
     ) -> Result<ScaleState, InterchangeError> {
         let updates =
             u64::try_from(self.now).map_err(|_| out_of("cur_iter", self.now, "0 or more"))?;
@@ -157,19 +171,13 @@ impl Iterations {
         let good = self.now - 1 - self.last_overflow;
         let late = i64::from(first == FirstGrowth::AfterWindowAndOne);
         if good < late {
-            let key = "last_overflow_iter".into();
-            notes.push(Note::LeftAside {
-                key,
-                why: "here the scale grows a step earlier the first time",
-            });
+            let why = "here the scale grows a step earlier the first time";
+            notes.push(rule::left_aside("last_overflow_iter", why));
         }
         let counted = (good - late).max(0);
         if counted >= i64::from(window) {
-            let key = "last_overflow_iter".into();
-            notes.push(Note::LeftAside {
-                key,
-                why: "of the good steps since, those before the last growth no longer count",
-            });
+            let why = "of the good steps since, those before the last growth no longer count";
+            notes.push(rule::left_aside("last_overflow_iter", why));
         }
         let good_steps = u32::try_from(counted % i64::from(window)).unwrap_or_default();
         let bad_steps = u32::from(good == 0 && self.now > 0);

@@ -1,20 +1,20 @@
 //! State of the scale that DeepSpeed's `FP16_Optimizer` (fused, without `ZeRO`) saves in its own `state_dict()`.
 
 use super::deepspeed::{Iterations, one_factor};
-use super::fields::saved;
-use super::{Exported, FirstGrowth, Imported, InterchangeError, Saved as _, numbers, rule};
+use super::{Exported, FirstGrowth, Imported, InterchangeError, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
-
-/// Keys of the optimizer that are not the scaler's and may be there.
-const NOT_THE_SCALERS: [&str; 3] = ["optimizer_state_dict", "fp32_groups_flat", "clip_grad"];
 
 /// Keys of the scaler in `FP16_Optimizer.state_dict()` if `dynamic_loss_scale` is true. It has no hysteresis, and its floor is in
 /// the configuration, not here.
 ///
-/// The optimizer's other keys (`optimizer_state_dict`, `fp32_groups_flat`, `clip_grad`) are ignored, and not written. A static
+/// The optimizer's other keys are ignored, and not written. A static
 /// scale, whose `dynamic_loss_scale` is false, is an error: it is [`LossScale::fixed`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeepSpeedFusedState {
+    /// True, as only a dynamic scale has a state.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "super::deepspeed::dynamic"))]
+    pub dynamic_loss_scale: bool,
     /// Scale.
     pub cur_scale: f64,
     /// Number of updates so far.
@@ -25,13 +25,6 @@ pub struct DeepSpeedFusedState {
     pub scale_factor: f64,
     /// Good steps between growths.
     pub scale_window: i64,
-}
-
-saved! {
-    DeepSpeedFusedState of "DeepSpeed's FP16_Optimizer": number cur_scale, integer cur_iter,
-    integer last_overflow_iter, number scale_factor, integer scale_window;
-    where "dynamic_loss_scale" is "true, as a static scale has no state: that is `LossScale::fixed`";
-    beside NOT_THE_SCALERS;
 }
 
 impl DeepSpeedFusedState {
@@ -64,10 +57,11 @@ impl DeepSpeedFusedState {
         rule: &LossScale,
         state: &ScaleState,
     ) -> Result<Exported<Self>, InterchangeError> {
-        rule::backs_off_at_once(Self::LIBRARY, rule)?;
+        rule::backs_off_at_once("DeepSpeed's FP16_Optimizer", rule)?;
         let scale_factor = one_factor(rule)?;
         let iterations = Iterations::export(state, FirstGrowth::AfterWindowAndOne);
         let saved = Self {
+            dynamic_loss_scale: true,
             cur_scale: state.factor().into(),
             cur_iter: iterations.now,
             last_overflow_iter: iterations.last_overflow,

@@ -1,47 +1,11 @@
-//! Errors of dictionaries that are no state, and of states that cannot be carried over.
+//! Errors of states that cannot be carried over.
 
 use binade_core::{Error, ErrorKind};
 
-/// Reason why a state cannot be read, imported or exported.
+/// Reason why a state cannot be imported or exported.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InterchangeError {
-    /// A key that the library always saves and that is missing.
-    #[error(
-        "{library}'s state has no `{key}`, where {expected} belongs: is it this library's scaler state, and whole?"
-    )]
-    Missing {
-        /// Library whose state was read.
-        library: &'static str,
-        /// Key that is missing.
-        key: String,
-        /// Value that belongs there.
-        expected: &'static str,
-    },
-    /// A key that the library does not save.
-    #[error(
-        "{library}'s state has a key `{key}` that is not known here; it has {known}. Remove it if it means nothing"
-    )]
-    Unknown {
-        /// Library whose state was read.
-        library: &'static str,
-        /// Key that is not known.
-        key: String,
-        /// All keys that are known.
-        known: String,
-    },
-    /// A value of another type.
-    #[error("`{key}` of {library}'s state is {found}; it has to be {expected}")]
-    Kind {
-        /// Library whose state was read.
-        library: &'static str,
-        /// Key of the value.
-        key: String,
-        /// Value that belongs there.
-        expected: &'static str,
-        /// Value that was found.
-        found: String,
-    },
     /// A scale that cannot be one here.
     #[error(
         "`{key}` is {value:?}; a scale has to be positive and within 2^-126..=2^126: set one there, 65536.0 for example, \

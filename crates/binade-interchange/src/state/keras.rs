@@ -1,11 +1,15 @@
 //! Variables of Keras's `LossScaleOptimizer`, in Keras 3 and in tf-keras.
 
-use super::fields::saved;
-use super::{Exported, Imported, InterchangeError, Note, Saved as _, numbers, rule};
+use super::{Exported, Imported, InterchangeError, rule};
 use binade_grad_scaler::{LossScale, ScaleState};
 
 /// Variables of Keras 3: the optimizer's own two. The growth interval is in its configuration, not among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct KerasState {
     /// Good steps since the scale last moved.
     pub step_counter: i64,
@@ -15,16 +19,17 @@ pub struct KerasState {
 
 /// Variables of tf-keras, by their names in its checkpoints. Unlike Keras 3 it has a floor of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct TfKerasState {
     /// Scale.
     pub current_loss_scale: f64,
     /// Good steps since the scale last moved.
     pub good_steps: i64,
 }
-
-saved! { KerasState of "Keras": integer step_counter, number dynamic_scale; }
-
-saved! { TfKerasState of "tf-keras": number current_loss_scale, integer good_steps; }
 
 impl KerasState {
     /// Goes on by `rule`, which has what is not saved: `LossScale::preset("keras")`, with the interval that
@@ -34,9 +39,9 @@ impl KerasState {
     ///
     /// If the scale is out of reach, a counter is below 0, or Keras does not have the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
-        follows(Self::LIBRARY, rule)?;
+        rule::doubles_and_halves("Keras", rule)?;
         let scale = ("dynamic_scale", self.dynamic_scale);
-        import(rule, scale, ("step_counter", self.step_counter))
+        rule::import_pair(rule, scale, ("step_counter", self.step_counter))
     }
 
     /// Exports the values that the two variables are to be assigned.
@@ -48,7 +53,7 @@ impl KerasState {
         rule: &LossScale,
         state: &ScaleState,
     ) -> Result<Exported<Self>, InterchangeError> {
-        follows(Self::LIBRARY, rule)?;
+        rule::doubles_and_halves("Keras", rule)?;
         let saved =
             Self { step_counter: state.good_steps.into(), dynamic_scale: state.factor().into() };
         Ok(Exported { saved, notes: rule::notes(rule, state, None) })
@@ -63,9 +68,9 @@ impl TfKerasState {
     ///
     /// If the scale is out of reach, a counter is below 0, or tf-keras does not have the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
-        follows(Self::LIBRARY, rule)?;
+        rule::doubles_and_halves("tf-keras", rule)?;
         let scale = ("current_loss_scale", self.current_loss_scale);
-        import(rule, scale, ("good_steps", self.good_steps))
+        rule::import_pair(rule, scale, ("good_steps", self.good_steps))
     }
 
     /// Exports the values that the two variables are to be assigned.
@@ -77,26 +82,9 @@ impl TfKerasState {
         rule: &LossScale,
         state: &ScaleState,
     ) -> Result<Exported<Self>, InterchangeError> {
-        follows(Self::LIBRARY, rule)?;
+        rule::doubles_and_halves("tf-keras", rule)?;
         let saved =
             Self { current_loss_scale: state.factor().into(), good_steps: state.good_steps.into() };
         Ok(Exported { saved, notes: rule::notes(rule, state, Some(0)) })
     }
-}
-
-fn follows(library: &'static str, rule: &LossScale) -> Result<(), InterchangeError> {
-    rule::moves_by_one(library, rule)?;
-    rule::backs_off_at_once(library, rule)
-}
-
-/// Imports a scale and a counter with their keys.
-fn import(
-    rule: &LossScale,
-    (key, scale): (&str, f64),
-    (counter, steps): (&str, i64),
-) -> Result<Imported, InterchangeError> {
-    let mut notes: Vec<Note> = Vec::new();
-    let state = numbers::scale(key, scale, &mut notes)?;
-    let good_steps = rule::good_steps(rule, counter, steps, &mut notes)?;
-    Ok(rule::imported(*rule, ScaleState { good_steps, ..state }, notes))
 }

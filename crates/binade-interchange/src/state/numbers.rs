@@ -1,6 +1,6 @@
 //! Conversion between a library's numbers and binades.
 
-use super::{InterchangeError, Note};
+use super::InterchangeError;
 use binade_grad_scaler::{LossScale, ScaleState};
 
 /// Largest exponent of a scale whose inverse is a normal number: the limit of torch's rule, which has none of its own.
@@ -10,7 +10,7 @@ pub(super) const MAX_EXPONENT: i32 = LossScale::torch().max_exponent;
 pub(super) fn scale(
     key: &str,
     value: f64,
-    notes: &mut Vec<Note>,
+    notes: &mut Vec<String>,
 ) -> Result<ScaleState, InterchangeError> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -20,10 +20,12 @@ pub(super) fn scale(
     let state = ScaleState::import(rounded);
     let state = state.ok_or_else(|| InterchangeError::Scale { key: key.into(), value })?;
     if f64::from(rounded) != value {
-        notes.push(Note::Rounded { key: key.into(), saved: value, scale: rounded });
+        notes.push(format!("`{key}` is {value:?}, which as f32 is {rounded:?}"));
     }
     if state.significand > 1.0 {
-        notes.push(Note::Significand { key: key.into(), scale: rounded });
+        notes.push(format!(
+            "`{key}` is {rounded:?}, no power of two: kept, and scaling is not exact"
+        ));
     }
     Ok(state)
 }

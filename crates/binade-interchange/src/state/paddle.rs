@@ -1,13 +1,20 @@
 //! State of `paddle.amp.GradScaler.state_dict()`.
 
-use super::fields::saved;
-use super::{Exported, Imported, InterchangeError, Note, Saved as _, numbers, rule};
+use super::{Exported, Imported, InterchangeError, numbers, rule};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
+
+const LIBRARY: &str = "Paddle";
 
 /// State that Paddle saves, under its names.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct PaddleState {
     /// Scale; in the dictionary an array of one element.
+    #[cfg_attr(feature = "serde", serde(with = "single"))]
     pub scale: f64,
     /// Factor by which the scale grows.
     pub incr_ratio: f64,
@@ -25,10 +32,28 @@ pub struct PaddleState {
     pub use_dynamic_loss_scaling: bool,
 }
 
-saved! {
-    PaddleState of "Paddle": single scale, number incr_ratio, number decr_ratio,
-    integer incr_every_n_steps, integer decr_every_n_nan_or_inf, integer incr_count, integer decr_count,
-    flag use_dynamic_loss_scaling;
+/// Scale as an array that holds one.
+#[cfg(feature = "serde")]
+mod single {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a number, or a list of one")]
+    enum Scale {
+        List([f64; 1]),
+        Number(f64),
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub(super) fn serialize<S: Serializer>(scale: &f64, to: S) -> Result<S::Ok, S::Error> {
+        [scale].serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Scale::deserialize(from).map(|scale| match scale {
+            Scale::List([scale]) | Scale::Number(scale) => scale,
+        })
+    }
 }
 
 impl PaddleState {
@@ -48,10 +73,8 @@ impl PaddleState {
         rule::set_interval(&mut rule, "incr_every_n_steps", interval, &mut notes)?;
         if !self.use_dynamic_loss_scaling {
             (rule.growth_exponent, rule.backoff_exponent) = (0, 0);
-            notes.extend(["incr_ratio", "decr_ratio"].map(|key| Note::LeftAside {
-                key: key.into(),
-                why: "the scale is static, and a rule that never moves has no factors",
-            }));
+            let why = "the scale is static, and a rule that never moves has no factors";
+            notes.extend(["incr_ratio", "decr_ratio"].map(|key| rule::left_aside(key, why)));
         }
         let good_steps = rule::good_steps(&rule, "incr_count", self.incr_count, &mut notes)?;
         let in_a_row = self.overflows_in_a_row(overflows)?;
@@ -79,10 +102,10 @@ impl PaddleState {
         rule: &LossScale,
         state: &ScaleState,
     ) -> Result<Exported<Self>, InterchangeError> {
-        rule::counts(Self::LIBRARY, rule)?;
+        rule::counts(LIBRARY, rule)?;
         let (every, decr_count) = match rule.tolerance {
             Tolerance::InARow { overflows } => (overflows.max(1), state.tolerated),
-            _ => rule::backs_off_at_once(Self::LIBRARY, rule).map(|()| (1, 0))?,
+            _ => rule::backs_off_at_once(LIBRARY, rule).map(|()| (1, 0))?,
         };
         let (growth, backoff) = (rule.growth_exponent.max(0), rule.backoff_exponent.max(0));
         let dynamic = (growth, backoff) != (0, 0);

@@ -1,14 +1,14 @@
 //! Rules of the libraries, as far as they are alike: an interval, limits, and the overflows that they back off at.
 
 use super::numbers::{self, MAX_EXPONENT};
-use super::{Imported, InterchangeError, Note};
+use super::{Imported, InterchangeError};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 
 /// Returns a rule that starts at `state`, with limits that hold it.
-pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<Note>) -> Imported {
+pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<String>) -> Imported {
     let exponent = state.exponent;
     if !(rule.min_exponent..=rule.max_exponent).contains(&exponent) {
-        notes.push(Note::LimitsWidened { exponent });
+        notes.push(format!("the rule's limits were widened to the scale's 2^{exponent}"));
     }
     rule.init_exponent = exponent;
     rule.min_exponent = rule.min_exponent.min(exponent);
@@ -21,11 +21,13 @@ pub(super) fn set_interval(
     rule: &mut LossScale,
     key: &str,
     interval: i64,
-    notes: &mut Vec<Note>,
+    notes: &mut Vec<String>,
 ) -> Result<(), InterchangeError> {
     if interval <= 0 {
         rule.growth_exponent = 0;
-        notes.push(Note::NeverGrows { key: key.into(), interval });
+        notes.push(format!(
+            "`{key}` is {interval}, which no count of steps meets: the scale never grows"
+        ));
         return Ok(());
     }
     rule.growth_interval = numbers::count(key, interval, 1)?;
@@ -37,12 +39,14 @@ pub(super) fn good_steps(
     rule: &LossScale,
     key: &str,
     counted: i64,
-    notes: &mut Vec<Note>,
+    notes: &mut Vec<String>,
 ) -> Result<u32, InterchangeError> {
     let good_steps = numbers::count(key, counted, 0)?;
     if rule.growth_exponent > 0 && good_steps >= rule.growth_interval {
-        let interval = rule.growth_interval;
-        notes.push(Note::GrowthOverdue { key: key.into(), good_steps: counted, interval });
+        notes.push(format!(
+            "`{key}` is {counted}, not below the interval of {}: here the scale grows at the next good step",
+            rule.growth_interval
+        ));
     }
     Ok(good_steps)
 }
@@ -87,14 +91,41 @@ pub(super) fn refused<T>(library: &'static str, what: String) -> Result<T, Inter
 }
 
 /// Notes for a library that saves no limits; `floor` is the one that it has by itself.
-pub(super) fn notes(rule: &LossScale, state: &ScaleState, floor: Option<i32>) -> Vec<Note> {
+pub(super) fn notes(rule: &LossScale, state: &ScaleState, floor: Option<i32>) -> Vec<String> {
     let mut notes = Vec::new();
     let min = floor.unwrap_or(-MAX_EXPONENT);
     if rule.min_exponent > min || rule.max_exponent < MAX_EXPONENT {
-        notes.push(Note::LimitsNotSaved { min: rule.min_exponent, max: rule.max_exponent });
+        let (min, max) = (rule.min_exponent, rule.max_exponent);
+        notes.push(format!("the limits 2^{min}..=2^{max} are not part of what is saved"));
     }
     if state.diverged {
-        notes.push(Note::Diverged);
+        notes.push("the run has diverged, and the library goes on with it".into());
     }
     notes
+}
+
+/// Returns the note of a value that has no place on the other side.
+pub(super) fn left_aside(key: &str, why: &str) -> String {
+    format!("`{key}` is left aside: {why}")
+}
+
+/// Refuses a rule that is not twofold up, twofold down at each overflow: Apex and Keras have no other.
+pub(super) fn doubles_and_halves(
+    library: &'static str,
+    rule: &LossScale,
+) -> Result<(), InterchangeError> {
+    moves_by_one(library, rule)?;
+    backs_off_at_once(library, rule)
+}
+
+/// Imports a scale and a count of good steps, with their keys, of a library that saves nothing else.
+pub(super) fn import_pair(
+    rule: &LossScale,
+    (key, scale): (&str, f64),
+    (counter, steps): (&str, i64),
+) -> Result<Imported, InterchangeError> {
+    let mut notes = Vec::new();
+    let state = numbers::scale(key, scale, &mut notes)?;
+    let good_steps = good_steps(rule, counter, steps, &mut notes)?;
+    Ok(imported(*rule, ScaleState { good_steps, ..state }, notes))
 }

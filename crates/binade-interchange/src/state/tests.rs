@@ -20,6 +20,7 @@ fn torch() -> StateDict {
 
 fn zero() -> DeepSpeedState {
     DeepSpeedState {
+        dynamic: true,
         cur_scale: 4096.0,
         cur_iter: 20,
         last_overflow_iter: 12,
@@ -30,16 +31,6 @@ fn zero() -> DeepSpeedState {
         cur_hysteresis: 2,
         consecutive_hysteresis: true,
         raise_error_at_min_scale: true,
-    }
-}
-
-fn fused() -> DeepSpeedFusedState {
-    DeepSpeedFusedState {
-        cur_scale: 4096.0,
-        cur_iter: 20,
-        last_overflow_iter: 12,
-        scale_factor: 2.0,
-        scale_window: 10,
     }
 }
 
@@ -64,49 +55,6 @@ fn apex() -> ApexState {
         ApexScaler { loss_scale: 1024.0, unskipped: 3 },
         ApexScaler { loss_scale: 65536.0, unskipped: 0 },
     ])
-}
-
-/// Checks a state against the one read from what it writes, and the keys that it needs.
-fn reads_back<S: Saved + PartialEq + std::fmt::Debug>(state: &S) {
-    let written = state.write();
-    assert_eq!(S::read(&written).as_ref(), Ok(state));
-    for key in written.0.keys() {
-        let mut without = written.clone();
-        without.0.remove(key);
-        let text = S::read(&without).unwrap_err().to_string();
-        assert!(text.contains(&format!("`{key}`")) && text.contains("where "), "{text}");
-        let mut mistyped = written.clone();
-        mistyped.0.insert(key.clone(), Value::Text("twelve".into()));
-        let text = S::read(&mistyped).unwrap_err().to_string();
-        assert!(text.contains(&format!("`{key}`")) && text.contains("\"twelve\""), "{text}");
-    }
-    let mut more = written;
-    more.0.insert("zest".into(), Value::Null);
-    let text = S::read(&more).unwrap_err().to_string();
-    assert!(text.contains("`zest`") && text.contains(S::LIBRARY), "{text}");
-}
-
-#[test]
-fn every_key_that_is_missing_unknown_or_mistyped_is_named_with_its_library() {
-    reads_back(&torch());
-    reads_back(&KERAS);
-    reads_back(&TF_KERAS);
-    reads_back(&ApexState(vec![apex().0[0]]));
-    reads_back(&zero());
-    reads_back(&fused());
-    reads_back(&paddle());
-}
-
-#[test]
-fn a_flag_is_no_number_and_a_number_with_a_point_counts_no_steps() {
-    for (key, value) in [("scale", Value::Bool(true)), ("_growth_tracker", Value::Number(7.0))] {
-        let mut written = torch().write();
-        written.0.insert(key.into(), value);
-        assert!(matches!(StateDict::read(&written), Err(InterchangeError::Kind { .. })), "{key}");
-    }
-    let mut whole = torch().write();
-    whole.0.insert("scale".into(), Value::Integer(1024));
-    assert_eq!(StateDict::read(&whole), Ok(torch()));
 }
 
 #[test]
@@ -143,54 +91,26 @@ fn every_loss_of_apex_has_its_own_scale() {
     let states: Vec<_> = imported.iter().map(|imported| imported.state).collect();
     let back = ApexState::export(&imported[0].rule, &states).unwrap();
     assert_eq!(back.saved, apex());
-    assert_eq!(back.notes, [Note::LimitsNotSaved { min: -126, max: 24 }]);
-}
-
-#[test]
-fn a_loss_that_apex_left_out_and_one_mistyped_are_named() {
-    let scaler = apex().write().0["loss_scaler0"].clone();
-    let gap: Dictionary = [("loss_scaler0", scaler.clone()), ("loss_scaler2", scaler)].into();
-    let text = ApexState::read(&gap).unwrap_err().to_string();
-    assert!(text.contains("no `loss_scaler1`") && text.contains("`unskipped`"), "{text}");
-    let text = ApexState::read(&Dictionary::default()).unwrap_err().to_string();
-    assert!(text.contains("no `loss_scaler0`"), "{text}");
-    let mistyped: Dictionary = [(
-        "loss_scaler0",
-        Value::Dictionary(
-            [("loss_scale", Value::Number(2.0)), ("unskipped", Value::Text("1".into()))].into(),
-        ),
-    )]
-    .into();
-    let text = ApexState::read(&mistyped).unwrap_err().to_string();
-    assert!(text.contains("`loss_scaler0.unskipped`"), "{text}");
-}
-
-#[test]
-fn deepspeeds_optimizer_may_save_more_beside_its_scale() {
-    let mut written = fused().write();
-    written.0.insert("clip_grad".into(), Value::Number(0.0));
-    written.0.insert("fp32_groups_flat".into(), Value::List(vec![]));
-    assert_eq!(DeepSpeedFusedState::read(&written), Ok(fused()));
-}
-
-#[test]
-fn a_static_scaler_of_deepspeed_says_what_it_is_here() {
-    let mut fixed = zero().write();
-    fixed.0.insert("dynamic".into(), Value::Bool(false));
-    let text = DeepSpeedState::read(&fixed).unwrap_err().to_string();
-    assert!(text.contains("LossScale::fixed"), "{text}");
+    assert_eq!(back.notes, ["the limits 2^-126..=2^24 are not part of what is saved"]);
 }
 
 #[test]
 fn a_scale_that_is_no_power_of_two_is_kept_and_noted() {
     let imported = StateDict { scale: 400.0, ..torch() }.import().unwrap();
     assert_eq!(imported.state.factor(), 400.0);
-    assert_eq!(imported.notes, [Note::Significand { key: "scale".into(), scale: 400.0 }]);
+    assert_eq!(
+        imported.notes,
+        ["`scale` is 400.0, no power of two: kept, and scaling is not exact"]
+    );
     let back = StateDict::export(&imported.rule, &imported.state).unwrap();
     assert_eq!(back.saved.scale, 400.0);
     let imported = StateDict { scale: 0.1, ..torch() }.import().unwrap();
     assert_eq!(imported.notes.len(), 2);
-    assert!(imported.notes[0].to_string().contains("0.1"), "{}", imported.notes[0]);
+    assert!(
+        imported.notes[0].starts_with("`scale` is 0.1, which as f32 is"),
+        "{}",
+        imported.notes[0]
+    );
 }
 
 #[test]
@@ -270,7 +190,7 @@ fn counters_out_of_range_are_refused_by_value() {
 #[test]
 fn an_interval_that_never_comes_never_grows_here_either() {
     let imported = StateDict { growth_interval: 0, ..torch() }.import().unwrap();
-    assert!(matches!(imported.notes[..], [Note::NeverGrows { interval: 0, .. }]));
+    assert!(imported.notes[0].ends_with("the scale never grows"), "{:?}", imported.notes);
     let last = (0..5000).fold(imported.state, |state, _| imported.rule.next(state, GOOD));
     assert_eq!(last.exponent, 10);
 }
@@ -278,7 +198,7 @@ fn an_interval_that_never_comes_never_grows_here_either() {
 #[test]
 fn a_growth_that_torch_missed_is_noted() {
     let imported = StateDict { growth_tracker: 100, ..torch() }.import().unwrap();
-    assert!(matches!(imported.notes[..], [Note::GrowthOverdue { interval: 100, .. }]));
+    assert!(imported.notes[0].contains("not below the interval of 100"), "{:?}", imported.notes);
     assert_eq!(imported.rule.next(imported.state, GOOD).exponent, 12);
 }
 
@@ -286,7 +206,7 @@ fn a_growth_that_torch_missed_is_noted() {
 fn limits_widen_to_hold_a_scale_and_say_so() {
     let high = ApexState(vec![ApexScaler { loss_scale: 2.0_f64.powi(30), unskipped: 0 }]);
     let imported = high.import(&LossScale::preset("apex").unwrap()).unwrap().remove(0);
-    assert_eq!(imported.notes, [Note::LimitsWidened { exponent: 30 }]);
+    assert_eq!(imported.notes, ["the rule's limits were widened to the scale's 2^30"]);
     assert_eq!(imported.rule.next(imported.state, SKIP).exponent, 29);
 }
 
@@ -322,7 +242,13 @@ fn what_the_library_will_not_do_is_noted() {
     let rule = LossScale::dynamic().with_patience(1);
     let diverged = rule.next(rule.start(), SKIP);
     let notes = StateDict::export(&rule, &diverged).unwrap().notes;
-    assert_eq!(notes, [Note::LimitsNotSaved { min: 0, max: 24 }, Note::Diverged]);
+    assert_eq!(
+        notes,
+        [
+            "the limits 2^0..=2^24 are not part of what is saved",
+            "the run has diverged, and the library goes on with it",
+        ]
+    );
 }
 
 #[test]

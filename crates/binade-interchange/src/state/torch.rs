@@ -1,14 +1,8 @@
 //! State of `torch.amp.GradScaler.state_dict()`.
 
-use super::fields::saved;
-use super::{Exported, Imported, InterchangeError, Saved as _, numbers, rule};
+use super::{Exported, Imported, InterchangeError, numbers, rule};
 use crate::protocol::StateDict;
 use binade_grad_scaler::{LossScale, ScaleState};
-
-saved! {
-    StateDict of "torch": number scale, number growth_factor, number backoff_factor,
-    integer growth_interval, integer growth_tracker as "_growth_tracker";
-}
 
 impl StateDict {
     /// Imports the rule and the state of a [`Scaler`](binade_grad_scaler::Scaler), within the limits of exact scales, since torch
@@ -38,7 +32,7 @@ impl StateDict {
         rule: &LossScale,
         state: &ScaleState,
     ) -> Result<Exported<Self>, InterchangeError> {
-        rule::backs_off_at_once(Self::LIBRARY, rule)?;
+        rule::backs_off_at_once("torch", rule)?;
         let saved = Self {
             scale: state.factor().into(),
             growth_factor: numbers::power(rule.growth_exponent.max(0)),

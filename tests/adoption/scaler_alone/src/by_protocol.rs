@@ -2,7 +2,7 @@
 
 use crate::{descend, gradient};
 use binade_interchange::protocol::{
-    OptimizerId, ProtocolConfig, ProtocolError, ProtocolScaler, Verdict,
+    StateDict, ProtocolError, ProtocolScaler, Verdict,
 };
 
 /// The weights after `steps` iterations, skipped ones among them.
@@ -13,8 +13,8 @@ use binade_interchange::protocol::{
 pub fn train(steps: usize) -> Result<Vec<f32>, ProtocolError> {
     let mut weights = vec![0.0; 2];
     // glue: loop
-    let mut scaler = ProtocolScaler::new(ProtocolConfig::default())?;
-    let sgd = OptimizerId(0);
+    let mut scaler = ProtocolScaler::new(StateDict::default())?;
+    let sgd = 0;
     // end of glue
     for _ in 0..steps {
         // glue: loop

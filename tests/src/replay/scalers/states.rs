@@ -6,21 +6,22 @@ use super::rules;
 use binade_grad_scaler::{LossScale, ScaleState};
 use binade_interchange::protocol::StateDict;
 use binade_interchange::{
-    ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, FirstGrowth, Imported,
-    InterchangeError, KerasState, PaddleState, Saved, TfKerasState, Value,
+    ApexState, DeepSpeedFusedState, DeepSpeedState, FirstGrowth, Imported, KerasState, PaddleState,
+    TfKerasState,
 };
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-type Read = Result<(Imported, Dictionary), InterchangeError>;
+type Read = Result<(Imported, Value), Box<dyn std::error::Error>>;
 
 /// Reads a dictionary as the state of a library, imports it, and writes our own state under the imported rule as that library's.
 macro_rules! through {
     ($state:ty, $given:expr, $import:ident($($with:expr),*), |$rule:ident| $export:ident($($of:expr),*)) => {
         (|| -> Read {
-            let imported = <$state>::read($given)?.$import($($with),*)?;
+            let imported = <$state>::deserialize($given)?.$import($($with),*)?;
             let $rule = &imported.rule;
-            let written = <$state>::$export($($of),*)?.saved.write();
-            Ok((imported, written))
+            let written = <$state>::$export($($of),*)?.saved;
+            Ok((imported, json!(written)))
         })()
     };
 }
@@ -32,11 +33,9 @@ pub(super) fn import(
     saved: &SavedAt,
     own: &ScaleState,
 ) -> Result<Imported, Wrong> {
-    let dictionary = Dictionary::deserialize(&saved.state);
-    let dictionary = dictionary.map_err(|error| Wrong::Recording(error.to_string()))?;
     let rule = rules::of(recorded, &run.rule)?;
     let first = rules::first_growth(recorded, &run.rule);
-    let (given, one) = (&dictionary, std::slice::from_ref(own));
+    let (given, one) = (&saved.state, std::slice::from_ref(own));
     let read = match recorded.library.as_str() {
         "torch" => through!(StateDict, given, import(), |rule| export(rule, own)),
         "keras" => through!(KerasState, given, import(&rule), |rule| export(rule, own)),
@@ -55,40 +54,36 @@ pub(super) fn import(
     same(
         "what is written back",
         &counted(written, window, first),
-        &counted(dictionary, window, first),
+        &counted(given.clone(), window, first),
     )?;
     let rule = imported.rule.with_patience(u32::MAX);
     Ok(Imported { rule, ..imported })
 }
 
-fn apex(dictionary: &Dictionary, rule: &LossScale, own: &[ScaleState]) -> Read {
-    let imported = ApexState::read(dictionary)?.import(rule)?.remove(0);
-    let written = ApexState::export(rule, own)?.saved.write();
-    Ok((imported, written))
+fn apex(saved: &Value, rule: &LossScale, own: &[ScaleState]) -> Read {
+    let imported = ApexState::deserialize(saved)?.import(rule)?.remove(0);
+    Ok((imported, json!(ApexState::export(rule, own)?.saved)))
 }
 
-fn zero(dictionary: &Dictionary, made: &Rule, first: FirstGrowth, own: &ScaleState) -> Read {
-    let imported = DeepSpeedState::read(dictionary)?.import(first)?;
+fn zero(saved: &Value, made: &Rule, first: FirstGrowth, own: &ScaleState) -> Read {
+    let imported = DeepSpeedState::deserialize(saved)?.import(first)?;
     let mut written = DeepSpeedState::export(&imported.rule, own, first)?.saved;
     // Here it always does, which the import notes.
     written.raise_error_at_min_scale = !made.is_unset("raise_error_at_min_scale");
-    Ok((imported, written.write()))
+    Ok((imported, json!(written)))
 }
 
 /// DeepSpeed's good steps modulo the window, in place of the iteration that they are counted from. Where the first growth
 /// takes one more, none of them and a whole window are not the same.
-fn counted(mut dictionary: Dictionary, window: i64, first: FirstGrowth) -> Dictionary {
-    let of = |key: &str| match dictionary.0.get(key) {
-        Some(Value::Integer(iteration)) => Some(*iteration),
-        _ => None,
-    };
-    if let (Some(now), Some(last)) = (of("cur_iter"), of("last_overflow_iter")) {
+fn counted(mut state: Value, window: i64, first: FirstGrowth) -> Value {
+    let (now, last) = (state["cur_iter"].as_i64(), state["last_overflow_iter"].as_i64());
+    if let (Some(now), Some(last)) = (now, last) {
         let good = now - last - 1;
         let counted = match first {
             FirstGrowth::AfterWindowAndOne if good > 0 => (good - 1) % window + 1,
             _ => good % window,
         };
-        dictionary.0.insert("last_overflow_iter".into(), Value::Integer(counted));
+        state["last_overflow_iter"] = counted.into();
     }
-    dictionary
+    state
 }

@@ -32,10 +32,6 @@ fn every_message_begins_with_torchs_and_goes_on() {
             ProtocolError::NothingChecked { optimizer: SGD },
             "No inf checks were recorded for this optimizer.",
         ),
-        (
-            ProtocolError::Closure { optimizer: SGD },
-            "Closure use is not currently supported if GradScaler is enabled.",
-        ),
         (ProtocolError::NothingToUpdate, "No inf checks were recorded prior to update."),
         (ProtocolError::F16Gradients, "Attempting to unscale FP16 gradients."),
         (
@@ -62,7 +58,7 @@ fn a_message_names_the_optimizer_by_its_number() {
 #[test]
 fn the_constructor_checks_what_torchs_checks() {
     let with = |growth_factor, backoff_factor| {
-        ProtocolScaler::new(ProtocolConfig { growth_factor, backoff_factor, ..Default::default() })
+        ProtocolScaler::new(StateDict { growth_factor, backoff_factor, ..Default::default() })
     };
     assert_eq!(with(1.0, 0.5).unwrap_err(), ProtocolError::GrowthFactor { value: 1.0 });
     assert_eq!(with(2.0, 1.0).unwrap_err(), ProtocolError::BackoffFactor { value: 1.0 });
@@ -95,22 +91,7 @@ fn f16_gradients_are_refused_before_anything_moves() {
 
 #[test]
 fn an_initial_scale_outside_f32_is_refused_at_the_first_use() {
-    let mut scaler =
-        ProtocolScaler::new(ProtocolConfig { init_scale: 1e39, ..Default::default() }).unwrap();
+    let mut scaler = ProtocolScaler::new(StateDict { scale: 1e39, ..Default::default() }).unwrap();
     assert_eq!(scaler.scale(1.0_f32), Err(ProtocolError::OutOfRange { value: 1e39 }));
     assert_eq!((scaler.current(), scaler.get_scale()), (None, 1e39));
-}
-
-#[test]
-fn a_closure_is_refused_at_every_stage_and_changes_none() {
-    let refused = Err(ProtocolError::Closure { optimizer: SGD });
-    let fresh = ProtocolScaler::new(ProtocolConfig::default()).unwrap();
-    assert_eq!(fresh.step_with_closure(SGD), refused, "before the first scale");
-    let mut scaler = scaler(4.0, 2000);
-    assert_eq!((scaler.step_with_closure(SGD), scaler.stage(SGD)), (refused, Stage::Ready));
-    scaler.unscale(SGD, &mut grads(&mut [1.0])).unwrap();
-    assert_eq!((scaler.step_with_closure(SGD), scaler.stage(SGD)), (refused, Stage::Unscaled));
-    let _ = scaler.step(SGD, &mut grads(&mut [1.0])).unwrap();
-    assert_eq!((scaler.step_with_closure(SGD), scaler.stage(SGD)), (refused, Stage::Stepped));
-    assert_eq!(ProtocolError::Closure { optimizer: SGD }.exception(), "RuntimeError");
 }

@@ -4,14 +4,14 @@ mod errors;
 mod model;
 mod rules;
 
-use super::{OptimizerId, ProtocolConfig, ProtocolScaler};
+use super::{ProtocolScaler, StateDict};
 
-const SGD: OptimizerId = OptimizerId(0);
-const ADAM: OptimizerId = OptimizerId(7);
+const SGD: u64 = 0;
+const ADAM: u64 = 7;
 
 /// Scaler that has scaled once.
-fn scaler(init_scale: f64, growth_interval: i64) -> ProtocolScaler {
-    let config = ProtocolConfig { init_scale, growth_interval, ..Default::default() };
+fn scaler(scale: f64, growth_interval: i64) -> ProtocolScaler {
+    let config = StateDict { scale, growth_interval, ..Default::default() };
     let mut scaler = ProtocolScaler::new(config).unwrap();
     scaler.scale(1.0_f32).unwrap();
     scaler

@@ -1,7 +1,7 @@
 //! Sequences of any calls, against a model that keeps a log of what was done and knows no stages.
 #![expect(clippy::cast_possible_truncation, reason = "the scale is an f32 computed in f64")]
 
-use super::super::{NewScale, ProtocolError, Stage, StateDict, Verdict};
+use super::super::{NewScale, ProtocolError, Stage, Verdict};
 use super::*;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ enum Did {
 }
 
 struct Model {
-    config: ProtocolConfig,
+    config: StateDict,
     scale: Option<f32>,
     tracker: i64,
     log: Vec<(u64, Did)>,
@@ -115,7 +115,7 @@ impl Model {
     fn answer(&mut self, call: &mut Call) -> Answer {
         match call {
             Call::Scale => {
-                self.scale = self.scale.or(Some(self.config.init_scale as f32));
+                self.scale = self.scale.or(Some(self.config.scale as f32));
                 Ok(None)
             }
             Call::Unscale(id, grads) => self.unscale(*id, grads),
@@ -130,15 +130,15 @@ impl Model {
 fn ask(scaler: &mut ProtocolScaler, call: &mut Call) -> Answer {
     let answer = match call {
         Call::Scale => scaler.scale(1.0_f32).map(|_| None),
-        Call::Unscale(id, grads) => with(grads, |g| scaler.unscale(OptimizerId(*id), g).map(Some)),
+        Call::Unscale(id, grads) => with(grads, |g| scaler.unscale(*id, g).map(Some)),
         Call::Step(id, grads) => {
             let stepped = |verdict| Some(verdict == Verdict::Apply);
-            with(grads, |g| scaler.step(OptimizerId(*id), g).map(stepped))
+            with(grads, |g| scaler.step(*id, g).map(stepped))
         }
         Call::Update => scaler.update().map(|()| None),
         Call::SetScale(value) => scaler.set_scale(NewScale::Float(*value)).map(|()| None),
         Call::Reload => {
-            let state: StateDict = scaler.state_dict();
+            let state = scaler.state_dict();
             scaler.load_state_dict(&state).map(|()| None)
         }
     };
@@ -173,15 +173,16 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
     prop::collection::vec(call, 0..60)
 }
 
-fn configs() -> impl Strategy<Value = ProtocolConfig> {
+fn configs() -> impl Strategy<Value = StateDict> {
     let growth = prop::sample::select(vec![2.0, 1.1, 1e10, f64::NAN]);
     let backoff = prop::sample::select(vec![0.5, 0.75, 1e-30, 0.0, -1.0]);
     (scales(), growth, backoff, -1..5_i64).prop_map(
-        |(init_scale, growth_factor, backoff_factor, growth_interval)| ProtocolConfig {
-            init_scale,
+        |(scale, growth_factor, backoff_factor, growth_interval)| StateDict {
+            scale,
             growth_factor,
             backoff_factor,
             growth_interval,
+            growth_tracker: 0,
         },
     )
 }
@@ -213,10 +214,9 @@ proptest! {
         for call in [Call::Scale].iter().chain(&calls) {
             let _ = ask(&mut scaler, &mut call.clone());
         }
-        let another = OptimizerId(9);
+        let another = 9;
         prop_assert!(with(&mut [Some(1.0)], |g| scaler.unscale(another, g)).is_ok());
         prop_assert!(scaler.update().is_ok());
-        let id = OptimizerId(id);
         prop_assert_eq!(scaler.stage(id), Stage::Ready);
         prop_assert!(with(&mut [Some(1.0)], |g| scaler.unscale(id, g)).is_ok());
         prop_assert_eq!(with(&mut [Some(1.0)], |g| scaler.step(id, g)), Ok(Verdict::Apply));
@@ -237,7 +237,7 @@ proptest! {
         for call in before.iter().chain(&[Call::Scale, Call::SetScale(2.0)]) {
             let _ = ask(&mut kept, &mut call.clone());
         }
-        let mut resumed = ProtocolScaler::new(ProtocolConfig::default()).unwrap();
+        let mut resumed = ProtocolScaler::new(StateDict::default()).unwrap();
         resumed.load_state_dict(&kept.state_dict()).unwrap();
         for call in [Call::Scale].iter().chain(&after) {
             let [here, there] = [&mut resumed, &mut kept].map(|scaler| ask(scaler, &mut call.clone()));

@@ -5,12 +5,8 @@ use half::bf16;
 
 #[test]
 fn torchs_own_update_table_holds() {
-    let config = ProtocolConfig {
-        init_scale: 4.0,
-        backoff_factor: 0.25,
-        growth_interval: 2,
-        ..Default::default()
-    };
+    let config =
+        StateDict { scale: 4.0, backoff_factor: 0.25, growth_interval: 2, ..Default::default() };
     let mut scaler = ProtocolScaler::new(config).unwrap();
     scaler.scale(1.0_f32).unwrap();
     let table = [(1.0, 4.0, 1), (1.0, 8.0, 0), (f32::INFINITY, 2.0, 0), (f32::NAN, 0.5, 0)];
@@ -34,12 +30,6 @@ fn the_reciprocal_is_rounded_once_and_bf16_gradients_through_f32() {
     let mut grad = [bf16::from_f32(10.0)];
     scaler.unscale(SGD, &mut [Some(&mut grad[..])]).unwrap();
     assert_eq!(grad, [bf16::from_f32(10.0 * (1.0_f32 / 3.0))]);
-}
-
-#[test]
-fn the_config_in_force_can_be_read() {
-    let config = ProtocolConfig { init_scale: 4.0, growth_interval: 7, ..Default::default() };
-    assert_eq!(*scaler(4.0, 7).config(), config);
 }
 
 #[test]

@@ -6,14 +6,12 @@ mod steps;
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::repr;
 use binade_core::Element;
-use binade_interchange::protocol::{
-    NewScale, OptimizerId, ProtocolConfig, ProtocolError, ProtocolScaler, StateDict,
-};
+use binade_interchange::protocol::{NewScale, ProtocolError, ProtocolScaler, StateDict};
 use half::{bf16, f16};
 use serde_json::json;
 
-const FIRST: OptimizerId = OptimizerId(0);
-const SECOND: OptimizerId = OptimizerId(1);
+const FIRST: u64 = 0;
+const SECOND: u64 = 1;
 
 type Run = Result<Answer, ProtocolError>;
 type Named = (&'static str, fn() -> Run);
@@ -78,9 +76,9 @@ pub(super) fn run(name: &str) -> Option<Run> {
 
 /// `GradScaler('cpu', NAME=VALUE)`.
 fn constructor(argument: &str, value: f64) -> Option<Run> {
-    let mut config = ProtocolConfig::default();
+    let mut config = StateDict::default();
     match argument {
-        "init_scale" => config.init_scale = value,
+        "init_scale" => config.scale = value,
         "growth_factor" => config.growth_factor = value,
         "backoff_factor" => config.backoff_factor = value,
         #[expect(clippy::cast_possible_truncation, reason = "an integer as written")]
@@ -112,17 +110,17 @@ fn thirds<E: Element>(suffix: &str) -> Run {
     Ok(Answer::Text(format!("tensor([{a:.4}, {b:.4}]{suffix})")))
 }
 
-fn fresh(init_scale: f64) -> Result<ProtocolScaler, ProtocolError> {
-    with(ProtocolConfig { init_scale, ..ProtocolConfig::default() })
+fn fresh(scale: f64) -> Result<ProtocolScaler, ProtocolError> {
+    with(StateDict { scale, ..StateDict::default() })
 }
 
-fn with(config: ProtocolConfig) -> Result<ProtocolScaler, ProtocolError> {
+fn with(config: StateDict) -> Result<ProtocolScaler, ProtocolError> {
     ProtocolScaler::new(config)
 }
 
 /// One that has scaled a loss.
-fn scaling(init_scale: f64) -> Result<ProtocolScaler, ProtocolError> {
-    ready(fresh(init_scale)?)
+fn scaling(scale: f64) -> Result<ProtocolScaler, ProtocolError> {
+    ready(fresh(scale)?)
 }
 
 fn ready(mut scaler: ProtocolScaler) -> Result<ProtocolScaler, ProtocolError> {

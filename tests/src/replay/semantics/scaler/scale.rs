@@ -4,9 +4,7 @@ use super::{FIRST, Run, iterate, ready, scaling, with, written};
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::{list, repr};
 use binade_core::Element;
-use binade_interchange::protocol::{
-    NewScale, ProtocolConfig, ProtocolError, ProtocolScaler, StateDict,
-};
+use binade_interchange::protocol::{NewScale, ProtocolError, ProtocolScaler, StateDict};
 use half::{bf16, f16};
 use serde_json::json;
 
@@ -18,18 +16,14 @@ pub(super) fn found(flag: f32) -> Run {
 }
 
 pub(super) fn bystander() -> Run {
-    let mut scaler = ready(with(ProtocolConfig { growth_interval: 1, ..Default::default() })?)?;
+    let mut scaler = ready(with(StateDict { growth_interval: 1, ..Default::default() })?)?;
     iterate(&mut scaler, 1.0)?;
     Ok(Answer::Value(json!(scaler.get_scale())))
 }
 
 pub(super) fn growth_arithmetic() -> Run {
-    let config = ProtocolConfig {
-        init_scale: 0.1,
-        growth_factor: 1.1,
-        growth_interval: 1,
-        ..Default::default()
-    };
+    let config =
+        StateDict { scale: 0.1, growth_factor: 1.1, growth_interval: 1, ..Default::default() };
     let mut scaler = ready(with(config)?)?;
     iterate(&mut scaler, 1.0)?;
     #[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
@@ -52,8 +46,8 @@ fn course(scaler: &mut ProtocolScaler, iterations: usize) -> Result<String, Prot
 }
 
 pub(super) fn growth_past_f32() -> Run {
-    let init_scale = 2_f64.powi(127);
-    let config = ProtocolConfig { init_scale, growth_interval: 1, ..Default::default() };
+    let scale = 2_f64.powi(127);
+    let config = StateDict { scale, growth_interval: 1, ..Default::default() };
     Ok(Answer::Text(course(&mut ready(with(config)?)?, 3)?))
 }
 

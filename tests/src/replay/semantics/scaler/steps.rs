@@ -3,16 +3,14 @@
 use super::{FIRST, Run, SECOND, iterate, ready, refused, scaling, with};
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::{list, repr};
-use binade_interchange::protocol::{
-    NewScale, OptimizerId, ProtocolConfig, ProtocolError, ProtocolScaler, Verdict,
-};
+use binade_interchange::protocol::{NewScale, ProtocolError, ProtocolScaler, StateDict, Verdict};
 use half::{bf16, f16};
 use serde_json::json;
 
 /// Looks at gradients and, where none was found wrong, steps parameters of 0 by SGD with a learning rate of 1.
 pub(super) fn step<const N: usize>(
     scaler: &mut ProtocolScaler,
-    optimizer: OptimizerId,
+    optimizer: u64,
     grads: &mut [f32; N],
 ) -> Result<(Verdict, [f32; N]), ProtocolError> {
     let verdict = scaler.step(optimizer, &mut [Some(&mut grads[..])])?;
@@ -76,7 +74,7 @@ pub(super) fn skipped() -> Run {
 }
 
 pub(super) fn backs_off_to_zero() -> Run {
-    let config = ProtocolConfig { init_scale: 1.0, backoff_factor: 1e-30, ..Default::default() };
+    let config = StateDict { scale: 1.0, backoff_factor: 1e-30, ..Default::default() };
     let mut scaler = ready(with(config)?)?;
     iterate(&mut scaler, f32::INFINITY)?;
     iterate(&mut scaler, f32::INFINITY)?;
