@@ -19,9 +19,6 @@ use crate::{
     report::ReportKind,
 };
 
-/// First generic address of shared memory, far from all allocations.
-pub(crate) const SHARED_WINDOW: u64 = 1 << 56;
-
 /// Launch whose dimensions and arguments have been checked.
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {

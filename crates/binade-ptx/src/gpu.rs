@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Arg, Capability, Coverage, Dim3, Fault, LaunchError, MemoryError, Module,
+    Arg, Capability, Coverage, Dim3, Fault, Module,
     exec::{self, Launch},
     launch::{check_dimensions, parameters},
     memory::{Devices, Global},
@@ -15,27 +15,6 @@ const MOST_SHARED: u64 = 48 << 10;
 
 /// Limit of warp instructions a launch unless set otherwise. That many take minutes here, and an instant on a GPU.
 const STEPS: u64 = 1 << 30;
-
-/// Address in the device's memory.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct DevicePtr(u64);
-
-impl DevicePtr {
-    /// Returns the address as a number.
-    pub fn address(self) -> u64 {
-        self.0
-    }
-
-    pub(crate) fn at(address: u64) -> Self {
-        Self(address)
-    }
-
-    /// Returns the address `bytes` further on. No allocation need hold it: an access checks that.
-    #[must_use]
-    pub fn offset(self, bytes: u64) -> Self {
-        Self(self.0.wrapping_add(bytes))
-    }
-}
 
 /// Launch that is checked, without its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -71,16 +50,13 @@ impl Gpu {
         self.steps = steps;
     }
 
-    /// Allocates memory, aligned to 256 bytes and filled with 0xff: NaN in every float type.
-    pub fn alloc(&mut self, bytes: usize) -> DevicePtr {
-        let pointer = self.reserve(0, bytes);
-        self.map(pointer, bytes);
-        pointer
+    /// Allocates memory and returns its address, a multiple of 256. It is filled with 0xff: NaN in every float type.
+    pub fn alloc(&mut self, bytes: usize) -> u64 {
+        self.alloc_on(0, bytes)
     }
 
-    /// Reserves addresses for an allocation of this size on a device. No memory is there until `map`.
-    pub(crate) fn reserve(&mut self, device: usize, bytes: usize) -> DevicePtr {
-        DevicePtr(self.memory.reserve(device, bytes))
+    pub(crate) fn alloc_on(&mut self, device: usize, bytes: usize) -> u64 {
+        self.memory.alloc(device, bytes)
     }
 
     /// Sets the devices whose memory later launches may touch.
@@ -88,25 +64,19 @@ impl Gpu {
         self.memory.show(devices);
     }
 
-    /// Allocates memory, filled with 0xff, at reserved addresses.
-    pub(crate) fn map(&mut self, pointer: DevicePtr, bytes: usize) {
-        self.memory.map(pointer.0, bytes);
-    }
-
     /// Frees an allocation. Its addresses are never handed out again.
     ///
     /// # Errors
-    /// [`MemoryError`] if `pointer` is not the start of an allocation.
-    pub fn free(&mut self, pointer: DevicePtr) -> Result<(), MemoryError> {
-        let error = MemoryError { address: pointer.0, bytes: 0 };
-        if self.memory.free(pointer.0) { Ok(()) } else { Err(error) }
+    /// [`Fault::Call`] if `address` is not the start of an allocation.
+    pub fn free(&mut self, address: u64) -> Result<(), Fault> {
+        if self.memory.free(address) { Ok(()) } else { Err(unheld(address, 0)) }
     }
 
     /// Copies bytes from the host to the device.
     ///
     /// # Errors
-    /// [`MemoryError`] if no allocation holds all of it; nothing is written then.
-    pub fn write(&mut self, to: DevicePtr, bytes: &[u8]) -> Result<(), MemoryError> {
+    /// [`Fault::Call`] if no allocation holds all of it; nothing is written then.
+    pub fn write(&mut self, to: u64, bytes: &[u8]) -> Result<(), Fault> {
         self.bytes(to, bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
@@ -114,20 +84,20 @@ impl Gpu {
     /// Returns a copy of device memory.
     ///
     /// # Errors
-    /// [`MemoryError`] if no allocation holds all of it.
-    pub fn read(&mut self, from: DevicePtr, bytes: usize) -> Result<Vec<u8>, MemoryError> {
+    /// [`Fault::Call`] if no allocation holds all of it.
+    pub fn read(&mut self, from: u64, bytes: usize) -> Result<Vec<u8>, Fault> {
         Ok(self.bytes(from, bytes)?.to_vec())
     }
 
     /// Returns the bytes in place, if one allocation holds them all.
-    pub(crate) fn bytes(&mut self, at: DevicePtr, bytes: usize) -> Result<&mut [u8], MemoryError> {
-        self.memory.get(at.0, bytes).ok_or(MemoryError { address: at.0, bytes })
+    pub(crate) fn bytes(&mut self, at: u64, bytes: usize) -> Result<&mut [u8], Fault> {
+        self.memory.get(at, bytes).ok_or_else(|| unheld(at, bytes))
     }
 
     /// Runs `entry` to its end, with `shared_bytes` of dynamic shared memory a block behind the entry's static shared memory.
     ///
     /// # Errors
-    /// [`Fault::Launch`] if nothing ran, [`Fault::Kernel`] with the first thing that a thread did wrong; memory then holds what
+    /// [`Fault::Call`] if nothing ran, [`Fault::Kernel`] with the first thing that a thread did wrong; memory then holds what
     /// had been written up to there.
     pub fn launch(
         &mut self,
@@ -156,14 +126,17 @@ impl Gpu {
         Ok(outcome.map_err(Box::new)?)
     }
 
-    pub(crate) fn check(&self, job: &Job<'_>) -> Result<(), LaunchError> {
+    pub(crate) fn check(&self, job: &Job<'_>) -> Result<(), Fault> {
         let (target, device) = (job.module.target, self.capability);
         if target > device {
-            return Err(LaunchError::TooNew { target, device });
+            return Err(Fault::Call(format!("the module is for {target}, the device is {device}")));
         }
         let bytes = job.entry.shared_bytes.saturating_add(job.shared_bytes);
         if bytes > job.most_shared {
-            return Err(LaunchError::SharedBytes { bytes, most: job.most_shared });
+            let most = job.most_shared;
+            return Err(Fault::Call(format!(
+                "{bytes} bytes of shared memory a block, at most {most}"
+            )));
         }
         check_dimensions(job.grid, job.block)
     }
@@ -177,21 +150,24 @@ impl Gpu {
     /// Returns the line coverage of an entry by all launches on this device so far.
     ///
     /// # Errors
-    /// [`LaunchError::NoEntry`].
-    pub fn coverage(&self, module: &Module, entry: &str) -> Result<Coverage, LaunchError> {
+    /// [`Fault::Call`] if the module has no such entry.
+    pub fn coverage(&self, module: &Module, entry: &str) -> Result<Coverage, Fault> {
         let kernel = find(module, entry)?;
         let ran = self.ran.get(&(module.id, entry.to_owned()));
         let lines: BTreeSet<u32> = kernel.code.iter().map(|code| code.line).collect();
         let is_missed = |line: &u32| !ran.is_some_and(|ran| ran.contains(line));
         let missed = lines.iter().copied().filter(is_missed).collect();
-        Ok(Coverage { entry: entry.to_owned(), lines: lines.len(), missed })
+        Ok(Coverage { lines: lines.len(), missed })
     }
 }
 
-fn find<'a>(module: &'a Module, name: &str) -> Result<&'a Entry, LaunchError> {
-    let none = || LaunchError::NoEntry {
-        name: name.to_owned(),
-        has: module.entries().map(str::to_owned).collect(),
-    };
-    module.entry(name).ok_or_else(none)
+fn unheld(address: u64, bytes: usize) -> Fault {
+    Fault::Call(format!("{bytes} bytes at {address:#x} are in no allocation"))
+}
+
+pub(crate) fn find<'a>(module: &'a Module, name: &str) -> Result<&'a Entry, Fault> {
+    module.entry(name).ok_or_else(|| {
+        let names: Vec<_> = module.entries().collect();
+        Fault::Call(format!("the module has no entry `{name}`; it has {}", names.join(", ")))
+    })
 }

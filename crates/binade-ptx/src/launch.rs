@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    DevicePtr, LaunchError,
+    Fault,
     module::{Entry, Param},
 };
 
@@ -57,11 +57,9 @@ impl fmt::Display for Dim3 {
 /// Argument of a kernel.
 #[derive(Clone, Debug)]
 pub enum Arg {
-    /// Pointer to device memory.
-    Ptr(DevicePtr),
     /// 32-bit integer, signed ones by their bits.
     U32(u32),
-    /// 64-bit integer, signed ones by their bits.
+    /// 64-bit integer, signed ones by their bits, or address in device memory.
     U64(u64),
     /// 32-bit float.
     F32(f32),
@@ -72,7 +70,6 @@ pub enum Arg {
 impl Arg {
     fn kinds(&self) -> &'static [&'static str] {
         match self {
-            Self::Ptr(_) => &["u64", "b64"],
             Self::U64(_) => &["u64", "s64", "b64"],
             Self::U32(_) => &["u32", "s32", "b32"],
             Self::F32(_) => &["f32"],
@@ -82,7 +79,6 @@ impl Arg {
 
     fn bytes(&self) -> Vec<u8> {
         match self {
-            Self::Ptr(pointer) => pointer.address().to_le_bytes().to_vec(),
             Self::U64(value) => value.to_le_bytes().to_vec(),
             Self::U32(value) => value.to_le_bytes().to_vec(),
             Self::F32(value) => value.to_le_bytes().to_vec(),
@@ -92,10 +88,12 @@ impl Arg {
 }
 
 /// Returns the block of parameters as the kernel reads it.
-pub(crate) fn parameters(entry: &Entry, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
+pub(crate) fn parameters(entry: &Entry, args: &[Arg]) -> Result<Vec<u8>, Fault> {
     if args.len() != entry.params.len() {
-        let (expected, found) = (entry.params.len(), args.len());
-        return Err(LaunchError::ArgumentCount { kernel: entry.name.clone(), expected, found });
+        let (kernel, expected, found) = (&entry.name, entry.params.len(), args.len());
+        return Err(Fault::Call(format!(
+            "`{kernel}` takes {expected} arguments, {found} were given"
+        )));
     }
     let mut bytes = Vec::new();
     for (index, (param, arg)) in entry.params.iter().zip(args).enumerate() {
@@ -109,19 +107,15 @@ pub(crate) fn parameters(entry: &Entry, args: &[Arg]) -> Result<Vec<u8>, LaunchE
     Ok(bytes)
 }
 
-fn mismatch(kernel: &str, index: usize, param: &Param, arg: &Arg) -> LaunchError {
-    LaunchError::Argument {
-        kernel: kernel.to_owned(),
-        index,
-        parameter: param.name.clone(),
-        expected: format!(".{} in {} bytes", param.kind, param.bytes),
-        found: format!("{arg:?}"),
-    }
+fn mismatch(kernel: &str, index: usize, param: &Param, arg: &Arg) -> Fault {
+    let Param { name, kind, bytes, .. } = param;
+    let wanted = format!("parameter `{name}` is .{kind} in {bytes} bytes");
+    Fault::Call(format!("`{kernel}`: argument {index}: {wanted}, {arg:?} was given"))
 }
 
 /// Checks grid and block against the limits of every GPU since compute capability 3.0 (CUDA C++ Programming Guide, "Technical
 /// Specifications per Compute Capability").
-pub(crate) fn check_dimensions(grid: Dim3, block: Dim3) -> Result<(), LaunchError> {
+pub(crate) fn check_dimensions(grid: Dim3, block: Dim3) -> Result<(), Fault> {
     let limits = [
         ("grid.x", u64::from(grid.x), (1 << 31) - 1),
         ("grid.y", u64::from(grid.y), 65_535),
@@ -132,7 +126,9 @@ pub(crate) fn check_dimensions(grid: Dim3, block: Dim3) -> Result<(), LaunchErro
         ("threads of a block", block.volume(), 1024),
     ];
     match limits.into_iter().find(|&(_, value, most)| !(1..=most).contains(&value)) {
-        Some((what, value, most)) => Err(LaunchError::Dimension { what, value, most }),
+        Some((what, value, most)) => {
+            Err(Fault::Call(format!("`{what}` of {value} is outside 1 to {most}")))
+        }
         None => Ok(()),
     }
 }

@@ -15,8 +15,8 @@ mod parse;
 mod report;
 
 pub use coverage::Coverage;
-pub use error::{LaunchError, MemoryError, ParseError};
-pub use gpu::{DevicePtr, Gpu};
+pub use error::ParseError;
+pub use gpu::Gpu;
 pub use launch::{Arg, Dim3};
 pub use module::{Capability, Module};
 pub use report::{Access, Fault, Report, ReportKind, Space};

@@ -52,11 +52,12 @@ impl Default for Global {
 }
 
 impl Global {
-    /// Reserves addresses of a device. They are never handed out again.
-    pub(crate) fn reserve(&mut self, device: usize, bytes: usize) -> u64 {
+    /// Allocates memory of a device, filled with `POISON`, and returns its address, which is never handed out again.
+    pub(crate) fn alloc(&mut self, device: usize, bytes: usize) -> u64 {
         let next = &mut self.next[device];
         let address = *next;
         *next = (address + bytes as u64 + GAP).next_multiple_of(ALIGN);
+        self.allocations.insert(address, vec![POISON; bytes]);
         address
     }
 
@@ -68,11 +69,6 @@ impl Global {
     /// Returns true if the running kernel may touch the device that `address` belongs to.
     fn is_seen(&self, address: u64) -> bool {
         device_of(address).is_some_and(|device| self.seen >> device & 1 == 1)
-    }
-
-    /// Allocates memory, filled with `POISON`, at a reserved address.
-    pub(crate) fn map(&mut self, address: u64, bytes: usize) {
-        self.allocations.insert(address, vec![POISON; bytes]);
     }
 
     pub(crate) fn free(&mut self, address: u64) -> bool {
@@ -154,16 +150,10 @@ pub(crate) fn aligned(
 mod tests {
     use super::*;
 
-    fn allocate(memory: &mut Global, bytes: usize) -> u64 {
-        let address = memory.reserve(0, bytes);
-        memory.map(address, bytes);
-        address
-    }
-
     #[test]
     fn a_step_beyond_an_allocation_is_in_none() {
         let mut memory = Global::default();
-        let (first, second) = (allocate(&mut memory, 8), allocate(&mut memory, 8));
+        let (first, second) = (memory.alloc(0, 8), memory.alloc(0, 8));
         assert!(memory.get(first, 8).is_some() && memory.get(second, 8).is_some());
         assert!(memory.get(first, 9).is_none() && memory.get(first + 8, 1).is_none());
         assert!(memory.get(first - 1, 1).is_none() && memory.get(u64::MAX, 8).is_none());
@@ -172,10 +162,7 @@ mod tests {
     #[test]
     fn a_kernel_touches_what_it_is_shown_and_nothing_else() {
         let mut memory = Global::default();
-        let at = [0, 1].map(|device| memory.reserve(device, 16));
-        for at in at {
-            memory.map(at, 16);
-        }
+        let at = [0, 1].map(|device| memory.alloc(device, 16));
         assert_eq!(at.map(device_of), [Some(0), Some(1)]);
         memory.show(1 << 1);
         let touched = at.map(|at| {

@@ -29,7 +29,6 @@ impl fmt::Display for Capability {
 /// Parsed PTX text.
 #[derive(Debug)]
 pub struct Module {
-    pub(crate) version: String,
     pub(crate) target: Capability,
     pub(crate) entries: Vec<Entry>,
     /// Names of source files by their number in `.loc`.
@@ -46,16 +45,6 @@ impl Module {
     /// [`ParseError`] with the PTX line, for anything that the interpreter does not know exactly.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         parse::module(text)
-    }
-
-    /// Returns the version in `.version`, such as `9.0`.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// Returns the compute capability in `.target`.
-    pub fn target(&self) -> Capability {
-        self.target
     }
 
     /// Returns the entries' names in the order of the text.

@@ -2,38 +2,17 @@
 
 use std::fmt;
 
-use binade_core::ErrorKind;
+use crate::Dim3;
 
-use crate::{Dim3, LaunchError};
-
-/// Reason why a launch did not end well.
+/// Reason why a device did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Launch that could not be made; nothing ran.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
+    /// Call that is wrong in itself; nothing ran or changed.
+    #[error("{0}")]
+    Call(String),
     /// Kernel that ran up to its first fault.
     #[error(transparent)]
     Kernel(#[from] Box<Report>),
-}
-
-impl Fault {
-    /// Returns the kernel's report, if it ran.
-    pub fn report(&self) -> Option<&Report> {
-        match self {
-            Self::Kernel(report) => Some(report),
-            Self::Launch(_) => None,
-        }
-    }
-}
-
-impl binade_core::Error for Fault {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Launch(error) => error.kind(),
-            Self::Kernel(_) => ErrorKind::Other,
-        }
-    }
 }
 
 /// First fault of a launch, with its place.
@@ -96,8 +75,9 @@ pub enum ReportKind {
         bytes: u64,
     },
     /// Accesses of two threads, at least one of them a write, with no barrier between.
-    #[error("shared-memory race: {access} of what thread {other} {} at PTX line {other_line}, no barrier between",
-        past(*.other_access))]
+    #[error(
+        "shared-memory race: {access} after a {other_access} of thread {other} at PTX line {other_line}, no barrier between"
+    )]
     SharedRace {
         /// Access of the later thread.
         access: Access,
@@ -155,14 +135,6 @@ pub enum Access {
     Atomic,
 }
 
-fn past(access: Access) -> &'static str {
-    match access {
-        Access::Read => "read",
-        Access::Write => "wrote",
-        Access::Atomic => "changed",
-    }
-}
-
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -182,8 +154,6 @@ pub enum Space {
     Shared,
     /// Parameters of the kernel.
     Param,
-    /// Space that the address itself tells: shared memory inside a window, global memory elsewhere.
-    Generic,
 }
 
 impl fmt::Display for Space {
@@ -192,7 +162,6 @@ impl fmt::Display for Space {
             Self::Global => "global",
             Self::Shared => "shared",
             Self::Param => "parameter",
-            Self::Generic => "generic",
         })
     }
 }

@@ -6,6 +6,5 @@ mod forms;
 mod meaning;
 mod planted_bugs;
 mod right_kernels;
-mod speed;
 mod strict;
 mod support;

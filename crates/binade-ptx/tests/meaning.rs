@@ -1,27 +1,12 @@
 //! Meaning of instructions that no fixture shows, in PTX written by hand.
 
-use crate::support::{gpu, kernel, report, upload, words};
+use crate::support::{gpu, kernel, lanes, report, upload, words};
 use binade_ptx::{Access, Arg, Module, ReportKind, Space};
 
-/// Runs a body of one warp that leaves a word in `%r1`, and returns each lane's word.
-fn lanes(body: &str) -> Vec<u32> {
-    let store = "ld.param.u64 %rd1, [x]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\nadd.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;";
-    let text = kernel(&format!("{body}\n{store}"));
-    let (module, mut gpu) = (Module::parse(&text).unwrap(), gpu());
-    let x = gpu.alloc(128);
-    gpu.launch(&module, "k", 1, 32, 0, &[Arg::Ptr(x), Arg::U32(0)]).unwrap();
-    words(&mut gpu, x, 32)
-}
-
 #[test]
-fn shuffles_find_their_lanes() {
-    let shuffle = |how: &str, by: u32, clamp: u32| {
-        lanes(&format!("mov.u32 %r2, %laneid;\nshfl.sync.{how}.b32 %r1, %r2, {by}, {clamp}, -1;"))
-    };
-    let expect = |f: fn(u32) -> u32| (0..32).map(f).collect::<Vec<_>>();
-    assert_eq!(shuffle("up", 1, 0), expect(|lane| lane.saturating_sub(1)));
-    assert_eq!(shuffle("bfly", 3, 31), expect(|lane| lane ^ 3));
-    assert_eq!(shuffle("idx", 5, 31), expect(|_| 5));
+fn a_shuffle_finds_its_lanes() {
+    let found = lanes("shfl.sync.bfly.b32 %r1, %r7, 3, 31, -1;");
+    assert_eq!(found, (0..32).map(|lane| lane ^ 3).collect::<Vec<_>>());
 }
 
 #[test]
@@ -30,7 +15,7 @@ fn atomics_from_every_thread_are_all_counted_and_the_old_values_are_all_differen
         "ld.param.u64 %rd1, [x];\natom.global.add.u32 %r1, [%rd1], 1;\nld.global.u32 %r2, [%rd1];";
     let (module, mut gpu) = (Module::parse(&kernel(body)).unwrap(), gpu());
     let x = upload(&mut gpu, &[0.0]);
-    gpu.launch(&module, "k", [2, 2, 1], [33, 2, 1], 0, &[Arg::Ptr(x), Arg::U32(0)]).unwrap();
+    gpu.launch(&module, "k", [2, 2, 1], [33, 2, 1], 0, &[Arg::U64(x), Arg::U32(0)]).unwrap();
     assert_eq!(words(&mut gpu, x, 1), [4 * 66]);
 }
 
@@ -43,7 +28,7 @@ fn an_array_that_the_launch_sizes_lies_behind_the_declared_ones() {
         kernel(&fixed).replace(".visible", ".extern .shared .align 16 .b8 sized[];\n.visible");
     let (module, mut gpu) = (Module::parse(&text).unwrap(), gpu());
     let x = gpu.alloc(4);
-    let args = [Arg::Ptr(x), Arg::U32(0)];
+    let args = [Arg::U64(x), Arg::U32(0)];
     gpu.launch(&module, "k", 1, 1, 8, &args).unwrap();
     assert_eq!(words(&mut gpu, x, 1), [1.0_f32.to_bits()]);
     let report = report(gpu.launch(&module, "k", 1, 1, 7, &args));
@@ -67,7 +52,7 @@ fn after_a_branch_the_warp_goes_on_as_one() {
         "mov.u32 %r3, %laneid;\nsetp.lt.u32 %p1, %r3, 16;\n@%p1 bra JOIN;\nmov.u32 %r1, 1;\nJOIN:\n{join}"
     );
     let (module, mut gpu) = (Module::parse(&kernel(&body)).unwrap(), gpu());
-    let args = [Arg::Ptr(gpu.alloc(4)), Arg::U32(0)];
+    let args = [Arg::U64(gpu.alloc(4)), Arg::U32(0)];
     gpu.limit_steps(9);
     gpu.launch(&module, "k", 1, 32, 0, &args).unwrap();
     gpu.limit_steps(8);

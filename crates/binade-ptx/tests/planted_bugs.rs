@@ -116,9 +116,9 @@ fn a_vector_access_at_an_odd_element_is_misaligned() {
     use binade_ptx::Arg;
     let mut gpu = gpu();
     let (x, found) = (upload(&mut gpu, &near_one(9)), upload(&mut gpu, &[0.0]));
-    let args = [Arg::Ptr(x.offset(4)), Arg::F32(1.0), Arg::Ptr(found), Arg::U32(8)];
+    let args = [Arg::U64(x + 4), Arg::F32(1.0), Arg::U64(found), Arg::U32(8)];
     let report = report(gpu.launch(&fixture("unscale"), "unscale_by_fours", 1, 32, 0, &args));
     let expected = ReportKind::Misaligned { access: Access::Read, space: Space::Global, bytes: 16 };
-    assert_eq!((report.kind, report.address), (expected, Some(x.address() + 4)));
+    assert_eq!((report.kind, report.address), (expected, Some(x + 4)));
     assert_told(&report, "unscale_by_fours", "unscale.cu:");
 }

@@ -1,20 +1,10 @@
-//! Right kernels agree with a loop on the host bit for bit, and nearly all of their lines run.
+//! Right kernels agree with a loop on the host bit for bit.
 
 use crate::support::{
-    LENGTHS, bits, block_sum, fixture, gpu, host_sums, near_one, numbers, scale, stage, unscale,
-    upload, warp_sum, words,
+    LENGTHS, bits, block_sum, fixture, gpu, host_sums, near_one, numbers, stage, unscale, warp_sum,
 };
 use binade_ptx::{Arg, Gpu};
 use half::{bf16, f16};
-
-#[test]
-fn a_scaled_vector_has_the_hosts_bits() {
-    for n in LENGTHS {
-        let x = numbers(n);
-        let expected = bits(x.iter().map(|x| x * 0.3));
-        assert_eq!(scale(&mut gpu(), "scale", &x).unwrap(), expected, "{n}");
-    }
-}
 
 #[test]
 fn sums_by_block_and_by_warp_have_the_hosts_bits() {
@@ -44,7 +34,7 @@ fn unscaled_gradients_have_the_hosts_bits_and_the_flag_tells_what_is_not_finite(
 fn cast(gpu: &mut Gpu, file: &str, entry: &str, from: &[u8], n: u32, width: usize) -> Vec<u8> {
     let (x, y) = (gpu.alloc(from.len()), gpu.alloc(n as usize * width));
     gpu.write(x, from).unwrap();
-    let args = [Arg::Ptr(x), Arg::Ptr(y), Arg::U32(n)];
+    let args = [Arg::U64(x), Arg::U64(y), Arg::U32(n)];
     gpu.launch(&fixture(file), entry, n.div_ceil(128), 128, 0, &args).unwrap();
     gpu.read(y, n as usize * width).unwrap()
 }
@@ -88,62 +78,8 @@ fn every_16_bit_number_widens_to_the_hosts() {
 }
 
 #[test]
-fn fused_and_divided_and_rooted_have_the_hosts_bits() {
-    for n in LENGTHS {
-        let (a, b, c) = (numbers(n), near_one(n), numbers(n + 1));
-        let mut gpu = gpu();
-        let pointers = [upload(&mut gpu, &a), upload(&mut gpu, &b), upload(&mut gpu, &c)];
-        let y = gpu.alloc(a.len() * 4);
-        let mut args: Vec<_> = pointers.into_iter().chain([y]).map(Arg::Ptr).collect();
-        args.push(Arg::U32(n));
-        gpu.launch(&fixture("cast"), "arithmetic", n.div_ceil(64), 64, 0, &args).unwrap();
-        let host = |i: usize| a[i].mul_add(b[i], c[i]) / b[i].abs().sqrt();
-        assert_eq!(words(&mut gpu, y, n), bits((0..a.len()).map(host)), "{n}");
-    }
-}
-
-#[test]
 fn a_copy_through_shared_memory_arrives() {
     let x = numbers(512);
     let groups = x.chunks(256).flat_map(|block| block.chunks(4).rev()).flatten();
     assert_eq!(stage(&mut gpu(), "stage", &x).unwrap(), bits(groups.copied()));
-}
-
-/// Runs every right kernel, and prints the share of its lines that ran.
-#[test]
-fn nearly_every_line_of_the_right_kernels_runs() {
-    let (mut gpu, mut x) = (gpu(), near_one(1001));
-    scale(&mut gpu, "scale", &x).unwrap();
-    block_sum(&mut gpu, "block_sum", &x).unwrap();
-    warp_sum(&mut gpu, "warp_sum", &x).unwrap();
-    stage(&mut gpu, "stage", &x[..256]).unwrap();
-    let bytes: Vec<u8> = x.iter().chain(&[f32::NAN]).flat_map(|x| x.to_le_bytes()).collect();
-    for entry in ["cast_f32_f16", "cast_f32_bf16"] {
-        cast(&mut gpu, "cast", entry, &bytes, 1002, 2);
-    }
-    for entry in ["cast_f16_f32", "cast_bf16_f32"] {
-        cast(&mut gpu, "cast", entry, &bytes, 1002, 4);
-    }
-    cast(&mut gpu, "cast_native", "cast_f32_bf16_native", &bytes, 1002, 2);
-    x[1000] = f32::NAN;
-    unscale(&mut gpu, "unscale", &x, 0.25).unwrap();
-    unscale(&mut gpu, "unscale_by_fours", &x, 0.25).unwrap();
-    let ran = [
-        ("scale", "scale"),
-        ("block_sum", "block_sum"),
-        ("warp_sum", "warp_sum"),
-        ("stage", "stage"),
-        ("cast", "cast_f32_f16"),
-        ("cast", "cast_f32_bf16"),
-        ("cast", "cast_f16_f32"),
-        ("cast", "cast_bf16_f32"),
-        ("cast_native", "cast_f32_bf16_native"),
-        ("unscale", "unscale"),
-        ("unscale", "unscale_by_fours"),
-    ];
-    for (file, entry) in ran {
-        let coverage = gpu.coverage(&fixture(file), entry).unwrap();
-        println!("{coverage}");
-        assert!(coverage.share() >= 0.95, "{coverage}");
-    }
 }

@@ -1,6 +1,6 @@
 //! Fixtures and typed memory, shared by the test files.
 
-use binade_ptx::{Arg, Capability, DevicePtr, Fault, Gpu, Module, Report};
+use binade_ptx::{Arg, Capability, Fault, Gpu, Module, Report};
 
 /// Fixtures, compiled from `kernels/faults/*.cu` by `cargo xtask kernels`.
 pub(crate) const FIXTURES: [(&str, &str); 7] = [
@@ -25,14 +25,14 @@ pub(crate) fn gpu() -> Gpu {
     Gpu::new(Capability::SM_80)
 }
 
-pub(crate) fn upload(gpu: &mut Gpu, values: &[f32]) -> DevicePtr {
+pub(crate) fn upload(gpu: &mut Gpu, values: &[f32]) -> u64 {
     let pointer = gpu.alloc(values.len() * 4);
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     gpu.write(pointer, &bytes).unwrap();
     pointer
 }
 
-pub(crate) fn words(gpu: &mut Gpu, pointer: DevicePtr, count: u32) -> Vec<u32> {
+pub(crate) fn words(gpu: &mut Gpu, pointer: u64, count: u32) -> Vec<u32> {
     let bytes = gpu.read(pointer, count as usize * 4).unwrap();
     bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
@@ -57,7 +57,10 @@ pub(crate) fn near_one(count: u32) -> Vec<f32> {
 
 /// Returns the report of a launch that must have one.
 pub(crate) fn report<T: std::fmt::Debug>(outcome: Result<T, Fault>) -> Report {
-    outcome.unwrap_err().report().expect("the kernel ran").clone()
+    match outcome.unwrap_err() {
+        Fault::Kernel(report) => *report,
+        Fault::Call(told) => panic!("{told}"),
+    }
 }
 
 /// Runs `block_sum` or a broken twin: one sum for each 128 numbers.
@@ -81,7 +84,7 @@ fn sums(
     let n = u32::try_from(x.len()).unwrap();
     let grid = n.div_ceil(block);
     let (x, y) = (upload(gpu, x), gpu.alloc((grid * block / each * 4) as usize));
-    gpu.launch(&fixture(file), entry, grid, block, 0, &[Arg::Ptr(x), Arg::Ptr(y), Arg::U32(n)])?;
+    gpu.launch(&fixture(file), entry, grid, block, 0, &[Arg::U64(x), Arg::U64(y), Arg::U32(n)])?;
     Ok(words(gpu, y, grid * block / each))
 }
 
@@ -109,7 +112,7 @@ pub(crate) fn unscale(
 ) -> Result<(Vec<u32>, u32), Fault> {
     let n = u32::try_from(x.len()).unwrap();
     let (x, found) = (upload(gpu, x), upload(gpu, &[0.0]));
-    let args = [Arg::Ptr(x), Arg::F32(inverse), Arg::Ptr(found), Arg::U32(n)];
+    let args = [Arg::U64(x), Arg::F32(inverse), Arg::U64(found), Arg::U32(n)];
     gpu.launch(&fixture("unscale"), entry, 2, 64, 0, &args)?;
     Ok((words(gpu, x, n), words(gpu, found, 1)[0]))
 }
@@ -118,7 +121,7 @@ pub(crate) fn unscale(
 pub(crate) fn scale(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
     let n = u32::try_from(x.len()).unwrap();
     let (x, y) = (upload(gpu, x), gpu.alloc(x.len() * 4));
-    let args = [Arg::Ptr(x), Arg::Ptr(y), Arg::F32(0.3), Arg::U32(n)];
+    let args = [Arg::U64(x), Arg::U64(y), Arg::F32(0.3), Arg::U32(n)];
     gpu.launch(&fixture("scale"), entry, n / 32 + 1, 32, 0, &args)?;
     Ok(words(gpu, y, n))
 }
@@ -127,7 +130,7 @@ pub(crate) fn scale(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, F
 pub(crate) fn stage(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
     let blocks = u32::try_from(x.len() / 256).unwrap();
     let (x, y) = (upload(gpu, x), gpu.alloc(x.len() * 4));
-    gpu.launch(&fixture("stage"), entry, blocks, 64, 0, &[Arg::Ptr(x), Arg::Ptr(y)])?;
+    gpu.launch(&fixture("stage"), entry, blocks, 64, 0, &[Arg::U64(x), Arg::U64(y)])?;
     Ok(words(gpu, y, blocks * 256))
 }
 
@@ -137,4 +140,19 @@ pub(crate) fn kernel(body: &str) -> String {
     let registers =
         ".reg .pred %p<4>; .reg .b16 %rs<4>; .reg .f32 %f<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;";
     format!("{head} {registers}\n{body}\nret;\n}}\n")
+}
+
+/// Runs a body of one block, with the lane in `%r7`, that leaves a word in `%r1`. Returns each thread's word.
+pub(crate) fn run(body: &str, threads: u32) -> Result<Vec<u32>, Fault> {
+    let store = "ld.param.u64 %rd1, [x]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\nadd.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;";
+    let text = kernel(&format!("mov.u32 %r7, %laneid;\n{body}\n{store}")).replace("sm_75", "sm_80");
+    let (module, mut gpu) = (Module::parse(&text).unwrap(), gpu());
+    let x = gpu.alloc(4 * threads as usize);
+    gpu.launch(&module, "k", 1, threads, 0, &[Arg::U64(x), Arg::U32(0)])?;
+    Ok(words(&mut gpu, x, threads))
+}
+
+/// Returns the words of one warp.
+pub(crate) fn lanes(body: &str) -> Vec<u32> {
+    run(body, 32).unwrap()
 }

@@ -11,7 +11,6 @@ mod device;
 mod dnn;
 mod event;
 mod graph;
-mod image;
 mod launch;
 mod lt;
 mod memory;
@@ -57,7 +56,7 @@ pub(crate) struct Driver {
     functions: Table<module::Function, 5>,
     captures: Table<capture::Capture, 6>,
     pub(crate) graphs: Table<graph::Graph, 7>,
-    pub(crate) runnable: Table<graph::Runnable, 9>,
+    pub(crate) runnable: Table<graph::Graph, 9>,
     pub(crate) lt: lt::Lt,
     pub(crate) dnn: dnn::Dnn,
     memory: memory::Allocations,

@@ -1,7 +1,6 @@
 //! A warp's access to memory: each lane's bytes found, checked and noted. The allocation is looked up once for all lanes in it.
 
 use super::{
-    SHARED_WINDOW,
     block::{Block, Stop},
     shared::{By, Shared},
     warp::{Lanes, Warp, each},
@@ -60,23 +59,7 @@ impl Block<'_> {
             Space::Global => in_global(self.memory, touch, work),
             Space::Shared => in_shared(&mut self.shared, touch, work),
             Space::Param => in_params(&self.launch.params, touch, work),
-            Space::Generic => self.in_either(touch, work),
         }
-    }
-
-    fn in_either(
-        &mut self,
-        touch: &Touch,
-        mut work: impl FnMut(usize, &mut [u8]),
-    ) -> Result<(), Stop> {
-        let is_shared = |lane: &usize| touch.addresses[*lane] >= SHARED_WINDOW;
-        let shared = each(touch.lanes).filter(is_shared).fold(0, |set, lane| set | 1 << lane);
-        if shared != 0 {
-            let addresses = touch.addresses.map(|address| address.wrapping_sub(SHARED_WINDOW));
-            let touch = Touch { addresses, lanes: shared, ..*touch };
-            in_shared(&mut self.shared, &touch, &mut work)?;
-        }
-        in_global(self.memory, &Touch { lanes: touch.lanes & !shared, ..*touch }, work)
     }
 }
 
@@ -102,7 +85,7 @@ fn in_global(
         if left >> lane & 1 == 1 {
             let bytes = touch.bytes as u64;
             let found = memory.access(touch.addresses[lane], bytes, touch.access);
-            work(lane, found.map_err(|trouble| (lane, trouble.into()))?);
+            work(lane, found.map_err(|trouble| (lane, trouble))?);
             left &= left - 1;
         }
     }
@@ -124,7 +107,7 @@ fn in_shared(
     for lane in each(touch.lanes) {
         let (address, by) = (touch.addresses[lane], touch.by(lane));
         let found = shared.touch(address, touch.bytes, touch.access, by);
-        work(lane, found.map_err(|wrong| (lane, wrong))?);
+        work(lane, found.map_err(|trouble| (lane, trouble))?);
     }
     Ok(())
 }
@@ -142,7 +125,7 @@ fn in_params(
         // Nearly always all lanes read the same address.
         if last.replace(address) != Some(address) {
             let found = param(params, address, touch.bytes, touch.access);
-            copy.copy_from_slice(found.map_err(|trouble| (lane, trouble.into()))?);
+            copy.copy_from_slice(found.map_err(|trouble| (lane, trouble))?);
         }
         work(lane, copy);
     }

@@ -8,7 +8,7 @@ use super::{
     warp::{Lanes, Warp, each},
 };
 use crate::{
-    isa::{Change, Class, LANES, Op, Space},
+    isa::{Change, LANES, Op, Space},
     memory::Trouble,
     module::Instruction,
     report::{Access, ReportKind},
@@ -51,10 +51,6 @@ impl Block<'_> {
         match at.op() {
             Op::Unpack(bits) => unpack(warp, at, lanes, bits),
             Op::Load(space, width) => self.load(warp, at, lanes, space, width)?,
-            Op::LoadSigned(space, width, class) => {
-                self.load(warp, at, lanes, space, width)?;
-                extend(warp, at, lanes, width, class);
-            }
             Op::Store(space, width) => self.store(warp, at, lanes, space, width)?,
             Op::Atomic(space, width, f) => self.atomic(warp, at, lanes, (space, width, f))?,
             Op::CopyAsync => self.copy(warp, at, lanes)?,
@@ -64,7 +60,9 @@ impl Block<'_> {
                 }
             }
             Op::CopyWait => self.wait(warp, at, lanes)?,
-            Op::Trap => return Err((lowest(lanes), trap().into())),
+            Op::Trap => {
+                return Err((lowest(lanes), Trouble { kind: ReportKind::Trap, address: None }));
+            }
             // A fence changes nothing here; the other instructions are those of a whole warp or block.
             _ => {}
         }
@@ -142,9 +140,9 @@ impl Block<'_> {
             // The last operand is the number of bytes to read. Where the whole's size is the last operand, all of it is read.
             let (whole, read) = (warp.operand(at, 2), warp.operand(at, at.operands.len() - 1));
             let source = self.memory.part(from[lane], whole[lane], read[lane]);
-            let bytes = source.map_err(|trouble| (lane, trouble.into()))?;
+            let bytes = source.map_err(|trouble| (lane, trouble))?;
             let announced = self.shared.announce(to[lane], bytes.len() as u64, by);
-            announced.map_err(|wrong| (lane, wrong))?;
+            announced.map_err(|trouble| (lane, trouble))?;
             self.copies[by.thread as usize].issue(Copy { to: to[lane], bytes, line: at.line });
         }
         Ok(())
@@ -157,7 +155,7 @@ impl Block<'_> {
             for copy in self.copies[by.thread as usize].wait(warp.operand(at, 0)[lane]) {
                 let arrived =
                     self.shared.arrive(copy.to, &copy.bytes, By { line: copy.line, ..by });
-                arrived.map_err(|wrong| (lane, wrong))?;
+                arrived.map_err(|trouble| (lane, trouble))?;
             }
         }
         Ok(())
@@ -172,22 +170,6 @@ fn unpack(warp: &mut Warp, at: &Instruction, lanes: Lanes, bits: usize) {
     }
 }
 
-/// Extends the sign of a loaded element to the register's width.
-fn extend(warp: &mut Warp, at: &Instruction, lanes: Lanes, width: usize, class: Class) {
-    let unused = 64 - 8 * width;
-    let to = warp.operand(at, 0).map(|value| extended(value, unused) & class.mask());
-    warp.put(at.register(0), &to, lanes);
-}
-
-#[expect(clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "a sign is what it is for")]
-fn extended(value: u64, unused: usize) -> u64 {
-    ((value << unused) as i64 >> unused) as u64
-}
-
 fn lowest(lanes: Lanes) -> usize {
     lanes.trailing_zeros() as usize
-}
-
-fn trap() -> Trouble {
-    Trouble { kind: ReportKind::Trap, address: None }
 }

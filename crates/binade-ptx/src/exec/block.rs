@@ -3,19 +3,19 @@
 use super::{
     Launch,
     copies::Copies,
-    shared::{Shared, Wrong},
+    shared::Shared,
     warp::{Group, Lanes, Warp},
 };
 use crate::{
     Dim3, Report,
     isa::{LANES, Op},
-    memory::Global,
+    memory::{Global, Trouble},
     module::{Instruction, Operand, Special},
     report::ReportKind,
 };
 
 /// Lane at fault, and its fault.
-pub(super) type Stop = (usize, Wrong);
+pub(super) type Stop = (usize, Trouble);
 
 #[derive(Debug)]
 pub(super) struct Block<'a> {
@@ -32,7 +32,7 @@ pub(super) struct Block<'a> {
 impl<'a> Block<'a> {
     pub(super) fn new(launch: &'a Launch<'a>, memory: &'a mut Global, ran: &'a mut [bool]) -> Self {
         let copies = (0..launch.block.volume()).map(|_| Copies::default()).collect();
-        let shared = Shared::new(launch.shared_bytes);
+        let shared = Shared::new(launch.shared_bytes, launch.block);
         let place = launch.grid.place(0);
         Self { launch, place, memory, shared, copies, ran, steps: launch.limit }
     }
@@ -104,8 +104,7 @@ impl<'a> Block<'a> {
                 }
             }
             _ => {
-                let done = self.act(warp, at, lanes);
-                done.map_err(|(lane, wrong)| self.wrong(at, warp, lane, &wrong))?;
+                self.act(warp, at, lanes).map_err(|stop| self.wrong(at, warp, stop))?;
             }
         }
         Ok(warp.go_on(group))
@@ -133,25 +132,7 @@ impl<'a> Block<'a> {
 
     #[cold]
     #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
-    pub(super) fn wrong(
-        &self,
-        at: &Instruction,
-        warp: &Warp,
-        lane: usize,
-        wrong: &Wrong,
-    ) -> Report {
-        let (kind, address) = match wrong {
-            Wrong::Trouble(trouble) => (trouble.kind, trouble.address),
-            Wrong::Race(race) => {
-                let other = self.launch.block.place(u64::from(race.other));
-                let (access, other_access, other_line) =
-                    (race.access, race.other_access, race.other_line);
-                (
-                    ReportKind::SharedRace { access, other, other_access, other_line },
-                    Some(race.address),
-                )
-            }
-        };
-        self.report(at, warp, lane as u32, kind, address)
+    pub(super) fn wrong(&self, at: &Instruction, warp: &Warp, (lane, wrong): Stop) -> Report {
+        self.report(at, warp, lane as u32, wrong.kind, wrong.address)
     }
 }

@@ -104,10 +104,10 @@ impl Block<'_> {
     ) -> Result<(), Stop> {
         let (addresses, registers) = (warp.addresses(at, 1), at.registers(0));
         // Before 8.0 the lanes whose addresses are not used must have valid ones as well.
-        let all = self.launch.module.target() < Capability::SM_80;
+        let all = self.launch.module.target < Capability::SM_80;
         let told = if all { LANES } else { 8 * registers.len() };
         for (lane, address) in addresses[..told].iter().enumerate() {
-            self.shared.holds(*address, ROW).map_err(|trouble| (lane, trouble.into()))?;
+            self.shared.holds(*address, ROW).map_err(|trouble| (lane, trouble))?;
         }
         for (register, rows) in registers.iter().zip(addresses.chunks_exact(8)) {
             for lane in 0..LANES {
@@ -131,7 +131,7 @@ impl Block<'_> {
         let mut read = |row: usize, column: usize, bytes: usize| {
             let address = rows[row] + 2 * column as u64;
             let found = self.shared.touch(address, bytes, Access::Read, by);
-            found.map(|bytes| element(bytes)).map_err(|wrong| (lane, wrong))
+            found.map(|bytes| element(bytes)).map_err(|trouble| (lane, trouble))
         };
         if transposed {
             return Ok(read(place, index, 2)? | read(place + 1, index, 2)? << 16);

@@ -4,6 +4,7 @@ use std::{iter::repeat_n, num::NonZero, ops::Range};
 
 use super::{access::WIDEST, warp::Warp};
 use crate::{
+    Dim3,
     memory::{Trouble, aligned},
     report::{Access, ReportKind, Space},
 };
@@ -33,6 +34,8 @@ struct Mark {
 /// unordered with those of other warps. Accesses since a warp's own barrier are unordered within that warp.
 #[derive(Debug)]
 pub(super) struct Shared {
+    /// Extents of the block, for the places of its threads.
+    extents: Dim3,
     bytes: Vec<u8>,
     marks: Vec<Mark>,
     /// Bytes that a mark stands for: those of the narrowest access so far, so that who touched one of them touched them all.
@@ -60,34 +63,12 @@ impl By {
     }
 }
 
-/// Race that names threads by number; the block turns them into places.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Race {
-    pub(super) access: Access,
-    pub(super) other: u32,
-    pub(super) other_access: Access,
-    pub(super) other_line: u32,
-    pub(super) address: u64,
-}
-
-/// Fault of an access to shared memory.
-#[derive(Debug)]
-pub(super) enum Wrong {
-    Trouble(Trouble),
-    Race(Race),
-}
-
-impl From<Trouble> for Wrong {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
-    }
-}
-
 impl Shared {
-    pub(super) fn new(bytes: u64) -> Self {
+    pub(super) fn new(bytes: u64, extents: Dim3) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let marks = vec![Mark::default(); bytes.div_ceil(WIDEST)];
-        Self { bytes: vec![0xff; bytes], marks, cell: WIDEST, clock: 0, ordered: 0, block: 0 }
+        let bytes = vec![0xff; bytes];
+        Self { extents, bytes, marks, cell: WIDEST, clock: 0, ordered: 0, block: 0 }
     }
 
     /// The marks of an access.
@@ -132,7 +113,7 @@ impl Shared {
         bytes: usize,
         access: Access,
         by: By,
-    ) -> Result<&mut [u8], Wrong> {
+    ) -> Result<&mut [u8], Trouble> {
         let from = self.place(address, bytes as u64, access)?;
         for index in self.cells(from, bytes) {
             if self.is_worth_a_look(index, access) {
@@ -140,7 +121,7 @@ impl Shared {
             }
             if access != Access::Write && self.marks[index].written_in != self.block {
                 let kind = ReportKind::UninitialisedShared { bytes: bytes as u64 };
-                return Err(Trouble { kind, address: Some(address) }.into());
+                return Err(Trouble { kind, address: Some(address) });
             }
             self.note(index, by, access);
         }
@@ -148,7 +129,7 @@ impl Shared {
     }
 
     /// Marks bytes as the target of a pending copy. Any access to them is a fault until it arrives.
-    pub(super) fn announce(&mut self, address: u64, bytes: u64, by: By) -> Result<(), Wrong> {
+    pub(super) fn announce(&mut self, address: u64, bytes: u64, by: By) -> Result<(), Trouble> {
         let from = self.place(address, bytes, Access::Write)?;
         for index in self.cells(from, usize::try_from(bytes).unwrap_or(usize::MAX)) {
             self.check(index, by, Access::Write)?;
@@ -158,7 +139,7 @@ impl Shared {
     }
 
     /// Writes the bytes of a pending copy.
-    pub(super) fn arrive(&mut self, address: u64, bytes: &[u8], by: By) -> Result<(), Wrong> {
+    pub(super) fn arrive(&mut self, address: u64, bytes: &[u8], by: By) -> Result<(), Trouble> {
         let from = self.place(address, bytes.len() as u64, Access::Write)?;
         for index in self.cells(from, bytes.len()) {
             self.marks[index].coming = None;
@@ -201,15 +182,16 @@ impl Shared {
 
     /// Reports a race: another thread has touched the cell since a barrier, and one of the two writes. Atomics do not race with each
     /// other.
-    fn check(&self, index: usize, by: By, access: Access) -> Result<(), Wrong> {
+    fn check(&self, index: usize, by: By, access: Access) -> Result<(), Trouble> {
         let (mark, address) = (&self.marks[index], (index * self.cell) as u64);
         if let Some(issued) = mark.coming {
             let kind = ReportKind::UnfinishedCopy { access, issued: issued.get() };
-            return Err(Trouble { kind, address: Some(address) }.into());
+            return Err(Trouble { kind, address: Some(address) });
         }
         let race = |touch: &Touch, other_access| {
-            let (other, other_line) = (touch.thread, touch.line);
-            Err(Wrong::Race(Race { access, other, other_access, other_line, address }))
+            let (other, other_line) = (self.extents.place(touch.thread.into()), touch.line);
+            let kind = ReportKind::SharedRace { access, other, other_access, other_line };
+            Err(Trouble { kind, address: Some(address) })
         };
         let is_atomic = mark.writer.is_atomic;
         if self.is_open(&mark.writer, by) && !(is_atomic && access == Access::Atomic) {
@@ -261,13 +243,14 @@ mod tests {
     }
 
     fn shared() -> Shared {
-        let mut shared = Shared::new(8);
+        let mut shared = Shared::new(8, 64.into());
         shared.restart();
         shared
     }
 
-    fn races(outcome: &Result<&mut [u8], Wrong>, with: u32) -> bool {
-        matches!(outcome, Err(Wrong::Race(Race { other, .. })) if *other == with)
+    fn races(outcome: &Result<&mut [u8], Trouble>, with: u32) -> bool {
+        let race = |it: &Trouble| matches!(it.kind, ReportKind::SharedRace { other, .. } if other.x == with);
+        outcome.as_ref().is_err_and(race)
     }
 
     #[test]
@@ -325,7 +308,7 @@ mod tests {
         shared.touch(4, 2, Access::Write, by(1)).unwrap();
         assert!(shared.touch(6, 2, Access::Write, by(2)).is_ok());
         let found = shared.touch(0, 8, Access::Read, by(1));
-        assert!(matches!(found, Err(Wrong::Race(Race { other: 2, address: 6, .. }))));
+        assert!(races(&found, 2) && found.is_err_and(|trouble| trouble.address == Some(6)));
     }
 
     #[test]
@@ -333,7 +316,7 @@ mod tests {
         let mut shared = shared();
         shared.touch(0, 4, Access::Write, by(0)).unwrap();
         shared.restart();
-        let found = shared.touch(0, 4, Access::Read, by(0));
-        assert!(matches!(found, Err(Wrong::Trouble(_))));
+        let found = shared.touch(0, 4, Access::Read, by(0)).map(drop).unwrap_err();
+        assert_eq!(found.kind, ReportKind::UninitialisedShared { bytes: 4 });
     }
 }

@@ -37,7 +37,7 @@ impl Block<'_> {
             Together::Multiply(value) => matrix::multiply(warp, at, value),
             Together::LoadMatrix { transposed } => {
                 let done = self.load_matrix(warp, at, transposed);
-                done.map_err(|(lane, wrong)| self.wrong(at, warp, lane, &wrong))?;
+                done.map_err(|stop| self.wrong(at, warp, stop))?;
             }
             // Left-out lanes stay unordered, so the clock ticks only if all lanes come.
             Together::Barrier if lanes == warp.live() => {
@@ -155,13 +155,8 @@ fn source(how: Shuffle, lane: u64, distance: u64, clamp: u64) -> (u32, bool) {
     let first = lane & segment;
     let last = first | (bound & !segment);
     let (source, is_inside) = match how {
-        Shuffle::Up => (lane.wrapping_sub(distance), lane >= last + distance),
         Shuffle::Down => (lane + distance, lane + distance <= last),
         Shuffle::Butterfly => (lane ^ distance, lane ^ distance <= last),
-        Shuffle::Index => {
-            let source = first | (distance & !segment);
-            (source, source <= last)
-        }
     };
     (if is_inside { source } else { lane } as u32, is_inside)
 }
@@ -178,16 +173,12 @@ mod tests {
     fn a_whole_warp_shifts_and_its_ends_keep_their_own() {
         assert_eq!(source(Shuffle::Down, 3, 16, 31), (19, true));
         assert_eq!(source(Shuffle::Down, 20, 16, 31), (20, false));
-        assert_eq!(source(Shuffle::Up, 20, 16, 0), (4, true));
-        assert_eq!(source(Shuffle::Up, 3, 16, 0), (3, false));
     }
 
     #[test]
     fn segments_of_eight_do_not_mix() {
         let clamp = 0x18 << 8 | 31;
         assert_eq!([lane(Shuffle::Down, 9, 4, clamp), lane(Shuffle::Down, 13, 4, clamp)], [13, 13]);
-        assert_eq!(lane(Shuffle::Index, 13, 2, clamp), 10);
         assert_eq!(lane(Shuffle::Butterfly, 9, 1, clamp), 8);
-        assert_eq!(lane(Shuffle::Up, 9, 4, 0x18 << 8), 9);
     }
 }

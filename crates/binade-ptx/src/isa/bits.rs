@@ -87,9 +87,7 @@ pub(super) fn add(table: &mut Table) {
     table.add("not.pred", "p=p", one!(|a| a ^ 1));
     shifts!(table: 16 "h" u16, i16; 32 "w" u32, i32; 64 "d" u64, i64;);
     table.add("popc.b32", "w=w", one!(|a| a.count_ones() as u64));
-    table.add("popc.b64", "w=d", one!(|a| a.count_ones() as u64));
     table.add("clz.b32", "w=w", one!(|a| (a as u32).leading_zeros() as u64));
-    table.add("clz.b64", "w=d", one!(|a| a.leading_zeros() as u64));
     table.add("bfi.b32", "w=wwww", four!(insert));
     integers!(table: "u16" "h" u16; "s16" "h" i16; "u32" "w" u32; "s32" "w" i32; "u64" "d" u64; "s64" "d" i64;);
     floats!(table: "f32" "w" f32_of f32; "f64" "d" f64_of f64;);

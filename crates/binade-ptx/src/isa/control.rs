@@ -1,7 +1,7 @@
 //! Forms of jumps, barriers, exchanges among lanes, and asynchronous copies.
 
 use super::{
-    Class::{W32, W64},
+    Class::W32,
     Kind::{Exactly, From, Label, Memory, Number, To, ToMaybeAlso},
     Op, Shuffle, Space, Table, Together,
 };
@@ -16,26 +16,16 @@ pub(super) fn add(table: &mut Table) {
         table.form(name, vec![], op);
     }
     // Barrier 0 is that of `__syncthreads`. The other fifteen are not told apart here, and are refused.
-    for name in ["bar.sync", "barrier.sync", "barrier.sync.aligned"] {
-        table.form(name, vec![Exactly(0)], Op::Barrier);
-    }
+    table.form("bar.sync", vec![Exactly(0)], Op::Barrier);
     table.form("bar.warp.sync", vec![From(W32)], Op::Together(Together::Barrier));
-    for name in ["membar.cta", "membar.gl", "membar.sys"] {
-        table.form(name, vec![], Op::Fence);
-    }
-    for (name, how) in [
-        ("up", Shuffle::Up),
-        ("down", Shuffle::Down),
-        ("bfly", Shuffle::Butterfly),
-        ("idx", Shuffle::Index),
-    ] {
+    table.form("membar.gl", vec![], Op::Fence);
+    for (name, how) in [("down", Shuffle::Down), ("bfly", Shuffle::Butterfly)] {
         // Result and the predicate of a source inside the segment; value; lane or distance; clamp; mask.
         let operands = vec![ToMaybeAlso(W32), From(W32), From(W32), From(W32), From(W32)];
         table.form(format!("shfl.sync.{name}.b32"), operands, Op::Together(Together::Shuffle(how)));
     }
-    for (name, class) in [("match.any.sync.b32", W32), ("match.any.sync.b64", W64)] {
-        table.form(name, vec![To(W32), From(class), From(W32)], Op::Together(Together::Match));
-    }
+    let operands = vec![To(W32), From(W32), From(W32)];
+    table.form("match.any.sync.b32", operands, Op::Together(Together::Match));
     // Copies of so many bytes, whose cache does not show. A last operand is the number of bytes to read; zeros fill the rest.
     for (name, bytes) in [("cg", 16), ("ca", 4), ("ca", 8), ("ca", 16)] {
         let whole = vec![Memory(Space::Shared), Memory(Space::Global), Exactly(bytes)];

@@ -18,7 +18,7 @@ use super::{
     lanes::{one, two},
     number::{f32_of, f64_of, low16, of_bf16, of_f16, of_f32, of_f64},
 };
-use crate::{exec::SHARED_WINDOW, module::Capability};
+use crate::module::Capability;
 
 /// Conversions to an integer type, named first, from those of other widths.
 macro_rules! integers {
@@ -68,12 +68,8 @@ pub(super) fn add(table: &mut Table) {
     add_moves(table, W16, ["b16", "u16", "f16"], &[]);
     add_moves(table, W32, ["b32", "u32", "f32"], &[(W16, 2)]);
     add_moves(table, W64, ["b64", "u64", "f64"], &[(W32, 2), (W16, 4)]);
-    // Generic addresses of global memory are global addresses; those of shared memory lie in a window of their own.
-    table.form("cvta.global.u64", vec![To(W64), Any(W64)], one!(|a| a));
+    // Generic addresses are those of global memory. Shared memory has none here, and no form makes one.
     table.add("cvta.to.global.u64", "d=d", one!(|a| a));
-    let generic = one!(|a| a.wrapping_add(SHARED_WINDOW));
-    table.form("cvta.shared.u64", vec![To(W64), Any(W64)], generic);
-    table.add("cvta.to.shared.u64", "d=d", one!(|a| a.wrapping_sub(SHARED_WINDOW)));
     integers!(table:
         "u16" W16 u16: "u8" W16 u8, "s8" W16 i8, "u32" W32 u32, "s32" W32 i32, "u64" W64 u64, "s64" W64 i64;
         "s16" W16 u16: "u8" W16 u8, "s8" W16 i8, "u32" W32 u32, "s32" W32 i32, "u64" W64 u64, "s64" W64 i64;

@@ -21,8 +21,8 @@ const SPACES: [(&str, Space, bool); 8] = [
     (".volatile.global", Space::Global, true),
     (".shared", Space::Shared, true),
     (".volatile.shared", Space::Shared, true),
-    ("", Space::Generic, true),
-    (".volatile", Space::Generic, true),
+    ("", Space::Global, true),
+    (".volatile", Space::Global, true),
 ];
 
 /// Atomics by name, type, bytes and function, which gets the old value and the operands, and returns the new one.
@@ -64,7 +64,9 @@ fn add_accesses(table: &mut Table, prefix: &str, space: Space, is_written: bool)
                 "f" => [To(class), From(class)],
                 _ => [ToWider(class), FromWider(class)],
             };
-            if letter != "s" || bits == 64 {
+            // Bytes and halves with a sign would fill the register with it; no kernel loads them.
+            let to = if letter == "s" { To(class) } else { to };
+            if letter != "s" || bits >= 32 {
                 table.form(
                     format!("ld{}", name("")),
                     vec![to, Memory(space)],
@@ -91,11 +93,6 @@ fn add_accesses(table: &mut Table, prefix: &str, space: Space, is_written: bool)
                 }
             }
         }
-        // The element's sign fills the register, of any class that holds the element.
-        for to in [W16, W32, W64].into_iter().filter(|to| bits < 64 && *to >= class) {
-            let load = Op::LoadSigned(space, bytes, to);
-            table.form(format!("ld{prefix}.s{bits}"), vec![To(to), Memory(space)], load);
-        }
     }
 }
 
@@ -104,7 +101,7 @@ pub(super) fn add(table: &mut Table) {
         add_accesses(table, prefix, space, is_written);
     }
     for (prefix, space) in
-        [("", Space::Generic), (".global", Space::Global), (".shared", Space::Shared)]
+        [("", Space::Global), (".global", Space::Global), (".shared", Space::Shared)]
     {
         for (name, kind, bytes, change) in ATOMICS {
             let class = if bytes == 4 { W32 } else { W64 };

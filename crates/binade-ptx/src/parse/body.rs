@@ -92,7 +92,7 @@ impl Body<'_, '_> {
                 self.cursor.next();
                 self.cursor.want(";")
             }
-            name => Err(ParseError::Directive { line, name: name.to_owned() }),
+            name => Err(ParseError::directive(line, name)),
         }
     }
 
@@ -176,7 +176,7 @@ impl Body<'_, '_> {
             Some(register) if register.class == Class::Predicate => {
                 Ok(Guard { register: register.number, negated })
             }
-            _ => Err(ParseError::Undeclared { line, name: name.to_owned() }),
+            _ => Err(ParseError::undeclared(line, name)),
         }
     }
 

@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn expected(&self, expected: &'static str) -> ParseError {
         let found = if self.is_done() { "the end of the text" } else { self.peek() };
-        ParseError::Syntax { line: self.line(), expected, found: found.to_owned() }
+        ParseError::expected(self.line(), expected, found)
     }
 
     /// Reads a name of a register, a variable, a label or an entry.

@@ -18,17 +18,22 @@ pub(super) fn forms(
 ) -> Result<&'static [&'static Form], ParseError> {
     let forms = isa::spelled(opcode);
     let form = forms.first().ok_or_else(|| {
-        let form = opcode.to_owned();
         let contracted = ["add.f32", "sub.f32", "mul.f32", "add.f64", "sub.f64", "mul.f64"];
         // A host keeps subnormals, and no compiler may contract what it repeats into `fma`.
         if contracted.contains(&opcode) || opcode.split('.').any(|part| part == "ftz") {
-            ParseError::NotReproducible { line, form }
+            let advice = "write the rounding (`.rn`) and keep subnormals";
+            ParseError::new(line, format!("`{opcode}` is not reproducible: {advice}"))
         } else {
-            ParseError::Form { line, form }
+            let advice = "add it to the table in `isa` with its exact meaning";
+            ParseError::new(line, format!("unknown instruction form `{opcode}`; {advice}"))
         }
     })?;
     if form.since > target {
-        return Err(ParseError::Target { line, form: form.name, needs: form.since, target });
+        let problem = format!(
+            "`{opcode}` needs compute capability {}, the module's target is {target}",
+            form.since
+        );
+        return Err(ParseError::new(line, problem));
     }
     Ok(forms)
 }
@@ -54,7 +59,7 @@ impl Decoder<'_> {
                 Err(error) => first = first.or(Some(error)),
             }
         }
-        Err(first.unwrap_or(ParseError::Form { line: self.line, form: String::new() }))
+        Err(first.unwrap_or_else(|| ParseError::new(self.line, "no form")))
     }
 
     fn operands(
@@ -62,20 +67,18 @@ impl Decoder<'_> {
         form: &'static Form,
         written: &[Written<'_>],
     ) -> Result<Vec<Operand>, ParseError> {
-        let (line, expected, found) = (self.line, form.operands.len(), written.len());
+        let (name, expected, found) = (form.name, form.operands.len(), written.len());
         if expected != found {
-            return Err(ParseError::Operands { line, form: form.name, expected, found });
+            let problem = format!("`{name}` takes {expected} operands, found {found}");
+            return Err(ParseError::new(self.line, problem));
         }
         let each = form.operands.iter().zip(written).enumerate();
         each.map(|(index, (kind, written))| {
-            let mismatch = || ParseError::Operand {
-                line,
-                form: form.name,
-                index: index + 1,
-                expected: format!("{kind:?}"),
-                found: format!("{written:?}"),
-            };
-            self.operand(*kind, written)?.ok_or_else(mismatch)
+            self.operand(*kind, written)?.ok_or_else(|| {
+                let place = format!("`{name}`: operand {}", index + 1);
+                let problem = format!("{place}: expected {kind:?}, found {written:?}");
+                ParseError::new(self.line, problem)
+            })
         })
         .collect()
     }
@@ -131,8 +134,7 @@ impl Decoder<'_> {
     }
 
     fn named(&self, name: &str) -> Result<Register, ParseError> {
-        let undeclared = || ParseError::Undeclared { line: self.line, name: name.to_owned() };
-        self.names.register(name).ok_or_else(undeclared)
+        self.names.register(name).ok_or_else(|| ParseError::undeclared(self.line, name))
     }
 
     /// Returns the register, if its class fits.

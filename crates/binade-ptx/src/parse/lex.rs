@@ -32,8 +32,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ParseError> {
 /// Returns the length in bytes of the space, comment, string, word or sign that `rest` starts with.
 fn piece(rest: &str, first: char, line: u32) -> Result<usize, ParseError> {
     let until = |end: &str, from: usize| rest[from..].find(end).map(|at| from + at + end.len());
-    let open =
-        |expected| ParseError::Syntax { line, expected, found: "the end of the text".to_owned() };
+    let open = |expected| ParseError::expected(line, expected, "the end of the text");
     if rest.starts_with("//") {
         return Ok(rest.find('\n').unwrap_or(rest.len()));
     }

@@ -109,13 +109,13 @@ impl Names {
         let number = self.label(name, line);
         match self.labels[number].target.replace(target) {
             None => Ok(()),
-            Some(_) => Err(ParseError::Twice { line, name: name.to_owned() }),
+            Some(_) => Err(ParseError::twice(line, name)),
         }
     }
 
     /// Returns the instruction index of a label, once the whole body is read.
     pub(super) fn target(&self, number: usize) -> Result<usize, ParseError> {
         let Label { name, target, line } = &self.labels[number];
-        target.ok_or_else(|| ParseError::Undeclared { line: *line, name: name.clone() })
+        target.ok_or_else(|| ParseError::undeclared(*line, name))
     }
 }

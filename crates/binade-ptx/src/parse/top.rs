@@ -8,9 +8,9 @@ use crate::{
 
 pub(crate) fn module(text: &str) -> Result<Module, ParseError> {
     let mut cursor = Cursor::new(tokens(text)?);
-    let (version, target) = header(&mut cursor)?;
+    let target = header(&mut cursor)?;
     let files = std::collections::HashMap::new();
-    let mut module = Module { version, target, entries: Vec::new(), files, id: hash_of(text) };
+    let mut module = Module { target, entries: Vec::new(), files, id: hash_of(text) };
     let mut variables = Vec::new();
     while !cursor.is_done() {
         directive(&mut cursor, &mut module, &mut variables)?;
@@ -19,16 +19,16 @@ pub(crate) fn module(text: &str) -> Result<Module, ParseError> {
 }
 
 /// Reads `.version 9.0 .target sm_75 .address_size 64`, in this order, as the PTX ISA requires.
-fn header(cursor: &mut Cursor<'_>) -> Result<(String, Capability), ParseError> {
+fn header(cursor: &mut Cursor<'_>) -> Result<Capability, ParseError> {
     cursor.want(".version")?;
-    let version = cursor.next().to_owned();
+    cursor.next();
     cursor.want(".target")?;
     let target = capability(cursor.peek())
         .ok_or_else(|| cursor.expected("`sm_` and two or three digits"))?;
     cursor.next();
     cursor.want(".address_size")?;
     cursor.want("64")?;
-    Ok((version, target))
+    Ok(target)
 }
 
 /// Returns the capability of a target: `sm_75` is 7.5. Targets with a letter are for one GPU alone, with instructions that are
@@ -50,7 +50,7 @@ fn directive(
         ".entry" => {
             let entry = entry(cursor, module.target, variables)?;
             if module.entry(&entry.name).is_some() {
-                return Err(ParseError::Twice { line, name: entry.name });
+                return Err(ParseError::twice(line, &entry.name));
             }
             module.entries.push(entry);
         }
@@ -64,7 +64,7 @@ fn directive(
                 cursor.next();
             }
         }
-        name => return Err(ParseError::Directive { line, name: name.to_owned() }),
+        name => return Err(ParseError::directive(line, name)),
     }
     Ok(())
 }

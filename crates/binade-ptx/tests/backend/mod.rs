@@ -1,7 +1,6 @@
 //! Committed PTX of the backend on the interpreter itself, with no driver between.
 
 mod far;
-mod known;
 
 use lzma_rust2::LzmaReader;
 use std::{fs::File, io::Read, path::Path};

@@ -18,14 +18,6 @@ fn the_device_says_that_it_is_an_interpreter() {
 }
 
 #[test]
-fn the_environment_chooses_the_capability() {
-    alone!(["BINADE_PTX_CC" = "7.5"], {
-        let context = CudaContext::new(0).unwrap();
-        assert_eq!(context.compute_capability().unwrap(), (7, 5));
-    });
-}
-
-#[test]
 fn a_capability_that_is_not_simulated_is_refused_by_its_value() {
     let told = alone!(["BINADE_PTX_CC" = "9.0"], {
         refused!(CudaContext::new(0), CUDA_ERROR_INVALID_VALUE);

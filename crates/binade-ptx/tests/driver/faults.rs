@@ -1,6 +1,8 @@
 //! Faults of kernels show as on a GPU: the launch succeeds, and every later call fails.
 
-use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaStream, LaunchConfig, PushKernelArg};
 
 use super::{
     abroad,
@@ -8,39 +10,32 @@ use super::{
     process::{alone, refused},
 };
 
+/// Launches a kernel that reads one element too far.
+fn launch_broken(context: &Arc<CudaContext>) -> Arc<CudaStream> {
+    let stream = context.default_stream();
+    let broken = function(context, SCALE, "scale_off_by_one");
+    let x = stream.clone_htod(&[1.0_f32; 5]).unwrap();
+    let mut y = stream.alloc_zeros::<f32>(5).unwrap();
+    scale(&stream, &broken, &x, &mut y, 5).unwrap();
+    stream
+}
+
 #[test]
 fn a_kernel_out_of_bounds_faults_the_context_for_good_and_is_reported() {
     let told = alone!({
         let context = CudaContext::new(0).unwrap();
-        let stream = context.default_stream();
-        let broken = function(&context, SCALE, "scale_off_by_one");
-        let x = stream.clone_htod(&[1.0_f32; 5]).unwrap();
-        let mut y = stream.alloc_zeros::<f32>(5).unwrap();
-        scale(&stream, &broken, &x, &mut y, 5).unwrap();
+        let stream = launch_broken(&context);
         for _ in 0..2 {
-            refused!(stream.clone_dtoh(&y), CUDA_ERROR_ILLEGAL_ADDRESS);
+            refused!(stream.synchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
         }
         assert!(stream.alloc_zeros::<f32>(1).is_err() && context.synchronize().is_err());
         let report = abroad::last_report();
         assert!(report.contains("(scale.cu:11), block (0, 0, 0), thread (5, 0, 0)"), "{report}");
+        drop((stream, context));
+        // A new primary context has no fault.
+        CudaContext::new(0).unwrap().synchronize().unwrap();
     });
     assert!(told.is_none_or(|told| told.contains("binade-ptx: out-of-bounds 4-byte read")));
-}
-
-#[test]
-fn a_new_primary_context_has_no_fault() {
-    alone!({
-        let context = CudaContext::new(0).unwrap();
-        let stream = context.default_stream();
-        let broken = function(&context, SCALE, "scale_off_by_one");
-        let x = stream.clone_htod(&[1.0_f32; 5]).unwrap();
-        let mut y = stream.alloc_zeros::<f32>(5).unwrap();
-        scale(&stream, &broken, &x, &mut y, 5).unwrap();
-        assert!(context.synchronize().is_err());
-        drop((x, y, broken, stream, context));
-        let context = CudaContext::new(0).unwrap();
-        context.synchronize().unwrap();
-    });
 }
 
 #[test]

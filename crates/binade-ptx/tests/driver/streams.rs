@@ -1,9 +1,6 @@
 //! Streams and events outside of captures.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering},
-};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use cudarc::driver::{CudaContext, sys::CUevent_flags};
 
@@ -42,18 +39,6 @@ fn events_tell_the_time_between_them_and_whether_they_are_past() {
         assert!(before.elapsed_ms(&after).unwrap() >= 5.0);
         let untimed = stream.record_event(None).unwrap();
         assert!(before.elapsed_ms(&untimed).is_err());
-    });
-}
-
-#[test]
-fn a_thread_has_a_default_stream_of_its_own() {
-    alone!({
-        let context = CudaContext::new(0).unwrap();
-        let mine = context.per_thread_stream();
-        let x = mine.clone_htod(&[1.0_f32]).unwrap();
-        let other = Arc::clone(&context);
-        let theirs = move || other.per_thread_stream().clone_dtoh(&x).unwrap();
-        assert_eq!(std::thread::spawn(theirs).join().unwrap(), [1.0]);
     });
 }
 

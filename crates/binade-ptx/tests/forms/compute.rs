@@ -67,7 +67,7 @@ fn launch(text: &str, rows: &[[u64; 4]]) -> Vec<u64> {
     gpu.write(x, &bytes).unwrap();
     gpu.write(y, &vec![0; rows.len() * 8]).unwrap();
     let threads = u32::try_from(rows.len()).unwrap();
-    gpu.launch(&module, "k", 1, threads, 0, &[Arg::Ptr(x), Arg::Ptr(y)]).unwrap();
+    gpu.launch(&module, "k", 1, threads, 0, &[Arg::U64(x), Arg::U64(y)]).unwrap();
     let bytes = gpu.read(y, rows.len() * 8).unwrap();
     bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }

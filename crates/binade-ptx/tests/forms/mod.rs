@@ -14,10 +14,8 @@ use crate::support::{FIXTURES, fixture};
 use binade_ptx::{Module, known_forms};
 
 /// Forms that a test of its own runs, in this folder, in `meaning.rs` or in `strict.rs`, or whose result cannot be wrong.
-const ELSEWHERE: &str = "mov.b16 mov.b32 mov.b64 mov.f64 mov.pred mov.u64 cvta.global.u64 cvta.shared.u64 \
-    cvta.to.shared.u64 trap exit match.any.sync.b32 match.any.sync.b64 bar.warp.sync barrier.sync \
-    barrier.sync.aligned membar.cta membar.gl membar.sys shfl.sync.bfly.b32 shfl.sync.idx.b32 shfl.sync.up.b32 \
-    cp.async.ca.shared.global";
+const ELSEWHERE: &str = "mov.b16 mov.b32 mov.b64 mov.f64 mov.pred mov.u64 trap exit \
+    match.any.sync.b32 bar.warp.sync membar.gl shfl.sync.bfly.b32 cp.async.ca.shared.global";
 
 /// Returns the check of the form's family, which derives operands and results from the form's name.
 fn check(form: &str) -> Option<fn(&str)> {

@@ -31,7 +31,7 @@ library_api! {
     [LtStatus]
     fn cublasLtCreate(driver, handle: Out<Handle>) = handle.set(driver.lt_create()?);
     fn cublasLtDestroy(driver, handle: Handle) = driver.lt.handles.delete(handle);
-    fn cublasLtMatrixLayoutCreate(driver, layout: Out<Handle>, kind: u32, rows: u64, columns: u64, leading: i64) =
+    fn cublasLtMatrixLayoutCreate(driver, layout: Out<Handle>, kind: u32, rows: usize, columns: usize, leading: i64) =
         layout.set(driver.lt.layouts.insert(Layout::new(kind, rows, columns, leading)?));
     fn cublasLtMatrixLayoutSetAttribute(driver, layout: Handle, attribute: u32, value: Untyped, bytes: usize) =
         driver.lt.layouts.get_mut(layout)?.set(attribute, &value.bytes(bytes)?);
@@ -54,9 +54,8 @@ library_api! {
         Err(LtStatus::InvalidValue)
     } else {
         count.set(0)?;
-        let (algorithm, workspace) = driver.lt_choose(Descriptors { handle, desc, layouts: [a, b, c, d] }, preference)?;
-        let workspace = usize::try_from(workspace).map_err(|_| LtStatus::InternalError)?;
-        found.set(Found { algorithm, workspace, state: 0, waves: 1.0, reserved: [0; 4] })?;
+        let algorithm = driver.lt_choose(Descriptors { handle, desc, layouts: [a, b, c, d] }, preference)?;
+        found.set(Found { algorithm, workspace: algorithm.workspace, state: 0, waves: 1.0, reserved: [0; 4] })?;
         count.set(1).map_err(LtStatus::from)
     };
     // NVIDIA's library picks an algorithm itself if none is given; here one is required.

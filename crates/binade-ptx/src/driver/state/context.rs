@@ -45,7 +45,7 @@ impl Driver {
         let streams = &self.streams;
         let here =
             |stream: Handle| streams.get(stream).is_ok_and(|stream| stream.context == context);
-        self.captures.retain(|capture| !here(capture.origin));
+        self.captures.retain(|capture| !here(capture.stream));
         self.streams.retain(|stream| stream.context != context);
         self.events.retain(|event| event.context != context);
         self.modules.retain(|module| module.context != context);

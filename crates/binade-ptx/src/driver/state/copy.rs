@@ -2,7 +2,6 @@
 
 use super::{Driver, Handle, tell};
 use crate::{
-    DevicePtr,
     driver::{
         code::{Code, Result},
         host::HostSpan,
@@ -51,7 +50,7 @@ impl Driver {
 
     /// Returns device memory in place, if one allocation holds it all.
     pub(crate) fn bytes(&mut self, at: u64, bytes: usize) -> Result<&mut [u8]> {
-        self.gpu.bytes(DevicePtr::at(at), bytes).map_err(|error| {
+        self.gpu.bytes(at, bytes).map_err(|error| {
             tell(error);
             Code::InvalidValue
         })

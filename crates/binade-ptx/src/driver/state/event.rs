@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Driver, Handle, capture::Clock};
+use super::{Driver, Handle};
 use crate::driver::code::{Code, Result};
 
 /// Flag `CU_EVENT_DISABLE_TIMING`.
@@ -16,13 +16,13 @@ pub(crate) struct Event {
 }
 
 /// Place where an event was last recorded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Recorded {
     Never,
     /// Behind work that was done then.
     At(Instant),
-    /// Place in a capture: behind the works that the clock counts.
-    Captured(Handle, Clock),
+    /// Place in a capture.
+    Captured(Handle),
 }
 
 impl Driver {
@@ -52,23 +52,19 @@ impl Driver {
         if self.streams.get(stream)?.context != context {
             return Err(Code::InvalidHandle);
         }
-        let recorded = if let Some(capture) = self.streams.get(stream)?.capture {
-            Recorded::Captured(capture, self.clock(capture, stream)?)
-        } else {
-            self.refuse_implicit(stream)?;
-            Recorded::At(Instant::now())
-        };
-        self.events.get_mut(event)?.recorded = recorded;
+        let capture = self.streams.get(stream)?.capture;
+        self.events.get_mut(event)?.recorded =
+            capture.map_or_else(|| Recorded::At(Instant::now()), Recorded::Captured);
         Ok(())
     }
 
     /// Makes a stream wait for an event. Work is done when its call returns, so only captures have anything to wait for.
     pub(crate) fn wait_event(&mut self, stream: Handle, event: Handle) -> Result {
-        let recorded = self.event(event)?.recorded.clone();
+        let recorded = self.event(event)?.recorded;
         let stream = self.stream(stream)?;
         let capturing = self.streams.get(stream)?.capture;
         match (recorded, capturing) {
-            (Recorded::Captured(capture, clock), _) => self.join(stream, capture, &clock),
+            (Recorded::Captured(capture), _) => self.join(stream, capture),
             // The event is of work outside the capture.
             (Recorded::At(_), Some(capture)) => {
                 self.invalidate(capture);
@@ -82,7 +78,7 @@ impl Driver {
     /// Waits for an event on the host.
     pub(crate) fn synchronize_event(&mut self, event: Handle) -> Result {
         match self.event(event)?.recorded {
-            Recorded::Captured(capture, _) => {
+            Recorded::Captured(capture) => {
                 self.invalidate(capture);
                 Err(Code::CapturedEvent)
             }
@@ -115,7 +111,7 @@ impl Event {
     fn moment(&self) -> Result<Instant> {
         match self.recorded {
             Recorded::At(at) if self.has_time => Ok(at),
-            Recorded::Captured(..) => Err(Code::CapturedEvent),
+            Recorded::Captured(_) => Err(Code::CapturedEvent),
             _ => Err(Code::InvalidHandle),
         }
     }

@@ -43,13 +43,6 @@ pub(crate) enum Node {
         from: u64,
         bytes: usize,
     },
-    Allocate {
-        at: u64,
-        bytes: usize,
-    },
-    Free {
-        at: u64,
-    },
     Host(HostCall),
     Graph(Arc<[Node]>),
 }
@@ -59,32 +52,15 @@ pub(crate) struct Graph {
     pub(crate) nodes: Arc<[Node]>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Runnable {
-    nodes: Arc<[Node]>,
-    /// Frees, before a launch, the memory that an earlier launch took and nothing freed.
-    frees: bool,
-}
-
-/// Flag `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
-const AUTO_FREE: u64 = 1;
-/// Flag `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
-const DEVICE_LAUNCH: u64 = 4;
-/// Flags `…_UPLOAD` and `…_USE_NODE_PRIORITY`, which change nothing here.
-const HARMLESS: u64 = 2 | 8;
-
 impl Driver {
     pub(crate) fn instantiate(&mut self, graph: Handle, flags: u64) -> Result<Handle> {
         self.context()?;
         let nodes = Arc::clone(&self.graphs.get(graph)?.nodes);
-        if flags & DEVICE_LAUNCH != 0 && flags & AUTO_FREE != 0 {
-            return Err(Code::InvalidValue);
+        if flags != 0 {
+            tell(format_args!("flags {flags} of a graph are not supported"));
+            return Err(Code::NotSupported);
         }
-        match flags & !(AUTO_FREE | HARMLESS) {
-            0 => Ok(self.runnable.insert(Runnable { nodes, frees: flags & AUTO_FREE != 0 })),
-            DEVICE_LAUNCH => Err(Code::NotSupported),
-            _ => Err(Code::InvalidValue),
-        }
+        Ok(self.runnable.insert(Graph { nodes }))
     }
 
     /// Checks that a graph can be launched. There is nothing to upload.
@@ -94,19 +70,7 @@ impl Driver {
     }
 
     pub(crate) fn launch_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
-        let Runnable { nodes, frees } = self.runnable.get(runnable)?;
-        let (nodes, frees) = (Arc::clone(nodes), *frees);
-        for node in nodes.iter() {
-            if let Node::Allocate { at, .. } = node
-                && self.memory.holds(*at)
-            {
-                if !frees {
-                    tell(format_args!("the graph's memory at {at:#x} is not freed yet"));
-                    return Err(Code::InvalidValue);
-                }
-                self.release(*at)?;
-            }
-        }
+        let nodes = Arc::clone(&self.runnable.get(runnable)?.nodes);
         self.submit(stream, Node::Graph(nodes))
     }
 
@@ -115,11 +79,12 @@ impl Driver {
         match work {
             Node::Launch(launch) => self.run_launch(context, launch),
             Node::Product(product) => {
-                product.matrices().into_iter().try_for_each(|at| self.own(context, at))?;
+                product.call.at.into_iter().try_for_each(|at| self.own(context, at))?;
                 self.multiply(product)
             }
             Node::Convolution(convolution) => {
-                convolution.tensors().into_iter().try_for_each(|at| self.own(context, at))?;
+                let tensors = [convolution.call.x, convolution.call.w, convolution.call.y];
+                tensors.into_iter().try_for_each(|at| self.own(context, at))?;
                 self.convolve(convolution)
             }
             Node::Fill { at, pattern, count } => {
@@ -140,8 +105,6 @@ impl Driver {
                 self.copy(*to, *from, *bytes)
             }
             Node::PeerCopy { to, from, bytes } => self.copy(*to, *from, *bytes),
-            Node::Allocate { at, bytes } => self.map(context, *at, *bytes),
-            Node::Free { at } => self.release(*at),
             Node::Host(call) => {
                 while_in_host_function(|| call.run());
                 Ok(())

@@ -80,7 +80,7 @@ impl Driver {
                 self.report = report.to_string();
                 self.fault(context, code(&report));
             }
-            Err(Fault::Launch(_)) => return Err(Code::InvalidValue),
+            Err(Fault::Call(_)) => return Err(Code::InvalidValue),
         }
         Ok(())
     }

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Driver, Handle, device::TOTAL_MEMORY, graph::Node, tell};
-use crate::{
-    DevicePtr,
-    driver::code::{Code, Result},
-    memory::device_of,
-};
+use super::{Driver, Handle, device::TOTAL_MEMORY, tell};
+use crate::driver::code::{Code, Result};
 
 #[derive(Debug)]
 struct Allocation {
@@ -21,10 +17,6 @@ struct Allocation {
 pub(crate) struct Allocations(BTreeMap<u64, Allocation>);
 
 impl Allocations {
-    pub(crate) fn holds(&self, address: u64) -> bool {
-        self.0.contains_key(&address)
-    }
-
     /// Returns the bytes in use of a device.
     fn used_on(&self, device: usize) -> u64 {
         let here = self.0.values().filter(|memory| memory.device == device);
@@ -37,9 +29,7 @@ impl Driver {
     pub(crate) fn allocate(&mut self, bytes: usize) -> Result<u64> {
         let context = self.context()?;
         self.refuse_while_capturing()?;
-        let at = self.reserve(self.device_of(context)?, bytes)?;
-        self.map(context, at, bytes)?;
-        Ok(at)
+        self.map(context, bytes)
     }
 
     /// Frees memory, as `cuMemFree` does; null is allowed.
@@ -51,60 +41,52 @@ impl Driver {
 
     /// Allocates memory in the order of a stream.
     pub(crate) fn allocate_in_order(&mut self, bytes: usize, stream: Handle) -> Result<u64> {
-        let here = self.stream_context(stream)?;
-        let at = self.reserve(self.device_of(here)?, bytes)?;
-        self.submit(stream, Node::Allocate { at, bytes })?;
-        Ok(at)
+        let context = self.stream_context(stream)?;
+        self.refuse_captured(stream)?;
+        self.map(context, bytes)
     }
 
-    /// Frees memory in the order of a stream. During capture only memory that this capture allocated may be freed.
+    /// Frees memory in the order of a stream.
     pub(crate) fn free_in_order(&mut self, at: u64, stream: Handle) -> Result {
-        let handle = self.stream(stream)?;
-        if let Some(capture) = self.streams.get(handle)?.capture
-            && !self.captures.get(capture)?.allocates(at)
-        {
-            tell(format_args!("a captured free of {at:#x}, which the capture did not allocate"));
-            return Err(Code::InvalidValue);
-        }
-        self.submit(stream, Node::Free { at })
+        self.refuse_captured(stream)?;
+        self.release(at)
     }
 
-    /// Reserves addresses without memory: in a capture the graph's launch maps it later.
-    fn reserve(&mut self, device: usize, bytes: usize) -> Result<u64> {
-        if bytes == 0 {
-            return Err(Code::InvalidValue);
+    fn refuse_captured(&mut self, stream: Handle) -> Result {
+        let stream = self.stream(stream)?;
+        if self.streams.get(stream)?.capture.is_some() {
+            tell("memory that a graph takes or frees is not supported");
+            return Err(Code::NotSupported);
         }
-        if bytes as u64 > TOTAL_MEMORY {
-            return Err(Code::OutOfMemory);
-        }
-        Ok(self.gpu.reserve(device, bytes).address())
-    }
-
-    pub(crate) fn map(&mut self, context: Handle, at: u64, bytes: usize) -> Result {
-        let device = device_of(at).ok_or(Code::InvalidValue)?;
-        if self.memory.used_on(device) + bytes as u64 > TOTAL_MEMORY {
-            return Err(Code::OutOfMemory);
-        }
-        self.gpu.map(DevicePtr::at(at), bytes);
-        self.memory.0.insert(at, Allocation { device, bytes, context });
         Ok(())
     }
 
-    pub(crate) fn release(&mut self, at: u64) -> Result {
+    fn map(&mut self, context: Handle, bytes: usize) -> Result<u64> {
+        if bytes == 0 {
+            return Err(Code::InvalidValue);
+        }
+        let device = self.device_of(context)?;
+        if self.memory.used_on(device).saturating_add(bytes as u64) > TOTAL_MEMORY {
+            return Err(Code::OutOfMemory);
+        }
+        let at = self.gpu.alloc_on(device, bytes);
+        self.memory.0.insert(at, Allocation { device, bytes, context });
+        Ok(at)
+    }
+
+    fn release(&mut self, at: u64) -> Result {
         if self.memory.0.remove(&at).is_none() {
             tell(format_args!("a free of {at:#x}, where no allocation begins"));
             return Err(Code::InvalidValue);
         }
-        self.gpu.free(DevicePtr::at(at)).map_err(|_| Code::InvalidValue)
+        self.gpu.free(at).map_err(|_| Code::InvalidValue)
     }
 
     /// Frees all memory that a context allocated.
     pub(crate) fn free_all(&mut self, context: Handle) {
         let gpu = &mut self.gpu;
         // A missing entry would be a bug of the interpreter, and nothing that the caller could act on.
-        self.memory.0.retain(|at, memory| {
-            memory.context != context || gpu.free(DevicePtr::at(*at)).is_err()
-        });
+        self.memory.0.retain(|at, memory| memory.context != context || gpu.free(*at).is_err());
     }
 
     /// Returns the free bytes of the thread's device.

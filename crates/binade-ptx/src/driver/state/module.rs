@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Driver, Handle, image, tell};
+use super::{Driver, Handle, tell};
 use crate::{
     Module,
     driver::code::{Code, Result},
+    gpu::find,
     hash_of,
     module::Entry,
 };
@@ -43,12 +44,19 @@ impl Function {
     }
 }
 
+fn not_text() -> Code {
+    tell("the image is not PTX text, which is all that can be interpreted");
+    Code::InvalidImage
+}
+
 impl Driver {
     pub(crate) fn load(&mut self, image: &[u8]) -> Result<Handle> {
         let context = self.context()?;
         self.refuse_while_capturing()?;
-        let device = u32::from(self.capability.major) * 10 + u32::from(self.capability.minor);
-        let text = image::text(image, device)?;
+        let text = std::str::from_utf8(image).map_err(|_| not_text())?;
+        if !text.contains(".version") {
+            return Err(not_text());
+        }
         let hash = hash_of(text);
         let module = match self.seen.get(&hash) {
             Some(module) => Arc::clone(module),
@@ -57,6 +65,13 @@ impl Driver {
                 Code::InvalidPtx
             })?),
         };
+        if module.target > self.capability {
+            tell(format_args!(
+                "the module is for {}, the device is {}",
+                module.target, self.capability
+            ));
+            return Err(Code::NoBinaryForGpu);
+        }
         self.seen.insert(hash, Arc::clone(&module));
         Ok(self.modules.insert(Loaded { context, module }))
     }
@@ -74,11 +89,10 @@ impl Driver {
         let Loaded { context, module } = self.modules.get(owner)?;
         self.unfaulted(*context)?;
         let entry = String::from_utf8_lossy(name).into_owned();
-        if module.entry(&entry).is_none() {
-            let names: Vec<_> = module.entries().collect();
-            tell(format_args!("the module has no entry `{entry}`; it has {}", names.join(", ")));
-            return Err(Code::NotFound);
-        }
+        find(module, &entry).map_err(|error| {
+            tell(error);
+            Code::NotFound
+        })?;
         let (context, module) = (*context, Arc::clone(module));
         let dynamic_shared = USUAL_SHARED;
         Ok(self.functions.insert(Function { context, owner, module, entry, dynamic_shared }))
@@ -95,7 +109,7 @@ impl Driver {
     #[expect(clippy::cast_possible_wrap, reason = "sizes of shared memory are small")]
     pub(crate) fn function_attribute(&self, handle: Handle, which: i32) -> Result<i32> {
         let function = self.function(handle)?;
-        let target = function.module.target();
+        let target = function.module.target;
         Ok(match which {
             0 => 1024,
             1 => function.static_shared()? as i32,

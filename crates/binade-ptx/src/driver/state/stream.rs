@@ -1,59 +1,35 @@
-//! Streams. Work in them runs at once, so waiting finds it done. Captures, and the order they imply among streams, are kept.
+//! Streams. Work in them runs at once, so waiting finds it done. Captures are kept.
 
-use std::thread::{ThreadId, current};
-
-use super::{Driver, Handle, capture::Status, graph::Node};
+use super::{Driver, Handle, capture::Status, graph::Node, tell};
 use crate::driver::code::{Code, Result};
 
 /// Handle `CU_STREAM_LEGACY`; handle 0 means the same, since this driver has no per-thread default streams.
 const LEGACY: Handle = 1;
-/// Handle `CU_STREAM_PER_THREAD`.
-const PER_THREAD: Handle = 2;
 /// Flag `CU_STREAM_NON_BLOCKING`: the stream does not wait for the legacy stream.
 const NON_BLOCKING: u32 = 1;
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kind {
-    Legacy,
-    PerThread(ThreadId),
-    Made,
-}
 
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) context: Handle,
-    kind: Kind,
-    pub(crate) flags: u32,
+    pub(crate) is_legacy: bool,
     pub(crate) capture: Option<Handle>,
 }
 
-impl Stream {
-    fn new(context: Handle, kind: Kind) -> Self {
-        Self { context, kind, flags: 0, capture: None }
-    }
-
-    pub(crate) fn is_legacy(&self) -> bool {
-        self.kind == Kind::Legacy
-    }
-
-    fn is_blocking(&self) -> bool {
-        self.flags & NON_BLOCKING == 0
-    }
-}
-
 impl Driver {
+    /// Creates a stream that does not wait for the legacy stream, as cudarc's all are.
     pub(crate) fn create_stream(&mut self, flags: u32) -> Result<Handle> {
-        if flags & !NON_BLOCKING != 0 {
-            return Err(Code::InvalidValue);
+        if flags != NON_BLOCKING {
+            tell("a stream that waits for the default stream is not supported");
+            return Err(Code::NotSupported);
         }
-        let made = Stream::new(self.context()?, Kind::Made);
-        Ok(self.streams.insert(Stream { flags, ..made }))
+        let context = self.context()?;
+        Ok(self.streams.insert(Stream { context, is_legacy: false, capture: None }))
     }
 
     pub(crate) fn destroy_stream(&mut self, handle: Handle) -> Result {
         let stream = self.streams.get(handle)?;
         self.unfaulted(stream.context)?;
-        if stream.kind != Kind::Made {
+        if stream.is_legacy {
             return Err(Code::InvalidHandle);
         }
         if let Some(capture) = stream.capture {
@@ -64,11 +40,7 @@ impl Driver {
 
     /// Returns the stream that a handle means, in a context without a fault.
     pub(crate) fn stream(&mut self, handle: Handle) -> Result<Handle> {
-        let stream = match handle {
-            0 | LEGACY => self.legacy()?,
-            PER_THREAD => self.per_thread()?,
-            made => made,
-        };
+        let stream = if [0, LEGACY].contains(&handle) { self.legacy()? } else { handle };
         self.unfaulted(self.streams.get(stream)?.context)?;
         Ok(stream)
     }
@@ -78,17 +50,9 @@ impl Driver {
         if let Some(stream) = self.contexts.get(context)?.legacy {
             return Ok(stream);
         }
-        let stream = self.streams.insert(Stream::new(context, Kind::Legacy));
+        let stream = self.streams.insert(Stream { context, is_legacy: true, capture: None });
         self.contexts.get_mut(context)?.legacy = Some(stream);
         Ok(stream)
-    }
-
-    fn per_thread(&mut self) -> Result<Handle> {
-        let (context, kind) = (self.context()?, Kind::PerThread(current().id()));
-        let is_mine = |stream: &Stream| stream.context == context && stream.kind == kind;
-        let mine = self.streams.iter().find(|(_, stream)| is_mine(stream));
-        let mine = mine.map(|(handle, _)| handle);
-        Ok(mine.unwrap_or_else(|| self.streams.insert(Stream::new(context, kind))))
     }
 
     /// Puts work into a stream, from a thread whose context is alive and without a fault.
@@ -101,42 +65,22 @@ impl Driver {
     pub(crate) fn submit(&mut self, stream: Handle, work: Node) -> Result {
         let stream = self.stream(stream)?;
         let Stream { capture, context, .. } = *self.streams.get(stream)?;
-        if let Some(capture) = capture {
-            return self.record(capture, stream, work);
+        match capture {
+            Some(capture) => self.record(capture, work),
+            None => self.run(context, &work),
         }
-        self.refuse_implicit(stream)?;
-        self.run(context, &work)
-    }
-
-    /// Refuses work in the legacy stream while a blocking stream captures: the legacy stream waits for every blocking stream, and
-    /// no call can wait for one that captures.
-    pub(crate) fn refuse_implicit(&mut self, stream: Handle) -> Result {
-        match self.captured_behind(stream)? {
-            Some(capture) => {
-                self.invalidate(capture);
-                Err(Code::CaptureImplicit)
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn captured_behind(&self, stream: Handle) -> Result<Option<Handle>> {
-        let stream = self.streams.get(stream)?;
-        let mut others =
-            self.streams.iter().map(|(_, other)| other).filter(|other| other.is_blocking());
-        let captured =
-            others.find(|other| other.context == stream.context && other.capture.is_some());
-        Ok(captured.and_then(|other| other.capture).filter(|_| stream.is_legacy()))
     }
 
     /// Waits for a stream, or asks for its completion: a stream that captures refuses both.
     pub(crate) fn synchronize(&mut self, stream: Handle) -> Result {
         let stream = self.stream(stream)?;
-        if let Some(capture) = self.streams.get(stream)?.capture {
-            self.invalidate(capture);
-            return Err(Code::CaptureUnsupported);
+        match self.streams.get(stream)?.capture {
+            Some(capture) => {
+                self.invalidate(capture);
+                Err(Code::CaptureUnsupported)
+            }
+            None => Ok(()),
         }
-        self.refuse_implicit(stream)
     }
 
     /// Waits for all streams of the context.
@@ -154,9 +98,6 @@ impl Driver {
     /// Returns the status of a stream's capture.
     pub(crate) fn capture_of(&mut self, stream: Handle) -> Result<Status> {
         let stream = self.stream(stream)?;
-        if self.captured_behind(stream)?.is_some() {
-            return Err(Code::CaptureImplicit);
-        }
         match self.streams.get(stream)?.capture {
             Some(capture) => Ok(self.captures.get(capture)?.status()),
             None => Ok(Status::None),

@@ -22,8 +22,8 @@ fn unscale(edge: u64, offset: u64, index: u64) -> (u32, u64, u64) {
     let (partials, done) = (gpu.alloc(40 * BLOCKS as usize), upload(&mut gpu, &[0; 4]));
     let (found, owed) = (gpu.alloc(64), gpu.alloc(24));
     let chunks = 1 + LEN.div_ceil(CHUNK);
-    let args = [Arg::Ptr(rows), Arg::U32(2), Arg::U64(from(edge)), Arg::U64(chunks)];
-    let pointers = [scale, partials, done, found, owed].map(Arg::Ptr);
+    let args = [Arg::U64(rows), Arg::U32(2), Arg::U64(from(edge)), Arg::U64(chunks)];
+    let pointers = [scale, partials, done, found, owed].map(Arg::U64);
     let args = [&args[..], &[Arg::U64(CHUNK)], &pointers].concat();
     gpu.launch(&module, "unscale", BLOCKS, THREADS, 0, &args).unwrap();
     let found = gpu.read(found, 64).unwrap();

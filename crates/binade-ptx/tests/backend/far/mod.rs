@@ -6,7 +6,7 @@ mod steps;
 mod sums;
 
 use crate::backend::committed;
-use binade_ptx::{DevicePtr, Gpu, Module};
+use binade_ptx::{Gpu, Module};
 use std::ops::Range;
 
 /// Elements of a chunk, as in the backend's shortest.
@@ -45,7 +45,7 @@ fn module(name: &str) -> Module {
     Module::parse(&text).unwrap()
 }
 
-fn upload(gpu: &mut Gpu, bytes: &[u8]) -> DevicePtr {
+fn upload(gpu: &mut Gpu, bytes: &[u8]) -> u64 {
     let pointer = gpu.alloc(bytes.len());
     gpu.write(pointer, bytes).unwrap();
     pointer
@@ -65,7 +65,7 @@ fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
 
 /// Part of an array: memory for the elements of a range, and the address of the whole array's element 0.
 struct Window {
-    memory: DevicePtr,
+    memory: u64,
     bytes: usize,
     whole: u64,
 }
@@ -74,8 +74,8 @@ impl Window {
     fn new(gpu: &mut Gpu, range: &Range<u64>, offset: u64, bytes: &[u8]) -> Self {
         let each = bytes.len() as u64 / (range.end - range.start);
         let before = vec![0xff; usize::try_from(offset * each).unwrap()];
-        let memory = upload(gpu, &[&before[..], bytes].concat()).offset(offset * each);
-        Self { memory, bytes: bytes.len(), whole: memory.address() - range.start * each }
+        let memory = upload(gpu, &[&before[..], bytes].concat()) + offset * each;
+        Self { memory, bytes: bytes.len(), whole: memory - range.start * each }
     }
 
     fn read(&self, gpu: &mut Gpu) -> Vec<u8> {

@@ -44,10 +44,10 @@ fn run(
         let mut addresses = [gradients.whole, parameters.whole, masters.whole, 0, 0, 0];
         kept.iter().zip(&mut addresses[3..]).for_each(|(window, address)| *address = window.whole);
         let tables = [step_rows(addresses), floats(constants), vec![0; 64], owed()];
-        let [rows, constants, found, owed] = tables.map(|bytes| Arg::Ptr(upload(&mut gpu, &bytes)));
+        let [rows, constants, found, owed] = tables.map(|bytes| Arg::U64(upload(&mut gpu, &bytes)));
         let chunks = [Arg::U32(2), Arg::U64(from(edge)), Arg::U64(CHUNK)];
         let counts = upload(&mut gpu, &[0; 16]);
-        let told = if counts_moves { Arg::Ptr(counts) } else { Arg::U64(0) };
+        let told = if counts_moves { Arg::U64(counts) } else { Arg::U64(0) };
         let args = [&[rows], &chunks[..], &[constants, found, owed, told]].concat();
         gpu.launch(module, entry, BLOCKS, THREADS, 0, &args).unwrap();
 

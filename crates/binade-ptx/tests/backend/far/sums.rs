@@ -23,11 +23,11 @@ fn accumulate_adds_the_elements_beyond_32_bits_and_no_others() {
         let range = around(edge);
         let sums = Window::new(gpu, &range, offset, &floats(range.clone().map(master)));
         let values = Window::new(gpu, &range, offset, &halves(range.clone().map(gradient)));
-        let begun = upload(gpu, &words([1])).address();
+        let begun = upload(gpu, &words([1]));
         let addresses = longs([sums.whole, values.whole, begun, 0, LEN, first_chunk(edge)]);
         let rows = upload(gpu, &[addresses, words([F16, 0])].concat());
-        let [found, owed] = [vec![0; 64], owed()].map(|bytes| Arg::Ptr(upload(gpu, &bytes)));
-        let args = [Arg::Ptr(rows), Arg::U32(1), Arg::U64(CHUNK), found, owed];
+        let [found, owed] = [vec![0; 64], owed()].map(|bytes| Arg::U64(upload(gpu, &bytes)));
+        let args = [Arg::U64(rows), Arg::U32(1), Arg::U64(CHUNK), found, owed];
         gpu.launch(&module, "accumulate", BLOCKS, THREADS, 0, &args).unwrap();
         let want = floats(range.map(|i| master(i) + gradient(i)));
         assert!(sums.read(gpu) == want, "around {edge}, {offset} off");
@@ -44,8 +44,8 @@ fn materialise_writes_the_elements_beyond_32_bits_and_no_others() {
         let addresses = longs([values.whole, result.whole, 0, LEN, first_chunk(edge)]);
         let rows = upload(gpu, &[addresses, words([F16, u32::MAX])].concat());
         let owed = upload(gpu, &owed());
-        let sizes = [Arg::Ptr(rows), Arg::U32(1), Arg::U64(CHUNK)];
-        let factors = [Arg::Ptr(owed), Arg::U64(0), Arg::F32(f32::INFINITY)];
+        let sizes = [Arg::U64(rows), Arg::U32(1), Arg::U64(CHUNK)];
+        let factors = [Arg::U64(owed), Arg::U64(0), Arg::F32(f32::INFINITY)];
         let args = [&sizes[..], &factors].concat();
         gpu.launch(&module, "materialise", BLOCKS, THREADS, 0, &args).unwrap();
         assert!(result.read(gpu) == floats(range.map(gradient)), "around {edge}, {offset} off");
@@ -65,12 +65,12 @@ fn clip_groups_measures_the_elements_beyond_32_bits_and_no_others() {
         let factors = upload(gpu, &[0xff; 8]);
         let [rows, groups, owed, partials, done, found] =
             [row, groups.concat(), owed(), vec![0; 16 * BLOCKS as usize], vec![0; 4], vec![0; 64]]
-                .map(|bytes| Arg::Ptr(upload(gpu, &bytes)));
+                .map(|bytes| Arg::U64(upload(gpu, &bytes)));
         let sizes = [Arg::U64(u64::from(BLOCKS)), Arg::U64(CHUNK)];
         let args = [
             &[rows, Arg::U32(1)],
             &sizes[..],
-            &[groups, Arg::U32(2), owed, partials, done, found, Arg::Ptr(factors)],
+            &[groups, Arg::U32(2), owed, partials, done, found, Arg::U64(factors)],
         ];
         gpu.launch(&module, "clip_groups", BLOCKS, THREADS, 0, &args.concat()).unwrap();
         let squares: f64 = range.map(|i| f64::from(gradient(i)).powi(2)).sum();
@@ -85,14 +85,8 @@ fn narrow(x: f64) -> f32 {
 }
 
 /// Returns a `Row` of `scaled_f16.cu`.
-fn scaled_row(
-    values: u64,
-    exponent: DevicePtr,
-    wide: u64,
-    between: DevicePtr,
-    first: u64,
-) -> Vec<u8> {
-    let addresses = [values, exponent.address(), wide, between.address(), 0, LEN, first];
+fn scaled_row(values: u64, exponent: u64, wide: u64, between: u64, first: u64) -> Vec<u8> {
+    let addresses = [values, exponent, wide, between, 0, LEN, first];
     [longs(addresses), words([0; 2])].concat()
 }
 
@@ -108,7 +102,7 @@ fn scaled_f16_opens_and_packs_the_elements_beyond_32_bits_and_no_others() {
         let (exponent, between) =
             (upload(gpu, &words([1_u32.wrapping_neg()])), upload(gpu, &[0; 8]));
         let row = scaled_row(values.whole, exponent, wide.whole, between, first_chunk(edge));
-        let [rows, found] = [row, vec![0; 64]].map(|bytes| Arg::Ptr(upload(gpu, &bytes)));
+        let [rows, found] = [row, vec![0; 64]].map(|bytes| Arg::U64(upload(gpu, &bytes)));
         let args = [rows, Arg::U32(1), Arg::U64(CHUNK), found];
         gpu.launch(&module, "scaled_f16_open", BLOCKS, THREADS, 0, &args).unwrap();
         assert!(wide.read(gpu) == floats(range.clone().map(master)), "opened around {edge}");

@@ -36,24 +36,7 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) struct Convolution {
     problem: Problem,
-    call: Call,
-}
-
-impl Convolution {
-    /// Returns the tensor that is computed, and its address.
-    fn result(&self) -> (Tensor, u64) {
-        let Self { problem, call } = self;
-        match problem.pass {
-            Pass::Forward => (problem.y, call.y),
-            Pass::Data => (problem.x, call.x),
-            Pass::Filter => (problem.w, call.w),
-        }
-    }
-
-    /// Returns the addresses of X, W and Y.
-    pub(crate) fn tensors(&self) -> [u64; 3] {
-        [self.call.x, self.call.w, self.call.y]
-    }
+    pub(crate) call: Call,
 }
 
 /// Alignment of addresses in bytes, for Tensor Cores.
@@ -72,10 +55,10 @@ impl Driver {
         if call.alpha.to_bits() != 1.0_f32.to_bits() || call.beta.to_bits() != 0 {
             return Err(unknown("an alpha and beta of", format_args!("{call:?}")));
         }
-        self.dnn_objection(&problem, &call).map_or(Ok(()), |(objection, status)| {
+        if let Some((objection, status)) = self.dnn_objection(&problem, &call) {
             tell(format_args!("cuDNN: {objection}: {call:x?} of {problem:?}"));
-            Err(status)
-        })?;
+            return Err(status);
+        }
         let work = Node::Convolution(Arc::new(Convolution { problem, call }));
         self.submit(stream, work).map_err(|_| Status::ExecutionFailed)
     }
@@ -117,7 +100,11 @@ impl Driver {
         let [x, w, y] = [(&problem.x, call.x), (&problem.w, call.w), (&problem.y, call.y)]
             .map(|(tensor, at)| self.floats(tensor.kind, at, tensor.len()));
         let (x, w, y) = (x?, w?, y?);
-        let (to, at) = convolution.result();
+        let (to, at) = match problem.pass {
+            Pass::Forward => (problem.y, call.y),
+            Pass::Data => (problem.x, call.x),
+            Pass::Filter => (problem.w, call.w),
+        };
         let mut sums = vec![0.0_f32; to.len()];
         problem.products(|[of_x, of_w, of_y]| {
             let (sum, one, other) = match problem.pass {

@@ -30,26 +30,28 @@ impl Kind {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Layout {
     pub(crate) kind: Kind,
-    pub(crate) rows: u64,
-    pub(crate) columns: u64,
-    pub(crate) leading: i64,
-    pub(crate) batch: i32,
-    pub(crate) step: i64,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    /// Elements between columns.
+    pub(crate) leading: usize,
+    /// Matrices, and elements between them.
+    pub(crate) batch: usize,
+    pub(crate) step: usize,
 }
 
 impl Layout {
-    pub(crate) fn new(kind: u32, rows: u64, columns: u64, leading: i64) -> Result<Self> {
-        let kind = Kind::from_number(kind)?;
+    pub(crate) fn new(kind: u32, rows: usize, columns: usize, leading: i64) -> Result<Self> {
+        let (kind, leading) = (Kind::from_number(kind)?, size(leading)?);
         Ok(Self { kind, rows, columns, leading, batch: 1, step: 0 })
     }
 
     pub(crate) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
             // Column-major is the one supported order: `CUBLASLT_ORDER_COL`.
-            1 => only("order", i32::from_ne_bytes(sized(value)?), 0)?,
-            5 => self.batch = i32::from_ne_bytes(sized(value)?),
-            6 => self.step = i64::from_ne_bytes(sized(value)?),
-            _ => return Err(unknown("attribute of a matrix", attribute)),
+            1 if i32::from_ne_bytes(sized(value)?) == 0 => {}
+            5 => self.batch = size(i32::from_ne_bytes(sized(value)?).into())?,
+            6 => self.step = size(i64::from_ne_bytes(sized(value)?))?,
+            _ => return Err(unknown("attribute of a matrix, or its value,", attribute)),
         }
         Ok(())
     }
@@ -114,7 +116,7 @@ impl Desc {
     pub(crate) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
             // Scalars are on the host: `CUBLASLT_POINTER_MODE_HOST`.
-            2 => only("pointer mode", i32::from_ne_bytes(sized(value)?), 0)?,
+            2 if i32::from_ne_bytes(sized(value)?) == 0 => {}
             3 | 4 => {
                 let operand = &mut self.transposed[attribute as usize - 3];
                 // Values of `CUBLAS_OP_N` and `CUBLAS_OP_T`.
@@ -132,7 +134,7 @@ impl Desc {
                 };
             }
             8 => self.bias = u64::from_ne_bytes(sized(value)?),
-            _ => return Err(unknown("attribute of a product", attribute)),
+            _ => return Err(unknown("attribute of a product, or its value,", attribute)),
         }
         Ok(())
     }
@@ -143,7 +145,7 @@ impl Desc {
 pub(crate) struct Preference {
     /// Set of `cublasLtReductionScheme_t`, a bit each.
     pub(crate) reductions: u32,
-    pub(crate) workspace: u64,
+    pub(crate) workspace: usize,
     /// Alignment of A, B, C and D in bytes.
     pub(crate) aligned: [u32; 4],
 }
@@ -158,7 +160,7 @@ impl Default for Preference {
 impl Preference {
     pub(crate) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
-            1 => self.workspace = u64::from_ne_bytes(sized(value)?),
+            1 => self.workspace = usize::from_ne_bytes(sized(value)?),
             3 => self.reductions = u32::from_ne_bytes(sized(value)?),
             5..=8 => {
                 let bytes = u32::from_ne_bytes(sized(value)?);
@@ -181,8 +183,11 @@ fn sized<const N: usize>(value: &[u8]) -> Result<[u8; N]> {
     })
 }
 
-fn only<T: Copy + Eq + std::fmt::Display>(what: &str, given: T, wanted: T) -> Result {
-    if given == wanted { Ok(()) } else { Err(unknown(what, given)) }
+fn size(given: i64) -> Result<usize> {
+    usize::try_from(given).map_err(|_| {
+        tell(format_args!("cuBLASLt: a size of {given}"));
+        Status::InvalidValue
+    })
 }
 
 fn unknown(what: &str, given: impl std::fmt::Display) -> Status {

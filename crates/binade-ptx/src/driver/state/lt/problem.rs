@@ -28,7 +28,7 @@ pub(crate) struct Algorithm {
     problem: u64,
     /// Alignment of A, B, C and D in bytes.
     pub(crate) aligned: [u32; 4],
-    pub(crate) workspace: u64,
+    pub(crate) workspace: usize,
     rest: [u64; 3],
 }
 
@@ -36,10 +36,10 @@ pub(crate) struct Algorithm {
 const MARK: u64 = u64::from_le_bytes(*b"cublasLt");
 
 /// Least number of terms whose sum is split and joined in a workspace.
-const SPLIT: u64 = 64;
+const SPLIT: usize = 64;
 
 /// Bytes of that workspace.
-const WORKSPACE: u64 = 1 << 20;
+const WORKSPACE: usize = 1 << 20;
 
 /// Bits of `cublasLtReductionScheme_t` that add partial sums in place or in the result's type.
 const FORBIDDEN: u32 = 1 | 4;
@@ -58,7 +58,7 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// Returns the number of terms of an element's sum.
-    pub(crate) fn terms(&self) -> u64 {
+    pub(crate) fn terms(&self) -> usize {
         if self.transposed[0] { self.a.rows } else { self.a.columns }
     }
 
@@ -68,10 +68,8 @@ impl Problem {
         let turned =
             |it: &Layout, turn| if turn { (it.columns, it.rows) } else { (it.rows, it.columns) };
         let ((m, k), (terms, n)) = (turned(a, transposed[0]), turned(b, transposed[1]));
-        let is_whole = |it: &Layout| {
-            let rows = i64::try_from(it.rows).is_ok_and(|rows| rows <= it.leading);
-            rows && it.rows * it.columns > 0 && it.step >= 0 && it.batch >= 1
-        };
+        let is_whole =
+            |it: &Layout| it.rows <= it.leading && it.rows * it.columns > 0 && it.batch >= 1;
         if c != d {
             Some("C and D are laid out in different ways")
         } else if ![a, b, d].into_iter().all(is_whole) {
@@ -96,12 +94,8 @@ impl Algorithm {
 }
 
 impl Driver {
-    /// Returns the algorithm for a problem, and its workspace, as the first of `cublasLtMatmulAlgoGetHeuristic`.
-    pub(crate) fn lt_choose(
-        &self,
-        of: Descriptors,
-        preference: Handle,
-    ) -> Result<(Algorithm, u64)> {
+    /// Returns the algorithm for a problem, as the first of `cublasLtMatmulAlgoGetHeuristic`.
+    pub(crate) fn lt_choose(&self, of: Descriptors, preference: Handle) -> Result<Algorithm> {
         let problem = self.lt_problem(of)?;
         let Preference { reductions, workspace, aligned } = *self.lt.preferences.get(preference)?;
         if reductions & FORBIDDEN != 0 {
@@ -116,8 +110,7 @@ impl Driver {
         let needed = if problem.terms() < SPLIT { 0 } else { WORKSPACE };
         let workspace = if needed <= workspace { needed } else { 0 };
         let (mark, rest) = (MARK, [0; 3]);
-        let algorithm = Algorithm { mark, problem: hash_of(&problem), aligned, workspace, rest };
-        Ok((algorithm, workspace))
+        Ok(Algorithm { mark, problem: hash_of(&problem), aligned, workspace, rest })
     }
 
     /// Returns the problem that the descriptors describe.

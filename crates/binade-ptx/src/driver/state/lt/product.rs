@@ -30,22 +30,9 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) struct Product {
     problem: Problem,
-    alpha: f32,
-    a: u64,
-    b: u64,
-    d: u64,
-    /// Address of the bias; 0 for none.
-    bias: u64,
-    workspace: u64,
-    /// Bytes of the workspace that are written over.
-    workspace_bytes: usize,
-}
-
-impl Product {
-    /// Returns the addresses of A, B and D.
-    pub(crate) fn matrices(&self) -> [u64; 3] {
-        [self.a, self.b, self.d]
-    }
+    pub(crate) call: Call,
+    /// Address of the bias, if one is added.
+    bias: Option<u64>,
 }
 
 impl Driver {
@@ -61,10 +48,7 @@ impl Driver {
             tell(format_args!("cuBLASLt: a beta of {} is not simulated", call.beta));
             return Err(Status::NotSupported);
         }
-        let [a, b, _, d] = call.at;
-        let workspace_bytes = usize::try_from(call.algorithm.workspace).unwrap_or(usize::MAX);
-        let (alpha, bias, workspace) = (call.alpha, bias.unwrap_or(0), call.workspace);
-        let product = Product { problem, alpha, a, b, d, bias, workspace, workspace_bytes };
+        let product = Product { problem, call: *call, bias };
         self.submit(call.stream, Node::Product(Arc::new(product)))
             .map_err(|_| Status::ExecutionFailed)
     }
@@ -85,13 +69,12 @@ impl Driver {
         if !at.iter().zip(&algorithm.aligned).all(lies) {
             return Some("a matrix is not aligned as the preference said");
         }
-        let bias = bias.map(|at| at..at + d.rows * d.kind.bytes() as u64);
-        let needed = usize::try_from(algorithm.workspace).unwrap_or(usize::MAX);
-        if needed > *workspace_bytes || !workspace.is_multiple_of(16) {
+        let bias = bias.map(|at| at..at + (d.rows * d.kind.bytes()) as u64);
+        if algorithm.workspace > *workspace_bytes || !workspace.is_multiple_of(16) {
             return Some("the workspace is smaller than the algorithm's, or at an odd place");
         }
         let read = [range(a, at[0]), range(b, at[1])].into_iter().chain(bias);
-        let scratch = *workspace..workspace + algorithm.workspace;
+        let scratch = *workspace..workspace + algorithm.workspace as u64;
         let (read, written) = (read.collect::<Vec<_>>(), [range(d, at[3]), scratch]);
         if !read.iter().chain(&written).all(|range| self.lt_holds(range)) {
             return Some("a matrix, the bias or the workspace reaches beyond its allocation");
@@ -114,45 +97,42 @@ impl Driver {
     /// added last, and one rounding makes the result's type. Sums of a batch run in the reverse order, since the library does not
     /// promise the bits of its single products there.
     pub(crate) fn multiply(&mut self, product: &Product) -> code::Result {
-        let Product { problem, alpha, a, b, d, bias, .. } = *product;
-        let Problem { transposed, has_bias, .. } = problem;
-        if product.workspace_bytes > 0 {
-            self.fill(product.workspace, &[0xff], product.workspace_bytes)?;
+        let Product { problem, call, bias } = product;
+        let ([a, b, _, at], to) = (call.at, problem.d);
+        if call.algorithm.workspace > 0 {
+            self.fill(call.workspace, &[0xff], call.algorithm.workspace)?;
         }
         let reads = |values: Vec<f32>| values.into_iter().map(|it| problem.reads.of(it)).collect();
-        let x: Vec<f32> = reads(self.values(&problem.a, a)?);
-        let y: Vec<f32> = reads(self.values(&problem.b, b)?);
-        let added = if has_bias {
-            self.floats(problem.d.kind, bias, index(problem.d.rows))?
-        } else {
-            vec![0.0; index(problem.d.rows)]
+        let of_a: Vec<f32> = reads(self.values(&problem.a, a)?);
+        let of_b: Vec<f32> = reads(self.values(&problem.b, b)?);
+        let added = match bias {
+            Some(bias) => self.floats(to.kind, *bias, to.rows)?,
+            None => vec![0.0; to.rows],
         };
-        let terms = index(problem.terms());
+        let terms = problem.terms();
         let place = |it: &Layout, turn: bool, [matrix, row, column]: [usize; 3]| {
             let (row, column) = if turn { (column, row) } else { (row, column) };
-            matrix * step(it) + column * leading(it) + row
+            matrix * it.step + column * it.leading + row
         };
-        let to = problem.d;
-        let bytes = self.bytes(d, length(&range(&to, d)))?;
-        for matrix in 0..index(to.batch.unsigned_abs().into()) {
-            for (column, row) in
-                (0..index(to.columns)).flat_map(|c| (0..index(to.rows)).map(move |r| (c, r)))
-            {
+        let bytes = self.bytes(at, elements(&to) * to.kind.bytes())?;
+        for (matrix, column) in columns(&to) {
+            for (row, added) in added.iter().enumerate() {
                 let sum = (0..terms).fold(0.0_f32, |sum, number| {
                     let k = if to.batch > 1 { terms - 1 - number } else { number };
-                    let left = x[place(&problem.a, transposed[0], [matrix, row, k])];
-                    left.mul_add(y[place(&problem.b, transposed[1], [matrix, k, column])], sum)
+                    let left = of_a[place(&problem.a, problem.transposed[0], [matrix, row, k])];
+                    let right = of_b[place(&problem.b, problem.transposed[1], [matrix, k, column])];
+                    left.mul_add(right, sum)
                 });
-                let value = alpha * sum + added[row];
                 let first = place(&to, false, [matrix, row, column]) * to.kind.bytes();
-                encode(to.kind, value, &mut bytes[first..first + to.kind.bytes()]);
+                let place = &mut bytes[first..first + to.kind.bytes()];
+                encode(to.kind, call.alpha * sum + added, place);
             }
         }
         Ok(())
     }
 
     fn values(&mut self, layout: &Layout, at: u64) -> code::Result<Vec<f32>> {
-        self.floats(layout.kind, at, length(&range(layout, at)) / layout.kind.bytes())
+        self.floats(layout.kind, at, elements(layout))
     }
 
     pub(crate) fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
@@ -186,37 +166,27 @@ pub(crate) fn overlap(written: &[Range<u64>; 2], read: &[Range<u64>]) -> bool {
     written.iter().any(is_read) || meets(&written[0], &written[1])
 }
 
+/// Returns the matrix and the number of each column of a batch.
+fn columns(layout: &Layout) -> impl Iterator<Item = (usize, usize)> {
+    let columns = layout.columns;
+    (0..layout.batch).flat_map(move |matrix| (0..columns).map(move |column| (matrix, column)))
+}
+
+/// Returns the number of elements from the first of a matrix or batch to its last.
+fn elements(layout: &Layout) -> usize {
+    (layout.batch - 1) * layout.step + (layout.columns - 1) * layout.leading + layout.rows
+}
+
 /// Returns the addresses from the first byte of a matrix or batch to behind its last.
 fn range(layout: &Layout, at: u64) -> Range<u64> {
-    let last_matrix = (index(layout.batch.unsigned_abs().into()) - 1) * step(layout);
-    let last_column = (index(layout.columns) - 1) * leading(layout);
-    let elements = last_matrix + last_column + index(layout.rows);
-    at..at + (elements * layout.kind.bytes()) as u64
+    at..at + (elements(layout) * layout.kind.bytes()) as u64
 }
 
 /// Returns true if an element would be written twice.
 fn overlaps_itself(layout: &Layout) -> bool {
-    let mut written = vec![false; length(&range(layout, 0)) / layout.kind.bytes()];
-    let starts = (0..index(layout.batch.unsigned_abs().into()))
-        .flat_map(|matrix| (0..index(layout.columns)).map(move |column| (matrix, column)))
-        .map(|(matrix, column)| matrix * step(layout) + column * leading(layout));
-    let elements = starts.flat_map(|start| start..start + index(layout.rows));
-    elements.into_iter().any(|place| std::mem::replace(&mut written[place], true))
-}
-
-fn length(range: &Range<u64>) -> usize {
-    index(range.end - range.start)
-}
-
-fn leading(layout: &Layout) -> usize {
-    index(layout.leading.unsigned_abs())
-}
-
-fn step(layout: &Layout) -> usize {
-    index(layout.step.unsigned_abs())
-}
-
-/// Converts a size; device memory fits a host's.
-fn index(size: u64) -> usize {
-    usize::try_from(size).unwrap_or(usize::MAX)
+    let mut written = vec![false; elements(layout)];
+    let starts =
+        columns(layout).map(|(matrix, column)| matrix * layout.step + column * layout.leading);
+    let mut places = starts.flat_map(|start| start..start + layout.rows);
+    places.any(|place| std::mem::replace(&mut written[place], true))
 }
