@@ -14,9 +14,6 @@ pub(crate) struct Conformance {
     /// Writes the report of one device as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Writes the report of one device as a page for a browser.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
     /// Runs the cases whose full name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
@@ -52,8 +49,8 @@ impl Conformance {
             let ended = self.ended(self.device)?;
             return if ended == Some(0) { Ok(()) } else { Err("a contract is broken".into()) };
         }
-        if self.json.is_some() || self.html.is_some() {
-            return Err("--json and --html write the report of one device: name it".into());
+        if self.json.is_some() {
+            return Err("--json writes the report of one device: name it".into());
         }
         let mut ended = Vec::new();
         for &device in Device::value_variants().iter().filter(|&&it| it != Device::All) {
@@ -81,10 +78,8 @@ impl Conformance {
             device::folder(self.tf32)?;
             call = device::on(if self.tf32 { "ptx-libraries" } else { "ptx" }, &call)?;
         }
-        for (flag, file) in [("--json", &self.json), ("--html", &self.html)] {
-            let file = file.as_ref().map(|file| file.to_string_lossy());
-            call = call.args(file.iter().flat_map(|file| [flag, file]));
-        }
+        let json = self.json.as_ref().map(|file| file.to_string_lossy());
+        call = call.args(json.iter().flat_map(|file| ["--json", file]));
         let only = self.only.iter().flat_map(|text| ["--only", text]);
         call = call.args(only).args(self.tf32.then_some("--tf32"));
         // Started in the user's folder, not in the root: the paths are relative to it.

@@ -10,14 +10,11 @@ fn conformance(args: &[&str]) -> std::process::Output {
 
 #[test]
 fn a_run_that_passes_ends_well_and_writes_what_it_was_asked_for() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let [json, html] = ["report.json", "report.html"].map(|name| folder.join(name));
-    let (json, html) = (json.to_str().unwrap(), html.to_str().unwrap());
-    let run = conformance(&["--device", "cpu", "--only", "bits/", "--json", json, "--html", html]);
+    let json = concat!(env!("CARGO_TARGET_TMPDIR"), "/report.json");
+    let run = conformance(&["--device", "cpu", "--only", "bits/", "--json", json]);
     assert!(run.status.success(), "{run:?}");
     let text = std::fs::read_to_string(json).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["passed"], 5);
-    assert!(std::fs::read_to_string(html).unwrap().contains("5 passed"));
 }
 
 #[test]

@@ -9,31 +9,27 @@ use std::fmt;
 ///
 /// A suite is the trait that the cases are about, or a part of the kit that has no trait of its own. `Ops` are all rows of
 /// [`for_each_op!`](binade_ops::for_each_op); rules are those of [`for_each_rule!`](binade_master_weights::for_each_rule).
-#[doc(hidden)]
-#[macro_export]
 macro_rules! for_each_group {
     ([$($callback:tt)+] $($arguments:tt)*) => {
         $crate::ops::for_each_op! {
-            [$crate::__ops_and_rules] [$($callback)+] { $($arguments)* }
+            [$crate::group::ops_and_rules] [$($callback)+] { $($arguments)* }
         }
     };
 }
+pub(crate) use for_each_group;
 
 /// Adds the table of update rules to that of operations.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __ops_and_rules {
+macro_rules! ops_and_rules {
     ({ $($arguments:tt)* } $($op:ident $name:ident $methods:tt)*) => {
         $crate::master_weights::for_each_rule! {
-            [$crate::__groups] $($arguments)* [$($op $name)*]
+            [$crate::group::groups] $($arguments)* [$($op $name)*]
         }
     };
 }
+pub(crate) use ops_and_rules;
 
 /// The rows of [`for_each_group!`].
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __groups {
+macro_rules! groups {
     (
         { [$($callback:tt)+] $arguments:tt [$($op:ident $name:ident)*] }
         $($rule:ident $rule_name:ident)*
@@ -91,6 +87,7 @@ macro_rules! __groups {
         }
     };
 }
+pub(crate) use groups;
 
 macro_rules! case_group {
     ({} $($(#[$doc:meta])* [$($suite:ident)+] $group:ident $name:ident)*) => {
@@ -128,7 +125,7 @@ for_each_group!([case_group]);
 
 impl CaseGroup {
     /// Returns the groups of a suite: a trait, `Ops` for all operations, or a part of the kit without a trait.
-    pub fn of_suite(suite: &str) -> impl Iterator<Item = Self> {
+    pub(crate) fn of_suite(suite: &str) -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(move |group| group.suites().contains(&suite))
     }
 

@@ -13,14 +13,11 @@ mod difference;
 mod error;
 mod group;
 mod layout;
-mod macros;
 pub mod report;
 mod runner;
 mod runs;
 mod stored;
 mod subject;
-#[doc(hidden)]
-pub mod testing;
 #[cfg(test)]
 mod tests;
 

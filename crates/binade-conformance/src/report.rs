@@ -1,11 +1,9 @@
-//! Report of a run: every failure, every skip, and a table; as text, and as files for programs and for people.
+//! Report of a run: every failure, every skip, and a table; as text, and as JSON.
 
-mod html;
 mod json;
 mod row;
 mod text;
 
-pub use html::html;
 pub use json::{SCHEMA, json};
 
 pub(crate) use row::Row;

@@ -111,13 +111,19 @@ impl Runner {
     }
 
     pub(crate) fn run_on<S: Backend>(&self, subject: &S) -> Report {
-        let mut report = self.run_cases(subject);
+        let mut report = Report::new(subject);
+        for case in self.cases::<S>(subject) {
+            report.add(self.record(&case, subject));
+            if self.fails_fast && !report.failed().is_empty() {
+                break;
+            }
+        }
         if !self.lists.is_empty() {
             let all = names(&cases::all::<S>(subject.arithmetic()));
             let ran: Vec<String> = report.records().iter().map(|it| it.name.clone()).collect();
-            let misnamed: Vec<Entry<'_>> = self.idle(&all).collect();
+            let misnamed: Vec<Entry<'_>> = self.lists.idle(&all).collect();
             let is_a_case = |entry: &Entry<'_>| !misnamed.contains(entry);
-            report.list(&misnamed, self.known_beside(&ran).filter(is_a_case));
+            report.list(&misnamed, self.lists.known_beside(&ran).filter(is_a_case));
         }
         report
     }
@@ -127,70 +133,23 @@ impl Runner {
         names(&self.cases(subject))
     }
 
-    /// As [`run`](Self::run), and holds no list to the cases.
-    pub(crate) fn run_cases<S: Backend>(&self, subject: &S) -> Report {
-        let mut report = Report::new(subject);
-        for case in self.cases::<S>(subject) {
-            report.add(self.record(&case, subject));
-            if self.fails_fast && !report.failed().is_empty() {
-                break;
-            }
-        }
-        report
-    }
-
-    /// As [`run_cases`](Self::run_cases), and ends with the first case that passes: whether there is one at all is soon known.
-    pub(crate) fn until_one_passes<S: Backend>(&self, subject: &S) -> Report {
-        let mut report = Report::new(subject);
-        for case in self.cases::<S>(subject) {
-            report.add(self.record(&case, subject));
-            if report.passed() > 0 {
-                break;
-            }
-        }
-        report
-    }
-
-    /// Entries known or excused that name none of these cases.
-    pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = Entry<'r>> {
-        self.lists.idle(names)
-    }
-
-    /// Entries known that name none of these cases.
-    pub(crate) fn known_beside<'r>(
-        &'r self,
-        names: &'r [String],
-    ) -> impl Iterator<Item = Entry<'r>> {
-        self.lists.known_beside(names)
-    }
-
-    /// Returns true where cases are chosen by name.
-    pub(crate) fn is_filtered(&self) -> bool {
-        !self.filter.is_empty()
-    }
-
-    /// Returns true where the filter lets a case of this name pass.
-    pub(crate) fn lets_pass(&self, name: &str) -> bool {
-        name.contains(&self.filter)
-    }
-
-    /// The cases that are asked for, in order.
+    /// The cases that are asked for, in order: where the filter is the whole name of one, that one alone, since `softmax/…` is part
+    /// of `log_softmax/…`.
     fn cases<S: Backend>(&self, subject: &S) -> Vec<Case<S>> {
-        let is_picked = |group| self.groups.is_empty() || self.groups.contains(&group);
-        let mut list = cases::of::<S>(subject.arithmetic(), is_picked);
-        let alone = self.names_a_case(subject);
-        let is_meant = |name: &str| {
-            if alone { name == self.filter } else { self.lets_pass(name) }
-        };
-        list.retain(|case| is_meant(&case.name()));
-        list
-    }
-
-    /// Returns true where the filter is the whole name of a case, which then runs alone: `softmax/…` is part of `log_softmax/…`.
-    fn names_a_case<S: Backend>(&self, subject: &S) -> bool {
-        // Whole names have two, and to list every case takes longer than to run a few.
-        self.filter.matches('/').count() == 2
-            && cases::all::<S>(subject.arithmetic()).iter().any(|case| case.name() == self.filter)
+        let list = |wants: &dyn Fn(CaseGroup) -> bool| cases::of::<S>(subject.arithmetic(), wants);
+        // Whole names have two slashes, and to list every case takes longer than to run a few.
+        let group = self.filter.split_once('/').filter(|(_, rest)| rest.contains('/'));
+        let is_picked = |of: CaseGroup| self.groups.is_empty() || self.groups.contains(&of);
+        let mut picked =
+            list(&|of| is_picked(of) && group.is_none_or(|(group, _)| of.name().ends_with(group)));
+        let alone = group.is_some_and(|(group, _)| {
+            list(&|of| of.name() == group).iter().any(|case| case.name() == self.filter)
+        });
+        picked.retain(|case| {
+            let name = case.name();
+            if alone { name == self.filter } else { name.contains(&self.filter) }
+        });
+        picked
     }
 
     fn record<S: Backend>(&self, case: &Case<S>, subject: &S) -> Record {
@@ -210,7 +169,7 @@ impl Runner {
     fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
         let required = self.requires_all || self.required.iter().any(|name| name == device);
         match (outcome, self.lists.excused(case), self.lists.known(case)) {
-            (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("{EXCUSED}{why}")),
+            (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("excused: {why}")),
             (Outcome::Skipped(why), None, _) if required => {
                 failed(format!("{why}, and this device is required: nothing may be skipped"))
             }
@@ -226,11 +185,8 @@ impl Runner {
     }
 }
 
-/// The beginning of an excused skip's reason.
-pub(crate) const EXCUSED: &str = "excused: ";
-
 /// Names of these cases.
-pub(crate) fn names<S>(cases: &[Case<S>]) -> Vec<String> {
+fn names<S>(cases: &[Case<S>]) -> Vec<String> {
     cases.iter().map(Case::name).collect()
 }
 

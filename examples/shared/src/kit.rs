@@ -16,9 +16,6 @@ struct Cli<A: Args> {
     /// Writes counts, table, failures and skips as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Writes the report as a page for a browser.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
     #[command(flatten)]
     more: A,
 }
@@ -45,15 +42,13 @@ pub fn main<A: Args>(run: impl FnOnce(A, Runner) -> Result<Report, Box<dyn Error
 
 /// Returns true if every contract was kept.
 fn ran<A: Args>(
-    Cli { only, json, html, more }: Cli<A>,
+    Cli { only, json, more }: Cli<A>,
     run: impl FnOnce(A, Runner) -> Result<Report, Box<dyn Error>>,
 ) -> Result<bool, Box<dyn Error>> {
     let report = run(more, only.into_iter().fold(Runner::from_env(), Runner::only))?;
     println!("{report}\n");
-    let reports = slice::from_ref(&report);
-    for (file, text) in [(json, report::json as fn(&[Report]) -> String), (html, report::html)] {
-        let Some(file) = file else { continue };
-        fs::write(&file, text(reports) + "\n")
+    if let Some(file) = json {
+        fs::write(&file, report::json(slice::from_ref(&report)) + "\n")
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     Ok(report.is_success())

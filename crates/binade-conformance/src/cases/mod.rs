@@ -78,7 +78,7 @@ macro_rules! groups {
     };
 }
 
-crate::for_each_group!([groups]);
+crate::group::for_each_group!([groups]);
 
 /// Every case for a subject of this arithmetic.
 pub(crate) fn all<S: Backend>(arithmetic: Arithmetic) -> Vec<Case<S>> {

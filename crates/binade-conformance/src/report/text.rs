@@ -17,7 +17,7 @@ impl Report {
     }
 
     /// `12 passed, 1 failed, 2 known to fail, 30 skipped`; what is listed is told where there is some.
-    pub(super) fn counts(&self) -> String {
+    fn counts(&self) -> String {
         let told = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}, ") };
         let (passed, failed, skipped) = (self.passed(), self.failed().len(), self.skipped().len());
         let known = told(self.known().len(), "known to fail");
@@ -36,7 +36,7 @@ fn worst(share: f64, agreement: Agreement) -> String {
 }
 
 /// Lines that follow from a case's name: which sentences it proves, and how to run it alone.
-pub(super) fn rest(report: &Report, name: &str) -> String {
+fn rest(report: &Report, name: &str) -> String {
     let contracts = report.proved_by(name).into_iter().map(|it| format!("  contract   {it}"));
     let alone = format!("  run it alone: BINADE_CASE='{name}'");
     contracts.chain([alone]).collect::<Vec<_>>().join("\n")

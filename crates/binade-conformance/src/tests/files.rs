@@ -1,9 +1,9 @@
-//! Reports as files: what a program reads, and what a person sees.
+//! Reports as JSON: what a program reads.
 
 use super::faulty::Faulty;
 use super::toy::Stores;
 use super::wrong::FLUSHES;
-use crate::report::{SCHEMA, html, json};
+use crate::report::{SCHEMA, json};
 use crate::{Arithmetic, Report, Runner, Sentence, cases};
 use serde_json::Value;
 
@@ -83,7 +83,6 @@ fn a_failure_names_the_sentences_that_its_case_proves() {
     let line = format!("  contract   Autocast: {CAST}\n");
     let cases = report.failed().len() + report.known().len();
     assert_eq!(report.to_string().matches(&line).count(), cases);
-    assert_eq!(html(&[report]).matches(&line).count(), cases);
 }
 
 #[test]
@@ -133,22 +132,13 @@ fn known_failures_stand_apart_with_their_reason() {
 }
 
 #[test]
-fn what_is_listed_and_was_not_met_stands_in_both_files() {
+fn what_is_listed_and_was_not_met_stands_in_the_file() {
     let runner = Runner::new().suite("Storage").known("sum/", "<it> is wrong");
     let report = runner.excuse("some/", "a <slip>").run(&Stores(1));
     let json = read(std::slice::from_ref(&report));
     let listed = |name, reason| serde_json::json!([{ "name": name, "reason": reason }]);
     assert_eq!(json["known_not_run"], listed("sum/", "<it> is wrong"));
     assert_eq!(json["misnamed"], listed("some/", "a <slip>"));
-    let page = html(&[report]);
-    for (class, text) in
-        [("known", "sum/</code>: &lt;it&gt;"), ("failed", "some/</code>: a &lt;slip&gt;")]
-    {
-        assert!(
-            page.contains(&format!("<div class=\"row {class}\"><code class=s>{text}")),
-            "{page}"
-        );
-    }
 }
 
 #[test]
@@ -158,28 +148,4 @@ fn several_reports_are_a_list() {
     let names: Vec<&Value> = json.as_array().into_iter().flatten().map(|d| &d["device"]).collect();
     assert_eq!(names, ["storage", "wrong"]);
     assert_eq!(read(&[]), serde_json::json!([]));
-}
-
-#[test]
-fn html_shows_failures_and_skips_and_no_markup_of_theirs() {
-    let page = html(&[stored(), flushed()]);
-    assert!(page.contains("&lt;cast&gt; &quot;&amp;&#39; is not supported"), "{page}");
-    assert!(page.contains("4 passed, 1 failed"));
-    assert!(page.contains("<summary class=s>bits/f16/every_pattern"));
-    assert!(page.contains("subnormals_are_kept: &lt;flushes&gt;</summary>"));
-    assert!(!page.contains("<cast>") && !page.contains("<flushes>"));
-}
-
-#[test]
-fn html_loads_nothing_and_can_be_narrowed_by_status() {
-    let page = html(&[stored(), flushed()]);
-    assert!(["src=", "href=", "<script", "@import", "url("].iter().all(|it| !page.contains(it)));
-    for status in ["failed", "known", "skipped", "ok"] {
-        assert!(page.contains(&format!("id=\"show-{status}\"")), "{status}");
-        assert!(page.contains(&format!("#show-{status}:checked) .row:not(.{status})")), "{status}");
-    }
-    assert!(page.contains("<details open class=\"row failed\">"));
-    assert!(page.contains("<details open class=\"row known\">"));
-    assert!(page.contains("<tr class=\"row ok\">") && page.contains("<div class=\"row skipped\">"));
-    assert!(page.contains("color-scheme:light dark"));
 }

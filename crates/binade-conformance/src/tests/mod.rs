@@ -1,6 +1,5 @@
 //! The kit tested by itself: on a subject that is right, and on subjects that are wrong in one way each.
 
-mod by_macro;
 mod caught;
 mod faulty;
 mod files;
