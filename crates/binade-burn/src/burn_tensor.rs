@@ -1,7 +1,7 @@
 //! Floating-point tensors of burn's without their number of axes in the type.
 
 use crate::{TensorError, dtype, numbers};
-use binade_core::{AmpTensor, DType};
+use binade_core::{AmpTensor, DType, HostDevice};
 use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
 
 /// Floating-point tensor of burn's with any number of axes, so that losses, gradients and parameters of different ranks have one
@@ -25,6 +25,16 @@ pub struct BurnTensor {
     elements: Elements,
     shape: Shape,
 }
+
+/// Handle for burn's tensors, on whatever device each of them is: it holds nothing.
+///
+/// Scaling and casting are burn's operations. Gradients are checked, clipped and added up on the host by [`HostDevice`], so that
+/// every backend of burn's gives the same findings. Masters are the host's too; a module's are the bases of its views.
+pub type Burn = HostDevice<BurnTensor>;
+
+/// The one value of the handle.
+#[expect(non_upper_case_globals, reason = "it is the type's only value, as of a unit struct")]
+pub const Burn: Burn = HostDevice::new();
 
 /// All elements in row-major order, as one axis.
 #[derive(Clone, Debug)]
@@ -135,6 +145,10 @@ impl AmpTensor for BurnTensor {
             return Err(TensorError::TwoRoundings { to });
         }
         Ok(Self { elements: Elements::Device(self.flat().cast(float)), shape: self.shape.clone() })
+    }
+
+    fn shape(&self) -> Option<Vec<usize>> {
+        Some(self.shape.to_vec())
     }
 
     /// Changes the elements on the host. If the device fails, burn panics.

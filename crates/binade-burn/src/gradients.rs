@@ -30,7 +30,8 @@ impl BurnTensor {
 ///
 /// # Errors
 ///
-/// If some of `grads` belong to no parameter of `module`, or a parameter that requires a gradient is in the module twice.
+/// If some of `grads` belong to no parameter of `module`, or a parameter that requires a gradient is in the module twice; burn's, if
+/// the backward pass failed, which is waited for.
 pub fn named_gradients<M: Module>(
     module: &M,
     grads: GradientsParams,
@@ -40,10 +41,14 @@ pub fn named_gradients<M: Module>(
     if let Some(error) = visitor.error {
         return Err(error.into());
     }
-    match visitor.grads.len() {
-        0 => Ok(visitor.named),
-        count => Err(TensorError::Strangers { count }.into()),
+    if !visitor.grads.is_empty() {
+        return Err(TensorError::Strangers { count: visitor.grads.len() }.into());
     }
+    // To read a gradient of a backward pass that failed would be a panic.
+    for grad in visitor.named.iter().filter_map(|grad| grad.value.as_ref()) {
+        grad.device().sync().map_err(TensorError::from)?;
+    }
+    Ok(visitor.named)
 }
 
 /// Returns gradients by path in the form that burn's optimizers take; those that are `None` are left out.

@@ -1,21 +1,16 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod autocast;
 mod burn_tensor;
-mod device;
 mod dtype;
 mod error;
 mod gradients;
-mod masters;
 mod numbers;
 mod optimizer;
 mod path;
-mod scaler;
 mod views;
 
-pub use burn_tensor::BurnTensor;
-pub use device::Burn;
+pub use burn_tensor::{Burn, BurnTensor};
 pub use dtype::{float_dtype, require_dtype};
 pub use error::{Error, TensorError};
 pub use gradients::{gradients_params, named_gradients};

@@ -3,7 +3,6 @@
 mod survey;
 
 use crate::{Error, TensorError, require_dtype};
-use binade_autocast::Region;
 use binade_cast_policy::{CastPolicy, Glob};
 use binade_core::{DType, Op};
 use burn::module::{Module, Param, Reparameterization, Reparameterizer};
@@ -32,15 +31,9 @@ use survey::{Survey, Surveyed};
 #[derive(Clone, Debug)]
 pub struct Views {
     dtype: DType,
-    by: Option<By>,
+    /// Policy that chooses, if not every parameter is lowered.
+    policy: Option<Arc<dyn CastPolicy>>,
     keep: Vec<Glob>,
-}
-
-/// Policy or region that chooses, if not every parameter is lowered.
-#[derive(Clone, Debug)]
-enum By {
-    Policy(Arc<dyn CastPolicy>),
-    Region(Region),
 }
 
 impl Views {
@@ -49,7 +42,7 @@ impl Views {
     /// burn's `LayerNorm` computes in `f32` if it is given f16, and in bf16 if it is given bf16. For more precision,
     /// [`keep`](Self::keep) it and cast its input.
     pub const fn lower(dtype: DType) -> Self {
-        Self { dtype, by: None, keep: Vec::new() }
+        Self { dtype, policy: None, keep: Vec::new() }
     }
 
     /// Views of parameters in the types that `policy` gives to operands of their layers, in a region of type `dtype`.
@@ -59,13 +52,7 @@ impl Views {
     /// of these. All parameters of a layer get one answer, and how much the layer sums depends on its input, so that no override
     /// by elements or an attribute applies. A parameter that the policy leaves, or wants in `f32`, stays as it is held.
     pub fn by_policy(policy: impl CastPolicy + 'static, dtype: DType) -> Self {
-        Self { dtype, by: Some(By::Policy(Arc::new(policy))), keep: Vec::new() }
-    }
-
-    /// Views by the region's policy and type, as [`by_policy`](Self::by_policy); the region counts as asked. A region that is off
-    /// lowers nothing.
-    pub fn by_region(region: &Region) -> Self {
-        Self { dtype: region.dtype(), by: Some(By::Region(region.clone())), keep: Vec::new() }
+        Self { dtype, policy: Some(Arc::new(policy)), keep: Vec::new() }
     }
 
     /// Leaves parameters as they are held whose path `pattern` covers, as `encoder.*.norm.*` does.
@@ -121,16 +108,12 @@ impl Views {
         if self.keep.iter().any(|pattern| pattern.covers(&parameter.path)) {
             return Ok(None);
         }
-        let Some(by) = &self.by else { return Ok(Some(self.dtype)) };
+        let Some(policy) = &self.policy else { return Ok(Some(self.dtype)) };
         let held = parameter.dtype.unwrap_or(DType::F32);
         let operands = [held];
         let call = parameter.call(&operands);
-        let decision = match by {
-            By::Policy(policy) => policy.rule(&call).decide(&call, self.dtype),
-            By::Region(region) => region.decide(&call),
-        };
-        let decision = decision.map_err(TensorError::Refused)?;
-        Ok(decision.cast(held))
+        let decision = policy.rule(&call).decide(&call, self.dtype);
+        Ok(decision.map_err(TensorError::Refused)?.cast(held))
     }
 }
 

@@ -1,16 +1,14 @@
 //! Views of parameters: by type, by path and by policy, and what burn's own layers take.
 
 use crate::common::{Mlp, Result, Weights, device, fixed, floats, step};
-use binade_burn::{BurnOptimizer, TensorError, Views, require_dtype};
+use binade_burn::{BurnOptimizer, Views};
 use binade_cast_policy::{CastRule, OpTable, Overrides};
 use binade_core::{DType, Error, ErrorKind};
-use binade_grad_scaler::Step;
 use burn::module::{Lora, Module};
 use burn::nn::{BatchNorm, BatchNormConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig};
 use burn::optim::SgdConfig;
 use burn::store::ModuleRecord;
-use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use burn::tensor::{DType as BurnDType, FloatDType, Tensor};
 
 /// Layer, and a normalisation of its output.
 #[derive(Module, Debug)]
@@ -63,34 +61,6 @@ fn a_policy_is_asked_at_the_layers_path_and_may_refuse() -> Result {
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     assert!(refused.to_string().contains("`parameter`"), "{refused}");
     Ok(())
-}
-
-/// Takes one step of a layer seen in `dtype` and a normalisation held in `f32`, which is given its input in `normed`.
-fn normed(dtype: DType, normed: DType) -> Result<Step> {
-    let model = Views::by_policy(OpTable::torch_cuda(), dtype).attach(Normed::new())?;
-    let mut trained = BurnOptimizer::new(model, SgdConfig::new().init(), 0.1);
-    let x = Tensor::<2>::from_floats([[1.0, 2.0, 3.0, 4.0]], &device());
-    let hidden = trained.module.linear.forward(x.cast(require_dtype(&device(), dtype)?));
-    let hidden = hidden.cast(require_dtype(&device(), normed)?);
-    let out = trained.module.norm.forward(hidden).cast(FloatDType::F32);
-    Ok(step(&mut fixed(0)?, &mut trained, out.powi_scalar(3).sum())?)
-}
-
-#[test]
-fn a_normalisation_in_f32_takes_its_input_in_f32_or_in_f16() -> Result {
-    for (dtype, input) in
-        [(DType::BF16, DType::F32), (DType::F16, DType::F32), (DType::F16, DType::F16)]
-    {
-        assert_eq!(normed(dtype, input)?.into_applied()?.missing().count(), 0, "{dtype}, {input}");
-    }
-    Ok(())
-}
-
-/// Limit of burn's own: its `LayerNorm` widens f16, and panics if bf16 meets parameters in `f32`.
-#[test]
-fn a_normalisation_in_f32_does_not_take_bf16() {
-    let mixed = catch_unwind(|| normed(DType::BF16, DType::BF16).is_ok());
-    assert!(mixed.is_err(), "burn takes it now: say so in the README");
 }
 
 /// Two batch normalisations, one of them in a layer below.
@@ -159,28 +129,6 @@ fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() ->
         }
     }
     Ok(())
-}
-
-/// Panic of burn's own, which is why they are refused.
-#[test]
-fn burn_panics_where_a_batch_normalisation_is_given_sixteen_bits() {
-    let bn: BatchNorm = BatchNormConfig::new(2).init(&device());
-    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 5.0]], &device());
-    for dtype in [FloatDType::BF16, FloatDType::F16] {
-        let mixed = catch_unwind(AssertUnwindSafe(|| bn.forward(x.clone().cast(dtype))));
-        assert!(mixed.is_err(), "burn takes it now: say so in the README");
-    }
-}
-
-#[test]
-fn a_device_without_sixteen_bits_is_told_of_one_that_has_them() {
-    let refused = |dtype| TensorError::Unsupported { dtype, device: "NdArray".to_owned() };
-    for dtype in [DType::BF16, DType::F16] {
-        let flex = "; on a CPU `Device::flex()` has f16 and bf16";
-        assert!(refused(dtype).to_string().ends_with(flex));
-        assert!(require_dtype(&Device::flex(), dtype).is_ok(), "{dtype}");
-    }
-    assert!(refused(DType::E4M3).to_string().ends_with("or another device"));
 }
 
 #[test]

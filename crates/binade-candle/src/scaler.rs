@@ -1,9 +1,9 @@
 //! Loss scaling: losses in candle's graph, sets of gradients on the host or, with CUDA, on the device.
 
-use crate::elements::{read_grads, write_grads};
+use crate::elements::{Elements, read_grads, write_grads};
 use crate::snapshot::{raw, spec};
-use crate::{Candle, Error, device};
-use binade_core::{FoundInf, Named, NamedGrads, RawTensor, TensorSpec};
+use crate::{Candle, Error, NotFloating, device};
+use binade_core::{FoundInf, HostDeviceError, Named, NamedGrads, RawTensor, TensorSpec};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
@@ -28,10 +28,7 @@ impl GradScaler for Candle {
         if device::has(grads) {
             return device::unscale(grads, scale);
         }
-        let mut elements = read_grads(grads)?;
-        let found = Self::HOST.unscale(&mut elements, scale)?;
-        *grads = write_grads(elements)?;
-        Ok(found)
+        on_host(grads, |elements| Self::HOST.unscale(elements, scale))
     }
 }
 
@@ -46,20 +43,14 @@ impl GradOps for Candle {
         if device::has(grads) {
             return device::clip_norm(grads, norm, max, verdict);
         }
-        let mut elements = read_grads(grads)?;
-        Self::HOST.clip_norm(&mut elements, norm, max, verdict)?;
-        *grads = write_grads(elements)?;
-        Ok(())
+        on_host(grads, |elements| Self::HOST.clip_norm(elements, norm, max, verdict))
     }
 
     fn clip_value(&self, grads: &mut NamedGrads<Tensor>, max: f32) -> Result<(), Error> {
         if device::has(grads) {
             return device::clip_value(grads, max);
         }
-        let mut elements = read_grads(grads)?;
-        Self::HOST.clip_value(&mut elements, max)?;
-        *grads = write_grads(elements)?;
-        Ok(())
+        on_host(grads, |elements| Self::HOST.clip_value(elements, max))
     }
 
     fn accumulate(
@@ -84,10 +75,7 @@ impl GradOps for Candle {
         if device::has(grads) {
             return device::clip_groups(grads, groups, verdict);
         }
-        let mut elements = read_grads(grads)?;
-        Self::HOST.clip_groups(&mut elements, groups, verdict)?;
-        *grads = write_grads(elements)?;
-        Ok(())
+        on_host(grads, |elements| Self::HOST.clip_groups(elements, groups, verdict))
     }
 
     fn grad_specs(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<TensorSpec>>, Error> {
@@ -121,6 +109,17 @@ impl GradOps for Candle {
         };
         saved.iter().map(one).collect()
     }
+}
+
+/// Works on a copy of the elements of a set on the host, and puts it in place.
+fn on_host<T>(
+    grads: &mut NamedGrads<Tensor>,
+    work: impl FnOnce(&mut NamedGrads<Elements>) -> Result<T, HostDeviceError<NotFloating>>,
+) -> Result<T, Error> {
+    let mut elements = read_grads(grads)?;
+    let result = work(&mut elements)?;
+    *grads = write_grads(elements)?;
+    Ok(result)
 }
 
 /// `tensor * factor` in `f32`. candle's `affine` adds 0 and so makes a zero of -0, and is not used.

@@ -1,13 +1,12 @@
 //! Checkpoints of candle's parameters: read by candle itself, and made between micro-batches.
 
+use crate::Result;
 use binade::grad_scaler::UnscaledGrads;
 use binade::prelude::*;
 use binade_candle::{Candle, backward, named};
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_master_weights::SavedParameter;
 use candle_core::{DType as Type, Device, Tensor, Var};
-
-type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 type Run = (Scaler<Candle>, MasterOptimizer<Candle>);
 

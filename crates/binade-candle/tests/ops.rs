@@ -1,10 +1,9 @@
 //! Checked operations: the types that a policy asks for, sums in `f32`, and candle's errors by kind.
 
+use crate::{Result, values};
 use binade::prelude::*;
 use binade_candle::{Candle, ops};
 use candle_core::{D, DType as Type, Device, Tensor};
-
-type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 
 fn matrix(dtype: Type) -> candle_core::Result<Tensor> {
     let values = [[0.5_f32, -1.0, 2.0], [3.0, 0.25, -0.125]];
@@ -14,10 +13,6 @@ fn matrix(dtype: Type) -> candle_core::Result<Tensor> {
 /// Region that casts nothing, so that each operation computes as it does by itself.
 fn off() -> Region {
     Region::f16().off()
-}
-
-fn values(tensor: &Tensor) -> candle_core::Result<Vec<f32>> {
-    tensor.to_dtype(Type::F32)?.flatten_all()?.to_vec1()
 }
 
 #[test]
@@ -83,19 +78,27 @@ fn what_candle_refuses_and_what_a_policy_refuses_have_kinds() -> Result {
 }
 
 #[test]
-fn a_label_that_candle_takes_for_no_loss_is_refused() -> Result {
-    let (scope, logits) = (off().open(&Candle), matrix(Type::F32)?);
-    for labels in [
+fn an_index_that_is_no_class_or_row_is_refused_though_candle_passes_over_the_largest() -> Result {
+    let (scope, matrix) = (off().open(&Candle), matrix(Type::F32)?);
+    for indices in [
         Tensor::new(&[0, u32::MAX], &Device::Cpu)?,
         Tensor::new(&[0, i64::MAX], &Device::Cpu)?,
         Tensor::new(&[0_u32, 3], &Device::Cpu)?,
         Tensor::new(&[0_i64, -1], &Device::Cpu)?,
     ] {
-        let error = ops::cross_entropy(&scope, "", &logits, &labels).err().ok_or("it was taken")?;
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        for result in [
+            ops::cross_entropy(&scope, "", &matrix, &indices),
+            ops::embedding(&scope, "", &matrix, &indices),
+        ] {
+            let error = result.err().ok_or("it was taken")?;
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
     }
-    let ignored = Tensor::new(&[u32::MAX, u32::MAX], &Device::Cpu)?;
-    assert_eq!(candle_nn::loss::cross_entropy(&logits, &ignored)?.to_scalar::<f32>()?, 0.0);
+    let (row, floats) = (matrix.get(0)?, Tensor::new(&[0_f32], &Device::Cpu)?);
+    for (table, indices) in [(&row, &row.to_dtype(Type::U32)?), (&matrix, &floats)] {
+        let error = ops::embedding(&scope, "", table, indices).err().ok_or("it was taken")?;
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    }
     Ok(())
 }
 
@@ -111,6 +114,8 @@ fn every_class_counts_whatever_integers_the_labels_are() -> Result {
     ] {
         let loss = ops::cross_entropy(&scope, "", &logits, &labels)?.to_scalar::<f32>()?;
         assert!((loss - 256.0_f32.ln()).abs() < 1e-5, "{loss} by {:?}", labels.dtype());
+        let last = ops::embedding(&scope, "", &logits.t()?, &labels)?;
+        assert_eq!(last.dims(), [1, 1]);
     }
     Ok(())
 }

@@ -1,12 +1,11 @@
 //! Optimizers of candle's own: a set that does not fit is named before anything moves, and masters can be kept.
 
+use crate::Result;
 use binade::core::{Error as _, FoundInf, NamedGrads, Optimizer};
 use binade::prelude::*;
 use binade_candle::{Wrapped, named};
 use candle_core::{DType as Type, Device, Tensor, Var};
-use candle_nn::SGD;
-
-type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+use candle_nn::{AdamW, ParamsAdamW, SGD};
 
 /// Parameters `a` and `b`, in `f16`.
 fn params() -> Result<Vec<Named<Tensor>>> {
@@ -94,6 +93,28 @@ fn masters_that_do_not_fit_are_refused_by_name_and_none_is_set() -> Result {
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with(name), "{error}");
         assert_eq!(values(&params)?, [vec![1.0, -2.0], vec![0.5]]);
+    }
+    Ok(())
+}
+
+/// A gradient of zero, of which candle's `AdamW` makes NaN in an f16 `Var`, and steps that are lost in one.
+#[test]
+fn a_wrapped_adamw_is_moved_by_no_gradient_of_zero_and_loses_no_small_step() -> Result {
+    for (lr, slope, steps, wanted) in
+        [(1e-3, 0.0, 3_u8, [1.0, -2.0]), (1e-4, 1.0, 100, [0.99, -2.01])]
+    {
+        let params = params()?;
+        let config = ParamsAdamW { lr, weight_decay: 0.0, ..ParamsAdamW::default() };
+        let mut adamw = Wrapped::<AdamW>::new(&params, config)?;
+        for _ in 0..steps {
+            let set = grads(&[("a", &[slope, slope]), ("b", &[slope])])?;
+            adamw.step(set, &FoundInf::default())?;
+        }
+        let got = &adamw.export_f32()?[0].value;
+        assert!(
+            got.iter().zip(wanted).all(|(got, wanted)| (got - wanted).abs() <= 1e-5),
+            "{got:?}"
+        );
     }
     Ok(())
 }

@@ -4,5 +4,4 @@
 mod masters;
 mod resume;
 mod skips;
-mod sums;
 mod training;

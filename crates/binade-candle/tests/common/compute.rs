@@ -36,7 +36,9 @@ pub(super) fn compute(
             differentiated(g, &[a, b], |x| ops::matmul(s, "", &x[0], &x[1]))
         }
         (C::Linear, [x, w, b @ ..]) => one(ops::linear(s, "", x, w, b.first().copied())),
-        (C::LinearBackward { bias }, [g, x, w]) => linear_backward(s, [g, x, w], *bias),
+        (C::LinearBackward { bias }, [g, x, w]) => {
+            beside_bias(g, [x, w], *bias, |x, w, b| ops::linear(s, "", x, w, b))
+        }
         (C::Sum, [x]) => one(ops::sum(s, "", x)),
         (C::SumBackward { shape, dtype }, [g]) => {
             differentiated(g, &[&zeros(shape, *dtype)?], |x| ops::sum(s, "", &x[0]))
@@ -49,7 +51,11 @@ pub(super) fn compute(
         (C::LogSoftmax, [x]) => one(ops::log_softmax(s, "", x, D::Minus1)),
         (C::LayerNorm { eps }, [x, w, b]) => one(ops::layer_norm(s, "", [x, w, b], (*eps).into())),
         (C::LayerNormBackward { eps }, [g, x, w]) => {
-            layer_norm_backward(s, [g, x, w], (*eps).into())
+            let bias = w.zeros_like().map_err(Error::from)?;
+            let eps = (*eps).into();
+            differentiated(g, &[x, w, &bias], |x| {
+                ops::layer_norm(s, "", [&x[0], &x[1], &x[2]], eps)
+            })
         }
         (C::MseLoss, [x, y]) => one(ops::mse_loss(s, "", x, y)),
         (C::MseLossBackward, [g, x, y]) => {
@@ -63,7 +69,8 @@ pub(super) fn compute(
             one(ops::conv2d(s, "", x, w, b.first().copied(), square(*config)?))
         }
         (C::Conv2dBackward { config, bias }, [g, x, w]) => {
-            conv2d_backward(s, [g, x, w], *bias, square(*config)?)
+            let config = square(*config)?;
+            beside_bias(g, [x, w], *bias, |x, w, b| ops::conv2d(s, "", x, w, b, config))
         }
         (C::Add, [a, b]) if a.dims() != b.dims() => Err(not_of_shape(a, b)),
         (C::Add, [a, b]) => one(ops::add(s, "", a, b)),
@@ -159,16 +166,17 @@ fn batch_norm_backward(
     })
 }
 
-fn linear_backward(
-    s: &Scope<'_, Candle>,
-    [g, x, w]: [&Tensor; 3],
+/// Gradients of the operands of a product, and of a bias of zeros if there is one.
+fn beside_bias(
+    grad: &Tensor,
+    [x, w]: [&Tensor; 2],
     bias: bool,
+    run: impl Fn(&Tensor, &Tensor, Option<&Tensor>) -> Result<Tensor>,
 ) -> std::result::Result<Vec<Tensor>, SubjectError> {
-    if !bias {
-        return differentiated(g, &[x, w], |x| ops::linear(s, "", &x[0], &x[1], None));
-    }
-    let bias = Tensor::zeros(w.dims()[0], w.dtype(), w.device()).map_err(Error::from)?;
-    differentiated(g, &[x, w, &bias], |x| ops::linear(s, "", &x[0], &x[1], Some(&x[2])))
+    let zeros = Tensor::zeros(w.dims()[0], w.dtype(), w.device()).map_err(Error::from)?;
+    let inputs = [x, w, &zeros];
+    let inputs = if bias { &inputs[..] } else { &inputs[..2] };
+    differentiated(grad, inputs, |x| run(&x[0], &x[1], x.get(2).map(Var::as_tensor)))
 }
 
 /// Returns candle's configuration, which moves kernels alike along both axes. A stride of 0 along either is one along both.
@@ -178,28 +186,6 @@ fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, 
         return Err(SubjectError::unsupported("a stride or padding of its own along each axis"));
     }
     Ok(candle_nn::Conv2dConfig { stride: stride.min(across), padding, ..Default::default() })
-}
-
-fn conv2d_backward(
-    s: &Scope<'_, Candle>,
-    [g, x, w]: [&Tensor; 3],
-    bias: bool,
-    config: candle_nn::Conv2dConfig,
-) -> std::result::Result<Vec<Tensor>, SubjectError> {
-    if !bias {
-        return differentiated(g, &[x, w], |x| ops::conv2d(s, "", &x[0], &x[1], None, config));
-    }
-    let bias = Tensor::zeros(w.dims()[0], w.dtype(), w.device()).map_err(Error::from)?;
-    differentiated(g, &[x, w, &bias], |x| ops::conv2d(s, "", &x[0], &x[1], Some(&x[2]), config))
-}
-
-fn layer_norm_backward(
-    s: &Scope<'_, Candle>,
-    [g, x, w]: [&Tensor; 3],
-    eps: f64,
-) -> std::result::Result<Vec<Tensor>, SubjectError> {
-    let bias = w.zeros_like().map_err(Error::from)?;
-    differentiated(g, &[x, w, &bias], |x| ops::layer_norm(s, "", [&x[0], &x[1], &x[2]], eps))
 }
 
 /// Gradients of `inputs` if that of the result is `grad`: those of a loss that is their product.
