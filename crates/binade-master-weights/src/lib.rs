@@ -13,7 +13,6 @@ mod optimizer;
 mod param_state;
 mod rules;
 mod snapshot;
-mod state_tensor;
 mod static_set;
 pub mod step;
 pub mod stores;
@@ -36,6 +35,5 @@ pub use rules::*;
 pub use snapshot::{
     ParameterSpec, SavedParameter, Snapshot, StateKind, UnknownStateKind, check_saved,
 };
-pub use state_tensor::{StateTensor, StateValues};
 pub use stores::MasterStore;
 pub use wrapper::HostOptimizer;

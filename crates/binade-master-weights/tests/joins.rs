@@ -1,13 +1,11 @@
-//! Parameters that join a running optimizer, values that leave it, and all that is kept.
+//! Parameters that join a running optimizer, and values that leave it.
 
 use crate::common::{
     Host, Optimizer, bits, config, fine, grads, of_one, optimizer, params, round, rules,
     stores_and_types, values,
 };
 use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
-use binade_master_weights::{
-    HostMasters, MasterStore, OptimizerConfig, StateKind, StateTensor, StateValues, UpdateRule,
-};
+use binade_master_weights::{HostMasters, MasterStore, OptimizerConfig, UpdateRule};
 
 const OLD: [(&str, &[f32]); 1] = [("a", &[1.0])];
 const NEW: [(&str, &[f32]); 2] = [("b", &[2.0]), ("c", &[3.0])];
@@ -127,109 +125,6 @@ fn a_run_started_again_from_exported_values_has_the_same_masters() {
         again.step(grad(3), &fine()).unwrap();
         assert_eq!(again.export_f32().unwrap()[0].value, run.export_f32().unwrap()[0].value);
         assert_eq!(again.params[0].value, run.params[0].value, "{store:?}");
-    }
-}
-
-/// State tensors of `w`, by kind, as bytes.
-fn kept(optimizer: &Optimizer) -> Vec<(StateKind, Vec<u8>)> {
-    let kept = optimizer.masters().get("w").unwrap().kept();
-    kept.iter().map(|StateTensor { kind, values }| (*kind, values.to_bytes())).collect()
-}
-
-#[test]
-fn what_is_kept_is_listed_and_comes_back() {
-    for (store, dtype) in stores_and_types() {
-        for rule in rules() {
-            let config = config(rule).with_store(store);
-            let mut run = of_one(dtype, &values(30, 1), config.clone());
-            for seed in 0..3 {
-                let grad = grads(DType::F32, [("w", &values(30, 40 + seed)[..])]);
-                run.step(grad, &fine()).unwrap();
-            }
-            let kept = kept(&run);
-            let bytes: usize = kept
-                .iter()
-                .filter(|(kind, _)| ![StateKind::Number, StateKind::Exponent].contains(kind))
-                .map(|(_, bytes)| bytes.len())
-                .sum();
-            let (masters, moments) = run.masters().bytes();
-            assert_eq!(bytes as u64, masters + moments, "{rule:?} {store:?} {dtype}");
-            let mut restored = HostMasters::new(&config, ["w"].into_iter()).unwrap();
-            restored.insert(&"w".into(), vec![0.0; 30], dtype).unwrap();
-            let (_, slot) = restored.next(0).unwrap();
-            for (kind, bytes) in &kept {
-                slot.restore(*kind, bytes).unwrap();
-            }
-            slot.applied = 3;
-            assert_eq!(&restored, run.masters(), "{rule:?} {store:?} {dtype}");
-        }
-    }
-}
-
-#[test]
-fn what_is_kept_has_names_by_store_and_rule() {
-    let kinds = |store, dtype, rule| {
-        let optimizer = of_one(dtype, &[1.0], config(rule).with_store(store));
-        kept(&optimizer).into_iter().map(|(kind, _)| kind.name()).collect::<Vec<_>>()
-    };
-    let sgd = UpdateRule::sgd(0.1);
-    let names = [
-        (MasterStore::Copy, &["master"][..]),
-        (MasterStore::NoMaster, &[]),
-        (MasterStore::Remainder, &["remainder"]),
-        (MasterStore::Stochastic { seed: 1 }, &["number"]),
-        (MasterStore::Kahan, &["compensation"]),
-        (MasterStore::ScaledF16, &["scaled_master", "exponent"]),
-    ];
-    for (store, names) in names {
-        assert_eq!(kinds(store, DType::BF16, sgd), names);
-        assert_eq!(kinds(store, DType::F32, sgd), [""; 0]);
-    }
-    let moments = ["moment0", "moment1", "moment2"];
-    assert_eq!(kinds(MasterStore::Copy, DType::F32, rules()[4]), moments);
-}
-
-#[test]
-fn bytes_that_do_not_fit_are_refused_and_nothing_has_changed() {
-    let config = config(UpdateRule::adam(0.1)).with_store(MasterStore::Remainder);
-    let mut masters = HostMasters::new(&config, ["w"].into_iter()).unwrap();
-    masters.insert(&"w".into(), vec![1.0; 3], DType::BF16).unwrap();
-    let before = masters.clone();
-    let (_, slot) = masters.next(0).unwrap();
-    let error = slot.restore(StateKind::Remainder, &[1; 5]).unwrap_err();
-    assert_eq!((error.what, error.got, error.expected), ("remainder", 5, 6));
-    assert!(slot.restore(StateKind::Master, &[1; 12]).is_err());
-    assert!(slot.restore(StateKind::Moment(2), &[]).is_err());
-    assert_eq!(masters, before);
-}
-
-#[test]
-fn a_parameters_number_comes_back_where_it_is_started_at_another_place() {
-    let config = config(UpdateRule::sgd(0.1)).with_store(MasterStore::Stochastic { seed: 1 });
-    let two: [(&str, &[f32]); 2] = [("v", &[1.0]), ("w", &[1.0])];
-    let run = optimizer(params(DType::BF16, two), config.clone());
-    let mut restored = HostMasters::new(&config, ["w"].into_iter()).unwrap();
-    restored.insert(&"w".into(), vec![1.0], DType::BF16).unwrap();
-    assert_ne!(restored.get("w"), run.masters().get("w"), "it is the first here");
-    let (_, slot) = restored.next(0).unwrap();
-    for (kind, bytes) in kept(&run) {
-        slot.restore(kind, &bytes).unwrap();
-    }
-    assert_eq!(restored.get("w"), run.masters().get("w"));
-}
-
-#[test]
-fn a_compensation_is_listed_in_its_parameters_type() {
-    for dtype in [DType::BF16, DType::F16] {
-        let config = config(UpdateRule::sgd(0.1)).with_store(MasterStore::Kahan);
-        let optimizer = of_one(dtype, &[1.0], config);
-        let listed = optimizer.masters().get("w").unwrap().kept();
-        let listed = match listed[0].values {
-            StateValues::BF16(_) => DType::BF16,
-            StateValues::F16(_) => DType::F16,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(listed, dtype);
     }
 }
 

@@ -1,12 +1,12 @@
 //! A step on a stranger's tensor is the step on plain slices.
 
 use crate::common::{
-    ALL, Host, LOW, bits, config, fine, grads, of_one, optimizer, params, round, rules, values,
+    ALL, Host, bits, config, fine, grads, of_one, optimizer, params, round, rules, values,
 };
 use binade_core::Error as _;
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
 use binade_master_weights::step::{Factor, Slices, step};
-use binade_master_weights::{Master, MasterStore, StepConstants, UpdateRule};
+use binade_master_weights::{StepConstants, UpdateRule};
 
 /// A parameter that is stepped by hand.
 struct Mirror {
@@ -49,23 +49,6 @@ fn a_step_is_that_of_plain_slices_bit_for_bit() {
                 assert_eq!(slot.master.copy(), Some(&mirror.values), "{rule:?} {stored} {made}");
             }
         }
-    }
-}
-
-#[test]
-fn without_masters_each_step_starts_from_the_stored_bits() {
-    for (rule, stored) in rules().into_iter().flat_map(|rule| LOW.map(|low| (rule, low))) {
-        let start = Host::new(stored, &values(20, 2)).data;
-        let mut optimizer = of_one(stored, &start, config(rule).with_store(MasterStore::NoMaster));
-        let mut mirror = Mirror::new(&rule, start);
-        for seed in 0..5 {
-            let grad = values(20, 200 + seed);
-            mirror.step(&rule, &grad);
-            mirror.values.iter_mut().for_each(|x| *x = round(stored, *x));
-            optimizer.step(grads(DType::F32, [("w", &grad[..])]), &fine()).unwrap();
-        }
-        assert_eq!(optimizer.params[0].value.data, mirror.values, "{rule:?} {stored}");
-        assert_eq!(optimizer.masters().get("w").unwrap().master, Master::Nothing);
     }
 }
 

@@ -71,15 +71,6 @@ fn all_remainders_come_back_beside_the_copies_at_the_edges() {
 }
 
 #[test]
-fn a_nan_is_never_carried_into_a_number() {
-    for bits in [0x7f80_0001, 0x7fff_ffff, 0xffff_ffff, 0xff80_8000] {
-        let (copy, remainder) = split(f32::from_bits(bits));
-        assert!(bf16::from_bits(copy).is_nan() && join(copy, remainder).is_nan(), "{bits:#010x}");
-        assert_eq!(copy >> 15, u16::try_from(bits >> 31).unwrap(), "its sign is kept");
-    }
-}
-
-#[test]
 fn a_thousand_steps_leave_the_masters_of_f32_copies_bit_for_bit() {
     for rule in [UpdateRule::adam(1e-3), rules()[1], rules()[4]] {
         let start = values(64, 1);

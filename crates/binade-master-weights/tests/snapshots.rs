@@ -1,66 +1,67 @@
 //! State taken out of an optimizer goes back into one like it, in any order, and into no other.
 
-use crate::common::{ALL, Optimizer, config, fine, grads, optimizer, params, rules};
+use crate::common::{
+    Optimizer, STORES, config, fine, grads, optimizer, params, rules, stores_and_types,
+};
 use binade_core::{DType, Optimizer as _};
-use binade_master_weights::{SavedParameter, StateKind};
+use binade_master_weights::{MasterStore, SavedParameter, StateKind, UpdateRule};
 
 const SET: [(&str, &[f32]); 2] = [("w", &[0.1, -2.0, 3.5]), ("empty", &[])];
 
 /// An optimizer that has stepped so often.
-fn stepped(dtype: DType, rule: usize, steps: usize) -> Optimizer {
-    let mut optimizer = optimizer(params(dtype, SET), config(rules()[rule]));
+fn stepped(store: (MasterStore, DType), rule: UpdateRule, steps: usize) -> Optimizer {
+    let config = config(rule).with_store(store.0);
+    let mut optimizer = optimizer(params(store.1, SET), config);
     for _ in 0..steps {
-        let set = [("w", &[1.0, f32::MIN_POSITIVE, -0.5][..]), ("empty", &[])];
-        optimizer.step(grads(DType::F32, set), &fine()).unwrap();
+        step(&mut optimizer);
     }
     optimizer
 }
 
+fn step(optimizer: &mut Optimizer) {
+    let set = [("w", &[1.0, f32::MIN_POSITIVE, -0.5][..]), ("empty", &[])];
+    optimizer.step(grads(DType::F32, set), &fine()).unwrap();
+}
+
 #[test]
 fn an_optimizer_that_was_loaded_steps_as_the_one_that_was_saved() {
-    for (dtype, rule) in ALL.into_iter().flat_map(|dtype| (0..5).map(move |rule| (dtype, rule))) {
-        let (saved, whole) = (stepped(dtype, rule, 3).save().unwrap(), stepped(dtype, rule, 5));
-        let mut other = stepped(dtype, rule, 1);
+    for (store, rule) in stores_and_types().flat_map(|store| rules().map(|rule| (store, rule))) {
+        let (saved, whole) = (stepped(store, rule, 3).save().unwrap(), stepped(store, rule, 5));
+        // Started in another order, so that numbers come from what is loaded.
+        let config = config(rule).with_store(store.0);
+        let reversed = SET.into_iter().rev();
+        let mut other = optimizer(params(store.1, reversed), config);
         other.load(&saved).unwrap();
-        assert_eq!(other.save().unwrap(), saved);
         for _ in 0..2 {
-            let set = [("w", &[1.0, f32::MIN_POSITIVE, -0.5][..]), ("empty", &[])];
-            other.step(grads(DType::F32, set), &fine()).unwrap();
+            step(&mut other);
         }
-        assert_eq!(other.save().unwrap(), whole.save().unwrap(), "{dtype} {:?}", rules()[rule]);
+        let mut loaded = other.save().unwrap();
+        loaded.reverse();
+        assert_eq!(loaded, whole.save().unwrap(), "{store:?} {rule:?}");
     }
 }
 
 #[test]
 fn what_is_kept_is_told_by_kind() {
-    let kinds = |rule, dtype| {
-        let saved = stepped(dtype, rule, 1).save().unwrap();
+    let kinds = |store, dtype, rule| {
+        let saved = stepped((store, dtype), rule, 1).save().unwrap();
         saved[0].kept.iter().map(|(kind, _)| kind.to_string()).collect::<Vec<_>>().join(" ")
     };
-    let all = |dtype| (0..5).map(|rule| kinds(rule, dtype)).collect::<Vec<_>>();
     let moments = ["", "moment0", "moment0 moment1", "moment0 moment1", "moment0 moment1 moment2"];
-    assert_eq!(all(DType::F32), moments);
-    let with_master = moments.map(|moments| format!("master {moments}").trim().to_owned());
-    assert_eq!(all(DType::F16), with_master);
+    assert_eq!(rules().map(|rule| kinds(MasterStore::Copy, DType::F32, rule)), moments);
+    let names = ["master", "", "remainder", "number", "compensation", "scaled_master exponent"];
+    for (store, name) in STORES.into_iter().zip(names) {
+        assert_eq!(kinds(store, DType::BF16, UpdateRule::sgd(0.1)), name);
+    }
 }
 
-#[test]
-fn parameters_are_matched_by_name_in_whatever_order() {
-    let mut saved = stepped(DType::F16, 4, 2).save().unwrap();
-    saved.reverse();
-    for one in &mut saved {
-        one.kept.reverse();
-    }
-    let mut other = stepped(DType::F16, 4, 0);
-    other.load(&saved).unwrap();
-    assert_eq!(other.save().unwrap(), stepped(DType::F16, 4, 2).save().unwrap());
-}
+const F16: (MasterStore, DType) = (MasterStore::Copy, DType::F16);
 
 /// Error of a snapshot that someone has changed; nothing has moved.
 fn refused(change: impl FnOnce(&mut Vec<SavedParameter>)) -> String {
-    let mut saved = stepped(DType::F16, 3, 2).save().unwrap();
+    let mut saved = stepped(F16, rules()[3], 2).save().unwrap();
     change(&mut saved);
-    let mut other = stepped(DType::F16, 3, 1);
+    let mut other = stepped(F16, rules()[3], 1);
     let before = other.save().unwrap();
     let error = other.load(&saved).unwrap_err().to_string();
     assert_eq!(other.save().unwrap(), before, "{error}");

@@ -9,26 +9,6 @@ use binade_master_weights::{Memory, UpdateRule};
 const SET: [(&str, &[f32]); 2] = [("linear.weight", &[1.0, 2.0, 3.0]), ("norm.weight", &[1.0])];
 
 #[test]
-fn what_the_plan_keeps_in_f32_stays_there_and_needs_no_master() {
-    for dtype in LOW {
-        let config = config(UpdateRule::adam(0.1)).with_storage(dtype).keep(["norm.weight"]);
-        let optimizer = optimizer(params(DType::F32, SET), config);
-        let stored = optimizer.params.iter().map(|param| param.value.dtype);
-        assert_eq!(stored.collect::<Vec<_>>(), [dtype, DType::F32]);
-        let master = |name| optimizer.masters().get(name).unwrap().master.copy().is_some();
-        assert_eq!(["linear.weight", "norm.weight"].map(master), [true, false]);
-    }
-}
-
-#[test]
-fn without_a_storage_each_parameter_stays_in_the_type_it_has() {
-    for dtype in ALL {
-        let optimizer = optimizer(params(dtype, SET), config(UpdateRule::adam(0.1)));
-        assert!(optimizer.params.iter().all(|param| param.value.dtype == dtype));
-    }
-}
-
-#[test]
 fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
     let exact = values(100, 9);
     for dtype in LOW {
@@ -80,6 +60,8 @@ fn memory_of_adamw_on_f16_is_sixteen_bytes_a_parameter() {
         Memory { parameters: 2000, masters: 4000, gradients: 2000, optimizer: 8000 }
     );
     assert_eq!(memory.total(), 16000);
+    let memory = Memory::of(&config, [("mask", DType::F64, 1000)]);
+    assert_eq!(memory, Memory { parameters: 8000, ..Memory::default() }, "it is not trained");
 }
 
 #[test]
@@ -90,14 +72,5 @@ fn a_parameter_of_a_type_that_is_not_trained_is_refused_by_name() {
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(error.to_string().starts_with("`w`: parameters are trained in bf16"), "{error}");
-    }
-}
-
-#[test]
-fn memory_of_what_is_not_trained_is_its_own_bytes() {
-    let config = config(UpdateRule::adamw(1e-3)).with_storage(DType::F16);
-    for (dtype, bytes) in [(DType::F64, 8000), (DType::I32, 4000)] {
-        let memory = Memory::of(&config, [("w", dtype, 1000)]);
-        assert_eq!(memory, Memory { parameters: bytes, ..Memory::default() });
     }
 }

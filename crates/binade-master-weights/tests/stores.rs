@@ -1,8 +1,8 @@
 //! Properties of every way of keeping masters, and the loss of each.
 
 use crate::common::{
-    Host, Optimizer, bits, config, fine, grads, masters, of_one, optimizer, params, round, rules,
-    stores_and_types, values,
+    Host, Optimizer, bits, config, fine, grads, of_one, optimizer, params, rules, stores_and_types,
+    values,
 };
 use binade_core::{DType, Element, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::step::{Factor, LengthError, Slices, step};
@@ -107,17 +107,6 @@ fn the_other_half_of_another_type_is_refused_rather_than_read() {
 }
 
 #[test]
-fn under_every_store_but_no_master_a_parameter_lowered_late_is_refused() {
-    for (store, dtype) in stores_and_types().filter(|(_, dtype)| *dtype != DType::F32) {
-        let mut optimizer =
-            of_one(DType::F32, &[1.0], config(UpdateRule::sgd(0.1)).with_store(store));
-        optimizer.params[0].value = Host::new(dtype, &[1.0]);
-        let stepped = optimizer.step(grads(DType::F32, [("w", &[1.0][..])]), &fine());
-        assert_eq!(stepped.is_ok(), store == MasterStore::NoMaster, "{store:?} {dtype}");
-    }
-}
-
-#[test]
 fn f32_parameters_are_the_same_under_every_store() {
     let run = |store| {
         let mut optimizer =
@@ -166,24 +155,6 @@ fn an_outlier_takes_bits_from_the_smallest_and_nothing_that_is_not_finite_counts
         assert_eq!(kept.to_bits(), x.to_bits());
     }
     assert!(scaled::unpack(scaled::pack(f32::NAN, exponent), exponent).is_nan());
-}
-
-#[test]
-fn a_scaled_master_that_outgrows_its_exponent_is_given_another() {
-    let config = config(UpdateRule::sgd(1.0)).with_store(MasterStore::ScaledF16);
-    let mut optimizer = of_one(DType::BF16, &[1.0, 0.5], config);
-    let exponent = |optimizer: &Optimizer| match optimizer.masters().get("w").unwrap().master {
-        Master::Scaled { exponent, .. } => exponent,
-        ref other => panic!("{other:?}"),
-    };
-    assert_eq!(exponent(&optimizer), 14);
-    optimizer.step(grads(DType::F32, [("w", &[-1e6, 0.0][..])]), &fine()).unwrap();
-    assert_eq!((exponent(&optimizer), masters(&optimizer)[1]), (-5, 0.5));
-    let reached = round(DType::BF16, 1_000_001.0);
-    assert_eq!(optimizer.params[0].value.data, [reached, 0.5]);
-    optimizer.step(grads(DType::F32, [("w", &[1e6, 0.0][..])]), &fine()).unwrap();
-    // 1,000,001 was kept in eleven bits, 512 apart: as 999,936.
-    assert_eq!((exponent(&optimizer), masters(&optimizer)), (8, vec![-64.0, 0.5]));
 }
 
 #[test]

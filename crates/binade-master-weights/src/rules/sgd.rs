@@ -127,11 +127,6 @@ mod tests {
     }
 
     #[test]
-    fn another_rate_changes_nothing_else() {
-        assert_eq!(sgd(|_| ()).with_lr(0.5), sgd(|r| r.lr = 0.5));
-    }
-
-    #[test]
     fn a_row_has_every_constant_and_only_the_first_step_is_first() {
         let rule = sgd(|r| (r.lr, r.dampening, r.weight_decay) = (0.5, 0.25, 0.125));
         let row = [0.0, -0.5, 0.125, 0.9, 0.75, 0.0, 0.0, 0.0, 0.0];

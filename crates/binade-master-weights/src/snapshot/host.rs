@@ -1,9 +1,9 @@
 //! Snapshots of what hosts keep.
 
 use super::{ParameterSpec, SavedParameter, StateKind};
-use crate::{HostMasters, HostParamState};
+use crate::{HostMasters, HostParamState, Master};
 use binade_core::{RawTensor, TensorSpec};
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 impl HostMasters {
     /// The forms of a parameter of type and shape `value` and of what is kept for it.
@@ -17,10 +17,7 @@ impl HostMasters {
     pub fn saved(&self, name: &Arc<str>, value: RawTensor) -> SavedParameter {
         let shape = &value.spec().shape;
         let raw = |(slot, kind): (&HostParamState, StateKind)| {
-            let kept = slot.kept().into_iter().find(|kept| kept.kind == kind);
-            // What has no element is not listed.
-            let bytes = kept.map(|kept| kept.values.to_bytes()).unwrap_or_default();
-            Some((kind, RawTensor::new(kind.spec(slot.stored, shape), bytes)?))
+            Some((kind, RawTensor::new(kind.spec(slot.stored, shape), slot.state(kind))?))
         };
         let kept = self.kinds(name).filter_map(raw).collect();
         let applied = self.get(name).map_or(0, |slot| slot.applied);
@@ -41,9 +38,76 @@ impl HostMasters {
     pub fn put(&mut self, saved: &SavedParameter) {
         let Some((_, slot)) = self.id(&saved.name).and_then(|id| self.next(id)) else { return };
         for (kind, raw) in &saved.kept {
-            // Its form was compared; what has no element is not there to be put back.
-            let _ = slot.restore(*kind, raw.bytes());
+            slot.restore(*kind, raw.bytes());
         }
         slot.applied = saved.applied;
     }
+}
+
+impl Master {
+    /// Returns the kinds that it lists, even where the parameter has no elements.
+    fn kinds(&self) -> &'static [StateKind] {
+        match self {
+            Self::Nothing => &[],
+            Self::Copy(_) => &[StateKind::Master],
+            Self::Remainder(_) => &[StateKind::Remainder],
+            Self::Stochastic { .. } => &[StateKind::Number],
+            Self::Compensation(_) => &[StateKind::Compensation],
+            Self::Scaled { .. } => &[StateKind::ScaledMaster, StateKind::Exponent],
+        }
+    }
+}
+
+impl HostParamState {
+    /// Returns the little-endian bytes of what is kept as `kind`.
+    fn state(&self, kind: StateKind) -> Vec<u8> {
+        match (kind, &self.master) {
+            (StateKind::Master, Master::Copy(values)) => bytes(values, f32::to_le_bytes),
+            (StateKind::Remainder, Master::Remainder(values))
+            | (StateKind::Compensation, Master::Compensation(values))
+            | (StateKind::ScaledMaster, Master::Scaled { values, .. }) => {
+                bytes(values, u16::to_le_bytes)
+            }
+            (StateKind::Number, Master::Stochastic { number, .. }) => number.to_le_bytes().into(),
+            (StateKind::Exponent, Master::Scaled { exponent, .. }) => exponent.to_le_bytes().into(),
+            (StateKind::Moment(place), _) => {
+                let moment = self.moments.get(usize::from(place));
+                moment.map_or_else(Vec::new, |moment| bytes(moment, f32::to_le_bytes))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Puts back what [`state`](Self::state) gave.
+    fn restore(&mut self, kind: StateKind, bytes: &[u8]) {
+        match (kind, &mut self.master) {
+            (StateKind::Master, Master::Copy(values)) => fill(values, bytes, f32::from_le_bytes),
+            (StateKind::Remainder, Master::Remainder(values))
+            | (StateKind::Compensation, Master::Compensation(values))
+            | (StateKind::ScaledMaster, Master::Scaled { values, .. }) => {
+                fill(values, bytes, u16::from_le_bytes);
+            }
+            (StateKind::Number, Master::Stochastic { number, .. }) => {
+                fill(slice::from_mut(number), bytes, u32::from_le_bytes);
+            }
+            (StateKind::Exponent, Master::Scaled { exponent, .. }) => {
+                fill(slice::from_mut(exponent), bytes, i32::from_le_bytes);
+            }
+            (StateKind::Moment(place), _) => {
+                if let Some(moment) = self.moments.get_mut(usize::from(place)) {
+                    fill(moment, bytes, f32::from_le_bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn bytes<T: Copy, const N: usize>(values: &[T], of: fn(T) -> [u8; N]) -> Vec<u8> {
+    values.iter().flat_map(|value| of(*value)).collect()
+}
+
+fn fill<T, const N: usize>(values: &mut [T], bytes: &[u8], of: fn([u8; N]) -> T) {
+    let (words, _) = bytes.as_chunks();
+    values.iter_mut().zip(words).for_each(|(value, word)| *value = of(*word));
 }

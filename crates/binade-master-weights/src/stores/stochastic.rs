@@ -16,8 +16,7 @@ use binade_core::{Element, cast::OnOverflow::NonFinite, stochastic};
 pub use binade_core::stochastic::Key;
 
 /// The words of neighbours, four from one call of the generator.
-#[derive(Clone, Debug)]
-pub struct Words {
+pub(crate) struct Words {
     key: Key,
     index: u64,
     block: [u32; 4],
@@ -26,13 +25,13 @@ pub struct Words {
 impl Words {
     /// From the element at `index` on.
     #[inline(always)]
-    pub fn from(key: Key, index: u64) -> Self {
+    pub(crate) fn from(key: Key, index: u64) -> Self {
         Self { key, index, block: key.block(index / 4) }
     }
 
     /// The next element's word.
     #[inline(always)]
-    pub fn draw(&mut self) -> u32 {
+    pub(crate) fn draw(&mut self) -> u32 {
         let lane = (self.index % 4) as usize;
         if lane == 0 {
             self.block = self.key.block(self.index / 4);
@@ -45,7 +44,7 @@ impl Words {
 /// The parameter after a step that came to `value`.
 #[inline(always)]
 #[must_use]
-pub fn round<C: Element>(value: f32, word: u32) -> C {
+pub(crate) fn round<C: Element>(value: f32, word: u32) -> C {
     let rounded = stochastic::round(value, C::DTYPE, word, NonFinite);
     C::from_f32(rounded.unwrap_or(value))
 }

@@ -8,7 +8,9 @@ mod host;
 pub(crate) use host::{Host, round};
 
 use binade_core::{DType, FoundInf, HostDevice, Named, NamedGrads, Overflow};
-use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{
+    Adam, MasterOptimizer, MasterStore, OptimizerConfig, SavedParameter, Sgd, UpdateRule,
+};
 
 pub const LOW: [DType; 2] = [DType::BF16, DType::F16];
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
@@ -115,17 +117,9 @@ pub fn values(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(|_| next() as f32 / 2_097_152.0 - 4.0).collect()
 }
 
-/// Name, parameter, all that is kept, steps: bits, so that neither NaN nor a zero's sign hides.
-pub type Bits = (String, Vec<u32>, Vec<(&'static str, Vec<u8>)>, u64);
-
-pub fn bits(optimizer: &Optimizer) -> Vec<Bits> {
-    let one = |param: &Named<Host>| {
-        let slot = optimizer.masters().get(&param.name).expect("kept");
-        let kept = slot.kept().into_iter().map(|kept| (kept.kind.name(), kept.values.to_bytes()));
-        let values = param.value.data.iter().map(|x| x.to_bits()).collect();
-        (param.name.to_string(), values, kept.collect(), slot.applied)
-    };
-    optimizer.params.iter().map(one).collect()
+/// Every bit that an optimizer owns.
+pub fn bits(optimizer: &Optimizer) -> Vec<SavedParameter> {
+    optimizer.save().expect("a host tensor")
 }
 
 /// The `f32` values that the next step of the parameter `w` starts from.
