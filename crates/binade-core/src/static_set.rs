@@ -77,7 +77,6 @@ impl<P: StaticSet> HostParams<HostTensor> for P {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::StaticCast;
     use half::f16;
 

@@ -4,6 +4,7 @@ mod cast;
 mod float8_sweep;
 mod formats;
 mod golden_casts;
+mod host_optimizer;
 mod native;
 mod promote;
 mod random_bits;

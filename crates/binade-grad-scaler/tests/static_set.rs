@@ -1,6 +1,8 @@
 //! Loss scaling of a model whose element type is a type parameter: gradients of f16 arrays, a loss that is a plain number.
 
-use binade_core::{Element, HostDeviceError, HostTypeError, Named, OptimizerFn};
+use binade_core::{
+    Element, HostDevice, HostDeviceError, HostOptimizer, HostTensor, HostTypeError, Named,
+};
 use binade_core::{NamedGrads, StaticSet, TypedModel};
 use binade_grad_scaler::{BadMicroBatch, ClipGroup, LossScale, Norm, Scaler, Step};
 use half::f16;
@@ -20,7 +22,6 @@ impl<E: Element> StaticSet for Two<E> {
     }
 }
 
-type Grads = NamedGrads<binade_core::HostTensor>;
 type Result<T = (), E = HostDeviceError<HostTypeError>> = std::result::Result<T, E>;
 
 fn scaler(exponent: i32) -> Result<Scaler<TypedModel<Two<f16>>>> {
@@ -32,7 +33,7 @@ fn two(weight: &[f32], bias: &[f32]) -> Two<f16> {
     Two { weight: halves(weight), bias: halves(bias) }
 }
 
-fn values(grads: &Grads) -> Vec<Option<Vec<f32>>> {
+fn values(grads: &NamedGrads<HostTensor>) -> Vec<Option<Vec<f32>>> {
     grads.iter().map(|grad| grad.value.as_ref().map(|values| values.to_f32())).collect()
 }
 
@@ -45,7 +46,11 @@ fn what_scaling_saves_in_f16_is_there_in_f32() -> Result {
         let grads = two(&[tiny * scaled, -3.0 * tiny * scaled], &[2.0_f32.powi(-16) * scaled]);
         Ok(grads.into_grads())
     })?;
-    let step = grads.unscale()?.step(&mut OptimizerFn(|grads: Grads| kept = values(&grads)))?;
+    let mut own = HostOptimizer::new(HostDevice::<HostTensor>::new(), |grads| {
+        kept = values(&grads);
+        Ok(())
+    });
+    let step = grads.unscale()?.step(&mut own)?;
     assert!(matches!(scaler.update(step)?.resolve()?, Step::Applied(_)));
     assert_eq!(kept, [Some(vec![tiny, -3.0 * tiny]), Some(vec![2.0_f32.powi(-16)])]);
     Ok(())
@@ -55,7 +60,9 @@ fn what_scaling_saves_in_f16_is_there_in_f32() -> Result {
 fn an_overflow_is_named_and_a_missing_gradient_told() -> Result {
     let (mut scaler, grads) = (scaler(0)?, two(&[1.0, -1e6], &[]));
     let step = scaler.check_unscaled(grads.into_grads())?;
-    let step = step.step(&mut OptimizerFn(|_: Grads| panic!("a step that is skipped")))?;
+    let mut own =
+        HostOptimizer::new(HostDevice::<HostTensor>::new(), |_| panic!("a step that is skipped"));
+    let step = step.step(&mut own)?;
     let step = scaler.update(step)?.resolve()?;
     let overflow = step.report().overflow().expect("-1e6 is beyond f16");
     assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("weight", 1, "-inf"));

@@ -1,7 +1,7 @@
 //! States of any library come back through their dictionary as JSON, and no dictionary panics.
 #![cfg(feature = "serde")]
 
-use binade_core::{HostDevice, HostTensor, Named, NamedGrads, OptimizerFn};
+use binade_core::{HostDevice, HostOptimizer, HostTensor, Named};
 use binade_grad_scaler::{LossScale, ScaleState, Scaler, Tolerance, UpdateInputs};
 use binade_interchange::protocol::{NewScale, ProtocolScaler, StateDict};
 use binade_interchange::{
@@ -255,7 +255,8 @@ fn a_checkpoint_of_torch_goes_on_in_the_typed_scaler() -> Result<(), Box<dyn std
     scaler.set_state(imported.state)?;
     let grads = scaler.scale(&HostTensor::from(vec![1.0]))?;
     let grads = grads.backward(|seed| Ok(vec![Named::new("w", Some(seed.clone()))]))?;
-    let step = grads.unscale()?.step(&mut OptimizerFn(|_: NamedGrads<HostTensor>| {}))?;
+    let mut own = HostOptimizer::new(HostDevice::<HostTensor>::new(), |_| Ok(()));
+    let step = grads.unscale()?.step(&mut own)?;
     assert!(scaler.update(step)?.resolve()?.is_applied());
     assert_eq!((scaler.state()?.factor(), scaler.state()?.good_steps), (8.0, 0));
     let saved = StateDict::export(scaler.rule(), &scaler.state()?).unwrap().saved;

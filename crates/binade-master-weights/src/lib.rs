@@ -16,12 +16,11 @@ mod snapshot;
 mod static_set;
 pub mod step;
 pub mod stores;
-mod wrapper;
 
 /// The words that this crate speaks, so that it can be the only one that a manifest names.
 pub use binade_core as core;
 
-pub use binade_core::LoadError;
+pub use binade_core::{HostOptimizer, LoadError};
 pub use config::{OptimizerConfig, ParamGroup, Storage};
 pub use config_error::ConfigError;
 pub use host::HostMasters;
@@ -36,4 +35,3 @@ pub use snapshot::{
     ParameterSpec, SavedParameter, Snapshot, StateKind, UnknownStateKind, check_saved,
 };
 pub use stores::MasterStore;
-pub use wrapper::HostOptimizer;

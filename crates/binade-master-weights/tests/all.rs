@@ -2,7 +2,6 @@
 
 mod common;
 mod counted;
-mod host_optimizer;
 mod joins;
 mod lost_updates;
 mod native_step;

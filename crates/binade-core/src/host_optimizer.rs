@@ -1,17 +1,34 @@
-//! Runs an optimizer of the user's own, which gets unscaled gradients in `f32`.
+//! Optimizer of the user's own, from a closure.
 
-use binade_core::{GradSet, NamedGrads, NoGradients, Optimizer};
+use crate::{GradSet, NamedGrads, NoGradients, Optimizer};
 use std::fmt;
 
-/// An optimizer of the user's own, given gradients in `f32` when they are fit to be applied.
+/// Optimizer from a closure, which takes the gradients of each step that is not skipped: unscaled, in `f32`, in the order of the
+/// set; `None` is a missing one.
 ///
-/// Each step reads one flag from the device, so that a skipped step never reaches the optimizer. A fused, predicated
-/// optimizer ([`MasterOptimizer`](crate::MasterOptimizer)) reads nothing.
+/// Each step reads one flag from the device, so that a skipped step never reaches the closure. The fused, predicated
+/// `MasterOptimizer` of `binade-master-weights` reads nothing. A set without any gradient is [`NoGradients`] and does not reach the
+/// closure either.
 ///
-/// A set without any gradient is [`NoGradients`] and does not reach the optimizer either.
+/// It keeps no master weights. What the closure updates should be stored in `f32`: in sixteen bits small updates are lost.
 ///
-/// It keeps no master weights. What `apply` updates should be stored in `f32`: in sixteen bits small updates are lost.
-/// The counterpart of Apex's `FP16_Optimizer`, which keeps masters, is [`MasterOptimizer`](crate::MasterOptimizer).
+/// # Examples
+///
+/// ```
+/// use binade_core::{FoundInf, HostDevice, HostOptimizer, HostTensor, Named, Optimizer};
+///
+/// let mut weight = 1.0;
+/// let mut descent = HostOptimizer::new(HostDevice::<HostTensor>::new(), |grads| {
+///     for grad in grads.into_iter().filter_map(|grad| grad.value) {
+///         weight -= 0.1 * grad.to_f32()[0];
+///     }
+///     Ok(())
+/// });
+/// let grads = vec![Named::new("weight", Some(HostTensor::from(vec![2.0])))];
+/// descent.step(grads, &FoundInf::default())?;
+/// assert_eq!(weight, 0.8);
+/// # Ok::<(), binade_core::HostDeviceError<binade_core::HostTypeError>>(())
+/// ```
 pub struct HostOptimizer<D, F> {
     device: D,
     apply: F,
