@@ -105,21 +105,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_called_by_its_name_if_it_has_one() {
-        let of = |step: &str| OrderError::OtherScaler { step: step.into() }.to_string();
-        assert!(of("").starts_with("the step holds"), "{}", of(""));
-        assert!(of("generator").starts_with("the step `generator` holds"), "{}", of("generator"));
-    }
-
-    #[test]
-    fn a_step_that_no_update_took_is_told_by_its_update_and_its_name() {
-        let of = |step: &str| OrderError::NeverUpdated { step: step.into(), update: 7 }.to_string();
-        assert!(of("").starts_with("step 7 never reached `Scaler::update`"), "{}", of(""));
-        let named = of("generator");
-        assert!(named.starts_with("step 7 (`generator`) never reached"), "{named}");
-    }
-
-    #[test]
     fn gradients_that_are_all_zero_are_told_apart_from_gradients_that_ignore_the_scale() {
         let of = |small, large| {
             OrderError::BackwardIgnoresScale { small, large, factor: 256.0 }.to_string()

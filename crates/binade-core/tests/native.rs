@@ -1,7 +1,7 @@
 //! Handle of a host tensor: the provided methods of its trait, and its errors.
 
 use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, GradSet, Handle, HostDevice, HostDeviceError, HostTensor,
+    AmpTensor, DType, Error, ErrorKind, GradSet, Handle, HostDeviceError, HostTensor,
     HostTypeError, NoGradients, OrderError, TrainError,
 };
 use half::f16;
@@ -61,26 +61,6 @@ fn a_tensor_is_scaled_in_f32_and_tells_no_shape_unless_it_says_so() {
 }
 
 #[test]
-fn shapes_that_are_both_told_must_agree() {
-    let check = |found: usize, like: usize| {
-        let [found, like] = [found, like].map(|len| HostTensor::from(vec![1.0_f32; len]));
-        HostDeviceError::same_shapes(&"w".into(), &found, &like)
-    };
-    assert!(check(3, 3).is_ok());
-    let error = check(3, 2).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Mismatch);
-    assert_eq!(
-        error.to_string(),
-        "`w`: a gradient of shape [3] for [2]; give it the shape of its parameter, transposed where that is missing"
-    );
-    let (short, long) = (Plain(vec![1.0]), Plain(vec![1.0; 2]));
-    assert!(
-        HostDeviceError::same_shapes(&"w".into(), &short, &long).is_ok(),
-        "nobody knows shapes"
-    );
-}
-
-#[test]
 fn every_error_names_its_parameter_or_value_and_has_its_kind() {
     let w: Arc<str> = "w".into();
     let none = NoGradients { parameters: 2 };
@@ -125,11 +105,6 @@ fn a_wrapped_error_keeps_its_kind_and_its_cause() {
         assert_eq!(error.kind(), kind);
         assert!(error.source().is_some_and(<dyn std::error::Error>::is::<fmt::Error>));
     }
-}
-
-#[test]
-fn a_handle_prints_the_tensor_that_it_is_for() {
-    assert_eq!(format!("{:?}", HostDevice::<Vec<u8>>::new()), "HostDevice<alloc::vec::Vec<u8>>");
 }
 
 /// A device that only scales losses.

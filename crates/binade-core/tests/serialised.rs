@@ -35,23 +35,14 @@ fn a_key_comes_back() {
 }
 
 #[test]
-fn a_finding_comes_back() {
-    let mut finding = FoundInf::default();
-    finding.check(&"a.weight".into(), 2, 65504.0, 3e38);
-    finding.check(&"b.weight".into(), 7, f32::MAX, f32::MAX);
-    finding.missing.push("c.bias".into());
-    let written = serde_json::to_string(&finding).unwrap();
-    let back: FoundInf = serde_json::from_str(&written).unwrap();
-    assert_eq!(format!("{back:?}"), format!("{finding:?}"));
-}
-
-#[test]
 fn a_finding_of_what_is_no_number_comes_back() {
     for bad in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
         let mut finding = FoundInf { norm: Some(bad), ..FoundInf::default() };
         finding.check(&"a.weight".into(), 2, bad, bad);
+        finding.missing.push("c.bias".into());
         let written = serde_json::to_string(&finding).unwrap();
         let back: FoundInf = serde_json::from_str(&written).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{finding:?}"));
         let (was, is) = (finding.overflow.unwrap(), back.overflow.unwrap());
         assert_eq!(is.what(), was.what(), "{written}");
         assert_eq!(is.unscaled.total_cmp(&was.unscaled), std::cmp::Ordering::Equal);
