@@ -111,6 +111,8 @@ pub(crate) enum Op {
     Unpack(usize),
     /// Loads elements of this many bytes, as many as the vector has.
     Load(Space, usize),
+    /// Loads elements of this many bytes; the element's sign fills the register, of this class.
+    LoadSigned(Space, usize, Class),
     Store(Space, usize),
     /// Stores the function's result and returns the old value. Operands: result, address, one value or two.
     Atomic(Space, usize, Change),

@@ -8,7 +8,7 @@ use super::{
     warp::{Lanes, Warp, each},
 };
 use crate::{
-    isa::{Change, LANES, Op, Space},
+    isa::{Change, Class, LANES, Op, Space},
     memory::Trouble,
     module::Instruction,
     report::{Access, ReportKind},
@@ -51,6 +51,10 @@ impl Block<'_> {
         match at.op() {
             Op::Unpack(bits) => unpack(warp, at, lanes, bits),
             Op::Load(space, width) => self.load(warp, at, lanes, space, width)?,
+            Op::LoadSigned(space, width, class) => {
+                self.load(warp, at, lanes, space, width)?;
+                extend(warp, at, lanes, width, class);
+            }
             Op::Store(space, width) => self.store(warp, at, lanes, space, width)?,
             Op::Atomic(space, width, f) => self.atomic(warp, at, lanes, (space, width, f))?,
             Op::CopyAsync => self.copy(warp, at, lanes)?,
@@ -168,6 +172,18 @@ fn unpack(warp: &mut Warp, at: &Instruction, lanes: Lanes, bits: usize) {
         let part = from.map(|value| value >> place & ((1 << bits) - 1));
         warp.put(*register, &part, lanes);
     }
+}
+
+/// Extends the sign of a loaded element to the register's width.
+fn extend(warp: &mut Warp, at: &Instruction, lanes: Lanes, width: usize, class: Class) {
+    let unused = 64 - 8 * width;
+    let to = warp.operand(at, 0).map(|value| extended(value, unused) & class.mask());
+    warp.put(at.register(0), &to, lanes);
+}
+
+#[expect(clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "a sign is what it is for")]
+fn extended(value: u64, unused: usize) -> u64 {
+    ((value << unused) as i64 >> unused) as u64
 }
 
 fn lowest(lanes: Lanes) -> usize {

@@ -64,9 +64,7 @@ fn add_accesses(table: &mut Table, prefix: &str, space: Space, is_written: bool)
                 "f" => [To(class), From(class)],
                 _ => [ToWider(class), FromWider(class)],
             };
-            // Bytes and halves with a sign would fill the register with it; no kernel loads them.
-            let to = if letter == "s" { To(class) } else { to };
-            if letter != "s" || bits >= 32 {
+            if letter != "s" || bits == 64 {
                 table.form(
                     format!("ld{}", name("")),
                     vec![to, Memory(space)],
@@ -92,6 +90,11 @@ fn add_accesses(table: &mut Table, prefix: &str, space: Space, is_written: bool)
                     );
                 }
             }
+        }
+        // The element's sign fills the register, of any class that holds the element.
+        for to in [W16, W32, W64].into_iter().filter(|to| bits < 64 && *to >= class) {
+            let load = Op::LoadSigned(space, bytes, to);
+            table.form(format!("ld{prefix}.s{bits}"), vec![To(to), Memory(space)], load);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod far;
 
+use binade_ptx::Module;
 use lzma_rust2::LzmaReader;
 use std::{fs::File, io::Read, path::Path};
 
@@ -15,4 +16,12 @@ fn committed() -> Vec<(String, String)> {
     let all: Vec<_> = modules.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     assert!(!all.is_empty(), "the file holds no PTX");
     all
+}
+
+#[test]
+fn the_committed_ptx_parses_whole_and_is_reproducible() {
+    for (name, text) in committed() {
+        let module = Module::parse(&text).unwrap_or_else(|error| panic!("{name}.ptx: {error}"));
+        assert!(module.entries().count() > 0, "{name}.ptx has no entry");
+    }
 }

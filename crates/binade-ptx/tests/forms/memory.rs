@@ -77,11 +77,14 @@ pub(super) fn check_load(form: &str) {
     let body = format!("{SHARE}\n{form} {operand}, [{}+{offset}];\n{widen}", base(form));
     let first = offset + (count - 1) * width;
     let bytes = (first..first + width).rev().map(|i| i as u64 | 0x80);
-    assert_eq!(run(&body).1, bytes.fold(0, |value, byte| value << 8 | byte), "{form}");
+    let signs = if form.contains(".s8") { 0xff00 } else { 0 };
+    assert_eq!(run(&body).1, bytes.fold(0, |value, byte| value << 8 | byte) | signs, "{form}");
 }
 
 #[test]
-fn a_load_fills_a_wider_register_with_zeros() {
+fn a_load_fills_a_wider_register_with_its_sign_or_with_zeros() {
+    assert_eq!(run("ld.param.s32 %rd2, [s+4];").1, 0xffff_ffff_8786_8584);
+    assert_eq!(run("ld.global.s8 %r1, [%rd1];\ncvt.u64.u32 %rd2, %r1;").1, 0xffff_ff80);
     assert_eq!(run("ld.global.u8 %r1, [%rd1];\ncvt.u64.u32 %rd2, %r1;").1, 0x80);
     assert_eq!(run("ld.global.u32 %rd2, [%rd1];").1, 0x8382_8180);
 }
