@@ -1,15 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-pub mod accumulation;
-pub mod clipping;
-pub mod convergence;
-pub mod custom_op;
-pub mod gradient_penalty;
-pub mod lost_updates;
-pub mod policy_overrides;
-pub mod two_losses;
-
 use binade::prelude::*;
 use binade_cpu::Tensor;
 
@@ -17,6 +8,10 @@ use binade_cpu::Tensor;
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Returns an f32 parameter.
-fn parameter(name: &str, values: &[f32], shape: &[usize]) -> Result<Named<Tensor>> {
+///
+/// # Errors
+///
+/// If the shape has another number of values.
+pub fn parameter(name: &str, values: &[f32], shape: &[usize]) -> Result<Named<Tensor>> {
     Ok(Named::new(name, Tensor::new(values.to_vec(), shape)?))
 }
