@@ -1,4 +1,4 @@
-//! The mistakes that the compiler refuses, each beside the right way. Those that are told while the program runs are in `tests`.
+//! The mistakes that the compiler refuses, each beside the right way. The others are told while the program runs.
 //!
 //! Every snippet begins with [`start`], which gives a scaler, an optimizer and a loss of 1.
 #![forbid(unsafe_code)]
