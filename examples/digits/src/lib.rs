@@ -5,7 +5,6 @@
 //! in `trainer.rs`.
 
 pub mod args;
-mod book;
 pub mod check;
 pub mod config;
 pub mod data;

@@ -5,46 +5,19 @@ use crate::data::CLASSES;
 use binade::core::{DType, Handle, Named};
 use binade::master_weights::MasterWeights;
 use binade_example_shared::{first, mlp};
-use binade_ops::{
-    BatchNorm, BatchNormConfig, Conv2d, Conv2dConfig, CrossEntropy, Download, Linear, MaxPool2d,
-    MaxPool2dConfig, Mul, Relu, Reshape, RunningStats, Upload,
-};
+use binade_ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, RunningStats};
 use binade_tape::{Device, ScalingDevice, TapeError, Var};
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
 
 /// Device that has what the models and their training need.
 pub trait Trains:
-    Device
-    + Upload
-    + Download
-    + Reshape
-    + Linear
-    + Relu
-    + Conv2d
-    + BatchNorm
-    + MaxPool2d
-    + CrossEntropy
-    + Mul
-    + ScalingDevice
-    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+    Device + Ops + ScalingDevice + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 
 impl<D> Trains for D where
-    D: Device
-        + Upload
-        + Download
-        + Reshape
-        + Linear
-        + Relu
-        + Conv2d
-        + BatchNorm
-        + MaxPool2d
-        + CrossEntropy
-        + Mul
-        + ScalingDevice
-        + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+    D: Device + Ops + ScalingDevice + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 

@@ -1,6 +1,7 @@
 //! Remarks on the table: sentences made of its figures alone.
 
-use crate::record::{Bytes, Run};
+use crate::record::{Run, share};
+use binade::master_weights::Memory;
 
 /// Difference in accuracy within which a level keeps up: one point.
 const POINT: f32 = 0.01;
@@ -19,7 +20,7 @@ pub(crate) fn notice(runs: &[Run]) -> String {
 fn accuracy(runs: &[Run]) -> Option<String> {
     let full = find(runs, "O0", "f32")?;
     let mixed = runs.iter().filter(|run| matches!(&*run.level, "O1" | "O2"));
-    let differences = mixed.map(|run| images(run).abs_diff(images(full)));
+    let differences = mixed.map(|run| run.right.abs_diff(full.right));
     let most = differences.max()?;
     let (levels, tested) = (levels(runs), full.data.test);
     Some(match most {
@@ -39,14 +40,14 @@ fn levels(runs: &[Run]) -> String {
 
 /// Compares the bytes of O2, its masters counted, with those of O0.
 fn bytes(runs: &[Run]) -> Option<String> {
-    let full = find(runs, "O0", "f32")?.bytes;
-    let half = find(runs, "O2", "f16")?.bytes;
-    Some(format!("O2 f16 trains in {} of O0's bytes", percent(total(half), total(full))))
+    let full = total(find(runs, "O0", "f32")?);
+    let half = total(find(runs, "O2", "f16")?);
+    Some(format!("O2 f16 trains in {} of O0's bytes", percent(half, full)))
 }
 
-fn total(bytes: Bytes) -> u64 {
-    let Bytes { parameters, masters, gradients, optimizer, activations_peak } = bytes;
-    parameters + masters + gradients + optimizer + activations_peak
+fn total(run: &Run) -> u64 {
+    let Memory { parameters, masters, gradients, optimizer } = run.bytes;
+    parameters + masters + gradients + optimizer + run.activations_peak
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
@@ -58,7 +59,7 @@ fn percent(part: u64, whole: u64) -> String {
 fn unprotected(runs: &[Run]) -> Option<String> {
     let full = find(runs, "O0", "f32")?;
     let low = find(runs, "O3", "f16").filter(|run| run.diverged.is_none())?;
-    let behind = full.accuracy - low.accuracy;
+    let behind = full.accuracy() - low.accuracy();
     Some(if behind <= POINT {
         "O3 f16, with no masters and no loss scale, keeps up on this small problem".into()
     } else {
@@ -88,22 +89,6 @@ fn events(run: &Run) -> impl Iterator<Item = String> {
 
 fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {
     runs.iter().find(|run| run.level == level && run.dtype == dtype)
-}
-
-/// Returns the number of test images that a run got right.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "0 to a few thousand"
-)]
-fn images(run: &Run) -> usize {
-    (run.accuracy * run.data.test as f32).round() as usize
-}
-
-#[expect(clippy::cast_precision_loss, reason = "0 to a few thousand")]
-fn share(images: usize, tested: usize) -> f32 {
-    images as f32 / tested as f32
 }
 
 /// Breaks text between words, and indents all lines but the first.

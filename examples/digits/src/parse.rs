@@ -25,22 +25,3 @@ pub(crate) fn loss_scale() -> impl TypedValueParser<Value = LossScale> {
     let names = PossibleValuesParser::new(LossScale::presets().map(|(name, _)| name));
     names.try_map(|name| LossScale::preset(&name))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_scale_is_a_power_of_two_and_a_rate_or_norm_finite_and_above_zero() {
-        for (text, factor) in [("65536", 65536.0), ("2^16", 65536.0), ("0.5", 0.5), ("2^-1", 0.5)] {
-            assert_eq!(scale(text), Ok(factor), "{text}");
-        }
-        for text in ["1000", "0", "-2", "NaN", "inf", "2^", "2^999", "2^-999", "two", ""] {
-            assert!(scale(text).is_err(), "{text}");
-        }
-        assert_eq!((above_zero("1e-3"), above_zero("0.5")), (Ok(1e-3_f64), Ok(0.5_f32)));
-        for text in ["0", "-1", "NaN", "inf", "1e999", "fast", ""] {
-            assert!(above_zero::<f64>(text).is_err(), "{text}");
-        }
-    }
-}

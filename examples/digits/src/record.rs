@@ -1,6 +1,8 @@
 //! Figures of the runs.
 
 use crate::data::Source;
+use binade::grad_scaler::{ScaleState, Step};
+use binade::master_weights::Memory;
 
 /// Run of one level in one low type.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9,24 +11,18 @@ pub struct Run {
     pub level: String,
     /// Low type; `f32` at O0.
     pub dtype: String,
-    /// Name of the device.
-    pub device: String,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Passes over the training images.
-    pub epochs: u32,
-    /// Share of the test images classified right, 0 to 1.
-    pub accuracy: f32,
-    /// Mean training loss of the last whole epoch; NaN if there was none.
-    pub final_loss: f32,
+    /// Number of test images classified right.
+    pub right: usize,
     /// Mean training loss of each epoch.
     pub losses: Vec<f32>,
     /// Counts of optimizer steps.
     pub steps: Steps,
-    /// History of the loss scale.
-    pub scale: Scale,
-    /// Bytes of training state.
-    pub bytes: Bytes,
+    /// Loss scale before the first step and after each step whose outcome was resolved.
+    pub scales: Vec<f32>,
+    /// Bytes of training state; of gradients with the `f32` sum of a window of several micro-batches.
+    pub bytes: Memory,
+    /// Most bytes that backward keeps of one micro-batch.
+    pub activations_peak: u64,
     /// Seconds of training and test.
     pub seconds: f64,
     /// Source of the images.
@@ -48,47 +44,44 @@ pub struct Steps {
     pub skipped: u64,
 }
 
-/// History of the loss scale.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scale {
-    /// Scale before the first step.
-    pub initial: f32,
-    /// Scale after the last step.
-    pub last: f32,
-    /// Lowest scale.
-    pub min: f32,
-    /// Highest scale.
-    pub max: f32,
-    /// Scale after each step whose outcome was resolved.
-    pub history: Vec<f32>,
-}
-
-impl Scale {
-    /// Creates the history before the first step.
-    pub fn starting_at(scale: f32) -> Self {
-        Self { initial: scale, last: scale, min: scale, max: scale, history: Vec::new() }
+impl Run {
+    /// Returns the share of the test images classified right, 0 to 1.
+    pub fn accuracy(&self) -> f32 {
+        share(self.right, self.data.test)
     }
 
-    /// Adds the scale after one more step.
-    pub fn push(&mut self, scale: f32) {
-        self.last = scale;
-        self.min = self.min.min(scale);
-        self.max = self.max.max(scale);
-        self.history.push(scale);
+    /// Returns the mean training loss of the last whole epoch; NaN if there was none.
+    pub fn final_loss(&self) -> f32 {
+        self.losses.last().copied().unwrap_or(f32::NAN)
+    }
+
+    /// Records the outcome of a step.
+    pub(crate) fn enter(&mut self, step: &Step) {
+        self.scales.push(step.report().scale.factor());
+        match step {
+            Step::Skipped(report) if self.first_skip.is_none() => {
+                self.first_skip = Some(report.to_string());
+            }
+            Step::Applied(report) if report.is_remarkable() => eprintln!("{report}"),
+            Step::Applied(_) | Step::Skipped(_) => {}
+            Step::Diverged(report) => self.diverged = Some(report.to_string()),
+        }
+    }
+
+    /// Records the scaler's state at the end, which tells what unresolved outcomes did not.
+    pub(crate) fn close(&mut self, state: &ScaleState) {
+        if self.scales.last() != Some(&state.factor()) {
+            self.scales.push(state.factor());
+        }
+        (self.steps.applied, self.steps.skipped) = (state.applied(), state.skipped);
+        if state.diverged && self.diverged.is_none() {
+            let (last, row, scale) = (self.steps.attempted, state.bad_steps, state.factor());
+            self.diverged = Some(format!("step {last} skipped, {row} in a row; scale {scale}"));
+        }
     }
 }
 
-/// Bytes of training state.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Bytes {
-    /// Bytes of the parameters that the model computes with.
-    pub parameters: u64,
-    /// Bytes of `f32` copies of low-precision parameters.
-    pub masters: u64,
-    /// Bytes of gradients as backward leaves them, and of the `f32` sum of a window of several micro-batches.
-    pub gradients: u64,
-    /// Bytes of the moments.
-    pub optimizer: u64,
-    /// Most bytes that backward keeps of one micro-batch.
-    pub activations_peak: u64,
+#[expect(clippy::cast_precision_loss, reason = "0 to a few thousand")]
+pub(crate) fn share(images: usize, tested: usize) -> f32 {
+    images as f32 / tested as f32
 }

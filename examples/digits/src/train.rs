@@ -30,7 +30,7 @@ pub fn run<D: Trains>(
             break;
         }
     }
-    let accuracy = trainer.accuracy(&digits.test)?;
+    let right = trainer.right(&digits.test)?;
     let (data, seconds) = (digits.source(), started.elapsed().as_secs_f64());
-    Ok(Run { accuracy, seconds, data, ..trainer.into_run(setting)? })
+    Ok(Run { right, seconds, data, ..trainer.into_run()? })
 }

@@ -1,14 +1,10 @@
 //! Training loop: the part of the example that resembles a user's program.
 
-mod accuracy;
-
 use crate::Result;
 use crate::args::Args;
-use crate::book::Book;
 use crate::config::{self, Setting};
-use crate::data::Images;
-use crate::model::Net;
-use crate::model::Trains;
+use crate::data::{CLASSES, Images, best};
+use crate::model::{Net, Trains};
 use crate::record::Run;
 use binade::core::{DType, Named, NamedGrads};
 use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
@@ -19,13 +15,17 @@ use fastrand::Rng;
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
 
+/// Number of images that go through the model together: all 360 of the embedded test, and of MNIST's 10000 as many as a small
+/// machine has memory for.
+const TOGETHER: usize = 500;
+
 /// Model in training.
 pub(crate) struct Trainer<'a, D: Trains> {
     device: &'a D,
     args: &'a Args,
     net: Net<D>,
     amp: Amp<D>,
-    book: Book,
+    run: Run,
     /// Generator that shuffles the images.
     order: Rng,
 }
@@ -41,9 +41,14 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let params = net.parameters(device, args.seed)?;
         let model = Model::new(params).with_norm(net.norms());
         let properties = config::properties(args, setting)?;
-        let book = Book::new(properties.loss_scale.start().factor());
+        let run = Run {
+            level: setting.0.to_string(),
+            dtype: setting.1.to_string(),
+            scales: vec![properties.loss_scale.start().factor()],
+            ..Run::default()
+        };
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
-        Ok(Self { device, args, net, amp, book, order: Rng::with_seed(args.seed) })
+        Ok(Self { device, args, net, amp, run, order: Rng::with_seed(args.seed) })
     }
 
     /// Runs one pass over the images in random order. Breaks off once the run has diverged.
@@ -56,19 +61,22 @@ impl<'a, D: Trains> Trainer<'a, D> {
         for window in batches.chunks(self.args.accumulate as usize) {
             self.step(images, window, &mut total)?;
             bar.inc(window.len() as u64);
-            if self.book.has_diverged() {
+            if self.run.diverged.is_some() {
                 return Ok(ControlFlow::Break(()));
             }
         }
         // This is the one read of an epoch beside outcomes.
         let total: f32 = self.device.download(&total)?.iter().sum();
-        self.book.close_epoch(total, batches.len(), bar);
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred batches")]
+        let mean = total / batches.len() as f32;
+        self.run.losses.push(mean);
+        bar.set_message(format!("loss {mean:.4}"));
         Ok(ControlFlow::Continue(()))
     }
 
     /// Runs one optimizer step over a window of micro-batches.
     fn step(&mut self, images: &Images, window: &[&[usize]], total: &mut D::Tensor) -> Result<()> {
-        self.book.begin_step();
+        self.run.steps.attempted += 1;
         let Some(mut grads) = self.window(images, window, total)? else { return Ok(()) };
         if let Some(max) = self.args.clip_norm {
             grads = grads.clip_norm(max)?;
@@ -78,7 +86,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         if self.args.unwatched {
             outcome.ignore();
         } else {
-            self.book.enter(&outcome.resolve()?);
+            self.run.enter(&outcome.resolve()?);
         }
         Ok(())
     }
@@ -113,7 +121,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let logits = self.net.forward(&params, &tape.constant(pixels), true)?;
         let loss = logits.cross_entropy(&labels)?;
         *total = self.device.add(total, loss.tensor())?;
-        self.book.see_activations(tape.activation_bytes());
+        self.run.activations_peak = self.run.activations_peak.max(tape.activation_bytes());
         #[expect(clippy::cast_precision_loss, reason = "at most 64 micro-batches")]
         let loss = if parts == 1 { loss } else { loss.scaled_by(1.0 / parts as f32)? };
         let grads = self.amp.scaler.scale(&loss)?.backward(|loss| self.backward(loss))?;
@@ -123,7 +131,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     /// Returns the loss's gradients, one of them infinite if the command line asks for it.
     fn backward(&self, loss: &Var<D>) -> Result<D::Grads, TapeError<D::Error>> {
         let mut grads: NamedGrads<D::Tensor> = loss.backward()?;
-        if self.args.inject_overflow == Some(self.book.attempted()) {
+        if self.args.inject_overflow == Some(self.run.steps.attempted) {
             let spoil = |grad: &D::Tensor| {
                 self.device.fill(f32::INFINITY, &self.device.shape(grad), self.device.dtype(grad))
             };
@@ -140,9 +148,26 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok((pixels?, labels?))
     }
 
-    /// Returns the figures of the run, but for accuracy and time.
-    pub(crate) fn into_run(self, setting: Setting) -> Result<Run> {
-        let state = self.amp.scaler.state()?;
+    /// Returns the number of images whose largest logit is their label's.
+    pub(crate) fn right(&mut self, images: &Images) -> Result<usize> {
+        let places: Vec<usize> = (0..images.len()).collect();
+        let mut right = 0;
+        for part in places.chunks(TOGETHER) {
+            let images = images.pick(part);
+            let tape = Tape::new(self.device.clone(), &self.amp.region).no_grad();
+            let params = tape.parameters(&self.amp.optimizer.params);
+            let (pixels, _) = self.upload(&images)?;
+            let logits = self.net.forward(&params, &tape.constant(pixels), false)?;
+            let logits = self.device.download(logits.tensor())?;
+            let rows = logits.chunks_exact(CLASSES).zip(&images.labels);
+            right += rows.filter(|(row, label)| best(row) == usize::try_from(**label).ok()).count();
+        }
+        Ok(right)
+    }
+
+    /// Returns the figures of the run, but for the test, the data and the time.
+    pub(crate) fn into_run(mut self) -> Result<Run> {
+        self.run.close(&self.amp.scaler.state()?);
         let device = self.device;
         let parameter = |p: &Named<D::Tensor>| {
             let elements = device.shape(&p.value).iter().product::<usize>() as u64;
@@ -156,6 +181,6 @@ impl<'a, D: Trains> Trainer<'a, D> {
             // The window's sum, beside the gradients of the micro-batch that is added to it.
             memory.gradients += elements * DType::F32.bytes() as u64;
         }
-        Ok(self.book.into_run(self.args, setting, &state, &memory))
+        Ok(Run { bytes: memory, ..self.run })
     }
 }

@@ -3,14 +3,15 @@
 use crate::common::{only, parse, runs, short};
 use binade::OptLevel;
 use binade::core::DType::{BF16, F16, F32};
+use binade::master_weights::Memory;
 use binade_example_digits::config;
-use binade_example_digits::record::{Bytes, Run, Steps};
+use binade_example_digits::record::{Run, Steps};
 
 fn learns(run: &Run) {
     let name = format!("{} {}: {:?}", run.level, run.dtype, run.losses);
     assert!(run.losses.len() == 2 && run.losses.iter().all(|loss| loss.is_finite()), "{name}");
-    assert!(run.losses[1] < run.losses[0] && run.final_loss == run.losses[1], "{name}");
-    assert!(run.accuracy > 0.2 && run.accuracy <= 1.0, "twice a guess: {name}");
+    assert!(run.losses[1] < run.losses[0], "{name}");
+    assert!(run.accuracy() > 0.2 && run.accuracy() <= 1.0, "twice a guess: {name}");
 }
 
 #[test]
@@ -22,7 +23,7 @@ fn every_level_learns_and_accounts_for_every_step() {
         learns(run);
         let Steps { attempted, applied, skipped } = run.steps;
         assert_eq!((attempted, applied + skipped), (14, 14), "{} {}", run.level, run.dtype);
-        assert_eq!(run.scale.history.len(), 14);
+        assert_eq!(run.scales.len(), 1 + 14);
     }
 }
 
@@ -41,38 +42,29 @@ fn every_optimizer_learns() {
 }
 
 #[test]
-fn amsgrad_is_adam_with_a_third_value_an_element() {
-    let [adam, amsgrad] = ["adam", "amsgrad"]
-        .map(|optimizer| only(&format!("--level O0 --optimizer {optimizer} --lr 0.1")));
-    assert_eq!(2 * amsgrad.bytes.optimizer, 3 * adam.bytes.optimizer);
-    assert_ne!(amsgrad.losses, adam.losses, "some mean of squares has fallen");
-}
-
-#[test]
 fn f16_starts_at_two_to_the_sixteenth_and_bf16_and_the_baselines_at_one() {
     for run in runs("--level all --epochs 1") {
         let scaled = run.dtype == "f16" && run.level != "O3";
         let first = if scaled { 65536.0 } else { 1.0 };
-        assert_eq!(run.scale.initial, first, "{} {}", run.level, run.dtype);
-        assert!(scaled || run.scale.history.iter().all(|&scale| scale == 1.0));
+        assert_eq!(run.scales[0], first, "{} {}", run.level, run.dtype);
+        assert!(scaled || run.scales.iter().all(|&scale| scale == 1.0));
     }
 }
 
 #[test]
 fn bytes_are_those_of_the_level() {
-    let bytes = |line| only(&format!("--epochs 1 --level {line}")).bytes;
-    let (full, cast, half, bare) =
-        (bytes("O0"), bytes("O1 --dtype f16"), bytes("O2 --dtype f16"), bytes("O3"));
+    let [full, cast, half, bare] = ["O0", "O1 --dtype f16", "O2 --dtype f16", "O3"]
+        .map(|level| only(&format!("--epochs 1 --level {level}")));
+    assert!(half.activations_peak < full.activations_peak);
+    let [full, cast, half, bare] = [full, cast, half, bare].map(|run| run.bytes);
     let elements = 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10;
     assert_eq!((full.parameters, full.masters, full.optimizer), (4 * elements, 0, 8 * elements));
-    let alike = |bytes: Bytes| Bytes { activations_peak: 0, ..bytes };
-    assert_eq!(alike(cast), alike(full));
+    assert_eq!(cast, full);
     assert_eq!(
         (half.parameters, half.masters, half.gradients),
         (2 * elements, 4 * elements, 2 * elements)
     );
     assert_eq!((bare.parameters, bare.masters), (2 * elements, 0));
-    assert!(half.activations_peak < full.activations_peak);
 }
 
 #[test]
@@ -81,7 +73,7 @@ fn the_sum_of_a_window_is_four_bytes_an_element_beside_the_gradients() {
         let bytes = |line| only(&format!("--epochs 1 --level {level} {line}")).bytes;
         let (one, four) = (bytes(""), bytes("--accumulate 4"));
         let elements = 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10;
-        assert_eq!(four, Bytes { gradients: one.gradients + 4 * elements, ..one }, "{level}");
+        assert_eq!(four, Memory { gradients: one.gradients + 4 * elements, ..one }, "{level}");
     }
 }
 
@@ -91,8 +83,8 @@ fn an_overflow_put_in_is_skipped_named_and_halves_the_scale_in_f16() {
         let run =
             only(&format!("--level {level} --dtype f16 --inject-overflow 3 --init-scale 2^8"));
         assert_eq!(run.steps, Steps { attempted: 14, applied: 13, skipped: 1 }, "{level}");
-        assert_eq!(run.scale.history[..3], [256.0, 256.0, 128.0]);
-        assert_eq!((run.scale.initial, run.scale.last), (256.0, 128.0));
+        assert_eq!(run.scales[..4], [256.0, 256.0, 256.0, 128.0]);
+        assert_eq!(run.scales.last(), Some(&128.0));
         let report = run.first_skip.as_deref().expect("a report");
         assert!(report.starts_with("step 3 skipped; "), "{report}");
         assert!(report.contains("linear0.weight[0] is +inf"), "{report}");
@@ -105,7 +97,7 @@ fn an_overflow_put_in_is_skipped_at_every_level_and_moves_no_scale_of_one() {
     for level in ["O0", "O1 --dtype bf16", "O2 --dtype bf16", "O3"] {
         let run = only(&format!("--level {level} --inject-overflow 14"));
         assert_eq!(run.steps, Steps { attempted: 14, applied: 13, skipped: 1 }, "{level}");
-        assert_eq!((run.scale.min, run.scale.max), (1.0, 1.0), "{level}");
+        assert!(run.scales.iter().all(|&scale| scale == 1.0), "{level}");
         assert!(run.losses.iter().all(|loss| loss.is_finite()), "{level}: nothing was spoiled");
     }
 }
@@ -113,9 +105,8 @@ fn an_overflow_put_in_is_skipped_at_every_level_and_moves_no_scale_of_one() {
 #[test]
 fn the_scale_grows_at_its_interval() {
     let run = only("--level O2 --dtype f16 --init-scale 2^4 --growth-interval 5");
-    let history: Vec<_> = run.scale.history.iter().map(|scale| scale.log2()).collect();
-    assert_eq!(history, [4., 4., 4., 4., 5., 5., 5., 5., 5., 6., 6., 6., 6., 6.]);
-    assert_eq!((run.scale.min, run.scale.max), (16.0, 64.0));
+    let history: Vec<_> = run.scales.iter().map(|scale| scale.log2()).collect();
+    assert_eq!(history, [4., 4., 4., 4., 4., 5., 5., 5., 5., 5., 6., 6., 6., 6., 6.]);
 }
 
 #[test]
@@ -123,18 +114,18 @@ fn a_named_rule_moves_the_scale_its_own_way() {
     let overflow = "--level O2 --dtype f16 --init-scale 2^8 --inject-overflow 3 --loss-scale";
     let tolerant = only(&format!("{overflow} deepspeed"));
     assert_eq!(tolerant.steps, Steps { attempted: 14, applied: 13, skipped: 1 });
-    assert_eq!((tolerant.scale.min, tolerant.scale.max), (256.0, 256.0), "a hysteresis of 2");
-    assert_eq!(only(&format!("{overflow} apex")).scale.last, 128.0);
+    assert!(tolerant.scales.iter().all(|&scale| scale == 256.0), "a hysteresis of 2");
+    assert_eq!(only(&format!("{overflow} apex")).scales.last(), Some(&128.0));
     let predicted = only("--level O2 --dtype f16 --loss-scale log-max");
-    assert_eq!(predicted.scale.initial, 1.0);
-    assert!(predicted.scale.last > 256.0, "{:?}", predicted.scale.history);
+    assert_eq!(predicted.scales[0], 1.0);
+    assert!(predicted.scales.last() > Some(&256.0), "{:?}", predicted.scales);
 }
 
 #[test]
 fn a_scale_that_starts_too_high_comes_down_and_the_run_goes_on() {
     let run = only("--level O1 --dtype f16 --init-scale 2^30 --epochs 4");
     assert!(run.steps.skipped > 0 && run.steps.applied > 0, "{:?}", run.steps);
-    assert!(run.scale.last < run.scale.initial && run.final_loss.is_finite());
+    assert!(run.scales.last() < run.scales.first() && run.final_loss().is_finite());
     assert_eq!(run.diverged, None);
 }
 
@@ -151,21 +142,12 @@ fn a_window_of_micro_batches_is_one_step() {
 }
 
 #[test]
-fn a_window_of_two_halves_is_close_to_the_whole_batch() {
-    let whole = only("--level O0 --batch 40 --optimizer sgd --epochs 1");
-    let halves = only("--level O0 --batch 20 --accumulate 2 --optimizer sgd --epochs 1");
-    assert_eq!((whole.steps.attempted, halves.steps.attempted), (5, 5));
-    let (a, b) = (whole.final_loss, halves.final_loss);
-    assert!((a - b).abs() < 1e-4 * a, "{a} and {b}");
-}
-
-#[test]
 fn clipping_to_a_small_norm_slows_plain_descent_down() {
     let free = only("--level O2 --dtype f16 --optimizer sgd");
     let clipped = only("--level O2 --dtype f16 --optimizer sgd --clip-norm 0.01");
     assert_eq!(clipped.steps.skipped, 0);
-    assert!(clipped.final_loss > free.final_loss, "{} {}", clipped.final_loss, free.final_loss);
-    assert!(clipped.final_loss < clipped.losses[0]);
+    assert!(clipped.final_loss() > free.final_loss(), "{clipped:?} {free:?}");
+    assert!(clipped.final_loss() < clipped.losses[0]);
 }
 
 #[test]

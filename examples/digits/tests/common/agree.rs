@@ -57,7 +57,7 @@ pub(crate) fn agree<D: Trains>(device: &D, line: &str, share: f32) {
         assert!(is_within(*a, *b, share), "losses {:?} and {:?}", here.losses, there.losses);
     }
     assert_eq!(here.steps, there.steps);
-    assert_eq!(here.scale, there.scale);
+    assert_eq!(here.scales, there.scales);
     assert_eq!(here.first_skip.is_some(), there.first_skip.is_some());
 }
 

@@ -6,6 +6,7 @@ mod captured;
 #[path = "../common/mod.rs"]
 mod common;
 mod replicated;
+mod training;
 
 use binade_cuda::Cuda;
 use common::agree::{self, Line, agree};
