@@ -1,10 +1,6 @@
 //! Sparse gradients: coordinates that may repeat, summed in `f32` before anything is looked at.
 
-mod error;
-
-pub use error::SparseError;
-
-use crate::Element;
+use crate::{Element, Error, ErrorKind};
 use std::mem;
 
 /// Gradient as coordinates and rows of values, as an embedding's backward gives it. Coordinates may repeat, and mean
@@ -50,9 +46,17 @@ impl<E: Element> SparseGrad<E> {
     ) -> Result<Self, SparseError> {
         let at = positions(shape, indices)?;
         let rows = count(shape).filter(|rows| rows.checked_mul(width).is_some());
-        let rows = rows.ok_or_else(|| SparseError::TooLarge { shape: shape.to_vec(), width })?;
+        let rows = rows.ok_or_else(|| {
+            SparseError::invalid(format!(
+                "a gradient of shape {shape:?} with {width} elements a row has more than can be counted: check the shape"
+            ))
+        })?;
         if at.len().checked_mul(width) != Some(values.len()) {
-            return Err(SparseError::Values { values: values.len(), entries: at.len(), width });
+            return Err(SparseError::mismatch(format!(
+                "{} values for {} entries of {width} each: give every entry the elements of one row",
+                values.len(),
+                at.len()
+            )));
         }
         Ok(Self { rows, width, at, values })
     }
@@ -86,21 +90,53 @@ fn count(shape: &[usize]) -> Option<usize> {
 /// Positions of the entries, counted by rows: the last dimension runs fastest.
 fn positions(shape: &[usize], indices: &[&[usize]]) -> Result<Vec<usize>, SparseError> {
     let (Some(first), true) = (indices.first(), shape.len() == indices.len()) else {
-        let (dimensions, given) = (shape.len(), indices.len());
-        return Err(SparseError::Dimensions { dimensions, given });
+        return Err(SparseError::mismatch(format!(
+            "coordinates in {} dimensions for a gradient with {} sparse ones: give one list of indices for each",
+            indices.len(),
+            shape.len()
+        )));
     };
     let (entries, mut at) = (first.len(), vec![0_usize; first.len()]);
     for (dimension, (&size, list)) in shape.iter().zip(indices).enumerate() {
         if list.len() != entries {
-            return Err(SparseError::Entries { dimension, given: list.len(), entries });
+            return Err(SparseError::mismatch(format!(
+                "dimension {dimension} has {} indices, and dimension 0 has {entries}: each entry has one in every one",
+                list.len()
+            )));
         }
         for (at, &index) in at.iter_mut().zip(*list) {
             if index >= size {
-                return Err(SparseError::OutOfRange { dimension, index, size });
+                return Err(SparseError::invalid(format!(
+                    "index {index} in dimension {dimension}, whose size is {size}: indices count from 0"
+                )));
             }
             // Within the number of rows, and where that is beyond counting the whole is refused.
             *at = at.wrapping_mul(size).wrapping_add(index);
         }
     }
     Ok(at)
+}
+
+/// Error of coordinates and values that do not make a gradient: of another number than the others, or out of range.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{text}")]
+pub struct SparseError {
+    kind: ErrorKind,
+    text: String,
+}
+
+impl SparseError {
+    fn mismatch(text: String) -> Self {
+        Self { kind: ErrorKind::Mismatch, text }
+    }
+
+    fn invalid(text: String) -> Self {
+        Self { kind: ErrorKind::InvalidArgument, text }
+    }
+}
+
+impl Error for SparseError {
+    fn kind(&self) -> ErrorKind {
+        self.kind
+    }
 }

@@ -34,7 +34,7 @@ fn two(weight: &[f32], bias: &[f32]) -> Two<f16> {
 }
 
 fn values(grads: &NamedGrads<HostTensor>) -> Vec<Option<Vec<f32>>> {
-    grads.iter().map(|grad| grad.value.as_ref().map(|values| values.to_f32())).collect()
+    grads.iter().map(|grad| grad.value.as_ref().map(HostTensor::to_f32)).collect()
 }
 
 #[test]

@@ -15,38 +15,23 @@ use binade_core::Error;
 ///
 /// # Examples
 ///
-/// A number as the loss of a device that keeps its scale on the host:
+/// A number as the loss of host tensors:
 ///
 /// ```
-/// use binade_grad_scaler::core::{FoundInf, GradSet, Handle, TrainError};
+/// use binade_grad_scaler::core::{HostDevice, HostDeviceError, HostTensor, HostTypeError};
 /// use binade_grad_scaler::{Loss, ScaleState};
 ///
-/// struct Host;
+/// struct Number(f32);
 ///
-/// impl Handle for Host {
-///     type Tensor = f32;
-///     type Error = TrainError;
-/// }
+/// impl Loss<HostDevice<HostTensor>> for Number {
+///     type Error = HostDeviceError<HostTypeError>;
 ///
-/// impl GradSet for Host {
-///     type Params = ();
-///     type Grads = Vec<f32>;
-///     type Found = FoundInf;
-///
-///     fn train_error(&self, error: TrainError) -> TrainError {
-///         error
-///     }
-/// }
-///
-/// impl Loss<Host> for f32 {
-///     type Error = TrainError;
-///
-///     fn scaled(&self, _: &Host, scale: &ScaleState) -> Result<Self, TrainError> {
-///         Ok(self * scale.factor())
+///     fn scaled(&self, _: &HostDevice<HostTensor>, scale: &ScaleState) -> Result<Self, Self::Error> {
+///         Ok(Self(self.0 * scale.factor()))
 ///     }
 ///
-///     fn unscaled(&self, _: &Host, scale: &ScaleState) -> Result<Self, TrainError> {
-///         Ok(self * scale.inverse())
+///     fn unscaled(&self, _: &HostDevice<HostTensor>, scale: &ScaleState) -> Result<Self, Self::Error> {
+///         Ok(Self(self.0 * scale.inverse()))
 ///     }
 /// }
 /// ```

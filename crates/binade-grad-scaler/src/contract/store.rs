@@ -156,38 +156,20 @@ impl<D: GradSet<Found = FoundInf>> ScaleStore for D {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use binade_core::{Handle, TrainError};
-
-    /// A device that says nothing of itself but that its scale is the host's.
-    struct Bare;
-
-    impl Handle for Bare {
-        type Tensor = ();
-        type Error = TrainError;
-    }
-
-    impl GradSet for Bare {
-        type Params = ();
-        type Grads = ();
-        type Found = FoundInf;
-
-        fn train_error(&self, error: TrainError) -> TrainError {
-            error
-        }
-    }
+    use binade_core::{HostDevice, HostTensor};
 
     #[test]
     fn what_unscale_has_found_is_read_as_it_was_and_moves_the_scale_at_once() {
-        let rule = LossScale::dynamic();
+        let (device, rule) = (HostDevice::<HostTensor>::new(), LossScale::dynamic());
         let (found, clean) =
             (FoundInf { halted: true, magnitude: 3.0, ..FoundInf::default() }, FoundInf::default());
-        let mut scale = Bare.upload_state(rule.start()).unwrap();
-        Bare.update(&mut scale, &[&clean], &[&found], &rule).unwrap();
+        let mut scale = device.upload_state(rule.start()).unwrap();
+        device.update(&mut scale, &[&clean], &[&found], &rule).unwrap();
         assert_eq!(
             scale,
             rule.next(rule.start(), UpdateInputs::from_findings(&[&clean], &[&found]))
         );
-        let (read, state) = Bare.read(&[&found, &clean], &scale).unwrap();
+        let (read, state) = device.read(&[&found, &clean], &scale).unwrap();
         assert_eq!(format!("{read:?}"), format!("{:?}", [found, clean]));
         assert_eq!(state, scale);
     }
