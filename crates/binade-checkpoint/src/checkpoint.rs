@@ -10,15 +10,23 @@ use std::collections::BTreeMap;
 /// State that a run needs to go on, to the bit, in host memory: made by a [`Draft`](crate::Draft), or read from a file.
 ///
 /// Another thread may write it while the run goes on.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
-    pub(crate) scalers: BTreeMap<String, SavedScaler>,
-    pub(crate) optimizers: BTreeMap<String, SavedOptimizer>,
-    pub(crate) windows: BTreeMap<String, SavedWindow>,
-    pub(crate) policy: Option<String>,
-    pub(crate) words: BTreeMap<String, String>,
-    pub(crate) blobs: BTreeMap<String, Vec<u8>>,
-    pub(crate) tensors: BTreeMap<String, RawTensor>,
+    /// Rule and state of each scaler.
+    pub scalers: BTreeMap<String, SavedScaler>,
+    /// Configuration and parameters of each optimizer.
+    pub optimizers: BTreeMap<String, SavedOptimizer>,
+    /// Open windows.
+    pub windows: BTreeMap<String, SavedWindow>,
+    /// Cast policy as JSON, if one was saved.
+    pub policy: Option<String>,
+    /// Metadata strings of the user's own, such as the epoch.
+    pub words: BTreeMap<String, String>,
+    /// Bytes of the user's own, such as a generator's state.
+    pub blobs: BTreeMap<String, Vec<u8>>,
+    /// Tensors of the user's own, such as running statistics.
+    pub tensors: BTreeMap<String, RawTensor>,
 }
 
 /// Rule and state of a scaler.
@@ -63,40 +71,6 @@ impl Checkpoint {
         Restore::new(self)
     }
 
-    /// Returns a scaler's rule and state, for callers who need nothing else.
-    pub fn scaler(&self, name: &str) -> Option<&SavedScaler> {
-        self.scalers.get(name)
-    }
-
-    /// Returns an optimizer's configuration and parameters, for callers who need nothing else.
-    pub fn optimizer(&self, name: &str) -> Option<&SavedOptimizer> {
-        self.optimizers.get(name)
-    }
-
-    /// Returns the user metadata string stored under `name`.
-    pub fn word(&self, name: &str) -> Option<&str> {
-        self.words.get(name).map(String::as_str)
-    }
-
-    /// Returns the user's bytes stored under `name`, such as a generator's state.
-    pub fn blob(&self, name: &str) -> Option<&[u8]> {
-        self.blobs.get(name).map(Vec::as_slice)
-    }
-
-    /// Returns the user's tensor stored under `name`, such as running statistics.
-    pub fn tensor(&self, name: &str) -> Option<&RawTensor> {
-        self.tensors.get(name)
-    }
-
-    /// Checks that the user metadata string under `name` equals the run's.
-    ///
-    /// # Errors
-    ///
-    /// If they differ, or there are none.
-    pub fn check_word(&self, name: &str, expected: &str) -> Result<(), Mismatch> {
-        check(name, self.word(name), Some(expected))
-    }
-
     /// Checks that the saved cast policy equals the run's.
     ///
     /// # Errors
@@ -108,14 +82,10 @@ impl Checkpoint {
             what: "the run's policy".into(),
             why: error.to_string(),
         })?;
-        check("the cast policy", self.policy.as_deref(), Some(&expected))
+        if self.policy.as_ref() == Some(&expected) {
+            return Ok(());
+        }
+        let found = self.policy.clone().unwrap_or_else(|| "none".into());
+        Err(Mismatch::Differs { what: "the cast policy".into(), found, expected })
     }
-}
-
-fn check(what: &str, found: Option<&str>, expected: Option<&str>) -> Result<(), Mismatch> {
-    if found == expected {
-        return Ok(());
-    }
-    let told = |side: Option<&str>| side.unwrap_or("none").to_owned();
-    Err(Mismatch::Differs { what: what.to_owned(), found: told(found), expected: told(expected) })
 }

@@ -1,6 +1,5 @@
 //! Draft of a checkpoint.
 
-use crate::boundary::Boundary;
 use crate::{Checkpoint, DraftError, SaveError, SavedOptimizer, SavedScaler};
 use binade_core::RawTensor;
 use binade_grad_scaler::{Accumulation, GradOps, GradScaler, Scaler, Step};
@@ -153,8 +152,32 @@ impl Draft {
         if in_flight != windows && !checkpoint.scalers.is_empty() {
             return Err(DraftError::InFlight { in_flight, windows });
         }
-        let updates = checkpoint.scalers.values().map(|scaler| scaler.state.updates);
-        if boundary.admits(updates) { Ok(checkpoint) } else { Err(DraftError::Stale) }
+        let updates: Vec<_> =
+            checkpoint.scalers.values().map(|scaler| scaler.state.updates).collect();
+        if boundary.admits(&updates) { Ok(checkpoint) } else { Err(DraftError::Stale) }
+    }
+}
+
+/// Point at which a checkpoint was begun.
+#[derive(Clone, Copy, Debug)]
+enum Boundary {
+    /// Before the first step.
+    Fresh,
+    /// After the step that ended with this many updates, or after a checkpoint that was made there.
+    After(u64),
+    /// Inside an open window.
+    Within,
+}
+
+impl Boundary {
+    /// Returns true if scalers with these counts of updates can be at this point.
+    fn admits(self, updates: &[u64]) -> bool {
+        match self {
+            Self::Fresh => updates.iter().all(|&count| count == 0),
+            // Each loss may have a scaler of its own; the step is of one of them.
+            Self::After(then) => updates.is_empty() || updates.iter().any(|&count| count <= then),
+            Self::Within => true,
+        }
     }
 }
 
@@ -170,5 +193,26 @@ fn add<T>(
     match to.insert(name.to_owned(), value) {
         None => Ok(()),
         Some(_) => Err(DraftError::Duplicate { kind, name: name.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Boundary;
+
+    #[test]
+    fn a_boundary_that_the_run_has_left_is_not_admitted() {
+        for (boundary, updates, admitted) in [
+            (Boundary::Fresh, &[0, 0][..], true),
+            (Boundary::Fresh, &[0, 1], false),
+            (Boundary::After(3), &[9, 3], true),
+            (Boundary::After(3), &[4], false),
+            // Its state was replaced since.
+            (Boundary::After(3), &[0], true),
+            (Boundary::After(3), &[], true),
+            (Boundary::Within, &[7], true),
+        ] {
+            assert_eq!(boundary.admits(updates), admitted, "{boundary:?} {updates:?}");
+        }
     }
 }

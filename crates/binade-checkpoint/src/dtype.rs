@@ -1,7 +1,7 @@
 //! Element types by safetensors' names.
 
-use binade_core::DType;
-use safetensors::Dtype;
+use binade_core::{DType, RawTensor, TensorSpec};
+use safetensors::{Dtype, tensor::TensorView};
 
 const TYPES: [(DType, Dtype); 10] = [
     (DType::BF16, Dtype::BF16),
@@ -21,7 +21,8 @@ pub(crate) fn written(dtype: DType) -> Option<Dtype> {
     TYPES.iter().find(|row| row.0 == dtype).map(|row| row.1)
 }
 
-/// Returns the element type of safetensors' name; `None` for a type that Binade does not have.
-pub(crate) fn read(dtype: Dtype) -> Option<DType> {
-    TYPES.iter().find(|row| row.1 == dtype).map(|row| row.0)
+/// Returns the tensor of a file; `None` if it is of a type that Binade does not have.
+pub(crate) fn raw(view: &TensorView<'_>) -> Option<RawTensor> {
+    let (dtype, _) = TYPES.iter().find(|row| row.1 == view.dtype())?;
+    RawTensor::new(TensorSpec::new(*dtype, view.shape()), view.data().to_vec())
 }

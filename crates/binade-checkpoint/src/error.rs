@@ -63,7 +63,7 @@ pub enum FormatError {
     Foreign,
     /// Checkpoint that another version wrote.
     #[error(
-        "it is a checkpoint of format `{0}`, and this version reads 1; take the version that wrote it"
+        "it is a checkpoint of format `{0}`, and this version reads 2; take the version that wrote it"
     )]
     Version(String),
     /// File whose bytes differ from those written.
@@ -76,39 +76,23 @@ pub enum FormatError {
         /// Checksum that the file states.
         expected: String,
     },
-    /// Index that cannot be read.
+    /// Index that cannot be read, or does not go with the tensors.
     #[error("its index cannot be read: {0}")]
     Index(String),
-    /// Number of the index that is not finite, or is beyond its field's range.
-    #[error(
-        "`{field}` in its index is {value}, and has to be a finite number in reach of its type; nothing in Binade writes such a \
-         file"
-    )]
-    NotFinite {
-        /// Path of keys that leads to it.
-        field: String,
-        /// Value as it stands there.
-        value: String,
-    },
-    /// Tensor that the index names and the file lacks.
-    #[error("its index names the tensor `{0}`, which it does not have")]
-    NoTensor(String),
-    /// Tensor of a type that Binade does not have.
-    #[error("its tensor `{name}` is of type {dtype}, which no checkpoint has")]
-    Type {
-        /// Name of the tensor.
-        name: String,
-        /// Type of the tensor.
-        dtype: String,
-    },
     /// Number that is not finite, in a rule, a scale or a finding.
     #[error(
-        "it cannot be written: a number in its index is infinite or NaN ({0}); look at rates, rules and scales"
+        "a number in its index is infinite, NaN or beyond its type ({0}); look at rates, rules and scales"
     )]
     Number(String),
     /// Index that is larger than a header can be.
     #[error("it cannot be written: {0}")]
     TooLarge(String),
+}
+
+impl FormatError {
+    pub(crate) fn index(error: impl std::fmt::Display) -> Self {
+        Self::Index(error.to_string())
+    }
 }
 
 /// Reason why a file was not written, or not read.

@@ -1,13 +1,13 @@
 //! Checkpoints as bytes of a safetensors file, with a checksum over all of them.
 //!
-//! The file's metadata has one key, `binade`, whose value is `checkpoint 1 crc32 XXXXXXXX ` and an index in JSON. The checksum is
+//! The file's metadata has one key, `binade`, whose value is `checkpoint 2 crc32 XXXXXXXX ` and an index in JSON. The checksum is
 //! CRC-32 (IEEE) over the whole file with eight zeros in its own place: safetensors has none, and a file whose header is whole
 //! may be torn or rotten behind it. CRC-32 finds every change within 32 bits in a row, and misses another with a chance of 2^-32.
 //! It does not protect against forgery.
 
 use crate::index::{Index, Tensors, tensors};
-use crate::{Checkpoint, FormatError, bits, dtype};
-use binade_core::{RawTensor, TensorSpec};
+use crate::{Checkpoint, FormatError, dtype};
+use binade_core::TensorSpec;
 use safetensors::{Dtype, SafeTensors, View};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ const LENGTH: usize = 8;
 /// Start of every header, up to the format's number.
 const MAGIC: &str = "{\"__metadata__\":{\"binade\":\"checkpoint ";
 /// Number of this format, and the text behind it.
-const VERSION: &str = "1 crc32 ";
+const VERSION: &str = "2 crc32 ";
 /// Text in place of the checksum while it is computed.
 const ZEROS: &str = "00000000";
 /// Byte offset of the checksum.
@@ -52,24 +52,18 @@ impl View for Written<'_> {
 
 /// Returns the file's bytes.
 pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
-    let too_large = |error: &dyn std::fmt::Display| FormatError::TooLarge(error.to_string());
-    let index = serde_json::to_value(Index::of(checkpoint)).map_err(|error| too_large(&error))?;
-    // JSON has no infinity and no NaN, and their replacement cannot be read: no file is better than such a one.
-    index_of(&index).map_err(|error| FormatError::Number(error.to_string()))?;
-    let value = format!("checkpoint {VERSION}{ZEROS} {}", bits::written(index));
+    let index = checked(&Index::of(checkpoint))?;
+    let value = format!("checkpoint {VERSION}{ZEROS} {index}");
     let view = |(name, spec, bytes): (String, TensorSpec, _)| {
-        let dtype = dtype::written(spec.dtype).ok_or_else(|| FormatError::Type {
-            name: name.clone(),
-            dtype: spec.dtype.to_string(),
-        })?;
+        let dtype = dtype::written(spec.dtype).ok_or_else(|| strange(&name, &spec.dtype))?;
         Ok((name, Written { dtype, spec, bytes }))
     };
     let views =
         tensors(checkpoint).into_iter().map(view).collect::<Result<Vec<_>, FormatError>>()?;
     // There is one key alone, so that the order of a hash map does not show.
     let metadata = [("binade".to_owned(), value)].into_iter().collect();
-    let mut bytes =
-        safetensors::serialize(views, Some(metadata)).map_err(|error| too_large(&error))?;
+    let mut bytes = safetensors::serialize(views, Some(metadata))
+        .map_err(|error| FormatError::TooLarge(error.to_string()))?;
     let sum = format!("{:08x}", checksum(&bytes));
     bytes.splice(AT..AT + sum.len(), sum.bytes());
     Ok(bytes)
@@ -78,27 +72,31 @@ pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
 /// Reads the checkpoint in a file's bytes.
 pub(crate) fn read(bytes: &[u8]) -> Result<Checkpoint, FormatError> {
     verify(bytes)?;
-    let broken = |error: safetensors::SafeTensorError| FormatError::Index(error.to_string());
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(FormatError::index)?;
     let index = metadata.metadata().as_ref().and_then(|all| all.get("binade")?.get(INDEX..));
-    read_index(index.unwrap_or_default())?
-        .with(all(&SafeTensors::deserialize(bytes).map_err(broken)?)?)
+    let index: Value =
+        serde_json::from_str(index.unwrap_or_default()).map_err(FormatError::index)?;
+    let index = index_of(&index).map_err(FormatError::index)?;
+    // A number beyond f32 has become an infinity in a field of that type: nothing writes one, and it would be believed.
+    checked(&index)?;
+    index.with(all(&SafeTensors::deserialize(bytes).map_err(FormatError::index)?)?)
 }
 
-/// Reads an index whose numbers are finite: an infinite one here would be believed, and nothing writes one.
-fn read_index(text: &str) -> Result<Index, FormatError> {
-    let said = |error: &dyn std::fmt::Display| FormatError::Index(error.to_string());
-    let none = |bits::NotFinite { field, value }| FormatError::NotFinite { field, value };
-    let value = serde_json::from_str(text).map_err(|error| said(&error))?;
-    let value = bits::read(value).map_err(none)?;
-    let index = index_of(&value).map_err(|error| said(&error))?;
-    let held = serde_json::to_value(&index).map_err(|error| said(&error))?;
-    bits::lost(&value, &held).map_or(Ok(index), |lost| Err(none(lost)))
+/// Returns an index as JSON, which has no infinity and no NaN: an error names the field of one.
+fn checked(index: &Index) -> Result<Value, FormatError> {
+    let value = serde_json::to_value(index).map_err(FormatError::index)?;
+    let read = index_of(&value);
+    read.map(|_| value).map_err(|error| FormatError::Number(error.to_string()))
 }
 
 /// Returns the index of this value; an error names the field.
 fn index_of(value: &Value) -> Result<Index, serde_path_to_error::Error<serde_json::Error>> {
     serde_path_to_error::deserialize(value)
+}
+
+/// Returns the error of a tensor of a type that Binade or safetensors does not have.
+fn strange(name: &str, dtype: &dyn std::fmt::Debug) -> FormatError {
+    FormatError::Index(format!("its tensor `{name}` is of type {dtype:?}, which no checkpoint has"))
 }
 
 /// Checks that these are the bytes that were written, without reading their contents.
@@ -138,11 +136,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 
 fn all(file: &SafeTensors<'_>) -> Result<Tensors, FormatError> {
     let raw = |(name, view): (&str, safetensors::tensor::TensorView<'_>)| {
-        let unknown =
-            || FormatError::Type { name: name.to_owned(), dtype: format!("{:?}", view.dtype()) };
-        let dtype = dtype::read(view.dtype()).ok_or_else(unknown)?;
-        let spec = TensorSpec::new(dtype, view.shape());
-        let raw = RawTensor::new(spec, view.data().to_vec()).ok_or_else(unknown)?;
+        let raw = dtype::raw(&view).ok_or_else(|| strange(name, &view.dtype()))?;
         Ok((name.to_owned(), raw))
     };
     file.iter().map(raw).collect()

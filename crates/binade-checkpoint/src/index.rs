@@ -136,7 +136,7 @@ impl Optimizer {
             let mut tensors = Vec::new();
             for kind in kept {
                 let raw = take(from, parameter(optimizer, &kind, &name))?;
-                let kind: StateKind = kind.parse().map_err(told)?;
+                let kind: StateKind = kind.parse().map_err(FormatError::index)?;
                 tensors.push((kind, raw));
             }
             parameters.push(SavedParameter { name: name.into(), value, applied, kept: tensors });
@@ -203,9 +203,5 @@ fn named(name: String, raw: &RawTensor) -> (String, TensorSpec, &[u8]) {
 }
 
 fn take(from: &mut Tensors, name: String) -> Result<RawTensor, FormatError> {
-    from.remove(&name).ok_or(FormatError::NoTensor(name))
-}
-
-fn told(error: impl std::fmt::Display) -> FormatError {
-    FormatError::Index(error.to_string())
+    from.remove(&name).ok_or_else(|| FormatError::Index(format!("there is no tensor `{name}`")))
 }

@@ -1,8 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod bits;
-mod boundary;
 mod checkpoint;
 mod config;
 mod draft;

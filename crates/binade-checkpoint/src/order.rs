@@ -1,21 +1,32 @@
-//! Places in a step where no checkpoint can be made, each beside the right one.
+//! Places in a step where no checkpoint can be made.
 //!
-//! Every pair below is two doc tests, as in [`binade_grad_scaler::order`]: the first compiles and runs, the second must not
-//! compile, for the reason that its error code names. With the outcome of an earlier step, a checkpoint can be begun anywhere;
+//! The first program compiles and runs; each one below it must not compile, for the reason that its error code names. With the outcome of an earlier step, a checkpoint can be begun anywhere;
 //! values in flight are then found by [`Draft::finish`](crate::Draft::finish) at run time.
-//!
-//! # A checkpoint of a scaled loss
-//!
-//! Its gradients are not there yet, and no file has the loss.
 //!
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let step = scaler.update(step)?.resolve()?;
-//! let draft = Draft::after(&step).scaler("loss", &scaler)?.optimizer("model", &optimizer)?;
-//! let checkpoint = draft.finish()?;
+//! let after = Draft::after(&step).scaler("loss", &scaler)?.optimizer("model", &optimizer)?;
+//! let checkpoint = after.finish()?;
+//!
+//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
+//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+//! let within = Draft::within("window", &window)?.scaler("loss", &scaler)?;
+//! within.optimizer("model", &optimizer)?.finish()?;
+//! let _grads = window.finish()?.expect("a micro-batch");
+//!
+//! let mut restore = checkpoint.restore();
+//! restore.scaler("loss", &mut scaler)?;
+//! restore.optimizer("model", &mut optimizer)?;
+//! restore.finish()?;
+//! let scaled = scaler.scale(&loss)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # A checkpoint of a scaled loss
+//!
+//! Its gradients are not there yet, and no file has the loss.
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -25,19 +36,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//!
 //! # A checkpoint of scaled gradients
 //!
 //! They go into a step, or into a window, whose sum a checkpoint holds.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
-//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-//! let draft = Draft::within("window", &window)?.scaler("loss", &scaler)?;
-//! let checkpoint = draft.optimizer("model", &optimizer)?.finish()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -47,19 +48,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//!
 //! # A checkpoint of unscaled gradients
 //!
 //! A finished window is one of these too: its checkpoint is made before it is finished.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
-//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-//! let checkpoint = Draft::within("window", &window)?.scaler("loss", &scaler)?.finish()?;
-//! let grads = window.finish()?.expect("a micro-batch");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -70,18 +61,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//!
 //! # A checkpoint of a pending step
 //!
 //! Parameters have moved, and the scale has not: a run that went on from there would be another.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let step = scaler.update(step)?.resolve()?;
-//! let checkpoint = Draft::after(&step).scaler("loss", &scaler)?.finish()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -91,18 +73,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//!
 //! # A checkpoint of an outcome that nobody has looked at
 //!
 //! It is resolved first: a checkpoint reads the device anyway.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let outcome = scaler.update(step)?;
-//! let checkpoint = Draft::after(&outcome.resolve()?).scaler("loss", &scaler)?.finish()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -112,20 +85,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//!
 //! # A scaler that is used while it is being restored
 //!
 //! Nothing has changed before `finish`, and so nothing may be scaled before it.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let checkpoint = Draft::fresh().scaler("loss", &scaler)?.finish()?;
-//! let mut restore = checkpoint.restore();
-//! restore.scaler("loss", &mut scaler)?;
-//! restore.finish()?;
-//! let scaled = scaler.scale(&loss)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! ```compile_fail,E0502
 #![doc = include_str!("order_prelude.md")]

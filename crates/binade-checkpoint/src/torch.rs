@@ -24,51 +24,9 @@ pub struct TorchOptimizer(BTreeMap<usize, BTreeMap<String, RawTensor>>);
 /// Reason why a torch optimizer's state was not loaded. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
 pub enum TorchError<E> {
-    /// File that the conversion does not write.
-    #[error("it is no torch optimizer's state in safetensors: {0}")]
-    Format(String),
-    /// Tensor of another name.
-    #[error(
-        "its tensor `{0}` is called otherwise than `state.NUMBER.KEY`, as `state.0.exp_avg` is"
-    )]
-    Name(String),
-    /// Number that no parameter was named for.
-    #[error(
-        "it has the state of parameter {number}, and {named} are named: give the names of all parameters of torch's optimizer, \
-         in its order"
-    )]
-    Number {
-        /// Number in torch.
-        number: usize,
-        /// Number of names given.
-        named: usize,
-    },
-    /// Name that the optimizer has no parameter of.
-    #[error("`{0}` is named, and the optimizer has no such parameter")]
-    Unknown(String),
-    /// Name that comes twice.
-    #[error("`{0}` is named twice")]
-    Twice(String),
-    /// Moment that the rule needs and torch did not keep, or the other way round.
-    #[error(
-        "the state of `{parameter}` has {found}, and its rule keeps {expected}: take the rule it was trained by"
-    )]
-    Keys {
-        /// Name of the parameter.
-        parameter: String,
-        /// Moments found.
-        found: String,
-        /// Moments that the rule keeps.
-        expected: String,
-    },
-    /// Step count that is none.
-    #[error("the `step` of `{parameter}` is {value}, which is no count of steps")]
-    Step {
-        /// Name of the parameter.
-        parameter: String,
-        /// Value as it stands there.
-        value: String,
-    },
+    /// File that the conversion does not write, or names or a rule of another optimizer.
+    #[error("{0}")]
+    State(String),
     /// State that does not fit, or error of the device.
     #[error(transparent)]
     Load(#[from] LoadError<E>),
@@ -82,14 +40,19 @@ impl TorchOptimizer {
     /// If it is something else.
     pub fn from_bytes<E>(bytes: &[u8]) -> Result<Self, TorchError<E>> {
         let file = SafeTensors::deserialize(bytes);
-        let file = file.map_err(|error| TorchError::Format(error.to_string()))?;
+        let format = |why: String| {
+            TorchError::State(format!("it is no torch optimizer's state in safetensors: {why}"))
+        };
+        let file = file.map_err(|error| format(error.to_string()))?;
         let mut all: BTreeMap<usize, BTreeMap<String, RawTensor>> = BTreeMap::new();
         for (name, view) in file.iter() {
-            let (number, key) = split(name).ok_or_else(|| TorchError::Name(name.to_owned()))?;
-            let unknown = || TorchError::Format(format!("`{name}` is of type {:?}", view.dtype()));
-            let dtype = dtype::read(view.dtype()).ok_or_else(unknown)?;
-            let raw = RawTensor::new(TensorSpec::new(dtype, view.shape()), view.data().to_vec());
-            all.entry(number).or_default().insert(key.to_owned(), raw.ok_or_else(unknown)?);
+            let (number, key) = split(name).ok_or_else(|| {
+                let expected = "otherwise than `state.NUMBER.KEY`, as `state.0.exp_avg` is";
+                format(format!("`{name}` is called {expected}"))
+            })?;
+            let raw = dtype::raw(&view)
+                .ok_or_else(|| format(format!("`{name}` is of type {:?}", view.dtype())))?;
+            all.entry(number).or_default().insert(key.to_owned(), raw);
         }
         Ok(Self(all))
     }
@@ -109,16 +72,24 @@ impl TorchOptimizer {
         optimizer: &mut MasterOptimizer<D>,
     ) -> Result<(), TorchError<D::Error>> {
         if let Some((&number, _)) = self.0.last_key_value().filter(|(at, _)| **at >= names.len()) {
-            return Err(TorchError::Number { number, named: names.len() });
+            return Err(TorchError::State(format!(
+                "it has the state of parameter {number}, and {} are named: give the names of all parameters of torch's \
+                 optimizer, in its order",
+                names.len()
+            )));
         }
         let mut saved = optimizer.save().map_err(LoadError::Device)?;
         let mut seen = BTreeSet::new();
         for (number, name) in names.iter().enumerate() {
             if !seen.insert(*name) {
-                return Err(TorchError::Twice((*name).to_owned()));
+                return Err(TorchError::State(format!("`{name}` is named twice")));
             }
             let parameter = saved.iter_mut().find(|parameter| &*parameter.name == *name);
-            let parameter = parameter.ok_or_else(|| TorchError::Unknown((*name).to_owned()))?;
+            let parameter = parameter.ok_or_else(|| {
+                TorchError::State(format!(
+                    "`{name}` is named, and the optimizer has no such parameter"
+                ))
+            })?;
             let nothing = BTreeMap::new();
             let kept = self.0.get(&number).unwrap_or(&nothing);
             take(parameter, optimizer.config().rule_for(name), kept)?;
@@ -144,7 +115,10 @@ fn take<E>(
     if !found.is_empty() && found != keys.iter().copied().collect() {
         let told = |keys: Vec<&str>| if keys.is_empty() { "none".into() } else { keys.join(", ") };
         let (found, expected) = (told(found.into_iter().collect()), told(keys.to_vec()));
-        return Err(TorchError::Keys { parameter: parameter.name.to_string(), found, expected });
+        return Err(TorchError::State(format!(
+            "the state of `{}` has {found}, and its rule keeps {expected}: take the rule it was trained by",
+            parameter.name
+        )));
     }
     for (kind, raw) in &mut parameter.kept {
         let StateKind::Moment(place) = kind else { continue };
@@ -179,10 +153,13 @@ fn count<E>(parameter: &str, step: &RawTensor) -> Result<u64, TorchError<E>> {
         DType::I64 => wide.and_then(|count| count.to_string().parse().ok()),
         _ => step.to_f32().and_then(|values| values.first().copied()).map(f64::from),
     };
-    let told = || value.map_or_else(|| step.spec().to_string(), |value| value.to_string());
     let whole = value.filter(|x| x.fract() == 0.0 && (0.0..=MOST_STEPS).contains(x));
-    let whole =
-        whole.ok_or_else(|| TorchError::Step { parameter: parameter.into(), value: told() })?;
+    let whole = whole.ok_or_else(|| {
+        let told = value.map_or_else(|| step.spec().to_string(), |value| value.to_string());
+        TorchError::State(format!(
+            "the `step` of `{parameter}` is {told}, which is no count of steps"
+        ))
+    })?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

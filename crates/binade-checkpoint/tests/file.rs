@@ -17,7 +17,7 @@ fn numbered(number: u32) -> Checkpoint {
 }
 
 fn number(checkpoint: &Checkpoint) -> u32 {
-    checkpoint.word("number").unwrap().parse().unwrap()
+    checkpoint.words["number"].parse().unwrap()
 }
 
 /// Returns the checkpoint before the last, and the reason why it was read.

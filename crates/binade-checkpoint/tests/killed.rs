@@ -14,7 +14,7 @@ const KILLS: u32 = 50;
 const BYTES: usize = 1 << 18;
 
 fn number(checkpoint: &Checkpoint) -> u64 {
-    checkpoint.word("number").unwrap().parse().unwrap()
+    checkpoint.words["number"].parse().unwrap()
 }
 
 /// Saves one checkpoint after another, each numbered.
@@ -80,7 +80,7 @@ fn a_process_killed_at_fifty_moments_of_saving_leaves_a_whole_checkpoint() {
         // The checkpoint is the last one, or the one before it.
         assert!(number(&loaded) + 1 >= last, "kill {kill}: {} after {last}", number(&loaded));
         let expected = vec![number(&loaded).to_le_bytes()[0]; BYTES];
-        assert_eq!(loaded.blob("bytes"), Some(&expected[..]), "kill {kill}");
+        assert_eq!(loaded.blobs["bytes"], expected, "kill {kill}");
         last = number(&loaded).max(last);
     }
     println!("{within} of {KILLS} kills left a file behind; {last} checkpoints were written");

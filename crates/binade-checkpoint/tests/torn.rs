@@ -100,10 +100,10 @@ fn what_is_no_safetensors_file_is_told_so() {
 #[test]
 fn a_later_format_is_told_by_its_number() {
     let mut bytes = bytes();
-    let at = bytes.windows(12).position(|word| word == b"checkpoint 1").unwrap();
-    bytes[at + 11] = b'2';
+    let at = bytes.windows(12).position(|word| word == b"checkpoint 2").unwrap();
+    bytes[at + 11] = b'3';
     let error = Checkpoint::from_bytes(&bytes).unwrap_err();
-    assert!(matches!(&error, FormatError::Version(version) if version.starts_with('2')), "{error}");
+    assert!(matches!(&error, FormatError::Version(version) if version.starts_with('3')), "{error}");
 }
 
 #[test]
@@ -114,10 +114,10 @@ fn an_empty_checkpoint_is_one() {
 
 #[test]
 fn words_that_look_like_the_format_are_words() {
-    let word = "\"}},\"__metadata__\":{\"binade\":\"checkpoint 1 crc32 00000000 \u{0}é";
+    let word = "\"}},\"__metadata__\":{\"binade\":\"checkpoint 2 crc32 00000000 \u{0}é";
     let draft = Draft::fresh().word("crc32 00000000", word).blob("b/c", [0, 255]).blob("", []);
     let bytes = draft.finish().unwrap().to_bytes().unwrap();
     let checkpoint = Checkpoint::from_bytes(&bytes).unwrap();
-    assert_eq!(checkpoint.word("crc32 00000000"), Some(word));
-    assert_eq!((checkpoint.blob("b/c"), checkpoint.blob("")), (Some(&[0, 255][..]), Some(&[][..])));
+    assert_eq!(checkpoint.words["crc32 00000000"], word);
+    assert_eq!((&*checkpoint.blobs["b/c"], &*checkpoint.blobs[""]), (&[0, 255][..], &[][..]));
 }

@@ -1,7 +1,7 @@
 //! Apex's opt levels.
 
-use crate::Properties;
-use binade_core::{DType, Error, ErrorKind};
+use crate::{Illegal, Properties};
+use binade_core::DType;
 use std::{fmt, str::FromStr};
 
 /// Opt level: the parts of mixed precision to use, by Apex's names.
@@ -36,22 +36,15 @@ impl fmt::Display for OptLevel {
     }
 }
 
-/// Error for a word that is no opt level.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{0}` is no opt level; take O0, O1, O2 or O3, with the letter O and not a zero")]
-pub struct UnknownLevel(String);
-
-impl Error for UnknownLevel {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::InvalidArgument
-    }
-}
-
 impl FromStr for OptLevel {
-    type Err = UnknownLevel;
+    type Err = Illegal;
 
-    fn from_str(word: &str) -> Result<Self, UnknownLevel> {
+    fn from_str(word: &str) -> Result<Self, Illegal> {
         let known = Self::ALL.into_iter().find(|level| level.to_string() == word.to_uppercase());
-        known.ok_or_else(|| UnknownLevel(word.into()))
+        known.ok_or_else(|| {
+            Illegal(format!(
+                "`{word}` is no opt level; take O0, O1, O2 or O3, with the letter O and not a zero"
+            ))
+        })
     }
 }

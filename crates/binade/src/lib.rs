@@ -10,7 +10,7 @@ mod properties_text;
 
 pub use illegal::Illegal;
 pub use initialize::{Amp, InitError, Model, Setup, initialize};
-pub use level::{OptLevel, UnknownLevel};
+pub use level::OptLevel;
 pub use properties::Properties;
 
 pub use binade_autocast as autocast;

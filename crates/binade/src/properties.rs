@@ -72,7 +72,7 @@ pub struct Properties {
 ///
 /// # Errors
 ///
-/// [`Illegal::Policy`] for any other pair of types; [`check`](Properties::check) looks at the output.
+/// For any other pair of types; [`check`](Properties::check) looks at the output.
 impl TryFrom<DTypePolicy> for Properties {
     type Error = Illegal;
 
@@ -82,7 +82,12 @@ impl TryFrom<DTypePolicy> for Properties {
             (DType::F32, DType::F32) => OptLevel::O0,
             (DType::F32, DType::BF16 | DType::F16) => OptLevel::O1,
             (DType::BF16, DType::BF16) | (DType::F16, DType::F16) => OptLevel::O2,
-            _ => return Err(Illegal::Policy(policy)),
+            _ => {
+                return Err(Illegal(format!(
+                    "no opt level is `{policy}`: parameters are f32, or of the type computed in; take `p=full,c=f16`, which is \
+                     O1, `f16`, which is O2, or `full`, which is O0"
+                )));
+            }
         };
         Ok(level.with(compute).with_outputs(output))
     }
@@ -150,12 +155,6 @@ impl Properties {
     #[must_use]
     pub fn with_storage(self, dtype: DType) -> Self {
         Self { storage: Some(dtype), ..self }
-    }
-
-    /// Casts operations by policy, or not. O1 alone casts them.
-    #[must_use]
-    pub fn with_autocast(self, on: bool) -> Self {
-        Self { autocast: on, ..self }
     }
 
     /// Keeps normalisation in `f32`, or not.

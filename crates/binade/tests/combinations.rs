@@ -26,13 +26,18 @@ fn given<T>(p: Properties, value: Option<T>, set: fn(Properties, T) -> Propertie
     }
 }
 
+fn with_autocast(mut properties: Properties, on: bool) -> Properties {
+    properties.autocast = on;
+    properties
+}
+
 /// Four levels in two low types with every override, or none, of each part.
 fn all() -> Vec<Properties> {
     let levels = OptLevel::ALL.into_iter();
     let all = levels.flat_map(|level| [BF16, F16].map(|dtype| level.with(dtype))).collect();
     let storage = [None, Some(BF16), Some(F16), Some(F32)];
     let all = changed(all, &storage, |p, v| given(p, v, Properties::with_storage));
-    let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_autocast));
+    let all = changed(all, &MAYBE, |p, v| given(p, v, with_autocast));
     let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_keep_norm_f32));
     let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_master_weights));
     let scales = [None, Some(LossScale::none()), Some(LossScale::fixed(128.0).unwrap())];

@@ -96,9 +96,7 @@ impl std::str::FromStr for Levels {
         if word.eq_ignore_ascii_case("all") {
             return Ok(Self::All);
         }
-        word.parse()
-            .map(Self::One)
-            .map_err(|error: binade::UnknownLevel| format!("{error}; or all"))
+        word.parse().map(Self::One).map_err(|error: binade::Illegal| format!("{error}; or all"))
     }
 }
 

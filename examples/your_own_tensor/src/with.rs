@@ -96,7 +96,7 @@ impl Run {
         restore.scaler("loss", &mut run.scaler)?;
         restore.optimizer("digits", &mut run.optimizer)?;
         restore.finish()?;
-        run.epoch = checkpoint.word("epoch").ok_or("no epoch was saved")?.parse()?;
+        run.epoch = checkpoint.words.get("epoch").ok_or("no epoch was saved")?.parse()?;
         Ok(run)
     }
 

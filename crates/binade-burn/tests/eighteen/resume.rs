@@ -56,8 +56,9 @@ fn saved(
 /// Reads the file into another model, optimizer and scaler.
 fn reopened(file: &[u8]) -> Result<(Scaler<Burn>, BurnOptimizer<Mlp>)> {
     let checkpoint = Checkpoint::from_bytes(file)?;
-    let bytes =
-        |name| checkpoint.blob(name).map(|blob| Bytes::from_bytes_vec(blob.to_vec())).ok_or(name);
+    let bytes = |name| {
+        checkpoint.blobs.get(name).map(|blob| Bytes::from_bytes_vec(blob.clone())).ok_or(name)
+    };
     let fresh = Mlp::new().try_load_record(ModuleRecord::from_bytes(bytes("module")?)?)?;
     let module = Views::lower(DType::F16).attach(fresh)?;
     let optimizer = adam().from_bytes(bytes("optimizer")?)?;

@@ -171,8 +171,8 @@ impl<D: Trains> Training<D> {
     /// Returns a new run, restored to `checkpoint`.
     pub fn resumed(device: &D, setting: &Setting, checkpoint: &Checkpoint) -> Self {
         let mut run = Self::new(device, &Setting { scale: None, seed: 0, ..setting.clone() });
-        let place: usize = checkpoint.word("place").unwrap().parse().unwrap();
-        let seed = checkpoint.blob("generator").unwrap().try_into().unwrap();
+        let place: usize = checkpoint.words["place"].parse().unwrap();
+        let seed = checkpoint.blobs["generator"].as_slice().try_into().unwrap();
         let mut restore = checkpoint.restore();
         if !place.is_multiple_of(setting.window) {
             let window = restore.window("window", &run.scaler, &run.optimizer.params);
