@@ -2,9 +2,8 @@
 
 use crate::{
     Cuda, Error, Tensor,
-    autocast::code,
     chunks::Rows,
-    kernels::{CAST_SET, L2NORM},
+    kernels::{CAST_SET, L2NORM, code},
     launch::{
         args,
         structs::{CastRow, NormRow},

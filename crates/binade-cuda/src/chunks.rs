@@ -1,8 +1,8 @@
-//! Sets of tensors in one launch: the cut into chunks, and the launch.
+//! Sets of tensors in one launch: the cut into chunks, what kernels are given of a gradient, and the launch.
 
 use crate::{
-    Cuda, Error,
-    kernels::{Kernel, THREADS},
+    Cuda, Error, Gradients, Tensor,
+    kernels::{Kernel, THREADS, code},
     launch::{Arg, Grid},
 };
 use bytemuck::Pod;
@@ -88,6 +88,16 @@ impl<Row: Pod> Rows<Row> {
         let args = [&[Arg::Address(table.address()), Arg::U32(count)], more].concat();
         cuda.launch(kernel, Grid { blocks, threads: THREADS }, &args)
     }
+}
+
+/// The address of the word that says whether an entry is present, or 0 where the host knows that it is.
+pub(crate) fn flag(grads: &Gradients, place: usize) -> u64 {
+    grads.present.as_ref().map_or(0, |words| words.address() + 4 * place as u64)
+}
+
+/// The number of a gradient's type, which is one that there is `f32` arithmetic for.
+pub(crate) fn supported(what: &'static str, grad: &Tensor) -> Result<u32, Error> {
+    code(what, binade_gpu::trained::<Cuda>(what, grad.dtype())?)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use crate::{
     CaptureError, Cuda, CudaError, Error, Tensor,
-    autocast::{code, elementwise},
     capture::Reservation,
-    kernels::{CAST, CAST_STOCHASTIC},
+    faults::FaultCopy,
+    kernels::{CAST, CAST_STOCHASTIC, code, elementwise},
     launch::args,
     memory::{Buffer, Memory, Pool, view, view_mut},
 };
@@ -95,7 +95,19 @@ impl Driver for Cuda {
     }
 
     fn read_bytes(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
-        self.read_part(from, bytes)
+        self.check_alive()?;
+        self.reads("download")?;
+        self.check_owner(from)?;
+        if bytes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bytes = self.clone_of(from, bytes)?;
+        let fault = self.noted(|record| self.clone_of(record, 0..record.bytes()))?;
+        self.synchronize()?;
+        if let Some(FaultCopy { copy, reported }) = fault {
+            self.report_fault(&FaultCopy { copy: bytemuck::pod_read_unaligned(&copy), reported })?;
+        }
+        Ok(bytes)
     }
 
     fn tensor_bytes(&self, dtype: DType, shape: &[usize]) -> Result<usize, Error> {
@@ -118,6 +130,6 @@ impl Driver for Cuda {
 
     fn writes(&self, buffer: &Arc<Buffer>) {
         let shared: Arc<dyn Any + Send + Sync> = buffer.clone();
-        self.inner.pool.state.alone(Arc::downgrade(&shared));
+        self.inner.pool.state.replayed(|replay| replay.sole.push(Arc::downgrade(&shared)));
     }
 }

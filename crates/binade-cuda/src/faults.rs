@@ -85,10 +85,11 @@ impl Cuda {
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
         self.fault_record()?;
         let faults = &self.inner.faults;
-        let number = match self.inner.pool.state.indexed() {
-            Some(place) => CAPTURED | place,
-            None => faults.number(1),
-        };
+        let captured = self.inner.pool.state.replayed(|replay| {
+            replay.indexed += 1;
+            CAPTURED | (replay.indexed - 1)
+        });
+        let number = captured.unwrap_or_else(|| faults.number(1));
         Ok([Arg::Address(faults.address()), Arg::Number(number)])
     }
 

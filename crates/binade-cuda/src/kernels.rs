@@ -1,9 +1,14 @@
 //! The kernels: their PTX, and the parameters of each entry, as the PTX declares them.
 
 use crate::{
-    launch::Param::{self, Bytes, F32, U32, U64},
+    Error,
+    launch::{
+        Grid,
+        Param::{self, Bytes, F32, U32, U64},
+    },
     probe::Capability,
 };
+use binade_core::DType;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::LazyLock,
@@ -113,6 +118,28 @@ pub(crate) const FINDINGS: usize = 64;
 
 /// Bytes of its `UpdateInputs`.
 pub(crate) const SEEN: usize = 12;
+
+/// Blocks beyond which a grid strides: enough to fill any GPU several times over.
+const MOST_BLOCKS: u64 = 4096;
+
+/// A grid that strides over groups of so many elements.
+pub(crate) fn elementwise(elements: usize) -> Grid {
+    let blocks = (elements.div_ceil(GROUP) as u64).div_ceil(THREADS.into());
+    let blocks = u32::try_from(blocks.clamp(1, MOST_BLOCKS)).unwrap_or(1);
+    Grid { blocks, threads: THREADS }
+}
+
+/// The number that kernels know an element type by; `what` cannot be done with any other.
+pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
+    match dtype {
+        DType::BF16 => Ok(0),
+        DType::F16 => Ok(1),
+        DType::F32 => Ok(2),
+        DType::E4M3 => Ok(3),
+        DType::E5M2 => Ok(4),
+        _ => Err(Error::Unsupported { what, dtype }),
+    }
+}
 
 pub(crate) const ACCUMULATE: Kernel = Kernel::of("accumulate");
 pub(crate) const ACCUMULATE_MARK: Kernel = Kernel::of("accumulate_mark");

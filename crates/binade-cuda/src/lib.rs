@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
-mod autocast;
 mod batched;
 mod capture;
 mod ceilings;
@@ -12,7 +11,6 @@ mod driver;
 mod error;
 mod facts;
 mod faults;
-mod gradients;
 mod kernels;
 mod launch;
 mod library;

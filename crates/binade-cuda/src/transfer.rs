@@ -1,14 +1,12 @@
 //! Device memory and what is copied into it and out of it.
 
 use crate::{
-    CaptureError, Cuda, CudaError, Error,
-    faults::FaultCopy,
-    launch,
+    CaptureError, Cuda, CudaError, Error, launch,
     memory::{Buffer, HostCopy, Memory, Pinned, Ring, view, view_mut},
 };
 use binade_gpu::Driver;
 use bytemuck::Pod;
-use cudarc::driver::{CudaSlice, CudaStream, DriverError, sys::CUresult};
+use cudarc::driver::{CudaSlice, DriverError, sys::CUresult};
 use std::{ops::Range, sync::Arc};
 
 /// The most that is staged in pinned memory, which is kept; more is copied as the driver does it, while the host waits.
@@ -62,20 +60,21 @@ impl Cuda {
 
     /// Writes into a buffer, whoever reads it, behind what is in the stream.
     pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
-        let why = CaptureError::Upload { bytes: bytes.len() };
-        self.inner.pool.state.refuse("upload", why.clone())?;
+        let why = || CaptureError::Upload { bytes: bytes.len() };
+        self.inner.pool.state.refuse("upload", why())?;
         self.check_owner(to)?;
         match bytes.len() {
             0 => Ok(()),
             // By way of pinned memory: the host goes on before it is there.
             1..=STAGED => {
                 let mut pinned = self.pinned(&self.inner.staging, bytes.len())?;
-                self.outside("upload", why, |stream| {
+                self.outside("upload", why(), |stream| {
                     launch::send_to(stream, bytes, &mut pinned, to, offset)
                 })
             }
-            _ => self
-                .outside("upload", why, |stream| launch::send_pageable(stream, bytes, to, offset)),
+            _ => self.outside("upload", why(), |stream| {
+                launch::send_pageable(stream, bytes, to, offset)
+            }),
         }
     }
 
@@ -135,7 +134,7 @@ impl Cuda {
         let recorder = &self.inner.pool.state;
         // What the run takes and gives must be the same whether or not it is captured.
         recorder.hold(from.clone());
-        if let Some(later) = recorder.later(from, report.is_some()) {
+        if let Some(later) = recorder.replayed(|replay| replay.copy(from, report.is_some())) {
             return Ok(HostCopy::ReplayCopy(later));
         }
         let mut pinned = self.send(from)?;
@@ -164,32 +163,11 @@ impl Cuda {
         self.check("poll", pinned.done.try_is_complete())
     }
 
-    /// The contents of a buffer: waits for them.
-    pub(crate) fn read(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
-        self.read_part(from, 0..from.bytes())
-    }
-
-    /// These bytes of a buffer: waits for them.
-    pub(crate) fn read_part(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
-        self.check_alive()?;
+    /// A copy of these bytes of a buffer, there once the device has been waited for.
+    pub(crate) fn clone_of(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
         self.reads("download")?;
-        self.check_owner(from)?;
         let some = !bytes.is_empty();
         let Some(view) = view(from, bytes).filter(|_| some) else { return Ok(Vec::new()) };
-        let copy = |stream: &Arc<CudaStream>| stream.clone_dtoh(&view);
-        let bytes = self.outside("download", CaptureError::Read, copy)?;
-        let fault = self.noted(|record| self.clone_of(record))?;
-        self.synchronize()?;
-        if let Some(FaultCopy { copy, reported }) = fault {
-            self.report_fault(&FaultCopy { copy: bytemuck::pod_read_unaligned(&copy), reported })?;
-        }
-        Ok(bytes)
-    }
-
-    /// A copy of a buffer, there once the device has been waited for.
-    fn clone_of(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
-        self.reads("download")?;
-        let Some(view) = view(from, 0..from.bytes()) else { return Ok(Vec::new()) };
         self.outside("download", CaptureError::Read, |stream| stream.clone_dtoh(&view))
     }
 

@@ -2,8 +2,7 @@
 
 use crate::{
     Cuda, Error, Tensor,
-    autocast::{code, elementwise},
-    kernels::CAST,
+    kernels::{CAST, code, elementwise},
     launch::args,
 };
 use binade_core::DType;

@@ -124,24 +124,6 @@ macro_rules! implement_device {
                 pub fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Error> {
                     tensor.to_bits(self)
                 }
-
-                /// A tensor of the elements that a file has.
-                ///
-                /// # Errors
-                ///
-                /// When the device fails.
-                pub fn from_raw(&self, raw: &RawTensor) -> Result<Tensor<Self>, Error> {
-                    Tensor::from_bits(self, raw.bytes(), raw.spec().dtype, &raw.spec().shape)
-                }
-
-                /// Waits for the device and returns a tensor's elements as a file has them.
-                ///
-                /// # Errors
-                ///
-                /// As for [`to_bits`](Self::to_bits).
-                pub fn to_raw(&self, tensor: &Tensor<Self>) -> Result<RawTensor, Error> {
-                    tensor.to_raw(self)
-                }
             }
 
             impl Upload for $device {

@@ -1,7 +1,9 @@
-//! The finding of a pass over gradients, on the device, with the names that only the host knows.
+//! The finding of a pass over gradients, on the device, with the names that only the host knows, and the bytes of a step's report:
+//! the scale after it, then the findings of its passes.
 
-use crate::{Addressed, BufferOf, Driver, FoundBits, Gradients, Result};
+use crate::{Addressed, BufferOf, Driver, Error, FoundBits, Gradients, Result, ScaleBits};
 use binade_core::{FoundInf, Overflow};
+use binade_grad_scaler::ScaleState;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -11,10 +13,11 @@ use std::sync::{
 #[derive(Clone, Debug)]
 pub struct Found<D: Driver> {
     /// [`FoundBits`] on the device.
-    bits: Arc<BufferOf<D>>,
-    /// Identity of the contents: writing gives a new one.
-    stamp: u64,
-    missing: Vec<Arc<str>>,
+    pub bits: Arc<BufferOf<D>>,
+    /// Identity of the contents, by which a report finds its findings: writing gives a new one.
+    pub stamp: u64,
+    /// Trainable parameters without a gradient, as far as the host knows.
+    pub missing: Vec<Arc<str>>,
     /// Gradients of a window's sum that the device may find missing.
     window: Option<WindowNames<D>>,
 }
@@ -36,12 +39,12 @@ const NORM: u32 = 0xffff_fffe;
 
 impl<D: Driver> Found<D> {
     /// A finding that kernels write to `bits`.
-    pub fn new(bits: Arc<BufferOf<D>>) -> Self {
+    fn new(bits: Arc<BufferOf<D>>) -> Self {
         Self { bits, stamp: next_stamp(), missing: Vec::new(), window: None }
     }
 
     /// A finding that kernels write to `bits`, of a pass over `grads`.
-    pub fn of(bits: BufferOf<D>, grads: &Gradients<D>) -> Self {
+    pub(crate) fn of(bits: BufferOf<D>, grads: &Gradients<D>) -> Self {
         let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
         let missing = absent.map(|entry| entry.name.clone()).collect();
         let names = || grads.names().cloned().collect();
@@ -77,21 +80,6 @@ impl<D: Driver> Found<D> {
         Self { missing, window: self.window.clone(), ..Self::new(bits) }
     }
 
-    /// Trainable parameters without a gradient, as far as the host knows.
-    pub fn missing(&self) -> &[Arc<str>] {
-        &self.missing
-    }
-
-    /// The finding on the device: [`FoundBits`].
-    pub fn buffer(&self) -> &BufferOf<D> {
-        &self.bits
-    }
-
-    /// Identity of the contents, by which a report finds its findings.
-    pub fn stamp(&self) -> u64 {
-        self.stamp
-    }
-
     /// Returns the finding to write to: copied first where somebody else reads it.
     ///
     /// # Errors
@@ -109,7 +97,7 @@ impl<D: Driver> Found<D> {
     }
 
     /// Returns the host's finding; `words` are the contents of [`words`](Self::words).
-    pub fn finding(&self, device: &D, bits: &FoundBits, words: &[u8]) -> FoundInf {
+    fn finding(&self, device: &D, bits: &FoundBits, words: &[u8]) -> FoundInf {
         let overflow = (bits.raised != 0).then(|| Overflow {
             parameter: name(device, bits.parameter),
             index: bits.index,
@@ -141,6 +129,41 @@ impl<D: Driver<Memory: Addressed>> Found<D> {
     pub fn flag(&self) -> u64 {
         self.bits.address()
     }
+}
+
+/// Returns where a report has the finding of this number, in bytes.
+pub const fn finding_offset(number: usize) -> usize {
+    size_of::<ScaleBits>() + number * size_of::<FoundBits>()
+}
+
+/// Returns the findings and the scale that a report tells of. `places` has the number of each of `found` in the report, `words`
+/// the contents of its [`Found::words`].
+///
+/// # Errors
+///
+/// [`Error::Length`] for a report that was cut off, which is a defect of the backend.
+pub fn parse_report<D: Driver>(
+    device: &D,
+    report: &[u8],
+    found: &[&Found<D>],
+    places: &[usize],
+    words: &[Vec<u8>],
+) -> Result<(Vec<FoundInf>, ScaleState), D> {
+    let cut_off = |number: usize| Error::Length {
+        what: "bytes of a report",
+        found: report.len(),
+        shape: vec![number],
+        expected: finding_offset(number),
+    };
+    let (state, findings) =
+        report.split_first_chunk::<{ size_of::<ScaleBits>() }>().ok_or_else(|| cut_off(0))?;
+    let (findings, _) = findings.as_chunks::<{ size_of::<FoundBits>() }>();
+    let finding = |((found, place), words): ((&&Found<D>, &usize), &Vec<u8>)| {
+        let bits = findings.get(*place).ok_or_else(|| cut_off(place + 1))?;
+        Ok(found.finding(device, &bytemuck::pod_read_unaligned(bits), words))
+    };
+    let findings = found.iter().zip(places).zip(words).map(finding).collect::<Result<_, D>>()?;
+    Ok((findings, bytemuck::pod_read_unaligned::<ScaleBits>(state).into()))
 }
 
 /// Returns the name of the parameter with this number; one of another device has none here.

@@ -84,7 +84,7 @@ impl<D: Driver> Tensor<D> {
     /// # Errors
     ///
     /// As for [`to_bits`](Self::to_bits).
-    pub fn to_raw(&self, device: &D) -> Result<RawTensor, D> {
+    pub(crate) fn to_raw(&self, device: &D) -> Result<RawTensor, D> {
         let bytes = self.to_bits(device)?;
         let (found, shape, expected) = (bytes.len(), self.shape().to_vec(), self.bytes());
         let short = Error::Length { what: "bytes", found, shape, expected };

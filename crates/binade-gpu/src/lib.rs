@@ -14,7 +14,6 @@ mod masters;
 mod memory;
 #[doc(hidden)]
 pub mod ops;
-mod report;
 mod scaler;
 mod state;
 mod sync;
@@ -26,26 +25,23 @@ mod training;
 pub use bundle::unpack_kernels;
 pub use driver::{BufferOf, Driver, Result, Rounding, made_once};
 pub use error::{DriverError, Error};
-pub use found::Found;
-pub use gradients::{Factors, Gradients, GroupClip, Materialise, PresentGradient, trained};
+pub use found::{Found, finding_offset, parse_report};
+pub use gradients::{Gradients, GroupClip, Materialise, PresentGradient, trained};
 pub use host::check_length;
 pub use kernels::Kernels;
 pub use masters::{
-    BiasTable, MasterState, Masters, ParamState, RuleList, ScaledMaster, StateTensors, Step,
-    StepParam, StepState,
+    MasterState, Masters, ParamState, Rules, ScaledMaster, Step, StepParam, StepState,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{
     BatchNormKernels, ChannelKernels, Channels, Conv2dKernels, CrossEntropyKernels, DropoutMask,
     EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels, Matrices,
-    MaxPool2dKernels, NormBackward, NormCall, PointwiseKernels, RowKernels, Rows, Total,
-    TotalKernels,
+    MaxPool2dKernels, NormBackward, NormCall, PointwiseKernels, RowKernels, Total, TotalKernels,
 };
-pub use report::{finding_offset, parse_report};
 pub use scaler::{Readers, Report, Reported, Scale, Update, places_by_stamp};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};
 pub use sync::{Counter, lock};
-pub use tensor::Tensor;
+pub use tensor::{Rows, Tensor};
 
 #[doc(hidden)]
 pub use device::reexports;

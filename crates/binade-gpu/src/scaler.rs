@@ -85,7 +85,7 @@ pub type Reported = (Vec<FoundInf>, ScaleState);
 
 /// Returns where a report with findings of these stamps has each of `found`, if it has all of them.
 pub fn places_by_stamp<D: Driver>(stamps: &[u64], found: &[&Found<D>]) -> Option<Vec<usize>> {
-    let place = |found: &&Found<D>| stamps.iter().position(|stamp| *stamp == found.stamp());
+    let place = |found: &&Found<D>| stamps.iter().position(|stamp| *stamp == found.stamp);
     found.iter().map(place).collect()
 }
 
@@ -112,7 +112,7 @@ impl<D: Kernels> Scale<D> {
         rule: &LossScale,
     ) -> Result<(), D> {
         let found: Vec<&Found<D>> = parts.iter().chain(verdicts).copied().collect();
-        found.iter().try_for_each(|found| device.check_owner(found.buffer()))?;
+        found.iter().try_for_each(|found| device.check_owner(&found.bits))?;
         device.check_owner(&self.bits)?;
         device.run_update(self, &Update { found: &found, parts: parts.len(), rule })
     }
@@ -126,7 +126,7 @@ impl<D: Kernels> Scale<D> {
         if let Some((report, places)) = self.reported(device, found) {
             return report.frozen().read(device, found, &places);
         }
-        found.iter().try_for_each(|found| device.check_owner(found.buffer()))?;
+        found.iter().try_for_each(|found| device.check_owner(&found.bits))?;
         device.check_owner(&self.bits)?;
         D::Report::gather(device, found, &self.bits)
     }
@@ -154,8 +154,8 @@ impl<D: Kernels> Found<D> {
     ///
     /// [`Foreign`](crate::Error::Foreign) for another handle's finding; where the device fails.
     pub fn merge(&mut self, device: &D, from: &Self, join: MergeRule) -> Result<(), D> {
-        device.check_owner(from.buffer())?;
-        device.run_merge(self.own(device)?, from.buffer(), join)
+        device.check_owner(&from.bits)?;
+        device.run_merge(self.own(device)?, &from.bits, join)
     }
 }
 

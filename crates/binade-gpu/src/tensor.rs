@@ -114,6 +114,24 @@ impl<D: Driver<Memory: Addressed>> Tensor<D> {
     }
 }
 
+/// Tensor as the rows of its last axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// Number of rows.
+    pub count: usize,
+    /// Elements of a row.
+    pub width: usize,
+}
+
+impl Rows {
+    /// Describes a tensor; a scalar is one row of one element.
+    pub fn of<D: Driver>(tensor: &Tensor<D>) -> Self {
+        let (width, lead) =
+            tensor.shape().split_last().map_or((1, &[][..]), |(w, lead)| (*w, lead));
+        Self { count: lead.iter().product(), width }
+    }
+}
+
 impl<D: Driver> fmt::Debug for Tensor<D> {
     /// Writes the type and shape: printing must not read the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -109,7 +109,7 @@ macro_rules! implement_training {
                     grads: Grads,
                     found: &Found<Self>,
                 ) -> Result<Grads, Error> {
-                    Gradients::accumulated(sum, self, &grads, found.buffer())
+                    Gradients::accumulated(sum, self, &grads, &found.bits)
                 }
 
                 fn clip_groups(

@@ -79,13 +79,7 @@ impl Arena {
 #[derive(Debug)]
 pub(super) struct ArenaLease {
     pub(super) arena: Arc<Arena>,
-    pool: Arc<Pool>,
-}
-
-impl ArenaLease {
-    pub(super) fn new(pool: Arc<Pool>) -> Self {
-        Self { arena: Arc::default(), pool }
-    }
+    pub(super) pool: Arc<Pool>,
 }
 
 impl Drop for ArenaLease {
@@ -97,31 +91,18 @@ impl Drop for ArenaLease {
 /// Addresses that a graph reads and writes.
 #[derive(Debug)]
 pub(crate) struct GraphAddresses {
-    addresses: BTreeSet<u64>,
-    arena: Arc<Arena>,
+    pub(super) addresses: BTreeSet<u64>,
+    pub(super) arena: Arc<Arena>,
     /// Memory of the graph that was dropped elsewhere meanwhile.
-    kept: Mutex<Vec<Memory>>,
+    pub(super) kept: Mutex<Vec<Memory>>,
 }
 
 impl GraphAddresses {
-    pub(super) fn new(addresses: BTreeSet<u64>, arena: Arc<Arena>) -> Self {
-        Self { addresses, arena, kept: Mutex::default() }
-    }
-
     /// Returns true if the graph works on this memory and it is not the graph's own.
     pub(super) fn needs(&self, memory: &Memory) -> bool {
         let is_own = memory.home.as_ref().is_some_and(|home| home.is(&self.arena, CAPTURED));
         let range = memory.address..memory.address + memory.bytes() as u64;
         !is_own && self.addresses.range(range).next().is_some()
-    }
-
-    pub(super) fn keep(&self, memory: Memory) {
-        lock(&self.kept).push(memory);
-    }
-
-    /// Returns true if memory was dropped that the graph works on.
-    pub(super) fn is_stale(&self) -> bool {
-        !lock(&self.kept).is_empty()
     }
 }
 
@@ -129,13 +110,7 @@ impl GraphAddresses {
 #[derive(Debug)]
 pub(super) struct GraphRegistration {
     pub(super) uses: Arc<GraphAddresses>,
-    pool: Arc<Pool>,
-}
-
-impl GraphRegistration {
-    pub(super) fn new(uses: Arc<GraphAddresses>, pool: &Arc<Pool>) -> Self {
-        Self { uses, pool: pool.clone() }
-    }
+    pub(super) pool: Arc<Pool>,
 }
 
 impl Drop for GraphRegistration {

@@ -3,20 +3,17 @@
 use super::{
     arena::{ArenaLease, GraphRegistration},
     error::CaptureError,
-    run::CapturedRun,
+    run::Replay,
 };
 use crate::{
     Cuda, CudaError, Error, launch,
-    memory::{Buffer, Copies, LatestCopies, Pinned, ReplayCopy},
+    memory::{Copies, Pinned, ReplayCopy},
 };
+use binade_gpu::lock;
 use cudarc::driver::{CudaGraph, CudaStream};
 use std::{
-    any::Any,
     fmt,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 /// Captured step: one launch for all of it, as often as [`replay`](Self::replay) is called.
@@ -36,49 +33,16 @@ use std::{
 ///   that another thread makes while `replay` is called may be one that the replay changes.
 pub struct Captured<R> {
     // Fields drop in this order: the graph, then the memory that it works on.
-    graph: CudaGraph,
-    registered: GraphRegistration,
-    result: R,
-    later: Vec<Arc<ReplayCopy>>,
-    latest: Arc<LatestCopies>,
-    /// Number of launches that check indices.
-    indexed: u32,
-    counts: Vec<Arc<AtomicU64>>,
-    alive: Vec<Weak<()>>,
-    sole: Vec<Weak<dyn Any + Send + Sync>>,
-    _held: Vec<Arc<Buffer>>,
-    _room: ArenaLease,
-    operations: usize,
-    cuda: Cuda,
+    pub(super) graph: CudaGraph,
+    pub(super) registered: GraphRegistration,
+    pub(super) result: R,
+    pub(super) replay: Replay,
+    pub(super) _room: ArenaLease,
+    pub(super) operations: usize,
+    pub(super) cuda: Cuda,
 }
 
 impl<R> Captured<R> {
-    pub(super) fn new(
-        cuda: Cuda,
-        graph: CudaGraph,
-        (run, registered): (CapturedRun, GraphRegistration),
-        result: R,
-        room: ArenaLease,
-    ) -> Self {
-        let CapturedRun { later, latest, indexed, counts, alive, sole, held, done, .. } = run;
-        let operations = done.operations.len();
-        Self {
-            graph,
-            registered,
-            result,
-            later,
-            latest,
-            indexed,
-            counts,
-            alive,
-            sole,
-            _held: held,
-            _room: room,
-            operations,
-            cuda,
-        }
-    }
-
     /// Returns the number of kernels, copies and fills in one replay.
     pub fn operations(&self) -> usize {
         self.operations
@@ -87,11 +51,11 @@ impl<R> Captured<R> {
     fn may_replay(&self) -> Result<(), Error> {
         self.cuda.check_alive()?;
         self.cuda.inner.pool.state.refuse("replay", CaptureError::Nested)?;
-        let is_gone = self.alive.iter().any(|alive| alive.strong_count() == 0);
-        if is_gone || self.registered.uses.is_stale() {
+        let is_gone = self.replay.alive.iter().any(|alive| alive.strong_count() == 0);
+        if is_gone || !lock(&self.registered.uses.kept).is_empty() {
             return Err(CaptureError::Stale.of("replay"));
         }
-        if self.sole.iter().any(|it| it.strong_count() > 1) {
+        if self.replay.sole.iter().any(|it| it.strong_count() > 1) {
             return Err(CaptureError::Held.of("replay"));
         }
         Ok(())
@@ -106,15 +70,15 @@ impl<R> Captured<R> {
             pinned.reported = reported;
             Ok(pinned)
         };
-        self.later.iter().map(one).collect()
+        self.replay.later.iter().map(one).collect()
     }
 
     fn launch(&self, stream: &CudaStream) -> Result<(), Error> {
-        self.cuda.number_replay(stream, self.indexed, || {
+        self.cuda.number_replay(stream, self.replay.indexed, || {
             self.cuda.check("replay", self.graph.launch())
         })?;
         self.cuda.inner.counters.replays.add(1);
-        for count in &self.counts {
+        for count in &self.replay.counts {
             count.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
@@ -129,12 +93,12 @@ impl<R> Captured<R> {
             }
             Ok(Arc::new(pinned))
         };
-        self.later.iter().zip(pinned).map(one).collect::<Result<Copies, Error>>().map_err(|error| {
-            match error {
+        self.replay.later.iter().zip(pinned).map(one).collect::<Result<Copies, Error>>().map_err(
+            |error| match error {
                 Error::Driver(CudaError::Lost { .. }) => error,
                 other => Error::Driver(CudaError::Unreported { cause: other.to_string() }),
-            }
-        })
+            },
+        )
     }
 }
 
@@ -157,7 +121,7 @@ impl<R: Clone> Captured<R> {
             self.may_replay()?;
             self.launch(stream)?;
             let sent = self.send(stream, pinned);
-            self.latest.set(sent.as_ref().ok().cloned());
+            *lock(&self.replay.latest.sent) = sent.as_ref().ok().cloned();
             sent
         })??;
         Ok(self.result.clone())

@@ -4,19 +4,16 @@ use super::{
     arena::{Arena, GraphAddresses},
     error::CaptureError,
     gate::{Gate, Turn},
-    run::{CAPTURED, CapturedRun, RecordedOperations},
+    run::{CAPTURED, CapturedRun, RecordedOperations, Replay},
 };
 use crate::{
     CudaError, Error,
-    memory::{Buffer, Memory, ReplayCopy},
+    memory::{Buffer, Memory},
 };
 use binade_gpu::{Memory as _, lock};
-use std::{
-    any::Any,
-    sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// Run under way on a handle, and the graphs that are alive.
@@ -115,8 +112,8 @@ impl Recorder {
     pub(super) fn end(&self) -> Option<(CapturedRun, Arc<GraphAddresses>)> {
         let mut state = lock(&self.state);
         let mut run = self.take(&mut state)?;
-        let uses =
-            Arc::new(GraphAddresses::new(std::mem::take(&mut run.addresses), run.arena.clone()));
+        let (addresses, arena) = (std::mem::take(&mut run.addresses), run.arena.clone());
+        let uses = Arc::new(GraphAddresses { addresses, arena, kept: Mutex::default() });
         if run.is_capture() {
             state.graphs.push(uses.clone());
         }
@@ -185,7 +182,7 @@ impl Recorder {
             run.fails(run.last(), CaptureError::Freed { bytes: memory.bytes() });
         }
         if let Some(graph) = state.graphs.iter().find(|graph| graph.needs(&memory)) {
-            graph.keep(memory);
+            lock(&graph.kept).push(memory);
             return None;
         }
         match memory.home.clone() {
@@ -214,54 +211,21 @@ impl Recorder {
     pub(crate) fn table(&self, buffer: &Arc<Buffer>, bytes: &[u8]) {
         if let Some(run) = lock(&self.state).run() {
             run.addresses.extend(words(bytes));
-            run.held.push(buffer.clone());
+            run.replay.held.push(buffer.clone());
         }
     }
 
     /// Keeps a buffer to the end of the run, even if all others drop it.
     pub(crate) fn hold(&self, buffer: Arc<Buffer>) {
         if let Some(run) = lock(&self.state).run() {
-            run.held.push(buffer);
+            run.replay.held.push(buffer);
         }
     }
 
-    /// Returns a copy that each replay starts, if this is the captured run.
-    pub(crate) fn later(&self, from: &Arc<Buffer>, is_report: bool) -> Option<Arc<ReplayCopy>> {
+    /// Calls `add` on what each replay of the captured run has to do; `None` outside such a run of this thread.
+    pub(crate) fn replayed<T>(&self, add: impl FnOnce(&mut Replay) -> T) -> Option<T> {
         let mut state = lock(&self.state);
-        let run = state.run().filter(|run| run.is_capture())?;
-        let later = ReplayCopy::new(from.clone(), is_report, run.later.len(), run.latest.clone());
-        let later = Arc::new(later);
-        run.later.push(later.clone());
-        Some(later)
-    }
-
-    /// Returns the number of a launch among those of the captured run that check indices.
-    pub(crate) fn indexed(&self) -> Option<u32> {
-        let mut state = lock(&self.state);
-        let run = state.run().filter(|run| run.is_capture())?;
-        run.indexed += 1;
-        Some(run.indexed - 1)
-    }
-
-    /// Adds a count that each replay raises by one.
-    pub(crate) fn count(&self, count: &Arc<AtomicU64>) {
-        if let Some(run) = lock(&self.state).run() {
-            run.counts.push(count.clone());
-        }
-    }
-
-    /// Adds an object that must be alive for a replay.
-    pub(crate) fn depend(&self, on: Weak<()>) {
-        if let Some(run) = lock(&self.state).run() {
-            run.alive.push(on);
-        }
-    }
-
-    /// Adds an object that a replay writes in place, and of which no clone may exist then.
-    pub(crate) fn alone(&self, on: Weak<dyn Any + Send + Sync>) {
-        if let Some(run) = lock(&self.state).run() {
-            run.sole.push(on);
-        }
+        state.run().filter(|run| run.is_capture()).map(|run| add(&mut run.replay))
     }
 
     pub(super) fn forget(&self, graph: &Arc<GraphAddresses>) {
@@ -288,20 +252,18 @@ pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
 
+    fn begin(recorder: &Recorder, start: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        recorder.begin_capture(Arc::default(), RecordedOperations::default(), start)
+    }
+
     #[test]
     fn a_capture_that_does_not_begin_leaves_neither_a_run_nor_a_graph() {
         let recorder = Recorder::new(Arc::default());
         let lost = || Err(Error::Driver(CudaError::NoDevice { ordinal: 0, count: 0 }));
-        assert!(
-            recorder.begin_capture(Arc::default(), RecordedOperations::default(), lost).is_err()
-        );
+        assert!(begin(&recorder, lost).is_err());
         assert!(lock(&recorder.state).run.is_none() && lock(&recorder.state).graphs.is_empty());
-        assert_eq!(
-            recorder.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(())),
-            Ok(())
-        );
-        let nested =
-            recorder.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(()));
+        assert_eq!(begin(&recorder, || Ok(())), Ok(()));
+        let nested = begin(&recorder, || Ok(()));
         let why = CaptureError::Nested;
         assert_eq!(nested, Err(why.of("capture")));
         let ((), ended) = recorder.end_capture(|| ());
@@ -316,10 +278,7 @@ mod tests {
         let enter = |recorder: &Recorder| recorder.turn("cast").map(drop);
         let elsewhere = || std::thread::scope(|scope| scope.spawn(|| enter(&one)).join());
         assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);
-        assert_eq!(
-            one.begin_capture(Arc::default(), RecordedOperations::default(), || Ok(())),
-            Ok(())
-        );
+        assert_eq!(begin(&one, || Ok(())), Ok(()));
         assert_eq!([enter(&one), enter(&other)], [Ok(()), refused(CaptureError::Shared)]);
         assert_eq!(elsewhere().ok(), Some(refused(CaptureError::Thread)));
         let ((), ended) = one.end_capture(|| ());

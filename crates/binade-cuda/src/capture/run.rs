@@ -31,6 +31,34 @@ pub(crate) struct RecordedOperations {
     pub(super) moved: Option<&'static str>,
 }
 
+/// Work that the host has at each replay of a run, and objects that the run keeps alive for it.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    /// Buffers that are read after the run, or found again by each replay.
+    pub(super) held: Vec<Arc<Buffer>>,
+    /// Copies to the host that each replay starts.
+    pub(super) later: Vec<Arc<ReplayCopy>>,
+    pub(super) latest: Arc<LatestCopies>,
+    /// Number of launches that check indices.
+    pub(crate) indexed: u32,
+    /// Step counts that the host keeps, which each replay raises by one.
+    pub(crate) counts: Vec<Arc<AtomicU64>>,
+    /// Objects that the step needs and that can be replaced without their memory being dropped.
+    pub(crate) alive: Vec<Weak<()>>,
+    /// Objects that the step writes in place, since no clone of them exists.
+    pub(crate) sole: Vec<Weak<dyn Any + Send + Sync>>,
+}
+
+impl Replay {
+    /// Adds a copy that each replay starts.
+    pub(crate) fn copy(&mut self, from: &Arc<Buffer>, is_report: bool) -> Arc<ReplayCopy> {
+        let (from, number, latest) = (from.clone(), self.later.len(), self.latest.clone());
+        let copy = Arc::new(ReplayCopy { from, is_report, number, latest });
+        self.later.push(copy.clone());
+        copy
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct CapturedRun {
     pub(super) thread: ThreadId,
@@ -42,18 +70,7 @@ pub(crate) struct CapturedRun {
     /// Every word that may be an address, lengths and the like among them. A false one costs a refusal at worst, and only if
     /// memory lies at so low an address.
     pub(super) addresses: BTreeSet<u64>,
-    /// Buffers that are read after the run, or found again by each replay.
-    pub(super) held: Vec<Arc<Buffer>>,
-    pub(super) later: Vec<Arc<ReplayCopy>>,
-    pub(super) latest: Arc<LatestCopies>,
-    /// Number of launches so far that check indices.
-    pub(super) indexed: u32,
-    /// Step counts that the host keeps.
-    pub(super) counts: Vec<Arc<AtomicU64>>,
-    /// Objects that the step needs and that can be replaced without their memory being dropped.
-    pub(super) alive: Vec<Weak<()>>,
-    /// Objects that the step writes in place, since no clone of them exists.
-    pub(super) sole: Vec<Weak<dyn Any + Send + Sync>>,
+    pub(super) replay: Replay,
     /// First error of the run.
     pub(super) trouble: Option<Error>,
 }
@@ -67,13 +84,7 @@ impl CapturedRun {
             done: RecordedOperations::default(),
             expected,
             addresses: BTreeSet::new(),
-            held: Vec::new(),
-            later: Vec::new(),
-            latest: Arc::default(),
-            indexed: 0,
-            counts: Vec::new(),
-            alive: Vec::new(),
-            sole: Vec::new(),
+            replay: Replay::default(),
             trouble: None,
         }
     }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{Cuda, CudaError, Error, launch};
 use cudarc::driver::CudaGraph;
+use std::sync::Arc;
 
 /// Capture after `WARM` warm-ups.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Cuda {
     /// * The handle is captured on the calling thread alone. Work of other threads on this handle is an error while the captured
     ///   run lasts, and so is work of other handles of the same stream. Handles of other streams go on.
     pub fn capture(&self) -> Capture<0> {
-        let room = ArenaLease::new(self.inner.pool.clone());
+        let room = ArenaLease { arena: Arc::default(), pool: self.inner.pool.clone() };
         Capture { cuda: self.clone(), room, last: RecordedOperations::default() }
     }
 }
@@ -85,14 +86,10 @@ impl Capture<2> {
         let result = result?;
         run.outcome()?;
         let graph = self.cuda.check("capture", graph)?;
-        let empty = || {
-            Error::Driver(CudaError::Call {
-                call: "capture",
-                cause: "there is no graph".to_owned(),
-            })
-        };
-        let graph = graph.ok_or_else(empty)?;
-        Ok(Captured::new(self.cuda, graph, (run, registered), result, self.room))
+        let graph = graph.ok_or_else(|| failed("there is no graph"))?;
+        let (replay, operations) = (run.replay, run.done.operations.len());
+        let Self { cuda, room, .. } = self;
+        Ok(Captured { graph, registered, result, replay, _room: room, operations, cuda })
     }
 
     fn is_capturable(&self) -> Result<(), Error> {
@@ -115,6 +112,10 @@ impl<const WARM: u8> Capture<WARM> {
         let Self { cuda, room, .. } = self;
         Ok((result?, Capture { cuda, room, last: run.done }))
     }
+}
+
+fn failed(cause: &str) -> Error {
+    Error::Driver(CudaError::Call { call: "capture", cause: cause.to_owned() })
 }
 
 /// Run under way. Dropping this ends it.
@@ -154,13 +155,7 @@ impl<'c> OpenCapture<'c> {
 
     fn end(mut self) -> Result<(FinishedCapture, Graph), Error> {
         let (ended, graph) = self.close();
-        let gone = || {
-            Error::Driver(CudaError::Call {
-                call: "capture",
-                cause: "the run has ended".to_owned(),
-            })
-        };
-        Ok((ended.ok_or_else(gone)?, graph))
+        Ok((ended.ok_or_else(|| failed("the run has ended"))?, graph))
     }
 
     /// Ends the run, and the stream's capture if it captures.
@@ -172,7 +167,7 @@ impl<'c> OpenCapture<'c> {
         } else {
             (Ok(None), pool.state.end())
         };
-        (ended.map(|(run, uses)| (run, GraphRegistration::new(uses, pool))), graph)
+        (ended.map(|(run, uses)| (run, GraphRegistration { uses, pool: pool.clone() })), graph)
     }
 }
 

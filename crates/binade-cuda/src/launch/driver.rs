@@ -79,7 +79,7 @@ pub(crate) fn send_to(
     to: &Buffer,
     offset: usize,
 ) -> Result<(), DriverError> {
-    let Some(host) = pinned.host_mut() else { return Ok(()) };
+    let Some(host) = pinned.host.as_mut() else { return Ok(()) };
     let staged = &mut host.as_mut_slice()?[..bytes.len()];
     staged.copy_from_slice(bytes);
     assert!(offset + bytes.len() <= to.bytes(), "{} bytes at {offset} of {to:?}", bytes.len());
@@ -115,7 +115,7 @@ pub(crate) fn send_from(
     pinned: &mut Pinned,
 ) -> Result<(), DriverError> {
     pinned.bytes = from.bytes();
-    let Some(host) = pinned.host_mut() else { return Ok(()) };
+    let Some(host) = pinned.host.as_mut() else { return Ok(()) };
     let to = &mut host.as_mut_slice()?[..from.bytes()];
     stream.context().bind_to_thread()?;
     // SAFETY: both have as many bytes (the slice's own check). Whoever writes to the buffer next is behind this copy in
@@ -181,7 +181,7 @@ pub(crate) fn send_peer(
 /// Waits for the last copy into `pinned`, and returns its bytes.
 pub(crate) fn received(pinned: &Pinned) -> Result<Vec<u8>, DriverError> {
     pinned.done.synchronize()?;
-    let Some(host) = pinned.host() else { return Ok(Vec::new()) };
+    let Some(host) = pinned.host.as_ref() else { return Ok(Vec::new()) };
     Ok(host.as_slice()?[..pinned.bytes].to_vec())
 }
 

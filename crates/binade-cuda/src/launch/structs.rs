@@ -38,9 +38,6 @@ binade_gpu::layouts! {
         f64: negative_lr; u64: corrections, correction_count; [f32; 9]: constants; u32: pad;
     }
 
-    /// `Correction` of `prepare.cu`.
-    CorrectionRow (16) { f64: bias; f32: root; u32: pad; }
-
     /// `Row` of `scaled_f16.cu`.
     ScaledRow (64) {
         u64: values, exponent, wide, between, present, len, first_chunk; u32: slot, pad;
@@ -79,6 +76,9 @@ pub(crate) const NO_GROUP: u32 = u32::MAX;
 
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
+
+/// Bytes of `Correction` of `prepare.cu`.
+pub(crate) const CORRECTION: usize = 16;
 
 /// Bytes of `Between` of `scaled_f16.cu`.
 pub(crate) const BETWEEN: usize = 8;

@@ -1,27 +1,28 @@
 //! Master weights on the device: the fused step, predicated there.
 
-mod lost;
-mod rows_by_rule;
-mod rule_table;
 mod rules;
 mod scaled;
 mod step;
 
-use crate::{Cuda, Error, launch::structs::CONSTANTS, memory::Buffer};
+use crate::{
+    Cuda, Error,
+    launch::structs::{CONSTANTS, LostBits},
+    memory::Buffer,
+};
 use binade_gpu::{Driver, Step, StepState};
 use binade_master_weights::{HostMasters, LostUpdates, OptimizerConfig};
-use lost::LostCounts;
-use rule_table::count;
-use rules::Rules;
+use rules::CudaRules;
+use std::sync::{Arc, atomic::Ordering};
 use step::StepBatch;
 
 /// Tables that a step's kernels read and write.
 #[derive(Debug)]
 pub struct StepTables {
-    rules: Rules,
+    rules: CudaRules,
     /// The constants of each parameter's next step.
     constants: Buffer,
-    lost: LostCounts,
+    /// `LostCount` of each parameter's last step, where lost updates are counted.
+    lost: Option<Arc<Buffer>>,
 }
 
 impl StepState<Cuda> for StepTables {
@@ -29,8 +30,8 @@ impl StepState<Cuda> for StepTables {
 
     fn new(cuda: &Cuda, parameters: usize, counts_lost: bool) -> Result<Self, Error> {
         let constants = cuda.buffer(CONSTANTS * parameters)?;
-        let lost = LostCounts::new(cuda, parameters, counts_lost)?;
-        Ok(Self { rules: Rules::default(), constants, lost })
+        let lost = lost_counts(cuda, None, parameters, counts_lost)?;
+        Ok(Self { rules: CudaRules::default(), constants, lost })
     }
 
     fn admits(
@@ -50,13 +51,13 @@ impl StepState<Cuda> for StepTables {
         [before, parameters]: [usize; 2],
         counts_lost: bool,
     ) -> Result<(), Error> {
-        let lost = self.lost.next(cuda, parameters, counts_lost)?;
+        let lost = lost_counts(cuda, self.lost.as_ref(), parameters, counts_lost)?;
         if parameters > before {
             // Made anew in every step: who gets the memory of the old ones comes behind those that read them.
             self.constants = cuda.buffer(CONSTANTS * parameters)?;
         }
         self.lost = lost;
-        self.rules.listed.clear();
+        self.rules.in_force.listed.clear();
         Ok(())
     }
 
@@ -66,13 +67,39 @@ impl StepState<Cuda> for StepTables {
     }
 
     fn step(&mut self, cuda: &Cuda, mut step: Step<'_, Cuda>) -> Result<(), Error> {
-        count(cuda, step.attempts);
+        let recorder = &cuda.inner.pool.state;
+        // A step that is captured is counted when it is replayed.
+        if recorder.replayed(|replay| replay.counts.push(step.attempts.clone())).is_none() {
+            step.attempts.fetch_add(1, Ordering::Relaxed);
+        }
         self.rules.fix(cuda, step.kept)?;
         step.own_parameters(cuda)?;
         StepBatch::of(&step, &mut self.rules)?.run(cuda, self, &step)
     }
 
     fn read_lost(&self, cuda: &Cuda, _: &Buffer) -> Result<Vec<LostUpdates>, Error> {
-        self.lost.read(cuda)
+        let Some(counts) = &self.lost else { return Ok(Vec::new()) };
+        let bytes = cuda.read_bytes(counts, 0..counts.bytes())?;
+        let counts = bytes.chunks_exact(size_of::<LostBits>()).map(|row| {
+            let LostBits { lost, moved } = bytemuck::pod_read_unaligned(row);
+            LostUpdates { lost, moved }
+        });
+        Ok(counts.collect())
+    }
+}
+
+/// Returns room for the lost updates of so many parameters, if they are counted: the counts so far, and zeros behind them.
+fn lost_counts(
+    cuda: &Cuda,
+    before: Option<&Arc<Buffer>>,
+    parameters: usize,
+    counted: bool,
+) -> Result<Option<Arc<Buffer>>, Error> {
+    let bytes = size_of::<LostBits>() * parameters;
+    match before {
+        _ if !counted => Ok(None),
+        Some(counts) if counts.bytes() >= bytes => Ok(Some(counts.clone())),
+        Some(counts) => Ok(Some(Arc::new(cuda.grown(counts, bytes)?))),
+        None => Ok(Some(Arc::new(cuda.zeros(bytes)?))),
     }
 }

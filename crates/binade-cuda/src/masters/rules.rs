@@ -1,33 +1,45 @@
-//! Hyper-parameters on the device: one row for each rule that differs.
+//! Hyper-parameters on the device: one row for each rule that differs, or for each parameter where captured steps read them.
 
-use super::rule_table::RuleTable;
 use crate::{
-    CaptureError, Cuda, CudaError, Error,
+    CaptureError, Cuda, Error,
     kernels::PREPARE,
-    launch::structs::{CorrectionRow, RuleBits},
+    launch::structs::{CORRECTION, RuleBits},
     memory::Buffer,
 };
-use binade_gpu::{BiasTable, RuleList};
-use binade_master_weights::{BiasCorrection, StepConstants, UpdateRule};
+use binade_gpu::Rules;
+use binade_master_weights::{HostMasters, OptimizerConfig, StepConstants, UpdateRule};
 use std::sync::Arc;
 
 /// Rows of the longest table of bias corrections: 32 MiB, which betas to 0.99999 find enough.
 const MOST: u64 = 1 << 21;
 
-/// The rules in force, each once.
+/// The rules in force.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
-    pub(super) listed: RuleList,
-    /// Kept when a rule goes: it may come back with the next learning rate.
-    corrections: Vec<BiasTable<Buffer>>,
+pub(super) struct CudaRules {
+    pub(super) in_force: Rules<Buffer>,
     /// Of masters whose step has been run for a capture.
-    pub(super) fixed: Option<RuleTable>,
+    fixed: Option<RuleTable>,
 }
 
-impl Rules {
+/// Rules at one address, a row for each parameter by its number: a captured step reads them, and `set_config` writes to them between
+/// replays. Whatever configuration comes, each parameter finds its rule where it was.
+#[derive(Debug, Default)]
+struct RuleTable {
+    /// There from the first step on.
+    buffer: Option<Arc<Buffer>>,
+    bytes: Vec<u8>,
+    /// The bias corrections that the rows have addresses in.
+    corrections: Option<Arc<Buffer>>,
+    /// True if steps count lost updates: a captured step has the address of the counts, or none.
+    counted: bool,
+    /// Gone with the steps that were captured for it.
+    stands: Arc<()>,
+}
+
+impl CudaRules {
     /// Returns the number of `rule` for the parameter `slot`, a new one if it has none.
     pub(super) fn number(&mut self, rule: &UpdateRule, slot: u32) -> u32 {
-        if self.fixed.is_some() { slot } else { self.listed.number(rule) }
+        if self.fixed.is_some() { slot } else { self.in_force.number(rule) }
     }
 
     /// The table of rules for a step that is the `attempts`-th asked for.
@@ -35,62 +47,123 @@ impl Rules {
         if let Some(fixed) = self.fixed.as_ref().and_then(|fixed| fixed.buffer.clone()) {
             return Ok(fixed);
         }
-        let rules = self.listed.rules().to_vec();
-        let rows = rules.iter().map(|rule| self.row(cuda, rule, attempts));
-        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
+        self.in_force.need(attempts);
+        let (rows, _) = self.rows(cuda, &self.in_force.listed.clone())?;
         cuda.table(&rows)
     }
 
-    pub(super) fn row(
-        &mut self,
-        cuda: &Cuda,
-        rule: &UpdateRule,
-        attempts: u64,
-    ) -> Result<RuleBits, Error> {
-        let (corrections, correction_count) = match rule.corrected_betas() {
-            Some(betas) => self.corrections(cuda, betas, attempts)?,
-            None => (0, 0),
-        };
-        let constants = StepConstants::at(rule, 0).to_row();
-        Ok(RuleBits { negative_lr: -rule.lr(), corrections, correction_count, constants, pad: 0 })
-    }
-
-    fn corrections(
-        &mut self,
-        cuda: &Cuda,
-        betas: [f64; 2],
-        attempts: u64,
-    ) -> Result<(u64, u64), Error> {
-        let known = self.corrections.iter().find(|table| table.is_for(betas));
-        let fits = |table: &&BiasTable<Buffer>| {
-            table.is_whole || self.fixed.is_none() && table.reaches(attempts)
-        };
-        if let Some(table) = known.filter(fits) {
-            return Ok((table.rows.address(), table.count));
+    /// Gives rules one address for good, from the first run of a capture on.
+    pub(super) fn fix(&mut self, cuda: &Cuda, kept: &HostMasters) -> Result<(), Error> {
+        let recorder = &cuda.inner.pool.state;
+        let is_new = recorder.running().is_some() && self.fixed.is_none();
+        if is_new {
+            self.fixed = Some(RuleTable::default());
         }
-        let table = match self.fixed {
-            Some(_) => whole(cuda, betas)?,
-            None => BiasTable::new(betas, attempts, |rows| upload(cuda, &rows))?,
+        if let Err(error) = self.write_fixed(cuda, kept) {
+            // A configuration that cannot be captured still steps as ever.
+            self.fixed = self.fixed.take().filter(|_| !is_new);
+            return Err(error);
+        }
+        if let Some(fixed) = &self.fixed {
+            recorder.replayed(|replay| replay.alive.push(Arc::downgrade(&fixed.stands)));
+        }
+        Ok(())
+    }
+
+    /// Puts the rules in force where captured steps read them, if there are such.
+    pub(super) fn write_fixed(&mut self, cuda: &Cuda, kept: &HostMasters) -> Result<(), Error> {
+        if self.fixed.is_none() {
+            return Ok(());
+        }
+        let rules: Vec<_> = (0..).map_while(|id| kept.rule(id)).copied().collect();
+        let (rows, corrections) = self.whole_rows(cuda, &rules)?;
+        let counted = kept.lost_updates().is_some();
+        let Some(fixed) = &mut self.fixed else { return Ok(()) };
+        fixed.write(cuda, bytemuck::cast_slice(&rows), counted)?;
+        fixed.corrections = corrections;
+        Ok(())
+    }
+
+    /// Refuses a configuration that captured steps cannot be told of, or by which parameters cannot join, before anything has changed.
+    pub(super) fn admits(
+        &mut self,
+        cuda: &Cuda,
+        kept: &HostMasters,
+        config: &OptimizerConfig,
+        joining: &[&str],
+    ) -> Result<(), Error> {
+        if self.fixed.is_none() {
+            return Ok(());
+        }
+        let names = (0..).map_while(|id| kept.name(id)).map(|name| &**name);
+        let names = names.chain(joining.iter().copied());
+        let rules: Vec<_> = names.map(|name| *config.rule_for(name)).collect();
+        let (rows, _) = self.whole_rows(cuda, &rules)?;
+        let known = rows.get(..rows.len() - joining.len()).unwrap_or_default();
+        let bytes: &[u8] = bytemuck::cast_slice(known);
+        if self.fixed.as_ref().is_none_or(|fixed| fixed.bytes == bytes) {
+            return Ok(());
+        }
+        let why = CaptureError::Upload { bytes: bytes.len() };
+        cuda.inner.pool.state.refuse("set_config", why)
+    }
+
+    /// Returns a row for each of `rules` whose bias corrections are whole, for steps whose count the host does not know when it replays
+    /// them.
+    fn whole_rows(
+        &mut self,
+        cuda: &Cuda,
+        rules: &[UpdateRule],
+    ) -> Result<(Vec<RuleBits>, Option<Arc<Buffer>>), Error> {
+        for betas in rules.iter().filter_map(UpdateRule::corrected_betas) {
+            if !self.in_force.need_whole(betas, MOST) {
+                let why = CaptureError::Bias { betas: format!("{betas:?}"), most: MOST };
+                return Err(why.of(PREPARE.name));
+            }
+        }
+        self.rows(cuda, rules)
+    }
+
+    /// Returns a row for each of `rules`, and the bias corrections that they have addresses in.
+    fn rows(
+        &mut self,
+        cuda: &Cuda,
+        rules: &[UpdateRule],
+    ) -> Result<(Vec<RuleBits>, Option<Arc<Buffer>>), Error> {
+        let is_corrected = rules.iter().any(|rule| rule.corrected_betas().is_some());
+        let upload = |rows: &[u8]| cuda.lasting_of(rows);
+        let corrections =
+            is_corrected.then(|| self.in_force.corrections(upload).cloned()).transpose()?;
+        let row = |rule: &UpdateRule| {
+            let [first, count] = self.in_force.corrections_of(rule);
+            let at = corrections.as_ref().filter(|_| count > 0);
+            RuleBits {
+                negative_lr: -rule.lr(),
+                corrections: at.map_or(0, |rows| rows.address() + (CORRECTION * first) as u64),
+                correction_count: count as u64,
+                constants: StepConstants::at(rule, 0).to_row(),
+                pad: 0,
+            }
         };
-        let place = (table.rows.address(), table.count);
-        // The old one may be read by steps that are under way; whoever gets its memory is behind them.
-        self.corrections.retain(|table| !table.is_for(betas));
-        self.corrections.push(table);
-        Ok(place)
+        Ok((rules.iter().map(row).collect(), corrections))
     }
 }
 
-/// Returns a table to where the bias has faded: for a step whose count the host does not know when it replays it.
-fn whole(cuda: &Cuda, betas: [f64; 2]) -> Result<BiasTable<Buffer>, Error> {
-    let table = BiasTable::of_rows(betas, MOST, |rows| upload(cuda, &rows))?;
-    if table.is_whole {
-        return Ok(table);
+impl RuleTable {
+    fn write(&mut self, cuda: &Cuda, bytes: &[u8], counted: bool) -> Result<(), Error> {
+        if self.counted != counted {
+            (self.counted, self.stands) = (counted, Arc::default());
+        }
+        if self.bytes == bytes {
+            return Ok(());
+        }
+        match &self.buffer {
+            Some(buffer) if buffer.bytes() == bytes.len() => cuda.put(bytes, buffer, 0)?,
+            _ => self.buffer = Some(Arc::new(cuda.lasting_of(bytes)?)),
+        }
+        cuda.inner.counters.tables.add(1);
+        cuda.inner.counters.table_bytes.add(bytes.len());
+        bytes.clone_into(&mut self.bytes);
+        Ok(())
     }
-    let why = CaptureError::Bias { betas: format!("{betas:?}"), most: MOST };
-    Err(Error::Driver(CudaError::Capture { operation: PREPARE.name, why }))
-}
-
-fn upload(cuda: &Cuda, rows: &[BiasCorrection]) -> Result<Buffer, Error> {
-    let row = |&BiasCorrection { bias, root }: &_| CorrectionRow { bias, root, pad: 0 };
-    cuda.lasting_of(bytemuck::cast_slice(&rows.iter().map(row).collect::<Vec<_>>()))
 }

@@ -6,7 +6,7 @@ use crate::{
     chunks::Rows,
     kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK},
     launch::{
-        Arg,
+        Arg, args,
         structs::{BETWEEN, ScaledRow},
     },
     memory::Buffer,
@@ -31,7 +31,7 @@ impl Cuda {
         let mut opened = OpenedMasters::of(values.len() as u64, false);
         let row = row(&scaled, wide.address());
         opened.set.add(values.len(), |first_chunk| ScaledRow { first_chunk, ..row });
-        opened.pack(self, 0, 0)?;
+        opened.pack(self, [Arg::Address(0); 2])?;
         Ok(scaled)
     }
 }
@@ -64,10 +64,6 @@ impl OpenedMasters {
         Self { set: Rows::of(elements), each: if counts_lost { 8 } else { 4 }, bytes: 0 }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.set.rows.is_empty()
-    }
-
     /// Adds a parameter, and says where its copy will be from the first on; `step` has what the step itself is taken with.
     pub(super) fn add(&mut self, scaled: &ScaledMaster<Cuda>, step: ScaledRow) -> u64 {
         let (count, offset) = (scaled.values.len(), self.bytes as u64);
@@ -79,24 +75,22 @@ impl OpenedMasters {
         offset
     }
 
-    /// Gives the copies that a step moves, in a buffer that is theirs until they are packed, unless the verdict at `found`
+    /// Gives the copies that a step moves, in a buffer that is theirs until they are packed, unless the verdict in `found`
     /// skips it.
-    pub(super) fn open(&mut self, cuda: &Cuda, found: u64) -> Result<Buffer, Error> {
+    pub(super) fn open(&mut self, cuda: &Cuda, found: &Buffer) -> Result<Buffer, Error> {
         let wide = cuda.buffer(self.bytes)?;
         self.set.rows.iter_mut().for_each(|row| row.wide += wide.address());
-        self.launch(cuda, &SCALED_F16_OPEN, &[found])?;
+        self.launch(cuda, &SCALED_F16_OPEN, &args![found])?;
         Ok(wide)
     }
 
-    /// Keeps what the step made of them, and counts lost updates at `lost`.
-    pub(super) fn pack(&self, cuda: &Cuda, found: u64, lost: u64) -> Result<(), Error> {
-        self.launch(cuda, &SCALED_F16_LARGEST, &[found])?;
-        self.launch(cuda, &SCALED_F16_PACK, &[found, lost])
+    /// Keeps what the step made of them, and counts lost updates. The arguments are the verdict and the counts.
+    pub(super) fn pack(&self, cuda: &Cuda, args: [Arg<'_>; 2]) -> Result<(), Error> {
+        self.launch(cuda, &SCALED_F16_LARGEST, &args[..1])?;
+        self.launch(cuda, &SCALED_F16_PACK, &args)
     }
 
-    fn launch(&self, cuda: &Cuda, kernel: &'static Kernel, more: &[u64]) -> Result<(), Error> {
-        let more = more.iter().map(|address| Arg::Address(*address));
-        let args: Vec<_> = [Arg::U64(self.set.chunks.len)].into_iter().chain(more).collect();
-        self.set.launch(cuda, kernel, &args)
+    fn launch(&self, cuda: &Cuda, kernel: &Kernel, more: &[Arg<'_>]) -> Result<(), Error> {
+        self.set.launch(cuda, kernel, &[&args![self.set.chunks.len], more].concat())
     }
 }

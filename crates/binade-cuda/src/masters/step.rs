@@ -1,21 +1,17 @@
 //! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
 
-use super::{
-    StepTables,
-    rows_by_rule::{RowsByRule, StepArgs},
-    rules::Rules,
-    scaled::OpenedMasters,
-};
+use super::{StepTables, rules::CudaRules, scaled::OpenedMasters};
 use crate::{
     Cuda, Error, Tensor,
-    gradients::{flag, supported},
+    chunks::{Rows, flag, supported},
     kernels::{PREPARE, THREADS},
     launch::{
-        Arg, Grid,
+        Arg, Grid, args,
         structs::{MoveRow, ScaledRow, StepRow},
     },
 };
 use binade_gpu::{MasterState, Step, StepParam};
+use binade_master_weights::UpdateRule;
 use bytemuck::Zeroable;
 use std::sync::atomic::Ordering;
 
@@ -27,22 +23,25 @@ fn address(tensor: Option<&Tensor>) -> u64 {
     tensor.map_or(0, Tensor::address)
 }
 
+/// Rows of the parameters that each kernel moves, by its name.
+type RowsByRule = Vec<(&'static str, Rows<StepRow>)>;
+
 /// Parameters that a step moves.
 pub(super) struct StepBatch {
+    elements: u64,
     all: Vec<MoveRow>,
     plain: RowsByRule,
     /// Parameters whose masters are opened for the step, and counted when they are packed.
     scaled: RowsByRule,
-    opened: OpenedMasters,
+    opened: Option<OpenedMasters>,
 }
 
 impl StepBatch {
     /// Lists the parameters that a step moves.
-    pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut Rules) -> Result<Self, Error> {
+    pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut CudaRules) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
-        let [plain, scaled] = [RowsByRule::of(elements), RowsByRule::of(elements)];
-        let opened = OpenedMasters::of(elements, step.kept.lost_updates().is_some());
-        let mut moves = Self { all: Vec::new(), plain, scaled, opened };
+        let [plain, scaled] = [Vec::new(), Vec::new()];
+        let mut moves = Self { elements, all: Vec::new(), plain, scaled, opened: None };
         step.moving().try_for_each(|moving| moves.add(step, rules, moving))?;
         Ok(moves)
     }
@@ -51,35 +50,29 @@ impl StepBatch {
     fn add(
         &mut self,
         step: &Step<'_, Cuda>,
-        rules: &mut Rules,
+        rules: &mut CudaRules,
         StepParam { param, state: slot, rule, grad, place }: StepParam<'_, Cuda>,
     ) -> Result<(), Error> {
-        let by_rule = match slot.master {
-            MasterState::Scaled(_) => &mut self.scaled,
-            _ => &mut self.plain,
-        };
-        let rows = by_rule.rows(rule);
         let present = flag(step.grads, place);
-        self.all.push(MoveRow {
-            present,
-            slot: slot.number,
-            rule: rules.number(rule, slot.number),
-        });
+        let number = rules.number(rule, slot.number);
+        self.all.push(MoveRow { present, slot: slot.number, rule: number });
         let gradient_dtype = supported("step with gradients of", grad)?;
-        let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
+        let parameter_dtype = supported("train parameters of", param)?;
         let (store, seed) = slot.master.code(param.dtype());
-        let (beside, store) = match &slot.master {
+        let (by_rule, beside) = match &slot.master {
             MasterState::Scaled(scaled) => {
                 let row = ScaledRow { present, slot: slot.number, ..ScaledRow::zeroed() };
-                (self.opened.add(scaled, row), store)
+                let counts_lost = step.kept.lost_updates().is_some();
+                let new = || OpenedMasters::of(self.elements, counts_lost);
+                (&mut self.scaled, self.opened.get_or_insert_with(new).add(scaled, row))
             }
             MasterState::Stochastic { .. } if store == STOCHASTIC => {
-                (step.counts.address() + 8 * u64::from(slot.number), store)
+                (&mut self.plain, step.counts.address() + 8 * u64::from(slot.number))
             }
-            master => (address(master.tensor()), store),
+            master => (&mut self.plain, address(master.tensor())),
         };
-        let parameter_dtype = supported("train parameters of", param)?;
-        rows.add(grad.len(), |first_chunk| StepRow {
+        let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
+        rows_of(by_rule, rule, self.elements).add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
             parameter: param.address(),
             beside,
@@ -98,39 +91,49 @@ impl StepBatch {
 
     /// Puts the step in the stream.
     pub(super) fn run(
-        mut self,
+        self,
         cuda: &Cuda,
         tables: &mut StepTables,
         step: &Step<'_, Cuda>,
     ) -> Result<(), Error> {
         let Ok(count @ 1..) = u32::try_from(self.all.len()) else { return Ok(()) };
-        let attempts = step.attempts.load(Ordering::Relaxed);
-        let rules = tables.rules.table(cuda, attempts)?;
+        let rules = tables.rules.table(cuda, step.attempts.load(Ordering::Relaxed))?;
         let moves = cuda.table(&self.all)?;
-        let args = [
-            Arg::Address(moves.address()),
-            Arg::U32(count),
-            Arg::Address(rules.address()),
-            Arg::Address(step.found.buffer().address()),
-            Arg::Address(step.counts.address()),
-            Arg::Address(tables.constants.address()),
-            Arg::Address(tables.lost.address()),
-        ];
+        let (constants, lost) = (&tables.constants, tables.lost.as_deref());
+        let (found, owed) = (&*step.found.bits, step.grads.pending_factors(cuda)?);
+        let args = args![&*moves, count, &*rules, found, step.counts, constants, lost];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(PREPARE, grid, &args)?;
-        let told = StepArgs {
-            constants: tables.constants.address(),
-            found: step.found.buffer().address(),
-            owed: step.grads.pending_factors(cuda)?.address(),
-            lost: tables.lost.address(),
-        };
-        self.plain.run(cuda, told)?;
-        if self.opened.is_empty() {
-            return Ok(());
-        }
-        let wide = self.opened.open(cuda, told.found)?;
-        self.scaled.set_base_address(wide.address());
-        self.scaled.run(cuda, told)?;
-        self.opened.pack(cuda, told.found, told.lost)
+        let args = args![constants, found, owed, lost];
+        run(cuda, &self.plain, &args)?;
+        let (Some(mut opened), mut scaled) = (self.opened, self.scaled) else { return Ok(()) };
+        let wide = opened.open(cuda, found)?;
+        // Their masters are told as offsets.
+        let rows = scaled.iter_mut().flat_map(|(_, rows)| &mut rows.rows);
+        rows.for_each(|row| row.beside += wide.address());
+        run(cuda, &scaled, &args)?;
+        opened.pack(cuda, args![found, lost])
     }
+}
+
+/// Returns the rows of the parameters that `rule` moves, in a set of so many elements.
+fn rows_of<'r>(
+    by_rule: &'r mut RowsByRule,
+    rule: &UpdateRule,
+    elements: u64,
+) -> &'r mut Rows<StepRow> {
+    let known = by_rule.iter().position(|(name, _)| *name == rule.name());
+    let place = known.unwrap_or(by_rule.len());
+    if known.is_none() {
+        by_rule.push((rule.name(), Rows::of(elements)));
+    }
+    &mut by_rule[place].1
+}
+
+/// Puts the fused steps in the stream, whose last arguments are the same for all rules.
+fn run(cuda: &Cuda, by_rule: &RowsByRule, last: &[Arg<'_>]) -> Result<(), Error> {
+    by_rule.iter().try_for_each(|(kernel, rows)| {
+        let chunks = [Arg::U64(0), Arg::U64(rows.chunks.len)];
+        rows.launch(cuda, *kernel, &[&chunks[..], last].concat())
+    })
 }

@@ -12,7 +12,7 @@ use std::{
 /// Pinned memory, and the event behind its last copy. Both return to their ring when dropped.
 pub(crate) struct Pinned {
     /// Memory; `Some` until it is dropped.
-    host: Option<PinnedHostSlice<u8>>,
+    pub(crate) host: Option<PinnedHostSlice<u8>>,
     pub(crate) done: Arc<CudaEvent>,
     /// Bytes of the last copy.
     pub(crate) bytes: usize,
@@ -26,17 +26,9 @@ impl Pinned {
         Self { host: Some(host), done: Arc::new(done), bytes: 0, reported: 0, ring }
     }
 
-    pub(crate) fn host(&self) -> Option<&PinnedHostSlice<u8>> {
-        self.host.as_ref()
-    }
-
     /// Leaks the memory: a copy is under way, and nothing tells when it is done.
     pub(crate) fn leak(&mut self) {
         std::mem::forget(self.host.take());
-    }
-
-    pub(crate) fn host_mut(&mut self) -> Option<&mut PinnedHostSlice<u8>> {
-        self.host.as_mut()
     }
 }
 
@@ -102,36 +94,19 @@ pub(crate) struct ReplayCopy {
     /// True for a step's report, which the counters include.
     pub(crate) is_report: bool,
     /// Number among the step's copies.
-    number: usize,
-    latest: Arc<LatestCopies>,
+    pub(crate) number: usize,
+    pub(crate) latest: Arc<LatestCopies>,
 }
 
 /// Copies of the latest replay, all of a step's at once, so that none is seen beside those of another replay.
 #[derive(Debug, Default)]
 pub(crate) struct LatestCopies {
-    sent: Mutex<Option<Copies>>,
+    /// `None` where a replay could not start all of them.
+    pub(crate) sent: Mutex<Option<Copies>>,
 }
 
 /// Copies of one replay, by number.
 pub(crate) type Copies = Arc<[Arc<Pinned>]>;
-
-impl LatestCopies {
-    /// Sets the copies of the latest replay; `None` if it could not start all of them.
-    pub(crate) fn set(&self, sent: Option<Copies>) {
-        *lock(&self.sent) = sent;
-    }
-}
-
-impl ReplayCopy {
-    pub(crate) fn new(
-        from: Arc<Buffer>,
-        is_report: bool,
-        number: usize,
-        latest: Arc<LatestCopies>,
-    ) -> Self {
-        Self { from, is_report, number, latest }
-    }
-}
 
 impl HostCopy {
     /// Returns the latest copy; `None` before the first replay.

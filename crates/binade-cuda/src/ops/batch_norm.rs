@@ -3,8 +3,7 @@
 use super::rows::blocks;
 use crate::{
     Cuda, Result, Tensor,
-    autocast::{code, elementwise},
-    kernels::{GROUP, THREADS},
+    kernels::{GROUP, THREADS, code, elementwise},
     launch::{Arg, Grid, args, structs::ChannelsBits},
     memory::Buffer,
 };

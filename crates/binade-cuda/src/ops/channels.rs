@@ -2,8 +2,7 @@
 
 use crate::{
     Cuda, Result, Tensor,
-    autocast::{code, elementwise},
-    kernels::THREADS,
+    kernels::{THREADS, code, elementwise},
     launch::{Grid, args},
 };
 use binade_gpu::{ChannelKernels, Channels, Driver};

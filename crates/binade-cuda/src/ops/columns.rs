@@ -1,7 +1,11 @@
 //! Sums of the columns of a matrix, such as a linear layer's gradient of the bias.
 
 use super::rows::blocks;
-use crate::{Cuda, CudaError, Result, Tensor, autocast::code, kernels::THREADS, launch::args};
+use crate::{
+    Cuda, CudaError, Result, Tensor,
+    kernels::{THREADS, code},
+    launch::args,
+};
 use binade_gpu::Driver;
 
 /// Columns of a block's tile, as the kernel's `TILE`.

@@ -3,8 +3,7 @@
 use super::rows::blocks;
 use crate::{
     Cuda, Result, Tensor,
-    autocast::{code, elementwise},
-    kernels::GROUP,
+    kernels::{GROUP, code, elementwise},
     launch::args,
 };
 use binade_gpu::EmbeddingKernels;

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
-    autocast::code,
     kernels::Kernel,
+    kernels::code,
     launch::{Arg, Grid, structs::ProductBits},
     probe::Capability,
 };

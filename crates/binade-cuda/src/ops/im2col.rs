@@ -6,8 +6,7 @@ use super::{
 };
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
-    autocast::code,
-    kernels::THREADS,
+    kernels::{THREADS, code},
     launch::{
         Arg, Grid, args,
         structs::{DivisorBits, GeometryBits},

@@ -1,7 +1,12 @@
 //! Normalisation over the last axis.
 
 use super::rows::{blocks, grid};
-use crate::{Cuda, Result, Tensor, autocast::code, kernels::THREADS, launch::args, memory::Buffer};
+use crate::{
+    Cuda, Result, Tensor,
+    kernels::{THREADS, code},
+    launch::args,
+    memory::Buffer,
+};
 use binade_gpu::{Driver, LayerNormKernels, NormBackward, Rows};
 
 /// Bytes of the kernel's `Stats`, and below it of its `Sums`.

@@ -2,8 +2,7 @@
 
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
-    autocast::code,
-    kernels::THREADS,
+    kernels::{THREADS, code},
     launch::{Arg, Grid, args, structs::PoolBits},
 };
 use binade_gpu::{Driver, MaxPool2dKernels};

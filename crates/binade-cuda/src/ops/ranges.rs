@@ -7,8 +7,7 @@ use super::{
 };
 use crate::{
     Cuda, Result, Tensor,
-    autocast::code,
-    kernels::{GROUP, THREADS},
+    kernels::{GROUP, THREADS, code},
     launch::{Arg, args, structs::ProductBits},
 };
 use binade_core::DType;

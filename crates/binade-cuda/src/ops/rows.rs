@@ -1,12 +1,11 @@
-//! Kernels on the rows of the last axis: teams of threads stride over them, a row a team.
+//! Kernels on elements one by one, and on the rows of the last axis: teams of threads stride over them, a row a team.
 
 use crate::{
     Cuda, Result, Tensor,
-    autocast::code,
-    kernels::THREADS,
+    kernels::{THREADS, code, elementwise},
     launch::{Arg, Grid, args},
 };
-use binade_gpu::{RowKernels, Rows};
+use binade_gpu::{CrossEntropyKernels, Driver, DropoutMask, PointwiseKernels, RowKernels, Rows};
 
 /// Width beyond which a block takes a row, and up to which a warp does: `rows.cuh`'s `WARP_ROW`.
 const WARP_ROW: usize = 1024;
@@ -28,7 +27,7 @@ fn teams(rows: Rows) -> usize {
 }
 
 /// Returns the number of rows of a chunk. There are no more chunks than blocks to leave a sum. It follows from the shape alone.
-pub(super) fn chunk(rows: Rows) -> usize {
+fn chunk(rows: Rows) -> usize {
     rows.count.div_ceil(MOST_BLOCKS).next_multiple_of(teams(rows)).max(teams(rows))
 }
 
@@ -38,12 +37,57 @@ pub(super) fn blocks(wanted: usize) -> Grid {
     Grid { blocks, threads: THREADS }
 }
 
+impl PointwiseKernels for Cuda {
+    fn launch_each(&self, kernel: &'static str, operands: &[&Tensor], result: &Tensor) -> Result {
+        let (dtype, len) = (code(kernel, result.dtype())?, result.len());
+        let tensors = operands.iter().chain([&result]).map(|it| Arg::from(*it));
+        let args: Vec<_> = tensors.chain(args![dtype, len]).collect();
+        self.launch(kernel, elementwise(len), &args)
+    }
+
+    fn launch_fill(&self, value: f32, result: &Tensor) -> Result {
+        let (dtype, len) = (code("fill", result.dtype())?, result.len());
+        self.launch("fill", elementwise(len), &args![result, dtype, len, value])
+    }
+
+    fn launch_dropout(&self, [input, key, result]: [&Tensor; 3], mask: DropoutMask) -> Result {
+        let (dtype, len) = (code("dropout", result.dtype())?, result.len());
+        let args = args![input, key, result, dtype, len, Arg::U64(mask.threshold), mask.factor];
+        self.launch("dropout", elementwise(len), &args)
+    }
+}
+
 impl RowKernels for Cuda {
     fn launch_rows(&self, kernel: &'static str, operands: &[&Tensor], result: &Tensor) -> Result {
         let (dtype, rows) = (code(kernel, result.dtype())?, Rows::of(result));
         let operands = operands.iter().map(|operand| Arg::from(*operand));
         let args: Vec<_> = operands.chain(args![dtype, result, rows.count, rows.width]).collect();
         self.launch(kernel, grid(rows), &args)
+    }
+}
+
+impl CrossEntropyKernels for Cuda {
+    fn launch_cross_entropy(&self, logits: &Tensor, labels: &Tensor, result: &Tensor) -> Result {
+        let (rows, dtype) = (Rows::of(logits), code("cross_entropy", logits.dtype())?);
+        let chunk = chunk(rows);
+        let chunks = rows.count.div_ceil(chunk);
+        let partials = self.buffer(size_of::<f64>() * chunks)?;
+        let [record, launch] = self.fault_args()?;
+        let done = &self.fixed()?.done;
+        let Rows { count, width } = rows;
+        let args = args![
+            logits, dtype, labels, count, width, chunk, &partials, done, result, record, launch
+        ];
+        self.launch("cross_entropy", blocks(chunks), &args)
+    }
+
+    fn launch_cross_entropy_backward(&self, tensors: [&Tensor; 4]) -> Result {
+        let [grad, logits, labels, result] = tensors;
+        let (rows, dtype) = (Rows::of(logits), code("cross_entropy", result.dtype())?);
+        let [record, launch] = self.fault_args()?;
+        let Rows { count, width } = rows;
+        let args = args![grad, logits, dtype, labels, count, width, result, record, launch];
+        self.launch("cross_entropy_backward", grid(rows), &args)
     }
 }
 

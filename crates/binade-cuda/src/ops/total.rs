@@ -2,9 +2,8 @@
 
 use crate::{
     Cuda, Result, Tensor,
-    autocast::{code, elementwise},
     chunks::Chunks,
-    kernels::THREADS,
+    kernels::{THREADS, code, elementwise},
     launch::{Arg, Grid, args},
 };
 use binade_gpu::{Driver, Total, TotalKernels};

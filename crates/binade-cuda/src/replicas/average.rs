@@ -4,14 +4,10 @@
 //! place, and hands the average on: what is sent is twice the gradients' size whatever the number of devices, and an average is
 //! computed once.
 
-use super::{
-    JointGradients, Parts, Replicas,
-    exchange::{StreamEvents, bring},
-};
+use super::{JointGradients, Parts, Replicas, exchange::bring};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
-    autocast::elementwise,
-    kernels::{AVERAGE, MERGE},
+    kernels::{AVERAGE, MERGE, elementwise},
     launch::{Grid, args, structs::FoundBits},
     memory::Buffer,
 };
@@ -133,8 +129,14 @@ impl Average<'_> {
         let settle = |place, cuda: &Cuda| {
             let (own, room) = (grads.on(place)?, self.rooms.on(place)?);
             let entries = self.layout.entries(own, &room.vector);
-            let (results, limit) = (&*entries, f32::INFINITY);
-            cuda.run_materialise(&Materialise { grads: own, results, factors: None, limit })?;
+            let (results, factors, limit) = (&*entries, None, f32::INFINITY);
+            cuda.run_materialise(&Materialise {
+                grads: own,
+                results,
+                factors,
+                groups: &[],
+                limit,
+            })?;
             Ok(Gradients::from(entries))
         };
         self.replicas.each(settle)
@@ -148,8 +150,7 @@ impl Average<'_> {
             self.gather(place, cuda)?;
             self.join(place, cuda, found)
         })?;
-        let averaged: StreamEvents = replicas.moments()?;
-        replicas.wait(&averaged)?;
+        replicas.wait(&replicas.moments()?)?;
         replicas.each(|place, cuda| self.hand_on(place, cuda))?;
         replicas.wait(&replicas.moments()?)
     }
@@ -173,7 +174,8 @@ impl Average<'_> {
             bring(cuda, to, there, from, 4 * slice.start..4 * slice.end)?;
         }
         let own = room.vector.address() + 4 * slice.start as u64;
-        let args = args![own, &room.others, count(place), count(self.rooms.len()), stride, stride];
+        let args =
+            args![own, &room.others, count(place), count(self.rooms.0.len()), stride, stride];
         if stride == 0 { Ok(()) } else { cuda.launch(AVERAGE, elementwise(stride), &args) }
     }
 
@@ -181,11 +183,11 @@ impl Average<'_> {
     fn join(&self, place: usize, cuda: &Cuda, found: &Parts<Found>) -> Result<(), Error> {
         let (room, each) = (self.rooms.on(place)?, size_of::<FoundBits>());
         for (other, there) in self.replicas.devices().iter().enumerate() {
-            let from = found.on(other)?.buffer();
+            let from = &found.on(other)?.bits;
             bring(cuda, (&room.findings, each * other), there, from, 0..each)?;
         }
         let joint = room.joint.address();
-        for other in 1..self.rooms.len() {
+        for other in 1..self.rooms.0.len() {
             let before = if other == 1 { room.findings.address() } else { joint };
             let from = room.findings.address() + (each * other) as u64;
             cuda.launch(MERGE, Grid::one(1), &args![before, joint, from, 0_u32])?;
@@ -208,7 +210,7 @@ impl Average<'_> {
     fn joint(&self, found: &Parts<Found>) -> Result<Parts<Found>, Error> {
         // A parameter that lacks a gradient on two devices is told once, in the order of the first device that tells it.
         let mut missing: Vec<Arc<str>> = Vec::new();
-        for name in found.iter().flat_map(Found::missing) {
+        for name in found.iter().flat_map(|found| &found.missing) {
             if !missing.contains(name) {
                 missing.push(name.clone());
             }
@@ -220,7 +222,7 @@ impl Average<'_> {
     }
 
     fn slice(&self, place: usize) -> Range<usize> {
-        self.layout.slice(place, self.rooms.len())
+        self.layout.slice(place, self.rooms.0.len())
     }
 
     /// The other devices, in order.

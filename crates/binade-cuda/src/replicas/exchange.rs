@@ -1,27 +1,24 @@
 //! Copies between devices, in the stream of the receiving device, ordered by events. The host does not wait.
 
-use super::Replicas;
+use super::{Parts, Replicas};
 use crate::{CaptureError, Cuda, Error, launch, memory::Buffer};
 use binade_gpu::Driver;
 use cudarc::driver::{CudaEvent, CudaStream};
 use std::{ops::Range, sync::Arc};
 
-/// A moment in each device's stream.
-pub(super) struct StreamEvents(Vec<CudaEvent>);
-
 impl Replicas {
     /// How far each device's stream has come.
-    pub(super) fn moments(&self) -> Result<StreamEvents, Error> {
+    pub(super) fn moments(&self) -> Result<Parts<CudaEvent>, Error> {
         let moment = |_, cuda: &Cuda| {
             cuda.outside("event", CaptureError::Replicas, |stream| stream.record_event(None))
         };
-        Ok(StreamEvents(self.each(moment)?.into_inner()))
+        self.each(moment)
     }
 
     /// From here on each device's work is behind what all had put in their streams at those moments.
-    pub(super) fn wait(&self, moments: &StreamEvents) -> Result<(), Error> {
+    pub(super) fn wait(&self, moments: &Parts<CudaEvent>) -> Result<(), Error> {
         let wait = |place, cuda: &Cuda| {
-            let others = moments.0.iter().enumerate().filter(|(other, _)| *other != place);
+            let others = moments.iter().enumerate().filter(|(other, _)| *other != place);
             let wait = |stream: &Arc<CudaStream>| {
                 others.map(|(_, event)| event).try_for_each(|event| {
                     cuda.inner.counters.meetings.add(1);

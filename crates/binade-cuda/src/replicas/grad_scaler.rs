@@ -43,10 +43,10 @@ impl GradScaler for Replicas {
 impl Replicas {
     /// Refuses what is not one set for each device, of one model. A set that has no gradient at all knows no devices.
     fn fill_up(&self, grads: &mut JointGradients) -> Result<(), Error> {
-        let (devices, found) = (self.devices().len(), grads.parts.len());
+        let (devices, found) = (self.devices().len(), grads.parts.0.len());
         let is_empty = |set: &Gradients| set.present().next().is_none();
         if found == 1 && grads.on(0).is_ok_and(is_empty) {
-            grads.parts = Parts::new(vec![grads.on(0)?.clone(); devices]);
+            grads.parts = Parts(vec![grads.on(0)?.clone(); devices]);
         } else if found != devices {
             return Err(Error::Driver(CudaError::Parts { found, devices }));
         }
@@ -85,7 +85,7 @@ impl GradOps for Replicas {
         if !grads.is_joint || sum.as_ref().is_some_and(|sum| !sum.is_joint) {
             return Err(Error::Driver(CudaError::NotAveraged));
         }
-        let mut sums = sum.map(|sum| sum.parts.into_inner().into_iter());
+        let mut sums = sum.map(|sum| sum.parts.0.into_iter());
         let added = self.each(|place, cuda| {
             let sum = sums.as_mut().and_then(Iterator::next);
             cuda.accumulate(sum, grads.on(place)?.clone(), found.on(place)?)

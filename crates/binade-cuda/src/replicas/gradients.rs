@@ -3,7 +3,6 @@
 use super::{Parts, Replicas};
 use crate::{Error, Found, Gradients, Tensor};
 use binade_core::{GradSet, MatchError, Named, NamedGrads, TrainError, check_same_parameters};
-use std::sync::Arc;
 
 /// The gradients of each device, of one model: its own until they are unscaled, and the average from there on.
 #[derive(Clone, Debug)]
@@ -33,8 +32,9 @@ impl JointGradients {
         let mut others = self.parts.iter();
         let Some(first) = others.next() else { return Ok(()) };
         let refuse = |error: MatchError| MatchError::new(&error.parameter, MODELS);
-        others
-            .try_for_each(|other| check_same_parameters(facts(first), facts(other)).map_err(refuse))
+        others.try_for_each(|other| {
+            check_same_parameters(first.shapes(), other.shapes()).map_err(refuse)
+        })
     }
 
     /// By place in the set, the shape of the gradient where any device has one.
@@ -52,10 +52,6 @@ impl JointGradients {
 const MODELS: &str =
     "replicas of one model must list the same parameters, of the same shapes, in the same order";
 
-fn facts(grads: &Gradients) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
-    grads.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
-}
-
 impl GradSet for Replicas {
     type Params = Vec<Named<Parts<Tensor>>>;
     type Grads = JointGradients;
@@ -72,13 +68,13 @@ impl GradSet for Replicas {
 
     fn materialise(&self, grads: JointGradients) -> Result<NamedGrads<Parts<Tensor>>, Error> {
         let sets = self.each(|place, cuda| cuda.materialise(grads.on(place)?.clone()))?;
-        let mut sets: Vec<_> = sets.into_inner().into_iter().map(Vec::into_iter).collect();
+        let mut sets: Vec<_> = sets.0.into_iter().map(Vec::into_iter).collect();
         let mut whole = Vec::new();
         loop {
             let row: Vec<_> = sets.iter_mut().filter_map(Iterator::next).collect();
             let Some(name) = row.first().map(|entry| entry.name.clone()) else { return Ok(whole) };
             let parts: Option<Vec<Tensor>> = row.into_iter().map(|entry| entry.value).collect();
-            whole.push(Named { name, value: parts.map(Parts::new) });
+            whole.push(Named { name, value: parts.map(Parts) });
         }
     }
 }
@@ -86,14 +82,15 @@ impl GradSet for Replicas {
 impl From<Vec<Gradients>> for JointGradients {
     /// Each device's own, as its backward pass has left them.
     fn from(parts: Vec<Gradients>) -> Self {
-        Self { parts: Parts::new(parts), is_joint: false }
+        Self { parts: Parts(parts), is_joint: false }
     }
 }
 
 impl From<Vec<Named<Option<Parts<Tensor>>>>> for JointGradients {
     /// By parameter, as a tape gives them. Of an empty set nobody knows how many devices it is of, and it is of all.
     fn from(grads: Vec<Named<Option<Parts<Tensor>>>>) -> Self {
-        let devices = grads.iter().filter_map(|grad| grad.value.as_ref()).map(Parts::len).max();
+        let devices =
+            grads.iter().filter_map(|grad| grad.value.as_ref()).map(|parts| parts.0.len()).max();
         let part = |place: usize| {
             let one = |grad: &Named<Option<Parts<Tensor>>>| {
                 let value = grad.value.as_ref().and_then(|parts| parts.on(place).ok().cloned());

@@ -84,7 +84,7 @@ impl Replicas {
         if parts.len() != devices {
             return Err(Error::Driver(CudaError::Parts { found: parts.len(), devices }));
         }
-        let parts = Parts::new(parts);
+        let parts = Parts(parts);
         self.each(|place, cuda| cuda.check_owner(parts.on(place)?.buffer()))?;
         Ok(parts)
     }
@@ -108,7 +108,7 @@ impl Replicas {
         for (place, cuda) in self.devices().iter().enumerate() {
             done.push(work(place, cuda).map_err(|error| self.told(place, error))?);
         }
-        Ok(Parts::new(done))
+        Ok(Parts(done))
     }
 
     /// Calls every device in turn, with a call that changes it. A failure after the first device ends the replicas, since some devices have

@@ -144,12 +144,12 @@ impl Replicas {
     /// Each device's parts, taken out of where they were.
     fn split(&self, params: &mut Params) -> Result<Vec<Vec<Named<Tensor>>>, Error> {
         let devices = self.devices().len();
-        if let Some(odd) = params.iter().find(|param| param.value.len() != devices) {
-            return Err(Error::Driver(CudaError::Parts { found: odd.value.len(), devices }));
+        if let Some(odd) = params.iter().find(|param| param.value.0.len() != devices) {
+            return Err(Error::Driver(CudaError::Parts { found: odd.value.0.len(), devices }));
         }
         let mut sets: Vec<_> = (0..devices).map(|_| Vec::with_capacity(params.len())).collect();
         for Named { name, value } in params {
-            for (set, part) in sets.iter_mut().zip(value.take()) {
+            for (set, part) in sets.iter_mut().zip(std::mem::take(&mut value.0)) {
                 set.push(Named { name: name.clone(), value: part });
             }
         }
@@ -168,7 +168,7 @@ impl Replicas {
 fn rejoin(params: &mut Params, sets: Vec<Vec<Named<Tensor>>>) {
     for set in sets {
         for (param, part) in params.iter_mut().zip(set) {
-            param.value.push(part.value);
+            param.value.0.push(part.value);
         }
     }
 }

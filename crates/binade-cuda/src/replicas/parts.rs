@@ -5,13 +5,9 @@ use crate::{CudaError, Error};
 /// One value for each device of [`Replicas`](crate::Replicas), in their order: parameters and masters, which are alike on all, or a
 /// batch of which each device has its own rows.
 #[derive(Clone, Debug)]
-pub struct Parts<T>(Vec<T>);
+pub struct Parts<T>(pub(super) Vec<T>);
 
 impl<T> Parts<T> {
-    pub(super) fn new(parts: Vec<T>) -> Self {
-        Self(parts)
-    }
-
     /// The parts, in the devices' order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
@@ -29,24 +25,6 @@ impl<T> Parts<T> {
     pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut T, Error> {
         let found = self.0.len();
         self.0.get_mut(place).ok_or_else(|| absent(found, place))
-    }
-
-    pub(super) fn into_inner(self) -> Vec<T> {
-        self.0
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// All parts taken out, for as long as they are on their devices.
-    pub(super) fn take(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.0)
-    }
-
-    /// Puts the next device's part behind those that are there.
-    pub(super) fn push(&mut self, part: T) {
-        self.0.push(part);
     }
 }
 

@@ -45,7 +45,7 @@ impl ScaleStore for Replicas {
     ) -> Result<(Vec<FoundInf>, ScaleState), Error> {
         let read =
             |place, cuda: &Cuda| ScaleStore::read(cuda, &on(found, place)?, scale.on(place)?);
-        let reports = self.each(read)?.into_inner();
+        let reports = self.each(read)?.0;
         let states: Vec<_> = reports.iter().map(|(_, state)| state).collect();
         if let Some(pair) = states.windows(2).find(|pair| pair[0] != pair[1]) {
             return Err(self.come_apart(&format!("scales differ: {pair:?}")));

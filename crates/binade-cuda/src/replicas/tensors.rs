@@ -80,7 +80,7 @@ impl Replicas {
     ///
     /// When a device fails.
     pub fn download_each(&self, tensor: &Parts<Tensor>) -> Result<Vec<Vec<f32>>, Error> {
-        Ok(self.each(|place, cuda| cuda.download(tensor.on(place)?))?.into_inner())
+        Ok(self.each(|place, cuda| cuda.download(tensor.on(place)?))?.0)
     }
 
     fn shards<'v, T>(&self, values: &'v [T], shape: &[usize]) -> Result<Shards<'v, T>, Error> {
@@ -154,5 +154,5 @@ impl Invoke for Replicas {
 fn by_result(each: &Parts<Vec<Tensor>>) -> Vec<Parts<Tensor>> {
     let results = each.iter().map(Vec::len).min().unwrap_or_default();
     let part = |result: usize| each.iter().map(|all| all[result].clone()).collect();
-    (0..results).map(|result| Parts::new(part(result))).collect()
+    (0..results).map(|result| Parts(part(result))).collect()
 }

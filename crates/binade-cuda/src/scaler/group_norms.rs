@@ -2,8 +2,7 @@
 
 use crate::{
     Cuda, Error,
-    chunks::Rows,
-    gradients::{flag, supported},
+    chunks::{Rows, flag, supported},
     kernels::CLIP_GROUPS,
     launch::{
         args,
@@ -13,61 +12,45 @@ use crate::{
 use binade_gpu::{Driver, GroupClip};
 use binade_grad_scaler::Norm;
 
-/// Rows of the kernel that measures groups, group by group.
-pub(super) struct GroupNormRows {
-    set: Rows<ClipRow>,
-    groups: Vec<ClipGroupBits>,
+impl Cuda {
+    /// Measures all groups in one launch, writes their factors, and raises the verdict.
+    pub(super) fn measure_groups(&self, clip: &GroupClip<'_, Self>) -> Result<(), Error> {
+        let (set, groups) = rows(self, clip)?;
+        // Without any element one block writes factors of 1.
+        let blocks = set.chunks.blocks().max(1);
+        let (table, count) = (self.table(&groups)?, u32::try_from(groups.len()));
+        let partials = self.buffer(CLIP_PARTIAL * blocks as usize)?;
+        let (chunks, owed) = (set.chunks, clip.grads.pending_factors(self)?);
+        let done = &self.fixed()?.done;
+        let (table, count) = (&*table, count.unwrap_or(u32::MAX));
+        let pass = args![chunks.count, chunks.len, table, count, owed, &partials, done];
+        let args = [&pass[..], &args![clip.verdict, clip.factors]].concat();
+        set.launch_blocks(self, CLIP_GROUPS, blocks, &args)
+    }
 }
 
-impl GroupNormRows {
-    pub(super) fn of(cuda: &Cuda, clip: &GroupClip<'_, Cuda>) -> Result<Self, Error> {
-        let grads = clip.grads;
-        let mut measured = Self { set: Rows::of(grads.elements()), groups: Vec::new() };
-        for (group, members) in &clip.groups {
-            measured.groups.push(ClipGroupBits {
-                first_chunk: measured.set.chunks.count,
-                norm: u32::from(group.norm == Norm::Infinity),
-                max: group.max,
-                name: cuda.names().number(&group.norm_name()),
-                pad: 0,
-            });
-            for grad in members {
-                let dtype = supported("clip gradients of", grad.tensor)?;
-                let (values, present) = (grad.tensor.address(), flag(grads, grad.place));
-                let len = grad.tensor.len() as u64;
-                measured.set.add(grad.tensor.len(), |first_chunk| ClipRow {
-                    values,
-                    present,
-                    len,
-                    first_chunk,
-                    dtype,
-                    pad: 0,
-                });
-            }
+/// Returns the rows of the gradients, group by group, and the groups.
+fn rows(
+    cuda: &Cuda,
+    clip: &GroupClip<'_, Cuda>,
+) -> Result<(Rows<ClipRow>, Vec<ClipGroupBits>), Error> {
+    let (grads, mut groups) = (clip.grads, Vec::new());
+    let mut set = Rows::of(grads.elements());
+    for (group, members) in &clip.groups {
+        groups.push(ClipGroupBits {
+            first_chunk: set.chunks.count,
+            norm: u32::from(group.norm == Norm::Infinity),
+            max: group.max,
+            name: cuda.names().number(&group.norm_name()),
+            pad: 0,
+        });
+        for grad in members {
+            let (values, present) = (grad.tensor.address(), flag(grads, grad.place));
+            let dtype = supported("clip gradients of", grad.tensor)?;
+            let len = grad.tensor.len() as u64;
+            let row = ClipRow { values, present, len, first_chunk: 0, dtype, pad: 0 };
+            set.add(grad.tensor.len(), |first_chunk| ClipRow { first_chunk, ..row });
         }
-        Ok(measured)
     }
-
-    /// Writes the groups' factors, and raises the verdict.
-    pub(super) fn run(&self, cuda: &Cuda, clip: &GroupClip<'_, Cuda>) -> Result<(), Error> {
-        // Without any element one block writes factors of 1.
-        let blocks = self.set.chunks.blocks().max(1);
-        let groups = cuda.table(&self.groups)?;
-        let partials = cuda.buffer(CLIP_PARTIAL * blocks as usize)?;
-        let (chunks, owed) = (self.set.chunks, clip.grads.pending_factors(cuda)?);
-        let (count, done) =
-            (u32::try_from(self.groups.len()).unwrap_or(u32::MAX), &cuda.fixed()?.done);
-        let args = args![
-            chunks.count,
-            chunks.len,
-            &*groups,
-            count,
-            owed,
-            &partials,
-            done,
-            clip.verdict,
-            clip.factors
-        ];
-        self.set.launch_blocks(cuda, CLIP_GROUPS, blocks, &args)
-    }
+    Ok((set, groups))
 }

@@ -1,15 +1,13 @@
 //! The launches of training but for the step's: one for a whole set of gradients.
 
-use super::{
-    group_norms::GroupNormRows,
-    report::{Readers, Report},
-};
+use super::report::{Readers, Report};
 use crate::{
     Cuda, Error, Gradients, Scale, Tensor,
-    autocast::{code, elementwise},
-    chunks::Rows,
-    gradients::{flag, supported},
-    kernels::{ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE},
+    chunks::{Rows, flag, supported},
+    kernels::{
+        ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE, code,
+        elementwise,
+    },
     launch::{
         Grid, args,
         structs::{
@@ -94,9 +92,8 @@ impl Kernels for Cuda {
                 group,
             });
         }
-        let (owed, groups) =
-            (pass.grads.pending_factors(self)?, pass.factors.map(|factors| factors.of_groups));
-        set.launch(self, MATERIALISE, &args![set.chunks.len, owed, groups, pass.limit])
+        let owed = pass.grads.pending_factors(self)?;
+        set.launch(self, MATERIALISE, &args![set.chunks.len, owed, pass.factors, pass.limit])
     }
 
     /// One launch that adds, and one that marks the sums that have begun.
@@ -128,9 +125,8 @@ impl Kernels for Cuda {
         self.launch(CLIP, Grid::one(1), &args![verdict, verdict, owed, owed, norm, max])
     }
 
-    /// One launch that measures all groups.
     fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Error> {
-        GroupNormRows::of(self, clip)?.run(self, clip)
+        self.measure_groups(clip)
     }
 
     fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {

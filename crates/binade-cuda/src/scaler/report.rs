@@ -43,7 +43,7 @@ impl Report {
         found: &[&Found],
         since: ReportBaseline,
     ) -> Result<Self, Error> {
-        let stamps = found.iter().map(|found| found.stamp()).collect();
+        let stamps = found.iter().map(|found| found.stamp).collect();
         let words = send_words(cuda, found)?;
         // Last, so that all of it is there when this is.
         let pinned = cuda.send_each(&Arc::new(from), Some(since.reported))?;
@@ -92,7 +92,7 @@ impl binade_gpu::Report<Cuda> for Report {
         cuda.reads("resolve")?;
         let words = send_words(cuda, found)?;
         let fault = cuda.noted(|record| cuda.send(record))?;
-        let sent = found.iter().map(|found| cuda.send(found.buffer()));
+        let sent = found.iter().map(|found| cuda.send(&found.bits));
         let sent = sent.collect::<Result<Vec<_>, Error>>()?;
         // Last, so that all of it is there when this is.
         let mut all = cuda.receive(&cuda.send(scale)?)?;

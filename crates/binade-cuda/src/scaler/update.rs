@@ -25,7 +25,7 @@ impl Cuda {
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
         if let Some(original) = &scale.readers.original {
-            self.inner.pool.state.depend(Arc::downgrade(original));
+            self.inner.pool.state.replayed(|replay| replay.alive.push(Arc::downgrade(original)));
         }
         let before = scale.bits.address();
         let after = self.place_for(scale)?;
@@ -64,7 +64,7 @@ impl Cuda {
     fn place_for(&self, scale: &Scale) -> Result<Option<Buffer>, Error> {
         if is_alone(&scale.readers.shared) {
             let readers: Arc<dyn Any + Send + Sync> = scale.readers.shared.clone();
-            self.inner.pool.state.alone(Arc::downgrade(&readers));
+            self.inner.pool.state.replayed(|replay| replay.sole.push(Arc::downgrade(&readers)));
             return Ok(None);
         }
         self.inner.pool.state.check_movable(SCALE_UPDATE.name, scale.bits.memory())?;
@@ -105,7 +105,7 @@ impl Cuda {
 
 fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
     let mut addresses = [0; FINDINGS];
-    addresses.iter_mut().zip(found).for_each(|(to, found)| *to = found.buffer().address());
+    addresses.iter_mut().zip(found).for_each(|(to, found)| *to = found.bits.address());
     addresses
 }
 

@@ -1,6 +1,6 @@
 //! Clipping whole sets. Only the device knows norms and factors.
 
-use super::{Factors, Gradients, PresentGradient};
+use super::{Gradients, PresentGradient};
 use crate::{BufferOf, Error, Found, Kernels, Result};
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
 
@@ -33,7 +33,7 @@ impl<D: Kernels> Gradients<D> {
     ) -> Result<(), D> {
         check_limit::<D>("clip_norm", max)?;
         self.check_owner(device)?;
-        device.check_owner(verdict.buffer())?;
+        device.check_owner(&verdict.bits)?;
         if !self.is_measured {
             // At a scale of 1; the finding is nobody's verdict.
             let one = device.upload_state(ScaleState::from_exponent(0))?;
@@ -77,7 +77,7 @@ impl<D: Kernels> Gradients<D> {
     ) -> Result<(), D> {
         let places = ClipGroup::places(groups, self.names().map(|name| &**name))?;
         self.check_owner(device)?;
-        device.check_owner(verdict.buffer())?;
+        device.check_owner(&verdict.bits)?;
         for grad in self.present() {
             super::trained::<D>("clip gradients of", grad.tensor.dtype())?;
         }
@@ -94,8 +94,7 @@ impl<D: Kernels> Gradients<D> {
         let groups = grads.by_group(groups, &places);
         let factors = &of_groups;
         device.run_group_norms(&GroupClip { grads, groups, factors, verdict })?;
-        let factors = Factors { of_groups: &of_groups, places: &places };
-        *self = grads.apply_factors_by(device, Some(&factors), f32::INFINITY)?;
+        *self = grads.apply_factors_by(device, Some(factors), &places, f32::INFINITY)?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Gradients as values: all factors multiplied in, in `f32`.
 
-use super::{Factors, Gradients, PresentGradient};
-use crate::{Kernels, Result, Tensor};
+use super::{Gradients, PresentGradient};
+use crate::{BufferOf, Kernels, Result, Tensor};
 use binade_core::Named;
 
 /// A pass over gradients that multiplies by all that they are owed and by the factors of their groups.
@@ -11,8 +11,10 @@ pub struct Materialise<'a, D: Kernels> {
     pub grads: &'a Gradients<D>,
     /// `f32` tensors for the results, at the gradients' places.
     pub results: &'a [Named<Option<Tensor<D>>>],
-    /// Factors of groups.
-    pub factors: Option<&'a Factors<'a, D>>,
+    /// Factors of groups, one `f32` a group, multiplied in last.
+    pub factors: Option<&'a BufferOf<D>>,
+    /// The group of each entry of the set.
+    pub groups: &'a [Option<usize>],
     /// The largest magnitude of a result.
     pub limit: f32,
 }
@@ -24,8 +26,8 @@ impl<D: Kernels> Materialise<'_, D> {
     ) -> impl Iterator<Item = (PresentGradient<'_, D>, &Tensor<D>, Option<u32>)> {
         self.grads.present().filter_map(|grad| {
             let result = self.results.get(grad.place)?.value.as_ref()?;
-            let group = self.factors.and_then(|factors| factors.group(grad.place));
-            Some((grad, result, group))
+            let group = self.groups.get(grad.place).copied().flatten();
+            Some((grad, result, group.and_then(|group| u32::try_from(group).ok())))
         })
     }
 }
@@ -33,19 +35,21 @@ impl<D: Kernels> Materialise<'_, D> {
 impl<D: Kernels> Gradients<D> {
     /// Returns the set with nothing left to multiply: new `f32` tensors, their elements brought within `limit`.
     pub(crate) fn apply_factors(&self, device: &D, limit: f32) -> Result<Self, D> {
-        self.apply_factors_by(device, None, limit)
+        self.apply_factors_by(device, None, &[], limit)
     }
 
-    /// Returns the set as [`apply_factors`](Self::apply_factors) does, with the factors of groups multiplied in last.
+    /// Returns the set as [`apply_factors`](Self::apply_factors) does, with the factors of groups.
     pub(super) fn apply_factors_by(
         &self,
         device: &D,
-        factors: Option<&Factors<'_, D>>,
+        factors: Option<&BufferOf<D>>,
+        groups: &[Option<usize>],
         limit: f32,
     ) -> Result<Self, D> {
         self.check_owner(device)?;
         let entries = self.unset_f32(device)?;
-        device.run_materialise(&Materialise { grads: self, results: &entries, factors, limit })?;
+        let results = &*entries;
+        device.run_materialise(&Materialise { grads: self, results, factors, groups, limit })?;
         Ok(Self { entries, present: self.present.clone(), owed: None, is_measured: false })
     }
 }

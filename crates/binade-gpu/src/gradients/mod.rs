@@ -47,15 +47,6 @@ pub struct PresentGradient<'g, D: Driver> {
     pub tensor: &'g Tensor<D>,
 }
 
-/// Factors on the device by which the groups of a set are multiplied.
-#[derive(Clone, Copy, Debug)]
-pub struct Factors<'a, D: Driver> {
-    /// One `f32` a group.
-    pub of_groups: &'a BufferOf<D>,
-    /// The group of each entry of the set.
-    pub places: &'a [Option<usize>],
-}
-
 impl<D: Driver> Gradients<D> {
     /// The parameters, in order, whether or not they have a gradient.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
@@ -112,13 +103,6 @@ impl<D: Driver> Gradients<D> {
     /// Returns what sets that are added must agree on: each entry's name, and its shape where it has a gradient.
     pub fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
         self.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
-    }
-}
-
-impl<D: Driver> Factors<'_, D> {
-    /// The index of an entry's group.
-    pub fn group(&self, place: usize) -> Option<u32> {
-        u32::try_from((*self.places.get(place)?)?).ok()
     }
 }
 

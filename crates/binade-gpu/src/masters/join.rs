@@ -1,8 +1,8 @@
 //! Masters of new parameters, and configurations that change.
 
-use super::{Masters, ParamState};
-use crate::{Kernels, Result, StepState, Tensor, gradients::trained};
-use binade_core::{DType, Named};
+use super::{Masters, ParamState, step::storable};
+use crate::{Kernels, Result, StepState, Tensor};
+use binade_core::Named;
 use binade_master_weights::{HostMasters, OptimizerConfig};
 use std::sync::Arc;
 
@@ -110,9 +110,4 @@ fn put_in_place<D: Kernels>(
         state
     };
     params.iter_mut().zip(states).map(store).collect()
-}
-
-/// Returns `dtype` where parameters of it are trained.
-pub(super) fn storable<D: Kernels>(dtype: DType) -> Result<DType, D> {
-    trained::<D>("train parameters of", dtype)
 }

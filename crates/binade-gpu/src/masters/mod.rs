@@ -9,8 +9,8 @@ mod step;
 mod step_state;
 
 pub use master::{MasterState, ScaledMaster};
-pub use param_state::{ParamState, StateTensors};
-pub use rules::{BiasTable, RuleList};
+pub use param_state::ParamState;
+pub use rules::Rules;
 pub use step::{Step, StepParam};
 pub use step_state::StepState;
 

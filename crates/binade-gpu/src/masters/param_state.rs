@@ -7,7 +7,7 @@ use binade_master_weights::{HostParamState, MasterStore, SavedParameter, StateKi
 use std::collections::HashMap;
 
 /// Tensors of one parameter's state, on their way into it.
-pub type StateTensors<D> = HashMap<StateKind, Tensor<D>>;
+pub(super) type StateTensors<D> = HashMap<StateKind, Tensor<D>>;
 
 /// The optimizer's state of one parameter: its master and its moments.
 #[derive(Debug)]
@@ -24,11 +24,7 @@ pub struct ParamState<D: Kernels> {
 
 impl<D: Kernels> ParamState<D> {
     /// Returns the state of a parameter with these values, and the parameter as it is to be stored.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Store`] for a store without kernels; where the device fails or has no room.
-    pub fn new(
+    pub(super) fn new(
         device: &D,
         number: u32,
         values: &Tensor<D>,
@@ -44,21 +40,17 @@ impl<D: Kernels> ParamState<D> {
     }
 
     /// Bytes of the master.
-    pub fn master_bytes(&self) -> u64 {
+    pub(super) fn master_bytes(&self) -> u64 {
         self.master.tensor().map_or(0, |master| master.bytes() as u64)
     }
 
     /// Bytes of the moments.
-    pub fn moment_bytes(&self) -> u64 {
+    pub(super) fn moment_bytes(&self) -> u64 {
         self.moments.iter().flatten().map(|moment| moment.bytes() as u64).sum()
     }
 
     /// Waits for the device and returns the state on the host, after `applied` steps.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    pub fn read(&self, device: &D, applied: u64) -> Result<HostParamState, D> {
+    pub(super) fn read(&self, device: &D, applied: u64) -> Result<HostParamState, D> {
         let mut moments = [const { Vec::new() }; 3];
         for (to, from) in moments.iter_mut().zip(&self.moments) {
             if let Some(from) = from {
@@ -71,11 +63,7 @@ impl<D: Kernels> ParamState<D> {
     }
 
     /// Waits for the device and returns the `f32` values of its parameter, `param`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    pub fn values(&self, device: &D, param: &Tensor<D>) -> Result<Vec<f32>, D> {
+    pub(super) fn values(&self, device: &D, param: &Tensor<D>) -> Result<Vec<f32>, D> {
         match &self.master {
             MasterState::Copy(master) => master.download(device),
             MasterState::None | MasterState::Stochastic { .. } => param.download(device),
@@ -93,17 +81,17 @@ impl<D: Kernels> ParamState<D> {
     }
 
     /// Types and shapes of the saved parts, of a parameter of this shape.
-    pub fn specs(&self, shape: &[usize]) -> Vec<(StateKind, TensorSpec)> {
+    pub(super) fn specs(&self, shape: &[usize]) -> Vec<(StateKind, TensorSpec)> {
         let spec = |(kind, _): (StateKind, _)| (kind, kind.spec(self.stored, shape));
         self.parts().into_iter().map(spec).collect()
     }
 
     /// Waits for the device and returns the saved parts, of a parameter of this shape.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    pub fn saved(&self, device: &D, shape: &[usize]) -> Result<Vec<(StateKind, RawTensor)>, D> {
+    pub(super) fn saved(
+        &self,
+        device: &D,
+        shape: &[usize],
+    ) -> Result<Vec<(StateKind, RawTensor)>, D> {
         let one = |(kind, tensor): (StateKind, Option<&Tensor<D>>)| {
             let bytes = match tensor {
                 Some(tensor) => tensor.to_bits(device)?,
@@ -118,7 +106,7 @@ impl<D: Kernels> ParamState<D> {
     }
 
     /// Replaces its tensors by loaded ones.
-    pub fn put(&mut self, loaded: &mut StateTensors<D>) {
+    pub(super) fn put(&mut self, loaded: &mut StateTensors<D>) {
         let moments = (0..).map(StateKind::Moment).zip(self.moments.iter_mut());
         let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_mut()?)));
         for (kind, place) in self.master.parts_mut().into_iter().chain(moments) {
@@ -129,11 +117,10 @@ impl<D: Kernels> ParamState<D> {
     }
 
     /// Returns a saved parameter and its state as tensors of `device`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails or has no room.
-    pub fn upload(device: &D, saved: &SavedParameter) -> Result<(Tensor<D>, StateTensors<D>), D> {
+    pub(super) fn upload(
+        device: &D,
+        saved: &SavedParameter,
+    ) -> Result<(Tensor<D>, StateTensors<D>), D> {
         let TensorSpec { dtype, shape } = saved.value.spec();
         let value = Tensor::from_bits(device, saved.value.bytes(), *dtype, shape)?;
         let one = |(kind, raw): &(StateKind, RawTensor)| {

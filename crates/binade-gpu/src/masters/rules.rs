@@ -1,33 +1,21 @@
 //! The rules of a configuration as the step's kernels take them, and what depends on the count of applied steps.
 
 use binade_master_weights::{BiasCorrection, UpdateRule};
+use bytemuck::{Pod, Zeroable};
+use std::sync::Arc;
 
 /// Rows of a new table of bias corrections.
 const FIRST: u64 = 1024;
 
-/// The rules in force, each once.
-#[derive(Clone, Debug, Default)]
-pub struct RuleList(Vec<UpdateRule>);
-
-impl RuleList {
-    /// Forgets the rules.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Returns the number of `rule`, a new one if it has none.
-    pub fn number(&mut self, rule: &UpdateRule) -> u32 {
-        let place = self.0.iter().position(|known| known == rule).unwrap_or_else(|| {
-            self.0.push(*rule);
-            self.0.len() - 1
-        });
-        u32::try_from(place).unwrap_or(u32::MAX)
-    }
-
-    /// The rules, by number.
-    pub fn rules(&self) -> &[UpdateRule] {
-        &self.0
-    }
+/// The rules in force, and the bias corrections of their betas in a buffer `B`.
+#[derive(Debug)]
+pub struct Rules<B> {
+    /// The rules in force, each once.
+    pub listed: Vec<UpdateRule>,
+    /// Kept when a rule goes: it may come back with the next learning rate.
+    tables: Vec<BiasTable>,
+    /// All tables behind each other.
+    buffer: Option<Arc<B>>,
 }
 
 /// A table of bias corrections, which the device indexes by its own count of applied steps.
@@ -36,61 +24,174 @@ impl RuleList {
 /// when that is no longer so, and ends for good where the bias has faded: after 17,000 steps at a beta2 of 0.999, which is
 /// 280 kB.
 #[derive(Debug)]
-pub struct BiasTable<T> {
+struct BiasTable {
     betas: [f64; 2],
-    /// Where the rows are.
-    pub rows: T,
-    /// The number of rows.
-    pub count: u64,
+    rows: Vec<CorrectionRow>,
     /// True if the last row stands for all that follow.
-    pub is_whole: bool,
+    is_whole: bool,
 }
 
-impl<T> BiasTable<T> {
-    /// Makes a table for a device that may come to apply its step number `attempts`.
-    ///
-    /// # Errors
-    ///
-    /// As for `store`, which is given the rows.
-    pub fn new<E>(
-        betas: [f64; 2],
-        attempts: u64,
-        store: impl FnOnce(Vec<BiasCorrection>) -> Result<T, E>,
-    ) -> Result<Self, E> {
-        Self::of_rows(betas, (2 * attempts).max(FIRST), store)
-    }
+/// `Correction` of the kernels.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct CorrectionRow {
+    bias: f64,
+    root: f32,
+    pad: u32,
+}
 
+impl BiasTable {
     /// Makes a table of at most this many rows.
-    ///
-    /// # Errors
-    ///
-    /// As for [`new`](Self::new).
-    pub fn of_rows<E>(
-        betas: [f64; 2],
-        most: u64,
-        store: impl FnOnce(Vec<BiasCorrection>) -> Result<T, E>,
-    ) -> Result<Self, E> {
-        let mut rows = Vec::new();
-        let mut is_whole = false;
-        for applied in 0..most {
-            let correction = BiasCorrection::at(betas, applied);
-            is_whole = correction.is_last();
-            rows.push(correction);
-            if is_whole {
+    fn new(betas: [f64; 2], most: u64) -> Self {
+        let mut table = Self { betas, rows: Vec::new(), is_whole: false };
+        for correction in (0..most).map(|applied| BiasCorrection::at(betas, applied)) {
+            let BiasCorrection { bias, root } = correction;
+            table.rows.push(CorrectionRow { bias, root, pad: 0 });
+            table.is_whole = correction.is_last();
+            if table.is_whole {
                 break;
             }
         }
-        let count = rows.len() as u64;
-        Ok(Self { betas, rows: store(rows)?, count, is_whole })
+        table
     }
 
-    /// Returns true if it is for these betas.
-    pub fn is_for(&self, betas: [f64; 2]) -> bool {
+    fn is_for(&self, betas: [f64; 2]) -> bool {
         self.betas.map(f64::to_bits) == betas.map(f64::to_bits)
     }
 
     /// Returns true if every step up to number `attempts` finds its row.
-    pub fn reaches(&self, attempts: u64) -> bool {
-        self.is_whole || attempts <= self.count
+    fn reaches(&self, attempts: u64) -> bool {
+        self.is_whole || attempts <= self.rows.len() as u64
+    }
+}
+
+impl<B> Default for Rules<B> {
+    fn default() -> Self {
+        Self { listed: Vec::new(), tables: Vec::new(), buffer: None }
+    }
+}
+
+impl<B> Rules<B> {
+    /// Returns the number of `rule`, a new one if it has none.
+    pub fn number(&mut self, rule: &UpdateRule) -> u32 {
+        let place = self.listed.iter().position(|known| known == rule).unwrap_or_else(|| {
+            self.listed.push(*rule);
+            self.listed.len() - 1
+        });
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+
+    /// Makes tables for the rules in force, on a device that may come to apply its step number `attempts`.
+    pub fn need(&mut self, attempts: u64) {
+        let betas: Vec<_> = self.listed.iter().filter_map(UpdateRule::corrected_betas).collect();
+        for betas in betas {
+            if !self.has(betas, |table| table.reaches(attempts)) {
+                self.put(BiasTable::new(betas, (2 * attempts).max(FIRST)));
+            }
+        }
+    }
+
+    /// Makes a table for `betas` to where the bias has faded, for a device whose count the host does not know. Returns false if
+    /// that takes more than `most` rows.
+    pub fn need_whole(&mut self, betas: [f64; 2], most: u64) -> bool {
+        let known = self.has(betas, |table| table.is_whole);
+        let made = (!known).then(|| BiasTable::new(betas, most)).filter(|table| table.is_whole);
+        known || made.map(|table| self.put(table)).is_some()
+    }
+
+    fn has(&self, betas: [f64; 2], does: impl Fn(&BiasTable) -> bool) -> bool {
+        self.tables.iter().any(|table| table.is_for(betas) && does(table))
+    }
+
+    fn put(&mut self, table: BiasTable) {
+        self.tables.retain(|known| !known.is_for(table.betas));
+        self.tables.push(table);
+        self.buffer = None;
+    }
+
+    /// Returns the index of the first row for the betas of `rule`, and the number of rows: none for a rule without betas.
+    pub fn corrections_of(&self, rule: &UpdateRule) -> [usize; 2] {
+        let Some(betas) = rule.corrected_betas() else { return [0; 2] };
+        let is_other = |table: &&BiasTable| !table.is_for(betas);
+        let first = self.tables.iter().take_while(is_other).map(|table| table.rows.len()).sum();
+        let table = self.tables.iter().find(|table| table.is_for(betas));
+        [first, table.map_or(0, |table| table.rows.len())]
+    }
+
+    /// Returns all tables on the device, where `upload` has put them; one row of zeros if there are none.
+    ///
+    /// # Errors
+    ///
+    /// As for `upload`.
+    pub fn corrections<E>(
+        &mut self,
+        upload: impl FnOnce(&[u8]) -> Result<B, E>,
+    ) -> Result<&Arc<B>, E> {
+        let buffer = match self.buffer.take() {
+            Some(buffer) => buffer,
+            None => Arc::new(upload(bytemuck::cast_slice(&self.rows()))?),
+        };
+        Ok(self.buffer.insert(buffer))
+    }
+
+    fn rows(&self) -> Vec<CorrectionRow> {
+        match self.tables.iter().flat_map(|table| &table.rows).copied().collect::<Vec<_>>() {
+            rows if rows.is_empty() => vec![CorrectionRow::zeroed()],
+            rows => rows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use binade_master_weights::Adam;
+    use std::convert::Infallible;
+
+    fn adam(betas: [f64; 2]) -> UpdateRule {
+        let (lr, eps, weight_decay) = (1e-3, 1e-8, 0.0);
+        UpdateRule::Adam(Adam { lr, betas, eps, weight_decay, decoupled: false, amsgrad: false })
+    }
+
+    #[test]
+    fn tables_lie_behind_each_other_and_grow_with_the_steps_that_were_asked_for() {
+        let [slow, fast] = [[0.9, 0.999], [0.5, 0.5]].map(adam);
+        let mut all = Rules::<Vec<u8>>::default();
+        assert_eq!([slow, fast, slow].map(|rule| all.number(&rule)), [0, 1, 0]);
+        all.need(1);
+        let [_, short] = all.corrections_of(&fast);
+        assert!(short < 60, "the bias has faded");
+        let of = |all: &Rules<_>| [slow, fast].map(|rule| all.corrections_of(&rule));
+        assert_eq!(of(&all), [[0, 1024], [1024, short]]);
+        all.need(1024);
+        assert_eq!(of(&all), [[0, 1024], [1024, short]]);
+        all.need(1025);
+        assert_eq!(of(&all), [[short, 2050], [0, short]]);
+        assert!(!all.need_whole([0.9, 0.999], 4000) && all.need_whole([0.9, 0.999], 40_000));
+        assert_eq!(all.corrections_of(&adam([0.1, 0.2]))[1], 0);
+    }
+
+    #[test]
+    fn rows_are_the_hosts_corrections_and_uploaded_once() {
+        let mut all = Rules::default();
+        all.number(&adam([0.9, 0.95]));
+        all.need(1);
+        let mut uploads = 0;
+        let mut upload = |bytes: &[u8]| {
+            uploads += 1;
+            Ok::<_, Infallible>(bytes.to_vec())
+        };
+        let Ok(rows) = all.corrections(&mut upload).cloned();
+        let Ok(again) = all.corrections(&mut upload);
+        assert!(Arc::ptr_eq(again, &rows));
+        for (applied, row) in (0..).zip(rows.as_chunks::<16>().0) {
+            let want = BiasCorrection::at([0.9, 0.95], applied);
+            let CorrectionRow { bias, root, .. } = bytemuck::pod_read_unaligned(row);
+            assert_eq!(
+                (bias.to_bits(), root.to_bits()),
+                (want.bias.to_bits(), want.root.to_bits())
+            );
+        }
+        assert_eq!(uploads, 1);
     }
 }

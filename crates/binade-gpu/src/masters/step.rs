@@ -1,8 +1,8 @@
 //! One step: which gradient moves which parameter.
 
-use super::{Masters, ParamState, join::storable};
+use super::{Masters, ParamState};
 use crate::{BufferOf, Found, Gradients, Kernels, Result, StepState, Tensor, gradients::trained};
-use binade_core::Named;
+use binade_core::{DType, Named};
 use binade_master_weights::{
     HostMasters, Matched, ParamInfo, UpdateRule, match_gradients, require_gradients,
 };
@@ -82,7 +82,7 @@ impl<D: Kernels> Masters<D> {
     ) -> Result<(), D> {
         grads.check_owner(device)?;
         device.check_owner(&self.counts)?;
-        device.check_owner(found.buffer())?;
+        device.check_owner(&found.bits)?;
         params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let matched = &self.matched(params, grads)?;
         if let Err(none) = require_gradients(matched) {
@@ -114,4 +114,9 @@ impl<D: Kernels> Masters<D> {
 
 fn facts<D: Kernels>(param: &Named<Tensor<D>>) -> ParamInfo<'_> {
     ParamInfo { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
+}
+
+/// Returns `dtype` where parameters of it are trained.
+pub(super) fn storable<D: Kernels>(dtype: DType) -> Result<DType, D> {
+    trained::<D>("train parameters of", dtype)
 }

@@ -20,7 +20,7 @@ pub use gemm::{Gemm, GemmKernels, Matrices};
 pub use layer_norm::{LayerNormKernels, NormBackward};
 pub use max_pool2d::MaxPool2dKernels;
 pub use pointwise::{DropoutMask, PointwiseKernels};
-pub use rows::{RowKernels, Rows};
+pub use rows::RowKernels;
 pub use total::{Total, TotalKernels};
 
 use crate::{Result, Tensor};

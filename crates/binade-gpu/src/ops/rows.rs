@@ -5,24 +5,6 @@ use crate::{Driver, Result, Tensor};
 use binade_core::Op;
 use binade_ops::{operands, shape};
 
-/// Tensor as the rows of its last axis.
-#[derive(Clone, Copy, Debug)]
-pub struct Rows {
-    /// Number of rows.
-    pub count: usize,
-    /// Elements of a row.
-    pub width: usize,
-}
-
-impl Rows {
-    /// Describes a tensor; a scalar is one row of one element.
-    pub fn of<D: Driver>(tensor: &Tensor<D>) -> Self {
-        let (width, lead) =
-            tensor.shape().split_last().map_or((1, &[][..]), |(w, lead)| (*w, lead));
-        Self { count: lead.iter().product(), width }
-    }
-}
-
 /// Driver with kernels on the rows of the last axis.
 pub trait RowKernels: Driver {
     /// Computes each row of `result` by a kernel from the same row of operands of its shape and element type. There is an element.

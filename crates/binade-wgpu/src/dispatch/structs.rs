@@ -60,9 +60,6 @@ binade_gpu::layouts! {
     /// `Rule` of `prepare.wgsl`.
     RuleRow (56) { [u32; 2]: negative_lr; u32: first, rows; [f32; 9]: constants; u32: pad; }
 
-    /// `Correction` of `prepare.wgsl`.
-    CorrectionRow { [u32; 2]: bias; u32: root, pad; }
-
     /// `Applied` of `moves.wgsl`.
     AppliedRow (16) { u64: steps; u32: lost, moved; }
 

@@ -1,27 +1,28 @@
 //! Master weights on the device: the fused step, predicated there.
 
-mod corrections;
-mod lost;
-mod rules;
 mod scaled;
 mod step;
 mod table;
 
 use crate::{
     Error, Wgpu,
-    dispatch::structs::{AppliedRow, MOVE},
+    dispatch::{
+        Bound, groups,
+        structs::{self, AppliedRow, MOVE, count},
+    },
     memory::Buffer,
 };
-use binade_gpu::{Driver, Step, StepState};
+use binade_gpu::{Driver, Rules, Step, StepState};
 use binade_master_weights::LostUpdates;
-use rules::Rules;
 use std::sync::atomic::Ordering;
 use table::Table;
 
 /// Tables that a step's shaders read and write.
 #[derive(Debug)]
 pub struct StepTables {
-    rules: Rules,
+    rules: Rules<Buffer>,
+    /// A row for each rule.
+    rule_rows: Table,
     /// Which gradients the last step asked for.
     asked: Table,
     /// Constants of each parameter's next step.
@@ -37,8 +38,8 @@ impl StepState<Wgpu> for StepTables {
     fn new(wgpu: &Wgpu, parameters: usize, counts_lost: bool) -> Result<Self, Error> {
         let moves = wgpu.buffer(MOVE * parameters.max(1))?;
         let nothing = [wgpu.buffer(4)?, wgpu.buffer(4)?, wgpu.buffer(4)?, wgpu.buffer(4)?];
-        let (rules, asked) = (Rules::default(), Table::default());
-        Ok(Self { rules, asked, moves, nothing, counts_lost })
+        let (rule_rows, asked) = (Table::default(), Table::default());
+        Ok(Self { rules: Rules::default(), rule_rows, asked, moves, nothing, counts_lost })
     }
 
     fn change(
@@ -51,7 +52,9 @@ impl StepState<Wgpu> for StepTables {
         let is_more = parameters > before;
         let moves = is_more.then(|| wgpu.buffer(MOVE * parameters)).transpose()?;
         if counts_lost && !self.counts_lost && before > 0 {
-            lost::forget(wgpu, counts, parameters)?;
+            let params = structs::Prepare { count: count(parameters) };
+            let bound = vec![Bound::whole(counts)];
+            wgpu.dispatch("forget_lost", &params, bound, groups(parameters))?;
         }
         if let Some(moves) = moves {
             self.moves = moves;
@@ -68,6 +71,11 @@ impl StepState<Wgpu> for StepTables {
     }
 
     fn read_lost(&self, wgpu: &Wgpu, counts: &Buffer) -> Result<Vec<LostUpdates>, Error> {
-        lost::read(wgpu, counts)
+        let bytes = wgpu.read_bytes(counts, 0..counts.bytes())?;
+        let lost = |row| {
+            let AppliedRow { lost, moved, .. } = bytemuck::pod_read_unaligned(row);
+            LostUpdates { lost: lost.into(), moved: moved.into() }
+        };
+        Ok(bytes.chunks_exact(Self::COUNT_BYTES).map(lost).collect())
     }
 }

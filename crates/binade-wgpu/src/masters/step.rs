@@ -8,22 +8,23 @@ use crate::{
     Error, Tensor, Wgpu,
     dispatch::{
         Bound, GROUP, groups, parts,
-        structs::{self, PrepareRow, count, halves},
+        structs::{self, PrepareRow, RuleRow, count, halves},
     },
     gradients::{flag, flags, pending_factors, supported},
     memory::Buffer,
     shaders::Shader,
 };
-use binade_gpu::{MasterState, Step, StepParam};
+use binade_gpu::{Driver, MasterState, Rules, Step, StepParam};
+use binade_master_weights::{StepConstants, UpdateRule};
 use std::sync::atomic::Ordering;
 
 impl StepTables {
     /// Puts a step in the batch.
     pub(super) fn dispatch(&mut self, wgpu: &Wgpu, step: &Step<'_, Wgpu>) -> Result<(), Error> {
-        let Self { rules, asked: table, moves, nothing, counts_lost } = self;
+        let Self { rules, rule_rows, asked: table, moves, nothing, counts_lost } = self;
         let (mut asked, mut moving) = (Vec::new(), Vec::new());
         for one in step.moving() {
-            let (flag, rule) = (flag(step.grads, one.place), rules.listed.number(one.rule));
+            let (flag, rule) = (flag(step.grads, one.place), rules.number(one.rule));
             asked.push(PrepareRow { flag, slot: one.state.number, rule, pad: 0 });
             moving.push(one);
         }
@@ -31,11 +32,13 @@ impl StepTables {
             return Ok(());
         }
         let attempts = step.attempts.load(Ordering::Relaxed);
-        let [rules, corrections] = rules.tables(wgpu, attempts)?;
-        let told = [table.of(wgpu, &asked)?, rules, corrections];
+        rules.need(attempts);
+        let corrections = Bound::whole(rules.corrections(|rows| wgpu.buffer_of(rows))?);
+        let rows: Vec<_> = rules.listed.iter().map(|rule| rule_row(rules, rule)).collect();
+        let told = [table.of(wgpu, &asked)?, rule_rows.of(wgpu, &rows)?, corrections];
         let (grads, counts) = (step.grads, step.counts);
         let seen =
-            [Bound::whole(step.found.buffer()), pending_factors(grads, wgpu)?, flags(grads, wgpu)?];
+            [Bound::whole(&step.found.bits), pending_factors(grads, wgpu)?, flags(grads, wgpu)?];
         let left = [counts, &*moves].map(Bound::whole);
         let bound = told.into_iter().chain(seen).chain(left).collect();
         let params = structs::Prepare { count: count(asked.len()) };
@@ -43,6 +46,12 @@ impl StepTables {
         let among = StepBuffers { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
         moving.iter().try_for_each(|one| among.dispatch(wgpu, one))
     }
+}
+
+fn rule_row(rules: &Rules<Buffer>, rule: &UpdateRule) -> RuleRow {
+    let [first, rows] = rules.corrections_of(rule).map(count);
+    let constants = StepConstants::at(rule, 0).to_row();
+    RuleRow { negative_lr: halves((-rule.lr()).to_bits()), first, rows, constants, pad: 0 }
 }
 
 /// Bindings of a step's shader without those of its moments.

@@ -12,21 +12,11 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// As it was uploaded last.
-    pub(super) fn bound(&self) -> Option<Bound> {
-        self.buffer.as_ref().map(Bound::whole)
-    }
-
-    /// Has it uploaded anew.
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
-    }
-
     /// A table of these rows, of which there must be some.
     pub(super) fn of<T: Pod>(&mut self, wgpu: &Wgpu, rows: &[T]) -> Result<Bound, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(rows);
-        if let Some(known) = self.bound().filter(|_| self.bytes == bytes) {
-            return Ok(known);
+        if let Some(known) = self.buffer.as_ref().filter(|_| self.bytes == bytes) {
+            return Ok(Bound::whole(known));
         }
         // In memory of its own: the old one may be read by what has not been sent off.
         let buffer = wgpu.buffer_of(bytes)?;

@@ -69,7 +69,7 @@ impl Kernels for Wgpu {
                 let (output, _) = Bound::elements(result, part.clone());
                 let len = count(part.len());
                 let params = structs::Materialise { len, dtype, start, flag, group, limit };
-                let factors = pass.factors.map_or(&*self.fixed()?.there, |it| it.of_groups);
+                let factors = pass.factors.unwrap_or(&self.fixed()?.there);
                 let (flags, owed) = (flags(grads, self)?, pending_factors(grads, self)?);
                 let bound = vec![values, flags, owed, Bound::whole(factors), output];
                 self.dispatch("materialise", &params, bound, groups(part.len()))?;

@@ -18,7 +18,7 @@ pub struct Report {
 impl Report {
     /// Asks for a copy of what `update` has written.
     pub(super) fn send(wgpu: &Wgpu, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
-        let stamps = found.iter().map(|found| found.stamp()).collect();
+        let stamps = found.iter().map(|found| found.stamp).collect();
         let (words, faults) = (send_words(wgpu, found)?, wgpu.send_faults()?);
         Ok(Self { sent: wgpu.send(from, 0..from.bytes())?, stamps, words, faults })
     }
@@ -83,7 +83,7 @@ impl Wgpu {
         // Room for one finding at least: what a shader is given has no less than what it declares.
         let report = self.buffer(finding_offset(found.len().max(1)))?;
         for (number, found) in found.iter().enumerate() {
-            self.copy_to(found.buffer(), &report, finding_offset(number), size_of::<FoundBits>())?;
+            self.copy_to(&found.bits, &report, finding_offset(number), size_of::<FoundBits>())?;
         }
         Ok(report)
     }

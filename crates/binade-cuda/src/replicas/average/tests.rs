@@ -12,7 +12,7 @@ fn gradients(replicas: &Replicas) -> Result<(JointGradients, Parts<Found>), Erro
         let value = Some(cuda.upload(&[1.0; 300], &[300], DType::F16)?);
         Ok(Gradients::from(vec![Named::new("w", value)]))
     };
-    let mut grads = JointGradients::from(replicas.each(one)?.into_inner());
+    let mut grads = JointGradients::from(replicas.each(one)?.0);
     let look = |place, cuda: &Cuda| cuda.unscale(grads.parts.on_mut(place)?, scale.on(place)?);
     let found = replicas.each(look)?;
     Ok((grads, found))
@@ -39,7 +39,7 @@ fn an_average_that_fails_in_the_middle_leaves_memory_behind_all_that_reads_it() 
     let (Some(replicas), Some(others)) = (replicas(), replicas()) else { return Ok(()) };
     let ((mut grads, found), (_, foreign)) = (gradients(&replicas)?, gradients(&others)?);
     // The first device has taken the second's slice when it comes to a finding that is not its own.
-    let found = Parts::new(vec![found.on(0)?.clone(), foreign.on(1)?.clone()]);
+    let found = Parts(vec![found.on(0)?.clone(), foreign.on(1)?.clone()]);
     let used = || replicas.devices().iter().map(|cuda| cuda.memory_use().bytes).collect::<Vec<_>>();
     let mut left = Vec::new();
     for number in 1..4 {
