@@ -8,15 +8,24 @@ use crate::{
         structs::{self, code, count},
     },
 };
-use binade_gpu::EmbeddingKernels;
+use binade_gpu::{Driver, EmbeddingKernels};
+use binade_ops::Fill;
 
 impl EmbeddingKernels for Wgpu {
     fn launch_embedding(&self, [table, indices]: [&Tensor; 2], result: &Tensor) -> Result {
-        self.look_up("embedding", [table, indices, result], table.shape())
+        let (rows, width) = (table.shape()[0], table.shape()[1]);
+        if width > 0 {
+            return self.look_up("embedding", [table, indices, result], [rows, width]);
+        }
+        // An index is looked at with the elements of its row: rows without any are given one.
+        let table = self.fill(0.0, &[rows, 1], result.dtype())?;
+        let result = self.unset(result.dtype(), &[indices.len(), 1])?;
+        self.look_up("embedding", [&table, indices, &result], [rows, 1])
     }
 
     fn launch_embedding_backward(&self, [grad, indices]: [&Tensor; 2], result: &Tensor) -> Result {
-        self.look_up("embedding_backward", [grad, indices, result], result.shape())
+        let table = [result.shape()[0], result.shape()[1]];
+        self.look_up("embedding_backward", [grad, indices, result], table)
     }
 }
 
@@ -25,7 +34,7 @@ impl Wgpu {
         &self,
         shader: &'static str,
         [from, indices, to]: [&Tensor; 3],
-        table: &[usize],
+        [rows, width]: [usize; 2],
     ) -> Result {
         for part in self.parts_of(to) {
             let ((from, start), (output, _)) =
@@ -36,8 +45,8 @@ impl Wgpu {
                 dtype: code(shader, to.dtype())?,
                 starts: [start, 0],
                 first: count(part.start),
-                rows: count(table[0]),
-                width: count(table[1]),
+                rows: count(rows),
+                width: count(width),
                 count: count(indices.len()),
                 indices_start,
             };

@@ -12,6 +12,7 @@ crate::tests![
     nothing_waits_until_an_outcome_is_read,
     an_outcome_that_is_ready_is_read_without_waiting_after_indices_too,
     an_outcome_of_a_window_that_is_ready_is_read_without_waiting,
+    an_index_beyond_a_table_without_width_is_told,
 ];
 
 fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
@@ -93,4 +94,14 @@ fn an_outcome_of_a_window_that_is_ready_is_read_without_waiting() -> Result {
     let found = wgpu.unscale(&mut sum, &wgpu.upload_state(ScaleState::from_exponent(0))?)?;
     wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
     assert_read_without_waiting(&wgpu, &found, &scale)
+}
+
+fn an_index_beyond_a_table_without_width_is_told() -> Result {
+    let wgpu = own();
+    let (table, indices) =
+        (wgpu.upload(&[], &[3, 0], DType::F16)?, wgpu.upload_i64(&[2, 3], &[2])?);
+    wgpu.embedding(&table, &indices)?;
+    let told = wgpu.to_bits(&indices).unwrap_err().to_string();
+    assert_eq!(told, "embedding: index 3 at position 1; expected 0 ≤ index < 3");
+    Ok(())
 }
