@@ -1,6 +1,6 @@
 //! Recorded runs of torch replay to the bit, and a recording with one thing changed does not.
 
-use crate::common::{golden, path};
+use crate::common::{failure, golden, path};
 use binade_tests::replay::{ReplayError, file, parse, replay};
 use serde_json::{Value, json};
 
@@ -68,6 +68,7 @@ fn flipped(value: &Value) -> Value {
     match value {
         Value::Null => json!(0),
         Value::Bool(set) => json!(!set),
+        Value::Number(n) if n.is_f64() => json!(n.as_f64().unwrap() * 2.0),
         Value::Number(n) => {
             n.as_u64().map_or_else(|| json!(n.as_i64().unwrap() ^ 1), |n| json!(n ^ 1))
         }
@@ -126,7 +127,7 @@ fn change(
 ) -> String {
     let mut events = run["events"].as_array_mut().unwrap().iter_mut();
     change(events.find(|event| event["op"] == call && wanted(event)).unwrap());
-    replay(run).unwrap_err().to_string()
+    failure(run)
 }
 
 #[test]
@@ -155,14 +156,42 @@ fn a_difference_is_named_with_its_event() {
 }
 
 #[test]
-fn one_bit_of_one_step_fails_the_whole_table() {
-    for name in ["param", "exp_avg_sq"] {
-        let mut table = golden("optim.json.gz");
-        let leaf =
-            table.pointer_mut(&format!("/cases/9/variants/forloop_ieee/49/2/{name}/4")).unwrap();
+fn one_changed_value_is_named_with_its_place_and_both_values() {
+    for (name, at, place) in [
+        (
+            "optim",
+            "/cases/9/variants/forloop_ieee/49/2/param/4",
+            "case 9 (adam), step 49: parameter 2[4] is ",
+        ),
+        (
+            "optim",
+            "/cases/9/variants/forloop_ieee/49/2/exp_avg_sq/4",
+            "case 9 (adam), step 49: exp_avg_sq of parameter 2[4] is ",
+        ),
+        ("casts", "/boundary/bf16/torch/10000", "boundary bf16 (torch): [10000]: "),
+        ("casts", "/boundary/bf16/torch_scalar/30000", "boundary bf16 (torch_scalar): [30000]: "),
+        ("casts", "/boundary/f16/torch/20000", "boundary f16 (torch): [20000]: "),
+        ("casts", "/boundary/e4m3fn/torch/7", "boundary e4m3fn (torch): [7]: "),
+        ("casts", "/boundary/e5m2/torch/40000", "boundary e5m2 (torch): [40000]: "),
+        ("casts", "/decode/f16/f32_bits/15361", "decode f16: the value of code[15361] is "),
+        ("casts", "/decode/e4m3fn/f32_bits/126", "decode e4m3fn: the value of code[126] is "),
+        ("casts", "/decode/e5m2/f32_bits/128", "decode e5m2: the value of code[128] is "),
+        ("clip", "/cases/3/after/0/0", "case 3 (value to 1e0): gradient 0[0] is "),
+        ("clip", "/cases/4/after/0/0", "case 4 (norm "),
+        ("jmp", "/traces/2/steps/1/scale", "trace 2, step 1: scale[0] is "),
+        ("jmp", "/traces/7/steps/1/counter", "trace 7, step 1: the counter is "),
+        ("jmp", "/traces/20/steps/1/finite", "trace 20, step 1: "),
+        ("jmp", "/traces/20/steps/1/unscaled/2", "trace 20, step 1: unscaled[2] is "),
+        ("scalers/torch", "/runs/0/scale/3", "run 0 of torch: [2]: the scale is "),
+        ("scalers/paddle", "/runs/2/scale/40", "run 2 of paddle: [39]: the scale is "),
+        ("scalers/deepspeed_0.19.8", "/runs/9/scale/20", "run 9 of deepspeed: [19]: the scale is "),
+        ("scalers/apex", "/runs/9/scale/20", "run 9 of apex: [19]: the scale is "),
+    ] {
+        let mut recording = golden(&format!("{name}.json.gz"));
+        let leaf = recording.pointer_mut(at).unwrap();
         *leaf = flipped(leaf);
-        let error = replay(&table).unwrap_err().to_string();
-        assert!(error.starts_with("case 9 (adam), step 49: "), "{error}");
+        let error = failure(&recording);
+        assert!(error.starts_with(place) && error.contains(", and was "), "{name}{at}: {error}");
     }
 }
 
@@ -183,11 +212,11 @@ fn a_scalar_whose_bits_are_not_its_decimal_is_named_with_its_place() {
     let scalar = &mut run["optimizers"][0]["hyper"]["lr"];
     let dec = scalar["dec"].take();
     scalar["dec"] = json!("0.25");
-    let error = replay(&run).unwrap_err().to_string();
+    let error = failure(&run);
     assert!(error.starts_with("optimizers[0].hyper.lr: ") && error.contains("0.25"), "{error}");
     run["optimizers"][0]["hyper"]["lr"]["dec"] = dec;
     run["config"]["init_scale"]["f64"] = json!("0xzz");
-    assert!(replay(&run).unwrap_err().to_string().starts_with("config.init_scale: "));
+    assert!(failure(&run).starts_with("config.init_scale: "));
 }
 
 #[test]
@@ -202,7 +231,7 @@ fn what_is_not_of_the_format_is_named_with_its_place() {
     ] {
         let mut recording = golden(name);
         *recording.pointer_mut(at).unwrap() = json!(-1.5);
-        let error = replay(&recording).unwrap_err().to_string();
+        let error = failure(&recording);
         assert!(error.starts_with(named), "{error}");
     }
 }

@@ -98,21 +98,6 @@ fn an_overflow_counts_as_the_ceiling_and_not_as_two_to_its_power() {
 }
 
 #[test]
-fn one_changed_scale_is_named_with_its_run_and_step() {
-    for name in ["torch", "paddle", "deepspeed_0.19.8", "apex"] {
-        for (run, step) in [(0, 3), (2, 40), (9, 20)] {
-            let mut runs = recorded(name);
-            let scale = &mut runs["runs"][run]["scale"][step];
-            *scale = json!(scale.as_f64().unwrap() * 2.0);
-            let error = replay(&runs).unwrap_err().to_string();
-            let start = format!("run {run} of ");
-            let told = format!("[{}]: the scale is ", step - 1);
-            assert!(error.starts_with(&start) && error.contains(&told), "{name}: {error}");
-        }
-    }
-}
-
-#[test]
 fn every_number_of_a_saved_state_is_looked_at() {
     // Of DeepSpeed one with a hysteresis of 4, which decides something.
     for (name, run) in [

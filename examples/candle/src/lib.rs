@@ -8,7 +8,7 @@ mod task;
 
 pub use alone::alone;
 pub use mlp::Mlp;
-pub use table::{Row, print};
+pub use table::print;
 pub use task::{Task, Trained};
 
 /// Result of every recipe. The error is that of the library that noticed it.

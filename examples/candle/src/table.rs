@@ -3,15 +3,6 @@
 use crate::{Result, STEPS, Trained, alone};
 use binade::prelude::DType;
 
-/// Row of the table: one run.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// Element type and trainer of the run.
-    pub how: String,
-    /// Result of the run.
-    pub trained: Trained,
-}
-
 /// Trains by `recipe` in `bf16` and `f16`, and by candle alone for comparison, and prints each result.
 ///
 /// # Errors
@@ -27,7 +18,7 @@ pub fn print(name: &str, recipe: impl Fn(DType) -> Result<Trained>) -> Result<()
         "skipped",
         "scale"
     );
-    for Row { how, trained } in rows(name, recipe)? {
+    for (how, trained) in rows(name, recipe)? {
         let first = trained.losses.first().copied().unwrap_or(f32::NAN);
         let scale = trained.scale.map_or("none".to_owned(), |scale| scale.to_string());
         let moved = format!("{:.0} %", 100.0 * trained.moved);
@@ -40,13 +31,12 @@ pub fn print(name: &str, recipe: impl Fn(DType) -> Result<Trained>) -> Result<()
     Ok(())
 }
 
-fn rows(name: &str, recipe: impl Fn(DType) -> Result<Trained>) -> Result<Vec<Row>> {
-    let mut rows =
-        vec![Row { how: "f32, candle alone".into(), trained: alone(candle_core::DType::F32)? }];
+fn rows(name: &str, recipe: impl Fn(DType) -> Result<Trained>) -> Result<Vec<(String, Trained)>> {
+    let mut rows = vec![("f32, candle alone".to_owned(), alone(candle_core::DType::F32)?)];
     for dtype in [DType::BF16, DType::F16] {
         let trained = alone(binade_candle::candle_dtype(dtype)?)?;
-        rows.push(Row { how: format!("{dtype}, candle alone"), trained });
-        rows.push(Row { how: format!("{dtype}, {name}"), trained: recipe(dtype)? });
+        rows.push((format!("{dtype}, candle alone"), trained));
+        rows.push((format!("{dtype}, {name}"), recipe(dtype)?));
     }
     Ok(rows)
 }

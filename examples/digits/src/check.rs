@@ -1,14 +1,10 @@
 //! Checks of several arguments together, before anything is trained.
 
 use crate::Result;
-use crate::args::{Args, DeviceKind, ModelKind};
+use crate::args::{Args, ModelKind};
 use crate::config;
 use crate::data::Images;
 use crate::model;
-#[cfg(feature = "cuda")]
-use binade_cuda::Cuda;
-#[cfg(feature = "wgpu")]
-use binade_wgpu::Wgpu;
 
 /// Message of a device that this program was built without; its name is its feature's.
 pub fn not_built(device: &str) -> String {
@@ -24,7 +20,6 @@ pub fn not_built(device: &str) -> String {
 ///
 /// The first argument that cannot be followed.
 pub fn check(args: &Args, images: &Images) -> Result<()> {
-    check_device(args.device)?;
     check_scaling(args)?;
     check_images(args, images)?;
     let steps = config::steps(args, images.len());
@@ -34,23 +29,6 @@ pub fn check(args: &Args, images: &Images) -> Result<()> {
         )
         .into()),
         _ => Ok(()),
-    }
-}
-
-fn check_device(device: DeviceKind) -> Result<()> {
-    match device {
-        DeviceKind::Cpu => Ok(()),
-        // Opened and dropped: a missing device is an error before anything else is done.
-        #[cfg(feature = "cuda")]
-        DeviceKind::Cuda => {
-            Ok(Cuda::open(0).map(drop).map_err(|error| format!("--device cuda: {error}"))?)
-        }
-        #[cfg(feature = "wgpu")]
-        DeviceKind::Wgpu => {
-            Ok(Wgpu::open().map(drop).map_err(|error| format!("--device wgpu: {error}"))?)
-        }
-        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-        _ => Err(not_built(&device.name()).into()),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Remarks on the table: sentences made of its figures alone.
 
 use crate::record::{Run, share};
-use binade::master_weights::Memory;
 
 /// Difference in accuracy within which a level keeps up: one point.
 const POINT: f32 = 0.01;
@@ -46,8 +45,7 @@ fn bytes(runs: &[Run]) -> Option<String> {
 }
 
 fn total(run: &Run) -> u64 {
-    let Memory { parameters, masters, gradients, optimizer } = run.bytes;
-    parameters + masters + gradients + optimizer + run.activations_peak
+    run.bytes.total() + run.activations_peak
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]

@@ -7,6 +7,7 @@ use crate::check::check;
 use crate::check::not_built;
 use crate::config::{self, Setting};
 use crate::data::{self, Digits};
+use crate::model::Trains;
 use crate::record::Run;
 use crate::train;
 use binade_cpu::Cpu;
@@ -24,26 +25,31 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<()> {
     let digits = data::load(args.data.as_deref(), args.seed)?;
     check(args, &digits.train)?;
-    for setting in config::settings(args) {
-        runs.push(one(args, setting, &digits)?);
-    }
-    Ok(())
-}
-
-fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run> {
-    let bar = progress(args, setting, digits);
-    let run = match args.device {
-        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, &bar),
+    match args.device {
+        DeviceKind::Cpu => each(&Cpu, args, &digits, runs),
         #[cfg(feature = "cuda")]
-        DeviceKind::Cuda => train::run(&Cuda::open(0)?, args, setting, digits, &bar),
+        DeviceKind::Cuda => each(&opened("cuda", Cuda::open(0))?, args, &digits, runs),
         #[cfg(feature = "wgpu")]
-        DeviceKind::Wgpu => train::run(&Wgpu::open()?, args, setting, digits, &bar),
+        DeviceKind::Wgpu => each(&opened("wgpu", Wgpu::open())?, args, &digits, runs),
         #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
         device => Err(not_built(&device.name()).into()),
-    };
-    bar.finish_and_clear();
-    let (level, dtype) = setting;
-    run.map_err(|error| format!("{level} {dtype}: {error}").into())
+    }
+}
+
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn opened<D, E: std::fmt::Display>(name: &str, device: Result<D, E>) -> Result<D> {
+    device.map_err(|error| format!("--device {name}: {error}").into())
+}
+
+fn each<D: Trains>(device: &D, args: &Args, digits: &Digits, runs: &mut Vec<Run>) -> Result<()> {
+    for setting in config::settings(args) {
+        let bar = progress(args, setting, digits);
+        let run = train::run(device, args, setting, digits, &bar);
+        bar.finish_and_clear();
+        let (level, dtype) = setting;
+        runs.push(run.map_err(|error| format!("{level} {dtype}: {error}"))?);
+    }
+    Ok(())
 }
 
 /// Returns a progress bar, which is drawn on standard error if that is a terminal.

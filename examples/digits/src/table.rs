@@ -2,6 +2,7 @@
 
 use crate::notice;
 use crate::record::Run;
+use binade_example_shared::five_ways::power;
 
 const HEADS: [&str; 12] = [
     "level", "accuracy", "loss", "applied", "skipped", "scale", "params", "masters", "grads",
@@ -59,19 +60,9 @@ fn cells(run: &Run) -> [String; 12] {
 
 fn scales(scales: &[f32]) -> String {
     match *scales {
-        [first, .., last] if first != last => format!("{} → {}", power(first), power(last)),
-        [first, ..] => power(first),
+        [first, .., last] if first != last => format!("{} → {}", power(first.into()), power(last.into())),
+        [first, ..] => power(first.into()),
         [] => String::new(),
-    }
-}
-
-/// Returns a power of two as `2^N`, and 1 and other numbers as they are.
-fn power(scale: f32) -> String {
-    let exponent = scale.log2();
-    if scale == 1.0 || exponent.fract() != 0.0 {
-        format!("{scale}")
-    } else {
-        format!("2^{exponent}")
     }
 }
 

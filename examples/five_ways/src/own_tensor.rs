@@ -3,7 +3,7 @@
 use crate::{Result, loss::cross_entropy};
 use binade::prelude::*;
 use binade_example_shared::five_ways::{
-    LEARNING_RATE, Precision, Row, Run, Scaling, Task, properties,
+    LEARNING_RATE, Row, Run, Scaling, Task, properties,
 };
 use binade_example_shared::mlp::Parameter;
 use binade_example_your_own_tensor::tensor::{Mine, NoSuchType};
@@ -15,7 +15,7 @@ type Outcome<T> = std::result::Result<T, NoSuchType>;
 /// # Errors
 ///
 /// If the run diverges.
-pub fn row(task: &Task, precision: Precision) -> Result<Row> {
+pub fn row(task: &Task, precision: DType) -> Result<Row> {
     let parameter =
         |p: &Parameter| Named::new(p.name, Mine::new(p.values.iter().copied(), &p.shape));
     let model = Model::new(task.parameters.iter().map(parameter).collect());

@@ -6,9 +6,9 @@
 mod products;
 
 use crate::Result;
-use binade::core::Element;
+use binade::core::{DType, Element};
 use binade_example_shared::five_ways::{
-    Batch, GROWTH_INTERVAL, LEARNING_RATE, Precision, Row, Run, Scaling, Task,
+    Batch, GROWTH_INTERVAL, LEARNING_RATE, Row, Run, Scaling, Task,
 };
 use binade_interchange::protocol::{ProtocolScaler, StateDict, Verdict};
 use binade_master_weights::step::{Factor, Params, Slices, step};
@@ -23,17 +23,17 @@ const ADAM: u64 = 0;
 /// # Errors
 ///
 /// If calls come in the wrong order.
-pub fn row(task: &Task, precision: Precision) -> Result<Row> {
+pub fn row(task: &Task, precision: DType) -> Result<Row> {
     let run = match precision {
-        Precision::F32 => train::<f32>(task, None),
-        Precision::Bf16 => train::<bf16>(task, None),
-        Precision::F16 => {
+        DType::BF16 => train::<bf16>(task, None),
+        DType::F16 => {
             let scaler = ProtocolScaler::new(StateDict {
                 growth_interval: GROWTH_INTERVAL.into(),
                 ..StateDict::default()
             })?;
             train::<f16>(task, Some(scaler))
         }
+        _ => train::<f32>(task, None),
     }?;
     Ok(Row::new(("slices", precision, "Binade"), task, &run))
 }

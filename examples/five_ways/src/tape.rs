@@ -4,7 +4,7 @@ use crate::Result;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_example_shared::five_ways::{
-    Batch, LEARNING_RATE, Precision, Row, Run, Scaling, Task, properties,
+    Batch, LEARNING_RATE, Row, Run, Scaling, Task, properties,
 };
 use binade_example_shared::mlp::Parameter;
 use binade_ops::{Download, Upload};
@@ -15,7 +15,7 @@ use binade_tape::{Tape, Var};
 /// # Errors
 ///
 /// If the run diverges.
-pub fn row(task: &Task, precision: Precision) -> Result<Row> {
+pub fn row(task: &Task, precision: DType) -> Result<Row> {
     let parameter =
         |p: &Parameter| Ok(Named::new(p.name, Tensor::new(p.values.clone(), &p.shape)?));
     let params = task.parameters.iter().map(parameter).collect::<Result<Vec<_>>>()?;

@@ -1,9 +1,10 @@
 //! Agreement of the ways: all learn the same.
 
+use binade::core::DType;
 use binade_example_five_ways::{own_tensor, slices, tape};
-use binade_example_shared::five_ways::{Precision, Row, Task};
+use binade_example_shared::five_ways::{Row, Task};
 
-fn all(precision: Precision) -> [Row; 3] {
+fn all(precision: DType) -> [Row; 3] {
     let task = Task::new(3).unwrap().with_epochs(4);
     [tape::row, own_tensor::row, slices::row].map(|way| way(&task, precision).unwrap())
 }
@@ -16,15 +17,15 @@ fn apart(rows: &[Row; 3]) -> f32 {
 
 #[test]
 fn in_f32_all_ways_end_alike() {
-    let rows = all(Precision::F32);
+    let rows = all(DType::F32);
     assert!(apart(&rows) < 1e-4, "{rows:?}");
     assert!(rows.iter().all(|row| row.accuracy > 0.5 && row.moved > 0.8), "{rows:?}");
 }
 
 #[test]
 fn in_sixteen_bits_with_masters_all_stay_near_f32_and_every_weight_still_moves() {
-    let wide = all(Precision::F32)[0].loss.unwrap();
-    for precision in [Precision::Bf16, Precision::F16] {
+    let wide = all(DType::F32)[0].loss.unwrap();
+    for precision in [DType::BF16, DType::F16] {
         let rows = all(precision);
         assert!(apart(&rows) < 1e-2, "{rows:?}");
         assert!(rows.iter().all(|row| (row.loss.unwrap() - wide).abs() / wide < 2e-2), "{rows:?}");
@@ -34,7 +35,7 @@ fn in_sixteen_bits_with_masters_all_stay_near_f32_and_every_weight_still_moves()
 
 #[test]
 fn in_f16_all_skip_the_same_steps() {
-    let [tape, own, slices] = all(Precision::F16).map(|row| row.scaling);
+    let [tape, own, slices] = all(DType::F16).map(|row| row.scaling);
     assert_eq!((tape, tape), (own, slices));
     assert!(tape.is_some_and(|scaling| scaling.skipped < 10), "{tape:?}");
 }

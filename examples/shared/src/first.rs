@@ -17,18 +17,3 @@ pub fn values(name: &str, shape: &[usize], random: &mut fastrand::Rng) -> Vec<f3
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::values;
-
-    #[test]
-    fn a_seed_fixes_weights_within_their_limit_and_names_fix_the_rest() {
-        let draw = |seed| values("a.weight", &[5, 6], &mut fastrand::Rng::with_seed(seed));
-        assert_eq!(draw(1), draw(1));
-        assert_ne!(draw(1), draw(2));
-        assert!(draw(1).iter().all(|x| x.abs() <= 1.0), "√(6 / 6)");
-        assert_eq!(values("a.bias", &[2], &mut fastrand::Rng::with_seed(1)), [0.0; 2]);
-        assert_eq!(values("norm0.weight", &[2], &mut fastrand::Rng::with_seed(1)), [1.0; 2]);
-    }
-}

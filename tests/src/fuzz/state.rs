@@ -19,9 +19,7 @@ pub(super) fn read(bytes: &[u8]) {
         go_on(saved::<DeepSpeedState>(bytes).map(|saved| saved.import(first)));
     }
     if let Some(Ok(losses)) = saved::<ApexState>(bytes).map(|saved| saved.import(&rule)) {
-        for imported in losses {
-            go_on(Some(Ok(imported)));
-        }
+        go_on(losses.into_iter().map(Ok));
     }
 }
 
@@ -33,10 +31,11 @@ fn saved<S: Serialize + DeserializeOwned + PartialEq>(bytes: &[u8]) -> Option<S>
     Some(saved)
 }
 
-/// Continues a run that was imported.
-fn go_on(imported: Option<Result<Imported, InterchangeError>>) {
-    let Some(Ok(Imported { rule, state, .. })) = imported else { return };
-    let next = rule.next(state, UpdateInputs { overflow: true, skipped: true, magnitude: 1.0 });
-    let next = rule.next(next, UpdateInputs::default());
-    assert!(next.factor().is_normal() && next.inverse().is_normal(), "{next:?}");
+/// Continues the runs that were imported.
+fn go_on(imported: impl IntoIterator<Item = Result<Imported, InterchangeError>>) {
+    for Imported { rule, state, .. } in imported.into_iter().flatten() {
+        let next = rule.next(state, UpdateInputs { overflow: true, skipped: true, magnitude: 1.0 });
+        let next = rule.next(next, UpdateInputs::default());
+        assert!(next.factor().is_normal() && next.inverse().is_normal(), "{next:?}");
+    }
 }

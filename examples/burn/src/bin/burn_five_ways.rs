@@ -4,8 +4,9 @@
 //! It prints its rows of the README's table.
 
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views, require_dtype};
+use binade_core::DType;
 use binade_example_shared::five_ways::{
-    Batch, LEARNING_RATE, Precision, Row, Run, Scaling, Task, print, properties,
+    Batch, LEARNING_RATE, Row, Run, Scaling, Task, print, properties,
 };
 use binade_example_shared::mlp::Parameter;
 use binade_grad_scaler::Scaler;
@@ -80,11 +81,11 @@ fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
 }
 
 /// Trains with views, a scaler, and burn's Adam behind them, with the task's epsilon.
-fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
-    let (device, dtype) = (Device::flex().autodiff(), precision.dtype());
-    let float = require_dtype(&device, dtype)?;
+fn with_binade(task: &Task, precision: DType) -> Result<Row> {
+    let device = Device::flex().autodiff();
+    let float = require_dtype(&device, precision)?;
     let rule = properties(precision)?.loss_scale;
-    let net = Views::lower(dtype).attach(Net::new(task, FloatDType::F32, &device))?;
+    let net = Views::lower(precision).attach(Net::new(task, FloatDType::F32, &device))?;
     let adam = AdamConfig::new().with_epsilon(1e-8).init();
     let mut trained = BurnOptimizer::new(net, adam, LEARNING_RATE);
     let mut scaler = Scaler::new(Burn, rule)?;
@@ -105,9 +106,9 @@ fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
 }
 
 /// Trains parameters stored in the precision by burn's Adam with its defaults, but for the rate.
-fn alone(task: &Task, precision: Precision) -> Result<Row> {
+fn alone(task: &Task, precision: DType) -> Result<Row> {
     let device = Device::flex().autodiff();
-    let float = require_dtype(&device, precision.dtype())?;
+    let float = require_dtype(&device, precision)?;
     let mut net = Net::new(task, float, &device);
     let mut adam = AdamConfig::new().init();
     let mut losses = Vec::new();

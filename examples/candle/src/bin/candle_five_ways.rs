@@ -6,7 +6,7 @@ use binade::prelude::*;
 use binade_candle::{Candle, backward, candle_dtype, params, var_builder};
 use binade_example_candle::Result;
 use binade_example_shared::five_ways::{
-    Batch, LEARNING_RATE, Precision, Row, Run, Scaling, Task, print, properties,
+    Batch, LEARNING_RATE, Row, Run, Scaling, Task, print, properties,
 };
 use binade_example_shared::mlp::{HIDDEN, layout};
 use candle_core::{DType as Type, Device, Module, Tensor, Var};
@@ -54,13 +54,13 @@ fn start(task: &Task, dtype: Type) -> Result<VarMap> {
 }
 
 /// Trains with masters, a scaler and Binade's Adam.
-fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
+fn with_binade(task: &Task, precision: DType) -> Result<Row> {
     let (map, rule) = (start(task, Type::F32)?, UpdateRule::adam(LEARNING_RATE));
     let mut amp = initialize(Candle, Model::new(params(&map)), rule, properties(precision)?)?;
     let net = Net::new(&var_builder(&amp.optimizer.params), task)?;
     let mut losses = Vec::new();
     for batch in task.batches() {
-        let loss = net.loss(&batch, candle_dtype(precision.dtype())?)?;
+        let loss = net.loss(&batch, candle_dtype(precision)?)?;
         losses.push(loss.to_scalar()?);
         let grads =
             amp.scaler.scale(&loss)?.backward(|loss| backward(loss, &amp.optimizer.params))?;
@@ -73,15 +73,15 @@ fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
 }
 
 /// Trains the same `Var`s by candle's own `AdamW`, without decay as the task requires.
-fn alone(task: &Task, precision: Precision) -> Result<Row> {
-    let map = start(task, candle_dtype(precision.dtype())?)?;
-    let vb = VarBuilder::from_varmap(&map, candle_dtype(precision.dtype())?, &Device::Cpu);
+fn alone(task: &Task, precision: DType) -> Result<Row> {
+    let map = start(task, candle_dtype(precision)?)?;
+    let vb = VarBuilder::from_varmap(&map, candle_dtype(precision)?, &Device::Cpu);
     let net = Net::new(&vb, task)?;
     let config = ParamsAdamW { lr: LEARNING_RATE, weight_decay: 0.0, ..ParamsAdamW::default() };
     let mut optimizer = AdamW::new(map.all_vars(), config)?;
     let mut losses = Vec::new();
     for batch in task.batches() {
-        let loss = net.loss(&batch, candle_dtype(precision.dtype())?)?;
+        let loss = net.loss(&batch, candle_dtype(precision)?)?;
         losses.push(loss.to_scalar()?);
         optimizer.backward_step(&loss)?;
     }
@@ -95,10 +95,10 @@ fn end(
     net: &Net,
     params: &[Named<Tensor>],
     losses: Vec<f32>,
-    precision: Precision,
+    precision: DType,
 ) -> Result<Run> {
     let logits = net
-        .forward(&task.test.pixels, candle_dtype(precision.dtype())?)?
+        .forward(&task.test.pixels, candle_dtype(precision)?)?
         .flatten_all()?
         .to_vec1()?;
     let weight = |(name, _): (&str, Vec<usize>)| {

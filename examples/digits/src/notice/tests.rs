@@ -1,6 +1,7 @@
 //! Remarks on made-up tables.
 
 use super::*;
+use binade::master_weights::Memory;
 use crate::data::Source;
 use crate::record::Steps;
 

@@ -98,10 +98,4 @@ mod tests {
         let error = read("1,2,3\n".as_bytes()).unwrap_err().to_string();
         assert!(error.contains("line 1") && error.contains("1,2,3"), "{error}");
     }
-
-    #[test]
-    fn the_images_say_what_they_are() {
-        let source = Digits::embedded(0).unwrap().source().to_string();
-        assert_eq!(source, "digits, 8 by 8 pixels, 1437 images to train and 360 to test");
-    }
 }

@@ -3,43 +3,13 @@
 use super::{SEED, Task};
 use crate::data::EmbeddedError;
 use binade::core::DType;
+use binade::core::cast::{OnOverflow, round};
 use binade::grad_scaler::ScaleState;
-use half::{bf16, f16};
 use std::fmt;
 
-/// How a run computed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Precision {
-    /// Everything in `f32`.
-    F32,
-    /// Weights in bf16, with f32 masters or without, as [`Row::with`] says.
-    Bf16,
-    /// Weights in f16, with f32 masters or without, as [`Row::with`] says.
-    F16,
-}
-
-impl Precision {
-    /// Precisions in the order of the table.
-    pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::F16];
-
-    /// Returns the type of stored weights.
-    pub fn dtype(self) -> DType {
-        match self {
-            Self::F32 => DType::F32,
-            Self::Bf16 => DType::BF16,
-            Self::F16 => DType::F16,
-        }
-    }
-
-    /// Rounds `value` to a stored weight.
-    pub fn round(self, value: f32) -> f32 {
-        match self {
-            Self::F32 => value,
-            Self::Bf16 => bf16::from_f32(value).to_f32(),
-            Self::F16 => f16::from_f32(value).to_f32(),
-        }
-    }
-}
+/// Types that every way stores weights in, in the order of the table; those of sixteen bits have f32 masters or not, as
+/// [`Row::with`] says.
+pub const PRECISIONS: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
 
 /// State of a loss scale at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,8 +31,8 @@ impl From<&ScaleState> for Scaling {
 pub struct Row {
     /// Owner of the tensors: `tape`, `candle`, `burn`, `own tensor`, `slices`.
     pub way: String,
-    /// Precision of the run.
-    pub precision: Precision,
+    /// Type that the run stored weights in.
+    pub precision: DType,
     /// Trainer: `Binade`, or `alone` for the framework's own optimizer without it.
     pub with: String,
     /// Share of test images classified right.
@@ -90,13 +60,10 @@ pub struct Run {
 
 impl Row {
     /// Creates the row of a run of `task`.
-    pub fn new((way, precision, with): (&str, Precision, &str), task: &Task, run: &Run) -> Self {
-        let first = task
-            .parameters
-            .iter()
-            .flat_map(|parameter| &parameter.values)
-            .map(|&x| precision.round(x));
-        let moved = first.zip(run.weights.iter().flatten()).map(|(first, &now)| first != now);
+    pub fn new((way, precision, with): (&str, DType, &str), task: &Task, run: &Run) -> Self {
+        let first = task.parameters.iter().flat_map(|parameter| &parameter.values);
+        let stored = first.map(|&x| round(x, precision, OnOverflow::NonFinite));
+        let moved = stored.zip(run.weights.iter().flatten()).map(|(old, &now)| old != Some(now));
         let last = &run.losses[run.losses.len().saturating_sub(task.epoch_steps())..];
         let loss = Some(mean(last.iter().copied())).filter(|loss| loss.is_finite());
         Self {
@@ -124,7 +91,6 @@ impl fmt::Display for Row {
     /// Writes a row of Markdown, as the README's table has it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { way, precision, with, accuracy, loss, moved, scaling } = self;
-        let precision = format!("{precision:?}").to_lowercase();
         let loss = loss.map_or_else(|| "not finite".to_owned(), |loss| format!("{loss:.3}"));
         let (skipped, scale) = match scaling {
             Some(Scaling { skipped, scale }) => (skipped.to_string(), power(*scale)),
@@ -138,8 +104,8 @@ impl fmt::Display for Row {
     }
 }
 
-/// `2^17`, or the number where it is 1 or no power of two.
-fn power(scale: f64) -> String {
+/// Returns a power of two as `2^N`, and 1 and other numbers as they are.
+pub fn power(scale: f64) -> String {
     let exponent = scale.log2();
     if exponent.fract() == 0.0 && scale != 1.0 {
         format!("2^{exponent}")
@@ -149,7 +115,7 @@ fn power(scale: f64) -> String {
 }
 
 /// Function that trains one way in one precision.
-pub type Way<E> = fn(&Task, Precision) -> Result<Row, E>;
+pub type Way<E> = fn(&Task, DType) -> Result<Row, E>;
 
 /// Trains by each way in each precision, and prints the rows of the README's table.
 ///
@@ -160,7 +126,7 @@ pub fn print<E: From<EmbeddedError>>(ways: &[Way<E>]) -> Result<(), E> {
     let task = Task::new(SEED)?;
     let mut rows = Vec::new();
     for way in ways {
-        for precision in Precision::ALL {
+        for precision in PRECISIONS {
             rows.push(way(&task, precision)?);
         }
     }
@@ -179,7 +145,7 @@ mod tests {
         let scaling = Some(Scaling { skipped: 9, scale: 262144.0 });
         let row = |way: &str, with: &str, accuracy, loss, moved, scaling| Row {
             way: way.into(),
-            precision: Precision::F16,
+            precision: DType::F16,
             with: with.into(),
             accuracy,
             loss,
