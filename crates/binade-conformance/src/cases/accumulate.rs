@@ -4,12 +4,12 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use super::unscale::{Set, factor, unscale, upload, values, views};
+use super::unscale::{Set, one, same_grads, unscale, upload, views};
 use crate::MicroBatch;
 use binade_grad_scaler::ScaleState;
 
 /// Micro-batches on the kit's side.
-type Window = Vec<(Set, ScaleState)>;
+pub(super) type Window = Vec<(Set, ScaleState)>;
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
@@ -23,7 +23,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
     let sentence = "element_types_may_differ_from_one_micro_batch_to_the_next";
     cases.add("mixed", sentence, |s: &S, check| {
-        let micro = |dtype| at(10, vec![("w", Some(good(1, 33, dtype)))]);
+        let micro = |dtype| at(10, one(good(1, 33, dtype)));
         by(s, check, &FLOATS.map(micro).to_vec())
     });
 }
@@ -38,29 +38,18 @@ fn micros<S: Backend>(s: &S, window: &Window) -> Result<Vec<MicroBatch<Tensor<S>
 /// Accumulates and compares every sum bit by bit, and which there are.
 fn by<S: Backend>(s: &S, check: &mut Check, window: &Window) -> Verdict {
     let sums = s.accumulate(micros(s, window)?)?;
-    let wanted = wanted(window);
-    let names = window.first().map_or(&[][..], |(set, _)| set).iter().map(|(name, _)| *name);
-    let got = sums.iter().map(|sum| (&*sum.name, sum.value.is_some())).collect::<Vec<_>>();
-    let listed: Vec<_> = names.zip(&wanted).map(|(name, sum)| (name, sum.is_some())).collect();
-    check.equal(window, format!("{got:?}"), format!("{listed:?}"))?;
-    for (index, (sum, wanted)) in sums.iter().zip(&wanted).enumerate() {
-        let inputs: Vec<&Stored> =
-            window.iter().filter_map(|(set, _)| set.get(index)?.1.as_ref()).collect();
-        if let (Some(sum), Some(wanted), Some(like)) = (&sum.value, wanted, inputs.first()) {
-            check.exact(&inputs, &get(s, sum, DType::F32, &like.shape)?, wanted)?;
-        }
-    }
-    Ok(())
+    same_grads(s, check, (&like(window), &sums), &accumulate(window), Some(Agreement::Bits))
 }
 
-/// Returns the sums of a window by the oracle.
-fn wanted(window: &Window) -> Vec<Option<Vec<f64>>> {
-    let micro = |(set, scale): &(Set, ScaleState)| MicroBatchValues {
-        grads: values(set),
-        scale: factor(scale),
-        halted: scale.diverged,
-    };
-    accumulate(&window.iter().map(micro).collect::<Vec<_>>())
+/// Returns of each parameter the first gradient that there is.
+fn like(window: &Window) -> Set {
+    let mut sets = window.iter().map(|(set, _)| set.clone());
+    let mut first = sets.next().unwrap_or_default();
+    for set in sets {
+        let pairs = first.iter_mut().zip(set);
+        pairs.for_each(|((_, first), (_, grad))| *first = first.take().or(grad));
+    }
+    first
 }
 
 fn at(exponent: i32, set: Set) -> (Set, ScaleState) {
@@ -82,19 +71,19 @@ fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
         cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
-    let single = |exponent, seed| at(exponent, vec![("w", Some(good(seed, 257, dtype)))]);
+    let single = |exponent, seed| at(exponent, one(good(seed, 257, dtype)));
     add("one_micro_batch_is_its_own_sum", vec![single(10, 1)]);
     add("micro_batches_add_up_in_their_order", (1..9).map(|seed| single(10, seed)).collect());
     let own = [10, 3, -2, 12].into_iter().zip(1..).map(|(exponent, seed)| single(exponent, seed));
     add("each_micro_batch_is_divided_by_its_own_scale", own.collect());
-    let step = |x: f64| at(0, vec![("w", Some(Stored::vector(dtype, [x, -x])))]);
+    let step = |x: f64| at(0, one(Stored::vector(dtype, [x, -x])));
     let ones = std::iter::once(step(2048.0)).chain((0..300).map(|_| step(1.0)));
     add("ones_add_up_beyond_2048", ones.collect());
 }
 
 /// Of sizes from below the smallest number, once they are divided by their scale, to the largest.
 fn sizes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
-    let micro = move |exponent, values| at(exponent, vec![("w", Some(values))]);
+    let micro = move |exponent, values| at(exponent, one(values));
     let spread = move |seed, range| Stored::vector(dtype, finite(seed, 1024, dtype, range));
     let edges = in_every_lane(edges(dtype));
     let turned = edges[8..].iter().chain(&edges[..8]).copied().collect();
@@ -114,7 +103,7 @@ fn sizes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.lengths(dtype, LENGTHS.into_iter().chain([LONG[2]]), move |s: &S, check, length| {
-        let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
+        let micro = |seed| at(10, one(good(seed, length, dtype)));
         by(s, check, &(1..4).map(micro).collect())
     });
 }
@@ -122,7 +111,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 /// Unaligned, and with strides: alike, and beside micro-batches that lie otherwise.
 fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.views(dtype, move |s: &S, check, layout, length| {
-        let set = |seed| vec![("w", Some(good(seed, length, dtype)))];
+        let set = |seed| one(good(seed, length, dtype));
         let micro = |seed| at(10, views(set(seed), layout));
         let mut window = vec![micro(1), micro(2)];
         by(s, check, &window)?;
@@ -184,7 +173,7 @@ fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             let bad = Stored::from_codes(dtype, &[3], [1, 2, code]);
-            let single = |grad| at(10, vec![("w", Some(grad))]);
+            let single = |grad| at(10, one(grad));
             by(s, check, &vec![single(self::good(1, 3, dtype)), single(bad)])
         })
     });
@@ -218,32 +207,15 @@ fn absent<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     );
 }
 
-/// Agreement: bits. Each addition is rounded to `f32`, in an order that is given.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
-/// A micro-batch as numbers: each parameter's scaled gradient, what it has to be divided by, and the divergence of its scale.
-#[derive(Clone, Debug)]
-pub(super) struct MicroBatchValues<'a> {
-    /// By parameter, in the same order in every micro-batch.
-    pub(super) grads: Vec<(&'a str, Option<Vec<f64>>)>,
-    /// The scale that they were made with.
-    pub(super) scale: f64,
-    /// True where the scale has diverged, so that this one is left out whatever it holds.
-    pub(super) halted: bool,
-}
-
 /// Each parameter's sum; nothing for one that no good micro-batch had.
-pub(super) fn accumulate(window: &[MicroBatchValues<'_>]) -> Vec<Option<Vec<f64>>> {
+pub(super) fn accumulate(window: &Window) -> Vec<Option<Vec<f64>>> {
     let mut sums: Vec<Option<Vec<f64>>> = vec![];
-    for micro in window {
-        sums.resize(micro.grads.len(), None);
-        let (grads, found) = unscale(&micro.grads, micro.scale);
-        if found.first.is_some() || micro.halted {
-            continue;
-        }
-        for (sum, grad) in sums.iter_mut().zip(grads) {
+    for (set, scale) in window {
+        sums.resize(set.len(), None);
+        let (grads, found) = unscale(set, *scale);
+        for (sum, grad) in sums.iter_mut().zip(grads).filter(|_| !found.is_raised()) {
             *sum = match (sum.take(), grad) {
                 (Some(sum), Some(grad)) => Some(plus(&sum, &grad)),
                 (sum, grad) => sum.or(grad),

@@ -70,13 +70,6 @@ fn ages<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Agreement: bits with fused multiply-add and correctly rounded division and square
-/// root, else two units in the last place, as for [`sgd`](super::sgd::AGREEMENT).
-pub(super) const AGREEMENT: Agrees = |arithmetic| {
-    let rounds_alike = arithmetic.fma && arithmetic.rounded_div_sqrt;
-    if rounds_alike { Agreement::Bits } else { Agreement::Ulps(2) }
-};
-
 // The oracle.
 
 /// Moves `element` by the unscaled gradient `g`.

@@ -17,9 +17,6 @@ fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     run.exact(AddBackward, &[a], wanted)
 }
 
-/// Agreement: bits. Each element is one sum, rounded to `f32`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
 /// `a + b`. Of two numbers of `f32`, the sum in `f64` rounds to `f32` as the exact one would: 53 bits are more than twice 24

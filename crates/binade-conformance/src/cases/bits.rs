@@ -23,6 +23,3 @@ fn patterns(dtype: DType) -> Stored {
     };
     Stored::code_vector(dtype, codes)
 }
-
-/// Agreement: bits. Elements come back as they were given.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

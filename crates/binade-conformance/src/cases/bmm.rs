@@ -1,23 +1,11 @@
 //! Batches of matrix products: each pair by itself.
 
-use super::matmul::{matmul, transposed};
+use super::matmul::{self, matmul};
 use super::prelude::*;
 use crate::OpInvocation::{Bmm, BmmBackward, MatMul};
 
 /// The leading extents, and M, K, N.
-const SIZES: [(&[usize], [usize; 3]); 11] = [
-    (&[1], [1, 1, 1]),
-    (&[3], [2, 3, 4]),
-    (&[2], [8, 8, 8]),
-    (&[2, 3], [7, 9, 5]),
-    (&[5], [16, 17, 15]),
-    (&[2], [33, 31, 9]),
-    (&[2], [3, 257, 2]),
-    (&[2], [3, 1100, 9]),
-    (&[0], [2, 3, 4]),
-    (&[2], [0, 3, 4]),
-    (&[2], [3, 0, 4]),
-];
+const SIZES: &str = "1:1x1x1 3:2x3x4 2:8x8x8 2x3:7x9x5 5:16x17x15 2:33x31x9 2:3x257x2 2:3x1100x9 0:2x3x4 2:0x3x4 2:3x0x4";
 
 /// Pairs and extents for which a device may take larger tiles, forward and for both gradients: sums have more terms than four tiles
 /// of 32, and rows of one operand or the other begin at odd elements, or at multiples of 4, 8 or 16 bytes. Once with as many
@@ -32,9 +20,10 @@ const fn large(dtype: DType) -> &'static [(usize, [usize; 3])] {
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for (lead, size) in SIZES {
-            let sentence = format!("random_{}_of_{}", name(lead), name(&size));
-            cases.add(dtype, sentence, move |run| both(run, dtype, (lead, size)));
+        for [lead, size] in sized(SIZES) {
+            let sentence = format!("random_{}_of_{}", name(&lead), name(&size));
+            let size = [size[0], size[1], size[2]];
+            cases.add(dtype, sentence, move |run| both(run, dtype, (&lead, size)));
         }
         for (pairs, size) in large(dtype) {
             let sentence = format!("nan_stays_in_its_rows_of_{pairs}_of_{}", name(size));
@@ -68,10 +57,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     mismatches(
         cases,
         [
-            (Bmm, "2x3 3x4"),
-            (Bmm, "1x2x3 5x3x4"),
-            (Bmm, "2x2x3 2x4x3"),
-            (Bmm, "f16:2x2x3 2x3x4"),
+            (Bmm, "2x3 3x4, 1x2x3 5x3x4, 2x2x3 2x4x3, f16:2x2x3 2x3x4"),
             (BmmBackward, "2x2x3 2x2x3 2x3x4"),
         ],
     );
@@ -103,9 +89,6 @@ fn of(run: &mut OpRun<'_>, [a, b, g]: [&Stored; 3], size: [usize; 3]) -> Verdict
     run.near(BmmBackward, &[g, a, b], wanted)
 }
 
-/// Agreement: as matrix products of this arithmetic do.
-pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
-
 // The oracle.
 
 /// The product of each pair.
@@ -119,8 +102,9 @@ fn backward(grad: &[f64], a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> [Vec<E
     let (mut da, mut db) = (Vec::new(), Vec::new());
     let pairs = a.chunks((m * k).max(1)).zip(b.chunks((k * n).max(1)));
     for (g, (a, b)) in grad.chunks((m * n).max(1)).zip(pairs) {
-        da.extend(matmul(g, &transposed(b, k, n), [m, n, k]));
-        db.extend(matmul(&transposed(a, m, k), g, [k, m, n]));
+        let [of_a, of_b] = matmul::backward(g, a, b, [m, k, n]);
+        da.extend(of_a);
+        db.extend(of_b);
     }
     [da, db]
 }

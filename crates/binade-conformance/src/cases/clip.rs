@@ -5,7 +5,7 @@
 use super::cast::rounded;
 use super::norm::norm;
 use super::prelude::*;
-use super::unscale::{Set, factor, same_grads, tell, told, unscale, upload, values, views};
+use super::unscale::{self, Set, offender, same_grads, told, unscale, upload, views};
 use crate::Clip;
 use binade_grad_scaler::{Norm, ScaleState};
 
@@ -27,31 +27,31 @@ type Given = Option<Agreement>;
 const EXACTLY: Given = Some(Agreement::Bits);
 const NEARLY: Given = None;
 
+/// The scale of most sets.
+const SCALE: fn() -> ScaleState = || ScaleState::from_exponent(10);
+
 /// Clips a set that is scaled by 2^10 and compares every gradient.
 fn by<S: Backend>(s: &S, check: &mut Check, set: &Set, given: Given, clip: Clip) -> Verdict {
-    of(s, check, set, given, (ScaleState::from_exponent(10), clip))
+    of(s, check, set, given, (SCALE(), clip)).map(drop)
 }
 
+/// Clips a set, compares every gradient, and returns the finding.
 fn of<S: Backend>(
     s: &S,
     check: &mut Check,
     set: &Set,
     given: Given,
     (state, clip): (ScaleState, Clip),
-) -> Verdict {
-    let (unscaled, _) = unscale(&values(set), factor(&state));
+) -> Result<FoundInf, CaseError> {
+    let (unscaled, _) = unscale(set, state);
     let got = s.clip(upload(s, set)?, state, clip)?;
-    same_grads(s, check, (set, &got.grads), &clip_grads(&unscaled, clip), given)
+    same_grads(s, check, (set, &got.grads), &clip_grads(&unscaled, clip), given)?;
+    Ok(got.found)
 }
 
 /// Values as they are once unscaled.
 fn one(dtype: DType, values: impl IntoIterator<Item = f64>) -> Set {
-    vec![("w", Some(Stored::vector(dtype, values.into_iter().map(|x| x * 1024.0))))]
-}
-
-/// The next number of `f32` below a positive one.
-fn below(x: f32) -> f32 {
-    f32::from_bits(x.to_bits() - 1)
+    unscale::one(Stored::vector(dtype, values.into_iter().map(|x| x * 1024.0)))
 }
 
 /// Norms of whole numbers, which no arithmetic rounds: of 3 and 4, of 1, 2 and 2, and of 2, 4, 5 and 6.
@@ -73,7 +73,7 @@ fn norms<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     set.extend([("b", None), ("c", one(dtype, [-2.0]).swap_remove(0).1)]);
     add("all_parameters_share_one_factor", set, &[1.0, 0.7], Norm::L2);
     cases.add(dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
-        let clip = Clip::Norm(Norm::L2, below(5.0));
+        let clip = Clip::Norm(Norm::L2, 5.0_f32.next_down());
         by(s, check, &one(dtype, [3.0, 4.0]), EXACTLY, clip)
     });
 }
@@ -101,7 +101,7 @@ fn limits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     add("clip_value_leaves_a_nan_a_nan", vec![nan, 2.0, nan, -2.0, nan], 1.0);
     add("clip_value_limits_infinities", vec![inf, -inf, 0.5], 1.0);
     cases.add(dtype, "clip_value_limits_all_that_is_awkward", move |s: &S, check| {
-        let set = vec![("w", Some(Stored::code_vector(dtype, awkward(dtype))))];
+        let set = unscale::one(Stored::code_vector(dtype, awkward(dtype)));
         by(s, check, &set, EXACTLY, Clip::Value(1.0))
     });
 }
@@ -112,7 +112,7 @@ fn units<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
             let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
-            let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
+            let set = unscale::one(Stored::vector(dtype, scaled));
             let state = ScaleState::from_exponent(exponent);
             for max in [0.5, 5.0, 30.0] {
                 for clip in [Clip::Norm(Norm::L2, max), Clip::Value(max)] {
@@ -134,35 +134,28 @@ fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 /// A verdict keeps the findings of the pass; a norm that is not finite as `f32` is added where there are none.
 fn findings<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
-    let grad = |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
-    let (inf, nan, large) = (f64::INFINITY, f64::NAN, 2.0_f64.powi(15));
-    let runs: [(Set, i32, bool); 4] = [
-        (
-            vec![("a", grad(&[1.0, 2.0])), ("b", grad(&[0.5, nan, -inf, inf, 4.0])), ("c", None)],
-            10,
-            false,
-        ),
-        (vec![("a", grad(&[3.0, -4.0, -inf]))], 0, true),
-        (vec![("a", grad(&[3.0, -4.0])), ("b", None)], 3, true),
+    let runs = [
+        ("a: 1 2; b: 0.5 nan -inf inf 4; c", 10, false),
+        ("a: 3 -4 -inf", 0, true),
+        ("a: 3 -4; b", 3, true),
         // More than twice the largest power of two that f32 holds.
-        (vec![("a", grad(&[1.0])), ("b", grad(&[large; 5]))], -112, false),
+        ("a: 1; b: 32768 32768 32768 32768 32768", -112, false),
     ];
     let sentence = "all_that_a_pass_found_is_told_beside_the_norm";
     cases.add(dtype, sentence, move |s: &S, check| {
-        for (set, exponent, diverged) in &runs {
-            let state = ScaleState { diverged: *diverged, ..ScaleState::from_exponent(*exponent) };
-            let (unscaled, found) = unscale(&values(set), factor(&state));
+        for (words, exponent, diverged) in runs {
+            let set = &unscale::set(dtype, 1.0, words);
+            let state = ScaleState { diverged, ..ScaleState::from_exponent(exponent) };
+            let (unscaled, found) = unscale(set, state);
             for which in [Norm::L2, Norm::Infinity] {
                 let (mut wanted, norm) =
                     (found.clone(), rounded(norm(which, &unscaled), DType::F32));
                 if !norm.is_finite() {
-                    let raised = (FoundInf::NORM.to_owned(), 0, norm, norm);
-                    wanted.first = wanted.first.or(Some(raised));
+                    let raised = || offender(FoundInf::NORM, 0, [norm; 2]);
+                    wanted.overflow.get_or_insert_with(raised);
                 }
-                let clip = Clip::Norm(which, 1.0);
-                of(s, check, set, EXACTLY, (state, clip))?;
-                let got = s.clip(upload(s, set)?, state, clip)?;
-                check.equal((set, which), told(&got.found), tell(&wanted, *diverged))?;
+                let got = of(s, check, set, EXACTLY, (state, Clip::Norm(which, 1.0)))?;
+                check.equal((set, which), told(&got), told(&wanted))?;
             }
         }
         Ok(())
@@ -176,21 +169,13 @@ fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         for max in [0.0, -0.0, -1.0, f32::NEG_INFINITY, f32::NAN] {
             let norms = [Norm::L2, Norm::Infinity].map(|which| Clip::Norm(which, max));
             for clip in norms.into_iter().chain([Clip::Value(max)]) {
-                let got = s.clip(upload(s, &set)?, ScaleState::from_exponent(10), clip);
-                check.rejected(
-                    (&set, clip),
-                    got.map_err(CaseError::from),
-                    ErrorKind::InvalidArgument,
-                )?;
+                let got = s.clip(upload(s, &set)?, SCALE(), clip).map_err(CaseError::from);
+                check.rejected((&set, clip), got, ErrorKind::InvalidArgument)?;
             }
         }
         Ok(())
     });
 }
-
-/// Agreement: four units in the last place, at the lower end of a binade. A norm
-/// may be one unit away, and clipping adds a rounding of the factor and one of the product.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Ulps(4);
 
 // The oracle.
 

@@ -2,11 +2,12 @@
 //!
 //! The oracle clips each group as if there were no other.
 
+use super::cast::rounded;
 use super::clip;
 use super::norm::norm;
 use super::prelude::*;
 use super::unscale::{
-    Found, Grads, Set, factor, same_grads, same_names, tell, told, unscale, upload, values, views,
+    self, Set, offender, one, same_grads, same_names, told, unscale, upload, views,
 };
 use crate::Clip;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
@@ -58,22 +59,13 @@ fn largest(names: &[&str], max: f32) -> ClipGroup {
 }
 
 /// Values as they are once unscaled, by name.
-fn set<const N: usize>(dtype: DType, grads: [(&'static str, &[f64]); N]) -> Set {
-    let scaled = |values: &[f64]| Stored::vector(dtype, values.iter().map(|x| x * 1024.0));
-    grads.into_iter().map(|(name, values)| (name, Some(scaled(values)))).collect()
+fn set(dtype: DType, words: &'static str) -> Set {
+    unscale::set(dtype, 1024.0, words)
 }
 
 /// Norms of whole numbers, which no arithmetic rounds: 3 of `a`, 5 of `b`, 9 of `c`, and 17 of `d`.
 fn whole(dtype: DType) -> Set {
-    set(
-        dtype,
-        [
-            ("a", &[1.0, 2.0, -2.0, 0.0, -0.0]),
-            ("b", &[3.0, -4.0]),
-            ("c", &[2.0, 4.0, 5.0, -6.0]),
-            ("d", &[8.0, -15.0, 0.0]),
-        ],
-    )
+    set(dtype, "a: 1 2 -2 0 -0; b: 3 -4; c: 2 4 5 -6; d: 8 -15 0")
 }
 
 fn exactly<S: Backend>(s: &S, check: &mut Check, set: &Set, groups: &[ClipGroup]) -> Verdict {
@@ -82,14 +74,14 @@ fn exactly<S: Backend>(s: &S, check: &mut Check, set: &Set, groups: &[ClipGroup]
 
 /// Clips a set and compares the verdict and, where that is not raised, every gradient.
 fn of<S: Backend>(s: &S, check: &mut Check, set: &Set, how: How<'_>) -> Verdict {
-    let (before, found) = unscale(&values(set), factor(&how.state));
+    let (before, found) = unscale(set, how.state);
     let before = how.first.map_or(before.clone(), |first| clip::clip_grads(&before, first));
-    let named = set.iter().map(|(name, _)| *name).zip(before).collect();
-    let (wanted, found) = clip_groups(named, how.groups, found);
+    let names: Vec<&str> = set.iter().map(|(name, _)| *name).collect();
+    let (wanted, found) = clip_groups(&names, before, how.groups, found);
     let got = s.clip_groups(upload(s, set)?, how.state, how.first, how.groups)?;
-    check.equal((set, how.groups), told(&got.found), tell(&found, false))?;
-    if found.first.is_some() {
-        return same_names::<S>(check, set, &got.grads);
+    check.equal((set, how.groups), told(&got.found), told(&found))?;
+    if found.is_raised() {
+        return same_names::<S>(check, (set, &got.grads), &wanted);
     }
     let agreement = how.exact.then_some(Agreement::Bits);
     same_grads(s, check, (set, &got.grads), &wanted, agreement)
@@ -109,17 +101,14 @@ fn norms<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     add("a_group_of_nothing_changes_nothing", vec![l2(&[], 1.0), l2(&["d"], 2.0)]);
     let sentence = "parameters_of_a_group_share_one_factor_whatever_their_order";
     cases.add(dtype, sentence, move |s: &S, check| {
-        let mut set =
-            set(dtype, [("a", &[1.0]), ("b", &[7.0]), ("c", &[-2.0]), ("d", &[2.0, 0.0])]);
-        exactly(s, check, &set, &[l2(&["d", "a", "c"], 0.7)])?;
-        set.push(("e", Some(Stored::vector(dtype, []))));
-        set.insert(1, ("f", None));
+        let own = set(dtype, "a: 1; b: 7; c: -2; d: 2 0");
+        exactly(s, check, &own, &[l2(&["d", "a", "c"], 0.7)])?;
+        let set = set(dtype, "a: 1; f; b: 7; c: -2; d: 2 0; e:");
         exactly(s, check, &set, &[l2(&["b"], 0.1), l2(&["f", "d", "e", "a", "c"], 0.7)])
     });
     let sentence = "a_group_without_a_gradient_or_an_element_changes_nothing";
     cases.add(dtype, sentence, move |s: &S, check| {
-        let mut set = set(dtype, [("a", &[3.0, 4.0])]);
-        set.extend([("b", None), ("c", Some(Stored::vector(dtype, [])))]);
+        let set = set(dtype, "a: 3 4; b; c:");
         for names in [&["b"][..], &["c"], &["c", "b"]] {
             exactly(s, check, &set, &[l2(names, 1e-3), largest(&["a"], 2.0)])?;
             exactly(s, check, &set, &[l2(names, 1e-3)])?;
@@ -134,7 +123,7 @@ fn earlier<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, sentence, move |s: &S, check| {
         let groups = [l2(&["b"], 1.0), l2(&["a"], 1.75)];
         // All together have a norm of 10, a quarter of which is left: 1.5 of `a` and 2 of `b`.
-        let set = set(dtype, [("a", &[0.0, 6.0]), ("b", &[8.0])]);
+        let set = set(dtype, "a: 0 6; b: 8");
         for first in [Clip::Norm(Norm::L2, 2.5), Clip::Norm(Norm::Infinity, 2.0), Clip::Value(2.0)]
         {
             let how = How { first: Some(first), ..How::by(&groups) };
@@ -144,7 +133,7 @@ fn earlier<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
     let sentence = "the_norm_of_all_is_still_told_and_no_groups";
     cases.add(dtype, sentence, move |s: &S, check| {
-        let set = set(dtype, [("a", &[0.0, 6.0]), ("b", &[8.0])]);
+        let set = set(dtype, "a: 0 6; b: 8");
         for (first, wanted) in [(Some(Clip::Norm(Norm::L2, 2.5)), Some(10.0)), (None, None)] {
             let groups = [l2(&["a"], 1.0)];
             let state = ScaleState::from_exponent(10);
@@ -177,10 +166,9 @@ fn places<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, sentence, move |s: &S, check| {
         const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
         NAMES.into_iter().try_for_each(|place| {
-            let values = |name| if name == place { [5.0, -4.0] } else { [1.0, 2.0] };
-            let each = NAMES.map(|name| (name, values(name)));
-            let set = set(dtype, each.each_ref().map(|(name, values)| (*name, &values[..])));
-            exactly(s, check, &set, &[largest(&NAMES, 3.0)])
+            let values = |name| if name == place { [5120.0, -4096.0] } else { [1024.0, 2048.0] };
+            let set = NAMES.map(|name| (name, Some(Stored::vector(dtype, values(name)))));
+            exactly(s, check, &set.into(), &[largest(&NAMES, 3.0)])
         })
     });
     if dtype != DType::F32 || !cases.arithmetic().keeps_subnormals {
@@ -192,7 +180,7 @@ fn places<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         for length in 1..10 {
             let mut values = vec![0.0; length];
             values[0] = 2.0_f64.powi(-149);
-            let set = vec![("w", Some(Stored::vector(dtype, values)))];
+            let set = one(Stored::vector(dtype, values));
             let groups = [l2(&["w"], 2.0_f32.powi(-36))];
             of(s, check, &set, How { state, ..How::by(&groups) })?;
         }
@@ -206,7 +194,7 @@ fn units<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
             let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
-            let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
+            let set = one(Stored::vector(dtype, scaled));
             for max in [0.5, 5.0, 30.0] {
                 let groups = [l2(&["w"], max)];
                 let state = ScaleState::from_exponent(exponent);
@@ -235,8 +223,8 @@ fn verdicts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_groups_norm_beyond_f32_raises_the_verdict_by_the_first_such_groups_name";
     cases.add(dtype, sentence, move |s: &S, check| {
         // Sixteen times the largest power of two that f32 holds, in magnitudes that each format has.
-        let grad = |n: usize| Some(Stored::vector(dtype, vec![2.0_f64.powi(15); n]));
-        let set = vec![("a", grad(1)), ("b", grad(4)), ("c", grad(4))];
+        let words = "a: 32768; b: 32768 32768 32768 32768; c: 32768 32768 32768 32768";
+        let set = unscale::set(dtype, 1.0, words);
         let state = ScaleState::from_exponent(-112);
         for groups in [
             [l2(&["a"], 1.0), l2(&["c"], 1.0), l2(&["b"], 1.0)],
@@ -248,8 +236,10 @@ fn verdicts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
     let sentence = "what_was_raised_stays_as_it_was_told_in_whatever_group";
     cases.add(dtype, sentence, move |s: &S, check| {
-        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let set = set(dtype, [("a", &[1.0, 2.0]), ("b", &[1.0, bad]), ("c", &[bad])]);
+        for words in
+            ["a: 1 2; b: 1 nan; c: nan", "a: 1 2; b: 1 inf; c: inf", "a: 1 2; b: 1 -inf; c: -inf"]
+        {
+            let set = set(dtype, words);
             for names in [&["a"][..], &["b"], &["c", "b"]] {
                 exactly(s, check, &set, &[l2(names, 1.0)])?;
                 exactly(s, check, &set, &[largest(names, 1.0)])?;
@@ -289,18 +279,15 @@ fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     );
 }
 
-/// Agreement: as [`clip`](super::clip::AGREEMENT) does.
-pub(super) const AGREEMENT: Agrees = super::clip::AGREEMENT;
-
 // The oracle.
 
 /// Gradients unscaled, clipped, and what a norm that is not finite adds to what unscaling found.
 fn clip_groups(
-    grads: Grads<'_>,
+    names: &[&str],
+    mut values: Vec<Option<Vec<f64>>>,
     groups: &[ClipGroup],
-    mut found: Found,
-) -> (Vec<Option<Vec<f64>>>, Found) {
-    let (names, mut values): (Vec<&str>, Vec<_>) = grads.into_iter().unzip();
+    mut found: FoundInf,
+) -> (Vec<Option<Vec<f64>>>, FoundInf) {
     for group in groups {
         let of_group = |name: &str| group.parameters.iter().any(|parameter| parameter == name);
         let own: Vec<usize> = (0..names.len()).filter(|place| of_group(names[*place])).collect();
@@ -311,15 +298,11 @@ fn clip_groups(
             let grad = values[place].iter_mut().flatten();
             grad.for_each(|x| *x = clip::by_norm(*x, factor));
         }
-        found.first = found.first.or_else(|| not_finite(group, norm));
+        let norm = rounded(norm, DType::F32);
+        if let Some(first) = group.parameters.first().filter(|_| !norm.is_finite()) {
+            let name = format!("norm of the group of `{first}`");
+            found.overflow.get_or_insert_with(|| offender(&name, 0, [norm; 2]));
+        }
     }
     (values, found)
-}
-
-/// Returns the finding of a norm that is not finite as `f32`, by the name "norm of the group of" its first parameter.
-fn not_finite(group: &ClipGroup, norm: f64) -> Option<(String, u64, f64, f64)> {
-    let norm = super::cast::rounded(norm, binade_core::DType::F32);
-    let first = group.parameters.first()?;
-    let name = format!("norm of the group of `{first}`");
-    (!norm.is_finite()).then_some((name, 0, norm, norm))
 }

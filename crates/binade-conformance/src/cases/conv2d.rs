@@ -1,50 +1,35 @@
 //! Two-dimensional convolution: strides, padding, kernels of every shape, and sums over the whole batch.
 //!
-//! The oracle is a cross-correlation, by loops over windows and taps.
+//! The oracle is that of [`linear`] over all windows.
 
+use super::linear::{self, linear};
 use super::prelude::*;
-use super::sum::sum;
 use crate::OpInvocation::{Conv2d, Conv2dBackward};
 use binade_ops::Conv2dConfig;
 
 /// Input, weight, stride and padding.
 type Size = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);
 
-const SIZES: [Size; 15] = [
-    ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1], [0, 0]),
-    ([1, 1, 5, 5], [1, 1, 3, 3], [1, 1], [0, 0]),
-    ([2, 3, 7, 6], [4, 3, 3, 3], [1, 1], [1, 1]),
-    ([3, 2, 9, 8], [5, 2, 2, 3], [2, 3], [2, 1]),
-    ([2, 2, 6, 7], [3, 2, 1, 2], [3, 2], [0, 3]),
-    ([1, 8, 8, 8], [8, 8, 3, 3], [1, 1], [1, 1]),
-    ([2, 3, 17, 15], [4, 3, 3, 3], [1, 1], [1, 1]),
-    ([2, 1, 12, 12], [9, 1, 5, 5], [1, 1], [0, 0]),
-    ([1, 33, 3, 3], [2, 33, 3, 3], [1, 1], [0, 0]),
-    ([2, 4, 1, 9], [3, 4, 1, 9], [1, 1], [0, 0]),
-    ([1, 1, 2, 2], [1, 1, 4, 4], [1, 1], [1, 1]),
-    ([5, 3, 4, 4], [2, 3, 1, 1], [2, 2], [0, 0]),
-    ([0, 2, 4, 4], [3, 2, 3, 3], [1, 1], [0, 0]),
-    ([2, 0, 4, 4], [3, 0, 3, 3], [1, 1], [0, 0]),
-    ([2, 2, 4, 4], [0, 2, 2, 2], [1, 1], [0, 0]),
-];
+const SIZES: &str = "1x1x1x1:1x1x1x1:1x1:0x0 1x1x5x5:1x1x3x3:1x1:0x0 2x3x7x6:4x3x3x3:1x1:1x1 \
+    3x2x9x8:5x2x2x3:2x3:2x1 2x2x6x7:3x2x1x2:3x2:0x3 1x8x8x8:8x8x3x3:1x1:1x1 2x3x17x15:4x3x3x3:1x1:1x1 \
+    2x1x12x12:9x1x5x5:1x1:0x0 1x33x3x3:2x33x3x3:1x1:0x0 2x4x1x9:3x4x1x9:1x1:0x0 1x1x2x2:1x1x4x4:1x1:1x1 \
+    5x3x4x4:2x3x1x1:2x2:0x0 0x2x4x4:3x2x3x3:1x1:0x0 2x0x4x4:3x0x3x3:1x1:0x0 2x2x4x4:0x2x2x2:1x1:0x0";
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
-        for size in SIZES {
-            let (input, weight, stride, padding) = size;
-            let sentence = format!(
-                "{}_by_{}_stride_{}_padding_{}",
-                name(&input),
-                name(&weight),
-                name(&stride),
-                name(&padding)
-            );
+        for [input, weight, stride, padding] in sized(SIZES) {
+            let [x, w, by, edge] = [&input, &weight, &stride, &padding].map(|shape| name(shape));
+            let sentence = format!("{x}_by_{w}_stride_{by}_padding_{edge}");
+            let four = |shape: &[usize]| [shape[0], shape[1], shape[2], shape[3]];
+            let two = |extents: &[usize]| [extents[0], extents[1]];
+            let size = (four(&input), four(&weight), two(&stride), two(&padding));
             cases.add(dtype, sentence, move |run| {
                 both(run, dtype, size, true)?;
                 both(run, dtype, size, false)
             });
         }
-        cases.starts(dtype, move |run, _, _| both(run, dtype, SIZES[2], true));
+        let size = ([2, 3, 7, 6], [4, 3, 3, 3], [1, 1], [1, 1]);
+        cases.starts(dtype, move |run, _, _| both(run, dtype, size, true));
         cases.add(dtype, "the_kernel_is_not_flipped", move |run| {
             let x = Stored::from_values(dtype, &[1, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
             let w = Stored::from_values(dtype, &[1, 1, 2, 2], [1.0, 10.0, 100.0, 0.0]);
@@ -89,10 +74,10 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     mismatches(
         cases,
         [
-            (Conv2d { config }, "1x2x3x3 3x1x2x2"),
-            (Conv2d { config }, "1x2x3x3 3x2x4x2"),
-            (Conv2d { config }, "1x2x3x3 3x2x2x2 2"),
-            (Conv2d { config }, "1x2x3x3 f16:3x2x2x2"),
+            (
+                Conv2d { config },
+                "1x2x3x3 3x1x2x2, 1x2x3x3 3x2x4x2, 1x2x3x3 3x2x2x2 2, 1x2x3x3 f16:3x2x2x2",
+            ),
             (Conv2dBackward { config, bias: true }, "1x3x3x3 1x2x3x3 3x2x2x2"),
         ],
     );
@@ -122,9 +107,6 @@ fn both(
     run.near(Conv2dBackward { config, bias }, &[&g, &x, &w], wanted)
 }
 
-/// Agreement: as matrix products of this arithmetic do.
-pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
-
 // The oracle.
 
 /// One convolution: `[N, C, H, W]` by `[O, C, KH, KW]`.
@@ -138,110 +120,86 @@ struct Layer {
     config: Conv2dConfig,
 }
 
+/// The place in an input of `[N, C, H, W]` of each tap of each window, one window after the other; nothing in the padding.
+pub(super) fn taps(
+    [n, channels, height, width]: [usize; 4],
+    [kh, kw]: [usize; 2],
+    [stride, padding]: [[usize; 2]; 2],
+) -> Vec<Option<usize>> {
+    let [rows, columns] = extents([height, width], [kh, kw], [stride, padding]);
+    let inside = |window: usize, tap: usize, axis: usize, extent: usize| {
+        (window * stride[axis] + tap).checked_sub(padding[axis]).filter(|at| *at < extent)
+    };
+    let area = channels * kh * kw;
+    let tap = |at: usize| {
+        let (window, tap) = (at / area, at % area);
+        let (column, row, image) =
+            (window % columns, window / columns % rows, window / (columns * rows));
+        let y = inside(row, tap / kw % kh, 0, height)?;
+        let x = inside(column, tap % kw, 1, width)?;
+        Some(((image * channels + tap / (kw * kh)) * height + y) * width + x)
+    };
+    (0..n * rows * columns * area).map(tap).collect()
+}
+
+/// `H' = (H + 2·padding − KH) / stride + 1`, rounded down, and `W'`.
+pub(super) fn extents(
+    input: [usize; 2],
+    kernel: [usize; 2],
+    [stride, padding]: [[usize; 2]; 2],
+) -> [usize; 2] {
+    [0, 1].map(|axis| (input[axis] + 2 * padding[axis] - kernel[axis]) / stride[axis] + 1)
+}
+
 impl Layer {
-    /// `[N, O, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down.
+    /// `[N, O, H', W']`.
     fn output(&self) -> [usize; 4] {
         let Conv2dConfig { stride, padding } = self.config;
-        let along = |axis: usize| {
-            let padded = self.input[2 + axis] + 2 * padding[axis];
-            (padded - self.weight[2 + axis]) / stride[axis] + 1
-        };
-        [self.input[0], self.weight[0], along(0), along(1)]
+        let ([n, _, height, width], [outputs, _, kh, kw]) = (self.input, self.weight);
+        let [rows, columns] = extents([height, width], [kh, kw], [stride, padding]);
+        [n, outputs, rows, columns]
     }
 
-    /// Calls `visit(result, input, weight)` with the places of each product that does not lie in the padding.
-    fn each(&self, mut visit: impl FnMut(usize, usize, usize)) {
-        let ([_, channels, height, width], [outputs, _, kh, kw]) = (self.input, self.weight);
-        let [n, _, rows, columns] = self.output();
+    /// As [`taps`] has them.
+    fn taps(&self) -> Vec<Option<usize>> {
         let Conv2dConfig { stride, padding } = self.config;
-        for result in 0..n * outputs * rows * columns {
-            let (column, row) = (result % columns, result / columns % rows);
-            let (o, image) =
-                (result / (columns * rows) % outputs, result / (columns * rows * outputs));
-            for tap in 0..channels * kh * kw {
-                let (kx, ky, c) = (tap % kw, tap / kw % kh, tap / (kw * kh));
-                let (y, x) = (row * stride[0] + ky, column * stride[1] + kx);
-                let inside = |at: usize, axis: usize, extent: usize| {
-                    at.checked_sub(padding[axis]).filter(|at| *at < extent)
-                };
-                if let (Some(y), Some(x)) = (inside(y, 0, height), inside(x, 1, width)) {
-                    let pixel = ((image * channels + c) * height + y) * width + x;
-                    visit(result, pixel, o * channels * kh * kw + tap);
-                }
-            }
-        }
+        taps(self.input, [self.weight[2], self.weight[3]], [stride, padding])
     }
 
-    /// The convolution; products with the padding are terms too, and so is the bias.
-    fn forward(&self, x: &[f64], w: &[f64], bias: Option<&[f64]>) -> Vec<Expected> {
+    /// The linear layer over all windows: its input with zeros in the padding, its size, and the place of each of its results.
+    fn layer(&self, x: &[f64]) -> (Vec<f64>, [usize; 3], Vec<usize>) {
         let [n, outputs, rows, columns] = self.output();
-        let mut sums = Terms::new(n * outputs * rows * columns);
-        self.each(|result, pixel, tap| sums.multiply(result, x[pixel], w[tap]));
-        if let Some(bias) = bias {
-            let of = |result: usize| bias[result / (rows * columns) % outputs];
-            (0..sums.0.len()).for_each(|result| sums.add(result, of(result)));
-        }
-        sums.wanted()
+        let area = rows * columns;
+        let place = |at: usize, o: usize| (at / area * outputs + o) * area + at % area;
+        let places = (0..n * area).flat_map(|at| (0..outputs).map(move |o| place(at, o)));
+        let windows = self.taps().into_iter().map(|at| at.map_or(0.0, |at| x[at]));
+        (
+            windows.collect(),
+            [n * area, self.weight[1..].iter().product(), outputs],
+            places.collect(),
+        )
+    }
+
+    fn forward(&self, x: &[f64], w: &[f64], bias: Option<&[f64]>) -> Vec<Expected> {
+        let (windows, size, places) = self.layer(x);
+        let sums = linear(&windows, w, bias, size);
+        let mut result = sums.clone();
+        places.into_iter().zip(sums).for_each(|(at, sum)| result[at] = sum);
+        result
     }
 
     /// Gradients of input, weight and bias.
     fn backward(&self, grad: &[f64], x: &[f64], w: &[f64]) -> [Vec<Expected>; 3] {
-        let (mut dx, mut dw) = (Terms::new(x.len()), Terms::new(w.len()));
-        self.each(|result, pixel, tap| {
-            dx.multiply(pixel, grad[result], w[tap]);
-            dw.multiply(tap, grad[result], x[pixel]);
-        });
-        let [_, outputs, rows, columns] = self.output();
-        let of = |o: usize| {
-            let mine = (0..grad.len()).filter(|at| at / (rows * columns) % outputs == o);
-            sum(&mine.map(|at| grad[at]).collect::<Vec<f64>>())
-        };
-        [dx.wanted(), dw.wanted(), (0..outputs).map(of).collect()]
-    }
-}
-
-/// For each sum its value, the magnitudes of its terms, their number, and the magnitudes of those that are products.
-struct Terms(Vec<[f64; 4]>);
-
-impl Terms {
-    fn new(length: usize) -> Self {
-        Self(vec![[0.0, 0.0, count(1), 0.0]; length])
-    }
-
-    fn add(&mut self, at: usize, term: f64) {
-        let sum = &mut self.0[at];
-        *sum = [sum[0] + term, sum[1] + term.abs(), sum[2] + 1.0, sum[3]];
-    }
-
-    fn multiply(&mut self, at: usize, one: f64, other: f64) {
-        let term = one * other;
-        self.add(at, term);
-        self.0[at][3] += term.abs();
-    }
-
-    fn wanted(self) -> Vec<Expected> {
-        let one = |[value, mass, terms, products]: [f64; 4]| Expected {
-            products,
-            ..Expected::near(value, terms * mass)
-        };
-        self.0.into_iter().map(one).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_gradients_are_what_central_differences_say() {
-        let config = Conv2dConfig { stride: [2, 1], padding: [1, 0] };
-        let layer = Layer { input: [2, 2, 3, 4], weight: [3, 2, 2, 3], config };
-        let ramp = |n: usize, by: f64| (0..n).map(|i| (by * count(i)).sin()).collect::<Vec<f64>>();
-        let (x, w, b) = (ramp(48, 1.0), ramp(36, 2.0), ramp(3, 3.0));
-        let g = ramp(layer.output().iter().product(), 4.0);
-        let gradients = layer.backward(&g, &x, &w).concat();
-        check_gradients(&[&x[..], &w, &b].concat(), &gradients, |all| {
-            weighted(&layer.forward(&all[..48], &all[48..84], Some(&all[84..])), &g)
-        });
+        let (windows, size, places) = self.layer(x);
+        let grad: Vec<f64> = places.into_iter().map(|at| grad[at]).collect();
+        let [windows, weight, bias] = linear::backward(&grad, &windows, w, size);
+        let mut input = vec![(Expected::exactly(0.0), 0.0); x.len()];
+        for (at, part) in self.taps().into_iter().zip(windows) {
+            let Some((sum, terms)) = at.map(|at| &mut input[at]) else { continue };
+            (sum.value, sum.products) = (sum.value + part.value, sum.products + part.products);
+            *terms += count(size[2]);
+        }
+        let sum = |(sum, terms): (Expected, f64)| Expected { mass: terms * sum.products, ..sum };
+        [input.into_iter().map(sum).collect(), weight, bias]
     }
 }

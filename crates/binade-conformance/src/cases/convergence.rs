@@ -8,10 +8,13 @@
 //! The oracle trains a network of two layers by gradient descent on one batch. Only its parameters are rounded, to `f32`.
 
 use super::cast::rounded;
+use super::linear::{self, linear};
+use super::linear_relu::linear_relu;
+use super::mse_loss::{self, mse_loss};
 use super::prelude::*;
-use super::scale_update;
 use super::training::narrow;
-use super::unscale::factor;
+use super::unscale::{Set, factor, upload};
+use super::{relu, scale_update};
 use crate::OpInvocation::{Linear, LinearBackward, MseLossBackward, Relu, ReluBackward};
 use crate::{IterationFindings, PassFinding, Result, TrainStep};
 use binade_grad_scaler::{LossScale, ScaleState, UpdateInputs};
@@ -50,7 +53,7 @@ struct Held<T> {
 }
 
 /// Gradients of these parameters, with `above` from above, in sixteen bits.
-type Backward<S> = fn(&S, &Run, &Held<Tensor<S>>, f64) -> Result<Vec<Stored>, CaseError>;
+type Backward<S> = fn(&S, &Run, &Held<Tensor<S>>, f64) -> Result<Set, CaseError>;
 
 impl Run {
     /// Inputs and targets are multiples of 1/16 that both types hold, so that both learn the same.
@@ -98,11 +101,9 @@ impl Run {
     }
 
     fn start<S: Backend>(&self, s: &S) -> Result<Held<Tensor<S>>, CaseError> {
-        let mut tensors = Vec::new();
-        for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&self.params) {
-            let param = Stored::from_values(DType::F32, &shape, values.iter().copied());
-            tensors.push(Named::new(*name, put(s, &param)?));
-        }
+        let params = named(DType::F32, &self.params);
+        let tensors = params.map(|(name, param)| Ok(Named::new(name, put(s, &param)?)));
+        let tensors = tensors.collect::<Result<_>>()?;
         Ok(Held { tensors, values: self.params.clone() })
     }
 
@@ -120,13 +121,13 @@ impl Run {
         &self,
         s: &S,
         held: Held<Tensor<S>>,
-        grads: &[Stored],
+        grads: &Set,
         scale: ScaleState,
     ) -> Result<(Held<Tensor<S>>, ScaleState), CaseError> {
-        let found = s.unscale(set(s, grads)?, scale)?.found;
+        let found = s.unscale(upload(s, grads)?, scale)?.found;
         // What the weight of the loss takes away, the learning rate gives back.
         let rule = UpdateRule::sgd(LR * 2.0_f64.powi(-WEIGHT));
-        let turn = TrainStep { rule, grads: set(s, grads)?, scale, clip: None, beside: None };
+        let turn = TrainStep { rule, grads: upload(s, grads)?, scale, clip: None, beside: None };
         let held = read(s, s.train(held.tensors, vec![turn])?)?;
         let pass = PassFinding { raised: found.is_raised(), magnitude: found.magnitude };
         let round = IterationFindings { parts: vec![pass], verdicts: vec![pass] };
@@ -152,10 +153,12 @@ fn told(state: &ScaleState) -> String {
     format!("2^{exponent}, {overflows} overflows, {skipped} skips, {good_steps} good steps since")
 }
 
-/// Gradients on the subject's side.
-fn set<S: Backend>(s: &S, grads: &[Stored]) -> Result<NamedGrads<Tensor<S>>> {
-    let one = |(name, grad): (&&str, &Stored)| Ok(Named::new(*name, Some(put(s, grad)?)));
-    NAMES.iter().zip(grads).map(one).collect()
+/// Tensors of the parameters' names and shapes.
+fn named(dtype: DType, values: &Params) -> impl Iterator<Item = (&'static str, Stored)> {
+    let pairs = NAMES.into_iter().zip(shapes()).zip(values);
+    pairs.map(move |((name, shape), values)| {
+        (name, Stored::from_values(dtype, &shape, values.iter().copied()))
+    })
 }
 
 /// Returns the values of the parameters after a step, whatever their order.
@@ -178,12 +181,9 @@ fn on_host<S: Backend>(
     run: &Run,
     held: &Held<Tensor<S>>,
     above: f64,
-) -> Result<Vec<Stored>, CaseError> {
+) -> Result<Set, CaseError> {
     let grads = gradients(&held.values, &run.batch, above);
-    let pairs = grads.iter().zip(shapes());
-    Ok(pairs
-        .map(|(grad, shape)| Stored::from_values(run.dtype, &shape, grad.iter().copied()))
-        .collect())
+    Ok(named(run.dtype, &grads).map(|(name, grad)| (name, Some(grad))).collect())
 }
 
 /// By the subject's own casts and operations, forward and backward, all in sixteen bits.
@@ -192,7 +192,7 @@ fn on_device<S: Backend>(
     run: &Run,
     held: &Held<Tensor<S>>,
     above: f64,
-) -> Result<Vec<Stored>, CaseError> {
+) -> Result<Set, CaseError> {
     let [examples, inputs, _] = SIZES;
     let batch = |shape: &[usize], values: &[f64]| {
         put(s, &Stored::from_values(run.dtype, shape, values.iter().copied()))
@@ -212,8 +212,8 @@ fn on_device<S: Backend>(
     let [d, gw2, gb2] = taken(s.compute(&back, &[&d, &hidden, &w2])?)?;
     let [d] = taken(s.compute(&ReluBackward, &[&d, &hidden])?)?;
     let [_, gw1, gb1] = taken(s.compute(&back, &[&d, &x, &w1])?)?;
-    let pairs = [gw1, gb1, gw2, gb2].into_iter().zip(shapes());
-    pairs.map(|(grad, shape)| get(s, &grad, run.dtype, &shape)).collect()
+    let grads = NAMES.into_iter().zip([gw1, gb1, gw2, gb2]).zip(shapes());
+    grads.map(|((name, grad), shape)| Ok((name, Some(get(s, &grad, run.dtype, &shape)?)))).collect()
 }
 
 /// As many results as there have to be.
@@ -221,11 +221,6 @@ fn taken<T, const N: usize>(results: Vec<T>) -> Result<[T; N]> {
     let count = results.len();
     results.try_into().map_err(|_| SubjectError::Failed(format!("{count} results instead of {N}")))
 }
-
-/// Agreement: a loss of the run within a share of the first loss, which is
-/// 2^-11 in `f16` and 2^-8 in `bf16`, the error of one rounding of 1. The roundings of all steps together are far below it,
-/// since gradients of either sign make up for each other.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
@@ -244,51 +239,34 @@ struct Batch {
     targets: Vec<f64>,
 }
 
-/// The hidden units of one example, after `max(x, 0)`.
-fn hidden(params: &Params, x: &[f64]) -> Vec<f64> {
-    let [w, b, ..] = params;
-    let unit =
-        |(w, b): (&[f64], &f64)| (b + w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()).max(0.0);
-    w.chunks(x.len()).zip(b).map(unit).collect()
+fn exactly(wanted: Vec<Expected>) -> Vec<f64> {
+    wanted.into_iter().map(|wanted| wanted.value).collect()
 }
 
-/// Of each example its input, its hidden units, and how far the output is beyond the target.
-fn forward<'b>(params: &Params, batch: &'b Batch) -> Vec<(&'b [f64], Vec<f64>, f64)> {
-    let examples = batch.inputs.chunks(SIZES[1]).zip(&batch.targets);
-    let one = |(x, target): (&'b [f64], &f64)| {
-        let h = hidden(params, x);
-        let out = params[3][0] + params[2].iter().zip(&h).map(|(w, h)| w * h).sum::<f64>();
-        (x, h, out - target)
-    };
-    examples.map(one).collect()
+/// The hidden units, after `max(x, 0)`, and the outputs.
+fn forward([w1, b1, w2, b2]: &Params, batch: &Batch) -> [Vec<f64>; 2] {
+    let [examples, inputs, units] = SIZES;
+    let hidden = exactly(linear_relu(&batch.inputs, w1, Some(b1), [examples, inputs, units]));
+    let out = exactly(linear(&hidden, w2, Some(b2), [examples, units, 1]));
+    [hidden, out]
 }
 
 /// The mean of the squared errors.
 fn loss(params: &Params, batch: &Batch) -> f64 {
-    let errors = forward(params, batch);
-    let n = count(errors.len());
-    errors.iter().map(|(_, _, error)| error * error).sum::<f64>() / n
+    mse_loss(&forward(params, batch)[1], &batch.targets).value
 }
 
 /// By parameter the gradient of the loss times `above`.
 fn gradients(params: &Params, batch: &Batch, above: f64) -> Params {
-    let mut grads = params.each_ref().map(|param| vec![0.0; param.len()]);
-    let examples = forward(params, batch);
-    let n = count(examples.len());
-    for (x, h, error) in examples {
-        let d = above * 2.0 * error / n;
-        grads[3][0] += d;
-        for (unit, h) in h.into_iter().enumerate() {
-            grads[2][unit] += d * h;
-            // A unit that gave nothing learns nothing.
-            let back = if h > 0.0 { d * params[2][unit] } else { 0.0 };
-            grads[1][unit] += back;
-            for (input, x) in x.iter().enumerate() {
-                grads[0][unit * SIZES[1] + input] += back * x;
-            }
-        }
-    }
-    grads
+    let [examples, inputs, units] = SIZES;
+    let [hidden, out] = forward(params, batch);
+    let [d, _] = mse_loss::backward(above, &out, &batch.targets).map(exactly);
+    let [d, gw2, gb2] =
+        linear::backward(&d, &hidden, &params[2], [examples, units, 1]).map(exactly);
+    let d = relu::backward(&d, &hidden);
+    let size = [examples, inputs, units];
+    let [_, gw1, gb1] = linear::backward(&d, &batch.inputs, &params[0], size).map(exactly);
+    [gw1, gb1, gw2, gb2]
 }
 
 /// The loss before the first step and after each; a step that is skipped changes nothing.
@@ -310,28 +288,6 @@ fn losses(start: &Params, batch: &Batch, lr: f64, skips: &[bool]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_gradient_is_what_central_differences_say() {
-        let [examples, inputs, units] = SIZES;
-        let wave = |n: usize, step: f64| {
-            (0..n).map(|i| (step * (count(i) + 1.0)).sin()).collect::<Vec<f64>>()
-        };
-        let batch = Batch { inputs: wave(examples * inputs, 0.7), targets: wave(examples, 1.3) };
-        let params = [wave(units * inputs, 0.3), wave(units, 0.9), wave(units, 1.7), vec![0.1]];
-        let (grads, h) = (gradients(&params, &batch, 3.0), 1e-6);
-        for which in 0..params.len() {
-            for index in 0..params[which].len() {
-                let moved = |by: f64| {
-                    let mut params = params.clone();
-                    params[which][index] += by;
-                    3.0 * loss(&params, &batch)
-                };
-                let difference = (moved(h) - moved(-h)) / (2.0 * h);
-                assert!((difference - grads[which][index]).abs() <= 1e-6, "{which} {index}");
-            }
-        }
-    }
 
     /// As f16 has them before the first step, with a scale or without.
     fn first(scale: f64) -> Vec<f64> {

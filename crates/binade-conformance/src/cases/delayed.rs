@@ -2,9 +2,9 @@
 //!
 //! The oracle adds the scaled gradients of several losses in `f32`, without those that are not finite, and divides once.
 
-use super::accumulate::{MicroBatchValues, accumulate};
+use super::accumulate::accumulate;
 use super::prelude::*;
-use super::unscale::{Found, Grads, Set, factor, tell, told, unscale, upload, values};
+use super::unscale::{Set, one, same_grads, told, unscale, upload};
 use crate::{DelayedPass, DelayedResult, DelayedRun};
 use binade_grad_scaler::ScaleState;
 
@@ -54,24 +54,13 @@ fn compare<S: Backend>(
     got: &NamedGrads<Tensor<S>>,
     wanted: &[Option<Vec<f64>>],
 ) -> Verdict {
-    let like = window.buffers.as_ref().or(window.passes.first());
-    let names: Vec<&str> = like.into_iter().flatten().map(|(name, _)| *name).collect();
-    let listed: Vec<_> =
-        names.iter().zip(wanted).map(|(name, sum)| (*name, sum.is_some())).collect();
-    let got_names: Vec<_> = got.iter().map(|sum| (&*sum.name, sum.value.is_some())).collect();
-    check.equal(window, format!("{got_names:?}"), format!("{listed:?}"))?;
-    for (sum, wanted) in got.iter().zip(wanted) {
-        if let (Some(sum), Some(wanted)) = (&sum.value, wanted) {
-            check.exact(&[], &get(s, sum, DType::F32, &[wanted.len()])?, wanted)?;
-        }
-    }
-    Ok(())
+    let like = window.buffers.as_ref().unwrap_or(&window.passes[0]);
+    same_grads(s, check, (like, got), wanted, Some(Agreement::Bits))
 }
 
 /// Everything that comes of a window in which the sums are the window's own.
 fn by<S: Backend>(s: &S, check: &mut Check, window: &Window) -> Verdict {
-    let passes: Vec<_> = window.passes.iter().map(values).collect();
-    let wanted = delayed(&passes, factor(&window.start));
+    let wanted = delayed(&window.passes, window.start);
     let got = run(s, window)?;
     told_of(check, window, &got, &wanted)?;
     // A step that is skipped takes nothing, and so it may be given anything.
@@ -87,18 +76,17 @@ fn told_of<T>(
 ) -> Verdict {
     let summary = &got.summary;
     check.equal(window, summary.skipped.to_string(), wanted.skipped.to_string())?;
-    let saw = |found: &FoundInf| told(&FoundInf { missing: Vec::new(), ..found.clone() });
-    let parts: Vec<_> =
-        summary.parts.iter().map(|part| (part.name.clone(), saw(&part.finding))).collect();
+    let tell = |found: &FoundInf| told(&FoundInf { missing: Vec::new(), ..found.clone() });
+    let parts = summary.parts.iter().map(|part| (part.name.clone(), tell(&part.finding)));
     let passes = (0..window.passes.len()).map(|pass| format!("pass {pass}"));
     let names = passes.chain(["sum".to_owned()]);
-    let tell = |found: &Found| tell(&Found { missing: Vec::new(), ..found.clone() }, false);
     let listed: Vec<_> = names.zip(wanted.parts.iter().map(tell)).collect();
+    let parts: Vec<_> = parts.collect();
     check.equal(window, format!("{parts:#?}"), format!("{listed:#?}"))
 }
 
 fn good(seed: usize, length: usize, dtype: DType) -> Set {
-    vec![("w", Some(Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0]))))]
+    one(Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0])))
 }
 
 fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
@@ -120,7 +108,7 @@ fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let several = || (1..5).map(|seed| good(seed, 257, dtype)).collect();
     add("one_pass_is_its_own_sum", summed(10, vec![good(1, 257, dtype)]));
     add("the_sum_is_divided_once_by_the_scale_the_window_opened_with", summed(10, several()));
-    let of = |x: f64| vec![("w", Some(Stored::vector(dtype, [x, -x])))];
+    let of = |x: f64| one(Stored::vector(dtype, [x, -x]));
     let ones = std::iter::once(of(2048.0)).chain((0..30).map(|_| of(1.0)));
     add("ones_add_up_beyond_2048", summed(4, ones.collect()));
     if dtype == DType::F16 {
@@ -138,7 +126,7 @@ fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, sentence, move |s: &S, check| {
         for (number, code) in not_finite(dtype).into_iter().enumerate() {
             let mut passes: Vec<Set> = (1..4).map(|seed| good(seed, 3, dtype)).collect();
-            passes[number % 3] = vec![("w", Some(Stored::from_codes(dtype, &[3], [1, 2, code])))];
+            passes[number % 3] = one(Stored::from_codes(dtype, &[3], [1, 2, code]));
             by(s, check, &summed(10, passes))?;
         }
         Ok(())
@@ -146,7 +134,7 @@ fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
         cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
-    let of = |values: &[f64]| vec![("w", Some(Stored::vector(dtype, values.iter().copied())))];
+    let of = |values: &[f64]| one(Stored::vector(dtype, values.iter().copied()));
     // What a bad pass has besides would take the sum beyond f32, did it add it.
     let nan = of(&[f64::NAN, -1.0]);
     add(
@@ -164,25 +152,22 @@ fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 /// Where the framework adds gradients up, whatever it made of them is divided once.
 fn buffers<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, buffers: Set| {
-        let window = Window { buffers: Some(buffers), ..summed(10, vec![good(1, 3, dtype); 3]) };
+        let passes = vec![good(1, 3, dtype); 3];
+        let window = Window { buffers: Some(buffers.clone()), ..summed(10, passes) };
         cases.add(dtype, sentence, move |s: &S, check| {
-            let set = window.buffers.as_ref().map(values).unwrap_or_default();
-            let (wanted, found) = unscale(&set, factor(&window.start));
+            let (wanted, found) = unscale(&buffers, window.start);
             let got = run(s, &window)?;
-            let skipped = found.first.is_some();
+            let skipped = found.is_raised();
             check.equal(&window, got.summary.skipped.to_string(), skipped.to_string())?;
-            check.equal(&window, told(&got.summary.verdict), tell(&found, false))?;
+            check.equal(&window, told(&got.summary.verdict), told(&found))?;
             if skipped { Ok(()) } else { compare(s, check, &window, &got.grads, &wanted) }
         });
     };
     let sentence = "buffers_are_divided_once_by_the_scale_the_window_opened_with";
     add(sentence, good(7, 257, dtype));
     let bad = Stored::vector(dtype, [1.0, f64::INFINITY, 2.0]);
-    add("an_infinity_stays_in_its_buffer_and_skips_the_window", vec![("w", Some(bad))]);
+    add("an_infinity_stays_in_its_buffer_and_skips_the_window", one(bad));
 }
-
-/// Agreement: bits. Additions are rounded to `f32`, in an order that is given, and so is the one quotient.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 
@@ -192,20 +177,21 @@ struct CollectedValues {
     /// The sum, divided by the scale; nothing for a parameter that no good pass had.
     grads: Vec<Option<Vec<f64>>>,
     /// Findings of each pass, and last of the sum.
-    parts: Vec<Found>,
+    parts: Vec<FoundInf>,
     /// True where the step is skipped.
     skipped: bool,
 }
 
-/// The sum of `passes`, whose losses were multiplied by `scale`.
-fn delayed(passes: &[Grads<'_>], scale: f64) -> CollectedValues {
-    let mut parts: Vec<Found> = passes.iter().map(|pass| unscale(pass, 1.0).1).collect();
-    let still_scaled = |pass| MicroBatchValues { grads: pass, scale: 1.0, halted: false };
-    let window: Vec<_> = passes.iter().cloned().map(still_scaled).collect();
+/// The sum of `passes`, whose losses were multiplied by the scale of `start`.
+fn delayed(passes: &[Set], start: ScaleState) -> CollectedValues {
+    let still_scaled = |set: &Set| (set.clone(), ScaleState::from_exponent(0));
+    let window: Vec<_> = passes.iter().map(still_scaled).collect();
+    let mut parts: Vec<FoundInf> = window.iter().map(|(set, one)| unscale(set, *one).1).collect();
     let names = passes.iter().take(1).flatten().map(|(name, _)| *name);
-    let sum: Vec<_> = names.zip(accumulate(&window)).collect();
-    let (grads, found) = unscale(&sum, scale);
+    let stored = |sum: Option<Vec<f64>>| sum.map(|sum| Stored::vector(DType::F32, sum));
+    let sum: Set = names.zip(accumulate(&window).into_iter().map(stored)).collect();
+    let (grads, found) = unscale(&sum, start);
     parts.push(found);
-    let skipped = parts.iter().any(|found| found.first.is_some());
+    let skipped = parts.iter().any(FoundInf::is_raised);
     CollectedValues { grads, parts, skipped }
 }

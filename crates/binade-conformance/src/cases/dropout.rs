@@ -4,10 +4,12 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use super::stochastic_cast::word;
 use super::training::narrow;
 use crate::OpInvocation::{Dropout, DropoutBackward};
-use binade_core::{DType::F32, stochastic::Key};
+use binade_core::{
+    DType::F32,
+    stochastic::{Key, bits},
+};
 
 const KEY: [u64; 2] = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
 
@@ -27,7 +29,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             keys.into_iter().try_for_each(|key| both(run, &x, key, 0.5))?;
             // A word that is the threshold itself stays: one whose last eight bits are 0 is an f32's.
             let of = Key { seed: 1, parameter: !0, step: 2 };
-            let words: Vec<u32> = (0..2048).map(|index| word(of, index)).collect();
+            let words: Vec<u32> = (0..2048).map(|index| bits(of, index)).collect();
             let edge = words.iter().position(|word| word.trailing_zeros() >= 8);
             let (edge, word) = edge.map_or((0, 0), |at| (at, words[at]));
             let p = rounded(f64::from(word) / 2.0_f64.powi(32), F32);
@@ -61,10 +63,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     let sentence = "a_p_outside_zero_to_one_is_an_invalid_argument";
     let outside = [-0.1, 1.5, f32::NAN, f32::INFINITY].map(|p| (Dropout { p }, "2 i64:2"));
     refusals(cases, sentence, ErrorKind::InvalidArgument, outside);
-    mismatches(
-        cases,
-        ["2 i64:3", "2 2", "i64:2 i64:2"].map(|operands| (Dropout { p: 0.5 }, operands)),
-    );
+    mismatches(cases, [(Dropout { p: 0.5 }, "2 i64:3, 2 2, i64:2 i64:2")]);
 }
 
 fn key(words: [u64; 2]) -> Stored {
@@ -81,9 +80,6 @@ fn both(run: &mut OpRun<'_>, x: &Stored, words: [u64; 2], p: f32) -> Verdict {
     run.exact(DropoutBackward { p }, &[&g, &key], [(x.dtype, wanted)])
 }
 
-/// Agreement: bits. Each element is zero or one product, rounded to `f32`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
 /// Element `i` is +0 where its word is below `⌊p·2³²⌋`, and elsewhere multiplied by `1 / (1 − p)`, in `f32`.
@@ -95,7 +91,7 @@ fn dropout(x: &[f64], [seed, counter]: [u64; 2], p: f64) -> Vec<f64> {
     let threshold = (p * 2.0_f64.powi(32)).floor();
     let factor = rounded(1.0 / rounded(1.0 - p, F32), F32);
     let one = |(x, index): (&f64, u64)| {
-        let stays = f64::from(word(key, index)) >= threshold;
+        let stays = f64::from(bits(key, index)) >= threshold;
         if stays { rounded(x * factor, F32) } else { 0.0 }
     };
     x.iter().zip(0..).map(one).collect()

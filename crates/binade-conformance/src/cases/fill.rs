@@ -1,5 +1,6 @@
 //! Tensors of one value: rounded once.
 
+use super::cast::fits;
 use super::prelude::*;
 use crate::OpInvocation::Fill;
 
@@ -43,10 +44,5 @@ fn values(dtype: DType) -> Vec<f32> {
         binades.flat_map(|x| [1.0, 1.5, 1.0 + half_ulp, 1.0 + 3.0 * half_ulp].map(|y| x * y));
     let positive =
         edges.into_iter().chain([1e-8, 1e-20, f32::MIN_POSITIVE, f32::from_bits(1)]).chain(rounded);
-    // E4M3 has no infinity: what it makes of more than 464 is the caller's choice elsewhere.
-    let fits = |x: &f32| dtype != DType::E4M3 || x.is_nan() || *x <= 464.0;
-    positive.filter(fits).flat_map(|x| [x, -x]).collect()
+    positive.filter(|x| fits(f64::from(*x), dtype)).flat_map(|x| [x, -x]).collect()
 }
-
-/// Agreement: bits. Every element is the one value, rounded once.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

@@ -5,7 +5,7 @@
 use super::merge::merge;
 use super::prelude::*;
 use super::scale_update::update;
-use super::unscale::{Found, Grads, Set, tell, told, unscale, upload, values};
+use super::unscale::{Set, set, told, unscale, upload};
 use crate::{Iteration, ScaleTrace};
 use binade_grad_scaler::{LossScale, MergeRule, ScaleState, UpdateInputs};
 
@@ -16,17 +16,12 @@ struct IterationOf {
     join: MergeRule,
 }
 
-/// Sets that are finite or not, as a pass is to find them: `2^n` where `Some(n)`.
-fn set(name: &'static str, values: [f64; 3]) -> Set {
-    vec![(name, Some(Stored::vector(DType::F32, values)))]
-}
-
 fn good() -> IterationOf {
-    IterationOf { parts: vec![set("w", [8.0, -2.0, 1.0])], join: MergeRule::Any }
+    IterationOf { parts: vec![set(DType::F32, 1.0, "w: 8 -2 1")], join: MergeRule::Any }
 }
 
 fn bad() -> IterationOf {
-    IterationOf { parts: vec![set("w", [8.0, f64::NEG_INFINITY, f64::NAN])], join: MergeRule::Any }
+    IterationOf { parts: vec![set(DType::F32, 1.0, "w: 8 -inf nan")], join: MergeRule::Any }
 }
 
 /// One of two passes overflows: a skip, or a part that is left out.
@@ -69,12 +64,7 @@ fn run<S: Backend>(
         Ok(Iteration { parts, join: round.join, keep: keep(index) })
     };
     let iterations = rounds.iter().enumerate().map(device).collect::<Result<_, CaseError>>()?;
-    let oracle = |round: &IterationOf| IterationValues {
-        parts: round.parts.iter().map(values).collect(),
-        join: round.join,
-    };
-    let oracle: Vec<_> = rounds.iter().map(oracle).collect();
-    let (wanted, scale) = iterate(rule, rule.start(), &oracle);
+    let (wanted, scale) = iterate(rule, rule.start(), rounds);
     let got = s.iterate(rule, rule.start(), iterations)?;
     Ok(Ran { got, wanted, scale: format!("{scale:?}") })
 }
@@ -85,11 +75,8 @@ impl Ran {
         let stages = (self.got.stages.len(), self.wanted.len());
         check.equal(rounds, format!("{} stages", stages.0), format!("{} stages", stages.1))?;
         for (index, (got, wanted)) in self.got.stages.iter().zip(&self.wanted).enumerate() {
-            let halted = wanted.before.diverged;
-            let finding = |found: &Found| tell(found, halted);
-            let parts = wanted.parts.iter().map(finding).collect();
-            let wanted: (Vec<String>, Option<String>) =
-                (parts, wanted.verdict.as_ref().map(finding));
+            let parts: Vec<String> = wanted.parts.iter().map(told).collect();
+            let wanted = (parts, wanted.verdict.as_ref().map(told));
             let got = (
                 got.parts.iter().map(told).collect::<Vec<_>>(),
                 got.verdict.as_ref().map(|found| told(&parted(found))),
@@ -174,19 +161,7 @@ fn at_random<S: Backend>(cases: &mut Cases<S>) {
     });
 }
 
-/// Agreement: bits. A run consists of quotients, counts and powers of two.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
-
-/// One iteration: each pass's scaled gradients by parameter, and how their findings are joined.
-#[derive(Clone, Debug)]
-struct IterationValues<'a> {
-    /// By pass.
-    parts: Vec<Grads<'a>>,
-    /// How findings become the verdict.
-    join: MergeRule,
-}
 
 /// Outcome of one iteration.
 #[derive(Clone, Debug)]
@@ -194,32 +169,25 @@ struct ExpectedIteration {
     /// The scale before the update.
     before: ScaleState,
     /// Findings of each pass.
-    parts: Vec<Found>,
+    parts: Vec<FoundInf>,
     /// All of them joined; nothing without a pass.
-    verdict: Option<Found>,
+    verdict: Option<FoundInf>,
 }
 
 /// By iteration what becomes of it, and the scale after the last.
 fn iterate(
     rule: &LossScale,
     start: ScaleState,
-    run: &[IterationValues<'_>],
+    run: &[IterationOf],
 ) -> (Vec<ExpectedIteration>, ScaleState) {
     let mut now = start;
     let mut stages = vec![];
-    for iteration in run {
-        let scale = f64::from(now.significand) * 2.0_f64.powi(now.exponent);
-        let parts: Vec<Found> = iteration.parts.iter().map(|part| unscale(part, scale).1).collect();
-        let verdict = parts.iter().cloned().reduce(|all, part| merge(&all, &part, iteration.join));
-        let raised = |found: &Found| found.first.is_some() || now.diverged;
-        let skipped = verdict.as_ref().is_some_and(raised);
-        let overflow = skipped || parts.iter().any(raised);
-        let magnitude = parts.iter().map(|part| part.magnitude).fold(0.0, f64::max);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the magnitude of a gradient, which f32 holds"
-        )]
-        let magnitude = magnitude as f32;
+    for IterationOf { parts, join } in run {
+        let parts: Vec<FoundInf> = parts.iter().map(|part| unscale(part, now).1).collect();
+        let verdict = parts.iter().cloned().reduce(|all, part| merge(&all, &part, *join));
+        let skipped = verdict.as_ref().is_some_and(FoundInf::is_raised);
+        let overflow = skipped || parts.iter().any(FoundInf::is_raised);
+        let magnitude = parts.iter().map(|part| part.magnitude).fold(0.0, f32::max);
         stages.push(ExpectedIteration { before: now, parts, verdict });
         now = update(rule, &now, UpdateInputs { overflow, skipped, magnitude });
     }

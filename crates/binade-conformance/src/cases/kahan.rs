@@ -7,15 +7,10 @@ use super::cast::rounded;
 use super::prelude::*;
 use super::stores;
 use super::training::narrow;
-use binade_core::DType::{self, BF16, F16};
+use binade_core::DType::{BF16, F16};
 use binade_master_weights::MasterStore;
 
 const STORE: MasterStore = MasterStore::Kahan;
-
-fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
-    let start: Vec<f64> = param.values().collect();
-    train(&start, updates, param.dtype)
-}
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
@@ -59,15 +54,13 @@ fn halves(unit: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
     (each.iter().map(|(param, ..)| *param).collect(), vec![first, second])
 }
 
-/// Agreement: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
-/// Parameters of `dtype` after each of `updates` was subtracted from their compensated values.
-pub(super) fn train(start: &[f64], updates: &[Vec<f64>], dtype: DType) -> Vec<f64> {
-    let mut parameters = start.to_vec();
-    let mut compensations = vec![0.0; start.len()];
+/// Parameters after each of `updates` was subtracted from their compensated values.
+pub(super) fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+    let dtype = param.dtype;
+    let mut parameters = values(param);
+    let mut compensations = vec![0.0; param.len()];
     for update in updates {
         for ((p, c), u) in parameters.iter_mut().zip(&mut compensations).zip(update) {
             let value = f64::from(narrow(*p + *c));

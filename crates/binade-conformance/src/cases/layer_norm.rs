@@ -68,9 +68,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     mismatches(
         cases,
         [
-            (LayerNorm { eps: EPS }, "f16:4x3 f16:4 f16:4"),
-            (LayerNorm { eps: EPS }, "f16:4x3 bf16:3 bf16:3"),
-            (LayerNorm { eps: EPS }, "f16:4x3 3 f16:3"),
+            (LayerNorm { eps: EPS }, "f16:4x3 f16:4 f16:4, f16:4x3 bf16:3 bf16:3, f16:4x3 3 f16:3"),
             (LayerNormBackward { eps: EPS }, "4x3 f16:4x3 f16:3"),
         ],
     );
@@ -87,9 +85,6 @@ fn both(run: &mut OpRun<'_>, x: &Stored, parameters: DType, eps: f32) -> Verdict
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
     run.near(LayerNormBackward { eps }, &[&g, x, &w], wanted)
 }
-
-/// Agreement: within the mass that the oracle works out from the roundings in `f32`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
 
 // The oracle.
 
@@ -218,20 +213,5 @@ impl Sums {
             |s: &Self| Expected::near(s.product[0], (s.terms + 2.0) * s.product[1] + s.product[2]);
         let bias = |s: &Self| Expected::near(s.grad[0], s.terms * s.grad[1]);
         [all.iter().map(weight).collect(), all.iter().map(bias).collect()]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_gradients_are_what_central_differences_say() {
-        let all = [0.5, -1.0, 2.0, 0.25, 3.0, 1.0, 1.5, -0.5, 2.0, 0.1, 0.2, 0.3];
-        let g = [1.0, -2.0, 0.5, 3.0, 0.25, -1.0];
-        let gradients = backward(&g, &all[..6], &all[6..9], 1e-5).concat();
-        check_gradients(&all, &gradients, |all| {
-            weighted(&layer_norm(&all[..6], &all[6..9], &all[9..], 1e-5), &g)
-        });
     }
 }

@@ -9,22 +9,9 @@ use super::relu;
 use super::sum::sum;
 use crate::OpInvocation::{Linear, LinearBackward, LinearRelu, LinearReluBackward};
 
-/// The leading extents, the inner and the outer one.
-const SIZES: [(&[usize], [usize; 2]); 13] = [
-    (&[], [3, 2]),
-    (&[1], [1, 1]),
-    (&[2], [3, 4]),
-    (&[7], [9, 5]),
-    (&[8], [8, 8]),
-    (&[2, 3], [31, 33]),
-    (&[33], [32, 9]),
-    (&[3], [257, 2]),
-    (&[9], [5, 65]),
-    (&[5], [2100, 16]),
-    (&[0], [4, 3]),
-    (&[3], [0, 2]),
-    (&[3], [4, 0]),
-];
+/// The leading extents, and the inner and the outer one.
+const SIZES: &str =
+    ":3x2 1:1x1 2:3x4 7:9x5 8:8x8 2x3:31x33 33:32x9 3:257x2 9:5x65 5:2100x16 0:4x3 3:0x2 3:4x0";
 
 /// A linear layer, alone or with the rectified linear unit behind it.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -49,28 +36,28 @@ impl Layer {
     }
 
     /// Adds the cases of every size, of starts, of both infinities and NaN, and of operands that do not fit.
-    pub(super) fn add(self, cases: &mut OpCases, sizes: &'static [(&[usize], [usize; 2])]) {
+    pub(super) fn add(self, cases: &mut OpCases, list: &str) {
         for dtype in FLOATS {
-            for (lead, size) in sizes {
+            for [lead, size] in sized(list) {
                 for bias in [true, false] {
                     let with = if bias { "with" } else { "without" };
-                    let (rows, inner) = (name(lead), name(size));
+                    let (rows, inner) = (name(&lead), name(&size));
                     let sentence = format!("random_{rows}_rows_of_{inner}_{with}_bias");
+                    let (lead, size) = (lead.clone(), [size[0], size[1]]);
                     cases.add(dtype, sentence, move |run| {
-                        self.both(run, dtype, (lead, *size), bias)
+                        self.both(run, dtype, (&lead, size), bias)
                     });
                 }
             }
             cases.starts(dtype, move |run, _, _| self.both(run, dtype, (&[5], [33, 7]), true));
         }
-        let back = |bias| match self {
-            Self::Plain => (LinearBackward { bias: true }, format!("{bias} 2x3 4x3")),
-            Self::Relu => (LinearReluBackward { bias: true }, format!("{bias} 2x4 2x3 4x3")),
+        let bias = true;
+        let back = match self {
+            Self::Plain => (LinearBackward { bias }, "2x3 2x3 4x3, f16:2x4 2x3 4x3"),
+            Self::Relu => (LinearReluBackward { bias }, "2x3 2x4 2x3 4x3, f16:2x4 2x4 2x3 4x3"),
         };
-        let back = ["2x3", "f16:2x4"].map(back);
-        let forward = ["2x3 3x4", "2x3 4x3 3", "2x3 4x3 f16:4", "2x3 f16:4x3"];
-        let all = forward.map(|operands| (self.op(), operands)).into_iter();
-        mismatches(cases, all.chain(back.iter().map(|(op, operands)| (op.clone(), &**operands))));
+        let forward = (self.op(), "2x3 3x4, 2x3 4x3 3, 2x3 4x3 f16:4, 2x3 f16:4x3");
+        mismatches(cases, [forward, back]);
     }
 
     /// Compares the result with a bias.
@@ -126,7 +113,7 @@ pub(super) fn operands(dtype: DType, lead: &[usize], [inner, outer]: [usize; 2])
 }
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    Layer::Plain.add(cases, &SIZES);
+    Layer::Plain.add(cases, SIZES);
     for dtype in FLOATS {
         let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
         cases.add(dtype, sentence, move |run| {
@@ -174,9 +161,6 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         });
     }
 }
-
-/// Agreement: as matrix products of this arithmetic do.
-pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.
 

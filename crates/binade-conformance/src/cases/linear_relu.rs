@@ -7,23 +7,12 @@ use super::prelude::*;
 use super::relu::relu;
 use crate::OpInvocation::{Linear, LinearRelu, LinearReluBackward, Relu};
 
-/// The leading extents, the inner and the outer one.
-const SIZES: [(&[usize], [usize; 2]); 11] = [
-    (&[], [3, 2]),
-    (&[1], [1, 1]),
-    (&[7], [9, 5]),
-    (&[2, 3], [31, 33]),
-    (&[33], [32, 9]),
-    (&[3], [257, 2]),
-    (&[3], [1100, 13]),
-    (&[5], [2100, 16]),
-    (&[0], [4, 3]),
-    (&[3], [0, 2]),
-    (&[3], [4, 0]),
-];
+/// The leading extents, and the inner and the outer one.
+const SIZES: &str =
+    ":3x2 1:1x1 7:9x5 2x3:31x33 33:32x9 3:257x2 3:1100x13 5:2100x16 0:4x3 3:0x2 3:4x0";
 
 pub(super) fn add_cases(cases: &mut OpCases) {
-    Layer::Relu.add(cases, &SIZES);
+    Layer::Relu.add(cases, SIZES);
     for dtype in FLOATS {
         let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
         cases.add(dtype, sentence, move |run| {
@@ -63,9 +52,6 @@ fn as_apart(run: &mut OpRun<'_>, dtype: DType) -> Verdict {
     }
     Ok(())
 }
-
-/// Agreement: as matrix products of this arithmetic do.
-pub(super) const AGREEMENT: Agrees = Agreement::of_matrix_products;
 
 // The oracle.
 

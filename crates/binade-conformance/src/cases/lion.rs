@@ -40,9 +40,6 @@ fn signs<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     add("a_momentum_that_outweighs_the_gradient_decides", &opposed);
 }
 
-/// Agreement: that of [`sgd`](super::sgd::AGREEMENT), whose roundings the momentum and the parameter have.
-pub(super) const AGREEMENT: Agrees = super::sgd::AGREEMENT;
-
 // The oracle.
 
 /// Moves `element` by the unscaled gradient `g`.

@@ -17,10 +17,6 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     CASES.add(cases);
 }
 
-/// Agreement: within the mass that the oracle works out from the roundings in `f32`
-/// and from the error of a device's own `exp` and `log`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
-
 // The oracle.
 
 /// `x − ln Σ exp(x)` for each row of `width`: two differences, and a logarithm of 2 ulps over a sum that is in doubt.

@@ -2,6 +2,7 @@
 //!
 //! The oracle is a loop over each window.
 
+use super::conv2d::{extents, taps};
 use super::prelude::*;
 use crate::OpInvocation::{MaxPool2d, MaxPool2dBackward};
 use binade_ops::MaxPool2dConfig;
@@ -49,16 +50,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         });
         cases.add(dtype, "a_nan_is_larger_than_everything_and_the_first_wins", move |run| {
             let config = MaxPool2dConfig { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
-            let row = [
-                1.0,
-                f64::NAN,
-                f64::INFINITY,
-                f64::NAN,
-                f64::NAN,
-                6.0,
-                f64::NEG_INFINITY,
-                f64::NEG_INFINITY,
-            ];
+            let (inf, nan) = (f64::INFINITY, f64::NAN);
+            let row = [1.0, nan, inf, nan, nan, 6.0, -inf, -inf];
             both(run, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config)
         });
         cases.add(dtype, "gradients_of_windows_that_overlap_add_up_in_f32", move |run| {
@@ -108,48 +101,23 @@ fn both(run: &mut OpRun<'_>, x: &Stored, config: MaxPool2dConfig) -> Verdict {
     run.near(MaxPool2dBackward { config }, &[&g, x], [(x.dtype, wanted)])
 }
 
-/// Agreement: within the mass of the input's gradient, which is a sum. Forward is a
-/// choice, and is compared by bits.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
-
 // The oracle.
 
-/// `[N, C, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down.
+/// `[N, C, H', W']`.
 fn output([n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> [usize; 4] {
-    let along = |axis: usize, extent: usize| {
-        (extent + 2 * config.padding[axis] - config.kernel[axis]) / config.stride[axis] + 1
-    };
-    [n, c, along(0, h), along(1, w)]
+    let MaxPool2dConfig { kernel, stride, padding } = config;
+    let [rows, columns] = extents([h, w], kernel, [stride, padding]);
+    [n, c, rows, columns]
 }
 
 /// The place of each window's largest element: the first in row-major order, and a NaN before any number.
-fn largest(
-    x: &[f64],
-    shape @ [_, _, height, width]: [usize; 4],
-    config: MaxPool2dConfig,
-) -> Vec<usize> {
-    let [n, c, rows, columns] = output(shape, config);
+fn largest(x: &[f64], [n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> Vec<usize> {
     let MaxPool2dConfig { kernel, stride, padding } = config;
-    let inside = |start: usize, tap: usize, axis: usize, extent: usize| {
-        (start * stride[axis] + tap).checked_sub(padding[axis]).filter(|at| *at < extent)
-    };
-    let window = |at: usize| {
-        let (column, row, plane) = (at % columns, at / columns % rows, at / (columns * rows));
-        let mut best: Option<usize> = None;
-        for tap in 0..kernel[0] * kernel[1] {
-            let y = inside(row, tap / kernel[1], 0, height);
-            let Some((y, x_at)) = y.zip(inside(column, tap % kernel[1], 1, width)) else {
-                continue;
-            };
-            let pixel = (plane * height + y) * width + x_at;
-            let wins = |best: usize| !x[best].is_nan() && (x[pixel].is_nan() || x[pixel] > x[best]);
-            if best.is_none_or(wins) {
-                best = Some(pixel);
-            }
-        }
-        best.unwrap_or_default()
-    };
-    (0..n * c * rows * columns).map(window).collect()
+    let wins = |best: usize, at: usize| !x[best].is_nan() && (x[at].is_nan() || x[at] > x[best]);
+    let larger = |best, at| if wins(best, at) { at } else { best };
+    let taps = taps([n * c, 1, h, w], kernel, [stride, padding]);
+    let windows = taps.chunks(kernel.iter().product());
+    windows.map(|taps| taps.iter().flatten().copied().reduce(larger).unwrap_or_default()).collect()
 }
 
 /// The input's gradient: at each element, the sum over the windows whose largest it is.

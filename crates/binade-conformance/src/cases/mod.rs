@@ -1,6 +1,6 @@
 //! The cases, by group: which inputs, and which contract each checks.
 //!
-//! The file of an operation also holds its agreement and its oracle: the meaning of the operation, one element at a time, one
+//! The file of an operation also holds its oracle: the meaning of the operation, one element at a time, one
 //! screen, independent of everything that it judges. Speed is no concern of an oracle, and neither is sharing code: it is right
 //! because it can be read beside its definition.
 
@@ -9,6 +9,7 @@
     reason = "operands go by the letters the field gives them"
 )]
 
+mod agreement;
 mod op;
 mod prelude;
 mod steps;
@@ -17,16 +18,12 @@ mod training;
 mod values;
 
 use crate::{
-    Agreement, Arithmetic, Backend, Case, CaseError, CaseGroup, Cases, Failure, Layout, Result,
-    Stored, Tensor,
+    Arithmetic, Backend, Case, CaseError, CaseGroup, Cases, Failure, Layout, Result, Stored, Tensor,
 };
 
 use binade_core::DType;
 use op::OpCases;
 pub(crate) use values::layouts;
-
-/// Agreement of a group by the subject's arithmetic.
-type Agrees = fn(Arithmetic) -> Agreement;
 
 /// The element types that arithmetic happens on, in the order of every list.
 const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
@@ -61,13 +58,6 @@ macro_rules! groups {
         $(pub(crate) mod $name;)*
 
         impl CaseGroup {
-            /// Returns how near a subject of this arithmetic must come to the oracle.
-            pub fn agreement(self, arithmetic: Arithmetic) -> Agreement {
-                match self {
-                    $(Self::$group => ($name::AGREEMENT)(arithmetic),)*
-                }
-            }
-
             /// Adds the cases of the group.
             fn add_to<S: Backend>(self, cases: &mut Cases<S>) {
                 match self {

@@ -18,9 +18,6 @@ fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     run.exact(MulBackward, &[&g, a, b], wanted)
 }
 
-/// Agreement: bits. Each element is one product, rounded to `f32`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
 /// `a·b`; of two numbers of `f32`, the product in `f64` is exact.

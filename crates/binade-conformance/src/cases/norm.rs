@@ -4,7 +4,7 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use super::unscale::{Set, factor, unscale, upload, values, views};
+use super::unscale::{self, Set, mixed, unscale, upload, views};
 use binade_grad_scaler::{Norm, ScaleState};
 
 const BOTH: [Norm; 2] = [Norm::L2, Norm::Infinity];
@@ -17,9 +17,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
         classes(cases, dtype);
     }
     cases.add("mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
-        let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
-        let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
-        both(s, check, &set, 10)
+        both(s, check, &mixed(), 10)
     });
     cases.add("-", "an_empty_set_has_a_norm_of_zero", |s: &S, check| both(s, check, &vec![], 16));
 }
@@ -32,10 +30,10 @@ fn both<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32) -> Verdi
 /// Compares the norm, the largest element's bit by bit, and whether the verdict is raised.
 fn of<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32, which: Norm) -> Verdict {
     let state = ScaleState::from_exponent(exponent);
-    let (unscaled, found) = unscale(&values(set), factor(&state));
+    let (unscaled, found) = unscale(set, state);
     let wanted = norm(which, &unscaled);
     let got = s.norm(upload(s, set)?, state, which)?;
-    let raised = found.first.is_some() || !rounded(wanted, DType::F32).is_finite();
+    let raised = found.is_raised() || !rounded(wanted, DType::F32).is_finite();
     let tell = |raised, measured| format!("raised {raised}, measured {measured}");
     check.equal(set, tell(got.is_raised(), got.norm.is_some()), tell(raised, true))?;
     let got = Stored::vector(DType::F32, got.norm.map(f64::from));
@@ -47,7 +45,7 @@ fn of<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32, which: Nor
 }
 
 fn one(dtype: DType, values: impl IntoIterator<Item = f64>) -> Set {
-    vec![("w", Some(Stored::vector(dtype, values)))]
+    unscale::one(Stored::vector(dtype, values))
 }
 
 fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
@@ -100,7 +98,7 @@ fn sets<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         both(s, check, &set, 8)
     });
     cases.add(dtype, "missing_gradients_alone_measure_zero", move |s: &S, check| {
-        both(s, check, &vec![("a", None), ("b", Some(Stored::vector(dtype, [])))], 8)
+        both(s, check, &unscale::set(dtype, 1.0, "a; b:"), 8)
     });
 }
 
@@ -113,7 +111,7 @@ fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
                     let mut codes: Vec<u64> = vec![1; length];
                     codes[index] = code;
                     let grad = Stored::code_vector(dtype, codes);
-                    both(s, check, &vec![("w", Some(grad))], 10)?;
+                    both(s, check, &unscale::one(grad), 10)?;
                 }
             }
         }
@@ -123,7 +121,7 @@ fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             let grad = Stored::code_vector(dtype, [1, code, 2]);
-            both(s, check, &vec![("w", Some(grad))], 10)
+            both(s, check, &unscale::one(grad), 10)
         })
     });
     let sentence = "a_nan_shows_beside_infinities_before_and_after_it";
@@ -132,10 +130,6 @@ fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         both(s, check, &one(dtype, [1.0, inf, nan, -inf, 2.0]), 0)
     });
 }
-
-/// Agreement: one unit in the last place. A norm keeps full `f32`
-/// accuracy over any count of elements, and so is one unit away only where it lies beside a tie.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Ulps(1);
 
 // The oracle.
 

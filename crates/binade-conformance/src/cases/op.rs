@@ -59,15 +59,18 @@ pub(super) const HUGE: usize = usize::MAX / 4;
 
 /// Adds a case that gives an operation operands that it must refuse, each time.
 ///
-/// Operands are shapes with spaces between them, of `f32` unless a type stands before: `2x3 f16:3x4 i64:2 scalar`. Floats are ones,
-/// and integers count from 0.
+/// Operands are shapes with spaces between them, of `f32` unless a type stands before: `2x3 f16:3x4 i64:2 scalar`; a comma stands
+/// before the operands of another call. Floats are ones, and integers count from 0.
 pub(super) fn refusals<'o>(
     cases: &mut OpCases,
     sentence: &str,
     kind: ErrorKind,
     all: impl IntoIterator<Item = (OpInvocation, &'o str)>,
 ) {
-    let all: Vec<_> = all.into_iter().map(|(op, list)| (op, operands(list))).collect();
+    let each = |(op, lists): (OpInvocation, &'o str)| {
+        lists.split(',').map(move |list| (op.clone(), operands(list)))
+    };
+    let all: Vec<_> = all.into_iter().flat_map(each).collect();
     cases.add("-", sentence, move |run| {
         all.iter().try_for_each(|(op, operands)| {
             run.refused(op, &operands.iter().collect::<Vec<_>>(), kind)

@@ -5,7 +5,7 @@ pub(super) use super::op::{
     scalar, too_large, unary, uniform, values,
 };
 pub(super) use super::values::*;
-pub(super) use super::{Agrees, EIGHT_BITS, FLOATS, LENGTHS, LONG, SHORT, get, put};
+pub(super) use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, SHORT, get, put};
 pub(super) use crate::agreement::count;
 pub(super) use crate::{
     Agreement, Backend, CaseError, Cases, Check, Expected, Layout, OpInvocation, Stored,

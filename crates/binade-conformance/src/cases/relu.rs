@@ -36,9 +36,6 @@ fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     run.exact(ReluBackward, &[&g, &y], [(x.dtype, wanted)])
 }
 
-/// Agreement: bits. Elements are chosen, and never computed.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
 /// `max(x, 0)`, where NaN stays NaN and either zero gives +0.

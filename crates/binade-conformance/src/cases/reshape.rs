@@ -29,6 +29,3 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     let all = [(Reshape { shape: vec![4] }, "2x3")];
     refusals(cases, sentence, ErrorKind::Mismatch, all);
 }
-
-/// Agreement: bits. Elements are copied.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;

@@ -6,14 +6,6 @@ use super::unscale;
 use super::unscale::factor;
 use binade_grad_scaler::ScaleState;
 
-/// Direction of the scaling.
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Up,
-    Down,
-}
-use Way::{Down, Up};
-
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         factors(cases, dtype);
@@ -26,37 +18,27 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-impl Way {
-    fn of(self, x: f64, scale: f64) -> f64 {
-        match self {
-            Up => up(x, scale),
-            Down => down(x, scale),
-        }
-    }
+/// The tensor times the scale.
+fn scaled<S: Backend>(s: &S, of: &Tensor<S>, by: ScaleState, like: &Stored) -> Read {
+    get(s, &s.scale(of, by)?, DType::F32, &like.shape)
+}
 
-    fn ask<S: Backend>(
-        self,
-        s: &S,
-        tensor: &Tensor<S>,
-        state: ScaleState,
-        shape: &[usize],
-    ) -> Result<Stored, CaseError> {
-        let scaled = match self {
-            Up => s.scale(tensor, state)?,
-            Down => s.unscale_tensor(tensor, state)?,
-        };
-        get(s, &scaled, DType::F32, shape)
-    }
+/// The tensor over the scale.
+fn unscaled<S: Backend>(s: &S, of: &Tensor<S>, by: ScaleState, like: &Stored) -> Read {
+    get(s, &s.unscale_tensor(of, by)?, DType::F32, &like.shape)
+}
+
+type Read = Result<Stored, CaseError>;
+
+fn each(input: &Stored, state: ScaleState, way: fn(f64, f64) -> f64) -> Vec<f64> {
+    input.values().map(|x| way(x, factor(&state))).collect()
 }
 
 /// Both ways, bit by bit.
 fn both<S: Backend>(s: &S, check: &mut Check, input: &Stored, state: ScaleState) -> Verdict {
     let tensor = &put(s, input)?;
-    [Up, Down].into_iter().try_for_each(|way| {
-        let got = way.ask(s, tensor, state, &input.shape)?;
-        let wanted: Vec<f64> = input.values().map(|x| way.of(x, factor(&state))).collect();
-        check.exact(&[input], &got, &wanted)
-    })
+    check.exact(&[input], &scaled(s, tensor, state, input)?, &each(input, state, up))?;
+    check.exact(&[input], &unscaled(s, tensor, state, input)?, &each(input, state, down))
 }
 
 fn factors<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
@@ -87,11 +69,9 @@ fn imported<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         let input = Stored::vector(dtype, finite(13, 257, dtype, [-4.0, 4.0]));
         let tensor = put(s, &input)?;
         for state in [3.0, 1000.0, 0.7].into_iter().filter_map(ScaleState::import) {
-            let exact = |way: Way| input.values().map(move |x| way.of(x, factor(&state)));
-            let got = Up.ask(s, &tensor, state, &input.shape)?;
-            check.exact(&[&input], &got, &exact(Up).collect::<Vec<_>>())?;
-            let got = Down.ask(s, &tensor, state, &input.shape)?;
-            let wanted: Vec<f64> = exact(Down).collect();
+            let got = scaled(s, &tensor, state, &input)?;
+            check.exact(&[&input], &got, &each(&input, state, up))?;
+            let (got, wanted) = (unscaled(s, &tensor, state, &input)?, each(&input, state, down));
             check.values(&[&input], &got, &wanted, Some(Agreement::Ulps(2)))?;
         }
         Ok(())
@@ -125,9 +105,8 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, "what_is_scaled_keeps_its_own_bits", move |s: &S, check| {
         let input = input(33);
         let tensor = put(s, &input)?;
-        for way in [Up, Down] {
-            way.ask(s, &tensor, state, &input.shape)?;
-        }
+        scaled(s, &tensor, state, &input)?;
+        unscaled(s, &tensor, state, &input)?;
         let values: Vec<f64> = input.values().collect();
         check.exact(&[&input], &get(s, &tensor, dtype, &input.shape)?, &values)
     });
@@ -140,9 +119,6 @@ fn losses<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         both(s, check, &loss, ScaleState::from_exponent(16))
     });
 }
-
-/// Agreement: bits. Each element is one product or one quotient, rounded to `f32`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

@@ -103,18 +103,33 @@ fn single<S: Backend>(
 /// Adds a case of updates from the rule's start, a letter each: good, skipped, dropped.
 fn sequence<S: Backend>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, letters: &str) {
     let read = |letter| match letter {
-        's' => Skip,
-        'd' => Dropped,
-        _ => Good,
+        's' => (Skip, 1.0),
+        'd' => (Dropped, 1.0),
+        _ => (Good, 1.0),
     };
-    let saw: Vec<Saw> = letters.chars().map(read).collect();
-    cases.add("-", sentence, move |s: &S, check| -> Verdict {
-        let mut state = rule.start();
-        for saw in &saw {
-            state = one(s, check, &rule, state, &saw.round())?;
-        }
-        Ok(())
-    });
+    through(cases, sentence, rule, letters.chars().map(read).collect());
+}
+
+/// Adds a case of updates from the rule's start, each with its largest finite gradient.
+fn through<S: Backend>(
+    cases: &mut Cases<S>,
+    sentence: &str,
+    rule: LossScale,
+    seen: Vec<(Saw, f32)>,
+) {
+    cases.add("-", sentence, move |s: &S, check| run(s, check, &rule, rule.start(), &seen));
+}
+
+fn run<S: Backend>(
+    s: &S,
+    check: &mut Check,
+    rule: &LossScale,
+    start: ScaleState,
+    seen: &[(Saw, f32)],
+) -> Verdict {
+    let each =
+        |state, (saw, magnitude): &(Saw, f32)| one(s, check, rule, state, &saw.with(*magnitude));
+    seen.iter().try_fold(start, each).map(drop)
 }
 
 fn growth<S: Backend>(cases: &mut Cases<S>) {
@@ -125,12 +140,10 @@ fn growth<S: Backend>(cases: &mut Cases<S>) {
     }
     let three = rule(|rule| rule.growth_interval = 3);
     sequence(cases, "an_overflow_starts_the_count_of_good_steps_anew", three, "ggsggggdggg");
-    let wide = rule(|rule| {
-        rule.growth_exponent = 3;
-        rule.backoff_exponent = 2;
-        rule.growth_interval = 2;
-    });
-    sequence(cases, "moves_by_as_many_binades_as_the_rule_says", wide, "gggs");
+    let wide = |rule: &mut LossScale| {
+        (rule.growth_exponent, rule.backoff_exponent, rule.growth_interval) = (3, 2, 2);
+    };
+    sequence(cases, "moves_by_as_many_binades_as_the_rule_says", rule(wide), "gggs");
 
     let beyond = vec![ScaleState { good_steps: 1000, ..three.start() }];
     single(cases, "grows_where_the_interval_was_lowered_below_the_count", three, beyond, Good);
@@ -141,37 +154,19 @@ fn growth<S: Backend>(cases: &mut Cases<S>) {
 }
 
 fn limits<S: Backend>(cases: &mut Cases<S>) {
-    let high = rule(|rule| {
-        rule.growth_interval = 1;
-        rule.init_exponent = 22;
-    });
+    let high = rule(|rule| (rule.growth_interval, rule.init_exponent) = (1, 22));
     sequence(cases, "growth_stops_at_the_ceiling", high, "ggggg");
-    let wide = rule(|rule| {
-        rule.init_exponent = 3;
-        rule.backoff_exponent = 2;
-    });
+    let wide = rule(|rule| (rule.init_exponent, rule.backoff_exponent) = (3, 2));
     sequence(cases, "a_step_down_ends_at_the_floor", wide, "sss");
     sequence(cases, "a_fixed_scale_does_not_move", fixed_at(7), "gsgd");
     sequence(cases, "no_scaling_stays_at_one", LossScale::none(), "gsgd");
-    let imported: Vec<ScaleState> =
-        [3000.0, 1e-3].into_iter().filter_map(ScaleState::import).collect();
-    let quick = rule(|rule| {
-        rule.growth_interval = 1;
-        rule.min_exponent = -20;
-    });
+    let open = rule(|rule| (rule.growth_interval, rule.max_exponent) = (1, 126));
     let high = vec![ScaleState { significand: 1.5, ..ScaleState::from_exponent(125) }];
-    let open = rule(|rule| {
-        rule.growth_interval = 1;
-        rule.max_exponent = 126;
-    });
-    let sentence = "an_imported_scale_never_grows_beyond_a_normal_inverse";
-    single(cases, sentence, open, high, Good);
-    for (sentence, saw) in [
-        ("an_imported_significand_survives_growth", Good),
-        ("an_imported_significand_survives_backoff", Skip),
-    ] {
-        single(cases, sentence, quick, imported.clone(), saw);
-    }
+    single(cases, "an_imported_scale_never_grows_beyond_a_normal_inverse", open, high, Good);
+    let quick = rule(|rule| (rule.growth_interval, rule.min_exponent) = (1, -20));
+    let imported: Vec<_> = [3000.0, 1e-3].into_iter().filter_map(ScaleState::import).collect();
+    single(cases, "an_imported_significand_survives_growth", quick, imported.clone(), Good);
+    single(cases, "an_imported_significand_survives_backoff", quick, imported, Skip);
 }
 
 fn divergence<S: Backend>(cases: &mut Cases<S>) {
@@ -217,10 +212,7 @@ fn flags<S: Backend>(cases: &mut Cases<S>) {
 fn at_random<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "ten_thousand_updates_stay_within_the_limits";
     cases.add("-", sentence, |s: &S, check| {
-        let rule = rule(|rule| {
-            rule.growth_interval = 4;
-            rule.min_exponent = -30;
-        });
+        let rule = rule(|rule| (rule.growth_interval, rule.min_exponent) = (4, -30));
         let (mut draw, mut state) = (Draw::new(11), rule.start());
         for _ in 0..10_000 {
             state = one(s, check, &rule, state, &Saw::any(&mut draw).round())?;
@@ -230,9 +222,6 @@ fn at_random<S: Backend>(cases: &mut Cases<S>) {
         Ok(())
     });
 }
-
-/// Agreement: bits. The rules are integers, and factors that round once.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 
@@ -337,11 +326,5 @@ fn passes(tolerance: Tolerance, new: &ScaleState) -> bool {
 fn within(exponent: i64, rule: &LossScale, new: &ScaleState) -> i32 {
     let highest = if new.significand > 1.0 { 125 } else { 126 };
     let (min, max) = (rule.min_exponent.max(-126), rule.max_exponent.min(highest));
-    if exponent < min.into() {
-        min
-    } else if exponent > max.into() {
-        max
-    } else {
-        i32::try_from(exponent).unwrap_or(max)
-    }
+    i32::try_from(exponent.min(max.into()).max(min.into())).unwrap_or(max)
 }

@@ -12,11 +12,6 @@ use binade_master_weights::MasterStore;
 
 const STORE: MasterStore = MasterStore::ScaledF16;
 
-fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
-    let start: Vec<f64> = param.values().collect();
-    train(&start, updates, param.dtype)
-}
-
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
         stores::add_cases(cases, STORE, dtype, oracle);
@@ -59,19 +54,16 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Agreement: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
-/// Parameters of `dtype` after each of `updates` was subtracted from their masters.
-fn train(start: &[f64], updates: &[Vec<f64>], dtype: DType) -> Vec<f64> {
-    let mut masters = packed(start.to_vec());
-    let mut parameters = start.to_vec();
+/// Parameters after each of `updates` was subtracted from their masters.
+fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+    let mut masters = packed(values(param));
+    let mut parameters = values(param);
     for update in updates {
         let pairs = masters.iter().zip(update);
         let stepped: Vec<f64> = pairs.map(|(m, u)| f64::from(narrow(m - u))).collect();
-        parameters = stepped.iter().map(|m| rounded(*m, dtype)).collect();
+        parameters = stepped.iter().map(|m| rounded(*m, param.dtype)).collect();
         masters = packed(stepped);
     }
     parameters

@@ -75,12 +75,6 @@ fn masters<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Agreement: bits with fused multiply-add, else two units in the last place. A step
-/// without the roundings of the oracle differs by one rounding in the gradient and one in the parameter, on values of which
-/// none cancel.
-pub(super) const AGREEMENT: Agrees =
-    |arithmetic| if arithmetic.fma { Agreement::Bits } else { Agreement::Ulps(2) };
-
 // The oracle.
 
 /// Moves `element` by the unscaled gradient `g`.

@@ -30,9 +30,6 @@ fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     run.near(SiluBackward, &[&g, x], [(x.dtype, wanted)])
 }
 
-/// Agreement: within the mass that the oracle works out from the roundings in `f32` and from the error of a device's own `exp`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
-
 // The oracle.
 
 /// `x·σ(x)`, with nine units: six of the exponentials, and one of each operation.
@@ -55,15 +52,4 @@ fn backward(grad: &[f64], x: &[f64]) -> Vec<Expected> {
 fn logistic(x: f64) -> f64 {
     let e = (-x.abs()).exp();
     if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_gradient_is_what_central_differences_say() {
-        let x = [-6.0, -2.0, -1.278, 0.0, 0.3, 1.0, 4.0];
-        check_gradients(&x, &backward(&[1.0; 7], &x), |x| weighted(&silu(x), &[1.0; 7]));
-    }
 }

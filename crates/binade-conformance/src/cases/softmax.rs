@@ -13,10 +13,6 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     CASES.add(cases);
 }
 
-/// Agreement: within the mass that the oracle works out from the roundings in `f32`
-/// and from the error of a device's own `exp`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
-
 // The oracle.
 
 /// The shares of one row, and how far each element falls short of the largest.
@@ -75,16 +71,4 @@ fn backward(grad: &[f64], y: &[f64], width: usize) -> Vec<Expected> {
     };
     let width = width.max(1);
     grad.chunks(width).zip(y.chunks(width)).flat_map(row).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_gradient_is_what_central_differences_say() {
-        let (x, g) = ([0.5, -1.0, 2.0, 0.0], [1.0, -2.0, 0.5, 3.0]);
-        let y: Vec<f64> = softmax(&x, 4).iter().map(|y| y.value).collect();
-        check_gradients(&x, &backward(&g, &y, 4), |x| weighted(&softmax(x, 4), &g));
-    }
 }

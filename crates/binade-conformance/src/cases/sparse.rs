@@ -4,7 +4,7 @@
 
 use super::cast::rounded;
 use super::prelude::*;
-use super::unscale::{factor, tell, told, unscale};
+use super::unscale::{Set, same};
 use crate::{CoalesceType, Coordinates};
 use binade_grad_scaler::ScaleState;
 
@@ -38,16 +38,7 @@ fn in_own_type(rows: Coordinates) -> Coordinates {
     Coordinates { coalesce: CoalesceType::InOwnType, ..rows }
 }
 
-fn wanted(grad: &Coordinates) -> Vec<f64> {
-    let sums = match grad.coalesce {
-        CoalesceType::InF32 => DType::F32,
-        CoalesceType::InOwnType => grad.values.dtype,
-    };
-    let Coordinates { shape, width, indices, values, .. } = grad;
-    whole(&Rows { shape, width: *width, indices, values: values.values().collect(), sums })
-}
-
-/// Unscales a set, and compares what was found and every element.
+/// Unscales a set, and compares what was found and every element with those of the whole gradients.
 fn by<S: Backend>(
     s: &S,
     check: &mut Check,
@@ -55,21 +46,8 @@ fn by<S: Backend>(
     state: ScaleState,
 ) -> Verdict {
     let given = set.iter().map(|(name, grad)| Named::new(*name, grad.clone())).collect();
-    let dense: Vec<_> = set.iter().map(|(name, grad)| (*name, Some(wanted(grad)))).collect();
-    let (values, found) = unscale(&dense, factor(&state));
-    let got = s.sparse(given, state)?;
-    check.equal(set, told(&got.found), tell(&found, state.diverged))?;
-    check.equal(set, got.grads.len().to_string(), set.len().to_string())?;
-    for ((got, values), (name, grad)) in got.grads.iter().zip(values).zip(set) {
-        check.equal(set, got.name.to_string(), (*name).to_owned())?;
-        let shape: Vec<usize> = grad.shape.iter().copied().chain([grad.width]).collect();
-        let Some(got) = &got.value else {
-            return check.equal(set, "no gradient".to_owned(), "a gradient".to_owned());
-        };
-        let got = get(s, got, DType::F32, &shape)?;
-        check.exact(&[&grad.values], &got, &values.unwrap_or_default())?;
-    }
-    Ok(())
+    let dense: Set = set.iter().map(|(name, grad)| (*name, Some(whole(grad)))).collect();
+    same(s, check, &dense, state, &s.sparse(given, state)?)
 }
 
 fn one<S: Backend>(s: &S, check: &mut Check, grad: Coordinates, exponent: i32) -> Verdict {
@@ -191,42 +169,26 @@ fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Agreement: bits. Additions are rounded to `f32`, in an order that is given.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
-/// A sparse gradient as numbers.
-#[derive(Clone, Debug)]
-struct Rows<'a> {
-    /// The sizes of the sparse dimensions.
-    shape: &'a [usize],
-    /// Elements of one row.
-    width: usize,
-    /// By dimension, each entry's index in it.
-    indices: &'a [Vec<usize>],
-    /// One row after the other.
-    values: Vec<f64>,
-    /// Type that each sum is rounded to in the end.
-    sums: DType,
-}
-
-/// Every element of the gradient, zeros where no row is.
-fn whole(rows: &Rows<'_>) -> Vec<f64> {
-    let elements = rows.shape.iter().product::<usize>() * rows.width;
-    let mut sums: Vec<Option<f64>> = vec![None; elements];
-    let entries = rows.indices.first().map_or(0, Vec::len);
-    for entry in 0..entries {
+/// Every element of the gradient in `f32`, zeros where no row is.
+fn whole(rows: &Coordinates) -> Stored {
+    let Coordinates { shape, width, indices, values, coalesce } = rows;
+    let terms: Vec<f64> = values.values().collect();
+    let mut sums: Vec<Option<f64>> = vec![None; shape.iter().product::<usize>() * width];
+    for entry in 0..indices.first().map_or(0, Vec::len) {
         // The last dimension runs fastest.
-        let mut row = 0;
-        for (size, indices) in rows.shape.iter().zip(rows.indices) {
-            row = row * size + indices[entry];
-        }
-        for column in 0..rows.width {
-            let x = rows.values[entry * rows.width + column];
-            let sum = &mut sums[row * rows.width + column];
+        let row = shape.iter().zip(indices).fold(0, |row, (size, at)| row * size + at[entry]);
+        for column in 0..*width {
+            let x = terms[entry * width + column];
+            let sum = &mut sums[row * width + column];
             *sum = Some(sum.map_or(x, |sum| rounded(sum + x, DType::F32)));
         }
     }
-    sums.into_iter().map(|sum| rounded(sum.unwrap_or(0.0), rows.sums)).collect()
+    let last = match coalesce {
+        CoalesceType::InF32 => DType::F32,
+        CoalesceType::InOwnType => values.dtype,
+    };
+    let sums = sums.into_iter().map(|sum| rounded(sum.unwrap_or(0.0), last));
+    Stored::from_values(DType::F32, &[&shape[..], &[*width]].concat(), sums)
 }

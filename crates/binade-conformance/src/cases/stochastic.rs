@@ -9,20 +9,15 @@ use super::stochastic_cast::cast;
 use super::stores::{self, Trial, drawn};
 use super::training::narrow;
 use binade_core::{
-    DType::{self, BF16, F16, F32},
+    DType::{BF16, F16, F32},
     stochastic::Key,
 };
 use binade_master_weights::MasterStore;
 
 const SEED: u64 = 0x0123_4567_89ab_cdef;
 
-fn by_seed(seed: u64, place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
-    let start: Vec<f64> = param.values().collect();
-    train(&start, updates, param.dtype, (seed, place))
-}
-
 fn oracle(place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
-    by_seed(SEED, place, param, updates)
+    train(SEED, place, param, updates)
 }
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
@@ -52,26 +47,22 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
             let of = |seed| {
                 Trial::single(MasterStore::Stochastic { seed }, param.clone(), updates.clone())
             };
-            of(0).run(s, check, |place, param, updates| by_seed(0, place, param, updates))?;
-            of(7).run(s, check, |place, param, updates| by_seed(7, place, param, updates))?;
-            of(7 << 32)
-                .run(s, check, |place, param, updates| by_seed(7 << 32, place, param, updates))
+            of(0).run(s, check, |place, param, updates| train(0, place, param, updates))?;
+            of(7).run(s, check, |place, param, updates| train(7, place, param, updates))?;
+            of(7 << 32).run(s, check, |place, param, updates| train(7 << 32, place, param, updates))
         });
     }
 }
 
-/// Agreement: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
-
 // The oracle.
 
-/// Parameters of `dtype` after each of `updates` was subtracted: those of the tensor at `place` in its set.
-fn train(start: &[f64], updates: &[Vec<f64>], dtype: DType, (seed, place): (u64, u32)) -> Vec<f64> {
-    let mut parameters = start.to_vec();
+/// Parameters after each of `updates` was subtracted: those of the tensor at `place` in its set.
+fn train(seed: u64, place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+    let mut parameters = values(param);
     for (step, update) in (0..).zip(updates) {
         let stepped = parameters.iter().zip(update).map(|(p, u)| f64::from(narrow(p - u)));
-        let codes = cast(stepped, dtype, Key { seed, parameter: place, step });
-        parameters = codes.into_iter().map(|code| value(code, dtype)).collect();
+        let codes = cast(stepped, param.dtype, Key { seed, parameter: place, step });
+        parameters = codes.into_iter().map(|code| value(code, param.dtype)).collect();
     }
     parameters
 }

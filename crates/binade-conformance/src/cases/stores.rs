@@ -2,9 +2,8 @@
 
 use super::cast::{rounded, value};
 use super::prelude::*;
-use super::unscale::{Set, upload};
-use crate::TrainStep;
-use binade_grad_scaler::ScaleState;
+use super::training::{Move, Run};
+use super::unscale::Set;
 use binade_master_weights::{Adam, MasterStore, UpdateRule};
 
 /// Adam with betas of zero and an epsilon beside which the root of a square vanishes: it subtracts the gradient itself.
@@ -60,32 +59,20 @@ impl Trial {
         check: &mut Check,
         oracle: Oracle,
     ) -> Verdict {
-        let mut params = Vec::new();
-        for (name, param) in &self.params {
-            params.push(Named::new(
-                *name,
-                put(s, &Stored { layout: self.layouts[0], ..param.clone() })?,
-            ));
-        }
-        let turns = self.updates.iter().map(|update| self.turn(rule, s, update.as_ref()));
-        let turns = turns.collect::<Result<Vec<_>, CaseError>>()?;
-        let trained = s.train_by(self.store, params, turns)?;
-        for ((place, (_, param)), after) in (0..).zip(&self.params).zip(trained) {
-            let got = get(s, &after.value, param.dtype, &param.shape)?;
-            let index = place as usize;
-            let applied: Vec<Vec<f64>> =
-                self.updates.iter().flatten().map(|update| update[index].clone()).collect();
-            check.exact(&[param], &got, &oracle(place, param, &applied))?;
-        }
-        Ok(())
+        let lie = |of: &Stored, layout| Stored { layout, ..of.clone() };
+        let params = self.params.iter().map(|(name, param)| (*name, lie(param, self.layouts[0])));
+        let moves =
+            self.updates.iter().map(|update| Move::new(rule, self.grads(update.as_ref()), 0));
+        let moves = moves.collect();
+        let run = Run { params: params.collect(), moves, store: self.store };
+        run.each(s, check, Some(Agreement::Bits), |index| {
+            let applied = self.updates.iter().flatten().map(|update| update[index].clone());
+            let place = u32::try_from(index).unwrap_or(u32::MAX);
+            oracle(place, &self.params[index].1, &applied.collect::<Vec<_>>())
+        })
     }
 
-    fn turn<S: Backend>(
-        &self,
-        rule: UpdateRule,
-        s: &S,
-        update: Option<&Vec<Vec<f64>>>,
-    ) -> Result<TrainStep<Tensor<S>>, CaseError> {
+    fn grads(&self, update: Option<&Vec<Vec<f64>>>) -> Set {
         let grad = |(index, (name, param)): (usize, &(&'static str, Stored))| {
             let values = match update {
                 Some(values) => values[index].clone(),
@@ -94,10 +81,7 @@ impl Trial {
             let grad = Stored::from_values(DType::F32, &param.shape, values);
             (*name, Some(Stored { layout: self.layouts[1], ..grad }))
         };
-        let grads: Set = self.params.iter().enumerate().map(grad).collect();
-        let grads = upload(s, &grads)?;
-        let scale = ScaleState::from_exponent(0);
-        Ok(TrainStep { rule, grads, scale, clip: None, beside: None })
+        self.params.iter().enumerate().map(grad).collect()
     }
 }
 

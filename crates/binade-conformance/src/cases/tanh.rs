@@ -26,10 +26,6 @@ fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     run.near(TanhBackward, &[&g, &rounded], [(x.dtype, wanted)])
 }
 
-/// Agreement: within the mass that the oracle works out from the error of a device's
-/// own `tanh`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bound { c: 1.0 };
-
 // The oracle.
 
 /// `tanh(x)`: 3 ulps, of which a device's own function is allowed 2, make 6·2^-24 of the value.

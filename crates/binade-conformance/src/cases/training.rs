@@ -6,10 +6,10 @@ use super::cast::rounded;
 use super::clip;
 use super::norm::norm;
 use super::prelude::*;
-use super::unscale::{Grads, Set, factor, unscale, upload, values};
+use super::unscale::{Set, one, unscale, upload};
 use crate::{Clip, TrainStep};
 use binade_grad_scaler::ScaleState;
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{MasterStore, UpdateRule};
 
 /// One turn on the kit's side.
 #[derive(Clone)]
@@ -26,14 +26,6 @@ impl Move {
     pub(super) fn new(rule: UpdateRule, grads: Set, exponent: i32) -> Self {
         Self { rule, grads, scale: ScaleState::from_exponent(exponent), clip: None, beside: None }
     }
-
-    pub(super) fn clipped(self, clip: Clip) -> Self {
-        Self { clip: Some(clip), ..self }
-    }
-
-    pub(super) fn beside(self, grads: Set) -> Self {
-        Self { beside: Some(grads), ..self }
-    }
 }
 
 /// Parameters and what is done to them, from fresh masters.
@@ -41,45 +33,49 @@ impl Move {
 pub(super) struct Run {
     pub(super) params: Vec<(&'static str, Stored)>,
     pub(super) moves: Vec<Move>,
+    pub(super) store: MasterStore,
 }
 
 impl Run {
     pub(super) fn new(params: Vec<(&'static str, Stored)>, moves: Vec<Move>) -> Self {
-        Self { params, moves }
+        Self { params, moves, store: MasterStore::Copy }
     }
 
     /// One parameter, `w`, and gradients of its own, scaled by 2^10.
     pub(super) fn single(param: Stored, moves: Vec<(UpdateRule, Stored)>) -> Self {
-        let one = |(rule, grad)| Move::new(rule, vec![("w", Some(grad))], 10);
-        Self::new(vec![("w", param)], moves.into_iter().map(one).collect())
+        let moves = moves.into_iter().map(|(rule, grad)| Move::new(rule, one(grad), 10));
+        Self::new(vec![("w", param)], moves.collect())
     }
 
     /// Trains, and compares every parameter by the operation's agreement.
     pub(super) fn near<S: Backend>(&self, s: &S, check: &mut Check) -> Verdict {
-        self.each(s, |inputs, got, wanted| check.values(inputs, got, wanted, None))
+        self.each(s, check, None, |index| self.wanted(index))
     }
 
     /// Trains, and compares every parameter bit by bit: for skips, and for values that no arithmetic rounds otherwise.
     pub(super) fn exact<S: Backend>(&self, s: &S, check: &mut Check) -> Verdict {
-        self.each(s, |inputs, got, wanted| check.exact(inputs, got, wanted))
+        self.each(s, check, Some(Agreement::Bits), |index| self.wanted(index))
     }
 
-    fn each<S: Backend>(
+    /// Trains, and compares every parameter with the values that are wanted of it.
+    pub(super) fn each<S: Backend>(
         &self,
         s: &S,
-        mut compare: impl FnMut(&[&Stored], &Stored, &[f64]) -> Verdict,
+        check: &mut Check,
+        agreement: Option<Agreement>,
+        wanted: impl Fn(usize) -> Vec<f64>,
     ) -> Verdict {
         let trained = self.train(s)?;
         for (index, (name, param)) in self.params.iter().enumerate() {
             let Some(after) = trained.iter().find(|after| &*after.name == *name) else {
                 let why = format!("parameter `{name}` is gone after training");
-                return Err(CaseError::Subject(crate::SubjectError::Failed(why)));
+                return Err(CaseError::Subject(SubjectError::Failed(why)));
             };
             let got = get(s, &after.value, param.dtype, &param.shape)?;
             let grads = self.moves.iter().flat_map(|turn| &turn.grads);
             let grads = grads.filter(|grad| grad.0 == *name).filter_map(|grad| grad.1.as_ref());
             let inputs: Vec<&Stored> = std::iter::once(param).chain(grads).collect();
-            compare(&inputs, &got, &self.wanted(index))?;
+            check.values(&inputs, &got, &wanted(index), agreement)?;
         }
         Ok(())
     }
@@ -105,32 +101,21 @@ impl Run {
             let grads = upload(s, grads)?;
             turns.push(TrainStep { rule: *rule, grads, scale: *scale, clip: *clip, beside });
         }
-        Ok(s.train(params, turns)?)
-    }
-
-    fn turn<'a>(&'a self, turn: &'a Move) -> TurnValues<'a> {
-        TurnValues {
-            rule: turn.rule,
-            grads: self.in_order(&turn.grads),
-            scale: factor(&turn.scale),
-            halted: turn.scale.diverged,
-            clip: turn.clip,
-            beside: turn.beside.as_ref().map(values),
-        }
+        Ok(match self.store {
+            MasterStore::Copy => s.train(params, turns)?,
+            store => s.train_by(store, params, turns)?,
+        })
     }
 
     /// Gradients in the parameters' order, in which the oracle takes them.
-    fn in_order<'a>(&'a self, grads: &'a Set) -> Vec<(&'a str, Option<Vec<f64>>)> {
-        let of = |name: &str| grads.iter().find(|grad| grad.0 == name)?.1.as_ref();
-        let one = |name: &'a str| (name, of(name).map(|grad| grad.values().collect()));
-        self.params.iter().map(|(name, _)| one(name)).collect()
+    fn in_order(&self, grads: &Set) -> Set {
+        let of = |name: &str| grads.iter().find(|grad| grad.0 == name)?.1.clone();
+        self.params.iter().map(|(name, _)| (*name, of(name))).collect()
     }
 
     /// The masters that the oracle wants of one parameter.
     fn wanted(&self, index: usize) -> Vec<f64> {
-        let params: Vec<Vec<f64>> = self.params.iter().map(|(_, p)| p.values().collect()).collect();
-        let turns: Vec<TurnValues<'_>> = self.moves.iter().map(|turn| self.turn(turn)).collect();
-        train(&params, &turns).swap_remove(index).into_iter().map(f64::from).collect()
+        train(self).swap_remove(index).iter().map(|element| f64::from(element.master)).collect()
     }
 }
 
@@ -184,53 +169,29 @@ pub(super) struct Element {
     pub(super) steps: i32,
 }
 
-/// A turn as numbers: the rule in force, each parameter's scaled gradient, and the scale they were made with.
-#[derive(Clone, Debug)]
-pub(super) struct TurnValues<'a> {
-    /// How parameters move.
-    pub(super) rule: UpdateRule,
-    /// By parameter, in the parameters' order.
-    pub(super) grads: Grads<'a>,
-    /// The scale that the gradients have to be divided by.
-    pub(super) scale: f64,
-    /// True where the scale has diverged.
-    pub(super) halted: bool,
-    /// How the unscaled gradients are clipped, if at all.
-    pub(super) clip: Option<Clip>,
-    /// Scaled gradients that step together with these.
-    pub(super) beside: Option<Grads<'a>>,
-}
-
-/// The masters of `params` after `turns`.
-pub(super) fn train(params: &[Vec<f64>], turns: &[TurnValues<'_>]) -> Vec<Vec<f32>> {
-    let fresh = |&p: &f64| Element { master: narrow(p), ..Element::default() };
-    let mut state: Vec<Vec<Element>> =
-        params.iter().map(|values| values.iter().map(fresh).collect()).collect();
-    for turn in turns {
-        let (grads, found) = unscale(&turn.grads, turn.scale);
-        let beside = turn.beside.as_ref().map(|grads| unscale(grads, turn.scale).1);
-        let beside = beside.is_some_and(|found| found.first.is_some());
-        let (grads, unmeasured) = clipped(grads, turn.clip);
-        if found.first.is_some() || turn.halted || beside || unmeasured {
+/// The parameters of a run after its moves.
+fn train(run: &Run) -> Vec<Vec<Element>> {
+    let fresh = |p: f64| Element { master: narrow(p), ..Element::default() };
+    let params = run.params.iter().map(|(_, param)| param.values().map(fresh).collect());
+    let mut state: Vec<Vec<Element>> = params.collect();
+    for Move { rule, grads, scale, clip, beside } in &run.moves {
+        let (grads, found) = unscale(&run.in_order(grads), *scale);
+        let beside = beside.as_ref().is_some_and(|set| unscale(set, *scale).1.is_raised());
+        let unmeasured = match clip {
+            Some(Clip::Norm(which, _)) => !narrow(norm(*which, &grads)).is_finite(),
+            Some(Clip::Value(_)) | None => false,
+        };
+        if found.is_raised() || beside || unmeasured {
             continue;
         }
+        let grads = clip.map_or(grads.clone(), |clip| clip::clip_grads(&grads, clip));
         for (elements, grad) in state.iter_mut().zip(grads) {
             for (element, g) in elements.iter_mut().zip(grad.into_iter().flatten()) {
-                step(&turn.rule, element, narrow(g));
+                step(rule, element, narrow(g));
             }
         }
     }
-    state.iter().map(|elements| elements.iter().map(|element| element.master).collect()).collect()
-}
-
-/// Gradients after clipping, and whether their norm is beyond `f32`.
-fn clipped(grads: Vec<Option<Vec<f64>>>, clip: Option<Clip>) -> (Vec<Option<Vec<f64>>>, bool) {
-    let Some(clip) = clip else { return (grads, false) };
-    let unmeasured = match clip {
-        Clip::Norm(which, _) => !narrow(norm(which, &grads)).is_finite(),
-        Clip::Value(_) => false,
-    };
-    (clip::clip_grads(&grads, clip), unmeasured)
+    state
 }
 
 macro_rules! by_rule {

@@ -2,7 +2,10 @@
 
 use super::cast::{round, rounded};
 use super::prelude::*;
+use super::training::narrow;
+use crate::UnscaleResult;
 use crate::stored::show;
+use binade_core::Overflow;
 use binade_grad_scaler::ScaleState;
 
 /// Named gradients on the kit's side.
@@ -18,9 +21,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
         sets(cases, dtype);
     }
     cases.add("mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
-        let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
-        let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
-        by(s, check, &set, ScaleState::from_exponent(10))
+        by(s, check, &mixed(), ScaleState::from_exponent(10))
     });
     cases.add("-", "an_empty_set_is_not_raised", |s: &S, check| {
         by(s, check, &vec![], ScaleState::from_exponent(16))
@@ -40,11 +41,6 @@ pub(super) fn views(set: Set, layout: Layout) -> Set {
     set.into_iter().map(|(name, grad)| (name, grad.map(|grad| grad.view(layout)))).collect()
 }
 
-/// Gradients as numbers.
-pub(super) fn values(set: &Set) -> Vec<(&'static str, Option<Vec<f64>>)> {
-    set.iter().map(|(name, grad)| (*name, grad.as_ref().map(|g| g.values().collect()))).collect()
-}
-
 /// The scale as a number.
 pub(super) fn factor(state: &ScaleState) -> f64 {
     f64::from(state.significand) * 2.0_f64.powi(state.exponent)
@@ -52,13 +48,24 @@ pub(super) fn factor(state: &ScaleState) -> f64 {
 
 /// Unscales `set` and compares the finding, and every gradient.
 fn by<S: Backend>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Verdict {
-    let (wanted, found) = unscale(&values(set), factor(&state));
     let got = s.unscale(upload(s, set)?, state)?;
-    check.equal(set, told(&got.found), tell(&found, state.diverged))?;
+    same(s, check, set, state, &got)
+}
+
+/// Compares the finding of a pass over `set`, and every gradient bit by bit.
+pub(super) fn same<S: Backend>(
+    s: &S,
+    check: &mut Check,
+    set: &Set,
+    state: ScaleState,
+    got: &UnscaleResult<Tensor<S>>,
+) -> Verdict {
+    let (wanted, found) = unscale(set, state);
+    check.equal(set, told(&got.found), told(&found))?;
     same_grads(s, check, (set, &got.grads), &wanted, Some(Agreement::Bits))
 }
 
-/// Compares names, and each gradient by this agreement, or by the group's.
+/// Compares names, and each gradient by this agreement, or by the group's; `set` has a gradient of each shape.
 pub(super) fn same_grads<S: Backend>(
     s: &S,
     check: &mut Check,
@@ -66,7 +73,7 @@ pub(super) fn same_grads<S: Backend>(
     wanted: &[Option<Vec<f64>>],
     agreement: Option<Agreement>,
 ) -> Verdict {
-    same_names::<S>(check, set, got)?;
+    same_names::<S>(check, (set, got), wanted)?;
     for (((_, input), grad), wanted) in set.iter().zip(got).zip(wanted) {
         if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
             let got = get(s, grad, DType::F32, &input.shape)?;
@@ -79,45 +86,60 @@ pub(super) fn same_grads<S: Backend>(
 /// Compares names: as many gradients come back as went in, in their order, missing ones missing.
 pub(super) fn same_names<S: Backend>(
     check: &mut Check,
-    set: &Set,
-    grads: &NamedGrads<Tensor<S>>,
-) -> Result<(), CaseError> {
-    let names = grads.iter().map(|g| (g.name.to_string(), g.value.is_some())).collect::<Vec<_>>();
-    let listed: Vec<_> = set.iter().map(|(name, g)| ((*name).to_owned(), g.is_some())).collect();
+    (set, got): (&Set, &NamedGrads<Tensor<S>>),
+    wanted: &[Option<Vec<f64>>],
+) -> Verdict {
+    let names: Vec<_> = got.iter().map(|grad| (&*grad.name, grad.value.is_some())).collect();
+    let pairs = set.iter().zip(wanted);
+    let listed: Vec<_> = pairs.map(|((name, _), wanted)| (*name, wanted.is_some())).collect();
     check.equal(set, format!("{names:?}"), format!("{listed:?}"))
 }
 
-/// A device's finding, in the oracle's words.
+/// A finding with its numbers as bits, all NaNs alike, and without a norm.
 pub(super) fn told(found: &FoundInf) -> String {
-    let first = found
-        .overflow
-        .as_ref()
-        .map(|o| (o.parameter.to_string(), o.index, f64::from(o.scaled), f64::from(o.unscaled)));
-    let missing = found.missing.iter().map(ToString::to_string).collect();
-    let (infinities, nans) = (found.infinities, found.nans);
-    let magnitude = f64::from(found.magnitude);
-    tell(&Found { first, infinities, nans, magnitude, missing }, found.halted)
-}
-
-/// A finding with its numbers as bits, all NaNs alike.
-pub(super) fn tell(found: &Found, halted: bool) -> String {
-    let first =
-        found.first.as_ref().map_or("nothing".to_owned(), |(name, index, before, after)| {
-            format!("{name}[{index}] = {}, unscaled {}", bits(*before), bits(*after))
-        });
-    let Found { infinities, nans, missing, .. } = found;
-    let magnitude = bits(found.magnitude);
+    let FoundInf { overflow, infinities, nans, magnitude, halted, missing, .. } = found;
+    let first = overflow.as_ref().map_or("nothing".to_owned(), |first| {
+        let Overflow { parameter, index, scaled, unscaled } = first;
+        format!("{parameter}[{index}] = {}, unscaled {}", bits(*scaled), bits(*unscaled))
+    });
+    let magnitude = bits(*magnitude);
     format!(
         "first {first}; {infinities} infinite, {nans} NaN; magnitude {magnitude}; missing {missing:?}; halted {halted}"
     )
 }
 
-fn bits(x: f64) -> String {
-    if x.is_nan() { "NaN".to_owned() } else { show(round(x, DType::F32), DType::F32) }
+fn bits(x: f32) -> String {
+    if x.is_nan() { "NaN".to_owned() } else { show(x.to_bits().into(), DType::F32) }
 }
 
-fn one(dtype: DType, codes: Vec<u64>) -> Set {
-    vec![("w", Some(Stored::code_vector(dtype, codes)))]
+/// One gradient, `w`.
+pub(super) fn one(grad: Stored) -> Set {
+    vec![("w", Some(grad))]
+}
+
+/// Gradients in words, each value times `scale`: `a: 1 -inf nan; b; c: 2`, where `b` has no gradient.
+pub(super) fn set(dtype: DType, scale: f64, words: &'static str) -> Set {
+    let values = |list: &str| -> Vec<f64> {
+        list.split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .map(|x: f64| x * scale)
+            .collect()
+    };
+    let one = |words: &'static str| match words.split_once(':') {
+        Some((name, list)) => (name, Some(Stored::vector(dtype, values(list)))),
+        None => (words, None),
+    };
+    words.split("; ").map(one).collect()
+}
+
+fn coded(dtype: DType, codes: Vec<u64>) -> Set {
+    one(Stored::code_vector(dtype, codes))
+}
+
+/// A set of every element type.
+pub(super) fn mixed() -> Set {
+    let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
+    ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect()
 }
 
 fn scales<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
@@ -126,7 +148,7 @@ fn scales<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         cases.add(dtype, sentence, move |s: &S, check| {
             let more = finite(7, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
             let codes = edges(dtype).into_iter().chain(more).collect();
-            by(s, check, &one(dtype, codes), ScaleState::from_exponent(exponent))
+            by(s, check, &coded(dtype, codes), ScaleState::from_exponent(exponent))
         });
     }
     cases.add(dtype, "divides_by_an_imported_scale_within_two_ulps", move |s: &S, check| {
@@ -134,7 +156,7 @@ fn scales<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         for scale in [3.0_f32, 1000.0, 0.7] {
             let Some(state) = ScaleState::import(scale) else { continue };
             let wanted = grad.values().map(|x| x / f64::from(scale)).collect();
-            let set = vec![("w", Some(grad.clone()))];
+            let set = one(grad.clone());
             let out = s.unscale(upload(s, &set)?, state)?.grads;
             same_grads(s, check, (&set, &out), &[Some(wanted)], Some(Agreement::Ulps(2)))?;
         }
@@ -149,7 +171,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
             finite(length, length, dtype, [-10.0, 10.0]).iter().map(|&x| round(x, dtype)).collect()
         };
         cases.add(dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
-            by(s, check, &one(dtype, grad()), state)
+            by(s, check, &coded(dtype, grad()), state)
         });
         // Long tensors: the last place alone.
         let tried = if length < LONG[0] { 3 } else { 1 };
@@ -162,7 +184,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
                     let mut codes = grad();
                     bad.iter().try_for_each(|code| {
                         codes[index] = *code;
-                        by(s, check, &one(dtype, codes.clone()), state)
+                        by(s, check, &coded(dtype, codes.clone()), state)
                     })
                 });
             }
@@ -176,8 +198,7 @@ fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         for (place, value) in [(0, 2.0), (length - 1, f64::NAN), (length / 3, f64::NAN)] {
             let mut values = finite(length, length, dtype, [-10.0, 10.0]);
             values[place] = value;
-            let vector = Stored::vector(dtype, values);
-            let set = vec![("w", Some(vector.view(layout)))];
+            let set = one(Stored::vector(dtype, values).view(layout));
             by(s, check, &set, ScaleState::from_exponent(12))?;
         }
         Ok(())
@@ -188,8 +209,8 @@ fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(dtype, sentence, move |s: &S, check| {
-            let grad = Stored::vector(dtype, values.clone());
-            by(s, check, &vec![("w", Some(grad))], ScaleState::from_exponent(exponent))
+            let set = one(Stored::vector(dtype, values.clone()));
+            by(s, check, &set, ScaleState::from_exponent(exponent))
         });
     };
     // 2^-24 / 2^24 is far below what sixteen bits hold, bf16's apart.
@@ -207,115 +228,74 @@ fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
     cases.add(dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
-            by(s, check, &one(dtype, vec![code]), ScaleState::from_exponent(12))
+            by(s, check, &coded(dtype, vec![code]), ScaleState::from_exponent(12))
         })
     });
     cases.add(dtype, "all_that_is_awkward_at_once", move |s: &S, check| {
         [-12, 0, 12].into_iter().try_for_each(|exponent| {
-            by(s, check, &one(dtype, awkward(dtype)), ScaleState::from_exponent(exponent))
+            by(s, check, &coded(dtype, awkward(dtype)), ScaleState::from_exponent(exponent))
         })
     });
 }
 
 /// Several parameters, missing gradients, and who is named.
 fn sets<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
-    let vector = move |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
     let mut add = |sentence: &'static str, diverged: bool, set: Set| {
         let state = ScaleState { diverged, ..ScaleState::from_exponent(3) };
         cases.add(dtype, sentence, move |s: &S, check| by(s, check, &set, state));
     };
-    let (inf, nan) = (f64::INFINITY, f64::NAN);
-    let late: Vec<f64> = (0..5000).map(|i| if i == 4999 { nan } else { 1.0 }).collect();
-    add(
-        "the_first_offender_is_of_the_lowest_parameter",
-        false,
-        vec![("a", vector(&[1.0, 2.0])), ("b", vector(&late)), ("c", vector(&[inf, nan]))],
-    );
-    add(
-        "the_first_offender_has_the_lowest_index",
-        false,
-        vec![("w", vector(&[1.0, -inf, nan, inf, nan]))],
-    );
-    add(
-        "infinities_and_nans_are_counted_apart",
-        false,
-        vec![("a", vector(&[inf, nan, -inf, 4.0])), ("b", vector(&[nan, nan, 1.0]))],
-    );
-    add(
-        "magnitude_is_the_largest_finite_scaled_gradient",
-        false,
-        vec![("a", vector(&[-1024.0, inf, 3.0])), ("b", vector(&[nan, 512.0]))],
-    );
-    add(
-        "missing_gradients_are_listed_in_order",
-        false,
-        vec![("a", None), ("b", vector(&[1.0])), ("c", None), ("d", vector(&[2.0]))],
-    );
-    add("a_diverged_scale_halts_finite_gradients", true, vec![("w", vector(&[1.0, 2.0]))]);
+    let of = |words| set(dtype, 1.0, words);
+    let mut late = of("a: 1 2; b; c: inf nan");
+    late[1].1 = Some(Stored::vector(dtype, vec![1.0; 5000]).with(4999, f64::NAN));
+    add("the_first_offender_is_of_the_lowest_parameter", false, late);
+    add("the_first_offender_has_the_lowest_index", false, of("w: 1 -inf nan inf nan"));
+    add("infinities_and_nans_are_counted_apart", false, of("a: inf nan -inf 4; b: nan nan 1"));
+    let magnitude = "magnitude_is_the_largest_finite_scaled_gradient";
+    add(magnitude, false, of("a: -1024 inf 3; b: nan 512"));
+    add("missing_gradients_are_listed_in_order", false, of("a; b: 1; c; d: 2"));
+    add("a_diverged_scale_halts_finite_gradients", true, of("w: 1 2"));
 }
-
-/// Agreement: bits. Each element is one quotient, rounded to `f32`.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
-
-/// Gradients as numbers by parameter, nothing for one that is missing.
-pub(super) type Grads<'a> = Vec<(&'a str, Option<Vec<f64>>)>;
-
-/// Findings of one pass, in the words of [`FoundInf`].
-#[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    /// Parameter, index, scaled and unscaled value of the lowest offender.
-    pub(super) first: Option<(String, u64, f64, f64)>,
-    /// Elements infinite before or after.
-    pub(super) infinities: u64,
-    /// Elements NaN before or after.
-    pub(super) nans: u64,
-    /// The largest finite |scaled gradient|.
-    pub(super) magnitude: f64,
-    /// Parameters without a gradient.
-    pub(super) missing: Vec<String>,
-}
 
 /// One gradient, divided by `scale` and rounded once to `f32`.
 pub(super) fn element(scaled: f64, scale: f64) -> f64 {
     rounded(scaled / scale, DType::F32)
 }
 
-/// A set of named gradients, divided by `scale`.
-pub(super) fn unscale(
-    grads: &[(&str, Option<Vec<f64>>)],
-    scale: f64,
-) -> (Vec<Option<Vec<f64>>>, Found) {
-    let mut found = Found::default();
+/// Gradients divided by their scale, and the finding of that pass.
+pub(super) fn unscale(set: &Set, state: ScaleState) -> (Vec<Option<Vec<f64>>>, FoundInf) {
+    let mut found = FoundInf { halted: state.diverged, ..FoundInf::default() };
     let mut values = Vec::new();
-    for (name, grad) in grads {
+    for (name, grad) in set {
         if grad.is_none() {
-            found.missing.push((*name).to_owned());
+            found.missing.push((*name).into());
         }
         values.push(grad.as_ref().map(|grad| {
-            let pairs = grad.iter().map(|&scaled| (scaled, element(scaled, scale)));
-            pairs.enumerate().map(|(index, pair)| found.look(name, index as u64, pair)).collect()
+            let pairs = grad.values().map(|scaled| (scaled, element(scaled, factor(&state))));
+            pairs.zip(0..).map(|(pair, index)| look(&mut found, (name, index), pair)).collect()
         }));
     }
     (values, found)
 }
 
-impl Found {
-    fn look(&mut self, name: &str, index: u64, (scaled, unscaled): (f64, f64)) -> f64 {
-        if scaled.is_finite() && scaled.abs() > self.magnitude {
-            self.magnitude = scaled.abs();
-        }
-        if scaled.is_nan() || unscaled.is_nan() {
-            self.nans += 1;
-        } else if scaled.is_infinite() || unscaled.is_infinite() {
-            self.infinities += 1;
-        } else {
-            return unscaled;
-        }
-        if self.first.is_none() {
-            self.first = Some((name.to_owned(), index, scaled, unscaled));
-        }
-        unscaled
+fn look(found: &mut FoundInf, (name, index): (&str, u64), (scaled, unscaled): (f64, f64)) -> f64 {
+    if scaled.is_finite() && narrow(scaled.abs()) > found.magnitude {
+        found.magnitude = narrow(scaled.abs());
     }
+    if scaled.is_nan() || unscaled.is_nan() {
+        found.nans += 1;
+    } else if scaled.is_infinite() || unscaled.is_infinite() {
+        found.infinities += 1;
+    } else {
+        return unscaled;
+    }
+    found.overflow.get_or_insert_with(|| offender(name, index, [scaled, unscaled]));
+    unscaled
+}
+
+/// An element that is not finite once unscaled, if it was before.
+pub(super) fn offender(name: &str, index: u64, values: [f64; 2]) -> Overflow {
+    let [scaled, unscaled] = values.map(narrow);
+    Overflow { parameter: name.into(), index, scaled, unscaled }
 }

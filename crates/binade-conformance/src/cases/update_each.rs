@@ -4,7 +4,7 @@
 
 use super::prelude::*;
 use super::scale_update::update;
-use super::unscale::{Set, factor, unscale, upload, values};
+use super::unscale::{Set, set, unscale, upload};
 use crate::{LossPair, StepSharing};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, UpdateInputs};
 
@@ -31,16 +31,12 @@ fn small_scales() -> [ScaleState; 2] {
     [0, -1].map(ScaleState::from_exponent)
 }
 
-fn one(values: [f64; 2]) -> Set {
-    vec![("w", Some(Stored::vector(DType::F32, values)))]
-}
-
 fn good() -> Set {
-    one([1.0, -2.0])
+    set(DType::F32, 1.0, "w: 1 -2")
 }
 
 fn bad() -> Set {
-    one([f64::NAN, 2.0])
+    set(DType::F32, 1.0, "w: nan 2")
 }
 
 fn window(bad: BadMicroBatch) -> StepSharing {
@@ -59,8 +55,7 @@ fn by<S: Backend>(
     let loss = put(s, &Stored::from_values(DType::F32, &[], [1.0]))?;
     let grads = [upload(s, &sets[0])?, upload(s, &sets[1])?];
     let got = s.update_each(LossPair { rule: rule(), scales, loss, grads, meet })?;
-    let overflows =
-        |loss: usize| unscale(&values(&sets[loss]), factor(&scales[loss])).1.first.is_some();
+    let overflows = |loss: usize| unscale(&sets[loss], scales[loss]).1.is_raised();
     let own = [overflows(0), overflows(1)];
     let skips = !matches!(meet, StepSharing::Window { bad: BadMicroBatch::Drop, .. });
     let found = Found { own, skips, sum: beyond == Beyond::Sum };
@@ -111,13 +106,15 @@ fn sums<S: Backend>(cases: &mut Cases<S>) {
     cases.add("window", sentence, |s: &S, check| {
         let both = [BadMicroBatch::SkipWindow, BadMicroBatch::Drop];
         both.into_iter().try_for_each(|bad| {
-            by(s, check, &[one([1.0, 2e38]), one([1.0, 1e38])], window(bad), Beyond::Sum)
+            let sets = ["w: 1 2e38", "w: 1 1e38"].map(|words| set(DType::F32, 1.0, words));
+            by(s, check, &sets, window(bad), Beyond::Sum)
         })
     });
     let sentence = "a_norm_that_is_not_finite_skips_and_backs_off_none";
     cases.add("window", sentence, |s: &S, check| {
         let meet = StepSharing::Window { bad: BadMicroBatch::SkipWindow, max_norm: Some(1.0) };
-        by(s, check, &[one([3e38, 3e38]), one([0.0, 0.0])], meet, Beyond::Norm)
+        let sets = ["w: 3e38 3e38", "w: 0 0"].map(|words| set(DType::F32, 1.0, words));
+        by(s, check, &sets, meet, Beyond::Norm)
     });
 }
 
@@ -132,9 +129,6 @@ fn apart<S: Backend>(cases: &mut Cases<S>) {
         by(s, check, &[good(), good()], StepSharing::Apart, Beyond::Nothing)
     });
 }
-
-/// Agreement: bits. The rules are integers, and factors that round once.
-pub(super) const AGREEMENT: Agrees = |_| Agreement::Bits;
 
 // The oracle.
 

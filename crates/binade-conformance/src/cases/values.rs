@@ -128,7 +128,14 @@ pub(super) const VIEWS: &str = "views_are_read_in_row_major_order";
 
 /// Shapes in the words of case names, with spaces between them: `3x7 2x3x5`.
 pub(super) fn shapes(list: &str) -> impl Iterator<Item = Vec<usize>> {
-    list.split(' ').map(|shape| shape.split('x').filter_map(|extent| extent.parse().ok()).collect())
+    sized::<1>(list).flatten()
+}
+
+/// As many shapes each, with colons between them: `2x3:4 5x6:7`.
+pub(super) fn sized<const N: usize>(list: &str) -> impl Iterator<Item = [Vec<usize>; N]> {
+    let extents = |shape: &str| shape.split('x').filter_map(|extent| extent.parse().ok()).collect();
+    list.split(' ')
+        .filter_map(move |each| each.split(':').map(extents).collect::<Vec<_>>().try_into().ok())
 }
 
 /// Shapes of `N` axes each.
@@ -195,29 +202,4 @@ pub(super) fn places(length: usize) -> Vec<(&'static str, usize)> {
         }
     }
     places
-}
-
-/// Holds gradients to the central differences of `f` at `x`.
-#[cfg(test)]
-pub(super) fn check_gradients(
-    x: &[f64],
-    gradients: &[super::prelude::Expected],
-    f: impl Fn(&[f64]) -> f64,
-) {
-    assert_eq!(x.len(), gradients.len());
-    for (i, gradient) in gradients.iter().enumerate() {
-        let moved = |by: f64| {
-            let mut x = x.to_vec();
-            x[i] += by;
-            f(&x)
-        };
-        let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-        assert!((difference - gradient.value).abs() <= 1e-8, "{i}: {difference}");
-    }
-}
-
-/// The sum of values, each times its weight.
-#[cfg(test)]
-pub(super) fn weighted(values: &[super::prelude::Expected], weights: &[f64]) -> f64 {
-    values.iter().zip(weights).map(|(y, g)| g * y.value).sum()
 }

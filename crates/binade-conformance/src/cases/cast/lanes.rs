@@ -1,6 +1,6 @@
 //! Casts of values that stand beside any others: in each lane of a vector, in many tensors at once, and with overflow to the largest.
 
-use crate::cases::cast::{round, value};
+use crate::cases::cast::{fits, round, value};
 use crate::cases::values::{Draw, awkward};
 use crate::cases::{EIGHT_BITS, FLOATS, get, put};
 use crate::{Backend, CaseError, Cases, Check, Layout, Stored, SubjectError, Verdict};
@@ -51,13 +51,12 @@ fn between(draw: &mut Draw, to: DType) -> Vec<u64> {
     codes
 }
 
-/// The elements whose cast is no choice of the caller's: E4M3 has no infinity.
+/// The elements whose cast is no choice of the caller's.
 fn fitting(from: DType, to: DType) -> Stored {
-    let fits = |code: &u64| {
-        let x = value(*code, from);
-        to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
-    };
-    Stored::code_vector(from, lanes(from, to).into_iter().filter(fits))
+    Stored::code_vector(
+        from,
+        lanes(from, to).into_iter().filter(|code| fits(value(*code, from), to)),
+    )
 }
 
 fn alike<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {

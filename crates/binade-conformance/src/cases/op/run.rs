@@ -13,17 +13,18 @@ pub(super) trait ComputeBackend {
     /// Returns the agreement of a group on this subject.
     fn agreement(&self, group: CaseGroup) -> Agreement;
 
-    /// Returns the bits of each result, of operands that are views of this layout.
-    fn compute(&self, call: &OpCall<'_>) -> Result<Vec<Vec<u8>>>;
+    /// Calls the operation, and returns the bits of what is to be read.
+    fn compute(&self, call: &OpCall<'_>, read: Read<'_>) -> Result<Vec<Vec<u8>>>;
+}
 
-    /// Calls the operation, and reads no result.
-    fn call(&self, call: &OpCall<'_>) -> Result<()>;
-
-    /// Returns the bits of the operands after the call.
-    fn kept(&self, call: &OpCall<'_>) -> Result<Vec<Vec<u8>>>;
-
-    /// Returns the bits of the result of `then` on the first result and `beside`.
-    fn chained(&self, call: &OpCall<'_>, then: &OpInvocation, beside: &Stored) -> Result<Vec<u8>>;
+/// Tensors that are read after a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Read<'a> {
+    Nothing,
+    Results,
+    Operands,
+    /// Results of this operation on the first result and another operand.
+    Then(&'a OpInvocation, &'a Stored),
 }
 
 /// An operation, its operands, and how these lie in their buffers.
@@ -39,38 +40,23 @@ impl<S: Backend> ComputeBackend for S {
         group.agreement(self.arithmetic())
     }
 
-    fn compute(&self, call: &OpCall<'_>) -> Result<Vec<Vec<u8>>> {
-        let (_, results) = of(self, call)?;
-        results.iter().map(|tensor| self.to_bits(tensor)).collect()
+    fn compute(&self, call: &OpCall<'_>, read: Read<'_>) -> Result<Vec<Vec<u8>>> {
+        let view = |of: &&Stored| self.view(&of.bytes, of.dtype, &of.shape, call.layout);
+        let operands = call.operands.iter().map(view);
+        let operands = operands.collect::<Result<Vec<_>>>()?;
+        let results = Backend::compute(self, call.op, &operands.iter().collect::<Vec<_>>())?;
+        let tensors = match read {
+            Read::Nothing => Vec::new(),
+            Read::Results => results,
+            Read::Operands => operands,
+            Read::Then(op, beside) => {
+                let missing = || SubjectError::Failed(format!("{call:?} gave no tensor"));
+                let between = results.first().ok_or_else(missing)?;
+                Backend::compute(self, op, &[between, &put(self, beside)?])?
+            }
+        };
+        tensors.iter().map(|tensor| self.to_bits(tensor)).collect()
     }
-
-    fn call(&self, call: &OpCall<'_>) -> Result<()> {
-        of(self, call).map(drop)
-    }
-
-    fn kept(&self, call: &OpCall<'_>) -> Result<Vec<Vec<u8>>> {
-        let (operands, _) = of(self, call)?;
-        operands.iter().map(|tensor| self.to_bits(tensor)).collect()
-    }
-
-    fn chained(&self, call: &OpCall<'_>, then: &OpInvocation, beside: &Stored) -> Result<Vec<u8>> {
-        let missing = || SubjectError::Failed(format!("{call:?} or {then:?} gave no tensor"));
-        let (_, between) = of(self, call)?;
-        let between = between.first().ok_or_else(missing)?;
-        let last = Backend::compute(self, then, &[between, &put(self, beside)?])?;
-        self.to_bits(last.first().ok_or_else(missing)?)
-    }
-}
-
-type Tensors<S> = Vec<crate::Tensor<S>>;
-
-/// Operands on the subject's side, and results.
-fn of<S: Backend>(s: &S, call: &OpCall<'_>) -> Result<(Tensors<S>, Tensors<S>)> {
-    let view = |of: &&Stored| s.view(&of.bytes, of.dtype, &of.shape, call.layout);
-    let operands = call.operands.iter().map(view);
-    let operands = operands.collect::<Result<Vec<_>>>()?;
-    let results = Backend::compute(s, call.op, &operands.iter().collect::<Vec<_>>())?;
-    Ok((operands, results))
 }
 
 /// Of one result: its element type, and the oracle's value of each element.
@@ -124,7 +110,8 @@ impl OpRun<'_> {
     ) -> Verdict {
         let wanted: Vec<Wanted<T>> = wanted.into_iter().collect();
         let like = wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len()));
-        let results = self.results(op, operands, like)?;
+        let call = OpCall { op, operands, layout: self.layout };
+        let results = self.results(&call, Read::Results, like)?;
         let mut pairs = results.iter().zip(&wanted);
         pairs.try_for_each(|(got, (_, wanted))| compare(self.check, got, wanted))
     }
@@ -148,7 +135,8 @@ impl OpRun<'_> {
         kind: ErrorKind,
     ) -> Verdict {
         let call = OpCall { op, operands, layout: Layout::Offset(0) };
-        self.check.rejected(&call, self.backend.call(&call).map_err(CaseError::from), kind)
+        let got = self.backend.compute(&call, Read::Nothing);
+        self.check.rejected(&call, got.map_err(CaseError::from), kind)
     }
 
     /// Wants `InvalidArgument`, at the call or when the result was read, or else NaN at these places of the one result.
@@ -172,7 +160,7 @@ impl OpRun<'_> {
     /// Wants the operands to have their bits after the call.
     pub(in crate::cases) fn keeps(&mut self, op: &OpInvocation, operands: &[&Stored]) -> Verdict {
         let call = OpCall { op, operands, layout: Layout::Offset(0) };
-        let kept = self.backend.kept(&call)?;
+        let kept = self.backend.compute(&call, Read::Operands)?;
         let mut pairs = kept.iter().zip(operands);
         let changed = pairs.position(|(after, before)| *after != before.bytes);
         self.check.equal(&call, format!("{changed:?}"), format!("{:?}", None::<usize>))
@@ -187,9 +175,8 @@ impl OpRun<'_> {
     ) -> Verdict {
         let operands = &[operand][..];
         let call = OpCall { op, operands, layout: Layout::Offset(1) };
-        let bytes = self.backend.chained(&call, then, beside)?;
-        let got = Stored::from_bytes(dtype, &[bytes.len() / dtype.bytes()], bytes);
-        self.check.within(self.backend.agreement(group), operands, &got, &wanted)
+        let got = self.results(&call, Read::Then(then, beside), [(dtype, wanted.len())])?;
+        self.check.within(self.backend.agreement(group), operands, &got[0], &wanted)
     }
 
     /// Returns the one result of the call, of this type and length.
@@ -199,19 +186,19 @@ impl OpRun<'_> {
         operands: &[&Stored],
         like: (DType, usize),
     ) -> Result<Stored, CaseError> {
-        self.results(op, operands, [like]).map(|mut results| results.remove(0))
+        let call = OpCall { op, operands, layout: self.layout };
+        self.results(&call, Read::Results, [like]).map(|mut results| results.remove(0))
     }
 
-    /// Returns the results of the call, as many tensors as there are types and lengths.
+    /// Returns what is read after the call, as many tensors as there are types and lengths.
     fn results(
         &self,
-        op: &OpInvocation,
-        operands: &[&Stored],
+        call: &OpCall<'_>,
+        read: Read<'_>,
         like: impl IntoIterator<Item = (DType, usize)>,
     ) -> Result<Vec<Stored>, CaseError> {
         let like: Vec<(DType, usize)> = like.into_iter().collect();
-        let call = OpCall { op, operands, layout: self.layout };
-        let results = self.backend.compute(&call)?;
+        let results = self.backend.compute(call, read)?;
         let sizes = |sizes: Vec<usize>| format!("tensors of {sizes:?} bytes");
         let got = sizes(results.iter().map(Vec::len).collect());
         let wanted = sizes(like.iter().map(|(dtype, len)| dtype.bytes() * len).collect());

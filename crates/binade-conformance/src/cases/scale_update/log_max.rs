@@ -3,9 +3,9 @@
 //! The oracle goes by the documentation of `LogMax`, sentence by sentence: whole numbers of 128 bits, and the logarithm of
 //! `f64`.
 
-use super::{Dropped, Good, Saw, Skip, one};
+use super::{Dropped, Good, Saw, Skip, one, run, through};
 use crate::cases::values::Draw;
-use crate::{Backend, CaseError, Cases, Check, IterationFindings, PassFinding, Verdict};
+use crate::{Backend, Cases, Check, IterationFindings, PassFinding, Verdict};
 use binade_grad_scaler::{LogMax, LossScale, ScaleState, UpdateInputs};
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
@@ -35,39 +35,17 @@ fn open() -> LossScale {
     rule
 }
 
-/// Updates from the rule's start, a letter and a magnitude each.
-fn follow<S: Backend>(
-    cases: &mut Cases<S>,
-    sentence: &str,
-    rule: LossScale,
-    seen: Vec<(Saw, f32)>,
-) {
-    cases.add("-", sentence, move |s: &S, check| through(s, check, &rule, rule.start(), &seen));
-}
-
-fn through<S: Backend>(
-    s: &S,
-    check: &mut Check,
-    rule: &LossScale,
-    start: ScaleState,
-    seen: &[(Saw, f32)],
-) -> Verdict {
-    let each =
-        |state, (saw, magnitude): &(Saw, f32)| one(s, check, rule, state, &saw.with(*magnitude));
-    seen.iter().try_fold(start, each).map(drop)
-}
-
 fn alone<S: Backend>(cases: &mut Cases<S>) {
     let powers = [1.0, 4.0, 0.5, 2.0, 1024.0, 1.0].map(|x| (Good, x)).to_vec();
-    follow(cases, "the_scale_leaves_room_for_the_largest_gradients_so_far", open(), powers);
+    through(cases, "the_scale_leaves_room_for_the_largest_gradients_so_far", open(), powers);
     let zeros = [0.0, 0.0, 3.0, 0.0, 0.25, 0.0].map(|x| (Good, x)).to_vec();
-    follow(cases, "gradients_that_are_all_zero_tell_nothing", open(), zeros);
+    through(cases, "gradients_that_are_all_zero_tell_nothing", open(), zeros);
     let overflows = vec![(Good, 2.0), (Skip, 3.0), (Dropped, 1e30), (Good, 2.0), (Skip, 0.0)];
-    follow(cases, "an_overflow_counts_as_the_ceiling_whatever_is_beside_it", open(), overflows);
+    through(cases, "an_overflow_counts_as_the_ceiling_whatever_is_beside_it", open(), overflows);
     let mut grows = open();
     (grows.growth_exponent, grows.backoff_exponent, grows.growth_interval) = (3, 5, 1);
     let mixed = vec![(Good, 0.0), (Good, 1.0), (Skip, 1.0), (Good, 7.0)];
-    follow(cases, "growth_and_backoff_move_nothing_where_the_scale_is_predicted", grows, mixed);
+    through(cases, "growth_and_backoff_move_nothing_where_the_scale_is_predicted", grows, mixed);
 
     let sentence = "the_logarithm_of_any_gradient_is_rounded_down";
     cases.add("-", sentence, |s: &S, check| {
@@ -84,7 +62,7 @@ fn alone<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", sentence, |s: &S, check| {
         let scales = [3.0e4, 1e-3, 1.0, 65536.0, 1.999_999_9];
         for state in scales.into_iter().filter_map(ScaleState::import) {
-            through(s, check, &open(), state, &[(Good, 5.0), (Skip, 1.0), (Good, 0.1)])?;
+            run(s, check, &open(), state, &[(Good, 5.0), (Skip, 1.0), (Good, 0.1)])?;
         }
         Ok(())
     });
@@ -111,42 +89,44 @@ fn together<S: Backend>(cases: &mut Cases<S>) {
 fn limits<S: Backend>(cases: &mut Cases<S>) {
     let rule = library();
     let far = [1e-30, 1e-30, 3e38, 3e38, 1e-30].map(|x| (Good, x)).to_vec();
-    follow(cases, "a_prediction_stays_within_the_limits", rule, far);
+    through(cases, "a_prediction_stays_within_the_limits", rule, far);
     let end = vec![(Good, 1.0), (Good, 3e38), (Skip, 1.0), (Good, 1.0)];
-    follow(cases, "an_overflow_at_the_lowest_prediction_is_divergence", rule, end);
+    through(cases, "an_overflow_at_the_lowest_prediction_is_divergence", rule, end);
     let mut none = open();
     none.log_max = Some(LogMax { weight: 0, slow_weight: 0, ..NUMBERS });
-    follow(cases, "a_weight_of_zero_predicts_nothing", none, vec![(Good, 9.0), (Skip, 1.0)]);
+    through(cases, "a_weight_of_zero_predicts_nothing", none, vec![(Good, 9.0), (Skip, 1.0)]);
     let mut all = open();
     all.log_max = Some(LogMax { weight: u32::MAX, slow_weight: 1 << 24, ..NUMBERS });
     let seen = [3.0, 0.1, 700.0].map(|x| (Good, x)).to_vec();
-    follow(cases, "a_weight_above_one_is_as_one", all, seen);
+    through(cases, "a_weight_above_one_is_as_one", all, seen);
 }
 
 fn at_random<S: Backend>(cases: &mut Cases<S>) {
     let sentence = "averages_are_kept_in_fixed_point_through_a_thousand_updates";
-    cases.add("-", sentence, |s: &S, check| -> Verdict {
-        let (mut draw, rule) = (Draw::new(13), open());
-        let mut state = rule.start();
-        for _ in 0..1000 {
-            let round = Saw::any(&mut draw).with(any(&mut draw));
-            state = one(s, check, &rule, state, &round)?;
-        }
-        Ok(())
-    });
+    cases.add("-", sentence, |s: &S, check| drifts(s, check, &open(), &mut Draw::new(13), 1000));
     cases.add("-", "every_rule_of_prediction_is_kept_to_the_bit", |s: &S, check| {
         let mut draw = Draw::new(14);
-        for _ in 0..20 {
+        (0..20).try_for_each(|_| {
             let mut rule = open();
             rule.log_max = Some(drawn(&mut draw));
-            let mut state = rule.start();
-            for _ in 0..20 {
-                let round = Saw::any(&mut draw).with(any(&mut draw));
-                state = one(s, check, &rule, state, &round)?;
-            }
-        }
-        Ok::<(), CaseError>(())
+            drifts(s, check, &rule, &mut draw, 20)
+        })
     });
+}
+
+fn drifts<S: Backend>(
+    s: &S,
+    check: &mut Check,
+    rule: &LossScale,
+    draw: &mut Draw,
+    updates: usize,
+) -> Verdict {
+    (0..updates)
+        .try_fold(rule.start(), |state, _| {
+            let round = Saw::any(draw).with(any(draw));
+            one(s, check, rule, state, &round)
+        })
+        .map(drop)
 }
 
 /// A magnitude in any of forty binades.
@@ -204,7 +184,7 @@ pub(super) fn exponent(rule: &LogMax, new: &ScaleState) -> Option<i64> {
     let mean = corrected(seen.mean, seen.taken).div_euclid(MEAN / LOG);
     let slow = corrected(seen.slow_mean, seen.slow_taken).div_euclid(MEAN / LOG);
     let variance = corrected(seen.square, seen.slow_taken) - (slow * slow).div_euclid(LOG);
-    let deviation = root(variance.max(0) * LOG);
+    let deviation = (variance.max(0) * LOG).isqrt();
     let room = (deviation * i128::from(rule.deviations)).div_euclid(1 << 16);
     i64::try_from((i128::from(rule.ceiling_exponent) * LOG - mean - room).div_euclid(LOG)).ok()
 }
@@ -237,18 +217,4 @@ fn logarithm(value: f32) -> i128 {
     #[expect(clippy::cast_possible_truncation, reason = "from 0 to 2^20")]
     let fraction = (significand.log2() * 2.0_f64.powi(20)).floor() as i128;
     exponent * LOG + fraction
-}
-
-/// The square root, rounded down, by bisection.
-fn root(square: i128) -> i128 {
-    let (mut low, mut high) = (0_i128, 1 << 62);
-    while high - low > 1 {
-        let middle = i128::midpoint(low, high);
-        if middle * middle <= square {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }

@@ -28,18 +28,14 @@ fn hysteresis<S: Backend>(cases: &mut Cases<S>) {
         let sentence = format!("an_overflow_is_let_pass_until_the_{overflows}th_since_growth");
         sequence(cases, &sentence, growth(overflows), "sgsgsggssgggssgggsssss");
     }
-    let sentence = "a_spent_hysteresis_backs_off_at_each_overflow";
-    sequence(cases, sentence, good(3), "ssssdsd");
-    let sentence = "a_good_step_refills_apexs_hysteresis";
-    sequence(cases, sentence, good(2), "sssgsgdsgss");
-    let sentence = "growth_alone_refills_deepspeeds_hysteresis";
-    sequence(cases, sentence, growth(2), "sgsgsgggsgs");
     let mut low = growth(2);
     low.max_exponent = low.init_exponent;
-    let sentence = "growth_that_the_ceiling_keeps_back_refills_all_the_same";
-    sequence(cases, sentence, low, "ssgggsss");
-    let sentence = "a_tolerated_overflow_counts_no_good_steps_on";
-    sequence(cases, sentence, good(4), "ggsgggggsggg");
+    let mut add = |sentence, rule, letters| sequence(cases, sentence, rule, letters);
+    add("a_spent_hysteresis_backs_off_at_each_overflow", good(3), "ssssdsd");
+    add("a_good_step_refills_apexs_hysteresis", good(2), "sssgsgdsgss");
+    add("growth_alone_refills_deepspeeds_hysteresis", growth(2), "sgsgsgggsgs");
+    add("growth_that_the_ceiling_keeps_back_refills_all_the_same", low, "ssgggsss");
+    add("a_tolerated_overflow_counts_no_good_steps_on", good(4), "ggsgggggsggg");
 }
 
 fn in_a_row<S: Backend>(cases: &mut Cases<S>) {
@@ -48,10 +44,8 @@ fn in_a_row<S: Backend>(cases: &mut Cases<S>) {
         let sentence = format!("each_{overflows}th_overflow_in_a_row_backs_off");
         sequence(cases, &sentence, nth(overflows), "sssgssssssssdsgds");
     }
-    let sentence = "a_back_off_starts_the_row_anew";
-    sequence(cases, sentence, nth(2), "sssss");
-    let sentence = "a_good_step_starts_the_row_anew";
-    sequence(cases, sentence, nth(2), "sgsgds");
+    sequence(cases, "a_back_off_starts_the_row_anew", nth(2), "sssss");
+    sequence(cases, "a_good_step_starts_the_row_anew", nth(2), "sgsgds");
 }
 
 fn since_move<S: Backend>(cases: &mut Cases<S>) {
@@ -60,8 +54,7 @@ fn since_move<S: Backend>(cases: &mut Cases<S>) {
         let sentence = format!("each_{overflows}th_overflow_since_a_move_backs_off");
         sequence(cases, &sentence, nth(overflows), "sgsggssggsgdsggggsgggsds");
     }
-    let sentence = "a_good_step_keeps_the_overflows_since_a_move";
-    sequence(cases, sentence, nth(2), "sgsgdggs");
+    sequence(cases, "a_good_step_keeps_the_overflows_since_a_move", nth(2), "sgsgdggs");
     let sentence = "a_back_off_or_a_growth_starts_the_overflows_since_a_move_anew";
     sequence(cases, sentence, nth(2), "sssgggsgs");
 }
@@ -73,14 +66,14 @@ fn share<S: Backend>(cases: &mut Cases<S>) {
         let sentence = format!("{of_65536}_in_65536_updates_may_overflow");
         sequence(cases, &sentence, share(of_65536), "sggggsgsdggggggggggsggdgsss");
     }
-    let sentence = "a_share_that_is_met_exactly_is_one_too_many";
     let mut never = share(tenth);
     never.growth_exponent = 0;
-    sequence(cases, sentence, never, "gggggggggsggggggggggs");
-    let sentence = "growth_restarts_the_updates_of_a_share_and_not_its_overflows";
-    sequence(cases, sentence, share(40_000), "ggdgggdggs");
-    let sentence = "a_back_off_restarts_the_updates_of_a_share_and_its_overflows";
-    sequence(cases, sentence, share(1 << 15), "ssggssgggs");
+    let mut add = |sentence, rule, letters| sequence(cases, sentence, rule, letters);
+    add("a_share_that_is_met_exactly_is_one_too_many", never, "gggggggggsggggggggggs");
+    let restarts = "growth_restarts_the_updates_of_a_share_and_not_its_overflows";
+    add(restarts, share(40_000), "ggdgggdggs");
+    let restarts = "a_back_off_restarts_the_updates_of_a_share_and_its_overflows";
+    add(restarts, share(1 << 15), "ssggssgggs");
 }
 
 fn floor<S: Backend>(cases: &mut Cases<S>) {

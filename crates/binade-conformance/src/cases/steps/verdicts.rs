@@ -2,7 +2,7 @@
 
 use super::{at_rest, spoilt, variant};
 use crate::cases::training::{Move, Run, calm};
-use crate::cases::unscale::Set;
+use crate::cases::unscale::one;
 use crate::cases::values::{finite, not_finite};
 use crate::{Backend, Cases, Clip, Stored};
 use binade_core::DType;
@@ -15,17 +15,13 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], ru
     own(cases, dtypes, rule);
 }
 
-fn one(grad: &Stored) -> Set {
-    vec![("w", Some(grad.clone()))]
-}
-
 /// Sixteen gradients of a half, whose norm of two no arithmetic rounds; and ones that values limit.
 fn clipped<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, grad, _] = calm(dtypes, 16, 24);
     let halves = grad.values().map(|x| 512.0_f64.copysign(x));
     let halves = Stored::vector(dtypes[1], halves.collect::<Vec<_>>());
     let mut add = |sentence: &str, grad: &Stored, clip: Clip| {
-        let turn = Move::new(rule, one(grad), 10).clipped(clip);
+        let turn = Move { clip: Some(clip), ..Move::new(rule, one(grad.clone()), 10) };
         let run = Run::new(vec![("w", param.clone())], vec![turn]);
         cases.add(variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
     };
@@ -35,7 +31,8 @@ fn clipped<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRul
     add(sentence, &grad, Clip::Value(0.6));
 
     let huge = Stored::vector(dtypes[1], finite(6, 16, dtypes[1], [14.0, 15.0]));
-    let turn = Move::new(rule, one(&huge), -113).clipped(Clip::Norm(Norm::L2, 1.0));
+    let clip = Some(Clip::Norm(Norm::L2, 1.0));
+    let turn = Move { clip, ..Move::new(rule, one(huge), -113) };
     let run = Run::new(vec![("w", param)], vec![turn]);
     let sentence = "a_norm_that_is_not_finite_leaves_every_bit_alone";
     cases.add(variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
@@ -46,7 +43,8 @@ fn beside<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule
     let [param, good, other] = calm(dtypes, 33, 25);
     let (bad, worse) = (spoilt(&good, f64::INFINITY), spoilt(&other, f64::NAN));
     let run = |own: &Stored, beside: &Stored| {
-        let turn = Move::new(rule, one(own), 10).beside(vec![("v", Some(beside.clone()))]);
+        let beside = Some(vec![("v", Some(beside.clone()))]);
+        let turn = Move { beside, ..Move::new(rule, one(own.clone()), 10) };
         Run::new(vec![("w", param.clone())], vec![turn])
     };
     let finite = run(&good, &other);
