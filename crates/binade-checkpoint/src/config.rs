@@ -23,9 +23,9 @@ pub(crate) fn agrees(
         let text = |config: &OptimizerConfig| format!("{:?}", config.groups());
         return Err(differs("groups", text(saved), text(running)));
     }
-    if (saved.store(), saved.storage()) != (running.store(), running.storage()) {
+    if (saved.store, &saved.storage) != (running.store, &running.storage) {
         let text =
-            |config: &OptimizerConfig| format!("{:?} of {:?}", config.store(), config.storage());
+            |config: &OptimizerConfig| format!("{:?} of {:?}", config.store, config.storage);
         return Err(differs("store", text(saved), text(running)));
     }
     rates(name, saved)

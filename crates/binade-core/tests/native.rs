@@ -1,15 +1,10 @@
-//! Handle of a host tensor: the provided methods of its trait, and its errors.
+//! Errors of host tensors, and of what a device leaves out.
 
 use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, GradSet, Handle, HostDeviceError, HostTensor,
-    HostTypeError, NoGradients, OrderError, TrainError,
+    DType, Error, ErrorKind, GradSet, Handle, HostDeviceError, HostTypeError, NoGradients,
+    OrderError, TrainError,
 };
-use half::f16;
 use std::{error::Error as _, fmt, sync::Arc};
-
-/// Tensor of `f32` with the provided `shape` and `scaled`, whose casts to another type fail.
-#[derive(Clone, Debug, PartialEq)]
-struct Plain(Vec<f32>);
 
 /// Error of any kind, with another as its cause.
 #[derive(Debug)]
@@ -31,33 +26,6 @@ impl Error for Of {
     fn kind(&self) -> ErrorKind {
         self.0
     }
-}
-
-impl AmpTensor for Plain {
-    type Error = Of;
-
-    fn dtype(&self) -> DType {
-        DType::F32
-    }
-
-    fn cast(&self, to: DType) -> Result<Self, Of> {
-        let error = Of(ErrorKind::Unsupported, fmt::Error);
-        if to == DType::F32 { Ok(self.clone()) } else { Err(error) }
-    }
-
-    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        self.0.iter_mut().enumerate().for_each(|(index, x)| *x = f(index, *x));
-    }
-}
-
-#[test]
-fn a_tensor_is_scaled_in_f32_and_tells_no_shape_unless_it_says_so() {
-    let loss = Plain(vec![3.0, -0.5]);
-    assert_eq!(loss.scaled(8.0).unwrap(), Plain(vec![24.0, -4.0]));
-    assert_eq!((loss.shape(), loss), (None, Plain(vec![3.0, -0.5])));
-    // In sixteen bits the product would be infinite.
-    let low = HostTensor::from(vec![f16::from_f32(1024.0)]);
-    assert_eq!(low.scaled(1024.0), Ok(HostTensor::from(vec![1048576.0_f32])));
 }
 
 #[test]

@@ -27,11 +27,14 @@ pub(crate) fn is_trainable(dtype: DType) -> bool {
 pub struct OptimizerConfig {
     rule: UpdateRule,
     groups: Vec<ParamGroup>,
-    pub(crate) store: MasterStore,
+    /// Where masters are kept.
+    pub store: MasterStore,
+    /// The element types that parameters are stored in.
     #[cfg_attr(feature = "serde", serde(default))]
-    storage: Storage,
+    pub storage: Storage,
+    /// True if steps count [updates that are lost](crate::LostUpdates).
     #[cfg_attr(feature = "serde", serde(default))]
-    counts_lost_updates: bool,
+    pub counts_lost_updates: bool,
 }
 
 /// The element types that parameters are stored in.
@@ -170,21 +173,6 @@ impl OptimizerConfig {
     /// Groups in the order they were given.
     pub fn groups(&self) -> &[ParamGroup] {
         &self.groups
-    }
-
-    /// Where masters are kept.
-    pub fn store(&self) -> MasterStore {
-        self.store
-    }
-
-    /// Returns true if steps count updates that are lost.
-    pub fn counts_lost_updates(&self) -> bool {
-        self.counts_lost_updates
-    }
-
-    /// The element types that parameters are stored in.
-    pub fn storage(&self) -> &Storage {
-        &self.storage
     }
 
     /// Returns true if `other` keeps the same masters of the same types, in whatever order it names them.

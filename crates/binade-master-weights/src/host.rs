@@ -91,14 +91,14 @@ impl HostMasters {
         values: Vec<f32>,
         stored: DType,
     ) -> Result<(), ConfigError> {
-        let store = self.config.store();
+        let store = self.config.store;
         if !store.takes(stored) {
             return Err(ConfigError::Store { parameter: name.clone(), store, stored });
         }
         let number = u32::try_from(self.first + self.kept.len()).unwrap_or(u32::MAX);
         let rule = *self.config.rule_for(name);
         let mut slot = HostParamState::new(store, number, rule.moments(), values, stored);
-        slot.lost = self.config.counts_lost_updates().then(LostUpdates::default);
+        slot.lost = self.config.counts_lost_updates.then(LostUpdates::default);
         self.push(Entry { name: name.clone(), slot, rule });
         Ok(())
     }
@@ -144,7 +144,7 @@ impl HostMasters {
 
     /// Returns the updates that the last step of each parameter lost, together; `None` where the configuration does not ask for it.
     pub fn lost_updates(&self) -> Option<LostUpdates> {
-        self.config.counts_lost_updates().then(|| {
+        self.config.counts_lost_updates.then(|| {
             let mut all = LostUpdates::default();
             self.kept.iter().filter_map(|kept| kept.slot.lost).for_each(|lost| all += lost);
             all
@@ -186,7 +186,7 @@ impl HostMasters {
 
     /// Puts `config` in force, which is admitted.
     fn enforce(&mut self, config: &OptimizerConfig) {
-        let counted = config.counts_lost_updates();
+        let counted = config.counts_lost_updates;
         for kept in &mut self.kept {
             kept.rule = *config.rule_for(&kept.name);
             kept.slot.lost = counted.then(|| kept.slot.lost.unwrap_or_default());

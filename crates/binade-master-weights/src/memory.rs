@@ -36,7 +36,7 @@ impl Memory {
             total.parameters += stored;
             total.gradients += stored;
             if is_trainable(dtype) {
-                total.masters += elements * config.store().bytes_beside(dtype) as u64;
+                total.masters += elements * config.store.bytes_beside(dtype) as u64;
             }
             total.optimizer += 4 * elements * config.rule_for(name).moments() as u64;
         }

@@ -145,7 +145,7 @@ fn started<T: AmpTensor>(
         let now = trainable(name, value.dtype())?;
         let mut low = value.cast(config.dtype_of(name, now))?;
         let (values, stored) = (elements(value.clone()), trainable(name, low.dtype())?);
-        if let Cow::Owned(copies) = config.store().before_lowering(&values, stored) {
+        if let Cow::Owned(copies) = config.store.before_lowering(&values, stored) {
             low.map_f32(&mut |i, old| copies.get(i).copied().unwrap_or(old));
         }
         masters.insert(name, values, stored).map_err(refuse)?;

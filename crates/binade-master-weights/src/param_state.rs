@@ -124,7 +124,7 @@ impl HostParamState {
     }
 
     /// Bytes of what is kept beside the parameter, but for an exponent, and of moments.
-    pub fn bytes(&self) -> (u64, u64) {
+    pub(crate) fn bytes(&self) -> (u64, u64) {
         let moments = self.moments.iter().map(|moment| 4 * moment.len() as u64);
         (self.master.bytes() as u64, moments.sum())
     }

@@ -102,7 +102,7 @@ fn started<M: StaticSet, P: StaticSet>(
             return Err(mismatch(&param.name, UNEVEN));
         }
         let values = widened(from.value);
-        if let Cow::Owned(copies) = config.store().before_lowering(&values, stored) {
+        if let Cow::Owned(copies) = config.store.before_lowering(&values, stored) {
             P::Element::narrow(&copies, param.value);
         }
         masters.insert(&param.name, values, stored).map_err(refuse)?;

@@ -106,7 +106,7 @@ fn what_is_kept_is_stored_in_f32_whenever_it_was_named() {
     };
     assert_eq!(dtypes(&after), [DType::F16, DType::F32]);
     let storage = Storage { dtype: Some(DType::F16), keep_f32: vec!["norm".into()] };
-    assert_eq!(after.storage(), &storage);
+    assert_eq!(after.storage, storage);
     assert_eq!(dtypes(&config().keep(kept)), [DType::BF16, DType::F32]);
     assert_eq!(dtypes(&after.keep(["weight"])), [DType::F32; 2]);
 }

@@ -76,7 +76,7 @@ fn started(
     let start = |Named { name, value }: &Named<Tensor>| {
         let stored = storable(config.dtype_of(name, storable(value.dtype())?))?;
         let values = value.to_f32().into_owned();
-        let low = match config.store().before_lowering(&values, stored) {
+        let low = match config.store.before_lowering(&values, stored) {
             Cow::Borrowed(_) => value.cast(stored)?,
             Cow::Owned(copies) => Tensor::from_f32(copies, value.shape(), stored)?,
         };

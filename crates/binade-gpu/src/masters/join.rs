@@ -21,7 +21,7 @@ impl<D: Kernels> Masters<D> {
         let mut kept = HostMasters::new(config, params.iter().map(|param| &*param.name))?;
         let states = new_states(device, &mut kept, params, config, 0)?;
         let counts = device.zeros(Self::count_bytes(states.len()))?;
-        let driver = D::StepState::new(device, states.len(), config.counts_lost_updates())?;
+        let driver = D::StepState::new(device, states.len(), config.counts_lost_updates)?;
         let states = put_in_place(params, states);
         Ok(Self { kept, states, counts, attempts: Arc::default(), driver })
     }
@@ -36,7 +36,7 @@ impl<D: Kernels> Masters<D> {
         self.driver.admits(device, &self.kept, config, &[])?;
         self.kept.set_config(config)?;
         let parameters = [self.states.len(); 2];
-        self.driver.change(device, &self.counts, parameters, config.counts_lost_updates())?;
+        self.driver.change(device, &self.counts, parameters, config.counts_lost_updates)?;
         self.driver.plan_changed(device, &self.kept)
     }
 
@@ -64,7 +64,7 @@ impl<D: Kernels> Masters<D> {
         let count = before + states.len();
         let counts = device.grown(&self.counts, Self::count_bytes(count))?;
         // The last that can fail, so that a join that is refused has changed nothing.
-        self.driver.change(device, &counts, [before, count], config.counts_lost_updates())?;
+        self.driver.change(device, &counts, [before, count], config.counts_lost_updates)?;
 
         self.counts = counts;
         self.kept.absorb(kept);
@@ -95,7 +95,7 @@ fn new_states<D: Kernels>(
         let stored = storable::<D>(config.dtype_of(&param.name, now))?;
         let rule = config.rule_for(&param.name);
         kept.declare(&param.name, param.value.len(), stored)?;
-        ParamState::new(device, number, &param.value, (config.store(), stored), rule)
+        ParamState::new(device, number, &param.value, (config.store, stored), rule)
     };
     (first..).zip(params).map(one).collect()
 }

@@ -45,7 +45,7 @@ const NAMES: [(StateKind, &str); 9] = [
 
 impl StateKind {
     /// Returns the name in a file.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("moment", |(_, name)| name)
     }
 
