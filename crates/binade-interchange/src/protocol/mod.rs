@@ -13,7 +13,7 @@
 //! * Gradients are checked as backward left them, *before* the multiplication. If the scale is below 1, a finite gradient may
 //!   overflow by being unscaled, and the step is taken with it.
 //! * The scale has no floor. It backs off to 0; every later step is then ruined and none is skipped.
-//! * An iteration without any gradient leaves the optimizer in [`Stage::Unscaled`] with nothing recorded. Only
+//! * An iteration without any gradient leaves the optimizer unscaled with nothing recorded. Only
 //!   [`ProtocolScaler::set_scale`] or fresh gradients for another optimizer lead out of that.
 //!
 //! # An iteration
@@ -56,5 +56,5 @@ mod tests;
 pub use error::ProtocolError;
 pub use live::NewScale;
 pub use scaler::ProtocolScaler;
-pub use stage::{Stage, Verdict};
+pub use stage::Verdict;
 pub use state::StateDict;

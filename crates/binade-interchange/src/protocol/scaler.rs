@@ -1,8 +1,8 @@
 //! Scaler: a scale, a tracker, and each optimizer's progress.
 
 use super::live::{Live, reciprocal};
-use super::stage::Progress;
-use super::{NewScale, ProtocolError, Stage, StateDict, Verdict, slices};
+use super::stage::{Progress, Stage};
+use super::{NewScale, ProtocolError, StateDict, Verdict, slices};
 use binade_core::Element;
 use std::collections::BTreeMap;
 
@@ -38,11 +38,6 @@ impl ProtocolScaler {
     /// Number of good updates since the scale last changed.
     pub fn growth_tracker(&self) -> i64 {
         self.live.map_or(self.config.growth_tracker, |live| live.tracker)
-    }
-
-    /// Stage of `optimizer` in this iteration.
-    pub fn stage(&self, optimizer: u64) -> Stage {
-        self.progress(optimizer).stage
     }
 
     /// Flag recorded for `optimizer` in this iteration; `None` if no gradient was looked at.
@@ -141,8 +136,9 @@ impl ProtocolScaler {
         look: impl FnOnce(f32) -> Result<Option<f32>, ProtocolError>,
     ) -> Result<Verdict, ProtocolError> {
         self.need("step")?;
-        self.progress(optimizer).may_step(optimizer)?;
-        if self.stage(optimizer) == Stage::Ready {
+        let progress = self.progress(optimizer);
+        progress.may_step(optimizer)?;
+        if progress.stage == Stage::Ready {
             self.unscale_with(optimizer, look)?;
         }
         let found = self.found(optimizer).ok_or(ProtocolError::NothingChecked { optimizer })?;

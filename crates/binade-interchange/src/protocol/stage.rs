@@ -3,8 +3,8 @@
 use super::ProtocolError;
 
 /// Stage of an optimizer, which decides the calls that are legal next.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Stage {
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Stage {
     /// Both `unscale` and `step` may be called.
     #[default]
     Ready,
@@ -26,7 +26,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns the verdict on a flag: anything but zero skips, including NaN and the sum of two devices' flags.
-    pub fn of(found: f32) -> Self {
+    pub(super) fn of(found: f32) -> Self {
         if found == 0.0 { Self::Apply } else { Self::Skip }
     }
 }

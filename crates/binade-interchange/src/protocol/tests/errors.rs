@@ -1,6 +1,6 @@
 //! Refusals: their words, and the state that they leave unchanged.
 
-use super::super::{ProtocolError, Stage};
+use super::super::ProtocolError;
 use super::*;
 use half::f16;
 
@@ -86,7 +86,12 @@ fn f16_gradients_are_refused_before_anything_moves() {
     let mut grad = [f16::from_f32(8.0)];
     let refused = scaler.unscale(SGD, &mut [None, Some(&mut grad[..])]);
     assert_eq!(refused, Err(ProtocolError::F16Gradients));
-    assert_eq!((grad, scaler.stage(SGD)), ([f16::from_f32(8.0)], Stage::Ready));
+    assert_eq!((grad, scaler.found(SGD)), ([f16::from_f32(8.0)], None));
+    assert_eq!(
+        scaler.unscale(SGD, &mut grads(&mut [1.0])),
+        Ok(false),
+        "as if it had not been called"
+    );
 }
 
 #[test]
