@@ -114,7 +114,7 @@ impl<D: Device> Tape<D> {
     }
 
     /// Returns the place in the model; empty by default.
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.context.path
     }
 
@@ -127,11 +127,6 @@ impl<D: Device> Tape<D> {
     /// parameters themselves not. They only grow: at the end of a forward pass this is the peak.
     pub fn activation_bytes(&self) -> u64 {
         self.record().saved_bytes()
-    }
-
-    /// Returns the number of casts of parameters kept so far.
-    pub fn kept_casts(&self) -> usize {
-        self.context.scope.kept()
     }
 
     pub(crate) fn record(&self) -> &Arc<Record<D>> {

@@ -27,26 +27,20 @@ fn grads(of_input: bool, shapes: [&[usize]; 3], layer: Layer) -> (Vec<Vec<f32>>,
     (grads.iter().map(|grad| f32s(grad.value.as_ref().unwrap())).collect(), count)
 }
 
-fn assert_counted(shapes: [&[usize]; 3], layer: Layer) {
-    let (without, none) = grads(false, shapes, layer);
-    let (with, one) = grads(true, shapes, layer);
-    assert_eq!((none, one), (0, 1));
-    assert_eq!(without, with);
-}
-
 #[test]
-fn a_linear_layer_of_a_constant_computes_no_gradient_of_it() {
-    assert_counted([&[3, 4], &[5, 4], &[5]], |x, p| x.linear(&p[0], Some(&p[1])).unwrap());
-}
-
-#[test]
-fn a_linear_layer_with_its_unit_computes_no_gradient_of_a_constant_either() {
-    assert_counted([&[3, 4], &[5, 4], &[5]], |x, p| x.linear_relu(&p[0], Some(&p[1])).unwrap());
-}
-
-#[test]
-fn a_convolution_of_a_constant_computes_no_gradient_of_it() {
-    assert_counted([&[2, 1, 4, 4], &[3, 1, 2, 2], &[3]], |x, p| {
-        x.conv2d(&p[0], Some(&p[1]), Conv2dConfig::default()).unwrap()
-    });
+fn a_layer_of_a_constant_computes_no_gradient_of_it() {
+    let affine: [&[usize]; 3] = [&[3, 4], &[5, 4], &[5]];
+    let layers: [([&[usize]; 3], Layer); 3] = [
+        (affine, |x, p| x.linear(&p[0], Some(&p[1])).unwrap()),
+        (affine, |x, p| x.linear_relu(&p[0], Some(&p[1])).unwrap()),
+        ([&[2, 1, 4, 4], &[3, 1, 2, 2], &[3]], |x, p| {
+            x.conv2d(&p[0], Some(&p[1]), Conv2dConfig::default()).unwrap()
+        }),
+    ];
+    for (shapes, layer) in layers {
+        let (without, none) = grads(false, shapes, layer);
+        let (with, one) = grads(true, shapes, layer);
+        assert_eq!((none, one), (0, 1), "{shapes:?}");
+        assert_eq!(without, with, "{shapes:?}");
+    }
 }

@@ -85,16 +85,6 @@ fn what_picks_elements_goes_back_as_differences_say() {
 }
 
 #[test]
-fn a_perceptron_goes_back_as_differences_say() {
-    let labels = Tensor::new(vec![2_i64, 0, 1], &[3]).unwrap();
-    let operands = [tensor(&[3, 4], 1), tensor(&[5, 4], 2), tensor(&[5], 3), tensor(&[3, 5], 4)];
-    check(&operands, |v| {
-        let hidden = v[0].linear(&v[1], Some(&v[2]))?.tanh()?;
-        hidden.linear(&v[3], None)?.cross_entropy(&labels)
-    });
-}
-
-#[test]
 fn a_convolutional_net_goes_back_as_differences_say() {
     let labels = Tensor::new(vec![1_i64, 0], &[2]).unwrap();
     let running = RunningStats { mean: zeros(3), var: zeros(3) };

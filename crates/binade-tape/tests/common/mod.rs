@@ -9,7 +9,6 @@ use binade_tape::{Tape, TapeError, Var};
 pub(crate) type Outcome = Result<Var<Cpu>, TapeError<Error>>;
 pub(crate) type Grads = Vec<Named<Option<Tensor>>>;
 pub(crate) type Params = Vec<Named<Tensor>>;
-pub(crate) type Failed = TapeError<Error>;
 
 /// Returns a tape that casts nothing.
 pub(crate) fn plain() -> Tape<Cpu> {
@@ -41,6 +40,13 @@ pub(crate) fn params(dtype: DType) -> Params {
         Named { name, value: value.cast(dtype).unwrap() }
     };
     (0..).zip(shapes).map(low).collect()
+}
+
+/// Returns the loss of that net on a batch, with labels of its own.
+pub(crate) fn loss(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Outcome {
+    let p = tape.parameters(params);
+    let hidden = tape.constant(batch.clone()).linear(&p[0], Some(&p[1]))?.relu()?;
+    hidden.linear(&p[2], None)?.cross_entropy(&Tensor::new(vec![3_i64, 1, 0, 2], &[4])?)
 }
 
 pub(crate) fn f32s(tensor: &Tensor) -> Vec<f32> {
