@@ -146,11 +146,6 @@ impl<P> Overrides<P> {
         self.when(Condition::always().path(pattern), rule)
     }
 
-    /// Returns the policy below.
-    pub const fn base(&self) -> &P {
-        &self.base
-    }
-
     fn exception(&self, call: &OpCall<'_>) -> Option<&(Condition, CastRule)> {
         self.exceptions.iter().rev().find(|(when, _)| when.holds(call))
     }

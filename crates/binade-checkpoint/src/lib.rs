@@ -18,4 +18,4 @@ pub use draft::Draft;
 pub use error::{DraftError, FileError, FormatError, Mismatch, RestoreError, SaveError};
 pub use file::{Loaded, previous};
 pub use restore::Restore;
-pub use torch::{TorchError, TorchOptimizer};
+pub use torch::{TorchError, load_torch_optimizer};

@@ -9,17 +9,7 @@ use safetensors::SafeTensors;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// State of a torch optimizer, by the number of the parameter and the key.
-///
-/// torch saves it in a pickle, which can run code when it is read. Convert it on the machine that wrote it:
-///
-/// ```text
-/// state = optimizer.state_dict()["state"]
-/// tensors = {f"state.{i}.{key}": torch.as_tensor(value).contiguous()
-///            for i, kept in state.items() for key, value in kept.items() if value is not None}
-/// safetensors.torch.save_file(tensors, "optimizer.safetensors")
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct TorchOptimizer(BTreeMap<usize, BTreeMap<String, RawTensor>>);
+type TorchState = BTreeMap<usize, BTreeMap<String, RawTensor>>;
 
 /// Reason why a torch optimizer's state was not loaded. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
@@ -32,70 +22,72 @@ pub enum TorchError<E> {
     Load(#[from] LoadError<E>),
 }
 
-impl TorchOptimizer {
-    /// Reads the file that the conversion has written.
-    ///
-    /// # Errors
-    ///
-    /// If it is something else.
-    pub fn from_bytes<E>(bytes: &[u8]) -> Result<Self, TorchError<E>> {
-        let file = SafeTensors::deserialize(bytes);
-        let format = |why: String| {
-            TorchError::State(format!("it is no torch optimizer's state in safetensors: {why}"))
-        };
-        let file = file.map_err(|error| format(error.to_string()))?;
-        let mut all: BTreeMap<usize, BTreeMap<String, RawTensor>> = BTreeMap::new();
-        for (name, view) in file.iter() {
-            let (number, key) = split(name).ok_or_else(|| {
-                let expected = "otherwise than `state.NUMBER.KEY`, as `state.0.exp_avg` is";
-                format(format!("`{name}` is called {expected}"))
-            })?;
-            let raw = dtype::raw(&view)
-                .ok_or_else(|| format(format!("`{name}` is of type {:?}", view.dtype())))?;
-            all.entry(number).or_default().insert(key.to_owned(), raw);
-        }
-        Ok(Self(all))
+/// Replaces an optimizer's moments and counts of steps by those of a torch optimizer, from its state dictionary as safetensors.
+/// Parameters stay as they are: load those of the same torch checkpoint first, and use the rule that they were trained by.
+///
+/// torch saves the state in a pickle, which can run code when it is read. Convert it on the machine that wrote it:
+///
+/// ```text
+/// state = optimizer.state_dict()["state"]
+/// tensors = {f"state.{i}.{key}": torch.as_tensor(value).contiguous()
+///            for i, kept in state.items() for key, value in kept.items() if value is not None}
+/// safetensors.torch.save_file(tensors, "optimizer.safetensors")
+/// ```
+///
+/// `names` are the optimizer's own, in the order of torch's parameters. A parameter for which torch has kept nothing, since it
+/// never had a gradient, starts anew. SGD counts no steps in torch: if there is momentum, the first was taken.
+///
+/// # Errors
+///
+/// If the bytes are something else, names, keys, types or shapes do not go together, or the device fails.
+pub fn load_torch_optimizer<D: Snapshot>(
+    bytes: &[u8],
+    names: &[&str],
+    optimizer: &mut MasterOptimizer<D>,
+) -> Result<(), TorchError<D::Error>> {
+    let state = read(bytes)?;
+    if let Some((&number, _)) = state.last_key_value().filter(|(at, _)| **at >= names.len()) {
+        return Err(TorchError::State(format!(
+            "it has the state of parameter {number}, and {} are named: give the names of all parameters of torch's \
+             optimizer, in its order",
+            names.len()
+        )));
     }
+    let mut saved = optimizer.save().map_err(LoadError::Device)?;
+    let mut seen = BTreeSet::new();
+    for (number, name) in names.iter().enumerate() {
+        if !seen.insert(*name) {
+            return Err(TorchError::State(format!("`{name}` is named twice")));
+        }
+        let parameter = saved.iter_mut().find(|parameter| &*parameter.name == *name);
+        let parameter = parameter.ok_or_else(|| {
+            TorchError::State(format!("`{name}` is named, and the optimizer has no such parameter"))
+        })?;
+        let nothing = BTreeMap::new();
+        let kept = state.get(&number).unwrap_or(&nothing);
+        take(parameter, optimizer.config().rule_for(name), kept)?;
+    }
+    Ok(optimizer.load(&saved)?)
+}
 
-    /// Replaces the optimizer's moments and counts of steps. Parameters stay as they are: load those of the same torch checkpoint
-    /// first, and use the rule that they were trained by.
-    ///
-    /// `names` are the optimizer's own, in the order of torch's parameters. A parameter for which torch has kept nothing, since
-    /// it never had a gradient, starts anew. SGD counts no steps in torch: if there is momentum, the first was taken.
-    ///
-    /// # Errors
-    ///
-    /// If names, keys, types or shapes do not go together, or the device fails.
-    pub fn load<D: Snapshot>(
-        &self,
-        names: &[&str],
-        optimizer: &mut MasterOptimizer<D>,
-    ) -> Result<(), TorchError<D::Error>> {
-        if let Some((&number, _)) = self.0.last_key_value().filter(|(at, _)| **at >= names.len()) {
-            return Err(TorchError::State(format!(
-                "it has the state of parameter {number}, and {} are named: give the names of all parameters of torch's \
-                 optimizer, in its order",
-                names.len()
-            )));
-        }
-        let mut saved = optimizer.save().map_err(LoadError::Device)?;
-        let mut seen = BTreeSet::new();
-        for (number, name) in names.iter().enumerate() {
-            if !seen.insert(*name) {
-                return Err(TorchError::State(format!("`{name}` is named twice")));
-            }
-            let parameter = saved.iter_mut().find(|parameter| &*parameter.name == *name);
-            let parameter = parameter.ok_or_else(|| {
-                TorchError::State(format!(
-                    "`{name}` is named, and the optimizer has no such parameter"
-                ))
-            })?;
-            let nothing = BTreeMap::new();
-            let kept = self.0.get(&number).unwrap_or(&nothing);
-            take(parameter, optimizer.config().rule_for(name), kept)?;
-        }
-        Ok(optimizer.load(&saved)?)
+/// Reads the file that the conversion has written.
+fn read<E>(bytes: &[u8]) -> Result<TorchState, TorchError<E>> {
+    let file = SafeTensors::deserialize(bytes);
+    let format = |why: String| {
+        TorchError::State(format!("it is no torch optimizer's state in safetensors: {why}"))
+    };
+    let file = file.map_err(|error| format(error.to_string()))?;
+    let mut all = TorchState::new();
+    for (name, view) in file.iter() {
+        let (number, key) = split(name).ok_or_else(|| {
+            let expected = "otherwise than `state.NUMBER.KEY`, as `state.0.exp_avg` is";
+            format(format!("`{name}` is called {expected}"))
+        })?;
+        let raw = dtype::raw(&view)
+            .ok_or_else(|| format(format!("`{name}` is of type {:?}", view.dtype())))?;
+        all.entry(number).or_default().insert(key.to_owned(), raw);
     }
+    Ok(all)
 }
 
 /// Splits `state.NUMBER.KEY`.

@@ -1,8 +1,8 @@
 //! State of torch's optimizers, loaded: the next steps are those that torch took.
 
-use binade_checkpoint::{TorchError, TorchOptimizer};
+use binade_checkpoint::load_torch_optimizer as load;
 use binade_core::{DType, FoundInf, Named, Optimizer};
-use binade_cpu::{Cpu, Error, Tensor};
+use binade_cpu::{Cpu, Tensor};
 use binade_master_weights::{Adam, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 use safetensors::{SafeTensors, serialize, tensor::TensorView};
 use std::{fs, path::Path};
@@ -52,10 +52,6 @@ fn fresh(name: &str) -> Running {
     let param = |(i, name): (usize, &str)| Named::new(name, tensor(&run, &format!("before.{i}")));
     let params = NAMES.into_iter().enumerate().map(param).collect();
     MasterOptimizer::new(Cpu, params, OptimizerConfig::new(rule(name)).unwrap()).unwrap()
-}
-
-fn load(bytes: &[u8], names: &[&str], optimizer: &mut Running) -> Result<(), TorchError<Error>> {
-    TorchOptimizer::from_bytes(bytes)?.load(names, optimizer)
 }
 
 fn step(optimizer: &mut Running, run: &[u8], number: usize) {

@@ -57,17 +57,6 @@ fn o1_casts_the_same_on_every_device() {
 }
 
 #[test]
-fn o1_lowers_products_and_widens_what_apex_widens_where_torch_does_not() {
-    let region = Setup::new(Cpu, O1.with(F16)).unwrap().region();
-    let to = |op, dtype| region.decide(&OpCall::new(op, &[dtype])).unwrap().operands;
-    assert_eq!([to(Op::MATMUL, F32), to(Op::CONV2D, F32), to(Op::LINEAR, F32)], [Some(F16); 3]);
-    assert_eq!(to(Op::LINEAR_RELU, F32), to(Op::LINEAR, F32));
-    assert_eq!([to(Op::GELU, F16), to(Op::SOFTMAX, F16)], [Some(F32); 2]);
-    let banned = Op::custom("binary_cross_entropy", binade::core::OpClass::Loss);
-    assert!(region.decide(&OpCall::new(banned, &[F16])).is_err());
-}
-
-#[test]
 fn the_other_levels_cast_no_operation() {
     for level in [O0, O2, O3] {
         let region = Setup::new(Cpu, level.with(F16)).unwrap().region();

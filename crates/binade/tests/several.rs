@@ -45,23 +45,6 @@ fn two_models_are_stored_alike_and_moved_apart() {
 }
 
 #[test]
-fn two_losses_that_share_a_scaler_back_it_off_once_and_skip_alone() {
-    let setup = setup();
-    let mut scaler = setup.scaler().unwrap();
-    let [mut g, mut c] =
-        ["generator", "critic"].map(|name| optimizer(&setup, name, UpdateRule::sgd(0.5)));
-    let good = grads(&scaler, "generator", 0.5).step(&mut g).unwrap();
-    let bad = grads(&scaler, "critic", f32::INFINITY).step(&mut c).unwrap();
-    let Step::Skipped(report) = scaler.update(good.and(bad)).unwrap().resolve().unwrap() else {
-        panic!("an overflow")
-    };
-    let skipped: Vec<_> = report.steps.iter().map(|s| (s.name.as_str(), s.skipped)).collect();
-    assert_eq!(skipped, [("generator", false), ("critic", true)]);
-    assert_eq!(report.scale.factor(), 32768.0);
-    assert_eq!((values(&g), values(&c)), (vec![0.75, 2.25], vec![1.0, 2.0]));
-}
-
-#[test]
 fn two_losses_with_scalers_of_their_own_leave_each_other_alone() {
     let setup = setup();
     let [mut first, mut second] = [setup.scaler().unwrap(), setup.scaler().unwrap()];
@@ -73,20 +56,6 @@ fn two_losses_with_scalers_of_their_own_leave_each_other_alone() {
     let factors = [&first, &second].map(|scaler| scaler.state().unwrap().factor());
     assert_eq!(factors, [32768.0, 65536.0]);
     assert_eq!(values(&model), [0.75, 2.25]);
-}
-
-#[test]
-fn one_loss_may_move_two_optimizers_that_skip_together() {
-    let setup = setup();
-    let mut scaler = setup.scaler().unwrap();
-    let [mut g, mut c] =
-        ["generator", "critic"].map(|name| optimizer(&setup, name, UpdateRule::sgd(0.5)));
-    let good = grads(&scaler, "generator", 0.5);
-    let bad = grads(&scaler, "critic", f32::INFINITY);
-    let [good, bad] = UnscaledGrads::skip_together([good, bad]).unwrap();
-    let step = good.step(&mut g).unwrap().and(bad.step(&mut c).unwrap());
-    assert!(!scaler.update(step).unwrap().resolve().unwrap().is_applied());
-    assert_eq!([values(&g), values(&c)], [[1.0, 2.0], [1.0, 2.0]]);
 }
 
 #[test]
