@@ -98,11 +98,11 @@ impl Index {
             checkpoint.windows.insert(name, window);
         }
         for name in self.blobs {
-            let bytes = take(from, blob(&name))?.bytes().to_vec();
+            let bytes = take(from, &blob(&name))?.bytes().to_vec();
             checkpoint.blobs.insert(name, bytes);
         }
         for name in self.tensors {
-            let raw = take(from, tensor(&name))?;
+            let raw = take(from, &tensor(&name))?;
             checkpoint.tensors.insert(name, raw);
         }
         match tensors.into_keys().next() {
@@ -126,10 +126,10 @@ impl Optimizer {
     fn with(self, optimizer: &str, from: &mut Tensors) -> Result<SavedOptimizer, FormatError> {
         let mut parameters = Vec::new();
         for Parameter { name, applied, kept } in self.parameters {
-            let value = take(from, parameter(optimizer, VALUE, &name))?;
+            let value = take(from, &parameter(optimizer, VALUE, &name))?;
             let mut tensors = Vec::new();
             for kind in kept {
-                let raw = take(from, parameter(optimizer, &kind, &name))?;
+                let raw = take(from, &parameter(optimizer, &kind, &name))?;
                 let kind: StateKind = kind.parse().map_err(FormatError::index)?;
                 tensors.push((kind, raw));
             }
@@ -157,7 +157,7 @@ impl Window {
             return Ok(SavedWindow { bad, len, verdict, parts, grads: None });
         };
         let grad = |(name, is_there): (String, bool)| {
-            let value = is_there.then(|| take(from, gradient(window, &name))).transpose()?;
+            let value = is_there.then(|| take(from, &gradient(window, &name))).transpose()?;
             Ok(Named::new(name, value))
         };
         let grads = Some(grads.into_iter().map(grad).collect::<Result<_, FormatError>>()?);
@@ -196,6 +196,6 @@ fn named(name: String, raw: &RawTensor) -> (String, TensorSpec, &[u8]) {
     (name, raw.spec().clone(), raw.bytes())
 }
 
-fn take(from: &mut Tensors, name: String) -> Result<RawTensor, FormatError> {
-    from.remove(&name).ok_or_else(|| FormatError::Index(format!("there is no tensor `{name}`")))
+fn take(from: &mut Tensors, name: &str) -> Result<RawTensor, FormatError> {
+    from.remove(name).ok_or_else(|| FormatError::Index(format!("there is no tensor `{name}`")))
 }

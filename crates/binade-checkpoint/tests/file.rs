@@ -50,37 +50,26 @@ fn the_last_is_read_and_the_one_before_is_kept_beside_it() {
 }
 
 #[test]
-fn the_previous_one_is_read_where_the_last_is_not_whole_and_told() {
-    let folder = folder("fallback");
-    let path = folder.join("run");
+fn where_the_last_is_not_whole_it_is_an_error_that_names_the_one_before_which_may_be_read() {
+    let path = folder("fallback").join("run");
     numbered(1).write(&path).unwrap();
     numbered(2).write(&path).unwrap();
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     let (checkpoint, why) = fallen_back(&path);
-    assert_eq!(number(&checkpoint), 1);
-    let why = why.to_string();
-    assert!(why.starts_with(&path.display().to_string()) && why.contains("torn"), "{why}");
-    fs::remove_file(&path).unwrap();
-    let (checkpoint, why) = fallen_back(&path);
-    assert!(number(&checkpoint) == 1 && matches!(why, FileError::Io { .. }));
-}
-
-#[test]
-fn a_torn_last_file_is_an_error_that_names_the_whole_one_before_it() {
-    let path = folder("refused").join("run");
-    numbered(1).write(&path).unwrap();
-    numbered(2).write(&path).unwrap();
-    let whole = fs::read(&path).unwrap();
-    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let torn = format!("{}: it is torn", path.display());
+    assert!(number(&checkpoint) == 1 && why.to_string().starts_with(&torn), "{why}");
     let error = Checkpoint::read(&path).unwrap_err().to_string();
     let before = previous(&path);
-    assert!(error.starts_with(&format!("{}: it is torn", path.display())), "{error}");
     let advice = format!(
         "The checkpoint before it, {}, is whole: `Checkpoint::read_or_previous` takes it, and the steps since it are lost",
         before.display()
     );
-    assert!(error.ends_with(&advice), "{error}");
+    assert!(error.starts_with(&torn) && error.ends_with(&advice), "{error}");
+    fs::remove_file(&path).unwrap();
+    let (checkpoint, why) = fallen_back(&path);
+    assert!(number(&checkpoint) == 1 && matches!(why, FileError::Io { .. }));
+    fs::write(&path, b"").unwrap();
     fs::write(&before, b"").unwrap();
     let error = Checkpoint::read(&path).unwrap_err();
     assert!(matches!(error, FileError::Format { path: named, .. } if named == path));

@@ -68,7 +68,7 @@ fn a_key_that_is_missing_unknown_or_of_another_type_is_an_error_that_tells_what_
             // The fused optimizer saves more beside its scale.
             Ok(back) => assert_eq!((back, library), (written, 5)),
             Err(text) => {
-                assert!(text.contains("`zest`") || text.contains("expected struct"), "{text}")
+                assert!(text.contains("`zest`") || text.contains("expected struct"), "{text}");
             }
         }
     }

@@ -1,5 +1,4 @@
 //! Training behind the kit's wrapper that counts calls: no step reads, and no bit changes.
 
-mod delayed;
 mod run;
 mod training;
