@@ -1,6 +1,8 @@
 //! Tests of the public interface in one program, which is linked once.
 
 mod blocks;
+#[path = "../../../tests/device/calls.rs"]
+mod calls;
 mod errors;
 mod forwarded;
 mod gradients_values;

@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../../../tests/device/calls.rs"]
-mod calls;
-
+use crate::calls::{Operand, rows, run};
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
 use binade_ops::*;
-use calls::{Operand, rows, run};
 
 /// A tensor of f32, its values from a range of the seed's own.
 fn tensor(shape: &[usize], seed: u8) -> Tensor {
