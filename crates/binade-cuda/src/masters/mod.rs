@@ -77,7 +77,11 @@ impl StepState<Cuda> for StepTables {
         StepBatch::of(&step, &mut self.rules)?.run(cuda, self, &step)
     }
 
-    fn read_lost(&self, cuda: &Cuda, _: &Buffer) -> Result<Vec<LostUpdates>, Error> {
+    fn read_lost(
+        &self,
+        cuda: &Cuda,
+        _: impl FnOnce() -> Result<Vec<u8>, Error>,
+    ) -> Result<Vec<LostUpdates>, Error> {
         let Some(counts) = &self.lost else { return Ok(Vec::new()) };
         let bytes = cuda.read_bytes(counts, 0..counts.bytes())?;
         let counts = bytes.chunks_exact(size_of::<LostBits>()).map(|row| {

@@ -49,9 +49,10 @@ impl<D: Kernels> Masters<D> {
     /// When the device fails.
     pub fn read(&self, device: &D, name: &str) -> Result<Option<HostParamState>, D> {
         let Some(state) = self.state(name) else { return Ok(None) };
-        let number = state.number as usize;
-        let applied = self.applied(device)?.get(number).copied().unwrap_or(0);
-        let lost = self.read_lost(device)?.and_then(|lost| lost.get(number).copied());
+        let (number, counts) = (state.number as usize, self.read_counts(device)?);
+        let applied = Self::applied(&counts).get(number).copied().unwrap_or(0);
+        let lost = self.read_lost(device, || Ok(counts))?;
+        let lost = lost.and_then(|lost| lost.get(number).copied());
         Ok(Some(HostParamState { lost, ..state.read(device, applied)? }))
     }
 
@@ -66,7 +67,8 @@ impl<D: Kernels> Masters<D> {
             all += one;
             all
         };
-        Ok(self.read_lost(device)?.map(|lost| lost.into_iter().fold(LostUpdates::default(), add)))
+        let lost = self.read_lost(device, || self.read_counts(device))?;
+        Ok(lost.map(|lost| lost.into_iter().fold(LostUpdates::default(), add)))
     }
 
     /// Returns the state of the parameter of this name.
@@ -74,18 +76,25 @@ impl<D: Kernels> Masters<D> {
         self.states.get(self.kept.id(name)?)
     }
 
-    /// Waits for the device and returns the steps applied to each parameter, by number.
-    fn applied(&self, device: &D) -> Result<Vec<u64>, D> {
-        let row = D::StepState::COUNT_BYTES;
-        let bytes = device.read_bytes(&self.counts, 0..row * self.states.len())?;
+    /// Waits for the device and returns the counts of all parameters, by number.
+    fn read_counts(&self, device: &D) -> Result<Vec<u8>, D> {
+        device.read_bytes(&self.counts, 0..D::StepState::COUNT_BYTES * self.states.len())
+    }
+
+    /// Returns the steps applied to each parameter, by number, from their counts.
+    fn applied(counts: &[u8]) -> Vec<u64> {
         let steps = |row: &[u8]| row.first_chunk().map_or(0, |steps| u64::from_le_bytes(*steps));
-        Ok(bytes.chunks_exact(row).map(steps).collect())
+        counts.chunks_exact(D::StepState::COUNT_BYTES).map(steps).collect()
     }
 
     /// Waits for the device and returns what each parameter's last step lost, by number.
-    fn read_lost(&self, device: &D) -> Result<Option<Vec<LostUpdates>>, D> {
+    fn read_lost(
+        &self,
+        device: &D,
+        counts: impl FnOnce() -> Result<Vec<u8>, D>,
+    ) -> Result<Option<Vec<LostUpdates>>, D> {
         let counts_lost = self.kept.lost_updates().is_some();
-        counts_lost.then(|| self.driver.read_lost(device, &self.counts)).transpose()
+        counts_lost.then(|| self.driver.read_lost(device, counts)).transpose()
     }
 }
 

@@ -23,7 +23,7 @@ impl<D: Kernels> Masters<D> {
     ///
     /// Where the device fails.
     pub fn save(&self, device: &D, params: &[Named<Tensor<D>>]) -> Result<Vec<SavedParameter>, D> {
-        let applied = self.applied(device)?;
+        let applied = Self::applied(&self.read_counts(device)?);
         let one = |param: &Named<Tensor<D>>| {
             let (name, value) = (param.name.clone(), param.value.to_raw(device)?);
             let Some(state) = self.state(&name) else {

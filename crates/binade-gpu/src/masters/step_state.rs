@@ -65,10 +65,14 @@ pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
     /// Where the device fails.
     fn step(&mut self, device: &D, step: Step<'_, D>) -> Result<(), D>;
 
-    /// Waits for the device and returns the updates that each parameter's last step lost.
+    /// Waits for the device and returns the updates that each parameter's last step lost. `counts` reads the parameters' counts.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn read_lost(&self, device: &D, counts: &BufferOf<D>) -> Result<Vec<LostUpdates>, D>;
+    fn read_lost(
+        &self,
+        device: &D,
+        counts: impl FnOnce() -> Result<Vec<u8>, D>,
+    ) -> Result<Vec<LostUpdates>, D>;
 }

@@ -70,12 +70,15 @@ impl StepState<Wgpu> for StepTables {
         self.dispatch(wgpu, &step)
     }
 
-    fn read_lost(&self, wgpu: &Wgpu, counts: &Buffer) -> Result<Vec<LostUpdates>, Error> {
-        let bytes = wgpu.read_bytes(counts, 0..counts.bytes())?;
+    fn read_lost(
+        &self,
+        _: &Wgpu,
+        counts: impl FnOnce() -> Result<Vec<u8>, Error>,
+    ) -> Result<Vec<LostUpdates>, Error> {
         let lost = |row| {
             let AppliedRow { lost, moved, .. } = bytemuck::pod_read_unaligned(row);
             LostUpdates { lost: lost.into(), moved: moved.into() }
         };
-        Ok(bytes.chunks_exact(Self::COUNT_BYTES).map(lost).collect())
+        Ok(counts()?.chunks_exact(Self::COUNT_BYTES).map(lost).collect())
     }
 }

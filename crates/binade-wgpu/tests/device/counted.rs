@@ -2,7 +2,7 @@
 
 use crate::{
     shared::counted::total,
-    support::{Result, STORES, TYPES, coarse, here, optimizer, step, there, wgpu},
+    support::{Result, STORES, TYPES, coarse, here, optimizer, own, step, there, wgpu},
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
@@ -11,6 +11,7 @@ use binade_master_weights::{LostUpdates, MasterStore, OptimizerConfig, Sgd, Upda
 crate::tests![
     counts_are_the_cpus_by_every_store_and_type,
     adams_decay_and_mean_count_as_on_the_cpu,
+    a_parameters_state_is_read_by_as_many_waits_with_counts_as_without,
 ];
 
 const SET: [(&str, usize); 2] = [("a", 700), ("b", 5)];
@@ -77,5 +78,19 @@ fn adams_decay_and_mean_count_as_on_the_cpu() -> Result {
         step(&Cpu, &mut cpu, &grads)?;
         assert_eq!(run.masters().lost_updates(&wgpu)?, cpu.masters().lost_updates());
     }
+    Ok(())
+}
+
+fn a_parameters_state_is_read_by_as_many_waits_with_counts_as_without() -> Result {
+    let wgpu = own();
+    let waits = |counts_lost| -> Result<u64> {
+        let config = OptimizerConfig::new(UpdateRule::adam(0.1))?.with_lost_updates(counts_lost);
+        let run = optimizer(&wgpu, &[("w", vec![1.0, 2.0])], DType::F16, config);
+        let before = wgpu.counters().syncs;
+        let read = run.masters().read(&wgpu, "w")?.ok_or("kept")?;
+        assert_eq!(read.lost.is_some(), counts_lost);
+        Ok(wgpu.counters().syncs - before)
+    };
+    assert_eq!(waits(true)?, waits(false)?);
     Ok(())
 }
