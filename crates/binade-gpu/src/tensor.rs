@@ -2,7 +2,7 @@
 
 use crate::{Addressed, BufferOf, Driver, Error, Result, memory::is_alone};
 use binade_core::{DType, TensorSpec};
-use binade_ops::{Operand, shape::element_count};
+use binade_ops::shape::element_count;
 use std::{fmt, ops::Range, sync::Arc};
 
 /// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to. Halves lie two in a word.
@@ -136,15 +136,5 @@ impl<D: Driver> fmt::Debug for Tensor<D> {
     /// Writes the type and shape: printing must not read the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor({} {:?}, {})", self.dtype(), self.shape(), D::NAME)
-    }
-}
-
-impl<D: Driver> Operand for Tensor<D> {
-    fn dtype(&self) -> DType {
-        self.dtype()
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.shape()
     }
 }

@@ -15,7 +15,7 @@ mod shaped;
 pub use forward::Invoke;
 pub use host::{Download, Upload};
 pub use invocation::OpInvocation;
-pub use operands::{DTypeError, Operand, OperandError};
+pub use operands::{DTypeError, OperandError};
 pub use shape::ShapeError;
 pub use shaped::Shaped;
 

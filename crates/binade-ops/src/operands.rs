@@ -5,20 +5,6 @@
 use crate::{ShapeError, shape};
 use binade_core::{DType, Error, ErrorKind, Op};
 
-/// Tensor whose type and shape are known without its elements.
-///
-/// # For implementers
-///
-/// * Host knowledge: asking never waits for the device, and a result has type and shape before it is computed.
-/// * A scalar has the empty shape.
-pub trait Operand {
-    /// Returns the element type.
-    fn dtype(&self) -> DType;
-
-    /// Returns the extent of each axis, slowest first.
-    fn shape(&self) -> &[usize];
-}
-
 /// Error of element types that do not fit.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{op}: found {}; expected {expected}: cast them first, or let autocast", list(found))]
@@ -57,19 +43,20 @@ impl Error for OperandError {
     }
 }
 
-/// Returns the element type that all of `operands` have: bf16, f16 or f32.
+/// Returns the element type that all operands have: bf16, f16 or f32.
 ///
 /// # Errors
 ///
 /// If they have none of these, or not the same.
-pub fn float<T: Operand>(op: Op, operands: &[&T]) -> Result<DType, OperandError> {
-    match operands {
-        [first, rest @ ..]
-            if is_float(first.dtype()) && rest.iter().all(|it| it.dtype() == first.dtype()) =>
-        {
-            Ok(first.dtype())
-        }
-        _ => Err(mismatch(op, operands, "one of bf16, f16, f32, the same for all")),
+pub fn float(
+    op: Op,
+    dtypes: impl IntoIterator<Item = DType, IntoIter: Clone>,
+) -> Result<DType, OperandError> {
+    let dtypes = dtypes.into_iter();
+    let mut rest = dtypes.clone();
+    match rest.next() {
+        Some(first) if is_float(first) && rest.all(|dtype| dtype == first) => Ok(first),
+        _ => Err(mismatch(op, dtypes, "one of bf16, f16, f32, the same for all")),
     }
 }
 
@@ -78,17 +65,18 @@ pub fn float<T: Operand>(op: Op, operands: &[&T]) -> Result<DType, OperandError>
 /// # Errors
 ///
 /// If they are others.
-pub fn norm<T: Operand>(
+pub fn norm(
     op: Op,
-    input: &T,
-    parameters: &[&T],
+    input: DType,
+    parameters: impl IntoIterator<Item = DType, IntoIter: Clone>,
 ) -> Result<(DType, DType), OperandError> {
-    let (of_input, of_parameters) = (float(op, &[input])?, float(op, parameters)?);
+    let parameters = parameters.into_iter();
+    let (of_input, of_parameters) = (float(op, [input])?, float(op, parameters.clone())?);
     if of_parameters == of_input || of_parameters == DType::F32 {
         return Ok((of_input, of_parameters));
     }
-    let found = [&[input], parameters].concat();
-    Err(mismatch(op, &found, "parameters of the input's type, or f32"))
+    let found = [input].into_iter().chain(parameters);
+    Err(mismatch(op, found, "parameters of the input's type, or f32"))
 }
 
 /// Checks that labels or indices are i64.
@@ -96,9 +84,8 @@ pub fn norm<T: Operand>(
 /// # Errors
 ///
 /// If they are anything else.
-pub fn integers<T: Operand>(op: Op, operand: &T) -> Result<(), OperandError> {
-    let is = operand.dtype() == DType::I64;
-    if is { Ok(()) } else { Err(mismatch(op, &[operand], "i64")) }
+pub fn integers(op: Op, dtype: DType) -> Result<(), OperandError> {
+    if dtype == DType::I64 { Ok(()) } else { Err(mismatch(op, [dtype], "i64")) }
 }
 
 /// Checks that running statistics are f32.
@@ -106,9 +93,13 @@ pub fn integers<T: Operand>(op: Op, operand: &T) -> Result<(), OperandError> {
 /// # Errors
 ///
 /// If one is anything else.
-pub fn all_f32<T: Operand>(op: Op, operands: &[&T]) -> Result<(), OperandError> {
-    let are = operands.iter().all(|operand| operand.dtype() == DType::F32);
-    if are { Ok(()) } else { Err(mismatch(op, operands, "running statistics of f32")) }
+pub fn all_f32(
+    op: Op,
+    dtypes: impl IntoIterator<Item = DType, IntoIter: Clone>,
+) -> Result<(), OperandError> {
+    let dtypes = dtypes.into_iter();
+    let are = dtypes.clone().all(|dtype| dtype == DType::F32);
+    if are { Ok(()) } else { Err(mismatch(op, dtypes, "running statistics of f32")) }
 }
 
 /// Checks that the gradient of a scalar is an f32 scalar, as scalars are for all operands.
@@ -116,11 +107,10 @@ pub fn all_f32<T: Operand>(op: Op, operands: &[&T]) -> Result<(), OperandError> 
 /// # Errors
 ///
 /// If it is anything else.
-pub fn scalar_grad<T: Operand>(op: Op, grad: &T) -> Result<(), OperandError> {
-    shape::scalar(op, grad.shape())?;
-    let is = grad.dtype() == DType::F32;
-    let error = || mismatch(op, &[grad], "an f32 gradient, as the scalar is f32");
-    if is { Ok(()) } else { Err(error()) }
+pub fn scalar_grad(op: Op, (dtype, shape): (DType, &[usize])) -> Result<(), OperandError> {
+    shape::scalar(op, shape)?;
+    let error = || mismatch(op, [dtype], "an f32 gradient, as the scalar is f32");
+    if dtype == DType::F32 { Ok(()) } else { Err(error()) }
 }
 
 /// Checks that a gradient has the shape and element type of its value.
@@ -128,27 +118,29 @@ pub fn scalar_grad<T: Operand>(op: Op, grad: &T) -> Result<(), OperandError> {
 /// # Errors
 ///
 /// If it has others.
-pub fn grad<T: Operand>(
+pub fn grad(
     op: Op,
-    grad: &T,
+    (found, of_grad): (DType, &[usize]),
     shape: &[usize],
     dtype: DType,
 ) -> Result<(), OperandError> {
-    shape::same(op, grad.shape(), shape)?;
-    if grad.dtype() == dtype {
+    shape::same(op, of_grad, shape)?;
+    if found == dtype {
         return Ok(());
     }
-    let (found, expected) = (vec![grad.dtype(), dtype], "a gradient of the result's type");
-    Err(DTypeError { op: op.name(), found, expected }.into())
+    Err(mismatch(op, [found, dtype], "a gradient of the result's type"))
 }
 
 fn is_float(dtype: DType) -> bool {
     matches!(dtype, DType::BF16 | DType::F16 | DType::F32)
 }
 
-fn mismatch<T: Operand>(op: Op, operands: &[&T], expected: &'static str) -> OperandError {
-    let found = operands.iter().map(|operand| operand.dtype()).collect();
-    DTypeError { op: op.name(), found, expected }.into()
+fn mismatch(
+    op: Op,
+    found: impl IntoIterator<Item = DType>,
+    expected: &'static str,
+) -> OperandError {
+    DTypeError { op: op.name(), found: found.into_iter().collect(), expected }.into()
 }
 
 /// Returns the types as text: `bf16, f32`.

@@ -61,7 +61,7 @@ impl BatchNorm for Cpu {
     ) -> Result<NormGrads<Tensor>, Error> {
         let layer = Layer::new(input, &[weight], None)?;
         shape::batch_norm_samples(input.shape())?;
-        operands::grad(Op::BATCH_NORM, grad, input.shape(), layer.dtype)?;
+        operands::grad(Op::BATCH_NORM, (grad.dtype(), grad.shape()), input.shape(), layer.dtype)?;
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let stats: Vec<Stats> = layer.moments(&x).iter().map(|m| m.stats(eps)).collect();
         let sums = layer.grad_sums(&g, &x, &stats);
@@ -104,8 +104,10 @@ impl Layer {
             running.map_or_else(Vec::new, |running| vec![&running.mean, &running.var]);
         let vectors = parameters.iter().chain(&running).map(|t| t.shape());
         shape::batch_norm(input.shape(), &vectors.collect::<Vec<_>>())?;
-        let (dtype, _) = operands::norm(Op::BATCH_NORM, input, parameters)?;
-        operands::all_f32(Op::BATCH_NORM, &running)?;
+        let of_parameters = parameters.iter().map(|it| it.dtype());
+        let of_running = running.iter().map(|it| it.dtype());
+        let (dtype, _) = operands::norm(Op::BATCH_NORM, input.dtype(), of_parameters)?;
+        operands::all_f32(Op::BATCH_NORM, of_running)?;
         Ok(Self { of: Channels::of(input.shape(), 1), dtype })
     }
 

@@ -11,7 +11,7 @@ use binade_ops::{BiasAdd, shape};
 impl BiasAdd for Cpu {
     fn bias_add(&self, input: &Tensor, bias: &Tensor) -> Result<Tensor, Error> {
         let shape = shape::bias_add(input.shape(), bias.shape())?;
-        let dtype = operands::float(Op::BIAS_ADD, &[input, bias])?;
+        let dtype = operands::float(Op::BIAS_ADD, [input.dtype(), bias.dtype()])?;
         let of = channels(&shape);
         let (mut out, b) = (input.to_f32().into_owned(), bias.to_f32());
         parallel::rows(&mut out, of.row(), of.row(), |_, block| {
@@ -26,7 +26,7 @@ impl BiasAdd for Cpu {
     }
 
     fn bias_add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
-        let dtype = operands::float(Op::BIAS_ADD, &[grad])?;
+        let dtype = operands::float(Op::BIAS_ADD, [grad.dtype()])?;
         let of = channels(&shape::softmax(Op::BIAS_ADD, grad.shape())?);
         let bias = reduce::channels(&grad.to_f32(), of);
         Ok([grad.clone(), Tensor::from_f32(bias, &[of.count], dtype)?])

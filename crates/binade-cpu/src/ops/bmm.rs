@@ -10,32 +10,44 @@ use binade_ops::{Bmm, shape};
 
 impl Bmm for Cpu {
     fn bmm(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-        let shape = shape::bmm(a.shape(), b.shape())?;
-        let dtype = operands::float(Op::BMM, &[a, b])?;
-        let sizes @ [m, k, n] = extents(a, b);
-        let (a, b) = (a.to_f32(), b.to_f32());
-        let mut products = Vec::with_capacity(shape::element_count(&shape));
-        for i in 0..pairs(&shape) {
-            products.extend(product(matrix(&a, i, m * k), matrix(&b, i, k * n), sizes));
-        }
-        Tensor::from_f32(products, &shape, dtype)
+        products(Op::BMM, a, b, &shape::bmm(a.shape(), b.shape())?)
     }
 
     fn bmm_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
-        let shape = shape::bmm(a.shape(), b.shape())?;
-        let dtype = operands::float(Op::BMM, &[a, b])?;
-        operands::grad(Op::BMM, grad, &shape, dtype)?;
-        let sizes @ [m, k, n] = extents(a, b);
-        let (grad, x, y) = (grad.to_f32(), a.to_f32(), b.to_f32());
-        let (mut da, mut db) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
-        for i in 0..pairs(&shape) {
-            let (x, y) = (matrix(&x, i, m * k), matrix(&y, i, k * n));
-            let (dx, dy) = gradients(matrix(&grad, i, m * n), x, y, sizes);
-            da.extend(dx);
-            db.extend(dy);
-        }
-        Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
+        product_grads(Op::BMM, [grad, a, b], &shape::bmm(a.shape(), b.shape())?)
     }
+}
+
+/// Computes `A·B` for each pair of matrices, whose products have this shape.
+pub(super) fn products(op: Op, a: &Tensor, b: &Tensor, shape: &[usize]) -> Result<Tensor, Error> {
+    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
+    let sizes @ [m, k, n] = extents(a, b);
+    let (a, b) = (a.to_f32(), b.to_f32());
+    let mut products = Vec::with_capacity(shape::element_count(shape));
+    for i in 0..pairs(shape) {
+        products.extend(product(matrix(&a, i, m * k), matrix(&b, i, k * n), sizes));
+    }
+    Tensor::from_f32(products, shape, dtype)
+}
+
+/// Computes `grad·Bᵀ` and `Aᵀ·grad` for each pair.
+pub(super) fn product_grads(
+    op: Op,
+    [grad, a, b]: [&Tensor; 3],
+    shape: &[usize],
+) -> Result<[Tensor; 2], Error> {
+    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
+    operands::grad(op, (grad.dtype(), grad.shape()), shape, dtype)?;
+    let sizes @ [m, k, n] = extents(a, b);
+    let (grad, x, y) = (grad.to_f32(), a.to_f32(), b.to_f32());
+    let (mut da, mut db) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
+    for i in 0..pairs(shape) {
+        let (x, y) = (matrix(&x, i, m * k), matrix(&y, i, k * n));
+        let (dx, dy) = gradients(matrix(&grad, i, m * n), x, y, sizes);
+        da.extend(dx);
+        db.extend(dy);
+    }
+    Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
 }
 
 /// Returns the number of pairs of matrices.

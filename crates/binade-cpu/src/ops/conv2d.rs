@@ -19,7 +19,7 @@ impl Conv2d for Cpu {
         let bias_shape = bias.map(Tensor::shape);
         let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
         let operands = [&[input, weight][..], bias.as_slice()].concat();
-        let dtype = operands::float(Op::CONV2D, &operands)?;
+        let dtype = operands::float(Op::CONV2D, operands.iter().map(|operand| operand.dtype()))?;
         let layer = Layer::new(input, weight, &shape, config);
         let bias = bias.map(Tensor::to_f32);
         let out = layer.forward(&input.to_f32(), &weight.to_f32(), bias.as_deref());
@@ -35,8 +35,8 @@ impl Conv2d for Cpu {
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Tensor>, Error> {
         let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
-        operands::grad(Op::CONV2D, grad, &shape, dtype)?;
+        let dtype = operands::float(Op::CONV2D, [input.dtype(), weight.dtype()])?;
+        operands::grad(Op::CONV2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
         let layer = Layer::new(input, weight, &shape, config);
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let (dx, dw) = (layer.input_grad(&g, &w), layer.weight_grad(&g, &x));

@@ -57,6 +57,6 @@ fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
 /// Returns the labels, all of them classes, and checks the operands.
 fn checked(logits: &Tensor, labels: &Tensor) -> Result<Vec<usize>, Error> {
     shape::cross_entropy(logits.shape(), labels.shape())?;
-    operands::float(Op::CROSS_ENTROPY, &[logits])?;
+    operands::float(Op::CROSS_ENTROPY, [logits.dtype()])?;
     operands::indices(Op::CROSS_ENTROPY, labels, logits.shape()[1])
 }

@@ -11,7 +11,7 @@ use binade_ops::{Dropout, shape};
 impl Dropout for Cpu {
     fn dropout(&self, input: &Tensor, key: &Tensor, p: f32) -> Result<Tensor, Error> {
         let shape = shape::dropout(input.shape(), key.shape(), p)?;
-        let dtype = operands::float(Op::DROPOUT, &[input])?;
+        let dtype = operands::float(Op::DROPOUT, [input.dtype()])?;
         let mask = Mask::new(operands::key(Op::DROPOUT, key)?, p);
         let mut out = input.to_f32().into_owned();
         parallel::rows(&mut out, WORDS, COST, |first, block| {

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 impl Embedding for Cpu {
     fn embedding(&self, table: &Tensor, indices: &Tensor) -> Result<Tensor, Error> {
         let shape = shape::embedding(table.shape(), indices.shape())?;
-        let dtype = operands::float(Op::EMBEDDING, &[table])?;
+        let dtype = operands::float(Op::EMBEDDING, [table.dtype()])?;
         let rows = operands::indices(Op::EMBEDDING, indices, table.shape()[0])?;
         match dtype {
             DType::BF16 => gather::<bf16>(table, &rows, &shape),
@@ -24,7 +24,7 @@ impl Embedding for Cpu {
         indices: &Tensor,
         rows: usize,
     ) -> Result<Tensor, Error> {
-        let dtype = operands::float(Op::EMBEDDING, &[grad])?;
+        let dtype = operands::float(Op::EMBEDDING, [grad.dtype()])?;
         let width = grad.shape().last().copied().unwrap_or_default();
         let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
         let expected = shape::embedding(&table, indices.shape())?;

@@ -17,7 +17,7 @@ impl LayerNorm for Cpu {
         eps: f32,
     ) -> Result<Tensor, Error> {
         let shape = shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
-        let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight, bias])?;
+        let (dtype, _) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype(), bias.dtype()])?;
         let (x, w, b) = (input.to_f32(), weight.to_f32(), bias.to_f32());
         let mut out = vec![0.0; x.len()];
         parallel::rows(&mut out, w.len(), w.len(), |first, block| {
@@ -40,8 +40,8 @@ impl LayerNorm for Cpu {
         eps: f32,
     ) -> Result<NormGrads<Tensor>, Error> {
         let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
-        let (dtype, of_weight) = operands::norm(Op::LAYER_NORM, input, &[weight])?;
-        operands::grad(Op::LAYER_NORM, grad, &shape, dtype)?;
+        let (dtype, of_weight) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype()])?;
+        operands::grad(Op::LAYER_NORM, (grad.dtype(), grad.shape()), &shape, dtype)?;
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let [dw, db] = parameter_grads(&g, &x, w.len(), eps);
         Ok(NormGrads {

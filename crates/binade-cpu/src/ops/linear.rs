@@ -17,7 +17,7 @@ impl Linear for Cpu {
     ) -> Result<Tensor, Error> {
         let shape = shape::linear(input.shape(), weight.shape(), bias.map(Tensor::shape))?;
         let operands = [&[input, weight][..], bias.as_slice()].concat();
-        let dtype = operands::float(Op::LINEAR, &operands)?;
+        let dtype = operands::float(Op::LINEAR, operands.iter().map(|operand| operand.dtype()))?;
         let [rows, k, n] = extents(input, weight);
         let mut out = match bias {
             Some(bias) => bias.to_f32().repeat(rows),
@@ -36,8 +36,8 @@ impl Linear for Cpu {
         bias: bool,
     ) -> Result<AffineGrads<Tensor>, Error> {
         let shape = shape::linear(input.shape(), weight.shape(), None)?;
-        let dtype = operands::float(Op::LINEAR, &[input, weight])?;
-        operands::grad(Op::LINEAR, grad, &shape, dtype)?;
+        let dtype = operands::float(Op::LINEAR, [input.dtype(), weight.dtype()])?;
+        operands::grad(Op::LINEAR, (grad.dtype(), grad.shape()), &shape, dtype)?;
         let [rows, k, n] = extents(input, weight);
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let (mut dx, mut dw) = (vec![0.0; rows * k], vec![0.0; n * k]);

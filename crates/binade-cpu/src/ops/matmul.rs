@@ -1,6 +1,6 @@
 //! Matrix product.
 
-use super::operands;
+use super::bmm::{product_grads, products};
 use crate::{
     Cpu, Error, Tensor,
     reduce::{add_product, matrix},
@@ -10,18 +10,11 @@ use binade_ops::{MatMul, shape};
 
 impl MatMul for Cpu {
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-        let shape = shape::matmul(a.shape(), b.shape())?;
-        let dtype = operands::float(Op::MATMUL, &[a, b])?;
-        let product = product(&a.to_f32(), &b.to_f32(), extents(a, b));
-        Tensor::from_f32(product, &shape, dtype)
+        products(Op::MATMUL, a, b, &shape::matmul(a.shape(), b.shape())?)
     }
 
     fn matmul_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
-        let shape = shape::matmul(a.shape(), b.shape())?;
-        let dtype = operands::float(Op::MATMUL, &[a, b])?;
-        operands::grad(Op::MATMUL, grad, &shape, dtype)?;
-        let (da, db) = gradients(&grad.to_f32(), &a.to_f32(), &b.to_f32(), extents(a, b));
-        Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
+        product_grads(Op::MATMUL, [grad, a, b], &shape::matmul(a.shape(), b.shape())?)
     }
 }
 

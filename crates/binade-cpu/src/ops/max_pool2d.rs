@@ -9,7 +9,7 @@ use std::ops::Range;
 impl MaxPool2d for Cpu {
     fn max_pool2d(&self, input: &Tensor, config: MaxPool2dConfig) -> Result<Tensor, Error> {
         let shape = shape::max_pool2d(input.shape(), config)?;
-        let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
+        let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
         let (plane, x) = (Plane::new(input, &shape, config), input.to_f32());
         let mut out = vec![0.0; shape::element_count(&shape)];
         parallel::rows(&mut out, plane.windows(), plane.cost(), |first, block| {
@@ -28,8 +28,8 @@ impl MaxPool2d for Cpu {
         config: MaxPool2dConfig,
     ) -> Result<Tensor, Error> {
         let shape = shape::max_pool2d(input.shape(), config)?;
-        let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
-        operands::grad(Op::MAX_POOL2D, grad, &shape, dtype)?;
+        let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
+        operands::grad(Op::MAX_POOL2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
         let (plane, x, g) = (Plane::new(input, &shape, config), input.to_f32(), grad.to_f32());
         let mut dx = vec![0.0; x.len()];
         parallel::rows(&mut dx, plane.pixels(), plane.cost(), |first, block| {

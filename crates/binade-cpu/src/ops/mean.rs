@@ -7,7 +7,7 @@ use binade_ops::{Fill, Mean, shape::element_count};
 
 impl Mean for Cpu {
     fn mean(&self, input: &Tensor) -> Result<Tensor, Error> {
-        operands::float(Op::MEAN, &[input])?;
+        operands::float(Op::MEAN, [input.dtype()])?;
         let sum = reduce::sum(&input.to_f32());
         Ok(Tensor::scalar(reduce::round(sum / reduce::count(input.len()))))
     }

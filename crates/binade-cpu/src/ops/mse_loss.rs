@@ -8,7 +8,7 @@ use binade_ops::{MseLoss, shape};
 impl MseLoss for Cpu {
     fn mse_loss(&self, input: &Tensor, target: &Tensor) -> Result<Tensor, Error> {
         shape::mse_loss(input.shape(), target.shape())?;
-        operands::float(Op::MSE_LOSS, &[input, target])?;
+        operands::float(Op::MSE_LOSS, [input.dtype(), target.dtype()])?;
         let (x, y) = (input.to_f32(), target.to_f32());
         let square = |x: f32, y: f32| (f64::from(x) - f64::from(y)).powi(2);
         let sum =

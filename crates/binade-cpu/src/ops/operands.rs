@@ -2,19 +2,9 @@
 
 use crate::{Cpu, Error, Tensor};
 use binade_core::{DType, Op};
-use binade_ops::{DTypeError, Download, Operand, Shaped, Upload, operands};
+use binade_ops::{DTypeError, Download, Shaped, Upload, operands};
 
 pub(super) use binade_ops::operands::{all_f32, float, grad, norm};
-
-impl Operand for Tensor {
-    fn dtype(&self) -> DType {
-        self.dtype()
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.shape()
-    }
-}
 
 impl Shaped for Cpu {
     fn shape(&self, tensor: &Tensor) -> Vec<usize> {
@@ -58,7 +48,7 @@ pub(super) fn key(op: Op, tensor: &Tensor) -> Result<[u64; 2], Error> {
 
 /// Returns the value of a scalar's gradient.
 pub(super) fn scalar_grad(op: Op, grad: &Tensor) -> Result<f32, Error> {
-    operands::scalar_grad(op, grad)?;
+    operands::scalar_grad(op, (grad.dtype(), grad.shape()))?;
     match grad.as_slice::<f32>() {
         Some(&[value]) => Ok(value),
         _ => Err(unlike(op, grad, "an f32 scalar")),
@@ -66,7 +56,7 @@ pub(super) fn scalar_grad(op: Op, grad: &Tensor) -> Result<f32, Error> {
 }
 
 fn integers(op: Op, tensor: &Tensor) -> Result<&[i64], Error> {
-    operands::integers(op, tensor)?;
+    operands::integers(op, tensor.dtype())?;
     tensor.as_slice().ok_or_else(|| unlike(op, tensor, "i64"))
 }
 

@@ -7,7 +7,7 @@ use binade_ops::shape;
 
 /// Applies `f` to each element.
 pub(super) fn map(op: Op, input: &Tensor, f: impl Fn(f32) -> f32 + Sync) -> Result<Tensor, Error> {
-    let dtype = operands::float(op, &[input])?;
+    let dtype = operands::float(op, [input.dtype()])?;
     let x = input.to_f32();
     let mut out = vec![0.0; x.len()];
     parallel::blocks(&mut out, |first, block| {
@@ -25,7 +25,7 @@ pub(super) fn zip(
     f: impl Fn(f32, f32) -> f32 + Sync,
 ) -> Result<Tensor, Error> {
     let shape = shape::same(op, a.shape(), b.shape())?;
-    let dtype = operands::float(op, &[a, b])?;
+    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
     let (a, b) = (a.to_f32(), b.to_f32());
     let mut out = vec![0.0; a.len()];
     parallel::blocks(&mut out, |first, block| {

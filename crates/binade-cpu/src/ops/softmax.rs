@@ -51,7 +51,7 @@ pub(super) fn by_row(
     f: impl Fn(&[f32], &mut [f32]) + Sync,
 ) -> Result<Tensor, Error> {
     // By itself first, so that a refusal names one operand.
-    operands::float(op, &[input])?;
+    operands::float(op, [input.dtype()])?;
     by_row2(op, input, input, |x, _, out| f(x, out))
 }
 
@@ -63,7 +63,7 @@ pub(super) fn by_row2(
     f: impl Fn(&[f32], &[f32], &mut [f32]) + Sync,
 ) -> Result<Tensor, Error> {
     let shape = shape::softmax(op, &shape::same(op, a.shape(), b.shape())?)?;
-    let dtype = operands::float(op, &[a, b])?;
+    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
     let (a, b) = (a.to_f32(), b.to_f32());
     let width = shape.last().copied().unwrap_or(1);
     let mut out = vec![0.0; a.len()];

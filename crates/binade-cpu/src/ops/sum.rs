@@ -7,7 +7,7 @@ use binade_ops::{Fill, Sum};
 
 impl Sum for Cpu {
     fn sum(&self, input: &Tensor) -> Result<Tensor, Error> {
-        operands::float(Op::SUM, &[input])?;
+        operands::float(Op::SUM, [input.dtype()])?;
         Ok(Tensor::scalar(reduce::round(reduce::sum(&input.to_f32()))))
     }
 

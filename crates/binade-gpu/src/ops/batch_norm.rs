@@ -93,7 +93,7 @@ pub fn batch_norm_backward<D: BatchNormKernels>(
 ) -> Result<NormGrads<Tensor<D>>, D> {
     check(device, input, &[weight], None)?;
     shape::batch_norm_samples(input.shape())?;
-    operands::grad(Op::BATCH_NORM, grad, input.shape(), input.dtype())?;
+    operands::grad(Op::BATCH_NORM, (grad.dtype(), grad.shape()), input.shape(), input.dtype())?;
     device.check_owners(&[grad])?;
     let grads = norm_grads(device, input, weight)?;
     device.launch_batch_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;
@@ -111,7 +111,9 @@ fn check<D: Driver>(
         running.map_or_else(Vec::new, |running| vec![&running.mean, &running.var]);
     let vectors: Vec<&[usize]> = parameters.iter().chain(&running).map(|t| t.shape()).collect();
     shape::batch_norm(input.shape(), &vectors)?;
-    operands::norm(Op::BATCH_NORM, input, parameters)?;
-    operands::all_f32(Op::BATCH_NORM, &running)?;
+    let of_parameters = parameters.iter().map(|it| it.dtype());
+    let of_running = running.iter().map(|it| it.dtype());
+    operands::norm(Op::BATCH_NORM, input.dtype(), of_parameters)?;
+    operands::all_f32(Op::BATCH_NORM, of_running)?;
     device.check_owners(&[&[input], parameters, &running].concat())
 }

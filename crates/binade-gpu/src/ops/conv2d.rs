@@ -119,7 +119,7 @@ pub fn conv2d<D: Conv2dKernels>(
     let bias_shape = bias.map(Tensor::shape);
     let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
     let operands = [&[input, weight][..], bias.as_slice()].concat();
-    operands::float(Op::CONV2D, &operands)?;
+    operands::float(Op::CONV2D, operands.iter().map(|operand| operand.dtype()))?;
     device.check_owners(&operands)?;
     let layer = Layer::new(input, weight, &shape, config);
     device.launch_conv2d([input, weight], bias, &layer)
@@ -159,8 +159,8 @@ fn backward_layer<D: Driver>(
     config: Conv2dConfig,
 ) -> Result<Layer, D> {
     let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-    let dtype = operands::float(Op::CONV2D, &[input, weight])?;
-    operands::grad(Op::CONV2D, grad, &shape, dtype)?;
+    let dtype = operands::float(Op::CONV2D, [input.dtype(), weight.dtype()])?;
+    operands::grad(Op::CONV2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
     device.check_owners(&[grad, input, weight])?;
     Ok(Layer::new(input, weight, &shape, config))
 }

@@ -45,7 +45,7 @@ pub fn cross_entropy_backward<D: CrossEntropyKernels>(
     labels: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
     let dtype = check(logits, labels)?;
-    operands::scalar_grad(Op::CROSS_ENTROPY, grad)?;
+    operands::scalar_grad(Op::CROSS_ENTROPY, (grad.dtype(), grad.shape()))?;
     device.check_owners(&[grad, logits, labels])?;
     let result = device.unset(dtype, logits.shape())?;
     device.launch_cross_entropy_backward([grad, logits, labels, &result])?;
@@ -55,7 +55,7 @@ pub fn cross_entropy_backward<D: CrossEntropyKernels>(
 /// Checks everything that does not depend on the labels' values.
 fn check<D: Driver>(logits: &Tensor<D>, labels: &Tensor<D>) -> Result<DType, D> {
     shape::cross_entropy(logits.shape(), labels.shape())?;
-    let dtype = operands::float(Op::CROSS_ENTROPY, &[logits])?;
-    operands::integers(Op::CROSS_ENTROPY, labels)?;
+    let dtype = operands::float(Op::CROSS_ENTROPY, [logits.dtype()])?;
+    operands::integers(Op::CROSS_ENTROPY, labels.dtype())?;
     Ok(dtype)
 }

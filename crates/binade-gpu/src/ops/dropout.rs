@@ -13,8 +13,8 @@ pub fn dropout<D: PointwiseKernels>(
     p: f32,
 ) -> Result<Tensor<D>, D> {
     let shape = shape::dropout(input.shape(), key.shape(), p)?;
-    let dtype = operands::float(Op::DROPOUT, &[input])?;
-    operands::integers(Op::DROPOUT, key)?;
+    let dtype = operands::float(Op::DROPOUT, [input.dtype()])?;
+    operands::integers(Op::DROPOUT, key.dtype())?;
     device.check_owners(&[input, key])?;
     let result = device.unset(dtype, &shape)?;
     let mask = DropoutMask { threshold: threshold(p), factor: 1.0 / (1.0 - p) };

@@ -36,8 +36,8 @@ pub fn embedding<D: EmbeddingKernels>(
     indices: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
     let shape = shape::embedding(table.shape(), indices.shape())?;
-    let dtype = operands::float(Op::EMBEDDING, &[table])?;
-    operands::integers(Op::EMBEDDING, indices)?;
+    let dtype = operands::float(Op::EMBEDDING, [table.dtype()])?;
+    operands::integers(Op::EMBEDDING, indices.dtype())?;
     device.check_owners(&[table, indices])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_embedding([table, indices], &result)?;
@@ -50,12 +50,12 @@ pub fn embedding_backward<D: EmbeddingKernels>(
     indices: &Tensor<D>,
     rows: usize,
 ) -> Result<Tensor<D>, D> {
-    let dtype = operands::float(Op::EMBEDDING, &[grad])?;
+    let dtype = operands::float(Op::EMBEDDING, [grad.dtype()])?;
     let width = grad.shape().last().copied().unwrap_or_default();
     let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
     let expected = shape::embedding(&table, indices.shape())?;
     shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
-    operands::integers(Op::EMBEDDING, indices)?;
+    operands::integers(Op::EMBEDDING, indices.dtype())?;
     device.check_owners(&[grad, indices])?;
     let result = device.unset(dtype, &table)?;
     device.launch_embedding_backward([grad, indices], &result)?;

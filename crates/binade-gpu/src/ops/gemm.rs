@@ -135,7 +135,7 @@ pub(super) fn affine<D: GemmKernels>(
 ) -> Result<Tensor<D>, D> {
     let shape = shape::linear(input.shape(), weight.shape(), bias.map(Tensor::shape))?;
     let operands = [&[input, weight][..], bias.as_slice()].concat();
-    let dtype = operands::float(op, &operands)?;
+    let dtype = operands::float(op, operands.iter().map(|operand| operand.dtype()))?;
     device.check_owners(&operands)?;
     let [m, k, n] = affine_extents(input, weight);
     let result = device.unset(dtype, &shape)?;
@@ -152,8 +152,8 @@ pub(super) fn affine_weight_grads<D: GemmKernels>(
     bias: bool,
 ) -> Result<WeightGrads<Tensor<D>>, D> {
     let shape = shape::linear(input.shape(), weight.shape(), None)?;
-    let dtype = operands::float(Op::LINEAR, &[input, weight])?;
-    operands::grad(Op::LINEAR, grad, &shape, dtype)?;
+    let dtype = operands::float(Op::LINEAR, [input.dtype(), weight.dtype()])?;
+    operands::grad(Op::LINEAR, (grad.dtype(), grad.shape()), &shape, dtype)?;
     device.check_owners(&[grad, input, weight])?;
     let [rows, k, n] = affine_extents(input, weight);
     let of_weight = device.unset(dtype, weight.shape())?;
@@ -193,7 +193,7 @@ pub(super) fn products<D: GemmKernels>(
     b: &Tensor<D>,
     shape: &[usize],
 ) -> Result<Tensor<D>, D> {
-    let dtype = operands::float(op, &[a, b])?;
+    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
     device.check_owners(&[a, b])?;
     let [batch, m, k, n] = extents(a, b);
     let result = device.unset(dtype, shape)?;
@@ -210,8 +210,8 @@ pub(super) fn product_grads<D: GemmKernels>(
     [grad, a, b]: [&Tensor<D>; 3],
     shape: &[usize],
 ) -> Result<[Tensor<D>; 2], D> {
-    let dtype = operands::float(op, &[a, b])?;
-    operands::grad(op, grad, shape, dtype)?;
+    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
+    operands::grad(op, (grad.dtype(), grad.shape()), shape, dtype)?;
     device.check_owners(&[grad, a, b])?;
     let [batch, m, k, n] = extents(a, b);
     let (of_a, of_b) = (device.unset(dtype, a.shape())?, device.unset(dtype, b.shape())?);

@@ -49,7 +49,7 @@ pub fn layer_norm<D: LayerNormKernels>(
     eps: f32,
 ) -> Result<Tensor<D>, D> {
     shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
-    let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight, bias])?;
+    let (dtype, _) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype(), bias.dtype()])?;
     device.check_owners(&[input, weight, bias])?;
     let result = device.unset(dtype, input.shape())?;
     if !result.is_empty() {
@@ -66,8 +66,8 @@ pub fn layer_norm_backward<D: LayerNormKernels>(
     eps: f32,
 ) -> Result<NormGrads<Tensor<D>>, D> {
     let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
-    let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight])?;
-    operands::grad(Op::LAYER_NORM, grad, &shape, dtype)?;
+    let (dtype, _) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype()])?;
+    operands::grad(Op::LAYER_NORM, (grad.dtype(), grad.shape()), &shape, dtype)?;
     device.check_owners(&[grad, input, weight])?;
     let grads = norm_grads(device, input, weight)?;
     device.launch_layer_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;

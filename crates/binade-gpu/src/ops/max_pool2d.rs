@@ -35,7 +35,7 @@ pub fn max_pool2d<D: MaxPool2dKernels>(
     config: MaxPool2dConfig,
 ) -> Result<Tensor<D>, D> {
     let shape = shape::max_pool2d(input.shape(), config)?;
-    let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
+    let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
     device.check_owners(&[input])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_max_pool2d([input, &result], config)?;
@@ -49,8 +49,8 @@ pub fn max_pool2d_backward<D: MaxPool2dKernels>(
     config: MaxPool2dConfig,
 ) -> Result<Tensor<D>, D> {
     let shape = shape::max_pool2d(input.shape(), config)?;
-    let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
-    operands::grad(Op::MAX_POOL2D, grad, &shape, dtype)?;
+    let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
+    operands::grad(Op::MAX_POOL2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
     device.check_owners(&[grad, input])?;
     let result = device.unset(dtype, input.shape())?;
     device.launch_max_pool2d_backward([grad, input, &result], config)?;

@@ -11,7 +11,7 @@ pub fn mse_loss<D: TotalKernels>(
     target: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
     shape::mse_loss(input.shape(), target.shape())?;
-    operands::float(Op::MSE_LOSS, &[input, target])?;
+    operands::float(Op::MSE_LOSS, [input.dtype(), target.dtype()])?;
     total(device, Total::MseLoss, &[input, target])
 }
 
@@ -21,9 +21,9 @@ pub fn mse_loss_backward<D: TotalKernels>(
     input: &Tensor<D>,
     target: &Tensor<D>,
 ) -> Result<[Tensor<D>; 2], D> {
-    operands::scalar_grad(Op::MSE_LOSS, grad)?;
+    operands::scalar_grad(Op::MSE_LOSS, (grad.dtype(), grad.shape()))?;
     shape::mse_loss(input.shape(), target.shape())?;
-    let dtype = operands::float(Op::MSE_LOSS, &[input, target])?;
+    let dtype = operands::float(Op::MSE_LOSS, [input.dtype(), target.dtype()])?;
     device.check_owners(&[grad, input, target])?;
     let grads = [device.unset(dtype, input.shape())?, device.unset(dtype, target.shape())?];
     device.launch_mse_loss_backward([grad, input, target], [&grads[0], &grads[1]])?;

@@ -51,7 +51,8 @@ pub(super) fn pointwise<D: PointwiseKernels>(
 ) -> Result<Tensor<D>, D> {
     device.check_owners(operands)?;
     let shape = one_shape(op, operands)?;
-    let result = device.unset(operands::float(op, operands)?, shape)?;
+    let result = device
+        .unset(operands::float(op, operands.iter().map(|operand| operand.dtype()))?, shape)?;
     device.launch_each(kernel, operands, &result)?;
     Ok(result)
 }

@@ -28,7 +28,7 @@ pub(super) fn by_row<D: RowKernels>(
     operands: &[&Tensor<D>],
 ) -> Result<Tensor<D>, D> {
     let shape = shape::softmax(op, one_shape(op, operands)?)?;
-    let dtype = operands::float(op, operands)?;
+    let dtype = operands::float(op, operands.iter().map(|operand| operand.dtype()))?;
     device.check_owners(operands)?;
     let result = device.unset(dtype, &shape)?;
     if !result.is_empty() {

@@ -74,7 +74,7 @@ pub(super) fn spread<D: TotalKernels>(
     grad: &Tensor<D>,
     spec: (&[usize], DType),
 ) -> Result<Tensor<D>, D> {
-    operands::scalar_grad(op, grad)?;
+    operands::scalar_grad(op, (grad.dtype(), grad.shape()))?;
     let shape = shape::fill(spec.0)?;
     device.check_owners(&[grad])?;
     let result = device.unset(spec.1, &shape)?;
