@@ -144,10 +144,6 @@ pub(crate) enum Special {
 }
 
 impl Instruction {
-    pub(crate) fn op(&self) -> crate::isa::Op {
-        self.form.op
-    }
-
     /// Returns the register of an operand, the first one if it has several, 0 if it has none.
     pub(crate) fn register(&self, index: usize) -> usize {
         self.registers(index).first().copied().unwrap_or(0)

@@ -25,7 +25,7 @@ use std::{collections::BTreeMap, io::Write, sync::Arc};
 pub(crate) use capture::Mode as CaptureMode;
 pub(crate) use device::{Configuration, TOTAL_MEMORY};
 pub(crate) use dnn::{
-    Call as DnnCall, Descriptors as DnnDescriptors, How, Moves, Pass, Status as DnnStatus,
+    Call as DnnCall, Descriptors as DnnDescriptors, How, Pass, Status as DnnStatus,
     Tensor as DnnTensor,
 };
 pub(crate) use graph::Node;
@@ -59,8 +59,10 @@ pub(crate) struct Driver {
     pub(crate) runnable: Table<graph::Graph, 9>,
     pub(crate) lt: lt::Lt,
     pub(crate) dnn: dnn::Dnn,
-    memory: memory::Allocations,
-    pinned: pinned::Pinned,
+    /// Allocations of device memory by address.
+    memory: BTreeMap<u64, memory::Allocation>,
+    /// Pinned memory by address, in vectors, which stay in place when the table grows.
+    pinned: BTreeMap<usize, Vec<pinned::Page>>,
     /// Modules by hash of their text. They stay when unloaded, for coverage and for the next load.
     seen: BTreeMap<u64, Arc<Module>>,
     report: String,
@@ -83,8 +85,8 @@ impl Driver {
             runnable: Table::default(),
             lt: lt::Lt::default(),
             dnn: dnn::Dnn::default(),
-            memory: memory::Allocations::default(),
-            pinned: pinned::Pinned::default(),
+            memory: BTreeMap::new(),
+            pinned: BTreeMap::new(),
             seen: BTreeMap::new(),
             report: String::new(),
         }

@@ -22,7 +22,7 @@ impl Block<'_> {
         lanes: Lanes,
     ) -> Result<(), Stop> {
         let mut to = [0; LANES];
-        match at.op() {
+        match at.form.op {
             Op::One(f) => f(warp.operand(at, 1), &mut to),
             Op::Two(f) => f(warp.operand(at, 1), warp.operand(at, 2), &mut to),
             Op::Three(f) => {
@@ -48,7 +48,7 @@ impl Block<'_> {
         at: &Instruction,
         lanes: Lanes,
     ) -> Result<(), Stop> {
-        match at.op() {
+        match at.form.op {
             Op::Unpack(bits) => unpack(warp, at, lanes, bits),
             Op::Load(space, width) => self.load(warp, at, lanes, space, width)?,
             Op::LoadSigned(space, width, class) => {

@@ -80,11 +80,11 @@ impl<'a> Block<'a> {
         let at = &self.launch.entry.code[group.at];
         self.count(at, warp, group.lanes)?;
         let lanes = warp.admitted(at.guard, group.lanes);
-        self.ran[group.at] |= lanes != 0 || matches!(at.op(), Op::Branch);
+        self.ran[group.at] |= lanes != 0 || matches!(at.form.op, Op::Branch);
         if lanes == 0 {
             return Ok(warp.go_on(group));
         }
-        match at.op() {
+        match at.form.op {
             Op::Branch => {
                 let [Operand::Target(target)] = at.operands[..] else { return Ok(false) };
                 return Ok(warp.branch(group, lanes, target));

@@ -82,7 +82,7 @@ impl Block<'_> {
         let here = warp.standing(lowest_at);
         let at = &self.launch.entry.code[lowest_at];
         let lanes = warp.admitted(at.guard, here);
-        let kind = match at.op() {
+        let kind = match at.form.op {
             Op::Together(_) => {
                 let lane = lowest(absent(&masks(warp, at), lanes));
                 ReportKind::Divergent { form: at.form.name, lane }
@@ -126,7 +126,7 @@ impl Block<'_> {
 /// take the whole warp.
 #[expect(clippy::cast_possible_truncation, reason = "a 32-bit register's bits")]
 fn masks(warp: &Warp, at: &Instruction) -> [Lanes; LANES] {
-    if let Op::Together(Together::Multiply(_) | Together::LoadMatrix { .. }) = at.op() {
+    if let Op::Together(Together::Multiply(_) | Together::LoadMatrix { .. }) = at.form.op {
         return [Lanes::MAX; LANES];
     }
     warp.operand(at, at.operands.len() - 1).map(|mask| mask as Lanes)

@@ -59,12 +59,6 @@ mod tests {
     }
 
     #[test]
-    fn opcodes_and_special_registers_are_one_word() {
-        let expected = [("mov.u32", 1), ("%r1", 1), (",", 1), ("%tid.x", 1), (";", 1)];
-        assert_eq!(texts("mov.u32 \t%r1, %tid.x;"), expected);
-    }
-
-    #[test]
     fn comments_vanish_and_their_lines_count() {
         assert_eq!(
             texts("a // b\n/* c\n d */ e \"f // g\""),

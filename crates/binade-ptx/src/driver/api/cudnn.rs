@@ -6,9 +6,7 @@ use super::{
     abi::{In, Out},
     call::library_api,
 };
-use crate::driver::state::{
-    DnnCall, DnnDescriptors, DnnStatus, DnnTensor, Handle, How, Moves, Pass,
-};
+use crate::driver::state::{DnnCall, DnnDescriptors, DnnStatus, DnnTensor, Handle, How, Pass};
 
 /// Returns version 9.21.0, for which cudarc has bindings.
 #[unsafe(no_mangle)]
@@ -36,8 +34,7 @@ library_api! {
         driver, how: Handle, up: c_int, left: c_int, down: c_int, right: c_int, dilation_down: c_int, dilation_right: c_int,
         mode: u32, sums: u32,
     ) = {
-        let (padding, stride, dilation) = ([up, left], [down, right], [dilation_down, dilation_right]);
-        driver.dnn.hows.get_mut(how)?.set(Moves { padding, stride, dilation, mode, sums })
+        driver.dnn.hows.get_mut(how)?.set([[up, left], [down, right], [dilation_down, dilation_right]], mode, sums)
     };
     fn cudnnSetConvolutionMathType(driver, how: Handle, math: u32) = driver.dnn.hows.get_mut(how)?.set_math(math);
     fn cudnnDestroyConvolutionDescriptor(driver, how: Handle) = driver.dnn.hows.delete(how);

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use super::{Driver, Handle, table::Table, tell};
 use crate::driver::code::Code;
 pub(crate) use convolution::{Call, Convolution};
-pub(crate) use descriptors::{How, Moves, Tensor};
+pub(crate) use descriptors::{How, Tensor};
 pub(crate) use problem::{Descriptors, Pass};
 
 /// Settings of a handle, and the problems asked about.

@@ -1,30 +1,22 @@
 //! Device memory: allocations with their context.
 
-use std::collections::BTreeMap;
-
 use super::{Driver, Handle, device::TOTAL_MEMORY, tell};
 use crate::driver::code::{Code, Result};
 
 #[derive(Debug)]
-struct Allocation {
+pub(crate) struct Allocation {
     device: usize,
     bytes: usize,
     context: Handle,
 }
 
-/// Allocations by address.
-#[derive(Debug, Default)]
-pub(crate) struct Allocations(BTreeMap<u64, Allocation>);
-
-impl Allocations {
+impl Driver {
     /// Returns the bytes in use of a device.
     fn used_on(&self, device: usize) -> u64 {
-        let here = self.0.values().filter(|memory| memory.device == device);
+        let here = self.memory.values().filter(|memory| memory.device == device);
         here.map(|memory| memory.bytes as u64).sum()
     }
-}
 
-impl Driver {
     /// Allocates memory, as `cuMemAlloc` does.
     pub(crate) fn allocate(&mut self, bytes: usize) -> Result<u64> {
         let context = self.context()?;
@@ -66,16 +58,16 @@ impl Driver {
             return Err(Code::InvalidValue);
         }
         let device = self.device_of(context)?;
-        if self.memory.used_on(device).saturating_add(bytes as u64) > TOTAL_MEMORY {
+        if self.used_on(device).saturating_add(bytes as u64) > TOTAL_MEMORY {
             return Err(Code::OutOfMemory);
         }
         let at = self.gpu.alloc_on(device, bytes);
-        self.memory.0.insert(at, Allocation { device, bytes, context });
+        self.memory.insert(at, Allocation { device, bytes, context });
         Ok(at)
     }
 
     fn release(&mut self, at: u64) -> Result {
-        if self.memory.0.remove(&at).is_none() {
+        if self.memory.remove(&at).is_none() {
             tell(format_args!("a free of {at:#x}, where no allocation begins"));
             return Err(Code::InvalidValue);
         }
@@ -86,19 +78,19 @@ impl Driver {
     pub(crate) fn free_all(&mut self, context: Handle) {
         let gpu = &mut self.gpu;
         // A missing entry would be a bug of the interpreter, and nothing that the caller could act on.
-        self.memory.0.retain(|at, memory| memory.context != context || gpu.free(*at).is_err());
+        self.memory.retain(|at, memory| memory.context != context || gpu.free(*at).is_err());
     }
 
     /// Returns the free bytes of the thread's device.
     pub(crate) fn free_memory(&self) -> Result<u64> {
         let device = self.device_of(self.context()?)?;
-        Ok(TOTAL_MEMORY - self.memory.used_on(device))
+        Ok(TOTAL_MEMORY - self.used_on(device))
     }
 
     /// Returns the allocation that holds an address: first address and bytes.
     pub(crate) fn range(&self, at: u64) -> Result<(u64, usize)> {
         self.context()?;
-        let (first, memory) = self.memory.0.range(..=at).next_back().ok_or(Code::NotFound)?;
+        let (first, memory) = self.memory.range(..=at).next_back().ok_or(Code::NotFound)?;
         let is_inside = at - first < memory.bytes as u64;
         is_inside.then_some((*first, memory.bytes)).ok_or(Code::NotFound)
     }

@@ -1,18 +1,14 @@
 //! Page-locked host memory.
 
-use std::collections::BTreeMap;
-
 use super::Driver;
 use crate::driver::code::{Code, Result};
 
 /// Page of host memory; memory made of pages begins on a page.
 #[derive(Clone, Debug)]
 #[repr(align(4096))]
-struct Page(#[expect(dead_code, reason = "callers read and write it by address")] [u8; 4096]);
-
-/// Pinned memory by address. Pages are kept in vectors, which stay in place when the table grows.
-#[derive(Debug, Default)]
-pub(crate) struct Pinned(BTreeMap<usize, Vec<Page>>);
+pub(crate) struct Page(
+    #[expect(dead_code, reason = "callers read and write it by address")] [u8; 4096],
+);
 
 impl Driver {
     /// Allocates host memory, full of 0xff as device memory is.
@@ -27,13 +23,13 @@ impl Driver {
         pages.try_reserve_exact(count).map_err(|_| Code::OutOfMemory)?;
         pages.resize(count, Page([0xff; 4096]));
         let first = pages.as_mut_ptr().cast::<u8>();
-        self.pinned.0.insert(first.addr(), pages);
+        self.pinned.insert(first.addr(), pages);
         Ok(first)
     }
 
     pub(crate) fn free_host(&mut self, address: usize) -> Result {
         self.context()?;
         self.refuse_while_capturing()?;
-        self.pinned.0.remove(&address).map(|_| ()).ok_or(Code::InvalidValue)
+        self.pinned.remove(&address).map(|_| ()).ok_or(Code::InvalidValue)
     }
 }

@@ -69,19 +69,14 @@ pub(crate) struct How {
 const NOT_FLIPPED: u32 = 1;
 const F32: u32 = 0;
 
-/// Arguments of `cudnnSetConvolution2dDescriptor`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moves {
-    pub(crate) padding: [i32; 2],
-    pub(crate) stride: [i32; 2],
-    pub(crate) dilation: [i32; 2],
-    pub(crate) mode: u32,
-    pub(crate) sums: u32,
-}
-
 impl How {
-    pub(crate) fn set(&mut self, to: Moves) -> Result {
-        let Moves { padding, stride, dilation, mode, sums } = to;
+    /// Sets the arguments of `cudnnSetConvolution2dDescriptor`.
+    pub(crate) fn set(
+        &mut self,
+        [padding, stride, dilation]: [[i32; 2]; 3],
+        mode: u32,
+        sums: u32,
+    ) -> Result {
         let least = |sizes: [i32; 2], least| sizes.iter().all(|size| *size >= least);
         if !(least(padding, 0) && least(stride, 1) && least(dilation, 1)) {
             return Err(bad("a negative padding, or a stride or dilation below 1"));
