@@ -60,7 +60,9 @@ fn cells(run: &Run) -> [String; 12] {
 
 fn scales(scales: &[f32]) -> String {
     match *scales {
-        [first, .., last] if first != last => format!("{} → {}", power(first.into()), power(last.into())),
+        [first, .., last] if first != last => {
+            format!("{} → {}", power(first.into()), power(last.into()))
+        }
         [first, ..] => power(first.into()),
         [] => String::new(),
     }

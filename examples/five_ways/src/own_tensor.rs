@@ -2,9 +2,7 @@
 
 use crate::{Result, loss::cross_entropy};
 use binade::prelude::*;
-use binade_example_shared::five_ways::{
-    LEARNING_RATE, Row, Run, Scaling, Task, properties,
-};
+use binade_example_shared::five_ways::{LEARNING_RATE, Row, Run, Scaling, Task, properties};
 use binade_example_shared::mlp::Parameter;
 use binade_example_your_own_tensor::tensor::{Mine, NoSuchType};
 

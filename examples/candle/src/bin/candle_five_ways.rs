@@ -97,10 +97,8 @@ fn end(
     losses: Vec<f32>,
     precision: DType,
 ) -> Result<Run> {
-    let logits = net
-        .forward(&task.test.pixels, candle_dtype(precision)?)?
-        .flatten_all()?
-        .to_vec1()?;
+    let logits =
+        net.forward(&task.test.pixels, candle_dtype(precision)?)?.flatten_all()?.to_vec1()?;
     let weight = |(name, _): (&str, Vec<usize>)| {
         let param = params.iter().find(|param| &*param.name == name);
         let param = param.ok_or("the layers have the layout's names")?;

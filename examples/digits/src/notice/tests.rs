@@ -1,9 +1,9 @@
 //! Remarks on made-up tables.
 
 use super::*;
-use binade::master_weights::Memory;
 use crate::data::Source;
 use crate::record::Steps;
+use binade::master_weights::Memory;
 
 fn run(level: &str, dtype: &str, right: usize) -> Run {
     Run {
