@@ -181,21 +181,19 @@ fn losses(n: usize, dtype: DType) -> Vec<Row> {
     let whole =
         |shape: &[usize]| Operand { dtype: DType::I64, shape: shape.to_vec(), least: n as f32 };
     let (labels, key, shape) = (whole(&[n]), whole(&[2]), vec![n, n]);
-    let (one, two) =
-        (|a: &Operand| vec![a.clone()], |a: &Operand, b: &Operand| vec![a.clone(), b.clone()]);
-    let three = |a: &Operand, b: &Operand, c: &Operand| vec![a.clone(), b.clone(), c.clone()];
+    let row = |call, operands: &[&Operand]| (call, operands.iter().copied().cloned().collect());
     vec![
-        (Call::CrossEntropy, two(&a, &labels)),
-        (Call::CrossEntropyBackward, three(&grad, &a, &labels)),
-        (Call::MseLoss, two(&a, &a)),
-        (Call::MseLossBackward, three(&grad, &a, &a)),
-        (Call::Sum, one(&a)),
-        (Call::SumBackward { shape: shape.clone(), dtype }, one(&grad)),
-        (Call::Mean, one(&a)),
-        (Call::MeanBackward { shape, dtype }, one(&grad)),
-        (Call::Embedding, two(&a, &labels)),
-        (Call::EmbeddingBackward { rows }, two(&a, &labels)),
-        (Call::Dropout { p: 0.3 }, two(&a, &key)),
-        (Call::DropoutBackward { p: 0.3 }, two(&a, &key)),
+        row(Call::CrossEntropy, &[&a, &labels]),
+        row(Call::CrossEntropyBackward, &[&grad, &a, &labels]),
+        row(Call::MseLoss, &[&a, &a]),
+        row(Call::MseLossBackward, &[&grad, &a, &a]),
+        row(Call::Sum, &[&a]),
+        row(Call::SumBackward { shape: shape.clone(), dtype }, &[&grad]),
+        row(Call::Mean, &[&a]),
+        row(Call::MeanBackward { shape, dtype }, &[&grad]),
+        row(Call::Embedding, &[&a, &labels]),
+        row(Call::EmbeddingBackward { rows }, &[&a, &labels]),
+        row(Call::Dropout { p: 0.3 }, &[&a, &key]),
+        row(Call::DropoutBackward { p: 0.3 }, &[&a, &key]),
     ]
 }

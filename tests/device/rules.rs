@@ -6,7 +6,7 @@ use binade_grad_scaler::{Averages, GradScaler, LossScale, ScaleState, ScaleStore
 
 crate::tests![
     nonsense_in_rules_and_states_moves_as_on_the_host,
-    the_largest_gradient_of_all_findings_counts,
+    of_more_findings_than_a_launch_takes_all_are_seen,
 ];
 
 /// The finding of a pass over these, at a scale of 1.
@@ -79,9 +79,9 @@ fn nonsense_in_rules_and_states_moves_as_on_the_host() -> Result {
     Ok(())
 }
 
-fn the_largest_gradient_of_all_findings_counts() -> Result {
+fn of_more_findings_than_a_launch_takes_all_are_seen() -> Result {
     let gpu = gpu();
-    let [small, large] = [0.25, 3.0].map(|x| found(&gpu, &[x, -x / 2.0]));
+    let [small, large, bad] = [0.25, 3.0, f32::NAN].map(|x| found(&gpu, &[x, -x / 2.0]));
     let rule = LossScale::preset("log-max").unwrap();
     let wanted =
         rule.next(rule.start(), UpdateInputs { magnitude: 3.0, ..UpdateInputs::default() });
@@ -96,6 +96,15 @@ fn the_largest_gradient_of_all_findings_counts() -> Result {
         gpu.update(&mut scale, &[&small], &[], &rule)?;
         let next = rule.next(wanted, UpdateInputs { magnitude: 0.25, ..UpdateInputs::default() });
         assert_eq!(gpu.read(&[], &scale)?.1, next, "after {place} of {parts} and {verdicts}");
+        all[place] = &bad;
+        let mut scale = gpu.upload_state(ScaleState::from_exponent(16))?;
+        gpu.update(&mut scale, &all[..parts], &all[parts..], &LossScale::dynamic())?;
+        let before = gpu.counters().syncs;
+        let (findings, state) = gpu.read(&all, &scale)?;
+        assert_eq!(gpu.counters().syncs - before, 1, "all in one go");
+        assert_eq!((state.exponent, state.skipped), (15, u64::from(place >= parts)));
+        let raised = (0..all.len()).filter(|place| findings[*place].is_raised());
+        assert_eq!(raised.collect::<Vec<_>>(), [place]);
     }
     Ok(())
 }

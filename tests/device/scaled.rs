@@ -1,8 +1,6 @@
 //! Masters in `f16` with an exponent a tensor, against the CPU: the values that decide the exponent, and its moves.
 
-use crate::support::{
-    Device, Result, coarse, gpu, here, noise, optimizer, set, step, there as slot, told, vector,
-};
+use crate::support::{Compared, Device, Result, coarse, gpu, noise, set, there, told, vector};
 use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
@@ -39,10 +37,9 @@ fn the_exponent_is_that_of_the_largest_finite_magnitude() -> Result {
     ];
     for (values, expected) in cases {
         let start = [("w", values.to_vec())];
-        let mut there = optimizer(&gpu, &start, DType::F32, config(UpdateRule::sgd(0.5))?);
-        let mut cpu = optimizer(&Cpu, &start, DType::F32, config(UpdateRule::sgd(0.5))?);
-        assert_eq!(exponent(&slot(&there, "w")?), Some(expected), "{values:?}");
-        assert_eq!(slot(&there, "w")?, here(cpu.masters(), "w"), "{values:?}");
+        let mut run = Compared::new(&gpu, &start, DType::F32, &config(UpdateRule::sgd(0.5))?);
+        assert_eq!(exponent(&there(&run.gpu, "w")?), Some(expected), "{values:?}");
+        run.assert_same(&format!("{values:?}"))?;
         // A driver may make 0 of subnormal values.
         if values.iter().any(|x| *x != 0.0 && x.abs() < 1e-30) {
             continue;
@@ -50,12 +47,8 @@ fn the_exponent_is_that_of_the_largest_finite_magnitude() -> Result {
         // The steps go down to half, and up again.
         for factor in [1.0, -2.0] {
             let finite = |x: &f32| if x.is_finite() { factor * x } else { 1.0 };
-            let grad = [("w", values.iter().map(finite).collect())];
-            step(&gpu, &mut there, &grad)?;
-            step(&Cpu, &mut cpu, &grad)?;
-            assert_eq!(slot(&there, "w")?, here(cpu.masters(), "w"), "{values:?} {factor}");
-            let [got, want] = [gpu.to_bits(&there.params[0].value)?, cpu.params[0].value.to_bits()];
-            assert_eq!(got, want, "{values:?} {factor}");
+            run.step(DType::F32, &[("w", values.iter().map(finite).collect())])?;
+            run.assert_same(&format!("{values:?} {factor}"))?;
         }
     }
     Ok(())
@@ -83,16 +76,12 @@ fn what_no_good_micro_batch_had_keeps_its_exponent() -> Result {
     let gpu = gpu();
     let start = [("a", coarse(1, 300)), ("b", noise(2, 7))];
     let config = config(UpdateRule::sgd(1.0))?.with_lost_updates(true);
-    let mut there = optimizer(&gpu, &start, DType::F32, config.clone());
-    let mut cpu = optimizer(&Cpu, &start, DType::F32, config);
-    let before = there.save()?;
-    window(&gpu, &mut there)?;
-    window(&Cpu, &mut cpu)?;
-    let after = there.save()?;
+    let mut run = Compared::new(&gpu, &start, DType::F32, &config);
+    let before = run.gpu.save()?;
+    window(&gpu, &mut run.gpu)?;
+    window(&Cpu, &mut run.cpu)?;
+    let after = run.gpu.save()?;
     assert_eq!(after[1], before[1]);
     assert_ne!(after[0], before[0]);
-    for name in ["a", "b"] {
-        assert_eq!(slot(&there, name)?, here(cpu.masters(), name), "`{name}`");
-    }
-    Ok(())
+    run.assert_same("a window")
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     shared::counted::rules,
-    support::{Gpu, Result, STORES, coarse, exact, gpu, noise, optimizer, step},
+    support::{Compared, Gpu, Result, STORES, coarse, exact, gpu, noise, optimizer, step},
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
@@ -49,11 +49,11 @@ fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
         let mut cpu = optimizer(&Cpu, &params, DType::BF16, config.clone());
         let grads = LENGTHS.map(|(name, len)| (name, coarse(8, len)));
         step(&Cpu, &mut cpu, &grads)?;
-        let mut run = optimizer(&gpu(), &params, DType::BF16, config);
-        run.load(&cpu.save()?)?;
-        step(&gpu(), &mut run, &grads)?;
-        step(&Cpu, &mut cpu, &grads)?;
-        assert_eq!(run.save()?, cpu.save()?, "{store:?}");
+        let mut gpu = optimizer(&gpu(), &params, DType::BF16, config);
+        gpu.load(&cpu.save()?)?;
+        let mut run = Compared { gpu, cpu };
+        run.step(DType::F32, &grads)?;
+        run.assert_same(&format!("{store:?}"))?;
     }
     Ok(())
 }

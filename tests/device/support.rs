@@ -106,12 +106,6 @@ pub(crate) fn set<D: Device>(
     grads.iter().map(one).collect::<Vec<_>>().into()
 }
 
-/// The finding of one element, at a scale of 1.
-pub(crate) fn found<D: Device>(device: &D, value: f32) -> Found<D> {
-    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
-    device.unscale(&mut set(device, &[("w", Some(vec![value]))], DType::F32), &scale).unwrap()
-}
-
 /// An optimizer of parameters with these values.
 pub(crate) fn optimizer<D: Device>(
     device: &D,
@@ -156,6 +150,48 @@ pub(crate) fn step_with<D: Device>(
     let scale = device.upload_state(ScaleState::from_exponent(exponent)).map_err(told)?;
     let found = device.unscale(&mut grads, &scale).map_err(told)?;
     Ok(optimizer.step(grads, &found).map_err(told)?)
+}
+
+/// An optimizer here, and the same on the CPU.
+pub(crate) struct Compared {
+    pub(crate) gpu: MasterOptimizer<Gpu>,
+    pub(crate) cpu: MasterOptimizer<Cpu>,
+}
+
+impl Compared {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        params: &[(&str, Vec<f32>)],
+        dtype: DType,
+        config: &OptimizerConfig,
+    ) -> Self {
+        let gpu = optimizer(gpu, params, dtype, config.clone());
+        Self { gpu, cpu: optimizer(&Cpu, params, dtype, config.clone()) }
+    }
+
+    /// Steps both with gradients of this type.
+    pub(crate) fn step(&mut self, dtype: DType, grads: &[(&str, Vec<f32>)]) -> Result {
+        step_in(dtype, &self.gpu.device().clone(), &mut self.gpu, grads)?;
+        step_in(dtype, &Cpu, &mut self.cpu, grads)
+    }
+
+    /// Asserts that parameters, and what is kept beside them, have the same bits.
+    pub(crate) fn assert_same(&self, what: &str) -> Result {
+        for (got, want) in self.gpu.params.iter().zip(&self.cpu.params) {
+            let name = &*got.name;
+            assert_eq!(there(&self.gpu, name)?, here(self.cpu.masters(), name), "{what} `{name}`");
+            let bits = self.gpu.device().to_bits(&got.value)?;
+            assert_eq!(bits, want.value.to_bits(), "{what} `{name}`");
+        }
+        self.assert_same_counts(what)
+    }
+
+    /// Asserts that as many updates were lost.
+    pub(crate) fn assert_same_counts(&self, what: &str) -> Result {
+        let got = self.gpu.masters().lost_updates(self.gpu.device())?;
+        assert_eq!(got, self.cpu.masters().lost_updates(), "{what}");
+        Ok(())
+    }
 }
 
 /// An error's words, where its type is any.

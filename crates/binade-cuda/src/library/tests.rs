@@ -11,7 +11,7 @@ use crate::{
     ops::gemm::{Gemm, Matrices},
     testing::{absent, device},
 };
-use binade_core::{DType, Error as _, ErrorKind};
+use binade_core::DType;
 use binade_ops::{Download, Upload};
 
 /// Returns the device with its library, or `None` if neither is required.
@@ -169,13 +169,4 @@ fn a_device_without_room_for_a_workspace_leaves_products_to_the_kernels() {
     let lost = || Error::Driver(CudaError::NoDevice { ordinal: 0, count: 0 });
     assert_eq!(unless_full(Err::<(), _>(lost())), Err(lost()));
     assert_eq!(unless_full(Ok(())), Ok(Ok(())));
-}
-
-#[test]
-fn an_error_of_the_library_says_how_to_do_without_it() {
-    let cause = "CUBLAS_STATUS_EXECUTION_FAILED (13)".to_owned();
-    let error = Error::Driver(CudaError::Library { name: "cuBLASLt", call: "multiply", cause });
-    assert_eq!(error.kind(), ErrorKind::Other);
-    let told = error.to_string();
-    assert!(told.contains("(13)") && told.contains("Products::Own"), "{told}");
 }

@@ -16,7 +16,6 @@ crate::tests![
     a_step_that_changes_is_refused_where_it_does,
     more_findings_than_a_report_has_room_for_are_refused,
     memory_that_the_warm_ups_did_not_leave_is_refused,
-    what_another_capture_made_and_this_one_used_is_not_dropped_in_it,
     a_step_whose_state_is_gone_is_not_replayed,
     a_second_capture_and_a_second_thread_are_refused,
     a_stream_that_cannot_be_captured_is_refused,
@@ -150,34 +149,21 @@ fn memory_that_the_warm_ups_did_not_leave_is_refused() -> Result {
     let unserved = why(capture.capture(|| cuda.cast(&tensor, DType::F16)));
     assert_eq!(unserved, ("the start", CaptureError::Unserved { bytes: 2048 }));
 
-    let mut old = Some(vector(&cuda, &[1.0; 600], DType::F32));
-    let mut step = |run: u8| -> Result<(), Error> {
-        cuda.cast(&tensor, DType::F16)?;
-        old.take_if(|_| run == 2);
-        Ok(())
-    };
-    let ((), capture) = cuda.capture().warm_up(|| step(0))?;
-    let ((), capture) = capture.warm_up(|| step(1))?;
-    let freed = why(capture.capture(|| step(2)));
-    assert_eq!(freed, ("cast", CaptureError::Freed { bytes: 4096 }));
-    Ok(())
-}
-
-fn what_another_capture_made_and_this_one_used_is_not_dropped_in_it() -> Result {
-    let cuda = own();
-    let tensor = vector(&cuda, &[1.0; 600], DType::F32);
+    // Memory that was there before, and memory that another capture has made.
     let (made, other) = cuda.capture().warm_up(|| cuda.cast(&tensor, DType::F16))?;
     drop(other);
-    let mut old = Some(made);
-    let mut step = |run: u8| -> Result<(), Error> {
-        cuda.cast(old.as_ref().unwrap_or(&tensor), DType::BF16)?;
-        old.take_if(|_| run == 2);
-        Ok(())
-    };
-    let ((), capture) = cuda.capture().warm_up(|| step(0))?;
-    let ((), capture) = capture.warm_up(|| step(1))?;
-    let freed = why(capture.capture(|| step(2)));
-    assert_eq!(freed, ("cast", CaptureError::Freed { bytes: 2048 }));
+    for (old, bytes) in [(vector(&cuda, &[1.0; 600], DType::F32), 4096), (made, 2048)] {
+        let mut old = Some(old);
+        let mut step = |run: u8| -> Result<(), Error> {
+            cuda.cast(old.as_ref().unwrap_or(&tensor), DType::BF16)?;
+            old.take_if(|_| run == 2);
+            Ok(())
+        };
+        let ((), capture) = cuda.capture().warm_up(|| step(0))?;
+        let ((), capture) = capture.warm_up(|| step(1))?;
+        let freed = why(capture.capture(|| step(2)));
+        assert_eq!(freed, ("cast", CaptureError::Freed { bytes }));
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::shared::counted::{rules, total};
 use crate::support::{
-    Device as _, Grads, Result, STORES, cuda, here, noise, optimizer, set, step, step_in, there,
+    Compared, Device as _, Grads, Result, STORES, cuda, noise, optimizer, set, step, step_in,
     vector,
 };
 use binade_core::{DType, Named, Optimizer as _};
@@ -52,18 +52,11 @@ fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
         for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
             let config = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
             let config = config.with_storage(low);
-            let mut run = optimizer(&cuda, &start(), DType::F32, config.clone());
-            let mut cpu = optimizer(&Cpu, &start(), DType::F32, config);
+            let mut run = Compared::new(&cuda, &start(), DType::F32, &config);
             for (number, made) in (0..).zip(types) {
-                step_in(made, &cuda, &mut run, &grads(number))?;
-                step_in(made, &Cpu, &mut cpu, &grads(number))?;
-                for (name, _) in SET {
-                    let what = format!("{store:?} {low} {rule:?} `{name}` {number}");
-                    assert_eq!(there(&run, name)?, here(cpu.masters(), name), "{what}");
-                }
-                let all = run.masters().lost_updates(&cuda)?;
-                assert_eq!(all, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
-                seen += all.ok_or("counts")?;
+                run.step(made, &grads(number))?;
+                run.assert_same(&format!("{store:?} {low} {rule:?} {number}"))?;
+                seen += run.cpu.masters().lost_updates().ok_or("counts")?;
             }
         }
         assert!(seen.lost > 1000 && seen.moved > 1000, "{rule:?}: {seen:?}");
@@ -85,13 +78,10 @@ fn what_no_type_can_hold_is_counted_as_on_the_cpu() -> Result {
             let config =
                 OptimizerConfig::new(rule.with_lr(0.5))?.with_store(store).with_lost_updates(true);
             let config = config.with_storage(low);
-            let mut run = optimizer(&cuda, &[("w", values.clone())], DType::F32, config.clone());
-            let mut cpu = optimizer(&Cpu, &[("w", values.clone())], DType::F32, config);
+            let mut run = Compared::new(&cuda, &[("w", values.clone())], DType::F32, &config);
             for grad in [nudge.clone(), vec![1e-44; 23], vec![0.0; 23]] {
-                step(&cuda, &mut run, &[("w", grad.clone())])?;
-                step(&Cpu, &mut cpu, &[("w", grad)])?;
-                let got = run.masters().lost_updates(&cuda)?;
-                assert_eq!(got, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
+                run.step(DType::F32, &[("w", grad)])?;
+                run.assert_same_counts(&format!("{store:?} {low} {rule:?}"))?;
             }
         }
     }
@@ -142,14 +132,12 @@ fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
 fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
     let sgd = Sgd { lr: 1.0, momentum: 0.5, dampening: 0.0, weight_decay: 0.0, nesterov: true };
     let config = OptimizerConfig::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
-    let mut run = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, config.clone());
-    let mut cpu = optimizer(&Cpu, &[("w", vec![1.0; 16])], DType::F32, config);
+    let mut run = Compared::new(&cuda(), &[("w", vec![1.0; 16])], DType::F32, &config);
     // The gradient is twice the least number: half of it is left as momentum, and half of that is 0.
     for (grad, lost) in [(f32::from_bits(2), 16), (0.0, 0)] {
-        step(&cuda(), &mut run, &[("w", vec![grad; 16])])?;
-        step(&Cpu, &mut cpu, &[("w", vec![grad; 16])])?;
-        assert_eq!(total(&run)?, Some([lost, 0]));
-        assert_eq!(run.masters().lost_updates(&cuda())?, cpu.masters().lost_updates());
+        run.step(DType::F32, &[("w", vec![grad; 16])])?;
+        assert_eq!(total(&run.gpu)?, Some([lost, 0]));
+        run.assert_same_counts("a momentum")?;
     }
     Ok(())
 }
@@ -181,15 +169,13 @@ fn gradients_that_begin_anywhere_are_counted() -> Result {
         let config =
             OptimizerConfig::new(UpdateRule::sgd(1e-3))?.with_store(store).with_lost_updates(true);
         let config = config.with_storage(DType::BF16);
-        let mut run = optimizer(&cuda, &start, DType::F32, config.clone());
-        let mut cpu = optimizer(&Cpu, &start, DType::F32, config);
-        step_in(dtype, &Cpu, &mut cpu, &[("w", grads[1..].to_vec())])?;
+        let mut run = Compared::new(&cuda, &start, DType::F32, &config);
+        step_in(dtype, &Cpu, &mut run.cpu, &[("w", grads[1..].to_vec())])?;
         let part = vector(&cuda, &grads, dtype).slice(1, 37)?;
         let mut grads: Grads<Cuda> = vec![Named::new("w", Some(part))].into();
         let found = cuda.unscale(&mut grads, &cuda.upload_state(ScaleState::from_exponent(0))?)?;
-        run.step(grads, &found)?;
-        let got = run.masters().lost_updates(&cuda)?;
-        assert_eq!(got, cpu.masters().lost_updates(), "{store:?} {dtype}");
+        run.gpu.step(grads, &found)?;
+        run.assert_same_counts(&format!("{store:?} {dtype}"))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Edges of launches: odd lengths, thousands of tiny tensors, empty ones among full ones.
 
-use crate::support::{Device, Found, Grads, Result, noise, own, vector};
-use binade_core::{DType, FoundInf, Named};
+use crate::support::{Grads, Result, noise, own, vector};
+use binade_core::{DType, Named};
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
@@ -11,14 +11,6 @@ crate::tests![
     tables_are_uploaded_only_when_an_address_has_changed,
 ];
 
-const EXPONENT: i32 = 5;
-
-fn look<D: Device>(device: &D, grads: &mut Grads<D>) -> (FoundInf, Found<D>) {
-    let scale = device.upload_state(ScaleState::from_exponent(EXPONENT)).unwrap();
-    let found = device.unscale(grads, &scale).unwrap();
-    (device.read(&[&found], &scale).unwrap().0.remove(0), found)
-}
-
 fn ten_thousand_tiny_tensors_take_one_launch() -> Result {
     let cuda = own();
     let all = vector(&cuda, &noise(4, 30_000), DType::F32);
@@ -27,9 +19,11 @@ fn ten_thousand_tiny_tensors_take_one_launch() -> Result {
         entries.push(Named::new(number.to_string(), Some(all.slice(3 * number, 1 + number % 3)?)));
     }
     let mut grads = Grads::<Cuda>::from(entries);
+    let scale = cuda.upload_state(ScaleState::from_exponent(5))?;
     let before = cuda.counters();
-    let (finding, _) = look(&cuda, &mut grads);
+    let found = cuda.unscale(&mut grads, &scale)?;
     assert_eq!(cuda.counters().launches - before.launches, 1);
+    let finding = cuda.read(&[&found], &scale)?.0.remove(0);
     assert!(finding.overflow.is_none() && finding.magnitude > 0.99);
     Ok(())
 }

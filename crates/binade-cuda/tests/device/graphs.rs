@@ -11,11 +11,8 @@ use binade_master_weights::{Adam, MasterStore, OptimizerConfig, Sgd, UpdateRule}
 
 crate::tests![
     replays_are_the_uncaptured_steps_bit_for_bit,
-    replays_of_a_window_are_the_uncaptured_windows_bit_for_bit,
     replays_wait_for_nothing_and_each_outcome_is_its_own,
     captured_steps_of_one_scaler_and_ordinary_ones_take_turns,
-    a_plan_that_splits_its_parameters_reaches_a_captured_step,
-    ordinary_steps_go_on_where_replays_have_ended,
     what_comes_behind_an_update_leaves_its_report_alone,
     a_step_of_more_tables_than_are_kept_is_captured,
     what_is_written_is_seen_by_clones_of_every_type,
@@ -39,7 +36,7 @@ pub(crate) fn uncaptured(
 }
 
 /// Runs the same steps, all but the first two as replays.
-pub(crate) fn replayed(
+fn replayed(
     config: fn(u64) -> OptimizerConfig,
     dtype: DType,
     step: Stepping,
@@ -74,11 +71,6 @@ fn adamw(lr: f64) -> Adam {
     adam
 }
 
-fn stochastic(number: u64) -> OptimizerConfig {
-    let config = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
-    config.with_store(MasterStore::Stochastic { seed: 9 })
-}
-
 fn sgd(number: u64) -> OptimizerConfig {
     let lr = rate(number);
     let (momentum, dampening, weight_decay) = (0.9, 0.1, 0.01);
@@ -86,25 +78,53 @@ fn sgd(number: u64) -> OptimizerConfig {
     OptimizerConfig::new(UpdateRule::Sgd(rule)).unwrap()
 }
 
+fn with_store(number: u64, store: MasterStore) -> OptimizerConfig {
+    OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap().with_store(store)
+}
+
+/// Parameters are split into groups while steps are replayed.
+fn split(number: u64) -> OptimizerConfig {
+    let config = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
+    if number < 4 {
+        return config;
+    }
+    let groups = config.with_group(["bias"], UpdateRule::adamw(1e-3)).unwrap();
+    groups.with_group(["norm"], UpdateRule::adamw(0.0)).unwrap()
+}
+
+/// Configuration of each step.
+type Plan = fn(u64) -> OptimizerConfig;
+
+/// Plans by name, and the types of parameters that each is tried with.
+const PLANS: [(&str, Plan, &[DType]); 8] = [
+    ("Adam", adam, &[DType::F16, DType::F32]),
+    ("SGD", sgd, &[DType::F16, DType::F32]),
+    (
+        "stochastic",
+        |n| with_store(n, MasterStore::Stochastic { seed: 9 }),
+        &[DType::F16, DType::F32],
+    ),
+    ("groups", split, &[DType::F16]),
+    ("remainder", |n| with_store(n, MasterStore::Remainder), &[DType::BF16]),
+    ("Kahan", |n| with_store(n, MasterStore::Kahan), &[DType::BF16, DType::F16]),
+    ("scaled", |n| with_store(n, MasterStore::ScaledF16), &[DType::F16]),
+    ("counted", |n| adam(n).with_lost_updates(true), &[DType::F16]),
+];
+
 fn replays_are_the_uncaptured_steps_bit_for_bit() -> Result {
-    let plans: [fn(u64) -> OptimizerConfig; 3] = [adam, sgd, stochastic];
-    for (number, config) in plans.into_iter().enumerate() {
-        for dtype in [DType::F16, DType::F32] {
-            let want = uncaptured(config, dtype, Model::step)?;
+    for (name, plan, types) in PLANS {
+        for dtype in types {
+            let want = uncaptured(plan, *dtype, Model::step)?;
             let skipped = want.0.iter().filter(|said| said.starts_with("Skipped")).count();
             assert_eq!(skipped, 1, "one overflow");
             assert!(want.1.contains("exponent: 18"), "grown thrice, backed off once: {}", want.1);
-            let got = replayed(config, dtype, Model::step)?;
+            let got = replayed(plan, *dtype, Model::step)?;
             for (step, (got, want)) in got.0.iter().zip(&want.0).enumerate() {
-                assert_eq!(got, want, "step {step} of configuration {number} in {dtype}");
+                assert_eq!(got, want, "step {step} of {name} in {dtype}");
             }
-            assert_eq!(got, want, "configuration {number} in {dtype}");
+            assert_eq!(got, want, "{name} in {dtype}");
         }
     }
-    Ok(())
-}
-
-fn replays_of_a_window_are_the_uncaptured_windows_bit_for_bit() -> Result {
     let want = uncaptured(adam, DType::F16, Model::window)?;
     assert!(want.0.iter().any(|said| said.contains("left out of the sum")), "{:?}", want.0);
     assert_eq!(replayed(adam, DType::F16, Model::window)?, want);
@@ -180,42 +200,6 @@ fn captured_steps_of_one_scaler_and_ordinary_ones_take_turns() -> Result {
     }
     assert_eq!(said, wanted);
     assert_eq!(model.trace()?, alone.trace()?);
-    Ok(())
-}
-
-fn a_plan_that_splits_its_parameters_reaches_a_captured_step() -> Result {
-    let split = |number: u64| {
-        let config = OptimizerConfig::new(UpdateRule::adamw(rate(number))).unwrap();
-        if number < 4 {
-            return config;
-        }
-        let groups = config.with_group(["bias"], UpdateRule::adamw(1e-3)).unwrap();
-        groups.with_group(["norm"], UpdateRule::adamw(0.0)).unwrap()
-    };
-    let want = uncaptured(split, DType::F16, Model::step)?;
-    assert_eq!(replayed(split, DType::F16, Model::step)?, want);
-    Ok(())
-}
-
-fn ordinary_steps_go_on_where_replays_have_ended() -> Result {
-    let (want, left) = uncaptured(adam, DType::F16, Model::step)?;
-    let mut model = Model::new(&own(), adam(0), DType::F16)?;
-    let (captured, mut said) = model.captured(Model::step)?;
-    for number in 2..STEPS {
-        if number == 7 {
-            break;
-        }
-        model.optimizer.set_config(adam(number))?;
-        model.write(number)?;
-        said.push(say(&captured.replay()?.resolve()?));
-    }
-    drop(captured);
-    for number in 7..STEPS {
-        model.optimizer.set_config(adam(number))?;
-        model.write(number)?;
-        said.push(say(&model.step()?.resolve()?));
-    }
-    assert_eq!((said, model.trace()?), (want, left));
     Ok(())
 }
 

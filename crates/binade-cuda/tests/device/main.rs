@@ -15,7 +15,7 @@ mod counted;
 mod edges;
 mod faults;
 mod graphs;
-mod graphs_stores;
+mod graphs_joins;
 mod handles;
 mod library;
 mod library_no_tf32;
@@ -30,7 +30,6 @@ mod replicas_steps;
 #[path = "../../../../tests/device/mod.rs"]
 mod shared;
 mod starts;
-mod steps;
 mod support;
 mod windows;
 
@@ -39,7 +38,7 @@ use libtest_mimic::Arguments;
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 19] = [
+const ALL: [Module; 18] = [
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),
@@ -50,14 +49,13 @@ const ALL: [Module; 19] = [
     ("edges", edges::TESTS),
     ("faults", faults::TESTS),
     ("graphs", graphs::TESTS),
-    ("graphs_stores", graphs_stores::TESTS),
+    ("graphs_joins", graphs_joins::TESTS),
     ("handles", handles::TESTS),
     ("library_or_kernels", library::EITHER),
     ("library_no_tf32", library_no_tf32::TESTS),
     ("ops_products", ops_products::TESTS),
     ("outcomes", outcomes::TESTS),
     ("starts", starts::TESTS),
-    ("steps", steps::TESTS),
     ("windows", windows::TESTS),
 ];
 

@@ -17,9 +17,7 @@ use binade_master_weights::{Adam, MasterWeights, OptimizerConfig, Sgd, UpdateRul
 use binade_ops::Download;
 
 crate::tests![
-    scaled_losses_are_the_cpus_from_every_start,
-    casts_are_the_cpus_from_every_start,
-    stochastic_casts_look_at_indices_and_not_at_addresses,
+    scaled_losses_and_casts_are_the_cpus_from_every_start,
     steps_change_no_bit_with_the_start,
     a_windows_sum_changes_no_bit_with_the_start,
     overflows_are_found_at_every_start,
@@ -68,43 +66,26 @@ fn each(types: &[DType], mut check: impl FnMut(DType, usize, &[f32]) -> Result) 
     Ok(())
 }
 
-fn scaled_losses_are_the_cpus_from_every_start() -> Result {
+/// Stochastic casts look at indices, and not at addresses.
+fn scaled_losses_and_casts_are_the_cpus_from_every_start() -> Result {
     let cuda = cuda();
     let state = ScaleState::from_exponent(11);
-    let (here, there) = (cuda.upload_state(state)?, Cpu.upload_state(state)?);
-    each(&TYPES, |dtype, start, values| {
-        let got = shifted(&cuda, values, dtype, start).scaled(&cuda, &here)?;
-        let want = vector(&Cpu, values, dtype).scaled(&Cpu, &there)?;
-        assert_eq!(bits(&cuda.download(&got)?), bits(&Cpu.download(&want)?), "{dtype} + {start}");
-        Ok(())
-    })
-}
-
-fn casts_are_the_cpus_from_every_start() -> Result {
-    let cuda = cuda();
+    let (scale, wanted) = (cuda.upload_state(state)?, Cpu.upload_state(state)?);
+    let key = Key { seed: 7, parameter: 1, step: 3 };
     each(&TYPES, |dtype, start, values| {
         let (here, there) = (shifted(&cuda, values, dtype, start), vector(&Cpu, values, dtype));
+        let (got, want) = (here.scaled(&cuda, &scale)?, there.scaled(&Cpu, &wanted)?);
+        assert_eq!(bits(&cuda.download(&got)?), bits(&Cpu.download(&want)?), "{dtype} + {start}");
         for to in TYPES {
             let got = cuda.download(&cuda.cast(&here, to)?)?;
             let want = Cpu.download(&Cpu.cast(&there, to)?)?;
             assert_eq!(bits(&got), bits(&want), "{dtype} + {start} to {to}");
-        }
-        Ok(())
-    })
-}
-
-fn stochastic_casts_look_at_indices_and_not_at_addresses() -> Result {
-    let cuda = cuda();
-    let key = Key { seed: 7, parameter: 1, step: 3 };
-    each(&TYPES, |dtype, start, values| {
-        let tensor = shifted(&cuda, values, dtype, start);
-        for to in TYPES {
-            let got = cuda.download(&cuda.cast_stochastic(&tensor, to, key)?)?;
+            let got = cuda.download(&cuda.cast_stochastic(&here, to, key)?)?;
             let round = |(i, x): (u64, &f32)| {
                 stochastic::round(*x, to, stochastic::bits(key, i), OnOverflow::NonFinite)
             };
             let want: Vec<f32> = (0..).zip(values).filter_map(round).collect();
-            assert_eq!(bits(&got), bits(&want), "{dtype} + {start} to {to}");
+            assert_eq!(bits(&got), bits(&want), "{dtype} + {start} to {to}, stochastic");
         }
         Ok(())
     })

@@ -7,6 +7,7 @@ use binade_cuda::{
     Capture, Captured, Cuda, Error, Gradients, JointGradients, Products, ProductsBackend, Replicas,
     cudarc::driver::CudaContext,
 };
+use binade_grad_scaler::{GradScaler as _, ScaleState, ScaleStore as _};
 use std::sync::OnceLock;
 
 /// The backend's handle, as the tests of every backend call it.
@@ -115,6 +116,12 @@ pub(crate) fn captured<R, E: From<Error>>(
     mut step: impl FnMut() -> Result<R, E>,
 ) -> Result<Captured<R>, E> {
     warmed(cuda, &mut step)?.capture(step)
+}
+
+/// Returns the finding of one element, at a scale of 1.
+pub(crate) fn found(device: &Cuda, value: f32) -> Found<Cuda> {
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
+    device.unscale(&mut set(device, &[("w", Some(vec![value]))], DType::F32), &scale).unwrap()
 }
 
 impl Device for Replicas {

@@ -2,10 +2,9 @@
 
 use crate::{
     shared::counted::total,
-    support::{Result, STORES, TYPES, coarse, here, optimizer, own, step, there, wgpu},
+    support::{Compared, Result, STORES, TYPES, coarse, optimizer, own, wgpu},
 };
 use binade_core::DType;
-use binade_cpu::Cpu;
 use binade_master_weights::{LostUpdates, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
@@ -25,7 +24,6 @@ fn grads(seed: u64) -> Vec<(&'static str, Vec<f32>)> {
 }
 
 fn counts_are_the_cpus_by_every_store_and_type() -> Result {
-    let wgpu = wgpu();
     let descent =
         Sgd { lr: 0.5, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
     let momentum = Sgd { momentum: 0.5, ..descent };
@@ -37,18 +35,11 @@ fn counts_are_the_cpus_by_every_store_and_type() -> Result {
                 .with_store(store)
                 .with_lost_updates(true);
             let start = SET.map(|(name, len)| (name, coarse(1, len)));
-            let mut run = optimizer(&wgpu, &start, low, config.clone());
-            let mut cpu = optimizer(&Cpu, &start, low, config);
+            let mut run = Compared::new(&wgpu(), &start, low, &config);
             for seed in 2..4 {
-                step(&wgpu, &mut run, &grads(seed))?;
-                step(&Cpu, &mut cpu, &grads(seed))?;
-                for (name, _) in SET {
-                    let what = format!("{store:?} {low} {rule:?} `{name}` {seed}");
-                    assert_eq!(there(&run, name)?, here(cpu.masters(), name), "{what}");
-                }
-                let all = run.masters().lost_updates(&wgpu)?;
-                assert_eq!(all, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
-                seen += all.ok_or("counts")?;
+                run.step(DType::F32, &grads(seed))?;
+                run.assert_same(&format!("{store:?} {low} {rule:?} {seed}"))?;
+                seen += run.cpu.masters().lost_updates().ok_or("counts")?;
             }
         }
         assert!(seen.lost > 1000 && seen.moved > 1000, "{rule:?}: {seen:?}");
@@ -57,7 +48,6 @@ fn counts_are_the_cpus_by_every_store_and_type() -> Result {
 }
 
 fn adams_decay_and_mean_count_as_on_the_cpu() -> Result {
-    let wgpu = wgpu();
     for (rule, want) in [
         // The mean is 0 and there is a decay: all but the zero have an update, which bf16 does not hold.
         (UpdateRule::adamw(1e-4), [2, 0]),
@@ -67,16 +57,12 @@ fn adams_decay_and_mean_count_as_on_the_cpu() -> Result {
         let config =
             OptimizerConfig::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
         let start = [("w", vec![1.0, -3.0, 0.0])];
-        let mut run = optimizer(&wgpu, &start, DType::BF16, config.clone());
-        let mut cpu = optimizer(&Cpu, &start, DType::BF16, config);
-        step(&wgpu, &mut run, &[("w", vec![0.0; 3])])?;
-        step(&Cpu, &mut cpu, &[("w", vec![0.0; 3])])?;
-        assert_eq!(total(&run)?, Some(want), "{rule:?}");
-        assert_eq!(run.masters().lost_updates(&wgpu)?, cpu.masters().lost_updates());
-        let grads = [("w", vec![1.0, 0.0, 1.0])];
-        step(&wgpu, &mut run, &grads)?;
-        step(&Cpu, &mut cpu, &grads)?;
-        assert_eq!(run.masters().lost_updates(&wgpu)?, cpu.masters().lost_updates());
+        let mut run = Compared::new(&wgpu(), &start, DType::BF16, &config);
+        run.step(DType::F32, &[("w", vec![0.0; 3])])?;
+        assert_eq!(total(&run.gpu)?, Some(want), "{rule:?}");
+        run.assert_same_counts("zeros")?;
+        run.step(DType::F32, &[("w", vec![1.0, 0.0, 1.0])])?;
+        run.assert_same_counts("ones")?;
     }
     Ok(())
 }

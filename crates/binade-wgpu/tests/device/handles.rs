@@ -19,10 +19,6 @@ crate::tests![
     sizes_beyond_what_a_host_counts_are_refused,
 ];
 
-/// Test that needs three gibibytes.
-pub(crate) const SLOW: &[crate::shared::Test] =
-    &[("a_tensor_of_more_than_a_gibibyte_is_read", a_tensor_of_more_than_a_gibibyte_is_read)];
-
 fn only_reads_wait() -> Result {
     let wgpu = own();
     let x = vector(&wgpu, &noise(1, 1000), DType::F16);
@@ -176,23 +172,5 @@ fn sizes_beyond_what_a_host_counts_are_refused() -> Result {
         }
     }
     assert_eq!(wgpu.download(&x)?, [1.0, 2.0], "the device goes on");
-    Ok(())
-}
-
-fn a_tensor_of_more_than_a_gibibyte_is_read() -> Result {
-    let wgpu = own();
-    // The copy lies in a buffer as large as the tensor's, which is as large as there are.
-    let bytes = wgpu.facts().most_buffer_bytes.min((1 << 30) + 1024);
-    let len = usize::try_from(bytes)? / 4;
-    let x = match wgpu.fill(1.5, &[len], DType::F32) {
-        // SwiftShader has no room for a tensor as large.
-        Err(Error::Driver(WgpuError::OutOfMemory { .. })) if wgpu.facts().is_software => {
-            return Ok(());
-        }
-        other => other?,
-    };
-    let all = wgpu.to_bits(&x)?;
-    assert_eq!(all.len(), 4 * len);
-    assert!(all.chunks_exact(4).all(|word| word == 1.5_f32.to_le_bytes()));
     Ok(())
 }

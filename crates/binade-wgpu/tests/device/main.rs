@@ -16,7 +16,6 @@ mod parts;
 mod roundings;
 #[path = "../../../../tests/device/mod.rs"]
 mod shared;
-mod stepping;
 mod steps_memory;
 mod support;
 mod windows;
@@ -42,9 +41,6 @@ fn main() {
         ("steps_memory", steps_memory::TESTS),
         ("windows", windows::TESTS),
     ];
-    let mut trials = trials(&[&all[..], &shared::TESTS].concat(), support::absent().as_deref());
-    // Tests of minutes or gibibytes each: run by `--ignored`, or `--include-ignored`.
-    let slow = [("casts", casts::SLOW), ("handles", handles::SLOW)];
-    trials.extend(shared::trials(&slow, Some("each takes minutes or gibibytes")));
+    let trials = trials(&[&all[..], &shared::TESTS].concat(), support::absent().as_deref());
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -1,17 +1,15 @@
 //! Scaled losses on drivers that flush, and outcomes that are there without waiting.
 
-use crate::support::{Device, Found, Result, assert_same, mixed, own, set, vector, wgpu};
+use crate::support::{Device, Result, assert_same, mixed, own, set, vector, wgpu};
 use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, GradScaler, Loss, LossScale, Norm, ScaleState, ScaleStore};
 use binade_ops::{Embedding, Upload};
-use binade_wgpu::{Scale, Wgpu};
 
 crate::tests![
     a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient,
     nothing_waits_until_an_outcome_is_read,
-    an_outcome_that_is_ready_is_read_without_waiting_after_indices_too,
-    an_outcome_of_a_window_that_is_ready_is_read_without_waiting,
+    an_outcome_of_indices_or_a_window_that_is_ready_is_read_without_waiting,
     an_index_beyond_a_table_without_width_is_told,
 ];
 
@@ -61,39 +59,30 @@ fn nothing_waits_until_an_outcome_is_read() -> Result {
     Ok(())
 }
 
-/// Asks until the report is there, reads it, and checks that nothing was waited for.
-fn assert_read_without_waiting(wgpu: &Wgpu, found: &Found<Wgpu>, scale: &Scale) -> Result {
-    let before = wgpu.counters().syncs;
-    while !wgpu.is_ready(&[found], scale)? {
-        std::thread::yield_now();
+/// Reports after an operation with indices, whose record comes with each, and of a window, whose presence of each gradient is a report
+/// of its own.
+fn an_outcome_of_indices_or_a_window_that_is_ready_is_read_without_waiting() -> Result {
+    for is_window in [false, true] {
+        let wgpu = own();
+        let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;
+        let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
+        let mut found = wgpu.unscale(&mut grads, &scale)?;
+        if is_window {
+            let mut sum = wgpu.accumulate(None, grads, &found)?;
+            found = wgpu.unscale(&mut sum, &wgpu.upload_state(ScaleState::from_exponent(0))?)?;
+        } else {
+            let table = wgpu.upload(&[1.0, 2.0], &[2, 1], DType::F32)?;
+            wgpu.embedding(&table, &wgpu.upload_i64(&[1], &[1])?)?;
+        }
+        wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
+        let before = wgpu.counters().syncs;
+        while !wgpu.is_ready(&[&found], &scale)? {
+            std::thread::yield_now();
+        }
+        assert_eq!(wgpu.read(&[&found], &scale)?.1.updates, 1);
+        assert_eq!(wgpu.counters().syncs, before, "it was there");
     }
-    assert_eq!(wgpu.read(&[found], scale)?.1.updates, 1);
-    assert_eq!(wgpu.counters().syncs, before, "it was there");
     Ok(())
-}
-
-/// Reports after an operation with indices, whose record comes with each.
-fn an_outcome_that_is_ready_is_read_without_waiting_after_indices_too() -> Result {
-    let wgpu = own();
-    let table = wgpu.upload(&[1.0, 2.0], &[2, 1], DType::F32)?;
-    wgpu.embedding(&table, &wgpu.upload_i64(&[1], &[1])?)?;
-    let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;
-    let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
-    let found = wgpu.unscale(&mut grads, &scale)?;
-    wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
-    assert_read_without_waiting(&wgpu, &found, &scale)
-}
-
-/// Presence of each gradient of a window, which is a report of its own.
-fn an_outcome_of_a_window_that_is_ready_is_read_without_waiting() -> Result {
-    let wgpu = own();
-    let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;
-    let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
-    let found = wgpu.unscale(&mut grads, &scale)?;
-    let mut sum = wgpu.accumulate(None, grads, &found)?;
-    let found = wgpu.unscale(&mut sum, &wgpu.upload_state(ScaleState::from_exponent(0))?)?;
-    wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
-    assert_read_without_waiting(&wgpu, &found, &scale)
 }
 
 fn an_index_beyond_a_table_without_width_is_told() -> Result {

@@ -2,18 +2,16 @@
 
 use crate::{
     shared::calls::{rows, run},
-    support::{Device, Result, kind, narrow, noise, optimizer, own, set, step, vector, wgpu},
+    support::{Device, Result, kind, narrow, noise, own, set, vector, wgpu},
 };
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
-use binade_master_weights::{MasterStore, OptimizerConfig, UpdateRule};
 use binade_ops::{Download as _, MatMul as _};
 
 crate::tests![
     an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused,
     a_set_in_parts_is_looked_at_and_clipped_whole,
-    masters_in_many_parts_are_the_same,
     operands_that_end_where_they_begin_are_no_operands,
 ];
 
@@ -58,19 +56,6 @@ fn a_set_in_parts_is_looked_at_and_clipped_whole() -> Result {
     for exponent in [0, 7] {
         assert_eq!(looked_at(&narrow, &bad, exponent).0, looked_at(&Cpu, &bad, exponent).0);
     }
-    Ok(())
-}
-
-fn masters_in_many_parts_are_the_same() -> Result {
-    let start = [("a", noise(1, 5003)), ("b", noise(2, 7))];
-    let [want, got] = [wgpu(), narrow()].map(|wgpu| -> Result<_> {
-        let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::ScaledF16);
-        let config = config.with_storage(DType::BF16).with_lost_updates(true);
-        let mut run = optimizer(&wgpu, &start, DType::F32, config);
-        step(&wgpu, &mut run, &[("a", noise(3, 5003)), ("b", noise(4, 7))])?;
-        Ok((run.save()?, run.masters().lost_updates(&wgpu)?))
-    });
-    assert_eq!(got?, want?);
     Ok(())
 }
 

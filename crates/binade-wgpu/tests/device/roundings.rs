@@ -2,45 +2,40 @@
 //! and sums may be fused or not.
 
 use crate::{
-    shared::steps::{NAMES, grads, params},
-    stepping::{adams, rules},
+    shared::{
+        counted::rules,
+        steps::{NAMES, grads, params},
+    },
     support::{
-        Result, TYPES, assert_near, coarse, exact, here, mixed, optimizer, step, step_in, there,
-        values, vector, wgpu,
+        Compared, Result, TYPES, assert_near, coarse, exact, here, mixed, optimizer, step, there,
+        values, wgpu,
     },
 };
 use binade_core::DType;
-use binade_cpu::Cpu;
 use binade_master_weights::{Adam, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     every_rule_and_type_steps_within_two_units_of_the_cpu,
     steps_that_round_nothing_are_the_cpus_bit_for_bit,
-    subnormal_steps_that_round_nothing_are_too,
-    a_low_parameter_is_its_master_to_nearest_even,
     the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit,
     what_cancels_is_off_by_a_rounding_of_its_terms,
 ];
 
 fn every_rule_and_type_steps_within_two_units_of_the_cpu() -> Result {
-    let wgpu = wgpu();
-    for rule in rules() {
+    let damped =
+        Sgd { lr: 0.1, momentum: 0.9, dampening: 0.3, weight_decay: 0.05, nesterov: false };
+    for rule in rules().into_iter().chain([UpdateRule::Sgd(damped)]) {
         for (param, grad) in TYPES.into_iter().flat_map(|param| TYPES.map(|grad| (param, grad))) {
-            let mut got = optimizer(&wgpu, &params(1), param, OptimizerConfig::new(rule)?);
-            let mut want = optimizer(&Cpu, &params(1), param, OptimizerConfig::new(rule)?);
+            let config = OptimizerConfig::new(rule.with_lr(0.1))?;
+            let mut run = Compared::new(&wgpu(), &params(1), param, &config);
             for seed in 2..5 {
-                step_in(grad, &wgpu, &mut got, &grads(seed))?;
-                step_in(grad, &Cpu, &mut want, &grads(seed))?;
-            }
-            for (place, (got_values, want_values)) in
-                values(&got)?.iter().zip(values(&want)?).enumerate()
-            {
-                let name = NAMES[place].0;
-                let what = format!("{rule:?} {param} {grad} `{name}`");
-                assert_near(got_values, &want_values, 2, &what);
+                run.step(grad, &grads(seed))?;
             }
             let what = format!("{rule:?} {param} {grad}");
-            let (slot, host) = (there(&got, "bias")?, here(want.masters(), "bias"));
+            for (got, want) in values(&run.gpu)?.iter().zip(values(&run.cpu)?) {
+                assert_near(got, &want, 2, &what);
+            }
+            let (slot, host) = (there(&run.gpu, "bias")?, here(run.cpu.masters(), "bias"));
             assert_eq!((slot.applied, slot.len), (host.applied, host.len), "{what}");
             for (got, want) in slot.moments.iter().zip(&host.moments) {
                 // These are three steps of two roundings each; the CPU rounds once.
@@ -66,43 +61,17 @@ fn short() -> Vec<UpdateRule> {
 }
 
 fn steps_that_round_nothing_are_the_cpus_bit_for_bit() -> Result {
-    exact_steps_are_the_cpus(1.0, 4)
-}
-
-fn subnormal_steps_that_round_nothing_are_too() -> Result {
-    // 2^-129, and so multiples of 2^-135: three steps cost 14 bits at most, and leave multiples of 2^-149.
-    exact_steps_are_the_cpus(f32::from_bits(1 << 20), 3)
-}
-
-/// Takes this number of steps of coarse values times `size`.
-fn exact_steps_are_the_cpus(size: f32, steps: u64) -> Result {
-    let wgpu = wgpu();
-    let coarse = |seed, len| coarse(seed, len).iter().map(|x| x * size).collect::<Vec<_>>();
-    let start = NAMES.map(|(name, len)| (name, coarse(len as u64, len)));
-    for (rule, dtype) in short().into_iter().flat_map(|rule| TYPES.map(|dtype| (rule, dtype))) {
-        let mut got = optimizer(&wgpu, &start, dtype, OptimizerConfig::new(rule)?);
-        let mut want = optimizer(&Cpu, &start, dtype, OptimizerConfig::new(rule)?);
-        for seed in 0..steps {
-            let grads = NAMES.map(|(name, len)| (name, coarse(seed + 50, len)));
-            step_in(dtype, &wgpu, &mut got, &grads)?;
-            step_in(dtype, &Cpu, &mut want, &grads)?;
-            assert_eq!(got.save()?, want.save()?, "{rule:?} {dtype} {seed}");
-        }
-    }
-    Ok(())
-}
-
-fn a_low_parameter_is_its_master_to_nearest_even() -> Result {
-    let wgpu = wgpu();
-    for low in [DType::BF16, DType::F16] {
-        let config = OptimizerConfig::new(UpdateRule::adamw(1e-2))?;
-        let mut run = optimizer(&wgpu, &params(1), low, config);
-        for seed in 2..5 {
-            step(&wgpu, &mut run, &grads(seed))?;
-        }
-        for (param, master) in run.params.iter().zip(values(&run)?) {
-            let want = vector(&wgpu, &master, low);
-            assert_eq!(wgpu.to_bits(&param.value)?, wgpu.to_bits(&want)?, "`{}`", param.name);
+    // Coarse values, and 2^-129 of them, and so multiples of 2^-135: three steps cost 14 bits at most, and leave multiples of 2^-149.
+    for (size, steps) in [(1.0, 4), (f32::from_bits(1 << 20), 3)] {
+        let coarse = |seed, len| coarse(seed, len).iter().map(|x| x * size).collect::<Vec<_>>();
+        let start = NAMES.map(|(name, len)| (name, coarse(len as u64, len)));
+        for (rule, dtype) in short().into_iter().flat_map(|rule| TYPES.map(|dtype| (rule, dtype))) {
+            let config = OptimizerConfig::new(rule)?;
+            let mut run = Compared::new(&wgpu(), &start, dtype, &config);
+            for seed in 0..steps {
+                run.step(dtype, &NAMES.map(|(name, len)| (name, coarse(seed + 50, len))))?;
+                run.assert_same(&format!("{rule:?} {dtype} {seed}"))?;
+            }
         }
     }
     Ok(())
@@ -111,7 +80,6 @@ fn a_low_parameter_is_its_master_to_nearest_even() -> Result {
 /// Zeros, each with a gradient in one step alone, so that nothing is divided: each becomes the step's size, rounded once more.
 fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     const STEPS: usize = 40;
-    let wgpu = wgpu();
     let rates = [1e-3, 0.1, 7.0, 3e-5, 1.0 / 3.0, 0.0];
     let betas = [[0.5, 0.9], [0.9, 0.999], [0.3, 0.6], [0.0, 0.5], [0.99, 0.9], [0.9, 0.99]];
     // At some step the quotient of each lies just beside the middle of two f32.
@@ -122,17 +90,15 @@ fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
         (9.773_118_110_166_5e-4, [0.9, 0.99]),
     ];
     for (lr, betas) in rates.into_iter().zip(betas).chain(close) {
-        let rule = Adam { lr, betas, eps: 1.0, ..adams()[0] };
+        let (weight_decay, decoupled, amsgrad) = (0.0, false, false);
+        let rule = Adam { lr, betas, eps: 1.0, weight_decay, decoupled, amsgrad };
         let config = OptimizerConfig::new(UpdateRule::Adam(rule))?;
-        let start = [("w", vec![0.0; STEPS])];
-        let mut got = optimizer(&wgpu, &start, DType::F32, config.clone());
-        let mut want = optimizer(&Cpu, &start, DType::F32, config);
+        let mut run = Compared::new(&wgpu(), &[("w", vec![0.0; STEPS])], DType::F32, &config);
         for number in 0..STEPS {
             let mut grad = vec![0.0; STEPS];
             grad[number] = 2.0_f32.powi(-50);
-            step(&wgpu, &mut got, &[("w", grad.clone())])?;
-            step(&Cpu, &mut want, &[("w", grad)])?;
-            let [now, host] = [values(&got)?, values(&want)?].map(|all| all[0][number]);
+            run.step(DType::F32, &[("w", grad)])?;
+            let [now, host] = [values(&run.gpu)?, values(&run.cpu)?].map(|all| all[0][number]);
             assert_eq!(now.to_bits(), host.to_bits(), "{rule:?} {number}");
             assert_eq!(now == 0.0, lr == 0.0, "{rule:?} {number}");
         }

@@ -5,7 +5,7 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-use super::{Gemm, GemmConfig, Matrices, chosen, sizes_of};
+use super::{Gemm, GemmConfig, Kernels, Matrices, chosen, sizes_of};
 pub(in crate::ops) use crate::testing::device;
 use crate::{Cuda, Products, ProductsBackend, Tensor};
 use binade_core::DType;
@@ -127,6 +127,15 @@ fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> GemmConfig)
     choice
 }
 
+/// Checks one case by a tile, its sums in so many ranges.
+fn check_with(cuda: &Cuda, case: Case, tile: &'static Kernels, ranges: usize) {
+    check_by(cuda, case, |gemm| {
+        let choice = GemmConfig { tile, kernel: tile.find(gemm).unwrap(), ranges };
+        cuda.multiply(gemm, choice).unwrap();
+        choice
+    });
+}
+
 /// Returns true if the stand-in for the library is there and has an algorithm for the case.
 fn is_taken_by_stand_in(cuda: &Cuda, case: &Case) -> bool {
     let is_there = matches!(cuda.products().unwrap(), ProductsBackend::Library { .. });
@@ -213,11 +222,7 @@ fn every_tile_of_a_large_product_is_in_its_place() {
         for transposed in [[false, false], [false, true], [true, false]] {
             let bias = transposed == [false, true];
             let case = Case { dtype, sizes, transposed, unit: 8, bias };
-            check_by(&cuda, case, |gemm| {
-                let choice = GemmConfig { tile, kernel: tile.find(gemm).unwrap(), ranges: 1 };
-                cuda.multiply(gemm, choice).unwrap();
-                choice
-            });
+            check_with(&cuda, case, tile, 1);
         }
     }
 }
@@ -237,11 +242,7 @@ fn sums_of_ranges_are_joined_whatever_the_tile_and_what_is_transposed() {
                 for (ranges, unit) in cut.iter().copied() {
                     let bias = transposed == [false, true];
                     let case = Case { dtype, sizes, transposed, unit, bias };
-                    check_by(&cuda, case, |gemm| {
-                        let choice = GemmConfig { tile, kernel: tile.find(gemm).unwrap(), ranges };
-                        cuda.multiply(gemm, choice).unwrap();
-                        choice
-                    });
+                    check_with(&cuda, case, tile, ranges);
                 }
             }
         }
