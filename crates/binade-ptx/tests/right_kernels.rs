@@ -1,34 +1,8 @@
 //! Right kernels agree with a loop on the host bit for bit.
 
-use crate::support::{
-    LENGTHS, bits, block_sum, fixture, gpu, host_sums, near_one, numbers, stage, unscale, warp_sum,
-};
+use crate::support::{LENGTHS, bits, fixture, gpu, numbers, stage};
 use binade_ptx::{Arg, Gpu};
 use half::{bf16, f16};
-
-#[test]
-fn sums_by_block_and_by_warp_have_the_hosts_bits() {
-    for n in LENGTHS {
-        let x = near_one(n);
-        assert_eq!(block_sum(&mut gpu(), "block_sum", &x).unwrap(), host_sums(&x, 128, 128), "{n}");
-        assert_eq!(warp_sum(&mut gpu(), "warp_sum", &x).unwrap(), host_sums(&x, 32, 64), "{n}");
-    }
-}
-
-#[test]
-fn unscaled_gradients_have_the_hosts_bits_and_the_flag_tells_what_is_not_finite() {
-    for entry in ["unscale", "unscale_by_fours"] {
-        for n in LENGTHS {
-            let mut x = near_one(n);
-            let expected = bits(x.iter().map(|x| x * 0.25));
-            assert_eq!(unscale(&mut gpu(), entry, &x, 0.25).unwrap(), (expected, 0), "{entry} {n}");
-            for bad in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
-                x[n as usize - 1] = bad;
-                assert_eq!(unscale(&mut gpu(), entry, &x, 0.25).unwrap().1, 1, "{entry} {n} {bad}");
-            }
-        }
-    }
-}
 
 /// Runs a cast of `n` elements from bytes to bytes.
 fn cast(gpu: &mut Gpu, file: &str, entry: &str, from: &[u8], n: u32, width: usize) -> Vec<u8> {

@@ -88,21 +88,6 @@ fn sums(
     Ok(words(gpu, y, grid * block / each))
 }
 
-/// Returns the sum of each group of `each` numbers, added as a tree, zeros behind the last.
-pub(crate) fn host_sums(x: &[f32], each: usize, block: usize) -> Vec<u32> {
-    let mut padded = x.to_vec();
-    padded.resize(x.len().next_multiple_of(block), 0.0);
-    let tree = |group: &[f32]| {
-        let mut part = group.to_vec();
-        while part.len() > 1 {
-            let (low, high) = part.split_at(part.len() / 2);
-            part = low.iter().zip(high).map(|(a, b)| a + b).collect();
-        }
-        part[0]
-    };
-    bits(padded.chunks(each).map(tree))
-}
-
 /// Runs `unscale` or a variant on two blocks of 64 threads. Returns the gradients, and 1 if one was not finite.
 pub(crate) fn unscale(
     gpu: &mut Gpu,

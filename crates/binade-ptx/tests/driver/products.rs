@@ -11,7 +11,7 @@ use cudarc::{
 };
 use half::f16;
 
-use super::{abroad::symbol, process::alone};
+use super::process::alone;
 
 pub(crate) const F32: u32 = 0;
 pub(crate) const F16: u32 = 2;
@@ -207,18 +207,6 @@ fn computed(asked: &Asked, a: &[f32], b: &[f32], len: usize) -> Vec<f32> {
     let (a, b, d) = (up(&stream, a), up(&stream, b), up(&stream, &vec![7.0; len]));
     product(asked, &stream, [&a, &b, &d], 1.0);
     down(&stream, &d)
-}
-
-#[test]
-fn both_names_are_one_library() {
-    alone!({
-        // SAFETY: the function takes nothing; cudarc has loaded it by the library's own name.
-        assert_eq!(unsafe { sys::cublasLtGetVersion() }, 130_000);
-        let (driver, _) = context();
-        assert!(result::create_handle().is_ok(), "it knows of the driver's context");
-        drop(driver);
-        symbol("cublasLtMatmul");
-    });
 }
 
 #[test]
