@@ -4,7 +4,7 @@ use crate::support::{Device, Grads, Result, gpu, noise, optimizer, set};
 use binade_core::{DType, FoundInf, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, ClipGroup, LossScale, Norm, ScaleState, Scaler};
-use binade_master_weights::{OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{OptimizerConfig, UpdateRule};
 
 crate::tests![
     many_groups_of_odd_lengths_give_the_cpus_bits,
@@ -53,17 +53,12 @@ fn many_groups_of_odd_lengths_give_the_cpus_bits() -> Result {
     Ok(())
 }
 
-/// Steps that are rounded once: `param - grad`.
-fn descent() -> UpdateRule {
-    let rule = Sgd { lr: 1.0, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
-    UpdateRule::Sgd(rule)
-}
-
 /// Parameters after windows of each pattern of good and bad micro-batches, and what each said.
 fn windows<D: Device>(device: &D) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
     let params = [("a", noise(7, 3000)), ("b", noise(7, 5))];
-    let mut optimizer = optimizer(device, &params, DType::F16, OptimizerConfig::new(descent())?);
+    let mut optimizer =
+        optimizer(device, &params, DType::F16, OptimizerConfig::new(UpdateRule::sgd(1.0))?);
     let groups = [group(&["b"], Norm::L2, 1e-3), group(&["a"], Norm::Infinity, 1e-2)];
     let mut said = Vec::new();
     for pattern in 0..4_u64 {

@@ -7,7 +7,6 @@ pub(crate) mod counted;
 pub(crate) mod indices;
 mod joins;
 mod operations;
-mod outcomes;
 mod ranks;
 mod resumed;
 mod rules;
@@ -35,13 +34,12 @@ macro_rules! tests {
 pub(crate) type Module = (&'static str, &'static [Test]);
 
 /// The tests, by module.
-pub(crate) const TESTS: [Module; 14] = [
+pub(crate) const TESTS: [Module; 13] = [
     ("clip_groups", clip_groups::TESTS),
     ("counted", counted::TESTS),
     ("indices", indices::TESTS),
     ("joins", joins::TESTS),
     ("operations", operations::TESTS),
-    ("outcomes", outcomes::TESTS),
     ("ranks", ranks::TESTS),
     ("resumed", resumed::TESTS),
     ("rules", rules::TESTS),

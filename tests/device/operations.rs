@@ -2,17 +2,20 @@
 
 use crate::{
     shared::calls::{Row, rows, run},
-    support::{Result, gpu, kind, own, told},
+    support::{Result, gpu, kind, own, told, vector},
 };
-use binade_core::{DType, Error, ErrorKind};
+use binade_autocast::Autocast;
+use binade_core::{DType, Error, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_ops::{OpInvocation as Call, for_each_op};
+use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
+use binade_ops::{OpInvocation as Call, Upload, for_each_op};
 
 crate::tests![
     every_method_has_a_row,
     operands_that_do_not_fit_are_refused_with_the_cpus_words,
     operands_of_another_handle_are_refused,
     no_operation_waits_and_each_gives_the_same_bits_again,
+    integers_have_no_gradient_and_are_not_cast,
 ];
 
 const N: usize = 5;
@@ -102,5 +105,20 @@ fn no_operation_waits_and_each_gives_the_same_bits_again() -> Result {
             assert_eq!(gpu.to_bits(one)?, gpu.to_bits(other)?, "{row:?}");
         }
     }
+    Ok(())
+}
+
+fn integers_have_no_gradient_and_are_not_cast() -> Result {
+    let gpu = gpu();
+    let labels = gpu.upload_i64(&[0], &[1])?;
+    let scale = gpu.upload_state(ScaleState::from_exponent(0))?;
+    let mut grads = vec![Named::new("labels", Some(labels))].into();
+    assert_eq!(kind(gpu.unscale(&mut grads, &scale)), ErrorKind::Unsupported);
+    let floats = vector(&gpu, &[1.0], DType::F32);
+    for to in [DType::I64, DType::U8, DType::F64] {
+        assert_eq!(kind(gpu.cast(&floats, to)), ErrorKind::Unsupported);
+    }
+    let labels = gpu.upload_i64(&[1, -2], &[2])?;
+    assert_eq!(kind(gpu.cast(&labels, DType::F32)), ErrorKind::Unsupported);
     Ok(())
 }

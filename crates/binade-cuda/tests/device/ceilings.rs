@@ -6,33 +6,25 @@ use binade_cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use std::collections::HashSet;
 
 crate::tests![
-    a_rewrite_and_a_duplicate_keep_every_bit,
-    a_read_and_an_empty_launch_leave_everything_as_it_was,
+    what_reads_rewrites_or_launches_nothing_keeps_every_bit,
     the_driver_tells_of_every_kernel_once,
     memory_in_use_is_counted_by_what_the_pool_lends,
     memory_of_a_captured_step_is_in_use_as_long_as_the_step_is_there,
 ];
 
-fn a_rewrite_and_a_duplicate_keep_every_bit() -> Result {
+fn what_reads_rewrites_or_launches_nothing_keeps_every_bit() -> Result {
     let cuda = cuda();
     let tensor = vector(&cuda, &noise(5, 9000), DType::F32);
     let bits = cuda.to_bits(&tensor)?;
     let mut copy = cuda.duplicate(&tensor)?;
     assert_ne!(copy.address(), tensor.address());
+    let before = cuda.counters();
     cuda.rewrite(&mut copy)?;
-    assert_eq!(cuda.to_bits(&copy)?, bits);
-    Ok(())
-}
-
-fn a_read_and_an_empty_launch_leave_everything_as_it_was() -> Result {
-    let cuda = cuda();
-    let tensor = vector(&cuda, &noise(6, 9000), DType::F32);
-    let (bits, before) = (cuda.to_bits(&tensor)?, cuda.counters());
     cuda.read_through(&tensor)?;
     cuda.launch_nothing()?;
     let after = cuda.counters();
-    assert_eq!((after.launches - before.launches, after.syncs - before.syncs), (2, 0));
-    assert_eq!(cuda.to_bits(&tensor)?, bits);
+    assert_eq!((after.launches - before.launches, after.syncs - before.syncs), (3, 0));
+    assert_eq!((cuda.to_bits(&copy)?, cuda.to_bits(&tensor)?), (bits.clone(), bits));
     Ok(())
 }
 
