@@ -41,7 +41,6 @@ impl Bench {
         }
         self.products(&clock)?;
         self.training(&clock)?;
-        self.bar.finish_and_clear();
         Ok(())
     }
 
