@@ -3,9 +3,10 @@
 mod report;
 mod stage;
 
-use std::time::Instant;
+use std::{collections::BTreeMap, time::Instant};
 
 use clap::Args;
+use rayon::prelude::*;
 
 use crate::{
     Result,
@@ -13,7 +14,6 @@ use crate::{
         report::{Outcome, Record, Report, insist},
         stage::Stage,
     },
-    parallel::parallel,
 };
 
 /// The most stages that run at once.
@@ -44,11 +44,16 @@ impl Ci {
         }
         let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
         let start = Instant::now();
+        let lanes = rayon::ThreadPoolBuilder::new().num_threads(LANES).build()?;
+        let mut records = Vec::new();
         // A build for all other stages has all cores to itself.
-        let groups = stages.chunk_by(|one, next| one.beside && next.beside);
-        let records =
-            groups.flat_map(|group| parallel(LANES, group, |stage| record(stage, &required)));
-        let report = Report { records: records.collect(), seconds: start.elapsed().as_secs_f64() };
+        for group in stages.chunk_by(|one, next| one.beside && next.beside) {
+            // Each lane takes the next stage when it is done with one.
+            let all = group.iter().enumerate().par_bridge();
+            let ended = all.map(|(place, stage)| (place, record(stage, &required)));
+            records.extend(lanes.install(|| ended.collect::<BTreeMap<_, _>>()).into_values());
+        }
+        let report = Report { records, seconds: start.elapsed().as_secs_f64() };
         println!("\n{report}");
         report.verdict()
     }

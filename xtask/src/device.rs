@@ -1,5 +1,5 @@
-//! Devices that run on the CPU: the environments in which calls find them; `cargo xtask ptx`, which builds the stand-in for the CUDA
-//! driver, and `cargo xtask test`, the CUDA backend's tests on it.
+//! Devices that run on the CPU: the environments in which calls find them, `cargo xtask on`, which starts a command in one, and
+//! `cargo xtask ptx`, which builds the stand-in for the CUDA driver.
 
 use std::{
     env, fs,
@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::{
     Result,
@@ -15,36 +15,22 @@ use crate::{
     shell::{Call, root},
 };
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Device {
-    /// The PTX interpreter in place of the CUDA driver.
-    Ptx,
-}
-
 #[derive(Args)]
-pub(crate) struct Test {
-    /// Names the device, on which the tests must run: a skip fails.
-    #[arg(long)]
-    device: Device,
-    /// With stand-ins for cuBLASLt and cuDNN beside the driver's, so that they multiply and not the kernels, and convolve
-    /// where `-- --features cudnn` follows.
-    #[arg(long)]
-    libraries: bool,
-    /// Arguments of `cargo test`, which is of binade-cuda unless `--package` is among them.
-    #[arg(last = true, value_name = "ARGUMENT")]
-    arguments: Vec<String>,
+pub(crate) struct On {
+    /// `ptx`; `ptx-libraries`, with stand-ins for cuBLASLt and cuDNN beside the driver's, so that they multiply and not the kernels, and
+    /// convolve with binade-cuda's feature `cudnn`; `lavapipe` or `swiftshader`, which `bash .ci/vulkan` installs.
+    device: String,
+    /// Any command, which is started in the current folder. A test that skips the device fails.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<String>,
 }
 
-impl Test {
+impl On {
     pub(crate) fn run(self) -> Result<()> {
-        let Device::Ptx = self.device;
-        folder(self.libraries)?;
-        let is_package = |it: &String| it.starts_with("-p") || it.starts_with("--package");
-        let ours = ["--package", "binade-cuda"].into_iter();
-        let ours = ours.filter(|_| !self.arguments.iter().any(is_package));
-        let call = Call::line("cargo test").args(ours).args(&self.arguments);
-        let call = on(if self.libraries { "ptx-libraries" } else { "ptx" }, &call)?;
-        println!("{call}");
+        let call = on(&self.device, &Call::line("").args(&self.command))?;
+        if self.device.starts_with("ptx") {
+            folder(self.device == "ptx-libraries")?;
+        }
         call.run()
     }
 }

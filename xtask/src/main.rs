@@ -7,7 +7,6 @@
 
 mod binaries;
 mod ci;
-mod conformance;
 mod coverage;
 mod device;
 mod files;
@@ -16,7 +15,6 @@ mod issue;
 mod kernels;
 mod mutate;
 mod packed;
-mod parallel;
 mod shaders;
 mod shell;
 mod tidy;
@@ -48,14 +46,12 @@ enum Command {
     Kernels(kernels::Kernels),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
     Shaders(shaders::Shaders),
-    /// Holds a device to every contract of the kit, and ends badly where one is broken.
-    Conformance(conformance::Conformance),
     /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
     Mutate(mutate::Mutate),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
     Ptx(device::Ptx),
-    /// Tests what needs a device on that device: `cargo xtask test --device ptx [-- what cargo test takes]`.
-    Test(device::Test),
+    /// Runs a command where it finds a device that runs on the CPU: `cargo xtask on ptx cargo test -p binade-cuda`.
+    On(device::On),
 }
 
 fn main() -> ExitCode {
@@ -65,10 +61,9 @@ fn main() -> ExitCode {
         Command::Coverage => coverage::run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),
-        Command::Conformance(conformance) => conformance.run(),
         Command::Mutate(mutate) => mutate.run(),
         Command::Ptx(ptx) => ptx.run(),
-        Command::Test(test) => test.run(),
+        Command::On(on) => on.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

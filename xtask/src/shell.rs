@@ -47,9 +47,9 @@ impl Call {
         process
     }
 
-    /// Runs it in the repository's root with its output shown.
+    /// Runs it in the current folder with its output shown.
     pub(crate) fn run(&self) -> Result<()> {
-        let status = self.process().current_dir(root()).status()?;
+        let status = self.process().status()?;
         if status.success() { Ok(()) } else { Err(format!("`{self}` ended with {status}").into()) }
     }
 

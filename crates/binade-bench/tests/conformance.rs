@@ -23,25 +23,6 @@ fn a_run_in_which_nothing_ran_ends_badly() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_refused_with_those_that_are() {
-    let run = conformance(&["--device", "abacus"]);
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(!run.status.success() && told.contains("wgpu"), "{told}");
-}
-
-#[test]
-fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
-    if !cfg!(feature = "wgpu") {
-        let run = conformance(&["--device", "wgpu"]);
-        let told = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(
-            !run.status.success() && told.contains("run `cargo xtask conformance --device wgpu`"),
-            "{told}"
-        );
-    }
-}
-
-#[test]
 fn tf32_is_refused_where_nobody_multiplies_by_it() {
     let run = conformance(&["--device", "cpu", "--only", "matmul/f32", "--tf32"]);
     let told = String::from_utf8_lossy(&run.stderr).into_owned();

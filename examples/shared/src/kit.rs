@@ -1,4 +1,4 @@
-//! Program that runs the kit on a subject, as `cargo xtask conformance` starts it.
+//! Program that runs the kit on a subject.
 
 use binade_conformance::{Report, Runner, report};
 use clap::{Args, Parser};
@@ -20,7 +20,7 @@ struct Cli<A: Args> {
     more: A,
 }
 
-/// Exit status of a program that could not open its device, by which `cargo xtask conformance --device all` knows it.
+/// Exit status of a program that could not open its device, by which `run.sh` of binade-bench tells a skip.
 const NOT_OPENED: u8 = 77;
 
 /// No further arguments.

@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use rayon::prelude::*;
+
 use crate::{
     Result,
     files::Files,
@@ -13,7 +15,6 @@ use crate::{
         portable,
         set::{Header, Set},
     },
-    parallel::parallel,
     shell::heard,
 };
 
@@ -80,10 +81,8 @@ impl<'a> Compiler<'a> {
         set: &Set,
         names: &[&'n str],
     ) -> Vec<(&'n str, Result<String, String>)> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        parallel(cores, names, |name| {
-            (*name, self.one(files, set, name).map_err(|error| error.to_string()))
-        })
+        let one = |&name| (name, self.one(files, set, name).map_err(|error| error.to_string()));
+        names.par_iter().map(one).collect()
     }
 
     /// The PTX of one kernel, which is also left in `target/kernels`, below it as it lies in the repository.

@@ -26,7 +26,7 @@ type Averaged = Vec<Named<Option<Parts<Tensor>>>>;
 fn the_interpreter_has_two_devices() -> Result {
     if cuda().name()?.contains("PTX interpreter") {
         let count = CudaContext::device_count()?;
-        assert!(count > 1, "run by `cargo xtask test --device ptx`, or with BINADE_PTX_DEVICES=2");
+        assert!(count > 1, "run by `cargo xtask on ptx cargo test`, or with BINADE_PTX_DEVICES=2");
     }
     Ok(())
 }

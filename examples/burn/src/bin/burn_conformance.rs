@@ -1,4 +1,4 @@
-//! Runner of the kit over burn's adapter, with its report: `cargo xtask conformance --device burn`.
+//! Runner of the kit over burn's adapter, with its report: `cargo run -p binade-example-burn --bin burn_conformance`.
 
 #[path = "../../../../crates/binade-burn/tests/common/flex.rs"]
 mod flex;

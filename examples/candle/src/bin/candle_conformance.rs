@@ -1,4 +1,4 @@
-//! Runner of the kit over candle's tensors, with its report: `cargo xtask conformance --device candle`.
+//! Runner of the kit over candle's tensors, with its report: `cargo run -p binade-example-candle --bin candle_conformance`.
 
 #[path = "../../../../crates/binade-candle/tests/common/mod.rs"]
 mod common;

@@ -44,7 +44,7 @@ impl Device {
             Self::Wgpu => on_wgpu(runner),
             #[cfg(not(feature = "wgpu"))]
             Self::Wgpu => {
-                let advice = "run `cargo xtask conformance --device wgpu`";
+                let advice = "run `cargo conformance --device wgpu`";
                 Err(format!("--device wgpu: this program was built without it; {advice}").into())
             }
         }
@@ -57,7 +57,7 @@ impl Device {
 /// products. There are no conversions of f64.
 fn on_cuda(runner: Runner, interpreted: bool, tf32: bool) -> Result<Report, Box<dyn Error>> {
     let (name, advice) = if interpreted {
-        ("ptx", "start it by `cargo xtask conformance --device ptx`")
+        ("ptx", "start it by `cargo xtask on ptx cargo conformance --device ptx`")
     } else {
         ("cuda", "take the interpreter off the library path, or ask for ptx")
     };
