@@ -7,7 +7,7 @@ use crate::{
     issue::Issue,
     kernels::{
         compile::PINNED,
-        groups, lint,
+        lint,
         set::{Header, SETS, Set},
         sources::{self, sha256},
     },
@@ -100,11 +100,8 @@ pub(super) fn objection(files: &Files, set: &Set, name: &str, all: &Manifest) ->
 fn linted(files: &Files, set: &Set, name: &str) -> Vec<Issue> {
     let header = Header::read(files.text(&set.source(name)).unwrap_or_default());
     let Some(ptx) = files.text(&set.compiled(name)) else { return Vec::new() };
-    let mut issues = groups::issues(&set.compiled(name), ptx);
-    if header.is_ok_and(|header| !header.lowers) {
-        issues.extend(lint::issues(&set.compiled(name), ptx));
-    }
-    issues
+    let is_held = header.is_ok_and(|header| !header.lowers);
+    if is_held { lint::issues(&set.compiled(name), ptx) } else { Vec::new() }
 }
 
 #[cfg(test)]

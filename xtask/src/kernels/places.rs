@@ -9,7 +9,7 @@ pub(super) struct Places<'a> {
     /// The function or entry; empty before the first.
     pub(super) entry: &'a str,
     /// The source file of the line that was passed last, if it is known, and the line in it.
-    pub(super) file: &'a str,
+    file: &'a str,
     line: &'a str,
 }
 
