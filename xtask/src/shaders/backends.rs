@@ -1,23 +1,15 @@
-//! Output for Vulkan, Metal and DX12 as wgpu writes it: each must be able to be written, though the drivers are not here.
+//! Output for Metal and DX12 as wgpu writes it: each must be able to be written, though the drivers are not here. Vulkan's is decided
+//! by drivers that are.
 
 use naga::{
-    Module, ShaderStage,
-    back::{hlsl, msl, spv},
+    Module,
+    back::{hlsl, msl},
     valid::ModuleInfo,
 };
 
 /// The errors of the writers, for an entry whose overrides are resolved.
-pub(super) fn errors(module: &Module, info: &ModuleInfo, entry: &str) -> Vec<String> {
-    let all = [spirv(module, info, entry), metal(module, info), direct3d(module, info)];
-    all.into_iter().filter_map(Result::err).collect()
-}
-
-fn spirv(module: &Module, info: &ModuleInfo, entry: &str) -> Result<(), String> {
-    let entry_point = entry.to_owned();
-    let point = spv::PipelineOptions { shader_stage: ShaderStage::Compute, entry_point };
-    let options = spv::Options { lang_version: (1, 3), ..spv::Options::default() };
-    let written = spv::write_vec(module, info, &options, Some(&point));
-    written.map(drop).map_err(|error| format!("`{entry}` for Vulkan: {error}"))
+pub(super) fn errors(module: &Module, info: &ModuleInfo) -> Vec<String> {
+    [metal(module, info), direct3d(module, info)].into_iter().filter_map(Result::err).collect()
 }
 
 fn metal(module: &Module, info: &ModuleInfo) -> Result<(), String> {

@@ -81,13 +81,6 @@ pub(super) fn entries(
     if errors.is_empty() { Ok(entries) } else { Err(errors) }
 }
 
-/// Validates a library by itself, whoever uses it.
-pub(super) fn library(text: &str) -> Result<(), String> {
-    let module = wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    validator.validate(&module).map(drop).map_err(|error| error.emit_to_string(text))
-}
-
 /// Validates with the least that is enough: a shader runs on every device, unless its name says that it needs `f16`.
 fn validated(file: &str, module: &Module, text: &str) -> Result<ModuleInfo, String> {
     let with = |capabilities| {
@@ -165,7 +158,7 @@ fn entry(
         );
     }
     let mut wrong = entry.broken();
-    wrong.extend(backends::errors(&module, &info, name));
+    wrong.extend(backends::errors(&module, &info));
     Ok((entry, wrong))
 }
 
