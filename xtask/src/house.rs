@@ -70,18 +70,6 @@ pub(crate) const OUTSIDE: [&str; 9] = [
 pub(crate) const ADAPTERS: [&str; 4] =
     ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
-/// Crates that floors 0 and 1 may import from outside, so that one of them can be taken alone.
-pub(crate) const SMALL_IMPORTS: [&str; 4] = ["half", "serde", "thiserror", "toml"];
-
-/// The crates of [`SMALL_IMPORTS`] that they may have only as an option.
-pub(crate) const ONLY_OPTIONAL: [&str; 2] = ["serde", "toml"];
-
-/// Crates that the kit must not import: it compares bytes, and knows no backend's tensor.
-pub(crate) const KIT_NEVER_IMPORTS: [&str; 2] = ["ndarray", "rayon"];
-
-/// The kit of conformance.
-pub(crate) const KIT: &str = "binade-conformance";
-
 /// Modules and folders that may hold `unsafe`; everything else denies it.
 pub(crate) const UNSAFE_ALLOWED: [&str; 7] = [
     "crates/binade-cpu/src/simd",

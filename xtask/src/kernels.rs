@@ -5,7 +5,6 @@
 
 mod committed;
 mod compile;
-mod groups;
 mod lint;
 mod places;
 mod portable;

@@ -1,11 +1,11 @@
-//! Imports only go down, and the lower floors import little from outside. The floors themselves are in `house.rs`.
+//! Imports only go down. The floors themselves are in `house.rs`; what the lower ones bring from outside is counted by `.ci/packages`.
 //!
 //! Dev-dependencies may go up: a crate may be tested with what stands on it. Nothing imports xtask.
 
 use serde_json::Value;
 
 use crate::{
-    house::{self, KIT, KIT_NEVER_IMPORTS, ONLY_OPTIONAL, SIDEWAYS, SMALL_IMPORTS, TOP},
+    house::{self, SIDEWAYS, TOP},
     issue::Issue,
     tidy::tree::{Package, Tree},
 };
@@ -31,26 +31,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Issue> {
 /// Returns why a package, which stands on `floor`, must not import this.
 fn objection(tree: &Tree, floor: usize, package: &Package, import: &Value) -> Option<String> {
     let (from, to) = (package.name.as_str(), import["name"].as_str()?);
-    if import["path"].is_string() {
-        let is_below = self::floor(tree, to).is_some_and(|to| to < floor) && from != "xtask";
-        return (!is_below && !SIDEWAYS.contains(&(from, to))).then(|| {
-            format!("`{from}` on floor {floor} imports `{to}`, which does not lie below it: move what both need down")
-        });
-    }
-    if from == KIT && KIT_NEVER_IMPORTS.contains(&to) {
-        return Some(format!("the kit imports `{to}`: it compares bytes and knows no backend"));
-    }
-    if !house::small_crates().any(|small| small == from) {
-        return None;
-    }
-    if !SMALL_IMPORTS.contains(&to) {
-        let allowed = SMALL_IMPORTS.join(", ");
-        return Some(format!(
-            "`{from}` is taken alone and imports `{to}`: floors 0 and 1 import only {allowed}"
-        ));
-    }
-    let is_always = ONLY_OPTIONAL.contains(&to) && import["optional"] != true;
-    is_always.then(|| format!("`{from}` needs {to} always: make it `optional = true`"))
+    let is_below = self::floor(tree, to).is_some_and(|to| to < floor) && from != "xtask";
+    let is_wrong = import["path"].is_string() && !is_below && !SIDEWAYS.contains(&(from, to));
+    is_wrong.then(|| {
+        format!("`{from}` on floor {floor} imports `{to}`, which does not lie below it: move what both need down")
+    })
 }
 
 /// The table's floor for a crate of the house; for what only uses the house, its folder says it.
@@ -64,10 +49,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The findings on a crate that imports `to`, `ours` by a path, where an example is called `digits`.
-    fn told(from: &str, to: &str, [ours, optional]: [bool; 2], kind: &str) -> String {
-        let import =
-            json!({ "name": to, "path": ours.then_some("x"), "optional": optional, "kind": kind });
+    /// The findings on a crate that imports `to` by a path, where an example is called `digits`.
+    fn told(from: &str, to: &str, kind: &str) -> String {
+        let import = json!({ "name": to, "path": "x", "kind": kind });
         let package = |name: &str, folder: &str, imports: &[Value]| {
             let data = json!({ "name": name, "manifest_path": format!("{folder}/Cargo.toml"), "dependencies": imports });
             Package::of(data, &Value::Null)
@@ -80,7 +64,6 @@ mod tests {
 
     #[test]
     fn imports_go_down_or_sideways_by_the_table_and_dev_dependencies_anywhere() {
-        let ours = |from, to, kind| told(from, to, [true, false], kind);
         for (from, to, kind, why) in [
             ("binade-cpu", "binade-ops", "", ""),
             ("binade-autocast", "binade-cast-policy", "", ""),
@@ -92,21 +75,7 @@ mod tests {
             ("binade-core", "binade", "dev", ""),
             ("binade-core", "binade", "build", "does not lie below"),
         ] {
-            let told = ours(from, to, kind);
-            assert!(told.contains(why) && told.is_empty() == why.is_empty(), "{from}: {told}");
-        }
-    }
-
-    #[test]
-    fn the_lower_floors_and_the_kit_import_little_from_outside() {
-        for (from, to, optional, why) in [
-            ("binade-ops", "ndarray", true, "`ndarray`"),
-            ("binade-core", "serde", false, "optional"),
-            ("binade-core", "serde", true, ""),
-            ("binade-cpu", "ndarray", false, ""),
-            ("binade-conformance", "ndarray", false, "the kit"),
-        ] {
-            let told = told(from, to, [false, optional], "");
+            let told = told(from, to, kind);
             assert!(told.contains(why) && told.is_empty() == why.is_empty(), "{from}: {told}");
         }
     }

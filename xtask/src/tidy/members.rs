@@ -37,7 +37,7 @@ fn default(package: &Package) -> Option<Issue> {
     Some(Issue::new(package.manifest(), 0, why))
 }
 
-/// One version, one edition, one least Rust, one licence, one set of lints; and a description where the registry demands it.
+/// One version, one edition, one least Rust, one licence, one set of lints; and no test that is never run.
 pub(super) fn manifests(tree: &Tree) -> Vec<Issue> {
     const KEYS: [&str; 4] = ["version", "edition", "rust_version", "license"];
     let breaches = tree.packages.iter().flat_map(|package| {
@@ -46,9 +46,7 @@ pub(super) fn manifests(tree: &Tree) -> Vec<Issue> {
         let own = own.map(|key| format!("write `{}.workspace = true`", key.replace('_', "-")));
         let lints = (!text.contains("[lints]\nworkspace = true"))
             .then(|| "write `workspace = true` under `[lints]`".to_owned());
-        let is_bare = package.is_crate() && !package.data["description"].is_string();
-        let bare = is_bare.then(|| "write a `description`: the registry demands it".to_owned());
-        let all = [own, lints, bare, unlisted(tree, package)].into_iter().flatten();
+        let all = [own, lints, unlisted(tree, package)].into_iter().flatten();
         all.map(|why| Issue::new(package.manifest(), 0, why))
     });
     breaches.collect()
@@ -66,19 +64,10 @@ fn unlisted(tree: &Tree, package: &Package) -> Option<String> {
 
 const INCLUDE: &str = "#![doc = include_str!(\"../README.md\")]";
 
-/// Trains the example; runs the checks.
-const COMMANDS: [&str; 2] = ["cargo run --release --example digits", "cargo xtask ci"];
-
-/// A crate's README is its documentation: one text, seen on the registry and in the docs, its examples run as doc tests. The
-/// repository's own shows the two commands that a newcomer runs.
+/// A crate's README is its documentation: one text, seen on the registry and in the docs, its examples run as doc tests.
 pub(super) fn readmes(tree: &Tree) -> Vec<Issue> {
-    let front = tree.text("README.md").unwrap_or_default();
-    let shows = |it: &&str| front.lines().any(|line| line.trim().starts_with(it));
-    let missing = COMMANDS.iter().filter(|it| !shows(it));
-    let missing =
-        missing.map(|it| Issue::new("README.md", 0, format!("show `{it}` on its own line")));
     let crates = tree.packages.iter().filter(|package| package.is_crate());
-    missing.chain(crates.flat_map(|package| page(tree, package))).collect()
+    crates.flat_map(|package| page(tree, package)).collect()
 }
 
 fn page(tree: &Tree, package: &Package) -> Vec<Issue> {
@@ -132,39 +121,33 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_does_not_inherit_or_describe_and_a_test_that_is_never_run_are_found() {
+    fn a_manifest_that_does_not_inherit_and_a_test_that_is_never_run_are_found() {
         let (lints, all) = ("[lints]\nworkspace = true\n", "//! A.\n\nmod c;\n");
         let found = |text: &str, all: &str, b: Value| {
-            let good = ("a", json!({ "version": "1", "description": "A." }));
+            let good = ("a", json!({ "version": "1" }));
             let files = [("crates/a/Cargo.toml", lints), ("crates/b/Cargo.toml", text)];
             let tests = ["all", "c", "common/d"].map(|it| format!("crates/b/tests/{it}.rs"));
             let tests = [(&*tests[0], all), (&*tests[1], ""), (&*tests[2], "")];
             told(manifests, &tree(&[&files[..], &tests].concat(), &[good, ("b", b)]))
         };
-        let good = json!({ "version": "1", "description": "B." });
+        let good = json!({ "version": "1" });
         assert_eq!(found(lints, all, good.clone()), "");
         assert!(found("", all, good.clone()).contains("[lints]"));
         assert!(found(lints, "//! A.\n\nmod cc;\n", good).contains("`mod c;`"));
-        assert!(
-            found(lints, all, json!({ "version": "2", "description": "B." })).contains("version")
-        );
-        assert!(found(lints, all, json!({ "version": "1" })).contains("`description`"));
+        assert!(found(lints, all, json!({ "version": "2" })).contains("version"));
     }
 
     #[test]
     fn a_readme_that_is_its_crates_page_passes_and_each_part_is_missed() {
         let page = "# a\n\nIts use.\n\na = { path = \"../binade/crates/a\" }\n";
-        let front = COMMANDS.join("\n");
-        for (front, page, root, wanted) in [
-            (&*front, page, INCLUDE, ""),
-            ("run cargo xtask ci\n", page, INCLUDE, "on its own line"),
-            (&front, page, "", "show the README"),
-            (&front, "# a\n", INCLUDE, "write the crate's page"),
-            (&front, "# a\n\nIts use.\n", INCLUDE, "show how to depend"),
-            (&front, &format!("{page}[c](../c)\n"), INCLUDE, "a link out"),
+        for (page, root, wanted) in [
+            (page, INCLUDE, ""),
+            (page, "", "show the README"),
+            ("# a\n", INCLUDE, "write the crate's page"),
+            ("# a\n\nIts use.\n", INCLUDE, "show how to depend"),
+            (&format!("{page}[c](../c)\n"), INCLUDE, "a link out"),
         ] {
-            let files =
-                [("README.md", front), ("crates/a/README.md", page), ("crates/a/src/lib.rs", root)];
+            let files = [("crates/a/README.md", page), ("crates/a/src/lib.rs", root)];
             let told = told(readmes, &tree(&files, &[("a", json!({}))]));
             assert!(told.contains(wanted) && told.is_empty() == wanted.is_empty(), "{told}");
         }

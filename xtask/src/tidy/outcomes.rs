@@ -2,19 +2,19 @@
 //!
 //! The compiler warns of a bare one in code; in a page's it does not, and nowhere of `let _ = …` and `drop(…)`.
 
+use regex_lite::Regex;
+
 use crate::{
-    issue::Issue,
+    issue::{Issue, regex},
     tidy::tree::{Tree, has_extension},
 };
-
-/// Calls that give a pending step, an outcome, or what it says.
-const CALLS: [&str; 4] = [".step(&mut ", "scaler.update(", "update_each(", ".resolve("];
 
 const INSTEAD: &str = "drops what became of a step: `let report = ….resolve()?.unless_diverged()?;` and print it where \
                        `report.is_remarkable()`, or say `.ignore()`";
 
 /// The lines that drop an outcome, of all that a reader may copy: pages, examples, and documentation elsewhere.
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
+    let drops = &dropped();
     let dropped = tree.with(&["md", "rs"]).flat_map(|(path, text)| {
         let is_copied = has_extension(path, &["md"]) || path.starts_with("examples/");
         let mut is_wrong_on_purpose = false;
@@ -26,37 +26,26 @@ pub(super) fn check(tree: &Tree) -> Vec<Issue> {
                 is_wrong_on_purpose = line.starts_with("```compile_fail");
             }
             // A line that rustdoc hides runs all the same.
-            !is_wrong_on_purpose && drops(line.strip_prefix("# ").unwrap_or(line).trim_start())
+            !is_wrong_on_purpose && drops.is_match(line.strip_prefix("# ").unwrap_or(line).trim())
         });
         found.map(move |(index, _)| Issue::new(path, index + 1, INSTEAD))
     });
     dropped.collect()
 }
 
-fn drops(line: &str) -> bool {
-    let code = line.split(" //").next().unwrap_or(line).trim_end();
-    CALLS.iter().any(|call| {
-        let Some((before, after)) = code.rsplit_once(call) else { return false };
-        let mut depth = 1_i32;
-        let end = after.find(|c| {
-            depth += i32::from(c == '(') - i32::from(c == ')');
-            depth == 0
-        });
-        let Some((arguments, rest)) = end.map(|end| (&after[..end], &after[end + 1..])) else {
-            return false;
-        };
-        // A step of a device takes several arguments, and the protocol's `update` takes none.
-        let is_others = match *call {
-            ".step(&mut " => arguments.contains(','),
-            "scaler.update(" => arguments.is_empty(),
-            _ => false,
-        };
-        // A statement that begins here with a call, and is no assignment, `return` or pattern.
-        let is_balanced = before.matches('(').count() == before.matches(')').count();
-        let is_bare = is_balanced && !before.contains('=') && !before.starts_with("return ");
-        let is_dropped = is_bare && [";", "?;", ".unwrap();", "??;"].contains(&rest);
-        !is_others && (is_dropped || before.starts_with("let _") || before.starts_with("drop("))
-    })
+/// A statement that begins with one of the calls and ends with it, or gives it to `_` or `drop`. A step of a device takes several
+/// arguments, and the protocol's `update` takes none.
+fn dropped() -> Regex {
+    let inner = (0..3).fold("[^()=]".to_owned(), |it, _| format!(r"(?:[^()=]|\({it}*\))"));
+    let calls = [
+        r"\.step\(&mut [^,()]*\)".to_owned(),
+        format!(r"scaler\.update\({inner}+\)"),
+        format!(r"update_each\({inner}*\)"),
+        r"\.resolve\(\)".to_owned(),
+    ]
+    .join("|");
+    let before = format!(r"let _\w* = .*|drop\(.*|(?:[^()= ]|\({inner}*\))*");
+    regex(&format!(r"^(?:{before})(?:{calls})(?:\?|\.unwrap\(\)|\))*;(?: *//.*)?$"))
 }
 
 #[cfg(test)]
