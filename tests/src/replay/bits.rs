@@ -32,6 +32,17 @@ pub(super) fn floats(bits: &[u32]) -> Vec<f32> {
     bits.iter().map(|&bits| f32::from_bits(bits)).collect()
 }
 
+/// A number as `f32`, which libraries round it to.
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+pub(super) fn narrow(x: f64) -> f32 {
+    x as f32
+}
+
+/// Of a power of two that is a scale here.
+pub(super) fn exponent(x: f64) -> Option<i32> {
+    (-126..=126).find(|&n| 2_f64.powi(n) == x)
+}
+
 /// Passes where every element has the recorded bits, or both are NaN.
 pub(super) fn same_bits(what: &str, got: &[f32], recorded: &[u32]) -> Result<(), Wrong> {
     if got.len() != recorded.len() {

@@ -1,6 +1,8 @@
 //! Element types as recordings name them, and their codes.
 
-use super::error::Wrong;
+use super::bits::same_bits;
+use super::error::{Wrong, same};
+use super::trace::Grads;
 use binade_core::cast::{E4M3, E5M2, OnOverflow};
 use binade_core::{DType, Format};
 use half::{bf16, f16};
@@ -58,4 +60,24 @@ pub(super) fn decode(dtype: DType, code: u32) -> Result<f32, Wrong> {
 
 pub(super) fn decoded(dtype: DType, codes: &[u32]) -> Result<Vec<f32>, Wrong> {
     codes.iter().map(|&code| decode(dtype, code)).collect()
+}
+
+/// Passes where every gradient has the recorded bits, those of `dtype`, or is missing on both sides.
+pub(super) fn same_grads(
+    grads: &[Option<Vec<f32>>],
+    recorded: &Grads,
+    dtype: DType,
+) -> Result<(), Wrong> {
+    same("the number of gradients", &grads.len(), &recorded.len())?;
+    for (i, (grad, was)) in grads.iter().zip(recorded).enumerate() {
+        match (grad, was) {
+            (None, None) => {}
+            (Some(grad), Some(was)) => {
+                let was: Vec<_> = decoded(dtype, was)?.into_iter().map(f32::to_bits).collect();
+                same_bits(&format!("gradient {i}"), grad, &was)?;
+            }
+            _ => return Err(Wrong::Result(format!("gradient {i} is missing on one side"))),
+        }
+    }
+    Ok(())
 }

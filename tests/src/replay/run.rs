@@ -1,10 +1,12 @@
 //! A `GradScaler` run, event by event.
 
 use super::bits::{floats, same_bits, same_num};
+use super::dtype;
 use super::error::{ReplayError, Stop, Wrong, same};
 use super::optimizer::Optimizer;
 use super::outputs;
-use super::trace::{After, Call, Config, Dict, Event, Looked, New, Raised, Took, Trace};
+use super::trace::{After, Call, Dict, Event, Looked, New, Raised, Took, Trace};
+use binade_core::DType;
 use binade_interchange::protocol::{NewScale, ProtocolError, ProtocolScaler, StateDict, Verdict};
 
 /// Gradients of one optimizer's parameters, where they have any.
@@ -129,14 +131,15 @@ impl Run {
         let state = self.scaler.state_dict();
         same("the slot", &self.saved.len(), &slot)?;
         self.saved.push(state);
-        same_num("scale", state.scale, dict.scale.0)?;
-        same_num("growth_factor", state.growth_factor, dict.growth_factor.0)?;
-        same_num("backoff_factor", state.backoff_factor, dict.backoff_factor.0)?;
-        same("growth_interval", &state.growth_interval, &dict.growth_interval)?;
-        same("_growth_tracker", &state.growth_tracker, &dict.growth_tracker)
+        let was = dict.read();
+        same_num("scale", state.scale, was.scale)?;
+        same_num("growth_factor", state.growth_factor, was.growth_factor)?;
+        same_num("backoff_factor", state.backoff_factor, was.backoff_factor)?;
+        same("growth_interval", &state.growth_interval, &was.growth_interval)?;
+        same("_growth_tracker", &state.growth_tracker, &was.growth_tracker)
     }
 
-    fn load(&mut self, slot: usize, fresh: Option<&Config>) -> Result<(), Stop> {
+    fn load(&mut self, slot: usize, fresh: Option<&Dict>) -> Result<(), Stop> {
         let nothing = || Wrong::Recording(format!("nothing was saved in slot {slot}"));
         let state = *self.saved.get(slot).ok_or_else(nothing)?;
         if let Some(config) = fresh {
@@ -165,15 +168,7 @@ fn lent(grads: &mut Grads) -> Vec<Option<&mut [f32]>> {
 /// Flags and gradients, after they were looked at.
 fn same_look(found: Option<f32>, grads: &Grads, recorded: &Looked) -> Result<(), Wrong> {
     same_bits("found_inf", found.as_slice(), &recorded.found_inf)?;
-    same("the number of gradients", &grads.len(), &recorded.grads.len())?;
-    for (i, (grad, was)) in grads.iter().zip(&recorded.grads).enumerate() {
-        match (grad, was) {
-            (None, None) => {}
-            (Some(grad), Some(was)) => same_bits(&format!("gradient {i}"), grad, was)?,
-            _ => return Err(Wrong::Result(format!("gradient {i} is missing on one side"))),
-        }
-    }
-    Ok(())
+    dtype::same_grads(grads, &recorded.grads, DType::F32)
 }
 
 /// The class has to be torch's, and the message to begin with torch's.

@@ -7,27 +7,31 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Trace {
-    pub(super) config: Config,
+    pub(super) config: Dict,
     pub(super) optimizers: Vec<Spec>,
     pub(super) events: Vec<Event>,
 }
 
+/// Configuration of a scaler, or its state.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct Config {
-    init_scale: Num,
+pub(super) struct Dict {
+    #[serde(alias = "init_scale")]
+    scale: Num,
     growth_factor: Num,
     backoff_factor: Num,
     growth_interval: i64,
+    #[serde(default, rename = "_growth_tracker")]
+    growth_tracker: i64,
 }
 
-impl Config {
+impl Dict {
     pub(super) fn read(&self) -> StateDict {
         StateDict {
-            scale: self.init_scale.0,
+            scale: self.scale.0,
             growth_factor: self.growth_factor.0,
             backoff_factor: self.backoff_factor.0,
             growth_interval: self.growth_interval,
-            growth_tracker: 0,
+            growth_tracker: self.growth_tracker,
         }
     }
 }
@@ -119,7 +123,7 @@ pub(super) enum Call {
     },
     Load {
         slot: usize,
-        fresh: Option<Config>,
+        fresh: Option<Dict>,
     },
     /// Getters: what they gave is in `after`.
     Get,
@@ -162,14 +166,4 @@ pub(super) enum New {
     Float { value: Num },
     Tensor { bits: u32 },
     Int { value: i64 },
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Dict {
-    pub(super) scale: Num,
-    pub(super) growth_factor: Num,
-    pub(super) backoff_factor: Num,
-    pub(super) growth_interval: i64,
-    #[serde(rename = "_growth_tracker")]
-    pub(super) growth_tracker: i64,
 }

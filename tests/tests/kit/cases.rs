@@ -4,35 +4,15 @@ use binade_conformance::{CaseGroup, Result, Runner, Subject, SubjectError};
 use binade_core::{DType, HostDevice, HostTensor};
 use std::collections::BTreeMap;
 
-/// The full name of a case: `operation/variant/sentence`.
-#[derive(Clone, Debug)]
-pub struct Known(String);
-
-impl Known {
-    /// All three parts.
-    pub fn name(&self) -> &str {
-        &self.0
-    }
-
-    /// The name of what it runs.
-    pub fn operation(&self) -> &str {
-        self.0.split('/').next().unwrap_or_default()
-    }
-
-    /// Element types, mostly.
-    pub fn variant(&self) -> &str {
-        self.0.split('/').nth(1).unwrap_or_default()
-    }
-
-    /// Returns its name as words.
-    pub fn sentence(&self) -> String {
-        self.0.splitn(3, '/').nth(2).unwrap_or_default().replace('_', " ")
-    }
+/// Operation, variant (element types, mostly) and sentence of a case's full name.
+pub fn parts(case: &str) -> [&str; 3] {
+    let mut parts = case.splitn(3, '/');
+    [(); 3].map(|()| parts.next().unwrap_or_default())
 }
 
-/// Every case, in the kit's order.
-pub fn known() -> Vec<Known> {
-    Runner::new().names(&Nobody).into_iter().map(Known).collect()
+/// The full name of every case, in the kit's order.
+pub fn known() -> Vec<String> {
+    Runner::new().names(&Nobody)
 }
 
 /// Returns the kit's group of each operation. It tells of cases that were run, so that all of them are, to no avail.

@@ -12,7 +12,7 @@
 mod cases;
 mod page;
 
-pub use cases::{Known, known};
+pub use cases::{known, parts};
 pub use page::page;
 
 /// A sentence of the page, and what proves it.

@@ -1,7 +1,7 @@
 //! The list of cases, a page of the book: by operation, how near a result must come, and what each case says, where, and of which contract.
 
 use super::cases::operations;
-use super::{Item, Known, is_like};
+use super::{Item, is_like, parts};
 use binade_conformance::{Arithmetic, CaseGroup};
 use std::fmt::Write as _;
 
@@ -14,16 +14,16 @@ struct Row {
 }
 
 /// The list, of these cases and of the sentences that they prove. Links are those of a page beside the book's others.
-pub fn page(cases: &[Known], items: &[Item]) -> String {
+pub fn page(cases: &[String], items: &[Item]) -> String {
     let mut page = format!("{} cases.\n", cases.len());
     let operations = operations();
-    for own in cases.chunk_by(|a, b| a.operation() == b.operation()) {
-        section(&mut page, operations[own[0].operation()], own, items);
+    for own in cases.chunk_by(|a, b| parts(a)[0] == parts(b)[0]) {
+        section(&mut page, operations[parts(&own[0])[0]], own, items);
     }
     page
 }
 
-fn section(page: &mut String, group: CaseGroup, cases: &[Known], items: &[Item]) {
+fn section(page: &mut String, group: CaseGroup, cases: &[String], items: &[Item]) {
     let _ = write!(page, "\n## {group}\n\nAgreement: {}.\n\n", agreement(group));
     page.push_str("| says | of | proves |\n|---|---|---|\n");
     for Row { sentence, numbers, variants, proves } in rows(cases, items) {
@@ -55,19 +55,19 @@ fn agreement(group: CaseGroup) -> String {
 }
 
 /// In the order of their first cases.
-fn rows(cases: &[Known], items: &[Item]) -> Vec<Row> {
+fn rows(cases: &[String], items: &[Item]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for case in cases {
-        let (sentence, numbers) = without_numbers(&case.sentence());
+        let [_, variant, sentence] = parts(case);
+        let (sentence, numbers) = without_numbers(&sentence.replace('_', " "));
         let at = rows.iter().position(|row| row.sentence == sentence).unwrap_or_else(|| {
             let (numbers, variants, proves) = Default::default();
             rows.push(Row { sentence, numbers, variants, proves });
             rows.len() - 1
         });
-        let proved =
-            items.iter().filter(|item| item.patterns().any(|like| is_like(case.name(), like)));
+        let proved = items.iter().filter(|item| item.patterns().any(|like| is_like(case, like)));
         add(&mut rows[at].numbers, numbers);
-        add(&mut rows[at].variants, [case.variant().to_owned()]);
+        add(&mut rows[at].variants, [variant.to_owned()]);
         add(&mut rows[at].proves, proved.map(|item| item.under.clone()));
     }
     rows

@@ -2,7 +2,6 @@
 
 mod format;
 mod names;
-mod plain;
 mod registry;
 mod row;
 
@@ -11,7 +10,9 @@ pub(super) use format::Recorded;
 use super::dtype;
 use super::error::{ReplayError, Wrong};
 use super::notes::Notes;
-use format::Operations;
+use binade_cast_policy::Category;
+use binade_core::promote;
+use format::{Operations, Rows};
 use names::Device;
 use row::Called;
 
@@ -42,8 +43,40 @@ fn promotions(
     notes: &mut Notes,
 ) -> Result<(), ReplayError> {
     for (name, rows) in operations {
-        plain::replay(device, name, rows, notes)
+        promoted(device, name, rows, notes)
             .map_err(|wrong| wrong.at(format!("{place}, {name}")))?;
+    }
+    Ok(())
+}
+
+/// Where torch leaves an operation to its promotion, operands cast to what we promote them to give the same type.
+fn promoted(device: Device, name: &str, rows: &Rows, notes: &mut Notes) -> Result<(), Wrong> {
+    let found = device.table().find(name).map(|(category, _)| category);
+    if found != Some(Category::BuiltinPromote) {
+        notes.skipped(
+            "results outside of a region, taken as they are: those in one are held to them",
+            rows.len(),
+        );
+        return Ok(());
+    }
+    for (mix, torch) in rows {
+        let operands = mix.split(',').map(dtype::named).collect::<Result<Vec<_>, _>>()?;
+        let Some(to) = promote(&operands).filter(|_| operands.iter().all(|d| d.is_castable()))
+        else {
+            notes.skipped("promotions of what is never cast", 1);
+            continue;
+        };
+        let cast = vec![to.name(); operands.len()].join(",");
+        match rows.get(&cast) {
+            Some(expected) if expected == torch => {
+                notes.compared("promotions outside of a region", 1);
+            }
+            Some(expected) => {
+                let what = format!("of {mix}: {cast} is {expected}, and it was {torch}");
+                return Err(Wrong::Result(what));
+            }
+            None => notes.skipped("promotions to types that were not recorded", 1),
+        }
     }
     Ok(())
 }

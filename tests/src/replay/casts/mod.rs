@@ -1,16 +1,56 @@
 //! Tables of casts: what every code means, and what boundary patterns round to in torch and in `ml_dtypes`.
 
-mod format;
-
-pub(super) use format::Tables;
-
 use super::bits::{equal, same_bits, show};
 use super::dtype;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
 use binade_core::DType;
 use binade_core::cast::{self, OnOverflow};
-use format::{Boundary, Compared, Example, Values};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Tables {
+    /// Values by code, by format.
+    decode: BTreeMap<String, Values>,
+    boundary: Boundary,
+    /// Two results compared where only one was kept, under names as `boundary_torch_ml_e4m3fn`.
+    #[serde(default)]
+    agree: BTreeMap<String, Compared>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Values {
+    f32_bits: Vec<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Boundary {
+    /// Bits of the values that were cast.
+    f32_bits: Vec<u32>,
+    /// Codes by library, by format.
+    #[serde(flatten)]
+    results: BTreeMap<String, BTreeMap<String, Vec<u32>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Compared {
+    n: usize,
+    /// Where they differ, unless both are NaN.
+    differ_not_nan: usize,
+    #[serde(default)]
+    examples: Vec<Example>,
+    #[serde(default)]
+    nan_examples: Vec<Example>,
+}
+
+/// `a` is torch's code, `b` the other's; tables of decoding name theirs otherwise.
+#[derive(Debug, Deserialize)]
+struct Example {
+    r#in: u32,
+    a: Option<u32>,
+    b: Option<u32>,
+}
 
 pub(super) fn replay(tables: &Tables, notes: &mut Notes) -> Result<(), ReplayError> {
     for (name, values) in &tables.decode {

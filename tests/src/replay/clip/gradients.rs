@@ -1,8 +1,7 @@
 //! A recorded set of gradients, on the CPU backend and back.
 
-use crate::replay::bits::same_bits;
 use crate::replay::dtype;
-use crate::replay::error::{Wrong, same};
+use crate::replay::error::Wrong;
 use crate::replay::trace::Grads;
 use binade_core::cast::{self, OnOverflow};
 use binade_core::{DType, Named};
@@ -63,21 +62,7 @@ impl Set {
     /// Passes where every value has the recorded bits, or both are NaN.
     pub(super) fn same(&self, recorded: Option<&Grads>) -> Result<(), Wrong> {
         let none = || Wrong::Recording("it has no gradients after the clip".into());
-        let recorded = recorded.ok_or_else(none)?;
-        same("the number of gradients", &self.grads.len(), &recorded.len())?;
-        for (i, (grad, was)) in self.grads.iter().zip(recorded).enumerate() {
-            match (grad, was) {
-                (None, None) => {}
-                (Some(grad), Some(was)) => self.same_values(&format!("gradient {i}"), grad, was)?,
-                _ => return Err(Wrong::Result(format!("gradient {i} is missing on one side"))),
-            }
-        }
-        Ok(())
-    }
-
-    fn same_values(&self, what: &str, grad: &[f32], codes: &[u32]) -> Result<(), Wrong> {
-        let was: Vec<_> = dtype::decoded(self.dtype, codes)?.iter().map(|x| x.to_bits()).collect();
-        same_bits(what, grad, &was)
+        dtype::same_grads(&self.grads, recorded.ok_or_else(none)?, self.dtype)
     }
 
     fn rounded(&self, x: f32) -> f32 {

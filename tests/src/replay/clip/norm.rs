@@ -3,7 +3,7 @@
 use super::format::{ByNorm, Case, Measured};
 use super::gradients::Set;
 use super::total::Total;
-use crate::replay::bits::same_bits;
+use crate::replay::bits::{narrow, same_bits};
 use crate::replay::differences::Difference;
 use crate::replay::dtype;
 use crate::replay::error::{Wrong, same};
@@ -34,7 +34,7 @@ pub(super) fn replay(
     notes
         .skipped("norms of single tensors, on torch's way to the total", measured.per_tensor.len());
     clipped(measured, set, case, notes)?;
-    coefficient(measured, limit(clip.max_norm.0), notes)
+    coefficient(measured, narrow(clip.max_norm.0), notes)
 }
 
 /// Returns what was measured, or none where it raised for a total that is not finite.
@@ -75,7 +75,7 @@ fn measured(
 ) -> Result<(), Wrong> {
     let mut grads = set.on_cpu()?;
     let mut verdict = FoundInf::default();
-    let max = limit(clip.max_norm.0);
+    let max = narrow(clip.max_norm.0);
     if let Err(error) = Cpu.clip_norm(&mut grads, norm, max, &mut verdict) {
         refused(&error, max, notes)?;
         let again = Cpu.clip_norm(&mut grads, norm, f32::INFINITY, &mut verdict);
@@ -127,10 +127,4 @@ fn torchs(total: f32, max: f32, dtype: DType) -> f32 {
     let rounded = |x| cast::round(x, dtype, OnOverflow::NonFinite).unwrap_or(f32::NAN);
     let coefficient = rounded(rounded(1.0 / rounded(total + 1e-6)) * max);
     if coefficient > 1.0 { 1.0 } else { coefficient }
-}
-
-/// A limit as f32, which is what it meets.
-#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
-pub(super) fn limit(max: f64) -> f32 {
-    max as f32
 }

@@ -2,7 +2,7 @@
 
 use super::format::Measured;
 use super::gradients::Set;
-use super::norm::limit;
+use crate::replay::bits::narrow;
 use crate::replay::differences::Difference::{ErrorIfNonFinite, NonFiniteTotal, SquaresInF32};
 use crate::replay::dtype;
 use crate::replay::error::Wrong;
@@ -32,7 +32,7 @@ impl<'a> Total<'a> {
         self.recorded_exactly()?;
         // Sums are f64: what is left is one rounding, far less than the n 2^-24 that is asked for.
         if !self.near(f64::from(ours), self.summing().min(2_f64.powi(-23)), 0.0)
-            && !same(ours, limit(self.exact))
+            && !same(ours, narrow(self.exact))
         {
             let exact = self.exact;
             return Err(Wrong::Result(format!("the total is {ours:e}, and is {exact:e} exactly")));

@@ -3,7 +3,7 @@
 mod facts;
 mod published;
 
-use super::bits::{Num, floats, same_bits};
+use super::bits::{Num, exponent, floats, narrow, same_bits};
 use super::differences::Difference;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
@@ -191,15 +191,4 @@ impl Step {
         }
         unscaled
     }
-}
-
-/// Of a power of two that is a normal f32 number.
-fn exponent(x: f64) -> Option<i32> {
-    let exponent = x.log2();
-    (-126..=126).find(|&n| f64::from(n) == exponent && 2_f64.powi(n) == x)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "jax rounds to f32 as well")]
-fn narrow(x: f64) -> f32 {
-    x as f32
 }

@@ -1,6 +1,7 @@
 //! The rule of jmp's `DynamicLossScale`, as `jmp/_src/loss_scale.py` of 0.0.4 has it: any factor, any floor.
 
-use super::{Config, narrow};
+use super::Config;
+use crate::replay::bits::narrow;
 
 /// Its scale, in f32, and its counter.
 #[derive(Clone, Copy, Debug)]

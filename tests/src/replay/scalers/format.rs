@@ -1,5 +1,6 @@
 //! The format of a library's runs: `data/golden/README.md` describes it.
 
+use super::super::bits::exponent;
 use super::super::error::Wrong;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -80,7 +81,7 @@ impl Rule {
     /// The exponent of a power of two.
     pub(super) fn exponent(&self, key: &str) -> Result<i32, Wrong> {
         let value = self.number(key)?;
-        let found = (-126..=126).find(|&n| 2.0_f64.powi(n) == value);
+        let found = exponent(value);
         found.ok_or_else(|| Wrong::Recording(format!("`{key}` is {value}, no power of two")))
     }
 }

@@ -1,5 +1,6 @@
 //! A rule that predicts: our exponent is the binade of their scale, but where theirs is on the edge of one.
 
+use super::super::bits::narrow;
 use super::super::differences::Difference;
 use super::super::error::Wrong;
 use super::super::notes::Notes;
@@ -26,8 +27,7 @@ pub(super) fn replay(run: &Run, rule: &LossScale, notes: &mut Notes) -> Result<(
             return Ok(());
         }
         let magnitude = run.magnitude.get(t).copied().flatten().unwrap_or_default();
-        #[expect(clippy::cast_possible_truncation, reason = "recorded from f32")]
-        let magnitude = magnitude as f32 * state.factor();
+        let magnitude = narrow(magnitude) * state.factor();
         state = rule.next(state, UpdateInputs { overflow, skipped: overflow, magnitude });
         state.diverged = false;
         let theirs = run.scale[t + 1].unwrap_or(f64::INFINITY).log2();

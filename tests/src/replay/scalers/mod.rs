@@ -8,6 +8,7 @@ mod states;
 
 pub(super) use format::Recorded;
 
+use super::bits::narrow;
 use super::differences::Difference;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
@@ -133,9 +134,4 @@ fn beyond(theirs: f64, ours: &ScaleState) -> Option<(Difference, i32)> {
         return Some((Difference::ScaleBelow2ToMinus126, -MAX_EXPONENT));
     }
     (exponent > f64::from(top)).then_some((Difference::ScaleBeyond2To126, top))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the libraries keep f32, or a power of two")]
-fn narrow(scale: f64) -> f32 {
-    scale as f32
 }

@@ -44,7 +44,7 @@ const RUNS: &[Named] = &[
     ("scale(): output dtype by input dtype (scale 65536)", scale::output_types),
     ("scale([]) then update()", || Ok(refused(fresh(4.0)?.update()))),
     ("setters and load_state_dict validate nothing", scale::nothing_is_checked),
-    ("state_dict before scale()", || Ok(Answer::Value(written(&fresh(8.0)?.state_dict())))),
+    ("state_dict before scale()", || Ok(Answer::Value(json!(fresh(8.0)?.state_dict())))),
     ("step() of f16 gradients, ordinary SGD", steps::f16_step),
     ("two optimizers, one with inf", steps::one_of_two),
     ("unscale_ before scale()", || Ok(refused(fresh(4.0)?.unscale::<f32>(FIRST, &mut [])))),
@@ -111,19 +111,16 @@ fn thirds<E: Element>(suffix: &str) -> Run {
 }
 
 fn fresh(scale: f64) -> Result<ProtocolScaler, ProtocolError> {
-    with(StateDict { scale, ..StateDict::default() })
-}
-
-fn with(config: StateDict) -> Result<ProtocolScaler, ProtocolError> {
-    ProtocolScaler::new(config)
+    ProtocolScaler::new(StateDict { scale, ..StateDict::default() })
 }
 
 /// One that has scaled a loss.
 fn scaling(scale: f64) -> Result<ProtocolScaler, ProtocolError> {
-    ready(fresh(scale)?)
+    ready(StateDict { scale, ..StateDict::default() })
 }
 
-fn ready(mut scaler: ProtocolScaler) -> Result<ProtocolScaler, ProtocolError> {
+fn ready(config: StateDict) -> Result<ProtocolScaler, ProtocolError> {
+    let mut scaler = ProtocolScaler::new(config)?;
     scaler.scale(1.0_f32)?;
     Ok(scaler)
 }
@@ -136,14 +133,4 @@ fn refused<T>(outcome: Result<T, ProtocolError>) -> Answer {
 fn iterate(scaler: &mut ProtocolScaler, grad: f32) -> Result<(), ProtocolError> {
     let _ = steps::step(scaler, FIRST, &mut [grad])?;
     scaler.update()
-}
-
-fn written(state: &StateDict) -> serde_json::Value {
-    json!({
-        "scale": state.scale,
-        "growth_factor": state.growth_factor,
-        "backoff_factor": state.backoff_factor,
-        "growth_interval": state.growth_interval,
-        "_growth_tracker": state.growth_tracker,
-    })
 }

@@ -1,6 +1,6 @@
 //! Facts about the scale, its growth, and how it is set.
 
-use super::{FIRST, Run, iterate, ready, scaling, with, written};
+use super::{FIRST, Run, iterate, ready, scaling};
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::{list, repr};
 use binade_core::Element;
@@ -16,7 +16,7 @@ pub(super) fn found(flag: f32) -> Run {
 }
 
 pub(super) fn bystander() -> Run {
-    let mut scaler = ready(with(StateDict { growth_interval: 1, ..Default::default() })?)?;
+    let mut scaler = ready(StateDict { growth_interval: 1, ..Default::default() })?;
     iterate(&mut scaler, 1.0)?;
     Ok(Answer::Value(json!(scaler.get_scale())))
 }
@@ -24,7 +24,7 @@ pub(super) fn bystander() -> Run {
 pub(super) fn growth_arithmetic() -> Run {
     let config =
         StateDict { scale: 0.1, growth_factor: 1.1, growth_interval: 1, ..Default::default() };
-    let mut scaler = ready(with(config)?)?;
+    let mut scaler = ready(config)?;
     iterate(&mut scaler, 1.0)?;
     #[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
     let (wide, narrow) = ((f64::from(0.1_f32) * 1.1) as f32, 0.1_f32 * 1.1_f32);
@@ -48,7 +48,7 @@ fn course(scaler: &mut ProtocolScaler, iterations: usize) -> Result<String, Prot
 pub(super) fn growth_past_f32() -> Run {
     let scale = 2_f64.powi(127);
     let config = StateDict { scale, growth_interval: 1, ..Default::default() };
-    Ok(Answer::Text(course(&mut ready(with(config)?)?, 3)?))
+    Ok(Answer::Text(course(&mut ready(config)?, 3)?))
 }
 
 pub(super) fn lowered_interval() -> Run {
@@ -92,7 +92,7 @@ pub(super) fn nothing_is_checked() -> Run {
         growth_interval: -1,
         growth_tracker: 7,
     })?;
-    Ok(Answer::Value(written(&scaler.state_dict())))
+    Ok(Answer::Value(json!(scaler.state_dict())))
 }
 
 pub(super) fn tensor_is_rounded() -> Run {

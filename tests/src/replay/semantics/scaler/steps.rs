@@ -1,6 +1,6 @@
 //! Facts about unscaling and stepping.
 
-use super::{FIRST, Run, SECOND, iterate, ready, refused, scaling, with};
+use super::{FIRST, Run, SECOND, iterate, ready, refused, scaling};
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::{list, repr};
 use binade_interchange::protocol::{NewScale, ProtocolError, ProtocolScaler, StateDict, Verdict};
@@ -75,7 +75,7 @@ pub(super) fn skipped() -> Run {
 
 pub(super) fn backs_off_to_zero() -> Run {
     let config = StateDict { scale: 1.0, backoff_factor: 1e-30, ..Default::default() };
-    let mut scaler = ready(with(config)?)?;
+    let mut scaler = ready(config)?;
     iterate(&mut scaler, f32::INFINITY)?;
     iterate(&mut scaler, f32::INFINITY)?;
     let scale = repr(scaler.get_scale());
