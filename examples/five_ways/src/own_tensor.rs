@@ -49,10 +49,10 @@ fn forward(params: &[Named<Mine>], pixels: &[f32]) -> Outcome<Vec<Mine>> {
     let layers = params.chunks_exact(2);
     let last = layers.len() - 1;
     for (layer, pair) in layers.enumerate() {
-        let y = Mine::linear(&kept[layer], &pair[0].value, &pair[1].value)?;
+        let y = Mine::linear(&kept[layer], &pair[0].value, &pair[1].value);
         // Written so that NaN stays.
         let rectified = |x: f32| if x <= 0.0 { 0.0 } else { x };
-        kept.push(if layer < last { y.map(rectified)? } else { y });
+        kept.push(if layer < last { y.map(rectified) } else { y });
     }
     Ok(kept)
 }
@@ -67,10 +67,10 @@ fn backward(
     let mut grads = Vec::new();
     for (layer, pair) in params.chunks_exact(2).enumerate().rev() {
         let (weight, bias) = (&pair[0], &pair[1]);
-        grads.push(Named::new(bias.name.clone(), Some(towards.sum_rows()?)));
-        grads.push(Named::new(weight.name.clone(), Some(towards.transposed_matmul(&kept[layer])?)));
-        let through = towards.matmul(&weight.value)?;
-        towards = through.with(&kept[layer], |grad, x| if x == 0.0 { 0.0 } else { grad })?;
+        grads.push(Named::new(bias.name.clone(), Some(towards.sum_rows())));
+        grads.push(Named::new(weight.name.clone(), Some(towards.transposed_matmul(&kept[layer]))));
+        let through = towards.matmul(&weight.value);
+        towards = through.with(&kept[layer], |grad, x| if x == 0.0 { 0.0 } else { grad });
     }
     grads.reverse();
     Ok(grads)

@@ -1,17 +1,10 @@
 //! Arithmetic of the tensor. Sums run in `f32` for every stored type; each result is rounded once to its operand's type.
 
-use crate::tensor::{Elements, Mine, NoSuchType};
-use binade::core::AmpTensor;
-
-type Result<T> = std::result::Result<T, NoSuchType>;
+use crate::tensor::Mine;
 
 impl Mine {
     /// Computes `x` times the transpose of `weight`, plus `bias` on each row, in the type of `x`.
-    ///
-    /// # Errors
-    ///
-    /// None for the tensor's own types.
-    pub fn linear(x: &Self, weight: &Self, bias: &Self) -> Result<Self> {
+    pub fn linear(x: &Self, weight: &Self, bias: &Self) -> Self {
         let sums = products(&x.rows(), &weight.rows());
         let bias = bias.to_f32();
         let sums = sums.iter().zip(bias.iter().cycle()).map(|(sum, bias)| sum + bias);
@@ -19,56 +12,36 @@ impl Mine {
     }
 
     /// Computes the product of two matrices, in the type of the first.
-    ///
-    /// # Errors
-    ///
-    /// None for the tensor's own types.
-    pub fn matmul(&self, other: &Self) -> Result<Self> {
+    pub fn matmul(&self, other: &Self) -> Self {
         let sums = products(&self.rows(), &other.columns());
         self.stored(sums.into_iter(), &[self.shape[0], other.shape[1]])
     }
 
     /// Computes the transpose of a matrix times another, in the type of the first.
-    ///
-    /// # Errors
-    ///
-    /// None for the tensor's own types.
-    pub fn transposed_matmul(&self, other: &Self) -> Result<Self> {
+    pub fn transposed_matmul(&self, other: &Self) -> Self {
         let sums = products(&self.columns(), &other.columns());
         self.stored(sums.into_iter(), &[self.shape[1], other.shape[1]])
     }
 
     /// Computes the sum of a matrix's rows.
-    ///
-    /// # Errors
-    ///
-    /// None for the tensor's own types.
-    pub fn sum_rows(&self) -> Result<Self> {
+    pub fn sum_rows(&self) -> Self {
         let sums = self.columns().into_iter().map(|column| column.iter().sum());
         self.stored(sums, &[self.shape[1]])
     }
 
     /// Applies `f` to each element and the element of `other` in its place.
-    ///
-    /// # Errors
-    ///
-    /// None for the tensor's own types.
-    pub fn with(&self, other: &Self, f: impl Fn(f32, f32) -> f32) -> Result<Self> {
+    pub fn with(&self, other: &Self, f: impl Fn(f32, f32) -> f32) -> Self {
         let pairs = self.to_f32().into_iter().zip(other.to_f32());
         self.stored(pairs.map(|(x, y)| f(x, y)), &self.shape)
     }
 
     /// Applies `f` to each element.
-    ///
-    /// # Errors
-    ///
-    /// None for the tensor's own types.
-    pub fn map(&self, f: impl Fn(f32) -> f32) -> Result<Self> {
+    pub fn map(&self, f: impl Fn(f32) -> f32) -> Self {
         self.stored(self.to_f32().into_iter().map(f), &self.shape)
     }
 
-    fn stored(&self, values: impl Iterator<Item = f32>, shape: &[usize]) -> Result<Self> {
-        Ok(Self { shape: shape.to_vec(), elements: Elements::of(self.dtype(), values)? })
+    fn stored(&self, values: impl Iterator<Item = f32>, shape: &[usize]) -> Self {
+        Self { shape: shape.to_vec(), elements: self.elements.like(values) }
     }
 
     /// Returns the rows of a matrix, in `f32`.

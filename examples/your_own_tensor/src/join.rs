@@ -21,9 +21,7 @@ impl AmpTensor for Mine {
 
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
         let mapped = self.to_f32().into_iter().enumerate().map(|(i, x)| f(i, x));
-        if let Ok(elements) = Elements::of(self.dtype(), mapped) {
-            self.elements = elements;
-        }
+        self.elements = self.elements.like(mapped);
     }
 }
 

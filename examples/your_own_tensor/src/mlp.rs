@@ -50,10 +50,10 @@ pub fn forward(
     let scope = region.open(&device);
     let [weight, bias, out_weight, out_bias] = params else { return Err("four parameters".into()) };
     let [x, w, b] = scope.cast(Op::LINEAR, "hidden", [images, &weight.value, &bias.value])?;
-    let hidden = Mine::linear(&x, &w, &b)?.map(rectified)?;
+    let hidden = Mine::linear(&x, &w, &b).map(rectified);
     let operands = [&hidden, &out_weight.value, &out_bias.value];
     let [hidden, w, b] = scope.cast(Op::LINEAR, "out", operands)?;
-    let logits = Mine::linear(&hidden, &w, &b)?;
+    let logits = Mine::linear(&hidden, &w, &b);
     let [widened] = scope.cast(Op::CROSS_ENTROPY, "loss", [&logits])?;
     let (loss, towards_logits) = cross_entropy(&widened, labels)?;
     let (images, out_weight) = (x.into_owned(), w.into_owned());
@@ -95,15 +95,15 @@ impl Forward {
         params: &[Named<Mine>],
         scale: f32,
     ) -> Result<NamedGrads<Mine>, crate::tensor::NoSuchType> {
-        let towards_logits = self.towards_logits.map(|x| x * scale)?.cast(self.logits.dtype())?;
-        let towards_hidden = towards_logits.matmul(&self.out_weight)?;
+        let towards_logits = self.towards_logits.map(|x| x * scale).cast(self.logits.dtype())?;
+        let towards_hidden = towards_logits.matmul(&self.out_weight);
         let towards_hidden =
-            towards_hidden.with(&self.hidden, |grad, x| if x == 0.0 { 0.0 } else { grad })?;
+            towards_hidden.with(&self.hidden, |grad, x| if x == 0.0 { 0.0 } else { grad });
         let grads = [
-            towards_hidden.transposed_matmul(&self.images)?,
-            towards_hidden.sum_rows()?,
-            towards_logits.transposed_matmul(&self.hidden)?,
-            towards_logits.sum_rows()?,
+            towards_hidden.transposed_matmul(&self.images),
+            towards_hidden.sum_rows(),
+            towards_logits.transposed_matmul(&self.hidden),
+            towards_logits.sum_rows(),
         ];
         let named = params.iter().zip(grads);
         named.map(|(p, g)| Ok(Named::new(p.name.clone(), Some(g.cast(p.value.dtype())?)))).collect()

@@ -5,6 +5,7 @@ use half::{bf16, f16};
 
 /// Tensor of this example's own.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Mine {
     /// Extents; two for a matrix, rows first.
     pub shape: Vec<usize>,
@@ -40,6 +41,16 @@ impl Elements {
             DType::F16 => Ok(Self::F16(values.map(f16::from_f32).collect())),
             DType::F32 => Ok(Self::F32(values.collect())),
             other => Err(NoSuchType(other)),
+        }
+    }
+
+    /// Returns `values`, each rounded once to the type of these elements.
+    #[must_use]
+    pub fn like(&self, values: impl Iterator<Item = f32>) -> Self {
+        match self {
+            Self::BF16(_) => Self::BF16(values.map(bf16::from_f32).collect()),
+            Self::F16(_) => Self::F16(values.map(f16::from_f32).collect()),
+            Self::F32(_) => Self::F32(values.collect()),
         }
     }
 

@@ -22,7 +22,7 @@ pub fn train(dtype: DType, epochs: u64, [images, test]: &[Digits; 2]) -> Result<
         param.value = param.value.cast(dtype)?;
     }
     let none = Region::bf16().off();
-    let mut adam = Adam::new(&params)?;
+    let mut adam = Adam::new(&params);
     let mut loss = 0.0;
     for epoch in 0..epochs {
         let batches = images.batches(epoch, BATCH);
@@ -42,12 +42,9 @@ pub fn train(dtype: DType, epochs: u64, [images, test]: &[Digits; 2]) -> Result<
 }
 
 impl Adam {
-    fn new(params: &[Named<Mine>]) -> Result<Self> {
-        let zeros = |param: &Named<Mine>| {
-            let zeros = param.value.map(|_| 0.0)?;
-            Ok([zeros.clone(), zeros])
-        };
-        Ok(Self { moments: params.iter().map(zeros).collect::<Result<_>>()?, steps: 0 })
+    fn new(params: &[Named<Mine>]) -> Self {
+        let zeros = |param: &Named<Mine>| [0, 1].map(|_| param.value.map(|_| 0.0));
+        Self { moments: params.iter().map(zeros).collect(), steps: 0 }
     }
 
     fn step(&mut self, params: &mut [Named<Mine>], grads: NamedGrads<Mine>) -> Result<()> {
@@ -55,14 +52,14 @@ impl Adam {
         let [c1, c2] = [0.9_f32, 0.999].map(|beta| 1.0 - beta.powi(self.steps));
         for ((param, grad), [mean, square]) in params.iter_mut().zip(grads).zip(&mut self.moments) {
             let grad = grad.value.ok_or("every parameter has a gradient")?;
-            let squared = grad.with(&grad, |x, y| x * y)?.map(|x| 0.001 * x)?;
-            *mean = mean.map(|m| 0.9 * m)?.with(&grad.map(|x| 0.1 * x)?, |m, x| m + x)?;
-            *square = square.map(|v| 0.999 * v)?.with(&squared, |v, x| v + x)?;
-            let root = square.map(|v| v / c2)?.map(f32::sqrt)?.map(|root| root + 1e-8)?;
-            let update = mean.map(|m| m / c1)?.with(&root, |m, root| m / root)?;
-            let update = update.map(|x| LR as f32 * x)?;
-            let decayed = param.value.map(|w| w - LR as f32 * 0.01 * w)?;
-            param.value = decayed.with(&update, |w, x| w - x)?;
+            let squared = grad.with(&grad, |x, y| x * y).map(|x| 0.001 * x);
+            *mean = mean.map(|m| 0.9 * m).with(&grad.map(|x| 0.1 * x), |m, x| m + x);
+            *square = square.map(|v| 0.999 * v).with(&squared, |v, x| v + x);
+            let root = square.map(|v| v / c2).map(f32::sqrt).map(|root| root + 1e-8);
+            let update = mean.map(|m| m / c1).with(&root, |m, root| m / root);
+            let update = update.map(|x| LR as f32 * x);
+            let decayed = param.value.map(|w| w - LR as f32 * 0.01 * w);
+            param.value = decayed.with(&update, |w, x| w - x);
         }
         Ok(())
     }
