@@ -15,8 +15,8 @@ pub struct Args {
     #[arg(long, default_value = "all", value_name = "LEVEL")]
     pub level: Levels,
     /// The low type; both if left out (at O3 f16 alone). O0 has none.
-    #[arg(long, value_name = "TYPE")]
-    pub dtype: Option<LowType>,
+    #[arg(long, value_name = "TYPE", value_parser = parse::low_type())]
+    pub dtype: Option<DType>,
     /// Device to train on.
     #[arg(long, default_value = "cpu")]
     pub device: DeviceKind,
@@ -97,24 +97,6 @@ impl std::str::FromStr for Levels {
             return Ok(Self::All);
         }
         word.parse().map(Self::One).map_err(|error: binade::Illegal| format!("{error}; or all"))
-    }
-}
-
-/// Low type of a run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub enum LowType {
-    /// bfloat16.
-    Bf16,
-    /// IEEE half precision.
-    F16,
-}
-
-impl From<LowType> for DType {
-    fn from(low: LowType) -> Self {
-        match low {
-            LowType::Bf16 => Self::BF16,
-            LowType::F16 => Self::F16,
-        }
     }
 }
 

@@ -14,11 +14,10 @@ pub type Setting = (OptLevel, DType);
 
 /// Returns the settings of the runs asked for, in the order of the table.
 pub fn settings(args: &Args) -> Vec<Setting> {
-    let low = args.dtype.map(DType::from);
     let all = OptLevel::ALL
         .into_iter()
         .flat_map(|level| low_types(level).iter().map(move |&d| (level, d)));
-    match (args.level, low) {
+    match (args.level, args.dtype) {
         (Levels::All, None) => all.collect(),
         (Levels::All, Some(low)) => OptLevel::ALL.map(|level| in_type(level, low)).into(),
         (Levels::One(level), Some(low)) => vec![in_type(level, low)],

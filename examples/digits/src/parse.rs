@@ -1,7 +1,8 @@
 //! Parsers of numbers and names on the command line, with errors that say what to give instead.
 
+use binade::core::DType;
 use binade::grad_scaler::LossScale;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::str::FromStr;
 
 /// Parses a finite number above 0.
@@ -24,4 +25,14 @@ pub(crate) fn scale(text: &str) -> Result<f32, String> {
 pub(crate) fn loss_scale() -> impl TypedValueParser<Value = LossScale> {
     let names = PossibleValuesParser::new(LossScale::presets().map(|(name, _)| name));
     names.try_map(|name| LossScale::preset(&name))
+}
+
+/// Parses a low type by name.
+pub(crate) fn low_type() -> impl TypedValueParser<Value = DType> {
+    let names = [
+        PossibleValue::new("bf16").help("bfloat16"),
+        PossibleValue::new("f16").help("IEEE half precision"),
+    ];
+    PossibleValuesParser::new(names)
+        .map(|name| if name == "f16" { DType::F16 } else { DType::BF16 })
 }

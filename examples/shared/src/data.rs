@@ -4,8 +4,6 @@ mod embedded;
 
 use std::fmt;
 
-pub use embedded::EmbeddedError;
-
 /// Number of classes.
 pub const CLASSES: usize = 10;
 

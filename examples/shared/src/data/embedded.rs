@@ -2,33 +2,12 @@
 
 use super::{CLASSES, Digits, Images};
 use flate2::read::GzDecoder;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 
 const SIZE: [usize; 2] = [8, 8];
 const PIXELS: usize = SIZE[0] * SIZE[1];
 /// Number of images kept for the test: a fifth.
 const TEST: usize = 360;
-
-/// Fault of the embedded file.
-#[derive(Debug, thiserror::Error)]
-pub enum EmbeddedError {
-    /// File that cannot be decompressed.
-    #[error("digits.csv.gz cannot be unpacked: {0}; is the file whole?")]
-    Unpack(#[from] std::io::Error),
-    /// Line that is not 64 pixels in 0..=16 and a label in 0..=9.
-    #[error(
-        "digits.csv.gz, line {line}: {text:?} is not 64 pixels from 0 to 16 and a label from 0 to 9"
-    )]
-    Line {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Text of the line.
-        text: String,
-    },
-    /// File with too few images to hold some back.
-    #[error("digits.csv.gz has {0} images, no more than the {TEST} kept for the test")]
-    TooFew(usize),
-}
 
 impl Digits {
     /// Loads the embedded images, split by `seed`.
@@ -36,28 +15,26 @@ impl Digits {
     /// # Errors
     ///
     /// If the embedded file is damaged.
-    pub fn embedded(seed: u64) -> Result<Self, EmbeddedError> {
+    pub fn embedded(seed: u64) -> io::Result<Self> {
         let packed: &[u8] = include_bytes!("../../data/digits.csv.gz");
-        split(&read(BufReader::new(GzDecoder::new(packed)))?, seed)
+        let all = read(BufReader::new(GzDecoder::new(packed)))?;
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        fastrand::Rng::with_seed(seed).shuffle(&mut order);
+        let (test, train) = order.split_at(TEST.min(order.len()));
+        Ok(Self { name: "digits".into(), train: all.pick(train), test: all.pick(test) })
     }
 }
 
-fn split(all: &Images, seed: u64) -> Result<Digits, EmbeddedError> {
-    if all.len() <= TEST {
-        return Err(EmbeddedError::TooFew(all.len()));
-    }
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    fastrand::Rng::with_seed(seed).shuffle(&mut order);
-    let (test, train) = order.split_at(TEST);
-    Ok(Digits { name: "digits".into(), train: all.pick(train), test: all.pick(test) })
-}
-
-fn read(lines: impl BufRead) -> Result<Images, EmbeddedError> {
+fn read(lines: impl BufRead) -> io::Result<Images> {
     let mut images = Images { size: SIZE, pixels: Vec::new(), labels: Vec::new() };
     for (index, line) in lines.lines().enumerate() {
         let text = line?;
-        let (pixels, label) =
-            parse(&text).ok_or(EmbeddedError::Line { line: index + 1, text: text.clone() })?;
+        let (pixels, label) = parse(&text).ok_or_else(|| {
+            let line = index + 1;
+            io::Error::other(format!(
+                "digits.csv.gz, line {line}: {text:?} is not 64 pixels from 0 to 16 and a label from 0 to 9"
+            ))
+        })?;
         images.pixels.extend(pixels);
         images.labels.push(label);
     }

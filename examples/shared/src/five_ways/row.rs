@@ -1,11 +1,10 @@
 //! Rows of the README's table, one for each run of the task.
 
 use super::{SEED, Task};
-use crate::data::EmbeddedError;
 use binade::core::DType;
 use binade::core::cast::{OnOverflow, round};
 use binade::grad_scaler::ScaleState;
-use std::fmt;
+use std::{fmt, io};
 
 /// Types that every way stores weights in, in the order of the table; those of sixteen bits have f32 masters or not, as
 /// [`Row::with`] says.
@@ -122,7 +121,7 @@ pub type Way<E> = fn(&Task, DType) -> Result<Row, E>;
 /// # Errors
 ///
 /// If a run diverges, or the embedded digits are damaged.
-pub fn print<E: From<EmbeddedError>>(ways: &[Way<E>]) -> Result<(), E> {
+pub fn print<E: From<io::Error>>(ways: &[Way<E>]) -> Result<(), E> {
     let task = Task::new(SEED)?;
     let mut rows = Vec::new();
     for way in ways {

@@ -1,10 +1,11 @@
 //! Task of the table: images, their order, the first weights and the learning rate.
 
-use crate::data::{CLASSES, Digits, EmbeddedError, Images, best};
+use crate::data::{CLASSES, Digits, Images, best};
 use crate::mlp::{self, Parameter};
 use binade::core::DType;
 use binade::grad_scaler::LossScaleError;
 use binade::{OptLevel, Properties};
+use std::io;
 
 /// Seed that fixes the split, the first weights and the order of images in the table.
 pub const SEED: u64 = 7;
@@ -45,7 +46,7 @@ impl Task {
     /// # Errors
     ///
     /// If the embedded digits are damaged.
-    pub fn new(seed: u64) -> Result<Self, EmbeddedError> {
+    pub fn new(seed: u64) -> io::Result<Self> {
         let Digits { train, test, .. } = Digits::embedded(seed)?;
         let parameters = mlp::parameters(train.area(), seed);
         Ok(Self { test, parameters, train, seed, epochs: EPOCHS })
