@@ -57,6 +57,8 @@ attempt() {
     esac
 }
 
+driver() { nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1; }
+
 facts() {
     say "commit $(cat "$here/COMMIT"), $(date -u +%F)"
     if command -v nvidia-smi >/dev/null; then
@@ -123,7 +125,8 @@ torch() {
 bench() {
     : >"$out/speed.txt"
     torch
-    attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" ${BINADE_DRY_RUN:+--dry-run}
+    attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" --date "$(date -u +%F)" \
+        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run}
 }
 
 facts

@@ -2,6 +2,7 @@
 
 mod bench;
 mod clock;
+mod compare;
 mod computing;
 mod data;
 mod gpt;
@@ -18,6 +19,7 @@ mod training;
 mod work;
 
 pub use bench::{Bench, Options};
+pub use page::Origin;
 
 /// Result of a benchmark. Its error is a message for a person.
 pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;

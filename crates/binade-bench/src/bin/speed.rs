@@ -3,7 +3,7 @@
 
 use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
-use binade_bench::speed::{Bench, Options};
+use binade_bench::speed::{Bench, Options, Origin};
 use clap::Parser;
 
 /// Measures the CUDA backend on the first GPU.
@@ -13,7 +13,16 @@ struct Cli {
     /// Writes everything as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Measures these groups only: launch, copy, unscale, norm, cast, step, scaler, matmul, mlp.
+    /// The day, for the file.
+    #[arg(long)]
+    date: Option<String>,
+    /// The driver's version, as `nvidia-smi` has it, for the file.
+    #[arg(long)]
+    driver: Option<String>,
+    /// The commit that was built, for the file.
+    #[arg(long)]
+    commit: Option<String>,
+    /// Measures these groups only, and the ceilings that they are held against: unscale, norm, cast, step, scaler, matmul, mlp.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
     /// Rounds of each, of which the median is taken.
@@ -26,11 +35,13 @@ struct Cli {
 
 impl Cli {
     fn run(self) -> Result<(), Box<dyn Error>> {
+        let (date, driver, commit) = (self.date, self.driver, self.commit);
+        let origin = Origin { date, driver, commit, command: command() };
         let (dry_run, rounds) = (self.dry_run, self.rounds.into());
         let options = Options { dry_run, rounds, only: self.only };
         let mut bench = Bench::open(options)?;
         bench.run()?;
-        let page = bench.page()?;
+        let page = bench.page(origin)?;
         print!("{page}");
         if let Some(path) = self.json {
             let text = serde_json::to_string_pretty(&page)? + "\n";
@@ -39,6 +50,14 @@ impl Cli {
         }
         Ok(())
     }
+}
+
+/// Returns the command line, the program by its name alone.
+fn command() -> String {
+    std::iter::once("speed".to_owned())
+        .chain(std::env::args().skip(1))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn main() -> ExitCode {

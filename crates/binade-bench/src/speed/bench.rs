@@ -3,7 +3,7 @@
 use super::{
     Result,
     clock::Clock,
-    page::{Page, Skip},
+    page::{Origin, Page, Skip},
     row::Row,
     work::Work,
 };
@@ -14,6 +14,7 @@ use binade_cuda::{
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
     },
 };
+use indicatif::{ProgressBar, ProgressStyle};
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
@@ -26,6 +27,14 @@ pub struct Options {
     pub only: Vec<String>,
 }
 
+impl Options {
+    /// Returns true if the group is measured. Ceilings, which shares are computed from, always are.
+    fn measures(&self, group: &str) -> bool {
+        let is_ceiling = ["copy", "launch"].contains(&group);
+        is_ceiling || self.only.is_empty() || self.only.iter().any(|only| only == group)
+    }
+}
+
 /// Benchmarks on one device.
 #[derive(Debug)]
 pub struct Bench {
@@ -35,6 +44,7 @@ pub struct Bench {
     pub(super) l2: usize,
     rows: Vec<Row>,
     skipped: Vec<Skip>,
+    pub(super) bar: ProgressBar,
 }
 
 impl Bench {
@@ -53,13 +63,14 @@ impl Bench {
         }
         let l2 = usize::try_from(cuda.attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?)?;
         let l2 = if options.dry_run { 1 << 14 } else { l2 };
-        Ok(Self { cuda, options, l2, rows: Vec::new(), skipped: Vec::new() })
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {pos} measured: {msg}")?);
+        let (rows, skipped) = (Vec::new(), Vec::new());
+        Ok(Self { cuda, options, l2, rows, skipped, bar })
     }
 
-    /// Returns true if the group is measured.
     pub(super) fn measures(&self, group: &str) -> bool {
-        let only = &self.options.only;
-        only.is_empty() || only.iter().any(|only| only == group)
+        self.options.measures(group)
     }
 
     /// Times `work` if its group is measured, and keeps the row.
@@ -68,7 +79,10 @@ impl Bench {
         if !self.measures(what.group) {
             return Ok(());
         }
+        self.bar.set_message(format!("{} {}", what.group, what.name));
+        self.bar.tick();
         self.rows.push(Row::new(what, &clock.time(work)?));
+        self.bar.inc(1);
         Ok(())
     }
 
@@ -115,13 +129,14 @@ impl Bench {
         Ok(multiplies)
     }
 
-    /// Returns all rows, in the order measured.
+    /// Returns all rows so far, in the order measured.
     ///
     /// # Errors
     ///
     /// If the device fails.
-    pub fn page(self) -> Result<Page> {
-        Page::new(&self.cuda, self.options.dry_run, self.rows, self.skipped)
+    pub fn page(&self, origin: Origin) -> Result<Page> {
+        let (rows, skipped) = (self.rows.clone(), self.skipped.clone());
+        Page::new(&self.cuda, origin, self.options.dry_run, rows, skipped)
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -131,5 +146,22 @@ impl Bench {
     /// Returns `size`, or `tiny` in a dry run.
     pub(super) fn size(&self, size: usize, tiny: usize) -> usize {
         if self.options.dry_run { tiny } else { size }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ceilings_are_measured_whatever_else_is() {
+        let options = |only: &[&str]| Options {
+            dry_run: false,
+            rounds: 21,
+            only: only.iter().map(ToString::to_string).collect(),
+        };
+        let measured = |only: &[&str]| ["copy", "cast", "step"].map(|g| options(only).measures(g));
+        assert_eq!(measured(&[]), [true; 3]);
+        assert_eq!(measured(&["step"]), [true, false, true]);
     }
 }

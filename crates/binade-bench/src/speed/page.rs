@@ -1,9 +1,26 @@
-//! Figures of a run, and the device that they come from: the contents of the JSON file.
+//! Figures of a run, and the device and versions that they come from: the contents of the JSON file.
 
-use super::{Result, row::Row};
+use super::{
+    Result,
+    compare::{self, Share},
+    row::Row,
+};
 use binade_cuda::{Cuda, KernelFacts};
 use serde::Serialize;
 use std::fmt;
+
+/// Origin of a run's figures, as far as the program cannot find it out itself.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Origin {
+    /// Day of the run.
+    pub date: Option<String>,
+    /// Version of the driver as `nvidia-smi` has it; the driver does not tell programs.
+    pub driver: Option<String>,
+    /// Commit that was built.
+    pub commit: Option<String>,
+    /// Command line, the program by its name alone.
+    pub command: String,
+}
 
 /// Benchmark that was not run, and the reason.
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +37,8 @@ struct Meta {
     /// Code that computes matrix products.
     products: String,
     dry_run: bool,
+    #[serde(flatten)]
+    origin: Origin,
 }
 
 /// Resources of a kernel as the driver compiled it.
@@ -38,6 +57,8 @@ struct Compiled {
 pub struct Page {
     meta: Meta,
     rows: Vec<Row>,
+    /// Scaler's share of the step, by type of gradient, if both were measured.
+    scaler_share: Vec<Share>,
     skipped: Vec<Skip>,
     kernels: Vec<Compiled>,
 }
@@ -45,15 +66,18 @@ pub struct Page {
 impl Page {
     pub(super) fn new(
         cuda: &Cuda,
+        origin: Origin,
         dry_run: bool,
-        rows: Vec<Row>,
+        mut rows: Vec<Row>,
         skipped: Vec<Skip>,
     ) -> Result<Self> {
+        compare::with_ceilings(&mut rows);
         let (device, driver_cuda) = (cuda.name()?, cuda.driver_version()?);
         let products = cuda.products()?.to_string();
-        let meta = Meta { device, driver_cuda, products, dry_run };
+        let meta = Meta { device, driver_cuda, products, dry_run, origin };
+        let scaler_share = compare::scaler_shares(&rows);
         let kernels = cuda.kernels()?.iter().map(compiled).collect();
-        Ok(Self { meta, rows, skipped, kernels })
+        Ok(Self { meta, rows, scaler_share, skipped, kernels })
     }
 }
 
@@ -64,11 +88,18 @@ fn compiled(facts: &KernelFacts) -> Compiled {
 
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Meta { device, driver_cuda, products, dry_run } = &self.meta;
+        let Meta { device, driver_cuda, products, dry_run, .. } = &self.meta;
         let dry = if *dry_run { ", a dry run: times mean nothing" } else { "" };
         writeln!(f, "{device}, driver for CUDA {driver_cuda}{dry}")?;
         writeln!(f, "matrix products by {products}\n")?;
         writeln!(f, "{}", super::table::table(&self.rows))?;
+        for Share { dtype, scaler, clip_and_update } in &self.scaler_share {
+            let (scaler, rest) = (100.0 * scaler, 100.0 * clip_and_update);
+            writeln!(
+                f,
+                "scaler's share of the step, {dtype}: {scaler:.1} %, clip and update {rest:.1} %"
+            )?;
+        }
         for Skip { name, reason } in &self.skipped {
             writeln!(f, "not measured: {name}: {reason}")?;
         }

@@ -41,6 +41,7 @@ impl Bench {
         }
         self.products(&clock)?;
         self.training(&clock)?;
+        self.bar.finish_and_clear();
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use serde::Serialize;
 
-/// Kind of work: its ceiling is the row of the group `copy` of the same kind.
+/// Kind of work, which decides the ceiling for its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -83,6 +83,10 @@ pub(crate) struct Row {
     pub(crate) queued: Seconds,
     /// Median seconds that the host took to submit.
     pub(crate) host_s: f64,
+    /// Rate of `queued` over that of the ceiling of the same kind.
+    pub(crate) share_of_ceiling: Option<f64>,
+    /// Time of `queued` over that of a kernel that does nothing.
+    pub(crate) empty_launches: Option<f64>,
     pub(crate) rounds: usize,
     /// Number of launches; the replay of a captured step is one.
     pub(crate) launches: u64,
@@ -101,6 +105,8 @@ impl Row {
             alone,
             queued,
             host_s: median(&times.host),
+            share_of_ceiling: None,
+            empty_launches: None,
             rounds: times.alone.len(),
             launches: times.counters.launches + times.counters.replays,
             host_syncs: times.counters.syncs,
