@@ -24,8 +24,7 @@ pub(crate) fn agrees(
         return Err(differs("groups", text(saved), text(running)));
     }
     if (saved.store, &saved.storage) != (running.store, &running.storage) {
-        let text =
-            |config: &OptimizerConfig| format!("{:?} of {:?}", config.store, config.storage);
+        let text = |config: &OptimizerConfig| format!("{:?} of {:?}", config.store, config.storage);
         return Err(differs("store", text(saved), text(running)));
     }
     rates(name, saved)

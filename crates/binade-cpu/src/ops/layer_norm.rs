@@ -17,7 +17,8 @@ impl LayerNorm for Cpu {
         eps: f32,
     ) -> Result<Tensor, Error> {
         let shape = shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
-        let (dtype, _) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype(), bias.dtype()])?;
+        let (dtype, _) =
+            operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype(), bias.dtype()])?;
         let (x, w, b) = (input.to_f32(), weight.to_f32(), bias.to_f32());
         let mut out = vec![0.0; x.len()];
         parallel::rows(&mut out, w.len(), w.len(), |first, block| {

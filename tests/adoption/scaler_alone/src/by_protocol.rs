@@ -1,9 +1,7 @@
 //! torch's protocol, with its stages checked at run time.
 
 use crate::{descend, gradient};
-use binade_interchange::protocol::{
-    StateDict, ProtocolError, ProtocolScaler, Verdict,
-};
+use binade_interchange::protocol::{ProtocolError, ProtocolScaler, StateDict, Verdict};
 
 /// The weights after `steps` iterations, skipped ones among them.
 ///
