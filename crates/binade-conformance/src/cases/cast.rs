@@ -1,6 +1,5 @@
 //! Casting: each element rounded once, to nearest even, whatever it is and wherever it stands.
 
-mod eight_bits;
 pub(super) mod lanes;
 mod oracle;
 
@@ -26,7 +25,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for to in [DType::BF16, DType::F16] {
         roundings(cases, to);
     }
-    eight_bits::add_cases(cases);
+    lanes::narrowest(cases);
     lanes::add_cases(cases);
     if cases.arithmetic().f64 {
         doubles(cases);

@@ -3,7 +3,6 @@
 //! The oracle goes by the documentation of `LossScale`, sentence by sentence.
 
 mod log_max;
-mod presets;
 mod tolerance;
 
 use super::prelude::*;
@@ -52,7 +51,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     at_random(cases);
     tolerance::add_cases(cases);
     log_max::add_cases(cases);
-    presets::add_cases(cases);
+    presets(cases);
 }
 
 /// The default rule, changed.
@@ -221,6 +220,27 @@ fn at_random<S: Backend>(cases: &mut Cases<S>) {
         }
         Ok(())
     });
+}
+
+/// Every preset, from its own start, through what an iteration may see.
+fn presets<S: Backend>(cases: &mut Cases<S>) {
+    for (name, preset) in LossScale::presets() {
+        let sentence = format!("{}_moves_as_documented", name.replace('-', "_"));
+        cases.add("-", &sentence, move |s: &S, check| {
+            let mut quick = preset;
+            quick.growth_interval = 3;
+            for (seed, rule) in [preset, quick].into_iter().enumerate() {
+                let (mut draw, mut state) = (Draw::new(seed), rule.start());
+                for number in 0..80_u16 {
+                    let magnitude = 0.01 * f32::from(number);
+                    state = one(s, check, &rule, state, &Saw::any(&mut draw).with(magnitude))?;
+                    // Divergence would freeze the rest.
+                    state.diverged = false;
+                }
+            }
+            Ok(())
+        });
+    }
 }
 
 // The oracle.

@@ -1,6 +1,5 @@
 //! Fused steps of every optimizer: the arithmetic, the masters, and skips that leave no trace.
 
-mod matching;
 mod verdicts;
 
 use super::cast::value;
@@ -26,7 +25,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>, rules: &[(&'static str
             starts(cases, param, *rule);
             at_edges(cases, param, *rule);
             verdicts::classes(cases, param, *rule);
-            matching::add_cases(cases, param, *rule);
+            verdicts::matching(cases, param, *rule);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Casting: what the codes of a format stand for, and rounding by search among them.
+//! Casting: what the codes of a format stand for, and rounding to one of two neighbours.
 //!
 //! Layouts are those of IEEE 754-2019, 3.4, of bfloat16, and of the OCP 8-bit Floating Point Specification 1.0.
 
@@ -48,26 +48,19 @@ impl Format {
         small(significand) * power_of_two(exponent - bias - i64::from(self.fraction))
     }
 
-    /// The highest code whose number is at most `magnitude`.
+    /// The highest code whose number is at most `magnitude`: as many units of its binade as it holds, after all those below.
     fn at_most(&self, magnitude: f64) -> u64 {
-        let guess = self.guess(magnitude);
-        if self.number(guess) <= magnitude && magnitude < self.number(guess + 1) {
-            return guess;
-        }
-        let (mut low, mut high) = (0, self.top() + 1);
-        while high - low > 1 {
-            let middle = u64::midpoint(low, high);
-            if self.number(middle) <= magnitude { low = middle } else { high = middle }
-        }
-        low
-    }
-
-    /// A finite code to look at before the search, which takes a hundred times as long: `magnitude`'s own exponent and the
-    /// first bits of its fraction, as far as the format has them. A guess that is wrong costs time and nothing else.
-    fn guess(&self, magnitude: f64) -> u64 {
-        let excess = (1023 - ((1_u64 << (self.exponent - 1)) - 1)) << self.fraction;
-        let cut = magnitude.to_bits() >> (52 - self.fraction);
-        cut.saturating_sub(excess).min(self.top() - 1)
+        let lowest = 2 - (1_i64 << (self.exponent - 1));
+        let binade = ((magnitude.to_bits() >> 52).cast_signed() - 1023).max(lowest);
+        let units = magnitude / power_of_two(binade - i64::from(self.fraction));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rounding down is what is wanted, and a magnitude has no sign"
+        )]
+        let units = units as u64;
+        let below = (binade - lowest).cast_unsigned() << self.fraction;
+        below.saturating_add(units).min(self.top())
     }
 
     /// The code of `x`, where `goes_up` says whether a number that lies between two of the format's becomes the larger in

@@ -88,7 +88,7 @@ impl OpRun<'_> {
         operands: &[&Stored],
         wanted: impl IntoIterator<Item = Wanted<Expected>>,
     ) -> Verdict {
-        self.each(&op, operands, wanted, |check, got, wanted| check.tensor(operands, got, wanted))
+        self.each(&op, operands, wanted, None)
     }
 
     /// Compares each result bit by bit.
@@ -98,22 +98,26 @@ impl OpRun<'_> {
         operands: &[&Stored],
         wanted: impl IntoIterator<Item = Wanted<f64>>,
     ) -> Verdict {
-        self.each(&op, operands, wanted, |check, got, wanted| check.exact(operands, got, wanted))
+        let exactly = |wanted: Vec<f64>| wanted.into_iter().map(Expected::exactly).collect();
+        let wanted = wanted.into_iter().map(|(dtype, wanted)| (dtype, exactly(wanted)));
+        self.each(&op, operands, wanted, Some(Agreement::Bits))
     }
 
-    fn each<T>(
+    fn each(
         &mut self,
         op: &OpInvocation,
         operands: &[&Stored],
-        wanted: impl IntoIterator<Item = Wanted<T>>,
-        mut compare: impl FnMut(&mut Check, &Stored, &[T]) -> Verdict,
+        wanted: impl IntoIterator<Item = Wanted<Expected>>,
+        agreement: Option<Agreement>,
     ) -> Verdict {
-        let wanted: Vec<Wanted<T>> = wanted.into_iter().collect();
+        let wanted: Vec<Wanted<Expected>> = wanted.into_iter().collect();
         let like = wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len()));
         let call = OpCall { op, operands, layout: self.layout };
         let results = self.results(&call, Read::Results, like)?;
-        let mut pairs = results.iter().zip(&wanted);
-        pairs.try_for_each(|(got, (_, wanted))| compare(self.check, got, wanted))
+        results.iter().zip(&wanted).try_for_each(|(got, (_, wanted))| match agreement {
+            Some(agreement) => self.check.within(agreement, operands, got, wanted),
+            None => self.check.tensor(operands, got, wanted),
+        })
     }
 
     /// Compares the one result with codes, NaNs among them, all of whose bits count.

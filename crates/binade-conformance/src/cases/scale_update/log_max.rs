@@ -210,11 +210,7 @@ fn count(taken: i128) -> u32 {
 
 /// In 2^-20, rounded down. An f64 holds every number of f32 as a normal one, and can tell a logarithm from the next
 /// multiple of 2^-20, which is 2^-43 or so away at least.
+#[expect(clippy::cast_possible_truncation, reason = "within 2^28 of 0")]
 fn logarithm(value: f32) -> i128 {
-    let bits = f64::from(value).to_bits();
-    let exponent = i128::from(bits >> 52 & 0x7ff) - 1023;
-    let significand = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
-    #[expect(clippy::cast_possible_truncation, reason = "from 0 to 2^20")]
-    let fraction = (significand.log2() * 2.0_f64.powi(20)).floor() as i128;
-    exponent * LOG + fraction
+    (f64::from(value).log2() * 2.0_f64.powi(20)).floor() as i128
 }
