@@ -1,8 +1,8 @@
 //! Elements of a tensor on the host, which the arithmetic of [`HostDevice`](binade_core::HostDevice) works on.
 
-use crate::{Error, NotFloating, dtype::dtype, read::read};
+use crate::{Error, dtype::dtype, read::read};
 use binade_core::cast::{OnOverflow::NonFinite, round};
-use binade_core::{AmpTensor, DType, Named};
+use binade_core::{AmpTensor, DType, HostTypeError, Named};
 use candle_core::{Device, Shape, Tensor, Var};
 use std::sync::Arc;
 
@@ -52,14 +52,14 @@ impl Elements {
 }
 
 impl AmpTensor for Elements {
-    type Error = NotFloating;
+    type Error = HostTypeError;
 
     fn dtype(&self) -> DType {
         self.dtype
     }
 
-    fn cast(&self, to: DType) -> Result<Self, NotFloating> {
-        let rounded = self.values.iter().map(|x| round(*x, to, NonFinite).ok_or(NotFloating(to)));
+    fn cast(&self, to: DType) -> Result<Self, HostTypeError> {
+        let rounded = self.values.iter().map(|x| round(*x, to, NonFinite).ok_or(HostTypeError(to)));
         let values = rounded.collect::<Result<_, _>>()?;
         Ok(Self { dtype: to, values, ..self.clone() })
     }

@@ -1,7 +1,7 @@
 //! Errors: candle's own, sorted by kind, and sets that do not match.
 
 use binade_autocast::CastError;
-use binade_core::{DType, ErrorKind, HostDeviceError};
+use binade_core::{DType, ErrorKind, HostDeviceError, HostTypeError};
 use candle_core::Error as Candle;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub enum Error {
     Candle(#[from] Candle),
     /// A set of gradients or parameters that does not match, or a number out of range.
     #[error(transparent)]
-    Set(#[from] HostDeviceError<NotFloating>),
+    Set(#[from] HostDeviceError<HostTypeError>),
     /// A region's operands could not be cast.
     #[error(transparent)]
     Cast(Box<CastError<Self>>),
@@ -76,17 +76,6 @@ pub enum Error {
 
 fn quoted(names: &[Arc<str>]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// Elements asked for in a type that is not one of floating-point numbers of at most 32 bits.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("elements are kept in bf16, f16 or f32, and {0} was asked for; cast to one of these")]
-pub struct NotFloating(pub DType);
-
-impl binade_core::Error for NotFloating {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Unsupported
-    }
 }
 
 impl From<CastError<Self>> for Error {

@@ -16,7 +16,7 @@ mod snapshot;
 mod var_builder;
 
 pub use dtype::{candle_dtype, dtype};
-pub use error::{Error, NotFloating};
+pub use error::Error;
 pub use handle::Candle;
 pub use optimizer::Wrapped;
 pub use params::{RUNNING_STATS, backward, grads, named, params, set_map, split_buffers};

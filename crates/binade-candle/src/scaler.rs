@@ -2,8 +2,10 @@
 
 use crate::elements::{Elements, read_grads, write_grads};
 use crate::snapshot::{raw, spec};
-use crate::{Candle, Error, NotFloating, device};
-use binade_core::{FoundInf, HostDeviceError, Named, NamedGrads, RawTensor, TensorSpec};
+use crate::{Candle, Error, device};
+use binade_core::{
+    FoundInf, HostDeviceError, HostTypeError, Named, NamedGrads, RawTensor, TensorSpec,
+};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
@@ -114,7 +116,7 @@ impl GradOps for Candle {
 /// Works on a copy of the elements of a set on the host, and puts it in place.
 fn on_host<T>(
     grads: &mut NamedGrads<Tensor>,
-    work: impl FnOnce(&mut NamedGrads<Elements>) -> Result<T, HostDeviceError<NotFloating>>,
+    work: impl FnOnce(&mut NamedGrads<Elements>) -> Result<T, HostDeviceError<HostTypeError>>,
 ) -> Result<T, Error> {
     let mut elements = read_grads(grads)?;
     let result = work(&mut elements)?;

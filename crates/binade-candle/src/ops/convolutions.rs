@@ -3,7 +3,7 @@
 use super::products::{plus, product};
 use crate::{Candle, Error};
 use binade_autocast::Scope;
-use binade_core::{HostDeviceError, Op, OpClass};
+use binade_core::{HostDeviceError, HostTypeError, Op, OpClass};
 use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 use candle_nn::{Conv1dConfig, Conv2dConfig};
 
@@ -73,7 +73,7 @@ fn convolution(
 }
 
 /// Refuses zeros in a configuration: candle divides by these, or by what is left of them.
-fn above_zero(config: Conv2dConfig) -> Result<(), HostDeviceError<crate::NotFloating>> {
+fn above_zero(config: Conv2dConfig) -> Result<(), HostDeviceError<HostTypeError>> {
     let Conv2dConfig { stride, dilation, groups, .. } = config;
     let named = [
         ("the convolution's stride", stride),
