@@ -5,7 +5,7 @@ use binade_conformance::Runner;
 
 #[test]
 fn burn_keeps_every_contract_that_it_has() {
-    let report = excused(Runner::from_env()).require("burn-flex").run(&Flex::default());
+    let report = excused(Runner::from_env()).require_all().run(&Flex::default());
     println!("{report}");
     report.assert_success();
 }

@@ -23,12 +23,6 @@ impl<S> Case<S> {
     }
 }
 
-impl<S> fmt::Debug for Case<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Case").field(&self.name()).finish()
-    }
-}
-
 /// The end of a case: well, or for a reason.
 pub(crate) type Verdict = Result<(), CaseError>;
 
@@ -202,7 +196,6 @@ fn at(inputs: &[&Stored], index: usize, length: usize) -> String {
 }
 
 /// The cases for one subject.
-#[derive(Debug)]
 pub(crate) struct Cases<S> {
     group: CaseGroup,
     arithmetic: Arithmetic,

@@ -1,6 +1,6 @@
 //! How far one element is from what is wanted of it.
 
-use crate::{Expected, Stored};
+use crate::{Expected, Stored, cases::cast::rounded};
 use std::fmt;
 
 /// An element beside what is wanted, each as bits and in decimal.
@@ -16,23 +16,6 @@ pub(crate) struct Difference {
     pub(crate) apart: f64,
 }
 
-impl Difference {
-    fn at(index: usize, got: &Stored, wanted: Expected) -> Self {
-        let wish = Stored::from_values(got.dtype, &[1], [wanted.value]);
-        let [x, y] =
-            [got.values().nth(index), wish.values().next()].map(|it| it.unwrap_or(f64::NAN));
-        let apart = (x - y).abs();
-        let apart = if x == y {
-            0.0
-        } else if apart.is_finite() {
-            apart
-        } else {
-            f64::INFINITY
-        };
-        Self { index, got: got.element(index), wanted: wish.element(0), apart }
-    }
-}
-
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { index, got, wanted, apart } = self;
@@ -44,14 +27,16 @@ impl fmt::Display for Difference {
 pub(crate) fn worst(offenders: &[usize], got: &Stored, wanted: &[Expected]) -> Option<Difference> {
     // One pass by value; words are made for the winner alone.
     let values: Vec<f64> = got.values().collect();
-    let apart = |index: usize| {
-        let apart =
-            (values[index] - crate::cases::cast::rounded(wanted[index].value, got.dtype)).abs();
-        if apart.is_nan() { f64::INFINITY } else { apart }
+    let apart = |index: usize| match (values[index], rounded(wanted[index].value, got.dtype)) {
+        (got, wanted) if got == wanted => 0.0,
+        (got, wanted) if (got - wanted).is_finite() => (got - wanted).abs(),
+        _ => f64::INFINITY,
     };
     let farther = |best: usize, next: usize| if apart(next) > apart(best) { next } else { best };
     let index = offenders.iter().copied().reduce(farther)?;
-    Some(Difference::at(index, got, wanted[index]))
+    let wish = Stored::from_values(got.dtype, &[1], [wanted[index].value]);
+    let (got, wanted) = (got.element(index), wish.element(0));
+    Some(Difference { index, got, wanted, apart: apart(index) })
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ impl CaseGroup {
     }
 
     /// Returns its suite: the trait that the cases are about, or a part of the kit without a trait.
-    pub const fn suite(self) -> &'static str {
+    pub(crate) const fn suite(self) -> &'static str {
         let suites = self.suites();
         suites[suites.len() - 1]
     }

@@ -44,7 +44,7 @@ impl Layout {
     }
 
     /// For each element in row-major order, its place in the buffer.
-    pub fn places(self, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn places(self, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
         let (shape, strides) = (shape.to_vec(), self.strides(shape));
         let count = shape.iter().product();
         (0..count).map(move |mut index: usize| {

@@ -9,6 +9,7 @@ pub use json::{SCHEMA, json};
 pub(crate) use row::Row;
 
 use crate::contract::AMP_TENSOR;
+use crate::runner::Listed;
 use crate::{Arithmetic, Backend, CaseGroup, Failure, Sentence, Tensor};
 use binade_core::HostDevice;
 use std::{any::TypeId, collections::BTreeMap};
@@ -44,25 +45,28 @@ pub struct Record {
 /// Everything a run found.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// Name that the subject has for itself.
     subject: String,
+    /// Arithmetic that the subject declared.
     arithmetic: Arithmetic,
     joins_by_amp_tensor: bool,
-    records: Vec<Record>,
-    misnamed: Vec<(String, String)>,
-    not_run: Vec<(String, String)>,
+    pub(crate) records: Vec<Record>,
+    /// Names listed as known or excused that no case of the kit has, and their reasons: failures.
+    pub(crate) misnamed: Vec<Listed>,
+    /// Names listed as known of cases that were not asked for, and their reasons.
+    pub(crate) not_run: Vec<Listed>,
 }
 
 impl Report {
     pub(crate) fn new<S: Backend>(subject: &S) -> Self {
-        let (records, misnamed, not_run) = Default::default();
         Self {
             subject: subject.name().to_owned(),
             arithmetic: subject.arithmetic(),
             joins_by_amp_tensor: subject.handle().is_some()
                 && TypeId::of::<S::Handle>() == TypeId::of::<HostDevice<Tensor<S>>>(),
-            records,
-            misnamed,
-            not_run,
+            records: Vec::new(),
+            misnamed: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 
@@ -73,21 +77,6 @@ impl Report {
         let (own, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|sentence| sentence.of == AMP_TENSOR);
         if self.joins_by_amp_tensor && !own.is_empty() { own } else { others }
-    }
-
-    pub(crate) fn add(&mut self, record: Record) {
-        self.records.push(record);
-    }
-
-    /// Keeps what was listed and is the name of no case, and what is known of cases that were not run.
-    pub(crate) fn list<'l>(
-        &mut self,
-        misnamed: &[(&'l str, &'l str)],
-        not_run: impl Iterator<Item = (&'l str, &'l str)>,
-    ) {
-        let owned = |(name, why): (&str, &str)| (name.to_owned(), why.to_owned());
-        self.misnamed = misnamed.iter().copied().map(owned).collect();
-        self.not_run = not_run.map(owned).collect();
     }
 
     /// Every case that was run, in order.
@@ -128,16 +117,6 @@ impl Report {
         self.records.iter().filter_map(|record| pick(&record.name, &record.outcome)).collect()
     }
 
-    /// Names listed as known or excused that no case of the kit has, and their reasons: failures.
-    pub(crate) fn misnamed(&self) -> Vec<(&str, &str)> {
-        self.misnamed.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
-    }
-
-    /// Names listed as known of cases that were not asked for, and their reasons.
-    pub(crate) fn not_run(&self) -> Vec<(&str, &str)> {
-        self.not_run.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
-    }
-
     /// Returns true if something passed and nothing failed: a run in which nothing ran is no success.
     pub fn is_success(&self) -> bool {
         self.passed() > 0 && self.failed().is_empty() && self.misnamed.is_empty()
@@ -151,16 +130,6 @@ impl Report {
     #[track_caller]
     pub fn assert_success(&self) {
         assert!(self.is_success(), "{self}");
-    }
-
-    /// Whose it is, as the subject calls itself.
-    pub(crate) fn subject(&self) -> &str {
-        &self.subject
-    }
-
-    /// Arithmetic that the subject declared.
-    pub(crate) fn arithmetic(&self) -> &Arithmetic {
-        &self.arithmetic
     }
 
     /// The table: a row for each operation and variant, sorted.

@@ -6,7 +6,8 @@ use crate::{
     Backend, Case, CaseError, CaseGroup, Check, Failure, Outcome, Record, Report, Subject,
     SubjectError, cases,
 };
-use lists::{Entry, Lists};
+pub(crate) use lists::Listed;
+use lists::Lists;
 use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,13 +63,6 @@ impl Runner {
         self
     }
 
-    /// Runs only the cases of this group, and of others that are named so.
-    #[must_use]
-    pub fn group(mut self, group: CaseGroup) -> Self {
-        self.groups.push(group);
-        self
-    }
-
     /// Counts skips as failures, whatever the device is called.
     #[must_use]
     pub fn require_all(self) -> Self {
@@ -77,7 +71,7 @@ impl Runner {
 
     /// Counts skips as failures on the device of this name.
     #[must_use]
-    pub fn require(mut self, device: impl Into<String>) -> Self {
+    pub(crate) fn require(mut self, device: impl Into<String>) -> Self {
         self.required.push(device.into());
         self
     }
@@ -90,7 +84,7 @@ impl Runner {
     /// One that runs all the same is a failure, and so is a part of no case's name: the excuse is out of date.
     #[must_use]
     pub fn excuse(mut self, part: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.lists.excuse(part.into(), reason.into());
+        self.lists.excused.push((part.into(), reason.into()));
         self
     }
 
@@ -101,7 +95,7 @@ impl Runner {
     /// [`excuse`](Self::excuse) is for.
     #[must_use]
     pub fn known(mut self, start: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.lists.know(start.into(), reason.into());
+        self.lists.known.push((start.into(), reason.into()));
         self
     }
 
@@ -113,17 +107,17 @@ impl Runner {
     pub(crate) fn run_on<S: Backend>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject);
         for case in self.cases::<S>(subject) {
-            report.add(self.record(&case, subject));
+            report.records.push(self.record(&case, subject));
             if self.fails_fast && !report.failed().is_empty() {
                 break;
             }
         }
         if !self.lists.is_empty() {
             let all = names(&cases::all::<S>(subject.arithmetic()));
-            let ran: Vec<String> = report.records().iter().map(|it| it.name.clone()).collect();
-            let misnamed: Vec<Entry<'_>> = self.lists.idle(&all).collect();
-            let is_a_case = |entry: &Entry<'_>| !misnamed.contains(entry);
-            report.list(&misnamed, self.lists.known_beside(&ran).filter(is_a_case));
+            let ran: Vec<String> = report.records.iter().map(|it| it.name.clone()).collect();
+            report.misnamed = self.lists.idle(&all);
+            report.not_run = self.lists.known_beside(&ran);
+            report.not_run.retain(|entry| !report.misnamed.contains(entry));
         }
         report
     }
@@ -168,7 +162,7 @@ impl Runner {
     /// Returns what an outcome counts as on this device.
     fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
         let required = self.requires_all || self.required.iter().any(|name| name == device);
-        match (outcome, self.lists.excused(case), self.lists.known(case)) {
+        match (outcome, self.lists.why_excused(case), self.lists.why_known(case)) {
             (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("excused: {why}")),
             (Outcome::Skipped(why), None, _) if required => {
                 failed(format!("{why}, and this device is required: nothing may be skipped"))

@@ -10,47 +10,31 @@ use std::{
     },
 };
 
-/// Kind of a call, by what it moves between host and device.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum CallKind {
-    /// Read, for which the host waits.
-    Read,
-    /// Upload of values of the host.
-    Upload,
-    /// Work that a device may do later.
-    Launch,
-}
-
 /// Calls of one method, and for reads from one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calls {
-    /// Kind of the calls.
-    pub kind: CallKind,
     /// Name of the method.
     pub method: &'static str,
-    /// Line that called the method, if it reads.
+    /// Line that called the method, if it reads: there the host waits for the device.
     pub place: Option<&'static Location<'static>>,
     /// Number of calls.
     pub count: u64,
 }
 
-/// Prints `2 reads by download at src/main.rs:9:20`.
+/// Prints `2 reads by download at src/main.rs:9:20`, or `1 call of mul`.
 impl fmt::Display for Calls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let noun = match (self.kind, self.count) {
-            (CallKind::Read, 1) => "read",
-            (CallKind::Read, _) => "reads",
-            (CallKind::Upload, 1) => "upload",
-            (CallKind::Upload, _) => "uploads",
-            (CallKind::Launch, 1) => "launch",
-            (CallKind::Launch, _) => "launches",
-        };
-        write!(f, "{} {noun} by {}", self.count, self.method)?;
-        self.place.map_or(Ok(()), |place| write!(f, " at {place}"))
+        let Self { method, place, count } = self;
+        let s = if *count == 1 { "" } else { "s" };
+        match place {
+            Some(place) => write!(f, "{count} read{s} by {method} at {place}"),
+            None => write!(f, "{count} call{s} of {method}"),
+        }
     }
 }
 
-type Key = (CallKind, &'static str, Option<&'static Location<'static>>);
+/// Whether the call is one without a read, its method and its place.
+type Key = (bool, &'static str, Option<&'static Location<'static>>);
 
 /// State shared by the clones of a counted device.
 pub(super) struct Tally {
@@ -68,17 +52,12 @@ impl Tally {
         !self.is_strict || self.windows.load(Ordering::Relaxed) > 0
     }
 
-    pub(super) fn add(
-        &self,
-        kind: CallKind,
-        method: &'static str,
-        place: Option<&'static Location<'static>>,
-    ) {
-        *self.counts().entry((kind, method, place)).or_default() += 1;
+    pub(super) fn add(&self, method: &'static str, place: Option<&'static Location<'static>>) {
+        *self.counts().entry((place.is_none(), method, place)).or_default() += 1;
     }
 
     pub(super) fn calls(&self) -> Vec<Calls> {
-        let calls = |(&(kind, method, place), &count)| Calls { kind, method, place, count };
+        let calls = |(&(_, method, place), &count)| Calls { method, place, count };
         self.counts().iter().map(calls).collect()
     }
 

@@ -3,7 +3,7 @@
 //! On a GPU a call returns before its work is done, and a host that looks at a value waits until it is there. A training step that
 //! looks at nothing keeps the device busy. Whether it does is invisible on a CPU; [`Counting`] shows it on any device.
 
-/// Forwards methods to the device, each as a call of its kind: `launch`, `send`, or `look` where it reads. An argument of which the device
+/// Forwards methods to the device, each as a `launch`, or a `look` where it reads. An argument of which the device
 /// wants something else stands with that: `found: &Self::Found => &found.0`.
 macro_rules! forward {
     ($($kind:ident $method:ident($($given:ident: $of:ty $(=> $inner:expr)?),*) -> $gives:ty;)*) => {$(
@@ -21,7 +21,7 @@ mod masters;
 mod ops;
 mod scaler;
 
-pub use calls::{CallKind, Calls, Window};
+pub use calls::{Calls, Window};
 pub use error::CountingError;
 pub use scaler::{CountedFound, CountedLoss};
 
@@ -45,7 +45,7 @@ use std::{fmt, panic::Location, sync::Arc};
 /// # Examples
 ///
 /// ```
-/// use binade_conformance::counting::{CallKind, Counting};
+/// use binade_conformance::counting::Counting;
 /// use binade_conformance::core::DType;
 /// use binade_conformance::ops::{Download, Mul, Upload};
 /// use binade_cpu::Cpu;
@@ -58,8 +58,7 @@ use std::{fmt, panic::Location, sync::Arc};
 /// let window = device.window();
 /// assert_eq!(device.download(&y)?, [1.0, 4.0]);
 /// drop(window);
-/// let counts = [CallKind::Read, CallKind::Upload, CallKind::Launch].map(|kind| device.count(kind));
-/// assert_eq!(counts, [1, 1, 1]);
+/// assert_eq!((device.reads(), device.calls().len()), (1, 3));
 /// # Ok::<(), binade_conformance::counting::CountingError<binade_cpu::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -89,19 +88,14 @@ impl<D> Counting<D> {
         Window::open(&self.tally)
     }
 
-    /// Returns the calls so far, by kind, method and place.
+    /// Returns the calls so far by method and place, reads first.
     pub fn calls(&self) -> Vec<Calls> {
         self.tally.calls()
     }
 
-    /// Returns the number of calls of this kind so far.
-    pub fn count(&self, kind: CallKind) -> u64 {
-        self.calls().iter().filter(|calls| calls.kind == kind).map(|calls| calls.count).sum()
-    }
-
     /// Returns the number of reads so far.
     pub fn reads(&self) -> u64 {
-        self.count(CallKind::Read)
+        self.calls().iter().filter(|calls| calls.place.is_some()).map(|calls| calls.count).sum()
     }
 }
 
@@ -111,16 +105,7 @@ impl<D: Handle> Counting<D> {
         method: &'static str,
         call: impl FnOnce(&D) -> Result<T, D::Error>,
     ) -> Result<T, CountingError<D::Error>> {
-        self.tally.add(CallKind::Launch, method, None);
-        Ok(call(&self.device)?)
-    }
-
-    fn send<T>(
-        &self,
-        method: &'static str,
-        call: impl FnOnce(&D) -> Result<T, D::Error>,
-    ) -> Result<T, CountingError<D::Error>> {
-        self.tally.add(CallKind::Upload, method, None);
+        self.tally.add(method, None);
         Ok(call(&self.device)?)
     }
 
@@ -135,7 +120,7 @@ impl<D: Handle> Counting<D> {
         if !self.tally.allows_reads() {
             return Err(CountingError::Refused { method, place });
         }
-        self.tally.add(CallKind::Read, method, Some(place));
+        self.tally.add(method, Some(place));
         Ok(call(&self.device)?)
     }
 }

@@ -42,8 +42,8 @@ impl<D: Autocast> Autocast for Counting<D> {
 
 impl<D: Upload> Upload for Counting<D> {
     forward! {
-        send upload(values: &[f32], shape: &[usize], dtype: DType) -> D::Tensor;
-        send upload_i64(values: &[i64], shape: &[usize]) -> D::Tensor;
+        launch upload(values: &[f32], shape: &[usize], dtype: DType) -> D::Tensor;
+        launch upload_i64(values: &[i64], shape: &[usize]) -> D::Tensor;
     }
 }
 

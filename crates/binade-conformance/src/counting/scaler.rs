@@ -1,6 +1,6 @@
 //! Gradients, findings and the loss scale.
 
-use super::{CallKind, Counting, CountingError};
+use super::{Counting, CountingError};
 use binade_core::{FoundInf, GradSet, Named, NamedGrads, RawTensor, TensorSpec, TrainError};
 use binade_grad_scaler::{
     ClipGroup, GradOps, GradScaler, Loss, LossScale, MergeRule, Norm, ScaleState, ScaleStore,
@@ -71,11 +71,11 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
     type Scale = D::Scale;
 
     fn upload_found(&self, found: &FoundInf) -> Result<Self::Found, Self::Error> {
-        self.send("upload_found", |device| device.upload_found(found)).map(CountedFound)
+        self.launch("upload_found", |device| device.upload_found(found)).map(CountedFound)
     }
 
     forward! {
-        send upload_state(state: ScaleState) -> D::Scale;
+        launch upload_state(state: ScaleState) -> D::Scale;
         launch merge(
             into: &mut Self::Found => &mut into.0,
             from: &Self::Found => &from.0,
@@ -96,7 +96,7 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
         found: &[&Self::Found],
         scale: &D::Scale,
     ) -> Result<(Vec<FoundInf>, ScaleState), Self::Error> {
-        self.tally.add(CallKind::Read, "read", Some(Location::caller()));
+        self.tally.add("read", Some(Location::caller()));
         Ok(self.device.read(&wrapped(found), scale)?)
     }
 
@@ -135,7 +135,7 @@ impl<D: GradOps> GradOps for Counting<D> {
             verdict: &mut Self::Found => &mut verdict.0
         ) -> ();
         look save_grads(grads: &D::Grads) -> NamedGrads<RawTensor>;
-        send load_grads(params: &D::Params, saved: &NamedGrads<RawTensor>) -> D::Grads;
+        launch load_grads(params: &D::Params, saved: &NamedGrads<RawTensor>) -> D::Grads;
     }
 
     fn grad_specs(&self, params: &D::Params) -> Result<Vec<Named<TensorSpec>>, Self::Error> {

@@ -1,7 +1,7 @@
 //! Reports for programs.
 
 use super::{Report, Row};
-use crate::{Difference, Failure, Sentence};
+use crate::{Difference, Failure, Sentence, runner::Listed};
 use serde_json::{Value, json};
 
 /// Value of `schema` in every report. A key that is new leaves it as it is; one that is gone, or means something else, does not.
@@ -35,10 +35,10 @@ pub fn json(reports: &[Report]) -> String {
 }
 
 fn page(report: &Report) -> Value {
-    let arithmetic: Value = report.arithmetic().facts().into_iter().collect();
+    let arithmetic: Value = report.arithmetic.facts().into_iter().collect();
     let skip = |(case, reason): (&str, &str)| json!({ "case": case, "reason": reason });
-    let listed = |list: Vec<(&str, &str)>| -> Value {
-        list.into_iter().map(|(name, reason)| json!({ "name": name, "reason": reason })).collect()
+    let listed = |list: &[Listed]| -> Value {
+        list.iter().map(|(name, reason)| json!({ "name": name, "reason": reason })).collect()
     };
     let failures = report.failed().into_iter().map(|(case, failure)| failed(report, case, failure));
     let known = report.known().into_iter().map(|(case, failure, reason)| {
@@ -48,7 +48,7 @@ fn page(report: &Report) -> Value {
     });
     json!({
         "schema": SCHEMA,
-        "device": report.subject(),
+        "device": report.subject,
         "arithmetic": arithmetic,
         "passed": report.passed(),
         "failed": report.failed().len(),
@@ -56,8 +56,8 @@ fn page(report: &Report) -> Value {
         "skipped": report.skipped().into_iter().map(skip).collect::<Value>(),
         "failures": failures.collect::<Value>(),
         "known_failures": known.collect::<Value>(),
-        "misnamed": listed(report.misnamed()),
-        "known_not_run": listed(report.not_run()),
+        "misnamed": listed(&report.misnamed),
+        "known_not_run": listed(&report.not_run),
         "rows": report.rows().iter().map(row).collect::<Value>(),
     })
 }

@@ -21,8 +21,8 @@ impl Report {
         let told = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}, ") };
         let (passed, failed, skipped) = (self.passed(), self.failed().len(), self.skipped().len());
         let known = told(self.known().len(), "known to fail");
-        let not_run = told(self.not_run().len(), "known and not run");
-        let misnamed = told(self.misnamed().len(), "misnamed");
+        let not_run = told(self.not_run.len(), "known and not run");
+        let misnamed = told(self.misnamed.len(), "misnamed");
         format!("{passed} passed, {failed} failed, {misnamed}{known}{not_run}{skipped} skipped")
     }
 }
@@ -45,7 +45,7 @@ fn rest(report: &Report, name: &str) -> String {
 impl fmt::Display for Report {
     /// The table; then each skip and what was not run with its reason, each failure with its particulars, and the counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}", self.subject(), self.arithmetic())?;
+        writeln!(f, "{}: {}", self.subject, self.arithmetic)?;
         self.table(f)?;
         for (name, why) in self.skipped() {
             writeln!(f, "skipped {name}: {why}")?;
@@ -53,10 +53,10 @@ impl fmt::Display for Report {
         for (name, failure, why) in self.known() {
             writeln!(f, "known {name}: {why}\n{failure}{}", rest(self, name))?;
         }
-        for (name, why) in self.not_run() {
+        for (name, why) in &self.not_run {
             writeln!(f, "not run {name}: known to fail: {why}")?;
         }
-        for (name, why) in self.misnamed() {
+        for (name, why) in &self.misnamed {
             writeln!(
                 f,
                 "FAILED {name}: no case is called so; remove it from the list ({why}), or correct it"
@@ -65,7 +65,7 @@ impl fmt::Display for Report {
         for (name, failure) in self.failed() {
             writeln!(f, "FAILED {name}\n{failure}{}", rest(self, name))?;
         }
-        write!(f, "{}: {}", self.subject(), self.counts())?;
+        write!(f, "{}: {}", self.subject, self.counts())?;
         match (self.records().len(), self.skipped().len()) {
             (0, _) => f.write_str("; nothing ran, which is no success: look at BINADE_CASE")?,
             (all, skipped) if all == skipped => {

@@ -1,31 +1,23 @@
 //! Lists of a runner, by name: failures that are known, and skips that are excused.
 
-/// Cases by a part of their names, each with a reason.
-type Listed = Vec<(String, String)>;
+/// A part of the names of cases, and a reason.
+pub(crate) type Listed = (String, String);
 
 /// Both lists.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
-    known: Listed,
-    excused: Listed,
+    pub(super) known: Vec<Listed>,
+    pub(super) excused: Vec<Listed>,
 }
 
 impl Lists {
-    pub(super) fn know(&mut self, start: String, reason: String) {
-        self.known.push((start, reason));
-    }
-
-    pub(super) fn excuse(&mut self, part: String, reason: String) {
-        self.excused.push((part, reason));
-    }
-
     /// Why a failure of this case is known.
-    pub(super) fn known(&self, case: &str) -> Option<&str> {
+    pub(super) fn why_known(&self, case: &str) -> Option<&str> {
         reason(&self.known, |start| case.starts_with(start))
     }
 
     /// Why a skip of this case is excused.
-    pub(super) fn excused(&self, case: &str) -> Option<&str> {
+    pub(super) fn why_excused(&self, case: &str) -> Option<&str> {
         reason(&self.excused, |part| has(case, part))
     }
 
@@ -33,32 +25,23 @@ impl Lists {
         self.known.is_empty() && self.excused.is_empty()
     }
 
-    /// Entries that name none of these cases, with its reason.
-    pub(super) fn idle<'l>(&'l self, names: &'l [String]) -> impl Iterator<Item = Entry<'l>> {
-        let is_idle = |(part, _): &Entry<'l>| !names.iter().any(|name| has(name, part));
-        self.known_beside(names).chain(entries(&self.excused).filter(is_idle))
+    /// Entries that name none of these cases.
+    pub(super) fn idle(&self, names: &[String]) -> Vec<Listed> {
+        let is_idle = |(part, _): &&Listed| !names.iter().any(|name| has(name, part));
+        let excused = self.excused.iter().filter(is_idle).cloned();
+        self.known_beside(names).into_iter().chain(excused).collect()
     }
 
-    /// Known failures that are of none of these cases, with their reasons.
-    pub(super) fn known_beside<'l>(
-        &'l self,
-        names: &'l [String],
-    ) -> impl Iterator<Item = Entry<'l>> {
-        let is_beside = |(start, _): &Entry<'l>| !names.iter().any(|name| name.starts_with(start));
-        entries(&self.known).filter(is_beside)
+    /// Known failures that are of none of these cases.
+    pub(super) fn known_beside(&self, names: &[String]) -> Vec<Listed> {
+        let is_beside = |(start, _): &&Listed| !names.iter().any(|name| name.starts_with(start));
+        self.known.iter().filter(is_beside).cloned().collect()
     }
-}
-
-/// A name and a reason.
-pub(crate) type Entry<'l> = (&'l str, &'l str);
-
-fn entries(list: &Listed) -> impl Iterator<Item = Entry<'_>> {
-    list.iter().map(|(part, why)| (part.as_str(), why.as_str()))
 }
 
 /// The reason of the first entry that is meant.
-fn reason(list: &Listed, is_meant: impl Fn(&str) -> bool) -> Option<&str> {
-    entries(list).find(|(part, _)| is_meant(part)).map(|(_, why)| why)
+fn reason(list: &[Listed], is_meant: impl Fn(&str) -> bool) -> Option<&str> {
+    list.iter().find(|(part, _)| is_meant(part)).map(|(_, why)| why.as_str())
 }
 
 /// Returns true where `part` stands in `name` from the beginning of a word on: `mul/` is no part of `matmul/…`, nor `f16` of `bf16`.

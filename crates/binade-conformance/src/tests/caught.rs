@@ -2,7 +2,7 @@
 
 use super::faulty::{Fault, Faulty};
 use super::wrong::Wrong;
-use crate::{Report, Runner};
+use crate::{Failure, Report, Runner};
 
 /// Writes a test for each fault: it runs the cases of the fault's operation and element types, and wants the named ones among those
 /// that fail. With `by_only`, no other may fail: without this case, the subject would pass.
@@ -27,6 +27,8 @@ pub(super) fn failed(report: &Report) -> Vec<&str> {
 pub(super) fn fails(wrong: &dyn Fault, case: &str, only: bool) {
     let siblings = case.rsplit_once('/').map_or(case, |(siblings, _)| siblings);
     let report = Runner::new().only(format!("{siblings}/")).run_on(&Faulty(wrong));
+    let panics = |it: &(&str, &Failure)| it.0 == case && it.1.got.starts_with("a panic");
+    assert!(!report.failed().iter().any(panics), "{report}");
     let failed = failed(&report);
     assert!(failed.contains(&case), "{case} let it pass; these did not: {failed:#?}");
     assert!(!only || failed == [case], "{case} is not alone: {failed:#?}");

@@ -1,6 +1,6 @@
 //! The base of every wrong subject: the toy, with a few operations done otherwise.
 
-use super::toy::{Plain, Toy};
+use super::toy::{Device, Plain, Toy};
 use crate::{
     Arithmetic, Backend, Clip, Coordinates, DelayedResult, DelayedRun, Iteration,
     IterationFindings, Layout, LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace,
@@ -14,22 +14,31 @@ use binade_master_weights::MasterStore;
 /// A fault as a subject: one type for all of them, so that the cases are compiled once.
 pub(super) struct Faulty<'f>(pub(super) &'f dyn Fault);
 
-/// The toy as the same type of subject as every fault, so that the cases are compiled once.
-pub(super) const TOY: Faulty<'_> = Faulty(&Right);
+/// The toy as the same type of subject as every fault.
+pub(super) const TOY: Faulty<'_> = Faulty(&Faultless(Toy));
 
-struct Right;
+/// Subject without a fault of its own.
+pub(super) struct Faultless(pub(super) Device);
 
-impl Fault for Right {
-    fn name(&self) -> &'static str {
-        "toy"
+impl Fault for Faultless {
+    fn base(&self) -> Device {
+        self.0
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
     }
 }
 
 macro_rules! operations {
     ($($operation:ident($($given:ident: $of:ty),*) -> $gives:ty;)*) => {
-        /// A fault: the operations that it changes, each of which may ask the toy for what is right.
+        /// A fault: the operations that it changes, each of which may ask its base for what is right.
         #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
         pub(super) trait Fault {
+            fn base(&self) -> Device {
+                Toy
+            }
+
             fn name(&self) -> &str {
                 "wrong"
             }
@@ -39,7 +48,7 @@ macro_rules! operations {
             }
 
             $(fn $operation(&self, $($given: $of),*) -> Result<$gives> {
-                Toy.$operation($($given),*)
+                Backend::$operation(&self.base(), $($given),*)
             })*
         }
 

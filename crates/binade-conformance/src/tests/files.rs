@@ -1,6 +1,6 @@
 //! Reports as JSON: what a program reads.
 
-use super::faulty::Faulty;
+use super::faulty::{Faultless, Faulty};
 use super::toy::Stores;
 use super::wrong::FLUSHES;
 use crate::report::{SCHEMA, json};
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The cases that store, and some that need more.
 fn stored() -> Report {
     let runner = Runner::new().suite("Storage").suite("Autocast");
-    runner.only("every_pattern_").run(&Stores(1))
+    runner.only("every_pattern_").run_on(&Faulty(&Faultless(Stores(1))))
 }
 
 fn flushed() -> Report {
@@ -134,7 +134,7 @@ fn known_failures_stand_apart_with_their_reason() {
 #[test]
 fn what_is_listed_and_was_not_met_stands_in_the_file() {
     let runner = Runner::new().suite("Storage").known("sum/", "<it> is wrong");
-    let report = runner.excuse("some/", "a <slip>").run(&Stores(1));
+    let report = runner.excuse("some/", "a <slip>").run_on(&Faulty(&Faultless(Stores(1))));
     let json = read(std::slice::from_ref(&report));
     let listed = |name, reason| serde_json::json!([{ "name": name, "reason": reason }]);
     assert_eq!(json["known_not_run"], listed("sum/", "<it> is wrong"));

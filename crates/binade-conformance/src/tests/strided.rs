@@ -6,8 +6,8 @@ use super::toy::{Elements, Plain, plain};
 use super::wrong_sets::Wrong;
 use crate::{Layout, Outcome, Result, Runner, SubjectError};
 use binade_core::cast::{OnOverflow::NonFinite, round};
-use binade_core::{AmpTensor, DType, Error, ErrorKind, HostDevice};
-use std::{cell::RefCell, fmt, rc::Rc};
+use binade_core::{AmpTensor, DType, HostDevice, HostTypeError};
+use std::{cell::RefCell, rc::Rc};
 
 /// A fault of the tensor.
 #[derive(Clone, Copy, PartialEq)]
@@ -28,23 +28,6 @@ struct Strided {
     buffer: Rc<RefCell<Vec<f32>>>,
 }
 
-#[derive(Debug)]
-struct NoSuchType(DType);
-
-impl fmt::Display for NoSuchType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} does not fit into f32", self.0)
-    }
-}
-
-impl std::error::Error for NoSuchType {}
-
-impl Error for NoSuchType {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Unsupported
-    }
-}
-
 impl Strided {
     fn values(&self) -> Vec<f32> {
         let buffer = self.buffer.borrow();
@@ -53,7 +36,7 @@ impl Strided {
 }
 
 impl AmpTensor for Strided {
-    type Error = NoSuchType;
+    type Error = HostTypeError;
 
     fn dtype(&self) -> DType {
         self.dtype
@@ -64,7 +47,7 @@ impl AmpTensor for Strided {
     }
 
     /// To its own type it keeps the layout, so that a view stays one.
-    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
+    fn cast(&self, to: DType) -> Result<Self, HostTypeError> {
         if to == self.dtype && self.bug == CastSharesElements {
             return Ok(self.clone());
         }
@@ -72,7 +55,7 @@ impl AmpTensor for Strided {
             (self.layout, self.buffer.borrow().clone())
         } else {
             let rounded = self.values().into_iter().map(|x| round(x, to, NonFinite));
-            let values = rounded.collect::<Option<_>>().ok_or(NoSuchType(to))?;
+            let values = rounded.collect::<Option<_>>().ok_or(HostTypeError(to))?;
             (Layout::Offset(0), values)
         };
         let (shape, buffer) = (self.shape.clone(), Rc::new(RefCell::new(values)));

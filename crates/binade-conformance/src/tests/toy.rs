@@ -4,12 +4,10 @@ use crate::{
     Layout, OpInvocation, Result, Subject, SubjectError, TrainStep, UnscaleResult, compute,
 };
 use binade_autocast::Autocast as _;
-use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Named, NamedGrads, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
-use half::{bf16, f16};
 
 /// Tensor whose elements a fault reads and writes.
 pub(super) type Plain = Tensor;
@@ -28,26 +26,11 @@ pub(super) trait Elements {
 
 impl Elements for Plain {
     fn read(&self) -> Vec<f32> {
-        let one = |bytes: &[u8]| match (self.dtype(), bytes) {
-            (DType::BF16, &[a, b]) => bf16::from_le_bytes([a, b]).to_f32(),
-            (DType::F16, &[a, b]) => f16::from_le_bytes([a, b]).to_f32(),
-            (DType::E4M3, &[a]) => E4M3::from_bits(a).to_f32(),
-            (DType::E5M2, &[a]) => E5M2::from_bits(a).to_f32(),
-            (DType::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
-            (dtype, _) => panic!("the toy reads no {dtype}"),
-        };
-        self.to_bits().chunks(self.dtype().bytes()).map(one).collect()
+        self.to_f32().into_owned()
     }
 
     fn write(values: &[f32], dtype: DType, shape: &[usize]) -> Self {
-        let one = |x: &f32| match dtype {
-            DType::BF16 => bf16::from_f32(*x).to_le_bytes().to_vec(),
-            DType::F16 => f16::from_f32(*x).to_le_bytes().to_vec(),
-            DType::E4M3 => vec![E4M3::from_f32(*x, NonFinite).to_bits()],
-            DType::E5M2 => vec![E5M2::from_f32(*x, NonFinite).to_bits()],
-            _ => x.to_le_bytes().to_vec(),
-        };
-        plain(&values.iter().flat_map(one).collect::<Vec<u8>>(), dtype, shape)
+        Tensor::from_f32(values.to_vec(), shape, dtype).unwrap()
     }
 }
 
@@ -56,7 +39,7 @@ pub(super) fn plain(bytes: &[u8], dtype: DType, shape: &[usize]) -> Plain {
     Tensor::from_bits(bytes, dtype, shape).unwrap()
 }
 
-/// Subjects over the CPU's tensors: one type, so that the cases are compiled once for them.
+/// Subjects over the CPU's tensors.
 #[derive(Clone, Copy)]
 pub(super) enum Device {
     /// Right in everything.

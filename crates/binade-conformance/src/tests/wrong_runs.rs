@@ -2,7 +2,7 @@
 
 use super::faulty::{Fault, Faulty, TOY};
 use super::toy::{Elements, Grads, Params, Plain, Steps, Toy};
-use crate::{Backend as _, CaseGroup, Result, Runner};
+use crate::{Backend as _, Result, Runner};
 use binade_core::{DType, Named};
 use std::cell::RefCell;
 
@@ -128,7 +128,7 @@ fn gradients_that_nobody_set_to_zero_are_caught_by_a_run_alone() {
 
 #[test]
 fn a_right_subject_stays_well_within_the_band() {
-    let report = Runner::new().group(CaseGroup::Convergence).run_on(&TOY);
+    let report = Runner::new().suite("Convergence").run_on(&TOY);
     report.assert_success();
     for record in report.records() {
         assert!(record.worst <= 0.5, "{}: {} of the band", record.name, record.worst);

@@ -45,7 +45,7 @@ fn a_strict_wrapper_keeps_every_contract() {
     let views = "views_are_read_in_row_major_order";
     let runner = Runner::from_env().excuse(views, "its tensors lie row after row, without strides");
     let device = Strict(Counting::strict(Cpu));
-    let report = runner.require("counting").run(&device);
+    let report = runner.require_all().run(&device);
     println!("{report}\n{}", device.0);
     report.assert_success();
     let reads = device.0.calls().into_iter().filter(|calls| calls.place.is_some());
