@@ -33,7 +33,7 @@ impl fmt::Display for Calls {
     }
 }
 
-/// Whether the call is one without a read, its method and its place.
+/// Key of a call: true for one that reads nothing, its method and its place.
 type Key = (bool, &'static str, Option<&'static Location<'static>>);
 
 /// State shared by the clones of a counted device.
