@@ -38,9 +38,8 @@ use philox::philox4x32;
 
 use crate::{
     DType,
-    cast::{E4M3, E5M2, OnOverflow, codec::Codec},
+    cast::{OnOverflow, codec::Codec},
 };
-use half::{bf16, f16};
 
 /// Key of a stream of random words.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -80,51 +79,38 @@ pub fn threshold(p: f32) -> u64 {
     (f64::from(p) * 4294967296.0) as u64
 }
 
-/// Rounds to `bf16`; overflows to infinity.
-#[inline]
-pub const fn round_bf16(value: f32, bits: u32) -> bf16 {
-    bf16::from_bits(low(Codec::BF16.stochastic(value, bits, OnOverflow::NonFinite)))
-}
-
-/// Rounds to `f16`; overflows to infinity.
-#[inline]
-pub const fn round_f16(value: f32, bits: u32) -> f16 {
-    f16::from_bits(low(Codec::F16.stochastic(value, bits, OnOverflow::NonFinite)))
-}
-
-/// Rounds to E4M3.
-#[inline]
-pub const fn round_e4m3(value: f32, bits: u32, on_overflow: OnOverflow) -> E4M3 {
-    E4M3::from_code(Codec::E4M3.stochastic(value, bits, on_overflow))
-}
-
-/// Rounds to E5M2.
-#[inline]
-pub const fn round_e5m2(value: f32, bits: u32, on_overflow: OnOverflow) -> E5M2 {
-    E5M2::from_code(Codec::E5M2.stochastic(value, bits, on_overflow))
+/// Returns the code of `value` rounded to `to`, in the lower end of a word; `None` if autocast does not cast the type.
+#[inline(always)]
+pub const fn code(value: f32, to: DType, bits: u32, on_overflow: OnOverflow) -> Option<u32> {
+    match (codec(to), to) {
+        (Some(codec), _) => Some(codec.stochastic(value, bits, on_overflow)),
+        (None, DType::F32) => Some(value.to_bits()),
+        _ => None,
+    }
 }
 
 /// Returns `value` rounded to `to` and read back, as [`cast::round`](crate::cast::round) does to nearest.
 pub fn round(value: f32, to: DType, bits: u32, on_overflow: OnOverflow) -> Option<f32> {
-    let codec = match to {
-        DType::BF16 => Codec::BF16,
-        DType::F16 => Codec::F16,
-        DType::F32 => return Some(value),
-        DType::E4M3 => Codec::E4M3,
-        DType::E5M2 => Codec::E5M2,
-        DType::F64 | DType::I64 | DType::I32 | DType::U8 | DType::Bool => return None,
-    };
-    Some(codec.decode(codec.stochastic(value, bits, on_overflow)))
+    match codec(to) {
+        Some(codec) => Some(codec.decode(codec.stochastic(value, bits, on_overflow))),
+        None if to == DType::F32 => Some(value),
+        None => None,
+    }
+}
+
+#[inline(always)]
+const fn codec(of: DType) -> Option<Codec> {
+    match of {
+        DType::BF16 => Some(Codec::BF16),
+        DType::F16 => Some(Codec::F16),
+        DType::E4M3 => Some(Codec::E4M3),
+        DType::E5M2 => Some(Codec::E5M2),
+        _ => None,
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the halves are what is wanted")]
 #[inline(always)]
 const fn halves(word: u64) -> [u32; 2] {
     [word as u32, (word >> 32) as u32]
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a 16-bit format's codes are below 2^16")]
-#[inline(always)]
-const fn low(code: u32) -> u16 {
-    code as u16
 }

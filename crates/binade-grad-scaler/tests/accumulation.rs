@@ -108,17 +108,12 @@ fn norms_of_clipped_micro_batches_stay_with_their_parts() -> Result {
 fn finite_parts_that_add_up_to_infinity_skip_the_window() -> Result {
     let mut sgd = Sgd::new(&[("w", &[1.0])]);
     let mut scaler = scaler(LossScale::none());
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for _ in 0..2 {
-        window.add(unscaled(&scaler, &[("w", &[3e38])])?)?;
-    }
-    let step = finish(window.finish()?.expect("two"), &mut scaler, &mut sgd)?;
-    assert!(!step.is_applied());
-    let overflow = step.report().overflow().expect("the sum's");
-    assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("w", 0, "+inf"));
+    let sum = window(&scaler, BadMicroBatch::Drop, &[f32::NAN, 3e38, 3e38])?;
+    let step = finish(sum, &mut scaler, &mut sgd)?;
+    assert_eq!((step.is_applied(), bad_parts(&step)), (false, vec!["micro-batch 0", "sum"]));
     assert_eq!(sgd.first(), [1.0]);
     let text = step.report().to_string();
-    assert!(text.starts_with("step 1 skipped; sum: w[0] is +inf"), "{text}");
+    assert!(text.contains("; sum: w[0] is +inf"), "{text}");
     Ok(())
 }
 
@@ -150,18 +145,5 @@ fn a_window_within_a_window_keeps_what_its_parts_found() -> Result {
     assert!(step.is_applied());
     assert_eq!(bad_parts(&step), ["micro-batch 0 (left), micro-batch 0"]);
     assert_eq!((step.report().scale.exponent, step.report().scale.overflows), (15, 1));
-    Ok(())
-}
-
-#[test]
-fn a_sum_that_overflows_after_a_dropped_part_is_named_beside_it() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[("w", &[0.0])]));
-    let step = finish(
-        window(&scaler, BadMicroBatch::Drop, &[f32::NAN, 3e38, 3e38])?,
-        &mut scaler,
-        &mut sgd,
-    )?;
-    assert!(!step.is_applied());
-    assert_eq!(bad_parts(&step), ["micro-batch 0", "sum"]);
     Ok(())
 }

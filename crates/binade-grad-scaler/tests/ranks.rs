@@ -5,7 +5,7 @@ use crate::common::{Host, HostScaler, Result, Set, Unscaled, f32s, finish, times
 use binade_core::{FoundInf, HostDevice, HostDeviceError, Named};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, ScaleStore as _, Scaler, Step,
-    UnscaledGrads, join_ranks,
+    join_ranks,
 };
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -181,25 +181,6 @@ fn a_norm_beyond_f32_on_one_rank_skips_on_both_or_drops_the_micro_batch_on_both(
 }
 
 #[test]
-fn steps_together_share_a_norm_that_one_rank_measured() -> Result {
-    let (ran, _) = ranks(|group, rank| -> Result<_> {
-        let mut scaler = scaler(group, rank, LossScale::dynamic())?;
-        let grads = |x| scaler.check_unscaled(vec![Named::new("w", Some(f32s(&[x, x])))]);
-        let pair = [grads([LARGE, 0.25][rank])?.clip_norm(1.0)?, grads(0.5)?];
-        let mut sgds = [(); 2].map(|()| Sgd::new(&[("w", &[1.0, 1.0])]));
-        let [first, second] = UnscaledGrads::skip_together(pair)?;
-        let step = first.step(&mut sgds[0])?.and(second.step(&mut sgds[1])?);
-        scaler.update(step)?.resolve()?.report();
-        Ok((sgds.map(|sgd| sgd.bits()), scaler.state()?))
-    });
-    let [own, other] = ran;
-    let (own, other) = (own?, other?);
-    assert_eq!(own, other);
-    assert_eq!((own.0[0].2, own.0[1].2, own.1.skipped), (0, 0, 1), "no step was made");
-    Ok(())
-}
-
-#[test]
 fn ranks_that_hold_shards_are_refused_rather_than_clipped_each_by_its_own_norm() {
     let clip = |_: &HostScaler, grads: Unscaled| grads.clip_norm(1.0).map(Some);
     let (ran, _) = ranks(|group, rank| clipped((group, rank, [3.0, 4.0][rank]), clip));
@@ -248,19 +229,6 @@ fn joined_findings_name_the_first_ranks_overflow_and_keep_what_is_missing_here()
     assert_eq!((&*overflow.parameter, overflow.index, own.halted), ("w", 3, true));
     assert_eq!((own.infinities, own.nans, own.magnitude), (1, 1, 7.0));
     assert_eq!(own.missing, [name("b")]);
-}
-
-#[test]
-fn a_rank_keeps_what_it_misses_and_takes_over_a_norm_that_is_not_finite() {
-    let found = |norm, missing: &str| FoundInf {
-        norm: Some(norm),
-        missing: vec![missing.into()],
-        ..FoundInf::default()
-    };
-    let mut own = found(f32::INFINITY, "b");
-    let all = [found(3.0, "a"), own.clone()];
-    join_ranks(&mut own, Pass::Norm, &all).expect("one is not finite");
-    assert_eq!((own.norm, own.missing), (Some(f32::INFINITY), vec!["b".into()]));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::{Stored, Tensor};
 use crate::{Cpu, Error, parallel};
 use binade_core::{
-    DType,
+    DType, Element as _,
     cast::{E4M3, E5M2, OnOverflow::NonFinite},
-    stochastic::{Key, round_bf16, round_e4m3, round_e5m2, round_f16},
+    stochastic::{self, Key},
 };
 use half::{bf16, f16};
 
@@ -25,29 +25,44 @@ impl Cpu {
             return Err(Error::Unsupported { what, dtype });
         }
         match to {
-            DType::BF16 => narrowed(tensor, bf16::ZERO, key, round_bf16),
-            DType::F16 => narrowed(tensor, f16::ZERO, key, round_f16),
+            DType::BF16 => {
+                narrowed(tensor, key, |x, word| bf16::from_code(code(x, DType::BF16, word)))
+            }
+            DType::F16 => {
+                narrowed(tensor, key, |x, word| f16::from_code(code(x, DType::F16, word)))
+            }
             DType::F32 => tensor.cast(to),
             DType::E4M3 => {
-                narrowed(tensor, E4M3::from_bits(0), key, |x, word| round_e4m3(x, word, NonFinite))
+                narrowed(tensor, key, |x, word| E4M3::from_bits(byte(code(x, DType::E4M3, word))))
             }
             DType::E5M2 => {
-                narrowed(tensor, E5M2::from_bits(0), key, |x, word| round_e5m2(x, word, NonFinite))
+                narrowed(tensor, key, |x, word| E5M2::from_bits(byte(code(x, DType::E5M2, word))))
             }
             _ => Err(Error::Unsupported { what: "round stochastically to", dtype: to }),
         }
     }
 }
 
+/// Returns a code of the type, which is none that is not rounded to.
+#[inline(always)]
+fn code(value: f32, to: DType, word: u32) -> u32 {
+    stochastic::code(value, to, word, NonFinite).unwrap_or_default()
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "an 8-bit format's codes are below 256")]
+fn byte(code: u32) -> u8 {
+    code as u8
+}
+
 /// Rounds four neighbours by one call of the generator.
-fn narrowed<E: Stored>(
+fn narrowed<E: Stored + Default>(
     tensor: &Tensor,
-    zero: E,
     key: Key,
     round: impl Fn(f32, u32) -> E + Sync,
 ) -> Result<Tensor, Error> {
     let values = tensor.to_f32();
-    let mut to = vec![zero; values.len()];
+    let mut to = vec![E::default(); values.len()];
     parallel::blocks(&mut to, |first, block| {
         let from = values[first..first + block.len()].chunks(4);
         // Blocks begin at multiples of four.
