@@ -61,11 +61,6 @@ impl CastStats {
         total
     }
 
-    /// Clears all counts.
-    pub fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
     pub(crate) fn post(&self, posting: &Posting) {
         let Posting { op, to, promoted, made, elements } = *posting;
         let account = if made {

@@ -96,15 +96,6 @@ impl Region {
         Ok(Self { policy: Arc::new(policy), ..self.clone() })
     }
 
-    /// Returns the region with another type, on.
-    ///
-    /// # Errors
-    ///
-    /// If `dtype` is not `bf16`, `f16` or `f32`.
-    pub fn with_dtype(&self, dtype: DType) -> Result<Self, RegionError> {
-        Ok(Self { enabled: true, dtype: check(dtype)?, ..self.clone() })
-    }
-
     /// Returns the region off: every operation runs in the types it is given.
     #[must_use]
     pub fn off(&self) -> Self {

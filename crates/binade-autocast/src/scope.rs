@@ -91,7 +91,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
         self.cast_call(&OpCall::from(op).with_path(path), operands)
     }
 
-    /// Returns the operands of a call as [`cast`](Self::cast) does, with attributes that do not follow from the operands' shapes.
+    /// Returns the operands of a call as [`cast`](Self::cast) does, with sizes that do not follow from the operands' shapes.
     /// The operands' types and elements are filled in here, and the [`OpSizes`] that `call` does not state.
     ///
     /// # Errors

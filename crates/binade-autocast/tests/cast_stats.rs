@@ -80,14 +80,12 @@ fn uneven_products_are_counted_by_operation_and_in_total() {
 }
 
 #[test]
-fn scopes_inside_count_in_the_same_statistics_until_they_are_cleared() {
+fn scopes_inside_count_in_the_same_statistics() {
     let (device, stats) = (Device::default(), Arc::new(CastStats::default()));
     let scope = Region::f16().open(&device).with_stats(stats.clone());
     let x = device.activation(DType::F32, &[1.0]);
     scope.within(Region::bf16()).cast(Op::MATMUL, "", [&x]).unwrap();
     assert_eq!(stats.total().casts, 1);
-    stats.clear();
-    assert!(stats.accounts().is_empty());
 }
 
 #[test]

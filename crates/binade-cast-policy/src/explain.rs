@@ -50,7 +50,7 @@ pub struct Uneven {
 
 impl Explanation {
     /// Explains `rule`, given for `reason`, on `call` in a region of type `region`.
-    pub fn new(
+    pub(crate) fn new(
         rule: CastRule,
         reason: Cow<'static, str>,
         call: &OpCall<'_>,

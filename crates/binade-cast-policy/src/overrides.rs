@@ -49,7 +49,7 @@ impl Condition {
     }
 
     /// Returns true if all parts hold for `call`. Allocates nothing.
-    pub fn holds(&self, call: &OpCall<'_>) -> bool {
+    fn holds(&self, call: &OpCall<'_>) -> bool {
         let length = call.reduction;
         self.op.as_ref().is_none_or(|op| **op == *call.op.name())
             && self.path.as_ref().is_none_or(|glob| glob.covers(call.path))

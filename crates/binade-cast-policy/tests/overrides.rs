@@ -34,12 +34,15 @@ fn a_layer_over_a_layer_answers_first() {
 #[test]
 fn an_override_applies_where_all_of_its_parts_hold() {
     let when = Condition::always().op("sum").path("loss.*").reduction_above(2).reduction_below(9);
+    let of = |when| Overrides::over(OpTable::empty()).when(when, CastRule::F32);
+    let (all, policy) = (of(Condition::always()), of(when));
+    let holds = |call: OpCall<'_>| policy.rule(&call) == CastRule::F32;
     let sum = |length| OpCall::from(Op::SUM).with_path("loss.total").with_reduction(length);
-    assert_eq!([2, 3, 8, 9].map(|length| when.holds(&sum(length))), [false, true, true, false]);
-    assert!(!when.holds(&OpCall { reduction: None, ..sum(3) }), "an unknown length");
-    assert!(!when.holds(&sum(3).with_path("body.total")));
-    assert!(!when.holds(&OpCall { op: Op::MEAN, ..sum(3) }));
-    assert!(Condition::always().holds(&sum(3)));
+    assert_eq!([2, 3, 8, 9].map(|length| holds(sum(length))), [false, true, true, false]);
+    assert!(!holds(OpCall { reduction: None, ..sum(3) }), "an unknown length");
+    assert!(!holds(sum(3).with_path("body.total")));
+    assert!(!holds(OpCall { op: Op::MEAN, ..sum(3) }));
+    assert_eq!(all.rule(&sum(3)), CastRule::F32);
 }
 
 #[test]

@@ -73,19 +73,13 @@ pub struct DTypePolicy {
 
 impl DTypePolicy {
     /// Policy of one type for everything.
-    pub const fn uniform(dtype: DType) -> Self {
+    const fn uniform(dtype: DType) -> Self {
         Self { params: dtype, compute: dtype, output: dtype }
     }
 
     /// Policy of parameters in f32, and everything else in `dtype`.
-    pub const fn mixed(dtype: DType) -> Self {
+    const fn mixed(dtype: DType) -> Self {
         Self { params: DType::F32, ..Self::uniform(dtype) }
-    }
-
-    /// Returns the policy with another type of results.
-    #[must_use]
-    pub const fn with_output(self, output: DType) -> Self {
-        Self { output, ..self }
     }
 
     /// Returns the policy that a name has in Keras 3. A layer's results are of the type that it computes in.

@@ -76,7 +76,8 @@ fn an_unknown_keras_name_is_told_with_the_nearest_and_all_there_are() {
 
 #[test]
 fn a_type_that_jmp_has_no_name_for_is_written_and_does_not_read_back() {
-    let text = DTypePolicy::mixed(DType::E4M3).with_output(DType::F32).to_string();
+    let (params, compute, output) = (DType::F32, DType::E4M3, DType::F32);
+    let text = DTypePolicy { params, compute, output }.to_string();
     assert_eq!(text, "p=full,c=e4m3,o=full");
     assert!(refused(&text).contains("unknown dtype `e4m3`"));
 }

@@ -22,7 +22,7 @@ impl<D: Device> Tape<D> {
     /// Runs an operation of the caller's own on plain tensors. `forward` returns its result. `backward` returns the gradients of
     /// its operands from the result's, one for each, `None` for none.
     ///
-    /// The policy is asked about `call`, an [`Op`](binade_core::Op) or one with attributes that the policy may go by, as about
+    /// The policy is asked about `call`, an [`Op`](binade_core::Op) or one with sizes that the policy may go by, as about
     /// any other. Register it there, or it runs in the types it is given. Nothing inside either closure is cast by itself:
     /// `call.region.open(call.device)` casts there. A gradient of another type than its operand's is cast to it.
     ///

@@ -107,7 +107,7 @@ impl<D: Device> Var<D> {
         Ok(cast.map_err(TapeError::from)?.map(Cow::into_owned))
     }
 
-    /// Returns any number of operands, cast as by [`operands`](Self::operands), for a `call` with attributes.
+    /// Returns any number of operands, cast as by [`operands`](Self::operands), for a `call` with sizes of its own.
     pub(crate) fn operand_list(
         &self,
         call: OpCall<'_>,

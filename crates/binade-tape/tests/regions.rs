@@ -13,7 +13,7 @@ use std::sync::Arc;
 const LOW: [DType; 2] = [DType::BF16, DType::F16];
 
 fn region(dtype: DType) -> Region {
-    Region::bf16().with_dtype(dtype).unwrap()
+    Region::new(dtype, OpTable::torch_cuda()).unwrap()
 }
 
 #[test]

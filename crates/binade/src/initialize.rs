@@ -107,15 +107,7 @@ impl<D: Clone> Setup<D> {
     }
 
     /// Returns the configuration by which a model's parameters are stored and moved.
-    ///
-    /// # Errors
-    ///
-    /// If `rule` has a value out of its range.
-    pub fn config<P>(
-        &self,
-        model: &Model<P>,
-        rule: UpdateRule,
-    ) -> Result<OptimizerConfig, RuleError> {
+    fn config<P>(&self, model: &Model<P>, rule: UpdateRule) -> Result<OptimizerConfig, RuleError> {
         let keep = self.properties.keep_norm_f32 == Some(true);
         let bare = self.properties.master_weights == Some(false);
         let config = OptimizerConfig::new(rule)?;

@@ -2,7 +2,7 @@
 
 use binade::OptLevel::O2;
 use binade::Setup;
-use binade::core::DType::{F16, F32};
+use binade::core::DType::F16;
 use binade::grad_scaler::{Scaler, UnscaledGrads};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
@@ -56,18 +56,4 @@ fn two_losses_with_scalers_of_their_own_leave_each_other_alone() {
     let factors = [&first, &second].map(|scaler| scaler.state().unwrap().factor());
     assert_eq!(factors, [32768.0, 65536.0]);
     assert_eq!(values(&model), [0.75, 2.25]);
-}
-
-#[test]
-fn a_plan_can_be_taken_further_before_it_is_given_to_an_optimizer() {
-    let setup = setup();
-    let params = ["weight", "bias"]
-        .map(|name| Named::new(name, Tensor::new(vec![1.0_f32, 2.0], &[2]).unwrap()));
-    let model = Model::new(params.to_vec()).with_norm(["bias"]);
-    let config = setup.config(&model, UpdateRule::adamw(0.1)).unwrap();
-    let config = config.with_group(["bias"], UpdateRule::sgd(0.5)).unwrap();
-    let optimizer = MasterOptimizer::new(Cpu, params.to_vec(), config).unwrap();
-    assert_eq!(optimizer.config().rule_for("bias"), &UpdateRule::sgd(0.5));
-    let types = [0, 1].map(|place: usize| optimizer.params[place].value.dtype());
-    assert_eq!(types, [F16, F32]);
 }

@@ -186,5 +186,5 @@ fn same_error(error: &ProtocolError, raised: Option<&Raised>) -> Result<(), Wron
 fn same_after(scaler: &ProtocolScaler, after: &After) -> Result<(), Wrong> {
     same_bits("scale", scaler.current().as_slice(), after.scale.as_slice())?;
     same_num("get_scale", scaler.get_scale(), after.get_scale.0)?;
-    same("the growth tracker", &scaler.growth_tracker(), &after.tracker)
+    same("the growth tracker", &scaler.state_dict().growth_tracker, &after.tracker)
 }

@@ -30,7 +30,7 @@ pub(super) fn narrowed<const N: usize>(
     narrowed_call(scope, &OpCall::from(op).with_path(path), operands, compute)
 }
 
-/// Computes as [`narrowed`], for a call that states attributes.
+/// Computes as [`narrowed`], for a call that states sizes.
 pub(super) fn narrowed_call<const N: usize>(
     scope: &Scope<'_, Candle>,
     call: &OpCall<'_>,

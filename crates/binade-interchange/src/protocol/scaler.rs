@@ -36,7 +36,7 @@ impl ProtocolScaler {
     }
 
     /// Number of good updates since the scale last changed.
-    pub fn growth_tracker(&self) -> i64 {
+    fn growth_tracker(&self) -> i64 {
         self.live.map_or(self.config.growth_tracker, |live| live.tracker)
     }
 

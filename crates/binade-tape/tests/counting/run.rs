@@ -2,6 +2,7 @@
 
 use crate::common::values;
 use binade_autocast::Region;
+use binade_cast_policy::OpTable;
 use binade_core::{DType, Handle, Named};
 use binade_cpu::Tensor;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, StepOutcome};
@@ -50,7 +51,8 @@ impl<D: Trains> Run<D> {
         let config = OptimizerConfig::new(UpdateRule::adamw(1e-2)).unwrap();
         let optimizer = MasterOptimizer::new(device.clone(), params.collect(), config).unwrap();
         let scaler = Scaler::new(device.clone(), rule.with_growth_interval(3).unwrap());
-        let region = Region::f16().with_dtype(if dtype == DType::F32 { DType::F16 } else { dtype });
+        let low = if dtype == DType::F32 { DType::F16 } else { dtype };
+        let region = Region::new(low, OpTable::torch_cuda());
         Self { device, scaler: scaler.unwrap(), optimizer, region: region.unwrap() }
     }
 

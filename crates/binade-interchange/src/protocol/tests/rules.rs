@@ -13,7 +13,7 @@ fn torchs_own_update_table_holds() {
     let table = [(1.0, 4.0, 1), (1.0, 8.0, 0), (f32::INFINITY, 2.0, 0), (f32::NAN, 0.5, 0)];
     for (grad, scale, tracker) in table {
         let _ = iterate(&mut scaler, grad);
-        assert_eq!((scaler.current(), scaler.growth_tracker()), (Some(scale), tracker));
+        assert_eq!((scaler.current(), scaler.state_dict().growth_tracker), (Some(scale), tracker));
     }
 }
 

@@ -12,7 +12,11 @@ pub(super) fn found(flag: f32) -> Run {
     let mut scaler = scaling(8.0)?;
     scaler.unscale_with(FIRST, |_| Ok(Some(flag)))?;
     scaler.update()?;
-    Ok(Answer::Text(format!("({}, {})", repr(scaler.get_scale()), scaler.growth_tracker())))
+    Ok(Answer::Text(format!(
+        "({}, {})",
+        repr(scaler.get_scale()),
+        scaler.state_dict().growth_tracker
+    )))
 }
 
 pub(super) fn bystander() -> Run {
@@ -40,7 +44,11 @@ fn course(scaler: &mut ProtocolScaler, iterations: usize) -> Result<String, Prot
     let mut states = Vec::new();
     for _ in 0..iterations {
         iterate(scaler, 1.0)?;
-        states.push(format!("({}, {})", repr(scaler.get_scale()), scaler.growth_tracker()));
+        states.push(format!(
+            "({}, {})",
+            repr(scaler.get_scale()),
+            scaler.state_dict().growth_tracker
+        ));
     }
     Ok(format!("[{}]", states.join(", ")))
 }
@@ -105,9 +113,9 @@ pub(super) fn tensor_is_rounded() -> Run {
 pub(super) fn any_new_scale() -> Run {
     let mut scaler = scaling(4.0)?;
     iterate(&mut scaler, 1.0)?;
-    let mut told = vec![scaler.growth_tracker().to_string()];
+    let mut told = vec![scaler.state_dict().growth_tracker.to_string()];
     scaler.set_scale(NewScale::Float(77.0))?;
-    told.extend([repr(scaler.get_scale()), scaler.growth_tracker().to_string()]);
+    told.extend([repr(scaler.get_scale()), scaler.state_dict().growth_tracker.to_string()]);
     for scale in [f64::INFINITY, -1.0, 0.0, f64::NAN] {
         scaler.set_scale(NewScale::Float(scale))?;
         told.push(repr(scaler.get_scale()));

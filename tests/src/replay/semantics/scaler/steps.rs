@@ -86,7 +86,7 @@ pub(super) fn backs_off_to_zero() -> Run {
         "scale {scale}; then grads [1,0] -> {}, params {}, tracker {}",
         list(&grads),
         list(&params),
-        scaler.growth_tracker()
+        scaler.state_dict().growth_tracker
     )))
 }
 
