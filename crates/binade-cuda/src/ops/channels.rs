@@ -1,9 +1,10 @@
-//! Kernels on channels: a bias, and the sums of its gradient.
+//! Kernels on channels and on the columns of a matrix: a bias, and the sums of its gradient.
 
+use super::rows::blocks;
 use crate::{
-    Cuda, Result, Tensor,
+    Cuda, CudaError, Result, Tensor,
     kernels::{THREADS, code, elementwise},
-    launch::{Grid, args},
+    launch::args,
 };
 use binade_gpu::{ChannelKernels, Channels, Driver};
 
@@ -11,8 +12,15 @@ use binade_gpu::{ChannelKernels, Channels, Driver};
 const PART: usize = 16384;
 const ACROSS: usize = 32;
 
-/// Number of blocks beyond which a grid strides.
-const MOST_BLOCKS: usize = 1 << 14;
+/// Columns of a block's tile, as the kernel's `TILE`.
+const TILE: usize = 32;
+
+/// Least rows that a block sums, and below it the most chunks of them. They follow from the shape, and so do the sums' bits.
+const ROWS: usize = 256;
+const MOST_CHUNKS: usize = 64;
+
+/// Limit of columns, and of tiles of all chunks, which are numbered in 32 bits.
+const MOST: usize = 1 << 31;
 
 impl ChannelKernels for Cuda {
     fn launch_bias_add(&self, [input, bias, result]: [&Tensor; 3], of: Channels) -> Result {
@@ -32,8 +40,26 @@ impl ChannelKernels for Cuda {
         self.launch("bias_add_finish", blocks(warps), &args)
     }
 
+    /// Adds in f64, rounded once to f32 and to the values' type.
     fn launch_column_sums(&self, values: &Tensor, rows: usize, result: &Tensor) -> Result {
-        self.sum_columns(values, rows, result)
+        let (dtype, width) = (code("sum", values.dtype())?, result.len());
+        if width == 0 {
+            return Ok(());
+        }
+        let chunk = rows.div_ceil(MOST_CHUNKS).max(ROWS);
+        let chunks = rows.div_ceil(chunk);
+        let partials = self.buffer(chunks * width * size_of::<f64>())?;
+        let too_large =
+            || CudaError::TooLarge { what: "a sum of columns", sizes: vec![rows, width] };
+        let narrow = |extent: usize| u32::try_from(extent).ok().filter(|_| extent < MOST);
+        let jobs = width.div_ceil(TILE) * chunks;
+        let all = narrow(jobs).and(narrow(width)).zip(narrow(chunks));
+        let (columns, parts) = all.ok_or_else(too_large)?;
+        let args = args![values, dtype, &partials, rows, columns, chunk, parts];
+        self.launch("columns", blocks(jobs), &args)?;
+        // One thread a column, which adds its chunks in order.
+        let args = args![&partials, result, dtype, width, chunks];
+        self.launch("columns_join", blocks(width.div_ceil(THREADS as usize)), &args)
     }
 }
 
@@ -42,9 +68,4 @@ impl ChannelKernels for Cuda {
 fn tiles_and_parts(of: Channels) -> [usize; 2] {
     let across = if of.inner == 1 { ACROSS } else { 1 };
     [of.count.div_ceil(across), of.samples().div_ceil(PART / across).max(1)]
-}
-
-/// Returns a grid of `wanted` blocks, at least one and at most `MOST_BLOCKS`.
-fn blocks(wanted: usize) -> Grid {
-    Grid { blocks: u32::try_from(wanted.clamp(1, MOST_BLOCKS)).unwrap_or(1), threads: THREADS }
 }

@@ -1,5 +1,6 @@
 //! Largest element of each window.
 
+use super::rows::blocks;
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
     kernels::{THREADS, code},
@@ -7,9 +8,6 @@ use crate::{
 };
 use binade_gpu::{Driver, MaxPool2dKernels};
 use binade_ops::MaxPool2dConfig;
-
-/// Number of blocks beyond which a grid strides.
-const MOST_BLOCKS: usize = 1 << 14;
 
 impl MaxPool2dKernels for Cuda {
     fn launch_max_pool2d(&self, tensors: [&Tensor; 2], config: MaxPool2dConfig) -> Result {
@@ -67,10 +65,9 @@ fn pool(image: &[usize], output: &[usize], config: MaxPool2dConfig) -> PoolBits 
     }
 }
 
-/// Returns a grid of one thread for each element, capped at `MOST_BLOCKS` blocks.
+/// Returns a grid of one thread for each element.
 fn one_by_one(elements: usize) -> Grid {
-    let blocks = elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS);
-    Grid { blocks: u32::try_from(blocks).unwrap_or(1), threads: THREADS }
+    blocks(elements.div_ceil(THREADS as usize))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 mod batch_norm;
 mod channels;
-mod columns;
 mod conv2d;
 mod divisor;
 mod embedding;

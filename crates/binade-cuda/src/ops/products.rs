@@ -51,9 +51,16 @@ impl Kernels {
     }
 }
 
-/// Returns the same kernel for every transposition.
-const fn any(kernel: &'static str) -> [Option<Kernel>; 4] {
-    [Some(Kernel::of(kernel)); 4]
+/// Returns a square tile with one kernel for every transposition.
+const fn square(
+    kernel: &'static str,
+    side: usize,
+    room: usize,
+    [threads, shared]: [u32; 2],
+) -> Kernels {
+    let by_transposed = [Some(Kernel::of(kernel)); 4];
+    let (rows, columns, bias_only_by_rows) = (side, side, false);
+    Kernels { by_transposed, bias_only_by_rows, rows, columns, room, threads, shared }
 }
 
 /// Returns the tile that a kernel of products takes.
@@ -65,46 +72,14 @@ pub(super) fn tile_of(kernel: Kernel) -> Option<&'static Kernels> {
 
 /// Tiles for f16 before compute capability 8.0.
 pub(super) static OF_F16_75: Sizes = Sizes {
-    large: Kernels {
-        by_transposed: any("matmul_f16"),
-        bias_only_by_rows: false,
-        rows: 128,
-        columns: 128,
-        room: 128,
-        threads: 256,
-        shared: 32_768,
-    },
-    small: Kernels {
-        by_transposed: any("matmul_f16_small"),
-        bias_only_by_rows: false,
-        rows: 64,
-        columns: 64,
-        room: 384,
-        threads: 128,
-        shared: 16_384,
-    },
+    large: square("matmul_f16", 128, 128, [256, 32_768]),
+    small: square("matmul_f16_small", 64, 384, [128, 16_384]),
 };
 
 /// Tiles for f32 on every GPU.
 pub(super) static OF_F32: Sizes = Sizes {
-    large: Kernels {
-        by_transposed: any("matmul_f32"),
-        bias_only_by_rows: false,
-        rows: 128,
-        columns: 128,
-        room: 256,
-        threads: 256,
-        shared: 33_792,
-    },
-    small: Kernels {
-        by_transposed: any("matmul_f32_small"),
-        bias_only_by_rows: false,
-        rows: 64,
-        columns: 64,
-        room: 384,
-        threads: 256,
-        shared: 17_408,
-    },
+    large: square("matmul_f32", 128, 256, [256, 33_792]),
+    small: square("matmul_f32_small", 64, 384, [256, 17_408]),
 };
 
 /// Tiles for bf16 from compute capability 8.0 on.
@@ -130,14 +105,5 @@ const fn sizes_of_80([nn, nt, tn]: [&'static str; 3], small: &'static str) -> Si
         threads: 256,
         shared: 98_304,
     };
-    let small = Kernels {
-        by_transposed: any(small),
-        bias_only_by_rows: false,
-        rows: 64,
-        columns: 64,
-        room: 384,
-        threads: 128,
-        shared: 32_768,
-    };
-    Sizes { large, small }
+    Sizes { large, small: square(small, 64, 384, [128, 32_768]) }
 }
