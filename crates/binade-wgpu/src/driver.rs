@@ -64,7 +64,10 @@ impl Driver for Wgpu {
     }
 
     fn converted(&self, tensor: &Tensor, to: DType, rounding: Rounding) -> Result<Tensor, Error> {
-        self.cast_by(tensor, to, rounding)
+        self.check_owner(tensor.buffer())?;
+        let result = self.unset(to, tensor.shape())?;
+        self.cast_into(tensor, &result, rounding)?;
+        Ok(result)
     }
 
     fn copy_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {

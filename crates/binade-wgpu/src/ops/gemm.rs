@@ -1,15 +1,14 @@
 //! Matrix products, transposed or not, one or a batch, with a bias or without.
 
-use super::operands::by_group;
 use crate::{
     Result, Tensor, Wgpu,
     dispatch::{
-        Bound, groups_of,
+        groups_of,
         structs::{self, Strides, code, count},
     },
 };
-use binade_core::DType;
-use binade_gpu::{Driver, GemmKernels};
+use binade_core::{DType, cast::OnOverflow};
+use binade_gpu::{Driver, GemmKernels, Rounding};
 
 type Gemm<'a> = binade_gpu::Gemm<'a, Wgpu>;
 type Matrices<'a> = binade_gpu::Matrices<'a, Wgpu>;
@@ -37,21 +36,7 @@ impl Wgpu {
         let wide = self.unset(DType::F32, to.shape())?;
         let c = Matrices { tensor: &wide, ..gemm.c };
         self.multiply(&Gemm { c, ..*gemm }, of_rows)?;
-        self.narrow(&wide, to)
-    }
-
-    /// Rounds f32 to the element type of `to`.
-    fn narrow(&self, wide: &Tensor, to: &Tensor) -> Result {
-        let [dtype, narrow] = [code("cast", wide.dtype())?, code("cast to", to.dtype())?];
-        for part in self.parts_of(wide) {
-            let (input, start) = Bound::elements(wide, part.clone());
-            let (output, _) = Bound::elements(to, part.clone());
-            let len = count(part.len());
-            let params = structs::Cast { len, dtype, to: narrow, start, saturates: 0 };
-            let groups = by_group(part.len());
-            self.dispatch("cast_elements", &params, vec![input, output], groups)?;
-        }
-        Ok(())
+        self.cast_into(&wide, to, Rounding::Nearest(OnOverflow::NonFinite))
     }
 
     fn multiply(&self, gemm: &Gemm<'_>, of_rows: Option<&Tensor>) -> Result {
