@@ -2,9 +2,9 @@
 
 use crate::{
     BufferOf, Driver, Found, Gradients, GroupClip, Materialise, Memory, Readers, Report, Result,
-    Scale, ScaledMaster, StepState, Tensor, Update,
+    Scale, ScaledMaster, StepState, Tensor,
 };
-use binade_grad_scaler::{GradScaler, MergeRule, Norm};
+use binade_grad_scaler::{GradScaler, LossScale, MergeRule, Norm};
 
 /// A driver with the kernels of training. Nothing here waits for the device.
 ///
@@ -34,8 +34,14 @@ pub trait Kernels:
         is_inverse: bool,
     ) -> Result<Tensor<Self>, Self>;
 
-    /// Moves a scale, and sends a report.
-    fn run_update(&self, scale: &mut Scale<Self>, update: &Update<'_, Self>) -> Result<(), Self>;
+    /// Moves a scale by a rule, and sends a report. The first `parts` findings are of gradients, the others verdicts.
+    fn run_update(
+        &self,
+        scale: &mut Scale<Self>,
+        found: &[&Found<Self>],
+        parts: usize,
+        rule: &LossScale,
+    ) -> Result<(), Self>;
 
     /// Looks at every gradient as it is and times the inverse of `scale`, and returns the finding and the factors that the set
     /// is owed then.

@@ -34,11 +34,11 @@ pub use masters::{
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{
-    BatchNormKernels, ChannelKernels, Channels, Conv2dKernels, CrossEntropyKernels, DropoutMask,
+    BatchNormKernels, ChannelKernels, Channels, Conv2dKernels, CrossEntropyKernels,
     EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels, Matrices,
     MaxPool2dKernels, NormBackward, NormCall, PointwiseKernels, RowKernels, Total, TotalKernels,
 };
-pub use scaler::{Readers, Report, Reported, Scale, Update, places_by_stamp};
+pub use scaler::{Readers, Report, Reported, Scale, places_by_stamp};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};
 pub use sync::{Counter, lock};
 pub use tensor::{Rows, Tensor};

@@ -36,17 +36,6 @@ impl<S> Readers<S> for () {
     fn of_clone(&self, _: &S) {}
 }
 
-/// An update of the scale.
-#[derive(Debug)]
-pub struct Update<'a, D: Driver> {
-    /// The findings: those of gradients, then verdicts.
-    pub found: &'a [&'a Found<D>],
-    /// How many are of gradients.
-    pub parts: usize,
-    /// The rule.
-    pub rule: &'a LossScale,
-}
-
 /// Report of a step on its way to the host: the scale after it, and the findings of its passes.
 pub trait Report<D: Kernels>: fmt::Debug {
     /// Returns where each of `found` is in it, if all are.
@@ -114,7 +103,7 @@ impl<D: Kernels> Scale<D> {
         let found: Vec<&Found<D>> = parts.iter().chain(verdicts).copied().collect();
         found.iter().try_for_each(|found| device.check_owner(&found.bits))?;
         device.check_owner(&self.bits)?;
-        device.run_update(self, &Update { found: &found, parts: parts.len(), rule })
+        device.run_update(self, &found, parts.len(), rule)
     }
 
     /// Waits for findings and the scale: implements `ScaleStore::read`.

@@ -5,7 +5,7 @@ use crate::{
     kernels::{THREADS, code, elementwise},
     launch::{Arg, Grid, args},
 };
-use binade_gpu::{CrossEntropyKernels, Driver, DropoutMask, PointwiseKernels, RowKernels, Rows};
+use binade_gpu::{CrossEntropyKernels, Driver, PointwiseKernels, RowKernels, Rows};
 
 /// Width beyond which a block takes a row, and up to which a warp does: `rows.cuh`'s `WARP_ROW`.
 const WARP_ROW: usize = 1024;
@@ -50,9 +50,10 @@ impl PointwiseKernels for Cuda {
         self.launch("fill", elementwise(len), &args![result, dtype, len, value])
     }
 
-    fn launch_dropout(&self, [input, key, result]: [&Tensor; 3], mask: DropoutMask) -> Result {
+    fn launch_dropout(&self, tensors: [&Tensor; 3], threshold: u64, factor: f32) -> Result {
+        let [input, key, result] = tensors;
         let (dtype, len) = (code("dropout", result.dtype())?, result.len());
-        let args = args![input, key, result, dtype, len, Arg::U64(mask.threshold), mask.factor];
+        let args = args![input, key, result, dtype, len, threshold, factor];
         self.launch("dropout", elementwise(len), &args)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::report::{Readers, Report};
 use crate::{
-    Cuda, Error, Gradients, Scale, Tensor,
+    Cuda, Error, Found, Gradients, Scale, Tensor,
     chunks::{Rows, flag, supported},
     kernels::{
         ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE, code,
@@ -18,8 +18,8 @@ use crate::{
     memory::Buffer,
 };
 use binade_core::DType;
-use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster, Update};
-use binade_grad_scaler::{MergeRule, Norm};
+use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster};
+use binade_grad_scaler::{LossScale, MergeRule, Norm};
 use std::mem::offset_of;
 
 impl Kernels for Cuda {
@@ -39,8 +39,14 @@ impl Kernels for Cuda {
         Ok(result)
     }
 
-    fn run_update(&self, scale: &mut Scale, update: &Update<'_, Self>) -> Result<(), Error> {
-        self.updated(scale, update)
+    fn run_update(
+        &self,
+        scale: &mut Scale,
+        found: &[&Found],
+        parts: usize,
+        rule: &LossScale,
+    ) -> Result<(), Error> {
+        self.updated(scale, found, parts, rule)
     }
 
     fn run_unscale(&self, grads: &Gradients, scale: &Buffer) -> Result<[Buffer; 2], Error> {

@@ -7,7 +7,7 @@ use crate::{
     launch::{Arg, Grid, args, structs::LossScaleBits},
     memory::Buffer,
 };
-use binade_gpu::{Driver, Update, is_alone};
+use binade_gpu::{Driver, is_alone};
 use binade_grad_scaler::LossScale;
 use std::{any::Any, sync::Arc};
 
@@ -16,7 +16,9 @@ impl Cuda {
     pub(super) fn updated(
         &self,
         scale: &mut Scale,
-        &Update { found, parts, rule }: &Update<'_, Self>,
+        found: &[&Found],
+        parts: usize,
+        rule: &LossScale,
     ) -> Result<(), Error> {
         if found.len() > FINDINGS {
             let why = CaptureError::Findings { found: found.len(), most: FINDINGS };
@@ -35,7 +37,7 @@ impl Cuda {
             reported: self.inner.faults.reported(),
             replays: self.counters().replays,
         };
-        let report = self.run_update([before, to], found, parts, rule)?;
+        let report = self.launch_update([before, to], found, parts, rule)?;
         if let Some(after) = after {
             // Goes on elsewhere: those who read it stay.
             (scale.bits, scale.readers.shared) = (Arc::new(after), Arc::default());
@@ -72,7 +74,7 @@ impl Cuda {
     }
 
     /// Launches as many as the findings take; gives the last one's report.
-    fn run_update(
+    fn launch_update(
         &self,
         [before, after]: [u64; 2],
         found: &[&Found],

@@ -1,6 +1,6 @@
 //! Dropout: zeroes elements at random and scales the rest.
 
-use super::{DropoutMask, PointwiseKernels};
+use super::PointwiseKernels;
 use crate::{Result, Tensor};
 use binade_core::{Op, stochastic::threshold};
 use binade_ops::{operands, shape};
@@ -17,8 +17,7 @@ pub fn dropout<D: PointwiseKernels>(
     operands::integers(Op::DROPOUT, key.dtype())?;
     device.check_owners(&[input, key])?;
     let result = device.unset(dtype, &shape)?;
-    let mask = DropoutMask { threshold: threshold(p), factor: 1.0 / (1.0 - p) };
-    device.launch_dropout([input, key, &result], mask)?;
+    device.launch_dropout([input, key, &result], threshold(p), 1.0 / (1.0 - p))?;
     Ok(result)
 }
 

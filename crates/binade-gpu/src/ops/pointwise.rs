@@ -4,15 +4,6 @@ use crate::{Driver, Result, Tensor};
 use binade_core::Op;
 use binade_ops::{operands, shape};
 
-/// Choice of the elements that dropout keeps.
-#[derive(Clone, Copy, Debug)]
-pub struct DropoutMask {
-    /// Random word from which on an element is kept.
-    pub threshold: u64,
-    /// Factor of the elements that are kept.
-    pub factor: f32,
-}
-
 /// Driver with kernels that go through the elements one by one.
 pub trait PointwiseKernels: Driver {
     /// Computes `result` by a kernel from operands of its shape and element type.
@@ -34,12 +25,18 @@ pub trait PointwiseKernels: Driver {
     /// [`Unsupported`](crate::Error::Unsupported) for an element type without kernels; where the device fails.
     fn launch_fill(&self, value: f32, result: &Tensor<Self>) -> Result<(), Self>;
 
-    /// Computes the last tensor: keeps some elements of the first, by the random words of the second, and makes 0 of the others.
+    /// Computes the last tensor: multiplies elements of the first by `factor` whose random words, by the key in the second, are
+    /// `threshold` at least, and makes 0 of the others.
     ///
     /// # Errors
     ///
     /// Where the device fails.
-    fn launch_dropout(&self, tensors: [&Tensor<Self>; 3], mask: DropoutMask) -> Result<(), Self>;
+    fn launch_dropout(
+        &self,
+        tensors: [&Tensor<Self>; 3],
+        threshold: u64,
+        factor: f32,
+    ) -> Result<(), Self>;
 }
 
 /// Applies a kernel to operands of one shape and element type. The result is like them.

@@ -8,7 +8,7 @@ use crate::{
         structs::{self, code, count},
     },
 };
-use binade_gpu::{DropoutMask, PointwiseKernels};
+use binade_gpu::PointwiseKernels;
 
 impl PointwiseKernels for Wgpu {
     fn launch_each(&self, kernel: &'static str, operands: &[&Tensor], result: &Tensor) -> Result {
@@ -33,8 +33,9 @@ impl PointwiseKernels for Wgpu {
         Ok(())
     }
 
-    fn launch_dropout(&self, [input, key, result]: [&Tensor; 3], mask: DropoutMask) -> Result {
-        let Ok(threshold) = u32::try_from(mask.threshold) else {
+    fn launch_dropout(&self, tensors: [&Tensor; 3], threshold: u64, factor: f32) -> Result {
+        let [input, key, result] = tensors;
+        let Ok(threshold) = u32::try_from(threshold) else {
             return self.launch_fill(0.0, result);
         };
         let dtype = code("dropout", result.dtype())?;
@@ -43,15 +44,8 @@ impl PointwiseKernels for Wgpu {
             let (words, key_start) = self.whole_words(key)?;
             bound.extend([Bound::elements(result, part.clone()).0, words]);
             let (len, first) = (count(part.len()), count(part.start / GROUP));
-            let params = structs::Dropout {
-                len,
-                dtype,
-                starts,
-                first,
-                key_start,
-                threshold,
-                factor: mask.factor,
-            };
+            let params =
+                structs::Dropout { len, dtype, starts, first, key_start, threshold, factor };
             self.dispatch("dropout", &params, bound, by_group(part.len()))?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::{
-    Error, Gradients, Scale, Tensor, Wgpu,
+    Error, Found, Gradients, Scale, Tensor, Wgpu,
     dispatch::{
         Bound, groups, parts,
         structs::{self, NO_GROUP, code, count},
@@ -13,9 +13,9 @@ use crate::{
 };
 use binade_core::DType;
 use binade_gpu::{
-    Driver, GroupClip, Kernels, LogMaxBits, LossScaleBits, Materialise, ScaledMaster, Update,
+    Driver, GroupClip, Kernels, LogMaxBits, LossScaleBits, Materialise, ScaledMaster,
 };
-use binade_grad_scaler::{MergeRule, Norm, ScaleState, ScaleStore};
+use binade_grad_scaler::{LossScale, MergeRule, Norm, ScaleState, ScaleStore};
 use bytemuck::Zeroable;
 use std::{ops::Range, sync::Arc};
 
@@ -39,13 +39,20 @@ impl Kernels for Wgpu {
         Ok(result)
     }
 
-    fn run_update(&self, scale: &mut Scale, update: &Update<'_, Self>) -> Result<(), Error> {
+    fn run_update(
+        &self,
+        scale: &mut Scale,
+        found: &[&Found],
+        parts: usize,
+        rule: &LossScale,
+    ) -> Result<(), Error> {
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
-        let report = self.gathered(update.found)?;
+        let report = self.gathered(found)?;
         let bound = vec![Bound::whole(self.own(&mut scale.bits)?), Bound::whole(&report)];
-        self.dispatch("scale_update", &update_params(update), bound, 1)?;
-        scale.report = Some(Arc::new(Report::send(self, &report, update.found)?));
+        let params = update_params([parts, found.len()].map(count), rule);
+        self.dispatch("scale_update", &params, bound, 1)?;
+        scale.report = Some(Arc::new(Report::send(self, &report, found)?));
         Ok(())
     }
 
@@ -139,8 +146,8 @@ impl Wgpu {
     }
 }
 
-fn update_params(update: &Update<'_, Wgpu>) -> structs::Update {
-    let rule = LossScaleBits::from(update.rule);
+fn update_params([parts, count]: [u32; 2], rule: &LossScale) -> structs::Update {
+    let rule = LossScaleBits::from(rule);
     let LogMaxBits { ceiling, deviations, weight, slow_weight } = rule.log_max;
     structs::Update {
         growth: rule.growth,
@@ -156,8 +163,8 @@ fn update_params(update: &Update<'_, Wgpu>) -> structs::Update {
         weight,
         slow_weight,
         predicts: rule.predicts,
-        parts: count(update.parts),
-        count: count(update.found.len()),
+        parts,
+        count,
         pad: 0,
     }
 }
