@@ -2,7 +2,7 @@
 
 use super::report::{Readers, Report};
 use crate::{
-    Cuda, Error, Found, Gradients, Scale, Tensor,
+    Cuda, Error, Found, Gradients, Result, Scale, Tensor,
     chunks::{Rows, flag, supported},
     kernels::{
         ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE, code,
@@ -39,14 +39,8 @@ impl Kernels for Cuda {
         Ok(result)
     }
 
-    fn run_update(
-        &self,
-        scale: &mut Scale,
-        found: &[&Found],
-        parts: usize,
-        rule: &LossScale,
-    ) -> Result<(), Error> {
-        self.updated(scale, found, parts, rule)
+    fn run_update(&self, to: &mut Scale, found: &[&Found], parts: usize, by: &LossScale) -> Result {
+        self.updated(to, found, parts, by)
     }
 
     fn run_unscale(&self, grads: &Gradients, scale: &Buffer) -> Result<[Buffer; 2], Error> {

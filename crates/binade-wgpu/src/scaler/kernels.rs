@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::{
-    Error, Found, Gradients, Scale, Tensor, Wgpu,
+    Error, Found, Gradients, Result, Scale, Tensor, Wgpu,
     dispatch::{
         Bound, groups, parts,
         structs::{self, NO_GROUP, code, count},
@@ -39,20 +39,14 @@ impl Kernels for Wgpu {
         Ok(result)
     }
 
-    fn run_update(
-        &self,
-        scale: &mut Scale,
-        found: &[&Found],
-        parts: usize,
-        rule: &LossScale,
-    ) -> Result<(), Error> {
+    fn run_update(&self, to: &mut Scale, found: &[&Found], parts: usize, by: &LossScale) -> Result {
         // The report of the last update is somebody else's by now, or nobody's.
-        scale.report = None;
+        to.report = None;
         let report = self.gathered(found)?;
-        let bound = vec![Bound::whole(self.own(&mut scale.bits)?), Bound::whole(&report)];
-        let params = update_params([parts, found.len()].map(count), rule);
+        let bound = vec![Bound::whole(self.own(&mut to.bits)?), Bound::whole(&report)];
+        let params = update_params([parts, found.len()].map(count), by);
         self.dispatch("scale_update", &params, bound, 1)?;
-        scale.report = Some(Arc::new(Report::send(self, &report, found)?));
+        to.report = Some(Arc::new(Report::send(self, &report, found)?));
         Ok(())
     }
 
