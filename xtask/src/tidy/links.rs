@@ -38,7 +38,9 @@ fn leads_nowhere(
 ) -> Option<&'static str> {
     // Addresses on the net are not tried, and rustdoc checks its own links to items.
     let scheme = link.split_once(':').map(|(scheme, _)| scheme);
-    if scheme.is_some_and(|it| it.chars().all(char::is_alphanumeric)) || link.contains("::") {
+    if scheme.is_some_and(|it| it.chars().all(char::is_alphanumeric))
+        || ["::", "@"].iter().any(|it| link.contains(it))
+    {
         return None;
     }
     let (file, anchor) = link.split_at(link.find('#').unwrap_or(link.len()));

@@ -73,13 +73,9 @@ pub(super) fn readmes(tree: &Tree) -> Vec<Issue> {
 fn page(tree: &Tree, package: &Package) -> Vec<Issue> {
     let [page, root] = ["README.md", "src/lib.rs"].map(|it| format!("{}/{it}", package.folder));
     let text = tree.text(&page).unwrap_or_default();
-    let depend = format!("{0} = {{ path = \"../binade/crates/{0}\" }}", package.name);
-    let is_published = package.data["publish"].as_array().is_none_or(|it| !it.is_empty());
     let mut issues = Vec::new();
     if !text.starts_with("# ") || !text.trim().contains('\n') {
         issues.push(Issue::new(&page, 1, "write the crate's page: its name, and what it is for"));
-    } else if is_published && !text.lines().any(|line| line == depend) {
-        issues.push(Issue::new(&page, 0, format!("show how to depend on it: `{depend}`")));
     }
     if !tree.text(&root).unwrap_or_default().lines().any(|line| line == INCLUDE) {
         let message = format!("show the README as the crate's page: `{INCLUDE}`");
@@ -139,12 +135,11 @@ mod tests {
 
     #[test]
     fn a_readme_that_is_its_crates_page_passes_and_each_part_is_missed() {
-        let page = "# a\n\nIts use.\n\na = { path = \"../binade/crates/a\" }\n";
+        let page = "# a\n\nIts use.\n";
         for (page, root, wanted) in [
             (page, INCLUDE, ""),
             (page, "", "show the README"),
             ("# a\n", INCLUDE, "write the crate's page"),
-            ("# a\n\nIts use.\n", INCLUDE, "show how to depend"),
             (&format!("{page}[c](../c)\n"), INCLUDE, "a link out"),
         ] {
             let files = [("crates/a/README.md", page), ("crates/a/src/lib.rs", root)];
