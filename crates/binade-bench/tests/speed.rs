@@ -23,10 +23,3 @@ fn without_a_gpu_nothing_is_measured_and_the_reason_is_told() {
     assert!(!run.status.success() && run.stdout.is_empty());
     assert!(told.contains("PTX interpreter") || told.contains("CUDA"), "{told}");
 }
-
-#[test]
-fn too_few_rounds_for_a_median_are_refused() {
-    let run = speed(&["--rounds", "19"]);
-    assert!(!run.status.success());
-    assert!(String::from_utf8_lossy(&run.stderr).contains("19"));
-}

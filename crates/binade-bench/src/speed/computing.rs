@@ -70,7 +70,7 @@ impl Bench {
         let ProductsBackend::Library { .. } = self.cuda.products()? else { return Ok(()) };
         match self.cuda.clone().with_f32_products(F32Products::Tf32) {
             Ok(tf32) => {
-                let mut work = product(tf32, form, (DType::F32, size, TF32), sets);
+                let mut work = product(&tf32, form, (DType::F32, size, TF32), sets);
                 let timed = self.time(clock, &mut work);
                 // The setting belongs to all clones.
                 let _ = self.cuda.clone().with_f32_products(F32Products::Full)?;
@@ -91,11 +91,12 @@ impl Bench {
         (dtype, size): (DType, usize),
         sets: &[Vec<Tensor>],
     ) -> Result<()> {
+        let cuda = self.cuda.clone();
         let by = |device, by| product(device, form, (dtype, size, by), sets.to_vec());
-        self.time(clock, &mut by(self.cuda.clone(), ""))?;
+        self.time(clock, &mut by(&cuda, ""))?;
         if let ProductsBackend::Library { .. } = self.cuda.products()? {
             let own = self.cuda.clone().with_products(Products::Own);
-            let timed = self.time(clock, &mut by(own, " own"));
+            let timed = self.time(clock, &mut by(&own, " own"));
             // The setting belongs to all clones.
             let _ = self.cuda.clone().with_products(Products::Library);
             timed?;

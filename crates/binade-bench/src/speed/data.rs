@@ -71,11 +71,4 @@ mod tests {
     fn a_total_is_cut_at_cache_lines() {
         assert_eq!([each(1 << 20, 1), each(1 << 20, 1000), each(100, 7)], [1 << 20, 1024, 14]);
     }
-
-    #[test]
-    fn long_inputs_repeat_what_was_drawn() {
-        let values = values(DRAWN + 2);
-        assert_eq!(values[..2], values[DRAWN..]);
-        assert!(values.iter().all(|x| x.abs() <= 1.0));
-    }
 }

@@ -4,7 +4,8 @@ use super::{
     row::{Kind, What},
     work::Turns,
 };
-use binade_core::{DType, Handle};
+use binade_core::DType;
+use binade_cuda::{Cuda, Tensor};
 use binade_ops::{Linear, MatMul};
 
 /// Sizes, as PyTorch's baseline has them.
@@ -69,15 +70,12 @@ pub(crate) fn turns(size: usize) -> usize {
 
 /// Returns the products of one form at one size, over sets of as many matrices as the form reads. `by` is the name suffix of the
 /// code that computes them; empty for the default.
-pub(crate) fn product<'w, D>(
-    device: D,
+pub(crate) fn product<'w>(
+    device: &'w Cuda,
     form: Form,
     (dtype, size, by): (DType, usize, &str),
-    sets: Vec<Vec<D::Tensor>>,
-) -> Turns<'w, Vec<D::Tensor>, Vec<D::Tensor>>
-where
-    D: MatMul + Linear + Handle<Error: 'static> + 'w,
-{
+    sets: Vec<Vec<Tensor>>,
+) -> Turns<'w, Vec<Tensor>, Vec<Tensor>> {
     let (elements, read) = (size * size, form.operands());
     let matrices = read + usize::try_from(form.products()).unwrap_or(1);
     let (name, of) = (format!("{size}^3{}{by}", form.suffix()), (dtype, elements, read));
@@ -100,47 +98,8 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::speed::work::Work as _;
-    use binade_cpu::{Cpu, Tensor};
-
-    const SIZE: usize = 3;
-
-    fn matrix(first: f32) -> Tensor {
-        let values = std::iter::successors(Some(first), |x| Some(x * -0.5 + 0.25));
-        Tensor::new(values.take(SIZE * SIZE).collect(), &[SIZE, SIZE]).unwrap()
-    }
-
-    fn values(matrix: &Tensor) -> Vec<f32> {
-        matrix.to_f32().into_owned()
-    }
-
-    fn transposed(matrix: &Tensor) -> Tensor {
-        let values = matrix.to_f32();
-        let at = |place: usize| values[place % SIZE * SIZE + place / SIZE];
-        Tensor::new((0..SIZE * SIZE).map(at).collect(), &[SIZE, SIZE]).unwrap()
-    }
-
-    #[test]
-    fn each_form_is_the_products_that_it_says() {
-        let [a, b, c] = [1.0, -0.75, 2.0].map(matrix);
-        let done = |form| {
-            let set = vec![a.clone(), b.clone(), c.clone()];
-            let mut product = product(Cpu, form, (DType::F32, SIZE, ""), vec![set]);
-            let place = product.prepare(5).unwrap();
-            product.run(place).unwrap().iter().map(values).collect::<Vec<_>>()
-        };
-        let of = |a: &Tensor, b: &Tensor| values(&Cpu.matmul(a, b).unwrap());
-        assert_eq!(done(Form::Plain), [of(&a, &b)]);
-        assert_eq!(done(Form::Forward), [of(&a, &transposed(&b))]);
-        assert_eq!(done(Form::Backward), [of(&a, &c), of(&transposed(&a), &b)]);
-    }
-
     #[test]
     fn a_product_takes_two_operations_for_each_of_its_inner_products_terms() {
         assert_eq!([2, 512, 16384].map(flops), [16, 268_435_456, 8_796_093_022_208]);
-        let of = |form| product(Cpu, form, (DType::F16, 64, ""), vec![]).what();
-        let counts = Form::ALL.map(|form| (of(form).flops, of(form).bytes));
-        let one = 2 * 64 * 64 * 64;
-        assert_eq!(counts, [(one, 3 * 8192), (one, 3 * 8192), (2 * one, 5 * 8192)]);
     }
 }

@@ -103,13 +103,3 @@ impl Work for Step {
         self.sets.len()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_moves_thirty_bytes_an_element_and_four_more_with_wide_gradients() {
-        assert_eq!([DType::BF16, DType::F16, DType::F32].map(least), [30, 30, 34]);
-    }
-}

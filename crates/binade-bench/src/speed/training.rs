@@ -7,11 +7,12 @@ use super::{
     work::Work,
 };
 use binade::{Amp, Model, OptLevel, Properties, initialize};
-use binade_core::{DType, Handle, Named};
+use binade_core::DType;
+use binade_cuda::{Cuda, Tensor};
 use binade_grad_scaler::ScaledGrads;
-use binade_master_weights::{MasterWeights, UpdateRule};
-use binade_ops::{Linear, MseLoss, Relu, Upload};
-use binade_tape::{ScalingDevice, Tape, Var};
+use binade_master_weights::UpdateRule;
+use binade_ops::Upload;
+use binade_tape::{Tape, Var};
 
 /// Start of the dynamic loss scale, as in PyTorch's baseline: no step overflows, and all do the same work.
 const SCALE: f32 = 1024.0;
@@ -28,40 +29,19 @@ pub(crate) const SETTINGS: [Setting; 5] = [
     (OptLevel::O2, DType::F16),
 ];
 
-/// Device that has what this training needs.
-pub(crate) trait Trains:
-    Upload
-    + Linear
-    + Relu
-    + MseLoss
-    + ScalingDevice
-    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
-{
-}
-
-impl<D> Trains for D where
-    D: Upload
-        + Linear
-        + Relu
-        + MseLoss
-        + ScalingDevice
-        + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
-{
-}
-
 /// Training step: forward, backward, check and unscale, clip by norm, `AdamW`, scale update. It reads nothing.
-pub(crate) struct Training<D: Trains> {
-    device: D,
+pub(crate) struct Training {
+    device: Cuda,
     mlp: Mlp,
     setting: Setting,
-    amp: Amp<D>,
-    input: D::Tensor,
-    target: D::Tensor,
+    amp: Amp<Cuda>,
+    input: Tensor,
+    target: Tensor,
 }
 
-impl<D: Trains> Training<D> {
+impl Training {
     /// Creates a step on a batch of these values, `width` for each sample. Targets are the inputs in reverse.
-    pub(crate) fn new(device: &D, mlp: Mlp, setting: Setting, values: &[f32]) -> Result<Self> {
+    pub(crate) fn new(device: &Cuda, mlp: Mlp, setting: Setting, values: &[f32]) -> Result<Self> {
         let model = Model::new(mlp.parameters(device)?);
         let rule = UpdateRule::adamw(1e-4);
         let amp = initialize(device.clone(), model, rule, properties(setting)?)?;
@@ -74,7 +54,7 @@ impl<D: Trains> Training<D> {
 
     /// Returns the loss and its gradients. The tape is dropped on return: it holds the parameters, and a step gives new memory to
     /// those that others hold.
-    fn gradients(&mut self) -> Result<(D::Tensor, ScaledGrads<D>)> {
+    fn gradients(&mut self) -> Result<(Tensor, ScaledGrads<Cuda>)> {
         let tape = Tape::new(self.device.clone(), &self.amp.region);
         let parameters = tape.parameters(&self.amp.optimizer.params);
         let output = Mlp::forward(&parameters, &tape.constant(self.input.clone()))?;
@@ -94,10 +74,10 @@ fn properties((level, dtype): Setting) -> Result<Properties> {
     Ok(properties.with_loss_scale(rule))
 }
 
-impl<D: Trains> Work for Training<D> {
+impl Work for Training {
     type Input = ();
     /// Loss before the step.
-    type Output = D::Tensor;
+    type Output = Tensor;
 
     fn what(&self) -> What {
         let (mlp @ Mlp { layers, width, batch }, (level, dtype)) = (self.mlp, self.setting);
@@ -113,46 +93,10 @@ impl<D: Trains> Work for Training<D> {
         Ok(())
     }
 
-    fn run(&mut self, (): ()) -> Result<D::Tensor> {
+    fn run(&mut self, (): ()) -> Result<Tensor> {
         let (loss, grads) = self.gradients()?;
         let step = grads.unscale()?.clip_norm(1.0)?.step(&mut self.amp.optimizer)?;
         self.amp.scaler.update(step)?.ignore();
         Ok(loss)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::speed::data;
-    use binade_cpu::Cpu;
-
-    fn training(setting: Setting) -> Training<Cpu> {
-        let mlp = Mlp::TINY;
-        Training::new(&Cpu, mlp, setting, &data::values(mlp.batch * mlp.width)).unwrap()
-    }
-
-    #[test]
-    fn the_loss_falls_at_every_level_and_no_step_is_skipped() {
-        for setting in SETTINGS {
-            let mut training = training(setting);
-            let losses: Vec<f32> = (0..60).map(|_| training.run(()).unwrap().to_f32()[0]).collect();
-            assert!(losses[59] < 0.99 * losses[0], "{setting:?}: {losses:?}");
-            assert_eq!(training.amp.scaler.state().unwrap().skipped, 0, "{setting:?}");
-        }
-    }
-
-    #[test]
-    fn parameters_are_stored_and_scales_begin_as_the_level_says() {
-        for setting in SETTINGS {
-            let (level, dtype) = setting;
-            let training = training(setting);
-            let low = if level == OptLevel::O2 { dtype } else { DType::F32 };
-            let params = &training.amp.optimizer.params;
-            assert!(params.iter().all(|one| one.value.dtype() == low), "{setting:?}");
-            let scale = if dtype == DType::F16 { SCALE } else { 1.0 };
-            let found = training.amp.scaler.state().unwrap().factor();
-            assert_eq!(found.to_bits(), scale.to_bits(), "{setting:?}");
-        }
     }
 }
