@@ -43,10 +43,11 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         found: &FoundInf,
     ) -> Result<T> {
         let facts = params.iter().map(|param| (&param.name, param.value.dtype()));
-        let fits = |place: usize, name: &_, grad: &T| {
-            HostDeviceError::same_shapes(name, grad, &params[place].value)
+        let values = |place: usize, name: &_, grad: T| {
+            HostDeviceError::same_shapes(name, &grad, &params[place].value)?;
+            Ok(elements(grad))
         };
-        let grads = matched(facts, masters, grads, fits)?;
+        let grads = matched(facts, masters, grads, values)?;
         advance(params.iter_mut(), masters, grads, found, |param, constants, slot, grad| {
             let moved = move_one(&mut param.value, constants, slot, grad);
             moved.map_err(|_| mismatch(&param.name, LENGTHS))
@@ -82,7 +83,7 @@ pub(crate) fn matched<'p, T: AmpTensor>(
     params: impl ExactSizeIterator<Item = (&'p Arc<str>, DType)> + Clone,
     masters: &HostMasters,
     grads: NamedGrads<T>,
-    fits: impl Fn(usize, &Arc<str>, &T) -> Result<T>,
+    values: impl Fn(usize, &Arc<str>, T) -> Result<T, Vec<f32>>,
 ) -> Result<T, Vec<Option<IdGrad>>> {
     let names = params.clone().map(|(name, _)| name);
     let places = matching::places(masters, names, grads.iter().map(|grad| &grad.name));
@@ -92,8 +93,7 @@ pub(crate) fn matched<'p, T: AmpTensor>(
         let found = place.and_then(|Place { param, id }| Some((param, id?, masters.slot(id?)?)));
         let (place, id, slot) = found.ok_or_else(|| mismatch(&name, STRANGER))?;
         let Some(grad) = value else { continue };
-        fits(place, &name, &grad)?;
-        let grad = elements(grad);
+        let grad = values(place, &name, grad)?;
         if grad.len() != slot.len {
             return Err(mismatch(&name, LENGTHS));
         }

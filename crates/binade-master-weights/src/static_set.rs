@@ -66,7 +66,12 @@ impl<P: StaticSet> MasterWeights for TypedModel<P> {
     ) -> Result<()> {
         let params = params.slices();
         let facts = params.iter().map(|param| (&param.name, P::Element::DTYPE));
-        let grads = matched(facts, masters, grads, |_, _, _| Ok(()))?;
+        // Unscaled gradients are `f32`, and are taken as they are.
+        let values = |_, _: &_, grad| match grad {
+            HostTensor::F32(values) => Ok(values),
+            narrow => Ok(narrow.to_f32()),
+        };
+        let grads = matched(facts, masters, grads, values)?;
         advance(params.into_iter(), masters, grads, found, |param, constants, slot, grad| {
             let run = |slices: step::Slices<'_, _, _>| step::step(constants, Factor::ONE, slices);
             let moved = slot.step((constants, Factor::ONE), grad, param.value, run);
