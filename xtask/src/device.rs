@@ -128,15 +128,3 @@ pub(crate) fn before(first: &Path, variable: &str, mark: char) -> String {
         _ => first.to_string(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_variable_is_extended_in_front() {
-        assert_eq!(before(Path::new("ptx"), "BINADE_NO_SUCH_VARIABLE", ','), "ptx");
-        let held = env::var("CARGO_MANIFEST_DIR").unwrap();
-        assert_eq!(before(Path::new("ptx"), "CARGO_MANIFEST_DIR", ','), format!("ptx,{held}"));
-    }
-}

@@ -86,12 +86,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_folder_itself_and_of_the_ending() {
-        let files = Files::of(&[("k/b.cu", ""), ("k/a.cu", ""), ("k/c.cuh", ""), ("k/d/e.cu", "")]);
-        assert_eq!(files.stems("k", ".cu").collect::<Vec<_>>(), ["a", "b"]);
-    }
-
-    #[test]
     fn what_is_packed_lies_beside_its_file_and_what_is_not_there_holds_nothing() {
         let root = crate::shell::root();
         let files = Files::load(&root, ["kernels", "no/such"], crate::kernels::PACKED).unwrap();

@@ -44,18 +44,3 @@ impl fmt::Display for Places<'_> {
         if self.file.is_empty() { Ok(()) } else { write!(f, " ({}:{})", self.file, self.line) }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entry_and_source_line_are_those_before_the_line() {
-        let ptx = ".visible .entry cast(\n)\n{\n\t.loc\t2 40 3\n}\n\t.file\t2 \"float.cuh\"\n";
-        let mut places = Places::of(ptx);
-        ptx.lines().for_each(|line| places.pass(line));
-        assert_eq!(places.to_string(), "in `cast` (float.cuh:40)");
-        places.pass(".func  (.param .b32 func_retval0) twice(");
-        assert_eq!(places.to_string(), "in `twice`", "it has no source line yet");
-    }
-}
