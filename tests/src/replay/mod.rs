@@ -39,7 +39,7 @@ type Replay = fn(&Value, &mut Notes) -> Result<(), ReplayError>;
 
 /// Replay of each kind of recording, by the keys that only its recordings have.
 const KINDS: [(&[&str], Replay); 8] = [
-    (&["/config", "/events", "/optimizers"], |recording, _| run::replay(&read(recording)?)),
+    (&["/config", "/events", "/optimizers"], |recording, _| run::replay(recording)),
     (&["/cases", "/grads", "/init"], |recording, notes| optim::replay(&read(recording)?, notes)),
     (&["/boundary", "/decode"], |recording, notes| casts::replay(&read(recording)?, notes)),
     (&["/cases/0/op"], |recording, notes| clip::replay(&read(recording)?, notes)),

@@ -5,20 +5,24 @@ use super::dtype;
 use super::error::{ReplayError, Stop, Wrong, same};
 use super::optimizer::Optimizer;
 use super::outputs;
+use super::read;
 use super::trace::{After, Call, Dict, Event, Looked, New, Raised, Took, Trace};
 use binade_core::DType;
 use binade_interchange::protocol::{NewScale, ProtocolError, ProtocolScaler, StateDict, Verdict};
+use serde_json::Value;
 
 /// Gradients of one optimizer's parameters, where they have any.
 type Grads = Vec<Option<Vec<f32>>>;
 
-pub(super) fn replay(trace: &Trace) -> Result<(), ReplayError> {
+pub(super) fn replay(recording: &Value) -> Result<(), ReplayError> {
+    let trace: Trace = read(recording)?;
     if trace.events.is_empty() {
         return Err(Wrong::Recording("it has no events".into()).at("start"));
     }
-    let mut run = Run::new(trace).map_err(|wrong| wrong.at("start"))?;
+    let mut run = Run::new(&trace).map_err(|wrong| wrong.at("start"))?;
     for (i, event) in trace.events.iter().enumerate() {
-        run.event(event).map_err(|wrong| wrong.at(format!("event {i} ({})", event.call.name())))?;
+        let name = recording["events"][i]["op"].as_str().unwrap_or_default();
+        run.event(event).map_err(|wrong| wrong.at(format!("event {i} ({name})")))?;
     }
     Ok(())
 }

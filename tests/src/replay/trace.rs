@@ -129,22 +129,6 @@ pub(super) enum Call {
     Get,
 }
 
-impl Call {
-    /// The name it has in a recording.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::Scale { .. } => "scale",
-            Self::SetGrads { .. } => "set_grads",
-            Self::Unscale { .. } => "unscale",
-            Self::Step { .. } => "step",
-            Self::Update { .. } => "update",
-            Self::StateDict { .. } => "state_dict",
-            Self::Load { .. } => "load",
-            Self::Get => "get",
-        }
-    }
-}
-
 /// Record of looking at gradients.
 #[derive(Debug, Deserialize)]
 pub(super) struct Looked {

@@ -24,9 +24,6 @@ pub(super) struct Registries {
     pub(super) cpu: Option<BTreeMap<String, Registered>>,
     #[serde(rename = "AutocastCUDA")]
     pub(super) cuda: Option<BTreeMap<String, Registered>>,
-    /// Operations that torch's header lists and its dispatcher lacks.
-    #[serde(default)]
-    pub(super) header_only: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -18,10 +18,6 @@ pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), Repla
         registered(&device.table(), registry, notes)
             .map_err(|wrong| wrong.at(format!("registry {name}")))?;
     }
-    notes.skipped(
-        "operations that are in torch's header and not in its dispatcher",
-        registries.header_only.len(),
-    );
     for (device, lists) in &recorded.test_lists {
         let known = Device::named(device).map_err(|wrong| wrong.at("test lists"))?;
         expected(device, &known.table(), lists, notes)?;

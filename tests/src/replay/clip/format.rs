@@ -55,7 +55,4 @@ pub(super) struct Measured {
     pub(super) coef: u32,
     /// In f64, from finite gradients only.
     pub(super) exact_total: Option<Num>,
-    /// Norms of one tensor each.
-    #[serde(default)]
-    pub(super) per_tensor: Vec<u32>,
 }

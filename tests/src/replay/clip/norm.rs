@@ -31,8 +31,6 @@ pub(super) fn replay(
     let Some(measured) = recorded else {
         return set.same(case.after.as_ref());
     };
-    notes
-        .skipped("norms of single tensors, on torch's way to the total", measured.per_tensor.len());
     clipped(measured, set, case, notes)?;
     coefficient(measured, narrow(clip.max_norm.0), notes)
 }
