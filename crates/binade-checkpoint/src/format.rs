@@ -77,7 +77,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Checkpoint, FormatError> {
     let index: Value =
         serde_json::from_str(index.unwrap_or_default()).map_err(FormatError::index)?;
     let index = index_of(&index).map_err(FormatError::index)?;
-    // A number beyond f32 has become an infinity in a field of that type: nothing writes one, and it would be believed.
+    // A number beyond f32 becomes an infinity in a field of that type, which no file has.
     checked(&index)?;
     index.with(all(&SafeTensors::deserialize(bytes).map_err(FormatError::index)?)?)
 }

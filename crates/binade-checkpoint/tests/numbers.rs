@@ -100,3 +100,15 @@ fn a_number_that_no_field_can_hold_is_refused_by_its_field() {
     ];
     assert_eq!(fields.into_iter().collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn a_number_beyond_f32_is_not_read_as_an_infinity() {
+    let bytes = file(UpdateRule::adamw(0.01));
+    let verdict = "/windows/window/sum/verdict";
+    for place in ["norm", "overflow/scaled", "overflow/unscaled"] {
+        let mut changed = index(&bytes);
+        *changed.pointer_mut(&format!("{verdict}/{place}")).unwrap() = json!(1e300);
+        let text = with(&bytes, &changed).unwrap_err().to_string();
+        assert!(text.contains(&place.replace('/', ".")) && text.contains("beyond f32"), "{text}");
+    }
+}

@@ -19,7 +19,10 @@ impl Written {
 
     fn read<E: Error>(self) -> Result<f32, E> {
         match self {
-            Self::Number(x) => Ok(x),
+            Self::Number(x) if x.is_finite() => Ok(x),
+            Self::Number(_) => {
+                Err(E::custom("a number beyond f32: an infinity is written as `inf`"))
+            }
             Self::Words(words) => words.parse().map_err(E::custom),
         }
     }

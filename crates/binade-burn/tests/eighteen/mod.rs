@@ -4,4 +4,5 @@
 mod masters;
 mod resume;
 mod skips;
+mod sums;
 mod training;

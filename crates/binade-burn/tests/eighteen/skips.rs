@@ -1,12 +1,13 @@
-//! Cases 6, 10 and 14: a skip changes nothing and is told, and gradients are there or missed.
+//! Cases 6, 10, 13 and 14: a skip changes nothing and is told, and gradients are there or missed.
 
-use crate::common::{Mlp, Result, Weights, fixed, step, trained};
-use binade_burn::{Burn, BurnOptimizer, BurnTensor};
+use crate::common::{Mlp, Result, Weights, device, fixed, step, trained};
+use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views};
 use binade_core::DType;
 use binade_grad_scaler::{LossScale, Scaler, Step};
 use burn::module::Module;
+use burn::nn::{Embedding, EmbeddingConfig};
 use burn::optim::{AdamWConfig, SgdConfig};
-use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
+use burn::tensor::{DType as BurnDType, Device, FloatDType, Int, Tensor};
 
 /// Case 6: flaxchat#6, where moments, count and decay went on.
 #[test]
@@ -65,5 +66,22 @@ fn an_optimizer_without_gradients_is_an_error_that_says_so() -> Result {
     );
     let loss = used.module.loss(&[1.0]);
     assert!(step(&mut fixed(4)?, &mut used, loss)?.is_applied());
+    Ok(())
+}
+
+/// Case 13: pytorch PR #36786. burn's gradient of a table is whole: rows that repeat are added in the view's type.
+#[test]
+fn rows_that_repeat_and_add_up_to_infinity_are_found() -> Result {
+    let table: Embedding = EmbeddingConfig::new(3, 1).init(&device());
+    let table = Views::lower(DType::F16).attach(table)?;
+    let mut trained = BurnOptimizer::new(table, SgdConfig::new().init(), 1.0);
+    let rows = Tensor::<2, Int>::from_ints([[1, 1]], &device());
+    let taken = trained.module.forward(rows).mul_scalar(40_000.0);
+    let loss = taken.cast(FloatDType::F32).sum();
+    let Step::Skipped(report) = step(&mut fixed(0)?, &mut trained, loss)? else {
+        panic!("twice 40000 is beyond f16");
+    };
+    let overflow = report.overflow().expect("it overflowed");
+    assert_eq!((&*overflow.parameter, overflow.index), ("weight", 1));
     Ok(())
 }

@@ -76,6 +76,7 @@ impl CudaRules {
             return Ok(());
         }
         let rules: Vec<_> = (0..).map_while(|id| kept.rule(id)).copied().collect();
+        self.in_force.retain(&rules);
         let (rows, corrections) = self.whole_rows(cuda, &rules)?;
         let counted = kept.lost_updates().is_some();
         let Some(fixed) = &mut self.fixed else { return Ok(()) };

@@ -4,7 +4,7 @@ use crate::support::{
     Device, Grads, Result, Set, all_replicas, apart, cuda, noise, replicas, set, vector, waits,
 };
 use binade_core::{DType, Named};
-use binade_cuda::{Cuda, Replicas};
+use binade_cuda::{Cuda, Replicas, Tensor};
 use binade_grad_scaler::{ClipGroup, LossScale, Norm, Scaler, Step, StepOutcome};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, Snapshot, UpdateRule};
 use binade_ops::Download;
@@ -17,6 +17,7 @@ crate::tests![
     a_run_is_saved_from_one_device_and_loaded_to_all,
     parameters_join_on_all_devices,
     a_parameter_without_a_gradient_stays_on_all_devices,
+    parameters_are_updated_where_they_are,
 ];
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -301,5 +302,20 @@ fn a_parameter_without_a_gradient_stays_on_all_devices() -> Result {
     let moved: Vec<bool> = before.iter().zip(&after).map(|(a, b)| a != b).collect();
     assert_eq!(moved, [true, false, true]);
     run.kept_alike()?;
+    Ok(())
+}
+
+fn parameters_are_updated_where_they_are() -> Result {
+    let replicas = replicas();
+    let mut run = Run::new(&replicas, UpdateRule::sgd(0.1))?;
+    let addresses = |run: &Run<Replicas>| -> Vec<u64> {
+        let params = run.optimizer.params.iter();
+        params
+            .flat_map(|param| param.value.iter().map(Tensor::address).collect::<Vec<_>>())
+            .collect()
+    };
+    let (before, each) = (addresses(&run), [0, 1].map(|place| backward(0, place)));
+    run.step(apart(&replicas, &each, DType::F16))?.ignore();
+    assert_eq!(addresses(&run), before);
     Ok(())
 }

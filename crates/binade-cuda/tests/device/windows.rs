@@ -16,20 +16,20 @@ fn params() -> [(&'static str, Vec<f32>); 2] {
     [("a", 3000), ("b", B)].map(|(name, len)| (name, noise(7, len)))
 }
 
-/// Parameters after a window of each pattern of good and bad micro-batches, and what each said.
+/// Parameters after three windows of each pattern of good and bad micro-batches, while the scale grows and backs off, and each outcome.
 pub(crate) fn train<D: Device>(
     device: &D,
     rule: UpdateRule,
     bad: BadMicroBatch,
 ) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
-    let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
+    let mut scaler = Scaler::new(device.clone(), LossScale::dynamic().with_growth_interval(2)?)?;
     let mut optimizer = optimizer(device, &params(), DType::F16, OptimizerConfig::new(rule)?);
     let loss = vector(device, &[1.0], DType::F32);
     let mut said = Vec::new();
-    for pattern in 0..8_u64 {
+    for step in 0..24_u64 {
         let mut window = scaler.accumulate(bad);
         for number in 0..3 {
-            let batch = batch(10 * pattern + number, pattern >> number & 1 == 1);
+            let batch = batch(10 * step + number, step % 8 >> number & 1 == 1);
             let grads = scaler.scale(&loss)?.backward(|_| Ok(set(device, &batch, DType::F16)))?;
             window.add(grads.unscale()?)?;
         }

@@ -12,7 +12,7 @@ const FIRST: u64 = 1024;
 pub struct Rules<B> {
     /// The rules in force, each once.
     pub listed: Vec<UpdateRule>,
-    /// Kept when a rule goes: it may come back with the next learning rate.
+    /// Of the betas in force: a schedule of betas would fill the memory with those that were.
     tables: Vec<BiasTable>,
     /// All tables behind each other.
     buffer: Option<Arc<B>>,
@@ -84,6 +84,7 @@ impl<B> Rules<B> {
     /// Makes tables for the rules in force, on a device that may come to apply its step number `attempts`.
     pub fn need(&mut self, attempts: u64) {
         let betas: Vec<_> = self.listed.iter().filter_map(UpdateRule::corrected_betas).collect();
+        self.retain(&self.listed.clone());
         for betas in betas {
             if !self.has(betas, |table| table.reaches(attempts)) {
                 self.put(BiasTable::new(betas, (2 * attempts).max(FIRST)));
@@ -97,6 +98,16 @@ impl<B> Rules<B> {
         let known = self.has(betas, |table| table.is_whole);
         let made = (!known).then(|| BiasTable::new(betas, most)).filter(|table| table.is_whole);
         known || made.map(|table| self.put(table)).is_some()
+    }
+
+    /// Drops the tables that none of `rules` reads.
+    pub fn retain(&mut self, rules: &[UpdateRule]) {
+        let count = self.tables.len();
+        let betas: Vec<_> = rules.iter().filter_map(UpdateRule::corrected_betas).collect();
+        self.tables.retain(|table| betas.iter().any(|&betas| table.is_for(betas)));
+        if self.tables.len() < count {
+            self.buffer = None;
+        }
     }
 
     fn has(&self, betas: [f64; 2], does: impl Fn(&BiasTable) -> bool) -> bool {
@@ -167,6 +178,9 @@ mod tests {
         assert_eq!(of(&all), [[0, 1024], [1024, short]]);
         all.need(1025);
         assert_eq!(of(&all), [[short, 2050], [0, short]]);
+        all.listed.retain(|rule| *rule == slow);
+        all.need(1025);
+        assert_eq!(of(&all), [[0, 2050], [2050, 0]], "tables of betas that went are dropped");
         assert!(!all.need_whole([0.9, 0.999], 4000) && all.need_whole([0.9, 0.999], 40_000));
         assert_eq!(all.corrections_of(&adam([0.1, 0.2]))[1], 0);
     }
