@@ -1,4 +1,4 @@
-//! Which PTX lines of each kernel ran, over all processes of a test run.
+//! Coverage: the PTX lines of each kernel that ran, over all processes of a test run.
 //!
 //! Each process of the interpreter leaves a file with a line for each entry: its name, a hash of its module's text, how many
 //! lines it has, and the numbers of those that never ran, with commas between, or `-`.
@@ -11,7 +11,7 @@ use std::{
 
 use crate::{Result, device, kernels, packed, shell::root};
 
-/// Why less than 95 % of an entry runs.
+/// Reasons why less than 95 % of an entry runs.
 const REASONS: &[(&str, &str)] = &[(
     "read_only",
     "it writes only where what it read equals a key that nobody expects, so that the reads are not dropped",
@@ -20,7 +20,7 @@ const REASONS: &[(&str, &str)] = &[(
 /// The coverage of each entry, and the names of those that there must be.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// By name, and by module where two have entries of that name.
+    /// Entries by name, and by module where two have entries of that name.
     entries: BTreeMap<(String, String), Entry>,
     committed: BTreeSet<String>,
 }

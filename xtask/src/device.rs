@@ -37,7 +37,7 @@ impl On {
 
 #[derive(Args)]
 pub(crate) struct Ptx {
-    /// With stand-ins for cuBLASLt and cuDNN beside the driver's.
+    /// Puts stand-ins for cuBLASLt and cuDNN beside the driver's.
     #[arg(long)]
     libraries: bool,
 }

@@ -26,12 +26,12 @@ impl<S> Case<S> {
 /// The end of a case: well, or for a reason.
 pub(crate) type Verdict = Result<(), CaseError>;
 
-/// Why a case did not end well.
+/// Reason why a case fails or is skipped.
 #[derive(Clone, Debug)]
 pub(crate) enum CaseError {
     /// The subject gave no result.
     Subject(SubjectError),
-    /// It gave a wrong one.
+    /// The subject gave a wrong result.
     Wrong(Failure),
 }
 
@@ -50,11 +50,11 @@ pub struct Failure {
     pub got: String,
     /// The result that the oracle wants.
     pub wanted: String,
-    /// How near it would have had to be.
+    /// The agreement that the result had to meet.
     pub agreement: String,
-    /// Of a tensor, the first element that does not agree.
+    /// The first element of a tensor that does not agree.
     pub first: Option<usize>,
-    /// Of a tensor, the element that is farthest from what is wanted.
+    /// The element of a tensor that is farthest from the wanted value.
     pub(crate) worst: Option<Box<Difference>>,
 }
 

@@ -1,4 +1,4 @@
-//! How far one element is from what is wanted of it.
+//! Difference between an element and its wanted value.
 
 use crate::{Expected, Stored, cases::cast::rounded};
 use std::fmt;
@@ -23,7 +23,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Of the elements that do not agree the farthest, and of several such the first.
+/// Returns the farthest of the elements that do not agree; the first of several such.
 pub(crate) fn worst(offenders: &[usize], got: &Stored, wanted: &[Expected]) -> Option<Difference> {
     // One pass by value; words are made for the winner alone.
     let values: Vec<f64> = got.values().collect();

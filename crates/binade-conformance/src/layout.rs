@@ -1,17 +1,17 @@
-//! How a tensor that is a view lies in its buffer.
+//! Layout of a tensor that is a view of a buffer.
 
 use binade_core::DType;
 use std::iter;
 
-/// How the elements of a view lie in its buffer. Their logical order is row-major in each.
+/// Positions of a view's elements in its buffer. Their logical order is row-major in each layout.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Layout {
-    /// One after the other, between this many elements of anything on either side.
+    /// Elements one after the other, with this many foreign elements on either side.
     Offset(usize),
-    /// As the transpose of a row-major tensor: the first axis lies closest together, the last farthest apart.
+    /// Transpose of a row-major tensor: neighbours along the first axis lie closest together, along the last farthest apart.
     Transposed,
-    /// In row-major order, with this many elements of anything behind each.
+    /// Elements in row-major order, with this many foreign elements behind each.
     Strided(usize),
 }
 
@@ -24,7 +24,7 @@ impl Layout {
         }
     }
 
-    /// For each axis of `shape`, by how many elements of the buffer its neighbours are apart.
+    /// Returns the strides of `shape`: for each axis, the distance of neighbours in elements of the buffer.
     pub fn strides(self, shape: &[usize]) -> Vec<usize> {
         let first = if let Self::Strided(gap) = self { gap + 1 } else { 1 };
         let run = |extents: &mut dyn Iterator<Item = &usize>| -> Vec<usize> {
@@ -43,7 +43,7 @@ impl Layout {
         strides
     }
 
-    /// For each element in row-major order, its place in the buffer.
+    /// Returns each element's place in the buffer, in row-major order.
     pub(crate) fn places(self, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
         let (shape, strides) = (shape.to_vec(), self.strides(shape));
         let count = shape.iter().product();
@@ -58,7 +58,7 @@ impl Layout {
         })
     }
 
-    /// The buffer of a view of this layout: `bits` in their places, and ones in all others.
+    /// Returns the buffer of a view of this layout: `bits` in their places, and ones in all others.
     pub fn buffer(self, bits: &[u8], dtype: DType, shape: &[usize]) -> Vec<u8> {
         let each = dtype.bytes();
         let last = self.places(shape).max().map_or(self.offset(), |place| place + 1);

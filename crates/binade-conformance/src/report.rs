@@ -14,16 +14,16 @@ use crate::{Arithmetic, Backend, CaseGroup, Failure, Sentence, Tensor};
 use binade_core::HostDevice;
 use std::{any::TypeId, collections::BTreeMap};
 
-/// How a case ended.
+/// Outcome of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// As the oracle wants.
+    /// The results agree with the oracle.
     Passed,
-    /// Not; and how.
+    /// A result does not agree.
     Failed(Failure),
-    /// Not, as was known before; how, and for what reason it is let pass.
+    /// A known failure, and the reason why it is let pass.
     Known(Failure, String),
-    /// Not run to its end; and why.
+    /// The case was skipped, for this reason.
     Skipped(String),
 }
 
@@ -38,7 +38,7 @@ pub struct Record {
     pub variant: String,
     /// The worst difference within the agreement, as a share of what it allows.
     pub worst: f64,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -79,17 +79,17 @@ impl Report {
         if self.joins_by_amp_tensor && !own.is_empty() { own } else { others }
     }
 
-    /// Every case that was run, in order.
+    /// Returns every case that was run, in order.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// How many cases passed.
+    /// Returns the number of cases that passed.
     pub fn passed(&self) -> usize {
         self.records.iter().filter(|record| record.outcome == Outcome::Passed).count()
     }
 
-    /// Cases that failed, by name.
+    /// Returns the cases that failed, by name.
     pub fn failed(&self) -> Vec<(&str, &Failure)> {
         self.by(|name, outcome| match outcome {
             Outcome::Failed(failure) => Some((name, failure)),
@@ -105,7 +105,7 @@ impl Report {
         })
     }
 
-    /// Cases that were skipped, by name, and why.
+    /// Returns the cases that were skipped, by name, each with the reason.
     pub fn skipped(&self) -> Vec<(&str, &str)> {
         self.by(|name, outcome| match outcome {
             Outcome::Skipped(why) => Some((name, &**why)),
@@ -122,7 +122,7 @@ impl Report {
         self.passed() > 0 && self.failed().is_empty() && self.misnamed.is_empty()
     }
 
-    /// Ends a test well, or with the whole report.
+    /// Panics with the whole report unless the run is a success.
     ///
     /// # Panics
     ///

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Which cases to run, which skips are allowed, on which devices none is, and which failures are known.
+/// Settings of a run: its cases, excused skips, devices on which a skip is a failure, and known failures.
 #[derive(Clone, Debug, Default)]
 pub struct Runner {
     filter: String,
@@ -25,13 +25,13 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Every case; no device required.
+    /// Creates a runner of every case, which requires no device.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// As the environment says: `BINADE_CASE` holds part of the names of the cases to run, `BINADE_REQUIRE` the names,
-    /// with commas between, of devices on which nothing may be skipped; with `BINADE_FAIL_FAST` the first failure is the last case.
+    /// Creates a runner from the environment. `BINADE_CASE` holds part of the names of the cases to run, `BINADE_REQUIRE` the names,
+    /// with commas between, of devices on which a skip is a failure. With `BINADE_FAIL_FAST` the run ends at the first failure.
     pub fn from_env() -> Self {
         let variable = |name| env::var(name).unwrap_or_default();
         let fails_fast = env::var_os("BINADE_FAIL_FAST").is_some();

@@ -31,17 +31,17 @@ const POSITION: u32 = 36;
 /// Numbers of launches; those beyond share the last ones.
 const LAUNCHES: u32 = 1 << (u64::BITS - POSITION);
 
-/// In a captured launch's number: the rest is its place among those of its step. As in `fault.cuh`.
+/// Bit of a captured launch's number; the other bits are its place among the launches of its step. As in `fault.cuh`.
 const CAPTURED: u32 = 1 << 31;
 
-/// Where `base` is in the record, which begins with all that an error empties.
+/// Offset of `base` in the record. Everything before it is emptied by an error.
 const BASE: usize = std::mem::offset_of!(FaultBits, base);
 
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     record: OnceLock<Record>,
     launches: AtomicU32,
-    /// How many have been reported: what was copied before the last of them tells nothing new.
+    /// Number of reported faults. A copy from before the last of them has nothing new.
     reported: AtomicU64,
     /// Held from when a replay has written its base until its graph is in the stream behind it.
     replay: Mutex<()>,
@@ -62,12 +62,12 @@ pub(crate) struct FaultCopy<T> {
 }
 
 impl Faults {
-    /// Where the record is, or 0.
+    /// Returns the address of the record, or 0 if there is none.
     pub(crate) fn address(&self) -> u64 {
         self.record.get().map_or(0, |record| record.buffer.address())
     }
 
-    /// How many have been reported so far.
+    /// Returns the number of faults reported so far.
     pub(crate) fn reported(&self) -> u64 {
         self.reported.load(Ordering::Relaxed)
     }
@@ -146,7 +146,7 @@ impl Cuda {
     }
 }
 
-/// In the CPU's words.
+/// Returns the error in the CPU's words.
 fn error(bits: &FaultBits) -> Error {
     let op = INDEXED.get(bits.op as usize).map_or("an operation", Op::name);
     let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);

@@ -25,7 +25,7 @@ pub struct Found<D: Driver> {
 /// Parameters of a window's sums, of which the device knows whether they have begun.
 #[derive(Clone, Debug)]
 struct WindowNames<D: Driver> {
-    /// One word a parameter.
+    /// A word for each parameter.
     present: Arc<BufferOf<D>>,
     /// Names in the order of the words.
     names: Arc<[Arc<str>]>,

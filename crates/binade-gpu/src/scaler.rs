@@ -31,7 +31,7 @@ pub trait Readers<S>: fmt::Debug + Default {
     fn of_clone(&self, state: &S) -> Self;
 }
 
-/// None on a device that captures no steps.
+/// Readers of a device that captures no steps: none.
 impl<S> Readers<S> for () {
     fn of_clone(&self, _: &S) {}
 }

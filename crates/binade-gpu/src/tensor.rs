@@ -9,7 +9,7 @@ use std::{fmt, ops::Range, sync::Arc};
 #[derive(Clone)]
 pub struct Tensor<D: Driver> {
     buffer: Arc<BufferOf<D>>,
-    /// Where its first element is, in bytes from the buffer's start; any multiple of an element's size.
+    /// Offset of the first element in bytes from the buffer's start; any multiple of an element's size.
     offset: usize,
     dtype: DType,
     shape: Arc<[usize]>,
@@ -26,12 +26,12 @@ impl<D: Driver> Tensor<D> {
         Self { buffer, offset, dtype, shape: shape.into() }
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The extent of each axis, slowest first.
+    /// Returns the extent of each axis, slowest first.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -41,7 +41,7 @@ impl<D: Driver> Tensor<D> {
         TensorSpec::new(self.dtype, &*self.shape)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         element_count(&self.shape)
     }
@@ -101,7 +101,7 @@ impl<D: Driver> Tensor<D> {
         &self.buffer
     }
 
-    /// Where its elements are in the buffer, in bytes.
+    /// Returns the range of the elements in the buffer, in bytes.
     pub fn range(&self) -> Range<usize> {
         self.offset..self.offset + self.bytes()
     }

@@ -79,7 +79,7 @@ pub struct StepReport {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StepSummary {
-    /// As [`named`](crate::UnscaledGrads::named); empty if nobody did.
+    /// The name that [`named`](crate::UnscaledGrads::named) gave the step; empty if it was not called.
     pub name: String,
     /// True if the step was skipped.
     pub skipped: bool,

@@ -27,7 +27,7 @@ pub(crate) fn is_trainable(dtype: DType) -> bool {
 pub struct OptimizerConfig {
     rule: UpdateRule,
     groups: Vec<ParamGroup>,
-    /// Where masters are kept.
+    /// The store of masters.
     pub store: MasterStore,
     /// The element types that parameters are stored in.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -143,7 +143,7 @@ impl OptimizerConfig {
         Ok(self)
     }
 
-    /// The rule that moves `parameter`.
+    /// Returns the rule that moves `parameter`.
     pub fn rule_for(&self, parameter: &str) -> &UpdateRule {
         let own = |group: &&ParamGroup| group.parameters.iter().any(|name| name == parameter);
         self.groups.iter().rev().find(own).map_or(&self.rule, |group| &group.rule)
@@ -165,7 +165,7 @@ impl OptimizerConfig {
         parts
     }
 
-    /// The rule of parameters that no group names.
+    /// Returns the rule of parameters that no group names.
     pub fn rule(&self) -> &UpdateRule {
         &self.rule
     }
@@ -183,7 +183,7 @@ impl OptimizerConfig {
         self.store == other.store && told(self) == told(other)
     }
 
-    /// The type that `parameter`, of type `now`, is stored in.
+    /// Returns the type that `parameter`, of type `now`, is stored in.
     pub fn dtype_of(&self, parameter: &str, now: DType) -> DType {
         let kept = self.storage.keep_f32.iter().any(|name| name == parameter);
         if kept { DType::F32 } else { self.storage.dtype.unwrap_or(now) }

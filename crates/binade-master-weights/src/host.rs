@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostMasters {
-    /// By id.
+    /// State and rule of each parameter, by id.
     pub(crate) kept: Vec<Entry>,
     ids: HashMap<Arc<str>, usize>,
     pub(crate) config: OptimizerConfig,
@@ -30,7 +30,7 @@ pub(crate) struct Entry {
 }
 
 impl HostMasters {
-    /// Nothing yet, to be moved by `config`.
+    /// Creates an empty set, whose parameters are moved by `config`.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl HostMasters {
         }
     }
 
-    /// Nothing yet, for parameters that are to join those kept here, all of them to be moved by `config`.
+    /// Creates an empty set for parameters that join the ones kept here; `config` moves all of them.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ impl Memory {
         total
     }
 
-    /// All of it.
+    /// Returns the sum of all parts.
     pub fn total(&self) -> u64 {
         self.parameters + self.masters + self.gradients + self.optimizer
     }

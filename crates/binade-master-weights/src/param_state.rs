@@ -26,16 +26,16 @@ pub struct HostParamState {
 /// Master of a parameter, as its store keeps it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Master {
-    /// Nothing: it is its own master, or none is kept.
+    /// No master: the parameter is its own, or the store keeps none.
     #[default]
     Nothing,
     /// [`MasterStore::Copy`].
     Copy(Vec<f32>),
     /// [`MasterStore::Remainder`].
     Remainder(Vec<u16>),
-    /// [`MasterStore::Stochastic`]: which random words are this parameter's.
+    /// [`MasterStore::Stochastic`]: the numbers that choose this parameter's random words.
     Stochastic {
-        /// The configuration's.
+        /// The configuration's seed.
         seed: u64,
         /// The parameter's place in its set.
         number: u32,
@@ -52,12 +52,12 @@ pub enum Master {
 }
 
 impl Master {
-    /// The `f32` copy, where that is what is kept.
+    /// Returns the `f32` copy, if the store keeps one.
     pub fn copy(&self) -> Option<&Vec<f32>> {
         if let Self::Copy(values) = self { Some(values) } else { None }
     }
 
-    /// Of the parameter `number`, which has these values and is to be stored as `stored`.
+    /// Creates the master of the parameter `number`, which has these values and is to be stored as `stored`.
     pub fn of(store: MasterStore, number: u32, values: Vec<f32>, stored: DType) -> Self {
         match store {
             _ if stored == DType::F32 => Self::Nothing,

@@ -38,7 +38,7 @@ pub(super) fn narrow(x: f64) -> f32 {
     x as f32
 }
 
-/// Of a power of two that is a scale here.
+/// Returns the exponent of a power of two that is in the range of scales.
 pub(super) fn exponent(x: f64) -> Option<i32> {
     (-126..=126).find(|&n| 2_f64.powi(n) == x)
 }

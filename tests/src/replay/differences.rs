@@ -1,4 +1,4 @@
-//! Where this project does on purpose what torch does not.
+//! Deliberate differences from torch.
 
 /// Defines the differences, each by its name and by what the other library does, what we do, and why.
 macro_rules! differences {

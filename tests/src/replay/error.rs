@@ -1,27 +1,27 @@
-//! Why a replay did not pass.
+//! Reasons why a replay did not pass.
 
 use binade_interchange::protocol::ProtocolError;
 use serde_json::Value;
 use std::io;
 
-/// Why a replay did not pass.
+/// Reason why a replay did not pass.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The file cannot be read or unpacked.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is not JSON.
+    /// The file is not JSON.
     #[error("is not a recording: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is of a kind by its keys, and something in it is not.
+    /// The recording's keys are of a known kind, and a value is not as in that kind.
     #[error("{at}: is not as in recordings of its kind: {what}")]
     Format {
-        /// Where it is.
+        /// Place in the recording.
         at: String,
         /// The value that is there, and the one that should be.
         what: String,
     },
-    /// It is JSON of some other kind.
+    /// The file is JSON of some other kind.
     #[error(
         "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table cases, \
          grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies, autocast \
@@ -31,10 +31,10 @@ pub enum ReplayError {
         /// The schema at its top.
         found: String,
     },
-    /// It contradicts itself, as where it speaks of an optimizer that it does not have.
+    /// The recording contradicts itself, for example by an optimizer that it does not have.
     #[error("{at}: the recording itself is wrong: {what}")]
     Inconsistent {
-        /// Which event or step.
+        /// The event or step.
         at: String,
         /// The message.
         what: String,
@@ -42,7 +42,7 @@ pub enum ReplayError {
     /// Something came out differently.
     #[error("{at}: {what}")]
     Differs {
-        /// Which event or step.
+        /// The event or step.
         at: String,
         /// The value that came out, and the one that was recorded.
         what: String,
@@ -86,12 +86,12 @@ impl Wrong {
     }
 }
 
-/// Why a call did not come to its end.
+/// Reason why a replayed call did not complete.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The scaler refused it, which may be what torch did.
     Refused(ProtocolError),
-    /// It returned, and there is nothing recorded to compare with.
+    /// The call returned, and there is nothing recorded to compare with.
     Unrecorded,
     /// Something is wrong already.
     Wrong(Wrong),

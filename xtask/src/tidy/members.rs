@@ -37,7 +37,7 @@ fn default(package: &Package) -> Option<Issue> {
     Some(Issue::new(package.manifest(), 0, why))
 }
 
-/// One version, one edition, one least Rust, one licence, one set of lints; and no test that is never run.
+/// Finds packages whose version, edition, least Rust, licence or lints are not the workspace's, and tests that are never run.
 pub(super) fn manifests(tree: &Tree) -> Vec<Issue> {
     const KEYS: [&str; 4] = ["version", "edition", "rust_version", "license"];
     let breaches = tree.packages.iter().flat_map(|package| {
@@ -52,7 +52,7 @@ pub(super) fn manifests(tree: &Tree) -> Vec<Issue> {
     breaches.collect()
 }
 
-/// Where cargo does not find tests by itself, since they are one program, a file that is no module of it is never run.
+/// Returns the missing `mod` line of a test file that `tests/all.rs` leaves out: its tests would never run.
 fn unlisted(tree: &Tree, package: &Package) -> Option<String> {
     let folder = format!("{}/tests", package.folder);
     let all = tree.text(&format!("{folder}/all.rs"))?;

@@ -1,4 +1,4 @@
-//! No page and no example drops what became of a step: a reader copies the loop, and a skip or divergence is silent in it.
+//! Check that no page and no example drops a step's outcome: a reader copies the loop, and a skip or divergence is silent in it.
 //!
 //! The compiler warns of a bare one in code; in a page's it does not, and nowhere of `let _ = …` and `drop(…)`.
 

@@ -81,7 +81,7 @@ fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     add("ones_add_up_beyond_2048", ones.collect());
 }
 
-/// Of sizes from below the smallest number, once they are divided by their scale, to the largest.
+/// Adds a case of unscaled gradients from below the smallest number to the largest.
 fn sizes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let micro = move |exponent, values| at(exponent, one(values));
     let spread = move |seed, range| Stored::vector(dtype, finite(seed, 1024, dtype, range));
@@ -209,7 +209,7 @@ fn absent<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 // The oracle.
 
-/// Each parameter's sum; nothing for one that no good micro-batch had.
+/// Returns each parameter's sum; `None` for one without a gradient in any good micro-batch.
 pub(super) fn accumulate(window: &Window) -> Vec<Option<Vec<f64>>> {
     let mut sums: Vec<Option<Vec<f64>>> = vec![];
     for (set, scale) in window {

@@ -39,7 +39,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Where 1e-8 is zero, and where the square of a gradient is.
+/// Adds cases of gradients whose squares, or an epsilon of 1e-8, would be zero in `f16`.
 fn small<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_gradient_of_zero_moves_nothing_and_makes_no_nan";
     cases.add(variant(dtypes), sentence, move |s: &S, check| {

@@ -1,4 +1,4 @@
-//! How near a subject must come to the oracle, by group.
+//! Agreement of each group of cases: the allowed difference from the oracle.
 
 use crate::{Agreement, Arithmetic, CaseGroup};
 

@@ -134,7 +134,7 @@ fn stats(x: &[f64], channels: &[usize], count: usize, eps: f64) -> Vec<Stats> {
     (0..count).map(|channel| Stats::of(&of(x, channels, channel), eps)).collect()
 }
 
-/// By the batch's own statistics: the result, and the running mean and unbiased variance after it.
+/// Returns the result by the batch's own statistics, and the running mean and unbiased variance after it.
 fn batch_norm(
     x: &[f64],
     channels: &[usize],
@@ -158,7 +158,7 @@ fn batch_norm(
     [output, means.collect(), vars.collect()]
 }
 
-/// By the running statistics, which are what they are.
+/// Returns the result by the running statistics, which stay unchanged.
 fn inference(
     x: &[f64],
     channels: &[usize],

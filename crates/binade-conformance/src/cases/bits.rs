@@ -1,4 +1,4 @@
-//! To the device and back: without this, nothing else can be judged.
+//! Cases of bits to the device and back, which all other cases rely on.
 
 use super::prelude::*;
 

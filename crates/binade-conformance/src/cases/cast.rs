@@ -119,7 +119,7 @@ fn starts<S: Backend>(cases: &mut Cases<S>, from: DType, to: DType) {
     });
 }
 
-/// Where `f32` lies between two numbers of a sixteen-bit format.
+/// Adds cases of `f32` values between two numbers of a sixteen-bit format.
 fn roundings<S: Backend>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, values: fn(DType) -> Vec<f64>| {
         cases.add(format!("f32-{to}"), sentence, move |s: &S, check| {

@@ -34,7 +34,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     });
 }
 
-/// How a set is clipped.
+/// Scale, first clip and groups by which a set is clipped.
 #[derive(Clone, Copy, Debug)]
 struct How<'g> {
     state: ScaleState,

@@ -116,7 +116,7 @@ struct Layer {
     input: [usize; 4],
     /// O, C, KH and KW.
     weight: [usize; 4],
-    /// How the kernel moves.
+    /// Stride and padding of the kernel.
     config: Conv2dConfig,
 }
 
@@ -160,7 +160,7 @@ impl Layer {
         [n, outputs, rows, columns]
     }
 
-    /// As [`taps`] has them.
+    /// Returns the [`taps`] of this layer.
     fn taps(&self) -> Vec<Option<usize>> {
         let Conv2dConfig { stride, padding } = self.config;
         taps(self.input, [self.weight[2], self.weight[3]], [stride, padding])

@@ -23,7 +23,7 @@ use binade_master_weights::UpdateRule;
 const STEPS: usize = 200;
 const OVERFLOWS: [usize; 3] = [60, 61, 140];
 const WEIGHT: i32 = -26;
-/// Of the loss without its weight.
+/// Learning rate of the loss without its weight.
 const LR: f64 = 0.125;
 const NAMES: [&str; 4] = ["hidden.weight", "hidden.bias", "out.weight", "out.bias"];
 
@@ -72,7 +72,7 @@ impl Run {
         Self { dtype, batch: Batch { inputs: x, targets }, params, rule }
     }
 
-    /// How far a loss may be from that of `f32`, as a share of the first: half a unit of the type, as one rounding of 1 has.
+    /// Returns the allowed distance of a loss from that of `f32`, as a share of the first loss: half a unit of the type at 1.
     fn band(&self) -> f64 {
         match self.dtype {
             DType::F16 => 2.0_f64.powi(-11),
@@ -174,7 +174,7 @@ fn read<S: Backend>(s: &S, mut after: Vec<Named<Tensor<S>>>) -> Result<Held<Tens
     Ok(held)
 }
 
-/// As the oracle has them, rounded once: for who has neither casts nor operations.
+/// Returns the oracle's gradients, rounded once, for a subject that has neither casts nor operations.
 #[expect(clippy::unnecessary_wraps, reason = "on the device it may fail")]
 fn on_host<S: Backend>(
     _: &S,
@@ -186,7 +186,7 @@ fn on_host<S: Backend>(
     Ok(named(run.dtype, &grads).map(|(name, grad)| (name, Some(grad))).collect())
 }
 
-/// By the subject's own casts and operations, forward and backward, all in sixteen bits.
+/// Computes gradients by the subject's own casts and operations, forward and backward, all in sixteen bits.
 fn on_device<S: Backend>(
     s: &S,
     run: &Run,
@@ -256,7 +256,7 @@ fn loss(params: &Params, batch: &Batch) -> f64 {
     mse_loss(&forward(params, batch)[1], &batch.targets).value
 }
 
-/// By parameter the gradient of the loss times `above`.
+/// Returns the gradient of the loss times `above`, by parameter.
 fn gradients(params: &Params, batch: &Batch, above: f64) -> Params {
     let [examples, inputs, units] = SIZES;
     let [hidden, out] = forward(params, batch);
@@ -289,7 +289,7 @@ fn losses(start: &Params, batch: &Batch, lr: f64, skips: &[bool]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// As f16 has them before the first step, with a scale or without.
+    /// Returns the gradients of the first step in f16, with the loss scale `scale`.
     fn first(scale: f64) -> Vec<f64> {
         let run = Run::new(DType::F16);
         let grads = gradients(&run.params, &run.batch, scale * 2.0_f64.powi(WEIGHT));

@@ -149,7 +149,7 @@ fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Where the framework adds gradients up, whatever it made of them is divided once.
+/// Adds a case of gradients that the framework adds up while scaled: the sum is divided once.
 fn buffers<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, buffers: Set| {
         let passes = vec![good(1, 3, dtype); 3];

@@ -174,7 +174,7 @@ struct ExpectedIteration {
     verdict: Option<FoundInf>,
 }
 
-/// By iteration what becomes of it, and the scale after the last.
+/// Returns the outcome of each iteration, and the scale after the last.
 fn iterate(
     rule: &LossScale,
     start: ScaleState,

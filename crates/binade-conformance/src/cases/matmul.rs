@@ -37,7 +37,7 @@ fn near(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     run.near(MatMul, &[a, b], [(a.dtype, wanted(a, b))])
 }
 
-/// For values whose products and sums are exact in `f32` in any order.
+/// Compares products bit by bit, for values whose products and sums are exact in `f32` in any order.
 fn exact(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     let wanted = wanted(a, b).iter().map(|wanted| wanted.value).collect();
     run.exact(MatMul, &[a, b], [(a.dtype, wanted)])
@@ -63,7 +63,7 @@ fn random(cases: &mut OpCases, dtype: DType, size: Size) {
     });
 }
 
-/// Of sizes among which are odd ones, edges of tiles and nothing.
+/// Adds cases of gradients, for sizes at the edges of tiles, odd sizes and empty ones.
 fn gradients(cases: &mut OpCases, dtype: DType) {
     let odd = [[0, 4, 3], [3, 0, 2], [3, 4, 0]];
     for size in sizes(SIZES).filter(|[_, k, _]| *k < 1000).chain(odd) {

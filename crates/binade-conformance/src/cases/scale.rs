@@ -34,7 +34,7 @@ fn each(input: &Stored, state: ScaleState, way: fn(f64, f64) -> f64) -> Vec<f64>
     input.values().map(|x| way(x, factor(&state))).collect()
 }
 
-/// Both ways, bit by bit.
+/// Compares scaling and unscaling of `input` with the oracle, bit by bit.
 fn both<S: Backend>(s: &S, check: &mut Check, input: &Stored, state: ScaleState) -> Verdict {
     let tensor = &put(s, input)?;
     check.exact(&[input], &scaled(s, tensor, state, input)?, &each(input, state, up))?;

@@ -25,7 +25,7 @@ impl Saw {
         self.with(1.0)
     }
 
-    /// With a largest finite gradient of this size.
+    /// Returns the findings with `magnitude` as the largest finite gradient.
     fn with(self, magnitude: f32) -> IterationFindings {
         let (part, verdict) = match self {
             Good => (false, false),

@@ -28,7 +28,7 @@ pub(super) struct Trial {
     pub(super) store: MasterStore,
     pub(super) params: Vec<(&'static str, Stored)>,
     pub(super) updates: Vec<Option<Vec<Vec<f64>>>>,
-    /// Of parameters, and of gradients.
+    /// Layouts of parameters, and of gradients.
     pub(super) layouts: [Layout; 2],
 }
 

@@ -58,7 +58,7 @@ fn near(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
     run.near(Sum, &[input], [(DType::F32, vec![sum(&values(input))])])
 }
 
-/// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
+/// Compares sums bit by bit, for multiples of one number whose absolute sum stays below 2^24 of it: exact in any order.
 fn exact(run: &mut OpRun<'_>, input: &Stored) -> Verdict {
     let wanted = sum(&values(input)).value;
     run.exact(Sum, &[input], [(DType::F32, vec![wanted])])

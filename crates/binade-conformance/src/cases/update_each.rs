@@ -135,7 +135,7 @@ fn apart<S: Backend>(cases: &mut Cases<S>) {
 /// Overflows found where two losses meet.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// By loss, true where its gradients overflow.
+    /// True for each loss whose gradients overflow.
     own: [bool; 2],
     /// True where an overflow of one skips the step, rather than leaving its gradients out.
     skips: bool,
@@ -143,7 +143,7 @@ struct Found {
     sum: bool,
 }
 
-/// By loss, its scale after the iteration.
+/// Returns the scale of each loss after the iteration.
 fn update_each(rule: &LossScale, scales: &[ScaleState; 2], found: Found) -> [ScaleState; 2] {
     [0, 1].map(|loss| {
         // "An overflow in one loss's gradients skips the step, and backs off that loss's scale alone: the others count a

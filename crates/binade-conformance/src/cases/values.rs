@@ -25,7 +25,7 @@ impl Draw {
         low + (high - low) * ((self.bits() >> 11) as f64 * 2.0_f64.powi(-53))
     }
 
-    /// Of either sign, with a magnitude in 2^low..2^high, every binade as likely as the others.
+    /// Draws a number of either sign with a magnitude in 2^low..2^high; all binades are equally likely.
     pub(super) fn spread(&mut self, low: f64, high: f64) -> f64 {
         let magnitude = self.within(low, high).exp2();
         if self.bits().is_multiple_of(2) { magnitude } else { -magnitude }
@@ -131,7 +131,7 @@ pub(super) fn shapes(list: &str) -> impl Iterator<Item = Vec<usize>> {
     sized::<1>(list).flatten()
 }
 
-/// As many shapes each, with colons between them: `2x3:4 5x6:7`.
+/// Parses rows of `N` shapes each, with colons between them: `2x3:4 5x6:7`.
 pub(super) fn sized<const N: usize>(list: &str) -> impl Iterator<Item = [Vec<usize>; N]> {
     let extents = |shape: &str| shape.split('x').filter_map(|extent| extent.parse().ok()).collect();
     list.split(' ')

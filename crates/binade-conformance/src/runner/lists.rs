@@ -11,12 +11,12 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Why a failure of this case is known.
+    /// Returns the reason why a failure of this case is known.
     pub(super) fn why_known(&self, case: &str) -> Option<&str> {
         reason(&self.known, |start| case.starts_with(start))
     }
 
-    /// Why a skip of this case is excused.
+    /// Returns the reason why a skip of this case is excused.
     pub(super) fn why_excused(&self, case: &str) -> Option<&str> {
         reason(&self.excused, |part| has(case, part))
     }

@@ -17,7 +17,7 @@ const MOST: u64 = 1 << 21;
 #[derive(Debug, Default)]
 pub(super) struct CudaRules {
     pub(super) in_force: Rules<Buffer>,
-    /// Of masters whose step has been run for a capture.
+    /// Table of masters whose step has been run for a capture.
     fixed: Option<RuleTable>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct CudaRules {
 /// replays. Whatever configuration comes, each parameter finds its rule where it was.
 #[derive(Debug, Default)]
 struct RuleTable {
-    /// There from the first step on.
+    /// Device memory of the rows; `None` before the first step.
     buffer: Option<Arc<Buffer>>,
     bytes: Vec<u8>,
     /// The bias corrections that the rows have addresses in.

@@ -59,7 +59,7 @@ pub(super) struct OpenedMasters {
 }
 
 impl OpenedMasters {
-    /// None yet, of a set of so many elements.
+    /// Creates an empty list of copies, for a set of `elements` elements.
     pub(super) fn of(elements: u64, counts_lost: bool) -> Self {
         Self { set: Rows::of(elements), each: if counts_lost { 8 } else { 4 }, bytes: 0 }
     }

@@ -21,7 +21,7 @@ mod tests;
 /// Tensors within a vector begin at multiples of this many elements, as allocations do.
 const ALIGN: usize = 64;
 
-/// Where each gradient begins in a vector, and how many elements there are with what lies between.
+/// Start of each gradient in a vector, and the vector's length, gaps included.
 struct Layout {
     shapes: Vec<Option<Vec<usize>>>,
     starts: Vec<usize>,
@@ -124,7 +124,7 @@ impl Replicas {
 }
 
 impl Average<'_> {
-    /// Each device's own gradients in its vector, multiplied, in `f32`.
+    /// Writes each device's own gradients into its vector, multiplied by their factors, in `f32`.
     fn settle(&self, grads: &JointGradients) -> Result<Parts<Gradients>, Error> {
         let settle = |place, cuda: &Cuda| {
             let (own, room) = (grads.on(place)?, self.rooms.on(place)?);
@@ -155,8 +155,8 @@ impl Average<'_> {
         replicas.wait(&replicas.moments()?)
     }
 
-    /// Ends an average that failed in the middle, with copies under way that other streams read by: whoever has the memory next
-    /// comes behind these. Where not even that can be said to a device, nobody has it again.
+    /// Ends an average that failed in the middle, while streams still read copies under way. The memory is used again only behind
+    /// these reads. If a device does not take the order to wait, the memory is never used again.
     fn abandon(self, found: &Parts<Found>) {
         let replicas = self.replicas;
         if replicas.moments().and_then(|ended| replicas.wait(&ended)).is_err() {
@@ -206,7 +206,7 @@ impl Average<'_> {
         Ok(())
     }
 
-    /// One finding, on every device.
+    /// Joins the devices' findings into one, which every device gets.
     fn joint(&self, found: &Parts<Found>) -> Result<Parts<Found>, Error> {
         // A parameter that lacks a gradient on two devices is told once, in the order of the first device that tells it.
         let mut missing: Vec<Arc<str>> = Vec::new();

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaEvent, CudaStream};
 use std::{ops::Range, sync::Arc};
 
 impl Replicas {
-    /// How far each device's stream has come.
+    /// Records an event in each device's stream.
     pub(super) fn moments(&self) -> Result<Parts<CudaEvent>, Error> {
         let moment = |_, cuda: &Cuda| {
             cuda.outside("event", CaptureError::Replicas, |stream| stream.record_event(None))
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::testing::replicas;
 
-    /// It begins where it likes: nothing that was looked at before holds then.
+    /// The capture begins at any time, so an earlier look at the streams proves nothing.
     #[test]
     fn nothing_between_devices_gets_into_a_capture_of_another_thread() -> Result<(), Error> {
         let Some(replicas) = replicas() else { return Ok(()) };

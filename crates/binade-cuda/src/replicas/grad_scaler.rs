@@ -15,7 +15,7 @@ impl Loss<Replicas> for Parts<Tensor> {
         replicas.each(|place, cuda| self.on(place)?.scaled(cuda, scale.on(place)?))
     }
 
-    /// Each device its own: what belongs to no optimizer is not averaged.
+    /// Unscales each device's own gradient. A gradient of no optimizer is not averaged.
     fn unscaled(&self, replicas: &Replicas, scale: &Parts<Scale>) -> Result<Self, Error> {
         replicas.each(|place, cuda| self.on(place)?.unscaled(cuda, scale.on(place)?))
     }

@@ -37,7 +37,7 @@ impl JointGradients {
         })
     }
 
-    /// By place in the set, the shape of the gradient where any device has one.
+    /// Returns the gradients' shapes by place in the set; `None` where no device has one.
     pub(super) fn shapes(&self) -> Vec<Option<Vec<usize>>> {
         let places = self.parts.iter().next().map_or(0, |part| part.entries.len());
         let shape = |place: usize| {
@@ -80,14 +80,14 @@ impl GradSet for Replicas {
 }
 
 impl From<Vec<Gradients>> for JointGradients {
-    /// Each device's own, as its backward pass has left them.
+    /// Joins the sets that the devices' own backward passes return.
     fn from(parts: Vec<Gradients>) -> Self {
         Self { parts: Parts(parts), is_joint: false }
     }
 }
 
 impl From<Vec<Named<Option<Parts<Tensor>>>>> for JointGradients {
-    /// By parameter, as a tape gives them. Of an empty set nobody knows how many devices it is of, and it is of all.
+    /// Converts the list of gradients that a tape returns. An empty list, which names no number of devices, counts for all.
     fn from(grads: Vec<Named<Option<Parts<Tensor>>>>) -> Self {
         let devices =
             grads.iter().filter_map(|grad| grad.value.as_ref()).map(|parts| parts.0.len()).max();

@@ -37,7 +37,7 @@ pub struct Replicas {
 
 struct Inner {
     devices: Vec<Cuda>,
-    /// Why they are not alike any more.
+    /// The error by which the devices came to differ, if any.
     apart: OnceLock<Error>,
 }
 
@@ -141,7 +141,7 @@ impl Replicas {
         self.inner.apart.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Which device it was, where the device has failed and not what it was asked for.
+    /// Adds the device to an error of the device itself; errors by wrong arguments stay as they are.
     pub(super) fn told(&self, place: usize, error: Error) -> Error {
         let is_its_own = matches!(
             error.kind(),

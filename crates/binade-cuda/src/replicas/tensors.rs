@@ -35,7 +35,7 @@ impl Download for Replicas {
 }
 
 impl Shaped for Replicas {
-    /// That of one device's part, which all share.
+    /// Returns the shape of one device's part, which all share.
     fn shape(&self, tensor: &Parts<Tensor>) -> Vec<usize> {
         tensor.iter().next().map(|part| part.shape().to_vec()).unwrap_or_default()
     }
@@ -97,9 +97,9 @@ impl Replicas {
 /// A batch and how much of it is whose.
 struct Shards<'v, T> {
     values: &'v [T],
-    /// Of each device.
+    /// Number of rows of each device.
     rows: usize,
-    /// The shape of one.
+    /// Shape of one row.
     row: Vec<usize>,
 }
 
@@ -112,7 +112,7 @@ impl<'v, T> Shards<'v, T> {
 }
 
 impl Autocast for Replicas {
-    /// That of one device's part, which all share; parts come from one call.
+    /// Returns the element type of one device's part, which all share: parts come from one call.
     fn dtype(&self, tensor: &Parts<Tensor>) -> DType {
         tensor.iter().next().map_or(DType::F32, Tensor::dtype)
     }
@@ -121,12 +121,12 @@ impl Autocast for Replicas {
         self.each(|place, cuda| cuda.cast(tensor.on(place)?, to))
     }
 
-    /// That of one device's part: what each of them computes.
+    /// Returns the extents of one device's part, since each device computes with its own part.
     fn extents<'t>(&self, tensor: &'t Parts<Tensor>) -> Option<Cow<'t, [usize]>> {
         tensor.iter().next().map(|part| part.shape().into())
     }
 
-    /// On all devices together.
+    /// Returns the number of elements on all devices together.
     fn elements(&self, tensor: &Parts<Tensor>) -> Option<u64> {
         Some(tensor.iter().map(|part| part.len() as u64).sum())
     }

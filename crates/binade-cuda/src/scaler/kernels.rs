@@ -96,7 +96,7 @@ impl Kernels for Cuda {
         set.launch(self, MATERIALISE, &args![set.chunks.len, owed, pass.factors, pass.limit])
     }
 
-    /// One launch that adds, and one that marks the sums that have begun.
+    /// Launches one kernel that adds, and one that marks the sums that have begun.
     fn run_sum(&self, sum: &Gradients, grads: &Gradients, found: &Buffer) -> Result<(), Error> {
         let mut set = Rows::of(grads.elements());
         for grad in grads.present() {
@@ -119,7 +119,7 @@ impl Kernels for Cuda {
         set.launch_blocks(self, ACCUMULATE_MARK, count.div_ceil(THREADS), &args![found])
     }
 
-    /// One thread, which only the device's numbers tell what to do.
+    /// Launches one thread, which computes the clip factor from numbers on the device.
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
         let norm = u32::from(norm == Norm::Infinity);
         self.launch(CLIP, Grid::one(1), &args![verdict, verdict, owed, owed, norm, max])

@@ -10,15 +10,15 @@ use crate::{
 use binade_gpu::{Reported, parse_report, places_by_stamp};
 use std::sync::Arc;
 
-/// A copy that was started when the scale was updated, so that whoever asks later waits for no later step.
+/// Copy of a step's report, started when the scale was updated, so that a later read waits for no later step.
 #[derive(Debug)]
 pub struct Report {
     pinned: HostCopy,
-    /// Of the findings, in order.
+    /// Stamps of the findings, in order.
     stamps: Vec<u64>,
-    /// Of each finding, which of a window's gradients are there, where only the device knows.
+    /// For each finding, flags of a window's gradients that exist, where only the device knows.
     words: Vec<Option<HostCopy>>,
-    /// How many replays there were before it.
+    /// Number of replays before the report.
     replays: u64,
 }
 
@@ -108,7 +108,7 @@ impl binade_gpu::Report<Cuda> for Report {
     }
 }
 
-/// Of the latest replay where a captured step has sent it.
+/// Returns the copy's pinned memory: that of the latest replay if a captured step has sent it.
 fn pinned(sent: &HostCopy) -> Result<Arc<Pinned>, Error> {
     let unplayed = || CaptureError::Unplayed.of("resolve");
     sent.pinned().ok_or_else(unplayed)
@@ -140,7 +140,7 @@ pub struct Readers {
     pub(super) shared: Arc<()>,
     /// True of a clone of a captured run's scale.
     is_replayed: bool,
-    /// Not of clones: a captured step asks whether the scale that it moves is still anybody's.
+    /// `None` in clones. By this a captured step knows if the scale that it moves still has an owner.
     pub(super) original: Option<Arc<()>>,
 }
 

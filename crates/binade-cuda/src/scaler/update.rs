@@ -111,7 +111,7 @@ fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
     addresses
 }
 
-/// At most [`FINDINGS`].
+/// Returns the number of findings, which is at most [`FINDINGS`].
 fn count(findings: usize) -> u32 {
     u32::try_from(findings).unwrap_or(u32::MAX)
 }

@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 /// Gradients by parameter, and the factors that unscaling and clipping left to be multiplied in.
 ///
-/// Unscaling only looks; the fused step multiplies, in `f32`, as it reads. [`materialise`] does for everyone else.
+/// Unscaling only reads. The fused step multiplies in `f32` as it reads; [`materialise`] multiplies for any other reader.
 ///
 /// [`materialise`]: binade_core::GradSet::materialise
 #[derive(Clone, Debug)]
 pub struct Gradients<D: Driver> {
     /// One entry a parameter, with its gradient where there is one.
     pub entries: Vec<Named<Option<Tensor<D>>>>,
-    /// Of a window's sums: one word per entry, not 0 once its sum has begun. Only the device knows, since the host cannot know
-    /// which micro-batches were bad.
+    /// Flags of a window's sums: a word for each entry, not 0 once its sum has begun. They are on the device, since the host does
+    /// not know which micro-batches were bad.
     pub present: Option<Arc<BufferOf<D>>>,
     /// Factors on the device that the values are still to be multiplied by; none where that is done.
     pub owed: Option<Arc<BufferOf<D>>>,

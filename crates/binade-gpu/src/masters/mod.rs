@@ -25,7 +25,7 @@ use std::{
 pub struct Masters<D: Kernels> {
     /// Names, lengths, types and rules; no values.
     kept: HostMasters,
-    /// By id.
+    /// State of each parameter, by id.
     states: Vec<ParamState<D>>,
     /// Steps applied to each parameter, by number.
     counts: BufferOf<D>,

@@ -1,4 +1,4 @@
-//! One step: which gradient moves which parameter.
+//! Step of an optimizer: pairs of parameters and gradients.
 
 use super::{Masters, ParamState};
 use crate::{BufferOf, Found, Gradients, Kernels, Result, StepState, Tensor, gradients::trained};

@@ -188,7 +188,7 @@ where
 
 const ALIAS: &str = "scaling it has changed it: `AmpTensor::cast` to its own type shares elements with it, and has to copy; a tensor that records gradients needs a `scaled` of its own too, by the library's multiplication";
 
-/// The elements, read from a cast, which copies: a clone may share them, and a write would be seen by whoever records gradients.
+/// Returns the elements, read from a cast, which copies: a clone may share them, and an autograd would see a write to it.
 fn elements<T: AmpTensor>(tensor: &T) -> std::result::Result<Vec<f32>, T::Error> {
     let mut elements = Vec::new();
     tensor.cast(DType::F32)?.map_f32(&mut |_, x| {

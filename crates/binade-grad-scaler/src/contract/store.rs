@@ -1,4 +1,4 @@
-//! Where the scale lives: the device's side of a scaler's state.
+//! Contract of a device that stores the loss scale and its counters.
 
 use crate::{LossScale, ScaleState, UpdateInputs};
 use binade_core::{FoundInf, GradSet, MergeRule, TrainError};

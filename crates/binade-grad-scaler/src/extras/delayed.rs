@@ -25,7 +25,7 @@ impl<D: GradScaler> Scaler<D> {
 struct Held<D: GradScaler> {
     scale: D::Scale,
     shared: Arc<Shared<D>>,
-    /// When its last loss was scaled, or it was opened.
+    /// Origin of the last scaled loss, or of the window if there is none yet.
     of: Origin,
 }
 

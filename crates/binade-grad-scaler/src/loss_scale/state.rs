@@ -20,7 +20,7 @@ use crate::Averages;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ScaleState {
-    /// In [1, 2); 1 unless imported.
+    /// Significand of the scale, in [1, 2): 1 unless the state was imported.
     pub significand: f32,
     /// The binade of the scale: 16 for 65536.
     pub exponent: i32,
@@ -36,7 +36,7 @@ pub struct ScaleState {
     pub overflows: u64,
     /// Updates in which at least one step was skipped.
     pub skipped: u64,
-    /// Set once the rule has given up; every later step is skipped until a new state is put in its place.
+    /// True once the rule has given up; every later step is skipped until a new state is set.
     pub diverged: bool,
     /// Overflows that the rule's [`Tolerance`](crate::Tolerance) has counted so far.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -53,7 +53,7 @@ pub struct ScaleState {
 pub(super) const MAX_EXPONENT: i32 = 126;
 
 impl ScaleState {
-    /// A fresh state at `2^exponent`, with the exponent brought within ±126. One at a factor is
+    /// Returns a fresh state at `2^exponent`, with the exponent brought within ±126. One at a factor is
     /// [`import`](Self::import).
     pub fn from_exponent(exponent: i32) -> Self {
         let exponent = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);

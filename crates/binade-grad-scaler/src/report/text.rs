@@ -23,7 +23,7 @@ impl fmt::Debug for StepReport {
 }
 
 impl StepReport {
-    /// Which step, and whether all, some or none of its optimizers stepped.
+    /// Writes the step's number, and if all, some or none of its optimizers stepped.
     fn heading(&self, f: &mut Formatter<'_>) -> Result {
         let (skipped, applied): (Vec<_>, Vec<_>) = self.steps.iter().partition(|s| s.skipped);
         let what = if skipped.is_empty() { "applied" } else { "skipped" };

@@ -71,7 +71,7 @@ impl<D: ScaleStore> PendingStep<D> {
         self
     }
 
-    /// Drops the step on purpose, where an iteration is given up: what it found moves no scale, and nobody is told.
+    /// Drops the step on purpose, where an iteration is given up: its findings move no scale and are not reported.
     pub fn abandon(mut self) {
         self.settle();
     }

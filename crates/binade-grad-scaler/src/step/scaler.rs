@@ -41,7 +41,7 @@ pub struct Scaler<D: GradScaler> {
 type Notice = Arc<dyn Fn() -> Option<&'static str> + Send + Sync>;
 
 impl<D: GradScaler> Scaler<D> {
-    /// A scaler on `device` that starts and moves by `rule`.
+    /// Creates a scaler on `device` that starts and moves by `rule`.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<D: GradScaler> Scaler<D> {
         StepOutcome::new(step, self.scale.clone(), self.shared.clone(), notice)
     }
 
-    /// The scale and its counters, for a log or a checkpoint. Waits for the device.
+    /// Returns the scale and its counters, for a log or a checkpoint. Waits for the device.
     ///
     /// # Errors
     ///
@@ -168,18 +168,18 @@ impl<D: GradScaler> Scaler<D> {
         Ok(())
     }
 
-    /// How the scale moves.
+    /// Returns the rule by which the scale moves.
     pub fn rule(&self) -> &LossScale {
         &self.rule
     }
 
-    /// The device that the scale lives on.
+    /// Returns the device that the scale lives on.
     pub fn device(&self) -> &D {
         &self.shared.device
     }
 
-    /// How much is under way with this scaler: scaled losses, gradients, pending steps, outcomes that nobody has resolved or
-    /// left, and each open window that something was added to. Between steps it is 0.
+    /// Returns the number of unfinished values of this scaler: scaled losses, gradients, pending steps, outcomes that were neither
+    /// resolved nor ignored, and open windows that something was added to. Between steps it is 0.
     pub fn in_flight(&self) -> usize {
         let others = |count: usize| count.saturating_sub(1);
         others(Arc::strong_count(&self.shared)) + others(Arc::strong_count(&self.shared.iterations))

@@ -38,7 +38,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
         self
     }
 
-    /// The gradients as the device holds them. A lazy device has not divided them yet: ask it for their values.
+    /// Returns the gradients as the device holds them. A lazy device has not divided them yet: ask it for their values.
     pub fn grads(&self) -> &D::Grads {
         &self.grads
     }

@@ -20,7 +20,7 @@ pub(super) enum Stage {
 pub enum Verdict {
     /// Every gradient was finite: take the step.
     Apply,
-    /// One was not: leave parameters, moments and step count alone.
+    /// A gradient was not finite: leave parameters, moments and step count alone.
     Skip,
 }
 

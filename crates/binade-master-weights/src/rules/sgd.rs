@@ -28,7 +28,7 @@ impl UpdateRule {
 step_constants! {
     /// Constants of one step of [`Sgd`].
     SgdConstants {
-        /// Nothing was applied before: the buffer becomes the gradient, undamped.
+        /// True in the first applied step: the momentum buffer becomes the gradient, undamped.
         first: bool,
         /// -lr
         negative_lr: f32,

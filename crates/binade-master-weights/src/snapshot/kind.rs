@@ -15,9 +15,9 @@ pub enum StateKind {
     Compensation,
     /// A master in `f16`, times a power of two.
     ScaledMaster,
-    /// That power of two.
+    /// The exponent of the power of two in `ScaledMaster`.
     Exponent,
-    /// Which random words round the parameter: a little-endian word, as four bytes.
+    /// The parameter's number, which chooses its random words: a little-endian word, as four bytes.
     Number,
     /// A moment, counted from 0 in the rule's order: momentum for SGD; mean, mean of squares and the largest of these for
     /// Adam.

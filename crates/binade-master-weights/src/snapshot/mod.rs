@@ -30,7 +30,7 @@ pub struct SavedParameter {
 pub struct ParameterSpec {
     /// Its name.
     pub name: Arc<str>,
-    /// That of its elements.
+    /// Type and shape of its elements.
     pub value: TensorSpec,
     /// Type and shape of each state tensor.
     pub kept: Vec<(StateKind, TensorSpec)>,

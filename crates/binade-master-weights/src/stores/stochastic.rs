@@ -1,4 +1,4 @@
-//! No master: the step's result is rounded up with the probability of what is cut off, so that updates too small for
+//! Stochastic rounding in place of a master: a step's result is rounded up with the probability of its cut-off part, so that updates too small for
 //! sixteen bits add up on average.
 //!
 //! The random word of an element is [`binade_core::stochastic::bits`] of the configuration's seed, the parameter's number, the

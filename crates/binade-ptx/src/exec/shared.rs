@@ -9,7 +9,7 @@ use crate::{
     report::{Access, ReportKind, Space},
 };
 
-/// Who touched bytes, and when.
+/// Thread, line and clock of an access to bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     thread: u32,

@@ -23,7 +23,7 @@ pub struct StepTables {
     rules: Rules<Buffer>,
     /// A row for each rule.
     rule_rows: Table,
-    /// Which gradients the last step asked for.
+    /// Table of the gradients that the last step asked for.
     asked: Table,
     /// Constants of each parameter's next step.
     moves: Buffer,

@@ -105,7 +105,7 @@ impl Kernels for Wgpu {
         Ok(())
     }
 
-    /// One invocation, which only the device's numbers tell what to do.
+    /// Dispatches one invocation, which computes the clip factor from numbers on the device.
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
         let params = structs::Clip { norm: u32::from(norm == Norm::Infinity), most: max };
         self.dispatch("clip", &params, [verdict, owed].map(Bound::whole).into(), 1)

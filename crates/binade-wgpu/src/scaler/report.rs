@@ -3,13 +3,13 @@
 use crate::{Error, Found, Wgpu, faults::FaultCopy, memory::Buffer, readback::Readback};
 use binade_gpu::{Driver, FoundBits, Reported, finding_offset, parse_report, places_by_stamp};
 
-/// A copy that was asked for when the scale was updated, so that whoever asks later waits for no later step.
+/// Copy of a step's report, requested when the scale was updated, so that a later read waits for no later step.
 #[derive(Debug)]
 pub struct Report {
     sent: Readback,
-    /// Of the findings, in order.
+    /// Stamps of the findings, in order.
     stamps: Vec<u64>,
-    /// Of each finding, which of a window's gradients are there, where only the device knows.
+    /// For each finding, flags of a window's gradients that exist, where only the device knows.
     words: Vec<Option<Readback>>,
     /// The record of indices that point nowhere, as it was then.
     faults: Option<FaultCopy>,

@@ -49,7 +49,7 @@ fn promotions(
     Ok(())
 }
 
-/// Where torch leaves an operation to its promotion, operands cast to what we promote them to give the same type.
+/// Checks operations that torch leaves to its type promotion: operands cast as our policy promotes them give the same result type.
 fn promoted(device: Device, name: &str, rows: &Rows, notes: &mut Notes) -> Result<(), Wrong> {
     let found = device.table().find(name).map(|(category, _)| category);
     if found != Some(Category::BuiltinPromote) {

@@ -50,9 +50,9 @@ pub(super) struct ByNorm {
 #[derive(Debug, Deserialize)]
 pub(super) struct Measured {
     pub(super) total: u32,
-    /// Of `total` and `coef`.
+    /// Element type of `total` and `coef`.
     pub(super) total_dtype: String,
     pub(super) coef: u32,
-    /// In f64, from finite gradients only.
+    /// Total in f64, of finite gradients only.
     pub(super) exact_total: Option<Num>,
 }

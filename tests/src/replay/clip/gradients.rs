@@ -22,7 +22,7 @@ impl Set {
         Ok(Self { dtype, grads: grads.iter().map(decode).collect::<Result<_, _>>()? })
     }
 
-    /// Of all elements.
+    /// Returns the values of all elements.
     pub(super) fn values(&self) -> impl Iterator<Item = f32> {
         self.grads.iter().flatten().flatten().copied()
     }
@@ -31,7 +31,7 @@ impl Set {
         self.grads.iter().flatten().count()
     }
 
-    /// For the CPU backend.
+    /// Returns the gradients as tensors of the CPU backend.
     pub(super) fn on_cpu(&self) -> Result<Gradients, Wrong> {
         let tensor =
             |values: &Vec<f32>| Tensor::from_f32(values.clone(), &[values.len()], self.dtype);

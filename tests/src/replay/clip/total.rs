@@ -53,7 +53,7 @@ impl<'a> Total<'a> {
         Err(Wrong::Recording(format!("the exact total is {plain:e}, and was {exact:e}")))
     }
 
-    /// Nothing is near infinity: whatever is compared with that is it, or is wrong.
+    /// Returns true if the exact total is finite and `total` is within the tolerance of it.
     fn near(&self, total: f64, relative: f64, absolute: f64) -> bool {
         self.exact.is_finite() && (total - self.exact).abs() <= relative * self.exact + absolute
     }
@@ -72,7 +72,7 @@ impl<'a> Total<'a> {
         Ok(())
     }
 
-    /// How far off summing in f32 may be, relatively: n roundings. The largest element needs none.
+    /// Returns the relative error that summing in f32 may have: n roundings. The largest element needs none.
     fn summing(&self) -> f64 {
         match self.norm {
             Norm::L2 => count(self.set.values().count()) * 2_f64.powi(-24),

@@ -7,7 +7,7 @@ use super::super::notes::Notes;
 use super::format::Run;
 use binade_grad_scaler::{LossScale, UpdateInputs};
 
-/// How near an integer the logarithm of their scale has to be for ours to be in the next binade.
+/// Distance from an integer within which the logarithm of their scale allows ours to be in the next binade.
 const EDGE: f64 = 0.01;
 
 /// Bound for the first steps, of [`YOUNG`]: a weight of .001 leaves few bits of a fixed-point average, and a deviation

@@ -126,7 +126,7 @@ impl Walk<'_> {
     }
 }
 
-/// Where their scale is out of our reach: how, and the exponent that ours stays at.
+/// Returns the difference and the exponent that ours stays at, if their scale is out of our reach.
 fn beyond(theirs: f64, ours: &ScaleState) -> Option<(Difference, i32)> {
     let top = if ours.significand > 1.0 { MAX_EXPONENT - 1 } else { MAX_EXPONENT };
     let exponent = theirs.log2().floor();

@@ -59,7 +59,7 @@ impl<S: Backend> ComputeBackend for S {
     }
 }
 
-/// Of one result: its element type, and the oracle's value of each element.
+/// A wanted result: its element type, and the oracle's value of each element.
 type Wanted<T> = (DType, Vec<T>);
 
 /// A case as it runs: its subject, and its comparison.

@@ -8,14 +8,14 @@ use crate::cases::{
 use crate::{Expected, OpInvocation, Stored, Verdict};
 use binade_core::DType;
 
-/// One of the two, and its oracle.
+/// Softmax or its logarithm, with its oracle.
 #[derive(Debug)]
 pub(in crate::cases) struct Softmaxes {
     pub(in crate::cases) forward: OpInvocation,
     pub(in crate::cases) backward: OpInvocation,
-    /// Of the input, and of the width of its rows.
+    /// Oracle of the output, by the input and the width of its rows.
     pub(in crate::cases) output: fn(&[f64], usize) -> Vec<Expected>,
-    /// Of the output's gradient, of the output and of the width.
+    /// Oracle of the input's gradient, by the output's gradient, the output and the width.
     pub(in crate::cases) gradient: fn(&[f64], &[f64], usize) -> Vec<Expected>,
 }
 

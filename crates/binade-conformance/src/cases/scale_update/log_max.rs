@@ -208,8 +208,8 @@ fn count(taken: i128) -> u32 {
     u32::try_from(taken).unwrap_or(u32::MAX)
 }
 
-/// In 2^-20, rounded down. An f64 holds every number of f32 as a normal one, and can tell a logarithm from the next
-/// multiple of 2^-20, which is 2^-43 or so away at least.
+/// Returns the binary logarithm in units of 2^-20, rounded down. An f64 holds every number of f32 as a normal one, and can tell
+/// a logarithm from the next multiple of 2^-20, which is 2^-43 or so away at least.
 #[expect(clippy::cast_possible_truncation, reason = "within 2^28 of 0")]
 fn logarithm(value: f32) -> i128 {
     (f64::from(value).log2() * 2.0_f64.powi(20)).floor() as i128

@@ -1,4 +1,4 @@
-//! Which overflows back the scale off, and which are let pass.
+//! Cases of tolerances: overflows that back the scale off, and overflows that are let pass.
 
 use super::{fixed_at, sequence};
 use crate::{Backend, Cases};

@@ -89,7 +89,7 @@ pub(super) fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: Upda
     });
 }
 
-/// Which gradient belongs to which parameter, and what is refused, on a step that is skipped too.
+/// Adds cases of matching gradients with parameters, and of sets that are refused, on a skipped step too.
 pub(super) fn matching<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let [param, grad, other] = calm([dtype; 2], 9, 28);
     let params = vec![("a", param.clone()), ("b", param)];

@@ -114,7 +114,7 @@ fn fresh(scale: f64) -> Result<ProtocolScaler, ProtocolError> {
     ProtocolScaler::new(StateDict { scale, ..StateDict::default() })
 }
 
-/// One that has scaled a loss.
+/// Returns a scaler that has scaled a loss.
 fn scaling(scale: f64) -> Result<ProtocolScaler, ProtocolError> {
     ready(StateDict { scale, ..StateDict::default() })
 }
