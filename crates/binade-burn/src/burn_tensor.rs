@@ -30,6 +30,9 @@ pub struct BurnTensor {
 ///
 /// Scaling and casting are burn's operations. Gradients are checked, clipped and added up on the host by [`HostDevice`], so that
 /// every backend of burn's gives the same findings. Masters are the host's too; a module's are the bases of its views.
+///
+/// A device of burn's that fails is an error where [`named_gradients`](crate::named_gradients) takes gradients. Reading tensors that were
+/// put together by hand panics then, as burn does.
 pub type Burn = HostDevice<BurnTensor>;
 
 /// The one value of the handle.

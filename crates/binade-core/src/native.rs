@@ -60,6 +60,9 @@ pub trait AmpTensor: Clone {
 }
 
 /// Error of a [`HostDevice`] tensor: the tensor's own, or one of sets that do not match.
+///
+/// A device with this error, lists of gradients and a `FoundInf` has clipping and snapshots on the host without implementing them. A
+/// device that does these by itself has an error type of its own.
 #[derive(Debug, thiserror::Error)]
 pub enum HostDeviceError<E> {
     /// Error of the tensor.

@@ -1,6 +1,6 @@
 """Writes what torch's optimizers keep after five steps, and where three more lead: record.py FOLDER
 
-For each optimizer NAME.safetensors is its state dictionary as `TorchOptimizer` reads it; NAME.run.safetensors has the parameters
+For each optimizer NAME.safetensors is its state dictionary as `load_torch_optimizer` reads it; NAME.run.safetensors has the parameters
 then (`before.I`), the gradients of the steps after (`grad.T.I`) and the parameters at their end (`after.I`). Parameter 2 gets no
 gradient before the sixth step. Made with torch 2.15 on a CPU, for-loops rather than fused kernels."""
 import sys
