@@ -30,35 +30,25 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 10] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 4] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
     // A GPU backend is a driver and its kernels under a host that all share.
     ("binade-cuda", "binade-gpu"),
     ("binade-wgpu", "binade-gpu"),
-    // The program around a run of the kit.
-    ("binade-bench", "binade-example-shared"),
-    // The same digits, learned in several places.
-    ("binade-example-digits", "binade-example-shared"),
-    ("binade-example-five-ways", "binade-example-shared"),
-    ("binade-example-your-own-tensor", "binade-example-shared"),
-    ("binade-example-candle", "binade-example-shared"),
-    ("binade-example-burn", "binade-example-shared"),
     // Its tensor is one of the ways.
     ("binade-example-five-ways", "binade-example-your-own-tensor"),
 ];
 
-/// Folders of packages that are no members of the workspace.
-pub(crate) const OUTSIDE: [&str; 9] = [
+/// The data and programs that all on [`TOP`] share.
+pub(crate) const SHARED: &str = "binade-example-shared";
+
+/// Folders, with all in them, of packages that are no members of the workspace.
+pub(crate) const OUTSIDE: [&str; 4] = [
     // A member's features are united into everyone's build; the stage `features` checks it.
     "tests/features",
     // Strangers' crates have no dev feature of a neighbour's; the stage `adoption` tests them.
     "tests/adoption",
-    "tests/adoption/burn_transformer",
-    "tests/adoption/candle_gpt",
-    "tests/adoption/mistakes",
-    "tests/adoption/scaler_alone",
-    "tests/adoption/strided_rnn",
     // A user's release profile is cargo's own; the stage `vectors` builds it and looks at its instructions.
     "tests/release_build",
     // Nightly builds it with a sanitizer in everything; the stage `fuzz` runs it.

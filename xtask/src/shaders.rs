@@ -31,7 +31,7 @@ const ENTRIES: &str = "crates/binade-wgpu/wgsl/ENTRIES";
 /// The file that holds every composed shader, from the root.
 pub(crate) const PACKED: &str = "crates/binade-wgpu/wgsl/shaders.wgsl.lzma";
 
-const TITLE: &str = "# By `cargo xtask shaders`: file, entry, invocations of a group, bytes of parameters, bindings, overrides.\n";
+const TITLE: &str = "# By `cargo xtask shaders`: file, entry, invocations of a group, bytes of parameters, bindings.\n";
 
 #[derive(Args)]
 #[group(multiple = false)]
@@ -84,14 +84,14 @@ fn compose(files: &Files) -> Composed {
         let source = format!("{SOURCES}/{name}.wgsl");
         let own = files.text(&source).unwrap_or_default();
         let mut wrong = |error: String| all.issues.push(Issue::new(&source, 0, error));
-        let (overrides, text) = match (overrides(own), compose::compose(files, name)) {
-            (Ok(overrides), Ok(text)) => (overrides, text),
-            (Err(error), _) | (_, Err(error)) => {
+        let text = match compose::compose(files, name) {
+            Ok(text) => text,
+            Err(error) => {
                 wrong(error);
                 continue;
             }
         };
-        match validate::entries(name, &text, &overrides) {
+        match validate::entries(name, &text) {
             Err(errors) => errors.into_iter().for_each(wrong),
             // Writing to a string cannot fail.
             Ok(found) => drop(found.iter().try_for_each(|it| writeln!(all.entries, "{it}"))),
@@ -122,19 +122,6 @@ fn differences(files: &Files, composed: &Composed) -> Vec<Issue> {
     let is_old = files.text(ENTRIES) != Some(&composed.entries);
     let entries = is_old.then(|| Issue::new(ENTRIES, 0, format!("out of date: {advice}")));
     stale.chain(entries).collect()
-}
-
-/// The values that a header's line `// overrides: TILE=16 ROWS=4` passes; the error says what is wrong with the header.
-fn overrides(source: &str) -> Result<Vec<(String, f64)>, String> {
-    let is_header = |line: &&str| line.starts_with("//") && !line.starts_with("//!");
-    let mut lines = source.lines().take_while(is_header).map(|line| line[2..].trim());
-    let told = lines.find_map(|line| line.strip_prefix("overrides:"));
-    let values = told.unwrap_or_default().split_whitespace().map(|told| {
-        let pair =
-            told.split_once('=').and_then(|(name, it)| Some((name.into(), it.parse().ok()?)));
-        pair.ok_or_else(|| format!("`// overrides: {told}`: write `NAME=VALUE`, a number"))
-    });
-    values.collect()
 }
 
 #[cfg(test)]
@@ -183,19 +170,5 @@ mod tests {
         let mut orphaned = written();
         orphaned.put(format!("{COMPOSED}/old.wgsl"), String::new());
         assert!(only(&orphaned, &orphaned).contains(": old is not"));
-    }
-
-    #[test]
-    fn a_shader_that_is_not_valid_is_found() {
-        let count = |shader, library| compose(&of(shader, library)).issues.len();
-        assert_eq!(count(SHADER, "const b = 1;"), 1);
-        assert_eq!(count(SHADER, "const b = ;"), 1);
-    }
-
-    #[test]
-    fn overrides_are_read_from_the_header() {
-        let text = "// A.\n//\n// overrides: TILE=16 E=0.5\n//\n// D.\nconst x = 1;\n";
-        assert_eq!(overrides(text), Ok(vec![("TILE".to_owned(), 16.0), ("E".to_owned(), 0.5)]));
-        assert!(overrides(&text.replace("=16", "")).unwrap_err().contains("NAME=VALUE"));
     }
 }

@@ -7,7 +7,7 @@ use naga::{
     valid::ModuleInfo,
 };
 
-/// The errors of the writers, for an entry whose overrides are resolved.
+/// The errors of the writers.
 pub(super) fn errors(module: &Module, info: &ModuleInfo) -> Vec<String> {
     [metal(module, info), direct3d(module, info)].into_iter().filter_map(Result::err).collect()
 }

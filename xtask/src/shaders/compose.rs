@@ -1,23 +1,16 @@
 //! One text of a shader and the files it uses, which a line `//!use lib/NAME.wgsl` names, from the folder `shaders`.
 
-use std::collections::BTreeSet;
-
 use crate::{files::Files, shaders::SOURCES};
 
-/// The text of `shaders/NAME.wgsl`: `enable` lines, then each file that is used, once and before who uses it, then the shader. The error
-/// names a file that is not there.
+/// The text of `shaders/NAME.wgsl`: each file that is used, once and before who uses it, then the shader. The error names a file that is
+/// not there.
 pub(super) fn compose(files: &Files, name: &str) -> Result<String, String> {
-    let mut composing = Composing { files, enabled: BTreeSet::new(), seen: Vec::new() };
-    let body = composing.add(&format!("{name}.wgsl"))?;
-    let enabled = composing.enabled.iter().fold(String::new(), |all, line| all + line + "\n");
-    Ok(format!(
-        "// Composed by `cargo xtask shaders`: change the sources, in `{SOURCES}`.\n{enabled}{body}"
-    ))
+    let body = Composing { files, seen: Vec::new() }.add(&format!("{name}.wgsl"))?;
+    Ok(format!("// Composed by `cargo xtask shaders`: change the sources, in `{SOURCES}`.\n{body}"))
 }
 
 struct Composing<'a> {
     files: &'a Files,
-    enabled: BTreeSet<&'a str>,
     /// Also those that are being composed, so that files that use each other come to an end.
     seen: Vec<String>,
 }
@@ -35,8 +28,6 @@ impl Composing<'_> {
         for line in text.lines() {
             if let Some(name) = line.strip_prefix("//!use ") {
                 before += &self.add(name.trim())?;
-            } else if line.starts_with("enable ") {
-                self.enabled.insert(line.trim());
             } else {
                 own += line;
                 own += "\n";
@@ -52,7 +43,7 @@ mod tests {
 
     #[test]
     fn what_is_used_comes_first_and_once_and_a_file_that_is_not_there_is_named() {
-        let shader = "// K.\n//!use lib/a.wgsl\n//!use lib/b.wgsl\nenable f16;\nconst k = 1;\n";
+        let shader = "// K.\n//!use lib/a.wgsl\n//!use lib/b.wgsl\nconst k = 1;\n";
         let mut files = Files::of(&[
             ("shaders/k.wgsl", shader),
             ("shaders/lib/b.wgsl", "//!use lib/a.wgsl\nconst b = 1;\n"),
@@ -62,6 +53,6 @@ mod tests {
         let text = compose(&files, "k").unwrap();
         let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
         let code: Vec<_> = text.lines().filter(is_code).collect();
-        assert_eq!(code, ["enable f16;", "const b = 1;", "const a = 1;", "const k = 1;"]);
+        assert_eq!(code, ["const b = 1;", "const a = 1;", "const k = 1;"]);
     }
 }

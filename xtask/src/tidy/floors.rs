@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::{
-    house::{self, SIDEWAYS, TOP},
+    house::{self, SHARED, SIDEWAYS, TOP},
     issue::Issue,
     tidy::tree::{Package, Tree},
 };
@@ -32,7 +32,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Issue> {
 fn objection(tree: &Tree, floor: usize, package: &Package, import: &Value) -> Option<String> {
     let (from, to) = (package.name.as_str(), import["name"].as_str()?);
     let is_below = self::floor(tree, to).is_some_and(|to| to < floor) && from != "xtask";
-    let is_wrong = import["path"].is_string() && !is_below && !SIDEWAYS.contains(&(from, to));
+    let is_beside = SIDEWAYS.contains(&(from, to)) || floor == TOP && to == SHARED;
+    let is_wrong = import["path"].is_string() && !is_below && !is_beside;
     is_wrong.then(|| {
         format!("`{from}` on floor {floor} imports `{to}`, which does not lie below it: move what both need down")
     })

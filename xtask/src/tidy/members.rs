@@ -14,7 +14,8 @@ const TABLE: &str = "xtask/src/house.rs";
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     let members: Vec<_> = tree.packages.iter().map(|package| package.folder.as_str()).collect();
     let folders = tree.files.keys().filter_map(|path| path.strip_suffix("/Cargo.toml"));
-    let strangers = folders.filter(|it| !members.contains(it) && !OUTSIDE.contains(it));
+    let is_outside = |path: &str| OUTSIDE.iter().any(|folder| path.starts_with(folder));
+    let strangers = folders.filter(|it| !members.contains(it) && !is_outside(it));
     let why = "not a member: add it to `[workspace] members` in Cargo.toml";
     let mut issues: Vec<_> = strangers.map(|it| Issue::new(it, 0, why)).collect();
     issues.extend(tree.packages.iter().filter_map(default));
