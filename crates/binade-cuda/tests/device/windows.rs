@@ -29,7 +29,7 @@ pub(crate) fn train<D: Device>(
     for step in 0..24_u64 {
         let mut window = scaler.accumulate(bad);
         for number in 0..3 {
-            let batch = batch(10 * step + number, step % 8 >> number & 1 == 1);
+            let batch = batch(10 * step + number, ((step % 8) >> number) & 1 == 1);
             let grads = scaler.scale(&loss)?.backward(|_| Ok(set(device, &batch, DType::F16)))?;
             window.add(grads.unscale()?)?;
         }
