@@ -1,7 +1,6 @@
 //! The mistakes a user makes, and the whole text of what each is told: what is wrong, with the value, and what to do.
 //!
-//! Those made on a command line are held in `examples/digits/tests/arguments.rs`, those that one crate notices alone in its
-//! own tests.
+//! Mistakes on a command line are in `examples/digits/tests/arguments.rs`, and mistakes that one crate alone notices in its own tests.
 
 use binade::OptLevel;
 use binade::core::ErrorKind;

@@ -1,6 +1,6 @@
 //! Checkpoints as bytes of a safetensors file, with a checksum over all of them.
 //!
-//! The file's metadata has one key, `binade`, whose value is `checkpoint 2 crc32 XXXXXXXX ` and an index in JSON. The checksum is
+//! The file's metadata has one key, `binade`, whose value is `checkpoint 2 crc32 89abcdef ` and an index in JSON. The checksum is
 //! CRC-32 (IEEE) over the whole file with eight zeros in its own place: safetensors has none, and a file whose header is whole
 //! may be torn or rotten behind it. CRC-32 finds every change within 32 bits in a row, and misses another with a chance of 2^-32.
 //! It does not protect against forgery.

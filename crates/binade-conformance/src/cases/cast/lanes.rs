@@ -120,7 +120,7 @@ pub(super) fn narrowest<S: Backend>(cases: &mut Cases<S>) {
 
 /// Widened exactly; narrowed once, where the result is a number or the format has infinities.
 ///
-/// What E4M3 makes of values beyond 464 is the caller's choice elsewhere, and no case here.
+/// E4M3 saturates or overflows beyond 464 as the caller chooses, which no case here tries.
 fn eight_bits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
         cast(s, check, [dtype, DType::F32], (0..256).collect())
