@@ -18,8 +18,23 @@ mod table;
 mod training;
 mod work;
 
-pub use bench::{Bench, Options};
+pub use bench::Options;
 pub use page::Origin;
+
+use bench::Bench;
+use serde::Serialize;
+use std::fmt::Display;
 
 /// Result of a benchmark. Its error is a message for a person.
 pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// Runs the benchmarks on the first device and returns their figures, which display as a table.
+///
+/// # Errors
+///
+/// If there is no device, it fails, or it is the interpreter and the run is not a dry one: its times mean nothing.
+pub fn measure(options: Options, origin: Origin) -> Result<impl Display + Serialize> {
+    let mut bench = Bench::open(options)?;
+    bench.run()?;
+    bench.page(origin)
+}

@@ -3,7 +3,7 @@
 
 use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
-use binade_bench::speed::{Bench, Options, Origin};
+use binade_bench::speed::{Options, Origin, measure};
 use clap::Parser;
 
 /// Measures the CUDA backend on the first GPU.
@@ -39,9 +39,7 @@ impl Cli {
         let origin = Origin { date, driver, commit, command: command() };
         let (dry_run, rounds) = (self.dry_run, self.rounds.into());
         let options = Options { dry_run, rounds, only: self.only };
-        let mut bench = Bench::open(options)?;
-        bench.run()?;
-        let page = bench.page(origin)?;
+        let page = measure(options, origin)?;
         print!("{page}");
         if let Some(path) = self.json {
             let text = serde_json::to_string_pretty(&page)? + "\n";

@@ -37,7 +37,7 @@ impl Options {
 
 /// Benchmarks on one device.
 #[derive(Debug)]
-pub struct Bench {
+pub(super) struct Bench {
     pub(super) cuda: Cuda,
     pub(super) options: Options,
     /// Size of the L2 cache in bytes.
@@ -48,12 +48,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Opens the first device.
-    ///
-    /// # Errors
-    ///
-    /// If there is no device, or it is the interpreter and the run is not a dry one: its times mean nothing.
-    pub fn open(options: Options) -> Result<Self> {
+    /// Opens the first device, unless it is the interpreter and the run is not a dry one.
+    pub(super) fn open(options: Options) -> Result<Self> {
         let cuda = Cuda::open(0)?;
         let name = cuda.name()?;
         if name.contains("PTX interpreter") && !options.dry_run {
@@ -130,11 +126,7 @@ impl Bench {
     }
 
     /// Returns all rows so far, in the order measured.
-    ///
-    /// # Errors
-    ///
-    /// If the device fails.
-    pub fn page(&self, origin: Origin) -> Result<Page> {
+    pub(super) fn page(&self, origin: Origin) -> Result<Page> {
         let (rows, skipped) = (self.rows.clone(), self.skipped.clone());
         Page::new(&self.cuda, origin, self.options.dry_run, rows, skipped)
     }

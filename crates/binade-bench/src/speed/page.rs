@@ -54,7 +54,7 @@ struct Compiled {
 
 /// Figures of a run. Displays as a table.
 #[derive(Clone, Debug, Serialize)]
-pub struct Page {
+pub(super) struct Page {
     meta: Meta,
     rows: Vec<Row>,
     /// Scaler's share of the step, by type of gradient, if both were measured.

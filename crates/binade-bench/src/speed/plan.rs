@@ -22,11 +22,7 @@ const CASTS: [(DType, DType); 3] =
 
 impl Bench {
     /// Runs every benchmark.
-    ///
-    /// # Errors
-    ///
-    /// If the device fails.
-    pub fn run(&mut self) -> Result<()> {
+    pub(super) fn run(&mut self) -> Result<()> {
         let clock = Clock::new(&self.cuda, self.rounds(), self.size(1 << 26, 1 << 12))?;
         let cuda = self.cuda.clone();
         self.time(&clock, &mut nothing(&cuda))?;
