@@ -14,7 +14,7 @@ use crate::{
 const MOST_SHARED: u64 = 48 << 10;
 
 /// Limit of warp instructions a launch unless set otherwise. That many take minutes here, and an instant on a GPU.
-const STEPS: u64 = 1 << 30;
+const STEP_LIMIT: u64 = 1 << 30;
 
 /// Launch that is checked, without its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,8 @@ pub(crate) struct Job<'a> {
 pub struct Gpu {
     capability: Capability,
     memory: Global,
-    steps: u64,
+    /// Limit of warp instructions of each later launch, summed over all warps.
+    pub step_limit: u64,
     /// PTX lines that ran, by module id and entry name.
     ran: BTreeMap<(u64, String), BTreeSet<u32>>,
 }
@@ -42,12 +43,7 @@ pub struct Gpu {
 impl Gpu {
     /// Creates a device that runs modules built for `capability` and below.
     pub fn new(capability: Capability) -> Self {
-        Self { capability, memory: Global::default(), steps: STEPS, ran: BTreeMap::new() }
-    }
-
-    /// Sets the limit of warp instructions of each later launch, summed over all warps.
-    pub fn limit_steps(&mut self, steps: u64) {
-        self.steps = steps;
+        Self { capability, memory: Global::default(), step_limit: STEP_LIMIT, ran: BTreeMap::new() }
     }
 
     /// Allocates memory and returns its address, a multiple of 256. It is filled with 0xff: NaN in every float type.
@@ -119,7 +115,8 @@ impl Gpu {
     pub(crate) fn run(&mut self, job: &Job<'_>, params: Vec<u8>) -> Result<(), Fault> {
         let Job { module, entry, grid, block, .. } = *job;
         let shared_bytes = entry.shared_bytes + job.shared_bytes;
-        let launch = Launch { module, entry, grid, block, shared_bytes, params, limit: self.steps };
+        let launch =
+            Launch { module, entry, grid, block, shared_bytes, params, limit: self.step_limit };
         let mut ran = vec![false; entry.code.len()];
         let outcome = exec::run(&launch, &mut self.memory, &mut ran);
         self.note(module, entry, &ran);

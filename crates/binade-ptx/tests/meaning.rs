@@ -53,8 +53,8 @@ fn after_a_branch_the_warp_goes_on_as_one() {
     );
     let (module, mut gpu) = (Module::parse(&kernel(&body)).unwrap(), gpu());
     let args = [Arg::U64(gpu.alloc(4)), Arg::U32(0)];
-    gpu.limit_steps(9);
+    gpu.step_limit = 9;
     gpu.launch(&module, "k", 1, 32, 0, &args).unwrap();
-    gpu.limit_steps(8);
+    gpu.step_limit = 8;
     assert!(gpu.launch(&module, "k", 1, 32, 0, &args).is_err());
 }

@@ -93,7 +93,7 @@ fn wrong_launches_are_refused() {
 fn a_kernel_without_end_is_stopped() {
     let module = Module::parse(&kernel("L:\nbra.uni L;")).unwrap();
     let mut gpu = gpu();
-    gpu.limit_steps(1000);
+    gpu.step_limit = 1000;
     let x = gpu.alloc(4);
     let report = report(gpu.launch(&module, "k", 1, 1, 0, &[Arg::U64(x), Arg::U32(0)]));
     assert_eq!((report.kind, report.line), (ReportKind::StepLimit { limit: 1000 }, 7));
