@@ -75,7 +75,7 @@ pub trait Autocast: Handle<Tensor: Clone> {
     }
 
     /// Returns the extent of each axis, slowest first, for policies that go by sizes; `None`, the default, if they are unknown.
-    /// Such policies then get no [`OpSizes`](binade_cast_policy::OpSizes).
+    /// Such policies then get no sizes: see [`OpCall::with_shapes`](binade_cast_policy::OpCall::with_shapes).
     fn extents<'t>(&self, tensor: &'t Self::Tensor) -> Option<Cow<'t, [usize]>> {
         let _ = tensor;
         None

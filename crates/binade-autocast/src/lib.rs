@@ -14,5 +14,5 @@ pub use binade_core as core;
 pub use cast_stats::{CastStats, OpCasts};
 pub use device::{Autocast, CacheKey};
 pub use error::CastError;
-pub use region::{Region, RegionError};
+pub use region::Region;
 pub use scope::{Prepared, Scope};

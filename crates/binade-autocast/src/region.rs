@@ -1,7 +1,7 @@
 //! Region: the whole state of autocast, as one value.
 
-use binade_cast_policy::{CastPolicy, Decision, Inapplicable, OpCall, OpTable, PolicyError};
-use binade_core::{DType, ErrorKind};
+use binade_cast_policy::{CastPolicy, Decision, OpCall, OpTable, PolicyError};
+use binade_core::DType;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -36,29 +36,6 @@ pub struct Region {
     asked: Arc<AtomicBool>,
 }
 
-/// Reason why a region cannot be made.
-#[non_exhaustive]
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum RegionError {
-    /// Type that a region cannot have.
-    #[error("a region cannot compute in {dtype}: {why}")]
-    DType {
-        /// Type asked for.
-        dtype: DType,
-        /// Reason, and the types to take.
-        why: &'static str,
-    },
-    /// Policy with an override that can never apply.
-    #[error(transparent)]
-    Policy(#[from] Inapplicable),
-}
-
-impl binade_core::Error for RegionError {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::InvalidArgument
-    }
-}
-
 impl Region {
     /// Creates a region in `dtype` with `policy`.
     ///
@@ -67,7 +44,7 @@ impl Region {
     /// # Errors
     ///
     /// If `dtype` is not `bf16`, `f16` or `f32`, or the policy says what can never apply.
-    pub fn new(dtype: DType, policy: impl CastPolicy + 'static) -> Result<Self, RegionError> {
+    pub fn new(dtype: DType, policy: impl CastPolicy + 'static) -> Result<Self, PolicyError> {
         policy.check()?;
         Ok(Self::on(check(dtype)?, Arc::new(policy)))
     }
@@ -91,7 +68,7 @@ impl Region {
     /// # Errors
     ///
     /// If the policy says what can never apply: see [`CastPolicy::check`].
-    pub fn with_policy(&self, policy: impl CastPolicy + 'static) -> Result<Self, RegionError> {
+    pub fn with_policy(&self, policy: impl CastPolicy + 'static) -> Result<Self, PolicyError> {
         policy.check()?;
         Ok(Self { policy: Arc::new(policy), ..self.clone() })
     }
@@ -138,7 +115,7 @@ impl Region {
     }
 }
 
-fn check(dtype: DType) -> Result<DType, RegionError> {
+fn check(dtype: DType) -> Result<DType, PolicyError> {
     let why = match dtype {
         DType::BF16 | DType::F16 | DType::F32 => return Ok(dtype),
         DType::E4M3 | DType::E5M2 => {
@@ -147,5 +124,5 @@ fn check(dtype: DType) -> Result<DType, RegionError> {
         DType::F64 => "f64 is never cast; use bf16, f16 or f32",
         _ => "it is no floating-point type; use bf16, f16 or f32",
     };
-    Err(RegionError::DType { dtype, why })
+    Err(PolicyError::Region { dtype, why })
 }

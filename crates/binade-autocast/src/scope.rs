@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::cast_stats::{CastStats, Posting};
 use crate::{Autocast, CastError, Region};
-use binade_cast_policy::{Decision, OpCall, OpSizes, Uneven};
+use binade_cast_policy::{Decision, OpCall, Uneven};
 use binade_core::{DType, Op};
 use std::borrow::Cow;
 use std::fmt;
@@ -18,8 +18,10 @@ use std::sync::Arc;
 /// * `f64`, integers and booleans pass untouched.
 /// * Everything kept is freed with the last scope of the region.
 pub struct Scope<'d, D: Autocast> {
-    device: &'d D,
-    region: Region,
+    /// Device that it casts on.
+    pub device: &'d D,
+    /// Region that it casts by.
+    pub region: Region,
     cache: Option<Arc<Cache<D::Tensor>>>,
     stats: Option<Arc<CastStats>>,
 }
@@ -40,7 +42,7 @@ impl Region {
     }
 }
 
-impl<'d, D: Autocast> Scope<'d, D> {
+impl<D: Autocast> Scope<'_, D> {
     /// Returns the scope with casts counted in `stats`.
     #[must_use]
     pub fn with_stats(self, stats: Arc<CastStats>) -> Self {
@@ -57,16 +59,6 @@ impl<'d, D: Autocast> Scope<'d, D> {
     #[must_use]
     pub fn within(&self, region: Region) -> Self {
         Self { region, ..self.clone() }
-    }
-
-    /// Returns the region that this scope casts by.
-    pub const fn region(&self) -> &Region {
-        &self.region
-    }
-
-    /// Returns the device that it casts on.
-    pub const fn device(&self) -> &'d D {
-        self.device
     }
 
     /// Returns the number of casts kept now.
@@ -88,11 +80,12 @@ impl<'d, D: Autocast> Scope<'d, D> {
         path: &str,
         operands: [&'t D::Tensor; N],
     ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
-        self.cast_call(&OpCall::from(op).with_path(path), operands)
+        self.cast_call(&OpCall { path, ..op.into() }, operands)
     }
 
     /// Returns the operands of a call as [`cast`](Self::cast) does, with sizes that do not follow from the operands' shapes.
-    /// The operands' types and elements are filled in here, and the [`OpSizes`] that `call` does not state.
+    /// The operands' types and elements are filled in here, and the sizes that `call` does not state: see
+    /// [`OpCall::with_shapes`].
     ///
     /// # Errors
     ///
@@ -104,8 +97,8 @@ impl<'d, D: Autocast> Scope<'d, D> {
     ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
         let dtypes = operands.map(|tensor| self.device.dtype(tensor));
         let elements = operands.map(|tensor| self.elements(tensor));
-        let facts = OpSizes::of(call.op, &operands.map(|tensor| self.device.extents(tensor)));
-        let call = told(call, &dtypes, &elements, &facts);
+        let shapes = operands.map(|tensor| self.device.extents(tensor));
+        let call = with_operands(call, &dtypes, &elements, &shapes);
         let decision = through_operands(self.decide(&call)?);
         let mut cast = operands.map(Cow::Borrowed);
         for (operand, tensor) in operands.into_iter().enumerate() {
@@ -150,8 +143,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
         let dtypes: Vec<_> = each().map(|tensor| self.device.dtype(tensor)).collect();
         let elements: Vec<_> = each().map(|tensor| self.elements(tensor)).collect();
         let shapes: Vec<_> = each().map(|tensor| self.device.extents(tensor)).collect();
-        let facts = OpSizes::of(call.op, &shapes);
-        let call = told(call, &dtypes, &elements, &facts);
+        let call = with_operands(call, &dtypes, &elements, &shapes);
         let decision = meant(self.decide(&call)?);
         let cast = |(operand, tensor)| self.operand(&call, decision, operand, tensor);
         let operands = each().enumerate().map(cast).collect::<Result<_, _>>()?;
@@ -208,15 +200,15 @@ impl<'d, D: Autocast> Scope<'d, D> {
 /// Number of elements if the device does not know it; no memory has so many.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Returns `call` with the facts of its operands.
-fn told<'a>(
+/// Returns `call` with the types and sizes of its operands.
+fn with_operands<'a>(
     call: &OpCall<'a>,
     dtypes: &'a [DType],
     elements: &'a [u64],
-    facts: &'a OpSizes,
+    shapes: &[Option<Cow<'_, [usize]>>],
 ) -> OpCall<'a> {
     let elements = if elements.contains(&UNKNOWN) { &[] } else { elements };
-    facts.complete(OpCall { operands: dtypes, elements, ..*call })
+    OpCall { operands: dtypes, elements, ..*call }.with_shapes(shapes)
 }
 
 /// Returns the decision with the result's type asked of the operands.

@@ -71,7 +71,7 @@ fn uneven_products_are_counted_by_operation_and_in_total() {
         (Op::MATMUL, [7, 8, 8]),
         (Op::MATMUL, [8, 8, 8]),
     ] {
-        let call = OpCall { extents: &extents, ..op.into() };
+        let call = OpCall { extents: Some(extents), ..op.into() };
         scope.cast_call(&call, [&low, &low]).unwrap();
     }
     let uneven = stats.accounts().into_iter().map(|(op, account)| (op, account.uneven));

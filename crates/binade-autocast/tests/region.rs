@@ -1,7 +1,9 @@
 //! Region as a value, and its decisions.
 
-use binade_autocast::{Region, RegionError};
-use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
+use binade_autocast::Region;
+use binade_cast_policy::{
+    CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides, PolicyError,
+};
 use binade_core::{DType, Error, ErrorKind, Op, OpClass};
 
 const BF16: DType = DType::BF16;
@@ -50,7 +52,7 @@ fn a_type_that_makes_no_sense_is_refused_and_the_error_says_why() {
     assert!(refused(DType::U8).to_string().contains("it is no floating-point type"));
     for dtype in [DType::I64, DType::I32, DType::U8, DType::Bool, DType::E4M3, DType::E5M2] {
         assert!(
-            matches!(refused(dtype), RegionError::DType { dtype: named, .. } if named == dtype)
+            matches!(refused(dtype), PolicyError::Region { dtype: named, .. } if named == dtype)
         );
     }
 }
@@ -65,11 +67,11 @@ fn an_f32_region_lowers_nothing_and_widens_sixteen_bits() {
 #[test]
 fn a_decision_allocates_nothing() {
     let policy = Overrides::over(OpTable::torch_cuda().register("mine", CastRule::Lower))
-        .path("head.**", CastRule::banned("not here"))
+        .path("head.**", CastRule::Banned("not here".into()))
         .path("encoder.*.norm", CastRule::F32);
     let region = Region::f16().with_policy(Box::new(policy) as Box<dyn CastPolicy>).unwrap();
     let ban = Region::f16().policy().clone();
-    let norm = OpCall::new(Op::LAYER_NORM, &[F16]).with_path("encoder.0.norm");
+    let norm = OpCall { path: "encoder.0.norm", ..OpCall::new(Op::LAYER_NORM, &[F16]) };
     let bce = OpCall::new(Op::custom("binary_cross_entropy", OpClass::Loss), &[F16]);
     let count = allocation_counter::measure(|| {
         for name in ["mine", "softmax", "add", "scatter_add", "unknown"] {
@@ -84,11 +86,11 @@ fn a_decision_allocates_nothing() {
 
 #[test]
 fn a_policy_with_a_rule_that_can_never_apply_is_refused_when_the_region_is_made() {
-    let when = Condition::always().op("relu").reduction_above(2);
+    let when = Condition::default().op("relu").reduction_above(2);
     let policy = || Overrides::over(OpTable::torch_cuda()).when(when.clone(), CastRule::F32);
     let made = [Region::new(F16, policy()), Region::f16().with_policy(policy())];
     for refused in made.map(Result::unwrap_err) {
-        assert!(matches!(refused, RegionError::Policy(_)), "{refused}");
+        assert!(matches!(refused, PolicyError::Inapplicable { .. }), "{refused}");
         assert!(refused.to_string().contains("`relu` sums no elements"), "{refused}");
         assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
     }

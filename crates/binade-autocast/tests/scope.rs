@@ -23,8 +23,9 @@ fn dtypes<const N: usize>(operands: [Cow<'_, Host>; N]) -> [DType; N] {
 
 #[test]
 fn a_rule_on_sizes_reaches_a_tensor_of_ones_own_that_tells_its_shape() {
-    let long = Condition::always().op("sum").reduction_above(8);
-    let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
+    let long = Condition::default().op("sum").reduction_above(8);
+    let policy =
+        Overrides::over(OpTable::torch_cuda()).when(long, CastRule::Banned("split it".into()));
     let (region, device) = (Region::new(BF16, policy).unwrap(), HostDevice::new());
     let scope = region.open(&device);
     let sum =
@@ -116,7 +117,7 @@ fn a_scope_inside_casts_by_its_own_region() {
         let [cast] = scope.cast(Op::MATMUL, "", [&x]).unwrap();
         cast.dtype
     };
-    let off = outer.within(outer.region().off());
+    let off = outer.within(outer.region.off());
     let f16 = off.within(Region::f16());
     assert_eq!([&outer, &off, &f16, &outer].map(lowered), [BF16, F32, F16, BF16]);
 }
@@ -197,8 +198,9 @@ impl Autocast for Bare {
 
 #[test]
 fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rules_on_sizes() {
-    let long = Condition::always().op("sum").reduction_above(0);
-    let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
+    let long = Condition::default().op("sum").reduction_above(0);
+    let policy =
+        Overrides::over(OpTable::torch_cuda()).when(long, CastRule::Banned("split it".into()));
     let (region, x) = (Region::new(F16, policy).unwrap(), HostTensor::from(vec![1.0_f32; 3]));
     assert_eq!((Bare.cache_key(&x), Bare.extents(&x), Bare.elements(&x)), (None, None, None));
     let (scope, stats) = (region.open(&Bare), Arc::new(CastStats::default()));

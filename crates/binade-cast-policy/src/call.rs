@@ -15,26 +15,14 @@ pub struct OpCall<'a> {
     pub reduction: Option<u64>,
     /// Number of elements of each operand; empty if unknown.
     pub elements: &'a [u64],
-    /// Extents of a matrix product, M, N and K; empty if unknown.
-    pub extents: &'a [u64],
+    /// Extents of a matrix product, M, N and K; `None` if it is none, or they are unknown.
+    pub extents: Option<[u64; 3]>,
 }
 
 impl<'a> OpCall<'a> {
     /// Creates a call of `op` on operands of these types, with no path and no sizes.
     pub const fn new(op: Op, operands: &'a [DType]) -> Self {
-        Self { op, path: "", operands, reduction: None, elements: &[], extents: &[] }
-    }
-
-    /// Sets the place in the model.
-    #[must_use]
-    pub const fn with_path(self, path: &'a str) -> Self {
-        Self { path, ..self }
-    }
-
-    /// Sets the number of elements that are summed into one result.
-    #[must_use]
-    pub const fn with_reduction(self, length: u64) -> Self {
-        Self { reduction: Some(length), ..self }
+        Self { op, path: "", operands, reduction: None, elements: &[], extents: None }
     }
 }
 

@@ -23,7 +23,7 @@ impl Decision {
     }
 }
 
-/// Reason why an operation may not run in a region.
+/// Reason why a policy, a region of it, or an operation in that region is refused.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum PolicyError {
@@ -70,6 +70,30 @@ pub enum PolicyError {
         /// Type of the rule.
         dtype: DType,
     },
+    /// Override that can never apply.
+    #[error(
+        "the override for {when} can never apply: `{op}` sums no elements; go by its name or its path alone"
+    )]
+    Inapplicable {
+        /// Condition of the override.
+        when: String,
+        /// Operation that it names.
+        op: Box<str>,
+    },
+    /// Id of no preset.
+    #[error("no preset is called `{id}`; there are {}", crate::OpTable::IDS.join(", "))]
+    Preset {
+        /// Id asked for.
+        id: Box<str>,
+    },
+    /// Type that a region cannot compute in.
+    #[error("a region cannot compute in {dtype}: {why}")]
+    Region {
+        /// Type asked for.
+        dtype: DType,
+        /// Reason, and the types to take.
+        why: &'static str,
+    },
 }
 
 impl binade_core::Error for PolicyError {
@@ -77,7 +101,10 @@ impl binade_core::Error for PolicyError {
         match self {
             Self::Banned { .. } | Self::Unlisted { .. } => ErrorKind::Unsupported,
             Self::Conflict { .. } => ErrorKind::Mismatch,
-            Self::Target { .. } => ErrorKind::InvalidArgument,
+            Self::Target { .. }
+            | Self::Inapplicable { .. }
+            | Self::Preset { .. }
+            | Self::Region { .. } => ErrorKind::InvalidArgument,
         }
     }
 }

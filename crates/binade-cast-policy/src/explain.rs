@@ -61,11 +61,6 @@ impl Explanation {
         let uneven = decision.as_ref().ok().and_then(|d| Uneven::of(call, *d));
         Self { site: call.into(), region, rule, reason, decision, casts, uneven }
     }
-
-    /// Returns the bytes of all copies, if every cast operand's size is known.
-    pub fn bytes(&self) -> Option<u64> {
-        self.casts.iter().map(|c| c.bytes).sum()
-    }
 }
 
 /// Bytes that are read at a time.
@@ -79,8 +74,11 @@ impl Uneven {
         let dtype = decision.cast(first).unwrap_or(first);
         let is_uneven = |extent: &u64| !extent.is_multiple_of((PIECE / dtype.bytes()) as u64);
         // Wider types are not fed to matrix units in this way.
-        let extents =
-            call.extents.iter().copied().filter(|extent| dtype.bytes() <= 2 && is_uneven(extent));
+        let extents = call
+            .extents
+            .into_iter()
+            .flatten()
+            .filter(|extent| dtype.bytes() <= 2 && is_uneven(extent));
         let extents: Vec<u64> = extents.collect();
         (!extents.is_empty()).then_some(Self { extents, dtype })
     }

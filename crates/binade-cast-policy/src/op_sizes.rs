@@ -1,36 +1,7 @@
-//! Sizes of an operation that follow from the shapes of its operands.
+//! Sizes of an operation that follow from the shapes of its operands, for a policy to go by.
 
 use crate::OpCall;
 use binade_core::Op;
-
-/// Sizes of an operation that follow from the shapes of its operands, for a policy to go by.
-///
-/// | operation | [`reduction`](OpCall::reduction) | extents |
-/// |---|---|---|
-/// | `matmul`, `bmm`, `linear`, `linear_relu` | K, the last axis of the first operand | M, N and K, of one product of a batch |
-/// | `conv1d`, `conv2d` | the elements of one kernel | |
-/// | `softmax`, `log_softmax`, `layer_norm`, `rms_norm` | the last axis | |
-/// | `cross_entropy` | the classes, whose exponentials are summed for each row | |
-/// | `batch_norm` | the elements of one channel | |
-/// | `sum`, `mean`, `mse_loss` | all elements of the first operand | |
-///
-/// All other operations have neither. One that sums along another axis than the last states its length itself, by
-/// [`OpCall::with_reduction`].
-///
-/// ```
-/// use binade_cast_policy::{OpSizes, OpCall};
-/// use binade_core::{DType, Op};
-///
-/// let facts = OpSizes::of(Op::LINEAR, &[Some([32, 784]), Some([10, 784])]);
-/// let call = facts.complete(OpCall::new(Op::LINEAR, &[DType::F32; 2]));
-/// assert_eq!(call.reduction, Some(784));
-/// assert_eq!(call.extents, [32, 10, 784]);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct OpSizes {
-    reduction: Option<u64>,
-    extents: Option<[u64; 3]>,
-}
 
 /// Elements that are summed into one result.
 #[derive(Clone, Copy)]
@@ -69,25 +40,39 @@ pub(crate) fn sums_nothing(op: &str) -> bool {
     Summed::of(op).is_none() && Op::ALL.iter().any(|known| known.name() == op)
 }
 
-impl OpSizes {
-    /// Returns the sizes of `op` on operands of these shapes, in order; `None` is an unknown shape. Allocates nothing.
-    pub fn of<S: AsRef<[usize]>>(op: Op, shapes: &[Option<S>]) -> Self {
-        let shape = |operand: usize| shapes.get(operand)?.as_ref().map(AsRef::as_ref);
-        let (first, second) = (shape(0), shape(1));
-        Self {
-            reduction: Summed::of(op.name()).and_then(|summed| summed.length(first, second)),
-            extents: first.zip(second).and_then(|(a, b)| extents(op.name(), a, b)),
-        }
-    }
-
-    /// Returns `call` with the facts that it does not state itself.
+impl OpCall<'_> {
+    /// Returns the call with the sizes that it does not state itself and that follow from the shapes of its operands, in order;
+    /// `None` is an unknown shape. Allocates nothing.
+    ///
+    /// | operation | [`reduction`](Self::reduction) | [`extents`](Self::extents) |
+    /// |---|---|---|
+    /// | `matmul`, `bmm`, `linear`, `linear_relu` | K, the last axis of the first operand | M, N and K, of one product of a batch |
+    /// | `conv1d`, `conv2d` | the elements of one kernel | |
+    /// | `softmax`, `log_softmax`, `layer_norm`, `rms_norm` | the last axis | |
+    /// | `cross_entropy` | the classes, whose exponentials are summed for each row | |
+    /// | `batch_norm` | the elements of one channel | |
+    /// | `sum`, `mean`, `mse_loss` | all elements of the first operand | |
+    ///
+    /// All other operations have neither. One that sums along another axis than the last states its length itself.
+    ///
+    /// ```
+    /// use binade_cast_policy::OpCall;
+    /// use binade_core::{DType, Op};
+    ///
+    /// let call = OpCall::new(Op::LINEAR, &[DType::F32; 2]);
+    /// let call = call.with_shapes(&[Some([32, 784]), Some([10, 784])]);
+    /// assert_eq!((call.reduction, call.extents), (Some(784), Some([32, 10, 784])));
+    /// ```
     #[must_use]
-    pub fn complete<'a>(&'a self, call: OpCall<'a>) -> OpCall<'a> {
-        let mut call = OpCall { reduction: call.reduction.or(self.reduction), ..call };
-        if call.extents.is_empty() {
-            call.extents = self.extents.as_ref().map_or(&[], |extents| extents);
+    pub fn with_shapes<S: AsRef<[usize]>>(self, shapes: &[Option<S>]) -> Self {
+        let shape = |operand: usize| shapes.get(operand)?.as_ref().map(AsRef::as_ref);
+        let (op, first, second) = (self.op.name(), shape(0), shape(1));
+        let reduction = || Summed::of(op)?.length(first, second);
+        Self {
+            reduction: self.reduction.or_else(reduction),
+            extents: self.extents.or_else(|| extents(op, first?, second?)),
+            ..self
         }
-        call
     }
 }
 

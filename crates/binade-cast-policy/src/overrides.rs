@@ -1,10 +1,9 @@
 //! Exceptions to a policy, as a layer over it.
 
-use crate::{CastPolicy, CastRule, Glob, OpCall, op_sizes::sums_nothing};
-use binade_core::ErrorKind;
+use crate::{CastPolicy, CastRule, Glob, OpCall, PolicyError, op_sizes::sums_nothing};
 use std::{borrow::Cow, fmt};
 
-/// Condition of an override: all of its parts hold.
+/// Condition of an override: all of its parts hold. By default it has none, and always holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Condition {
     pub(crate) op: Option<Box<str>>,
@@ -14,11 +13,6 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Creates a condition that always holds, until a part is added.
-    pub fn always() -> Self {
-        Self::default()
-    }
-
     /// Restricts it to the operation of this name.
     #[must_use]
     pub fn op(self, name: impl Into<Box<str>>) -> Self {
@@ -33,7 +27,7 @@ impl Condition {
 
     /// Restricts it to calls that sum more than `length` elements into one result.
     ///
-    /// [`OpSizes`](crate::OpSizes) has the operations that sum. If [`op`](Self::op) names another of Binade's own operations, the
+    /// [`OpCall::with_shapes`] has the operations that sum. If [`op`](Self::op) names another of Binade's own operations, the
     /// policy is refused when a region is made of it. A call whose [`reduction`](OpCall::reduction) is unknown never fulfils it,
     /// such as one on a device that does not tell shapes.
     #[must_use]
@@ -58,32 +52,14 @@ impl Condition {
     }
 
     /// Refuses a condition that no call can fulfil.
-    fn check(&self) -> Result<(), Inapplicable> {
+    fn check(&self) -> Result<(), PolicyError> {
         let bounded = self.reduction_above.or(self.reduction_below).is_some();
         match self.op.as_deref() {
             Some(op) if bounded && sums_nothing(op) => {
-                Err(Inapplicable { when: self.to_string(), op: op.into() })
+                Err(PolicyError::Inapplicable { when: self.to_string(), op: op.into() })
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Error of an override that can never apply.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "the override for {when} can never apply: `{op}` sums no elements; go by its name or its path alone"
-)]
-pub struct Inapplicable {
-    /// Condition of the override.
-    pub when: String,
-    /// Operation that it names.
-    pub op: Box<str>,
-}
-
-impl binade_core::Error for Inapplicable {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::InvalidArgument
     }
 }
 
@@ -107,13 +83,13 @@ impl fmt::Display for Condition {
 ///
 /// let policy = Overrides::over(OpTable::torch_cpu())
 ///     .path("encoder.*.norm", CastRule::F32)
-///     .when(Condition::always().op("sum").reduction_above(4096), CastRule::F32);
-/// let norm = OpCall::new(Op::LAYER_NORM, &[DType::BF16]).with_path("encoder.3.norm");
+///     .when(Condition::default().op("sum").reduction_above(4096), CastRule::F32);
+/// let norm = OpCall { path: "encoder.3.norm", ..OpCall::new(Op::LAYER_NORM, &[DType::BF16]) };
 /// assert_eq!(policy.rule(&norm), CastRule::F32);
 ///
 /// let sum = OpCall::new(Op::SUM, &[DType::BF16]);
 /// assert_eq!(policy.rule(&sum), CastRule::Untouched);
-/// assert_eq!(policy.rule(&sum.with_reduction(1_000_000)), CastRule::F32);
+/// assert_eq!(policy.rule(&OpCall { reduction: Some(1_000_000), ..sum }), CastRule::F32);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overrides<P> {
@@ -137,13 +113,13 @@ impl<P> Overrides<P> {
     /// Answers `rule` for the operation of this name.
     #[must_use]
     pub fn op(self, name: impl Into<Box<str>>, rule: CastRule) -> Self {
-        self.when(Condition::always().op(name), rule)
+        self.when(Condition::default().op(name), rule)
     }
 
     /// Answers `rule` at paths that `pattern` covers; see [`Glob`].
     #[must_use]
     pub fn path(self, pattern: impl Into<Box<str>>, rule: CastRule) -> Self {
-        self.when(Condition::always().path(pattern), rule)
+        self.when(Condition::default().path(pattern), rule)
     }
 
     fn exception(&self, call: &OpCall<'_>) -> Option<&(Condition, CastRule)> {
@@ -162,7 +138,7 @@ impl<P: CastPolicy> CastPolicy for Overrides<P> {
         self.exception(call).map_or_else(|| self.base.reason(call), said)
     }
 
-    fn check(&self) -> Result<(), Inapplicable> {
+    fn check(&self) -> Result<(), PolicyError> {
         self.exceptions.iter().try_for_each(|(when, _)| when.check())?;
         self.base.check()
     }

@@ -1,6 +1,6 @@
 //! Trait of cast policies.
 
-use crate::{CastRule, Explanation, Inapplicable, OpCall};
+use crate::{CastRule, Explanation, OpCall, PolicyError};
 use binade_core::DType;
 use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
@@ -51,7 +51,7 @@ pub trait CastPolicy: Debug + Send + Sync {
     /// # Errors
     ///
     /// The first such override.
-    fn check(&self) -> Result<(), Inapplicable> {
+    fn check(&self) -> Result<(), PolicyError> {
         Ok(())
     }
 
@@ -72,7 +72,7 @@ macro_rules! forward {
                 (**self).reason(call)
             }
 
-            fn check(&self) -> Result<(), Inapplicable> {
+            fn check(&self) -> Result<(), PolicyError> {
                 (**self).check()
             }
 

@@ -29,17 +29,10 @@ pub enum CastRule {
     PromoteStrict,
     /// Casts to this floating-point type, whatever the region says.
     To(#[cfg_attr(feature = "serde", serde(deserialize_with = "crate::saved::float"))] DType),
-    /// Refuses, with advice.
+    /// Refuses, with advice: what to do instead, as a clause.
     Banned(Arc<str>),
     /// Refuses: the policy is strict, and has no rule for this operation.
     Unlisted,
-}
-
-impl CastRule {
-    /// Refuses with `advice`: what to do instead, as a clause.
-    pub fn banned(advice: impl Into<Arc<str>>) -> Self {
-        Self::Banned(advice.into())
-    }
 }
 
 impl fmt::Display for CastRule {

@@ -1,6 +1,6 @@
 //! Serialised form of tables and overrides, which people also write by hand.
 
-use crate::preset::{self, Preset};
+use crate::preset::Preset;
 use crate::{CastRule, Condition, Glob, OpTable, Overrides};
 use binade_core::DType;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -39,11 +39,8 @@ fn id<S: Serializer>(preset: &Preset, to: S) -> Result<S::Ok, S::Error> {
 }
 
 fn by_id<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Preset, D::Error> {
-    let id = String::deserialize(from)?;
-    preset::ALL.into_iter().find(|preset| preset.id == id).ok_or_else(|| {
-        let ids: Vec<_> = OpTable::ids().collect();
-        D::Error::custom(format!("no preset is called `{id}`; there are {}", ids.join(", ")))
-    })
+    let table: Result<OpTable, _> = String::deserialize(from)?.parse();
+    table.map(|table| table.preset).map_err(D::Error::custom)
 }
 
 /// Reads the type of [`CastRule::To`].

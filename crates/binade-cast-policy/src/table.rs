@@ -1,8 +1,8 @@
 //! Policies made of lists of names.
 
 use crate::preset::{self, Preset};
-use crate::{CastPolicy, CastRule, Category, OpCall};
-use std::{borrow::Cow, collections::BTreeMap, fmt, sync::LazyLock};
+use crate::{CastPolicy, CastRule, Category, OpCall, PolicyError};
+use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr, sync::LazyLock};
 
 /// Policy that looks an operation up by name, ignoring overload suffixes (`softmax` finds `softmax.int`).
 ///
@@ -17,13 +17,17 @@ pub struct OpTable {
 
 /// Rule of `binary_cross_entropy`, the one operation that any preset bans.
 static BANNED: LazyLock<CastRule> = LazyLock::new(|| {
-    CastRule::banned(
+    CastRule::Banned(
         "16 bits round a sigmoid to exactly 0 or 1, whose logarithms are infinite; use \
-         `binary_cross_entropy_with_logits`, which takes the logits, or run this with autocast off on f32 operands",
+         `binary_cross_entropy_with_logits`, which takes the logits, or run this with autocast off on f32 operands"
+            .into(),
     )
 });
 
 impl OpTable {
+    /// Ids of all presets, by which a saved table or a command line names them; a table is parsed from one.
+    pub const IDS: [&'static str; 4] = preset::IDS;
+
     /// Returns torch 2.15's table for CUDA, the widest of the lists.
     pub fn torch_cuda() -> Self {
         Self::of(&preset::TORCH_CUDA)
@@ -42,16 +46,6 @@ impl OpTable {
     /// Returns a table without lists: an operation that is not registered is unlisted.
     pub fn empty() -> Self {
         Self::of(&preset::EMPTY)
-    }
-
-    /// Returns a preset by its id, as a saved table or a command line has it; [`ids`](Self::ids) lists them.
-    pub fn by_id(id: &str) -> Option<Self> {
-        preset::ALL.into_iter().find(|preset| preset.id == id).map(Self::of)
-    }
-
-    /// Returns the ids of all presets.
-    pub fn ids() -> impl Iterator<Item = &'static str> {
-        preset::ALL.into_iter().map(|preset| preset.id)
     }
 
     pub(crate) fn of(preset: &'static Preset) -> Self {
@@ -93,6 +87,16 @@ impl OpTable {
             Category::Promote | Category::BuiltinPromote => CastRule::Promote,
             Category::Banned => BANNED.clone(),
         }
+    }
+}
+
+/// Reads a preset by its id.
+impl FromStr for OpTable {
+    type Err = PolicyError;
+
+    fn from_str(id: &str) -> Result<Self, PolicyError> {
+        let found = preset::ALL.into_iter().find(|preset| preset.id == id);
+        found.map(Self::of).ok_or_else(|| PolicyError::Preset { id: id.into() })
     }
 }
 

@@ -98,7 +98,8 @@ fn a_registered_operation_wins_over_the_lists_and_the_latest_word_counts() {
 
 #[test]
 fn a_strict_table_refuses_what_is_on_no_list_and_says_how_to_register_it() {
-    let mine = OpCall::new(Op::custom("my_op", OpClass::Other), &[DType::F32]).with_path("head");
+    let mine = Op::custom("my_op", OpClass::Other);
+    let mine = OpCall { path: "head", ..OpCall::new(mine, &[DType::F32]) };
     assert_eq!(OpTable::torch_cuda().rule(&mine), CastRule::Untouched);
     let strict = OpTable::torch_cuda().strict();
     let refusal = strict.rule(&mine).decide(&mine, DType::F16).unwrap_err();
@@ -134,13 +135,16 @@ fn the_golden_file_is_of_torch_2_15() {
 #[test]
 fn a_table_is_found_by_its_own_id_and_differs_from_every_other() {
     let made = [OpTable::empty(), OpTable::torch_cuda(), OpTable::torch_cpu(), OpTable::apex_o1()];
-    for (i, (id, own)) in OpTable::ids().zip(&made).enumerate() {
-        assert_eq!(OpTable::by_id(id).as_ref(), Some(own), "{id}");
+    for (i, (id, own)) in OpTable::IDS.into_iter().zip(&made).enumerate() {
+        assert_eq!(id.parse().as_ref(), Ok(own), "{id}");
         for (j, other) in made.iter().enumerate() {
             assert_eq!(own == other, i == j, "{own:?} {other:?}");
         }
     }
-    assert_eq!(OpTable::by_id("torch"), None);
+    assert_eq!(
+        "torch".parse::<OpTable>().unwrap_err().to_string(),
+        "no preset is called `torch`; there are empty, torch_cuda, torch_cpu, apex_o1"
+    );
     let table = OpTable::torch_cuda;
     assert_ne!(table(), table().strict());
     assert_ne!(table(), table().register("mine", CastRule::F32));

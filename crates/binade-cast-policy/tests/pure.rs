@@ -4,11 +4,11 @@ use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overr
 use binade_core::{DType, Op, OpClass};
 
 fn policies() -> Vec<Box<dyn CastPolicy>> {
-    let tables = OpTable::ids().map(|id| OpTable::by_id(id).expect("it is listed"));
+    let tables = OpTable::IDS.into_iter().map(|id| id.parse().expect("it is listed"));
     let layered = |table: OpTable| {
-        Overrides::over(table.register("mine", CastRule::banned("not here")).strict())
+        Overrides::over(table.register("mine", CastRule::Banned("not here".into())).strict())
             .path("encoder.**.norm", CastRule::F32)
-            .when(Condition::always().reduction_above(2), CastRule::F32)
+            .when(Condition::default().reduction_above(2), CastRule::F32)
     };
     let both =
         |table: OpTable| [Box::new(table.clone()) as Box<dyn CastPolicy>, Box::new(layered(table))];
@@ -23,7 +23,7 @@ fn calls() -> impl Iterator<Item = OpCall<'static>> {
         .chain(Op::ALL.iter().copied());
     ops.flat_map(|op| {
         let call = OpCall::new(op, &[DType::F16, DType::F32]);
-        [call, call.with_path("encoder.0.norm"), call.with_reduction(3)]
+        [call, OpCall { path: "encoder.0.norm", ..call }, OpCall { reduction: Some(3), ..call }]
     })
 }
 

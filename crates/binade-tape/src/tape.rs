@@ -110,7 +110,7 @@ impl<D: Device> Tape<D> {
 
     /// Returns the region that operations are cast by here.
     pub fn region(&self) -> &Region {
-        self.context.scope.region()
+        &self.context.scope.region
     }
 
     /// Returns the place in the model; empty by default.

@@ -92,7 +92,7 @@ impl<D: Device> Var<D> {
     pub fn cast(&self, to: DType) -> Result<Self, Failed<D>> {
         let seen = self.tape.seen(&self.value);
         let value =
-            if seen.dtype() == to { seen } else { self.tape.scope().device().cast(&seen, to)? };
+            if seen.dtype() == to { seen } else { self.tape.scope().device.cast(&seen, to)? };
         Ok(Self::new(self.tape.clone(), value))
     }
 
@@ -115,7 +115,7 @@ impl<D: Device> Var<D> {
     ) -> Result<Vec<Value<D>>, Failed<D>> {
         let seen = self.seen_list(call.op, operands)?;
         let seen: Vec<&Value<D>> = seen.iter().collect();
-        let cast = self.tape.scope().cast_all(&call.with_path(self.tape.path()), &seen);
+        let cast = self.tape.scope().cast_all(&OpCall { path: self.tape.path(), ..call }, &seen);
         Ok(cast.map_err(TapeError::from)?.into_iter().map(Cow::into_owned).collect())
     }
 
@@ -128,7 +128,7 @@ impl<D: Device> Var<D> {
     ) -> Result<Vec<Value<D>>, Failed<D>> {
         let seen = self.seen_list(op, operands)?;
         let seen: Vec<&Value<D>> = seen.iter().collect();
-        let call = OpCall::from(op).with_path(self.tape.path());
+        let call = OpCall { path: self.tape.path(), ..op.into() };
         let prepared = self.tape.scope().prepare(&call, &seen).map_err(TapeError::from)?;
         Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
     }

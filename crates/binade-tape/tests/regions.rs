@@ -203,16 +203,17 @@ fn every_operation_that_sums_says_how_much_to_an_override() {
         ("sum", 16, |x, _| x.sum()),
         ("mean", 16, |x, _| x.mean()),
         ("mine", 3, |x, _| {
-            let call = OpCall::from(Op::custom("mine", OpClass::Reduce)).with_reduction(3);
+            let call = OpCall::from(Op::custom("mine", OpClass::Reduce));
+            let call = OpCall { reduction: Some(3), ..call };
             let forward = |call: CustomCall<'_, Cpu>| Ok(call.operands[0].clone());
             x.tape().custom(call, &[x], forward, |_, _| Ok(vec![None]))
         }),
     ];
     for (op, length, run) in cases {
         let banned = |above| {
-            let when = Condition::always().op(op).reduction_above(above);
+            let when = Condition::default().op(op).reduction_above(above);
             let policy = Overrides::over(OpTable::torch_cuda());
-            let policy = policy.when(when, CastRule::banned("it matched"));
+            let policy = policy.when(when, CastRule::Banned("it matched".into()));
             let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
             let (x, v) = (tape.constant(tensor(&[4, 4], 1)), tape.constant(tensor(&[4], 2)));
             run(&x, &v).is_err_and(|error| error.to_string().contains("it matched"))

@@ -14,28 +14,28 @@ use binade_tape::{Tape, Var};
 /// operation.
 fn policy() -> Overrides<OpTable> {
     let table = OpTable::torch_cuda().register("flash_attention", CastRule::Lower);
-    let long_mean = Condition::always().op("mean").reduction_above(4096);
-    let gating = Condition::always().op("mul").path("encoder.**");
+    let long_mean = Condition::default().op("mean").reduction_above(4096);
+    let gating = Condition::default().op("mul").path("encoder.**");
     Overrides::over(table)
         .op("tanh", CastRule::F32)
         .path("head.*", CastRule::F32)
         .when(long_mean, CastRule::F32)
-        .when(gating, CastRule::banned("gate with `add` in the encoder"))
+        .when(gating, CastRule::Banned("gate with `add` in the encoder".into()))
 }
 
 /// Returns the policy's explanations for calls of each kind, in an f16 region.
 fn explanations() -> Vec<Explanation> {
     use DType::{F16, F32};
     let attention = Op::custom("flash_attention", OpClass::MatMul);
-    let linear = OpCall::new(Op::LINEAR, &[F32, F32]).with_path("encoder.0");
+    let linear = OpCall { path: "encoder.0", ..OpCall::new(Op::LINEAR, &[F32, F32]) };
     let calls = [
         OpCall { elements: &[512, 4096], ..linear },
-        OpCall::new(Op::LINEAR, &[F16, F32]).with_path("head.out"),
-        OpCall::new(Op::TANH, &[F16]).with_path("encoder.0"),
+        OpCall { path: "head.out", ..OpCall::new(Op::LINEAR, &[F16, F32]) },
+        OpCall { path: "encoder.0", ..OpCall::new(Op::TANH, &[F16]) },
         OpCall::new(Op::MEAN, &[F16]),
-        OpCall::new(Op::MEAN, &[F16]).with_reduction(65536),
+        OpCall { reduction: Some(65536), ..OpCall::new(Op::MEAN, &[F16]) },
         OpCall::new(attention, &[F32, F32, F32]),
-        OpCall::new(Op::MUL, &[F16, F16]).with_path("encoder.0.gate"),
+        OpCall { path: "encoder.0.gate", ..OpCall::new(Op::MUL, &[F16, F16]) },
     ];
     calls.iter().map(|call| policy().explain(call, F16)).collect()
 }
@@ -86,7 +86,7 @@ mod tests {
             (CastRule::F32, "(op `mean` and reduction length > 4096)"),
             (CastRule::Lower, "`flash_attention` was registered so"),
             (
-                CastRule::banned("gate with `add` in the encoder"),
+                CastRule::Banned("gate with `add` in the encoder".into()),
                 "(op `mul` and path `encoder.**`)",
             ),
         ];

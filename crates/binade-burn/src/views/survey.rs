@@ -21,7 +21,7 @@ impl Surveyed {
     /// Call that a policy is asked about. It states no number of elements: parameters of one layer would get different answers,
     /// and burn refuses a layer of two types.
     pub(super) fn call<'a>(&'a self, operands: &'a [DType]) -> OpCall<'a> {
-        OpCall::new(self.op, operands).with_path(&self.layer)
+        OpCall { path: &self.layer, ..OpCall::new(self.op, operands) }
     }
 
     /// Call of `keep` for its layer; for a parameter of the module itself, for every parameter.

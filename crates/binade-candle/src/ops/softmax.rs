@@ -49,6 +49,6 @@ fn along(
     compute: impl FnOnce(&Tensor) -> CandleResult<Tensor>,
 ) -> Result<Tensor, Error> {
     let whole = |x: &Tensor| if x.elem_count() == 0 { Ok(x.clone()) } else { compute(x) };
-    let call = OpCall::from(op).with_path(path).with_reduction(input.dim(axis)? as u64);
+    let call = OpCall { path, reduction: Some(input.dim(axis)? as u64), ..op.into() };
     narrowed_call(scope, &call, [input], |[x]| whole(&x))
 }

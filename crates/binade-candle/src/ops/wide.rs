@@ -27,7 +27,7 @@ pub(super) fn narrowed<const N: usize>(
     operands: [&Tensor; N],
     compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
 ) -> Result<Tensor, Error> {
-    narrowed_call(scope, &OpCall::from(op).with_path(path), operands, compute)
+    narrowed_call(scope, &OpCall { path, ..op.into() }, operands, compute)
 }
 
 /// Computes as [`narrowed`], for a call that states sizes.

@@ -25,6 +25,9 @@ pub(crate) struct Preset {
 /// Presets, for loading one by its id.
 pub(crate) const ALL: [&Preset; 4] = [&EMPTY, &TORCH_CUDA, &TORCH_CPU, &APEX_O1];
 
+/// Ids of all presets, in order.
+pub(crate) const IDS: [&str; 4] = [ALL[0].id, ALL[1].id, ALL[2].id, ALL[3].id];
+
 /// Preset without lists.
 pub(crate) static EMPTY: Preset = Preset {
     id: "empty",
