@@ -9,7 +9,7 @@ mod ptx;
 mod trial;
 mod wgsl;
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use clap::{Args, ValueEnum};
 
@@ -21,7 +21,7 @@ use {
     trial::{Outcome, Trial},
 };
 
-/// Whose kernels are changed.
+/// A backend's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Device {
     /// The CUDA backend's, on the PTX interpreter.
@@ -57,33 +57,33 @@ impl fmt::Display for Change {
 /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
 #[derive(Args)]
 pub(crate) struct Mutate {
-    /// Whose kernels.
+    /// The backend whose kernels are changed.
     #[arg(long, value_enum)]
     device: Device,
-    /// The kernel's name, as its file's; all of them where none is named. May be repeated.
+    /// Name of a kernel's file; all kernels where none is named. May be repeated.
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
-    /// Where random numbers begin: the same seed draws the same changes.
+    /// Seed of the random numbers: the same seed draws the same changes.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many changes of each kernel are tried.
+    /// Number of changes of each kernel.
     #[arg(long, default_value_t = 40)]
     count: usize,
 }
 
 impl Mutate {
     pub(crate) fn run(self) -> Result<()> {
+        let all = kernels::named(self.device, &[])?;
         let kernels = kernels::named(self.device, &self.kernel)?;
-        let mut programs = Vec::new();
-        for which in Which::ALL {
-            let mut parts = kernels.iter().flat_map(|kernel| &kernel.parts);
-            if parts.any(|part| Which::of(part) == which) {
-                programs.push(Program::built(self.device, which)?);
-            }
-        }
+        // Cases of others notice changes of what shaders share.
+        let asked = if self.device == Device::Ptx { &kernels } else { &all };
+        let parts: Vec<_> = asked.iter().flat_map(|kernel| &kernel.parts).collect();
+        let needed = Which::ALL.into_iter().filter(|it| parts.iter().any(|part| it.runs(part)));
+        let programs: Vec<_> =
+            needed.map(|which| Program::built(self.device, which)).collect::<Result<_>>()?;
         let mut missed = Vec::new();
         for kernel in &kernels {
-            if !self.is_held(kernel, &programs)? {
+            if !self.is_held(kernel, &all, &programs)? {
                 missed.push(kernel.name.as_str());
             }
         }
@@ -93,18 +93,18 @@ impl Mutate {
         Err(format!("{}: less than 95 % of the changes were noticed", missed.join(", ")).into())
     }
 
-    /// Tries the changes of one kernel, tells how each ended, and returns true if enough were noticed.
-    fn is_held(&self, kernel: &Kernel, programs: &[Program]) -> Result<bool> {
+    /// Tries the changes of one kernel, prints the outcome of each, and returns true if enough were noticed.
+    fn is_held(&self, kernel: &Kernel, all: &[Kernel], programs: &[Program]) -> Result<bool> {
         let name = &kernel.name;
-        let Some(trial) = Trial::of(kernel, programs)? else {
+        if kernel.parts.is_empty() {
             println!("{name}: no case of the kit loads it");
             return Ok(true);
-        };
-        let (known, mut outcomes) = (kernels::known(self.device, name)?, Vec::new());
+        }
+        let trial = Trial::of(kernel, all, programs)?;
+        let (known, mut outcomes) = (kernels::known(self.device, kernel)?, Vec::new());
         for change in self.changes(kernel) {
-            let reason = known.iter().find(|known| known.0 == change);
-            let outcome = match reason {
-                Some((_, reason)) => Outcome::Equivalent(reason.clone()),
+            let outcome = match known.get(&change) {
+                Some(reason) => Outcome::Equivalent(reason.clone()),
                 None => trial.outcome(&change)?,
             };
             println!("  {name}: {change}: {outcome}");
@@ -122,13 +122,10 @@ impl Mutate {
             Device::Wgpu => wgsl::lines(&kernel.text),
         };
         let mut draw = Draw::new(self.seed, &kernel.name);
-        let mut changes: Vec<Change> = Vec::new();
-        for _ in 0..self.count * 20 {
-            let drawn = draw.one(&all).and_then(|of_line| draw.one(of_line));
-            let is_new = |change: &&Change| changes.len() < self.count && !changes.contains(change);
-            changes.extend(drawn.filter(is_new).cloned());
-        }
-        changes
+        let mut drawn = BTreeSet::new();
+        let any = |_| draw.one(&all).and_then(|of_line| draw.one(of_line));
+        let changes = (0..self.count * 20).filter_map(any);
+        changes.filter(|it| drawn.insert(*it)).take(self.count).cloned().collect()
     }
 }
 
@@ -137,10 +134,8 @@ fn summary(outcomes: &[Outcome]) -> (String, bool) {
     let count = |is: fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| is(outcome)).count();
     let caught = count(|it| matches!(it, Outcome::Caught(_)));
     let missed = count(|it| matches!(it, Outcome::Survived | Outcome::NeverRan));
-    let (same, refused) = (
-        count(|it| matches!(it, Outcome::Equivalent(_))),
-        count(|it| matches!(it, Outcome::Refused)),
-    );
+    let same = count(|it| matches!(it, Outcome::Equivalent(_)));
+    let refused = count(|it| matches!(it, Outcome::Refused));
     let all = caught + missed;
     let told =
         format!("{caught} of {all} caught, {same} make no difference, {refused} are no kernels,");
@@ -184,8 +179,7 @@ mod tests {
     #[test]
     fn ninety_five_percent_of_what_makes_a_difference_are_enough() {
         let mut outcomes = vec![Outcome::Caught("sgd/x".into()); 19];
-        let others = [Outcome::Equivalent("why".into()), Outcome::Refused, Outcome::Survived];
-        outcomes.extend(others);
+        outcomes.extend([Outcome::Equivalent("why".into()), Outcome::Refused, Outcome::Survived]);
         let (told, is_enough) = summary(&outcomes);
         assert!(is_enough && told.starts_with("19 of 20 caught, 1 make"), "{told}");
         outcomes.push(Outcome::NeverRan);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, Device};
+use super::{Change, Device, wgsl};
 use crate::{Result, packed, shell::root};
 
 /// A kernel's text and the cases that are held against it.
@@ -41,15 +41,18 @@ pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
     Ok(texts.into_iter().filter(wanted).map(kernel).collect())
 }
 
-/// The changes of a kernel that make no difference, or that no case can reach, each with its reason, out of `known.txt`.
-pub(super) fn known(device: Device, kernel: &str) -> Result<Vec<(Change, String)>> {
+/// The changes of a kernel that make no difference, or that no case can reach, each with its reason, out of `known.txt`: its
+/// own and those of shared files.
+pub(super) fn known(device: Device, kernel: &Kernel) -> Result<BTreeMap<Change, String>> {
     let rows = include_str!("known.txt").lines().filter(|row| !row.starts_with('#'));
-    let mut found = Vec::new();
+    let mut found = BTreeMap::new();
     for row in rows {
-        let (place, known) = parse(row).ok_or_else(|| format!("known.txt: no change: `{row}`"))?;
-        if place == [device.names()[0], kernel] {
-            found.push(known);
-        }
+        let ([of, name], (change, reason)) =
+            parse(row).ok_or_else(|| format!("known.txt: no change: `{row}`"))?;
+        let own = (name == kernel.name).then_some(change.line);
+        let line = own.or_else(|| wgsl::line_of(&kernel.text, name, change.line));
+        let line = line.filter(|_| of == device.names()[0]);
+        found.extend(line.map(|line| (Change { line, ..change }, reason)));
     }
     Ok(found)
 }
@@ -78,10 +81,11 @@ mod tests {
     fn every_row_is_of_a_kernel_and_every_known_change_of_a_line_that_is_committed() {
         let mut rows = serves().unwrap();
         for device in [Device::Ptx, Device::Wgpu] {
-            for Kernel { name, text, .. } in named(device, &[]).unwrap() {
-                rows.remove(&name);
-                for (change, _) in known(device, &name).unwrap() {
-                    let line = text.lines().nth(change.line - 1).unwrap_or_default();
+            for kernel in named(device, &[]).unwrap() {
+                rows.remove(&kernel.name);
+                for (change, _) in known(device, &kernel).unwrap() {
+                    let line = kernel.text.lines().nth(change.line - 1).unwrap_or_default();
+                    let name = &kernel.name;
                     assert!(line.contains(&change.before), "{name}: {change}: no longer there");
                 }
             }

@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
-use super::{Device, trial::Outcome};
+use super::{Device, kernels::Kernel, trial::Outcome};
 use crate::{
     Result,
     binaries::Binaries,
     device,
+    issue::regex,
     packed::{self, Texts},
     shell::root,
 };
@@ -33,13 +34,16 @@ impl Which {
 
     /// The program that runs a part of the names of cases, which its beginning names, and the rest of the part.
     fn split(part: &str) -> (Self, &str) {
-        let of = |which, prefix| Some((which, part.strip_prefix(prefix)?));
-        let tests = of(Self::Tests, "device::").or_else(|| of(Self::Units, "units::"));
-        tests.unwrap_or((Self::Kit, part))
+        match part.split_once("::") {
+            Some(("device", rest)) => (Self::Tests, rest),
+            Some(("units", rest)) => (Self::Units, rest),
+            _ => (Self::Kit, part),
+        }
     }
 
-    pub(super) fn of(part: &str) -> Self {
-        Self::split(part).0
+    /// Returns true if the program runs this part.
+    pub(super) fn runs(self, part: &str) -> bool {
+        Self::split(part).0 == self
     }
 }
 
@@ -81,45 +85,38 @@ impl Program {
         Ok(Self { device, which, packed, places, bare, folder, copy, libraries })
     }
 
-    /// Has the kernel of this name be `text` in the copy.
+    /// Returns the packed texts, of which these are changed.
     ///
     /// # Errors
     ///
     /// Where the program does not hold the packed texts, or these no longer fit into their place.
-    pub(super) fn put(&self, name: &str, text: &str) -> Result<()> {
+    pub(super) fn packed(&self, changed: &Texts) -> Result<Vec<u8>> {
         let mut texts = self.bare.clone();
-        texts.insert(name.to_owned(), without_comments(text));
+        texts.extend(changed.iter().map(|(name, text)| (name.clone(), without_comments(text))));
         let mut packed = packed::pack(&texts)?;
         if packed.len() > self.packed.len() || self.places.is_empty() {
-            return Err(format!("{} has no place for a changed {name}", self.copy.display()).into());
+            return Err(format!("{} has no place for a change", self.copy.display()).into());
         }
         packed.resize(self.packed.len(), 0);
-        self.write(&packed)
+        Ok(packed)
     }
 
-    /// Undoes [`Self::put`].
-    pub(super) fn restore(&self) -> Result<()> {
-        self.write(&self.packed)
-    }
-
-    fn write(&self, packed: &[u8]) -> Result<()> {
-        let mut file = File::options().write(true).open(&self.copy)?;
-        for place in &self.places {
-            file.seek(SeekFrom::Start(u64::try_from(*place)?))?;
-            file.write_all(packed)?;
-        }
-        Ok(())
-    }
-
-    /// Runs the cases whose names contain `part`, the kit's until one fails, leaves which PTX lines ran in `coverage`, and returns what
-    /// became of the kernel that it has.
+    /// Runs the cases whose names contain `part`, the kit's until one fails, with these packed texts or those that are committed, leaves
+    /// which PTX lines ran in `coverage`, and returns what became of the kernel.
     pub(super) fn run(
         &self,
         part: &str,
-        capability: Option<&str>,
+        packed: Option<&[u8]>,
+        kernel: &Kernel,
         limit: Duration,
         coverage: Option<&Path>,
     ) -> Result<Outcome> {
+        let mut copy = File::options().write(true).open(&self.copy)?;
+        for place in &self.places {
+            copy.seek(SeekFrom::Start(u64::try_from(*place)?))?;
+            copy.write_all(packed.unwrap_or(&self.packed))?;
+        }
+        drop(copy);
         let [name, ..] = self.device.names();
         let mut process = Command::new("timeout");
         process.arg(format!("{}", limit.as_secs())).arg(&self.copy).stdin(Stdio::null());
@@ -131,7 +128,7 @@ impl Program {
         if let Some(folder) = &self.libraries {
             process.env("LD_LIBRARY_PATH", device::before(folder, "LD_LIBRARY_PATH", ':'));
         }
-        capability.map(|version| process.env("BINADE_PTX_CC", version));
+        kernel.capability.map(|version| process.env("BINADE_PTX_CC", version));
         coverage.map(|folder| process.env("BINADE_PTX_COVERAGE", folder));
         let output = process.output()?;
         let said = [output.stdout, output.stderr];
@@ -154,11 +151,8 @@ const REFUSALS: [&str; 4] = [
 ];
 
 fn first_failure(said: &str) -> String {
-    let is_failed = |line: &&str| {
-        ["FAILED", "failed"].iter().any(|sign| line.starts_with(sign))
-            || line.ends_with("... FAILED")
-    };
-    let failed = said.lines().map(str::trim).find(is_failed);
+    let is_failed = regex(r"^(FAILED|failed)|\.\.\. FAILED$");
+    let failed = said.lines().map(str::trim).find(|line| is_failed.is_match(line));
     failed.unwrap_or("a run that ended badly").chars().take(100).collect()
 }
 

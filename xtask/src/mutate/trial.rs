@@ -3,21 +3,19 @@
 use std::{
     collections::BTreeSet,
     fmt,
+    path::Path,
     time::{Duration, Instant},
 };
 
-use super::{
-    Change,
-    kernels::Kernel,
-    program::{Program, Which},
-};
-use crate::{Result, coverage};
+use super::{Change, kernels::Kernel, program::Program, wgsl};
+use crate::{Result, coverage, packed::Texts};
 
 /// A kernel whose unchanged text passes.
 pub(super) struct Trial<'a> {
     kernel: &'a Kernel,
-    /// Each program that has cases of its, with the parts of their names.
-    runs: Vec<(&'a Program, Vec<&'a str>)>,
+    /// All kernels of the device, some of which share lines with this one.
+    all: &'a [Kernel],
+    programs: &'a [Program],
     /// Lines that no case ran; empty where nobody can tell.
     missed: BTreeSet<usize>,
     limit: Duration,
@@ -50,72 +48,76 @@ impl fmt::Display for Outcome {
 }
 
 impl<'a> Trial<'a> {
-    /// Nothing where no case can reach the kernel.
+    /// Runs the kernel's cases.
     ///
     /// # Errors
     ///
-    /// Where the kernel fails unchanged.
-    pub(super) fn of(kernel: &'a Kernel, programs: &'a [Program]) -> Result<Option<Self>> {
-        let run = |program: &'a Program| {
-            let parts = kernel.parts.iter().map(String::as_str);
-            (program, parts.filter(|part| Which::of(part) == program.which).collect::<Vec<_>>())
-        };
-        let mut runs: Vec<_> = programs.iter().map(run).collect();
-        runs.retain(|(_, parts)| !parts.is_empty());
-        let Some((first, _)) = runs.first() else { return Ok(None) };
-        let folder = first.folder.join("coverage");
+    /// If the kernel fails unchanged.
+    pub(super) fn of(
+        kernel: &'a Kernel,
+        all: &'a [Kernel],
+        programs: &'a [Program],
+    ) -> Result<Self> {
+        let folder = programs[0].folder.join("coverage");
         coverage::empty(&folder)?;
-        let start = Instant::now();
-        let pairs =
-            runs.iter().flat_map(|(program, parts)| parts.iter().map(move |it| (program, it)));
-        for (program, part) in pairs {
-            let limit = Duration::from_mins(10);
-            if program.run(part, kernel.capability, limit, Some(&folder))? != Outcome::Survived {
+        let (start, limit) = (Instant::now(), Duration::from_mins(10));
+        let mut trial = Self { kernel, all, programs, missed: BTreeSet::new(), limit };
+        for part in &kernel.parts {
+            if trial.run(part, None, Some(&folder))? != Outcome::Survived {
                 return Err(format!("{part} fails with {} unchanged", kernel.name).into());
             }
         }
         // A loop that never ends is noticed; a machine with other work to do is not a fault.
-        let limit = start.elapsed() * 5 + Duration::from_secs(20);
+        trial.limit = start.elapsed() * 5 + Duration::from_mins(1);
         let entries: Vec<_> = coverage::entries(&kernel.text).collect();
-        let missed = coverage::merged(&[folder])?.never_ran(&entries);
-        Ok(Some(Self { kernel, runs, missed, limit }))
+        trial.missed = coverage::merged(&[folder])?.never_ran(&entries);
+        Ok(trial)
     }
 
+    /// Tries a change. A shared file is changed in every kernel that has it, and held by the cases of this one, then by those of the others.
     pub(super) fn outcome(&self, change: &Change) -> Result<Outcome> {
         if self.missed.contains(&change.line) {
             return Ok(Outcome::NeverRan);
         }
-        let text = changed(&self.kernel.text, change);
-        for (program, parts) in &self.runs {
-            program.put(&self.kernel.name, &text)?;
-            let outcome = self.against(program, parts);
-            program.restore()?;
-            match outcome? {
+        let mut texts =
+            Texts::from([(self.kernel.name.clone(), changed(&self.kernel.text, change))]);
+        let mut parts = self.kernel.parts.clone();
+        if let Some((file, line)) = wgsl::shared(&self.kernel.text, change.line) {
+            for kernel in self.all {
+                let Some(line) = wgsl::line_of(&kernel.text, file, line) else { continue };
+                let change = Change { line, ..change.clone() };
+                texts.insert(kernel.name.clone(), changed(&kernel.text, &change));
+                parts.extend(kernel.parts.iter().cloned());
+            }
+        }
+        let packed = self.programs[0].packed(&texts)?;
+        let mut tried = BTreeSet::new();
+        for part in parts.iter().filter(|part| tried.insert(*part)) {
+            match self.run(part, Some(&packed), None)? {
                 Outcome::Survived => {}
+                _ if !self.kernel.parts.contains(part)
+                    && self.run(part, None, None)? != Outcome::Survived =>
+                {
+                    return Err(format!("{part} fails unchanged").into());
+                }
                 outcome => return Ok(outcome),
             }
         }
         Ok(Outcome::Survived)
     }
 
-    fn against(&self, program: &Program, parts: &[&str]) -> Result<Outcome> {
-        for part in parts {
-            let outcome = program.run(part, self.kernel.capability, self.limit, None)?;
-            if outcome != Outcome::Survived {
-                return Ok(outcome);
-            }
-        }
-        Ok(Outcome::Survived)
+    fn run(&self, part: &str, packed: Option<&[u8]>, coverage: Option<&Path>) -> Result<Outcome> {
+        let program = self.programs.iter().find(|it| it.which.runs(part));
+        let program = program.ok_or_else(|| format!("no program runs {part}"))?;
+        program.run(part, packed, self.kernel, self.limit, coverage)
     }
 }
 
 /// The text with the change in it.
 fn changed(text: &str, change: &Change) -> String {
-    let lines = text.lines().enumerate().map(|(index, line)| {
-        let is_changed = index + 1 == change.line;
-        if is_changed { line.replacen(&change.before, &change.after, 1) } else { line.to_owned() }
-    });
-    lines.fold(String::new(), |all, line| all + &line + "\n")
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    lines[change.line - 1] = lines[change.line - 1].replacen(&change.before, &change.after, 1);
+    lines.join("\n") + "\n"
 }
 
 #[cfg(test)]

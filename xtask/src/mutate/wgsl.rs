@@ -17,11 +17,8 @@ const DECLARING: [&str; 8] =
 pub(super) fn lines(text: &str) -> Vec<Vec<Change>> {
     let unused = unused(text);
     let all = text.lines().enumerate().filter_map(|(index, line)| {
-        if unused.contains(&index) {
-            return None;
-        }
         let code = line.split("//").next().unwrap_or_default().trim();
-        if DECLARING.iter().any(|start| code.starts_with(start)) {
+        if unused.contains(&index) || DECLARING.iter().any(|start| code.starts_with(start)) {
             return None;
         }
         let change = |after| Change { line: index + 1, before: code.to_owned(), after };
@@ -31,44 +28,45 @@ pub(super) fn lines(text: &str) -> Vec<Vec<Change>> {
     all.collect()
 }
 
+/// Returns the shared file that a line of a composed shader is from, and its number behind the comment that names the file.
+pub(super) fn shared(text: &str, line: usize) -> Option<(&str, usize)> {
+    let lines: Vec<&str> = text.lines().take(line).collect();
+    let at = lines.iter().rposition(|it| it.starts_with("// shaders/"))?;
+    let file = lines[at].strip_prefix("// shaders/")?.strip_suffix(".wgsl")?;
+    file.starts_with("lib/").then_some((file, line - 1 - at))
+}
+
+/// Returns the line of a composed shader that has this number in a shared file.
+pub(super) fn line_of(text: &str, file: &str, line: usize) -> Option<usize> {
+    let title = format!("// shaders/{file}.wgsl");
+    text.lines().position(|it| it == title).map(|at| at + 1 + line)
+}
+
 /// The lines of functions and constants that no entry comes to: a shader is composed of whole files.
 fn unused(text: &str) -> BTreeSet<usize> {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_entry = |at: usize| at > 0 && lines[at - 1].starts_with("@compute");
-    let (mut reached, mut left) = (Vec::new(), Vec::new());
-    for (at, line) in lines.iter().enumerate() {
-        let Some(name) = declared(line) else { continue };
-        let end = if line.starts_with("fn ") {
-            (at..lines.len()).find(|end| lines[*end] == "}").unwrap_or(at)
+    let lines: Vec<&str> = text.lines().map(|it| it.split("//").next().unwrap_or(it)).collect();
+    let (item, mut code, mut left) = (regex(r"^(fn|const) (\w+)"), String::new(), Vec::new());
+    for at in 0..lines.len() {
+        let Some(found) = item.captures(lines[at]) else { continue };
+        // A field may be called as a function is, which has its parenthesis.
+        let is_function = &found[1] == "fn";
+        let name = format!(r"\b{}{}", &found[2], if is_function { r"\(" } else { r"\b" });
+        let end = (at..lines.len()).find(|end| !is_function || lines[*end] == "}");
+        let item = at..=end.unwrap_or(at);
+        if lines[at.saturating_sub(1)].starts_with("@compute") {
+            code += &lines[item].concat();
         } else {
-            at
-        };
-        if is_entry(at) { reached.push(at..=end) } else { left.push((name, at..=end)) }
+            left.push((regex(&name), item));
+        }
     }
-    let mut next = 0;
-    while let Some(item) = reached.get(next).cloned() {
-        let names: BTreeSet<&str> = lines[item].iter().flat_map(|line| names(line)).collect();
-        let (found, others): (Vec<_>, _) =
-            left.into_iter().partition(|(name, _)| names.contains(name));
-        reached.extend(found.into_iter().map(|(_, item)| item));
-        (left, next) = (others, next + 1);
+    loop {
+        let (found, others): (Vec<_>, _) = left.into_iter().partition(|it| it.0.is_match(&code));
+        if found.is_empty() {
+            return others.into_iter().flat_map(|(_, item)| item).collect();
+        }
+        left = others;
+        code.extend(found.into_iter().flat_map(|(_, item)| lines[item].iter().copied()));
     }
-    left.into_iter().flat_map(|(_, item)| item).collect()
-}
-
-/// The name of a function or constant of the module's.
-fn declared(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("fn ").or_else(|| line.strip_prefix("const "))?;
-    names(rest).next()
-}
-
-/// Names in a line of code, a function's with its parenthesis: a field may be called as a function is.
-fn names(line: &str) -> impl Iterator<Item = &str> {
-    let code = line.split("//").next().unwrap_or_default();
-    code.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter_map(|word| {
-        let name = word.strip_suffix(|c: char| !c.is_ascii_alphanumeric() && !"_(".contains(c));
-        Some(name.unwrap_or(word)).filter(|name| !["", "("].contains(name))
-    })
 }
 
 fn afters(code: &str) -> Vec<String> {
@@ -108,6 +106,16 @@ mod tests {
              let a = min(b + 2u, vec4<u32>(7));|let a = min(b + 1u, vec4<u32>(8));"
         );
         assert_eq!(afters("let x1 = arrmin(0x7f, 1.5, word_2);"), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_of_a_shared_file_is_found_in_each_shader_that_has_it() {
+        let [one, other] = [
+            "// By.\n\n// shaders/lib/a.wgsl\na\nb\n\n// shaders/k.wgsl\nk\n",
+            "// shaders/lib/a.wgsl\na\nb\n",
+        ];
+        assert_eq!((shared(one, 5), shared(one, 8)), (Some(("lib/a", 2)), None));
+        assert_eq!((line_of(other, "lib/a", 2), line_of(other, "lib/b", 2)), (Some(3), None));
     }
 
     #[test]
