@@ -8,8 +8,8 @@ pub use elements::Stored;
 
 use crate::{Cpu, Error};
 use binade_autocast::Autocast;
-use binade_core::DType;
-use binade_ops::shape::element_count;
+use binade_core::{DType, TensorSpec};
+use binade_ops::{OpInvocation, shape::element_count};
 use elements::Data;
 use ndarray::{ArcArray, ArrayD, IxDyn};
 use std::{
@@ -112,7 +112,8 @@ impl Tensor {
     ///
     /// [`Error::Shape`] if the number of elements would change.
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
-        let shape = binade_ops::shape::reshape(self.shape(), shape)?;
+        let call = OpInvocation::Reshape { shape: shape.to_vec() };
+        let TensorSpec { shape, .. } = call.check(&[(self.dtype(), self.shape())])?;
         Ok(Self { data: self.data.reshape(&shape), stamp: next_stamp() })
     }
 }

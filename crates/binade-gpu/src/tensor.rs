@@ -72,7 +72,8 @@ impl<D: Driver> Tensor<D> {
     ///
     /// [`Error::Shape`] where the number of elements would change.
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, D> {
-        let shape = binade_ops::shape::reshape(&self.shape, shape)?;
+        let call = binade_ops::OpInvocation::Reshape { shape: shape.to_vec() };
+        let shape = call.check(&[(self.dtype, &self.shape)])?.shape;
         Ok(Self { shape: shape.into(), ..self.clone() })
     }
 

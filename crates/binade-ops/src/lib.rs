@@ -4,19 +4,20 @@
 #[macro_use]
 mod table;
 
+mod check;
+mod error;
 mod forward;
 mod host;
 mod invocation;
-pub mod operands;
+mod operands;
 mod results;
 pub mod shape;
 mod shaped;
 
+pub use error::{DTypeError, OperandError, ShapeError};
 pub use forward::Invoke;
 pub use host::{Download, Upload};
 pub use invocation::OpInvocation;
-pub use operands::{DTypeError, OperandError};
-pub use shape::ShapeError;
 pub use shaped::Shaped;
 
 use results::Results;

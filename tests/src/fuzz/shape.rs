@@ -1,8 +1,9 @@
 //! Shapes and windows from anywhere: every rule gives an answer, and a result that it lets pass fits into memory.
 
-use binade_core::Op;
-use binade_ops::shape::{self, ShapeError};
-use binade_ops::{Conv2dConfig, MaxPool2dConfig};
+use binade_core::DType::{F16, I64};
+use binade_ops::{
+    BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, OperandError, shape,
+};
 
 /// Extents, two bytes each: small ones, powers of two, and those near the largest.
 struct Extents<'b>(std::slice::Iter<'b, u8>);
@@ -36,16 +37,30 @@ pub(super) fn read(bytes: &[u8]) {
     windows(&[extents.two(), extents.two()].concat(), &mut extents);
 }
 
+/// Returns the shape of the result of f16 operands.
+fn result(call: &Call, shapes: &[&[usize]]) -> Result<Vec<usize>, OperandError> {
+    let operands: Vec<_> = shapes.iter().map(|shape| (F16, *shape)).collect();
+    call.check(&operands).map(|result| result.shape)
+}
+
+/// Returns the shape of an embedding.
+fn embedding(table: &[usize], indices: &[usize]) -> Result<Vec<usize>, OperandError> {
+    Call::Embedding.check(&[(F16, table), (I64, indices)]).map(|result| result.shape)
+}
+
 /// Shapes that seldom fit.
 fn any(a: &[usize], b: &[usize]) {
-    for result in
-        [shape::matmul(a, b), shape::bmm(a, b), shape::linear(a, b, None), shape::embedding(a, b)]
-    {
-        bounded(result);
+    for call in [Call::MatMul, Call::Bmm, Call::Linear] {
+        bounded(result(&call, &[a, b]));
     }
-    bounded(shape::fill(a));
-    let _ = (shape::batch_norm_samples(a), shape::bias_add(a, b), shape::reshape(a, b));
-    let _ = (shape::layer_norm(a, b, b), shape::softmax(Op::SOFTMAX, a), shape::mse_loss(a, b));
+    bounded(embedding(a, b));
+    bounded(result(&Call::Fill { value: 0.0, shape: a.to_vec(), dtype: F16 }, &[]));
+    let batch_norm = Call::BatchNorm { config: BatchNormConfig::default() };
+    let _ = result(&batch_norm, &[a, b, b, b, b]);
+    let _ = result(&Call::BatchNormBackward { eps: 0.0 }, &[a, a, b]);
+    let _ = (result(&Call::BiasAdd, &[a, b]), result(&Call::Reshape { shape: b.to_vec() }, &[a]));
+    let _ = result(&Call::LayerNorm { eps: 0.0 }, &[a, b, b]);
+    let _ = (result(&Call::Softmax, &[a]), result(&Call::MseLoss, &[a, b]));
     assert_eq!(
         shape::size(a, 1).unwrap_or(usize::MAX).min(shape::element_count(a)),
         shape::element_count(a)
@@ -54,21 +69,23 @@ fn any(a: &[usize], b: &[usize]) {
 
 /// Shapes that fit, so that only their size is in the way.
 fn fitting(lead: &[usize], [m, k]: [usize; 2], [n, rows]: [usize; 2]) {
-    bounded(shape::matmul(&[m, k], &[k, n]));
-    bounded(shape::bmm(&[lead, &[m, k]].concat(), &[lead, &[k, n]].concat()));
-    bounded(shape::linear(&[lead, &[k]].concat(), &[n, k], Some(&[n])));
-    bounded(shape::embedding(&[rows, n], lead));
+    bounded(result(&Call::MatMul, &[&[m, k], &[k, n]]));
+    bounded(result(&Call::Bmm, &[&[lead, &[m, k]].concat(), &[lead, &[k, n]].concat()]));
+    bounded(result(&Call::Linear, &[&[lead, &[k]].concat(), &[n, k], &[n]]));
+    bounded(embedding(&[rows, n], lead));
 }
 
 fn windows(image: &[usize], extents: &mut Extents<'_>) {
     let (stride, padding, kernel) = (extents.two(), extents.two(), extents.two());
     let weight = [extents.next(), image[1], kernel[0], kernel[1]];
-    bounded(shape::conv2d(image, &weight, None, Conv2dConfig { stride, padding }));
-    bounded(shape::max_pool2d(image, MaxPool2dConfig { kernel, stride, padding }));
+    let config = Conv2dConfig { stride, padding };
+    bounded(result(&Call::Conv2d { config }, &[image, &weight]));
+    let config = MaxPool2dConfig { kernel, stride, padding };
+    bounded(result(&Call::MaxPool2d { config }, &[image]));
 }
 
 /// A result that passes has fewer bytes than an allocation may have; one that does not is told in words.
-fn bounded(result: Result<Vec<usize>, ShapeError>) {
+fn bounded(result: Result<Vec<usize>, OperandError>) {
     match result {
         Ok(shape) => {
             let bytes = shape::size(&shape, 8).unwrap_or(usize::MAX);

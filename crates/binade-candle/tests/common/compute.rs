@@ -2,7 +2,7 @@
 
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
-use binade_conformance::ops::{BatchNormConfig, Conv2dConfig, ShapeError, shape};
+use binade_conformance::ops::{BatchNormConfig, Conv2dConfig, OperandError, ShapeError};
 use binade_conformance::{OpInvocation, SubjectError};
 use binade_core::ErrorKind;
 use candle_core::{D, DType, Device, Tensor, Var};
@@ -110,15 +110,26 @@ fn is_backward(op: &OpInvocation) -> bool {
 
 /// Returns true if the result is larger than any memory, which candle finds when it allocates it.
 fn is_too_large(op: &OpInvocation, operands: &[&Tensor]) -> bool {
-    let result = match (op, operands) {
-        (OpInvocation::SumBackward { shape, .. } | OpInvocation::MeanBackward { shape, .. }, _) => {
-            shape::fill(shape)
-        }
-        (OpInvocation::EmbeddingBackward { rows }, _) => shape::fill(&[*rows]),
-        (OpInvocation::MatMul, [a, b]) => shape::matmul(a.dims(), b.dims()),
-        _ => return false,
-    };
-    matches!(result, Err(ShapeError::TooLarge { .. }))
+    use OpInvocation as C;
+    let is_sized_late = matches!(
+        op,
+        C::SumBackward { .. } | C::MeanBackward { .. } | C::EmbeddingBackward { .. } | C::MatMul
+    );
+    let specs: Option<Vec<_>> = operands.iter().map(|x| Some((dtype(x)?, x.dims()))).collect();
+    let result = specs.map(|specs| op.check(&specs));
+    let too_large = matches!(result, Some(Err(OperandError::Shape(ShapeError::TooLarge { .. }))));
+    is_sized_late && too_large
+}
+
+fn dtype(tensor: &Tensor) -> Option<binade_core::DType> {
+    use binade_core::DType as Of;
+    Some(match tensor.dtype() {
+        DType::BF16 => Of::BF16,
+        DType::F16 => Of::F16,
+        DType::F32 => Of::F32,
+        DType::I64 => Of::I64,
+        _ => return None,
+    })
 }
 
 /// Returns the refusal of a tensor of another rank: `ops::matmul` takes both, and the kit asks for one.

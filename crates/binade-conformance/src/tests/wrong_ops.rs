@@ -10,7 +10,7 @@ use crate::backend::Backend as _;
 use crate::{OpInvocation, Result, Runner, SubjectError};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
-use binade_ops::{BatchNormConfig, MaxPool2dConfig, shape};
+use binade_ops::{BatchNormConfig, MaxPool2dConfig};
 use half::f16;
 
 /// The fault of this name.
@@ -246,7 +246,8 @@ fn several(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opt
 /// Each window's gradient to every one of its largest.
 fn every_tie(g: &Plain, x: &Plain, config: MaxPool2dConfig) -> Plain {
     let MaxPool2dConfig { kernel, stride, padding } = config;
-    let (values, y) = (x.read(), shape::max_pool2d(x.shape(), config).unwrap_or_default());
+    let result = OpInvocation::MaxPool2d { config }.check(&[(x.dtype(), x.shape())]);
+    let (values, y) = (x.read(), result.map(|spec| spec.shape).unwrap_or_default());
     let (height, width) = (x.shape()[2], x.shape()[3]);
     let mut dx = vec![0.0; values.len()];
     for (at, g) in g.read().into_iter().enumerate() {

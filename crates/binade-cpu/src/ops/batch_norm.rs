@@ -1,12 +1,14 @@
 //! Normalisation over the batch, by channel.
 
-use super::{layer_norm::Stats, operands};
+use super::{layer_norm::Stats, operands::check};
 use crate::{
     Cpu, Error, Tensor, parallel,
     reduce::{Channels, count, round, run, run2},
 };
-use binade_core::{DType, Op};
-use binade_ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, shape};
+use binade_core::DType;
+use binade_ops::{
+    BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats,
+};
 
 impl BatchNorm for Cpu {
     fn batch_norm(
@@ -17,8 +19,9 @@ impl BatchNorm for Cpu {
         running: &RunningStats<Tensor>,
         config: BatchNormConfig,
     ) -> Result<BatchNormOutput<Tensor>, Error> {
-        let layer = Layer::new(input, &[weight, bias], Some(running))?;
-        let samples = count(shape::batch_norm_samples(input.shape())?);
+        let operands = [input, weight, bias, &running.mean, &running.var];
+        let layer = Layer::new(&OpInvocation::BatchNorm { config }, &operands, input)?;
+        let samples = count(layer.of.samples());
         let x = input.to_f32();
         let moments = layer.moments(&x);
         let stats: Vec<Stats> = moments.iter().map(|m| m.stats(config.eps)).collect();
@@ -43,7 +46,8 @@ impl BatchNorm for Cpu {
         running: &RunningStats<Tensor>,
         eps: f32,
     ) -> Result<Tensor, Error> {
-        let layer = Layer::new(input, &[weight, bias], Some(running))?;
+        let operands = [input, weight, bias, &running.mean, &running.var];
+        let layer = Layer::new(&OpInvocation::BatchNormInference { eps }, &operands, input)?;
         let (means, vars) = (running.mean.to_f32(), running.var.to_f32());
         let both = means.iter().zip(&*vars);
         let stats: Vec<Stats> =
@@ -59,9 +63,8 @@ impl BatchNorm for Cpu {
         weight: &Tensor,
         eps: f32,
     ) -> Result<NormGrads<Tensor>, Error> {
-        let layer = Layer::new(input, &[weight], None)?;
-        shape::batch_norm_samples(input.shape())?;
-        operands::grad(Op::BATCH_NORM, (grad.dtype(), grad.shape()), input.shape(), layer.dtype)?;
+        let call = OpInvocation::BatchNormBackward { eps };
+        let layer = Layer::new(&call, &[grad, input, weight], input)?;
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let stats: Vec<Stats> = layer.moments(&x).iter().map(|m| m.stats(eps)).collect();
         let sums = layer.grad_sums(&g, &x, &stats);
@@ -94,20 +97,9 @@ struct Layer {
 }
 
 impl Layer {
-    /// Checks the operands against the contract.
-    fn new(
-        input: &Tensor,
-        parameters: &[&Tensor],
-        running: Option<&RunningStats<Tensor>>,
-    ) -> Result<Self, Error> {
-        let running: Vec<&Tensor> =
-            running.map_or_else(Vec::new, |running| vec![&running.mean, &running.var]);
-        let vectors = parameters.iter().chain(&running).map(|t| t.shape());
-        shape::batch_norm(input.shape(), &vectors.collect::<Vec<_>>())?;
-        let of_parameters = parameters.iter().map(|it| it.dtype());
-        let of_running = running.iter().map(|it| it.dtype());
-        let (dtype, _) = operands::norm(Op::BATCH_NORM, input.dtype(), of_parameters)?;
-        operands::all_f32(Op::BATCH_NORM, of_running)?;
+    /// Checks the operands of a call, of which `input` is normalised.
+    fn new(call: &OpInvocation, operands: &[&Tensor], input: &Tensor) -> Result<Self, Error> {
+        let dtype = check(call, operands)?.dtype;
         Ok(Self { of: Channels::of(input.shape(), 1), dtype })
     }
 

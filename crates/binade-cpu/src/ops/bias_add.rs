@@ -1,17 +1,16 @@
 //! Sum of a tensor and a vector along the channel axis.
 
-use super::operands;
+use super::operands::check;
 use crate::{
     Cpu, Error, Tensor, parallel,
     reduce::{self, Channels},
 };
-use binade_core::Op;
-use binade_ops::{BiasAdd, shape};
+use binade_core::TensorSpec;
+use binade_ops::{BiasAdd, OpInvocation, shape};
 
 impl BiasAdd for Cpu {
     fn bias_add(&self, input: &Tensor, bias: &Tensor) -> Result<Tensor, Error> {
-        let shape = shape::bias_add(input.shape(), bias.shape())?;
-        let dtype = operands::float(Op::BIAS_ADD, [input.dtype(), bias.dtype()])?;
+        let TensorSpec { dtype, shape } = check(&OpInvocation::BiasAdd, &[input, bias])?;
         let of = channels(&shape);
         let (mut out, b) = (input.to_f32().into_owned(), bias.to_f32());
         parallel::rows(&mut out, of.row(), of.row(), |_, block| {
@@ -26,8 +25,8 @@ impl BiasAdd for Cpu {
     }
 
     fn bias_add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
-        let dtype = operands::float(Op::BIAS_ADD, [grad.dtype()])?;
-        let of = channels(&shape::softmax(Op::BIAS_ADD, grad.shape())?);
+        let TensorSpec { dtype, shape } = check(&OpInvocation::BiasAddBackward, &[grad])?;
+        let of = channels(&shape);
         let bias = reduce::channels(&grad.to_f32(), of);
         Ok([grad.clone(), Tensor::from_f32(bias, &[of.count], dtype)?])
     }

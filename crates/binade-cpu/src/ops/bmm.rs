@@ -2,46 +2,44 @@
 
 use super::{
     matmul::{extents, gradients, product},
-    operands,
+    operands::check,
 };
 use crate::{Cpu, Error, Tensor};
-use binade_core::Op;
-use binade_ops::{Bmm, shape};
+use binade_core::TensorSpec;
+use binade_ops::{Bmm, OpInvocation};
 
 impl Bmm for Cpu {
     fn bmm(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-        products(Op::BMM, a, b, &shape::bmm(a.shape(), b.shape())?)
+        products(&OpInvocation::Bmm, a, b)
     }
 
     fn bmm_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
-        product_grads(Op::BMM, [grad, a, b], &shape::bmm(a.shape(), b.shape())?)
+        product_grads(&OpInvocation::BmmBackward, [grad, a, b])
     }
 }
 
-/// Computes `A·B` for each pair of matrices, whose products have this shape.
-pub(super) fn products(op: Op, a: &Tensor, b: &Tensor, shape: &[usize]) -> Result<Tensor, Error> {
-    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
+/// Computes `A·B` for each pair of matrices.
+pub(super) fn products(call: &OpInvocation, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+    let TensorSpec { dtype, shape } = check(call, &[a, b])?;
     let sizes @ [m, k, n] = extents(a, b);
     let (a, b) = (a.to_f32(), b.to_f32());
-    let mut products = Vec::with_capacity(shape::element_count(shape));
-    for i in 0..pairs(shape) {
+    let mut products = Vec::with_capacity(pairs(&shape) * m * n);
+    for i in 0..pairs(&shape) {
         products.extend(product(matrix(&a, i, m * k), matrix(&b, i, k * n), sizes));
     }
-    Tensor::from_f32(products, shape, dtype)
+    Tensor::from_f32(products, &shape, dtype)
 }
 
 /// Computes `grad·Bᵀ` and `Aᵀ·grad` for each pair.
 pub(super) fn product_grads(
-    op: Op,
+    call: &OpInvocation,
     [grad, a, b]: [&Tensor; 3],
-    shape: &[usize],
 ) -> Result<[Tensor; 2], Error> {
-    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
-    operands::grad(op, (grad.dtype(), grad.shape()), shape, dtype)?;
+    let dtype = check(call, &[grad, a, b])?.dtype;
     let sizes @ [m, k, n] = extents(a, b);
     let (grad, x, y) = (grad.to_f32(), a.to_f32(), b.to_f32());
     let (mut da, mut db) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
-    for i in 0..pairs(shape) {
+    for i in 0..pairs(a.shape()) {
         let (x, y) = (matrix(&x, i, m * k), matrix(&y, i, k * n));
         let (dx, dy) = gradients(matrix(&grad, i, m * n), x, y, sizes);
         da.extend(dx);

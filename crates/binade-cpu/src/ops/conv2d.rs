@@ -1,12 +1,12 @@
 //! Two-dimensional convolution, image by image: windows as columns, then a matrix product.
 
-use super::{im2col::Geometry, operands};
+use super::{im2col::Geometry, operands::check};
 use crate::{
     Cpu, Error, Tensor, parallel,
     reduce::{self, Channels, PER_OPERATION, add_product, matrix},
 };
-use binade_core::Op;
-use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, shape};
+use binade_core::TensorSpec;
+use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, OpInvocation};
 
 impl Conv2d for Cpu {
     fn conv2d(
@@ -16,10 +16,8 @@ impl Conv2d for Cpu {
         bias: Option<&Tensor>,
         config: Conv2dConfig,
     ) -> Result<Tensor, Error> {
-        let bias_shape = bias.map(Tensor::shape);
-        let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
         let operands = [&[input, weight][..], bias.as_slice()].concat();
-        let dtype = operands::float(Op::CONV2D, operands.iter().map(|operand| operand.dtype()))?;
+        let TensorSpec { dtype, shape } = check(&OpInvocation::Conv2d { config }, &operands)?;
         let layer = Layer::new(input, weight, &shape, config);
         let bias = bias.map(Tensor::to_f32);
         let out = layer.forward(&input.to_f32(), &weight.to_f32(), bias.as_deref());
@@ -34,14 +32,13 @@ impl Conv2d for Cpu {
         bias: bool,
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Tensor>, Error> {
-        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-        let dtype = operands::float(Op::CONV2D, [input.dtype(), weight.dtype()])?;
-        operands::grad(Op::CONV2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
-        let layer = Layer::new(input, weight, &shape, config);
+        let call = OpInvocation::Conv2dBackward { bias, config };
+        let dtype = check(&call, &[grad, input, weight])?.dtype;
+        let layer = Layer::new(input, weight, grad.shape(), config);
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let (dx, dw) = (layer.input_grad(&g, &w), layer.weight_grad(&g, &x));
         let bias = bias.then(|| {
-            let sums = reduce::channels(&g, Channels::of(&shape, 1));
+            let sums = reduce::channels(&g, Channels::of(grad.shape(), 1));
             Tensor::from_f32(sums, &[layer.outputs], dtype)
         });
         Ok(AffineGrads {

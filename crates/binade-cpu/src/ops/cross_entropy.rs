@@ -1,16 +1,17 @@
 //! Cross-entropy of class labels.
 
 use super::{
-    operands,
+    operands::{self, check},
     softmax::{cost, normaliser, softmax},
 };
 use crate::{Cpu, Error, Tensor, parallel, reduce};
 use binade_core::Op;
-use binade_ops::{CrossEntropy, shape};
+use binade_ops::{CrossEntropy, OpInvocation};
 
 impl CrossEntropy for Cpu {
     fn cross_entropy(&self, logits: &Tensor, labels: &Tensor) -> Result<Tensor, Error> {
-        let labels = checked(logits, labels)?;
+        check(&OpInvocation::CrossEntropy, &[logits, labels])?;
+        let labels = classes_of(logits, labels)?;
         let (x, classes) = (logits.to_f32(), logits.shape()[1]);
         let losses = parallel::partials(labels.len(), cost(classes), |rows| {
             rows.map(|i| row_loss(&x[i * classes..(i + 1) * classes], labels[i])).sum::<f64>()
@@ -25,7 +26,8 @@ impl CrossEntropy for Cpu {
         logits: &Tensor,
         labels: &Tensor,
     ) -> Result<Tensor, Error> {
-        let labels = checked(logits, labels)?;
+        check(&OpInvocation::CrossEntropyBackward, &[grad, logits, labels])?;
+        let labels = classes_of(logits, labels)?;
         let grad = f64::from(operands::scalar_grad(Op::CROSS_ENTROPY, grad)?);
         let factor = reduce::round(grad / reduce::count(labels.len()));
         let (x, classes) = (logits.to_f32(), logits.shape()[1]);
@@ -54,9 +56,7 @@ fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
     }
 }
 
-/// Returns the labels, all of them classes, and checks the operands.
-fn checked(logits: &Tensor, labels: &Tensor) -> Result<Vec<usize>, Error> {
-    shape::cross_entropy(logits.shape(), labels.shape())?;
-    operands::float(Op::CROSS_ENTROPY, [logits.dtype()])?;
+/// Returns the labels, all of which must be classes of the logits.
+fn classes_of(logits: &Tensor, labels: &Tensor) -> Result<Vec<usize>, Error> {
     operands::indices(Op::CROSS_ENTROPY, labels, logits.shape()[1])
 }

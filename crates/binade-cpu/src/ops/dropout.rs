@@ -3,15 +3,15 @@
 use super::operands;
 use crate::{Cpu, Error, Tensor, parallel};
 use binade_core::{
-    Op,
+    Op, TensorSpec,
     stochastic::{Key, threshold},
 };
-use binade_ops::{Dropout, shape};
+use binade_ops::{Dropout, OpInvocation};
 
 impl Dropout for Cpu {
     fn dropout(&self, input: &Tensor, key: &Tensor, p: f32) -> Result<Tensor, Error> {
-        let shape = shape::dropout(input.shape(), key.shape(), p)?;
-        let dtype = operands::float(Op::DROPOUT, [input.dtype()])?;
+        let call = OpInvocation::Dropout { p };
+        let TensorSpec { dtype, shape } = operands::check(&call, &[input, key])?;
         let mask = Mask::new(operands::key(Op::DROPOUT, key)?, p);
         let mut out = input.to_f32().into_owned();
         parallel::rows(&mut out, WORDS, COST, |first, block| {

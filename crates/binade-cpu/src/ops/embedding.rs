@@ -1,15 +1,14 @@
 //! Rows of a table by index.
 
-use super::operands;
+use super::operands::{self, check};
 use crate::{Cpu, Error, Stored, Tensor};
-use binade_core::{DType, Op};
-use binade_ops::{Embedding, shape};
+use binade_core::{DType, Op, TensorSpec};
+use binade_ops::{Embedding, OpInvocation};
 use half::{bf16, f16};
 
 impl Embedding for Cpu {
     fn embedding(&self, table: &Tensor, indices: &Tensor) -> Result<Tensor, Error> {
-        let shape = shape::embedding(table.shape(), indices.shape())?;
-        let dtype = operands::float(Op::EMBEDDING, [table.dtype()])?;
+        let TensorSpec { dtype, shape } = check(&OpInvocation::Embedding, &[table, indices])?;
         let rows = operands::indices(Op::EMBEDDING, indices, table.shape()[0])?;
         match dtype {
             DType::BF16 => gather::<bf16>(table, &rows, &shape),
@@ -24,11 +23,9 @@ impl Embedding for Cpu {
         indices: &Tensor,
         rows: usize,
     ) -> Result<Tensor, Error> {
-        let dtype = operands::float(Op::EMBEDDING, [grad.dtype()])?;
-        let width = grad.shape().last().copied().unwrap_or_default();
-        let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
-        let expected = shape::embedding(&table, indices.shape())?;
-        shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
+        let call = OpInvocation::EmbeddingBackward { rows };
+        let TensorSpec { dtype, shape } = check(&call, &[grad, indices])?;
+        let width = shape[1];
         let targets = operands::indices(Op::EMBEDDING, indices, rows)?;
         let mut sums = vec![0.0; rows * width];
         let g = grad.to_f32();
@@ -37,7 +34,7 @@ impl Embedding for Cpu {
             let to = &mut sums[row * width..(row + 1) * width];
             to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         }
-        Tensor::from_f32(sums, &table, dtype)
+        Tensor::from_f32(sums, &shape, dtype)
     }
 }
 

@@ -2,17 +2,16 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor, reduce::round};
-use binade_core::Op;
-use binade_ops::Gelu;
+use binade_ops::{OpInvocation, Gelu};
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 impl Gelu for Cpu {
     fn gelu(&self, input: &Tensor) -> Result<Tensor, Error> {
-        pointwise::map(Op::GELU, input, gelu)
+        pointwise::map(&OpInvocation::Gelu, input, gelu)
     }
 
     fn gelu_backward(&self, grad: &Tensor, input: &Tensor) -> Result<Tensor, Error> {
-        pointwise::zip(Op::GELU, grad, input, |g, x| g * derivative(x))
+        pointwise::zip(&OpInvocation::GeluBackward, grad, input, |g, x| g * derivative(x))
     }
 }
 

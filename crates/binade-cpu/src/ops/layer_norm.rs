@@ -1,12 +1,12 @@
 //! Normalisation over the last axis.
 
-use super::operands;
+use super::operands::check;
 use crate::{
     Cpu, Error, Tensor, parallel,
     reduce::{count, round, run, run2},
 };
-use binade_core::Op;
-use binade_ops::{LayerNorm, NormGrads, shape};
+use binade_core::TensorSpec;
+use binade_ops::{LayerNorm, NormGrads, OpInvocation};
 
 impl LayerNorm for Cpu {
     fn layer_norm(
@@ -16,9 +16,8 @@ impl LayerNorm for Cpu {
         bias: &Tensor,
         eps: f32,
     ) -> Result<Tensor, Error> {
-        let shape = shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
-        let (dtype, _) =
-            operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype(), bias.dtype()])?;
+        let call = OpInvocation::LayerNorm { eps };
+        let TensorSpec { dtype, shape } = check(&call, &[input, weight, bias])?;
         let (x, w, b) = (input.to_f32(), weight.to_f32(), bias.to_f32());
         let mut out = vec![0.0; x.len()];
         parallel::rows(&mut out, w.len(), w.len(), |first, block| {
@@ -40,15 +39,14 @@ impl LayerNorm for Cpu {
         weight: &Tensor,
         eps: f32,
     ) -> Result<NormGrads<Tensor>, Error> {
-        let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
-        let (dtype, of_weight) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype()])?;
-        operands::grad(Op::LAYER_NORM, (grad.dtype(), grad.shape()), &shape, dtype)?;
+        let call = OpInvocation::LayerNormBackward { eps };
+        let TensorSpec { dtype, shape } = check(&call, &[grad, input, weight])?;
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let [dw, db] = parameter_grads(&g, &x, w.len(), eps);
         Ok(NormGrads {
             input: Tensor::from_f32(input_grad(&g, &x, &w, eps), &shape, dtype)?,
-            weight: Tensor::from_f32(dw, weight.shape(), of_weight)?,
-            bias: Tensor::from_f32(db, weight.shape(), of_weight)?,
+            weight: Tensor::from_f32(dw, weight.shape(), weight.dtype())?,
+            bias: Tensor::from_f32(db, weight.shape(), weight.dtype())?,
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Linear layer.
 
-use super::operands;
+use super::operands::check;
 use crate::{
     Cpu, Error, Tensor,
     reduce::{self, add_product, matrix},
 };
-use binade_core::Op;
-use binade_ops::{AffineGrads, Linear, shape};
+use binade_core::TensorSpec;
+use binade_ops::{AffineGrads, Linear, OpInvocation};
 
 impl Linear for Cpu {
     fn linear(
@@ -15,9 +15,8 @@ impl Linear for Cpu {
         weight: &Tensor,
         bias: Option<&Tensor>,
     ) -> Result<Tensor, Error> {
-        let shape = shape::linear(input.shape(), weight.shape(), bias.map(Tensor::shape))?;
         let operands = [&[input, weight][..], bias.as_slice()].concat();
-        let dtype = operands::float(Op::LINEAR, operands.iter().map(|operand| operand.dtype()))?;
+        let TensorSpec { dtype, shape } = check(&OpInvocation::Linear, &operands)?;
         let [rows, k, n] = extents(input, weight);
         let mut out = match bias {
             Some(bias) => bias.to_f32().repeat(rows),
@@ -35,9 +34,8 @@ impl Linear for Cpu {
         weight: &Tensor,
         bias: bool,
     ) -> Result<AffineGrads<Tensor>, Error> {
-        let shape = shape::linear(input.shape(), weight.shape(), None)?;
-        let dtype = operands::float(Op::LINEAR, [input.dtype(), weight.dtype()])?;
-        operands::grad(Op::LINEAR, (grad.dtype(), grad.shape()), &shape, dtype)?;
+        let call = OpInvocation::LinearBackward { bias };
+        let dtype = check(&call, &[grad, input, weight])?.dtype;
         let [rows, k, n] = extents(input, weight);
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let (mut dx, mut dw) = (vec![0.0; rows * k], vec![0.0; n * k]);

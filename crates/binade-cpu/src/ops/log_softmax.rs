@@ -5,12 +5,11 @@ use crate::{
     Cpu, Error, Tensor,
     reduce::{round, run},
 };
-use binade_core::Op;
-use binade_ops::LogSoftmax;
+use binade_ops::{OpInvocation, LogSoftmax};
 
 impl LogSoftmax for Cpu {
     fn log_softmax(&self, input: &Tensor) -> Result<Tensor, Error> {
-        by_row(Op::LOG_SOFTMAX, input, |x, out| {
+        by_row(&OpInvocation::LogSoftmax, input, |x, out| {
             let (max, sum) = normaliser(x);
             let log = round(sum.ln());
             out.iter_mut().zip(x).for_each(|(out, x)| *out = (x - max) - log);
@@ -18,7 +17,7 @@ impl LogSoftmax for Cpu {
     }
 
     fn log_softmax_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
-        by_row2(Op::LOG_SOFTMAX, grad, output, |g, y, out| {
+        by_row2(&OpInvocation::LogSoftmaxBackward, grad, output, |g, y, out| {
             let sum = round(run(g, f64::from));
             out.iter_mut().zip(g).zip(y).for_each(|((out, g), y)| *out = g - y.exp() * sum);
         })

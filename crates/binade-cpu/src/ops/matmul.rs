@@ -5,16 +5,15 @@ use crate::{
     Cpu, Error, Tensor,
     reduce::{add_product, matrix},
 };
-use binade_core::Op;
-use binade_ops::{MatMul, shape};
+use binade_ops::{MatMul, OpInvocation};
 
 impl MatMul for Cpu {
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-        products(Op::MATMUL, a, b, &shape::matmul(a.shape(), b.shape())?)
+        products(&OpInvocation::MatMul, a, b)
     }
 
     fn matmul_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
-        product_grads(Op::MATMUL, [grad, a, b], &shape::matmul(a.shape(), b.shape())?)
+        product_grads(&OpInvocation::MatMulBackward, [grad, a, b])
     }
 }
 

@@ -1,15 +1,15 @@
 //! Largest element of each window.
 
-use super::operands;
+use super::operands::check;
 use crate::{Cpu, Error, Tensor, parallel};
-use binade_core::Op;
-use binade_ops::{MaxPool2d, MaxPool2dConfig, shape};
+use binade_core::TensorSpec;
+use binade_ops::{MaxPool2d, MaxPool2dConfig, OpInvocation, shape};
 use std::ops::Range;
 
 impl MaxPool2d for Cpu {
     fn max_pool2d(&self, input: &Tensor, config: MaxPool2dConfig) -> Result<Tensor, Error> {
-        let shape = shape::max_pool2d(input.shape(), config)?;
-        let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
+        let call = OpInvocation::MaxPool2d { config };
+        let TensorSpec { dtype, shape } = check(&call, &[input])?;
         let (plane, x) = (Plane::new(input, &shape, config), input.to_f32());
         let mut out = vec![0.0; shape::element_count(&shape)];
         parallel::rows(&mut out, plane.windows(), plane.cost(), |first, block| {
@@ -27,10 +27,8 @@ impl MaxPool2d for Cpu {
         input: &Tensor,
         config: MaxPool2dConfig,
     ) -> Result<Tensor, Error> {
-        let shape = shape::max_pool2d(input.shape(), config)?;
-        let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
-        operands::grad(Op::MAX_POOL2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
-        let (plane, x, g) = (Plane::new(input, &shape, config), input.to_f32(), grad.to_f32());
+        let dtype = check(&OpInvocation::MaxPool2dBackward { config }, &[grad, input])?.dtype;
+        let (plane, x, g) = (Plane::new(input, grad.shape(), config), input.to_f32(), grad.to_f32());
         let mut dx = vec![0.0; x.len()];
         parallel::rows(&mut dx, plane.pixels(), plane.cost(), |first, block| {
             let images = x[first * plane.pixels()..].chunks_exact(plane.pixels());

@@ -1,14 +1,16 @@
 //! Mean squared error.
 
-use super::{operands, pointwise};
+use super::{
+    operands::{self, check},
+    pointwise,
+};
 use crate::{Cpu, Error, Tensor, reduce};
 use binade_core::Op;
-use binade_ops::{MseLoss, shape};
+use binade_ops::{MseLoss, OpInvocation};
 
 impl MseLoss for Cpu {
     fn mse_loss(&self, input: &Tensor, target: &Tensor) -> Result<Tensor, Error> {
-        shape::mse_loss(input.shape(), target.shape())?;
-        operands::float(Op::MSE_LOSS, [input.dtype(), target.dtype()])?;
+        check(&OpInvocation::MseLoss, &[input, target])?;
         let (x, y) = (input.to_f32(), target.to_f32());
         let square = |x: f32, y: f32| (f64::from(x) - f64::from(y)).powi(2);
         let sum =
@@ -22,9 +24,10 @@ impl MseLoss for Cpu {
         input: &Tensor,
         target: &Tensor,
     ) -> Result<[Tensor; 2], Error> {
+        let spec = check(&OpInvocation::MseLossBackward, &[grad, input, target])?;
         let grad = f64::from(operands::scalar_grad(Op::MSE_LOSS, grad)?);
         let factor = reduce::round(2.0 * grad / reduce::count(input.len()));
-        let towards = |x, y| pointwise::zip(Op::MSE_LOSS, x, y, |x, y| (x - y) * factor);
+        let towards = |x, y| pointwise::zip_as(&spec, x, y, |x, y| (x - y) * factor);
         Ok([towards(input, target)?, towards(target, input)?])
     }
 }

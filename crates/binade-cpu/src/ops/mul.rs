@@ -2,12 +2,11 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor};
-use binade_core::Op;
-use binade_ops::Mul;
+use binade_ops::{OpInvocation, Mul};
 
 impl Mul for Cpu {
     fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-        pointwise::zip(Op::MUL, a, b, |a, b| a * b)
+        pointwise::zip(&OpInvocation::Mul, a, b, |a, b| a * b)
     }
 
     fn mul_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {

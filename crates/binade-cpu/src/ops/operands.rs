@@ -1,10 +1,8 @@
 //! Operands: their creation, their extents, checks, and values that are read on the host.
 
 use crate::{Cpu, Error, Tensor};
-use binade_core::{DType, Op};
-use binade_ops::{DTypeError, Download, Shaped, Upload, operands};
-
-pub(super) use binade_ops::operands::{all_f32, float, grad, norm};
+use binade_core::{DType, Op, TensorSpec};
+use binade_ops::{DTypeError, Download, OpInvocation, Shaped, Upload};
 
 impl Shaped for Cpu {
     fn shape(&self, tensor: &Tensor) -> Vec<usize> {
@@ -28,6 +26,12 @@ impl Download for Cpu {
     }
 }
 
+/// Checks the operands of a call, and returns the type and shape of its first result.
+pub(super) fn check(call: &OpInvocation, operands: &[&Tensor]) -> Result<TensorSpec, Error> {
+    let operands: Vec<_> = operands.iter().map(|it| (it.dtype(), it.shape())).collect();
+    Ok(call.check(&operands)?)
+}
+
 /// Returns the elements of an i64 operand, all of which must lie in `0..limit`.
 pub(super) fn indices(op: Op, tensor: &Tensor, limit: usize) -> Result<Vec<usize>, Error> {
     let indices = integers(op, tensor)?.iter().enumerate();
@@ -46,9 +50,8 @@ pub(super) fn key(op: Op, tensor: &Tensor) -> Result<[u64; 2], Error> {
     }
 }
 
-/// Returns the value of a scalar's gradient.
+/// Returns the value of a scalar's gradient that has been checked.
 pub(super) fn scalar_grad(op: Op, grad: &Tensor) -> Result<f32, Error> {
-    operands::scalar_grad(op, (grad.dtype(), grad.shape()))?;
     match grad.as_slice::<f32>() {
         Some(&[value]) => Ok(value),
         _ => Err(unlike(op, grad, "an f32 scalar")),
@@ -56,7 +59,6 @@ pub(super) fn scalar_grad(op: Op, grad: &Tensor) -> Result<f32, Error> {
 }
 
 fn integers(op: Op, tensor: &Tensor) -> Result<&[i64], Error> {
-    operands::integers(op, tensor.dtype())?;
     tensor.as_slice().ok_or_else(|| unlike(op, tensor, "i64"))
 }
 

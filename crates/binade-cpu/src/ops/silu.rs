@@ -2,16 +2,15 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor, reduce::round};
-use binade_core::Op;
-use binade_ops::Silu;
+use binade_ops::{OpInvocation, Silu};
 
 impl Silu for Cpu {
     fn silu(&self, input: &Tensor) -> Result<Tensor, Error> {
-        pointwise::map(Op::SILU, input, silu)
+        pointwise::map(&OpInvocation::Silu, input, silu)
     }
 
     fn silu_backward(&self, grad: &Tensor, input: &Tensor) -> Result<Tensor, Error> {
-        pointwise::zip(Op::SILU, grad, input, |g, x| g * derivative(x))
+        pointwise::zip(&OpInvocation::SiluBackward, grad, input, |g, x| g * derivative(x))
     }
 }
 

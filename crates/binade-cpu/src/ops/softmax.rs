@@ -1,17 +1,17 @@
 //! Softmax.
 
-use super::operands;
+use super::operands::check;
 use crate::{Cpu, Error, Tensor, parallel, reduce};
-use binade_core::Op;
-use binade_ops::{Softmax, shape};
+use binade_core::TensorSpec;
+use binade_ops::{OpInvocation, Softmax};
 
 impl Softmax for Cpu {
     fn softmax(&self, input: &Tensor) -> Result<Tensor, Error> {
-        by_row(Op::SOFTMAX, input, softmax)
+        by_row(&OpInvocation::Softmax, input, softmax)
     }
 
     fn softmax_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
-        by_row2(Op::SOFTMAX, grad, output, |g, y, out| {
+        by_row2(&OpInvocation::SoftmaxBackward, grad, output, |g, y, out| {
             let dot = reduce::round(reduce::run2(g, y, |g, y| f64::from(g) * f64::from(y)));
             out.iter_mut().zip(g).zip(y).for_each(|((out, g), y)| *out = y * (g - dot));
         })
@@ -46,26 +46,32 @@ fn largest(row: &[f32]) -> f32 {
 
 /// Calls `f(input, output)` for each row.
 pub(super) fn by_row(
-    op: Op,
+    call: &OpInvocation,
     input: &Tensor,
     f: impl Fn(&[f32], &mut [f32]) + Sync,
 ) -> Result<Tensor, Error> {
-    // By itself first, so that a refusal names one operand.
-    operands::float(op, [input.dtype()])?;
-    by_row2(op, input, input, |x, _, out| f(x, out))
+    each_row(&check(call, &[input])?, input, input, |x, _, out| f(x, out))
 }
 
 /// Calls `f(a, b, output)` for each row of two operands.
 pub(super) fn by_row2(
-    op: Op,
+    call: &OpInvocation,
     a: &Tensor,
     b: &Tensor,
     f: impl Fn(&[f32], &[f32], &mut [f32]) + Sync,
 ) -> Result<Tensor, Error> {
-    let shape = shape::softmax(op, &shape::same(op, a.shape(), b.shape())?)?;
-    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
+    each_row(&check(call, &[a, b])?, a, b, f)
+}
+
+/// Computes a tensor of `spec`, row by row, from two of its shape.
+fn each_row(
+    spec: &TensorSpec,
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(&[f32], &[f32], &mut [f32]) + Sync,
+) -> Result<Tensor, Error> {
     let (a, b) = (a.to_f32(), b.to_f32());
-    let width = shape.last().copied().unwrap_or(1);
+    let width = spec.shape.last().copied().unwrap_or(1);
     let mut out = vec![0.0; a.len()];
     parallel::rows(&mut out, width, cost(width), |first, block| {
         let (a, b) = (&a[first * width..], &b[first * width..]);
@@ -73,5 +79,5 @@ pub(super) fn by_row2(
         let rows = block.chunks_exact_mut(width);
         rows.zip(operands).for_each(|(out, (a, b))| f(a, b, out));
     });
-    Tensor::from_f32(out, &shape, dtype)
+    Tensor::from_f32(out, &spec.shape, spec.dtype)
 }

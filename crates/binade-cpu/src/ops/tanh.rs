@@ -2,15 +2,14 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor};
-use binade_core::Op;
-use binade_ops::Tanh;
+use binade_ops::{OpInvocation, Tanh};
 
 impl Tanh for Cpu {
     fn tanh(&self, input: &Tensor) -> Result<Tensor, Error> {
-        pointwise::map(Op::TANH, input, f32::tanh)
+        pointwise::map(&OpInvocation::Tanh, input, f32::tanh)
     }
 
     fn tanh_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
-        pointwise::zip(Op::TANH, grad, output, |g, y| g * (1.0 - y * y))
+        pointwise::zip(&OpInvocation::TanhBackward, grad, output, |g, y| g * (1.0 - y * y))
     }
 }

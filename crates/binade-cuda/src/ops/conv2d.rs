@@ -214,7 +214,7 @@ fn parts(layer: &Layer, rows: usize, most: usize) -> impl Iterator<Item = (Geome
 #[cfg(test)]
 mod tests {
     use super::{super::gemm::tests::device, *};
-    use binade_ops::{Download, Upload, shape};
+    use binade_ops::{Download, OpInvocation, Upload};
 
     #[test]
     fn a_large_batch_is_cut_into_parts_that_have_every_image_once() {
@@ -250,7 +250,9 @@ mod tests {
             {
                 let input = eighths(&cuda, &[5, 3, 4, 6], dtype, 1);
                 let weight = eighths(&cuda, &weight, dtype, 2);
-                let shape = shape::conv2d(input.shape(), weight.shape(), None, config).unwrap();
+                let operands = [(dtype, input.shape()), (dtype, weight.shape())];
+                let call = OpInvocation::Conv2d { config };
+                let shape = call.check(&operands).unwrap().shape;
                 let grad = eighths(&cuda, &shape, dtype, 3);
                 let layer = Layer::new(&input, &weight, &shape, config);
                 let grads = |images: usize| {

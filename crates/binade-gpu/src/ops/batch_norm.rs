@@ -1,9 +1,10 @@
 //! Normalisation over the batch, by channel.
 
+use super::check;
 use super::layer_norm::{NormBackward, norm_grads};
 use crate::{Driver, Result, Tensor};
-use binade_core::{DType, Op};
-use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, operands, shape};
+use binade_core::{DType};
+use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats};
 
 /// Normalisation over the batch: its operands, and its result.
 #[derive(Debug)]
@@ -58,8 +59,7 @@ pub fn batch_norm<D: BatchNormKernels>(
     running: &RunningStats<Tensor<D>>,
     config: BatchNormConfig,
 ) -> Result<BatchNormOutput<Tensor<D>>, D> {
-    check(device, input, &[weight, bias], Some(running))?;
-    shape::batch_norm_samples(input.shape())?;
+    let operands = [input, weight, bias, &running.mean, &running.var]; check(device, &OpInvocation::BatchNorm { config }, &operands)?;
     let vector = || device.unset(DType::F32, running.mean.shape());
     let output = device.unset(input.dtype(), input.shape())?;
     let moved = RunningStats { mean: vector()?, var: vector()? };
@@ -76,7 +76,7 @@ pub fn batch_norm_inference<D: BatchNormKernels>(
     running: &RunningStats<Tensor<D>>,
     eps: f32,
 ) -> Result<Tensor<D>, D> {
-    check(device, input, &[weight, bias], Some(running))?;
+    let operands = [input, weight, bias, &running.mean, &running.var]; check(device, &OpInvocation::BatchNormInference { eps }, &operands)?;
     let result = device.unset(input.dtype(), input.shape())?;
     let config = BatchNormConfig { momentum: 0.0, eps };
     let call = NormCall { input, weight, bias, running, config, result: &result };
@@ -91,29 +91,8 @@ pub fn batch_norm_backward<D: BatchNormKernels>(
     weight: &Tensor<D>,
     eps: f32,
 ) -> Result<NormGrads<Tensor<D>>, D> {
-    check(device, input, &[weight], None)?;
-    shape::batch_norm_samples(input.shape())?;
-    operands::grad(Op::BATCH_NORM, (grad.dtype(), grad.shape()), input.shape(), input.dtype())?;
-    device.check_owners(&[grad])?;
+    check(device, &OpInvocation::BatchNormBackward { eps }, &[grad, input, weight])?;
     let grads = norm_grads(device, input, weight)?;
     device.launch_batch_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;
     Ok(grads)
-}
-
-/// Checks the operands against the contract.
-fn check<D: Driver>(
-    device: &D,
-    input: &Tensor<D>,
-    parameters: &[&Tensor<D>],
-    running: Option<&RunningStats<Tensor<D>>>,
-) -> Result<(), D> {
-    let running: Vec<&Tensor<D>> =
-        running.map_or_else(Vec::new, |running| vec![&running.mean, &running.var]);
-    let vectors: Vec<&[usize]> = parameters.iter().chain(&running).map(|t| t.shape()).collect();
-    shape::batch_norm(input.shape(), &vectors)?;
-    let of_parameters = parameters.iter().map(|it| it.dtype());
-    let of_running = running.iter().map(|it| it.dtype());
-    operands::norm(Op::BATCH_NORM, input.dtype(), of_parameters)?;
-    operands::all_f32(Op::BATCH_NORM, of_running)?;
-    device.check_owners(&[&[input], parameters, &running].concat())
 }

@@ -1,12 +1,12 @@
 //! Two-dimensional convolution.
 
+use super::check;
 use super::{
     channels::{ChannelKernels, Channels, channel_sums},
     gemm::Matrices,
 };
 use crate::{Driver, Result, Tensor};
-use binade_core::Op;
-use binade_ops::{AffineGrads, Conv2dConfig, WeightGrads, operands, shape};
+use binade_ops::{AffineGrads, Conv2dConfig, OpInvocation, WeightGrads};
 
 /// Batch of equal convolutions.
 #[derive(Clone, Copy, Debug)]
@@ -116,11 +116,7 @@ pub fn conv2d<D: Conv2dKernels>(
     bias: Option<&Tensor<D>>,
     config: Conv2dConfig,
 ) -> Result<Tensor<D>, D> {
-    let bias_shape = bias.map(Tensor::shape);
-    let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
-    let operands = [&[input, weight][..], bias.as_slice()].concat();
-    operands::float(Op::CONV2D, operands.iter().map(|operand| operand.dtype()))?;
-    device.check_owners(&operands)?;
+    let operands = [&[input, weight][..], bias.as_slice()].concat(); let shape = check(device, &OpInvocation::Conv2d { config }, &operands)?.shape;
     let layer = Layer::new(input, weight, &shape, config);
     device.launch_conv2d([input, weight], bias, &layer)
 }
@@ -158,11 +154,7 @@ fn backward_layer<D: Driver>(
     [grad, input, weight]: [&Tensor<D>; 3],
     config: Conv2dConfig,
 ) -> Result<Layer, D> {
-    let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-    let dtype = operands::float(Op::CONV2D, [input.dtype(), weight.dtype()])?;
-    operands::grad(Op::CONV2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
-    device.check_owners(&[grad, input, weight])?;
-    Ok(Layer::new(input, weight, &shape, config))
+    let call = OpInvocation::Conv2dBackward { bias: false, config }; check(device, &call, &[grad, input, weight])?; Ok(Layer::new(input, weight, grad.shape(), config))
 }
 
 /// Returns the gradients of weight and bias, and computes the input's if there is memory for it.

@@ -1,8 +1,9 @@
 //! Cross-entropy of class labels.
 
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::{DType, Op};
-use binade_ops::{operands, shape};
+use binade_core::{DType};
+use binade_ops::{OpInvocation};
 
 /// Driver with kernels of cross-entropy. A label that names no class is noted on the device.
 pub trait CrossEntropyKernels: Driver {
@@ -31,8 +32,7 @@ pub fn cross_entropy<D: CrossEntropyKernels>(
     logits: &Tensor<D>,
     labels: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
-    check(logits, labels)?;
-    device.check_owners(&[logits, labels])?;
+    check(device, &OpInvocation::CrossEntropy, &[logits, labels])?;
     let result = device.unset(DType::F32, &[])?;
     device.launch_cross_entropy(logits, labels, &result)?;
     Ok(result)
@@ -44,18 +44,8 @@ pub fn cross_entropy_backward<D: CrossEntropyKernels>(
     logits: &Tensor<D>,
     labels: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
-    let dtype = check(logits, labels)?;
-    operands::scalar_grad(Op::CROSS_ENTROPY, (grad.dtype(), grad.shape()))?;
-    device.check_owners(&[grad, logits, labels])?;
+    let call = OpInvocation::CrossEntropyBackward; let dtype = check(device, &call, &[grad, logits, labels])?.dtype;
     let result = device.unset(dtype, logits.shape())?;
     device.launch_cross_entropy_backward([grad, logits, labels, &result])?;
     Ok(result)
-}
-
-/// Checks everything that does not depend on the labels' values.
-fn check<D: Driver>(logits: &Tensor<D>, labels: &Tensor<D>) -> Result<DType, D> {
-    shape::cross_entropy(logits.shape(), labels.shape())?;
-    let dtype = operands::float(Op::CROSS_ENTROPY, [logits.dtype()])?;
-    operands::integers(Op::CROSS_ENTROPY, labels.dtype())?;
-    Ok(dtype)
 }

@@ -1,9 +1,10 @@
 //! Dropout: zeroes elements at random and scales the rest.
 
+use super::check;
 use super::PointwiseKernels;
 use crate::{Result, Tensor};
-use binade_core::{Op, stochastic::threshold};
-use binade_ops::{operands, shape};
+use binade_core::{TensorSpec, stochastic::threshold};
+use binade_ops::{OpInvocation};
 
 /// Reads the key on the device, when the kernel runs.
 pub fn dropout<D: PointwiseKernels>(
@@ -12,10 +13,7 @@ pub fn dropout<D: PointwiseKernels>(
     key: &Tensor<D>,
     p: f32,
 ) -> Result<Tensor<D>, D> {
-    let shape = shape::dropout(input.shape(), key.shape(), p)?;
-    let dtype = operands::float(Op::DROPOUT, [input.dtype()])?;
-    operands::integers(Op::DROPOUT, key.dtype())?;
-    device.check_owners(&[input, key])?;
+    let call = OpInvocation::Dropout { p }; let TensorSpec { dtype, shape } = check(device, &call, &[input, key])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_dropout([input, key, &result], threshold(p), 1.0 / (1.0 - p))?;
     Ok(result)

@@ -1,8 +1,9 @@
 //! Rows of a table by index.
 
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::Op;
-use binade_ops::{operands, shape};
+use binade_core::{TensorSpec};
+use binade_ops::{OpInvocation};
 
 /// Driver with kernels of an embedding. An index that names no row is noted on the device.
 pub trait EmbeddingKernels: Driver {
@@ -35,10 +36,7 @@ pub fn embedding<D: EmbeddingKernels>(
     table: &Tensor<D>,
     indices: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
-    let shape = shape::embedding(table.shape(), indices.shape())?;
-    let dtype = operands::float(Op::EMBEDDING, [table.dtype()])?;
-    operands::integers(Op::EMBEDDING, indices.dtype())?;
-    device.check_owners(&[table, indices])?;
+    let call = OpInvocation::Embedding; let TensorSpec { dtype, shape } = check(device, &call, &[table, indices])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_embedding([table, indices], &result)?;
     Ok(result)
@@ -50,14 +48,7 @@ pub fn embedding_backward<D: EmbeddingKernels>(
     indices: &Tensor<D>,
     rows: usize,
 ) -> Result<Tensor<D>, D> {
-    let dtype = operands::float(Op::EMBEDDING, [grad.dtype()])?;
-    let width = grad.shape().last().copied().unwrap_or_default();
-    let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
-    let expected = shape::embedding(&table, indices.shape())?;
-    shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
-    operands::integers(Op::EMBEDDING, indices.dtype())?;
-    device.check_owners(&[grad, indices])?;
-    let result = device.unset(dtype, &table)?;
+    let call = OpInvocation::EmbeddingBackward { rows }; let TensorSpec { dtype, shape } = check(device, &call, &[grad, indices])?; let result = device.unset(dtype, &shape)?;
     device.launch_embedding_backward([grad, indices], &result)?;
     Ok(result)
 }

@@ -1,8 +1,9 @@
 //! Tensors of one value.
 
-use super::PointwiseKernels;
+use super::{PointwiseKernels, check};
 use crate::{Result, Tensor};
 use binade_core::DType;
+use binade_ops::OpInvocation;
 
 pub fn fill<D: PointwiseKernels>(
     device: &D,
@@ -10,7 +11,7 @@ pub fn fill<D: PointwiseKernels>(
     shape: &[usize],
     dtype: DType,
 ) -> Result<Tensor<D>, D> {
-    let result = device.unset(dtype, &binade_ops::shape::fill(shape)?)?;
+    let call = OpInvocation::Fill { value, shape: shape.to_vec(), dtype }; let result = device.unset(dtype, &check(device, &call, &[])?.shape)?;
     device.launch_fill(value, &result)?;
     Ok(result)
 }

@@ -7,9 +7,10 @@
 #![expect(clippy::expl_impl_clone_on_copy, reason = "a derived one would ask it of the driver")]
 
 use super::channels::{ChannelKernels, column_sums};
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::Op;
-use binade_ops::{WeightGrads, operands, shape};
+use binade_core::TensorSpec;
+use binade_ops::{OpInvocation, WeightGrads};
 
 /// Tensor as a batch of matrices.
 #[derive(Debug)]
@@ -125,18 +126,16 @@ pub trait GemmKernels: ChannelKernels {
     }
 }
 
-/// Returns `x·Wᵀ + b`, or its rectified linear unit.
+/// Returns `x·Wᵀ + b`, or its rectified linear unit where `call` is `LinearRelu`.
 pub(super) fn affine<D: GemmKernels>(
     device: &D,
-    op: Op,
+    call: &OpInvocation,
     [input, weight]: [&Tensor<D>; 2],
     bias: Option<&Tensor<D>>,
-    relu: bool,
 ) -> Result<Tensor<D>, D> {
-    let shape = shape::linear(input.shape(), weight.shape(), bias.map(Tensor::shape))?;
     let operands = [&[input, weight][..], bias.as_slice()].concat();
-    let dtype = operands::float(op, operands.iter().map(|operand| operand.dtype()))?;
-    device.check_owners(&operands)?;
+    let TensorSpec { dtype, shape } = check(device, call, &operands)?;
+    let relu = *call == OpInvocation::LinearRelu;
     let [m, k, n] = affine_extents(input, weight);
     let result = device.unset(dtype, &shape)?;
     let (a, b) = (Matrices::dense(input, m, k), Matrices::dense(weight, n, k).transposed());
@@ -151,10 +150,8 @@ pub(super) fn affine_weight_grads<D: GemmKernels>(
     [grad, input, weight]: [&Tensor<D>; 3],
     bias: bool,
 ) -> Result<WeightGrads<Tensor<D>>, D> {
-    let shape = shape::linear(input.shape(), weight.shape(), None)?;
-    let dtype = operands::float(Op::LINEAR, [input.dtype(), weight.dtype()])?;
-    operands::grad(Op::LINEAR, (grad.dtype(), grad.shape()), &shape, dtype)?;
-    device.check_owners(&[grad, input, weight])?;
+    let call = OpInvocation::LinearBackwardOfWeight { bias };
+    let dtype = check(device, &call, &[grad, input, weight])?.dtype;
     let [rows, k, n] = affine_extents(input, weight);
     let of_weight = device.unset(dtype, weight.shape())?;
     let (g, x) = (Matrices::dense(grad, rows, n).transposed(), Matrices::dense(input, rows, k));
@@ -188,31 +185,26 @@ fn affine_extents<D: Driver>(input: &Tensor<D>, weight: &Tensor<D>) -> [usize; 3
 /// Computes `A·B` for each pair of matrices.
 pub(super) fn products<D: GemmKernels>(
     device: &D,
-    op: Op,
+    call: &OpInvocation,
     a: &Tensor<D>,
     b: &Tensor<D>,
-    shape: &[usize],
 ) -> Result<Tensor<D>, D> {
-    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
-    device.check_owners(&[a, b])?;
+    let TensorSpec { dtype, shape } = check(device, call, &[a, b])?;
     let [batch, m, k, n] = extents(a, b);
-    let result = device.unset(dtype, shape)?;
+    let result = device.unset(dtype, &shape)?;
     let c = Matrices::dense(&result, m, n);
     let (a, b) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
     device.launch_gemm(&Gemm { batch, by_pair: true, ..Gemm::of(a, b, c, [m, n, k]) })?;
     Ok(result)
 }
 
-/// Computes `grad·Bᵀ` and `Aᵀ·grad` for each pair, whose products have this shape.
+/// Computes `grad·Bᵀ` and `Aᵀ·grad` for each pair.
 pub(super) fn product_grads<D: GemmKernels>(
     device: &D,
-    op: Op,
+    call: &OpInvocation,
     [grad, a, b]: [&Tensor<D>; 3],
-    shape: &[usize],
 ) -> Result<[Tensor<D>; 2], D> {
-    let dtype = operands::float(op, [a.dtype(), b.dtype()])?;
-    operands::grad(op, (grad.dtype(), grad.shape()), shape, dtype)?;
-    device.check_owners(&[grad, a, b])?;
+    let dtype = check(device, call, &[grad, a, b])?.dtype;
     let [batch, m, k, n] = extents(a, b);
     let (of_a, of_b) = (device.unset(dtype, a.shape())?, device.unset(dtype, b.shape())?);
     let g = Matrices::dense(grad, m, n);

@@ -1,8 +1,9 @@
 //! Normalisation over the last axis.
 
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::Op;
-use binade_ops::{NormGrads, operands, shape};
+use binade_core::{TensorSpec};
+use binade_ops::{NormGrads, OpInvocation};
 
 /// Gradients of a normalisation, and operands that they are computed from.
 #[derive(Debug)]
@@ -48,10 +49,7 @@ pub fn layer_norm<D: LayerNormKernels>(
     bias: &Tensor<D>,
     eps: f32,
 ) -> Result<Tensor<D>, D> {
-    shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
-    let (dtype, _) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype(), bias.dtype()])?;
-    device.check_owners(&[input, weight, bias])?;
-    let result = device.unset(dtype, input.shape())?;
+    let call = OpInvocation::LayerNorm { eps }; let TensorSpec { dtype, shape } = check(device, &call, &[input, weight, bias])?; let result = device.unset(dtype, &shape)?;
     if !result.is_empty() {
         device.launch_layer_norm([input, weight, bias], eps, &result)?;
     }
@@ -65,10 +63,7 @@ pub fn layer_norm_backward<D: LayerNormKernels>(
     weight: &Tensor<D>,
     eps: f32,
 ) -> Result<NormGrads<Tensor<D>>, D> {
-    let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
-    let (dtype, _) = operands::norm(Op::LAYER_NORM, input.dtype(), [weight.dtype()])?;
-    operands::grad(Op::LAYER_NORM, (grad.dtype(), grad.shape()), &shape, dtype)?;
-    device.check_owners(&[grad, input, weight])?;
+    check(device, &OpInvocation::LayerNormBackward { eps }, &[grad, input, weight])?;
     let grads = norm_grads(device, input, weight)?;
     device.launch_layer_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;
     Ok(grads)

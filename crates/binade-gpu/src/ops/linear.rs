@@ -2,8 +2,7 @@
 
 use super::gemm::{GemmKernels, affine, affine_input_grad, affine_weight_grads};
 use crate::{Result, Tensor};
-use binade_core::Op;
-use binade_ops::{AffineGrads, WeightGrads};
+use binade_ops::{AffineGrads, OpInvocation, WeightGrads};
 
 pub fn linear<D: GemmKernels>(
     device: &D,
@@ -11,7 +10,7 @@ pub fn linear<D: GemmKernels>(
     weight: &Tensor<D>,
     bias: Option<&Tensor<D>>,
 ) -> Result<Tensor<D>, D> {
-    affine(device, Op::LINEAR, [input, weight], bias, false)
+    affine(device, &OpInvocation::Linear, [input, weight], bias)
 }
 
 pub fn linear_backward<D: GemmKernels>(

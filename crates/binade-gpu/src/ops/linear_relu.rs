@@ -7,8 +7,7 @@ use super::{
     relu::{relu, relu_backward},
 };
 use crate::{Result, Tensor};
-use binade_core::Op;
-use binade_ops::{AffineGrads, WeightGrads};
+use binade_ops::{AffineGrads, OpInvocation, WeightGrads};
 
 pub fn linear_relu<D: GemmKernels + PointwiseKernels + RowKernels>(
     device: &D,
@@ -17,7 +16,7 @@ pub fn linear_relu<D: GemmKernels + PointwiseKernels + RowKernels>(
     bias: Option<&Tensor<D>>,
 ) -> Result<Tensor<D>, D> {
     if device.fuses_relu()? {
-        return affine(device, Op::LINEAR_RELU, [input, weight], bias, true);
+        return affine(device, &OpInvocation::LinearRelu, [input, weight], bias);
     }
     relu(device, &linear(device, input, weight, bias)?)
 }

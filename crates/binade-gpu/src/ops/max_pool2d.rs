@@ -1,8 +1,9 @@
 //! Largest element of each window.
 
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::Op;
-use binade_ops::{MaxPool2dConfig, operands, shape};
+use binade_core::{TensorSpec};
+use binade_ops::{MaxPool2dConfig, OpInvocation};
 
 /// Driver with kernels of max pooling.
 pub trait MaxPool2dKernels: Driver {
@@ -34,9 +35,7 @@ pub fn max_pool2d<D: MaxPool2dKernels>(
     input: &Tensor<D>,
     config: MaxPool2dConfig,
 ) -> Result<Tensor<D>, D> {
-    let shape = shape::max_pool2d(input.shape(), config)?;
-    let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
-    device.check_owners(&[input])?;
+    let call = OpInvocation::MaxPool2d { config }; let TensorSpec { dtype, shape } = check(device, &call, &[input])?;
     let result = device.unset(dtype, &shape)?;
     device.launch_max_pool2d([input, &result], config)?;
     Ok(result)
@@ -48,11 +47,7 @@ pub fn max_pool2d_backward<D: MaxPool2dKernels>(
     input: &Tensor<D>,
     config: MaxPool2dConfig,
 ) -> Result<Tensor<D>, D> {
-    let shape = shape::max_pool2d(input.shape(), config)?;
-    let dtype = operands::float(Op::MAX_POOL2D, [input.dtype()])?;
-    operands::grad(Op::MAX_POOL2D, (grad.dtype(), grad.shape()), &shape, dtype)?;
-    device.check_owners(&[grad, input])?;
-    let result = device.unset(dtype, input.shape())?;
+    let call = OpInvocation::MaxPool2dBackward { config }; let TensorSpec { dtype, shape } = check(device, &call, &[grad, input])?; let result = device.unset(dtype, &shape)?;
     device.launch_max_pool2d_backward([grad, input, &result], config)?;
     Ok(result)
 }

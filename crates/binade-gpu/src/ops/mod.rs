@@ -23,9 +23,9 @@ pub use pointwise::PointwiseKernels;
 pub use rows::RowKernels;
 pub use total::{Total, TotalKernels};
 
-use crate::{Result, Tensor};
-use binade_core::{Op, OpClass};
-use binade_ops::shape;
+use crate::{Driver, Result, Tensor};
+use binade_core::{Op, OpClass, TensorSpec};
+use binade_ops::OpInvocation;
 
 macro_rules! operations {
     ({} $($trait:ident $name:ident $methods:tt)*) => {
@@ -39,6 +39,7 @@ macro_rules! operations {
             use super::{PointwiseKernels, RowKernels, unary};
             use crate::{Result, Tensor};
             use binade_core::Op;
+            use binade_ops::OpInvocation;
 
             const OP: Op = Op::named(stringify!($name)).expect("every row has an `Op`");
 
@@ -46,7 +47,7 @@ macro_rules! operations {
                 device: &D,
                 input: &Tensor<D>,
             ) -> Result<Tensor<D>, D> {
-                unary(device, OP, stringify!($forward), &[input])
+                unary(device, OP, &OpInvocation::$f, &[input])
             }
 
             pub fn $backward<D: PointwiseKernels + RowKernels>(
@@ -54,7 +55,7 @@ macro_rules! operations {
                 grad: &Tensor<D>,
                 $saved: &Tensor<D>,
             ) -> Result<Tensor<D>, D> {
-                unary(device, OP, stringify!($backward), &[grad, $saved])
+                unary(device, OP, &OpInvocation::$b, &[grad, $saved])
             }
         }
     };
@@ -65,16 +66,14 @@ macro_rules! operations {
         pub mod $name {
             use super::{Total, TotalKernels, total};
             use crate::{Result, Tensor};
-            use binade_core::{DType, Op};
-
-            const OP: Op = Op::named(stringify!($name)).expect("every row has an `Op`");
+            use binade_core::DType;
+            use binade_ops::OpInvocation;
 
             pub fn $forward<D: TotalKernels>(
                 device: &D,
                 input: &Tensor<D>,
             ) -> Result<Tensor<D>, D> {
-                binade_ops::operands::float(OP, [input.dtype()])?;
-                total::total(device, Total::$trait, &[input])
+                total::total(device, Total::$trait, &OpInvocation::$f, &[input])
             }
 
             pub fn $backward<D: TotalKernels>(
@@ -83,7 +82,8 @@ macro_rules! operations {
                 shape: &[usize],
                 dtype: DType,
             ) -> Result<Tensor<D>, D> {
-                total::spread(device, Total::$trait, OP, grad, (shape, dtype))
+                let call = OpInvocation::$b { shape: shape.to_vec(), dtype };
+                total::spread(device, Total::$trait, &call, grad)
             }
         }
     };
@@ -94,16 +94,14 @@ macro_rules! operations {
         pub mod $name {
             use super::{GemmKernels, PointwiseKernels, product, product_grads};
             use crate::{Result, Tensor};
-            use binade_core::Op;
-
-            const OP: Op = Op::named(stringify!($name)).expect("every row has an `Op`");
+            use binade_ops::OpInvocation;
 
             pub fn $forward<D: GemmKernels + PointwiseKernels>(
                 device: &D,
                 a: &Tensor<D>,
                 b: &Tensor<D>,
             ) -> Result<Tensor<D>, D> {
-                product(device, OP, a, b)
+                product(device, &OpInvocation::$f, a, b)
             }
 
             pub fn $backward<D: GemmKernels + PointwiseKernels>(
@@ -112,7 +110,7 @@ macro_rules! operations {
                 a: &Tensor<D>,
                 b: &Tensor<D>,
             ) -> Result<[Tensor<D>; 2], D> {
-                product_grads(device, OP, [grad, a, b])
+                product_grads(device, &OpInvocation::$b, [grad, a, b])
             }
         }
     };
@@ -125,42 +123,48 @@ binade_ops::for_each_op!([operations]);
 fn unary<D: PointwiseKernels + RowKernels>(
     device: &D,
     op: Op,
-    kernel: &'static str,
+    call: &OpInvocation,
     operands: &[&Tensor<D>],
 ) -> Result<Tensor<D>, D> {
-    match (op.class(), kernel) {
-        (OpClass::Softmax, _) => rows::by_row(device, op, kernel, operands),
-        // `tanh` alone is a function of C and of WGSL.
-        (_, "tanh") => pointwise::pointwise(device, op, "tanh_forward", operands),
-        _ => pointwise::pointwise(device, op, kernel, operands),
+    if op.class() == OpClass::Softmax {
+        return rows::by_row(device, call, operands);
     }
+    pointwise::pointwise(device, call, operands)
 }
 
 /// Multiplies element by element, or each pair of matrices.
 fn product<D: GemmKernels + PointwiseKernels>(
     device: &D,
-    op: Op,
+    call: &OpInvocation,
     a: &Tensor<D>,
     b: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
-    if op == Op::MUL {
-        return pointwise::pointwise(device, op, "mul", &[a, b]);
+    if *call == OpInvocation::Mul {
+        return pointwise::pointwise(device, call, &[a, b]);
     }
-    gemm::products(device, op, a, b, &product_shape::<D>(op, a, b)?)
+    gemm::products(device, call, a, b)
 }
 
 fn product_grads<D: GemmKernels + PointwiseKernels>(
     device: &D,
-    op: Op,
+    call: &OpInvocation,
     [grad, a, b]: [&Tensor<D>; 3],
 ) -> Result<[Tensor<D>; 2], D> {
-    if op == Op::MUL {
-        return Ok([product(device, op, grad, b)?, product(device, op, grad, a)?]);
+    if *call == OpInvocation::MulBackward {
+        let towards = |other| product(device, &OpInvocation::Mul, grad, other);
+        return Ok([towards(b)?, towards(a)?]);
     }
-    gemm::product_grads(device, op, [grad, a, b], &product_shape::<D>(op, a, b)?)
+    gemm::product_grads(device, call, [grad, a, b])
 }
 
-fn product_shape<D: GemmKernels>(op: Op, a: &Tensor<D>, b: &Tensor<D>) -> Result<Vec<usize>, D> {
-    let of = if op == Op::MATMUL { shape::matmul } else { shape::bmm };
-    Ok(of(a.shape(), b.shape())?)
+/// Checks that the operands fit the method and are this device's, and returns the type and shape of the first result.
+fn check<D: Driver>(
+    device: &D,
+    call: &OpInvocation,
+    operands: &[&Tensor<D>],
+) -> Result<TensorSpec, D> {
+    let specs: Vec<_> = operands.iter().map(|it| (it.dtype(), it.shape())).collect();
+    let result = call.check(&specs)?;
+    device.check_owners(operands)?;
+    Ok(result)
 }

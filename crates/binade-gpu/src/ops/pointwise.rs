@@ -1,8 +1,9 @@
 //! Kernels that go through the elements one by one.
 
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::Op;
-use binade_ops::{operands, shape};
+use binade_core::TensorSpec;
+use binade_ops::OpInvocation;
 
 /// Driver with kernels that go through the elements one by one.
 pub trait PointwiseKernels: Driver {
@@ -39,29 +40,16 @@ pub trait PointwiseKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-/// Applies a kernel to operands of one shape and element type. The result is like them.
+/// Applies the kernel of a method to operands of one shape and element type. The result is like them.
 pub(super) fn pointwise<D: PointwiseKernels>(
     device: &D,
-    op: Op,
-    kernel: &'static str,
+    call: &OpInvocation,
     operands: &[&Tensor<D>],
 ) -> Result<Tensor<D>, D> {
-    device.check_owners(operands)?;
-    let shape = one_shape(op, operands)?;
-    let result = device
-        .unset(operands::float(op, operands.iter().map(|operand| operand.dtype()))?, shape)?;
+    let TensorSpec { dtype, shape } = check(device, call, operands)?;
+    let result = device.unset(dtype, &shape)?;
+    // `tanh` alone is a function of C and of WGSL.
+    let kernel = if *call == OpInvocation::Tanh { "tanh_forward" } else { call.method() };
     device.launch_each(kernel, operands, &result)?;
     Ok(result)
-}
-
-/// Returns the shape that all operands have.
-pub(super) fn one_shape<'t, D: Driver>(
-    op: Op,
-    operands: &[&'t Tensor<D>],
-) -> Result<&'t [usize], D> {
-    let shape = operands.first().map_or(&[][..], |operand| operand.shape());
-    for operand in operands {
-        shape::same(op, shape, operand.shape())?;
-    }
-    Ok(shape)
 }

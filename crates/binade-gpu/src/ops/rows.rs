@@ -1,9 +1,9 @@
 //! Kernels on the rows of the last axis.
 
-use super::pointwise::one_shape;
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::Op;
-use binade_ops::{operands, shape};
+use binade_core::TensorSpec;
+use binade_ops::OpInvocation;
 
 /// Driver with kernels on the rows of the last axis.
 pub trait RowKernels: Driver {
@@ -20,19 +20,16 @@ pub trait RowKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-/// Applies a kernel to each row of operands of one shape and element type. The result is like them.
+/// Applies the kernel of a method to each row of operands of one shape and element type. The result is like them.
 pub(super) fn by_row<D: RowKernels>(
     device: &D,
-    op: Op,
-    kernel: &'static str,
+    call: &OpInvocation,
     operands: &[&Tensor<D>],
 ) -> Result<Tensor<D>, D> {
-    let shape = shape::softmax(op, one_shape(op, operands)?)?;
-    let dtype = operands::float(op, operands.iter().map(|operand| operand.dtype()))?;
-    device.check_owners(operands)?;
+    let TensorSpec { dtype, shape } = check(device, call, operands)?;
     let result = device.unset(dtype, &shape)?;
     if !result.is_empty() {
-        device.launch_rows(kernel, operands, &result)?;
+        device.launch_rows(call.method(), operands, &result)?;
     }
     Ok(result)
 }

@@ -1,8 +1,9 @@
 //! Sums over whole tensors, and gradients that are one value everywhere.
 
+use super::check;
 use crate::{Driver, Result, Tensor};
-use binade_core::DType;
-use binade_ops::{operands, shape};
+use binade_core::{DType, TensorSpec};
+use binade_ops::OpInvocation;
 
 /// Scalar of all elements.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,13 +55,14 @@ pub trait TotalKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-/// Returns the f32 scalar of operands that have been checked, but for their handle.
+/// Returns the f32 scalar of all elements.
 pub(super) fn total<D: TotalKernels>(
     device: &D,
     total: Total,
+    call: &OpInvocation,
     operands: &[&Tensor<D>],
 ) -> Result<Tensor<D>, D> {
-    device.check_owners(operands)?;
+    check(device, call, operands)?;
     let result = device.unset(DType::F32, &[])?;
     device.launch_total(total, operands, &result)?;
     Ok(result)
@@ -70,14 +72,11 @@ pub(super) fn total<D: TotalKernels>(
 pub(super) fn spread<D: TotalKernels>(
     device: &D,
     total: Total,
-    op: binade_core::Op,
+    call: &OpInvocation,
     grad: &Tensor<D>,
-    spec: (&[usize], DType),
 ) -> Result<Tensor<D>, D> {
-    operands::scalar_grad(op, (grad.dtype(), grad.shape()))?;
-    let shape = shape::fill(spec.0)?;
-    device.check_owners(&[grad])?;
-    let result = device.unset(spec.1, &shape)?;
+    let TensorSpec { dtype, shape } = check(device, call, &[grad])?;
+    let result = device.unset(dtype, &shape)?;
     device.launch_spread(total, grad, &result)?;
     Ok(result)
 }

@@ -4,13 +4,12 @@
 
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
-mod error;
 mod windows;
 
+use crate::ShapeError;
 use binade_core::{Op, OpClass};
 
-pub use error::ShapeError;
-pub use windows::{conv2d, max_pool2d};
+pub(crate) use windows::{conv2d, max_pool2d};
 
 /// Name of `Fill` in errors.
 const FILL: Op = Op::custom("fill", OpClass::Shape);
@@ -28,7 +27,7 @@ pub fn element_count(shape: &[usize]) -> usize {
 /// # Errors
 ///
 /// `InvalidArgument` if its extents, but for zeros, multiply to more than any memory holds: 2^60 on machines of 64 bits.
-pub fn bounded(op: Op, shape: Vec<usize>) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn bounded(op: Op, shape: Vec<usize>) -> Result<Vec<usize>, ShapeError> {
     // Eight bytes an element, and no allocation has more than half of what a `usize` counts.
     match size(&shape, 16) {
         Some(_) => Ok(shape),
@@ -50,7 +49,7 @@ pub fn size(shape: &[usize], each: usize) -> Option<usize> {
 /// # Errors
 ///
 /// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
-pub fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     match (a, b) {
         (&[m, k], &[k2, n]) if k == k2 => bounded(Op::MATMUL, vec![m, n]),
         _ => Err(ShapeError::mismatch(Op::MATMUL, &[a, b], "[M, K] and [K, N]")),
@@ -62,7 +61,7 @@ pub fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
 /// # Errors
 ///
 /// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
-pub fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     match (a, b) {
         ([lead @ .., m, k], [lead2 @ .., k2, n])
             if !lead.is_empty() && lead == lead2 && k == k2 =>
@@ -82,38 +81,35 @@ pub fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
 /// # Errors
 ///
 /// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
-pub fn linear(
+pub(crate) fn linear(
+    op: Op,
     input: &[usize],
     weight: &[usize],
     bias: Option<&[usize]>,
 ) -> Result<Vec<usize>, ShapeError> {
     match (input, weight) {
         ([lead @ .., k], &[n, k2]) if *k == k2 && bias.is_none_or(|bias| bias == [n]) => {
-            bounded(Op::LINEAR, [lead, &[n]].concat())
+            bounded(op, [lead, &[n]].concat())
         }
         _ => Err(ShapeError::mismatch(
-            Op::LINEAR,
+            op,
             &[&[input, weight][..], bias.as_slice()].concat(),
             "input [.., in], weight [out, in], bias [out]",
         )),
     }
 }
 
-/// Returns the shape of a layer normalisation: that of the input `[.., D]`, with weight and bias `[D]`.
+/// Returns the shape of a layer normalisation: that of the input `[.., D]`, with vectors `[D]` (weight and bias).
 ///
 /// # Errors
 ///
 /// `Mismatch` otherwise.
-pub fn layer_norm(
-    input: &[usize],
-    weight: &[usize],
-    bias: &[usize],
-) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn layer_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, ShapeError> {
     match input.last() {
-        Some(&d) if weight == [d] && bias == [d] => Ok(input.to_vec()),
+        Some(&d) if vectors.iter().all(|vector| **vector == [d]) => Ok(input.to_vec()),
         _ => Err(ShapeError::mismatch(
             Op::LAYER_NORM,
-            &[input, weight, bias],
+            &[&[input], vectors].concat(),
             "input [.., D], weight [D], bias [D]",
         )),
     }
@@ -125,7 +121,7 @@ pub fn layer_norm(
 /// # Errors
 ///
 /// `Mismatch` otherwise.
-pub fn batch_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn batch_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, ShapeError> {
     match input {
         &[_, c, ..] if vectors.iter().all(|vector| **vector == [c]) => Ok(input.to_vec()),
         _ => Err(ShapeError::mismatch(
@@ -136,12 +132,12 @@ pub fn batch_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, S
     }
 }
 
-/// Returns the number of values of a channel in a batch that is normalised by its own statistics.
+/// Checks that a batch that is normalised by its own statistics has two values of a channel; fewer have no variance.
 ///
 /// # Errors
 ///
-/// `InvalidArgument` for fewer than two, which have no variance.
-pub fn batch_norm_samples(input: &[usize]) -> Result<usize, ShapeError> {
+/// `InvalidArgument` for fewer.
+pub(crate) fn check_batch_norm_samples(input: &[usize]) -> Result<(), ShapeError> {
     let others = input.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, n)| *n);
     let samples = element_count(&others.collect::<Vec<_>>());
     if samples < 2 {
@@ -149,28 +145,28 @@ pub fn batch_norm_samples(input: &[usize]) -> Result<usize, ShapeError> {
         let expected = "at least 2 in training; a batch of one is for the inference form";
         return Err(ShapeError::argument(Op::BATCH_NORM, argument, &[input], expected));
     }
-    Ok(samples)
+    Ok(())
 }
 
-/// Returns the shape of a softmax: that of the input `[.., D]`. `op` is softmax or its logarithm.
+/// Checks that the operand of a softmax, or the gradient of a bias addition, is no scalar.
 ///
 /// # Errors
 ///
 /// `Mismatch` for a scalar.
-pub fn softmax(op: Op, input: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn check_axis(op: Op, input: &[usize]) -> Result<(), ShapeError> {
     if input.is_empty() {
         return Err(ShapeError::mismatch(op, &[input], "at least one axis"));
     }
-    Ok(input.to_vec())
+    Ok(())
 }
 
-/// Returns the shape of an elementwise operation: that of its two operands. `op` is the operation to name.
+/// Checks that two shapes are equal.
 ///
 /// # Errors
 ///
 /// `Mismatch` otherwise.
-pub fn same(op: Op, a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
-    if a == b { Ok(a.to_vec()) } else { Err(ShapeError::mismatch(op, &[a, b], "equal shapes")) }
+pub(crate) fn check_same(op: Op, a: &[usize], b: &[usize]) -> Result<(), ShapeError> {
+    if a == b { Ok(()) } else { Err(ShapeError::mismatch(op, &[a, b], "equal shapes")) }
 }
 
 /// Returns the channel axis: 1 for images `[N, C, H, W]`, the last otherwise; `None` for a scalar.
@@ -183,7 +179,7 @@ pub fn channels(shape: &[usize]) -> Option<usize> {
 /// # Errors
 ///
 /// `Mismatch` otherwise.
-pub fn bias_add(input: &[usize], bias: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn bias_add(input: &[usize], bias: &[usize]) -> Result<Vec<usize>, ShapeError> {
     match channels(input) {
         Some(axis) if bias == [input[axis]] => Ok(input.to_vec()),
         _ => Err(ShapeError::mismatch(
@@ -199,7 +195,7 @@ pub fn bias_add(input: &[usize], bias: &[usize]) -> Result<Vec<usize>, ShapeErro
 /// # Errors
 ///
 /// `Mismatch` for another key, `InvalidArgument` for a `p` outside 0..=1.
-pub fn dropout(input: &[usize], key: &[usize], p: f32) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn dropout(input: &[usize], key: &[usize], p: f32) -> Result<Vec<usize>, ShapeError> {
     if !(0.0..=1.0).contains(&p) {
         let argument = format!("p = {p}");
         return Err(ShapeError::argument(Op::DROPOUT, argument, &[input], "0 ≤ p ≤ 1"));
@@ -216,7 +212,7 @@ pub fn dropout(input: &[usize], key: &[usize], p: f32) -> Result<Vec<usize>, Sha
 /// # Errors
 ///
 /// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
-pub fn embedding(table: &[usize], indices: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn embedding(table: &[usize], indices: &[usize]) -> Result<Vec<usize>, ShapeError> {
     match table {
         &[_, d] => bounded(Op::EMBEDDING, [indices, &[d]].concat()),
         _ => Err(ShapeError::mismatch(
@@ -227,12 +223,27 @@ pub fn embedding(table: &[usize], indices: &[usize]) -> Result<Vec<usize>, Shape
     }
 }
 
+/// Returns the shape `[rows, D]` of an embedding's table, from the gradient of its result and the indices.
+///
+/// # Errors
+///
+/// `Mismatch` for a gradient of another shape than the result; `InvalidArgument` for a table larger than any memory.
+pub(crate) fn embedding_table(
+    rows: usize,
+    grad: &[usize],
+    indices: &[usize],
+) -> Result<Vec<usize>, ShapeError> {
+    let table = bounded(Op::EMBEDDING, vec![rows, grad.last().copied().unwrap_or_default()])?;
+    check_same(Op::EMBEDDING, grad, &embedding(&table, indices)?)?;
+    Ok(table)
+}
+
 /// Returns the shape of a tensor of one value.
 ///
 /// # Errors
 ///
 /// `InvalidArgument` if it is larger than any memory.
-pub fn fill(shape: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn fill(shape: &[usize]) -> Result<Vec<usize>, ShapeError> {
     bounded(FILL, shape.to_vec())
 }
 
@@ -241,46 +252,37 @@ pub fn fill(shape: &[usize]) -> Result<Vec<usize>, ShapeError> {
 /// # Errors
 ///
 /// `Mismatch` if the number of elements would change.
-pub fn reshape(from: &[usize], to: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Result<Vec<usize>, ShapeError> {
     if size(to, 1) == Some(element_count(from)) {
         return Ok(to.to_vec());
     }
     Err(ShapeError::mismatch(RESHAPE, &[from, to], "shapes of equally many elements"))
 }
 
-/// Returns the empty shape of a scalar's gradient; `op` is the operation to name.
+/// Checks that the gradient of a scalar has the empty shape.
 ///
 /// # Errors
 ///
 /// `Mismatch` for any other.
-pub fn scalar(op: Op, grad: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn check_scalar(op: Op, grad: &[usize]) -> Result<(), ShapeError> {
     if grad.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     Err(ShapeError::mismatch(op, &[grad], "the gradient of a scalar, []"))
 }
 
-/// Returns the shape of a cross-entropy: a scalar, from logits `[N, C]` and labels `[N]`.
+/// Checks the operands of a cross-entropy: logits `[N, C]` and labels `[N]`.
 ///
 /// # Errors
 ///
 /// `Mismatch` otherwise.
-pub fn cross_entropy(logits: &[usize], labels: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn check_cross_entropy(logits: &[usize], labels: &[usize]) -> Result<(), ShapeError> {
     match (logits, labels) {
-        (&[n, _], &[n2]) if n == n2 => Ok(Vec::new()),
+        (&[n, _], &[n2]) if n == n2 => Ok(()),
         _ => Err(ShapeError::mismatch(
             Op::CROSS_ENTROPY,
             &[logits, labels],
             "logits [N, C] and labels [N]",
         )),
     }
-}
-
-/// Returns the shape of a mean squared error: a scalar, from two tensors of one shape.
-///
-/// # Errors
-///
-/// `Mismatch` otherwise.
-pub fn mse_loss(input: &[usize], target: &[usize]) -> Result<Vec<usize>, ShapeError> {
-    same(Op::MSE_LOSS, input, target).map(|_| Vec::new())
 }

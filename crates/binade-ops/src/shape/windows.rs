@@ -2,8 +2,8 @@
 
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
-use super::{ShapeError, bounded};
-use crate::{Conv2dConfig, MaxPool2dConfig};
+use super::bounded;
+use crate::{Conv2dConfig, MaxPool2dConfig, ShapeError};
 use binade_core::Op;
 
 /// Returns the number of windows along an axis: `(extent + 2·padding − window) / stride + 1`, rounded down.
@@ -18,7 +18,7 @@ fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Opt
 ///
 /// `Mismatch` if the operands do not fit; `InvalidArgument` for a stride of 0, and for a result larger than
 /// any memory.
-pub fn conv2d(
+pub(crate) fn conv2d(
     input: &[usize],
     weight: &[usize],
     bias: Option<&[usize]>,
@@ -60,7 +60,10 @@ fn conv2d_extents(
 ///
 /// `Mismatch` if the window does not fit; `InvalidArgument` for a window or stride of 0, too much padding,
 /// or a result larger than any memory.
-pub fn max_pool2d(input: &[usize], config: MaxPool2dConfig) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn max_pool2d(
+    input: &[usize],
+    config: MaxPool2dConfig,
+) -> Result<Vec<usize>, ShapeError> {
     let MaxPool2dConfig { kernel, stride, padding } = config;
     let too_padded = padding[0] > kernel[0] / 2 || padding[1] > kernel[1] / 2;
     if kernel.contains(&0) || stride.contains(&0) || too_padded {
