@@ -3,9 +3,9 @@
 use crate::{
     Cuda, Error, Tensor,
     chunks::Rows,
-    kernels::{CAST_SET, L2NORM, code},
+    kernels::{CAST_SET, L2NORM},
     launch::{
-        args,
+        args, code,
         structs::{CastRow, NormRow},
     },
 };
@@ -65,7 +65,7 @@ impl Cuda {
         // Without any element one block writes 0.
         let blocks = set.chunks.blocks().max(1);
         let partials = self.buffer(size_of::<f64>() * blocks as usize)?;
-        let done = &self.fixed()?.done;
+        let done = &self.shared_buffers()?.done;
         let args = args![set.chunks.count, set.chunks.len, &partials, done, &norm];
         set.launch_blocks(self, L2NORM, blocks, &args)?;
         Ok(norm)

@@ -2,7 +2,7 @@
 
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{IN_PLACE, Kernel, NOTHING, READ_ONLY, THREADS},
+    kernels::{IN_PLACE, NOTHING, READ_ONLY, THREADS},
     launch::{Arg, Grid, args},
 };
 use binade_gpu::Driver;
@@ -40,7 +40,7 @@ impl Cuda {
     pub fn read_through(&self, tensor: &Tensor) -> Result<(), Error> {
         // Alive until the launch: memory that is given back may be another thread's by then.
         let sink = self.buffer(4)?;
-        self.over(&READ_ONLY, tensor, &args![&sink, KEY])
+        self.over(READ_ONLY, tensor, &args![&sink, KEY])
     }
 
     /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes it back as it was, as fast as it
@@ -51,16 +51,11 @@ impl Cuda {
     /// When the device fails.
     pub fn rewrite(&self, tensor: &mut Tensor) -> Result<(), Error> {
         tensor.own(self)?;
-        self.over(&IN_PLACE, tensor, &args![0_u32])
+        self.over(IN_PLACE, tensor, &args![0_u32])
     }
 
     /// From the start of the buffer, which is aligned as both kernels need it.
-    fn over(
-        &self,
-        kernel: &'static Kernel,
-        tensor: &Tensor,
-        more: &[Arg<'_>],
-    ) -> Result<(), Error> {
+    fn over(&self, kernel: &'static str, tensor: &Tensor, more: &[Arg<'_>]) -> Result<(), Error> {
         let buffer = tensor.buffer();
         self.check_owner(buffer)?;
         let blocks = u32::try_from(buffer.bytes() / BLOCK).unwrap_or(u32::MAX);

@@ -2,8 +2,8 @@
 
 use crate::{
     Cuda, Error, Gradients, Tensor,
-    kernels::{Kernel, THREADS, code},
-    launch::{Arg, Grid},
+    kernels::THREADS,
+    launch::{Arg, Grid, code},
 };
 use bytemuck::Pod;
 
@@ -66,7 +66,7 @@ impl<Row: Pod> Rows<Row> {
     pub(crate) fn launch(
         &self,
         cuda: &Cuda,
-        kernel: impl Into<Kernel>,
+        kernel: &'static str,
         more: &[Arg<'_>],
     ) -> Result<(), Error> {
         match self.chunks.blocks() {
@@ -79,7 +79,7 @@ impl<Row: Pod> Rows<Row> {
     pub(crate) fn launch_blocks(
         &self,
         cuda: &Cuda,
-        kernel: impl Into<Kernel>,
+        kernel: &'static str,
         blocks: u32,
         more: &[Arg<'_>],
     ) -> Result<(), Error> {
@@ -87,6 +87,44 @@ impl<Row: Pod> Rows<Row> {
         let count = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let args = [&[Arg::Address(table.address()), Arg::U32(count)], more].concat();
         cuda.launch(kernel, Grid { blocks, threads: THREADS }, &args)
+    }
+}
+
+/// Rows of several kernels, each launched with the rows of its own tensors.
+#[derive(Debug)]
+pub(crate) struct RowsByKernel<Row> {
+    elements: u64,
+    kernels: Vec<(&'static str, Rows<Row>)>,
+}
+
+impl<Row: Pod> RowsByKernel<Row> {
+    /// Makes an empty list of rows for a set of this number of elements.
+    pub(crate) fn of(elements: u64) -> Self {
+        Self { elements, kernels: Vec::new() }
+    }
+
+    /// Returns the rows of `kernel`.
+    pub(crate) fn get(&mut self, kernel: &'static str) -> &mut Rows<Row> {
+        let known = self.kernels.iter().position(|(name, _)| *name == kernel);
+        let place = known.unwrap_or(self.kernels.len());
+        if known.is_none() {
+            self.kernels.push((kernel, Rows::of(self.elements)));
+        }
+        &mut self.kernels[place].1
+    }
+
+    /// Iterates over the rows of all kernels.
+    pub(crate) fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.kernels.iter_mut().flat_map(|(_, rows)| &mut rows.rows)
+    }
+
+    /// Puts all kernels in the stream. Each takes its rows and their count, the first chunk (0) and the length of a chunk, and then
+    /// the arguments in `more`.
+    pub(crate) fn launch(&self, cuda: &Cuda, more: &[Arg<'_>]) -> Result<(), Error> {
+        self.kernels.iter().try_for_each(|(kernel, rows)| {
+            let chunks = [Arg::U64(0), Arg::U64(rows.chunks.len)];
+            rows.launch(cuda, kernel, &[&chunks[..], more].concat())
+        })
     }
 }
 

@@ -5,14 +5,12 @@ use crate::{
     capture::{Gate, Recorder},
     counters::Counters,
     faults::Faults,
-    kernels::SEEN,
     launch::{self, Entry},
     library::Library,
-    memory::{Buffer, Pool, Ring, Tables},
+    memory::{Pool, Ring, SharedBuffers, Tables},
     probe::{self, Capability},
 };
 use binade_core::Names;
-use binade_gpu::{Driver, OwedBits, made_once};
 use cudarc::driver::CudaStream;
 use std::{
     collections::HashMap,
@@ -53,24 +51,13 @@ pub(crate) struct Inner {
     pub(crate) names: Arc<Names>,
     pub(crate) faults: Faults,
     pub(crate) library: Library,
-    pub(crate) entries: Mutex<HashMap<&'static str, Entry>>,
+    pub(crate) entries: Mutex<HashMap<&'static str, Arc<Entry>>>,
     pub(crate) counters: Counters,
     /// The error that the device did not outlive.
     pub(crate) lost: OnceLock<Error>,
     /// Name of the last launch, for a user who asks what went wrong.
     pub(crate) last: Mutex<&'static str>,
-    fixed: OnceLock<SharedBuffers>,
-}
-
-/// Small values that every step needs: a constant, and counters that are 0 whenever nobody is at work.
-#[derive(Debug)]
-pub(crate) struct SharedBuffers {
-    /// `Owed` of gradients that are owed nothing.
-    pub(crate) unit_factors: Arc<Buffer>,
-    /// Blocks that are done.
-    pub(crate) done: Buffer,
-    /// The word that a `scale_update` of one launch begins with.
-    pub(crate) seen: Buffer,
+    pub(crate) shared_buffers: OnceLock<SharedBuffers>,
 }
 
 /// `CU_STREAM_PER_THREAD`.
@@ -123,11 +110,11 @@ impl Cuda {
             entries: Mutex::default(),
             counters: Counters::default(),
             lost: OnceLock::new(),
-            fixed: OnceLock::new(),
+            shared_buffers: OnceLock::new(),
             last: Mutex::new("none"),
         };
         let cuda = Self { inner: Arc::new(inner) };
-        cuda.fixed()?;
+        cuda.shared_buffers()?;
         Ok(cuda)
     }
 
@@ -171,17 +158,6 @@ impl Cuda {
             self.inner.pool.trim();
             Ok(())
         });
-    }
-
-    /// Small values that are made as the device is opened.
-    pub(crate) fn fixed(&self) -> Result<&SharedBuffers, Error> {
-        made_once(&self.inner.fixed, || {
-            Ok(SharedBuffers {
-                done: self.zeros(4)?,
-                seen: self.zeros(SEEN)?,
-                unit_factors: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
-            })
-        })
     }
 }
 

@@ -4,8 +4,8 @@ use crate::{
     CaptureError, Cuda, CudaError, Error, Tensor,
     capture::Reservation,
     faults::FaultCopy,
-    kernels::{CAST, CAST_STOCHASTIC, code, elementwise},
-    launch::args,
+    kernels::{CAST, CAST_STOCHASTIC},
+    launch::{Grid, args, code},
     memory::{Buffer, Memory, Pool, view, view_mut},
 };
 use binade_core::{DType, Names, cast::OnOverflow, stochastic::Key};
@@ -84,7 +84,7 @@ impl Driver for Cuda {
             }
             Rounding::Nearest(_) => (CAST, args.to_vec()),
         };
-        self.launch(kernel, elementwise(tensor.len()), &args)?;
+        self.launch(kernel, Grid::elementwise(tensor.len()), &args)?;
         Ok(result)
     }
 
@@ -121,7 +121,7 @@ impl Driver for Cuda {
     }
 
     fn unit_factors(&self) -> Result<&Arc<Buffer>, Error> {
-        Ok(&self.fixed()?.unit_factors)
+        Ok(&self.shared_buffers()?.unit_factors)
     }
 
     fn check_movable(&self, buffer: &Buffer) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Cuda, Error,
-    kernels::{self, Kernel, THREADS},
+    kernels::{self, THREADS},
     launch::{self, Entry},
 };
 use cudarc::driver::{DriverError, sys::CUdevice_attribute as Attribute};
@@ -32,11 +32,11 @@ impl Cuda {
     /// If the driver does not take a kernel, or the device fails.
     pub fn kernels(&self) -> Result<Vec<KernelFacts>, Error> {
         let room = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
-        let runs = |kernel: &Kernel| kernel.least() <= self.inner.capability;
+        let runs = |kernel: &&'static str| kernels::least(kernel) <= self.inner.capability;
         kernels::all().filter(runs).map(|kernel| self.kernel_facts(kernel, room)).collect()
     }
 
-    fn kernel_facts(&self, kernel: Kernel, room: i32) -> Result<KernelFacts, Error> {
+    fn kernel_facts(&self, kernel: &'static str, room: i32) -> Result<KernelFacts, Error> {
         let entry = self.entry(kernel)?;
         self.check("look at a kernel", facts(kernel, &entry, room))
     }
@@ -61,13 +61,13 @@ impl Cuda {
     }
 }
 
-fn facts(kernel: Kernel, entry: &Entry, room: i32) -> Result<KernelFacts, DriverError> {
-    let (function, asked_for) = (entry.function(), entry.shared());
+fn facts(kernel: &'static str, entry: &Entry, room: i32) -> Result<KernelFacts, DriverError> {
+    let (function, asked_for) = (&entry.function, entry.shared);
     let most = u32::try_from(function.max_threads_per_block()?).unwrap_or(THREADS);
     let threads = most.min(THREADS);
     let blocks = entry.blocks(threads)?;
     Ok(KernelFacts {
-        name: kernel.name,
+        name: kernel,
         registers: function.num_regs()?,
         local_bytes: function.local_size_bytes()?,
         shared_bytes: function.shared_size_bytes()?.saturating_add_unsigned(asked_for),

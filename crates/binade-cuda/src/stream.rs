@@ -3,7 +3,7 @@
 use crate::{
     CaptureError, Cuda, CudaError, Error,
     capture::words,
-    kernels::Kernel,
+    kernels,
     launch::{self, Arg, Entry, Grid},
     probe,
 };
@@ -15,18 +15,18 @@ impl Cuda {
     /// Puts a kernel in the stream.
     pub(crate) fn launch(
         &self,
-        kernel: impl Into<Kernel>,
+        kernel: &'static str,
         grid: Grid,
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
-        let (kernel, recorder) = (kernel.into(), &self.inner.pool.state);
+        let recorder = &self.inner.pool.state;
         self.check_alive()?;
-        let _turn = recorder.turn(kernel.name)?;
+        let _turn = recorder.turn(kernel)?;
         if recorder.is_running() {
-            recorder.note(kernel.name, || launch_words(grid, args))?;
+            recorder.note(kernel, || launch_words(grid, args))?;
         }
         let launched = self.entry(kernel)?.launch(&self.inner.stream, grid, args);
-        self.launched(kernel.name);
+        self.launched(kernel);
         launched.map_err(|error| self.failed("launch", error))
     }
 
@@ -84,9 +84,9 @@ impl Cuda {
     }
 
     /// Loaded when it is launched for the first time.
-    pub(crate) fn entry(&self, kernel: Kernel) -> Result<Entry, Error> {
+    pub(crate) fn entry(&self, kernel: &'static str) -> Result<Arc<Entry>, Error> {
         let mut entries = lock(&self.inner.entries);
-        if let Some(entry) = entries.get(kernel.name) {
+        if let Some(entry) = entries.get(kernel) {
             return Ok(entry.clone());
         }
         let load = || Entry::load(self.inner.stream.context(), kernel);
@@ -95,9 +95,9 @@ impl Cuda {
             Err(error) if error.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
                 return Err(driver_too_old(kernel));
             }
-            other => self.check("load a kernel", other)?,
+            other => Arc::new(self.check("load a kernel", other)?),
         };
-        entries.insert(kernel.name, entry.clone());
+        entries.insert(kernel, entry.clone());
         Ok(entry)
     }
 
@@ -164,12 +164,12 @@ fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
     all
 }
 
-fn driver_too_old(kernel: Kernel) -> Error {
+fn driver_too_old(kernel: &'static str) -> Error {
     let version = launch::driver_version().unwrap_or_default();
-    let ptx = kernel.ptx().lines().find_map(|line| line.strip_prefix(".version "));
+    let ptx = kernels::ptx(kernel).lines().find_map(|line| line.strip_prefix(".version "));
     Error::Driver(CudaError::DriverTooOld {
         driver: format!("{}.{}", version / 1000, version % 1000 / 10),
         ptx: ptx.unwrap_or("of no version").to_owned(),
-        kernel: kernel.name,
+        kernel,
     })
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{CAST, code, elementwise},
-    launch::args,
+    kernels::CAST,
+    launch::{Grid, args, code},
 };
 use binade_core::DType;
 use binade_gpu::{Driver, check_length};
@@ -29,7 +29,7 @@ impl Cuda {
         }
         let wide = self.from_bits(bytes, DType::F32, tensor.shape())?;
         let args = args![&wide, code("write", DType::F32)?, tensor, to, tensor.len(), 0_u32];
-        self.launch(CAST, elementwise(tensor.len()), &args)
+        self.launch(CAST, Grid::elementwise(tensor.len()), &args)
     }
 
     /// Writes the little-endian bytes of elements into a tensor of any type, as [`write`](Self::write) does: indices, keys and

@@ -6,6 +6,7 @@
 //! (`Cuda::check_owner` refuses others). A buffer that is dropped while its kernel still waits goes to the pool, and its next user
 //! comes later in the same stream, from whatever thread. If a captured step has its address, it stays with that step. Every
 //! kernel runs in tests under an interpreter that checks each access.
+#![expect(unsafe_code, reason = "a launch")]
 
 mod driver;
 mod entry;
@@ -17,7 +18,14 @@ pub(crate) use driver::{
 };
 pub(crate) use entry::Entry;
 
-use crate::{Tensor, memory::Buffer};
+use crate::{
+    Error, Tensor,
+    kernels::{GROUP, THREADS},
+    memory::Buffer,
+};
+use binade_core::DType;
+use cudarc::driver::{CudaStream, DriverError, result};
+use std::ffi::c_void;
 
 /// Kind of a kernel's parameter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,4 +127,85 @@ impl Grid {
     pub(crate) fn one(threads: u32) -> Self {
         Self { blocks: 1, threads }
     }
+
+    /// Returns a grid of `wanted` blocks of the usual size, at least one and at most [`MOST_BLOCKS`].
+    pub(crate) fn of(wanted: usize) -> Self {
+        let blocks = u32::try_from(wanted.clamp(1, MOST_BLOCKS)).unwrap_or(1);
+        Self { blocks, threads: THREADS }
+    }
+
+    /// Returns a grid that strides over this many elements, a group for each thread at a time.
+    pub(crate) fn elementwise(elements: usize) -> Self {
+        Self::of(elements.div_ceil(GROUP).div_ceil(THREADS as usize))
+    }
+}
+
+/// Number of blocks beyond which a grid strides: enough to fill any GPU several times over.
+pub(crate) const MOST_BLOCKS: usize = 4096;
+
+/// Returns the number that kernels know an element type by; `what` cannot be done with any other.
+pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
+    match dtype {
+        DType::BF16 => Ok(0),
+        DType::F16 => Ok(1),
+        DType::F32 => Ok(2),
+        DType::E4M3 => Ok(3),
+        DType::E5M2 => Ok(4),
+        _ => Err(Error::Unsupported { what, dtype }),
+    }
+}
+
+/// Argument as the driver reads it through a pointer: 8 bytes that hold the value, or the address of a structure.
+type Word = [u8; 8];
+
+impl Entry {
+    /// Puts the kernel in the stream.
+    ///
+    /// # Panics
+    ///
+    /// If `args` do not match the kernel's parameters: a bug of this crate.
+    pub(crate) fn launch(
+        &self,
+        stream: &CudaStream,
+        grid: Grid,
+        args: &[Arg<'_>],
+    ) -> Result<(), DriverError> {
+        let given = args.iter().map(Arg::param);
+        assert!(given.eq(self.declared.params.iter().copied()), "{}: {args:?}", self.kernel);
+        let mut words: Vec<Word> = args.iter().map(word).collect();
+        let mut at: Vec<*mut c_void> = args
+            .iter()
+            .zip(&mut words)
+            .map(|(arg, word)| match arg {
+                Arg::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
+                _ => word.as_mut_ptr().cast(),
+            })
+            .collect();
+        stream.context().bind_to_thread()?;
+        // SAFETY: the function was loaded into this stream's context, which is bound to this thread. `at` has a pointer
+        // for each parameter (asserted above by the list that the PTX declares), each to as many bytes as it takes, alive until the driver has copied them, which is before this returns; it only reads them. Addresses
+        // among them are the caller's, who borrows their buffers: see the module's page.
+        unsafe {
+            result::launch_kernel(
+                self.function.cu_function(),
+                (grid.blocks, 1, 1),
+                (grid.threads, 1, 1),
+                self.shared,
+                stream.cu_stream(),
+                &mut at,
+            )
+        }
+    }
+}
+
+/// Returns an argument's word: the value in its first bytes, or a structure's address.
+fn word(arg: &Arg<'_>) -> Word {
+    let mut word = [0; 8];
+    match arg {
+        Arg::Address(value) | Arg::U64(value) => word = value.to_ne_bytes(),
+        Arg::U32(value) | Arg::Number(value) => word[..4].copy_from_slice(&value.to_ne_bytes()),
+        Arg::F32(value) => word[..4].copy_from_slice(&value.to_ne_bytes()),
+        Arg::Bytes(_) => {}
+    }
+    word
 }

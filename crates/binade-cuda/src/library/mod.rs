@@ -36,6 +36,8 @@ pub(crate) struct Library {
     own: AtomicBool,
     /// True if a library may multiply `f32` by TF32.
     tf32: AtomicBool,
+    /// True once cuBLASLt has been looked for in vain: no product asks for it any more.
+    pub(crate) is_missing: AtomicBool,
     lt: Lazy<products::CublasLt>,
     #[cfg(feature = "cudnn")]
     dnn: Lazy<dnn::Cudnn>,

@@ -13,6 +13,7 @@ use cudarc::{
     cublaslt::{result::CublasError, sys::cublasStatus_t as Status},
     driver::sys::CUDA_VERSION,
 };
+use std::sync::atomic::Ordering;
 
 /// Name of a product for the recorder and in device errors.
 const NAME: &str = "cublasLtMatmul";
@@ -28,7 +29,9 @@ pub(super) fn open(cuda: &Cuda) -> Result<Result<CublasLt, String>, Error> {
         let workspace = unless_full(cuda.lasting(problem::workspace(cuda.inner.capability)))?;
         Ok(workspace.and_then(|workspace| Handle::create(workspace).map_err(lt::cause)))
     };
-    Opened::new(cuda, ("cuBLASLt", &names()), (lt::version, KNOWN), create)
+    let opened = Opened::new(cuda, ("cuBLASLt", &names()), (lt::version, KNOWN), create)?;
+    cuda.inner.library.is_missing.store(opened.is_err(), Ordering::Relaxed);
+    Ok(opened)
 }
 
 /// Turns a lack of memory for the workspace into a reason to use kernels, which need none.

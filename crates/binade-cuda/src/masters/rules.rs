@@ -119,7 +119,7 @@ impl CudaRules {
         for betas in rules.iter().filter_map(UpdateRule::corrected_betas) {
             if !self.in_force.need_whole(betas, MOST) {
                 let why = CaptureError::Bias { betas: format!("{betas:?}"), most: MOST };
-                return Err(why.of(PREPARE.name));
+                return Err(why.of(PREPARE));
             }
         }
         self.rows(cuda, rules)

@@ -4,7 +4,7 @@
 use crate::{
     Cuda, Error, Tensor,
     chunks::Rows,
-    kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK},
+    kernels::{SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK},
     launch::{
         Arg, args,
         structs::{BETWEEN, ScaledRow},
@@ -80,17 +80,17 @@ impl OpenedMasters {
     pub(super) fn open(&mut self, cuda: &Cuda, found: &Buffer) -> Result<Buffer, Error> {
         let wide = cuda.buffer(self.bytes)?;
         self.set.rows.iter_mut().for_each(|row| row.wide += wide.address());
-        self.launch(cuda, &SCALED_F16_OPEN, &args![found])?;
+        self.launch(cuda, SCALED_F16_OPEN, &args![found])?;
         Ok(wide)
     }
 
     /// Keeps what the step made of them, and counts lost updates. The arguments are the verdict and the counts.
     pub(super) fn pack(&self, cuda: &Cuda, args: [Arg<'_>; 2]) -> Result<(), Error> {
-        self.launch(cuda, &SCALED_F16_LARGEST, &args[..1])?;
-        self.launch(cuda, &SCALED_F16_PACK, &args)
+        self.launch(cuda, SCALED_F16_LARGEST, &args[..1])?;
+        self.launch(cuda, SCALED_F16_PACK, &args)
     }
 
-    fn launch(&self, cuda: &Cuda, kernel: &Kernel, more: &[Arg<'_>]) -> Result<(), Error> {
+    fn launch(&self, cuda: &Cuda, kernel: &'static str, more: &[Arg<'_>]) -> Result<(), Error> {
         self.set.launch(cuda, kernel, &[&args![self.set.chunks.len], more].concat())
     }
 }

@@ -1,38 +1,106 @@
 //! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
 
-use super::{StepTables, rules::CudaRules, scaled::OpenedMasters};
+use super::{
+    lost::{lost_counts, read_lost},
+    rules::CudaRules,
+    scaled::OpenedMasters,
+};
 use crate::{
     Cuda, Error, Tensor,
-    chunks::{Rows, flag, supported},
+    chunks::{RowsByKernel, flag, supported},
     kernels::{PREPARE, THREADS},
     launch::{
-        Arg, Grid, args,
-        structs::{MoveRow, ScaledRow, StepRow},
+        Grid, args,
+        structs::{CONSTANTS, MoveRow, ScaledRow, StepRow},
     },
+    memory::Buffer,
 };
-use binade_gpu::{MasterState, Step, StepParam};
-use binade_master_weights::UpdateRule;
+use binade_gpu::{Driver, MasterState, Step, StepParam, StepState};
+use binade_master_weights::{HostMasters, LostUpdates, OptimizerConfig};
 use bytemuck::Zeroable;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
+
+/// Tables that a step's kernels read and write.
+#[derive(Debug)]
+pub struct StepTables {
+    rules: CudaRules,
+    /// The constants of each parameter's next step.
+    constants: Buffer,
+    /// `LostCount` of each parameter's last step, where lost updates are counted.
+    lost: Option<Arc<Buffer>>,
+}
+
+impl StepState<Cuda> for StepTables {
+    const COUNT_BYTES: usize = 8;
+
+    fn new(cuda: &Cuda, parameters: usize, counts_lost: bool) -> Result<Self, Error> {
+        let constants = cuda.buffer(CONSTANTS * parameters)?;
+        let lost = lost_counts(cuda, None, parameters, counts_lost)?;
+        Ok(Self { rules: CudaRules::default(), constants, lost })
+    }
+
+    fn admits(
+        &mut self,
+        cuda: &Cuda,
+        kept: &HostMasters,
+        config: &OptimizerConfig,
+        joining: &[&str],
+    ) -> Result<(), Error> {
+        self.rules.admits(cuda, kept, config, joining)
+    }
+
+    fn change(
+        &mut self,
+        cuda: &Cuda,
+        _: &Buffer,
+        [before, parameters]: [usize; 2],
+        counts_lost: bool,
+    ) -> Result<(), Error> {
+        let lost = lost_counts(cuda, self.lost.as_ref(), parameters, counts_lost)?;
+        if parameters > before {
+            // Made anew in every step: who gets the memory of the old ones comes behind those that read them.
+            self.constants = cuda.buffer(CONSTANTS * parameters)?;
+        }
+        self.lost = lost;
+        self.rules.in_force.listed.clear();
+        Ok(())
+    }
+
+    fn plan_changed(&mut self, cuda: &Cuda, kept: &HostMasters) -> Result<(), Error> {
+        // A captured step reads it at each replay.
+        self.rules.write_fixed(cuda, kept)
+    }
+
+    fn step(&mut self, cuda: &Cuda, mut step: Step<'_, Cuda>) -> Result<(), Error> {
+        let recorder = &cuda.inner.pool.state;
+        // A step that is captured is counted when it is replayed.
+        if recorder.replayed(|replay| replay.counts.push(step.attempts.clone())).is_none() {
+            step.attempts.fetch_add(1, Ordering::Relaxed);
+        }
+        self.rules.fix(cuda, step.kept)?;
+        step.own_parameters(cuda)?;
+        StepBatch::of(&step, &mut self.rules)?.run(cuda, self, &step)
+    }
+
+    fn read_lost(
+        &self,
+        cuda: &Cuda,
+        _: impl FnOnce() -> Result<Vec<u8>, Error>,
+    ) -> Result<Vec<LostUpdates>, Error> {
+        self.lost.as_ref().map_or(Ok(Vec::new()), |counts| read_lost(cuda, counts))
+    }
+}
 
 /// `Store` of `step.cuh`: random rounding, by the count of applied steps.
 const STOCHASTIC: u32 = 3;
-
-/// The address of a tensor that may not be there, or 0.
-fn address(tensor: Option<&Tensor>) -> u64 {
-    tensor.map_or(0, Tensor::address)
-}
-
-/// Rows of the parameters that each kernel moves, by its name.
-type RowsByRule = Vec<(&'static str, Rows<StepRow>)>;
 
 /// Parameters that a step moves.
 pub(super) struct StepBatch {
     elements: u64,
     all: Vec<MoveRow>,
-    plain: RowsByRule,
+    plain: RowsByKernel<StepRow>,
     /// Parameters whose masters are opened for the step, and counted when they are packed.
-    scaled: RowsByRule,
+    scaled: RowsByKernel<StepRow>,
     opened: Option<OpenedMasters>,
 }
 
@@ -40,7 +108,7 @@ impl StepBatch {
     /// Lists the parameters that a step moves.
     pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut CudaRules) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
-        let [plain, scaled] = [Vec::new(), Vec::new()];
+        let [plain, scaled] = [RowsByKernel::of(elements), RowsByKernel::of(elements)];
         let mut moves = Self { elements, all: Vec::new(), plain, scaled, opened: None };
         step.moving().try_for_each(|moving| moves.add(step, rules, moving))?;
         Ok(moves)
@@ -69,10 +137,10 @@ impl StepBatch {
             MasterState::Stochastic { .. } if store == STOCHASTIC => {
                 (&mut self.plain, step.counts.address() + 8 * u64::from(slot.number))
             }
-            master => (&mut self.plain, address(master.tensor())),
+            master => (&mut self.plain, master.tensor().map_or(0, Tensor::address)),
         };
-        let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
-        rows_of(by_rule, rule, self.elements).add(grad.len(), |first_chunk| StepRow {
+        let moments = [0, 1, 2].map(|at| slot.moments[at].as_ref().map_or(0, Tensor::address));
+        by_rule.get(rule.name()).add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
             parameter: param.address(),
             beside,
@@ -105,35 +173,12 @@ impl StepBatch {
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(PREPARE, grid, &args)?;
         let args = args![constants, found, owed, lost];
-        run(cuda, &self.plain, &args)?;
+        self.plain.launch(cuda, &args)?;
         let (Some(mut opened), mut scaled) = (self.opened, self.scaled) else { return Ok(()) };
         let wide = opened.open(cuda, found)?;
-        // Their masters are told as offsets.
-        let rows = scaled.iter_mut().flat_map(|(_, rows)| &mut rows.rows);
-        rows.for_each(|row| row.beside += wide.address());
-        run(cuda, &scaled, &args)?;
+        // Rows have offsets until the copies have an address.
+        scaled.rows_mut().for_each(|row| row.beside += wide.address());
+        scaled.launch(cuda, &args)?;
         opened.pack(cuda, args![found, lost])
     }
-}
-
-/// Returns the rows of the parameters that `rule` moves, in a set of so many elements.
-fn rows_of<'r>(
-    by_rule: &'r mut RowsByRule,
-    rule: &UpdateRule,
-    elements: u64,
-) -> &'r mut Rows<StepRow> {
-    let known = by_rule.iter().position(|(name, _)| *name == rule.name());
-    let place = known.unwrap_or(by_rule.len());
-    if known.is_none() {
-        by_rule.push((rule.name(), Rows::of(elements)));
-    }
-    &mut by_rule[place].1
-}
-
-/// Puts the fused steps in the stream, whose last arguments are the same for all rules.
-fn run(cuda: &Cuda, by_rule: &RowsByRule, last: &[Arg<'_>]) -> Result<(), Error> {
-    by_rule.iter().try_for_each(|(kernel, rows)| {
-        let chunks = [Arg::U64(0), Arg::U64(rows.chunks.len)];
-        rows.launch(cuda, *kernel, &[&chunks[..], last].concat())
-    })
 }

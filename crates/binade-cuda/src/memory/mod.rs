@@ -1,11 +1,15 @@
-//! Device memory: buffers of a pool, and tables of addresses and constants, cached by their contents.
+//! Device memory: buffers of a pool, tables of addresses and constants, cached by their contents, and small shared buffers.
 
 mod host_copy;
 
 pub(crate) use host_copy::{Copies, HostCopy, LatestCopies, Pinned, ReplayCopy, Ring};
 
-use crate::capture::{ArenaSlot, Recorder};
-use binade_gpu::{Addressed, lock};
+use crate::{
+    Cuda, Error,
+    capture::{ArenaSlot, Recorder},
+    kernels::SEEN,
+};
+use binade_gpu::{Addressed, Driver, OwedBits, lock, made_once};
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr};
 use std::{
     collections::VecDeque,
@@ -113,5 +117,29 @@ impl Tables {
 
     pub(crate) fn clear(&self) {
         lock(&self.kept).clear();
+    }
+}
+
+/// Small buffers that every step needs: a constant, and counters that are 0 whenever nobody is at work.
+#[derive(Debug)]
+pub(crate) struct SharedBuffers {
+    /// `Owed` of gradients that are owed nothing.
+    pub(crate) unit_factors: Arc<Buffer>,
+    /// Blocks that are done.
+    pub(crate) done: Buffer,
+    /// The word that a `scale_update` of one launch begins with.
+    pub(crate) seen: Buffer,
+}
+
+impl Cuda {
+    /// Returns the small buffers, which are made when the device is opened.
+    pub(crate) fn shared_buffers(&self) -> Result<&SharedBuffers, Error> {
+        made_once(&self.inner.shared_buffers, || {
+            Ok(SharedBuffers {
+                done: self.zeros(4)?,
+                seen: self.zeros(SEEN)?,
+                unit_factors: Arc::new(self.buffer_of(bytemuck::bytes_of(&OwedBits::NOTHING))?),
+            })
+        })
     }
 }

@@ -1,10 +1,9 @@
 //! Normalisation over the batch, by channel.
 
-use super::rows::blocks;
 use crate::{
     Cuda, Result, Tensor,
-    kernels::{GROUP, THREADS, code, elementwise},
-    launch::{Arg, Grid, args, structs::ChannelsBits},
+    kernels::{GROUP, THREADS},
+    launch::{Arg, Grid, args, code, structs::ChannelsBits},
     memory::Buffer,
 };
 use binade_gpu::{BatchNormKernels, Driver, NormBackward, NormCall};
@@ -74,7 +73,7 @@ impl<'a> Layer<'a> {
     /// Returns a grid with a block for each chunk of one channel, or of a tile of them.
     fn by_chunk(&self) -> Grid {
         let tile = if self.layout == Layout::Across { TILE } else { 1 };
-        blocks(self.channels().div_ceil(tile) * self.of.chunks as usize)
+        Grid::of(self.channels().div_ceil(tile) * self.of.chunks as usize)
     }
 
     fn channels(&self) -> usize {
@@ -118,7 +117,7 @@ impl<'a> Layer<'a> {
         let of_weight = code("batch_norm", weight.dtype())?;
         let shape = self.shape();
         let args = args![self.input, self.dtype, weight, bias, of_weight, shape, stats, result];
-        self.cuda.launch("batch_norm", elementwise(result.len()), &args)
+        self.cuda.launch("batch_norm", Grid::elementwise(result.len()), &args)
     }
 
     fn grads(
@@ -139,13 +138,13 @@ impl<'a> Layer<'a> {
         let warps = by_channel(2 * self.channels());
         cuda.launch("batch_norm_backward_parameters", warps, &args)?;
         let args = args![grad, input, dtype, weight, of_weight, shape, stats, &means, &to.input];
-        cuda.launch("batch_norm_backward", elementwise(input.len()), &args)
+        cuda.launch("batch_norm_backward", Grid::elementwise(input.len()), &args)
     }
 }
 
 /// Returns a grid with a warp for each of `channels`.
 fn by_channel(channels: usize) -> Grid {
-    blocks(channels.div_ceil(THREADS as usize / 32))
+    Grid::of(channels.div_ceil(THREADS as usize / 32))
 }
 
 /// Returns `[N, C, ..]` as the kernels see it. The chunks, and so the order of the sums, follow from the shape alone.

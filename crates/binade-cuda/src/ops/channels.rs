@@ -1,10 +1,9 @@
 //! Kernels on channels and on the columns of a matrix: a bias, and the sums of its gradient.
 
-use super::rows::blocks;
 use crate::{
     Cuda, CudaError, Result, Tensor,
-    kernels::{THREADS, code, elementwise},
-    launch::args,
+    kernels::THREADS,
+    launch::{Grid, args, code},
 };
 use binade_gpu::{ChannelKernels, Channels, Driver};
 
@@ -26,7 +25,7 @@ impl ChannelKernels for Cuda {
     fn launch_bias_add(&self, [input, bias, result]: [&Tensor; 3], of: Channels) -> Result {
         let (dtype, len) = (code("bias_add", result.dtype())?, result.len());
         let args = args![input, bias, result, dtype, len, of.count, of.inner];
-        self.launch("bias_add", elementwise(len), &args)
+        self.launch("bias_add", Grid::elementwise(len), &args)
     }
 
     /// Adds in f64 and rounds to f32 once.
@@ -34,10 +33,10 @@ impl ChannelKernels for Cuda {
         let ([tiles, parts], dtype) = (tiles_and_parts(of), code("bias_add", result.dtype())?);
         let sums = self.buffer(parts * of.count * size_of::<f64>())?;
         let args = args![values, &sums, dtype, of.outer, of.count, of.inner, parts];
-        self.launch("bias_add_backward", blocks(tiles * parts), &args)?;
+        self.launch("bias_add_backward", Grid::of(tiles * parts), &args)?;
         let warps = of.count.div_ceil(THREADS as usize / 32);
         let args = args![&sums, result, dtype, of.count, parts];
-        self.launch("bias_add_finish", blocks(warps), &args)
+        self.launch("bias_add_finish", Grid::of(warps), &args)
     }
 
     /// Adds in f64, rounded once to f32 and to the values' type.
@@ -56,10 +55,10 @@ impl ChannelKernels for Cuda {
         let all = narrow(jobs).and(narrow(width)).zip(narrow(chunks));
         let (columns, parts) = all.ok_or_else(too_large)?;
         let args = args![values, dtype, &partials, rows, columns, chunk, parts];
-        self.launch("columns", blocks(jobs), &args)?;
+        self.launch("columns", Grid::of(jobs), &args)?;
         // One thread a column, which adds its chunks in order.
         let args = args![&partials, result, dtype, width, chunks];
-        self.launch("columns_join", blocks(width.div_ceil(THREADS as usize)), &args)
+        self.launch("columns_join", Grid::of(width.div_ceil(THREADS as usize)), &args)
     }
 }
 

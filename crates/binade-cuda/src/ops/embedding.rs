@@ -1,10 +1,9 @@
 //! Rows of a table by index.
 
-use super::rows::blocks;
 use crate::{
     Cuda, Result, Tensor,
-    kernels::{GROUP, code, elementwise},
-    launch::args,
+    kernels::GROUP,
+    launch::{Grid, args, code},
 };
 use binade_gpu::EmbeddingKernels;
 
@@ -20,7 +19,7 @@ impl EmbeddingKernels for Cuda {
         let [record, launch] = self.fault_args()?;
         let args = args![table, indices, result, dtype, len, rows, width, record, launch];
         // Rows of no elements have a group too, so that their index is checked.
-        self.launch("embedding", elementwise(len * padded(width).max(padded(1))), &args)
+        self.launch("embedding", Grid::elementwise(len * padded(width).max(padded(1))), &args)
     }
 
     fn launch_embedding_backward(&self, [grad, indices]: [&Tensor; 2], result: &Tensor) -> Result {
@@ -29,13 +28,13 @@ impl EmbeddingKernels for Cuda {
         let (sorted, starts) = (&order.sorted, &order.starts);
         let dtype = code("embedding", result.dtype())?;
         let args = args![grad, sorted, starts, result, dtype, rows, width];
-        self.launch("embedding_backward", elementwise(rows * padded(width)), &args)?;
+        self.launch("embedding_backward", Grid::elementwise(rows * padded(width)), &args)?;
         if len <= LONG {
             return Ok(());
         }
         let args = args![grad, indices, sorted, starts, result, dtype, len, rows, width];
         let jobs = len.div_ceil(LONG) * width.div_ceil(COLUMNS);
-        self.launch("embedding_backward_long", blocks(jobs), &args)
+        self.launch("embedding_backward_long", Grid::of(jobs), &args)
     }
 }
 

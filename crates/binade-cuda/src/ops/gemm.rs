@@ -3,17 +3,16 @@
 
 use super::{
     products::{Kernels, OF_BF16_80, OF_F16_75, OF_F16_80, OF_F32, Sizes},
-    ranges::{JoinTarget, ranges},
+    ranges::JoinTarget,
 };
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
-    kernels::Kernel,
-    kernels::code,
-    launch::{Arg, Grid, structs::ProductBits},
+    launch::{Arg, Grid, code, structs::ProductBits},
     probe::Capability,
 };
 use binade_core::DType;
 use binade_gpu::GemmKernels;
+use std::sync::atomic::Ordering;
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -62,7 +61,8 @@ impl Cuda {
         let choice = chosen(dtype, self.inner.capability, gemm)?;
         // Before the choice between kernels and library, so that both refuse alike.
         [m, n, k].into_iter().try_for_each(|extent| fits(gemm, extent).map(drop))?;
-        if !gemm.relu && self.multiplies_by_library(gemm)? {
+        let has_none = self.inner.library.is_missing.load(Ordering::Relaxed);
+        if !gemm.relu && !has_none && self.multiplies_by_library(gemm)? {
             return Ok(());
         }
         self.multiply(gemm, choice)
@@ -137,7 +137,7 @@ pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32> {
 #[derive(Clone, Copy, Debug)]
 struct GemmConfig {
     tile: &'static Kernels,
-    kernel: Kernel,
+    kernel: &'static str,
     /// Number of ranges that K is cut into.
     ranges: usize,
 }
@@ -151,7 +151,7 @@ fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<GemmC
         sizes.large.find(gemm).filter(|_| sizes.large.is_worth_it(gemm, ranges))
     };
     let shape = [gemm.m, gemm.n, gemm.k];
-    let of = |tile: &Kernels| ranges(tile, tile.tiles(counted), shape, dtype, gemm.by_pair);
+    let of = |tile: &Kernels| tile.ranges(tile.tiles(counted), shape, dtype, gemm.by_pair);
     let is_large = large(counted, of(&sizes.large)).is_some();
     let ranges = of(if is_large { &sizes.large } else { &sizes.small });
     // Both tiles add up a range's terms alike, so the bits do not depend on the choice.

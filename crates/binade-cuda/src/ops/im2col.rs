@@ -1,14 +1,11 @@
 //! Windows of images as the columns of a matrix, and back.
 
-use super::{
-    gemm::Matrices,
-    rows::{MOST_BLOCKS, blocks},
-};
+use super::gemm::Matrices;
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
-    kernels::{THREADS, code},
+    kernels::THREADS,
     launch::{
-        Arg, Grid, args,
+        Arg, Grid, MOST_BLOCKS, args, code,
         structs::{DivisorBits, GeometryBits},
     },
 };
@@ -48,7 +45,7 @@ fn launched(of: &Geometry, lines: usize, len: usize) -> Result<(GeometryBits, Gr
         by_stride: [by(config.stride[0])?, by(config.stride[1])?],
     };
     size(len)?;
-    Ok((bits, blocks(segments * at_once)))
+    Ok((bits, Grid::of(segments * at_once)))
 }
 
 /// Returns an extent that kernels count in 32 bits, with room for the sum of two.
@@ -148,7 +145,7 @@ impl Cuda {
         let (dtype, extents) = (code("conv2d", weight.dtype())?, [outputs, taps, rows].map(size));
         let [lines, taps, rows] = extents;
         let args = args![weight, bias, dtype, lines?, taps?, rows?, &matrix];
-        self.launch("im2col_weight", blocks(outputs), &args)?;
+        self.launch("im2col_weight", Grid::of(outputs), &args)?;
         Ok(matrix)
     }
 

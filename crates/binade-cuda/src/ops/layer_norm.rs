@@ -1,10 +1,10 @@
 //! Normalisation over the last axis.
 
-use super::rows::{blocks, grid};
+use super::rows::grid;
 use crate::{
     Cuda, Result, Tensor,
-    kernels::{THREADS, code},
-    launch::args,
+    kernels::THREADS,
+    launch::{Grid, args, code},
     memory::Buffer,
 };
 use binade_gpu::{Driver, LayerNormKernels, NormBackward, Rows};
@@ -63,12 +63,12 @@ impl Cuda {
         let partials = self.buffer(SUMS * chunks * width)?;
         if chunks > 0 {
             let args = args![grad, input, dtype, stats, &partials, count, width, chunk, chunks];
-            let tiles = blocks(width.div_ceil(TILE) * chunks);
+            let tiles = Grid::of(width.div_ceil(TILE) * chunks);
             self.launch("layer_norm_backward_sums", tiles, &args)?;
         }
         let to_dtype = code("layer_norm", of_weight.dtype())?;
         let args = args![&partials, width, chunks, of_weight, of_bias, to_dtype];
-        let columns = blocks(width.div_ceil(THREADS as usize));
+        let columns = Grid::of(width.div_ceil(THREADS as usize));
         self.launch("layer_norm_backward_join", columns, &args)
     }
 }

@@ -1,10 +1,9 @@
 //! Largest element of each window.
 
-use super::rows::blocks;
 use crate::{
     Cuda, CudaError, Error, Result, Tensor,
-    kernels::{THREADS, code},
-    launch::{Arg, Grid, args, structs::PoolBits},
+    kernels::THREADS,
+    launch::{Arg, Grid, args, code, structs::PoolBits},
 };
 use binade_gpu::{Driver, MaxPool2dKernels};
 use binade_ops::MaxPool2dConfig;
@@ -67,7 +66,7 @@ fn pool(image: &[usize], output: &[usize], config: MaxPool2dConfig) -> PoolBits 
 
 /// Returns a grid of one thread for each element.
 fn one_by_one(elements: usize) -> Grid {
-    blocks(elements.div_ceil(THREADS as usize))
+    Grid::of(elements.div_ceil(THREADS as usize))
 }
 
 #[cfg(test)]

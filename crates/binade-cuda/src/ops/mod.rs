@@ -15,10 +15,8 @@ mod rows;
 mod sorted_indices;
 mod total;
 
-use crate::kernels::Kernel;
-
 /// Returns the bytes of dynamic shared memory that this kernel's launches ask for.
-pub(crate) fn shared(kernel: Kernel) -> u32 {
+pub(crate) fn shared(kernel: &str) -> u32 {
     products::tile_of(kernel).map_or(0, |tile| tile.shared)
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     Cuda, Result, Tensor,
-    kernels::{THREADS, code, elementwise},
-    launch::{Arg, Grid, args},
+    kernels::THREADS,
+    launch::{Arg, Grid, MOST_BLOCKS, args, code},
 };
 use binade_gpu::{CrossEntropyKernels, Driver, PointwiseKernels, RowKernels, Rows};
 
@@ -13,12 +13,9 @@ const WARP_ROW: usize = 1024;
 /// Threads of a warp.
 const WARP: usize = 32;
 
-/// Number of blocks beyond which a grid strides: enough to fill any GPU several times over.
-pub(super) const MOST_BLOCKS: usize = 4096;
-
 /// Returns a grid with a team for each row.
 pub(super) fn grid(rows: Rows) -> Grid {
-    blocks(rows.count.div_ceil(teams(rows)))
+    Grid::of(rows.count.div_ceil(teams(rows)))
 }
 
 /// Returns the number of rows that a block takes at a time.
@@ -31,30 +28,24 @@ fn chunk(rows: Rows) -> usize {
     rows.count.div_ceil(MOST_BLOCKS).next_multiple_of(teams(rows)).max(teams(rows))
 }
 
-/// Returns a grid of `wanted` blocks, at least one and at most `MOST_BLOCKS`.
-pub(super) fn blocks(wanted: usize) -> Grid {
-    let blocks = u32::try_from(wanted.clamp(1, MOST_BLOCKS)).unwrap_or(1);
-    Grid { blocks, threads: THREADS }
-}
-
 impl PointwiseKernels for Cuda {
     fn launch_each(&self, kernel: &'static str, operands: &[&Tensor], result: &Tensor) -> Result {
         let (dtype, len) = (code(kernel, result.dtype())?, result.len());
         let tensors = operands.iter().chain([&result]).map(|it| Arg::from(*it));
         let args: Vec<_> = tensors.chain(args![dtype, len]).collect();
-        self.launch(kernel, elementwise(len), &args)
+        self.launch(kernel, Grid::elementwise(len), &args)
     }
 
     fn launch_fill(&self, value: f32, result: &Tensor) -> Result {
         let (dtype, len) = (code("fill", result.dtype())?, result.len());
-        self.launch("fill", elementwise(len), &args![result, dtype, len, value])
+        self.launch("fill", Grid::elementwise(len), &args![result, dtype, len, value])
     }
 
     fn launch_dropout(&self, tensors: [&Tensor; 3], threshold: u64, factor: f32) -> Result {
         let [input, key, result] = tensors;
         let (dtype, len) = (code("dropout", result.dtype())?, result.len());
         let args = args![input, key, result, dtype, len, threshold, factor];
-        self.launch("dropout", elementwise(len), &args)
+        self.launch("dropout", Grid::elementwise(len), &args)
     }
 }
 
@@ -74,12 +65,12 @@ impl CrossEntropyKernels for Cuda {
         let chunks = rows.count.div_ceil(chunk);
         let partials = self.buffer(size_of::<f64>() * chunks)?;
         let [record, launch] = self.fault_args()?;
-        let done = &self.fixed()?.done;
+        let done = &self.shared_buffers()?.done;
         let Rows { count, width } = rows;
         let args = args![
             logits, dtype, labels, count, width, chunk, &partials, done, result, record, launch
         ];
-        self.launch("cross_entropy", blocks(chunks), &args)
+        self.launch("cross_entropy", Grid::of(chunks), &args)
     }
 
     fn launch_cross_entropy_backward(&self, tensors: [&Tensor; 4]) -> Result {

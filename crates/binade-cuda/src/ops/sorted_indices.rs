@@ -1,7 +1,11 @@
 //! Positions sorted by the index they hold, stable, and the start of each index's positions.
 
-use super::rows::blocks;
-use crate::{Cuda, Result, Tensor, kernels::THREADS, launch::args, memory::Buffer};
+use crate::{
+    Cuda, Result, Tensor,
+    kernels::THREADS,
+    launch::{Grid, args},
+    memory::Buffer,
+};
 use binade_gpu::Driver;
 
 /// Bits of a digit that one pass sorts by, and below it the number of digits: the kernels' `DIGITS`.
@@ -35,16 +39,20 @@ impl Cuda {
         for shift in digits(rows) {
             let to = self.buffer(size_of::<u64>() * count)?;
             let pass = args![last.as_ref(), indices, count, rows, shift, chunk];
-            let more = args![&counts, &firsts, &self.fixed()?.done, record, launch];
-            self.launch("embedding_backward_count", blocks(chunks), &[&pass[..], &more].concat())?;
+            let more = args![&counts, &firsts, &self.shared_buffers()?.done, record, launch];
+            self.launch(
+                "embedding_backward_count",
+                Grid::of(chunks),
+                &[&pass[..], &more].concat(),
+            )?;
             let more = args![&firsts, &to];
-            self.launch("embedding_backward_move", blocks(chunks), &[&pass[..], &more].concat())?;
+            self.launch("embedding_backward_move", Grid::of(chunks), &[&pass[..], &more].concat())?;
             last = Some(to);
         }
         let sorted = last.map_or_else(|| self.buffer(0), Ok)?;
         let starts = self.buffer(size_of::<u64>() * (rows + 1))?;
         let args = args![&sorted, indices, count, rows, &starts];
-        let grid = blocks((rows + 1).div_ceil(THREADS as usize));
+        let grid = Grid::of((rows + 1).div_ceil(THREADS as usize));
         self.launch("embedding_backward_starts", grid, &args)?;
         Ok(SortedIndices { sorted, starts })
     }

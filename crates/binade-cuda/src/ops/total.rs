@@ -3,8 +3,8 @@
 use crate::{
     Cuda, Result, Tensor,
     chunks::Chunks,
-    kernels::{THREADS, code, elementwise},
-    launch::{Arg, Grid, args},
+    kernels::THREADS,
+    launch::{Arg, Grid, args, code},
 };
 use binade_gpu::{Driver, Total, TotalKernels};
 
@@ -23,7 +23,7 @@ impl TotalKernels for Cuda {
         // Without elements one block still writes the result.
         let blocks = chunks.blocks().max(1);
         let partials = self.buffer(size_of::<f64>() * blocks as usize)?;
-        let done = &self.fixed()?.done;
+        let done = &self.shared_buffers()?.done;
         let operands = operands.iter().map(|operand| Arg::from(*operand));
         let args = args![dtype, len, Arg::U64(chunks.len), &partials, done, result];
         let args: Vec<_> = operands.chain(args).collect();
@@ -33,13 +33,13 @@ impl TotalKernels for Cuda {
     fn launch_spread(&self, total: Total, grad: &Tensor, result: &Tensor) -> Result {
         let kernel = if total == Total::Sum { "sum_backward" } else { "mean_backward" };
         let (dtype, len) = (code("fill", result.dtype())?, result.len());
-        self.launch(kernel, elementwise(len), &args![grad, result, dtype, len])
+        self.launch(kernel, Grid::elementwise(len), &args![grad, result, dtype, len])
     }
 
     fn launch_mse_loss_backward(&self, operands: [&Tensor; 3], grads: [&Tensor; 2]) -> Result {
         let ([grad, input, target], [of_input, of_target]) = (operands, grads);
         let (dtype, len) = (code("mse_loss", input.dtype())?, input.len());
         let args = args![grad, input, target, dtype, len, of_input, of_target];
-        self.launch("mse_loss_backward", elementwise(len), &args)
+        self.launch("mse_loss_backward", Grid::elementwise(len), &args)
     }
 }

@@ -7,7 +7,7 @@
 use super::{JointGradients, Parts, Replicas, exchange::bring};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
-    kernels::{AVERAGE, MERGE, elementwise},
+    kernels::{AVERAGE, MERGE},
     launch::{Grid, args, structs::FoundBits},
     memory::Buffer,
 };
@@ -176,7 +176,7 @@ impl Average<'_> {
         let own = room.vector.address() + 4 * slice.start as u64;
         let args =
             args![own, &room.others, count(place), count(self.rooms.0.len()), stride, stride];
-        if stride == 0 { Ok(()) } else { cuda.launch(AVERAGE, elementwise(stride), &args) }
+        if stride == 0 { Ok(()) } else { cuda.launch(AVERAGE, Grid::elementwise(stride), &args) }
     }
 
     /// Joins what all have found, the first device's first.

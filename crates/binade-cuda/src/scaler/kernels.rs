@@ -4,12 +4,9 @@ use super::report::{Readers, Report};
 use crate::{
     Cuda, Error, Found, Gradients, Result, Scale, Tensor,
     chunks::{Rows, flag, supported},
-    kernels::{
-        ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE, code,
-        elementwise,
-    },
+    kernels::{ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE},
     launch::{
-        Grid, args,
+        Grid, args, code,
         structs::{
             AccumulateRow, FoundBits, MaterialiseRow, NO_GROUP, PARTIAL, ScaleBits, UnscaleRow,
         },
@@ -35,7 +32,7 @@ impl Kernels for Cuda {
             if inverse { offset_of!(ScaleBits, inverse) } else { offset_of!(ScaleBits, factor) };
         let (dtype, scale) = (code("scale", tensor.dtype())?, scale.address() + at as u64);
         let args = args![tensor, dtype, &result, tensor.len(), scale];
-        self.launch(SCALE, elementwise(tensor.len()), &args)?;
+        self.launch(SCALE, Grid::elementwise(tensor.len()), &args)?;
         Ok(result)
     }
 
@@ -64,7 +61,7 @@ impl Kernels for Cuda {
         // A set without elements is looked at by one block, which has the finding to write.
         let blocks = set.chunks.blocks().max(1);
         let partials = self.buffer(blocks as usize * PARTIAL)?;
-        let (chunks, done) = (set.chunks, &self.fixed()?.done);
+        let (chunks, done) = (set.chunks, &self.shared_buffers()?.done);
         let args = args![0_u64, chunks.count, chunks.len, scale, &partials, done, &found, &owed];
         set.launch_blocks(self, UNSCALE, blocks, &args)?;
         Ok([found, owed])
@@ -121,7 +118,7 @@ impl Kernels for Cuda {
 
     /// Launches one thread, which computes the clip factor from numbers on the device.
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
-        let norm = u32::from(norm == Norm::Infinity);
+        let norm = u32::from(matches!(norm, Norm::Infinity));
         self.launch(CLIP, Grid::one(1), &args![verdict, verdict, owed, owed, norm, max])
     }
 

@@ -66,7 +66,9 @@ impl binade_gpu::Report<Cuda> for Report {
 
     /// A scale that is asked for alone is not in it where a step has been replayed since.
     fn places(&self, cuda: &Cuda, found: &[&Found]) -> Option<Vec<usize>> {
-        if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.counters().replays) {
+        if found.is_empty()
+            && (self.pinned.is_later() || self.replays != cuda.inner.counters.replays.get())
+        {
             return None;
         }
         places_by_stamp(&self.stamps, found)

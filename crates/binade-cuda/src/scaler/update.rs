@@ -22,7 +22,7 @@ impl Cuda {
     ) -> Result<(), Error> {
         if found.len() > FINDINGS {
             let why = CaptureError::Findings { found: found.len(), most: FINDINGS };
-            self.inner.pool.state.refuse(SCALE_UPDATE.name, why)?;
+            self.inner.pool.state.refuse(SCALE_UPDATE, why)?;
         }
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
@@ -35,7 +35,7 @@ impl Cuda {
         // Both as they are before: what comes in between from another thread is told again, rather than not.
         let since = ReportBaseline {
             reported: self.inner.faults.reported(),
-            replays: self.counters().replays,
+            replays: self.inner.counters.replays.get(),
         };
         let report = self.launch_update([before, to], found, parts, rule)?;
         if let Some(after) = after {
@@ -69,7 +69,7 @@ impl Cuda {
             self.inner.pool.state.replayed(|replay| replay.sole.push(Arc::downgrade(&readers)));
             return Ok(None);
         }
-        self.inner.pool.state.check_movable(SCALE_UPDATE.name, scale.bits.memory())?;
+        self.inner.pool.state.check_movable(SCALE_UPDATE, scale.bits.memory())?;
         self.buffer(scale.bits.bytes()).map(Some)
     }
 
@@ -86,7 +86,7 @@ impl Cuda {
         let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
         // Several launches hand on a word of their own: another thread's may come in between.
         let own = if launches > 1 { Some(self.zeros(SEEN)?) } else { None };
-        let seen = own.as_ref().map_or(self.fixed()?.seen.address(), Buffer::address);
+        let seen = own.as_ref().map_or(self.shared_buffers()?.seen.address(), Buffer::address);
         for number in 0..launches {
             let here = found.chunks(FINDINGS).nth(number).unwrap_or_default();
             let addresses = addresses(here);

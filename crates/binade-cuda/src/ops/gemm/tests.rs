@@ -87,7 +87,7 @@ fn check(cuda: &Cuda, case: Case) -> bool {
         }
         chosen(case.dtype, cuda.inner.capability, gemm).unwrap()
     };
-    !check_by(cuda, case, multiply).kernel.name.ends_with("_small")
+    !check_by(cuda, case, multiply).kernel.ends_with("_small")
 }
 
 /// Checks one case, and returns the choice that computed it.
