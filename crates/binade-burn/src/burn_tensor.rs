@@ -84,25 +84,13 @@ impl BurnTensor {
         }
     }
 
-    /// All elements in row-major order, as one axis.
+    /// Returns all elements in row-major order, as one axis.
     pub fn flat(&self) -> Tensor<1> {
         match &self.elements {
             Elements::Device(flat) => flat.clone(),
             Elements::Host(values, device) => {
                 upload(numbers::encoded(values.clone(), BurnDType::F32), device)
             }
-        }
-    }
-
-    /// Elements on the host, as one axis. Waits for the device.
-    ///
-    /// # Errors
-    ///
-    /// If the device fails.
-    pub fn to_data(&self) -> Result<TensorData, TensorError> {
-        match &self.elements {
-            Elements::Device(flat) => Ok(flat.try_to_data()?),
-            Elements::Host(values, _) => Ok(numbers::encoded(values.clone(), BurnDType::F32)),
         }
     }
 

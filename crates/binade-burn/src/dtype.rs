@@ -5,7 +5,7 @@ use binade_core::DType;
 use burn::tensor::{DType as BurnDType, Device, FloatDType};
 
 /// Returns burn's name of a floating-point type; `None` if burn has no tensors of it.
-pub const fn float_dtype(dtype: DType) -> Option<FloatDType> {
+const fn float_dtype(dtype: DType) -> Option<FloatDType> {
     Some(match dtype {
         DType::BF16 => FloatDType::BF16,
         DType::F16 => FloatDType::F16,

@@ -11,8 +11,8 @@ mod path;
 mod views;
 
 pub use burn_tensor::{Burn, BurnTensor};
-pub use dtype::{float_dtype, require_dtype};
+pub use dtype::require_dtype;
 pub use error::{Error, TensorError};
 pub use gradients::{gradients_params, named_gradients};
 pub use optimizer::BurnOptimizer;
-pub use views::{View, Views};
+pub use views::Views;

@@ -150,7 +150,7 @@ fn allowed(parameter: &Surveyed, to: DType) -> Result<FloatDType, TensorError> {
 
 /// View of a parameter: it is cast to this type at each use.
 #[derive(Module, Debug)]
-pub struct View {
+pub(crate) struct View {
     #[module(skip)]
     dtype: FloatDType,
 }

@@ -137,7 +137,7 @@ fn clipping_measures_all_gradients_together_and_burns_optimizer_gets_them_clippe
 fn a_tensor_keeps_its_elements_in_order_whatever_its_strides() -> Result {
     let tensor = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &Device::flex()).transpose();
     let flat = BurnTensor::from(tensor);
-    assert_eq!(flat.to_data()?.try_to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+    assert_eq!(flat.flat().into_data().try_to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
     assert_eq!(flat.to_tensor::<2>()?.dims(), [2, 2]);
     let refused = flat.to_tensor::<1>().expect_err("two axes");
     assert_eq!(

@@ -8,7 +8,7 @@ use candle_core as candle;
 ///
 /// Types that Binade has no name for are never cast, and go by the nearest name that is never cast either: `U32` by `i64`, `I16`
 /// by `i32`, and formats of fewer than eight bits, which candle only carries, by `u8`.
-pub const fn dtype(dtype: candle::DType) -> DType {
+pub(crate) const fn dtype(dtype: candle::DType) -> DType {
     match dtype {
         candle::DType::BF16 => DType::BF16,
         candle::DType::F16 => DType::F16,

@@ -15,7 +15,7 @@ mod scaler;
 mod snapshot;
 mod var_builder;
 
-pub use dtype::{candle_dtype, dtype};
+pub use dtype::candle_dtype;
 pub use error::Error;
 pub use handle::Candle;
 pub use optimizer::Wrapped;

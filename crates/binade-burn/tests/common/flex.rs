@@ -40,7 +40,7 @@ impl Subject for Flex {
     }
 
     fn to_bits(&self, tensor: &BurnTensor) -> Result<Vec<u8>> {
-        Ok(tensor.to_data()?.as_bytes().to_vec())
+        Ok(tensor.flat().into_data().as_bytes().to_vec())
     }
 
     fn cast(&self, tensor: &BurnTensor, to: DType) -> Result<BurnTensor> {
