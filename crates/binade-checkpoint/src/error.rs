@@ -140,7 +140,7 @@ pub enum FileError {
     },
 }
 
-/// Difference between a checkpoint and the run.
+/// Difference between a checkpoint, or torch's state, and the run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Mismatch {
     /// Object that the checkpoint lacks.
@@ -191,6 +191,9 @@ pub enum Mismatch {
         /// Tensor, and the way it differs.
         source: Box<SpecMismatch>,
     },
+    /// torch's state in a form that the conversion does not write, or of other names or another rule than the optimizer's.
+    #[error("{0}")]
+    Torch(String),
 }
 
 fn list(names: &[String]) -> String {

@@ -26,7 +26,7 @@ pub enum Loaded {
 }
 
 /// Returns the path of the checkpoint before the one at `path`.
-pub fn previous(path: &Path) -> PathBuf {
+fn previous(path: &Path) -> PathBuf {
     beside(path, "previous")
 }
 
@@ -43,9 +43,9 @@ impl Checkpoint {
         let bytes = self.to_bytes();
         let bytes = bytes.map_err(|source| FileError::Format { path: path.to_owned(), source })?;
         let partial = beside(path, "partial");
-        told("write", &partial, put(&partial, &bytes))?;
-        told("keep the last of", path, keep(path))?;
-        told("replace", path, fs::rename(&partial, path).and_then(|()| sync_folder(path)))
+        in_file("write", &partial, put(&partial, &bytes))?;
+        in_file("keep the last of", path, keep(path))?;
+        in_file("replace", path, fs::rename(&partial, path).and_then(|()| sync_folder(path)))
     }
 
     /// Reads the checkpoint at `path`, and no other.
@@ -90,7 +90,7 @@ fn is_missing(error: &FileError) -> bool {
 }
 
 fn open(path: &Path) -> Result<Checkpoint, FileError> {
-    let bytes = told("read", path, fs::read(path))?;
+    let bytes = in_file("read", path, fs::read(path))?;
     let checkpoint = Checkpoint::from_bytes(&bytes);
     checkpoint.map_err(|source| FileError::Format { path: path.to_owned(), source })
 }
@@ -155,6 +155,7 @@ fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn told<T>(what: &'static str, path: &Path, done: io::Result<T>) -> Result<T, FileError> {
+/// Names the path and what was tried in an error of the operating system.
+fn in_file<T>(what: &'static str, path: &Path, done: io::Result<T>) -> Result<T, FileError> {
     done.map_err(|source| FileError::Io { what, path: path.to_owned(), source })
 }

@@ -1,26 +1,13 @@
 //! Moments of a torch optimizer, from its state dictionary as safetensors.
 
-use crate::dtype;
+use crate::{Mismatch, RestoreError, dtype};
 use binade_core::{DType, RawTensor, TensorSpec};
-use binade_master_weights::{
-    LoadError, MasterOptimizer, SavedParameter, Snapshot, StateKind, UpdateRule,
-};
+use binade_master_weights::{MasterOptimizer, SavedParameter, Snapshot, StateKind, UpdateRule};
 use safetensors::SafeTensors;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// State of a torch optimizer, by the number of the parameter and the key.
 type TorchState = BTreeMap<usize, BTreeMap<String, RawTensor>>;
-
-/// Reason why a torch optimizer's state was not loaded. Nothing has changed then.
-#[derive(Debug, thiserror::Error)]
-pub enum TorchError<E> {
-    /// File that the conversion does not write, or names or a rule of another optimizer.
-    #[error("{0}")]
-    State(String),
-    /// State that does not fit, or error of the device.
-    #[error(transparent)]
-    Load(#[from] LoadError<E>),
-}
 
 /// Replaces an optimizer's moments and counts of steps by those of a torch optimizer, from its state dictionary as safetensors.
 /// Parameters stay as they are: load those of the same torch checkpoint first, and use the rule that they were trained by.
@@ -44,37 +31,38 @@ pub fn load_torch_optimizer<D: Snapshot>(
     bytes: &[u8],
     names: &[&str],
     optimizer: &mut MasterOptimizer<D>,
-) -> Result<(), TorchError<D::Error>> {
+) -> Result<(), RestoreError<D::Error>> {
     let state = read(bytes)?;
     if let Some((&number, _)) = state.last_key_value().filter(|(at, _)| **at >= names.len()) {
-        return Err(TorchError::State(format!(
+        Err(Mismatch::Torch(format!(
             "it has the state of parameter {number}, and {} are named: give the names of all parameters of torch's \
              optimizer, in its order",
             names.len()
-        )));
+        )))?;
     }
-    let mut saved = optimizer.save().map_err(LoadError::Device)?;
+    let mut saved = optimizer.save().map_err(RestoreError::Device)?;
     let mut seen = BTreeSet::new();
     for (number, name) in names.iter().enumerate() {
         if !seen.insert(*name) {
-            return Err(TorchError::State(format!("`{name}` is named twice")));
+            Err(Mismatch::Torch(format!("`{name}` is named twice")))?;
         }
         let parameter = saved.iter_mut().find(|parameter| &*parameter.name == *name);
         let parameter = parameter.ok_or_else(|| {
-            TorchError::State(format!("`{name}` is named, and the optimizer has no such parameter"))
+            Mismatch::Torch(format!("`{name}` is named, and the optimizer has no such parameter"))
         })?;
         let nothing = BTreeMap::new();
         let kept = state.get(&number).unwrap_or(&nothing);
         take(parameter, optimizer.config().rule_for(name), kept)?;
     }
-    Ok(optimizer.load(&saved)?)
+    let loaded = optimizer.load(&saved);
+    loaded.map_err(|error| RestoreError::load("torch's state".into(), error))
 }
 
 /// Reads the file that the conversion has written.
-fn read<E>(bytes: &[u8]) -> Result<TorchState, TorchError<E>> {
+fn read(bytes: &[u8]) -> Result<TorchState, Mismatch> {
     let file = SafeTensors::deserialize(bytes);
     let format = |why: String| {
-        TorchError::State(format!("it is no torch optimizer's state in safetensors: {why}"))
+        Mismatch::Torch(format!("it is no torch optimizer's state in safetensors: {why}"))
     };
     let file = file.map_err(|error| format(error.to_string()))?;
     let mut all = TorchState::new();
@@ -96,18 +84,18 @@ fn split(name: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, key))
 }
 
-fn take<E>(
+fn take(
     parameter: &mut SavedParameter,
     rule: &UpdateRule,
     kept: &BTreeMap<String, RawTensor>,
-) -> Result<(), TorchError<E>> {
+) -> Result<(), Mismatch> {
     let keys = rule.moment_names();
     let found: BTreeSet<&str> =
         kept.keys().map(String::as_str).filter(|key| *key != "step").collect();
     if !found.is_empty() && found != keys.iter().copied().collect() {
-        let told = |keys: Vec<&str>| if keys.is_empty() { "none".into() } else { keys.join(", ") };
-        let (found, expected) = (told(found.into_iter().collect()), told(keys.to_vec()));
-        return Err(TorchError::State(format!(
+        let list = |keys: Vec<&str>| if keys.is_empty() { "none".into() } else { keys.join(", ") };
+        let (found, expected) = (list(found.into_iter().collect()), list(keys.to_vec()));
+        return Err(Mismatch::Torch(format!(
             "the state of `{}` has {found}, and its rule keeps {expected}: take the rule it was trained by",
             parameter.name
         )));
@@ -139,7 +127,7 @@ fn like(moment: &RawTensor, spec: &TensorSpec) -> RawTensor {
 }
 
 /// Returns a count of steps. torch keeps counts in f32; older versions, and numbers that were converted, in i64.
-fn count<E>(parameter: &str, step: &RawTensor) -> Result<u64, TorchError<E>> {
+fn count(parameter: &str, step: &RawTensor) -> Result<u64, Mismatch> {
     let wide = step.bytes().as_chunks().0.first().map(|bytes| i64::from_le_bytes(*bytes));
     let value = match step.spec().dtype {
         DType::I64 => wide.and_then(|count| count.to_string().parse().ok()),
@@ -147,9 +135,9 @@ fn count<E>(parameter: &str, step: &RawTensor) -> Result<u64, TorchError<E>> {
     };
     let whole = value.filter(|x| x.fract() == 0.0 && (0.0..=MOST_STEPS).contains(x));
     let whole = whole.ok_or_else(|| {
-        let told = value.map_or_else(|| step.spec().to_string(), |value| value.to_string());
-        TorchError::State(format!(
-            "the `step` of `{parameter}` is {told}, which is no count of steps"
+        let found = value.map_or_else(|| step.spec().to_string(), |value| value.to_string());
+        Mismatch::Torch(format!(
+            "the `step` of `{parameter}` is {found}, which is no count of steps"
         ))
     })?;
     #[expect(
