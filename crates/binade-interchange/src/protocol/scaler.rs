@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// Scaler with the rules of torch's `GradScaler`, to the bit; see the [module](super) for the consequences.
 #[derive(Clone, Debug)]
 pub struct ProtocolScaler {
-    config: StateDict,
+    /// Factors, interval and scale to start from. Like torch's setters, a change checks nothing.
+    pub config: StateDict,
     live: Option<Live>,
     optimizers: BTreeMap<u64, Progress>,
 }
@@ -43,11 +44,6 @@ impl ProtocolScaler {
     /// Flag recorded for `optimizer` in this iteration; `None` if no gradient was looked at.
     pub fn found(&self, optimizer: u64) -> Option<f32> {
         self.progress(optimizer).found
-    }
-
-    /// Returns the factors, the interval and the scale to start from, to be changed; like torch's setters this checks nothing.
-    pub fn config_mut(&mut self) -> &mut StateDict {
-        &mut self.config
     }
 
     /// Scales a loss without dimensions. Two operands of no dimension promote, so that the result is `f32` for `f16` too.

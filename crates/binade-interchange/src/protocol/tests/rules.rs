@@ -20,7 +20,7 @@ fn torchs_own_update_table_holds() {
 #[test]
 fn factors_multiply_in_f64() {
     let mut scaler = scaler(0.1, 1);
-    scaler.config_mut().growth_factor = 1.1;
+    scaler.config.growth_factor = 1.1;
     let _ = iterate(&mut scaler, 1.0);
     assert_eq!(scaler.get_scale(), 0.10999999940395355); // f32 times f32 gives 0.11000000685453415
 }

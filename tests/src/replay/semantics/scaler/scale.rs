@@ -62,7 +62,7 @@ pub(super) fn growth_past_f32() -> Run {
 pub(super) fn lowered_interval() -> Run {
     let mut scaler = scaling(1.0)?;
     let before = course(&mut scaler, 4)?;
-    scaler.config_mut().growth_interval = 2;
+    scaler.config.growth_interval = 2;
     let after = course(&mut scaler, 5)?;
     Ok(Answer::Text(format!("{}, {}", before.trim_end_matches(']'), after.trim_start_matches('['))))
 }
@@ -91,7 +91,7 @@ fn both_shapes<E: Element>(dtype: &str) -> Result<String, ProtocolError> {
 
 pub(super) fn nothing_is_checked() -> Run {
     let mut scaler = scaling(4.0)?;
-    let config = scaler.config_mut();
+    let config = &mut scaler.config;
     (config.growth_factor, config.backoff_factor, config.growth_interval) = (0.5, 2.0, 0);
     scaler.load_state_dict(&StateDict {
         scale: -1.0,
