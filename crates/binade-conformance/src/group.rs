@@ -105,7 +105,7 @@ macro_rules! case_group {
             pub const ALL: &'static [Self] = &[$(Self::$group),*];
 
             /// Returns the name that its cases begin with.
-            pub const fn name(self) -> &'static str {
+            pub(crate) const fn name(self) -> &'static str {
                 match self {
                     $(Self::$group => stringify!($name),)*
                 }

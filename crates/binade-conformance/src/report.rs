@@ -50,7 +50,8 @@ pub struct Report {
     /// Arithmetic that the subject declared.
     arithmetic: Arithmetic,
     joins_by_amp_tensor: bool,
-    pub(crate) records: Vec<Record>,
+    /// Cases that were run, in order.
+    pub records: Vec<Record>,
     /// Names listed as known or excused that no case of the kit has, and their reasons: failures.
     pub(crate) misnamed: Vec<Listed>,
     /// Names listed as known of cases that were not asked for, and their reasons.
@@ -77,11 +78,6 @@ impl Report {
         let (own, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|sentence| sentence.of == AMP_TENSOR);
         if self.joins_by_amp_tensor && !own.is_empty() { own } else { others }
-    }
-
-    /// Returns every case that was run, in order.
-    pub fn records(&self) -> &[Record] {
-        &self.records
     }
 
     /// Returns the number of cases that passed.

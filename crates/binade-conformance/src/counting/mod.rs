@@ -23,7 +23,7 @@ mod scaler;
 
 pub use calls::{Calls, Window};
 pub use error::CountingError;
-pub use scaler::{CountedFound, CountedLoss};
+pub use scaler::Counted;
 
 use binade_core::Handle;
 use calls::Tally;
@@ -40,7 +40,7 @@ use std::{fmt, panic::Location, sync::Arc};
 ///
 /// A loss is scaled by [`Loss`](binade_grad_scaler::Loss) of the wrapper. A tensor implements it for every device with its scale, as
 /// that of `binade-cpu` does, and finds its own device by [`AsRef`]: `impl<D> Loss<D> for MyTensor where
-/// D: ScaleStore<Scale = MyScale, Error: From<MyError>> + AsRef<MyDevice>`. [`CountedLoss`] has it for any other loss.
+/// D: ScaleStore<Scale = MyScale, Error: From<MyError>> + AsRef<MyDevice>`. [`Counted`] has it for any other loss.
 ///
 /// # Examples
 ///
@@ -76,11 +76,6 @@ impl<D> Counting<D> {
     /// Makes a wrapper that counts, and refuses reads outside a window.
     pub fn strict(device: D) -> Self {
         Self { device, tally: Arc::new(Tally::new(true)) }
-    }
-
-    /// Returns the wrapped device. Its calls are not counted.
-    pub fn device(&self) -> &D {
-        &self.device
     }
 
     /// Allows reads, on all threads, until the guard is dropped: the end of an epoch, an evaluation, a log line.
@@ -130,6 +125,7 @@ impl<D: Handle> Handle for Counting<D> {
     type Error = CountingError<D::Error>;
 }
 
+/// Gives the wrapped device, whose calls are not counted.
 impl<D> AsRef<D> for Counting<D> {
     fn as_ref(&self) -> &D {
         &self.device

@@ -7,19 +7,15 @@ use binade_grad_scaler::{
 };
 use std::panic::Location;
 
-/// Finding of a wrapped device.
+/// Loss or finding of a wrapped device, as one of [`Counting`].
 ///
-/// It is a type of its own, since a device whose finding is the host's gets its scale from `binade-grad-scaler`.
-#[derive(Clone, Debug)]
-pub struct CountedFound<F>(pub F);
-
-/// Loss of a wrapped device, as a loss of [`Counting`].
+/// A finding is of a type of its own, since a device whose finding is the host's gets its scale from `binade-grad-scaler`.
 ///
 /// # Examples
 ///
 /// ```
 /// use binade_conformance::core::{AmpTensor, HostDevice, NamedGrads, HostDeviceError};
-/// use binade_conformance::counting::{CountedLoss, Counting, CountingError};
+/// use binade_conformance::counting::{Counted, Counting, CountingError};
 /// use binade_conformance::grad_scaler::{Scaler, UnscaledGrads};
 ///
 /// type Device<T> = Counting<HostDevice<T>>;
@@ -30,13 +26,13 @@ pub struct CountedFound<F>(pub F);
 ///     loss: T,
 ///     backward: impl FnOnce(&T) -> NamedGrads<T>,
 /// ) -> Result<UnscaledGrads<Device<T>>, Error<T>> {
-///     scaler.scale(&CountedLoss(loss))?.backward(|loss| Ok(backward(&loss.0)))?.unscale()
+///     scaler.scale(&Counted(loss))?.backward(|loss| Ok(backward(&loss.0)))?.unscale()
 /// }
 /// ```
 #[derive(Clone, Debug)]
-pub struct CountedLoss<L>(pub L);
+pub struct Counted<L>(pub L);
 
-impl<D, L> Loss<Counting<D>> for CountedLoss<L>
+impl<D, L> Loss<Counting<D>> for Counted<L>
 where
     D: ScaleStore,
     L: Loss<D, Error = D::Error>,
@@ -55,7 +51,7 @@ where
 impl<D: GradSet> GradSet for Counting<D> {
     type Params = D::Params;
     type Grads = D::Grads;
-    type Found = CountedFound<D::Found>;
+    type Found = Counted<D::Found>;
 
     fn train_error(&self, error: TrainError) -> Self::Error {
         self.device.train_error(error).into()
@@ -71,7 +67,7 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
     type Scale = D::Scale;
 
     fn upload_found(&self, found: &FoundInf) -> Result<Self::Found, Self::Error> {
-        self.launch("upload_found", |device| device.upload_found(found)).map(CountedFound)
+        self.launch("upload_found", |device| device.upload_found(found)).map(Counted)
     }
 
     forward! {
@@ -105,13 +101,13 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
     }
 }
 
-fn wrapped<'f, F>(found: &[&'f CountedFound<F>]) -> Vec<&'f F> {
+fn wrapped<'f, F>(found: &[&'f Counted<F>]) -> Vec<&'f F> {
     found.iter().map(|found| &found.0).collect()
 }
 
 impl<D: GradScaler> GradScaler for Counting<D> {
     fn unscale(&self, grads: &mut D::Grads, scale: &D::Scale) -> Result<Self::Found, Self::Error> {
-        self.launch("unscale", |device| device.unscale(grads, scale)).map(CountedFound)
+        self.launch("unscale", |device| device.unscale(grads, scale)).map(Counted)
     }
 }
 

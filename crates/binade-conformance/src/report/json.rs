@@ -64,7 +64,7 @@ fn page(report: &Report) -> Value {
 
 fn failed(report: &Report, case: &str, failure: &Failure) -> Value {
     let Failure { inputs, got, wanted, agreement, first, worst } = failure;
-    let suite = report.records().iter().find(|it| it.name == case).map(|it| it.group.suite());
+    let suite = report.records.iter().find(|it| it.name == case).map(|it| it.group.suite());
     let sentence = |Sentence { of, says }| json!({ "contract": of, "sentence": says });
     let apart = |worst: &Difference| {
         let Difference { index, got, wanted, apart } = worst;

@@ -66,7 +66,7 @@ impl fmt::Display for Report {
             writeln!(f, "FAILED {name}\n{failure}{}", rest(self, name))?;
         }
         write!(f, "{}: {}", self.subject, self.counts())?;
-        match (self.records().len(), self.skipped().len()) {
+        match (self.records.len(), self.skipped().len()) {
             (0, _) => f.write_str("; nothing ran, which is no success: look at BINADE_CASE")?,
             (all, skipped) if all == skipped => {
                 f.write_str("; every case was skipped, which is no success")?;

@@ -24,7 +24,7 @@ fn a_right_subject_passes_every_case() {
 #[test]
 fn a_filter_picks_cases_by_part_of_their_full_name() {
     let report = Runner::new().only("sum/f16/seventy").run_on(&TOY);
-    let names: Vec<&str> = report.records().iter().map(|record| record.name.as_str()).collect();
+    let names: Vec<&str> = report.records.iter().map(|record| record.name.as_str()).collect();
     assert_eq!(names, ["sum/f16/seventy_thousand_ones_are_seventy_thousand"]);
     assert!(report.is_success());
 }
@@ -51,7 +51,7 @@ fn what_a_subject_leaves_out_is_skipped_counted_and_named() {
     let report = Runner::new().run_on(&STORES);
     assert!(report.is_success(), "{report}");
     assert_eq!(report.passed(), 5);
-    assert_eq!(report.skipped().len(), report.records().len() - 5);
+    assert_eq!(report.skipped().len(), report.records.len() - 5);
     assert!(report.to_string().contains("skipped mean/f32/"), "{report}");
 }
 
@@ -59,10 +59,10 @@ fn what_a_subject_leaves_out_is_skipped_counted_and_named() {
 fn where_a_device_is_required_a_skip_is_a_failure() {
     let runner = Runner::new().only("/f16/");
     let report = runner.clone().require("storage").run_on(&STORES);
-    assert_eq!(report.failed().len(), report.records().len() - 1);
+    assert_eq!(report.failed().len(), report.records.len() - 1);
     assert!(runner.clone().require("another").run_on(&STORES).is_success());
     let report = runner.require_all().run_on(&STORES);
-    assert_eq!(report.failed().len(), report.records().len() - 1);
+    assert_eq!(report.failed().len(), report.records.len() - 1);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn an_excuse_lets_a_skip_pass_and_nothing_else() {
     let excused = runner.clone().excuse("sum/", "it only stores").run_on(&STORES);
     assert_eq!(excused.failed(), []);
     assert!(
-        matches!(&excused.records()[0].outcome, Outcome::Skipped(why) if why.contains("it only stores"))
+        matches!(&excused.records[0].outcome, Outcome::Skipped(why) if why.contains("it only stores"))
     );
     let stale = Runner::new().excuse("sum/", "it only stores").run_on(&TOY);
     assert!(stale.failed().iter().all(|(name, _)| name.starts_with("sum/")));
@@ -82,7 +82,7 @@ fn an_excuse_lets_a_skip_pass_and_nothing_else() {
 const FLUSHED: &str = "cast/f32-f16/subnormals_are_kept";
 
 fn groups(report: &Report) -> Vec<CaseGroup> {
-    let all: BTreeSet<CaseGroup> = report.records().iter().map(|record| record.group).collect();
+    let all: BTreeSet<CaseGroup> = report.records.iter().map(|record| record.group).collect();
     all.into_iter().collect()
 }
 
@@ -91,17 +91,17 @@ fn suites_add_up_and_the_filter_still_holds() {
     let runner = Runner::new().suite("Storage").suite("Sum").only("/f16/");
     let report = runner.run_on(&TOY);
     assert_eq!(groups(&report), [CaseGroup::Bits, CaseGroup::Sum]);
-    assert!(report.records().iter().all(|record| record.variant == "f16"), "{report}");
+    assert!(report.records.iter().all(|record| record.variant == "f16"), "{report}");
 }
 
 #[test]
 fn the_whole_name_of_a_case_runs_it_alone_though_others_contain_it() {
     let name = "scale/bf16/starts_anywhere_in_a_buffer";
     let report = Runner::new().only(name).run_on(&TOY);
-    let names: Vec<_> = report.records().iter().map(|record| record.name.as_str()).collect();
+    let names: Vec<_> = report.records.iter().map(|record| record.name.as_str()).collect();
     assert_eq!(names, [name]);
     let part = Runner::new().only("scale/bf16/starts_anywhere").run_on(&TOY);
-    assert!(part.records().len() > 1, "{part}");
+    assert!(part.records.len() > 1, "{part}");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_known_failure_that_passes_has_to_be_removed() {
 fn what_is_known_to_fail_may_not_be_skipped_unseen() {
     let runner = Runner::new().only("sum/").known("sum/", "it is wrong");
     let skipped = runner.run_on(&STORES);
-    assert!(skipped.records().iter().all(|it| matches!(it.outcome, Outcome::Skipped(_))));
+    assert!(skipped.records.iter().all(|it| matches!(it.outcome, Outcome::Skipped(_))));
     assert!(!runner.require_all().run_on(&STORES).failed().is_empty());
 }
 

@@ -116,7 +116,7 @@ fn a_tensor_with_strides_passes_and_none_of_its_views_is_skipped() {
     let suites = ["Autocast", "GradScaler", "GradOps", "MasterWeights"];
     let report = suites.into_iter().fold(Runner::new(), Runner::suite).run(&Subject(Bug::None));
     report.assert_success();
-    let views = report.records().iter().filter(|record| record.name.contains("views_are_read"));
+    let views = report.records.iter().filter(|record| record.name.contains("views_are_read"));
     let passed = views.filter(|record| record.outcome == Outcome::Passed).count();
     // Casts among three types, five operations on sets and tensors of three each, and six on parameters.
     assert!(passed > 30, "{passed} of {report}");

@@ -130,7 +130,7 @@ fn gradients_that_nobody_set_to_zero_are_caught_by_a_run_alone() {
 fn a_right_subject_stays_well_within_the_band() {
     let report = Runner::new().suite("Convergence").run_on(&TOY);
     report.assert_success();
-    for record in report.records() {
+    for record in &report.records {
         assert!(record.worst <= 0.5, "{}: {} of the band", record.name, record.worst);
     }
 }

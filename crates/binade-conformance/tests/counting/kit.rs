@@ -32,7 +32,7 @@ impl Subject for Strict {
     }
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor> {
-        Ok(self.0.device().cast_stochastic(tensor, to, key)?)
+        Ok(self.0.as_ref().cast_stochastic(tensor, to, key)?)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {

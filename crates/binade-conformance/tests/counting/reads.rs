@@ -1,6 +1,6 @@
 //! Reads: the calls that are one, those that are refused, and the place that is told.
 
-use binade_conformance::counting::{CountedLoss, Counting, CountingError};
+use binade_conformance::counting::{Counted, Counting, CountingError};
 use binade_core::{DType, Error as _, ErrorKind, GradSet, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore, Scaler};
@@ -99,7 +99,7 @@ fn a_loss_of_the_device_is_scaled_and_counted_by_its_wrapper() {
     let device = Counting::new(Cpu);
     let rule = LossScale::dynamic().with_init_scale(8.0).unwrap();
     let scaler = Scaler::new(device.clone(), rule).unwrap();
-    let loss = CountedLoss(tensor(&device));
+    let loss = Counted(tensor(&device));
     let mut shown = Vec::new();
     let grads = scaler.scale(&loss).unwrap().backward(|loss| {
         shown = device.download(&loss.0)?;
