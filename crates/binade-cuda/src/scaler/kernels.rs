@@ -1,23 +1,21 @@
-//! The launches of training but for the step's: one for a whole set of gradients.
+//! The launches of loss scaling: the scale's, and one for a whole set of gradients.
 
-use super::report::{Readers, Report};
+use super::report::{self, Readers, Report, ReportBaseline};
 use crate::{
-    Cuda, Error, Found, Gradients, Result, Scale, Tensor,
+    CaptureError, Cuda, Error, Found, Gradients, Result, Scale, Tensor,
     chunks::{Rows, flag, supported},
-    kernels::{ACCUMULATE, ACCUMULATE_MARK, CLIP, MATERIALISE, MERGE, SCALE, THREADS, UNSCALE},
+    kernels::{CLIP, FINDINGS, MERGE, SCALE, SCALE_UPDATE, SEEN, UNSCALE},
     launch::{
-        Grid, args, code,
-        structs::{
-            AccumulateRow, FoundBits, MaterialiseRow, NO_GROUP, PARTIAL, ScaleBits, UnscaleRow,
-        },
+        Arg, Grid, args, code,
+        structs::{FoundBits, LossScaleBits, PARTIAL, ScaleBits, UnscaleRow},
     },
     masters::StepTables,
     memory::Buffer,
 };
 use binade_core::DType;
-use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster};
+use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster, is_alone};
 use binade_grad_scaler::{LossScale, MergeRule, Norm};
-use std::mem::offset_of;
+use std::{any::Any, mem::offset_of, sync::Arc};
 
 impl Kernels for Cuda {
     type StepState = StepTables;
@@ -36,8 +34,41 @@ impl Kernels for Cuda {
         Ok(result)
     }
 
-    fn run_update(&self, to: &mut Scale, found: &[&Found], parts: usize, by: &LossScale) -> Result {
-        self.updated(to, found, parts, by)
+    /// Sends a report if one launch has taken all findings.
+    fn run_update(
+        &self,
+        scale: &mut Scale,
+        found: &[&Found],
+        parts: usize,
+        rule: &LossScale,
+    ) -> Result<(), Error> {
+        if found.len() > FINDINGS {
+            let why = CaptureError::Findings { found: found.len(), most: FINDINGS };
+            self.inner.pool.state.refuse(SCALE_UPDATE, why)?;
+        }
+        // The report of the last update is somebody else's by now, or nobody's.
+        scale.report = None;
+        if let Some(original) = &scale.readers.original {
+            self.inner.pool.state.replayed(|replay| replay.alive.push(Arc::downgrade(original)));
+        }
+        let before = scale.bits.address();
+        let after = self.place_for(scale)?;
+        let to = after.as_ref().map_or(before, Buffer::address);
+        // Both as they are before: what comes in between from another thread is told again, rather than not.
+        let since = ReportBaseline {
+            reported: self.inner.faults.reported(),
+            replays: self.inner.counters.replays.get(),
+        };
+        let report = self.launch_update([before, to], found, parts, rule)?;
+        if let Some(after) = after {
+            // Goes on elsewhere: those who read it stay.
+            (scale.bits, scale.readers.shared) = (Arc::new(after), Arc::default());
+        }
+        // A report with room for all, not for the last of several launches.
+        if found.len() <= FINDINGS {
+            scale.report = Some(Arc::new(Report::send(self, report, found, since)?));
+        }
+        Ok(())
     }
 
     fn run_unscale(&self, grads: &Gradients, scale: &Buffer) -> Result<[Buffer; 2], Error> {
@@ -73,47 +104,11 @@ impl Kernels for Cuda {
     }
 
     fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Error> {
-        let mut set = Rows::of(pass.grads.elements());
-        for (grad, result, group) in pass.entries() {
-            let dtype = supported("materialise gradients of", grad.tensor)?;
-            let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
-            let (result, present) = (result.address(), flag(pass.grads, grad.place));
-            let group = group.unwrap_or(NO_GROUP);
-            set.add(grad.tensor.len(), |first_chunk| MaterialiseRow {
-                values,
-                result,
-                present,
-                len,
-                first_chunk,
-                dtype,
-                group,
-            });
-        }
-        let owed = pass.grads.pending_factors(self)?;
-        set.launch(self, MATERIALISE, &args![set.chunks.len, owed, pass.factors, pass.limit])
+        self.materialise_all(pass)
     }
 
-    /// Launches one kernel that adds, and one that marks the sums that have begun.
     fn run_sum(&self, sum: &Gradients, grads: &Gradients, found: &Buffer) -> Result<(), Error> {
-        let mut set = Rows::of(grads.elements());
-        for grad in grads.present() {
-            let total = sum.entries.get(grad.place).and_then(|entry| entry.value.as_ref());
-            let row = AccumulateRow {
-                sum: total.map_or(0, Tensor::address),
-                values: grad.tensor.address(),
-                present: flag(sum, grad.place),
-                also: flag(grads, grad.place),
-                len: grad.tensor.len() as u64,
-                first_chunk: 0,
-                dtype: supported("add gradients of", grad.tensor)?,
-                pad: 0,
-            };
-            set.add(grad.tensor.len(), |first_chunk| AccumulateRow { first_chunk, ..row });
-        }
-        let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
-        let owed = grads.pending_factors(self)?;
-        set.launch(self, ACCUMULATE, &args![set.chunks.len, found, owed])?;
-        set.launch_blocks(self, ACCUMULATE_MARK, count.div_ceil(THREADS), &args![found])
+        self.add_all(sum, grads, found)
     }
 
     /// Launches one thread, which computes the clip factor from numbers on the device.
@@ -129,4 +124,59 @@ impl Kernels for Cuda {
     fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
         self.new_scaled_master(values)
     }
+}
+
+impl Cuda {
+    /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
+    fn place_for(&self, scale: &Scale) -> Result<Option<Buffer>, Error> {
+        if is_alone(&scale.readers.shared) {
+            let readers: Arc<dyn Any + Send + Sync> = scale.readers.shared.clone();
+            self.inner.pool.state.replayed(|replay| replay.sole.push(Arc::downgrade(&readers)));
+            return Ok(None);
+        }
+        self.inner.pool.state.check_movable(SCALE_UPDATE, scale.bits.memory())?;
+        self.buffer(scale.bits.bytes()).map(Some)
+    }
+
+    /// Launches as many as the findings take; gives the last one's report.
+    fn launch_update(
+        &self,
+        [before, after]: [u64; 2],
+        found: &[&Found],
+        parts: usize,
+        rule: &LossScale,
+    ) -> Result<Buffer, Error> {
+        let rule = LossScaleBits::from(rule);
+        let launches = found.len().div_ceil(FINDINGS).max(1);
+        let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
+        // Several launches hand on a word of their own: another thread's may come in between.
+        let own = if launches > 1 { Some(self.zeros(SEEN)?) } else { None };
+        let seen = own.as_ref().map_or(self.shared_buffers()?.seen.address(), Buffer::address);
+        for number in 0..launches {
+            let here = found.chunks(FINDINGS).nth(number).unwrap_or_default();
+            let addresses = addresses(here);
+            let parts = parts.saturating_sub(number * FINDINGS).min(here.len());
+            let values = [
+                Arg::Bytes(bytemuck::bytes_of(&rule)),
+                Arg::Bytes(bytemuck::cast_slice(&addresses)),
+            ];
+            let is_last = u32::from(number + 1 == launches);
+            let (parts, all) = (count(parts), count(here.len()));
+            let rest = args![parts, all, seen, is_last, &report, self.inner.faults.address()];
+            let args = [&args![before, after][..], &values, &rest].concat();
+            self.launch(SCALE_UPDATE, Grid::one(count(FINDINGS)), &args)?;
+        }
+        Ok(report)
+    }
+}
+
+fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
+    let mut addresses = [0; FINDINGS];
+    addresses.iter_mut().zip(found).for_each(|(to, found)| *to = found.bits.address());
+    addresses
+}
+
+/// Returns the number of findings, which is at most [`FINDINGS`].
+fn count(findings: usize) -> u32 {
+    u32::try_from(findings).unwrap_or(u32::MAX)
 }

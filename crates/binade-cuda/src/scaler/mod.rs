@@ -3,4 +3,4 @@
 mod group_norms;
 mod kernels;
 mod report;
-mod update;
+mod sums;
