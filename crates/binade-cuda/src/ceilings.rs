@@ -1,4 +1,4 @@
-//! Work that does nothing but what the device does at best: what benchmarks hold the kernels against.
+//! Reference passes, which benchmarks compare kernels with.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -13,17 +13,19 @@ const BLOCK: usize = 1 << 14;
 /// A key that comes up once in 2^32 threads of random data, and does no harm then.
 const KEY: u32 = 0x9e37_79b9;
 
-impl Cuda {
-    /// Launches a kernel that does nothing.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn launch_nothing(&self) -> Result<(), Error> {
-        self.launch(NOTHING, Grid::one(THREADS), &[])
-    }
+/// Pass that computes nothing: the time that a kernel which moves as many bytes cannot beat.
+#[derive(Debug)]
+pub enum ReferencePass<'t> {
+    /// An empty launch.
+    Nothing,
+    /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes nothing.
+    Read(&'t Tensor),
+    /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes it back as it was.
+    Rewrite(&'t mut Tensor),
+}
 
-    /// A tensor with the same elements in memory of its own, copied by the driver.
+impl Cuda {
+    /// Returns a tensor with the same elements in memory of its own, copied by the driver.
     ///
     /// # Errors
     ///
@@ -32,29 +34,27 @@ impl Cuda {
         self.copy_tensor(tensor)
     }
 
-    /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes nothing, as fast as it goes.
+    /// Puts a reference pass in the stream.
     ///
     /// # Errors
     ///
-    /// When the device fails.
-    pub fn read_through(&self, tensor: &Tensor) -> Result<(), Error> {
-        // Alive until the launch: memory that is given back may be another thread's by then.
-        let sink = self.buffer(4)?;
-        self.over(READ_ONLY, tensor, &args![&sink, KEY])
+    /// When the device fails, or the tensor is another handle's.
+    pub fn reference_pass(&self, pass: ReferencePass<'_>) -> Result<(), Error> {
+        match pass {
+            ReferencePass::Nothing => self.launch(NOTHING, Grid::one(THREADS), &[]),
+            ReferencePass::Read(tensor) => {
+                // Alive until the launch: memory that is given back may be another thread's by then.
+                let sink = self.buffer(4)?;
+                self.over(READ_ONLY, tensor, &args![&sink, KEY])
+            }
+            ReferencePass::Rewrite(tensor) => {
+                tensor.own(self)?;
+                self.over(IN_PLACE, tensor, &args![0_u32])
+            }
+        }
     }
 
-    /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes it back as it was, as fast as it
-    /// goes.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn rewrite(&self, tensor: &mut Tensor) -> Result<(), Error> {
-        tensor.own(self)?;
-        self.over(IN_PLACE, tensor, &args![0_u32])
-    }
-
-    /// From the start of the buffer, which is aligned as both kernels need it.
+    /// Launches over a buffer from its start, which is aligned as both kernels need it.
     fn over(&self, kernel: &'static str, tensor: &Tensor, more: &[Arg<'_>]) -> Result<(), Error> {
         let buffer = tensor.buffer();
         self.check_owner(buffer)?;

@@ -31,7 +31,8 @@ impl Cuda {
     ///
     /// If the driver does not take a kernel, or the device fails.
     pub fn kernels(&self) -> Result<Vec<KernelFacts>, Error> {
-        let room = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
+        let room = Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        let room = self.check("look at the device", self.stream().context().attribute(room))?;
         let runs = |kernel: &&'static str| kernels::least(kernel) <= self.inner.capability;
         kernels::all().filter(runs).map(|kernel| self.kernel_facts(kernel, room)).collect()
     }
@@ -49,15 +50,6 @@ impl Cuda {
     pub fn driver_version(&self) -> Result<String, Error> {
         let version = self.check("version", launch::driver_version())?;
         Ok(format!("{}.{}", version / 1000, version % 1000 / 10))
-    }
-
-    /// Returns an attribute of the device, as the driver states it.
-    ///
-    /// # Errors
-    ///
-    /// If the driver does not say.
-    pub fn attribute(&self, attribute: Attribute) -> Result<i32, Error> {
-        self.check("look at the device", self.stream().context().attribute(attribute))
     }
 }
 

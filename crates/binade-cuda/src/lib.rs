@@ -28,6 +28,7 @@ mod write;
 
 pub use binade_gpu::MemoryUse;
 pub use capture::{Capture, CaptureError, Captured};
+pub use ceilings::ReferencePass;
 pub use counters::DeviceCounters;
 pub use cuda::Cuda;
 pub use cudarc;

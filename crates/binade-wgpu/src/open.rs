@@ -1,4 +1,4 @@
-//! Which adapter is opened, and what is asked of it.
+//! Choice of an adapter, and the limits that it is opened with.
 
 use crate::{DeviceLimits, Error, WgpuError, health::Health};
 use std::{env, sync::Arc};
@@ -7,24 +7,17 @@ use wgpu::{
     InstanceDescriptor, Limits, Queue,
 };
 
-/// The variable that names an adapter.
+/// Environment variable that names an adapter.
 const VARIABLE: &str = "BINADE_WGPU_ADAPTER";
 
-/// How a device is opened.
+/// Choice of a device and of its limits.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Options {
-    /// A part of the adapter's name, whatever the case of its letters; `None` for the fastest kind.
+    /// A part of the adapter's name, whatever the case of its letters. `None` for the adapter that the environment variable
+    /// `BINADE_WGPU_ADAPTER` names likewise, or the fastest kind if it is not set.
     pub adapter: Option<String>,
     /// A limit on the bytes that one binding holds, below the device's own, rounded down to a multiple of 256; at least 4096.
     pub most_binding_bytes: Option<u64>,
-}
-
-impl Options {
-    /// The default, with the adapter that `BINADE_WGPU_ADAPTER` names.
-    pub fn from_env() -> Self {
-        let named = env::var(VARIABLE).ok().filter(|name| !name.is_empty());
-        Self { adapter: named, ..Self::default() }
-    }
 }
 
 pub(crate) struct OpenedDevice {
@@ -54,22 +47,22 @@ pub(crate) fn open(options: &Options) -> Result<OpenedDevice, Error> {
     Ok(OpenedDevice { device, queue, facts, health })
 }
 
-/// The adapter asked for, or the first of the fastest kind.
+/// Chooses the adapter asked for, or the first of the fastest kind.
 fn choose(options: &Options) -> Result<Adapter, Error> {
     let instance = Instance::new(InstanceDescriptor::new_without_display_handle());
     let mut adapters = pollster::block_on(instance.enumerate_adapters(Backends::PRIMARY));
     let found = adapters.iter().map(|adapter| adapter.get_info().name).collect();
     adapters.sort_by_key(|adapter| rank(adapter.get_info().device_type));
-    let wanted = options.adapter.as_deref();
-    let is_wanted =
-        |name: &str| wanted.is_none_or(|part| name.to_lowercase().contains(&part.to_lowercase()));
+    let named = || env::var(VARIABLE).ok().filter(|name| !name.is_empty());
+    let wanted = options.adapter.clone().or_else(named);
+    let is_wanted = |name: &str| {
+        wanted.as_ref().is_none_or(|part| name.to_lowercase().contains(&part.to_lowercase()))
+    };
     let chosen = adapters.into_iter().find(|adapter| is_wanted(&adapter.get_info().name));
-    chosen.ok_or_else(|| {
-        Error::Driver(WgpuError::NoAdapter { wanted: wanted.map(String::from), found })
-    })
+    chosen.ok_or(Error::Driver(WgpuError::NoAdapter { wanted, found }))
 }
 
-/// The fastest kinds first.
+/// Returns the place of a kind, the fastest first.
 fn rank(kind: DeviceType) -> u8 {
     match kind {
         DeviceType::DiscreteGpu => 0,

@@ -70,7 +70,7 @@ impl Wgpu {
     /// [`NoAdapter`](crate::WgpuError::NoAdapter), which says what to install, and [`NoDevice`](crate::WgpuError::NoDevice) for an
     /// adapter that does not start.
     pub fn open() -> Result<Self, Error> {
-        Self::open_with(&Options::from_env())
+        Self::open_with(&Options::default())
     }
 
     /// Opens an adapter as `options` say.

@@ -57,7 +57,8 @@ impl Bench {
                 format!("`{name}` has no speed to measure; `--dry-run` tries it out").into()
             );
         }
-        let l2 = usize::try_from(cuda.attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?)?;
+        let l2 =
+            usize::try_from(cuda.stream().context().attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?)?;
         let l2 = if options.dry_run { 1 << 14 } else { l2 };
         let bar = ProgressBar::new_spinner();
         bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {pos} measured: {msg}")?);
@@ -116,7 +117,8 @@ impl Bench {
     /// Returns true if the GPU multiplies matrices of this type (bf16 from compute capability 8.0 on); otherwise notes the
     /// benchmark as skipped.
     pub(super) fn multiplies(&mut self, name: &str, dtype: DType) -> Result<bool> {
-        let major = self.cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let major =
+            self.cuda.stream().context().attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let multiplies = dtype != DType::BF16 || major >= 8;
         if !multiplies {
             let reason = format!("a GPU of {major}.x multiplies no bf16 matrices");

@@ -7,7 +7,7 @@ use super::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_cuda::{Cuda, Found, Gradients, Scale, Tensor};
+use binade_cuda::{Cuda, Found, Gradients, ReferencePass, Scale, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 
 /// Bytes of a block's partial result of a pass and of a norm, written and read.
@@ -30,7 +30,7 @@ pub(crate) fn size_of(set: &Gradients) -> Size {
 /// Returns an empty launch.
 pub(crate) fn nothing(cuda: &Cuda) -> Turns<'_, (), ()> {
     let what = What::moving("launch", "an empty kernel", Kind::Nothing, (DType::F32, 0, 0), [0, 0]);
-    Turns::new(what, vec![()], |()| Ok(cuda.launch_nothing()?))
+    Turns::new(what, vec![()], |()| Ok(cuda.reference_pass(ReferencePass::Nothing)?))
 }
 
 /// Returns the device's best of a kind that moves.
@@ -47,8 +47,8 @@ pub(crate) fn ceiling<'w>(
     let (dtype, elements, _) = size(&inputs[..1.min(inputs.len())]);
     let what = What::moving("copy", name, kind, (dtype, elements, 1), [4 * passes * elements, 0]);
     Turns::new(what, inputs.to_vec(), move |input| match kind {
-        Kind::Read => Ok(cuda.read_through(input).map(|()| None)?),
-        Kind::InPlace => Ok(cuda.rewrite(input).map(|()| None)?),
+        Kind::Read => Ok(cuda.reference_pass(ReferencePass::Read(input)).map(|()| None)?),
+        Kind::InPlace => Ok(cuda.reference_pass(ReferencePass::Rewrite(input)).map(|()| None)?),
         _ => Ok(Some(cuda.duplicate(input)?)),
     })
 }

@@ -210,7 +210,7 @@ impl Average<'_> {
     fn joint(&self, found: &Parts<Found>) -> Result<Parts<Found>, Error> {
         // A parameter that lacks a gradient on two devices is told once, in the order of the first device that tells it.
         let mut missing: Vec<Arc<str>> = Vec::new();
-        for name in found.iter().flat_map(|found| &found.missing) {
+        for name in found.0.iter().flat_map(|found| &found.missing) {
             if !missing.contains(name) {
                 missing.push(name.clone());
             }

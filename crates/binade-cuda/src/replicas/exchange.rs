@@ -18,7 +18,7 @@ impl Replicas {
     /// From here on each device's work is behind what all had put in their streams at those moments.
     pub(super) fn wait(&self, moments: &Parts<CudaEvent>) -> Result<(), Error> {
         let wait = |place, cuda: &Cuda| {
-            let others = moments.iter().enumerate().filter(|(other, _)| *other != place);
+            let others = moments.0.iter().enumerate().filter(|(other, _)| *other != place);
             let wait = |stream: &Arc<CudaStream>| {
                 others.map(|(_, event)| event).try_for_each(|event| {
                     cuda.inner.counters.meetings.add(1);

@@ -50,7 +50,7 @@ impl Replicas {
         } else if found != devices {
             return Err(Error::Driver(CudaError::Parts { found, devices }));
         }
-        if !grads.is_joint && grads.parts.iter().any(|set| set.present.is_some()) {
+        if !grads.is_joint && grads.parts.0.iter().any(|set| set.present.is_some()) {
             return Err(Error::Driver(CudaError::Window));
         }
         Ok(grads.agree()?)

@@ -13,23 +13,19 @@ pub struct JointGradients {
 }
 
 impl JointGradients {
-    /// Sets that are the same on every device.
+    /// Makes a value of sets that are the same on every device.
     pub(super) fn joint(parts: Parts<Gradients>) -> Self {
         Self { parts, is_joint: true }
     }
 
-    /// The set of the device at `place`.
-    ///
-    /// # Errors
-    ///
-    /// [`CudaError::Parts`](crate::CudaError::Parts) where there is none.
-    pub fn on(&self, place: usize) -> Result<&Gradients, Error> {
+    /// Returns the set of the device at `place`.
+    pub(super) fn on(&self, place: usize) -> Result<&Gradients, Error> {
         self.parts.on(place)
     }
 
     /// Refuses sets that are not of one model.
     pub(super) fn agree(&self) -> Result<(), MatchError> {
-        let mut others = self.parts.iter();
+        let mut others = self.parts.0.iter();
         let Some(first) = others.next() else { return Ok(()) };
         let refuse = |error: MatchError| MatchError::new(&error.parameter, MODELS);
         others.try_for_each(|other| {
@@ -39,9 +35,9 @@ impl JointGradients {
 
     /// Returns the gradients' shapes by place in the set; `None` where no device has one.
     pub(super) fn shapes(&self) -> Vec<Option<Vec<usize>>> {
-        let places = self.parts.iter().next().map_or(0, |part| part.entries.len());
+        let places = self.parts.0.first().map_or(0, |part| part.entries.len());
         let shape = |place: usize| {
-            let mut entries = self.parts.iter().filter_map(|part| part.entries.get(place));
+            let mut entries = self.parts.0.iter().filter_map(|part| part.entries.get(place));
             let value = entries.find_map(|entry| entry.value.as_ref())?;
             Some(value.shape().to_vec())
         };

@@ -5,35 +5,17 @@ use crate::{CudaError, Error};
 /// One value for each device of [`Replicas`](crate::Replicas), in their order: parameters and masters, which are alike on all, or a
 /// batch of which each device has its own rows.
 #[derive(Clone, Debug)]
-pub struct Parts<T>(pub(super) Vec<T>);
+pub struct Parts<T>(pub Vec<T>);
 
 impl<T> Parts<T> {
-    /// The parts, in the devices' order.
-    pub fn iter(&self) -> std::slice::Iter<'_, T> {
-        self.0.iter()
-    }
-
-    /// The part on the device at `place`.
-    ///
-    /// # Errors
-    ///
-    /// [`CudaError::Parts`] where there is none.
-    pub fn on(&self, place: usize) -> Result<&T, Error> {
+    /// Returns the part on the device at `place`.
+    pub(super) fn on(&self, place: usize) -> Result<&T, Error> {
         self.0.get(place).ok_or_else(|| absent(self.0.len(), place))
     }
 
     pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut T, Error> {
         let found = self.0.len();
         self.0.get_mut(place).ok_or_else(|| absent(found, place))
-    }
-}
-
-impl<'p, T> IntoIterator for &'p Parts<T> {
-    type Item = &'p T;
-    type IntoIter = std::slice::Iter<'p, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
     }
 }
 

@@ -55,7 +55,7 @@ impl ScaleStore for Replicas {
 
     fn is_ready(&self, found: &[&Parts<Found>], scale: &Parts<Scale>) -> Result<bool, Error> {
         let ready = |place, cuda: &Cuda| cuda.is_ready(&on(found, place)?, scale.on(place)?);
-        Ok(self.each(ready)?.iter().all(|ready| *ready))
+        Ok(self.each(ready)?.0.iter().all(|ready| *ready))
     }
 
     fn upload_found(&self, found: &FoundInf) -> Result<Parts<Found>, Error> {

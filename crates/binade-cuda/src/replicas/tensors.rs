@@ -37,7 +37,7 @@ impl Download for Replicas {
 impl Shaped for Replicas {
     /// Returns the shape of one device's part, which all share.
     fn shape(&self, tensor: &Parts<Tensor>) -> Vec<usize> {
-        tensor.iter().next().map(|part| part.shape().to_vec()).unwrap_or_default()
+        tensor.0.first().map(|part| part.shape().to_vec()).unwrap_or_default()
     }
 }
 
@@ -114,7 +114,7 @@ impl<'v, T> Shards<'v, T> {
 impl Autocast for Replicas {
     /// Returns the element type of one device's part, which all share: parts come from one call.
     fn dtype(&self, tensor: &Parts<Tensor>) -> DType {
-        tensor.iter().next().map_or(DType::F32, Tensor::dtype)
+        tensor.0.first().map_or(DType::F32, Tensor::dtype)
     }
 
     fn cast(&self, tensor: &Parts<Tensor>, to: DType) -> Result<Parts<Tensor>, Error> {
@@ -123,12 +123,12 @@ impl Autocast for Replicas {
 
     /// Returns the extents of one device's part, since each device computes with its own part.
     fn extents<'t>(&self, tensor: &'t Parts<Tensor>) -> Option<Cow<'t, [usize]>> {
-        tensor.iter().next().map(|part| part.shape().into())
+        tensor.0.first().map(|part| part.shape().into())
     }
 
     /// Returns the number of elements on all devices together.
     fn elements(&self, tensor: &Parts<Tensor>) -> Option<u64> {
-        Some(tensor.iter().map(|part| part.len() as u64).sum())
+        Some(tensor.0.iter().map(|part| part.len() as u64).sum())
     }
 }
 
@@ -152,7 +152,7 @@ impl Invoke for Replicas {
 
 /// Turns a list of results for each device into a list of parts for each result.
 fn by_result(each: &Parts<Vec<Tensor>>) -> Vec<Parts<Tensor>> {
-    let results = each.iter().map(Vec::len).min().unwrap_or_default();
-    let part = |result: usize| each.iter().map(|all| all[result].clone()).collect();
+    let results = each.0.iter().map(Vec::len).min().unwrap_or_default();
+    let part = |result: usize| each.0.iter().map(|all| all[result].clone()).collect();
     (0..results).map(|result| Parts(part(result))).collect()
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
-use binade_cuda::{CaptureError, Captured, Cuda, CudaError, Error};
+use binade_cuda::{CaptureError, Captured, Cuda, CudaError, Error, ReferencePass};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, Step, StepOutcome};
 use binade_master_weights::{Adam, OptimizerConfig, UpdateRule};
 use binade_ops::Upload;
@@ -109,7 +109,7 @@ fn a_step_that_changes_is_refused_where_it_does() -> Result {
     assert_eq!(more, ("cast", CaptureError::Changed { number: 1 }));
     let less = differing(|model, run| {
         model.cuda.cast(&model.data[0], DType::F16)?;
-        if run < 2 { model.cuda.launch_nothing() } else { Ok(()) }
+        if run < 2 { model.cuda.reference_pass(ReferencePass::Nothing) } else { Ok(()) }
     })?;
     assert_eq!(less, ("nothing", CaptureError::Missing { number: 1 }));
     let value = differing(|model, run| {
@@ -210,7 +210,7 @@ fn a_second_capture_and_a_second_thread_are_refused() -> Result {
         let work = || cuda.cast(&tensor, DType::F16).map(drop);
         std::thread::scope(|scope| scope.spawn(work).join().unwrap())
     };
-    let step = || cuda.launch_nothing();
+    let step = || cuda.reference_pass(ReferencePass::Nothing);
     let ((), capture) = cuda.capture().warm_up(step)?;
     elsewhere()?;
     let ((), capture) = capture.warm_up(step)?;
@@ -227,7 +227,7 @@ fn a_second_capture_and_a_second_thread_are_refused() -> Result {
 
 fn a_stream_that_cannot_be_captured_is_refused() -> Result {
     let same = Cuda::on(cuda().stream().context().default_stream())?;
-    let step = || same.launch_nothing();
+    let step = || same.reference_pass(ReferencePass::Nothing);
     let capture = warmed(&same, step)?;
     assert_eq!(why(capture.capture(step)), ("capture", CaptureError::Stream));
     Ok(())

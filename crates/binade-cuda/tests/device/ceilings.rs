@@ -2,7 +2,7 @@
 
 use crate::support::{Result, captured, cuda, noise, own, vector};
 use binade_core::DType;
-use binade_cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
+use binade_cuda::{ReferencePass, cudarc::driver::sys::CUdevice_attribute as Attribute};
 use std::collections::HashSet;
 
 crate::tests![
@@ -19,9 +19,9 @@ fn what_reads_rewrites_or_launches_nothing_keeps_every_bit() -> Result {
     let mut copy = cuda.duplicate(&tensor)?;
     assert_ne!(copy.address(), tensor.address());
     let before = cuda.counters();
-    cuda.rewrite(&mut copy)?;
-    cuda.read_through(&tensor)?;
-    cuda.launch_nothing()?;
+    cuda.reference_pass(ReferencePass::Rewrite(&mut copy))?;
+    cuda.reference_pass(ReferencePass::Read(&tensor))?;
+    cuda.reference_pass(ReferencePass::Nothing)?;
     let after = cuda.counters();
     assert_eq!((after.launches - before.launches, after.syncs - before.syncs), (3, 0));
     assert_eq!((cuda.to_bits(&copy)?, cuda.to_bits(&tensor)?), (bits.clone(), bits));
@@ -35,7 +35,10 @@ fn the_driver_tells_of_every_kernel_once() -> Result {
     assert_eq!(once.len(), names.len(), "{names:?}");
     let is_new = names.contains(&"matmul_80_bf16_nn");
     assert!(names.contains(&"adam") && names.contains(&"matmul_f16"), "{names:?}");
-    let major = cuda().attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let major = cuda()
+        .stream()
+        .context()
+        .attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     assert_eq!(is_new, major >= 8, "{names:?}");
     for kernel in &kernels {
         assert!(kernel.occupancy > 0.0 && kernel.occupancy <= 1.0, "{kernel:?}");

@@ -3,7 +3,7 @@
 use crate::support::{Device as _, Found, Grads, Result, cuda, found, kind, noise, set, vector};
 use binade_autocast::Autocast;
 use binade_core::{DType, ErrorKind, Named};
-use binade_cuda::Cuda;
+use binade_cuda::{Cuda, ReferencePass};
 use binade_grad_scaler::{
     ClipGroup, GradOps, GradScaler, Loss, LossScale, MergeRule, Norm, ScaleState, ScaleStore,
 };
@@ -45,8 +45,8 @@ fn another_handles_values_are_refused() -> Result {
         kind(here.cast_all(&pair, DType::F32)),
         kind(here.l2_norm(&pair)),
         kind(here.duplicate(&tensor)),
-        kind(here.read_through(&tensor)),
-        kind(here.rewrite(&mut vector(&there, &[1.0], DType::F16))),
+        kind(here.reference_pass(ReferencePass::Read(&tensor))),
+        kind(here.reference_pass(ReferencePass::Rewrite(&mut vector(&there, &[1.0], DType::F16)))),
         kind(here.write_flag(&mut found(&there, 1.0), 1)),
         kind(here.cast(&tensor, DType::F32)),
         kind(tensor.scaled(&here, &scale)),

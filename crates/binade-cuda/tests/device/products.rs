@@ -19,7 +19,7 @@ pub(crate) fn types() -> Vec<DType> {
 
 pub(crate) fn is_old() -> bool {
     let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-    cuda().attribute(major).unwrap() < 8
+    cuda().stream().context().attribute(major).unwrap() < 8
 }
 
 /// Returns these values rounded to a type.

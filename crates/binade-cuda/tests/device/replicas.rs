@@ -200,13 +200,16 @@ fn a_batch_is_split_by_rows() -> Result {
     let replicas = replicas();
     let values: Vec<f32> = (0..24_u8).map(f32::from).collect();
     let batch = replicas.shard(&values, &[4, 3, 2], DType::BF16)?;
-    assert_eq!(batch.iter().map(|part| part.shape().to_vec()).collect::<Vec<_>>(), [[2, 3, 2]; 2]);
+    assert_eq!(
+        batch.0.iter().map(|part| part.shape().to_vec()).collect::<Vec<_>>(),
+        [[2, 3, 2]; 2]
+    );
     assert_eq!(replicas.download_each(&batch)?, [&values[..12], &values[12..]]);
     let labels = replicas.shard_i64(&[5, 6, 7, 8], &[4])?;
-    for ((cuda, part), want) in replicas.devices().iter().zip(&labels).zip([[5_i64, 6], [7, 8]]) {
+    for ((cuda, part), want) in replicas.devices().iter().zip(&labels.0).zip([[5_i64, 6], [7, 8]]) {
         assert_eq!(cuda.to_bits(part)?, want.map(i64::to_le_bytes).concat());
     }
-    let same = replicas.tensor(batch.iter().cloned().collect())?;
+    let same = replicas.tensor(batch.0.to_vec())?;
     assert_eq!(replicas.download(&same)?, &values[..12], "the first device's");
     Ok(())
 }

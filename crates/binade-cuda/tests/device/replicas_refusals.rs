@@ -140,7 +140,7 @@ fn a_bad_index_on_any_device_is_told_by_the_next_outcome() -> Result {
         let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
         let table = vector(&replicas, &[1.0, 2.0, 3.0, 4.0], DType::F32);
         let table = replicas.tensor(
-            table.iter().map(|it| it.reshape(&[2, 2])).collect::<std::result::Result<_, _>>()?,
+            table.0.iter().map(|it| it.reshape(&[2, 2])).collect::<std::result::Result<_, _>>()?,
         )?;
         let mut indices = [0, 1];
         indices[bad] = 7;
@@ -162,7 +162,7 @@ fn replicas_that_have_come_apart_do_nothing_more() -> Result {
         || scaler.check_unscaled(set(&replicas, &[("w", Some(vec![1.0, 1.0]))], DType::F16));
 
     // On the second device alone a parameter is replaced by one that its masters do not fit.
-    let first = optimizer.params[0].value.on(0)?.clone();
+    let first = optimizer.params[0].value.0[0].clone();
     let odd = vector(&replicas.devices()[1], &[1.0], DType::F16);
     optimizer.params[0].value = replicas.tensor(vec![first, odd])?;
     let (first, second) = (grads()?, set(&replicas, &[("w", Some(vec![1.0]))], DType::F16));

@@ -88,7 +88,7 @@ impl Run<Replicas> {
     /// Returns masters, moments and counts of each device as text.
     fn kept(&self) -> Result<Vec<String>> {
         let of = |(place, cuda): (usize, &Cuda)| {
-            let masters = self.optimizer.masters().on(place)?;
+            let masters = &self.optimizer.masters().0[place];
             let one = |name: &&str| Ok(format!("{name}: {:?}", masters.read(cuda, name)?));
             NAMES.iter().map(one).collect::<Result<String>>()
         };
@@ -311,7 +311,7 @@ fn parameters_are_updated_where_they_are() -> Result {
     let addresses = |run: &Run<Replicas>| -> Vec<u64> {
         let params = run.optimizer.params.iter();
         params
-            .flat_map(|param| param.value.iter().map(Tensor::address).collect::<Vec<_>>())
+            .flat_map(|param| param.value.0.iter().map(Tensor::address).collect::<Vec<_>>())
             .collect()
     };
     let (before, each) = (addresses(&run), [0, 1].map(|place| backward(0, place)));

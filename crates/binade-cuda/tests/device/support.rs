@@ -128,7 +128,7 @@ impl Device for Replicas {
     /// Returns the bits on the first device, and asserts that they are the same on every device.
     fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
         let bits = |(cuda, part): (&Cuda, _)| cuda.to_bits(part).unwrap();
-        let mut parts = self.devices().iter().zip(tensor).map(bits);
+        let mut parts = self.devices().iter().zip(&tensor.0).map(bits);
         let first = parts.next().unwrap();
         for other in parts {
             assert_eq!(other, first, "devices differ");

@@ -29,12 +29,12 @@ pub(crate) fn gpu() -> Gpu {
 
 /// A device that no other test has, for those that count, or end it.
 pub(crate) fn own() -> Wgpu {
-    opened(&Options::from_env())
+    opened(&Options::default())
 }
 
 /// Opens a device that gives each binding 4096 bytes.
 pub(crate) fn narrow() -> Wgpu {
-    opened(&Options { most_binding_bytes: Some(4096), ..Options::from_env() })
+    opened(&Options { most_binding_bytes: Some(4096), ..Options::default() })
 }
 
 fn opened(options: &Options) -> Wgpu {

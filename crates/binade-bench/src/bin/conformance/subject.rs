@@ -78,7 +78,7 @@ fn on_cuda(runner: Runner, interpreted: bool, tf32: bool) -> Result<Report, Box<
     }
     let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
     let products = ["bmm", "conv2d", "linear", "linear_relu", "matmul"];
-    let lacking = if device.attribute(major)? < 8 { &products[..] } else { &[] };
+    let lacking = if device.stream().context().attribute(major)? < 8 { &products[..] } else { &[] };
     let runner = lacking.iter().fold(runner, |runner, operation| {
         let why = "Tensor Cores multiply bf16 from compute capability 8.0 on";
         runner.excuse(format!("{operation}/bf16/"), why)
