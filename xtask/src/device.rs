@@ -35,20 +35,6 @@ impl On {
     }
 }
 
-#[derive(Args)]
-pub(crate) struct Ptx {
-    /// Puts stand-ins for cuBLASLt and cuDNN beside the driver's.
-    #[arg(long)]
-    libraries: bool,
-}
-
-impl Ptx {
-    pub(crate) fn run(self) -> Result<()> {
-        println!("{}", folder(self.libraries)?.display());
-        Ok(())
-    }
-}
-
 /// The driver's name for the loader, then those of the libraries, of which cudarc looks for these first. One file for all: the loader
 /// then takes them for one library, which knows of the driver's memory. Not `libcuda.so`, and in none of the folders that cargo puts
 /// on library paths, where it would stand before a real driver.

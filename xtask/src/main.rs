@@ -44,12 +44,21 @@ enum Command {
     Coverage,
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
+    /// Counts what ptxas makes of the kernels, and holds it to the budgets at the end of their sources; `-- --help` lists options.
+    Sass {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
     Shaders(shaders::Shaders),
     /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
     Mutate(mutate::Mutate),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
-    Ptx(device::Ptx),
+    Ptx {
+        /// Puts stand-ins for cuBLASLt and cuDNN beside the driver's.
+        #[arg(long)]
+        libraries: bool,
+    },
     /// Runs a command where it finds a device that runs on the CPU: `cargo xtask on ptx cargo test -p binade-cuda`.
     On(device::On),
 }
@@ -60,9 +69,14 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Coverage => coverage::run(),
         Command::Kernels(kernels) => kernels.run(),
+        Command::Sass { options } => {
+            shell::Call::line(r#"python3 "$ROOT/kernels/sass""#).args(options).run()
+        }
         Command::Shaders(shaders) => shaders.run(),
         Command::Mutate(mutate) => mutate.run(),
-        Command::Ptx(ptx) => ptx.run(),
+        Command::Ptx { libraries } => {
+            device::folder(libraries).map(|folder| println!("{}", folder.display()))
+        }
         Command::On(on) => on.run(),
     };
     match done {

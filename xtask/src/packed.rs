@@ -28,8 +28,9 @@ pub(crate) fn pack(texts: &Texts) -> Result<Vec<u8>> {
     }
     let bytes = whole.len();
     if bytes > MOST_BYTES as usize {
-        let advice = "make fewer entries";
-        return Err(format!("{bytes} bytes of text, at most {MOST_BYTES}: {advice}").into());
+        return Err(
+            format!("{bytes} bytes of text, at most {MOST_BYTES}: make fewer entries").into()
+        );
     }
     let mut options = LzmaOptions::with_preset(6);
     // Text has no alignment: more bits for the letter before, none for the position.

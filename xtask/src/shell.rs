@@ -19,7 +19,7 @@ pub(crate) fn root() -> PathBuf {
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// One line of a shell, in which `$SMALL_CRATES` and `$ADAPTERS` are lists of crates. Displays as it can be pasted.
+/// One line of a shell, in which `$ROOT` is the repository, and `$SMALL_CRATES` and `$ADAPTERS` are lists of crates. Displays as it can be pasted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call(String);
 
@@ -42,7 +42,7 @@ impl Call {
     pub(crate) fn process(&self) -> Command {
         let mut process = Command::new("sh");
         process.args(["-c", &self.0]).stdin(Stdio::null());
-        process.env("ADAPTERS", ADAPTERS.join(" "));
+        process.env("ROOT", root()).env("ADAPTERS", ADAPTERS.join(" "));
         process.env("SMALL_CRATES", small_crates().collect::<Vec<_>>().join(" "));
         process
     }

@@ -1,0 +1,98 @@
+"""`cargo xtask sass`: what ptxas makes of the kernels' PTX, counted, and held to the budgets beside the kernels."""
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor, ProcessPoolExecutor
+from pathlib import Path
+
+import budgets
+import counts
+import listing
+import resources
+import table
+import toolchain
+import way
+
+SOURCES = toolchain.ROOT / "kernels"
+OUT = toolchain.ROOT / "target/sass"
+
+
+def arguments():
+    """What the command line says."""
+    parser = argparse.ArgumentParser(prog="cargo xtask sass", description=__doc__)
+    every = list(resources.LIMITS)
+    parser.add_argument("--arch", type=capability, nargs="+", default=every, help="compute capabilities, as 8.0 9.0; all without it")
+    parser.add_argument("--kernel", nargs="+", default=[], help="these kernels alone, by the names of their files")
+    parser.add_argument("--ptx", type=Path, help="a folder of .ptx files in place of the committed bundle")
+    parser.add_argument("--lines", action="store_true", help="prints the tightest budgets that hold, to be put at the end of the .cu files")
+    return parser.parse_args()
+
+
+def capability(text):
+    """`9.0` as 90."""
+    known = {f"{arch / 10}": arch for arch in resources.LIMITS}
+    if text not in known:
+        raise argparse.ArgumentTypeError(f"{text}: one of {', '.join(known)} is wanted")
+    return known[text]
+
+
+def assembled(texts, arch, tools):
+    """The instructions and resources of every entry that an architecture can run."""
+    chosen = [text for text in texts.values() if toolchain.target(text) <= arch]
+    if not chosen:
+        return {}, {}
+    ptx = toolchain.merged(chosen)
+    log, text = toolchain.disassembled(ptx, arch, tools, OUT)
+    return listing.entries(text), resources.read(log, ptx)
+
+
+def measured(job):
+    """The rows of one entry on one architecture."""
+    module, name, arch, code, used, dynamic = job
+    entry = way.Entry.of(*code)
+    chosen = [way.widest(found) for found in way.hot(entry)]
+    return [table.Row(module, name, at + 1, arch, used, counts.count(entry, it), dynamic) for at, it in enumerate(chosen)]
+
+
+def rows(options, known, tools):
+    """Every row, by kernel, entry and architecture."""
+    texts = toolchain.modules(options.ptx)
+    texts = {name: text for name, text in texts.items() if not options.kernel or name in options.kernel}
+    dynamic = {it.entry: int(it.numbers["shared"]) for it in known if "shared" in it.numbers}
+    with ThreadPoolExecutor() as pool:
+        made = list(pool.map(lambda arch: assembled(texts, arch, tools), options.arch))
+    jobs = []
+    for module, text in texts.items():
+        for name in resources.threads(text):
+            for arch, (code, used) in zip(options.arch, made):
+                if name in code:
+                    jobs.append((module, name, arch, code[name], used[name], dynamic.get(name, 0)))
+    with ProcessPoolExecutor() as pool:
+        return [row for found in pool.map(measured, jobs, chunksize=8) for row in found]
+
+
+def main():
+    """Writes the table, and tells what is beyond its budget."""
+    options = arguments()
+    sources = sorted(SOURCES.glob("*.cu"))
+    sources = [it for it in sources if not options.kernel or it.stem in options.kernel]
+    known = [it for path in sources for it in budgets.read(path)]
+    found = rows(options, known, toolchain.find())
+    for path in table.write(found, OUT):
+        print(path.relative_to(toolchain.ROOT))
+    if options.lines:
+        for entry in dict.fromkeys(row.entry for row in found):
+            print("\n".join(budgets.lines([row for row in found if row.entry == entry])))
+        return 0
+    faults = list(budgets.broken(found, known))
+    for fault in faults:
+        print(f"error: kernels/{fault}", file=sys.stderr)
+    print(f"{len(found)} loops on {len(options.arch)} architectures, {len(faults)} beyond their budgets")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (toolchain.Missing, budgets.Malformed, RuntimeError) as error:
+        sys.exit(f"error: {error}")

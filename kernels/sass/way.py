@@ -1,0 +1,233 @@
+"""The way of the aligned path through a loop, or through an entry that has none.
+
+A way leads from the first block of a loop to one that leads back to it, each block at most once. Of the ways with a given number of
+loads and of stores of 16 bytes, the aligned one is that with the fewest narrower accesses to data, of these the one with the fewest
+instructions; a call, which is a slow path of a division or a root, counts as CALL of them. An access to data is one to global memory with
+an address that is not the same in all lanes of a warp: fields of a row and the like are read by one access for the whole warp.
+
+A predicate that guards an access of 16 bytes has one value until it is written again: where `@P0` is taken, `@!P0` is not. What another
+predicate guards counts as run.
+"""
+
+from collections import namedtuple
+from dataclasses import dataclass
+
+import graph as graphs
+import lanes
+
+LOADS = ("LD", "LDG", "LDGSTS")
+STORES = ("ST", "STG")
+CALL = 10_000
+
+# A way to the end of a block: what it has, the predicates that are known, the instructions of the block that are not run, and from where.
+Step = namedtuple("Step", "cost skipped source")
+
+
+@dataclass(frozen=True)
+class Way:
+    """The blocks of a way, the addresses of the instructions that are not run for their guards, and what it was chosen by."""
+
+    blocks: tuple
+    skipped: frozenset
+    loads: int
+    stores: int
+    scalar: int
+    cost: int
+
+
+@dataclass
+class Entry:
+    """An entry's graph, with the state of the registers and the predicates still to be read at the start of each block."""
+
+    graph: graphs.Graph
+    states: dict
+    sequence: list
+    live: dict
+    data: set
+    guards: set
+
+    @staticmethod
+    def of(code, labels):
+        """The entry that `code` is."""
+        graph = graphs.build(code, labels)
+        sequence = graphs.order(graph)
+        states = lanes.states(graph, sequence)
+        data = {it.address for block in sequence for it in accesses(graph, states, block)}
+        guards = {it.guard.lstrip("!") for it in code if it.address in data and it.guard and it.width >= 128}
+        return Entry(graph, states, sequence, live_guards(graph, sequence, guards), data, guards)
+
+
+def accesses(graph, states, block):
+    """The accesses to data of a block."""
+    state = lanes.State(states[block].values)
+    for it in graph.instructions(block):
+        if is_data(it, state):
+            yield it
+        state.run(it)
+
+
+def is_data(it, state):
+    """True for an access to data: to global memory, at an address that differs among lanes."""
+    if it.base not in LOADS + STORES:
+        return False
+    register = it.address_register
+    return register is not None and state.read(register).step != 0
+
+
+def live_guards(graph, sequence, guards):
+    """Of the predicates `guards` those that are read before they are written again, by block."""
+    live = {block: frozenset() for block in sequence}
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(sequence):
+            alive = set().union(*(live[it] for it in graph.following[block] if it in live))
+            for it in reversed(graph.instructions(block)):
+                if not it.guard:
+                    alive -= set(it.results)
+                alive |= guards & {it.guard.lstrip("!")}
+            if alive != live[block]:
+                live[block], changed = frozenset(alive), True
+    return live
+
+
+def through(entry, block, known):
+    """The ways through a block with the predicates `known`: what each adds, the predicates known behind it, what is skipped."""
+    found = [((0, 0, 0, 0), dict(known), ())]
+    for it in entry.graph.instructions(block):
+        name, value = it.guard.lstrip("!"), not it.guard.startswith("!")
+        if name in entry.guards and it.base not in graphs.BRANCHES:
+            found = [new for old in found for new in decided(old, name)]
+        found = [ran(entry, it, old, name, value) for old in found]
+    return found
+
+
+def decided(old, name):
+    """One way as two, where the predicate `name` is not known yet."""
+    adds, known, skipped = old
+    if name in known:
+        return [old]
+    return [(adds, {**known, name: value}, skipped) for value in (True, False)]
+
+
+def ran(entry, it, old, name, value):
+    """A way with one more instruction. One that is not run for its guard takes its slot, too."""
+    (loads, stores, scalar, cost), known, skipped = old
+    if it.guard and known.get(name, value) != value:
+        return (loads, stores, scalar, cost + 1), known, skipped + (it.address,)
+    if it.address in entry.data:
+        wide = it.width >= 128
+        loads += wide and it.base in LOADS
+        stores += wide and it.base in STORES
+        scalar += not wide
+    written = set(it.results)
+    known = {key: bit for key, bit in known.items() if key not in written}
+    return (loads, stores, scalar, cost + (CALL if it.base == "CALL" else 1)), known, skipped
+
+
+def allowed(entry, block, nxt, known):
+    """The predicates known at the start of `nxt`, by an edge from `block`; nothing where they forbid it."""
+    last = entry.graph.instructions(block)[-1]
+    known = dict(known)
+    if last.base in graphs.BRANCHES and last.guard and len(entry.graph.following[block]) == 2:
+        name, value = last.guard.lstrip("!"), not last.guard.startswith("!")
+        is_taken = entry.graph.blocks[nxt][0] != entry.graph.blocks[block][1]
+        has_more = any(it.lstrip("!").startswith(("P", "UP")) for it in last.operands)
+        if is_taken and known.setdefault(name, value) != value:
+            return None
+        if not is_taken and not has_more and known.setdefault(name, not value) == value:
+            return None
+    return frozenset((name, bit) for name, bit in known.items() if name in entry.live[nxt])
+
+
+def ways(entry, loop):
+    """The best way for each pair of numbers of loads and stores of 16 bytes: through `loop`, or from the start to an exit."""
+    body = loop.body if loop else set(entry.sequence)
+    head = loop.head if loop else 0
+    arrived = {head: {(0, 0, frozenset()): Step((0, 0), (), None)}}
+    left = {}
+    for block in entry.sequence:
+        if block in body and block in arrived:
+            left[block] = passed(entry, block, arrived[block])
+            for nxt in entry.graph.following[block]:
+                if nxt in body and not graphs.is_back(entry.graph, block, nxt):
+                    go(entry, block, nxt, left[block], arrived.setdefault(nxt, {}))
+    found = {}
+    for end in ends(entry, loop):
+        for key, step in left.get(end, {}).items():
+            if key[:2] not in found or step.cost < found[key[:2]][0]:
+                found[key[:2]] = (step.cost, end, key)
+    return [trace(arrived, left, end, key) for _, end, key in found.values()]
+
+
+def passed(entry, block, steps):
+    """The ways to the end of a block, from those to its start."""
+    left = {}
+    for key, step in steps.items():
+        for adds, known, skipped in through(entry, block, key[2]):
+            new = (key[0] + adds[0], key[1] + adds[1], frozenset(known.items()))
+            cost = (step.cost[0] + adds[2], step.cost[1] + adds[3])
+            if new not in left or cost < left[new].cost:
+                left[new] = Step(cost, skipped, key)
+    return left
+
+
+def go(entry, block, nxt, steps, arrived):
+    """Notes the ways to the start of `nxt` by `block`, where they are better than those that are known."""
+    for key, step in steps.items():
+        known = allowed(entry, block, nxt, key[2])
+        if known is not None:
+            new = (key[0], key[1], known)
+            if new not in arrived or step.cost < arrived[new].cost:
+                arrived[new] = Step(step.cost, (), (block, key))
+
+
+def trace(arrived, left, block, key):
+    """The way that ends with `block`, from its end to its start and turned round."""
+    loads, stores, cost = key[0], key[1], left[block][key].cost
+    blocks, skipped = [], []
+    while True:
+        blocks.append(block)
+        skipped.extend(left[block][key].skipped)
+        source = arrived[block][left[block][key].source].source
+        if source is None:
+            return Way(tuple(blocks[::-1]), frozenset(skipped), loads, stores, *cost)
+        block, key = source
+
+
+def ends(entry, loop):
+    """The blocks that a way may end with."""
+    if loop:
+        return loop.latches
+    return [it for it in entry.sequence if entry.graph.instructions(it)[-1].base == "EXIT"]
+
+
+def hot(entry):
+    """The ways through each hot loop: those with accesses to data in 16 bytes, and of loops in loops the inner. Without one, the loop
+    with the most accesses to data, or with the most instructions; an entry without loops is one way."""
+    all_loops = graphs.loops(entry.graph)
+    candidates = {loop: ways(entry, loop) for loop in all_loops if has_wide(entry, loop.body)}
+    wide = [loop for loop in candidates if any(it.loads + it.stores for it in candidates[loop])]
+    inner = [loop for loop in wide if not any(other.body < loop.body for other in wide)]
+    if inner:
+        return [candidates[loop] for loop in inner]
+    if has_wide(entry, entry.sequence) or not all_loops:
+        return [ways(entry, None)]
+    return [ways(entry, max(all_loops, key=lambda loop: busy(entry, loop)))]
+
+
+def has_wide(entry, blocks):
+    """True if blocks have an access to data in 16 bytes."""
+    code = (it for block in blocks for it in entry.graph.instructions(block))
+    return any(it.address in entry.data and it.width >= 128 for it in code)
+
+
+def busy(entry, loop):
+    """Accesses to data and instructions of the blocks of a loop, the former less the larger the loop is."""
+    code = [it for block in loop.body for it in entry.graph.instructions(block)]
+    return sum(it.address in entry.data for it in code) / len(code), len(code)
+
+
+def widest(found):
+    """The way with the most accesses of 16 bytes, of these with the most stores."""
+    return max(found, key=lambda it: (it.loads + it.stores, it.stores, -it.scalar, -it.cost))
