@@ -14,7 +14,7 @@
 // Of two tiles of each operand in shared memory one is multiplied while the next comes by way of registers.
 #include "lib/tiles.cuh"
 
-extern __shared__ __align__(16) uint8_t memory[];
+extern __shared__ __align__(128) uint8_t memory[];
 
 // A tile on its way, in registers.
 template <uint32_t EXTENT, uint32_t THREADS>
@@ -52,7 +52,7 @@ __device__ __forceinline__ void product(const Product& p) {
   Range range = range_of<DEEP>(p, place);
   Carried<TILE, THREADS> next_a, next_b;
 
-  Warp warp;
+  Warp warp(a_along_k, b_along_k);
   typename Warp::Fragments fragments;
   // Once more than there are tiles: in each turn one is brought, and the one before multiplied.
 #pragma unroll 1

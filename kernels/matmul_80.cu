@@ -12,18 +12,13 @@
 //
 // Four tiles of each operand are in shared memory: while one is multiplied, three are on their way by cp.async, in copies of
 // 16, 8 or 4 bytes: the most that an operand's start and rows are multiples of. Where they are odd elements, these are brought
-// one by one instead.
-#include "lib/tiles.cuh"
+// one by one instead. Where both operands come in 16 bytes, the loop is one in which pointers step from tile to tile.
+#include "lib/stream.cuh"
 
 // Tiles of each operand in shared memory.
 constexpr uint32_t STAGES = 4;
 
-// 16 bytes of which those behind `bytes` become zeros.
-__device__ __forceinline__ void copy_chunk(uint32_t to, const void* from, uint32_t bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-
-// The same in copies of 8 or 4 bytes each, which `unit` says. None goes beyond what is left: where nothing is, `anywhere` is
+// `copy_chunk` in copies of 8 or 4 bytes each, which `unit` says. None goes beyond what is left: where nothing is, `anywhere` is
 // a place that may be read.
 __device__ __forceinline__ void copy_in_parts(uint32_t to, const Piece& piece, const void* anywhere, uint32_t unit) {
 #pragma unroll 1
@@ -45,24 +40,60 @@ __device__ __forceinline__ void wait_for_next() { asm volatile("cp.async.wait_gr
 
 static_assert(STAGES == 4, "as `wait_for_next` has it");
 
-// Starts to bring the tile that begins with term `k`.
+// Starts to bring the tile that begins with term `k`, in copies of less than 16 bytes where it must be so.
 template <uint32_t EXTENT, uint32_t THREADS>
 __device__ __forceinline__ void fetch(
     const Operand<EXTENT, THREADS>& operand, uint32_t unit, uint32_t k, uint8_t* tile) {
-  if (unit == 16) {
-#pragma unroll
-    for (uint32_t i = 0; i < operand.PIECES; i++) {
-      Piece piece = operand.piece(k, i);
-      copy_chunk(shared_address(tile + piece.to), piece.left == 0 ? operand.matrix : piece.from, piece.left * 2);
-    }
-    return;
-  }
 #pragma unroll 1
   for (uint32_t i = 0; i < operand.PIECES; i++) {
     Piece piece = operand.piece(k, i);
-    if (unit >= 4) copy_in_parts(shared_address(tile + piece.to), piece, operand.matrix, unit);
+    uint32_t to = shared_address(tile + piece.to);
+    if (unit == 16) copy_chunk(to, piece.left == 0 ? operand.matrix : piece.from, piece.left * 2);
+    else if (unit >= 4) copy_in_parts(to, piece, operand.matrix, unit);
     else *(uint4*)(tile + piece.to) = gather(piece);
   }
+}
+
+// The stage behind one of STAGES in a ring.
+template <uint32_t STAGE>
+__device__ __forceinline__ uint32_t next_of(uint32_t stage) {
+  return stage == (STAGES - 1) * STAGE ? 0 : stage + STAGE;
+}
+
+// Adds up `tiles` tiles. `bring(number, stage)` starts to bring each, in order.
+template <uint32_t STAGE, uint32_t A_BYTES, class Warp, class Bring>
+__device__ __forceinline__ void add_up(
+    Warp& warp, uint32_t memory, uint32_t tiles, bool a_along_k, bool b_along_k, Bring bring) {
+  typename Warp::Fragments fragments[2];
+  auto load = [&](uint32_t stage, uint32_t step, typename Warp::Fragments& to) {
+    warp.load_a(memory + stage, a_along_k, step, to);
+    warp.load_b(memory + stage + A_BYTES, b_along_k, step, to);
+  };
+  uint32_t filled = 0, read = 0;
+  auto bring_next = [&](uint32_t tile) {
+    if (tile < tiles) bring(tile, filled);
+    filled = next_of<STAGE>(filled);
+    commit();
+  };
+#pragma unroll 1
+  for (uint32_t ahead = 0; ahead + 1 < STAGES; ahead++) bring_next(ahead);
+  wait_for_next();
+  __syncthreads();
+  if (tiles > 0) load(0, 0, fragments[0]);
+#pragma unroll 1
+  for (uint32_t tile = 0; tile < tiles; tile++) {
+    static_assert(STEPS == 2, "a step, and the step that ends the tile");
+    load(read, 1, fragments[1]);
+    // In the place of the tile before, which all have read: they have passed the barrier below.
+    bring_next(tile + STAGES - 1);
+    warp.add(fragments[0]);
+    read = next_of<STAGE>(read);
+    wait_for_next();
+    __syncthreads();
+    if (tile + 1 < tiles) load(read, 0, fragments[0]);
+    warp.add(fragments[1]);
+  }
+  __syncthreads();
 }
 
 template <DType TYPE, uint32_t TILE_ROWS, uint32_t TILE_COLUMNS, uint32_t ROWS, uint32_t COLUMNS, bool BIAS>
@@ -71,49 +102,33 @@ __device__ __forceinline__ void product(const Product& p, bool a_along_k, bool b
   constexpr uint32_t A_BYTES = BYTES<TILE_ROWS>, STAGE = A_BYTES + BYTES<TILE_COLUMNS>;
   using Warp = WarpTile<TYPE, TILE_ROWS, TILE_COLUMNS, ROWS, COLUMNS>;
   static_assert(Warp::WAY_OUT <= STAGES * STAGE, "the way out is the way in");
-  extern __shared__ __align__(16) uint8_t memory[];
+  extern __shared__ __align__(128) uint8_t memory[];
 
   Place place = place_of<TILE_ROWS, TILE_COLUMNS>(p);
   Operand<TILE_ROWS, THREADS> a = {
       (const uint16_t*)p.a + place.matrix * p.a_step, p.a_row, p.m, place.row, p.k, a_along_k};
   Operand<TILE_COLUMNS, THREADS> b = {
       (const uint16_t*)p.b + place.matrix * p.b_step, p.b_row, p.n, place.column, p.k, b_along_k};
-  uint32_t a_unit = a.unit(), b_unit = b.unit();
+  uint32_t a_unit = a.unit(), b_unit = b.unit(), at = shared_address(memory);
   Range range = range_of<DEEP>(p, place);
-  auto bring = [&](uint32_t tile) {
-    if (tile < range.end) {
-      uint8_t* stage = memory + tile % STAGES * STAGE;
-      fetch(a, a_unit, tile * DEEP, stage);
-      fetch(b, b_unit, tile * DEEP, stage + A_BYTES);
-    }
-    commit();
-  };
+  uint32_t tiles = range.first < range.end ? range.end - range.first : 0;
 
-  Warp warp;
-  typename Warp::Fragments fragments[2];
-  auto load = [&](uint32_t tile, uint32_t step, typename Warp::Fragments& to) {
-    uint32_t stage = shared_address(memory + tile % STAGES * STAGE);
-    warp.load_a(stage, a_along_k, step, to);
-    warp.load_b(stage + A_BYTES, b_along_k, step, to);
-  };
-#pragma unroll 1
-  for (uint32_t ahead = 0; ahead + 1 < STAGES; ahead++) bring(range.first + ahead);
-  wait_for_next();
-  __syncthreads();
-  if (range.first < range.end) load(range.first, 0, fragments[0]);
-#pragma unroll 1
-  for (uint32_t tile = range.first; tile < range.end; tile++) {
-    static_assert(STEPS == 2, "a step, and the step that ends the tile");
-    load(tile, 1, fragments[1]);
-    // In the place of the tile before, which all have read: they have passed the barrier below.
-    bring(tile + STAGES - 1);
-    warp.add(fragments[0]);
-    wait_for_next();
-    __syncthreads();
-    if (tile + 1 < range.end) load(tile + 1, 0, fragments[0]);
-    warp.add(fragments[1]);
+  Warp warp(a_along_k, b_along_k);
+  if (a_unit == 16 && b_unit == 16) {
+    Stream<TILE_ROWS, THREADS> of_a(a, range.first * DEEP);
+    Stream<TILE_COLUMNS, THREADS> of_b(b, range.first * DEEP);
+    add_up<STAGE, A_BYTES>(warp, at, tiles, a_along_k, b_along_k, [&](uint32_t, uint32_t stage) {
+      of_a.bring(at + stage);
+      of_b.bring(at + stage + A_BYTES);
+      of_a.advance();
+      of_b.advance();
+    });
+  } else {
+    add_up<STAGE, A_BYTES>(warp, at, tiles, a_along_k, b_along_k, [&](uint32_t tile, uint32_t stage) {
+      fetch(a, a_unit, (range.first + tile) * DEEP, memory + stage);
+      fetch(b, b_unit, (range.first + tile) * DEEP, memory + stage + A_BYTES);
+    });
   }
-  __syncthreads();
   Product out = p;
   if (!BIAS) out.bias = nullptr;
   warp.store(out, place, memory);

@@ -74,6 +74,7 @@ __device__ __forceinline__ uint4 gather(const Piece& piece) {
 template <DType TYPE, uint32_t TILE_ROWS, uint32_t TILE_COLUMNS, uint32_t ROWS, uint32_t COLUMNS>
 struct WarpTile {
   static constexpr uint32_t DOWN = ROWS / 16, ACROSS = COLUMNS / 8;
+  static_assert((ROWS & (ROWS - 1)) == 0 && (COLUMNS & (COLUMNS - 1)) == 0, "a warp's chunks differ in whole bits");
   // Floats of a row on its way out: eight more than there are, so that rows begin in different banks.
   static constexpr uint32_t PITCH = COLUMNS + 8;
   // Bytes of a block's warps' rows on their way out.
@@ -86,10 +87,18 @@ struct WarpTile {
 
   float sums[DOWN][ACROSS][4];
   uint32_t row, column;
+  // Where the lane's rows of the first matrices lie in a tile of A, and in one of B.
+  uint32_t in_a, in_b;
 
-  __device__ __forceinline__ WarpTile() {
-    uint32_t warp = threadIdx.x / 32;
+  __device__ __forceinline__ WarpTile(bool a_along_k, bool b_along_k) {
+    uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     row = warp / (TILE_COLUMNS / COLUMNS) * ROWS, column = warp % (TILE_COLUMNS / COLUMNS) * COLUMNS;
+    // Four matrices: rows 0 and 8 on, first of the first eight terms and then of the others, are a fragment of A.
+    in_a = a_along_k ? offset_of<TILE_ROWS>(true, row + lane % 16, lane / 16)
+                     : offset_of<TILE_ROWS>(false, lane % 8 + lane / 16 * 8, row / 8 + lane / 8 % 2);
+    // Four matrices: both halves of the terms of columns 0 on, then those of columns 8 on, are two fragments of B.
+    in_b = b_along_k ? offset_of<TILE_COLUMNS>(true, column + lane % 8 + lane / 16 * 8, lane / 8 % 2)
+                     : offset_of<TILE_COLUMNS>(false, lane % 16, column / 8 + lane / 16);
 #pragma unroll
     for (uint32_t i = 0; i < DOWN; i++) {
 #pragma unroll
@@ -100,35 +109,22 @@ struct WarpTile {
     }
   }
 
-  // Four matrices: rows 0 and 8 on, first of the first eight terms and then of the others, are a fragment of A.
-  __device__ __forceinline__ void load_a(uint32_t tile, bool along_k, uint32_t step, Fragments& to) const {
-    uint32_t lane = threadIdx.x % 32;
-#pragma unroll
-    for (uint32_t i = 0; i < DOWN; i++) {
-      uint32_t first = row + i * 16;
-      if (along_k) {
-        load_matrices(tile + offset_of<TILE_ROWS>(true, first + lane % 16, step * 2 + lane / 16), to.a[i]);
-      } else {
-        uint32_t term = step * 16 + lane % 8 + lane / 16 * 8;
-        load_transposed(tile + offset_of<TILE_ROWS>(false, term, first / 8 + lane / 8 % 2), to.a[i]);
-      }
-    }
+  // The `i`th sixteen rows or columns of a step's terms. Permuted chunks are two apart in bits 5 and 6 of the address alone, of
+  // which a line's own are those of the tile: it begins at a multiple of 128.
+  template <uint32_t EXTENT>
+  __device__ static __forceinline__ void load(uint32_t at, bool along_k, uint32_t step, uint32_t i, uint32_t (&to)[4]) {
+    if (along_k) load_matrices((at ^ step * 32) + i * (16 * DEEP * 2), to);
+    else load_transposed((at ^ i * 32) + step * (16 * EXTENT * 2), to);
   }
 
-  // Four matrices: both halves of the terms of columns 0 on, then those of columns 8 on, are two fragments of B.
-  __device__ __forceinline__ void load_b(uint32_t tile, bool along_k, uint32_t step, Fragments& to) const {
-    uint32_t lane = threadIdx.x % 32;
+  __device__ __forceinline__ void load_a(uint32_t tile, bool along_k, uint32_t step, Fragments& to) const {
 #pragma unroll
-    for (uint32_t j = 0; j < ACROSS / 2; j++) {
-      uint32_t first = column + j * 16;
-      if (along_k) {
-        uint32_t line = first + lane % 8 + lane / 16 * 8;
-        load_matrices(tile + offset_of<TILE_COLUMNS>(true, line, step * 2 + lane / 8 % 2), to.b[j]);
-      } else {
-        uint32_t term = step * 16 + lane % 16;
-        load_transposed(tile + offset_of<TILE_COLUMNS>(false, term, first / 8 + lane / 16), to.b[j]);
-      }
-    }
+    for (uint32_t i = 0; i < DOWN; i++) load<TILE_ROWS>(tile + in_a, along_k, step, i, to.a[i]);
+  }
+
+  __device__ __forceinline__ void load_b(uint32_t tile, bool along_k, uint32_t step, Fragments& to) const {
+#pragma unroll
+    for (uint32_t j = 0; j < ACROSS / 2; j++) load<TILE_COLUMNS>(tile + in_b, along_k, step, j, to.b[j]);
   }
 
   __device__ __forceinline__ void add(const Fragments& of) {
