@@ -1,9 +1,25 @@
-//! A backend's device of this crate's functions: its types, casts, and transfers between host and device.
+//! A backend's device: its operations and its training over the driver, and the traits that a macro forwards to them.
 
-/// Items that the macros of this crate name.
+use crate::{Driver, Error, Tensor};
+use binade_core::Handle;
+
+/// Device whose operations and training this crate implements over a driver's kernels, by reference to the driver.
+///
+/// It has the traits of `binade-ops` and of training. Rust allows no implementation of them for every driver, as traits and drivers
+/// are of other crates. [`implement_device!`](crate::implement_device) implements each for the backend's own type, by a call of
+/// this one's.
+#[derive(Clone, Copy, Debug)]
+pub struct Gpu<'d, D>(pub &'d D);
+
+impl<D: Driver> Handle for Gpu<'_, D> {
+    type Tensor = Tensor<D>;
+    type Error = Error<D::Failure>;
+}
+
+/// Items that the macro of this crate names.
 #[doc(hidden)]
-pub mod reexports {
-    pub use crate::{Driver, Found, Gradients, Masters, MemoryUse, Rounding, Scale, Tensor};
+pub mod __private {
+    pub use crate::{Driver, Found, Gpu, Gradients, Masters, MemoryUse, Rounding, Scale, Tensor};
     pub use binade_autocast::Autocast;
     pub use binade_core::{
         DType, FoundInf, GradSet, Handle, Named, NamedGrads, RawTensor, TensorSpec, TrainError,
@@ -15,12 +31,12 @@ pub mod reexports {
     pub use binade_master_weights::{
         LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
     };
-    pub use binade_ops::{Download, Shaped, Upload};
+    pub use binade_ops::{Download, Shaped, Upload, forward_ops};
     pub use std::borrow::Cow;
 }
 
-/// Gives a device that has [`Kernels`](crate::Kernels) what it has in common with others: its types, casts, transfers between
-/// host and device, and the traits of training.
+/// Gives a device that has [`Kernels`](crate::Kernels) and those of the operations what it has in common with others: its types,
+/// casts, transfers between host and device, operations, and the traits of training.
 #[macro_export]
 macro_rules! implement_device {
     ($device:ident) => {
@@ -36,34 +52,12 @@ macro_rules! implement_device {
         pub type Masters = $crate::Masters<$device>;
 
         const _: () = {
-            use $crate::reexports::*;
+            use $crate::__private::*;
             type Error = $crate::Error<<$device as Driver>::Failure>;
 
-            impl Handle for $device {
-                type Tensor = Tensor<Self>;
-                type Error = Error;
-            }
-
-            impl Autocast for $device {
-                fn dtype(&self, tensor: &Tensor<Self>) -> DType {
-                    tensor.dtype()
-                }
-
-                fn cast(&self, tensor: &Tensor<Self>, to: DType) -> Result<Tensor<Self>, Error> {
-                    if tensor.dtype() == to {
-                        return Ok(tensor.clone());
-                    }
-                    self.cast_overflowing(tensor, to, OnOverflow::NonFinite)
-                }
-
-                fn extents<'t>(&self, tensor: &'t Tensor<Self>) -> Option<Cow<'t, [usize]>> {
-                    Some(tensor.shape().into())
-                }
-            }
-
             impl $device {
-                /// A copy with another element type, rounded to nearest even; `on_overflow` says what lies beyond its largest
-                /// value.
+                /// Returns a copy with another element type, rounded to nearest even; `on_overflow` says what lies beyond its
+                /// largest value.
                 ///
                 /// # Errors
                 ///
@@ -77,8 +71,8 @@ macro_rules! implement_device {
                     self.converted(tensor, to, Rounding::Nearest(on_overflow))
                 }
 
-                /// A copy with another element type, each element rounded up or down by the random words of `key`: the same bits
-                /// as [`binade_core::stochastic`] gives.
+                /// Returns a copy with another element type, each element rounded up or down by the random words of `key`: the same
+                /// bits as [`binade_core::stochastic`] gives.
                 ///
                 /// # Errors
                 ///
@@ -92,7 +86,7 @@ macro_rules! implement_device {
                     self.converted(tensor, to, Rounding::Stochastic(key))
                 }
 
-                /// Device memory that values of this device hold, tables that it keeps included.
+                /// Returns the device memory that values of this device hold, tables that it keeps included.
                 pub fn memory_use(&self) -> MemoryUse {
                     self.pool().memory_use()
                 }
@@ -102,7 +96,7 @@ macro_rules! implement_device {
                     self.pool().reset_peak();
                 }
 
-                /// A tensor from the little-endian bytes of its elements.
+                /// Returns a tensor from the little-endian bytes of its elements.
                 ///
                 /// # Errors
                 ///
@@ -125,39 +119,8 @@ macro_rules! implement_device {
                     tensor.to_bits(self)
                 }
             }
-
-            impl Upload for $device {
-                fn upload(
-                    &self,
-                    values: &[f32],
-                    shape: &[usize],
-                    dtype: DType,
-                ) -> Result<Tensor<Self>, Error> {
-                    Tensor::upload(self, values, shape, dtype)
-                }
-
-                fn upload_i64(
-                    &self,
-                    values: &[i64],
-                    shape: &[usize],
-                ) -> Result<Tensor<Self>, Error> {
-                    Tensor::from_elements(self, values, DType::I64, shape)
-                }
-            }
-
-            impl Download for $device {
-                fn download(&self, tensor: &Tensor<Self>) -> Result<Vec<f32>, Error> {
-                    tensor.download(self)
-                }
-            }
-
-            impl Shaped for $device {
-                fn shape(&self, tensor: &Tensor<Self>) -> Vec<usize> {
-                    tensor.shape().to_vec()
-                }
-            }
         };
 
-        $crate::implement_training!($device);
+        $crate::__implement_traits!($device);
     };
 }

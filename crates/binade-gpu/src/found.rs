@@ -52,23 +52,14 @@ impl<D: Driver> Found<D> {
         Self { missing, window, ..Self::new(Arc::new(bits)) }
     }
 
-    /// A finding of the host's, on the device: implements `ScaleStore::upload_found`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails or has no room.
-    pub fn upload(device: &D, found: &FoundInf) -> Result<Self, D> {
+    /// Returns a finding of the host's, on the device.
+    pub(crate) fn upload(device: &D, found: &FoundInf) -> Result<Self, D> {
         let bits = device.buffer_of(bytemuck::bytes_of(&bits(device, found)))?;
         Ok(Self { missing: found.missing.clone(), ..Self::new(Arc::new(bits)) })
     }
 
-    /// Waits for the device and returns true if a step by gradients of this finding must be skipped: implements
-    /// `GradSet::is_raised`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Driver::read_bytes`].
-    pub fn is_raised(&self, device: &D) -> Result<bool, D> {
+    /// Waits for the device and returns true if a step by gradients of this finding must be skipped.
+    pub(crate) fn is_raised(&self, device: &D) -> Result<bool, D> {
         let bytes = device.read_bytes(&self.bits, 0..self.bits.bytes())?;
         let bits: FoundBits = bytemuck::pod_read_unaligned(&bytes);
         Ok(bits.raised != 0 || bits.halted != 0)

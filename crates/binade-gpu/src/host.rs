@@ -1,8 +1,8 @@
 //! Tensors from host values, and host values from tensors.
 
-use crate::{Driver, Error, Result, Tensor};
+use crate::{Driver, Error, Gpu, Result, Tensor};
 use binade_core::{DType, RawTensor};
-use binade_ops::shape;
+use binade_ops::{Download, Upload, shape};
 use bytemuck::Pod;
 
 /// Checks that `found` values of `each` bytes are as many as `shape` takes.
@@ -24,7 +24,7 @@ pub fn check_length<D: Driver>(
 }
 
 impl<D: Driver> Tensor<D> {
-    /// A tensor of `device` from the little-endian bytes of its elements.
+    /// Returns a tensor of `device` from the little-endian bytes of its elements.
     ///
     /// # Errors
     ///
@@ -35,12 +35,8 @@ impl<D: Driver> Tensor<D> {
         Ok(Self::filling(device.buffer_of(bytes)?, dtype, shape))
     }
 
-    /// A tensor of `device` from its elements, which are of `dtype`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`from_bits`](Self::from_bits).
-    pub fn from_elements<T: Pod>(
+    /// Returns a tensor of `device` from its elements, which are of `dtype`.
+    fn from_elements<T: Pod>(
         device: &D,
         values: &[T],
         dtype: DType,
@@ -50,21 +46,18 @@ impl<D: Driver> Tensor<D> {
         Self::from_bits(device, bytemuck::cast_slice(values), dtype, shape)
     }
 
-    /// A tensor of `device` from `f32` values, rounded once to `dtype`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`from_bits`](Self::from_bits).
-    pub fn upload(device: &D, values: &[f32], shape: &[usize], dtype: DType) -> Result<Self, D> {
+    /// Returns a tensor of `device` from `f32` values, rounded once to `dtype`.
+    pub(crate) fn upload(
+        device: &D,
+        values: &[f32],
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<Self, D> {
         device.cast(&Self::from_elements(device, values, DType::F32, shape)?, dtype)
     }
 
     /// Waits for the device and returns the elements as `f32`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Driver::read_bytes`].
-    pub fn download(&self, device: &D) -> Result<Vec<f32>, D> {
+    pub(crate) fn download(&self, device: &D) -> Result<Vec<f32>, D> {
         let bytes = device.cast(self, DType::F32)?.to_bits(device)?;
         let (elements, _) = bytes.as_chunks();
         Ok(elements.iter().map(|bits| f32::from_le_bytes(*bits)).collect())
@@ -80,14 +73,26 @@ impl<D: Driver> Tensor<D> {
     }
 
     /// Waits for the device and returns the elements as a file has them.
-    ///
-    /// # Errors
-    ///
-    /// As for [`to_bits`](Self::to_bits).
     pub(crate) fn to_raw(&self, device: &D) -> Result<RawTensor, D> {
         let bytes = self.to_bits(device)?;
         let (found, shape, expected) = (bytes.len(), self.shape().to_vec(), self.bytes());
         let short = Error::Length { what: "bytes", found, shape, expected };
         RawTensor::new(self.spec(), bytes).ok_or(short)
+    }
+}
+
+impl<D: Driver> Upload for Gpu<'_, D> {
+    fn upload(&self, values: &[f32], shape: &[usize], dtype: DType) -> Result<Tensor<D>, D> {
+        Tensor::upload(self.0, values, shape, dtype)
+    }
+
+    fn upload_i64(&self, values: &[i64], shape: &[usize]) -> Result<Tensor<D>, D> {
+        Tensor::from_elements(self.0, values, DType::I64, shape)
+    }
+}
+
+impl<D: Driver> Download for Gpu<'_, D> {
+    fn download(&self, tensor: &Tensor<D>) -> Result<Vec<f32>, D> {
+        tensor.download(self.0)
     }
 }

@@ -5,6 +5,7 @@ mod bundle;
 mod device;
 mod driver;
 mod error;
+mod forward;
 mod found;
 mod gradients;
 mod host;
@@ -12,17 +13,16 @@ mod kernels;
 mod layout;
 mod masters;
 mod memory;
-#[doc(hidden)]
-pub mod ops;
+mod ops;
 mod scaler;
 mod state;
 mod sync;
 mod tensor;
 #[doc(hidden)]
 pub mod testing;
-mod training;
 
 pub use bundle::unpack_kernels;
+pub use device::Gpu;
 pub use driver::{BufferOf, Driver, Result, Rounding, made_once};
 pub use error::{DriverError, Error};
 pub use found::{Found, finding_offset, parse_report};
@@ -44,4 +44,4 @@ pub use sync::{Counter, lock};
 pub use tensor::{Rows, Tensor};
 
 #[doc(hidden)]
-pub use device::reexports;
+pub use device::__private;

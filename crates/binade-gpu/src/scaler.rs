@@ -1,8 +1,8 @@
 //! Loss scaling: the scale and the findings of passes are values on the device.
 
-use crate::{BufferOf, Driver, Found, Gradients, Kernels, Result, ScaleBits, Tensor};
+use crate::{BufferOf, Driver, Found, Gpu, Gradients, Kernels, Result, ScaleBits, Tensor};
 use binade_core::FoundInf;
-use binade_grad_scaler::{Loss, LossScale, MergeRule, ScaleState};
+use binade_grad_scaler::{GradScaler, Loss, LossScale, MergeRule, ScaleState, ScaleStore};
 use std::{fmt, sync::Arc};
 
 /// Scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
@@ -79,56 +79,6 @@ pub fn places_by_stamp<D: Driver>(stamps: &[u64], found: &[&Found<D>]) -> Option
 }
 
 impl<D: Kernels> Scale<D> {
-    /// Uploads a scale: implements `ScaleStore::upload_state`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails or has no room.
-    pub fn upload(device: &D, state: ScaleState) -> Result<Self, D> {
-        let bits = device.buffer_of(bytemuck::bytes_of(&ScaleBits::from(state)))?;
-        Ok(Self { bits: Arc::new(bits), report: None, readers: D::Readers::default() })
-    }
-
-    /// Moves the scale: implements `ScaleStore::update`.
-    ///
-    /// # Errors
-    ///
-    /// [`Foreign`](crate::Error::Foreign) for another handle's values; where the device fails.
-    pub fn update(
-        &mut self,
-        device: &D,
-        [parts, verdicts]: [&[&Found<D>]; 2],
-        rule: &LossScale,
-    ) -> Result<(), D> {
-        let found: Vec<&Found<D>> = parts.iter().chain(verdicts).copied().collect();
-        found.iter().try_for_each(|found| device.check_owner(&found.bits))?;
-        device.check_owner(&self.bits)?;
-        device.run_update(self, &found, parts.len(), rule)
-    }
-
-    /// Waits for findings and the scale: implements `ScaleStore::read`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Report::read`].
-    pub fn read(&self, device: &D, found: &[&Found<D>]) -> Result<Reported, D> {
-        if let Some((report, places)) = self.reported(device, found) {
-            return report.frozen().read(device, found, &places);
-        }
-        found.iter().try_for_each(|found| device.check_owner(&found.bits))?;
-        device.check_owner(&self.bits)?;
-        D::Report::gather(device, found, &self.bits)
-    }
-
-    /// Returns true if findings and scale can be read without waiting for an update's report: implements `ScaleStore::is_ready`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    pub fn is_ready(&self, device: &D, found: &[&Found<D>]) -> Result<bool, D> {
-        self.reported(device, found).map_or(Ok(true), |(report, _)| report.has_come(device))
-    }
-
     /// Returns the report and where it has each of `found`, if it has all of them.
     fn reported(&self, device: &D, found: &[&Found<D>]) -> Option<(&Arc<D::Report>, Vec<usize>)> {
         let report = self.report.as_ref()?;
@@ -136,35 +86,62 @@ impl<D: Kernels> Scale<D> {
     }
 }
 
-impl<D: Kernels> Found<D> {
-    /// Joins another finding to this one: implements `ScaleStore::merge`.
-    ///
-    /// # Errors
-    ///
-    /// [`Foreign`](crate::Error::Foreign) for another handle's finding; where the device fails.
-    pub fn merge(&mut self, device: &D, from: &Self, join: MergeRule) -> Result<(), D> {
-        device.check_owner(&from.bits)?;
-        device.run_merge(self.own(device)?, &from.bits, join)
+impl<D: Kernels> ScaleStore for Gpu<'_, D> {
+    type Scale = Scale<D>;
+
+    fn upload_state(&self, state: ScaleState) -> Result<Scale<D>, D> {
+        let bits = self.0.buffer_of(bytemuck::bytes_of(&ScaleBits::from(state)))?;
+        Ok(Scale { bits: Arc::new(bits), report: None, readers: D::Readers::default() })
+    }
+
+    fn merge(&self, into: &mut Found<D>, from: &Found<D>, join: MergeRule) -> Result<(), D> {
+        self.0.check_owner(&from.bits)?;
+        self.0.run_merge(into.own(self.0)?, &from.bits, join)
+    }
+
+    fn update(
+        &self,
+        scale: &mut Scale<D>,
+        parts: &[&Found<D>],
+        verdicts: &[&Found<D>],
+        rule: &LossScale,
+    ) -> Result<(), D> {
+        let found: Vec<&Found<D>> = parts.iter().chain(verdicts).copied().collect();
+        found.iter().try_for_each(|found| self.0.check_owner(&found.bits))?;
+        self.0.check_owner(&scale.bits)?;
+        self.0.run_update(scale, &found, parts.len(), rule)
+    }
+
+    fn read(&self, found: &[&Found<D>], scale: &Scale<D>) -> Result<Reported, D> {
+        if let Some((report, places)) = scale.reported(self.0, found) {
+            return report.frozen().read(self.0, found, &places);
+        }
+        found.iter().try_for_each(|found| self.0.check_owner(&found.bits))?;
+        self.0.check_owner(&scale.bits)?;
+        D::Report::gather(self.0, found, &scale.bits)
+    }
+
+    fn is_ready(&self, found: &[&Found<D>], scale: &Scale<D>) -> Result<bool, D> {
+        scale.reported(self.0, found).map_or(Ok(true), |(report, _)| report.has_come(self.0))
+    }
+
+    fn upload_found(&self, found: &FoundInf) -> Result<Found<D>, D> {
+        Found::upload(self.0, found)
     }
 }
 
-impl<D: Kernels> Gradients<D> {
-    /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then:
-    /// implements `GradScaler::unscale`.
-    ///
-    /// # Errors
-    ///
-    /// [`Foreign`](crate::Error::Foreign) for another handle's values; where the device fails or has no room.
-    pub fn unscale(&mut self, device: &D, scale: &Scale<D>) -> Result<Found<D>, D> {
-        if self.owed.is_some() {
-            *self = self.apply_factors(device, f32::INFINITY)?;
+impl<D: Kernels> GradScaler for Gpu<'_, D> {
+    /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then.
+    fn unscale(&self, grads: &mut Gradients<D>, scale: &Scale<D>) -> Result<Found<D>, D> {
+        if grads.owed.is_some() {
+            *grads = grads.apply_factors(self.0, f32::INFINITY)?;
         }
-        self.check_owner(device)?;
-        device.check_owner(&scale.bits)?;
-        let [found, owed] = device.run_unscale(self, &scale.bits)?;
-        self.owed = Some(Arc::new(owed));
-        self.is_measured = true;
-        Ok(Found::of(found, self))
+        grads.check_owner(self.0)?;
+        self.0.check_owner(&scale.bits)?;
+        let [found, owed] = self.0.run_unscale(grads, &scale.bits)?;
+        grads.owed = Some(Arc::new(owed));
+        grads.is_measured = true;
+        Ok(Found::of(found, grads))
     }
 }
 

@@ -58,12 +58,14 @@ pub trait Invoke: Handle {
 
 /// Implements the operations' traits for a device that hands each call on to another device.
 ///
-/// Generic parameters stand in brackets before the type. There are two forms:
+/// Generic parameters stand in brackets before the type. There are three forms:
 ///
 /// * `forward_ops!([D] Wrapper<D>)` is for a device that is [`Invoke`], and implements every operation. A method panics if
 ///   [`Invoke::invoke`] returns another number of results than the operation has.
 /// * `forward_ops!([D] Wrapper<D> => D, forward)` is for a wrapper of one device, and implements the operations that the device
 ///   has. The wrapper's method `forward` takes the operation's name and its call.
+/// * `forward_ops!([] Device => forward)` is for a device without parameters, whose method `forward` passes such a call to another
+///   device that has every operation.
 ///
 /// # Examples
 ///
@@ -95,47 +97,10 @@ pub trait Invoke: Handle {
 #[macro_export]
 macro_rules! forward_ops {
     ([$($generics:tt)*] $device:ty $(=> $inner:ident, $forward:ident)?) => {
-        $crate::for_each_op!([$crate::__forward] [$($generics)*] ($device) [$($inner $forward)?]);
+        $crate::for_each_op!([$crate::__forward] [$($generics)*] ($device) [$($forward for $inner)?]);
     };
-}
-
-/// Implements every operation's trait for a device by functions, in a module with a module for each operation.
-///
-/// A method calls the function of its name in its operation's module, `PATH::FILE::METHOD`, with the device before its own arguments.
-/// The path stands in brackets behind the type.
-#[macro_export]
-macro_rules! implement_ops {
-    ($device:ty, [$($path:tt)+]) => {
-        $crate::for_each_op!([$crate::__implement] $device, [$($path)+]);
-    };
-}
-
-/// Rows of [`implement_ops!`](crate::implement_ops).
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __implement {
-    ({ $device:ty, $path:tt } $($trait:ident $file:ident { $($methods:tt)+ })*) => {
-        $($crate::__implement! { @trait ($device) $path $trait $file $($methods)+ })*
-    };
-    (@trait ($device:ty) $path:tt $trait:ident $file:ident $(
-        $variant:ident $method:ident(
-            $($operand:tt),*
-        ) $({ $($value:ident: $type:tt),+ })? -> $results:ident;
-    )+) => {
-        impl $crate::$trait for $device {$(
-            fn $method(
-                &self
-                $(, $crate::__forward!(@name $operand): $crate::__forward!(@operand $operand))*
-                $($(, $value: $crate::__forward!(@value $type))+)?
-            ) -> ::core::result::Result<$crate::__forward!(@results $results), Self::Error> {
-                $crate::__implement!(@call $path $file $method(
-                    self $(, $crate::__forward!(@name $operand))* $($(, $value)+)?
-                ))
-            }
-        )+}
-    };
-    (@call [$($path:tt)+] $file:ident $method:ident($($arguments:tt)*)) => {
-        $($path)+::$file::$method($($arguments)*)
+    ([] $device:ty => $forward:ident) => {
+        $crate::for_each_op!([$crate::__forward] [] ($device) [$forward]);
     };
 }
 
@@ -146,12 +111,12 @@ macro_rules! __forward {
     ({ $generics:tt $device:tt $by:tt } $($trait:ident $file:ident { $($methods:tt)+ })*) => {
         $($crate::__forward! { @trait $generics $device $by $by $trait $($methods)+ })*
     };
-    (@trait [$($generics:tt)*] ($device:ty) [$($inner:ident $forward:ident)?] $by:tt $trait:ident $(
+    (@trait [$($generics:tt)*] ($device:ty) [$($forward:ident $(for $inner:ident)?)?] $by:tt $trait:ident $(
         $variant:ident $method:ident(
             $($operand:tt),*
         ) $({ $($value:ident: $type:tt),+ })? -> $results:ident;
     )+) => {
-        impl<$($generics)*> $crate::$trait for $device where $($inner: $crate::$trait)? {$(
+        impl<$($generics)*> $crate::$trait for $device where $($($inner: $crate::$trait)?)? {$(
             fn $method(
                 &self
                 $(, $crate::__forward!(@name $operand): $crate::__forward!(@operand $operand))*
@@ -168,7 +133,7 @@ macro_rules! __forward {
         let results = $crate::Invoke::invoke($self, &call, &operands)?;
         Ok($crate::__forward!(@take $results, $crate::__private::exactly(&call, results)))
     }};
-    (@call [$inner:ident $forward:ident] $self:tt $trait:ident $variant:ident $method:ident ($($operand:tt),*) ($($value:ident),*) $results:ident) => {
+    (@call [$forward:ident $(for $inner:ident)?] $self:tt $trait:ident $variant:ident $method:ident ($($operand:tt),*) ($($value:ident),*) $results:ident) => {
         $self.$forward(::core::stringify!($method), |device| {
             $crate::$trait::$method(device $(, $crate::__forward!(@name $operand))* $(, $value)*)
         })

@@ -19,5 +19,3 @@ mod total;
 pub(crate) fn shared(kernel: &str) -> u32 {
     products::tile_of(kernel).map_or(0, |tile| tile.shared)
 }
-
-binade_ops::implement_ops!(crate::Cuda, [binade_gpu::ops]);

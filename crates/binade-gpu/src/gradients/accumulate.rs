@@ -7,12 +7,7 @@ use std::sync::Arc;
 
 impl<D: Kernels> Gradients<D> {
     /// Returns `sum + grads`, or `sum` where `found` is raised, which only the device looks at.
-    ///
-    /// # Errors
-    ///
-    /// [`Match`](crate::Error::Match) for sets of other names or shapes, [`Foreign`](crate::Error::Foreign) for another handle's;
-    /// where the device fails or has no room.
-    pub fn accumulated(
+    pub(super) fn accumulated(
         sum: Option<Self>,
         device: &D,
         grads: &Self,
@@ -34,7 +29,7 @@ impl<D: Kernels> Gradients<D> {
         Ok(sum)
     }
 
-    /// Sums of which none has begun.
+    /// Returns sums of which none has begun.
     fn empty_like(device: &D, grads: &Self) -> Result<Self, D> {
         let entries: Vec<_> =
             grads.names().map(|name| Named { name: name.clone(), value: None }).collect();

@@ -1,8 +1,9 @@
-//! Clipping whole sets. Only the device knows norms and factors.
+//! Operations on whole sets, and clipping. Only the device knows norms and factors.
 
 use super::{Gradients, PresentGradient};
-use crate::{BufferOf, Error, Found, Kernels, Result};
-use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
+use crate::{BufferOf, Error, Found, Gpu, Kernels, Result};
+use binade_core::{Named, NamedGrads, RawTensor, TensorSpec};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState, ScaleStore};
 
 /// Groups of gradients that are to be measured.
 #[derive(Debug)]
@@ -17,87 +18,99 @@ pub struct GroupClip<'a, D: Kernels> {
     pub verdict: &'a BufferOf<D>,
 }
 
-impl<D: Kernels> Gradients<D> {
-    /// Shrinks the set so that its norm is at most `max`: implements `GradOps::clip_norm`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Limit`] for a limit that is not positive, [`Error::Foreign`] for another handle's values; where the device
-    /// fails.
-    pub fn clip_norm(
-        &mut self,
-        device: &D,
+impl<D: Kernels> GradOps for Gpu<'_, D> {
+    fn clip_norm(
+        &self,
+        grads: &mut Gradients<D>,
         norm: Norm,
         max: f32,
         verdict: &mut Found<D>,
     ) -> Result<(), D> {
+        let device = self.0;
         check_limit::<D>("clip_norm", max)?;
-        self.check_owner(device)?;
+        grads.check_owner(device)?;
         device.check_owner(&verdict.bits)?;
-        if !self.is_measured {
+        if !grads.is_measured {
             // At a scale of 1; the finding is nobody's verdict.
-            let one = device.upload_state(ScaleState::from_exponent(0))?;
-            device.unscale(self, &one)?;
+            let one = self.upload_state(ScaleState::from_exponent(0))?;
+            self.unscale(grads, &one)?;
         }
         let verdict = verdict.own(device)?;
         // In its place all along: were it lost to an error, scaled gradients would pass for unscaled ones.
-        let owed = match &mut self.owed {
+        let owed = match &mut grads.owed {
             Some(owed) => owed,
             none => none.insert(device.unit_factors()?.clone()),
         };
         let owed = device.own(owed)?;
         device.run_clip(verdict, owed, norm, max)?;
         // A second clip is of what the first has left.
-        self.is_measured = false;
+        grads.is_measured = false;
         Ok(())
     }
 
-    /// Brings each element within `max`: implements `GradOps::clip_value`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`clip_norm`](Self::clip_norm).
-    pub fn clip_value(&mut self, device: &D, max: f32) -> Result<(), D> {
+    fn clip_value(&self, grads: &mut Gradients<D>, max: f32) -> Result<(), D> {
         check_limit::<D>("clip_value", max)?;
-        *self = self.apply_factors(device, max)?;
+        *grads = grads.apply_factors(self.0, max)?;
         Ok(())
     }
 
-    /// Shrinks each group to its limit: implements `GradOps::clip_groups`. The gradients are `f32` tensors afterwards, whether or
-    /// not a group was clipped.
-    ///
-    /// # Errors
-    ///
-    /// As for [`clip_norm`](Self::clip_norm); [`Error::Train`] for groups that do not go with the set.
-    pub fn clip_groups(
-        &mut self,
-        device: &D,
+    fn accumulate(
+        &self,
+        sum: Option<Gradients<D>>,
+        grads: Gradients<D>,
+        found: &Found<D>,
+    ) -> Result<Gradients<D>, D> {
+        Gradients::accumulated(sum, self.0, &grads, &found.bits)
+    }
+
+    /// Shrinks each group to its limit. The gradients are `f32` tensors afterwards, whether or not a group was clipped.
+    fn clip_groups(
+        &self,
+        grads: &mut Gradients<D>,
         groups: &[ClipGroup],
         verdict: &mut Found<D>,
     ) -> Result<(), D> {
-        let places = ClipGroup::places(groups, self.names().map(|name| &**name))?;
-        self.check_owner(device)?;
+        let device = self.0;
+        let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
+        grads.check_owner(device)?;
         device.check_owner(&verdict.bits)?;
-        for grad in self.present() {
+        for grad in grads.present() {
             super::trained::<D>("clip gradients of", grad.tensor.dtype())?;
         }
         if groups.is_empty() {
             return Ok(());
         }
-        let of_groups = device.buffer(size_of::<f32>() * groups.len())?;
+        let factors = &device.buffer(size_of::<f32>() * groups.len())?;
         let verdict = verdict.own(device)?;
-        let settled = match &self.owed {
-            Some(_) if !D::MEASURES_OWED => Some(self.apply_factors(device, f32::INFINITY)?),
+        let settled = match &grads.owed {
+            Some(_) if !D::MEASURES_OWED => Some(grads.apply_factors(device, f32::INFINITY)?),
             _ => None,
         };
-        let grads = settled.as_ref().unwrap_or(self);
-        let groups = grads.by_group(groups, &places);
-        let factors = &of_groups;
-        device.run_group_norms(&GroupClip { grads, groups, factors, verdict })?;
-        *self = grads.apply_factors_by(device, Some(factors), &places, f32::INFINITY)?;
+        let measured = settled.as_ref().unwrap_or(grads);
+        let groups = measured.by_group(groups, &places);
+        device.run_group_norms(&GroupClip { grads: measured, groups, factors, verdict })?;
+        *grads = measured.apply_factors_by(device, Some(factors), &places, f32::INFINITY)?;
         Ok(())
     }
 
+    fn grad_specs(&self, params: &Self::Params) -> Result<Vec<Named<TensorSpec>>, D> {
+        Ok(Gradients::specs(params))
+    }
+
+    fn save_grads(&self, grads: &Gradients<D>) -> Result<NamedGrads<RawTensor>, D> {
+        grads.saved(self.0)
+    }
+
+    fn load_grads(
+        &self,
+        _params: &Self::Params,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<Gradients<D>, D> {
+        Gradients::loaded(self.0, saved)
+    }
+}
+
+impl<D: Kernels> Gradients<D> {
     /// Returns each group with its gradients.
     fn by_group<'a>(
         &'a self,

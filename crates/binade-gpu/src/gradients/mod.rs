@@ -8,8 +8,8 @@ mod save;
 pub use clip::GroupClip;
 pub use materialise::Materialise;
 
-use crate::{BufferOf, Driver, Error, Result, Tensor};
-use binade_core::{DType, Named};
+use crate::{BufferOf, Driver, Error, Found, Gpu, Kernels, Result, Tensor};
+use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
 use std::sync::Arc;
 
 /// Gradients by parameter, and the factors that unscaling and clipping left to be multiplied in.
@@ -48,12 +48,12 @@ pub struct PresentGradient<'g, D: Driver> {
 }
 
 impl<D: Driver> Gradients<D> {
-    /// The parameters, in order, whether or not they have a gradient.
+    /// Returns the parameters, in order, whether or not they have a gradient.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.entries.iter().map(|entry| &entry.name)
     }
 
-    /// The gradients as backward or the last operation on the whole set left them, without the factors that they are owed.
+    /// Returns the gradients as backward or the last operation on the whole set left them, without the factors that they are owed.
     pub fn as_stored(&self) -> &[Named<Option<Tensor<D>>>] {
         &self.entries
     }
@@ -69,7 +69,7 @@ impl<D: Driver> Gradients<D> {
         values.chain(words).try_for_each(|buffer| device.check_owner(buffer))
     }
 
-    /// The entries with a gradient that is present, or may be.
+    /// Returns the entries with a gradient that is present, or may be.
     pub fn present(&self) -> impl Iterator<Item = PresentGradient<'_, D>> {
         self.entries.iter().enumerate().filter_map(|(place, entry)| {
             Some(PresentGradient { place, name: &entry.name, tensor: entry.value.as_ref()? })
@@ -85,7 +85,7 @@ impl<D: Driver> Gradients<D> {
         self.owed.as_ref().map_or_else(|| device.unit_factors(), Ok).map(|owed| &**owed)
     }
 
-    /// The number of elements of all gradients.
+    /// Returns the number of elements of all gradients.
     pub fn elements(&self) -> u64 {
         self.present().map(|grad| grad.tensor.len() as u64).sum()
     }
@@ -103,6 +103,24 @@ impl<D: Driver> Gradients<D> {
     /// Returns what sets that are added must agree on: each entry's name, and its shape where it has a gradient.
     pub fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
         self.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
+    }
+}
+
+impl<D: Kernels> GradSet for Gpu<'_, D> {
+    type Params = Vec<Named<Tensor<D>>>;
+    type Grads = Gradients<D>;
+    type Found = Found<D>;
+
+    fn train_error(&self, error: TrainError) -> Self::Error {
+        error.into()
+    }
+
+    fn is_raised(&self, found: &Found<D>) -> Result<bool, D> {
+        found.is_raised(self.0)
+    }
+
+    fn materialise(&self, grads: Gradients<D>) -> Result<NamedGrads<Tensor<D>>, D> {
+        grads.materialised(self.0)
     }
 }
 

@@ -5,13 +5,8 @@ use crate::{Kernels, Result, Tensor};
 use binade_core::{DType, Named, NamedGrads, RawTensor, TensorSpec};
 
 impl<D: Kernels> Gradients<D> {
-    /// Returns plain `f32` tensors, absent where a window's sum has not begun, for which the device is asked: implements
-    /// `GradSet::materialise`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    pub fn materialised(&self, device: &D) -> Result<NamedGrads<Tensor<D>>, D> {
+    /// Returns plain `f32` tensors, absent where a window's sum has not begun, for which the device is asked.
+    pub(super) fn materialised(&self, device: &D) -> Result<NamedGrads<Tensor<D>>, D> {
         let mut settled = self.apply_factors(device, f32::INFINITY)?;
         let Some(present) = &settled.present else { return Ok(settled.entries) };
         let words = device.read_bytes(present, 0..present.bytes())?;
@@ -21,12 +16,8 @@ impl<D: Kernels> Gradients<D> {
         Ok(settled.entries)
     }
 
-    /// Returns the gradients as a file has them: implements `GradOps::save_grads`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails.
-    pub fn saved(&self, device: &D) -> Result<NamedGrads<RawTensor>, D> {
+    /// Returns the gradients as a file has them.
+    pub(super) fn saved(&self, device: &D) -> Result<NamedGrads<RawTensor>, D> {
         let raw = |grad: Named<Option<Tensor<D>>>| {
             let value = grad.value.map(|grad| grad.to_raw(device)).transpose()?;
             Ok(Named { name: grad.name, value })
@@ -34,12 +25,8 @@ impl<D: Kernels> Gradients<D> {
         self.materialised(device)?.into_iter().map(raw).collect()
     }
 
-    /// A set of the gradients that a file has: implements `GradOps::load_grads`.
-    ///
-    /// # Errors
-    ///
-    /// Where the device fails or has no room.
-    pub fn loaded(device: &D, saved: &NamedGrads<RawTensor>) -> Result<Self, D> {
+    /// Returns a set of the gradients that a file has.
+    pub(super) fn loaded(device: &D, saved: &NamedGrads<RawTensor>) -> Result<Self, D> {
         let tensor = |saved: &Named<Option<RawTensor>>| {
             let one = |raw: &RawTensor| {
                 Tensor::from_bits(device, raw.bytes(), raw.spec().dtype, &raw.spec().shape)
@@ -52,8 +39,8 @@ impl<D: Kernels> Gradients<D> {
         Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, D>>()?.into())
     }
 
-    /// Types and shapes of the saved gradients of these parameters: implements `GradOps::grad_specs`.
-    pub fn specs(params: &[Named<Tensor<D>>]) -> Vec<Named<TensorSpec>> {
+    /// Returns types and shapes of the saved gradients of these parameters.
+    pub(super) fn specs(params: &[Named<Tensor<D>>]) -> Vec<Named<TensorSpec>> {
         let spec = |param: &Named<Tensor<D>>| {
             Named::new(param.name.clone(), TensorSpec::new(DType::F32, param.value.shape()))
         };

@@ -7,12 +7,8 @@ use binade_master_weights::{HostMasters, OptimizerConfig};
 use std::sync::Arc;
 
 impl<D: Kernels> Masters<D> {
-    /// Makes masters and stores the parameters as `configuration` says: implements `MasterWeights::masters`.
-    ///
-    /// # Errors
-    ///
-    /// [`OptimizerConfig`](crate::Error::OptimizerConfig) and [`Store`](crate::Error::Store) for configurations that cannot be kept; where the device fails or has no room.
-    pub fn new(
+    /// Makes masters and stores the parameters as `config` says.
+    pub(super) fn new(
         device: &D,
         params: &mut [Named<Tensor<D>>],
         config: &OptimizerConfig,
@@ -26,12 +22,8 @@ impl<D: Kernels> Masters<D> {
         Ok(Self { kept, states, counts, attempts: Arc::default(), driver })
     }
 
-    /// Moves the parameters by another configuration from the next step on: implements `MasterWeights::set_config`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`new`](Self::new).
-    pub fn set_config(&mut self, device: &D, config: &OptimizerConfig) -> Result<(), D> {
+    /// Moves the parameters by another configuration from the next step on.
+    pub(super) fn set_config(&mut self, device: &D, config: &OptimizerConfig) -> Result<(), D> {
         device.check_owner(&self.counts)?;
         self.driver.admits(device, &self.kept, config, &[])?;
         self.kept.set_config(config)?;
@@ -40,13 +32,9 @@ impl<D: Kernels> Masters<D> {
         self.driver.plan_changed(device, &self.kept)
     }
 
-    /// Adds parameters, and moves all by `configuration` from the next step on: implements `MasterWeights::join`. Counts go over on the
-    /// device, so that nothing is waited for but where [`new`](Self::new) would wait too.
-    ///
-    /// # Errors
-    ///
-    /// As for [`new`](Self::new); nothing has changed then.
-    pub fn join(
+    /// Adds parameters, and moves all by `config` from the next step on; changes nothing where it fails. Counts go over on the device,
+    /// so that nothing is waited for but where [`new`](Self::new) would wait too.
+    pub(super) fn join(
         &mut self,
         device: &D,
         params: &mut Vec<Named<Tensor<D>>>,

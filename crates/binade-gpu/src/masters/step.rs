@@ -1,10 +1,13 @@
 //! Step of an optimizer: pairs of parameters and gradients.
 
 use super::{Masters, ParamState};
-use crate::{BufferOf, Found, Gradients, Kernels, Result, StepState, Tensor, gradients::trained};
+use crate::{
+    BufferOf, Found, Gpu, Gradients, Kernels, Result, StepState, Tensor, gradients::trained,
+};
 use binade_core::{DType, Named};
 use binade_master_weights::{
-    HostMasters, Matched, ParamInfo, UpdateRule, match_gradients, require_gradients,
+    HostMasters, MasterWeights, Matched, OptimizerConfig, ParamInfo, UpdateRule, match_gradients,
+    require_gradients,
 };
 use std::sync::{Arc, atomic::AtomicU64};
 
@@ -55,7 +58,7 @@ impl<D: Kernels> Step<'_, D> {
         moving.map(|(param, _)| param).try_for_each(|param| device.own_parameter(&mut param.value))
     }
 
-    /// The parameters that move.
+    /// Returns the parameters that move.
     pub fn moving(&self) -> impl Iterator<Item = StepParam<'_, D>> {
         self.params.iter().zip(self.matched).filter_map(|(param, matched)| {
             let Matched { id, grad: place } = (*matched)?;
@@ -66,33 +69,55 @@ impl<D: Kernels> Step<'_, D> {
     }
 }
 
-impl<D: Kernels> Masters<D> {
-    /// Moves `params` by their gradients: implements `MasterWeights::step`.
-    ///
-    /// # Errors
-    ///
-    /// [`Match`](crate::Error::Match) for gradients that do not go with the parameters, [`Foreign`](crate::Error::Foreign) for
-    /// another handle's; where the device fails or has no room.
-    pub fn step(
-        &mut self,
-        device: &D,
-        params: &mut [Named<Tensor<D>>],
-        grads: &Gradients<D>,
+impl<D: Kernels> MasterWeights for Gpu<'_, D> {
+    type Masters = Masters<D>;
+
+    fn masters(
+        &self,
+        params: &mut Self::Params,
+        config: &OptimizerConfig,
+    ) -> Result<Masters<D>, D> {
+        Masters::new(self.0, params, config)
+    }
+
+    fn set_config(&self, masters: &mut Masters<D>, config: &OptimizerConfig) -> Result<(), D> {
+        masters.set_config(self.0, config)
+    }
+
+    fn step(
+        &self,
+        params: &mut Self::Params,
+        masters: &mut Masters<D>,
+        grads: Gradients<D>,
         found: &Found<D>,
     ) -> Result<(), D> {
+        let device = self.0;
         grads.check_owner(device)?;
-        device.check_owner(&self.counts)?;
+        device.check_owner(&masters.counts)?;
         device.check_owner(&found.bits)?;
         params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
-        let matched = &self.matched(params, grads)?;
+        let matched = &masters.matched(params, &grads)?;
         if let Err(none) = require_gradients(matched) {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
             return if found.is_raised(device)? { Ok(()) } else { Err(none.into()) };
         }
-        let Self { kept, states, counts, attempts, driver } = self;
+        let Masters { kept, states, counts, attempts, driver } = masters;
+        let grads = &grads;
         driver.step(device, Step { params, kept, states, counts, attempts, matched, grads, found })
     }
 
+    fn join(
+        &self,
+        params: &mut Self::Params,
+        masters: &mut Masters<D>,
+        more: Self::Params,
+        config: &OptimizerConfig,
+    ) -> Result<(), D> {
+        masters.join(self.0, params, more, config)
+    }
+}
+
+impl<D: Kernels> Masters<D> {
     /// Returns each parameter's gradient; all of them fit, or an error before anything has moved.
     fn matched(
         &self,

@@ -1,15 +1,19 @@
 //! Elementwise sum.
 
-use super::check;
-use super::pointwise::{PointwiseKernels, pointwise};
-use crate::{Driver, Result, Tensor};
-use binade_ops::{OpInvocation};
+use super::{
+    check,
+    pointwise::{PointwiseKernels, pointwise},
+};
+use crate::{Gpu, Result, Tensor};
+use binade_ops::OpInvocation;
 
-pub fn add<D: PointwiseKernels>(device: &D, a: &Tensor<D>, b: &Tensor<D>) -> Result<Tensor<D>, D> {
-    pointwise(device, &OpInvocation::Add, &[a, b])
-}
+impl<D: PointwiseKernels> binade_ops::Add for Gpu<'_, D> {
+    fn add(&self, a: &Tensor<D>, b: &Tensor<D>) -> Result<Tensor<D>, D> {
+        pointwise(self.0, &OpInvocation::Add, &[a, b])
+    }
 
-pub fn add_backward<D: Driver>(device: &D, grad: &Tensor<D>) -> Result<[Tensor<D>; 2], D> {
-    check(device, &OpInvocation::AddBackward, &[grad])?;
-    Ok([grad.clone(), grad.clone()])
+    fn add_backward(&self, grad: &Tensor<D>) -> Result<[Tensor<D>; 2], D> {
+        check(self.0, &OpInvocation::AddBackward, &[grad])?;
+        Ok([grad.clone(), grad.clone()])
+    }
 }

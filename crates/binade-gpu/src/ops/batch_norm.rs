@@ -1,9 +1,11 @@
 //! Normalisation over the batch, by channel.
 
-use super::check;
-use super::layer_norm::{NormBackward, norm_grads};
-use crate::{Driver, Result, Tensor};
-use binade_core::{DType};
+use super::{
+    check,
+    layer_norm::{NormBackward, norm_grads},
+};
+use crate::{Driver, Gpu, Result, Tensor};
+use binade_core::DType;
 use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats};
 
 /// Normalisation over the batch: its operands, and its result.
@@ -51,48 +53,58 @@ pub trait BatchNormKernels: Driver {
     fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 }
 
-pub fn batch_norm<D: BatchNormKernels>(
-    device: &D,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: &Tensor<D>,
-    running: &RunningStats<Tensor<D>>,
-    config: BatchNormConfig,
-) -> Result<BatchNormOutput<Tensor<D>>, D> {
-    let operands = [input, weight, bias, &running.mean, &running.var]; check(device, &OpInvocation::BatchNorm { config }, &operands)?;
-    let vector = || device.unset(DType::F32, running.mean.shape());
-    let output = device.unset(input.dtype(), input.shape())?;
-    let moved = RunningStats { mean: vector()?, var: vector()? };
-    let call = NormCall { input, weight, bias, running, config, result: &output };
-    device.launch_batch_norm(&call, &moved)?;
-    Ok(BatchNormOutput { output, running: moved })
-}
+impl<D: BatchNormKernels> binade_ops::BatchNorm for Gpu<'_, D> {
+    fn batch_norm(
+        &self,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: &Tensor<D>,
+        running: &RunningStats<Tensor<D>>,
+        config: BatchNormConfig,
+    ) -> Result<BatchNormOutput<Tensor<D>>, D> {
+        let operands = [input, weight, bias, &running.mean, &running.var];
+        check(self.0, &OpInvocation::BatchNorm { config }, &operands)?;
+        let vector = || self.0.unset(DType::F32, running.mean.shape());
+        let output = self.0.unset(input.dtype(), input.shape())?;
+        let moved = RunningStats { mean: vector()?, var: vector()? };
+        let call = NormCall { input, weight, bias, running, config, result: &output };
+        self.0.launch_batch_norm(&call, &moved)?;
+        Ok(BatchNormOutput { output, running: moved })
+    }
 
-pub fn batch_norm_inference<D: BatchNormKernels>(
-    device: &D,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: &Tensor<D>,
-    running: &RunningStats<Tensor<D>>,
-    eps: f32,
-) -> Result<Tensor<D>, D> {
-    let operands = [input, weight, bias, &running.mean, &running.var]; check(device, &OpInvocation::BatchNormInference { eps }, &operands)?;
-    let result = device.unset(input.dtype(), input.shape())?;
-    let config = BatchNormConfig { momentum: 0.0, eps };
-    let call = NormCall { input, weight, bias, running, config, result: &result };
-    device.launch_batch_norm_inference(&call)?;
-    Ok(result)
-}
+    fn batch_norm_inference(
+        &self,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: &Tensor<D>,
+        running: &RunningStats<Tensor<D>>,
+        eps: f32,
+    ) -> Result<Tensor<D>, D> {
+        let operands = [input, weight, bias, &running.mean, &running.var];
+        check(self.0, &OpInvocation::BatchNormInference { eps }, &operands)?;
+        let result = self.0.unset(input.dtype(), input.shape())?;
+        let config = BatchNormConfig { momentum: 0.0, eps };
+        let call = NormCall { input, weight, bias, running, config, result: &result };
+        self.0.launch_batch_norm_inference(&call)?;
+        Ok(result)
+    }
 
-pub fn batch_norm_backward<D: BatchNormKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    eps: f32,
-) -> Result<NormGrads<Tensor<D>>, D> {
-    check(device, &OpInvocation::BatchNormBackward { eps }, &[grad, input, weight])?;
-    let grads = norm_grads(device, input, weight)?;
-    device.launch_batch_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;
-    Ok(grads)
+    fn batch_norm_backward(
+        &self,
+        grad: &Tensor<D>,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        eps: f32,
+    ) -> Result<NormGrads<Tensor<D>>, D> {
+        check(self.0, &OpInvocation::BatchNormBackward { eps }, &[grad, input, weight])?;
+        let grads = norm_grads(self.0, input, weight)?;
+        self.0.launch_batch_norm_backward(&NormBackward {
+            grad,
+            input,
+            weight,
+            eps,
+            grads: &grads,
+        })?;
+        Ok(grads)
+    }
 }

@@ -1,11 +1,11 @@
 //! Two-dimensional convolution.
 
-use super::check;
 use super::{
     channels::{ChannelKernels, Channels, channel_sums},
+    check,
     gemm::Matrices,
 };
-use crate::{Driver, Result, Tensor};
+use crate::{Driver, Gpu, Result, Tensor};
 use binade_ops::{AffineGrads, Conv2dConfig, OpInvocation, WeightGrads};
 
 /// Batch of equal convolutions.
@@ -109,43 +109,46 @@ pub trait Conv2dKernels: ChannelKernels {
     ) -> Result<(), Self>;
 }
 
-pub fn conv2d<D: Conv2dKernels>(
-    device: &D,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: Option<&Tensor<D>>,
-    config: Conv2dConfig,
-) -> Result<Tensor<D>, D> {
-    let operands = [&[input, weight][..], bias.as_slice()].concat(); let shape = check(device, &OpInvocation::Conv2d { config }, &operands)?.shape;
-    let layer = Layer::new(input, weight, &shape, config);
-    device.launch_conv2d([input, weight], bias, &layer)
-}
+impl<D: Conv2dKernels> binade_ops::Conv2d for Gpu<'_, D> {
+    fn conv2d(
+        &self,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: Option<&Tensor<D>>,
+        config: Conv2dConfig,
+    ) -> Result<Tensor<D>, D> {
+        let operands = [&[input, weight][..], bias.as_slice()].concat();
+        let shape = check(self.0, &OpInvocation::Conv2d { config }, &operands)?.shape;
+        let layer = Layer::new(input, weight, &shape, config);
+        self.0.launch_conv2d([input, weight], bias, &layer)
+    }
 
-pub fn conv2d_backward<D: Conv2dKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: bool,
-    config: Conv2dConfig,
-) -> Result<AffineGrads<Tensor<D>>, D> {
-    let layer = backward_layer(device, [grad, input, weight], config)?;
-    let of_input = device.unset(input.dtype(), input.shape())?;
-    let WeightGrads { weight, bias } =
-        weight_grads(device, [grad, input, weight], &layer, Some(&of_input), bias)?;
-    Ok(AffineGrads { input: of_input, weight, bias })
-}
+    fn conv2d_backward(
+        &self,
+        grad: &Tensor<D>,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<AffineGrads<Tensor<D>>, D> {
+        let layer = backward_layer(self.0, [grad, input, weight], config)?;
+        let of_input = self.0.unset(input.dtype(), input.shape())?;
+        let WeightGrads { weight, bias } =
+            weight_grads(self.0, [grad, input, weight], &layer, Some(&of_input), bias)?;
+        Ok(AffineGrads { input: of_input, weight, bias })
+    }
 
-pub fn conv2d_backward_of_weight<D: Conv2dKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: bool,
-    config: Conv2dConfig,
-) -> Result<WeightGrads<Tensor<D>>, D> {
-    let layer = backward_layer(device, [grad, input, weight], config)?;
-    weight_grads(device, [grad, input, weight], &layer, None, bias)
+    fn conv2d_backward_of_weight(
+        &self,
+        grad: &Tensor<D>,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<WeightGrads<Tensor<D>>, D> {
+        let layer = backward_layer(self.0, [grad, input, weight], config)?;
+        weight_grads(self.0, [grad, input, weight], &layer, None, bias)
+    }
 }
 
 /// Returns the layer of a backward pass, and checks gradient and operands.
@@ -154,7 +157,9 @@ fn backward_layer<D: Driver>(
     [grad, input, weight]: [&Tensor<D>; 3],
     config: Conv2dConfig,
 ) -> Result<Layer, D> {
-    let call = OpInvocation::Conv2dBackward { bias: false, config }; check(device, &call, &[grad, input, weight])?; Ok(Layer::new(input, weight, grad.shape(), config))
+    let call = OpInvocation::Conv2dBackward { bias: false, config };
+    check(device, &call, &[grad, input, weight])?;
+    Ok(Layer::new(input, weight, grad.shape(), config))
 }
 
 /// Returns the gradients of weight and bias, and computes the input's if there is memory for it.

@@ -1,9 +1,9 @@
 //! Cross-entropy of class labels.
 
 use super::check;
-use crate::{Driver, Result, Tensor};
-use binade_core::{DType};
-use binade_ops::{OpInvocation};
+use crate::{Driver, Gpu, Result, Tensor};
+use binade_core::DType;
+use binade_ops::OpInvocation;
 
 /// Driver with kernels of cross-entropy. A label that names no class is noted on the device.
 pub trait CrossEntropyKernels: Driver {
@@ -27,25 +27,24 @@ pub trait CrossEntropyKernels: Driver {
     fn launch_cross_entropy_backward(&self, tensors: [&Tensor<Self>; 4]) -> Result<(), Self>;
 }
 
-pub fn cross_entropy<D: CrossEntropyKernels>(
-    device: &D,
-    logits: &Tensor<D>,
-    labels: &Tensor<D>,
-) -> Result<Tensor<D>, D> {
-    check(device, &OpInvocation::CrossEntropy, &[logits, labels])?;
-    let result = device.unset(DType::F32, &[])?;
-    device.launch_cross_entropy(logits, labels, &result)?;
-    Ok(result)
-}
+impl<D: CrossEntropyKernels> binade_ops::CrossEntropy for Gpu<'_, D> {
+    fn cross_entropy(&self, logits: &Tensor<D>, labels: &Tensor<D>) -> Result<Tensor<D>, D> {
+        check(self.0, &OpInvocation::CrossEntropy, &[logits, labels])?;
+        let result = self.0.unset(DType::F32, &[])?;
+        self.0.launch_cross_entropy(logits, labels, &result)?;
+        Ok(result)
+    }
 
-pub fn cross_entropy_backward<D: CrossEntropyKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    logits: &Tensor<D>,
-    labels: &Tensor<D>,
-) -> Result<Tensor<D>, D> {
-    let call = OpInvocation::CrossEntropyBackward; let dtype = check(device, &call, &[grad, logits, labels])?.dtype;
-    let result = device.unset(dtype, logits.shape())?;
-    device.launch_cross_entropy_backward([grad, logits, labels, &result])?;
-    Ok(result)
+    fn cross_entropy_backward(
+        &self,
+        grad: &Tensor<D>,
+        logits: &Tensor<D>,
+        labels: &Tensor<D>,
+    ) -> Result<Tensor<D>, D> {
+        let call = OpInvocation::CrossEntropyBackward;
+        let dtype = check(self.0, &call, &[grad, logits, labels])?.dtype;
+        let result = self.0.unset(dtype, logits.shape())?;
+        self.0.launch_cross_entropy_backward([grad, logits, labels, &result])?;
+        Ok(result)
+    }
 }

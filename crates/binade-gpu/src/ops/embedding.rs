@@ -1,9 +1,9 @@
 //! Rows of a table by index.
 
 use super::check;
-use crate::{Driver, Result, Tensor};
-use binade_core::{TensorSpec};
-use binade_ops::{OpInvocation};
+use crate::{Driver, Gpu, Result, Tensor};
+use binade_core::TensorSpec;
+use binade_ops::OpInvocation;
 
 /// Driver with kernels of an embedding. An index that names no row is noted on the device.
 pub trait EmbeddingKernels: Driver {
@@ -31,24 +31,25 @@ pub trait EmbeddingKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-pub fn embedding<D: EmbeddingKernels>(
-    device: &D,
-    table: &Tensor<D>,
-    indices: &Tensor<D>,
-) -> Result<Tensor<D>, D> {
-    let call = OpInvocation::Embedding; let TensorSpec { dtype, shape } = check(device, &call, &[table, indices])?;
-    let result = device.unset(dtype, &shape)?;
-    device.launch_embedding([table, indices], &result)?;
-    Ok(result)
-}
+impl<D: EmbeddingKernels> binade_ops::Embedding for Gpu<'_, D> {
+    fn embedding(&self, table: &Tensor<D>, indices: &Tensor<D>) -> Result<Tensor<D>, D> {
+        let call = OpInvocation::Embedding;
+        let TensorSpec { dtype, shape } = check(self.0, &call, &[table, indices])?;
+        let result = self.0.unset(dtype, &shape)?;
+        self.0.launch_embedding([table, indices], &result)?;
+        Ok(result)
+    }
 
-pub fn embedding_backward<D: EmbeddingKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    indices: &Tensor<D>,
-    rows: usize,
-) -> Result<Tensor<D>, D> {
-    let call = OpInvocation::EmbeddingBackward { rows }; let TensorSpec { dtype, shape } = check(device, &call, &[grad, indices])?; let result = device.unset(dtype, &shape)?;
-    device.launch_embedding_backward([grad, indices], &result)?;
-    Ok(result)
+    fn embedding_backward(
+        &self,
+        grad: &Tensor<D>,
+        indices: &Tensor<D>,
+        rows: usize,
+    ) -> Result<Tensor<D>, D> {
+        let call = OpInvocation::EmbeddingBackward { rows };
+        let TensorSpec { dtype, shape } = check(self.0, &call, &[grad, indices])?;
+        let result = self.0.unset(dtype, &shape)?;
+        self.0.launch_embedding_backward([grad, indices], &result)?;
+        Ok(result)
+    }
 }

@@ -1,8 +1,8 @@
 //! Normalisation over the last axis.
 
 use super::check;
-use crate::{Driver, Result, Tensor};
-use binade_core::{TensorSpec};
+use crate::{Driver, Gpu, Result, Tensor};
+use binade_core::TensorSpec;
 use binade_ops::{NormGrads, OpInvocation};
 
 /// Gradients of a normalisation, and operands that they are computed from.
@@ -42,31 +42,41 @@ pub trait LayerNormKernels: Driver {
     fn launch_layer_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 }
 
-pub fn layer_norm<D: LayerNormKernels>(
-    device: &D,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: &Tensor<D>,
-    eps: f32,
-) -> Result<Tensor<D>, D> {
-    let call = OpInvocation::LayerNorm { eps }; let TensorSpec { dtype, shape } = check(device, &call, &[input, weight, bias])?; let result = device.unset(dtype, &shape)?;
-    if !result.is_empty() {
-        device.launch_layer_norm([input, weight, bias], eps, &result)?;
+impl<D: LayerNormKernels> binade_ops::LayerNorm for Gpu<'_, D> {
+    fn layer_norm(
+        &self,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: &Tensor<D>,
+        eps: f32,
+    ) -> Result<Tensor<D>, D> {
+        let call = OpInvocation::LayerNorm { eps };
+        let TensorSpec { dtype, shape } = check(self.0, &call, &[input, weight, bias])?;
+        let result = self.0.unset(dtype, &shape)?;
+        if !result.is_empty() {
+            self.0.launch_layer_norm([input, weight, bias], eps, &result)?;
+        }
+        Ok(result)
     }
-    Ok(result)
-}
 
-pub fn layer_norm_backward<D: LayerNormKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    eps: f32,
-) -> Result<NormGrads<Tensor<D>>, D> {
-    check(device, &OpInvocation::LayerNormBackward { eps }, &[grad, input, weight])?;
-    let grads = norm_grads(device, input, weight)?;
-    device.launch_layer_norm_backward(&NormBackward { grad, input, weight, eps, grads: &grads })?;
-    Ok(grads)
+    fn layer_norm_backward(
+        &self,
+        grad: &Tensor<D>,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        eps: f32,
+    ) -> Result<NormGrads<Tensor<D>>, D> {
+        check(self.0, &OpInvocation::LayerNormBackward { eps }, &[grad, input, weight])?;
+        let grads = norm_grads(self.0, input, weight)?;
+        self.0.launch_layer_norm_backward(&NormBackward {
+            grad,
+            input,
+            weight,
+            eps,
+            grads: &grads,
+        })?;
+        Ok(grads)
+    }
 }
 
 /// Allocates the gradients of a normalisation, unset.

@@ -3,42 +3,42 @@
 use super::{
     PointwiseKernels, RowKernels,
     gemm::{GemmKernels, affine},
-    linear::{linear, linear_backward, linear_backward_of_weight},
-    relu::{relu, relu_backward},
 };
-use crate::{Result, Tensor};
-use binade_ops::{AffineGrads, OpInvocation, WeightGrads};
+use crate::{Gpu, Result, Tensor};
+use binade_ops::{AffineGrads, Linear, OpInvocation, Relu, WeightGrads};
 
-pub fn linear_relu<D: GemmKernels + PointwiseKernels + RowKernels>(
-    device: &D,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: Option<&Tensor<D>>,
-) -> Result<Tensor<D>, D> {
-    if device.fuses_relu()? {
-        return affine(device, &OpInvocation::LinearRelu, [input, weight], bias);
+impl<D: GemmKernels + PointwiseKernels + RowKernels> binade_ops::LinearRelu for Gpu<'_, D> {
+    fn linear_relu(
+        &self,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: Option<&Tensor<D>>,
+    ) -> Result<Tensor<D>, D> {
+        if self.0.fuses_relu()? {
+            return affine(self.0, &OpInvocation::LinearRelu, [input, weight], bias);
+        }
+        self.relu(&self.linear(input, weight, bias)?)
     }
-    relu(device, &linear(device, input, weight, bias)?)
-}
 
-pub fn linear_relu_backward<D: GemmKernels + PointwiseKernels + RowKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    output: &Tensor<D>,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: bool,
-) -> Result<AffineGrads<Tensor<D>>, D> {
-    linear_backward(device, &relu_backward(device, grad, output)?, input, weight, bias)
-}
+    fn linear_relu_backward(
+        &self,
+        grad: &Tensor<D>,
+        output: &Tensor<D>,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: bool,
+    ) -> Result<AffineGrads<Tensor<D>>, D> {
+        self.linear_backward(&self.relu_backward(grad, output)?, input, weight, bias)
+    }
 
-pub fn linear_relu_backward_of_weight<D: GemmKernels + PointwiseKernels + RowKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    output: &Tensor<D>,
-    input: &Tensor<D>,
-    weight: &Tensor<D>,
-    bias: bool,
-) -> Result<WeightGrads<Tensor<D>>, D> {
-    linear_backward_of_weight(device, &relu_backward(device, grad, output)?, input, weight, bias)
+    fn linear_relu_backward_of_weight(
+        &self,
+        grad: &Tensor<D>,
+        output: &Tensor<D>,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: bool,
+    ) -> Result<WeightGrads<Tensor<D>>, D> {
+        self.linear_backward_of_weight(&self.relu_backward(grad, output)?, input, weight, bias)
+    }
 }

@@ -1,8 +1,8 @@
 //! Largest element of each window.
 
 use super::check;
-use crate::{Driver, Result, Tensor};
-use binade_core::{TensorSpec};
+use crate::{Driver, Gpu, Result, Tensor};
+use binade_core::TensorSpec;
 use binade_ops::{MaxPool2dConfig, OpInvocation};
 
 /// Driver with kernels of max pooling.
@@ -30,24 +30,25 @@ pub trait MaxPool2dKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-pub fn max_pool2d<D: MaxPool2dKernels>(
-    device: &D,
-    input: &Tensor<D>,
-    config: MaxPool2dConfig,
-) -> Result<Tensor<D>, D> {
-    let call = OpInvocation::MaxPool2d { config }; let TensorSpec { dtype, shape } = check(device, &call, &[input])?;
-    let result = device.unset(dtype, &shape)?;
-    device.launch_max_pool2d([input, &result], config)?;
-    Ok(result)
-}
+impl<D: MaxPool2dKernels> binade_ops::MaxPool2d for Gpu<'_, D> {
+    fn max_pool2d(&self, input: &Tensor<D>, config: MaxPool2dConfig) -> Result<Tensor<D>, D> {
+        let call = OpInvocation::MaxPool2d { config };
+        let TensorSpec { dtype, shape } = check(self.0, &call, &[input])?;
+        let result = self.0.unset(dtype, &shape)?;
+        self.0.launch_max_pool2d([input, &result], config)?;
+        Ok(result)
+    }
 
-pub fn max_pool2d_backward<D: MaxPool2dKernels>(
-    device: &D,
-    grad: &Tensor<D>,
-    input: &Tensor<D>,
-    config: MaxPool2dConfig,
-) -> Result<Tensor<D>, D> {
-    let call = OpInvocation::MaxPool2dBackward { config }; let TensorSpec { dtype, shape } = check(device, &call, &[grad, input])?; let result = device.unset(dtype, &shape)?;
-    device.launch_max_pool2d_backward([grad, input, &result], config)?;
-    Ok(result)
+    fn max_pool2d_backward(
+        &self,
+        grad: &Tensor<D>,
+        input: &Tensor<D>,
+        config: MaxPool2dConfig,
+    ) -> Result<Tensor<D>, D> {
+        let call = OpInvocation::MaxPool2dBackward { config };
+        let TensorSpec { dtype, shape } = check(self.0, &call, &[grad, input])?;
+        let result = self.0.unset(dtype, &shape)?;
+        self.0.launch_max_pool2d_backward([grad, input, &result], config)?;
+        Ok(result)
+    }
 }

@@ -1,9 +1,8 @@
 //! Operations, named as in `binade-ops`, for every driver that has their kernels.
 //!
 //! An operation on one operand, a product and a sum of all elements is its row in the table of operations and its kernels, which
-//! have the names of its methods. Any other has a file. A function has the arguments of its trait's method, checks them by the rules that all devices share, allocates the result, and
-//! launches a kernel by its name. None waits for the device. [`implement_ops!`](binade_ops::implement_ops) makes the traits of
-//! them.
+//! have the names of its methods. Any other has a file, with its trait of `binade-ops` for [`Gpu`]. A method checks its operands by
+//! the rules that all devices share, allocates the result, and launches a kernel by its name. None waits for the device.
 
 mod channels;
 mod gemm;
@@ -23,8 +22,8 @@ pub use pointwise::PointwiseKernels;
 pub use rows::RowKernels;
 pub use total::{Total, TotalKernels};
 
-use crate::{Driver, Result, Tensor};
-use binade_core::{Op, OpClass, TensorSpec};
+use crate::{Driver, Gpu, Result, Tensor};
+use binade_core::{DType, Op, OpClass, TensorSpec};
 use binade_ops::OpInvocation;
 
 macro_rules! operations {
@@ -35,27 +34,13 @@ macro_rules! operations {
         $f:ident $forward:ident(input) -> Tensor;
         $b:ident $backward:ident(grad, $saved:ident) -> Tensor;
     }) => {
-        pub mod $name {
-            use super::{PointwiseKernels, RowKernels, unary};
-            use crate::{Result, Tensor};
-            use binade_core::Op;
-            use binade_ops::OpInvocation;
-
-            const OP: Op = Op::named(stringify!($name)).expect("every row has an `Op`");
-
-            pub fn $forward<D: PointwiseKernels + RowKernels>(
-                device: &D,
-                input: &Tensor<D>,
-            ) -> Result<Tensor<D>, D> {
-                unary(device, OP, &OpInvocation::$f, &[input])
+        impl<D: PointwiseKernels + RowKernels> binade_ops::$trait for Gpu<'_, D> {
+            fn $forward(&self, input: &Tensor<D>) -> Result<Tensor<D>, D> {
+                unary(self.0, operations!(@op $name), &OpInvocation::$f, &[input])
             }
 
-            pub fn $backward<D: PointwiseKernels + RowKernels>(
-                device: &D,
-                grad: &Tensor<D>,
-                $saved: &Tensor<D>,
-            ) -> Result<Tensor<D>, D> {
-                unary(device, OP, &OpInvocation::$b, &[grad, $saved])
+            fn $backward(&self, grad: &Tensor<D>, $saved: &Tensor<D>) -> Result<Tensor<D>, D> {
+                unary(self.0, operations!(@op $name), &OpInvocation::$b, &[grad, $saved])
             }
         }
     };
@@ -63,27 +48,19 @@ macro_rules! operations {
         $f:ident $forward:ident(input) -> Tensor;
         $b:ident $backward:ident(grad) { shape: [usize], dtype: DType } -> Tensor;
     }) => {
-        pub mod $name {
-            use super::{Total, TotalKernels, total};
-            use crate::{Result, Tensor};
-            use binade_core::DType;
-            use binade_ops::OpInvocation;
-
-            pub fn $forward<D: TotalKernels>(
-                device: &D,
-                input: &Tensor<D>,
-            ) -> Result<Tensor<D>, D> {
-                total::total(device, Total::$trait, &OpInvocation::$f, &[input])
+        impl<D: TotalKernels> binade_ops::$trait for Gpu<'_, D> {
+            fn $forward(&self, input: &Tensor<D>) -> Result<Tensor<D>, D> {
+                total::total(self.0, Total::$trait, &OpInvocation::$f, &[input])
             }
 
-            pub fn $backward<D: TotalKernels>(
-                device: &D,
+            fn $backward(
+                &self,
                 grad: &Tensor<D>,
                 shape: &[usize],
                 dtype: DType,
             ) -> Result<Tensor<D>, D> {
                 let call = OpInvocation::$b { shape: shape.to_vec(), dtype };
-                total::spread(device, Total::$trait, &call, grad)
+                total::spread(self.0, Total::$trait, &call, grad)
             }
         }
     };
@@ -91,30 +68,25 @@ macro_rules! operations {
         $f:ident $forward:ident(a, b) -> Tensor;
         $b:ident $backward:ident(grad, a, b) -> Pair;
     }) => {
-        pub mod $name {
-            use super::{GemmKernels, PointwiseKernels, product, product_grads};
-            use crate::{Result, Tensor};
-            use binade_ops::OpInvocation;
-
-            pub fn $forward<D: GemmKernels + PointwiseKernels>(
-                device: &D,
-                a: &Tensor<D>,
-                b: &Tensor<D>,
-            ) -> Result<Tensor<D>, D> {
-                product(device, &OpInvocation::$f, a, b)
+        impl<D: GemmKernels + PointwiseKernels> binade_ops::$trait for Gpu<'_, D> {
+            fn $forward(&self, a: &Tensor<D>, b: &Tensor<D>) -> Result<Tensor<D>, D> {
+                product(self.0, &OpInvocation::$f, a, b)
             }
 
-            pub fn $backward<D: GemmKernels + PointwiseKernels>(
-                device: &D,
+            fn $backward(
+                &self,
                 grad: &Tensor<D>,
                 a: &Tensor<D>,
                 b: &Tensor<D>,
             ) -> Result<[Tensor<D>; 2], D> {
-                product_grads(device, &OpInvocation::$b, [grad, a, b])
+                product_grads(self.0, &OpInvocation::$b, [grad, a, b])
             }
         }
     };
-    (@row $trait:ident $name:ident $methods:tt) => { pub mod $name; };
+    (@row $trait:ident $name:ident $methods:tt) => { mod $name; };
+    (@op $name:ident) => {
+        const { Op::named(stringify!($name)).expect("every row has an `Op`") }
+    };
 }
 
 binade_ops::for_each_op!([operations]);

@@ -1,8 +1,10 @@
 //! Reshaping: equal elements under another shape.
 
-use crate::{Driver, Result, Tensor};
+use crate::{Driver, Gpu, Result, Tensor};
 
-pub fn reshape<D: Driver>(device: &D, tensor: &Tensor<D>, shape: &[usize]) -> Result<Tensor<D>, D> {
-    device.check_owners(&[tensor])?;
-    tensor.reshape(shape)
+impl<D: Driver> binade_ops::Reshape for Gpu<'_, D> {
+    fn reshape(&self, tensor: &Tensor<D>, shape: &[usize]) -> Result<Tensor<D>, D> {
+        self.0.check_owners(&[tensor])?;
+        tensor.reshape(shape)
+    }
 }

@@ -13,5 +13,3 @@ mod pointwise;
 mod roles;
 mod rows;
 mod total;
-
-binade_ops::implement_ops!(crate::Wgpu, [binade_gpu::ops]);
