@@ -107,7 +107,7 @@ macro_rules! implement_device {
                     dtype: DType,
                     shape: &[usize],
                 ) -> Result<Tensor<Self>, Error> {
-                    Tensor::from_bits(self, bytes, dtype, shape)
+                    Driver::from_bits(self, bytes, dtype, shape)
                 }
 
                 /// Waits for the device and returns the little-endian bytes of a tensor's elements, in row-major order.
@@ -116,7 +116,7 @@ macro_rules! implement_device {
                 ///
                 /// When the device fails; `Index` where an operation met an index outside its table.
                 pub fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Error> {
-                    tensor.to_bits(self)
+                    Driver::to_bits(self, tensor)
                 }
             }
         };

@@ -1,6 +1,6 @@
 //! The interface to one GPU API that the shared host code is written against.
 
-use crate::{Buffer, DriverError, Error, Memory, Pool, Tensor, memory::is_alone};
+use crate::{Buffer, DriverError, Error, Memory, Pool, Tensor, check_length, memory::is_alone};
 use binade_autocast::Autocast;
 use binade_core::{DType, Names, cast::OnOverflow, stochastic::Key};
 use std::{
@@ -47,10 +47,10 @@ pub trait Driver:
     /// Errors that only this driver has.
     type Failure: DriverError;
 
-    /// Memory that is not in use.
+    /// Returns the pool of memory that is not in use.
     fn pool(&self) -> &Arc<Pool<Self::Memory>>;
 
-    /// Numbers of parameters, by which kernels name them.
+    /// Returns the numbers of parameters, by which kernels name them.
     fn names(&self) -> &Names;
 
     /// Returns a buffer whose contents are unset.
@@ -128,7 +128,7 @@ pub trait Driver:
     /// Where no tensor of the device is as large.
     fn tensor_bytes(&self, dtype: DType, shape: &[usize]) -> Result<usize, Self>;
 
-    /// A buffer with the factors of gradients that are owed nothing.
+    /// Returns a buffer with the factors of gradients that are owed nothing.
     ///
     /// # Errors
     ///
@@ -182,6 +182,26 @@ pub trait Driver:
     fn unset(&self, dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self> {
         let bytes = self.tensor_bytes(dtype, shape)?;
         Ok(Tensor::filling(self.buffer(bytes)?, dtype, shape))
+    }
+
+    /// Returns a tensor from the little-endian bytes of its elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where they are not as many as `shape` says; where the device has no room for them.
+    fn from_bits(&self, bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self> {
+        check_length::<Self>("bytes", bytes.len(), shape, dtype.bytes())?;
+        self.tensor_bytes(dtype, shape)?;
+        Ok(Tensor::filling(self.buffer_of(bytes)?, dtype, shape))
+    }
+
+    /// Waits for the device and returns the little-endian bytes of the elements, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read_bytes`](Self::read_bytes).
+    fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Self> {
+        self.read_bytes(tensor.buffer(), tensor.range())
     }
 
     /// Returns a small buffer to write to: copied first where it is shared, so that other owners keep what they see.

@@ -38,12 +38,12 @@ const NO_PARAMETER: u32 = u32::MAX;
 const NORM: u32 = 0xffff_fffe;
 
 impl<D: Driver> Found<D> {
-    /// A finding that kernels write to `bits`.
+    /// Returns a finding that kernels write to `bits`.
     fn new(bits: Arc<BufferOf<D>>) -> Self {
         Self { bits, stamp: next_stamp(), missing: Vec::new(), window: None }
     }
 
-    /// A finding that kernels write to `bits`, of a pass over `grads`.
+    /// Returns a finding that kernels write to `bits`, of a pass over `grads`.
     pub(crate) fn of(bits: BufferOf<D>, grads: &Gradients<D>) -> Self {
         let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
         let missing = absent.map(|entry| entry.name.clone()).collect();
@@ -82,7 +82,7 @@ impl<D: Driver> Found<D> {
         Ok(bits)
     }
 
-    /// The words that say which gradients of a window's sum are present, where only the device knows.
+    /// Returns the words that say which gradients of a window's sum are present, where only the device knows.
     pub fn words(&self) -> Option<&Arc<BufferOf<D>>> {
         self.window.as_ref().map(|window| &window.present).filter(|words| words.bytes() > 0)
     }
@@ -115,7 +115,7 @@ impl<D: Driver> Found<D> {
 }
 
 impl<D: Driver<Memory: Addressed>> Found<D> {
-    /// The device address of the word that is not 0 where an overflow was found, for a reduction among devices: any positive
+    /// Returns the device address of the word that is not 0 where an overflow was found, for a reduction among devices: any positive
     /// sum is an overflow.
     pub fn flag(&self) -> u64 {
         self.bits.address()
@@ -129,11 +129,8 @@ pub const fn finding_offset(number: usize) -> usize {
 
 /// Returns the findings and the scale that a report tells of. `places` has the number of each of `found` in the report, `words`
 /// the contents of its [`Found::words`].
-///
-/// # Errors
-///
-/// [`Error::Length`] for a report that was cut off, which is a defect of the backend.
-pub fn parse_report<D: Driver>(
+/// It fails for a report that was cut off, which is a defect of the backend.
+pub(crate) fn parse_report<D: Driver>(
     device: &D,
     report: &[u8],
     found: &[&Found<D>],

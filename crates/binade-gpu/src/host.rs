@@ -24,17 +24,6 @@ pub fn check_length<D: Driver>(
 }
 
 impl<D: Driver> Tensor<D> {
-    /// Returns a tensor of `device` from the little-endian bytes of its elements.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`] where they are not as many as `shape` says; where the device has no room for them.
-    pub fn from_bits(device: &D, bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self, D> {
-        check_length::<D>("bytes", bytes.len(), shape, dtype.bytes())?;
-        device.tensor_bytes(dtype, shape)?;
-        Ok(Self::filling(device.buffer_of(bytes)?, dtype, shape))
-    }
-
     /// Returns a tensor of `device` from its elements, which are of `dtype`.
     fn from_elements<T: Pod>(
         device: &D,
@@ -43,7 +32,7 @@ impl<D: Driver> Tensor<D> {
         shape: &[usize],
     ) -> Result<Self, D> {
         check_length::<D>("elements", values.len(), shape, 1)?;
-        Self::from_bits(device, bytemuck::cast_slice(values), dtype, shape)
+        device.from_bits(bytemuck::cast_slice(values), dtype, shape)
     }
 
     /// Returns a tensor of `device` from `f32` values, rounded once to `dtype`.
@@ -58,23 +47,14 @@ impl<D: Driver> Tensor<D> {
 
     /// Waits for the device and returns the elements as `f32`.
     pub(crate) fn download(&self, device: &D) -> Result<Vec<f32>, D> {
-        let bytes = device.cast(self, DType::F32)?.to_bits(device)?;
+        let bytes = device.to_bits(&device.cast(self, DType::F32)?)?;
         let (elements, _) = bytes.as_chunks();
         Ok(elements.iter().map(|bits| f32::from_le_bytes(*bits)).collect())
     }
 
-    /// Waits for the device and returns the little-endian bytes of the elements, in row-major order.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Driver::read_bytes`].
-    pub fn to_bits(&self, device: &D) -> Result<Vec<u8>, D> {
-        device.read_bytes(self.buffer(), self.range())
-    }
-
     /// Waits for the device and returns the elements as a file has them.
     pub(crate) fn to_raw(&self, device: &D) -> Result<RawTensor, D> {
-        let bytes = self.to_bits(device)?;
+        let bytes = device.to_bits(self)?;
         let (found, shape, expected) = (bytes.len(), self.shape().to_vec(), self.bytes());
         let short = Error::Length { what: "bytes", found, shape, expected };
         RawTensor::new(self.spec(), bytes).ok_or(short)

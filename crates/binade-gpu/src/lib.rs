@@ -25,7 +25,7 @@ pub use bundle::unpack_kernels;
 pub use device::Gpu;
 pub use driver::{BufferOf, Driver, Result, Rounding, made_once};
 pub use error::{DriverError, Error};
-pub use found::{Found, finding_offset, parse_report};
+pub use found::{Found, finding_offset};
 pub use gradients::{Gradients, GroupClip, Materialise, PresentGradient, trained};
 pub use host::check_length;
 pub use kernels::Kernels;
@@ -38,7 +38,7 @@ pub use ops::{
     EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels, Matrices,
     MaxPool2dKernels, NormBackward, NormCall, PointwiseKernels, RowKernels, Total, TotalKernels,
 };
-pub use scaler::{Readers, Report, Reported, Scale, places_by_stamp};
+pub use scaler::{Readers, Report, Reported, Scale};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};
 pub use sync::{Counter, lock};
 pub use tensor::{Rows, Tensor};

@@ -1,6 +1,8 @@
 //! Loss scaling: the scale and the findings of passes are values on the device.
 
-use crate::{BufferOf, Driver, Found, Gpu, Gradients, Kernels, Result, ScaleBits, Tensor};
+use crate::{
+    BufferOf, Found, Gpu, Gradients, Kernels, Result, ScaleBits, Tensor, found::parse_report,
+};
 use binade_core::FoundInf;
 use binade_grad_scaler::{GradScaler, Loss, LossScale, MergeRule, ScaleState, ScaleStore};
 use std::{fmt, sync::Arc};
@@ -38,8 +40,13 @@ impl<S> Readers<S> for () {
 
 /// Report of a step on its way to the host: the scale after it, and the findings of its passes.
 pub trait Report<D: Kernels>: fmt::Debug {
-    /// Returns where each of `found` is in it, if all are.
-    fn places(&self, device: &D, found: &[&Found<D>]) -> Option<Vec<usize>>;
+    /// Returns the stamps of its findings, in their order.
+    fn stamps(&self) -> &[u64];
+
+    /// Returns true if the scale in it is still the device's: no captured step that moves it has been replayed since.
+    fn has_latest_scale(&self, _device: &D) -> bool {
+        true
+    }
 
     /// Returns true once it can be read without waiting.
     ///
@@ -54,14 +61,14 @@ pub trait Report<D: Kernels>: fmt::Debug {
         self.clone()
     }
 
-    /// Waits for it, and returns the findings at `places` and the scale.
+    /// Waits for it, and returns its bytes and the words of the findings at `places`.
     ///
     /// # Errors
     ///
     /// Where the device fails, or an operation met an index outside its table.
-    fn read(&self, device: &D, found: &[&Found<D>], places: &[usize]) -> Result<Reported, D>;
+    fn read(&self, device: &D, places: &[usize]) -> Result<Reported, D>;
 
-    /// Waits for the device, and returns findings and a scale that no update has reported.
+    /// Waits for the device, and returns findings and a scale that no update has reported, as a report has them.
     ///
     /// # Errors
     ///
@@ -69,20 +76,20 @@ pub trait Report<D: Kernels>: fmt::Debug {
     fn gather(device: &D, found: &[&Found<D>], scale: &BufferOf<D>) -> Result<Reported, D>;
 }
 
-/// Findings of a step, and the scale after it.
-pub type Reported = (Vec<FoundInf>, ScaleState);
-
-/// Returns where a report with findings of these stamps has each of `found`, if it has all of them.
-pub fn places_by_stamp<D: Driver>(stamps: &[u64], found: &[&Found<D>]) -> Option<Vec<usize>> {
-    let place = |found: &&Found<D>| stamps.iter().position(|stamp| *stamp == found.stamp);
-    found.iter().map(place).collect()
-}
+/// Bytes of a report, as [`finding_offset`](crate::finding_offset) says, and of each finding the contents of its [`Found::words`],
+/// empty where it has none.
+pub type Reported = (Vec<u8>, Vec<Vec<u8>>);
 
 impl<D: Kernels> Scale<D> {
     /// Returns the report and where it has each of `found`, if it has all of them.
     fn reported(&self, device: &D, found: &[&Found<D>]) -> Option<(&Arc<D::Report>, Vec<usize>)> {
         let report = self.report.as_ref()?;
-        Some((report, report.places(device, found)?))
+        // A scale that is asked for alone is no longer the report's where a captured step has been replayed since.
+        if found.is_empty() && !report.has_latest_scale(device) {
+            return None;
+        }
+        let place = |found: &&Found<D>| report.stamps().iter().position(|at| *at == found.stamp);
+        Some((report, found.iter().map(place).collect::<Option<_>>()?))
     }
 }
 
@@ -112,13 +119,20 @@ impl<D: Kernels> ScaleStore for Gpu<'_, D> {
         self.0.run_update(scale, &found, parts.len(), rule)
     }
 
-    fn read(&self, found: &[&Found<D>], scale: &Scale<D>) -> Result<Reported, D> {
+    fn read(
+        &self,
+        found: &[&Found<D>],
+        scale: &Scale<D>,
+    ) -> Result<(Vec<FoundInf>, ScaleState), D> {
         if let Some((report, places)) = scale.reported(self.0, found) {
-            return report.frozen().read(self.0, found, &places);
+            let (report, words) = report.frozen().read(self.0, &places)?;
+            return parse_report(self.0, &report, found, &places, &words);
         }
         found.iter().try_for_each(|found| self.0.check_owner(&found.bits))?;
         self.0.check_owner(&scale.bits)?;
-        D::Report::gather(self.0, found, &scale.bits)
+        let (report, words) = D::Report::gather(self.0, found, &scale.bits)?;
+        let places: Vec<usize> = (0..found.len()).collect();
+        parse_report(self.0, &report, found, &places, &words)
     }
 
     fn is_ready(&self, found: &[&Found<D>], scale: &Scale<D>) -> Result<bool, D> {

@@ -16,12 +16,12 @@ pub struct Tensor<D: Driver> {
 }
 
 impl<D: Driver> Tensor<D> {
-    /// A tensor that fills a buffer.
+    /// Returns a tensor that fills a buffer.
     pub fn filling(buffer: BufferOf<D>, dtype: DType, shape: &[usize]) -> Self {
         Self::within(Arc::new(buffer), 0, dtype, shape)
     }
 
-    /// A tensor that begins `offset` bytes into a buffer, which others may share.
+    /// Returns a tensor that begins `offset` bytes into a buffer, which others may share.
     pub fn within(buffer: Arc<BufferOf<D>>, offset: usize, dtype: DType, shape: &[usize]) -> Self {
         Self { buffer, offset, dtype, shape: shape.into() }
     }
@@ -36,8 +36,8 @@ impl<D: Driver> Tensor<D> {
         &self.shape
     }
 
-    /// The element type and shape.
-    pub fn spec(&self) -> TensorSpec {
+    /// Returns the element type and shape.
+    pub(crate) fn spec(&self) -> TensorSpec {
         TensorSpec::new(self.dtype, &*self.shape)
     }
 
@@ -92,12 +92,12 @@ impl<D: Driver> Tensor<D> {
         Ok(())
     }
 
-    /// Bytes of its elements.
+    /// Returns the bytes of its elements.
     pub fn bytes(&self) -> usize {
         self.len() * self.dtype.bytes()
     }
 
-    /// The memory that it lies in.
+    /// Returns the memory that it lies in.
     pub fn buffer(&self) -> &BufferOf<D> {
         &self.buffer
     }
@@ -109,7 +109,7 @@ impl<D: Driver> Tensor<D> {
 }
 
 impl<D: Driver<Memory: Addressed>> Tensor<D> {
-    /// The device address of the first element.
+    /// Returns the device address of the first element.
     pub fn address(&self) -> u64 {
         self.buffer.address() + self.offset as u64
     }

@@ -71,14 +71,13 @@ impl StepState<Cuda> for StepTables {
         self.rules.write_fixed(cuda, kept)
     }
 
-    fn step(&mut self, cuda: &Cuda, mut step: Step<'_, Cuda>) -> Result<(), Error> {
+    fn step(&mut self, cuda: &Cuda, step: Step<'_, Cuda>) -> Result<(), Error> {
         let recorder = &cuda.inner.pool.state;
         // A step that is captured is counted when it is replayed.
         if recorder.replayed(|replay| replay.counts.push(step.attempts.clone())).is_none() {
             step.attempts.fetch_add(1, Ordering::Relaxed);
         }
         self.rules.fix(cuda, step.kept)?;
-        step.own_parameters(cuda)?;
         StepBatch::of(&step, &mut self.rules)?.run(cuda, self, &step)
     }
 

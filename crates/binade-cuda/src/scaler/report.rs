@@ -7,7 +7,7 @@ use crate::{
     launch::structs::{FaultBits, FoundBits, ScaleBits},
     memory::{Buffer, HostCopy, Pinned},
 };
-use binade_gpu::{Reported, parse_report, places_by_stamp};
+use binade_gpu::Reported;
 use std::sync::Arc;
 
 /// Copy of a step's report, started when the scale was updated, so that a later read waits for no later step.
@@ -64,14 +64,12 @@ impl binade_gpu::Report<Cuda> for Report {
         Arc::new(Self { pinned, stamps: self.stamps.clone(), words, replays: self.replays })
     }
 
-    /// A scale that is asked for alone is not in it where a step has been replayed since.
-    fn places(&self, cuda: &Cuda, found: &[&Found]) -> Option<Vec<usize>> {
-        if found.is_empty()
-            && (self.pinned.is_later() || self.replays != cuda.inner.counters.replays.get())
-        {
-            return None;
-        }
-        places_by_stamp(&self.stamps, found)
+    fn stamps(&self) -> &[u64] {
+        &self.stamps
+    }
+
+    fn has_latest_scale(&self, cuda: &Cuda) -> bool {
+        !self.pinned.is_later() && self.replays == cuda.inner.counters.replays.get()
     }
 
     fn has_come(&self, cuda: &Cuda) -> Result<bool, Error> {
@@ -79,7 +77,7 @@ impl binade_gpu::Report<Cuda> for Report {
         cuda.has_come(&*pinned(&self.pinned)?)
     }
 
-    fn read(&self, cuda: &Cuda, found: &[&Found], places: &[usize]) -> Result<Reported, Error> {
+    fn read(&self, cuda: &Cuda, places: &[usize]) -> Result<Reported, Error> {
         cuda.reads("resolve")?;
         let pinned = pinned(&self.pinned)?;
         let report = cuda.receive(&pinned)?;
@@ -87,7 +85,7 @@ impl binade_gpu::Report<Cuda> for Report {
             let copy = bytemuck::pod_read_unaligned(fault);
             cuda.report_fault(&FaultCopy { copy, reported: pinned.reported })?;
         }
-        parse_report(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
+        Ok((report, received_words(cuda, &self.words, places)?))
     }
 
     fn gather(cuda: &Cuda, found: &[&Found], scale: &Buffer) -> Result<Reported, Error> {
@@ -106,7 +104,7 @@ impl binade_gpu::Report<Cuda> for Report {
             all.extend(cuda.received(finding)?);
         }
         let places: Vec<usize> = (0..found.len()).collect();
-        parse_report(cuda, &all, found, &places, &received_words(cuda, &words, &places)?)
+        Ok((all, received_words(cuda, &words, &places)?))
     }
 }
 

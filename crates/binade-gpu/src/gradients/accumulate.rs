@@ -60,7 +60,7 @@ impl<D: Kernels> Gradients<D> {
         Ok(sum)
     }
 
-    /// The words of a set whose gradients are known to the host.
+    /// Returns the words of a set whose gradients are known to the host.
     fn present_words(&self, device: &D) -> Result<BufferOf<D>, D> {
         let word = |entry: &Named<Option<Tensor<D>>>| u32::from(entry.value.is_some());
         let words: Vec<u32> = self.entries.iter().map(word).collect();

@@ -20,7 +20,7 @@ pub struct Materialise<'a, D: Kernels> {
 }
 
 impl<D: Kernels> Materialise<'_, D> {
-    /// The gradients with their results and the indices of their groups.
+    /// Returns the gradients with their results and the indices of their groups.
     pub fn entries(
         &self,
     ) -> impl Iterator<Item = (PresentGradient<'_, D>, &Tensor<D>, Option<u32>)> {

@@ -59,11 +59,7 @@ impl<D: Driver> Gradients<D> {
     }
 
     /// Refuses a set of which another handle has made any part.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Foreign`].
-    pub fn check_owner(&self, device: &D) -> Result<(), D> {
+    pub(crate) fn check_owner(&self, device: &D) -> Result<(), D> {
         let words = self.present.iter().chain(&self.owed).map(|words| &**words);
         let values = self.present().map(|grad| grad.tensor.buffer());
         values.chain(words).try_for_each(|buffer| device.check_owner(buffer))

@@ -61,7 +61,7 @@ impl<D: Kernels> Masters<D> {
         Ok(())
     }
 
-    /// Bytes of the counts of this many parameters; of one at least, as no kernel takes an empty buffer.
+    /// Returns the bytes of the counts of this many parameters; of one at least, as no kernel takes an empty buffer.
     pub(super) fn count_bytes(parameters: usize) -> usize {
         D::StepState::COUNT_BYTES * parameters.max(1)
     }

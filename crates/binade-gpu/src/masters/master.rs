@@ -84,13 +84,13 @@ impl<D: Kernels> MasterState<D> {
                 Cow::Owned(copies) => Tensor::upload(device, &copies, shape, stored)?,
             };
             let bits = sixteen_bits(&Master::of(store, 0, host, stored));
-            (Tensor::from_bits(device, bytemuck::cast_slice(&bits), stored, shape)?, low)
+            (device.from_bits(bytemuck::cast_slice(&bits), stored, shape)?, low)
         };
         let is_kahan = store == MasterStore::Kahan;
         Ok((if is_kahan { Self::Kahan(bits) } else { Self::Remainder(bits) }, low))
     }
 
-    /// The tensor with one value per element, where there is one.
+    /// Returns the tensor with one value per element, where there is one.
     pub fn tensor(&self) -> Option<&Tensor<D>> {
         match self {
             Self::None | Self::Stochastic { .. } => None,
@@ -99,7 +99,7 @@ impl<D: Kernels> MasterState<D> {
         }
     }
 
-    /// The store's number in the step's kernels, for a parameter that is stored as `now`, and the seed of its random words.
+    /// Returns the store's number in the step's kernels, for a parameter that is stored as `now`, and the seed of its random words.
     pub fn code(&self, now: DType) -> (u32, u64) {
         match self {
             Self::None => (0, 0),
@@ -116,7 +116,7 @@ impl<D: Kernels> MasterState<D> {
     /// Waits for the device and returns the master of the parameter `number` on the host.
     pub(super) fn read(&self, device: &D, number: u32) -> Result<Master, D> {
         let words = |bits: &Tensor<D>| -> Result<Vec<u16>, D> {
-            let bytes = bits.to_bits(device)?;
+            let bytes = device.to_bits(bits)?;
             let (words, _) = bytes.as_chunks();
             Ok(words.iter().map(|word| u16::from_le_bytes(*word)).collect())
         };
@@ -127,14 +127,14 @@ impl<D: Kernels> MasterState<D> {
             Self::Stochastic { seed } => Master::Stochastic { seed: *seed, number },
             Self::Kahan(bits) => Master::Compensation(words(bits)?),
             Self::Scaled(scaled) => {
-                let exponent = scaled.exponent.to_bits(device)?;
+                let exponent = device.to_bits(&scaled.exponent)?;
                 let exponent = exponent.try_into().map_or(0, i32::from_le_bytes);
                 Master::Scaled { values: words(&scaled.values)?, exponent }
             }
         })
     }
 
-    /// The parts that are saved; a number has no tensor.
+    /// Returns the parts that are saved; a number has no tensor.
     pub(super) fn parts(&self) -> Vec<(StateKind, Option<&Tensor<D>>)> {
         match self {
             Self::None => Vec::new(),
@@ -149,7 +149,7 @@ impl<D: Kernels> MasterState<D> {
         }
     }
 
-    /// The tensors of [`parts`](Self::parts), to replace.
+    /// Returns the tensors of [`parts`](Self::parts), to replace.
     pub(super) fn parts_mut(&mut self) -> Vec<(StateKind, &mut Tensor<D>)> {
         match self {
             Self::None | Self::Stochastic { .. } => Vec::new(),

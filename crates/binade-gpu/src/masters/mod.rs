@@ -35,7 +35,7 @@ pub struct Masters<D: Kernels> {
 }
 
 impl<D: Kernels> Masters<D> {
-    /// Bytes of masters, and of optimizer state.
+    /// Returns the bytes of masters, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
         let masters = self.states.iter().map(ParamState::master_bytes).sum();
         (masters, self.states.iter().map(ParamState::moment_bytes).sum())

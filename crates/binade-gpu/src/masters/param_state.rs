@@ -39,12 +39,12 @@ impl<D: Kernels> ParamState<D> {
         Ok((Self { number, master, moments, len: values.len(), stored }, low))
     }
 
-    /// Bytes of the master.
+    /// Returns the bytes of the master.
     pub(super) fn master_bytes(&self) -> u64 {
         self.master.tensor().map_or(0, |master| master.bytes() as u64)
     }
 
-    /// Bytes of the moments.
+    /// Returns the bytes of the moments.
     pub(super) fn moment_bytes(&self) -> u64 {
         self.moments.iter().flatten().map(|moment| moment.bytes() as u64).sum()
     }
@@ -73,14 +73,14 @@ impl<D: Kernels> ParamState<D> {
         }
     }
 
-    /// The parts that are saved but for the count of steps; a number has no tensor.
+    /// Returns the parts that are saved but for the count of steps; a number has no tensor.
     fn parts(&self) -> Vec<(StateKind, Option<&Tensor<D>>)> {
         let moments = (0..).map(StateKind::Moment).zip(&self.moments);
         let moments = moments.filter_map(|(kind, moment)| Some((kind, Some(moment.as_ref()?))));
         self.master.parts().into_iter().chain(moments).collect()
     }
 
-    /// Types and shapes of the saved parts, of a parameter of this shape.
+    /// Returns types and shapes of the saved parts, of a parameter of this shape.
     pub(super) fn specs(&self, shape: &[usize]) -> Vec<(StateKind, TensorSpec)> {
         let spec = |(kind, _): (StateKind, _)| (kind, kind.spec(self.stored, shape));
         self.parts().into_iter().map(spec).collect()
@@ -94,7 +94,7 @@ impl<D: Kernels> ParamState<D> {
     ) -> Result<Vec<(StateKind, RawTensor)>, D> {
         let one = |(kind, tensor): (StateKind, Option<&Tensor<D>>)| {
             let bytes = match tensor {
-                Some(tensor) => tensor.to_bits(device)?,
+                Some(tensor) => device.to_bits(tensor)?,
                 None => self.number.to_le_bytes().into(),
             };
             let (spec, found) = (kind.spec(self.stored, shape), bytes.len());
@@ -122,7 +122,7 @@ impl<D: Kernels> ParamState<D> {
         saved: &SavedParameter,
     ) -> Result<(Tensor<D>, StateTensors<D>), D> {
         let TensorSpec { dtype, shape } = saved.value.spec();
-        let value = Tensor::from_bits(device, saved.value.bytes(), *dtype, shape)?;
+        let value = device.from_bits(saved.value.bytes(), *dtype, shape)?;
         let one = |(kind, raw): &(StateKind, RawTensor)| {
             // The bits of a remainder lie in a tensor of the parameter's own type and shape.
             let spec = if *kind == StateKind::Remainder { saved.value.spec() } else { raw.spec() };

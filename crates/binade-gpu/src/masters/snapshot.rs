@@ -79,7 +79,7 @@ impl<D: Kernels> Masters<D> {
         params.iter().map(spec).collect()
     }
 
-    /// A parameter's number is its place among counts, and cannot be another.
+    /// Refuses a parameter that was saved by another number: it is the parameter's place among counts.
     fn has_number(&self, saved: &SavedParameter) -> std::result::Result<(), SpecMismatch> {
         let number = saved.kept.iter().find(|(kind, _)| *kind == StateKind::Number);
         let own = self.state(&saved.name).map(|state| state.number.to_le_bytes());
@@ -92,7 +92,7 @@ impl<D: Kernels> Masters<D> {
         }
     }
 
-    /// The counts of applied steps by the parameters' numbers, of which the last lost nothing.
+    /// Returns the counts of applied steps by the parameters' numbers, of which the last lost nothing.
     fn saved_counts(&self, saved: &[&SavedParameter]) -> Vec<u8> {
         let mut counts = vec![0; Self::count_bytes(self.states.len())];
         for saved in saved {

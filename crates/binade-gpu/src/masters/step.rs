@@ -15,7 +15,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 #[derive(Debug)]
 pub struct Step<'a, D: Kernels> {
     /// The parameters, in their order.
-    pub params: &'a mut [Named<Tensor<D>>],
+    pub params: &'a [Named<Tensor<D>>],
     /// Names and rules, by id.
     pub kept: &'a HostMasters,
     /// Masters and moments, by id.
@@ -48,16 +48,6 @@ pub struct StepParam<'a, D: Kernels> {
 }
 
 impl<D: Kernels> Step<'_, D> {
-    /// Copies the parameters that move where somebody else holds them, so that others keep their bits.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Driver::own_parameter`](crate::Driver::own_parameter).
-    pub fn own_parameters(&mut self, device: &D) -> Result<(), D> {
-        let moving = self.params.iter_mut().zip(self.matched).filter(|(_, grad)| grad.is_some());
-        moving.map(|(param, _)| param).try_for_each(|param| device.own_parameter(&mut param.value))
-    }
-
     /// Returns the parameters that move.
     pub fn moving(&self) -> impl Iterator<Item = StepParam<'_, D>> {
         self.params.iter().zip(self.matched).filter_map(|(param, matched)| {
@@ -101,6 +91,11 @@ impl<D: Kernels> MasterWeights for Gpu<'_, D> {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
             return if found.is_raised(device)? { Ok(()) } else { Err(none.into()) };
         }
+        // Others that hold a parameter keep its bits.
+        let moving = params.iter_mut().zip(matched).filter(|(_, grad)| grad.is_some());
+        moving
+            .map(|(param, _)| &mut param.value)
+            .try_for_each(|value| device.own_parameter(value))?;
         let Masters { kept, states, counts, attempts, driver } = masters;
         let grads = &grads;
         driver.step(device, Step { params, kept, states, counts, attempts, matched, grads, found })

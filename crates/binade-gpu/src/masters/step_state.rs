@@ -58,7 +58,7 @@ pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
         Ok(())
     }
 
-    /// Counts a step that is asked for, makes its parameters' memory their own, and launches it.
+    /// Counts a step that is asked for and launches it. Its parameters' memory is their own.
     ///
     /// # Errors
     ///

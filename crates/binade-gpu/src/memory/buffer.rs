@@ -26,7 +26,7 @@ pub struct Buffer<M: Memory> {
 }
 
 impl<M: Memory> Buffer<M> {
-    /// The first `bytes` of `memory`.
+    /// Returns a buffer of the first `bytes` of `memory`.
     pub fn new(memory: M, bytes: usize, pool: Arc<Pool<M>>) -> Self {
         Self { memory: Some(memory), bytes, pool }
     }
@@ -36,24 +36,24 @@ impl<M: Memory> Buffer<M> {
         Arc::ptr_eq(&self.pool, pool)
     }
 
-    /// Bytes that were asked for; the allocation may have more.
+    /// Returns the bytes that were asked for; the allocation may have more.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The pool that it goes back to.
-    pub fn pool(&self) -> &Arc<Pool<M>> {
+    /// Returns the pool that it goes back to.
+    pub(crate) fn pool(&self) -> &Arc<Pool<M>> {
         &self.pool
     }
 
-    /// The allocation.
+    /// Returns the allocation.
     pub fn memory(&self) -> &M {
         self.memory
             .as_ref()
             .unwrap_or_else(|| unreachable!("memory stays until the buffer is dropped"))
     }
 
-    /// The allocation, to write to.
+    /// Returns the allocation, to write to.
     pub fn memory_mut(&mut self) -> &mut M {
         self.memory
             .as_mut()
@@ -62,7 +62,7 @@ impl<M: Memory> Buffer<M> {
 }
 
 impl<M: Addressed> Buffer<M> {
-    /// The device address of its first byte.
+    /// Returns the device address of its first byte.
     pub fn address(&self) -> u64 {
         self.memory().address()
     }

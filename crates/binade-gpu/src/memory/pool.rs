@@ -60,7 +60,7 @@ pub trait Memory: fmt::Debug + Send + Sync + Sized + 'static {
     /// The driver's state beside a pool, which decides over memory that comes back.
     type State: fmt::Debug + Send + Sync;
 
-    /// Bytes of the allocation.
+    /// Returns the bytes of the allocation.
     fn bytes(&self) -> usize;
 
     /// Returns memory that nobody holds any more to be kept idle, or nothing where `state` keeps it.
@@ -75,7 +75,7 @@ pub trait Memory: fmt::Debug + Send + Sync + Sized + 'static {
 
 /// Memory that kernels are given by its address.
 pub trait Addressed: Memory {
-    /// The device address of its first byte.
+    /// Returns the device address of its first byte.
     fn address(&self) -> u64;
 }
 
@@ -93,7 +93,7 @@ pub struct Pool<M: Memory> {
 }
 
 impl<M: Memory> Pool<M> {
-    /// An empty pool of allocations of `least` to `most` bytes; `least` is a power of two.
+    /// Returns an empty pool of allocations of `least` to `most` bytes; `least` is a power of two.
     pub fn new(state: M::State, least: usize, most: usize) -> Self {
         Self { state, least, most, idle: Mutex::default(), meter: Meter::default() }
     }

@@ -17,7 +17,7 @@ pub struct Channels {
 
 impl Channels {
     /// Describes a tensor that has a channel axis: axis 1 of images, the last axis of anything else.
-    pub fn of(shape: &[usize]) -> Self {
+    pub(super) fn of(shape: &[usize]) -> Self {
         Self::along(shape, shape::channels(shape).unwrap_or_default())
     }
 

@@ -92,7 +92,7 @@ impl<'a, D: Driver> Matrices<'a, D> {
 
     /// Describes the first matrix for every product.
     #[must_use]
-    pub fn shared(self) -> Self {
+    pub(super) fn shared(self) -> Self {
         Self { step: 0, ..self }
     }
 

@@ -64,9 +64,8 @@ impl StepState<Wgpu> for StepTables {
         Ok(())
     }
 
-    fn step(&mut self, wgpu: &Wgpu, mut step: Step<'_, Wgpu>) -> Result<(), Error> {
+    fn step(&mut self, wgpu: &Wgpu, step: Step<'_, Wgpu>) -> Result<(), Error> {
         step.attempts.fetch_add(1, Ordering::Relaxed);
-        step.own_parameters(wgpu)?;
         self.dispatch(wgpu, &step)
     }
 

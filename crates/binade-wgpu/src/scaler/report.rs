@@ -1,7 +1,7 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
 use crate::{Error, Found, Wgpu, faults::FaultCopy, memory::Buffer, readback::Readback};
-use binade_gpu::{Driver, FoundBits, Reported, finding_offset, parse_report, places_by_stamp};
+use binade_gpu::{Driver, FoundBits, Reported, finding_offset};
 
 /// Copy of a step's report, requested when the scale was updated, so that a later read waits for no later step.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl Report {
 }
 
 impl binade_gpu::Report<Wgpu> for Report {
-    fn places(&self, _: &Wgpu, found: &[&Found]) -> Option<Vec<usize>> {
-        places_by_stamp(&self.stamps, found)
+    fn stamps(&self) -> &[u64] {
+        &self.stamps
     }
 
     fn has_come(&self, wgpu: &Wgpu) -> Result<bool, Error> {
@@ -50,7 +50,7 @@ impl binade_gpu::Report<Wgpu> for Report {
         Ok(true)
     }
 
-    fn read(&self, wgpu: &Wgpu, found: &[&Found], places: &[usize]) -> Result<Reported, Error> {
+    fn read(&self, wgpu: &Wgpu, places: &[usize]) -> Result<Reported, Error> {
         self.ask(wgpu)?;
         wgpu.report_fault(self.faults.as_ref())?;
         let report = wgpu.receive(&self.sent)?;
@@ -58,15 +58,14 @@ impl binade_gpu::Report<Wgpu> for Report {
             Some(Some(words)) => wgpu.receive(words),
             _ => Ok(Vec::new()),
         });
-        let words = words.collect::<Result<Vec<_>, Error>>()?;
-        parse_report(wgpu, &report, found, places, &words)
+        Ok((report, words.collect::<Result<_, Error>>()?))
     }
 
     fn gather(wgpu: &Wgpu, found: &[&Found], scale: &Buffer) -> Result<Reported, Error> {
         let all = wgpu.gathered(found)?;
         wgpu.copy_to(scale, &all, 0, scale.bytes())?;
         let places: Vec<usize> = (0..found.len()).collect();
-        Self::send(wgpu, &all, found)?.read(wgpu, found, &places)
+        Self::send(wgpu, &all, found)?.read(wgpu, &places)
     }
 }
 
