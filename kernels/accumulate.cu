@@ -35,16 +35,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) accumulate(
   if (!is_there(row)) return;
   bool begun = *row.present != 0;
   float inverse = owed->inverse, clip = owed->clip;
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float sum[GROUP], x[GROUP];
-    load_group(row.values, row.dtype, i, count, x);
-    if (begun) load_group(row.sum, F32, i, count, sum);
+    // What waits to be widened comes last, so that both are on their way.
+    if (begun) load_spread(row.sum, F32, i, count, sum);
+    load_spread(row.values, row.dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       float value = settle(x[k], inverse, clip);
       x[k] = begun ? __fadd_rn(sum[k], value) : value;
     }
-    store_group(row.sum, F32, i, count, x);
+    store_spread(row.sum, F32, i, count, x);
   });
 }
 

@@ -20,20 +20,21 @@ struct Row {
 
 static_assert(sizeof(Row) == 40, "as `structs.rs`");
 
+template <uint32_t APART>
 __device__ __forceinline__ void nearest(
     const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t i, uint32_t count, OnOverflow on_overflow) {
   float x[GROUP];
   uint32_t code[GROUP];
-  load_group<EIGHT_TOO>(from, from_dtype, i, count, x);
+  load_group<EIGHT_TOO, APART>(from, from_dtype, i, count, x);
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of<EIGHT_TOO>(to_dtype, x[k], on_overflow);
-  put_group<EIGHT_TOO>(to, to_dtype, i, count, code);
+  put_group<EIGHT_TOO, APART>(to, to_dtype, i, count, code);
 }
 
 extern "C" __global__ void __launch_bounds__(256) cast(
     const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t len, OnOverflow on_overflow) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
-    nearest(from, from_dtype, to, to_dtype, i, count, on_overflow);
+    nearest<NEXT>(from, from_dtype, to, to_dtype, i, count, on_overflow);
   });
 }
 
@@ -41,8 +42,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) cast_set(
     const Row* rows, uint32_t row_count, uint64_t chunk_len) {
   Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);
   const Row& row = rows[chunk.row];
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
-    nearest(row.from, row.from_dtype, row.to, row.to_dtype, i, count, NON_FINITE);
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
+    nearest<SPREAD>(row.from, row.from_dtype, row.to, row.to_dtype, i, count, NON_FINITE);
   });
 }
 

@@ -33,10 +33,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) materialise(
   // What is not there is zeros, for whoever reads it all the same.
   bool there = row.present == nullptr || *row.present != 0;
   float inverse = owed->inverse, clip = owed->clip, factor = row.group == NONE ? 1.0f : factors[row.group];
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
     // Nor is it looked at: nobody has written to it.
-    if (there) load_group(row.values, row.dtype, i, count, x);
+    if (there) load_spread(row.values, row.dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       float value = there ? __fmul_rn(settle(x[k], inverse, clip), factor) : 0.0f;
@@ -44,6 +44,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) materialise(
       if (value > limit) value = limit;
       x[k] = value;
     }
-    store_group(row.result, F32, i, count, x);
+    store_spread(row.result, F32, i, count, x);
   });
 }

@@ -56,7 +56,7 @@ __device__ __forceinline__ int32_t exponent_of(uint32_t largest) {
 
 // The f32 values of masters.
 __device__ __forceinline__ void unpack(const Row& row, uint64_t i, uint32_t count, int32_t exponent, float (&x)[GROUP]) {
-  load_group(row.values, F16_, i, count, x);
+  load_spread(row.values, F16_, i, count, x);
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(x[k], power(-exponent));
 }
@@ -68,10 +68,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_open(
   if (!is_stepped(row, found)) return;
   int32_t exponent = *row.exponent;
   if (is_first(chunk)) *row.between = {0, exponent};
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
     unpack(row, i, count, exponent, x);
-    store_group(row.wide, F32, i, count, x);
+    store_spread(row.wide, F32, i, count, x);
   });
 }
 
@@ -81,9 +81,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_largest(
   const Row& row = rows[chunk.row];
   if (!is_stepped(row, found)) return;
   uint32_t largest = 0;
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
-    load_group(row.wide, F32, i, count, x);
+    load_spread(row.wide, F32, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       uint32_t magnitude = __float_as_uint(x[k]) & 0x7fffffffu;
@@ -102,22 +102,22 @@ extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_pack(
   int32_t exponent = exponent_of(row.between->largest), old = row.between->exponent;
   if (is_first(chunk)) *row.exponent = exponent;
   LostSum sum{counts};
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float x[GROUP], before[GROUP];
     uint32_t code[GROUP];
-    load_group(row.wide, F32, i, count, x);
+    load_spread(row.wide, F32, i, count, x);
     if (counts != nullptr) unpack(row, i, count, old, before);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       code[k] = to_16(F16_, __fmul_rn(x[k], power(exponent)));
       x[k] = __fmul_rn(from_16(F16_, code[k]), power(-exponent));
     }
-    put_group<SIXTEEN_AND_32>(row.values, F16_, i, count, code);
+    put_spread(row.values, F16_, i, count, code);
     if (counts == nullptr) return;
     const uint32_t* updated = (const uint32_t*)row.wide + row.len;
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      if (k < count) sum.add(updated[i + k] != 0, before[k], x[k]);
+      if (offset_in<SPREAD>(k) < count) sum.add(updated[i + offset_in<SPREAD>(k)] != 0, before[k], x[k]);
     }
   });
   if (counts != nullptr) sum.done(row.slot);

@@ -17,16 +17,17 @@ __device__ __forceinline__ void count_lost(
     const StepRow& row, const Chunk& chunk, const Rule& rule, const Owed* owed, LostCount* counts) {
   LostSum sum{counts};
   float inverse = owed->inverse, clip = owed->clip;
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
 #pragma unroll 1
-    for (uint64_t end = i + count; i < end; i++) {
-      float gradient = settle(load(row.gradient, row.gradient_dtype, i), inverse, clip);
-      float before = open_one(row, i), parameter = before, moments[Rule::MOMENTS];
+    for (uint32_t k = 0; k < GROUP && offset_in<SPREAD>(k) < count; k++) {
+      uint64_t at = i + offset_in<SPREAD>(k);
+      float gradient = settle(load(row.gradient, row.gradient_dtype, at), inverse, clip);
+      float before = open_one(row, at), parameter = before, moments[Rule::MOMENTS];
 #pragma unroll
-      for (uint32_t m = 0; m < Rule::MOMENTS; m++) moments[m] = row.moments[m] != nullptr ? row.moments[m][i] : 0.0f;
+      for (uint32_t m = 0; m < Rule::MOMENTS; m++) moments[m] = row.moments[m] != nullptr ? row.moments[m][at] : 0.0f;
       bool updated = rule.element(gradient, parameter, moments);
-      if (row.store == SCALED) ((uint32_t*)row.beside)[row.len + i] = updated;
-      else sum.add(updated, before, kept_of(row, i, parameter));
+      if (row.store == SCALED) ((uint32_t*)row.beside)[row.len + at] = updated;
+      else sum.add(updated, before, kept_of(row, at, parameter));
     }
   });
   if (row.store != SCALED) sum.done(row.slot);
@@ -46,14 +47,15 @@ __device__ __forceinline__ void step_chunk(
   const Rule rule = *(const Rule*)&constants[row.slot];
   float inverse = owed->inverse, clip = owed->clip;
   if (counts != nullptr) count_lost(row, chunk, rule, owed, counts);
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
+  each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float gradient[GROUP], parameter[GROUP], moments[MOMENTS][GROUP];
-    load_group(row.gradient, row.gradient_dtype, i, count, gradient);
-    open_group(row, i, count, parameter);
+    // What waits to be widened comes last, so that all of it is on its way.
 #pragma unroll
     for (uint32_t m = 0; m < MOMENTS; m++) {
-      if (row.moments[m] != nullptr) load_group(row.moments[m], F32, i, count, moments[m]);
+      if (row.moments[m] != nullptr) load_spread(row.moments[m], F32, i, count, moments[m]);
     }
+    open_group(row, i, count, parameter);
+    load_spread(row.gradient, row.gradient_dtype, i, count, gradient);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       float at[MOMENTS];
@@ -66,7 +68,7 @@ __device__ __forceinline__ void step_chunk(
     save_group(row, i, count, parameter);
 #pragma unroll
     for (uint32_t m = 0; m < MOMENTS; m++) {
-      if (row.moments[m] != nullptr) store_group(row.moments[m], F32, i, count, moments[m]);
+      if (row.moments[m] != nullptr) store_spread(row.moments[m], F32, i, count, moments[m]);
     }
   });
 }

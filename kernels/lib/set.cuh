@@ -27,11 +27,29 @@ __device__ __forceinline__ Chunk chunk_of(const Row* rows, uint32_t count, uint6
   return {low, start, end};
 }
 
+// Groups that a block's threads move in accesses next to each other: the runs of four of all threads, then those behind them. A store of a
+// warp then writes whole sectors of memory, whatever the type.
+constexpr uint32_t SPREAD = THREADS * 4;
+
 // Calls `work(index, count)` for this thread's groups of a chunk.
-template <class Work>
+template <uint32_t APART = NEXT, class Work>
 __device__ __forceinline__ void each_group(const Chunk& chunk, Work work) {
-  for (uint64_t i = chunk.start + threadIdx.x * GROUP; i < chunk.end; i += THREADS * GROUP) {
+  uint32_t first = threadIdx.x * (APART == NEXT ? GROUP : 4);
+  for (uint64_t i = chunk.start + first; i < chunk.end; i += THREADS * GROUP) {
     uint64_t left = chunk.end - i;
-    work(i, left < GROUP ? (uint32_t)left : GROUP);
+    work(i, left < REACH<APART> ? (uint32_t)left : REACH<APART>);
   }
+}
+
+// `load_group`, `put_group` and `store_group` of spread groups.
+__device__ __forceinline__ void load_spread(const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[GROUP]) {
+  load_group<SIXTEEN_AND_32, SPREAD>(from, dtype, i, count, x);
+}
+
+__device__ __forceinline__ void put_spread(void* to, DType dtype, uint64_t i, uint32_t count, const uint32_t (&code)[GROUP]) {
+  put_group<SIXTEEN_AND_32, SPREAD>(to, dtype, i, count, code);
+}
+
+__device__ __forceinline__ void store_spread(void* to, DType dtype, uint64_t i, uint32_t count, const float (&x)[GROUP]) {
+  store_group<SIXTEEN_AND_32, SPREAD>(to, dtype, i, count, x);
 }

@@ -46,12 +46,12 @@ __device__ __forceinline__ float joined(const StepRow& row, float parameter, uin
 
 // The f32 values that a step starts from.
 __device__ __forceinline__ void open_group(const StepRow& row, uint64_t i, uint32_t count, float (&x)[GROUP]) {
-  if (is_copy(row)) return load_group(row.beside, F32, i, count, x);
-  load_group(row.parameter, row.parameter_dtype, i, count, x);
+  if (is_copy(row)) return load_spread(row.beside, F32, i, count, x);
+  load_spread(row.parameter, row.parameter_dtype, i, count, x);
   if (row.store != REMAINDER && row.store != KAHAN) return;
   // Read as bf16, which puts the bits of either into the upper half.
   float beside[GROUP];
-  load_group(row.beside, BF16, i, count, beside);
+  load_spread(row.beside, BF16, i, count, beside);
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) x[k] = joined(row, x[k], __float_as_uint(beside[k]) >> 16);
 }
@@ -105,7 +105,7 @@ __device__ __forceinline__ uint32_t round_by_word(const StepRow& row, float x, u
 // Parameters rounded by chance.
 __device__ __forceinline__ void round_by_chance(
     const StepRow& row, uint64_t i, const float (&x)[GROUP], uint32_t (&code)[GROUP]) {
-  uint4 low = words_at(row, i), high = words_at(row, i + 4);
+  uint4 low = words_at(row, i), high = words_at(row, i + SPREAD);
   uint32_t random[GROUP] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) code[k] = round_by_word(row, x[k], random[k]);
@@ -114,8 +114,8 @@ __device__ __forceinline__ void round_by_chance(
 // Puts back what a step made of the values.
 __device__ __forceinline__ void save_group(const StepRow& row, uint64_t i, uint32_t count, const float (&x)[GROUP]) {
   if (row.store == BARE || is_copy(row)) {
-    if (is_copy(row)) store_group(row.beside, F32, i, count, x);
-    return store_group(row.parameter, row.parameter_dtype, i, count, x);
+    if (is_copy(row)) store_spread(row.beside, F32, i, count, x);
+    return store_spread(row.parameter, row.parameter_dtype, i, count, x);
   }
   uint32_t code[GROUP], rest[GROUP];
   if (row.store == STOCHASTIC) {
@@ -123,8 +123,8 @@ __device__ __forceinline__ void save_group(const StepRow& row, uint64_t i, uint3
   } else {
     if (row.store == KAHAN) compensate(row.parameter_dtype, x, code, rest);
     else split_halves(x, code, rest);
-    put_group<SIXTEEN_AND_32>(row.beside, BF16, i, count, rest);
+    put_spread(row.beside, BF16, i, count, rest);
   }
   // Codes of sixteen bits, of whichever type.
-  put_group<SIXTEEN_AND_32>(row.parameter, BF16, i, count, code);
+  put_spread(row.parameter, BF16, i, count, code);
 }
