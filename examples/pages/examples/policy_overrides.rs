@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn an_explanation_counts_the_bytes_of_its_casts() {
-        let bytes: Vec<_> = explanations().iter().map(Explanation::bytes).take(2).collect();
+        let of_casts = |it: &Explanation| it.casts.iter().map(|cast| cast.bytes).sum();
+        let bytes: Vec<Option<u64>> = explanations().iter().map(of_casts).take(2).collect();
         assert_eq!(bytes, [Some(2 * (512 + 4096)), None]);
     }
 

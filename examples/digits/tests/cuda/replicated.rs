@@ -32,7 +32,7 @@ pub(crate) fn agree(cuda: &Cuda, line: &str, share: f32) {
     let mut training = Training::new(&replicas, line);
     assert_near(&Training::new(cuda, line).train(), &training.train(), share);
     for param in &training.amp.optimizer.params {
-        let bits = replicas.devices().iter().zip(&param.value);
+        let bits = replicas.devices().iter().zip(&param.value.0);
         let bits: Vec<_> = bits.map(|(cuda, part)| cuda.to_bits(part).unwrap()).collect();
         assert_eq!(bits[0], bits[1], "{}", param.name);
     }
