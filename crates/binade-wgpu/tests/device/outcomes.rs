@@ -30,12 +30,15 @@ fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
     Ok(())
 }
 
-/// Bits of a tensor that is scaled, and of one that is unscaled, on the device and on the CPU.
-fn both(values: &[f32], state: ScaleState, dtype: DType) -> Result<[[Vec<u8>; 2]; 2]> {
-    fn one<D: Device>(device: &D, values: &[f32], state: ScaleState, dtype: DType) -> [Vec<u8>; 2] {
-        let (scale, x) = (device.upload_state(state).unwrap(), vector(device, values, dtype));
-        let results = [x.scaled(device, &scale), x.unscaled(device, &scale)];
-        results.map(|result| device.bits(&result.unwrap()))
+/// Bits of a tensor that is scaled, and of one that is unscaled, on the device and on the CPU: by the factors of a state from the host,
+/// and by those of an update that does not move it.
+fn both(values: &[f32], state: ScaleState, dtype: DType) -> Result<[[Vec<u8>; 4]; 2]> {
+    fn one<D: Device>(device: &D, values: &[f32], state: ScaleState, dtype: DType) -> [Vec<u8>; 4] {
+        let (uploaded, x) = (device.upload_state(state).unwrap(), vector(device, values, dtype));
+        let mut updated = device.upload_state(state).unwrap();
+        device.update(&mut updated, &[], &[], &LossScale::dynamic()).unwrap();
+        let [a, b] = [&uploaded, &updated].map(|by| (x.scaled(device, by), x.unscaled(device, by)));
+        [a.0, a.1, b.0, b.1].map(|result| device.bits(&result.unwrap()))
     }
     Ok([one(&wgpu(), values, state, dtype), one(&Cpu, values, state, dtype)])
 }
