@@ -141,7 +141,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// What went wrong since anyone looked last.
+    /// The first error since the host last waited for the device.
     pub fn synchronize(&self) -> Result<(), Error> {
         self.outside("synchronize", CaptureError::Read, |stream| {
             self.inner.counters.syncs.add(1);

@@ -30,7 +30,7 @@ pub enum CudaError {
     NoDevice {
         /// Number of the device that was asked for.
         ordinal: usize,
-        /// How many there are.
+        /// Number of devices that the driver has.
         count: usize,
     },
     /// A driver library that does not start.
@@ -154,9 +154,9 @@ pub enum CudaError {
     /// Parts that are not one for each device.
     #[error("{found} parts for replicas on {devices} devices; give one for each, in their order")]
     Parts {
-        /// How many there are.
+        /// Number of parts given.
         found: usize,
-        /// How many there must be.
+        /// Number of devices.
         devices: usize,
     },
     /// A batch that does not split evenly.
@@ -167,7 +167,7 @@ pub enum CudaError {
     Shard {
         /// Rows of the batch.
         rows: usize,
-        /// How many devices there are.
+        /// Number of devices.
         devices: usize,
     },
     /// One device of several failed.

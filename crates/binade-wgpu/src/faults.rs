@@ -24,14 +24,14 @@ const WORDS: usize = 6;
 pub(crate) struct Faults {
     record: Mutex<Option<Buffer>>,
     /// Number of faults that were reported: a copy that is older than the last of them holds nothing new.
-    told: AtomicU64,
+    reported: AtomicU64,
 }
 
 /// Copy of the record on its way to the host, and the number of faults reported when it was asked for.
 #[derive(Debug)]
 pub(crate) struct FaultCopy {
     pub(crate) copy: Readback,
-    told: u64,
+    reported: u64,
 }
 
 impl Wgpu {
@@ -48,10 +48,10 @@ impl Wgpu {
 
     /// Puts a copy of the record in the batch, if there is a record.
     pub(crate) fn send_faults(&self) -> Result<Option<FaultCopy>, Error> {
-        let told = self.inner.faults.told.load(Ordering::Relaxed);
+        let reported = self.inner.faults.reported.load(Ordering::Relaxed);
         self.with_record(|record| {
             let copy = record.as_ref().map(|record| self.send(record, 0..4 * WORDS));
-            Ok(copy.transpose()?.map(|copy| FaultCopy { copy, told }))
+            Ok(copy.transpose()?.map(|copy| FaultCopy { copy, reported }))
         })
     }
 
@@ -61,11 +61,11 @@ impl Wgpu {
         let bytes = self.receive(&noted.copy)?;
         let (words, _) = bytes.as_chunks();
         let &[taken, op, low, high, position, limit] = words else { return Ok(()) };
-        let told = &self.inner.faults.told;
-        if u32::from_le_bytes(taken) == 0 || told.load(Ordering::Relaxed) != noted.told {
+        let reported = &self.inner.faults.reported;
+        if u32::from_le_bytes(taken) == 0 || reported.load(Ordering::Relaxed) != noted.reported {
             return Ok(());
         }
-        told.fetch_add(1, Ordering::Relaxed);
+        reported.fetch_add(1, Ordering::Relaxed);
         let cleared = self.with_record(|record| {
             record.as_ref().map_or(Ok(()), |record| self.write(record, &[0; 4 * WORDS]))
         });

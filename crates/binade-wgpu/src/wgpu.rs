@@ -77,7 +77,7 @@ impl Wgpu {
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_with(options: &Options) -> Result<Self, Error> {
         let opened = open::open(options)?;
         let most = usize::try_from(opened.facts.most_buffer_bytes).unwrap_or(usize::MAX);

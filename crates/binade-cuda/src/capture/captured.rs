@@ -65,12 +65,12 @@ impl<R> Captured<R> {
     fn pinned(&self) -> Result<Vec<Pinned>, Error> {
         let ring = &self.cuda.inner.reports;
         let reported = self.cuda.inner.faults.reported();
-        let one = |later: &Arc<ReplayCopy>| {
+        let target = |later: &Arc<ReplayCopy>| {
             let mut pinned = self.cuda.pinned(ring, later.from.bytes())?;
             pinned.reported = reported;
             Ok(pinned)
         };
-        self.replay.later.iter().map(one).collect()
+        self.replay.later.iter().map(target).collect()
     }
 
     fn launch(&self, stream: &CudaStream) -> Result<(), Error> {
@@ -86,14 +86,14 @@ impl<R> Captured<R> {
 
     /// Starts the copies of a step that is in the stream. An error says that the step is done.
     fn send(&self, stream: &CudaStream, pinned: Vec<Pinned>) -> Result<Copies, Error> {
-        let one = |(later, mut pinned): (&Arc<ReplayCopy>, Pinned)| {
+        let copy = |(later, mut pinned): (&Arc<ReplayCopy>, Pinned)| {
             self.cuda.check("report", launch::send_from(stream, &later.from, &mut pinned))?;
             if later.is_report {
                 self.cuda.inner.counters.reports.add(1);
             }
             Ok(Arc::new(pinned))
         };
-        self.replay.later.iter().zip(pinned).map(one).collect::<Result<Copies, Error>>().map_err(
+        self.replay.later.iter().zip(pinned).map(copy).collect::<Result<Copies, Error>>().map_err(
             |error| match error {
                 Error::Driver(CudaError::Lost { .. }) => error,
                 other => Error::Driver(CudaError::Unreported { cause: other.to_string() }),

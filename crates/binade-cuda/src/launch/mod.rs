@@ -8,11 +8,11 @@
 //! kernel runs in tests under an interpreter that checks each access.
 #![expect(unsafe_code, reason = "a launch")]
 
-mod driver;
+mod calls;
 mod entry;
 pub(crate) mod structs;
 
-pub(crate) use driver::{
+pub(crate) use calls::{
     allocate, allocate_pinned, begin_capture, driver_version, end_capture, fill, is_default, loads,
     only_stream, received, send_from, send_pageable, send_peer, send_to,
 };

@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn a_library_is_told_by_its_version_and_kernels_by_the_reason() {
-        let told = |opened, f32| ProductsBackend::of(opened, f32).to_string();
+        let text = |opened, f32| ProductsBackend::of(opened, f32).to_string();
         let (full, tf32) = (F32Products::Full, F32Products::Tf32);
-        assert_eq!(told(Ok(("cuBLASLt", 130_204)), full), "cuBLASLt 13.2.4");
-        assert_eq!(told(Ok(("cuDNN", 92_800)), tf32), "cuDNN 9.28.0, f32 by TF32");
-        assert_eq!(told(Err("asked for"), full), "own kernels: asked for");
+        assert_eq!(text(Ok(("cuBLASLt", 130_204)), full), "cuBLASLt 13.2.4");
+        assert_eq!(text(Ok(("cuDNN", 92_800)), tf32), "cuDNN 9.28.0, f32 by TF32");
+        assert_eq!(text(Err("asked for"), full), "own kernels: asked for");
         assert_eq!(
-            told(Err("asked for"), tf32),
+            text(Err("asked for"), tf32),
             "own kernels: asked for; they multiply f32 in full"
         );
     }

@@ -64,8 +64,8 @@ impl Problem {
         let batch = if by_pair { 1 } else { batch };
         let operand = |matrices: &Matrices<'_>, sizes| {
             let Matrices { tensor, row, step, .. } = *matrices;
-            let apart = if by_pair { (row | step) * tensor.dtype().bytes() } else { 0 };
-            let aligned = aligned(tensor.address() | apart as u64);
+            let distance = if by_pair { (row | step) * tensor.dtype().bytes() } else { 0 };
+            let aligned = aligned(tensor.address() | distance as u64);
             Operand::of(matrices, sizes, batch, aligned)
         };
         Some(Self {

@@ -167,11 +167,11 @@ impl StepBatch {
         let rules = tables.rules.table(cuda, step.attempts.load(Ordering::Relaxed))?;
         let moves = cuda.table(&self.all)?;
         let (constants, lost) = (&tables.constants, tables.lost.as_deref());
-        let (found, owed) = (&*step.found.bits, step.grads.pending_factors(cuda)?);
+        let (found, factors) = (&*step.found.bits, step.grads.pending_factors(cuda)?);
         let args = args![&*moves, count, &*rules, found, step.counts, constants, lost];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(PREPARE, grid, &args)?;
-        let args = args![constants, found, owed, lost];
+        let args = args![constants, found, factors, lost];
         self.plain.launch(cuda, &args)?;
         let (Some(mut opened), mut scaled) = (self.opened, self.scaled) else { return Ok(()) };
         let wide = opened.open(cuda, found)?;

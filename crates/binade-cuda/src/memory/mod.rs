@@ -123,7 +123,7 @@ impl Tables {
 /// Small buffers that every step needs: a constant, and counters that are 0 whenever nobody is at work.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
-    /// `Owed` of gradients that are owed nothing.
+    /// Factors of gradients that have no pending factors.
     pub(crate) unit_factors: Arc<Buffer>,
     /// Blocks that are done.
     pub(crate) done: Buffer,

@@ -125,7 +125,7 @@ impl Cuda {
             }
             let Some(of_weight) = of_weight else { continue };
             let columns = self.columns(&x, of, taps, Images::Together)?;
-            let one = sums.as_ref().map(|sums| sums.one(number)).transpose()?;
+            let one = sums.as_ref().map(|sums| sums.matrix(number)).transpose()?;
             let whole = || Matrices::dense(of_weight, outputs, taps);
             let c = one.as_ref().map_or_else(whole, Sums::matrices);
             let (a, b, k) = (by_output.whole(), columns.whole().transposed(), of.images * windows);

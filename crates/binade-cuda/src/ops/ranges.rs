@@ -25,7 +25,7 @@ impl Sums {
     }
 
     /// Returns the matrix with this number, as memory of its own.
-    pub(super) fn one(&self, number: usize) -> Result<Self> {
+    pub(super) fn matrix(&self, number: usize) -> Result<Self> {
         Ok(Self { tensor: self.tensor.slice(number * self.step, self.step)?, ..*self })
     }
 }

@@ -1,6 +1,6 @@
 //! The average of all devices' gradients, and what they have found together, on every device.
 //!
-//! Each device settles its gradients into one vector of `f32`, is handed the others' values of one slice of it, averages these in
+//! Each device writes its gradients into one vector of `f32`, is handed the others' values of one slice of it, averages these in
 //! place, and hands the average on: what is sent is twice the gradients' size whatever the number of devices, and an average is
 //! computed once.
 
@@ -49,12 +49,12 @@ impl Layout {
     /// The gradients of a vector.
     fn entries(&self, like: &Gradients, vector: &Arc<Buffer>) -> Vec<Named<Option<Tensor>>> {
         let places = like.names().zip(self.shapes.iter().zip(&self.starts));
-        let one = |(name, (shape, start)): (&Arc<str>, (&Option<Vec<usize>>, &usize))| {
+        let entry = |(name, (shape, start)): (&Arc<str>, (&Option<Vec<usize>>, &usize))| {
             let within =
                 |shape: &Vec<usize>| Tensor::within(vector.clone(), 4 * start, DType::F32, shape);
             Named { name: name.clone(), value: shape.as_ref().map(within) }
         };
-        places.map(one).collect()
+        places.map(entry).collect()
     }
 }
 
@@ -112,12 +112,12 @@ impl Replicas {
         };
         let rooms = self.each(room)?;
         let averaging = Average { replicas: self, layout, rooms };
-        let settled = averaging.settle(grads)?;
+        let averaged = averaging.materialise(grads)?;
         if let Err(error) = averaging.run(found) {
             averaging.abandon(found);
             return Err(error);
         }
-        grads.parts = settled;
+        grads.parts = averaged;
         grads.is_joint = true;
         averaging.joint(found)
     }
@@ -125,8 +125,8 @@ impl Replicas {
 
 impl Average<'_> {
     /// Writes each device's own gradients into its vector, multiplied by their factors, in `f32`.
-    fn settle(&self, grads: &JointGradients) -> Result<Parts<Gradients>, Error> {
-        let settle = |place, cuda: &Cuda| {
+    fn materialise(&self, grads: &JointGradients) -> Result<Parts<Gradients>, Error> {
+        let materialise = |place, cuda: &Cuda| {
             let (own, room) = (grads.on(place)?, self.rooms.on(place)?);
             let entries = self.layout.entries(own, &room.vector);
             let (results, factors, limit) = (&*entries, None, f32::INFINITY);
@@ -139,7 +139,7 @@ impl Average<'_> {
             })?;
             Ok(Gradients::from(entries))
         };
-        self.replicas.each(settle)
+        self.replicas.each(materialise)
     }
 
     /// Nobody reads what is not written yet, nor writes to what is still read.

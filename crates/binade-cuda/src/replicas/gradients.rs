@@ -88,11 +88,11 @@ impl From<Vec<Named<Option<Parts<Tensor>>>>> for JointGradients {
         let devices =
             grads.iter().filter_map(|grad| grad.value.as_ref()).map(|parts| parts.0.len()).max();
         let part = |place: usize| {
-            let one = |grad: &Named<Option<Parts<Tensor>>>| {
+            let entry = |grad: &Named<Option<Parts<Tensor>>>| {
                 let value = grad.value.as_ref().and_then(|parts| parts.on(place).ok().cloned());
                 Named { name: grad.name.clone(), value }
             };
-            Gradients::from(grads.iter().map(one).collect::<Vec<_>>())
+            Gradients::from(grads.iter().map(entry).collect::<Vec<_>>())
         };
         // One more than there is, where none is: `Replicas` fills up what it is given.
         (0..devices.unwrap_or(1)).map(part).collect::<Vec<_>>().into()

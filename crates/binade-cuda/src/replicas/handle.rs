@@ -38,7 +38,7 @@ pub struct Replicas {
 struct Inner {
     devices: Vec<Cuda>,
     /// The error by which the devices came to differ, if any.
-    apart: OnceLock<Error>,
+    divergence: OnceLock<Error>,
 }
 
 impl Replicas {
@@ -66,7 +66,7 @@ impl Replicas {
         let names: Arc<Names> = Arc::default();
         let devices = streams.into_iter().map(|stream| Cuda::naming(stream, names.clone()));
         let devices = devices.collect::<Result<_, _>>()?;
-        Ok(Self { inner: Arc::new(Inner { devices, apart: OnceLock::new() }) })
+        Ok(Self { inner: Arc::new(Inner { devices, divergence: OnceLock::new() }) })
     }
 
     /// The devices, each a handle that may be used by itself, on parts of its own.
@@ -93,12 +93,12 @@ impl Replicas {
     ///
     /// # Errors
     ///
-    /// What went wrong since anyone looked last.
+    /// The first error since the host last waited for a device.
     pub fn synchronize(&self) -> Result<(), Error> {
         self.each(|_, cuda| cuda.synchronize()).map(drop)
     }
 
-    /// Does the same on each device.
+    /// Calls `work` for each device and returns the results, in the devices' order.
     pub(super) fn each<T>(
         &self,
         mut work: impl FnMut(usize, &Cuda) -> Result<T, Error>,
@@ -106,7 +106,7 @@ impl Replicas {
         self.together()?;
         let mut done = Vec::new();
         for (place, cuda) in self.devices().iter().enumerate() {
-            done.push(work(place, cuda).map_err(|error| self.told(place, error))?);
+            done.push(work(place, cuda).map_err(|error| self.on_replica(place, error))?);
         }
         Ok(Parts(done))
     }
@@ -128,29 +128,29 @@ impl Replicas {
         outcome
     }
 
-    /// From here on every call fails.
+    /// Records that the devices differ; from here on every call fails. Returns the error.
     pub(super) fn come_apart(&self, cause: &str) -> Error {
         self.inner
-            .apart
+            .divergence
             .get_or_init(|| Error::Driver(CudaError::Apart { cause: cause.to_owned() }))
             .clone()
     }
 
     /// Refuses to go on with replicas that are not alike.
     pub(super) fn together(&self) -> Result<(), Error> {
-        self.inner.apart.get().map_or(Ok(()), |error| Err(error.clone()))
+        self.inner.divergence.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Adds the device to an error of the device itself; errors by wrong arguments stay as they are.
-    pub(super) fn told(&self, place: usize, error: Error) -> Error {
+    pub(super) fn on_replica(&self, place: usize, error: Error) -> Error {
         let is_its_own = matches!(
             error.kind(),
             ErrorKind::DeviceLost | ErrorKind::OutOfMemory | ErrorKind::Other
         );
-        let is_told =
+        let is_named =
             matches!(error, Error::Driver(CudaError::OnReplica { .. } | CudaError::Apart { .. }));
         match self.devices().get(place) {
-            Some(cuda) if is_its_own && !is_told => {
+            Some(cuda) if is_its_own && !is_named => {
                 let ordinal = cuda.stream().context().ordinal();
                 Error::Driver(CudaError::OnReplica { place, ordinal, cause: Box::new(error) })
             }

@@ -156,15 +156,15 @@ impl Replicas {
         Ok(sets)
     }
 
-    /// Asks the first device.
+    /// Returns what `ask` returns for the first device.
     pub(super) fn first<T>(&self, ask: impl FnOnce(&Cuda) -> Result<T, Error>) -> Result<T, Error> {
         self.together()?;
         let cuda = self.devices().first().ok_or(Error::Driver(CudaError::NoReplicas))?;
-        ask(cuda).map_err(|error| self.told(0, error))
+        ask(cuda).map_err(|error| self.on_replica(0, error))
     }
 }
 
-/// Puts each device's parts back.
+/// Puts each device's parts back into the joint parameters.
 fn rejoin(params: &mut Params, sets: Vec<Vec<Named<Tensor>>>) {
     for set in sets {
         for (param, part) in params.iter_mut().zip(set) {
@@ -173,10 +173,10 @@ fn rejoin(params: &mut Params, sets: Vec<Vec<Named<Tensor>>>) {
     }
 }
 
-/// The first device's parameters.
+/// Returns the first device's parameters.
 pub(super) fn first(params: &Params) -> Result<Vec<Named<Tensor>>, Error> {
-    let one = |param: &Named<Parts<Tensor>>| {
+    let part = |param: &Named<Parts<Tensor>>| {
         Ok(Named { name: param.name.clone(), value: param.value.on(0)?.clone() })
     };
-    params.iter().map(one).collect()
+    params.iter().map(part).collect()
 }

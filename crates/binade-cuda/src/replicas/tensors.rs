@@ -65,7 +65,7 @@ impl Replicas {
     ///
     /// # Errors
     ///
-    /// As [`shard`](Self::shard).
+    /// The errors of [`shard`](Self::shard).
     pub fn shard_i64(&self, values: &[i64], shape: &[usize]) -> Result<Parts<Tensor>, Error> {
         let shards = self.shards(values, shape)?;
         self.each(|place, cuda| {

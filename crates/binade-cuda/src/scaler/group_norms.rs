@@ -20,10 +20,10 @@ impl Cuda {
         let blocks = set.chunks.blocks().max(1);
         let (table, count) = (self.table(&groups)?, u32::try_from(groups.len()));
         let partials = self.buffer(CLIP_PARTIAL * blocks as usize)?;
-        let (chunks, owed) = (set.chunks, clip.grads.pending_factors(self)?);
+        let (chunks, factors) = (set.chunks, clip.grads.pending_factors(self)?);
         let done = &self.shared_buffers()?.done;
         let (table, count) = (&*table, count.unwrap_or(u32::MAX));
-        let pass = args![chunks.count, chunks.len, table, count, owed, &partials, done];
+        let pass = args![chunks.count, chunks.len, table, count, factors, &partials, done];
         let args = [&pass[..], &args![clip.verdict, clip.factors]].concat();
         set.launch_blocks(self, CLIP_GROUPS, blocks, &args)
     }

@@ -88,14 +88,14 @@ impl Kernels for Cuda {
             });
         }
         let found = self.buffer(size_of::<FoundBits>())?;
-        let owed = self.buffer(size_of::<OwedBits>())?;
+        let factors = self.buffer(size_of::<OwedBits>())?;
         // A set without elements is looked at by one block, which has the finding to write.
         let blocks = set.chunks.blocks().max(1);
         let partials = self.buffer(blocks as usize * PARTIAL)?;
         let (chunks, done) = (set.chunks, &self.shared_buffers()?.done);
-        let args = args![0_u64, chunks.count, chunks.len, scale, &partials, done, &found, &owed];
+        let args = args![0_u64, chunks.count, chunks.len, scale, &partials, done, &found, &factors];
         set.launch_blocks(self, UNSCALE, blocks, &args)?;
-        Ok([found, owed])
+        Ok([found, factors])
     }
 
     fn run_merge(&self, into: &Buffer, from: &Buffer, join: MergeRule) -> Result<(), Error> {
@@ -112,9 +112,15 @@ impl Kernels for Cuda {
     }
 
     /// Launches one thread, which computes the clip factor from numbers on the device.
-    fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
+    fn run_clip(
+        &self,
+        verdict: &Buffer,
+        factors: &Buffer,
+        norm: Norm,
+        max: f32,
+    ) -> Result<(), Error> {
         let norm = u32::from(matches!(norm, Norm::Infinity));
-        self.launch(CLIP, Grid::one(1), &args![verdict, verdict, owed, owed, norm, max])
+        self.launch(CLIP, Grid::one(1), &args![verdict, verdict, factors, factors, norm, max])
     }
 
     fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Error> {

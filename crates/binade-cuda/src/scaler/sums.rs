@@ -31,8 +31,8 @@ impl Cuda {
                 group,
             });
         }
-        let owed = pass.grads.pending_factors(self)?;
-        set.launch(self, MATERIALISE, &args![set.chunks.len, owed, pass.factors, pass.limit])
+        let factors = pass.grads.pending_factors(self)?;
+        set.launch(self, MATERIALISE, &args![set.chunks.len, factors, pass.factors, pass.limit])
     }
 
     /// Adds gradients to sums in one launch, and marks the sums that have begun in another.
@@ -58,8 +58,8 @@ impl Cuda {
             set.add(grad.tensor.len(), |first_chunk| AccumulateRow { first_chunk, ..row });
         }
         let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
-        let owed = grads.pending_factors(self)?;
-        set.launch(self, ACCUMULATE, &args![set.chunks.len, found, owed])?;
+        let factors = grads.pending_factors(self)?;
+        set.launch(self, ACCUMULATE, &args![set.chunks.len, found, factors])?;
         set.launch_blocks(self, ACCUMULATE_MARK, count.div_ceil(THREADS), &args![found])
     }
 }

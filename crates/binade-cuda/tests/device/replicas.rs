@@ -209,7 +209,7 @@ fn a_batch_is_split_by_rows() -> Result {
     for ((cuda, part), want) in replicas.devices().iter().zip(&labels.0).zip([[5_i64, 6], [7, 8]]) {
         assert_eq!(cuda.to_bits(part)?, want.map(i64::to_le_bytes).concat());
     }
-    let same = replicas.tensor(batch.0.to_vec())?;
+    let same = replicas.tensor(batch.0.clone())?;
     assert_eq!(replicas.download(&same)?, &values[..12], "the first device's");
     Ok(())
 }

@@ -14,7 +14,7 @@ use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_gpu::{Driver, ScaledMaster};
 
-/// Which step it is opened for.
+/// Step that a master is opened for.
 #[derive(Clone, Copy)]
 pub(super) struct OpenedStep<'a> {
     /// Words, of which `flag` is 0 where the step is skipped.

@@ -23,10 +23,10 @@ impl StepTables {
     pub(super) fn dispatch(&mut self, wgpu: &Wgpu, step: &Step<'_, Wgpu>) -> Result<(), Error> {
         let Self { rules, rule_rows, asked: table, moves, nothing, counts_lost } = self;
         let (mut asked, mut moving) = (Vec::new(), Vec::new());
-        for one in step.moving() {
-            let (flag, rule) = (flag(step.grads, one.place), rules.number(one.rule));
-            asked.push(PrepareRow { flag, slot: one.state.number, rule, pad: 0 });
-            moving.push(one);
+        for param in step.moving() {
+            let (flag, rule) = (flag(step.grads, param.place), rules.number(param.rule));
+            asked.push(PrepareRow { flag, slot: param.state.number, rule, pad: 0 });
+            moving.push(param);
         }
         if asked.is_empty() {
             return Ok(());
@@ -35,16 +35,16 @@ impl StepTables {
         rules.need(attempts);
         let corrections = Bound::whole(rules.corrections(|rows| wgpu.buffer_of(rows))?);
         let rows: Vec<_> = rules.listed.iter().map(|rule| rule_row(rules, rule)).collect();
-        let told = [table.of(wgpu, &asked)?, rule_rows.of(wgpu, &rows)?, corrections];
+        let tables = [table.of(wgpu, &asked)?, rule_rows.of(wgpu, &rows)?, corrections];
         let (grads, counts) = (step.grads, step.counts);
         let seen =
             [Bound::whole(&step.found.bits), pending_factors(grads, wgpu)?, flags(grads, wgpu)?];
         let left = [counts, &*moves].map(Bound::whole);
-        let bound = told.into_iter().chain(seen).chain(left).collect();
+        let bound = tables.into_iter().chain(seen).chain(left).collect();
         let params = structs::Prepare { count: count(asked.len()) };
         wgpu.dispatch("prepare", &params, bound, groups(asked.len()))?;
         let among = StepBuffers { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
-        moving.iter().try_for_each(|one| among.dispatch(wgpu, one))
+        moving.iter().try_for_each(|param| among.dispatch(wgpu, param))
     }
 }
 
@@ -71,7 +71,8 @@ impl StepBuffers<'_> {
         let MasterState::Scaled(master) = &one.state.master else {
             return self.fused(wgpu, one, one.state.master.tensor());
         };
-        let during = OpenedStep::step(self.moves, self.counts, one.state.number, self.counts_lost);
+        let during =
+            OpenedStep::step(self.moves, self.counts, one.state.number, self.counts_lost);
         let wide = scaled::open(master, wgpu, during)?;
         self.fused(wgpu, one, Some(&wide))?;
         scaled::pack(master, wgpu, &wide, during)

@@ -124,13 +124,13 @@ impl<'a> Layer<'a> {
         let samples = float(self.of.samples());
         let unbiased = samples / float(self.of.samples() - 1);
         let params = structs::BatchNorm { momentum, kept: 1.0 - momentum, ..self.by_channel()? };
-        let one = |[old, new]: [&Tensor; 2], number, factor| {
+        let update = |[old, new]: [&Tensor; 2], number, factor| {
             let operands = [(old, Role::A), (new, Role::Own), (numbers, Role::Own)];
             let params = structs::BatchNorm { number, factor, ..params };
             self.dispatch("batch_norm_running", &operands, params, groups(self.of.count))
         };
-        one([&running.mean, &to.mean], MEAN, 1.0)?;
-        one([&running.var, &to.var], VAR, unbiased)
+        update([&running.mean, &to.mean], MEAN, 1.0)?;
+        update([&running.var, &to.var], VAR, unbiased)
     }
 
     fn grads(&self, grad: &Tensor, weight: &Tensor, grads: &NormGrads<Tensor>) -> Result {
