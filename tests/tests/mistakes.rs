@@ -18,7 +18,7 @@ fn weight(name: &str) -> Named<Tensor> {
 fn amp(names: &[&str]) -> Amp<Cpu> {
     let model = Model::new(names.iter().map(|name| weight(name)).collect());
     let rule = LossScale::dynamic().with_init_scale(1024.0).unwrap();
-    let properties = OptLevel::O1.with(DType::F16).with_loss_scale(rule);
+    let properties = Properties { loss_scale: rule, ..OptLevel::O1.with(DType::F16) };
     initialize(Cpu, model, UpdateRule::sgd(0.1), properties).unwrap()
 }
 
@@ -156,7 +156,7 @@ fn a_nan_loss() {
 
 #[test]
 fn an_f16_model_without_masters() {
-    let properties = OptLevel::O2.with(DType::F16).with_master_weights(false);
+    let properties = Properties { master_weights: Some(false), ..OptLevel::O2.with(DType::F16) };
     let model = Model::new(vec![weight("weight")]);
     told(
         initialize(Cpu, model, UpdateRule::sgd(0.1), properties),

@@ -15,4 +15,4 @@ pub use cast_stats::{CastStats, OpCasts};
 pub use device::{Autocast, CacheKey};
 pub use error::CastError;
 pub use region::Region;
-pub use scope::{Prepared, Scope};
+pub use scope::Scope;

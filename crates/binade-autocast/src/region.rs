@@ -29,7 +29,8 @@ use std::sync::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Region {
-    enabled: bool,
+    /// True if the region is on.
+    pub enabled: bool,
     dtype: DType,
     policy: Arc<dyn CastPolicy>,
     /// Flag set once an operation has asked this region, or one that it shares the flag with.
@@ -77,11 +78,6 @@ impl Region {
     #[must_use]
     pub fn off(&self) -> Self {
         Self { enabled: false, ..self.clone() }
-    }
-
-    /// Returns true if the region is on.
-    pub const fn is_on(&self) -> bool {
-        self.enabled
     }
 
     /// Returns true if the region is on and no operation has asked it yet, nor a region that was made of it or that it was made

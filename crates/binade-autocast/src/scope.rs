@@ -26,15 +26,6 @@ pub struct Scope<'d, D: Autocast> {
     stats: Option<Arc<CastStats>>,
 }
 
-/// Operands as an operation should see them, and the type of its result.
-#[derive(Debug)]
-pub struct Prepared<'t, T: Clone> {
-    /// Operands in order; those that need no cast are borrowed.
-    pub operands: Vec<Cow<'t, T>>,
-    /// Type of result to ask for; `None` if it follows from the operands.
-    pub output: Option<DType>,
-}
-
 impl Region {
     /// Opens the region on `device`, with nothing kept yet and no statistics.
     pub fn open<'d, D: Autocast>(&self, device: &'d D) -> Scope<'d, D> {
@@ -80,25 +71,11 @@ impl<D: Autocast> Scope<'_, D> {
         path: &str,
         operands: [&'t D::Tensor; N],
     ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
-        self.cast_call(&OpCall { path, ..op.into() }, operands)
-    }
-
-    /// Returns the operands of a call as [`cast`](Self::cast) does, with sizes that do not follow from the operands' shapes.
-    /// The operands' types and elements are filled in here, and the sizes that `call` does not state: see
-    /// [`OpCall::with_shapes`].
-    ///
-    /// # Errors
-    ///
-    /// If the policy refuses the operation, or the device cannot cast.
-    pub fn cast_call<'t, const N: usize>(
-        &self,
-        call: &OpCall<'_>,
-        operands: [&'t D::Tensor; N],
-    ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
+        let call = OpCall { path, ..op.into() };
         let dtypes = operands.map(|tensor| self.device.dtype(tensor));
         let elements = operands.map(|tensor| self.elements(tensor));
         let shapes = operands.map(|tensor| self.device.extents(tensor));
-        let call = with_operands(call, &dtypes, &elements, &shapes);
+        let call = with_operands(&call, &dtypes, &elements, &shapes);
         let decision = through_operands(self.decide(&call)?);
         let mut cast = operands.map(Cow::Borrowed);
         for (operand, tensor) in operands.into_iter().enumerate() {
@@ -107,7 +84,9 @@ impl<D: Autocast> Scope<'_, D> {
         Ok(cast)
     }
 
-    /// Returns any number of operands, cast as by [`cast_call`](Self::cast_call).
+    /// Returns the operands of a call as [`cast`](Self::cast) does: any number of them, and with sizes that do not follow from
+    /// their shapes. The operands' types and elements are filled in here, and the sizes that `call` does not state: see
+    /// [`OpCall::with_shapes`].
     ///
     /// # Errors
     ///
@@ -117,10 +96,11 @@ impl<D: Autocast> Scope<'_, D> {
         call: &OpCall<'_>,
         operands: &[&'t D::Tensor],
     ) -> Result<Vec<Cow<'t, D::Tensor>>, CastError<D::Error>> {
-        self.list(call, operands, through_operands).map(|prepared| prepared.operands)
+        self.list(call, operands, through_operands).map(|(operands, _)| operands)
     }
 
-    /// Returns operands, cast as by [`cast_all`](Self::cast_all), for operations that take a type of result.
+    /// Returns operands, cast as by [`cast_all`](Self::cast_all), for operations that take a type of result, and the type to ask
+    /// for; `None` if it follows from the operands.
     ///
     /// # Errors
     ///
@@ -129,7 +109,7 @@ impl<D: Autocast> Scope<'_, D> {
         &self,
         call: &OpCall<'_>,
         operands: &[&'t D::Tensor],
-    ) -> Result<Prepared<'t, D::Tensor>, CastError<D::Error>> {
+    ) -> Result<Operands<'t, D::Tensor>, CastError<D::Error>> {
         self.list(call, operands, |decision| decision)
     }
 
@@ -138,7 +118,7 @@ impl<D: Autocast> Scope<'_, D> {
         call: &OpCall<'_>,
         operands: &[&'t D::Tensor],
         meant: impl FnOnce(Decision) -> Decision,
-    ) -> Result<Prepared<'t, D::Tensor>, CastError<D::Error>> {
+    ) -> Result<Operands<'t, D::Tensor>, CastError<D::Error>> {
         let each = || operands.iter().copied();
         let dtypes: Vec<_> = each().map(|tensor| self.device.dtype(tensor)).collect();
         let elements: Vec<_> = each().map(|tensor| self.elements(tensor)).collect();
@@ -147,7 +127,7 @@ impl<D: Autocast> Scope<'_, D> {
         let decision = meant(self.decide(&call)?);
         let cast = |(operand, tensor)| self.operand(&call, decision, operand, tensor);
         let operands = each().enumerate().map(cast).collect::<Result<_, _>>()?;
-        Ok(Prepared { operands, output: decision.output })
+        Ok((operands, decision.output))
     }
 
     /// Asks the policy, and counts a product that it leaves uneven.
@@ -196,6 +176,9 @@ impl<D: Autocast> Scope<'_, D> {
         }
     }
 }
+
+/// Operands in order, of which those that need no cast are borrowed, and the type of result to ask for.
+type Operands<'t, T> = (Vec<Cow<'t, T>>, Option<DType>);
 
 /// Number of elements if the device does not know it; no memory has so many.
 const UNKNOWN: u64 = u64::MAX;

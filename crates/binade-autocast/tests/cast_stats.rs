@@ -72,7 +72,7 @@ fn uneven_products_are_counted_by_operation_and_in_total() {
         (Op::MATMUL, [8, 8, 8]),
     ] {
         let call = OpCall { extents: Some(extents), ..op.into() };
-        scope.cast_call(&call, [&low, &low]).unwrap();
+        scope.cast_all(&call, &[&low, &low]).unwrap();
     }
     let uneven = stats.accounts().into_iter().map(|(op, account)| (op, account.uneven));
     assert_eq!(uneven.collect::<Vec<_>>(), [("linear", 2), ("matmul", 1)]);

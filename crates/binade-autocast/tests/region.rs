@@ -86,7 +86,8 @@ fn a_decision_allocates_nothing() {
 
 #[test]
 fn a_policy_with_a_rule_that_can_never_apply_is_refused_when_the_region_is_made() {
-    let when = Condition::default().op("relu").reduction_above(2);
+    let when =
+        Condition { op: Some("relu".into()), reduction_above: Some(2), ..Condition::default() };
     let policy = || Overrides::over(OpTable::torch_cuda()).when(when.clone(), CastRule::F32);
     let made = [Region::new(F16, policy()), Region::f16().with_policy(policy())];
     for refused in made.map(Result::unwrap_err) {

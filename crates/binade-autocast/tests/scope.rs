@@ -23,7 +23,8 @@ fn dtypes<const N: usize>(operands: [Cow<'_, Host>; N]) -> [DType; N] {
 
 #[test]
 fn a_rule_on_sizes_reaches_a_tensor_of_ones_own_that_tells_its_shape() {
-    let long = Condition::default().op("sum").reduction_above(8);
+    let long =
+        Condition { op: Some("sum".into()), reduction_above: Some(8), ..Condition::default() };
     let policy =
         Overrides::over(OpTable::torch_cuda()).when(long, CastRule::Banned("split it".into()));
     let (region, device) = (Region::new(BF16, policy).unwrap(), HostDevice::new());
@@ -102,8 +103,8 @@ fn a_kernel_that_widens_inside_is_given_its_operands_as_they_are() {
     let device = HostDevice::new();
     let scope = Region::f16().open(&device);
     let x = Host::new(F16, &[1.0]);
-    let prepared = scope.prepare(&OpCall::new(Op::SOFTMAX, &[]), &[&x]).unwrap();
-    assert_eq!((prepared.operands[0].dtype, prepared.output), (F16, Some(F32)));
+    let (operands, output) = scope.prepare(&OpCall::new(Op::SOFTMAX, &[]), &[&x]).unwrap();
+    assert_eq!((operands[0].dtype, output), (F16, Some(F32)));
     let [cast] = scope.cast(Op::SOFTMAX, "", [&x]).unwrap();
     assert_eq!(cast.dtype, F32);
 }
@@ -198,7 +199,8 @@ impl Autocast for Bare {
 
 #[test]
 fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rules_on_sizes() {
-    let long = Condition::default().op("sum").reduction_above(0);
+    let long =
+        Condition { op: Some("sum".into()), reduction_above: Some(0), ..Condition::default() };
     let policy =
         Overrides::over(OpTable::torch_cuda()).when(long, CastRule::Banned("split it".into()));
     let (region, x) = (Region::new(F16, policy).unwrap(), HostTensor::from(vec![1.0_f32; 3]));

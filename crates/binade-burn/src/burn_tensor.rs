@@ -71,13 +71,13 @@ impl BurnTensor {
         Err(TensorError::Rank { found, asked: D, shape })
     }
 
-    /// Length along each axis.
+    /// Returns the length along each axis.
     pub fn shape(&self) -> &[usize] {
         self.shape.as_slice()
     }
 
-    /// Device of the tensor.
-    pub fn device(&self) -> Device {
+    /// Returns the device of the tensor.
+    pub(crate) fn device(&self) -> Device {
         match &self.elements {
             Elements::Device(flat) => flat.device(),
             Elements::Host(_, device) => device.clone(),

@@ -57,8 +57,8 @@ impl Views {
 
     /// Leaves parameters as they are held whose path `pattern` covers, as `encoder.*.norm.*` does.
     #[must_use]
-    pub fn keep(mut self, pattern: impl Into<Box<str>>) -> Self {
-        self.keep.push(Glob::new(pattern));
+    pub fn keep(mut self, pattern: impl Into<Glob>) -> Self {
+        self.keep.push(pattern.into());
         self
     }
 

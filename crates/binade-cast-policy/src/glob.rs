@@ -13,19 +13,28 @@ use std::fmt;
 /// ```
 /// use binade_cast_policy::Glob;
 ///
-/// assert!(Glob::new("encoder.**.norm*").covers("encoder.0.attention.norm2"));
-/// assert!(!Glob::new("encoder.*.norm").covers("encoder.0.attention.norm"));
+/// assert!(Glob::from("encoder.**.norm*").covers("encoder.0.attention.norm2"));
+/// assert!(!Glob::from("encoder.*.norm").covers("encoder.0.attention.norm"));
 /// ```
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Glob(Box<str>);
 
-impl Glob {
-    /// Creates a pattern; every text is one.
-    pub fn new(pattern: impl Into<Box<str>>) -> Self {
+/// Every text is a pattern.
+impl From<&str> for Glob {
+    fn from(pattern: &str) -> Self {
         Self(pattern.into())
     }
+}
 
+/// Every text is a pattern.
+impl From<String> for Glob {
+    fn from(pattern: String) -> Self {
+        Self(pattern.into())
+    }
+}
+
+impl Glob {
     /// Returns true if it covers the whole of `path`. Allocates nothing; takes at most the product of the lengths.
     pub fn covers(&self, path: &str) -> bool {
         covers(segments(&self.0), segments(path), |p| *p == "**", |p, s| segment(p, s))
@@ -95,7 +104,7 @@ mod tests {
             ("*", "head", true),
             ("head", "head.0", false),
         ] {
-            assert_eq!(Glob::new(pattern).covers(path), covered, "{pattern} {path}");
+            assert_eq!(Glob::from(pattern).covers(path), covered, "{pattern} {path}");
         }
     }
 
@@ -113,13 +122,13 @@ mod tests {
             ("a.**.b.**.c", "a.b.b.c.b.c", true),
             ("a.**.b.**.c", "a.c.b", false),
         ] {
-            assert_eq!(Glob::new(pattern).covers(path), covered, "{pattern} {path}");
+            assert_eq!(Glob::from(pattern).covers(path), covered, "{pattern} {path}");
         }
     }
 
     #[test]
     fn many_stars_do_not_take_exponential_time() {
-        let pattern = Glob::new("**.a.".repeat(40) + "b");
+        let pattern = Glob::from("**.a.".repeat(40) + "b");
         assert!(!pattern.covers(&vec!["a"; 200].join(".")));
     }
 }

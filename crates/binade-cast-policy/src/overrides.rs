@@ -6,42 +6,21 @@ use std::{borrow::Cow, fmt};
 /// Condition of an override: all of its parts hold. By default it has none, and always holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Condition {
-    pub(crate) op: Option<Box<str>>,
-    pub(crate) path: Option<Glob>,
-    pub(crate) reduction_above: Option<u64>,
-    pub(crate) reduction_below: Option<u64>,
-}
-
-impl Condition {
-    /// Restricts it to the operation of this name.
-    #[must_use]
-    pub fn op(self, name: impl Into<Box<str>>) -> Self {
-        Self { op: Some(name.into()), ..self }
-    }
-
-    /// Restricts it to paths that this pattern covers.
-    #[must_use]
-    pub fn path(self, pattern: impl Into<Box<str>>) -> Self {
-        Self { path: Some(Glob::new(pattern)), ..self }
-    }
-
-    /// Restricts it to calls that sum more than `length` elements into one result.
+    /// Name of the operation.
+    pub op: Option<Box<str>>,
+    /// Pattern that covers the path.
+    pub path: Option<Glob>,
+    /// Number of elements summed into one result that is exceeded.
     ///
     /// [`OpCall::with_shapes`] has the operations that sum. If [`op`](Self::op) names another of Binade's own operations, the
     /// policy is refused when a region is made of it. A call whose [`reduction`](OpCall::reduction) is unknown never fulfils it,
     /// such as one on a device that does not tell shapes.
-    #[must_use]
-    pub fn reduction_above(self, length: u64) -> Self {
-        Self { reduction_above: Some(length), ..self }
-    }
+    pub reduction_above: Option<u64>,
+    /// Number of elements summed into one result that is not reached, as [`reduction_above`](Self::reduction_above).
+    pub reduction_below: Option<u64>,
+}
 
-    /// Restricts it to calls that sum less than `length` elements into one result, as
-    /// [`reduction_above`](Self::reduction_above) does.
-    #[must_use]
-    pub fn reduction_below(self, length: u64) -> Self {
-        Self { reduction_below: Some(length), ..self }
-    }
-
+impl Condition {
     /// Returns true if all parts hold for `call`. Allocates nothing.
     fn holds(&self, call: &OpCall<'_>) -> bool {
         let length = call.reduction;
@@ -81,9 +60,11 @@ impl fmt::Display for Condition {
 /// use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
 /// use binade_core::{DType, Op};
 ///
+/// let long_sum =
+///     Condition { op: Some("sum".into()), reduction_above: Some(4096), ..Condition::default() };
 /// let policy = Overrides::over(OpTable::torch_cpu())
 ///     .path("encoder.*.norm", CastRule::F32)
-///     .when(Condition::default().op("sum").reduction_above(4096), CastRule::F32);
+///     .when(long_sum, CastRule::F32);
 /// let norm = OpCall { path: "encoder.3.norm", ..OpCall::new(Op::LAYER_NORM, &[DType::BF16]) };
 /// assert_eq!(policy.rule(&norm), CastRule::F32);
 ///
@@ -113,13 +94,13 @@ impl<P> Overrides<P> {
     /// Answers `rule` for the operation of this name.
     #[must_use]
     pub fn op(self, name: impl Into<Box<str>>, rule: CastRule) -> Self {
-        self.when(Condition::default().op(name), rule)
+        self.when(Condition { op: Some(name.into()), ..Condition::default() }, rule)
     }
 
     /// Answers `rule` at paths that `pattern` covers; see [`Glob`].
     #[must_use]
-    pub fn path(self, pattern: impl Into<Box<str>>, rule: CastRule) -> Self {
-        self.when(Condition::default().path(pattern), rule)
+    pub fn path(self, pattern: impl Into<Glob>, rule: CastRule) -> Self {
+        self.when(Condition { path: Some(pattern.into()), ..Condition::default() }, rule)
     }
 
     fn exception(&self, call: &OpCall<'_>) -> Option<&(Condition, CastRule)> {

@@ -76,7 +76,8 @@ fn refused(when: Condition) -> Option<String> {
 
 #[test]
 fn an_override_by_a_length_that_its_operation_does_not_have_is_refused() {
-    let above = |op: Op| refused(Condition::default().op(op.name()).reduction_above(2));
+    let of = |op: Op| Condition { op: Some(op.name().into()), ..Condition::default() };
+    let above = |op| refused(Condition { reduction_above: Some(2), ..of(op) });
     assert_eq!(
         above(Op::RELU).unwrap_or_default(),
         "the override for op `relu` and reduction length > 2 can never apply: `relu` sums no elements; go by its name or its path \
@@ -84,10 +85,10 @@ fn an_override_by_a_length_that_its_operation_does_not_have_is_refused() {
     );
     let shapes: [&[usize]; 2] = [&[2, 3, 4, 4], &[3, 3, 2, 2]];
     for &op in Op::ALL {
-        let below = refused(Condition::default().op(op.name()).reduction_below(2));
+        let below = refused(Condition { reduction_below: Some(2), ..of(op) });
         let has = sizes(op, &shapes).0.is_some();
         assert_eq!((above(op).is_none(), below.is_none()), (has, has), "{op:?}");
-        assert_eq!(refused(Condition::default().op(op.name()).path("head.*")), None);
+        assert_eq!(refused(Condition { path: Some("head.*".into()), ..of(op) }), None);
     }
     assert_eq!(above(Op::custom("mine", OpClass::Reduce)), None, "it may sum as much as it likes");
 }

@@ -33,7 +33,7 @@ proptest! {
     ) {
         let pattern: Vec<_> = pattern.iter().map(String::as_str).collect();
         let segments: Vec<_> = segments.iter().map(String::as_str).collect();
-        let covered = Glob::new(pattern.join(".")).covers(&segments.join("."));
+        let covered = Glob::from(pattern.join(".")).covers(&segments.join("."));
         prop_assert_eq!(covered, path(&pattern, &segments));
     }
 }

@@ -33,7 +33,12 @@ fn a_layer_over_a_layer_answers_first() {
 
 #[test]
 fn an_override_applies_where_all_of_its_parts_hold() {
-    let when = Condition::default().op("sum").path("loss.*").reduction_above(2).reduction_below(9);
+    let when = Condition {
+        op: Some("sum".into()),
+        path: Some("loss.*".into()),
+        reduction_above: Some(2),
+        reduction_below: Some(9),
+    };
     let of = |when| Overrides::over(OpTable::empty()).when(when, CastRule::F32);
     let (all, policy) = (of(Condition::default()), of(when));
     let holds = |call: OpCall<'_>| policy.rule(&call) == CastRule::F32;

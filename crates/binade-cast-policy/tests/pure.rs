@@ -8,7 +8,7 @@ fn policies() -> Vec<Box<dyn CastPolicy>> {
     let layered = |table: OpTable| {
         Overrides::over(table.register("mine", CastRule::Banned("not here".into())).strict())
             .path("encoder.**.norm", CastRule::F32)
-            .when(Condition::default().reduction_above(2), CastRule::F32)
+            .when(Condition { reduction_above: Some(2), ..Condition::default() }, CastRule::F32)
     };
     let both =
         |table: OpTable| [Box::new(table.clone()) as Box<dyn CastPolicy>, Box::new(layered(table))];

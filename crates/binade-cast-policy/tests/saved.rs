@@ -30,7 +30,12 @@ fn read(text: &str) -> Result<Policy, String> {
 #[test]
 fn a_policy_is_written_as_one_would_write_it() {
     let table = OpTable::torch_cuda().register("attention", CastRule::Lower).strict();
-    let when = Condition::default().path("loss.**").reduction_above(16).reduction_below(4096);
+    let when = Condition {
+        path: Some("loss.**".into()),
+        reduction_above: Some(16),
+        reduction_below: Some(4096),
+        ..Condition::default()
+    };
     let policy =
         Overrides::over(table).op("sum", CastRule::To(DType::F16)).when(when, CastRule::F32);
     let text = r#"preset = "torch_cuda"
@@ -104,10 +109,8 @@ fn exception() -> impl Strategy<Value = (Condition, CastRule)> {
     let length = || proptest::option::of(0..1_u64 << 53);
     let parts = (text(), text(), length(), length(), select(rules()));
     parts.prop_map(|(op, path, above, below, rule)| {
-        let when = op.into_iter().fold(Condition::default(), Condition::op);
-        let when = path.into_iter().fold(when, Condition::path);
-        let when = above.into_iter().fold(when, Condition::reduction_above);
-        (below.into_iter().fold(when, Condition::reduction_below), rule)
+        let (op, path) = (op.map(Into::into), path.map(Into::into));
+        (Condition { op, path, reduction_above: above, reduction_below: below }, rule)
     })
 }
 

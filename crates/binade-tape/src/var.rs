@@ -129,8 +129,8 @@ impl<D: Device> Var<D> {
         let seen = self.seen_list(op, operands)?;
         let seen: Vec<&Value<D>> = seen.iter().collect();
         let call = OpCall { path: self.tape.path(), ..op.into() };
-        let prepared = self.tape.scope().prepare(&call, &seen).map_err(TapeError::from)?;
-        Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
+        let (cast, _) = self.tape.scope().prepare(&call, &seen).map_err(TapeError::from)?;
+        Ok(cast.into_iter().map(Cow::into_owned).collect())
     }
 
     /// Returns operands that the region does not cast.

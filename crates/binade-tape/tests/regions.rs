@@ -211,7 +211,11 @@ fn every_operation_that_sums_says_how_much_to_an_override() {
     ];
     for (op, length, run) in cases {
         let banned = |above| {
-            let when = Condition::default().op(op).reduction_above(above);
+            let when = Condition {
+                op: Some(op.into()),
+                reduction_above: Some(above),
+                ..Condition::default()
+            };
             let policy = Overrides::over(OpTable::torch_cuda());
             let policy = policy.when(when, CastRule::Banned("it matched".into()));
             let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());

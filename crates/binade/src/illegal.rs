@@ -79,7 +79,7 @@ impl Properties {
         if self.loses_small_gradients() && !self.unscaled_f16 {
             return Err(Illegal(format!(
                 "{level} in f16 without loss scaling: gradients up to 2^-25 become zero without a word. Leave the loss scale \
-                 dynamic, choose bf16, or ask for it with `allow_unscaled_f16()`"
+                 dynamic, choose bf16, or ask for it with `unscaled_f16: true`"
             )));
         }
         match self.loses_small_updates() {

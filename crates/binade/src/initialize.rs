@@ -70,7 +70,10 @@ impl<E: Error> Error for InitError<E> {
 pub struct Setup<D> {
     device: D,
     properties: Properties,
-    region: Region,
+    /// Region that casts operations: by Apex's O1 lists on every device at O1, not at all at the other levels.
+    ///
+    /// It and its clones count as one: an operation that asks one of them has asked all.
+    pub region: Region,
 }
 
 /// The notice of reports at O1 until an operation asks the region.
@@ -94,16 +97,9 @@ impl<D: Clone> Setup<D> {
         Ok(Self { device, properties, region })
     }
 
-    /// Properties that were chosen.
+    /// Returns the properties that were chosen.
     pub fn properties(&self) -> &Properties {
         &self.properties
-    }
-
-    /// Region that casts operations: by Apex's O1 lists on every device at O1, not at all at the other levels.
-    ///
-    /// All regions given out count as one: an operation that asks one of them has asked all.
-    pub fn region(&self) -> Region {
-        self.region.clone()
     }
 
     /// Returns the configuration by which a model's parameters are stored and moved.
@@ -168,7 +164,7 @@ impl<D: MasterWeights + Clone> Setup<D> {
 
 impl<D: GradScaler + Clone> Setup<D> {
     /// Makes a scaler by the level's rule. At O1 the reports of its steps carry a notice until an operation has asked
-    /// [`region`](Self::region).
+    /// [`region`](Self#structfield.region).
     ///
     /// # Errors
     ///
@@ -221,7 +217,7 @@ where
 {
     let setup = Setup::new(device, properties)?;
     Ok(Amp {
-        region: setup.region(),
+        region: setup.region.clone(),
         scaler: setup.scaler().map_err(InitError::Device)?,
         optimizer: setup.optimizer(model, rule)?,
     })

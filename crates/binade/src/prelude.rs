@@ -1,6 +1,6 @@
 //! Names that a training loop uses.
 
-pub use crate::{Amp, Model, OptLevel, Setup, initialize};
+pub use crate::{Amp, Model, OptLevel, Properties, Setup, initialize};
 pub use binade_autocast::{Autocast, Region};
 pub use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
 pub use binade_core::{

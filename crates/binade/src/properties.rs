@@ -21,13 +21,14 @@ use binade_interchange::DTypePolicy;
 /// e13873de, the last with `apex.amp`) but for bf16, which Apex would scale as it does f16: bf16 has the exponents of `f32`, so
 /// here its scale is 1, and gradients are checked all the same.
 ///
-/// Overrides are checked by [`check`](Self::check), as [`Setup::new`](crate::Setup::new) does before anything is made. `Display`
+/// A part is changed by struct update, and the whole is checked by [`check`](Self::check), as [`Setup::new`](crate::Setup::new) does before anything is made. `Display`
 /// prints a line for a log.
 ///
 /// ```
-/// use binade::{OptLevel, core::DType, grad_scaler::LossScale};
+/// use binade::{OptLevel, Properties, core::DType, grad_scaler::LossScale};
 ///
-/// let properties = OptLevel::O2.with(DType::F16).with_loss_scale(LossScale::fixed(128.0)?);
+/// let loss_scale = LossScale::fixed(128.0)?;
+/// let properties = Properties { loss_scale, ..OptLevel::O2.with(DType::F16) };
 /// assert!(properties.check().is_ok());
 /// assert_eq!(
 ///     properties.to_string(),
@@ -35,27 +36,28 @@ use binade_interchange::DTypePolicy;
 /// );
 /// # Ok::<(), binade::grad_scaler::LossScaleError>(())
 /// ```
-#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Properties {
     /// Level that these started from.
     pub level: OptLevel,
     /// Low type.
     pub dtype: DType,
-    /// Type that parameters are stored in; `None` if they keep the types they have.
+    /// Type that parameters are stored in, bf16, f16 or f32; `None` if they keep the types they have.
     pub storage: Option<DType>,
     /// True if operations are cast by policy.
     pub autocast: bool,
     /// True if normalisation stays in `f32`; `None` if the level leaves it open.
     pub keep_norm_f32: Option<bool>,
-    /// True if low-precision parameters have `f32` masters; `None` if the level leaves it open.
+    /// True if low-precision parameters have `f32` masters; `None` if the level leaves it open. O3 alone may go without.
     pub master_weights: Option<bool>,
-    /// Rule by which the loss scale moves.
+    /// Rule by which the loss scale moves: one's own, or that of a library by name, as `LossScale::preset("deepspeed")?`.
     pub loss_scale: LossScale,
-    pub(crate) unscaled_f16: bool,
-    /// Type that [`Setup::output`](crate::Setup::output) brings a model's outputs to; `None` if they keep the type they have.
+    /// True if f16 may go without a loss scale above 1, so that gradients up to 2^-25 become zero.
+    pub unscaled_f16: bool,
+    /// Type that [`Setup::output`](crate::Setup::output) brings a model's outputs to, as Apex's `cast_model_outputs`; `None` if they
+    /// keep the type they have.
     pub outputs: Option<DType>,
-    /// True if mixed precision is on at all.
+    /// True if mixed precision is on at all; [`with_enabled`](Self::with_enabled) turns it off.
     pub enabled: bool,
 }
 
@@ -66,7 +68,8 @@ pub struct Properties {
 /// use binade::{OptLevel, Properties, core::DType, interchange::DTypePolicy};
 ///
 /// let properties = Properties::try_from(DTypePolicy::keras("mixed_float16")?)?;
-/// assert_eq!(properties, OptLevel::O1.with(DType::F16).with_outputs(DType::F16));
+/// let expected = Properties { outputs: Some(DType::F16), ..OptLevel::O1.with(DType::F16) };
+/// assert_eq!(properties, expected);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -89,7 +92,7 @@ impl TryFrom<DTypePolicy> for Properties {
                 )));
             }
         };
-        Ok(level.with(compute).with_outputs(output))
+        Ok(Self { outputs: Some(output), ..level.with(compute) })
     }
 }
 
@@ -125,12 +128,6 @@ impl Properties {
         }
     }
 
-    /// Brings a model's outputs to `dtype`, as Apex's `cast_model_outputs`; without this O2 and O3 bring them to f32.
-    #[must_use]
-    pub fn with_outputs(self, dtype: DType) -> Self {
-        Self { outputs: Some(dtype), ..self }
-    }
-
     /// Turns mixed precision on or off. `false` is Apex's `enabled=False`: parameters, operations, losses and outputs stay as
     /// they are under every other choice, and the same program trains without mixed precision.
     #[must_use]
@@ -149,35 +146,5 @@ impl Properties {
             enabled: false,
             ..self
         }
-    }
-
-    /// Stores parameters in `dtype`: bf16, f16 or f32.
-    #[must_use]
-    pub fn with_storage(self, dtype: DType) -> Self {
-        Self { storage: Some(dtype), ..self }
-    }
-
-    /// Keeps normalisation in `f32`, or not.
-    #[must_use]
-    pub fn with_keep_norm_f32(self, keep: bool) -> Self {
-        Self { keep_norm_f32: Some(keep), ..self }
-    }
-
-    /// Keeps `f32` masters of low-precision parameters, or not. O3 alone may go without.
-    #[must_use]
-    pub fn with_master_weights(self, keep: bool) -> Self {
-        Self { master_weights: Some(keep), ..self }
-    }
-
-    /// Scales losses by another rule: one's own, or that of a library by name, as `LossScale::preset("deepspeed")?`.
-    #[must_use]
-    pub fn with_loss_scale(self, rule: LossScale) -> Self {
-        Self { loss_scale: rule, ..self }
-    }
-
-    /// Allows f16 without a loss scale above 1, in which gradients up to 2^-25 become zero.
-    #[must_use]
-    pub fn allow_unscaled_f16(self) -> Self {
-        Self { unscaled_f16: true, ..self }
     }
 }

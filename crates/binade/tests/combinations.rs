@@ -18,30 +18,21 @@ fn changed<T: Copy>(
     bases.into_iter().flat_map(|base| -> Vec<_> { each(base) }).collect()
 }
 
-/// Sets a value if one is given.
-fn given<T>(p: Properties, value: Option<T>, set: fn(Properties, T) -> Properties) -> Properties {
-    match value {
-        Some(value) => set(p, value),
-        None => p,
-    }
-}
-
-fn with_autocast(mut properties: Properties, on: bool) -> Properties {
-    properties.autocast = on;
-    properties
-}
-
 /// Four levels in two low types with every override, or none, of each part.
 fn all() -> Vec<Properties> {
     let levels = OptLevel::ALL.into_iter();
     let all = levels.flat_map(|level| [BF16, F16].map(|dtype| level.with(dtype))).collect();
     let storage = [None, Some(BF16), Some(F16), Some(F32)];
-    let all = changed(all, &storage, |p, v| given(p, v, Properties::with_storage));
-    let all = changed(all, &MAYBE, |p, v| given(p, v, with_autocast));
-    let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_keep_norm_f32));
-    let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_master_weights));
+    let all = changed(all, &storage, |p, v| Properties { storage: v.or(p.storage), ..p });
+    let all = changed(all, &MAYBE, |p, v| Properties { autocast: v.unwrap_or(p.autocast), ..p });
+    let keep =
+        |p: Properties, v: Option<bool>| Properties { keep_norm_f32: v.or(p.keep_norm_f32), ..p };
+    let all = changed(all, &MAYBE, keep);
+    let masters =
+        |p: Properties, v: Option<bool>| Properties { master_weights: v.or(p.master_weights), ..p };
+    let all = changed(all, &MAYBE, masters);
     let scales = [None, Some(LossScale::none()), Some(LossScale::fixed(128.0).unwrap())];
-    changed(all, &scales, |p, v| given(p, v, Properties::with_loss_scale))
+    changed(all, &scales, |p, v| Properties { loss_scale: v.unwrap_or(p.loss_scale), ..p })
 }
 
 fn set_up(properties: Properties) -> Amp<Cpu> {
@@ -74,7 +65,7 @@ fn what_is_legal_is_set_up_as_it_says() {
         let master = amp.optimizer.masters().get("weight").unwrap().master.copy().is_some();
         let wanted = storage != F32 && properties.master_weights == Some(true);
         assert_eq!(master, wanted, "{properties}");
-        assert_eq!(amp.region.is_on(), properties.autocast, "{properties}");
+        assert_eq!(amp.region.enabled, properties.autocast, "{properties}");
         assert_eq!(amp.scaler.rule(), &properties.loss_scale, "{properties}");
     }
 }

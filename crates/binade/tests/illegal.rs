@@ -35,8 +35,8 @@ fn types_that_nothing_can_be_trained_in() {
             let text = format!(
                 "{level} with parameters in {dtype}: they can be stored in bf16, f16 or f32"
             );
-            refused(level.with(F16).with_storage(dtype), &text);
-            legal(&level.with(F16).with_storage(F32));
+            refused(Properties { storage: Some(dtype), ..level.with(F16) }, &text);
+            legal(&Properties { storage: Some(F32), ..level.with(F16) });
         }
     }
     refused(
@@ -44,7 +44,7 @@ fn types_that_nothing_can_be_trained_in() {
         "O2 with f32: the low type must be bf16 or f16; to train in f32, take O0",
     );
     refused(
-        O2.with(F16).with_outputs(I64),
+        Properties { outputs: Some(I64), ..O2.with(F16) },
         "O2 with outputs in i64: they can be brought to bf16, f16 or f32",
     );
     legal(&O0.with(I64));
@@ -56,19 +56,19 @@ fn choices_about_parameters_at_o1_and_autocast_elsewhere() {
         let text = format!(
             "O1 casts operands where they are used and leaves parameters in f32; {dtype} parameters are what O2 is for"
         );
-        refused(O1.with(dtype).with_storage(dtype), &text);
-        legal(&O1.with(dtype).with_storage(F32));
+        refused(Properties { storage: Some(dtype), ..O1.with(dtype) }, &text);
+        legal(&Properties { storage: Some(F32), ..O1.with(dtype) });
     }
     for keep in [false, true] {
         refused(
-            O1.with(F16).with_keep_norm_f32(keep),
+            Properties { keep_norm_f32: Some(keep), ..O1.with(F16) },
             "O1 keeps all parameters in f32, so keep_norm_f32 has nothing to say there; leave it out, or choose O2",
         );
         refused(
-            O1.with(F16).with_master_weights(keep),
+            Properties { master_weights: Some(keep), ..O1.with(F16) },
             "O1 keeps all parameters in f32, so they are their own masters; leave master_weights out, or choose O2",
         );
-        legal(&O2.with(F16).with_keep_norm_f32(keep));
+        legal(&Properties { keep_norm_f32: Some(keep), ..O2.with(F16) });
     }
     for level in [O0, O2, O3] {
         let text = format!(
@@ -88,17 +88,17 @@ fn f16_without_a_scale_above_one_unless_asked_for() {
     {
         let text = format!(
             "{level} in f16 without loss scaling: gradients up to 2^-25 become zero without a word. Leave the loss \
-             scale dynamic, choose bf16, or ask for it with `allow_unscaled_f16()`"
+             scale dynamic, choose bf16, or ask for it with `unscaled_f16: true`"
         );
-        let unscaled = level.with(F16).with_loss_scale(rule);
+        let unscaled = Properties { loss_scale: rule, ..level.with(F16) };
         refused(unscaled.clone(), &text);
-        legal(&unscaled.allow_unscaled_f16());
-        legal(&level.with(BF16).with_loss_scale(rule));
+        legal(&Properties { unscaled_f16: true, ..unscaled });
+        legal(&Properties { loss_scale: rule, ..level.with(BF16) });
     }
     let rising = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
     let predicted = LossScale::preset("log-max").expect("a preset");
     for rule in [fixed(2.0), rising, predicted] {
-        legal(&O2.with(F16).with_loss_scale(rule));
+        legal(&Properties { loss_scale: rule, ..O2.with(F16) });
     }
     legal(&O3.with(F16));
 }
@@ -112,11 +112,12 @@ fn sixteen_bits_without_masters_but_at_o3() {
         )
     };
     for dtype in [BF16, F16] {
-        refused(O2.with(dtype).with_master_weights(false), &text(O2, dtype));
-        let scaled = O0.with(dtype).with_storage(dtype).with_loss_scale(LossScale::dynamic());
+        refused(Properties { master_weights: Some(false), ..O2.with(dtype) }, &text(O2, dtype));
+        let scaled =
+            Properties { storage: Some(dtype), loss_scale: LossScale::dynamic(), ..O0.with(dtype) };
         refused(scaled.clone(), &text(O0, dtype));
-        legal(&scaled.with_master_weights(true));
-        legal(&O3.with(dtype).with_master_weights(true));
+        legal(&Properties { master_weights: Some(true), ..scaled });
+        legal(&Properties { master_weights: Some(true), ..O3.with(dtype) });
     }
-    legal(&O2.with(F16).with_storage(F32).with_master_weights(false));
+    legal(&Properties { storage: Some(F32), master_weights: Some(false), ..O2.with(F16) });
 }

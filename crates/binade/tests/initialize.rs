@@ -97,7 +97,7 @@ fn o0_and_o1_leave_every_parameter_in_f32_and_make_no_masters() {
             assert_eq!(stored(&amp), [F32, F32], "{level}");
             assert_eq!(values(&amp, 0), [THIRD, 1.0], "{level}");
             assert_eq!((master(&amp, "weight"), master(&amp, "norm.gain")), (None, None));
-            assert_eq!(amp.region.is_on(), level == O1);
+            assert_eq!(amp.region.enabled, level == O1);
         }
     }
 }
@@ -110,7 +110,7 @@ fn o2_stores_sixteen_bits_but_for_norm_with_masters_of_the_values_given() {
         assert_ne!(values(&amp, 0)[0], THIRD, "{dtype} cannot hold it");
         assert_eq!(master(&amp, "weight"), Some(vec![THIRD, 1.0]), "{dtype}");
         assert_eq!((values(&amp, 1), master(&amp, "norm.gain")), (vec![THIRD, 1.0], None));
-        assert!(!amp.region.is_on());
+        assert!(!amp.region.enabled);
     }
 }
 
@@ -187,12 +187,12 @@ fn what_the_device_cannot_store_is_the_devices_to_refuse() {
 #[test]
 fn what_is_switched_off_leaves_everything_as_it_is() {
     for level in OptLevel::ALL {
-        let off =
-            level.with(F16).with_loss_scale(LossScale::fixed(128.0).unwrap()).with_enabled(false);
+        let off = Properties { loss_scale: LossScale::fixed(128.0).unwrap(), ..level.with(F16) }
+            .with_enabled(false);
         assert_eq!(off.to_string(), format!("{level}, switched off: everything as it is"));
         let amp = initialize(Cpu, model(), UpdateRule::sgd(1.0), off.clone()).unwrap();
         assert_eq!(stored(&amp), [F32, F32], "{level}");
-        assert_eq!((amp.scaler.rule(), amp.region.is_on()), (&LossScale::none(), false));
+        assert_eq!((amp.scaler.rule(), amp.region.enabled), (&LossScale::none(), false));
         let output = tensor(&[1.0]).cast(F16).unwrap();
         assert_eq!(Setup::new(Cpu, off).unwrap().output(&output).unwrap().dtype(), F16);
     }
@@ -201,7 +201,8 @@ fn what_is_switched_off_leaves_everything_as_it_is() {
 #[test]
 fn outputs_are_f32_where_parameters_are_not_unless_asked_otherwise() {
     let output = |level: OptLevel, asked: Option<DType>| {
-        let properties = asked.into_iter().fold(level.with(F16), Properties::with_outputs);
+        let properties = level.with(F16);
+        let properties = Properties { outputs: asked.or(properties.outputs), ..properties };
         let output = tensor(&[THIRD]).cast(F16).unwrap();
         Setup::new(Cpu, properties).unwrap().output(&output).unwrap().dtype()
     };

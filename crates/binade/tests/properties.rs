@@ -69,7 +69,7 @@ fn properties_say_what_they_give_up() {
              operations as given; no loss scale, so that gradients up to 2^-25 become zero",
         ),
         (
-            O1.with(F16).with_loss_scale(LossScale::preset("log-max").unwrap()),
+            Properties { loss_scale: LossScale::preset("log-max").unwrap(), ..O1.with(F16) },
             "O1 f16: parameters as they are; operations cast to f16 by policy; loss scale from 2^0, predicted",
         ),
     ] {
@@ -101,10 +101,10 @@ fn a_word_that_is_no_level_is_refused_with_the_words_that_are() {
 fn a_policy_of_a_whole_model_is_a_level() {
     let read = |text: &str| Properties::try_from(text.parse::<DTypePolicy>().unwrap());
     for (text, wanted) in [
-        ("full", O0.with(F32).with_outputs(F32)),
-        ("p=f32,c=f16,o=f32", O1.with(F16).with_outputs(F32)),
-        ("c=bf16", O1.with(BF16).with_outputs(BF16)),
-        ("f16", O2.with(F16).with_outputs(F16)),
+        ("full", Properties { outputs: Some(F32), ..O0.with(F32) }),
+        ("p=f32,c=f16,o=f32", Properties { outputs: Some(F32), ..O1.with(F16) }),
+        ("c=bf16", Properties { outputs: Some(BF16), ..O1.with(BF16) }),
+        ("f16", Properties { outputs: Some(F16), ..O2.with(F16) }),
         ("p=bf16,o=f32", O2.with(BF16)),
     ] {
         assert_eq!(read(text).unwrap(), wanted, "{text}");

@@ -27,8 +27,8 @@ impl AmpTensor for Bare {
 fn o1_decides_as_apexs_table_does_for_every_operation() {
     let table = OpTable::apex_o1();
     for dtype in [BF16, F16] {
-        let region = Setup::new(Cpu, O1.with(dtype)).unwrap().region();
-        assert!(region.is_on());
+        let region = Setup::new(Cpu, O1.with(dtype)).unwrap().region;
+        assert!(region.enabled);
         for (&op, types) in
             Op::ALL.iter().flat_map(|op| [[F32, F32], [dtype, F32]].map(|types| (op, types)))
         {
@@ -42,8 +42,8 @@ fn o1_decides_as_apexs_table_does_for_every_operation() {
 #[test]
 fn o1_casts_the_same_on_every_device() {
     let bare = HostDevice::<Bare>::new();
-    let region = Setup::new(Cpu, O1.with(F16)).unwrap().region();
-    assert_eq!(Setup::new(&bare, O1.with(F16)).unwrap().region().dtype(), region.dtype());
+    let region = Setup::new(Cpu, O1.with(F16)).unwrap().region;
+    assert_eq!(Setup::new(&bare, O1.with(F16)).unwrap().region.dtype(), region.dtype());
     let (here, there) = (region.open(&Cpu), region.open(&bare));
     for &op in Op::ALL {
         for (left, right) in [(F32, F32), (F16, F32), (F16, F16)] {
@@ -59,7 +59,7 @@ fn o1_casts_the_same_on_every_device() {
 #[test]
 fn the_other_levels_cast_no_operation() {
     for level in [O0, O2, O3] {
-        let region = Setup::new(Cpu, level.with(F16)).unwrap().region();
+        let region = Setup::new(Cpu, level.with(F16)).unwrap().region;
         for &op in Op::ALL {
             let decision = region.decide(&OpCall::new(op, &[F32, F16])).unwrap();
             assert_eq!((decision.operands, decision.output), (None, None), "{}", op.name());

@@ -74,7 +74,7 @@ pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, Lo
     if let Some(steps) = args.growth_interval {
         rule = rule.with_growth_interval(steps)?;
     }
-    Ok(properties.with_loss_scale(rule))
+    Ok(Properties { loss_scale: rule, ..properties })
 }
 
 /// Returns the update rule of the command line.

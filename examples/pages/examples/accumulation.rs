@@ -29,7 +29,7 @@ struct Window {
 fn run() -> Result<Window> {
     let model = Model::new(vec![parameter("weight", &[1.0, 1.0], &[1, 2])?]);
     let scale = LossScale::dynamic().with_init_scale(1024.0)?;
-    let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale);
+    let level = Properties { loss_scale: scale, ..OptLevel::O1.with(DType::F16) };
     let mut amp = initialize(Cpu, model, UpdateRule::sgd(1.0), level)?;
 
     let mut window = amp.scaler.accumulate(BadMicroBatch::Drop);

@@ -26,7 +26,8 @@ struct Run {
 fn run(scale: LossScale) -> Result<Run> {
     let model = Model::new(vec![parameter("weight", &[0.0; 4], &[1, 4])?]);
     // Without the last call, f16 without a scale is refused.
-    let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale).allow_unscaled_f16();
+    let level =
+        Properties { loss_scale: scale, unscaled_f16: true, ..OptLevel::O1.with(DType::F16) };
     let mut amp = initialize(Cpu, model, UpdateRule::sgd(0.5), level)?;
     let (inputs, targets) = data()?;
 

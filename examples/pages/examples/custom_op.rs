@@ -73,7 +73,7 @@ fn run(region: &Region, recompute: bool) -> Result<Pass> {
 
 fn main() -> Result<()> {
     for region in [Region::f16().off(), Region::bf16(), Region::f16()] {
-        let name = if region.is_on() { region.dtype().name() } else { "none" };
+        let name = if region.enabled { region.dtype().name() } else { "none" };
         let (kept, recomputed) = (run(&region, false)?, run(&region, true)?);
         if (recomputed.loss, &recomputed.gradients) != (kept.loss, &kept.gradients) {
             return Err(format!("region {name}: recomputing gave other gradients").into());

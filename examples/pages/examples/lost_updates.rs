@@ -11,7 +11,7 @@ use binade_tape::{Tape, Var};
 /// Returns the weight after 4096 steps of 2⁻¹², stored in `dtype`, with a master (O2) or without (O3).
 fn run(level: OptLevel, dtype: DType) -> Result<f32> {
     let model = Model::new(vec![parameter("weight", &[1.0], &[1])?]);
-    let level = level.with(dtype).with_loss_scale(LossScale::fixed(256.0)?);
+    let level = Properties { loss_scale: LossScale::fixed(256.0)?, ..level.with(dtype) };
     let rule = UpdateRule::sgd(2.0_f64.powi(-12));
     let mut amp = initialize(Cpu, model, rule, level)?;
     let ascent = Tensor::new(vec![-1.0_f32], &[1])?.cast(dtype)?;

@@ -14,8 +14,13 @@ use binade_tape::{Tape, Var};
 /// operation.
 fn policy() -> Overrides<OpTable> {
     let table = OpTable::torch_cuda().register("flash_attention", CastRule::Lower);
-    let long_mean = Condition::default().op("mean").reduction_above(4096);
-    let gating = Condition::default().op("mul").path("encoder.**");
+    let long_mean =
+        Condition { op: Some("mean".into()), reduction_above: Some(4096), ..Condition::default() };
+    let gating = Condition {
+        op: Some("mul".into()),
+        path: Some("encoder.**".into()),
+        ..Condition::default()
+    };
     Overrides::over(table)
         .op("tanh", CastRule::F32)
         .path("head.*", CastRule::F32)

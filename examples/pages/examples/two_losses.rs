@@ -26,13 +26,13 @@ impl Gan {
     /// Creates two models with two optimizers and one scaler.
     fn new() -> Result<Self> {
         let scale = LossScale::dynamic().with_init_scale(1024.0)?;
-        let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale);
+        let level = Properties { loss_scale: scale, ..OptLevel::O1.with(DType::F16) };
         let setup = Setup::new(Cpu, level)?;
         let critic = vec![parameter("weight", &[0.5], &[1, 1])?, parameter("bias", &[0.0], &[1])?];
         let maker = vec![parameter("shift", &[0.0], &[1])?];
         Ok(Self {
             scaler: setup.scaler()?,
-            region: setup.region(),
+            region: setup.region.clone(),
             critic: setup.optimizer(Model::new(critic), UpdateRule::sgd(0.1))?,
             maker: setup.optimizer(Model::new(maker), UpdateRule::sgd(0.1))?,
         })

@@ -71,7 +71,7 @@ fn properties((level, dtype): Setting) -> Result<Properties> {
         return Ok(properties);
     }
     let rule = rule.with_init_scale(SCALE)?.with_growth_interval(u32::MAX)?;
-    Ok(properties.with_loss_scale(rule))
+    Ok(Properties { loss_scale: rule, ..properties })
 }
 
 impl Work for Training {

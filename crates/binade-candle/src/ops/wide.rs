@@ -37,7 +37,8 @@ pub(super) fn narrowed_call<const N: usize>(
     operands: [&Tensor; N],
     compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
 ) -> Result<Tensor, Error> {
-    let cast = scope.cast_call(call, operands)?.map(Cow::into_owned);
+    let cast = scope.cast_all(call, &operands)?;
+    let cast: [Tensor; N] = std::array::from_fn(|place| Tensor::clone(&cast[place]));
     let dtype = cast.first().map_or(DType::F32, Tensor::dtype);
     Ok(compute(widened(call.op, cast)?)?.to_dtype(dtype)?)
 }

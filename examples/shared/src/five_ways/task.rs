@@ -107,7 +107,7 @@ pub fn properties(precision: DType) -> Result<Properties, LossScaleError> {
         return Ok(properties);
     }
     let scale = properties.loss_scale.with_growth_interval(GROWTH_INTERVAL)?;
-    Ok(properties.with_loss_scale(scale))
+    Ok(Properties { loss_scale: scale, ..properties })
 }
 
 #[cfg(test)]
