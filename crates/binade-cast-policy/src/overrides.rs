@@ -114,9 +114,9 @@ impl<P: CastPolicy> CastPolicy for Overrides<P> {
     }
 
     fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
-        let said =
+        let reason =
             |(when, _): &(Condition, CastRule)| Cow::Owned(format!("an override says so ({when})"));
-        self.exception(call).map_or_else(|| self.base.reason(call), said)
+        self.exception(call).map_or_else(|| self.base.reason(call), reason)
     }
 
     fn check(&self) -> Result<(), PolicyError> {

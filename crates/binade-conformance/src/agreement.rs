@@ -1,11 +1,11 @@
-//! How near is near enough, and one implementation of it.
+//! Agreement of a result with the oracle: the allowed difference, and the comparison.
 
 use crate::cases::cast::{self, neighbours, rounded, ulp};
 use crate::{Arithmetic, Stored};
 use binade_core::DType;
 use std::fmt;
 
-/// How near a result must come to the oracle's.
+/// Difference that a result may have from the oracle's.
 ///
 /// Classes come first: where NaN is wanted any NaN will do and nothing else, where an infinity is wanted only that
 /// infinity; then finite values are compared. Every test is a condition to pass, so that NaN passes none by accident.
@@ -25,7 +25,7 @@ pub enum Agreement {
         /// 1 where addition rounds, 4 where Tensor Cores add.
         c: f64,
     },
-    /// As `Bound` on Tensor Cores, and a result of `f32` also within 2^-9·Σ|a||b|, the sum over its products: each operand
+    /// `Bound` as on Tensor Cores, and a result of `f32` also within 2^-9·Σ|a||b|, the sum over its products: each operand
     /// has lost less than 2^-10 of itself where its last 13 bits were dropped ("NVIDIA A100 Tensor Core GPU Architecture",
     /// 2020, has the format), and their product less than twice that.
     Tf32,
@@ -69,12 +69,12 @@ impl Expected {
 pub(crate) struct Comparison {
     /// The worst difference that was within the agreement, in units of what it allows: 0 is equal, 1 is the edge.
     pub(crate) worst: f64,
-    /// Which elements do not agree.
+    /// Indices of elements that do not agree.
     pub(crate) offenders: Vec<usize>,
 }
 
 impl Agreement {
-    /// Returns how near sums of products must come.
+    /// Returns the agreement of sums of products.
     ///
     /// Tensor Cores truncate where they align addends; four times the bound of rounding covers the designs measured by Fasi,
     /// Higham, Mikaitis and Pranesh (`PeerJ` Computer Science 7:e330, 2021). Where operands are read as TF32, their lost bits
@@ -109,7 +109,7 @@ impl Agreement {
         comparison
     }
 
-    /// How much of what is allowed one element uses up; `None` where it does not agree.
+    /// Returns the share of what is allowed that one element uses up; `None` where it does not agree.
     fn distance(self, code: u64, dtype: DType, wanted: &Expected) -> Option<f64> {
         let got = cast::value(code, dtype);
         if wanted.value.is_nan() {
@@ -151,7 +151,7 @@ impl Agreement {
     }
 }
 
-/// How far from `middle` towards the edge that lies on its side `got` is.
+/// Returns the distance of `got` from `middle`, as a share of the distance to the edge on its side.
 fn share(got: f64, middle: f64, [low, high]: [f64; 2]) -> f64 {
     let width = if got < middle { middle - low } else { high - middle };
     let share = (got - middle).abs() / width;
@@ -159,7 +159,7 @@ fn share(got: f64, middle: f64, [low, high]: [f64; 2]) -> f64 {
     if share.is_finite() { share } else { f64::from(u8::from(got != middle)) }
 }
 
-/// By how many standard deviations the count of elements rounded up misses the sum of their chances.
+/// Returns the standard deviations by which the count of elements rounded up misses the sum of their chances.
 fn deviation(got: &Stored, wanted: &[Expected]) -> f64 {
     let (mut surplus, mut variance) = (0.0, 0.0);
     let pairs = got.values().zip(wanted);

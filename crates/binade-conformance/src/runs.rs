@@ -123,7 +123,7 @@ pub(crate) struct ScaleTrace {
 pub(crate) struct Coordinates {
     pub(crate) shape: Vec<usize>,
     pub(crate) width: usize,
-    /// By dimension, each entry's index in it.
+    /// Index of each entry in each dimension, by dimension.
     pub(crate) indices: Vec<Vec<usize>>,
     /// Rows, one after the other.
     pub(crate) values: Stored,

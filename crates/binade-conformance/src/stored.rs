@@ -13,7 +13,7 @@ pub(crate) struct Stored {
     pub(crate) shape: Vec<usize>,
     /// The elements in row-major order.
     pub(crate) bytes: Vec<u8>,
-    /// How it lies in its buffer on the subject's side.
+    /// Layout in the subject's buffer.
     pub(crate) layout: Layout,
 }
 
@@ -73,7 +73,7 @@ impl Stored {
         Self::from_values(self.dtype, &self.shape, values)
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() / self.dtype.bytes()
     }

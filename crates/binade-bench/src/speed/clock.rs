@@ -49,7 +49,7 @@ impl Clock {
     pub(crate) fn new(cuda: &Cuda, rounds: usize, curtain: usize) -> Result<Self> {
         let event = || {
             let event = cuda.stream().context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-            event.map_err(told)
+            event.map_err(driver_message)
         };
         let curtain = data::noise(cuda, curtain)?;
         let held = cuda.memory_use().bytes;
@@ -94,12 +94,12 @@ impl Clock {
         self.cuda.synchronize()?;
         self.draw(copies)?;
         self.cuda.reset_peak_memory();
-        self.start.record(self.cuda.stream()).map_err(told)?;
+        self.start.record(self.cuda.stream()).map_err(driver_message)?;
         let (before, began) = (self.cuda.counters(), Instant::now());
         let output = work.run(input)?;
         let (host, after) = (began.elapsed().as_secs_f64(), self.cuda.counters());
-        self.end.record(self.cuda.stream()).map_err(told)?;
-        let device = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 1e3;
+        self.end.record(self.cuda.stream()).map_err(driver_message)?;
+        let device = f64::from(self.start.elapsed_ms(&self.end).map_err(driver_message)?) / 1e3;
         let peak_bytes = self.cuda.memory_use().peak_bytes.saturating_sub(self.held);
         kept.push_back(output);
         Ok(Round { device, host, counters: since(before, after), peak_bytes })
@@ -107,10 +107,10 @@ impl Clock {
 
     /// Returns the number of copies that take the device three times as long as the host takes for the work.
     fn copies(&self, host: f64) -> Result<usize> {
-        self.start.record(self.cuda.stream()).map_err(told)?;
+        self.start.record(self.cuda.stream()).map_err(driver_message)?;
         self.draw(4)?;
-        self.end.record(self.cuda.stream()).map_err(told)?;
-        let one = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 4e3;
+        self.end.record(self.cuda.stream()).map_err(driver_message)?;
+        let one = f64::from(self.start.elapsed_ms(&self.end).map_err(driver_message)?) / 4e3;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -151,7 +151,7 @@ fn since(before: DeviceCounters, after: DeviceCounters) -> DeviceCounters {
 }
 
 /// Returns a message without the driver's own text, which a stand-in may not have.
-fn told(error: DriverError) -> String {
+fn driver_message(error: DriverError) -> String {
     format!("the CUDA driver says {:?}", error.0)
 }
 

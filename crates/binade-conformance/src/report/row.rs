@@ -3,14 +3,14 @@
 use super::{Outcome, Record};
 use crate::{Agreement, Arithmetic, CaseGroup};
 
-/// How the cases of one operation and variant ended.
+/// Outcomes of the cases of one operation and variant, counted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     /// The operation.
     pub(crate) group: CaseGroup,
     /// Element types, mostly.
     pub(crate) variant: String,
-    /// How near the subject had to come.
+    /// Agreement that the subject had to meet.
     pub(crate) agreement: Agreement,
     /// The worst difference within the agreement, as a share of what it allows.
     pub(crate) worst: f64,
@@ -43,7 +43,7 @@ impl Row {
         self.worst = self.worst.max(record.worst);
     }
 
-    /// How many cases there were.
+    /// Returns the number of cases.
     pub(crate) fn cases(&self) -> usize {
         self.passed + self.failed + self.known + self.skipped
     }

@@ -76,7 +76,7 @@ impl Subject for Device {
         Ok(Tensor::from_bits(&bits, dtype, shape)?)
     }
 
-    /// By way of the buffer that a view would have.
+    /// Goes by way of the buffer that a view would have.
     fn view(&self, bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Plain> {
         let buffer = layout.buffer(bits, dtype, shape);
         let at = |place: usize| &buffer[place * dtype.bytes()..][..dtype.bytes()];

@@ -20,7 +20,7 @@ pub(super) trait Training {
         own.is_raised() || beside.is_some_and(FoundInf::is_raised)
     }
 
-    /// By parameter, the place of its gradient.
+    /// Returns the place of each parameter's gradient.
     fn matched(&mut self, params: &[Named<Plain>], grads: &Grads) -> Result<Vec<Option<usize>>> {
         matched(params, grads)
     }
@@ -36,28 +36,32 @@ pub(super) trait Training {
         if skipped { Ok(()) } else { slot.step(rule, grad) }
     }
 
-    /// Whatever happens to a parameter besides, with a gradient or without.
-    fn settle(&mut self, _slot: &mut Slot, _param: &Plain, _has_gradient: bool) {}
+    /// Changes a parameter after its step, with a gradient or without; nothing by default.
+    fn after_step(&mut self, _slot: &mut Slot, _param: &Plain, _has_gradient: bool) {}
 }
 
 impl Training for Device {}
 
-pub(super) fn train(mut params: Params, turns: Steps, how: &mut impl Training) -> Result<Params> {
+pub(super) fn train(
+    mut params: Params,
+    turns: Steps,
+    training: &mut impl Training,
+) -> Result<Params> {
     let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
     for turn in turns {
-        let UnscaleResult { grads, found } = how.unscaled(&turn)?;
+        let UnscaleResult { grads, found } = training.unscaled(&turn)?;
         let beside = turn.beside.clone().map(|grads| Toy.unscale(grads, turn.scale)).transpose()?;
-        let skipped = how.skips(&found, beside.map(|beside| beside.found).as_ref());
-        let places = how.matched(&params, &grads)?;
+        let skipped = training.skips(&found, beside.map(|beside| beside.found).as_ref());
+        let places = training.matched(&params, &grads)?;
         if !skipped && !params.is_empty() && places.iter().all(Option::is_none) {
             return Err(NoGradients { parameters: params.len() }.into());
         }
         for ((param, slot), place) in params.iter_mut().zip(&mut slots).zip(places) {
             if let Some(grad) = place.and_then(|place| grads[place].value.as_ref()) {
-                how.step(&turn.rule, slot, &grad.read(), skipped)?;
+                training.step(&turn.rule, slot, &grad.read(), skipped)?;
                 param.value = Plain::write(&slot.master, param.value.dtype(), param.value.shape());
             }
-            how.settle(slot, &param.value, place.is_some());
+            training.after_step(slot, &param.value, place.is_some());
         }
     }
     Ok(params)

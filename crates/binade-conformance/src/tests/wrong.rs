@@ -165,7 +165,7 @@ impl Training for Wrong {
         }
     }
 
-    fn settle(&mut self, slot: &mut Slot, param: &Plain, _: bool) {
+    fn after_step(&mut self, slot: &mut Slot, param: &Plain, _: bool) {
         if self.0 == "forgets_masters" {
             slot.master = param.read();
         }

@@ -148,7 +148,7 @@ impl Training for Run {
         Ok(())
     }
 
-    fn settle(&mut self, slot: &mut Slot, _: &Plain, has_gradient: bool) {
+    fn after_step(&mut self, slot: &mut Slot, _: &Plain, has_gradient: bool) {
         if self.amiss == "ages_without_a_gradient" && !has_gradient {
             slot.applied += 1;
         }

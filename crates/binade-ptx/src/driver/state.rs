@@ -25,7 +25,7 @@ use std::{collections::BTreeMap, io::Write, sync::Arc};
 pub(crate) use capture::Mode as CaptureMode;
 pub(crate) use device::{Configuration, TOTAL_MEMORY};
 pub(crate) use dnn::{
-    Call as DnnCall, Descriptors as DnnDescriptors, How, Pass, Status as DnnStatus,
+    Call as DnnCall, ConvolutionSettings, Descriptors as DnnDescriptors, Pass, Status as DnnStatus,
     Tensor as DnnTensor,
 };
 pub(crate) use graph::Node;

@@ -2,7 +2,7 @@
 
 use super::{
     block::{Block, Stop},
-    shared::{By, Shared},
+    shared::{Accessor, Shared},
     warp::{Lanes, Warp, each},
 };
 use crate::{
@@ -24,7 +24,7 @@ pub(super) struct Touch {
     bytes: usize,
     access: Access,
     /// Thread and line of lane 0's access.
-    by: By,
+    by: Accessor,
 }
 
 impl Touch {
@@ -37,13 +37,13 @@ impl Touch {
         bytes: usize,
         access: Access,
     ) -> Self {
-        let (addresses, by) = (warp.addresses(at, index), By::new(warp, 0, at.line));
+        let (addresses, by) = (warp.addresses(at, index), Accessor::new(warp, 0, at.line));
         Self { addresses, lanes, bytes, access, by }
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
-    fn by(&self, lane: usize) -> By {
-        By { thread: self.by.thread + lane as u32, ..self.by }
+    fn accessor(&self, lane: usize) -> Accessor {
+        Accessor { thread: self.by.thread + lane as u32, ..self.by }
     }
 }
 
@@ -105,7 +105,7 @@ fn in_shared(
     mut work: impl FnMut(usize, &mut [u8]),
 ) -> Result<(), Stop> {
     for lane in each(touch.lanes) {
-        let (address, by) = (touch.addresses[lane], touch.by(lane));
+        let (address, by) = (touch.addresses[lane], touch.accessor(lane));
         let found = shared.touch(address, touch.bytes, touch.access, by);
         work(lane, found.map_err(|trouble| (lane, trouble))?);
     }

@@ -4,7 +4,7 @@ use super::{
     access::{Touch, element, fill},
     block::{Block, Stop},
     copies::Copy,
-    shared::By,
+    shared::Accessor,
     warp::{Lanes, Warp, each},
 };
 use crate::{
@@ -140,7 +140,7 @@ impl Block<'_> {
     fn copy(&mut self, warp: &Warp, at: &Instruction, lanes: Lanes) -> Result<(), Stop> {
         let (to, from) = (warp.addresses(at, 0), warp.addresses(at, 1));
         for lane in each(lanes) {
-            let by = By::new(warp, lane, at.line);
+            let by = Accessor::new(warp, lane, at.line);
             // The last operand is the number of bytes to read. Where the whole's size is the last operand, all of it is read.
             let (whole, read) = (warp.operand(at, 2), warp.operand(at, at.operands.len() - 1));
             let source = self.memory.part(from[lane], whole[lane], read[lane]);
@@ -155,10 +155,10 @@ impl Block<'_> {
     /// Completes copies until at most the operand's number of groups is pending. A copy's accesses carry the line that issued it.
     fn wait(&mut self, warp: &Warp, at: &Instruction, lanes: Lanes) -> Result<(), Stop> {
         for lane in each(lanes) {
-            let by = By::new(warp, lane, at.line);
+            let by = Accessor::new(warp, lane, at.line);
             for copy in self.copies[by.thread as usize].wait(warp.operand(at, 0)[lane]) {
                 let arrived =
-                    self.shared.arrive(copy.to, &copy.bytes, By { line: copy.line, ..by });
+                    self.shared.arrive(copy.to, &copy.bytes, Accessor { line: copy.line, ..by });
                 arrived.map_err(|trouble| (lane, trouble))?;
             }
         }

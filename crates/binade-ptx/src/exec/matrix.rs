@@ -3,7 +3,7 @@
 use super::{
     access::element,
     block::{Block, Stop},
-    shared::By,
+    shared::Accessor,
     warp::{Lanes, Warp},
 };
 use crate::{
@@ -105,13 +105,13 @@ impl Block<'_> {
         let (addresses, registers) = (warp.addresses(at, 1), at.registers(0));
         // Before 8.0 the lanes whose addresses are not used must have valid ones as well.
         let all = self.launch.module.target < Capability::SM_80;
-        let told = if all { LANES } else { 8 * registers.len() };
-        for (lane, address) in addresses[..told].iter().enumerate() {
+        let used = if all { LANES } else { 8 * registers.len() };
+        for (lane, address) in addresses[..used].iter().enumerate() {
             self.shared.holds(*address, ROW).map_err(|trouble| (lane, trouble))?;
         }
         for (register, rows) in registers.iter().zip(addresses.chunks_exact(8)) {
             for lane in 0..LANES {
-                let by = By::new(warp, lane, at.line);
+                let by = Accessor::new(warp, lane, at.line);
                 let value = self.fragment(rows, lane, transposed, by)?;
                 warp.set(*register, lane, value);
             }
@@ -125,7 +125,7 @@ impl Block<'_> {
         rows: &[u64],
         lane: usize,
         transposed: bool,
-        by: By,
+        by: Accessor,
     ) -> Result<u64, Stop> {
         let (index, place) = (lane / 4, lane % 4 * 2);
         let mut read = |row: usize, column: usize, bytes: usize| {

@@ -49,14 +49,14 @@ pub(super) struct Shared {
 
 /// Thread that accesses, and the PTX line of its instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct By {
+pub(super) struct Accessor {
     pub(super) thread: u32,
     pub(super) line: u32,
     /// Clock of the warp's last barrier.
     pub(super) ordered: u32,
 }
 
-impl By {
+impl Accessor {
     #[expect(clippy::cast_possible_truncation, reason = "a lane's index is below 32")]
     pub(super) fn new(warp: &Warp, index: usize, line: u32) -> Self {
         Self { thread: warp.first + index as u32, line, ordered: warp.ordered }
@@ -112,7 +112,7 @@ impl Shared {
         address: u64,
         bytes: usize,
         access: Access,
-        by: By,
+        by: Accessor,
     ) -> Result<&mut [u8], Trouble> {
         let from = self.place(address, bytes as u64, access)?;
         for index in self.cells(from, bytes) {
@@ -129,7 +129,12 @@ impl Shared {
     }
 
     /// Marks bytes as the target of a pending copy. Any access to them is a fault until it arrives.
-    pub(super) fn announce(&mut self, address: u64, bytes: u64, by: By) -> Result<(), Trouble> {
+    pub(super) fn announce(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        by: Accessor,
+    ) -> Result<(), Trouble> {
         let from = self.place(address, bytes, Access::Write)?;
         for index in self.cells(from, usize::try_from(bytes).unwrap_or(usize::MAX)) {
             self.check(index, by, Access::Write)?;
@@ -139,7 +144,12 @@ impl Shared {
     }
 
     /// Writes the bytes of a pending copy.
-    pub(super) fn arrive(&mut self, address: u64, bytes: &[u8], by: By) -> Result<(), Trouble> {
+    pub(super) fn arrive(
+        &mut self,
+        address: u64,
+        bytes: &[u8],
+        by: Accessor,
+    ) -> Result<(), Trouble> {
         let from = self.place(address, bytes.len() as u64, Access::Write)?;
         for index in self.cells(from, bytes.len()) {
             self.marks[index].coming = None;
@@ -173,7 +183,7 @@ impl Shared {
     }
 
     /// Returns true if no barrier orders an earlier access before this thread's.
-    fn is_open(&self, touch: &Touch, by: By) -> bool {
+    fn is_open(&self, touch: &Touch, by: Accessor) -> bool {
         let is_mate = || touch.thread / 32 == by.thread / 32;
         touch.clock >= self.ordered
             && touch.thread != by.thread
@@ -182,7 +192,7 @@ impl Shared {
 
     /// Reports a race: another thread has touched the cell since a barrier, and one of the two writes. Atomics do not race with each
     /// other.
-    fn check(&self, index: usize, by: By, access: Access) -> Result<(), Trouble> {
+    fn check(&self, index: usize, by: Accessor, access: Access) -> Result<(), Trouble> {
         let (mark, address) = (&self.marks[index], (index * self.cell) as u64);
         if let Some(issued) = mark.coming {
             let kind = ReportKind::UnfinishedCopy { access, issued: issued.get() };
@@ -203,7 +213,7 @@ impl Shared {
         }
     }
 
-    fn note(&mut self, index: usize, by: By, access: Access) {
+    fn note(&mut self, index: usize, by: Accessor, access: Access) {
         let touch = Touch { thread: by.thread, line: by.line, clock: self.clock, is_atomic: false };
         let mark = &mut self.marks[index];
         match access {
@@ -221,7 +231,7 @@ impl Shared {
 
     /// Notes a read over an earlier one of the same thread, or over one that a barrier of the block or of the shared warp has
     /// ordered.
-    fn note_read(&mut self, index: usize, touch: Touch, by: By) {
+    fn note_read(&mut self, index: usize, touch: Touch, by: Accessor) {
         let readers = &mut self.marks[index].readers;
         let (block, warp) = (self.ordered, self.ordered.max(by.ordered));
         let is_mate = |reader: &Touch| reader.thread / 32 == touch.thread / 32;
@@ -238,8 +248,8 @@ impl Shared {
 mod tests {
     use super::*;
 
-    fn by(thread: u32) -> By {
-        By { thread, line: 1, ordered: 0 }
+    fn accessor(thread: u32) -> Accessor {
+        Accessor { thread, line: 1, ordered: 0 }
     }
 
     fn shared() -> Shared {
@@ -256,67 +266,67 @@ mod tests {
     #[test]
     fn a_write_after_another_threads_read_races_though_the_writer_read_too() {
         let mut shared = shared();
-        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.touch(0, 4, Access::Write, accessor(0)).unwrap();
         shared.barrier();
-        shared.touch(0, 4, Access::Read, by(0)).unwrap();
-        shared.touch(0, 4, Access::Read, by(1)).unwrap();
-        assert!(races(&shared.touch(0, 4, Access::Write, by(0)), 1));
+        shared.touch(0, 4, Access::Read, accessor(0)).unwrap();
+        shared.touch(0, 4, Access::Read, accessor(1)).unwrap();
+        assert!(races(&shared.touch(0, 4, Access::Write, accessor(0)), 1));
     }
 
     #[test]
     fn reads_do_not_race_with_reads_nor_a_thread_with_itself() {
         let mut shared = shared();
-        shared.touch(0, 4, Access::Write, by(0)).unwrap();
-        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.touch(0, 4, Access::Write, accessor(0)).unwrap();
+        shared.touch(0, 4, Access::Write, accessor(0)).unwrap();
         shared.barrier();
-        assert!(shared.touch(0, 4, Access::Read, by(1)).is_ok());
-        assert!(shared.touch(0, 4, Access::Read, by(2)).is_ok());
+        assert!(shared.touch(0, 4, Access::Read, accessor(1)).is_ok());
+        assert!(shared.touch(0, 4, Access::Read, accessor(2)).is_ok());
     }
 
     #[test]
     fn atomics_race_with_reads_and_writes_and_not_with_each_other() {
         let mut shared = shared();
-        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.touch(0, 4, Access::Write, accessor(0)).unwrap();
         shared.barrier();
-        assert!(shared.touch(0, 4, Access::Atomic, by(1)).is_ok());
-        assert!(shared.touch(0, 4, Access::Atomic, by(2)).is_ok());
-        assert!(races(&shared.touch(0, 4, Access::Read, by(3)), 2));
+        assert!(shared.touch(0, 4, Access::Atomic, accessor(1)).is_ok());
+        assert!(shared.touch(0, 4, Access::Atomic, accessor(2)).is_ok());
+        assert!(races(&shared.touch(0, 4, Access::Read, accessor(3)), 2));
         shared.barrier();
-        shared.touch(0, 4, Access::Write, by(1)).unwrap();
-        shared.touch(0, 4, Access::Atomic, by(1)).unwrap();
-        assert!(races(&shared.touch(0, 4, Access::Atomic, by(2)), 1));
+        shared.touch(0, 4, Access::Write, accessor(1)).unwrap();
+        shared.touch(0, 4, Access::Atomic, accessor(1)).unwrap();
+        assert!(races(&shared.touch(0, 4, Access::Atomic, accessor(2)), 1));
     }
 
     #[test]
     fn a_warps_barrier_orders_its_own_lanes_and_no_others() {
         let mut shared = shared();
-        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.touch(0, 4, Access::Write, accessor(0)).unwrap();
         let ordered = shared.warp_barrier();
-        let other = By { ordered, ..by(1) };
+        let other = Accessor { ordered, ..accessor(1) };
         assert!(shared.touch(0, 4, Access::Read, other).is_ok());
-        assert!(races(&shared.touch(0, 4, Access::Read, by(32)), 0));
-        assert!(races(&shared.touch(0, 4, Access::Write, By { ordered, ..by(2) }), 1));
+        assert!(races(&shared.touch(0, 4, Access::Read, accessor(32)), 0));
+        assert!(races(&shared.touch(0, 4, Access::Write, Accessor { ordered, ..accessor(2) }), 1));
     }
 
     #[test]
     fn neighbours_that_narrow_accesses_wrote_are_told_apart_and_what_was_written_at_once_before_is_kept()
      {
         let mut shared = shared();
-        shared.touch(0, 8, Access::Write, by(0)).unwrap();
-        assert!(races(&shared.touch(6, 1, Access::Write, by(1)), 0));
+        shared.touch(0, 8, Access::Write, accessor(0)).unwrap();
+        assert!(races(&shared.touch(6, 1, Access::Write, accessor(1)), 0));
         shared.barrier();
-        shared.touch(4, 2, Access::Write, by(1)).unwrap();
-        assert!(shared.touch(6, 2, Access::Write, by(2)).is_ok());
-        let found = shared.touch(0, 8, Access::Read, by(1));
+        shared.touch(4, 2, Access::Write, accessor(1)).unwrap();
+        assert!(shared.touch(6, 2, Access::Write, accessor(2)).is_ok());
+        let found = shared.touch(0, 8, Access::Read, accessor(1));
         assert!(races(&found, 2) && found.is_err_and(|trouble| trouble.address == Some(6)));
     }
 
     #[test]
     fn a_block_does_not_see_what_the_one_before_wrote() {
         let mut shared = shared();
-        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.touch(0, 4, Access::Write, accessor(0)).unwrap();
         shared.restart();
-        let found = shared.touch(0, 4, Access::Read, by(0)).map(drop).unwrap_err();
+        let found = shared.touch(0, 4, Access::Read, accessor(0)).map(drop).unwrap_err();
         assert_eq!(found.kind, ReportKind::UninitialisedShared { bytes: 4 });
     }
 }

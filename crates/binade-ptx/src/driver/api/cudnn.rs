@@ -6,7 +6,9 @@ use super::{
     abi::{In, Out},
     call::library_api,
 };
-use crate::driver::state::{DnnCall, DnnDescriptors, DnnStatus, DnnTensor, Handle, How, Pass};
+use crate::driver::state::{
+    ConvolutionSettings, DnnCall, DnnDescriptors, DnnStatus, DnnTensor, Handle, Pass,
+};
 
 /// Returns version 9.21.0, for which cudarc has bindings.
 #[unsafe(no_mangle)]
@@ -29,45 +31,45 @@ library_api! {
         driver, filter: Handle, kind: u32, format: u32, k: c_int, c: c_int, h: c_int, w: c_int,
     ) = driver.dnn.filters.set(filter, Some(DnnTensor::new(kind, format, [k, c, h, w])?));
     fn cudnnDestroyFilterDescriptor(driver, filter: Handle) = driver.dnn.filters.delete(filter);
-    fn cudnnCreateConvolutionDescriptor(driver, how: Out<Handle>) = how.set(driver.dnn.hows.insert(How::default()));
+    fn cudnnCreateConvolutionDescriptor(driver, settings: Out<Handle>) = settings.set(driver.dnn.convolutions.insert(ConvolutionSettings::default()));
     fn cudnnSetConvolution2dDescriptor(
-        driver, how: Handle, up: c_int, left: c_int, down: c_int, right: c_int, dilation_down: c_int, dilation_right: c_int,
+        driver, settings: Handle, up: c_int, left: c_int, down: c_int, right: c_int, dilation_down: c_int, dilation_right: c_int,
         mode: u32, sums: u32,
     ) = {
-        driver.dnn.hows.get_mut(how)?.set([[up, left], [down, right], [dilation_down, dilation_right]], mode, sums)
+        driver.dnn.convolutions.get_mut(settings)?.set([[up, left], [down, right], [dilation_down, dilation_right]], mode, sums)
     };
-    fn cudnnSetConvolutionMathType(driver, how: Handle, math: u32) = driver.dnn.hows.get_mut(how)?.set_math(math);
-    fn cudnnDestroyConvolutionDescriptor(driver, how: Handle) = driver.dnn.hows.delete(how);
+    fn cudnnSetConvolutionMathType(driver, settings: Handle, math: u32) = driver.dnn.convolutions.get_mut(settings)?.set_math(math);
+    fn cudnnDestroyConvolutionDescriptor(driver, settings: Handle) = driver.dnn.convolutions.delete(settings);
 
     fn cudnnGetConvolutionForwardWorkspaceSize(
-        driver, handle: Handle, x: Handle, w: Handle, how: Handle, y: Handle, algorithm: u32, bytes: Out<usize>,
-    ) = bytes.set(driver.dnn_workspace(DnnDescriptors { pass: Pass::Forward, handle, x, w, y, how, algorithm })?);
+        driver, handle: Handle, x: Handle, w: Handle, settings: Handle, y: Handle, algorithm: u32, bytes: Out<usize>,
+    ) = bytes.set(driver.dnn_workspace(DnnDescriptors { pass: Pass::Forward, handle, x, w, y, settings, algorithm })?);
     fn cudnnGetConvolutionBackwardDataWorkspaceSize(
-        driver, handle: Handle, w: Handle, y: Handle, how: Handle, x: Handle, algorithm: u32, bytes: Out<usize>,
-    ) = bytes.set(driver.dnn_workspace(DnnDescriptors { pass: Pass::Data, handle, x, w, y, how, algorithm })?);
+        driver, handle: Handle, w: Handle, y: Handle, settings: Handle, x: Handle, algorithm: u32, bytes: Out<usize>,
+    ) = bytes.set(driver.dnn_workspace(DnnDescriptors { pass: Pass::Data, handle, x, w, y, settings, algorithm })?);
     fn cudnnGetConvolutionBackwardFilterWorkspaceSize(
-        driver, handle: Handle, x: Handle, y: Handle, how: Handle, w: Handle, algorithm: u32, bytes: Out<usize>,
-    ) = bytes.set(driver.dnn_workspace(DnnDescriptors { pass: Pass::Filter, handle, x, w, y, how, algorithm })?);
+        driver, handle: Handle, x: Handle, y: Handle, settings: Handle, w: Handle, algorithm: u32, bytes: Out<usize>,
+    ) = bytes.set(driver.dnn_workspace(DnnDescriptors { pass: Pass::Filter, handle, x, w, y, settings, algorithm })?);
 
     fn cudnnConvolutionForward(
-        driver, handle: Handle, alpha: In<f32>, of_x: Handle, x: u64, of_w: Handle, w: u64, how: Handle, algorithm: u32,
+        driver, handle: Handle, alpha: In<f32>, of_x: Handle, x: u64, of_w: Handle, w: u64, settings: Handle, algorithm: u32,
         workspace: u64, workspace_bytes: usize, beta: In<f32>, of_y: Handle, y: u64,
     ) = {
-        let of = DnnDescriptors { pass: Pass::Forward, handle, x: of_x, w: of_w, y: of_y, how, algorithm };
+        let of = DnnDescriptors { pass: Pass::Forward, handle, x: of_x, w: of_w, y: of_y, settings, algorithm };
         driver.dnn_convolve(of, DnnCall { alpha: alpha.get()?, beta: beta.get()?, x, w, y, workspace, workspace_bytes })
     };
     fn cudnnConvolutionBackwardData(
-        driver, handle: Handle, alpha: In<f32>, of_w: Handle, w: u64, of_y: Handle, y: u64, how: Handle, algorithm: u32,
+        driver, handle: Handle, alpha: In<f32>, of_w: Handle, w: u64, of_y: Handle, y: u64, settings: Handle, algorithm: u32,
         workspace: u64, workspace_bytes: usize, beta: In<f32>, of_x: Handle, x: u64,
     ) = {
-        let of = DnnDescriptors { pass: Pass::Data, handle, x: of_x, w: of_w, y: of_y, how, algorithm };
+        let of = DnnDescriptors { pass: Pass::Data, handle, x: of_x, w: of_w, y: of_y, settings, algorithm };
         driver.dnn_convolve(of, DnnCall { alpha: alpha.get()?, beta: beta.get()?, x, w, y, workspace, workspace_bytes })
     };
     fn cudnnConvolutionBackwardFilter(
-        driver, handle: Handle, alpha: In<f32>, of_x: Handle, x: u64, of_y: Handle, y: u64, how: Handle, algorithm: u32,
+        driver, handle: Handle, alpha: In<f32>, of_x: Handle, x: u64, of_y: Handle, y: u64, settings: Handle, algorithm: u32,
         workspace: u64, workspace_bytes: usize, beta: In<f32>, of_w: Handle, w: u64,
     ) = {
-        let of = DnnDescriptors { pass: Pass::Filter, handle, x: of_x, w: of_w, y: of_y, how, algorithm };
+        let of = DnnDescriptors { pass: Pass::Filter, handle, x: of_x, w: of_w, y: of_y, settings, algorithm };
         driver.dnn_convolve(of, DnnCall { alpha: alpha.get()?, beta: beta.get()?, x, w, y, workspace, workspace_bytes })
     };
 }

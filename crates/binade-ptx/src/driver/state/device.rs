@@ -124,8 +124,8 @@ mod tests {
     fn a_number_of_devices_that_is_none_is_refused_by_its_value() {
         assert_eq!([None, Some("2"), Some("8")].map(Configuration::devices), [Ok(1), Ok(2), Ok(8)]);
         for wrong in ["0", "9", "-1", "two", ""] {
-            let told = Configuration::devices(Some(wrong)).unwrap_err();
-            assert!(told.contains(&format!("`{wrong}`")), "{told}");
+            let refused = Configuration::devices(Some(wrong)).unwrap_err();
+            assert!(refused.contains(&format!("`{wrong}`")), "{refused}");
         }
     }
 }

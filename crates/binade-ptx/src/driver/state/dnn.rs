@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 use super::{Driver, Handle, table::Table, tell};
 use crate::driver::code::Code;
 pub(crate) use convolution::{Call, Convolution};
-pub(crate) use descriptors::{How, Tensor};
+pub(crate) use descriptors::{ConvolutionSettings, Tensor};
 pub(crate) use problem::{Descriptors, Pass};
 
 /// Settings of a handle, and the problems asked about.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct HandleState {
     /// Stream of the handle; `None` until it is set. The default stream is not taken instead.
     stream: Option<Handle>,
     /// Hashes of the problems whose workspace was asked for.
@@ -28,10 +28,10 @@ pub(crate) struct Told {
 /// Objects of the library by handle. A descriptor is `None` until it is set.
 #[derive(Debug, Default)]
 pub(crate) struct Dnn {
-    pub(crate) handles: Table<Told, 14>,
+    pub(crate) handles: Table<HandleState, 14>,
     pub(crate) tensors: Table<Option<Tensor>, 15>,
     pub(crate) filters: Table<Option<Tensor>, 16>,
-    pub(crate) hows: Table<How, 17>,
+    pub(crate) convolutions: Table<ConvolutionSettings, 17>,
 }
 
 impl Driver {
@@ -39,7 +39,7 @@ impl Driver {
     pub(crate) fn dnn_create(&mut self) -> Result<Handle> {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::DeviceAllocationFailed)?;
-        Ok(self.dnn.handles.insert(Told::default()))
+        Ok(self.dnn.handles.insert(HandleState::default()))
     }
 
     /// Sets the handle's stream, which must be of the thread's context.

@@ -46,9 +46,9 @@ impl Driver {
     /// Puts a convolution in the handle's stream.
     pub(crate) fn dnn_convolve(&mut self, of: Descriptors, call: Call) -> Result {
         let problem = self.dnn_problem(of)?;
-        let told = self.dnn.handles.get(of.handle)?;
-        let stream = told.stream.ok_or_else(|| bad("a handle that was given no stream"))?;
-        if !told.asked.contains(&hash_of(&problem)) {
+        let state = self.dnn.handles.get(of.handle)?;
+        let stream = state.stream.ok_or_else(|| bad("a handle that was given no stream"))?;
+        if !state.asked.contains(&hash_of(&problem)) {
             return Err(bad("nobody has asked for this convolution's workspace"));
         }
         // The first four bytes of an `f64` of 1 are 0, so a scalar of the wrong type is refused.

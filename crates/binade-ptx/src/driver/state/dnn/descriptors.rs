@@ -58,7 +58,7 @@ impl Tensor {
 
 /// Convolution descriptor: padding, stride and math type.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct How {
+pub(crate) struct ConvolutionSettings {
     /// Padding and stride, once they are set.
     pub(crate) moves: Option<[[usize; 2]; 2]>,
     /// Value of `cudnnMathType_t`; the default allows TF32 from compute capability 8.0 on.
@@ -69,7 +69,7 @@ pub(crate) struct How {
 const NOT_FLIPPED: u32 = 1;
 const F32: u32 = 0;
 
-impl How {
+impl ConvolutionSettings {
     /// Sets the arguments of `cudnnSetConvolution2dDescriptor`.
     pub(crate) fn set(
         &mut self,

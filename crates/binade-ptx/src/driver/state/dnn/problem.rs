@@ -33,7 +33,7 @@ pub(crate) struct Descriptors {
     pub(crate) x: Handle,
     pub(crate) w: Handle,
     pub(crate) y: Handle,
-    pub(crate) how: Handle,
+    pub(crate) settings: Handle,
     pub(crate) algorithm: u32,
 }
 
@@ -106,13 +106,13 @@ impl Driver {
         let tensor = |of| -> Result<Tensor> { (*self.dnn.tensors.get(of)?).ok_or_else(unset) };
         let (x, y) = (tensor(of.x)?, tensor(of.y)?);
         let w = (*self.dnn.filters.get(of.w)?).ok_or_else(unset)?;
-        let how = *self.dnn.hows.get(of.how)?;
-        let [padding, stride] = how.moves.ok_or_else(unset)?;
+        let settings = *self.dnn.convolutions.get(of.settings)?;
+        let [padding, stride] = settings.moves.ok_or_else(unset)?;
         if of.algorithm != ALGORITHM {
             // Algorithm 0 of both gradients, and 3 of the filter's, add by atomics.
             return Err(unknown("algorithm", format_args!("{} of {:?}", of.algorithm, of.pass)));
         }
-        let reads = match (how.math, x.kind) {
+        let reads = match (settings.math, x.kind) {
             // Before 8.0 the default is the same as `FMA`; a caller that asks for TF32 there means something else.
             (DEFAULT, Kind::F32) if self.capability >= Capability::SM_80 => Reads::Tf32,
             (FMA, Kind::F32) | (TENSOR_OP, Kind::F16 | Kind::BF16) => Reads::All,
