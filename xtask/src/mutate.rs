@@ -15,11 +15,9 @@ use clap::{Args, ValueEnum};
 
 use crate::Result;
 
-use {
-    kernels::Kernel,
-    program::{Program, Which},
-    trial::{Outcome, Trial},
-};
+use kernels::Kernel;
+use program::{Program, Which};
+use trial::{Outcome, Trial};
 
 /// A backend's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
