@@ -5,9 +5,21 @@ use binade_core::Handle;
 
 /// Device whose operations and training this crate implements over a driver's kernels, by reference to the driver.
 ///
-/// It has the traits of `binade-ops` and of training. Rust allows no implementation of them for every driver, as traits and drivers
-/// are of other crates. [`implement_device!`](crate::implement_device) implements each for the backend's own type, by a call of
-/// this one's.
+/// It has the operations, uploads, downloads and the traits of training. Rust allows no implementation of another crate's trait for
+/// every driver. [`implement_device!`](crate::implement_device) implements each for a backend's handle, by a call of this type's.
+///
+/// # Examples
+///
+/// Code that is generic over drivers calls operations by it:
+///
+/// ```
+/// use binade_gpu::{Gpu, PointwiseKernels, Result, Tensor};
+/// use binade_ops::Add;
+///
+/// fn doubled<D: PointwiseKernels>(driver: &D, x: &Tensor<D>) -> Result<Tensor<D>, D> {
+///     Gpu(driver).add(x, x)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Gpu<'d, D>(pub &'d D);
 

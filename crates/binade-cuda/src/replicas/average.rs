@@ -48,11 +48,11 @@ impl Layout {
 
     /// The gradients of a vector.
     fn entries(&self, like: &Gradients, vector: &Arc<Buffer>) -> Vec<Named<Option<Tensor>>> {
-        let places = like.names().zip(self.shapes.iter().zip(&self.starts));
-        let entry = |(name, (shape, start)): (&Arc<str>, (&Option<Vec<usize>>, &usize))| {
+        let places = like.entries.iter().zip(self.shapes.iter().zip(&self.starts));
+        let entry = |(like, (shape, start)): (&Named<_>, (&Option<Vec<usize>>, &usize))| {
             let within =
                 |shape: &Vec<usize>| Tensor::within(vector.clone(), 4 * start, DType::F32, shape);
-            Named { name: name.clone(), value: shape.as_ref().map(within) }
+            Named { name: like.name.clone(), value: shape.as_ref().map(within) }
         };
         places.map(entry).collect()
     }

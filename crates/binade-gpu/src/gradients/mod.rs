@@ -49,7 +49,7 @@ pub struct PresentGradient<'g, D: Driver> {
 
 impl<D: Driver> Gradients<D> {
     /// Returns the parameters, in order, whether or not they have a gradient.
-    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.entries.iter().map(|entry| &entry.name)
     }
 
