@@ -48,7 +48,7 @@ impl Cuda {
                 self.over(READ_ONLY, tensor, &args![&sink, KEY])
             }
             ReferencePass::Rewrite(tensor) => {
-                tensor.own(self)?;
+                self.own_tensor(tensor)?;
                 self.over(IN_PLACE, tensor, &args![0_u32])
             }
         }

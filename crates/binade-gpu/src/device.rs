@@ -119,7 +119,7 @@ macro_rules! implement_device {
                     dtype: DType,
                     shape: &[usize],
                 ) -> Result<Tensor<Self>, Error> {
-                    Driver::from_bits(self, bytes, dtype, shape)
+                    Driver::tensor_of(self, bytes, dtype, shape)
                 }
 
                 /// Waits for the device and returns the little-endian bytes of a tensor's elements, in row-major order.
@@ -128,7 +128,7 @@ macro_rules! implement_device {
                 ///
                 /// When the device fails; `Index` where an operation met an index outside its table.
                 pub fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Error> {
-                    Driver::to_bits(self, tensor)
+                    Driver::bits_of(self, tensor)
                 }
             }
         };

@@ -151,9 +151,24 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::own`].
+    /// As for [`own_tensor`](Self::own_tensor).
     fn own_parameter(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
-        tensor.own(self)
+        self.own_tensor(tensor)
+    }
+
+    /// Makes a tensor's memory its own before it is written to: copies the elements where it is shared.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`] for another handle's tensor; where the device fails.
+    fn own_tensor(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
+        self.check_owner(&tensor.buffer)?;
+        if !is_alone(&tensor.buffer) {
+            self.check_movable(&tensor.buffer)?;
+            *tensor = self.copy_tensor(tensor)?;
+        }
+        self.writes(&tensor.buffer);
+        Ok(())
     }
 
     /// Refuses another handle's memory: nothing orders that handle's work with this one's.
@@ -189,7 +204,7 @@ pub trait Driver:
     /// # Errors
     ///
     /// [`Error::Length`] where they are not as many as `shape` says; where the device has no room for them.
-    fn from_bits(&self, bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self> {
+    fn tensor_of(&self, bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self> {
         check_length::<Self>("bytes", bytes.len(), shape, dtype.bytes())?;
         self.tensor_bytes(dtype, shape)?;
         Ok(Tensor::filling(self.buffer_of(bytes)?, dtype, shape))
@@ -200,7 +215,7 @@ pub trait Driver:
     /// # Errors
     ///
     /// As for [`read_bytes`](Self::read_bytes).
-    fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Self> {
+    fn bits_of(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Self> {
         self.read_bytes(tensor.buffer(), tensor.range())
     }
 

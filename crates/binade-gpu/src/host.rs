@@ -32,7 +32,7 @@ impl<D: Driver> Tensor<D> {
         shape: &[usize],
     ) -> Result<Self, D> {
         check_length::<D>("elements", values.len(), shape, 1)?;
-        device.from_bits(bytemuck::cast_slice(values), dtype, shape)
+        device.tensor_of(bytemuck::cast_slice(values), dtype, shape)
     }
 
     /// Returns a tensor of `device` from `f32` values, rounded once to `dtype`.
@@ -47,14 +47,14 @@ impl<D: Driver> Tensor<D> {
 
     /// Waits for the device and returns the elements as `f32`.
     pub(crate) fn download(&self, device: &D) -> Result<Vec<f32>, D> {
-        let bytes = device.to_bits(&device.cast(self, DType::F32)?)?;
+        let bytes = device.bits_of(&device.cast(self, DType::F32)?)?;
         let (elements, _) = bytes.as_chunks();
         Ok(elements.iter().map(|bits| f32::from_le_bytes(*bits)).collect())
     }
 
     /// Waits for the device and returns the elements as a file has them.
     pub(crate) fn to_raw(&self, device: &D) -> Result<RawTensor, D> {
-        let bytes = device.to_bits(self)?;
+        let bytes = device.bits_of(self)?;
         let (found, shape, expected) = (bytes.len(), self.shape().to_vec(), self.bytes());
         let short = Error::Length { what: "bytes", found, shape, expected };
         RawTensor::new(self.spec(), bytes).ok_or(short)

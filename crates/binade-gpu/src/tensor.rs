@@ -1,6 +1,6 @@
 //! A tensor in device memory.
 
-use crate::{Addressed, BufferOf, Driver, Error, Result, memory::is_alone};
+use crate::{Addressed, BufferOf, Driver, Error, Result};
 use binade_core::{DType, TensorSpec};
 use binade_ops::shape::element_count;
 use std::{fmt, ops::Range, sync::Arc};
@@ -8,7 +8,7 @@ use std::{fmt, ops::Range, sync::Arc};
 /// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to. Halves lie two in a word.
 #[derive(Clone)]
 pub struct Tensor<D: Driver> {
-    buffer: Arc<BufferOf<D>>,
+    pub(crate) buffer: Arc<BufferOf<D>>,
     /// Offset of the first element in bytes from the buffer's start; any multiple of an element's size.
     offset: usize,
     dtype: DType,
@@ -75,21 +75,6 @@ impl<D: Driver> Tensor<D> {
         let call = binade_ops::OpInvocation::Reshape { shape: shape.to_vec() };
         let shape = call.check(&[(self.dtype, &self.shape)])?.shape;
         Ok(Self { shape: shape.into(), ..self.clone() })
-    }
-
-    /// Makes the memory this tensor's alone before it is written to: copies the elements where it is shared.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Foreign`] for another handle's tensor; where the device fails.
-    pub fn own(&mut self, device: &D) -> Result<(), D> {
-        device.check_owner(&self.buffer)?;
-        if !is_alone(&self.buffer) {
-            device.check_movable(&self.buffer)?;
-            *self = device.copy_tensor(self)?;
-        }
-        device.writes(&self.buffer);
-        Ok(())
     }
 
     /// Returns the bytes of its elements.

@@ -100,7 +100,7 @@ impl Driver for Wgpu {
         if tensor.range().start != 0 {
             *tensor = self.copy_tensor(tensor)?;
         }
-        tensor.own(self)
+        self.own_tensor(tensor)
     }
 
     fn unit_factors(&self) -> Result<&Arc<Buffer>, Error> {

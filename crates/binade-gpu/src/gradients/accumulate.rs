@@ -55,7 +55,7 @@ impl<D: Kernels> Gradients<D> {
         device.own(&mut present)?;
         sum.present = Some(present);
         for tensor in sum.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
-            tensor.own(device)?;
+            device.own_tensor(tensor)?;
         }
         Ok(sum)
     }

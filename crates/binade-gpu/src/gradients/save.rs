@@ -29,7 +29,7 @@ impl<D: Kernels> Gradients<D> {
     pub(super) fn loaded(device: &D, saved: &NamedGrads<RawTensor>) -> Result<Self, D> {
         let tensor = |saved: &Named<Option<RawTensor>>| {
             let one = |raw: &RawTensor| {
-                device.from_bits(raw.bytes(), raw.spec().dtype, &raw.spec().shape)
+                device.tensor_of(raw.bytes(), raw.spec().dtype, &raw.spec().shape)
             };
             Ok(Named {
                 name: saved.name.clone(),

@@ -84,7 +84,7 @@ impl<D: Kernels> MasterState<D> {
                 Cow::Owned(copies) => Tensor::upload(device, &copies, shape, stored)?,
             };
             let bits = sixteen_bits(&Master::of(store, 0, host, stored));
-            (device.from_bits(bytemuck::cast_slice(&bits), stored, shape)?, low)
+            (device.tensor_of(bytemuck::cast_slice(&bits), stored, shape)?, low)
         };
         let is_kahan = store == MasterStore::Kahan;
         Ok((if is_kahan { Self::Kahan(bits) } else { Self::Remainder(bits) }, low))
@@ -116,7 +116,7 @@ impl<D: Kernels> MasterState<D> {
     /// Waits for the device and returns the master of the parameter `number` on the host.
     pub(super) fn read(&self, device: &D, number: u32) -> Result<Master, D> {
         let words = |bits: &Tensor<D>| -> Result<Vec<u16>, D> {
-            let bytes = device.to_bits(bits)?;
+            let bytes = device.bits_of(bits)?;
             let (words, _) = bytes.as_chunks();
             Ok(words.iter().map(|word| u16::from_le_bytes(*word)).collect())
         };
@@ -127,7 +127,7 @@ impl<D: Kernels> MasterState<D> {
             Self::Stochastic { seed } => Master::Stochastic { seed: *seed, number },
             Self::Kahan(bits) => Master::Compensation(words(bits)?),
             Self::Scaled(scaled) => {
-                let exponent = device.to_bits(&scaled.exponent)?;
+                let exponent = device.bits_of(&scaled.exponent)?;
                 let exponent = exponent.try_into().map_or(0, i32::from_le_bytes);
                 Master::Scaled { values: words(&scaled.values)?, exponent }
             }

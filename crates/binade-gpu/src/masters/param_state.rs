@@ -94,7 +94,7 @@ impl<D: Kernels> ParamState<D> {
     ) -> Result<Vec<(StateKind, RawTensor)>, D> {
         let one = |(kind, tensor): (StateKind, Option<&Tensor<D>>)| {
             let bytes = match tensor {
-                Some(tensor) => device.to_bits(tensor)?,
+                Some(tensor) => device.bits_of(tensor)?,
                 None => self.number.to_le_bytes().into(),
             };
             let (spec, found) = (kind.spec(self.stored, shape), bytes.len());
@@ -122,7 +122,7 @@ impl<D: Kernels> ParamState<D> {
         saved: &SavedParameter,
     ) -> Result<(Tensor<D>, StateTensors<D>), D> {
         let TensorSpec { dtype, shape } = saved.value.spec();
-        let value = device.from_bits(saved.value.bytes(), *dtype, shape)?;
+        let value = device.tensor_of(saved.value.bytes(), *dtype, shape)?;
         let one = |(kind, raw): &(StateKind, RawTensor)| {
             // The bits of a remainder lie in a tensor of the parameter's own type and shape.
             let spec = if *kind == StateKind::Remainder { saved.value.spec() } else { raw.spec() };
