@@ -8,6 +8,7 @@
 // raises `found` where a norm is not finite. `done` is a counter that is 0 before and after. `materialise` multiplies.
 //
 // The set is read once, as unscaling and earlier clips leave it; nothing is written to the gradients.
+#include "lib/ahead.cuh"
 #include "lib/reduce.cuh"
 #include "lib/state.cuh"
 
@@ -47,9 +48,7 @@ __device__ __forceinline__ uint32_t larger(uint32_t a, uint32_t b) {
 __device__ __forceinline__ Partial sizes(const Row& row, const Chunk& chunk, float inverse, float clip) {
   double squares = 0.0;
   uint32_t largest = 0;
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
-    float x[GROUP];
-    load_group(row.values, row.dtype, i, count, x);
+  each_value(row.values, row.dtype, chunk, [&](const float (&x)[GROUP]) {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       float value = settle(x[k], inverse, clip);

@@ -6,6 +6,7 @@
 // the others left in `partials`, one each, and writes `norm`. `done` is a counter that is 0 before and after.
 //
 // A square of an f32 is exact in f64, and no sum of 2^64 of them overflows there.
+#include "lib/ahead.cuh"
 #include "lib/reduce.cuh"
 
 struct Row {
@@ -19,9 +20,7 @@ static_assert(sizeof(Row) == 32, "as `structs.rs`");
 
 __device__ __forceinline__ double sum_of_squares(const Row& row, const Chunk& chunk) {
   double squares = 0.0;
-  each_group(chunk, [&](uint64_t i, uint32_t count) {
-    float x[GROUP];
-    load_group<EIGHT_TOO>(row.values, row.dtype, i, count, x);
+  each_value<EIGHT_TOO>(row.values, row.dtype, chunk, [&](const float (&x)[GROUP]) {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) squares = __fma_rn((double)x[k], (double)x[k], squares);
   });
