@@ -71,8 +71,7 @@ impl StepBuffers<'_> {
         let MasterState::Scaled(master) = &one.state.master else {
             return self.fused(wgpu, one, one.state.master.tensor());
         };
-        let during =
-            OpenedStep::step(self.moves, self.counts, one.state.number, self.counts_lost);
+        let during = OpenedStep::step(self.moves, self.counts, one.state.number, self.counts_lost);
         let wide = scaled::open(master, wgpu, during)?;
         self.fused(wgpu, one, Some(&wide))?;
         scaled::pack(master, wgpu, &wide, during)
