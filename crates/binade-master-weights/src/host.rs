@@ -132,11 +132,6 @@ impl HostMasters {
         self.kept.get(id).map(|kept| &kept.name)
     }
 
-    /// Returns the rule that moves the parameter of this id.
-    pub fn rule(&self, id: usize) -> Option<&UpdateRule> {
-        self.kept.get(id).map(|kept| &kept.rule)
-    }
-
     /// Returns the state of a parameter.
     pub fn get(&self, name: &str) -> Option<&HostParamState> {
         self.kept.get(self.id(name)?).map(|kept| &kept.slot)

@@ -1,7 +1,8 @@
 //! Operands of a step: each parameter's gradient, its constants and its state, matched in the same way on every device.
 
 use crate::{
-    HostMasters, HostParamState, MasterStore, StepConstants, host::Entry, param_state::Master,
+    HostMasters, HostParamState, MasterStore, StepConstants, UpdateRule, host::Entry,
+    param_state::Master,
 };
 use binade_core::{DType, MatchError, NoGradients, TrainError};
 use std::{collections::HashMap, sync::Arc};
@@ -138,6 +139,11 @@ impl HostMasters {
         self.kept.iter_mut().map(Entry::next)
     }
 
+    /// Returns the rule that moves the parameter of this id.
+    pub fn rule(&self, id: usize) -> Option<&UpdateRule> {
+        self.kept.get(id).map(|kept| &kept.rule)
+    }
+
     /// Returns the state of the parameter of this id.
     pub(crate) fn slot(&self, id: usize) -> Option<&HostParamState> {
         self.kept.get(id).map(|kept| &kept.slot)
@@ -154,8 +160,8 @@ impl HostMasters {
     /// Returns true if a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
     /// started, and updates smaller than its rounding would be lost.
     pub(crate) fn lacks_master(&self, slot: &HostParamState, stored: DType) -> bool {
-        let kept = stored != DType::F32 && self.config.store != MasterStore::NoMaster;
-        kept && slot.master == Master::Nothing
+        let kept = stored != DType::F32 && !matches!(self.config.store, MasterStore::NoMaster);
+        kept && matches!(slot.master, Master::Nothing)
     }
 }
 
