@@ -171,6 +171,14 @@ impl Entry {
     }
 }
 
+impl HostParamState {
+    /// Returns true where its store's bits were made for another type than `stored`, the parameter's now, and mean nothing here.
+    pub(crate) fn is_retyped(&self, stored: DType) -> bool {
+        let bound = matches!(self.master, Master::Remainder(_) | Master::Compensation(_));
+        bound && self.stored != stored
+    }
+}
+
 /// Returns true where two names are the same; the letters of a shared one are not read.
 fn is_same(a: &Arc<str>, b: &Arc<str>) -> bool {
     Arc::ptr_eq(a, b) || a == b

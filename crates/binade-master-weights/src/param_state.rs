@@ -117,12 +117,6 @@ impl HostParamState {
         }
     }
 
-    /// Returns true where its store's bits were made for another type than `stored`, the parameter's now, and mean nothing here.
-    pub(crate) fn is_retyped(&self, stored: DType) -> bool {
-        let bound = matches!(self.master, Master::Remainder(_) | Master::Compensation(_));
-        bound && self.stored != stored
-    }
-
     /// Bytes of what is kept beside the parameter, but for an exponent, and of moments.
     pub(crate) fn bytes(&self) -> (u64, u64) {
         let moments = self.moments.iter().map(|moment| 4 * moment.len() as u64);
