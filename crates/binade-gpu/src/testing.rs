@@ -15,6 +15,9 @@ macro_rules! unary_kernels {
     (@row $methods:tt) => { vec![] };
 }
 
+/// Kernels of operations on two operands of one shape, which `ops` launches by the operations' names.
+const PAIRS: [&str; 2] = ["add", "mul"];
+
 /// Returns the kernels whose names stand nowhere in the code of a backend or of this crate, and that are no update rule's.
 ///
 /// # Errors
@@ -30,7 +33,8 @@ pub fn never_launched<'k>(
     let name = |kernel: &'k str| kernel.strip_suffix("_numbers").unwrap_or(kernel);
     let unary: Vec<&str> = binade_ops::for_each_op!([unary_kernels]);
     let kernels = kernels.filter(|kernel| !UpdateRule::NAMES.contains(kernel));
-    let kernels = kernels.filter(|kernel| !unary.contains(&name(kernel)));
+    let kernels =
+        kernels.filter(|kernel| !unary.contains(&name(kernel)) && !PAIRS.contains(kernel));
     Ok(kernels.filter(|kernel| !code.contains(&format!("{:?}", name(kernel)))).collect())
 }
 
