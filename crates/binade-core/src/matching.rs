@@ -13,13 +13,6 @@ pub struct MatchError {
     pub why: &'static str,
 }
 
-impl MatchError {
-    /// Creates the error of a disagreement about `parameter`.
-    pub fn new(parameter: &Arc<str>, why: &'static str) -> Self {
-        Self { parameter: parameter.clone(), why }
-    }
-}
-
 impl Error for MatchError {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Mismatch
@@ -42,13 +35,13 @@ pub fn check_same_parameters<'a, 'b>(
         let ((name, shape), other) = match (sum.next(), grads.next()) {
             (None, None) => return Ok(()),
             (Some((name, _)), None) | (None, Some((name, _))) => {
-                return Err(MatchError::new(name, MICRO_BATCHES));
+                return Err(MatchError { parameter: name.clone(), why: MICRO_BATCHES });
             }
             (Some(sum), Some(grad)) => (grad, sum),
         };
         let is_alike = shape.zip(other.1).is_none_or(|(a, b)| a == b);
         if name != other.0 || !is_alike {
-            return Err(MatchError::new(name, MICRO_BATCHES));
+            return Err(MatchError { parameter: name.clone(), why: MICRO_BATCHES });
         }
     }
 }

@@ -42,7 +42,8 @@ pub fn match_gradients<'a>(
     let places = places(masters, names, grads.clone().map(|(name, _)| name));
     let mut matched = vec![None; params.len()];
     for (grad, ((name, shape), place)) in grads.zip(places).enumerate() {
-        let Place { param, id } = place.ok_or_else(|| MatchError::new(name, STRANGER))?;
+        let Place { param, id } =
+            place.ok_or_else(|| MatchError { parameter: name.clone(), why: STRANGER })?;
         if let Some(shape) = shape {
             let id = fits(&params[param], masters, id, shape)?;
             matched[param] = Some(Matched { id, grad });
@@ -109,7 +110,7 @@ fn fits(
     id: Option<usize>,
     grad: &[usize],
 ) -> Result<usize, MatchError> {
-    let refuse = |why| Err(MatchError::new(param.name, why));
+    let refuse = |why| Err(MatchError { parameter: param.name.clone(), why });
     let Some((id, slot)) = id.and_then(|id| Some((id, masters.slot(id)?))) else {
         return refuse(LATE);
     };

@@ -176,9 +176,15 @@ impl OpInvocation {
                 let table = shape::embedding_table(*rows, grad.1, indices.1)?;
                 (table, operands::indexed(op, *grad, *indices)?)
             }
-            _ if matches!(op.class(), OpClass::Loss | OpClass::Reduce) => {
-                self.rule_of_scalars(op, operands)?
-            }
+            (
+                Self::Sum
+                | Self::Mean
+                | Self::MseLoss
+                | Self::CrossEntropy
+                | Self::SumBackward { .. }
+                | Self::MeanBackward { .. },
+                _,
+            ) => self.rule_of_scalars(op, operands)?,
             _ if op.class() == OpClass::Norm => self.rule_of_norms(op, operands)?,
             _ => rule_of_elements(op, operands)?,
         })

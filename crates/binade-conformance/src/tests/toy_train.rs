@@ -73,12 +73,14 @@ fn matched(params: &[Named<Plain>], grads: &Grads) -> Result<Vec<Option<usize>>>
     for (number, grad) in grads.iter().enumerate() {
         let place = params.iter().position(|param| param.name == grad.name);
         let Some(place) = place.filter(|place| !seen.contains(place)) else {
-            return Err(MatchError::new(&grad.name, "no parameter is waiting for it").into());
+            let (parameter, why) = (grad.name.clone(), "no parameter is waiting for it");
+            return Err(MatchError { parameter, why }.into());
         };
         seen.push(place);
         if let Some(value) = &grad.value {
             if value.shape() != params[place].value.shape() {
-                return Err(MatchError::new(&grad.name, "of another shape").into());
+                let parameter = grad.name.clone();
+                return Err(MatchError { parameter, why: "of another shape" }.into());
             }
             places[place] = Some(number);
         }

@@ -27,7 +27,7 @@ impl JointGradients {
     pub(super) fn agree(&self) -> Result<(), MatchError> {
         let mut others = self.parts.0.iter();
         let Some(first) = others.next() else { return Ok(()) };
-        let refuse = |error: MatchError| MatchError::new(&error.parameter, MODELS);
+        let refuse = |error: MatchError| MatchError { why: MODELS, ..error };
         others.try_for_each(|other| {
             check_same_parameters(first.shapes(), other.shapes()).map_err(refuse)
         })
