@@ -14,7 +14,6 @@ mod matching;
 mod named;
 mod names;
 mod native;
-mod nearest;
 #[cfg(feature = "serde")]
 pub mod non_finite;
 mod op;
@@ -40,7 +39,6 @@ pub use matching::{MatchError, check_same_parameters};
 pub use named::{Named, NamedGrads};
 pub use names::Names;
 pub use native::{AmpTensor, HostDevice, HostDeviceError};
-pub use nearest::nearest_name;
 pub use op::{Op, OpClass};
 pub use optimizer::{NoGradients, Optimizer};
 pub use order_error::OrderError;

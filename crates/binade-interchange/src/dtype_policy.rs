@@ -4,7 +4,8 @@ mod error;
 
 pub use error::DTypePolicyError;
 
-use binade_core::{DType, nearest_name};
+use crate::nearest::nearest_name;
+use binade_core::DType;
 use std::{fmt, str::FromStr};
 
 /// jmp's names; jmp writes the first of each type.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod dtype_policy;
+mod nearest;
 pub mod protocol;
 mod state;
 

@@ -2,7 +2,7 @@
 
 /// Returns the one of `valid` that is fewest edits away from `word`, except for capitals and blanks around it. Of several it
 /// takes one that `word` begins, and else the first. It is empty only if `valid` is.
-pub fn nearest_name<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> &'a str {
+pub(crate) fn nearest_name<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> &'a str {
     let word = word.trim().to_lowercase();
     let letters: Vec<_> = word.chars().collect();
     let far = |valid: &&str| (distance(&letters, valid), !valid.starts_with(&word));
