@@ -25,7 +25,7 @@ fn a_rule_comes_back_as_it_was() {
         .unwrap()
         .with_patience(5);
     assert_eq!(round_trip(&rule), rule);
-    for (name, preset) in LossScale::presets() {
+    for &(name, preset) in LossScale::PRESETS {
         assert_eq!(round_trip(&preset), preset, "{name}");
     }
 }
@@ -41,7 +41,7 @@ fn a_rule_is_written_under_names_that_stay() {
 
 #[test]
 fn every_preset_resumes_from_a_state_that_was_written_to_the_bit() {
-    for (name, rule) in LossScale::presets() {
+    for &(name, rule) in LossScale::PRESETS {
         let imported = ScaleState::import(3000.1).expect("usable");
         let mut state = if rule.log_max.is_some() { rule.start() } else { imported };
         for number in 0..200_u16 {

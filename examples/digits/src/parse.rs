@@ -23,7 +23,7 @@ pub(crate) fn scale(text: &str) -> Result<f32, String> {
 
 /// Parses a loss-scale rule by name; help and errors list the names.
 pub(crate) fn loss_scale() -> impl TypedValueParser<Value = LossScale> {
-    let names = PossibleValuesParser::new(LossScale::presets().map(|(name, _)| name));
+    let names = PossibleValuesParser::new(LossScale::PRESETS.iter().map(|(name, _)| *name));
     names.try_map(|name| LossScale::preset(&name))
 }
 

@@ -55,7 +55,7 @@ pub fn loss_scales() -> Vec<LossScale> {
         Tolerance::share(0.25).unwrap(),
     ];
     let tolerant = tolerances.map(|tolerance| LossScale::dynamic().with_tolerance(tolerance));
-    let presets = LossScale::presets().map(|(_, rule)| rule);
+    let presets = LossScale::PRESETS.iter().map(|(_, rule)| *rule);
     presets.chain(tolerant).map(moving).collect()
 }
 

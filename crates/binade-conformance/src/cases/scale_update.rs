@@ -224,7 +224,7 @@ fn at_random<S: Backend>(cases: &mut Cases<S>) {
 
 /// Every preset, from its own start, through what an iteration may see.
 fn presets<S: Backend>(cases: &mut Cases<S>) {
-    for (name, preset) in LossScale::presets() {
+    for &(name, preset) in LossScale::PRESETS {
         let sentence = format!("{}_moves_as_documented", name.replace('-', "_"));
         cases.add("-", &sentence, move |s: &S, check| {
             let mut quick = preset;

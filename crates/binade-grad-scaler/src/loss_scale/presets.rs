@@ -6,7 +6,6 @@
 use super::MAX_EXPONENT;
 use super::{LogMax, LossScale, LossScaleError, Tolerance};
 
-/// Every preset by name.
 const NAMED: [(&str, LossScale); 10] = {
     let torch = LossScale::torch();
     let deepspeed = LossScale { min_exponent: 0, growth_interval: 1000, ..torch };
@@ -36,10 +35,8 @@ const NAMED: [(&str, LossScale); 10] = {
 };
 
 impl LossScale {
-    /// Every preset and its name.
-    pub fn presets() -> impl Iterator<Item = (&'static str, Self)> {
-        NAMED.into_iter()
-    }
+    /// Every [`preset`](Self::preset), by name.
+    pub const PRESETS: &'static [(&'static str, Self)] = &NAMED;
 
     /// Returns the rule of a library by name, with the library's numbers:
     ///

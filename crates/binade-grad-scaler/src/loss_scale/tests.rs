@@ -216,7 +216,7 @@ fn presets_keep_to_the_numbers_of_their_libraries() {
 
 #[test]
 fn every_preset_ends_in_divergence_and_at_no_lower_scale() {
-    for (name, rule) in LossScale::presets() {
+    for &(name, rule) in LossScale::PRESETS {
         let state = run(rule, &[SKIP; 200]);
         assert!(state.diverged && state.exponent >= rule.min_exponent, "{name}: {state:?}");
         let once = run(rule, &[SKIP; 2]);
