@@ -32,7 +32,8 @@ use std::fmt;
 pub struct HostOptimizer<D, F> {
     device: D,
     apply: F,
-    skipped: u64,
+    /// Number of steps that were skipped.
+    pub skipped: u64,
 }
 
 impl<D, F> HostOptimizer<D, F>
@@ -43,11 +44,6 @@ where
     /// Calls `apply` with the gradients of each step that is not skipped.
     pub fn new(device: D, apply: F) -> Self {
         Self { device, apply, skipped: 0 }
-    }
-
-    /// Steps that never reached the optimizer.
-    pub fn skipped(&self) -> u64 {
-        self.skipped
     }
 }
 

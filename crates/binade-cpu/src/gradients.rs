@@ -72,7 +72,7 @@ impl Gradients {
     /// # Errors
     ///
     /// [`Error::Unsupported`] for gradients that are not bf16, f16 or f32.
-    pub fn materialised(&self) -> Result<Vec<Named<Option<Tensor>>>, Error> {
+    pub(crate) fn materialised(&self) -> Result<Vec<Named<Option<Tensor>>>, Error> {
         let one = |entry: &Named<Option<Tensor>>| {
             let value = entry.value.as_ref().map(|tensor| multiplied(tensor, self.factor));
             Ok(Named { name: entry.name.clone(), value: value.transpose()? })

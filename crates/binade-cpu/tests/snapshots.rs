@@ -2,7 +2,7 @@
 
 use crate::sets;
 
-use binade_core::{DType, FoundInf, Named, Optimizer as _};
+use binade_core::{DType, FoundInf, Named, Optimizer as _, RawTensor};
 use binade_cpu::{Cpu, Tensor};
 use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
 use sets::{ALL, Part, Random, STORES, config, grads, name, params};
@@ -49,7 +49,7 @@ fn the_f32_values_are_the_masters_where_there_are_any_and_the_stored_ones_elsewh
 #[test]
 fn a_tensor_as_a_file_has_it_is_its_type_its_shape_and_its_bytes() {
     let tensor = Tensor::new(vec![1.0_f32, -2.0], &[2, 1]).unwrap();
-    let raw = tensor.to_raw();
+    let raw = RawTensor::from(&tensor);
     assert_eq!((raw.spec(), raw.bytes()), (&tensor.spec(), &*tensor.to_bits()));
-    assert_eq!(Tensor::from_raw(&raw).unwrap().to_bits(), tensor.to_bits());
+    assert_eq!(Tensor::try_from(&raw).unwrap().to_bits(), tensor.to_bits());
 }

@@ -5,7 +5,7 @@ use crate::common::{
 };
 use binade_core::Error as _;
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
-use binade_master_weights::step::{Factor, Slices, step};
+use binade_master_weights::step::{Factor, Params, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 
 /// A parameter that is stepped by hand.
@@ -22,8 +22,11 @@ impl Mirror {
     }
 
     fn step(&mut self, rule: &UpdateRule, grad: &[f32]) {
-        let mut slices = Slices::<f32, f32>::new(grad, &mut self.values);
-        slices.moments = self.moments.each_mut().map(Vec::as_mut_slice);
+        let slices = Slices::<f32, f32> {
+            grads: grad,
+            params: Params::Own(&mut self.values),
+            moments: self.moments.each_mut().map(Vec::as_mut_slice),
+        };
         step(&StepConstants::at(rule, self.applied), Factor::ONE, slices).unwrap();
         self.applied += 1;
     }

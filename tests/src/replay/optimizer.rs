@@ -3,7 +3,7 @@
 use super::bits::{floats, same_bits};
 use super::error::{Wrong, same};
 use super::trace::{Hyper, State};
-use binade_master_weights::step::{Factor, Slices, step};
+use binade_master_weights::step::{Factor, Params, Slices, step};
 use binade_master_weights::{Adam, Sgd, StepConstants, UpdateRule};
 
 /// Parameters and their state.
@@ -84,7 +84,8 @@ impl Parameter {
     fn step(&mut self, rule: &UpdateRule, grads: &[f32], sign: f32) -> Result<(), Wrong> {
         let slices = Slices::<f32, f32> {
             moments: self.moments.each_mut().map(|moment| &mut moment[..]),
-            ..Slices::new(grads, &mut self.values)
+            grads,
+            params: Params::Own(&mut self.values),
         };
         let factor = Factor { inverse: sign, clip: 1.0 };
         step(&StepConstants::at(rule, self.applied), factor, slices)

@@ -6,7 +6,7 @@ use crate::{
 use binade_autocast::Autocast as _;
 use binade_core::{DType, Named, NamedGrads, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
-use binade_master_weights::step::{Factor, Slices, step};
+use binade_master_weights::step::{self, Factor, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 
 /// Tensor whose elements a fault reads and writes.
@@ -118,8 +118,11 @@ impl Slot {
         for moment in self.moments.iter_mut().take(constants.moments()) {
             moment.resize(grads.len(), 0.0);
         }
-        let mut slices = Slices::<f32, f32>::new(grads, &mut self.master);
-        slices.moments = self.moments.each_mut().map(Vec::as_mut_slice);
+        let slices = Slices::<f32, f32> {
+            grads,
+            params: step::Params::Own(&mut self.master),
+            moments: self.moments.each_mut().map(Vec::as_mut_slice),
+        };
         step(&constants, Factor::ONE, slices)?;
         self.applied += 1;
         Ok(())

@@ -12,19 +12,20 @@ impl Tensor {
     pub fn spec(&self) -> TensorSpec {
         TensorSpec::new(self.dtype(), self.shape())
     }
+}
 
-    /// Returns the tensor's elements as a file has them.
-    #[expect(clippy::missing_panics_doc, reason = "a tensor has as many bytes as its shape says")]
-    pub fn to_raw(&self) -> RawTensor {
-        RawTensor::new(self.spec(), self.to_bits()).expect("as many bytes as the shape says")
+/// The tensor's elements as a file has them.
+impl From<&Tensor> for RawTensor {
+    fn from(tensor: &Tensor) -> Self {
+        Self::new(tensor.spec(), tensor.to_bits()).expect("as many bytes as the shape says")
     }
+}
 
-    /// Creates a tensor of the elements that a file has.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] for `i32` and `bool`.
-    pub fn from_raw(raw: &RawTensor) -> Result<Self, Error> {
+/// A tensor of the elements that a file has; [`Error::Unsupported`] for `i32` and `bool`.
+impl TryFrom<&RawTensor> for Tensor {
+    type Error = Error;
+
+    fn try_from(raw: &RawTensor) -> Result<Self, Error> {
         Self::from_bits(raw.bytes(), raw.spec().dtype, &raw.spec().shape)
     }
 }
@@ -43,7 +44,7 @@ impl Snapshot for Cpu {
         params: &Vec<Named<Tensor>>,
         masters: &HostMasters,
     ) -> Result<Vec<SavedParameter>, Error> {
-        let saved = |param: &Named<Tensor>| masters.saved(&param.name, param.value.to_raw());
+        let saved = |param: &Named<Tensor>| masters.saved(&param.name, (&param.value).into());
         Ok(params.iter().map(saved).collect())
     }
 
@@ -55,7 +56,7 @@ impl Snapshot for Cpu {
     ) -> Result<(), LoadError<Error>> {
         let specs = self.specs(params, masters).map_err(LoadError::Device)?;
         let saved = check_saved(&specs, saved)?;
-        let tensor = |saved: &&SavedParameter| Tensor::from_raw(&saved.value);
+        let tensor = |saved: &&SavedParameter| Tensor::try_from(&saved.value);
         let values = saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>();
         let values = values.map_err(LoadError::Device)?;
         for ((param, value), saved) in params.iter_mut().zip(values).zip(saved) {

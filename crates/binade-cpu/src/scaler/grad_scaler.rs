@@ -109,7 +109,7 @@ impl GradOps for Cpu {
     fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
         let raw = |grad: Named<Option<Tensor>>| Named {
             name: grad.name,
-            value: grad.value.as_ref().map(Tensor::to_raw),
+            value: grad.value.as_ref().map(RawTensor::from),
         };
         Ok(grads.materialised()?.into_iter().map(raw).collect())
     }
@@ -120,7 +120,7 @@ impl GradOps for Cpu {
         saved: &NamedGrads<RawTensor>,
     ) -> Result<Gradients, Error> {
         let tensor = |saved: &Named<Option<RawTensor>>| {
-            let value = saved.value.as_ref().map(Tensor::from_raw).transpose()?;
+            let value = saved.value.as_ref().map(Tensor::try_from).transpose()?;
             Ok(Named { name: saved.name.clone(), value })
         };
         Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>()?.into())

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
-use binade_core::{AmpTensor, DType, FoundInf, HostDevice, HostTensor, Named, NamedGrads};
+use binade_core::{
+    AmpTensor, DType, FoundInf, GradSet as _, HostDevice, HostTensor, Named, NamedGrads,
+};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_master_weights::{Adam, MasterStore, OptimizerConfig, Sgd, UpdateRule};
@@ -122,7 +124,7 @@ pub fn one(data: &[f32]) -> Gradients {
 
 /// Returns the materialised values as bits; `None` for a missing gradient.
 pub fn values(grads: &Gradients) -> Vec<Option<Vec<u32>>> {
-    let plain = grads.materialised().unwrap();
+    let plain = Cpu.materialise(grads.clone()).unwrap();
     plain.iter().map(|grad| grad.value.as_ref().map(f32_bits)).collect()
 }
 

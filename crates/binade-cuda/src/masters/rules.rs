@@ -142,7 +142,7 @@ impl CudaRules {
                 negative_lr: -rule.lr(),
                 corrections: at.map_or(0, |rows| rows.address() + (CORRECTION * first) as u64),
                 correction_count: count as u64,
-                constants: StepConstants::at(rule, 0).to_row(),
+                constants: StepConstants::at(rule, 0).into(),
                 pad: 0,
             }
         };

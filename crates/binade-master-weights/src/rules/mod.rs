@@ -189,13 +189,6 @@ macro_rules! rules {
                 }
             }
 
-            /// Returns a row of a device's table; behind the constants of a rule with fewer are zeros.
-            pub fn to_row(&self) -> [f32; 9] {
-                match self.0 {
-                    $(ConstantsOf::$rule(constants) => constants.into(),)*
-                }
-            }
-
             /// Moves one element, and returns true if there was something to add.
             pub(crate) fn element(&self, grad: f32, element: &mut Element) -> bool {
                 match &self.0 {
@@ -208,6 +201,15 @@ macro_rules! rules {
             pub(crate) fn update(&self, grads: &[f32], params: &mut [f32], moments: [&mut [f32]; 3]) {
                 match &self.0 {
                     $(ConstantsOf::$rule(constants) => update(constants, grads, params, moments),)*
+                }
+            }
+        }
+
+        impl From<StepConstants> for [f32; 9] {
+            /// Returns a row of a device's table; behind the constants of a rule with fewer are zeros.
+            fn from(constants: StepConstants) -> Self {
+                match constants.0 {
+                    $(ConstantsOf::$rule(constants) => constants.into(),)*
                 }
             }
         }

@@ -130,8 +130,8 @@ mod tests {
     fn a_row_has_every_constant_and_only_the_first_step_is_first() {
         let rule = sgd(|r| (r.lr, r.dampening, r.weight_decay) = (0.5, 0.25, 0.125));
         let row = [0.0, -0.5, 0.125, 0.9, 0.75, 0.0, 0.0, 0.0, 0.0];
-        assert_eq!(StepConstants::at(&rule, 1).to_row(), row);
-        let first = StepConstants::at(&sgd(|r| r.nesterov = true), 0).to_row();
+        assert_eq!(<[f32; 9]>::from(StepConstants::at(&rule, 1)), row);
+        let first: [f32; 9] = StepConstants::at(&sgd(|r| r.nesterov = true), 0).into();
         assert_eq!([first[0], first[5]], [1.0, 1.0]);
     }
 }

@@ -14,12 +14,7 @@ pub struct Slices<'a, G, C> {
     pub moments: [&'a mut [f32]; 3],
 }
 
-impl<'a, G, C: Element> Slices<'a, G, C> {
-    /// `f32` parameters with gradients, so far without state.
-    pub fn new(grads: &'a [G], params: &'a mut [f32]) -> Self {
-        Self { grads, params: Params::Own(params), moments: Default::default() }
-    }
-
+impl<G, C: Element> Slices<'_, G, C> {
     /// Elements.
     #[inline(always)]
     pub fn len(&self) -> usize {

@@ -50,7 +50,7 @@ impl StepTables {
 
 fn rule_row(rules: &Rules<Buffer>, rule: &UpdateRule) -> RuleRow {
     let [first, rows] = rules.corrections_of(rule).map(count);
-    let constants = StepConstants::at(rule, 0).to_row();
+    let constants: [f32; 9] = StepConstants::at(rule, 0).into();
     RuleRow { negative_lr: halves((-rule.lr()).to_bits()), first, rows, constants, pad: 0 }
 }
 
