@@ -40,3 +40,5 @@ struct Adam {
 };
 
 STEP_KERNEL(adam, Adam)
+// sass: adam loads 11 stores 10 read 1.91 written 2 slots 627
+// sass: adam loads 7 stores 7 read 1.86 written 1.86 slots 590

@@ -40,3 +40,5 @@ extern "C" __global__ void __launch_bounds__(256) in_place(uint4* words, uint32_
     words[i * THREADS] = make_uint4(word.x ^ key, word.y ^ key, word.z ^ key, word.w ^ key);
   }
 }
+// sass: read_only loads 4 slots 24
+// sass: in_place loads 4 stores 4 slots 35

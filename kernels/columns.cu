@@ -37,3 +37,5 @@ extern "C" __global__ void __launch_bounds__(256) columns_join(
     put<SIXTEEN_AND_32>(to, dtype, column, code_of<SIXTEEN_AND_32>(dtype, rounded));
   }
 }
+// sass: columns scalar 4 slots 43; a column a thread, of rows that begin anywhere
+// sass: columns_join scalar 8 slots 41; partial sums of one column each, in f64

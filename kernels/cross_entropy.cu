@@ -80,3 +80,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy_backward(
     });
   }
 }
+// sass: cross_entropy loads 2 read 2 slots 281
+// sass: cross_entropy_backward loads 2 slots 282
+// sass: cross_entropy_backward loads 2 stores 2 slots 359

@@ -26,3 +26,4 @@ extern "C" __global__ void __launch_bounds__(256) dropout(
     store_some(output, dtype, i, count, x);
   });
 }
+// sass: dropout loads 2 stores 2 read 2 written 2 slots 236

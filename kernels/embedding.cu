@@ -145,3 +145,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_long(
     if (line == 0 && column < width) store_one(result, dtype, row * width + column, sum);
   }
 }
+// sass: embedding loads 2 stores 2 read 1.62 written 2 scalar 1 slots 115; the index of the row, of 8 bytes
+// sass: embedding_backward_count scalar 8 slots 31; counts of a digit each
+// sass: embedding_backward_move scalar 1 slots 46; tokens go one by one to their places
+// sass: embedding_backward_starts scalar 1 slots 11; one place a row
+// sass: embedding_backward loads 2 scalar 1 slots 54; the place of a token, of 8 bytes
+// sass: embedding_backward_long scalar 16 slots 125; partial sums of one column each

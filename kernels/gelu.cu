@@ -18,3 +18,5 @@ extern "C" __global__ void __launch_bounds__(256)
     gelu_backward(const void* grad, const void* input, void* result, DType dtype, uint64_t len) {
   zip(grad, input, result, dtype, len, [](float g, float x) { return __fmul_rn(g, gelu_slope(x)); });
 }
+// sass: gelu loads 2 stores 2 read 2 written 2 slots 685
+// sass: gelu_backward loads 4 stores 2 read 2 written 2 slots 722

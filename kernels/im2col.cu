@@ -109,3 +109,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) im2col_weight(
     };
   });
 }
+// sass: im2col scalar 2 slots 43; elements of a window lie anywhere
+// sass: im2col_weight scalar 2 slots 19; elements go to other places one by one

@@ -155,3 +155,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_join(
     store_one(to_bias, dtype, column, __double2float_rn(all.offset));
   }
 }
+// sass: layer_norm loads 2 slots 111 read 2
+// sass: layer_norm loads 6 stores 2 slots 206 read 2 written 2
+// sass: layer_norm_backward loads 2 slots 111 read 2
+// sass: layer_norm_backward loads 6 slots 214 read 2
+// sass: layer_norm_backward loads 6 stores 2 slots 234 read 2 written 2
+// sass: layer_norm_backward_sums scalar 8 slots 75; a column a thread
+// sass: layer_norm_backward_join read 2 scalar 8 slots 31; partial sums of one column each, in f64

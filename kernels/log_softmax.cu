@@ -43,3 +43,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) log_softmax_backward(
     });
   }
 }
+// sass: log_softmax loads 2 slots 279
+// sass: log_softmax loads 2 stores 2 slots 130
+// sass: log_softmax_backward loads 2 slots 83 read 2
+// sass: log_softmax_backward loads 4 stores 2 slots 339 read 2 written 2

@@ -152,3 +152,11 @@ LARGE(f16, F16_, nn, false, false, false)
 LARGE(f16, F16_, nt, false, true, true)
 LARGE(f16, F16_, tn, true, false, false)
 SMALL(f16, F16_)
+// sass: matmul_80_bf16_nn loads 6 hmma 64 slots 390 shared 98304
+// sass: matmul_80_bf16_nt loads 6 hmma 64 slots 384 shared 98304
+// sass: matmul_80_bf16_tn loads 6 hmma 64 slots 389 shared 98304
+// sass: matmul_80_bf16_small loads 4 hmma 16 slots 229 shared 32768
+// sass: matmul_80_f16_nn loads 6 hmma 64 slots 390 shared 98304
+// sass: matmul_80_f16_nt loads 6 hmma 64 slots 384 shared 98304
+// sass: matmul_80_f16_tn loads 6 hmma 64 slots 389 shared 98304
+// sass: matmul_80_f16_small loads 4 hmma 16 slots 229 shared 32768

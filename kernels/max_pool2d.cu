@@ -104,3 +104,6 @@ extern "C" __global__ void __launch_bounds__(256) max_pool2d_backward(
     put<SIXTEEN_AND_32>(result, dtype, i, code_of<SIXTEEN_AND_32>(dtype, sum));
   }
 }
+// sass: max_pool2d scalar 1 slots 22; elements of a window lie anywhere
+// sass: max_pool2d_winners scalar 1 slots 22; elements of a window lie anywhere
+// sass: max_pool2d_backward scalar 2 slots 27; elements of a window lie anywhere

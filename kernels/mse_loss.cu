@@ -46,3 +46,5 @@ extern "C" __global__ void __launch_bounds__(256) mse_loss_backward(
     store_eight(to_target, dtype, i, count, dy);
   });
 }
+// sass: mse_loss loads 4 read 2 slots 109
+// sass: mse_loss_backward loads 4 stores 4 read 2 written 2 slots 166

@@ -11,3 +11,4 @@ extern "C" __global__ void __launch_bounds__(256)
     mul(const void* a, const void* b, void* output, DType dtype, uint64_t len) {
   zip(a, b, output, dtype, len, [](float a, float b) { return __fmul_rn(a, b); });
 }
+// sass: mul loads 4 stores 2 read 2 written 2 slots 94

@@ -17,3 +17,4 @@ extern "C" __global__ void __launch_bounds__(256) scale(
     store_group(to, F32, i, count, x);
   });
 }
+// sass: scale loads 2 stores 2 read 2 written 2 slots 44

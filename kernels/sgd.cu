@@ -25,3 +25,5 @@ struct Sgd {
 };
 
 STEP_KERNEL(sgd, Sgd)
+// sass: sgd loads 7 stores 6 read 1.86 written 2 slots 204
+// sass: sgd loads 5 stores 5 read 1.80 written 1.80 slots 189

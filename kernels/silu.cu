@@ -53,3 +53,5 @@ extern "C" __global__ void __launch_bounds__(256)
     silu_backward(const void* grad, const void* input, void* result, DType dtype, uint64_t len) {
   zip(grad, input, result, dtype, len, [](float g, float x) { return __fmul_rn(g, silu_slope(x)); });
 }
+// sass: silu loads 2 stores 2 read 2 written 2 slots 138
+// sass: silu_backward loads 4 stores 2 read 2 written 2 slots 265

@@ -46,3 +46,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) softmax_backward(
     });
   }
 }
+// sass: softmax loads 2 slots 282 read 2
+// sass: softmax loads 2 stores 2 slots 359 read 2 written 2
+// sass: softmax_backward loads 4 slots 121
+// sass: softmax_backward loads 4 stores 2 slots 159

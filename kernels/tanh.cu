@@ -20,3 +20,5 @@ extern "C" __global__ void __launch_bounds__(256)
     return __fmul_rn(g, __fsub_rn(1.0f, __fmul_rn(y, y)));
   });
 }
+// sass: tanh_forward loads 2 stores 2 read 2 written 2 slots 200
+// sass: tanh_backward loads 4 stores 2 read 2 written 2 slots 149

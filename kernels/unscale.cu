@@ -132,3 +132,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 6) unscale(
   if (threadIdx.x == 0) partials[blockIdx.x] = partial;
   if (is_last_block(done)) join(rows, partials, scale, found, owed);
 }
+// sass: unscale loads 2 read 2 slots 77
+// sass: unscale loads 1 slots 92

@@ -2,16 +2,13 @@
 
 import argparse
 import sys
-from concurrent.futures import ThreadPoolExecutor, ProcessPoolExecutor
 from pathlib import Path
 
 import budgets
-import counts
-import listing
+import measure
 import resources
 import table
 import toolchain
-import way
 
 SOURCES = toolchain.ROOT / "kernels"
 OUT = toolchain.ROOT / "target/sass"
@@ -36,48 +33,15 @@ def capability(text):
     return known[text]
 
 
-def assembled(texts, arch, tools):
-    """The instructions and resources of every entry that an architecture can run."""
-    chosen = [text for text in texts.values() if toolchain.target(text) <= arch]
-    if not chosen:
-        return {}, {}
-    ptx = toolchain.merged(chosen)
-    log, text = toolchain.disassembled(ptx, arch, tools, OUT)
-    return listing.entries(text), resources.read(log, ptx)
-
-
-def measured(job):
-    """The rows of one entry on one architecture."""
-    module, name, arch, code, used, dynamic = job
-    entry = way.Entry.of(*code)
-    chosen = [way.widest(found) for found in way.hot(entry)]
-    return [table.Row(module, name, at + 1, arch, used, counts.count(entry, it), dynamic) for at, it in enumerate(chosen)]
-
-
-def rows(options, known, tools):
-    """Every row, by kernel, entry and architecture."""
-    texts = toolchain.modules(options.ptx)
-    texts = {name: text for name, text in texts.items() if not options.kernel or name in options.kernel}
-    dynamic = {it.entry: int(it.numbers["shared"]) for it in known if "shared" in it.numbers}
-    with ThreadPoolExecutor() as pool:
-        made = list(pool.map(lambda arch: assembled(texts, arch, tools), options.arch))
-    jobs = []
-    for module, text in texts.items():
-        for name in resources.threads(text):
-            for arch, (code, used) in zip(options.arch, made):
-                if name in code:
-                    jobs.append((module, name, arch, code[name], used[name], dynamic.get(name, 0)))
-    with ProcessPoolExecutor() as pool:
-        return [row for found in pool.map(measured, jobs, chunksize=8) for row in found]
-
-
 def main():
     """Writes the table, and tells what is beyond its budget."""
     options = arguments()
     sources = sorted(SOURCES.glob("*.cu"))
     sources = [it for it in sources if not options.kernel or it.stem in options.kernel]
     known = [it for path in sources for it in budgets.read(path)]
-    found = rows(options, known, toolchain.find())
+    texts = toolchain.modules(options.ptx)
+    texts = {name: text for name, text in texts.items() if not options.kernel or name in options.kernel}
+    found = measure.rows(texts, options.arch, known, OUT)
     for path in table.write(found, OUT):
         print(path.relative_to(toolchain.ROOT))
     if options.lines:

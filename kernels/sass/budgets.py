@@ -2,14 +2,16 @@
 
 | key | on the aligned path of the entry's hot loops |
 | --- | --- |
-| `loads`, `stores`, `hmma` | accesses of 16 bytes and matrix instructions, exactly: they name the way, which some loop must have |
+| `loads`, `stores`, `hmma` | accesses of 16 bytes and matrix instructions, exactly, 0 where not said: they name the way, which some loop must have |
 | `scalar` | at most so many narrower accesses to data; above 0 the line ends with `; REASON` |
 | `read`, `written` | sectors touched by loads and by stores, at most so many times the least |
 | `slots` | at most so many instructions an iteration, on every architecture |
 | `flight` | at least so many KiB asked for by a full multiprocessor of 9.0 before it uses the first |
+| `spills` | at most so many bytes stored and loaded again, on any architecture; above 0 with a reason, too; 0 without it |
 | `shared` | no limit: bytes of shared memory that a launch adds to what ptxas knows of |
 
-A loop that no line names has the defaults, and no entry may spill a register.
+A line names a way also where another has more accesses of 16 bytes: that of 16-bit gradients beside that of f32. A loop of which no way is
+named has the defaults: no narrow access, and sectors at most 1.05 times the least.
 """
 
 import re
@@ -17,9 +19,11 @@ from dataclasses import dataclass, field
 
 DEFAULTS = {"scalar": 0, "read": 1.05, "written": 1.05}
 NAMES = ("loads", "stores", "hmma")
-KEYS = (*NAMES, *DEFAULTS, "slots", "flight", "shared")
+KEYS = (*NAMES, *DEFAULTS, "slots", "flight", "shared", "spills")
 MARK = "// sass:"
 FLIGHT_ON = 90
+# Lines have two digits behind the point.
+ROUNDING = 0.005
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,14 @@ class Budget:
     def names(self, row):
         """True if the line is about the way of a row."""
         told = {"loads": row.counts.wide_loads, "stores": row.counts.wide_stores, "hmma": row.counts.hmma}
-        return all(self.numbers.get(key, told[key]) == told[key] for key in NAMES)
+        return all(self.numbers.get(key, 0) == told[key] for key in NAMES)
 
     def breaks(self, row):
         """What in a row is beyond the budget."""
         limits, counts = {**DEFAULTS, **self.numbers}, row.counts
         told = {"scalar": counts.scalar, "read": counts.read_ratio, "written": counts.write_ratio, "slots": counts.slots}
         for key, value in told.items():
-            if key in limits and value is not None and not value <= limits[key]:
+            if key in limits and value is not None and not value <= limits[key] + ROUNDING:
                 yield f"{key} {short(value)}, budget {short(limits[key])}"
         if "flight" in limits and row.arch == FLIGHT_ON and not (row.flight or 0) >= limits["flight"]:
             yield f"flight {short(row.flight or 0)} KiB, budget {short(limits['flight'])}"
@@ -52,7 +56,7 @@ class Malformed(Exception):
 
 def short(value):
     """A number as it stands in a table: whole, or with two digits behind the point."""
-    return f"{value:.2f}".removesuffix(".00") if isinstance(value, float) or value != int(value) else str(int(value))
+    return f"{float(value):.2f}".removesuffix(".00")
 
 
 def read(path):
@@ -73,8 +77,8 @@ def budget(line, place):
     if len(words) % 2 or any(key not in KEYS or not re.fullmatch(r"\d+(\.\d+)?", number) for key, number in pairs):
         raise Malformed(f"{place}: write `{MARK} ENTRY KEY NUMBER ...`, with keys of {', '.join(KEYS)}")
     numbers = {key: float(number) for key, number in pairs}
-    if numbers.get("scalar") and not reason.strip():
-        raise Malformed(f"{place}: say behind a `;` why narrow accesses are needed")
+    if (numbers.get("scalar") or numbers.get("spills")) and not reason.strip():
+        raise Malformed(f"{place}: say behind a `;` why narrow accesses, or spills, are needed")
     return Budget(entry, place, numbers)
 
 
@@ -86,7 +90,9 @@ def broken(rows, budgets):
         for one in mine or [Budget(row.entry, f"{row.module}.cu", {})]:
             yield from (f"{one.place}: {row.entry} on {row.name}: {it}" for it in one.breaks(row))
         if row.resources.spills:
-            yield f"{row.module}.cu: {row.entry} on {row.name}: spills {row.resources.spills} bytes"
+            most = max((it.numbers.get("spills", 0) for it in budgets if it.entry == row.entry), default=0)
+            if row.resources.spills > most:
+                yield f"{row.module}.cu: {row.entry} on {row.name}: spills {row.resources.spills} bytes, budget {short(most)}"
     for one in budgets:
         if one.entry not in entries:
             yield f"{one.place}: no entry is called {one.entry}"
@@ -97,7 +103,7 @@ def broken(rows, budgets):
 
 
 def lines(rows):
-    """The tightest lines that the rows of one entry keep."""
+    """The tightest lines that the rows of one entry keep: of the ways with the most accesses of 16 bytes."""
     found = {}
     for row in rows:
         counts = row.counts

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import lanes
-from way import LOADS, STORES
+from way import LOADS, MATRIX, STORES
 
 # Bytes of a sector, the least that moves between a multiprocessor and the L2 cache.
 SECTOR = 32
@@ -85,7 +85,7 @@ def count(entry, way):
         state = lanes.State({**entry.states[block].values, **state.values})
         for it in entry.graph.instructions(block):
             found.slots += it.base != "NOP"
-            found.hmma += it.base in ("HMMA", "IMMA", "QMMA")
+            found.hmma += it.base in MATRIX
             found.f64 += it.base in F64 or it.base in ("F2F", "I2F", "F2I") and it.has("F64")
             found.special += it.base == "MUFU"
             if it.address in way.skipped:

@@ -1,51 +1,15 @@
 """How the value of a register differs among the 32 lanes of a warp: not at all, by a fixed step from lane to lane, or otherwise.
 
-The step of an address is in bytes, and tells how many sectors of 32 bytes an access of the whole warp touches. The analysis is sound for
-what it calls fixed, under three rules: blocks are one-dimensional; a warp's first lane has a multiple of 32 as its thread number; and
-additions to an address do not pass the end of 4 GiB within a warp.
+The step of an address is in bytes, and tells how many sectors of 32 bytes an access of the whole warp touches. It takes for
+granted that blocks are one-dimensional, that a warp's first lane has a multiple of 32 as its thread number, that additions to an address do
+not pass the end of 4 GiB within a warp, and that lanes which parted at a branch do not carry different constants into an address.
 """
 
-from dataclasses import dataclass
-from typing import Optional
+from listing import number
+from rules import RULES
+from values import UNIFORM, VARIES, Value, joined
 
-from listing import half_pair, number
-
-# What `LOP3.LUT` computes of its first two sources, by its table.
-AND, OR, XOR = "0xc0", "0xfc", "0x3c"
-
-
-@dataclass(frozen=True)
-class Value:
-    """What is known of a value: its step from lane to lane, nothing where there is none, and its number where that is known."""
-
-    step: Optional[int]
-    constant: Optional[int] = None
-
-
-UNIFORM, VARIES = Value(0), Value(None)
-
-
-def joined(a, b):
-    """What is known of a value that is one of two."""
-    return a if a == b else Value(a.step if a.step == b.step else None)
-
-
-def summed(values):
-    """The sum of values."""
-    steps = [it.step for it in values]
-    constants = [it.constant for it in values]
-    constant = sum(constants) & 0xFFFFFFFF if None not in constants else None
-    return VARIES if None in steps else Value(sum(steps), constant)
-
-
-def product(a, b):
-    """The product of two values."""
-    if a.constant is not None and b.constant is not None:
-        return Value(0, a.constant * b.constant & 0xFFFFFFFF)
-    for one, other in ((a, b), (b, a)):
-        if one.constant is not None and other.step is not None:
-            return Value(other.step * one.constant)
-    return UNIFORM if a.step == 0 and b.step == 0 else VARIES
+TYPES = ("F64", "F32", "F16", "BF16", "S64", "U64", "S32", "U32", "S16", "U16", "S8", "U8")
 
 
 class State:
@@ -108,7 +72,10 @@ def following(first, it):
     count = 1
     if it.base in ("LDG", "LD", "LDS", "LDC", "ULDC", "LDCU", "LDL"):
         count = max(1, it.width // 32)
-    elif it.base in ("DADD", "DMUL", "DFMA", "CS2R") and not it.has("32") or it.has("WIDE") or it.has("F64") or it.has("64"):
+    elif it.base in ("F2F", "F2I", "I2F"):
+        # The type that is made stands first.
+        count = 2 if next((part for part in it.opcode.split(".") if part in TYPES), "")[1:] == "64" else 1
+    elif it.base in ("DADD", "DMUL", "DFMA", "CS2R") and not it.has("32") or it.has("WIDE") or it.has("64"):
         count = 2
     elif it.base in ("HMMA", "LDSM"):
         count = 4
@@ -131,99 +98,6 @@ def value_of(it, state):
         if found is not None:
             return found
     return UNIFORM if all(state.read(name).step == 0 for name in it.sources) else VARIES
-
-
-def operands(it, state):
-    """The values of the sources, carries and other predicates left out."""
-    sources = [name for name in it.operands[1:] if not name.lstrip("!").startswith(("P", "UP"))]
-    return [state.read(name) for name in sources]
-
-
-def special(it, _):
-    """Thread and lane numbers differ by one from lane to lane, all else of the kind is the warp's."""
-    return Value(1) if "SR_TID.X" in it.operands[1] or "SR_LANEID" in it.operands[1] else None
-
-
-def added(it, state):
-    return summed(operands(it, state))
-
-
-def multiplied(it, state):
-    """`a * b + c`, as moves, sums and shifts are written, too. The high word of a product is not told."""
-    if it.has("HI"):
-        return None
-    a, b, *rest = operands(it, state)
-    return summed([product(a, b), *rest[:1]])
-
-
-def address(it, state):
-    """`(a << shift) + b`. The high word of an address is taken for the same in all lanes."""
-    values = operands(it, state)
-    if it.has("HI"):
-        is_word = it.has("X") and all(value.step is not None for value in values)
-        return UNIFORM if is_word or all(value.step == 0 for value in values) else VARIES
-    shift = values[2].constant if len(values) > 2 else None
-    return None if shift is None else summed([product(values[0], Value(0, 1 << shift)), values[1]])
-
-
-def shifted(it, state):
-    """A shift to the left by a fixed number multiplies; one to the right may leave nothing that differs within a warp."""
-    values = operands(it, state)
-    left = it.has("L") or it.base in ("SHL",)
-    if it.has("HI") and it.has("U64") and left:
-        return UNIFORM if values[0].step is not None else VARIES
-    amount = values[1].constant if len(values) > 1 else None
-    if left and amount is not None:
-        return product(values[0], Value(0, 1 << amount))
-    source = values[2] if it.has("HI") and len(values) > 2 else values[0]
-    if not left and amount is not None and source.step is not None and source.step << 5 <= 1 << amount:
-        return UNIFORM
-    return None
-
-
-def logical(it, state):
-    """A mask that leaves what a warp's lanes add, one that takes it all away, and bits in places that are 0."""
-    values, table = operands(it, state), it.operands[-2] if len(it.operands) > 5 else ""
-    for one, other in ((0, 1), (1, 0)):
-        if len(values) < 2:
-            break
-        step, mask = values[one].step, values[other].constant
-        if step is None or step <= 0 or mask is None:
-            continue
-        if table == AND and mask & (step << 5) - 1 == 0:
-            return UNIFORM
-        if table == AND and mask & (step << 5) - 1 & ~(step - 1) == (step << 5) - 1 & ~(step - 1):
-            return Value(step)
-        if table in (OR, XOR) and mask < step:
-            return Value(step)
-    return None
-
-
-def moved(it, state):
-    return state.read(it.operands[1])
-
-
-def packed_halves(it, state):
-    """Integers that are written as a pair of f16: `HFMA2 R, -RZ, RZ, high, low`."""
-    if it.operands[1:3] != ("-RZ", "RZ"):
-        return None
-    try:
-        return Value(0, half_pair(*it.operands[3:5]))
-    except (ValueError, OverflowError, TypeError):
-        return UNIFORM
-
-
-def zero(it, _):
-    return Value(0, 0) if "SRZ" in it.operands[1] else UNIFORM
-
-
-RULES = {
-    "S2R": special, "CS2R": zero, "MOV": moved, "UMOV": moved, "HFMA2": packed_halves,
-    "IADD3": added, "IADD": added, "VIADD": added, "UIADD3": added, "IADD64": added,
-    "IMAD": multiplied, "UIMAD": multiplied, "LEA": address, "ULEA": address,
-    "SHF": shifted, "USHF": shifted, "SHL": shifted, "LOP3": logical, "ULOP3": logical,
-    "ATOMG": lambda it, state: VARIES, "ATOM": lambda it, state: VARIES, "MATCH": lambda it, state: VARIES,
-}
 
 
 def states(graph, sequence):

@@ -1,9 +1,10 @@
 """The way of the aligned path through a loop, or through an entry that has none.
 
 A way leads from the first block of a loop to one that leads back to it, each block at most once. Of the ways with a given number of
-loads and of stores of 16 bytes, the aligned one is that with the fewest narrower accesses to data, of these the one with the fewest
-instructions; a call, which is a slow path of a division or a root, counts as CALL of them. An access to data is one to global memory with
-an address that is not the same in all lanes of a warp: fields of a row and the like are read by one access for the whole warp.
+loads and of stores of 16 bytes, the aligned one is that with the fewest narrower accesses to data, of these the one with the most matrix
+instructions, and of these the one with the fewest instructions of all; a call, which is a slow path of a division or a root, counts as
+CALL of them. An access to data is one to global memory with an address that is not the same in all lanes of a warp: fields of a row and
+the like are read by one access for the whole warp.
 
 A predicate that guards an access of 16 bytes has one value until it is written again: where `@P0` is taken, `@!P0` is not. What another
 predicate guards counts as run.
@@ -17,6 +18,7 @@ import lanes
 
 LOADS = ("LD", "LDG", "LDGSTS")
 STORES = ("ST", "STG")
+MATRIX = ("HMMA", "IMMA", "QMMA", "DMMA")
 CALL = 10_000
 
 # A way to the end of a block: what it has, the predicates that are known, the instructions of the block that are not run, and from where.
@@ -32,6 +34,7 @@ class Way:
     loads: int
     stores: int
     scalar: int
+    minus_matrix: int
     cost: int
 
 
@@ -93,7 +96,7 @@ def live_guards(graph, sequence, guards):
 
 def through(entry, block, known):
     """The ways through a block with the predicates `known`: what each adds, the predicates known behind it, what is skipped."""
-    found = [((0, 0, 0, 0), dict(known), ())]
+    found = [((0, 0, 0, 0, 0), dict(known), ())]
     for it in entry.graph.instructions(block):
         name, value = it.guard.lstrip("!"), not it.guard.startswith("!")
         if name in entry.guards and it.base not in graphs.BRANCHES:
@@ -112,9 +115,9 @@ def decided(old, name):
 
 def ran(entry, it, old, name, value):
     """A way with one more instruction. One that is not run for its guard takes its slot, too."""
-    (loads, stores, scalar, cost), known, skipped = old
+    (loads, stores, scalar, minus_matrix, cost), known, skipped = old
     if it.guard and known.get(name, value) != value:
-        return (loads, stores, scalar, cost + 1), known, skipped + (it.address,)
+        return (loads, stores, scalar, minus_matrix, cost + 1), known, skipped + (it.address,)
     if it.address in entry.data:
         wide = it.width >= 128
         loads += wide and it.base in LOADS
@@ -122,7 +125,8 @@ def ran(entry, it, old, name, value):
         scalar += not wide
     written = set(it.results)
     known = {key: bit for key, bit in known.items() if key not in written}
-    return (loads, stores, scalar, cost + (CALL if it.base == "CALL" else 1)), known, skipped
+    minus_matrix -= it.base in MATRIX
+    return (loads, stores, scalar, minus_matrix, cost + (CALL if it.base == "CALL" else 1)), known, skipped
 
 
 def allowed(entry, block, nxt, known):
@@ -144,7 +148,7 @@ def ways(entry, loop):
     """The best way for each pair of numbers of loads and stores of 16 bytes: through `loop`, or from the start to an exit."""
     body = loop.body if loop else set(entry.sequence)
     head = loop.head if loop else 0
-    arrived = {head: {(0, 0, frozenset()): Step((0, 0), (), None)}}
+    arrived = {head: {(0, 0, frozenset()): Step((0, 0, 0), (), None)}}
     left = {}
     for block in entry.sequence:
         if block in body and block in arrived:
@@ -166,7 +170,7 @@ def passed(entry, block, steps):
     for key, step in steps.items():
         for adds, known, skipped in through(entry, block, key[2]):
             new = (key[0] + adds[0], key[1] + adds[1], frozenset(known.items()))
-            cost = (step.cost[0] + adds[2], step.cost[1] + adds[3])
+            cost = tuple(map(sum, zip(step.cost, adds[2:])))
             if new not in left or cost < left[new].cost:
                 left[new] = Step(cost, skipped, key)
     return left
@@ -200,32 +204,6 @@ def ends(entry, loop):
     if loop:
         return loop.latches
     return [it for it in entry.sequence if entry.graph.instructions(it)[-1].base == "EXIT"]
-
-
-def hot(entry):
-    """The ways through each hot loop: those with accesses to data in 16 bytes, and of loops in loops the inner. Without one, the loop
-    with the most accesses to data, or with the most instructions; an entry without loops is one way."""
-    all_loops = graphs.loops(entry.graph)
-    candidates = {loop: ways(entry, loop) for loop in all_loops if has_wide(entry, loop.body)}
-    wide = [loop for loop in candidates if any(it.loads + it.stores for it in candidates[loop])]
-    inner = [loop for loop in wide if not any(other.body < loop.body for other in wide)]
-    if inner:
-        return [candidates[loop] for loop in inner]
-    if has_wide(entry, entry.sequence) or not all_loops:
-        return [ways(entry, None)]
-    return [ways(entry, max(all_loops, key=lambda loop: busy(entry, loop)))]
-
-
-def has_wide(entry, blocks):
-    """True if blocks have an access to data in 16 bytes."""
-    code = (it for block in blocks for it in entry.graph.instructions(block))
-    return any(it.address in entry.data and it.width >= 128 for it in code)
-
-
-def busy(entry, loop):
-    """Accesses to data and instructions of the blocks of a loop, the former less the larger the loop is."""
-    code = [it for block in loop.body for it in entry.graph.instructions(block)]
-    return sum(it.address in entry.data for it in code) / len(code), len(code)
 
 
 def widest(found):

@@ -68,11 +68,8 @@ pub(crate) fn run() -> Result<()> {
 
 /// The names of the entries that the repository ships.
 fn committed() -> Result<BTreeSet<String>> {
-    let mut names = BTreeSet::new();
-    for text in packed::read(&root().join(kernels::PACKED))?.into_values() {
-        names.extend(entries(&text).map(str::to_owned));
-    }
-    Ok(names)
+    let texts = packed::read(&root().join(kernels::PACKED))?;
+    Ok(texts.values().flat_map(|text| entries(text)).map(str::to_owned).collect())
 }
 
 /// The names of the entries of a PTX text; none of WGSL.
