@@ -31,10 +31,15 @@ class Loop:
     latches: frozenset
 
 
+def is_branch(it):
+    """True for a branch; before 9.0 a call of a place in the same loop is a far one."""
+    return it.base in BRANCHES or it.base == "CALL" and bool(it.targets)
+
+
 def build(code, labels):
     """The graph of an entry. A slow path that is called is left out: a call goes on behind itself."""
     starts = {0} | set(labels.values())
-    starts |= {at + 1 for at, it in enumerate(code) if it.base in BRANCHES + ENDS}
+    starts |= {at + 1 for at, it in enumerate(code) if is_branch(it) or it.base in ENDS}
     starts = sorted(it for it in starts if it < len(code))
     blocks = list(zip(starts, starts[1:] + [len(code)]))
     place = {first: index for index, (first, _) in enumerate(blocks)}
@@ -52,9 +57,9 @@ def edges(last, block, count, labels, place):
     """The blocks that follow one that ends with `last`. Where a warp is found in parts (`BRA.DIV`) is no usual way."""
     is_sure = not last.guard and not any(it.lstrip("!").startswith(("P", "UP")) for it in last.operands)
     nexts = []
-    if last.base in BRANCHES and not last.has("DIV"):
+    if is_branch(last) and not last.has("DIV"):
         nexts = [place[labels[it]] for it in last.targets if labels.get(it) in place]
-    if (last.base not in BRANCHES + ENDS or not is_sure or last.has("DIV")) and block + 1 < count:
+    if (not is_branch(last) and last.base not in ENDS or not is_sure or last.has("DIV")) and block + 1 < count:
         nexts.append(block + 1)
     return sorted(set(nexts))
 

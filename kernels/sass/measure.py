@@ -27,10 +27,11 @@ def measured(job):
     entry = way.Entry.of(*code)
     dynamic = sum(int(line.numbers.get("shared", 0)) for line in lines)
     named = {(line.numbers.get("loads", 0), line.numbers.get("stores", 0)) for line in lines}
-    found = []
-    for at, ways in enumerate(hot.hot(entry)):
-        chosen = [way.widest(ways)]
-        chosen += [it for it in ways if (it.loads, it.stores) in named and it not in chosen and it.loads + it.stores]
+    loops, found = hot.hot(entry), []
+    # A way that is the widest of some loop is not looked for in others.
+    named -= {(0, 0)} | {(it.loads, it.stores) for it in map(way.widest, loops)}
+    for at, ways in enumerate(loops):
+        chosen = [way.widest(ways)] + [it for it in ways if (it.loads, it.stores) in named]
         found += [table.Row(module, name, at + 1, arch, used, counts.count(entry, it), dynamic) for it in chosen]
     return found
 

@@ -99,7 +99,7 @@ def through(entry, block, known):
     found = [((0, 0, 0, 0, 0), dict(known), ())]
     for it in entry.graph.instructions(block):
         name, value = it.guard.lstrip("!"), not it.guard.startswith("!")
-        if name in entry.guards and it.base not in graphs.BRANCHES:
+        if name in entry.guards and not graphs.is_branch(it):
             found = [new for old in found for new in decided(old, name)]
         found = [ran(entry, it, old, name, value) for old in found]
     return found
@@ -126,14 +126,14 @@ def ran(entry, it, old, name, value):
     written = set(it.results)
     known = {key: bit for key, bit in known.items() if key not in written}
     minus_matrix -= it.base in MATRIX
-    return (loads, stores, scalar, minus_matrix, cost + (CALL if it.base == "CALL" else 1)), known, skipped
+    return (loads, stores, scalar, minus_matrix, cost + (CALL if it.base == "CALL" and not it.targets else 1)), known, skipped
 
 
 def allowed(entry, block, nxt, known):
     """The predicates known at the start of `nxt`, by an edge from `block`; nothing where they forbid it."""
     last = entry.graph.instructions(block)[-1]
     known = dict(known)
-    if last.base in graphs.BRANCHES and last.guard and len(entry.graph.following[block]) == 2:
+    if graphs.is_branch(last) and last.guard and len(entry.graph.following[block]) == 2:
         name, value = last.guard.lstrip("!"), not last.guard.startswith("!")
         is_taken = entry.graph.blocks[nxt][0] != entry.graph.blocks[block][1]
         has_more = any(it.lstrip("!").startswith(("P", "UP")) for it in last.operands)

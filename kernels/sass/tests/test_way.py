@@ -98,3 +98,7 @@ class Ways(unittest.TestCase):
         flat = counted("S2R R0, SR_TID.X\nIMAD.WIDE.U32 R2, R0, 0x10, c[0x0][0x160]\nLDG.E.128 R4, [R2.64]\nSTG.E.128 [R2.64], R4\nEXIT")
         self.assertEqual((flat.wide_loads, flat.wide_stores, flat.slots), (1, 1, 5))
         self.assertEqual((float(flat.read_ratio), flat.slots_for_16), (1, 2.5))
+
+    def test_a_call_of_a_place_in_the_same_entry_is_a_branch(self):
+        far = GROUPS.replace("    @!P1 BRA L1\n", "    @P1 CALL.REL.NOINC `(.L_x_9)\n    BRA L1\nL9:\n")
+        self.assertEqual((counted(far).loads, counted(far).slots), ({128: 2}, 12))
