@@ -71,8 +71,6 @@ extern "C" __global__ void __launch_bounds__(256) cast_stochastic(
     put_group<EIGHT_TOO>(to, to_dtype, i, count, code);
   });
 }
-// sass: cast loads 2 stores 2 read 2 written 2 slots 47
-// sass: cast_set loads 2 stores 2 read 2 written 2 slots 47
+// sass: cast loads 2 stores 2 read 2 written 2 slots 48
+// sass: cast_set loads 2 stores 2 slots 49
 // sass: cast_stochastic loads 2 stores 2 read 2 written 2 slots 188
-// sass: cast_set loads 2 stores 1 read 2 slots 59
-// sass: cast_set loads 1 stores 2 written 2 slots 62

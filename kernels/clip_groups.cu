@@ -100,4 +100,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) clip_groups(
     factors[g] = norm > (double)group.max ? __double2float_rn(__ddiv_rn((double)group.max, norm)) : 1.0f;
   }
 }
-// sass: clip_groups loads 2 read 2 slots 69
+// sass: clip_groups loads 4 read 2 slots 143
+// sass: clip_groups loads 2 slots 70

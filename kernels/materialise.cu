@@ -47,5 +47,4 @@ extern "C" __global__ void __launch_bounds__(THREADS) materialise(
     store_spread(row.result, F32, i, count, x);
   });
 }
-// sass: materialise loads 2 stores 2 read 2 written 2 slots 107
-// sass: materialise loads 1 stores 2 written 2 slots 123
+// sass: materialise loads 2 stores 2 slots 107

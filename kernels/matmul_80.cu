@@ -152,11 +152,19 @@ LARGE(f16, F16_, nn, false, false, false)
 LARGE(f16, F16_, nt, false, true, true)
 LARGE(f16, F16_, tn, true, false, false)
 SMALL(f16, F16_)
-// sass: matmul_80_bf16_nn loads 6 hmma 64 slots 390 shared 98304
-// sass: matmul_80_bf16_nt loads 6 hmma 64 slots 384 shared 98304
-// sass: matmul_80_bf16_tn loads 6 hmma 64 slots 389 shared 98304
-// sass: matmul_80_bf16_small loads 4 hmma 16 slots 229 shared 32768
-// sass: matmul_80_f16_nn loads 6 hmma 64 slots 390 shared 98304
-// sass: matmul_80_f16_nt loads 6 hmma 64 slots 384 shared 98304
-// sass: matmul_80_f16_tn loads 6 hmma 64 slots 389 shared 98304
-// sass: matmul_80_f16_small loads 4 hmma 16 slots 229 shared 32768
+// sass: matmul_80_bf16_nn loads 2 hmma 64 slots 266 shared 98304
+// sass: matmul_80_bf16_nn loads 6 hmma 64 slots 221 shared 98304
+// sass: matmul_80_bf16_nt loads 2 hmma 64 slots 262 shared 98304
+// sass: matmul_80_bf16_nt loads 6 hmma 64 slots 221 shared 98304
+// sass: matmul_80_bf16_tn loads 2 hmma 64 slots 272 shared 98304
+// sass: matmul_80_bf16_tn loads 6 hmma 64 slots 223 shared 98304
+// sass: matmul_80_bf16_small loads 2 hmma 16 slots 161 shared 32768
+// sass: matmul_80_bf16_small loads 4 hmma 16 slots 153 shared 32768
+// sass: matmul_80_f16_nn loads 2 hmma 64 slots 266 shared 98304
+// sass: matmul_80_f16_nn loads 6 hmma 64 slots 221 shared 98304
+// sass: matmul_80_f16_nt loads 2 hmma 64 slots 262 shared 98304
+// sass: matmul_80_f16_nt loads 6 hmma 64 slots 221 shared 98304
+// sass: matmul_80_f16_tn loads 2 hmma 64 slots 272 shared 98304
+// sass: matmul_80_f16_tn loads 6 hmma 64 slots 223 shared 98304
+// sass: matmul_80_f16_small loads 2 hmma 16 slots 161 shared 32768
+// sass: matmul_80_f16_small loads 4 hmma 16 slots 153 shared 32768

@@ -25,7 +25,7 @@ def measured(job):
     """The rows of one entry on one architecture: of each hot loop the way with the most accesses of 16 bytes, and those that budgets name."""
     module, name, arch, code, used, lines = job
     entry = way.Entry.of(*code)
-    dynamic = sum(int(line.numbers.get("shared", 0)) for line in lines)
+    dynamic = max((int(line.numbers.get("shared", 0)) for line in lines), default=0)
     named = {(line.numbers.get("loads", 0), line.numbers.get("stores", 0)) for line in lines}
     loops, found = hot.hot(entry), []
     # A way that is the widest of some loop is not looked for in others.
