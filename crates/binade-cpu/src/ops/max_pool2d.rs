@@ -28,7 +28,8 @@ impl MaxPool2d for Cpu {
         config: MaxPool2dConfig,
     ) -> Result<Tensor, Error> {
         let dtype = check(&OpInvocation::MaxPool2dBackward { config }, &[grad, input])?.dtype;
-        let (plane, x, g) = (Plane::new(input, grad.shape(), config), input.to_f32(), grad.to_f32());
+        let (plane, x, g) =
+            (Plane::new(input, grad.shape(), config), input.to_f32(), grad.to_f32());
         let mut dx = vec![0.0; x.len()];
         parallel::rows(&mut dx, plane.pixels(), plane.cost(), |first, block| {
             let images = x[first * plane.pixels()..].chunks_exact(plane.pixels());

@@ -11,6 +11,11 @@ impl Relu for Cpu {
     }
 
     fn relu_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
-        pointwise::zip(&OpInvocation::ReluBackward, grad, output, |g, y| if y <= 0.0 { 0.0 } else { g })
+        pointwise::zip(
+            &OpInvocation::ReluBackward,
+            grad,
+            output,
+            |g, y| if y <= 0.0 { 0.0 } else { g },
+        )
     }
 }
