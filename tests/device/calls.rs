@@ -10,7 +10,7 @@
 #![allow(clippy::vec_init_then_push, reason = "a macro goes through the table call by call")]
 
 use binade_core::DType;
-use binade_ops::{
+use binade_core::ops::{
     BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, Ops, Upload, for_each_op,
 };
 

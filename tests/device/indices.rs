@@ -1,10 +1,10 @@
 //! Indices out of range: NaN on the device, an error at the host's next read, in the CPU's words, and no wait before it.
 
 use crate::support::{Gpu, Result, kind, noise, own, set, vector};
+use binade_core::ops::{Download, Embedding, Ops, Upload};
 use binade_core::{DType, Error, ErrorKind, Handle};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
-use binade_ops::{Download, Embedding, Ops, Upload};
 
 crate::tests![
     a_bad_index_is_told_once_by_the_next_download_in_the_cpus_words,

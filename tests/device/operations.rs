@@ -5,10 +5,10 @@ use crate::{
     support::{Result, gpu, kind, own, told, vector},
 };
 use binade_autocast::Autocast;
+use binade_core::ops::{OpInvocation as Call, Upload, for_each_op};
 use binade_core::{DType, Error, ErrorKind, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
-use binade_ops::{OpInvocation as Call, Upload, for_each_op};
 
 crate::tests![
     every_method_has_a_row,

@@ -4,10 +4,10 @@ use crate::support::{
     Compared, Result, assert_near, calm, coarse, exact, gpu, optimizer, own, set, step, there,
     values, vector,
 };
+use binade_core::ops::Download as _;
 use binade_core::{DType, Named};
 use binade_grad_scaler::{ClipGroup, LossScale, Norm, Scaler};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
-use binade_ops::Download as _;
 
 crate::tests![
     a_learning_rate_that_moves_steps_as_on_the_cpu,

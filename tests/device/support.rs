@@ -1,13 +1,13 @@
 //! Devices that train, and the same training on two of them.
 
 use crate::support::Gpu;
+use binade_core::ops::{Ops, Upload};
 use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, Loss, ScaleState};
 use binade_master_weights::{
     HostMasters, HostParamState, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, Snapshot,
 };
-use binade_ops::{Ops, Upload};
 use libtest_mimic::Failed;
 
 pub(crate) type Result<T = (), E = Failed> = std::result::Result<T, E>;

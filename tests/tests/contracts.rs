@@ -6,13 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates whose traits state contracts: floors 0 to 2, the kit among them.
-const STATED_IN: [&str; 12] = [
+const STATED_IN: [&str; 11] = [
     "binade-core",
     "binade-cast-policy",
     "binade-autocast",
     "binade-grad-scaler",
     "binade-master-weights",
-    "binade-ops",
     "binade-cpu",
     "binade-cuda",
     "binade-wgpu",

@@ -3,13 +3,7 @@
 /// Floors from the ground; imports only go down.
 pub(crate) const FLOORS: [&[&str]; 4] = [
     &["binade-core"],
-    &[
-        "binade-cast-policy",
-        "binade-autocast",
-        "binade-grad-scaler",
-        "binade-master-weights",
-        "binade-ops",
-    ],
+    &["binade-cast-policy", "binade-autocast", "binade-grad-scaler", "binade-master-weights"],
     &[
         "binade-checkpoint",
         "binade-cpu",

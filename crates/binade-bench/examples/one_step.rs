@@ -4,9 +4,9 @@
 //! `one_step cpu` or `one_step cuda`.
 
 use binade::prelude::*;
+use binade_core::ops::{CrossEntropy, Linear, Upload};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
-use binade_ops::{CrossEntropy, Linear, Upload};
 use binade_tape::{ScalingDevice, Tape, Var};
 use std::error::Error;
 

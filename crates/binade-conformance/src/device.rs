@@ -9,9 +9,9 @@ pub(crate) use scale::{iterate, merge, update_scale};
 pub(crate) use sets::{accumulate, clip, norm, train};
 
 use crate::{OpInvocation, Result, SubjectError};
+use binade_core::ops::Ops;
 use binade_core::{FoundInf, Handle};
 use binade_grad_scaler::ScaleStore;
-use binade_ops::Ops;
 
 /// Returns the results of an operation by the traits of [`Ops`], for [`Subject::compute`](crate::Subject::compute).
 ///

@@ -1,4 +1,4 @@
-//! The groups of cases: one for each operation of `binade-ops`, and one for each part of the other contracts.
+//! The groups of cases: one for each operation of `binade_core::ops`, and one for each part of the other contracts.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use std::fmt;
 /// brackets, the smallest last, the group as a variant of [`CaseGroup`], and its name, which is also the name of its file in `cases`.
 ///
 /// A suite is the trait that the cases are about, or a part of the kit that has no trait of its own. `Ops` are all rows of
-/// [`for_each_op!`](binade_ops::for_each_op); rules are those of [`for_each_rule!`](binade_master_weights::for_each_rule).
+/// [`for_each_op!`](binade_core::ops::for_each_op); rules are those of [`for_each_rule!`](binade_master_weights::for_each_rule).
 macro_rules! for_each_group {
     ([$($callback:tt)+] $($arguments:tt)*) => {
         $crate::ops::for_each_op! {
@@ -73,7 +73,7 @@ macro_rules! groups {
             /// Steps of masters in `f16` with an exponent a tensor.
             [MasterWeights] ScaledF16 scaled_f16
             $(
-                #[doc = concat!("[`", stringify!($op), "`](binade_ops::", stringify!($op), ").")]
+                #[doc = concat!("[`", stringify!($op), "`](binade_core::ops::", stringify!($op), ").")]
                 [Ops $op] $op $name
             )*
             /// Gradients as coordinates that may repeat, made whole and divided by their scale.

@@ -23,10 +23,10 @@ mod tests;
 
 /// Crates whose words a subject needs, so that this crate can be the only one that a manifest names.
 pub use binade_core as core;
+pub use binade_core::ops;
+pub use binade_core::ops::OpInvocation;
 pub use binade_grad_scaler as grad_scaler;
 pub use binade_master_weights as master_weights;
-pub use binade_ops as ops;
-pub use binade_ops::OpInvocation;
 
 pub use agreement::Agreement;
 pub use arithmetic::Arithmetic;

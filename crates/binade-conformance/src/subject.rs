@@ -115,7 +115,7 @@ pub trait Subject {
         Err(SubjectError::unsupported("cast_stochastic"))
     }
 
-    /// Returns the results of an operation of `binade-ops`, as [`OpInvocation`] orders them. [`compute`](crate::compute) is all it
+    /// Returns the results of an operation of `binade_core::ops`, as [`OpInvocation`] orders them. [`compute`](crate::compute) is all it
     /// takes where the handle has every operation.
     fn compute(
         &self,

@@ -17,6 +17,7 @@ mod native;
 #[cfg(feature = "serde")]
 pub mod non_finite;
 mod op;
+pub mod ops;
 mod optimizer;
 mod order_error;
 mod promote;

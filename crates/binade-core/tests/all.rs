@@ -6,6 +6,7 @@ mod formats;
 mod golden_casts;
 mod host_optimizer;
 mod native;
+mod operations;
 mod promote;
 mod random_bits;
 mod serialised;

@@ -1,8 +1,8 @@
 //! Errors of the CPU.
 
+use binade_core::ops::{DTypeError, OperandError, ShapeError};
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
 use binade_master_weights::{ConfigError, step::LengthError};
-use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// Reason why the CPU refused an operation.
 #[non_exhaustive]

@@ -8,8 +8,8 @@ pub use elements::Stored;
 
 use crate::{Cpu, Error};
 use binade_autocast::Autocast;
+use binade_core::ops::{OpInvocation, shape::element_count};
 use binade_core::{DType, TensorSpec};
-use binade_ops::{OpInvocation, shape::element_count};
 use elements::Data;
 use ndarray::{ArcArray, ArrayD, IxDyn};
 use std::{

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::calls::{Operand, rows, run};
+use binade_core::ops::*;
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
-use binade_ops::*;
 
 /// A tensor of f32, its values from a range of the seed's own.
 fn tensor(shape: &[usize], seed: u8) -> Tensor {

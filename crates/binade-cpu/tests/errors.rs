@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+use binade_core::ops::*;
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_cpu::{Cpu, Error, Tensor};
-use binade_ops::*;
 
 fn ones(shape: &[usize], dtype: DType) -> Tensor {
     Cpu.fill(1.0, shape, dtype).unwrap()

@@ -1,9 +1,9 @@
 //! A wrapper whose operations are made by `forward_ops!`, with operands, values and results of every kind.
 
 use crate::calls::{rows, run};
+use binade_core::ops::{Download, Invoke, Mul, OpInvocation as Call, Shaped, Upload, forward_ops};
 use binade_core::{DType, Handle};
 use binade_cpu::{Cpu, Error, Tensor};
-use binade_ops::{Download, Invoke, Mul, OpInvocation as Call, Shaped, Upload, forward_ops};
 
 /// CPU that drops the last result of every call beyond a number of results.
 struct Wrapper {

@@ -1,9 +1,9 @@
 //! Storage of tensors: sharing, bits, casts.
 
 use binade_autocast::Autocast as _;
+use binade_core::ops::{Download as _, Shaped as _, Upload as _};
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_cpu::{Cpu, Error, Tensor};
-use binade_ops::{Download as _, Shaped as _, Upload as _};
 use half::{bf16, f16};
 use ndarray::{Array, array};
 

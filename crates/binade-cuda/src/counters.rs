@@ -5,7 +5,7 @@ binade_gpu::device_counters! {
     launches,
     /// Times that the host waited for the device.
     syncs,
-    /// Products that the library was given. A batch counts as one, but in [`Bmm`](binade_ops::Bmm) forward each pair does; the
+    /// Products that the library was given. A batch counts as one, but in [`Bmm`](binade_core::ops::Bmm) forward each pair does; the
     /// kernels that the library launches for one are not counted.
     library,
     /// Convolutions and gradients of theirs that cuDNN was given, likewise.

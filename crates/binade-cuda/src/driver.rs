@@ -8,9 +8,9 @@ use crate::{
     launch::{Grid, args, code},
     memory::{Buffer, Memory, Pool, view, view_mut},
 };
+use binade_core::ops::shape;
 use binade_core::{DType, Names, cast::OnOverflow, stochastic::Key};
 use binade_gpu::{Driver, Rounding};
-use binade_ops::shape;
 use std::{any::Any, ops::Range, sync::Arc};
 
 impl Driver for Cuda {

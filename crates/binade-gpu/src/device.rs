@@ -14,7 +14,7 @@ use binade_core::Handle;
 ///
 /// ```
 /// use binade_gpu::{Gpu, PointwiseKernels, Result, Tensor};
-/// use binade_ops::Add;
+/// use binade_core::ops::Add;
 ///
 /// fn doubled<D: PointwiseKernels>(driver: &D, x: &Tensor<D>) -> Result<Tensor<D>, D> {
 ///     Gpu(driver).add(x, x)
@@ -33,6 +33,7 @@ impl<D: Driver> Handle for Gpu<'_, D> {
 pub mod __private {
     pub use crate::{Driver, Found, Gpu, Gradients, Masters, MemoryUse, Rounding, Scale, Tensor};
     pub use binade_autocast::Autocast;
+    pub use binade_core::ops::{Download, Shaped, Upload, forward_ops};
     pub use binade_core::{
         DType, FoundInf, GradSet, Handle, Named, NamedGrads, RawTensor, TensorSpec, TrainError,
         cast::OnOverflow, stochastic::Key,
@@ -43,7 +44,6 @@ pub mod __private {
     pub use binade_master_weights::{
         LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
     };
-    pub use binade_ops::{Download, Shaped, Upload, forward_ops};
     pub use std::borrow::Cow;
 }
 

@@ -1,8 +1,8 @@
 //! Errors of every GPU backend, and those of one driver inside them.
 
+use binade_core::ops::{DTypeError, OperandError, ShapeError};
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
 use binade_master_weights::ConfigError;
-use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// An error that only one driver has, and the names by which messages speak of its backend.
 pub trait DriverError: binade_core::Error + Clone + PartialEq {

@@ -1,8 +1,8 @@
 //! Tensors from host values, and host values from tensors.
 
 use crate::{Driver, Error, Gpu, Result, Tensor};
+use binade_core::ops::{Download, Upload, shape};
 use binade_core::{DType, RawTensor};
-use binade_ops::{Download, Upload, shape};
 use bytemuck::Pod;
 
 /// Checks that `found` values of `each` bytes are as many as `shape` takes.

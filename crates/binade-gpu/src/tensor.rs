@@ -1,8 +1,8 @@
 //! A tensor in device memory.
 
 use crate::{Addressed, BufferOf, Driver, Error, Result};
+use binade_core::ops::shape::element_count;
 use binade_core::{DType, TensorSpec};
-use binade_ops::shape::element_count;
 use std::{fmt, ops::Range, sync::Arc};
 
 /// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to. Halves lie two in a word.
@@ -72,7 +72,7 @@ impl<D: Driver> Tensor<D> {
     ///
     /// [`Error::Shape`] where the number of elements would change.
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, D> {
-        let call = binade_ops::OpInvocation::Reshape { shape: shape.to_vec() };
+        let call = binade_core::ops::OpInvocation::Reshape { shape: shape.to_vec() };
         let shape = call.check(&[(self.dtype, &self.shape)])?.shape;
         Ok(Self { shape: shape.into(), ..self.clone() })
     }

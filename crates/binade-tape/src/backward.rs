@@ -6,9 +6,9 @@ use crate::{
     ops::{Outcome, Saves},
     record::{Grads, Node, Origin, Registered, Value},
 };
+use binade_core::ops::{Add, Fill};
 use binade_core::{DType, Named, Op, OpClass};
 use binade_grad_scaler::{Loss, ScaleStore};
-use binade_ops::{Add, Fill};
 use std::{borrow::Cow, sync::Arc};
 
 const SCALE: Op = Op::custom("scale", OpClass::Pointwise);

@@ -1,9 +1,9 @@
 //! Traits that a device needs for a tape to run on it.
 
 use binade_autocast::Autocast;
+use binade_core::ops::{Add, Fill, Shaped};
 use binade_core::{Handle, Named};
 use binade_grad_scaler::{GradOps, Loss};
-use binade_ops::{Add, Fill, Shaped};
 
 /// Device that a tape can run on: it casts, knows shapes, and can start and add up gradients.
 ///

@@ -54,7 +54,7 @@ fn what_has_no_backward_pass_says_so_at_the_call() {
     let tape = plain();
     let x = tape.variable(tensor(&[2, 3], 1));
     let [gain, offset] = [1, 2].map(|seed| tape.constant(tensor(&[3], seed)));
-    let running = binade_ops::RunningStats { mean: tensor(&[3], 3), var: tensor(&[3], 1) };
+    let running = binade_core::ops::RunningStats { mean: tensor(&[3], 3), var: tensor(&[3], 1) };
     let outcome = x.batch_norm_inference(&gain, &offset, &running, 1e-5);
     holds(outcome, ErrorKind::Unsupported, &["batch_norm_inference", "tape.no_grad()"]);
     assert!(x.detach().batch_norm_inference(&gain, &offset, &running, 1e-5).is_ok());

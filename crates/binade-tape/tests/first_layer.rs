@@ -3,8 +3,8 @@
 use crate::common::{f32s, named, tensor};
 use binade_autocast::Region;
 use binade_conformance::counting::Counting;
+use binade_core::ops::Conv2dConfig;
 use binade_cpu::Cpu;
-use binade_ops::Conv2dConfig;
 use binade_tape::{Tape, Var};
 
 /// Methods that compute the gradient of an input.

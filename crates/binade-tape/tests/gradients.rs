@@ -1,8 +1,8 @@
 //! Gradients against central differences, operation by operation and composed.
 
 use crate::common::{check, tensor};
+use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
 use binade_cpu::Tensor;
-use binade_ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
 
 #[test]
 fn products_go_back_as_differences_say() {
@@ -51,7 +51,7 @@ macro_rules! check_unary {
 #[test]
 fn operations_on_one_operand_go_back_as_differences_say() {
     let x = [tensor(&[4, 5], 4)];
-    binade_ops::for_each_op!([check_unary] x);
+    binade_core::ops::for_each_op!([check_unary] x);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use crate::common::{Grads, f32s, named, plain, tensor};
 use binade_autocast::Region;
+use binade_core::ops::{Mul, Relu};
 use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
-use binade_ops::{Mul, Relu};
 use binade_tape::Tape;
 use half::f16;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ fn a_custom_operation_goes_back_in_the_region_it_went_forward_in() {
                 assert_eq!(call.region.dtype(), DType::BF16);
                 assert!(call.region.enabled);
                 let half = call.device.mul(grad, &call.operands[0])?;
-                Ok(vec![Some(binade_ops::Add::add(call.device, &half, &half)?)])
+                Ok(vec![Some(binade_core::ops::Add::add(call.device, &half, &half)?)])
             },
         )
         .unwrap();

@@ -3,9 +3,9 @@
 use crate::common::{Grads, dtype_of, f32s, named, plain, tensor};
 use binade_autocast::{Autocast, CastStats, Region};
 use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
+use binade_core::ops::{BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats};
 use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
-use binade_ops::{BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats};
 use binade_tape::{CustomCall, Tape, TapeError, Var};
 use rayon::prelude::*;
 use std::sync::Arc;

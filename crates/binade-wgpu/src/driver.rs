@@ -4,9 +4,9 @@ use crate::{
     Error, Tensor, Wgpu, WgpuError,
     memory::{Allocation, Buffer, Pool},
 };
+use binade_core::ops::{Fill, shape};
 use binade_core::{DType, Names, cast::OnOverflow};
 use binade_gpu::{Driver, Rounding};
-use binade_ops::{Fill, shape};
 use std::{ops::Range, sync::Arc};
 
 /// Elements of one tensor that shaders count: their places have 32 bits.

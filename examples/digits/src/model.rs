@@ -4,8 +4,8 @@ use crate::args::ModelKind;
 use crate::data::CLASSES;
 use binade::core::{DType, Handle, Named};
 use binade::master_weights::MasterWeights;
+use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, RunningStats};
 use binade_example_shared::{first, mlp};
-use binade_ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, RunningStats};
 use binade_tape::{Device, ScalingDevice, TapeError, Var};
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;

@@ -2,10 +2,10 @@
 
 use crate::Result;
 use binade::prelude::*;
+use binade_core::ops::{Download, Upload};
 use binade_cpu::{Cpu, Tensor};
 use binade_example_shared::five_ways::{Batch, LEARNING_RATE, Row, Run, Scaling, Task, properties};
 use binade_example_shared::mlp::Parameter;
-use binade_ops::{Download, Upload};
 use binade_tape::{Tape, Var};
 
 /// Trains, and returns the row of the table.

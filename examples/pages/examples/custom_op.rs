@@ -6,9 +6,9 @@
 
 use binade::core::OpClass;
 use binade::prelude::*;
+use binade_core::ops::{Linear, Tanh};
 use binade_cpu::{Cpu, Error, Tensor};
 use binade_example_pages::Result;
-use binade_ops::{Linear, Tanh};
 use binade_tape::{CustomCall, Tape, TapeError, Var};
 
 const LAYER: Op = Op::custom("recomputed_layer", OpClass::Other);

@@ -1,7 +1,7 @@
 //! Shapes and windows from anywhere: every rule gives an answer, and a result that it lets pass fits into memory.
 
 use binade_core::DType::{F16, I64};
-use binade_ops::{
+use binade_core::ops::{
     BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, OperandError, shape,
 };
 

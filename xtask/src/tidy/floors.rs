@@ -66,9 +66,9 @@ mod tests {
     #[test]
     fn imports_go_down_or_sideways_by_the_table_and_dev_dependencies_anywhere() {
         for (from, to, kind, why) in [
-            ("binade-cpu", "binade-ops", "", ""),
+            ("binade-cpu", "binade-autocast", "", ""),
             ("binade-autocast", "binade-cast-policy", "", ""),
-            ("binade-core", "binade-ops", "", "`binade-core` on floor 0 imports `binade-ops`"),
+            ("binade-core", "binade-gpu", "", "`binade-core` on floor 0 imports `binade-gpu`"),
             ("binade-grad-scaler", "binade-cast-policy", "", "does not lie below"),
             ("binade", "digits", "", "does not lie below"),
             ("xtask", "binade-core", "", "does not lie below"),

@@ -1,9 +1,9 @@
 //! Inputs: random values, in so many copies that no round finds its own in the cache.
 
 use super::Result;
+use binade_core::ops::Upload;
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Gradients, Tensor};
-use binade_ops::Upload;
 
 /// Greatest number of sets: half the tables that the backend keeps, since outputs trade places once. More sets would have their
 /// tables uploaded again each round.

@@ -1,9 +1,9 @@
 //! Linear layers of one width with `ReLU` between: the model that the benchmark trains.
 
 use super::Result;
+use binade_core::ops::Upload;
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Tensor};
-use binade_ops::Upload;
 use binade_tape::Var;
 
 /// Dimensions of an MLP.

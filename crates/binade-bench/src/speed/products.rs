@@ -5,8 +5,8 @@ use super::{
     work::Turns,
 };
 use binade_core::DType;
+use binade_core::ops::{Linear, MatMul};
 use binade_cuda::{Cuda, Tensor};
-use binade_ops::{Linear, MatMul};
 
 /// Sizes, as PyTorch's baseline has them.
 pub(crate) const SIZES: [usize; 6] = [512, 1024, 2048, 4096, 8192, 16384];

@@ -7,11 +7,11 @@ use super::{
     row::{Kind, What},
     work::Work,
 };
+use binade_core::ops::Upload;
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Gradients, Tensor};
 use binade_grad_scaler::{LossScale, ScaledGrads, Scaler};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
-use binade_ops::Upload;
 
 /// Bytes of the step's tables for each tensor: a row of 88 bytes, 12 to look its rule up, 36 of constants written and read.
 pub(crate) const ROW: usize = 88 + 12 + 2 * 36;

@@ -8,10 +8,10 @@ use super::{
 };
 use binade::{Amp, Model, OptLevel, Properties, initialize};
 use binade_core::DType;
+use binade_core::ops::Upload;
 use binade_cuda::{Cuda, Tensor};
 use binade_grad_scaler::ScaledGrads;
 use binade_master_weights::UpdateRule;
-use binade_ops::Upload;
 use binade_tape::{Tape, Var};
 
 /// Start of the dynamic loss scale, as in PyTorch's baseline: no step overflows, and all do the same work.

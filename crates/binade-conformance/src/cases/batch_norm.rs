@@ -6,7 +6,7 @@ use super::bias_add::channels;
 use super::layer_norm::{Stats, Sums};
 use super::prelude::*;
 use crate::OpInvocation::{BatchNorm, BatchNormBackward, BatchNormInference};
-use binade_ops::BatchNormConfig;
+use binade_core::ops::BatchNormConfig;
 
 const SHAPES: &str = "2x1 7x3 8x8 33x9 257x2 2x31 2x3x5 3x4x5x7 1x2x16x17 9x33x1x2 131x33 1400x2x3 70x2x8x9 \
     2x0x3 5x40 6x48 22x33 2x2x1033";

@@ -5,7 +5,7 @@
 use super::linear::{self, linear};
 use super::prelude::*;
 use crate::OpInvocation::{Conv2d, Conv2dBackward};
-use binade_ops::Conv2dConfig;
+use binade_core::ops::Conv2dConfig;
 
 /// Input, weight, stride and padding.
 type Size = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);

@@ -5,7 +5,7 @@
 use super::conv2d::{extents, taps};
 use super::prelude::*;
 use crate::OpInvocation::{MaxPool2d, MaxPool2dBackward};
-use binade_ops::MaxPool2dConfig;
+use binade_core::ops::MaxPool2dConfig;
 
 /// Input, window, stride and padding.
 type Size = ([usize; 4], [usize; 2], [usize; 2], [usize; 2]);

@@ -1,4 +1,4 @@
-//! Cases of operations of `binade-ops`: one run of an operation, its operands, and the cases that several operations share.
+//! Cases of operations of `binade_core::ops`: one run of an operation, its operands, and the cases that several operations share.
 
 mod cases;
 mod elementwise;

@@ -3,7 +3,7 @@
 use super::Counting;
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::DType;
-use binade_ops::{Download, Shaped, Upload, forward_ops};
+use binade_core::ops::{Download, Shaped, Upload, forward_ops};
 use std::borrow::Cow;
 
 forward_ops!([D] Counting<D> => D, launch);

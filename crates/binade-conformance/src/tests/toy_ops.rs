@@ -1,4 +1,4 @@
-//! Operations of `binade-ops` as one would first write them down: plain loops in `f32`, rounded at the end.
+//! Operations of `binade_core::ops` as one would first write them down: plain loops in `f32`, rounded at the end.
 //!
 //! A sum in plain `f32` and in the plainest order has to be near enough: these loops try the kit's bounds from below.
 

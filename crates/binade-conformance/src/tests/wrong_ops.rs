@@ -8,9 +8,9 @@ use super::toy_ops::{
 };
 use crate::backend::Backend as _;
 use crate::{OpInvocation, Result, Runner, SubjectError};
+use binade_core::ops::{BatchNormConfig, MaxPool2dConfig};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
-use binade_ops::{BatchNormConfig, MaxPool2dConfig};
 use half::f16;
 
 /// The fault of this name.

@@ -1,11 +1,11 @@
 //! Reads: the calls that are one, those that are refused, and the place that is told.
 
 use binade_conformance::counting::{Counted, Counting, CountingError};
+use binade_core::ops::{Download, Mean, Mul, Shaped, Upload};
 use binade_core::{DType, Error as _, ErrorKind, GradSet, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore, Scaler};
 use binade_master_weights::HostOptimizer;
-use binade_ops::{Download, Mean, Mul, Shaped, Upload};
 
 const VALUES: [f32; 2] = [0.5, -0.25];
 

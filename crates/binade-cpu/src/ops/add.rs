@@ -2,7 +2,7 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor};
-use binade_ops::{Add, OpInvocation};
+use binade_core::ops::{Add, OpInvocation};
 
 impl Add for Cpu {
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -6,7 +6,7 @@ use crate::{
     reduce::{Channels, count, round, run, run2},
 };
 use binade_core::DType;
-use binade_ops::{
+use binade_core::ops::{
     BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats,
 };
 

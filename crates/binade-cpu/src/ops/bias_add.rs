@@ -6,7 +6,7 @@ use crate::{
     reduce::{self, Channels},
 };
 use binade_core::TensorSpec;
-use binade_ops::{BiasAdd, OpInvocation, shape};
+use binade_core::ops::{BiasAdd, OpInvocation, shape};
 
 impl BiasAdd for Cpu {
     fn bias_add(&self, input: &Tensor, bias: &Tensor) -> Result<Tensor, Error> {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Cpu, Error, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::{Bmm, OpInvocation};
+use binade_core::ops::{Bmm, OpInvocation};
 
 impl Bmm for Cpu {
     fn bmm(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

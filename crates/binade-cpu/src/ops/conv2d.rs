@@ -6,7 +6,7 @@ use crate::{
     reduce::{self, Channels, PER_OPERATION, add_product, matrix},
 };
 use binade_core::TensorSpec;
-use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, OpInvocation};
+use binade_core::ops::{AffineGrads, Conv2d, Conv2dConfig, OpInvocation};
 
 impl Conv2d for Cpu {
     fn conv2d(

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Cpu, Error, Tensor, parallel, reduce};
 use binade_core::Op;
-use binade_ops::{CrossEntropy, OpInvocation};
+use binade_core::ops::{CrossEntropy, OpInvocation};
 
 impl CrossEntropy for Cpu {
     fn cross_entropy(&self, logits: &Tensor, labels: &Tensor) -> Result<Tensor, Error> {

@@ -2,11 +2,11 @@
 
 use super::operands;
 use crate::{Cpu, Error, Tensor, parallel};
+use binade_core::ops::{Dropout, OpInvocation};
 use binade_core::{
     Op, TensorSpec,
     stochastic::{Key, threshold},
 };
-use binade_ops::{Dropout, OpInvocation};
 
 impl Dropout for Cpu {
     fn dropout(&self, input: &Tensor, key: &Tensor, p: f32) -> Result<Tensor, Error> {

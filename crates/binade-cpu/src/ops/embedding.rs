@@ -2,8 +2,8 @@
 
 use super::operands::{self, check};
 use crate::{Cpu, Error, Stored, Tensor};
+use binade_core::ops::{Embedding, OpInvocation};
 use binade_core::{DType, Op, TensorSpec};
-use binade_ops::{Embedding, OpInvocation};
 use half::{bf16, f16};
 
 impl Embedding for Cpu {

@@ -2,8 +2,8 @@
 
 use super::operands::check;
 use crate::{Cpu, Error, Tensor};
+use binade_core::ops::{Fill, OpInvocation, shape::element_count};
 use binade_core::{DType, TensorSpec};
-use binade_ops::{Fill, OpInvocation, shape::element_count};
 
 impl Fill for Cpu {
     fn fill(&self, value: f32, shape: &[usize], dtype: DType) -> Result<Tensor, Error> {

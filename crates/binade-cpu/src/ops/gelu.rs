@@ -2,7 +2,7 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor, reduce::round};
-use binade_ops::{Gelu, OpInvocation};
+use binade_core::ops::{Gelu, OpInvocation};
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 impl Gelu for Cpu {

@@ -1,6 +1,6 @@
 //! Windows of an image as the columns of a matrix, which makes convolution a matrix product.
 
-use binade_ops::Conv2dConfig;
+use binade_core::ops::Conv2dConfig;
 
 /// Extents of one image's convolution.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use crate::{
     reduce::{count, round, run, run2},
 };
 use binade_core::TensorSpec;
-use binade_ops::{LayerNorm, NormGrads, OpInvocation};
+use binade_core::ops::{LayerNorm, NormGrads, OpInvocation};
 
 impl LayerNorm for Cpu {
     fn layer_norm(

@@ -6,7 +6,7 @@ use crate::{
     reduce::{self, add_product, matrix},
 };
 use binade_core::TensorSpec;
-use binade_ops::{AffineGrads, Linear, OpInvocation};
+use binade_core::ops::{AffineGrads, Linear, OpInvocation};
 
 impl Linear for Cpu {
     fn linear(

@@ -5,7 +5,7 @@ use crate::{
     Cpu, Error, Tensor,
     reduce::{round, run},
 };
-use binade_ops::{LogSoftmax, OpInvocation};
+use binade_core::ops::{LogSoftmax, OpInvocation};
 
 impl LogSoftmax for Cpu {
     fn log_softmax(&self, input: &Tensor) -> Result<Tensor, Error> {

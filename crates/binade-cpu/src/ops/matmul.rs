@@ -5,7 +5,7 @@ use crate::{
     Cpu, Error, Tensor,
     reduce::{add_product, matrix},
 };
-use binade_ops::{MatMul, OpInvocation};
+use binade_core::ops::{MatMul, OpInvocation};
 
 impl MatMul for Cpu {
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -3,7 +3,7 @@
 use super::operands::check;
 use crate::{Cpu, Error, Tensor, parallel};
 use binade_core::TensorSpec;
-use binade_ops::{MaxPool2d, MaxPool2dConfig, OpInvocation, shape};
+use binade_core::ops::{MaxPool2d, MaxPool2dConfig, OpInvocation, shape};
 use std::ops::Range;
 
 impl MaxPool2d for Cpu {

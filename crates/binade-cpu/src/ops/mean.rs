@@ -2,8 +2,8 @@
 
 use super::operands::{self, check};
 use crate::{Cpu, Error, Tensor, reduce};
+use binade_core::ops::{Fill, Mean, OpInvocation, shape::element_count};
 use binade_core::{DType, Op};
-use binade_ops::{Fill, Mean, OpInvocation, shape::element_count};
 
 impl Mean for Cpu {
     fn mean(&self, input: &Tensor) -> Result<Tensor, Error> {

@@ -1,4 +1,4 @@
-//! Operations, a file each, named as in `binade-ops`.
+//! Operations, a file each, named as in `binade_core::ops`.
 //!
 //! Each checks its operands, widens them to f32, computes, and narrows once.
 
@@ -12,12 +12,12 @@ mod operands;
 mod pointwise;
 
 use crate::Cpu;
-use binade_ops::op_modules;
+use binade_core::ops::op_modules;
 
-binade_ops::for_each_op!([op_modules]);
+binade_core::ops::for_each_op!([op_modules]);
 
 // The compiler checks here that the handle has every operation.
 const _: fn() = || {
-    fn has_all<D: binade_ops::Ops>() {}
+    fn has_all<D: binade_core::ops::Ops>() {}
     has_all::<Cpu>();
 };

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Cpu, Error, Tensor, reduce};
 use binade_core::Op;
-use binade_ops::{MseLoss, OpInvocation};
+use binade_core::ops::{MseLoss, OpInvocation};
 
 impl MseLoss for Cpu {
     fn mse_loss(&self, input: &Tensor, target: &Tensor) -> Result<Tensor, Error> {

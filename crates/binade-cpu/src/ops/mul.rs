@@ -2,7 +2,7 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor};
-use binade_ops::{Mul, OpInvocation};
+use binade_core::ops::{Mul, OpInvocation};
 
 impl Mul for Cpu {
     fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -1,8 +1,8 @@
 //! Operands: their creation, their extents, checks, and values that are read on the host.
 
 use crate::{Cpu, Error, Tensor};
+use binade_core::ops::{DTypeError, Download, OpInvocation, Shaped, Upload};
 use binade_core::{DType, Op, TensorSpec};
-use binade_ops::{DTypeError, Download, OpInvocation, Shaped, Upload};
 
 impl Shaped for Cpu {
     fn shape(&self, tensor: &Tensor) -> Vec<usize> {

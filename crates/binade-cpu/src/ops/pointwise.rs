@@ -3,7 +3,7 @@
 use super::operands::check;
 use crate::{Error, Tensor, parallel};
 use binade_core::TensorSpec;
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
 /// Applies `f` to each element.
 pub(super) fn map(

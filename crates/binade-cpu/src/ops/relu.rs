@@ -2,7 +2,7 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor};
-use binade_ops::{OpInvocation, Relu};
+use binade_core::ops::{OpInvocation, Relu};
 
 // Comparisons with NaN are false: in this order NaN passes.
 impl Relu for Cpu {

@@ -2,7 +2,7 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor, reduce::round};
-use binade_ops::{OpInvocation, Silu};
+use binade_core::ops::{OpInvocation, Silu};
 
 impl Silu for Cpu {
     fn silu(&self, input: &Tensor) -> Result<Tensor, Error> {

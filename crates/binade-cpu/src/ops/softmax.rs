@@ -3,7 +3,7 @@
 use super::operands::check;
 use crate::{Cpu, Error, Tensor, parallel, reduce};
 use binade_core::TensorSpec;
-use binade_ops::{OpInvocation, Softmax};
+use binade_core::ops::{OpInvocation, Softmax};
 
 impl Softmax for Cpu {
     fn softmax(&self, input: &Tensor) -> Result<Tensor, Error> {

@@ -2,8 +2,8 @@
 
 use super::operands::{self, check};
 use crate::{Cpu, Error, Tensor, reduce};
+use binade_core::ops::{Fill, OpInvocation, Sum};
 use binade_core::{DType, Op};
-use binade_ops::{Fill, OpInvocation, Sum};
 
 impl Sum for Cpu {
     fn sum(&self, input: &Tensor) -> Result<Tensor, Error> {

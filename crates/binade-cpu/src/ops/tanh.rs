@@ -2,7 +2,7 @@
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor};
-use binade_ops::{OpInvocation, Tanh};
+use binade_core::ops::{OpInvocation, Tanh};
 
 impl Tanh for Cpu {
     fn tanh(&self, input: &Tensor) -> Result<Tensor, Error> {

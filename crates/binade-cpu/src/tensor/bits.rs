@@ -2,11 +2,11 @@
 
 use super::{Stored, Tensor, elements::Data};
 use crate::Error;
+use binade_core::ops::shape::size;
 use binade_core::{
     DType,
     cast::{E4M3, E5M2},
 };
-use binade_ops::shape::size;
 use half::{bf16, f16};
 
 impl Tensor {

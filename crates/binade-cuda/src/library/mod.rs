@@ -149,7 +149,7 @@ impl Cuda {
         &self,
         _pass: Pass,
         _operands: [&crate::Tensor; 3],
-        _config: binade_ops::Conv2dConfig,
+        _config: binade_core::ops::Conv2dConfig,
     ) -> Result<bool, Error> {
         Ok(false)
     }

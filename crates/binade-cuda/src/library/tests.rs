@@ -12,7 +12,7 @@ use crate::{
     testing::{absent, device},
 };
 use binade_core::DType;
-use binade_ops::{Download, Upload};
+use binade_core::ops::{Download, Upload};
 
 /// Returns the device with its library, or `None` if neither is required.
 fn with_library() -> Option<Cuda> {
@@ -124,7 +124,7 @@ fn a_bias_at_an_odd_place_and_a_sum_of_no_terms_are_the_kernels() {
 fn the_workspace_is_made_once_and_stays() {
     let Some(cuda) = with_library() else { return };
     let a = cuda.upload(&[1.0; 64 * 64], &[64, 64], DType::F16).unwrap();
-    let multiply = || binade_ops::MatMul::matmul(&cuda, &a, &a).map(drop).unwrap();
+    let multiply = || binade_core::ops::MatMul::matmul(&cuda, &a, &a).map(drop).unwrap();
     multiply();
     let after = cuda.memory_use().bytes;
     for _ in 0..3 {

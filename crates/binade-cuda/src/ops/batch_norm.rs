@@ -6,8 +6,8 @@ use crate::{
     launch::{Arg, Grid, args, code, structs::ChannelsBits},
     memory::Buffer,
 };
+use binade_core::ops::{BatchNormConfig, NormGrads, RunningStats};
 use binade_gpu::{BatchNormKernels, Driver, NormBackward, NormCall};
-use binade_ops::{BatchNormConfig, NormGrads, RunningStats};
 
 /// Bytes of a channel's mean and deviation; all means come first.
 const STATS: usize = 8;

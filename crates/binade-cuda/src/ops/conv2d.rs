@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{Cuda, Error, Result, Tensor, library::Pass};
 use binade_core::DType;
+use binade_core::ops::{BiasAdd, Conv2dConfig};
 use binade_gpu::{Conv2dKernels, Driver, Geometry, Layer};
-use binade_ops::{BiasAdd, Conv2dConfig};
 
 /// Greatest number of elements of columns made at a time, unless one image has more.
 const MOST_COLUMNS: usize = 1 << 26;
@@ -214,7 +214,7 @@ fn parts(layer: &Layer, rows: usize, most: usize) -> impl Iterator<Item = (Geome
 #[cfg(test)]
 mod tests {
     use super::{super::gemm::tests::device, *};
-    use binade_ops::{Download, OpInvocation, Upload};
+    use binade_core::ops::{Download, OpInvocation, Upload};
 
     #[test]
     fn a_large_batch_is_cut_into_parts_that_have_every_image_once() {

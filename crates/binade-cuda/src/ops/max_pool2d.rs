@@ -5,8 +5,8 @@ use crate::{
     kernels::THREADS,
     launch::{Arg, Grid, args, code, structs::PoolBits},
 };
+use binade_core::ops::MaxPool2dConfig;
 use binade_gpu::{Driver, MaxPool2dKernels};
-use binade_ops::MaxPool2dConfig;
 
 impl MaxPool2dKernels for Cuda {
     fn launch_max_pool2d(&self, tensors: [&Tensor; 2], config: MaxPool2dConfig) -> Result {

@@ -15,7 +15,7 @@ use std::{
 ///
 /// # Contract
 ///
-/// * Whatever is asked for is done on each device, on its own part. What [`upload`](binade_ops::Upload::upload) makes is the same on
+/// * Whatever is asked for is done on each device, on its own part. What [`upload`](binade_core::ops::Upload::upload) makes is the same on
 ///   all; [`shard`](Self::shard) gives each its own rows of a batch.
 /// * `unscale` looks at each device's own gradients, as they were made, and then gives all devices their average: the sum in `f64` in
 ///   the order of the devices, divided by their number, rounded once to `f32`. No sixteen bits are added, so that nothing

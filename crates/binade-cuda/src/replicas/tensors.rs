@@ -4,10 +4,10 @@ use super::{Parts, Replicas};
 use crate::{Cuda, CudaError, Error, Tensor};
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_gpu::check_length;
-use binade_ops::{
+use binade_core::ops::{
     Download, Invoke, OpInvocation, Shaped, Upload, forward_ops, shape::element_count,
 };
+use binade_gpu::check_length;
 use std::borrow::Cow;
 
 impl Upload for Replicas {

@@ -5,11 +5,11 @@ use crate::{
     support::{Result, cuda, own, vector, warmed},
 };
 use binade_autocast::Autocast;
+use binade_core::ops::Upload;
 use binade_core::{DType, Named};
 use binade_cuda::{CaptureError, Captured, Cuda, CudaError, Error, ReferencePass};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, Step, StepOutcome};
 use binade_master_weights::{Adam, OptimizerConfig, UpdateRule};
-use binade_ops::Upload;
 
 crate::tests![
     what_no_graph_can_do_is_refused_by_name,

@@ -9,9 +9,9 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
+use binade_core::ops::{Download, Upload};
 use binade_cuda::{CaptureError, Captured, Cuda, CudaError, Error, Tensor, cudarc::driver};
 use binade_grad_scaler::StepOutcome;
-use binade_ops::{Download, Upload};
 use driver::{
     DriverError,
     sys::{CUresult, CUstreamCaptureMode, CUstreamCaptureStatus},

@@ -3,8 +3,8 @@
 use crate::support::{Result, cuda, noise, vector};
 use binade_autocast::Autocast;
 use binade_core::DType;
+use binade_core::ops::Download;
 use binade_cpu::{Cpu, Tensor};
-use binade_ops::Download;
 
 crate::tests![
     many_tensors_are_cast_in_one_launch,

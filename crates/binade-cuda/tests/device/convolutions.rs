@@ -6,8 +6,8 @@ mod by_library;
 
 use crate::support::{Result, noise, own};
 use binade_core::DType;
+use binade_core::ops::{Conv2d, Conv2dConfig, Upload};
 use binade_cuda::{Products, ProductsBackend};
-use binade_ops::{Conv2d, Conv2dConfig, Upload};
 
 #[cfg(feature = "cudnn")]
 pub(crate) use by_library::TESTS;

@@ -5,8 +5,8 @@ use crate::{
     support::{Result, captured, noise, own, vector},
 };
 use binade_core::DType;
+use binade_core::ops::{CrossEntropy, Download, Embedding, Upload};
 use binade_cuda::{Captured, Cuda, Error, Tensor};
-use binade_ops::{CrossEntropy, Download, Embedding, Upload};
 
 crate::tests![
     a_table_of_nothing_has_no_right_index,

@@ -5,10 +5,10 @@ use crate::{
     model::{Model, say},
     support::{Result, captured, own, vector},
 };
+use binade_core::ops::{Embedding, Upload};
 use binade_core::{DType, Named};
 use binade_cuda::{CaptureError, Error};
 use binade_master_weights::{OptimizerConfig, UpdateRule};
-use binade_ops::{Embedding, Upload};
 
 crate::tests![
     replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them,

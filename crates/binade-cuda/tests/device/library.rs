@@ -10,8 +10,8 @@ use crate::captures::why;
 use crate::products::{assert_within, matrix, stored, turned, types};
 use crate::support::{Result, is_stand_in, noise, warmed};
 use binade_core::DType;
+use binade_core::ops::{Bmm, Download, Linear, MatMul, Upload};
 use binade_cuda::{CaptureError, Cuda, Error, Products, ProductsBackend, Tensor};
-use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
 
 crate::tests![
     the_library_stays_within_the_kernels_bound,

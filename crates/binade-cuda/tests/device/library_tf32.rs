@@ -10,8 +10,8 @@ use crate::captures::why;
 use crate::products::{Matrix, is_old, matrix, stored, turned};
 use crate::support::{Result, is_stand_in, noise, warmed};
 use binade_core::DType;
+use binade_core::ops::{Bmm, Conv2d, Conv2dConfig, Download, Linear, MatMul, Upload};
 use binade_cuda::{CaptureError, Cuda, F32Products, Products, ProductsBackend, Tensor};
-use binade_ops::{Bmm, Conv2d, Conv2dConfig, Download, Linear, MatMul, Upload};
 
 crate::tests![
     f32_is_multiplied_in_full_unless_tf32_is_asked_for,

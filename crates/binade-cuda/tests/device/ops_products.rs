@@ -7,9 +7,9 @@
 
 use crate::products::{is_old, stored, types, upload};
 use crate::support::{Result, cuda, kernels, kind, noise, own, shifted};
+use binade_core::ops::{Bmm, Download, Linear, LinearRelu, MatMul, Relu, Upload};
 use binade_core::{DType, ErrorKind};
 use binade_cuda::{Cuda, Error, Products, Tensor};
-use binade_ops::{Bmm, Download, Linear, LinearRelu, MatMul, Relu, Upload};
 
 crate::tests![
     bits_do_not_depend_on_where_operands_begin,

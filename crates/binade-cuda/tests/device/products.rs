@@ -7,9 +7,9 @@
 
 use crate::support::cuda;
 use binade_core::DType;
+use binade_core::ops::{Download, Upload};
 use binade_cpu::Cpu;
 use binade_cuda::{Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
-use binade_ops::{Download, Upload};
 
 /// Returns the types that this GPU multiplies.
 pub(crate) fn types() -> Vec<DType> {

@@ -3,10 +3,10 @@
 use crate::support::{
     Device, Result, Set, all_replicas, apart, cuda, noise, replicas, set, vector, waits,
 };
+use binade_core::ops::Download;
 use binade_core::{DType, FoundInf, GradSet as _, Named};
 use binade_cuda::{JointGradients, Parts, Replicas, Tensor, cudarc::driver::CudaContext};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
-use binade_ops::Download;
 
 crate::tests![
     the_interpreter_has_two_devices,

@@ -1,13 +1,13 @@
 //! Refusals of replicas, and the end of replicas that differ.
 
 use crate::support::{Result, apart, cuda, kind, optimizer, replicas, set, vector};
+use binade_core::ops::{Download, Embedding, Upload};
 use binade_core::{DType, ErrorKind, Optimizer as _};
 use binade_cuda::{CaptureError, Cuda, CudaError, Error, Gradients, JointGradients, Replicas};
 use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
 use binade_master_weights::{OptimizerConfig, UpdateRule};
-use binade_ops::{Download, Embedding, Upload};
 
 crate::tests![
     replicas_of_nothing_and_of_no_such_device_are_refused,

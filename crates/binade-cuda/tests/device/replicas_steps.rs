@@ -3,11 +3,11 @@
 use crate::support::{
     Device, Grads, Result, Set, all_replicas, apart, cuda, noise, replicas, set, vector, waits,
 };
+use binade_core::ops::Download;
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Replicas, Tensor};
 use binade_grad_scaler::{ClipGroup, LossScale, Norm, Scaler, Step, StepOutcome};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, Snapshot, UpdateRule};
-use binade_ops::Download;
 
 crate::tests![
     replicas_step_as_one_device_does_with_the_average,

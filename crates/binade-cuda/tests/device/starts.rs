@@ -3,6 +3,7 @@
 
 use crate::support::{Device, Grads, Result, STORES, cuda, noise, set, shifted, vector};
 use binade_autocast::Autocast;
+use binade_core::ops::Download;
 use binade_core::{
     DType, GradSet as _, Named,
     cast::OnOverflow,
@@ -14,7 +15,6 @@ use binade_grad_scaler::{
     BadMicroBatch, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
 use binade_master_weights::{Adam, MasterWeights, OptimizerConfig, Sgd, UpdateRule};
-use binade_ops::Download;
 
 crate::tests![
     scaled_losses_and_casts_are_the_cpus_from_every_start,

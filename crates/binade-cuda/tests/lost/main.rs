@@ -6,10 +6,10 @@
 mod unreported;
 
 use binade_autocast::Autocast;
+use binade_core::ops::Upload;
 use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_cuda::{Cuda, CudaError, Error, Replicas, cudarc};
 use binade_grad_scaler::{LossScale, Scaler};
-use binade_ops::Upload;
 use cudarc::{
     driver::{CudaContext, LaunchConfig, PushKernelArg},
     nvrtc::Ptx,

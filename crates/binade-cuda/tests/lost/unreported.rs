@@ -1,10 +1,10 @@
 //! A replay after whose graph the driver fails: the step is done, and the error says so.
 
+use binade_core::ops::Upload;
 use binade_core::{DType, Named};
 use binade_cuda::{CaptureError, Cuda, CudaError, Error, cudarc};
 use binade_grad_scaler::{LossScale, Scaler};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
-use binade_ops::Upload;
 use cudarc::driver::{CudaContext, DriverError, result, sys::CUresult};
 use libtest_mimic::Failed;
 use std::{

@@ -5,9 +5,9 @@ use super::{
     pointwise::{PointwiseKernels, pointwise},
 };
 use crate::{Gpu, Result, Tensor};
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
-impl<D: PointwiseKernels> binade_ops::Add for Gpu<'_, D> {
+impl<D: PointwiseKernels> binade_core::ops::Add for Gpu<'_, D> {
     fn add(&self, a: &Tensor<D>, b: &Tensor<D>) -> Result<Tensor<D>, D> {
         pointwise(self.0, &OpInvocation::Add, &[a, b])
     }

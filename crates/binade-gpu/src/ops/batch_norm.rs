@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::DType;
-use binade_ops::{BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats};
+use binade_core::ops::{BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats};
 
 /// Normalisation over the batch: its operands, and its result.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub trait BatchNormKernels: Driver {
     fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 }
 
-impl<D: BatchNormKernels> binade_ops::BatchNorm for Gpu<'_, D> {
+impl<D: BatchNormKernels> binade_core::ops::BatchNorm for Gpu<'_, D> {
     fn batch_norm(
         &self,
         input: &Tensor<D>,

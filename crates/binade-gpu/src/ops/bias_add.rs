@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{Gpu, Result, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
-impl<D: ChannelKernels> binade_ops::BiasAdd for Gpu<'_, D> {
+impl<D: ChannelKernels> binade_core::ops::BiasAdd for Gpu<'_, D> {
     fn bias_add(&self, input: &Tensor<D>, bias: &Tensor<D>) -> Result<Tensor<D>, D> {
         let call = OpInvocation::BiasAdd;
         let TensorSpec { dtype, shape } = check(self.0, &call, &[input, bias])?;

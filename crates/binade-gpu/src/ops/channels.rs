@@ -2,7 +2,7 @@
 
 use crate::{Driver, Result, Tensor};
 use binade_core::DType;
-use binade_ops::shape;
+use binade_core::ops::shape;
 
 /// Tensor seen by its channels: `[outer, channels, inner]`.
 #[derive(Clone, Copy, Debug)]

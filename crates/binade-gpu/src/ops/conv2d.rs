@@ -6,7 +6,7 @@ use super::{
     gemm::Matrices,
 };
 use crate::{Driver, Gpu, Result, Tensor};
-use binade_ops::{AffineGrads, Conv2dConfig, OpInvocation, WeightGrads};
+use binade_core::ops::{AffineGrads, Conv2dConfig, OpInvocation, WeightGrads};
 
 /// Batch of equal convolutions.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,7 @@ pub trait Conv2dKernels: ChannelKernels {
     ) -> Result<(), Self>;
 }
 
-impl<D: Conv2dKernels> binade_ops::Conv2d for Gpu<'_, D> {
+impl<D: Conv2dKernels> binade_core::ops::Conv2d for Gpu<'_, D> {
     fn conv2d(
         &self,
         input: &Tensor<D>,

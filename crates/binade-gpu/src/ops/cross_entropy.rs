@@ -3,7 +3,7 @@
 use super::check;
 use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::DType;
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
 /// Driver with kernels of cross-entropy. A label that names no class is noted on the device.
 pub trait CrossEntropyKernels: Driver {
@@ -27,7 +27,7 @@ pub trait CrossEntropyKernels: Driver {
     fn launch_cross_entropy_backward(&self, tensors: [&Tensor<Self>; 4]) -> Result<(), Self>;
 }
 
-impl<D: CrossEntropyKernels> binade_ops::CrossEntropy for Gpu<'_, D> {
+impl<D: CrossEntropyKernels> binade_core::ops::CrossEntropy for Gpu<'_, D> {
     fn cross_entropy(&self, logits: &Tensor<D>, labels: &Tensor<D>) -> Result<Tensor<D>, D> {
         check(self.0, &OpInvocation::CrossEntropy, &[logits, labels])?;
         let result = self.0.unset(DType::F32, &[])?;

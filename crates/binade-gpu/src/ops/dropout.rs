@@ -2,10 +2,10 @@
 
 use super::{PointwiseKernels, check};
 use crate::{Gpu, Result, Tensor};
+use binade_core::ops::OpInvocation;
 use binade_core::{TensorSpec, stochastic::threshold};
-use binade_ops::OpInvocation;
 
-impl<D: PointwiseKernels> binade_ops::Dropout for Gpu<'_, D> {
+impl<D: PointwiseKernels> binade_core::ops::Dropout for Gpu<'_, D> {
     /// Reads the key on the device, when the kernel runs.
     fn dropout(&self, input: &Tensor<D>, key: &Tensor<D>, p: f32) -> Result<Tensor<D>, D> {
         let call = OpInvocation::Dropout { p };

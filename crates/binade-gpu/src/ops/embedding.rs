@@ -3,7 +3,7 @@
 use super::check;
 use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
 /// Driver with kernels of an embedding. An index that names no row is noted on the device.
 pub trait EmbeddingKernels: Driver {
@@ -31,7 +31,7 @@ pub trait EmbeddingKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-impl<D: EmbeddingKernels> binade_ops::Embedding for Gpu<'_, D> {
+impl<D: EmbeddingKernels> binade_core::ops::Embedding for Gpu<'_, D> {
     fn embedding(&self, table: &Tensor<D>, indices: &Tensor<D>) -> Result<Tensor<D>, D> {
         let call = OpInvocation::Embedding;
         let TensorSpec { dtype, shape } = check(self.0, &call, &[table, indices])?;

@@ -10,7 +10,7 @@ use super::channels::{ChannelKernels, column_sums};
 use super::check;
 use crate::{Driver, Result, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::{OpInvocation, WeightGrads};
+use binade_core::ops::{OpInvocation, WeightGrads};
 
 /// Tensor as a batch of matrices.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Gemm<'a, D: Driver> {
     pub k: usize,
     /// Number of products.
     pub batch: usize,
-    /// True if each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_ops::Bmm) promises that.
+    /// True if each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_core::ops::Bmm) promises that.
     pub by_pair: bool,
 }
 

@@ -3,7 +3,7 @@
 use super::check;
 use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::{NormGrads, OpInvocation};
+use binade_core::ops::{NormGrads, OpInvocation};
 
 /// Gradients of a normalisation, and operands that they are computed from.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub trait LayerNormKernels: Driver {
     fn launch_layer_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 }
 
-impl<D: LayerNormKernels> binade_ops::LayerNorm for Gpu<'_, D> {
+impl<D: LayerNormKernels> binade_core::ops::LayerNorm for Gpu<'_, D> {
     fn layer_norm(
         &self,
         input: &Tensor<D>,

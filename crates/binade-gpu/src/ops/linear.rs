@@ -2,9 +2,9 @@
 
 use super::gemm::{GemmKernels, affine, affine_input_grad, affine_weight_grads};
 use crate::{Gpu, Result, Tensor};
-use binade_ops::{AffineGrads, OpInvocation, WeightGrads};
+use binade_core::ops::{AffineGrads, OpInvocation, WeightGrads};
 
-impl<D: GemmKernels> binade_ops::Linear for Gpu<'_, D> {
+impl<D: GemmKernels> binade_core::ops::Linear for Gpu<'_, D> {
     fn linear(
         &self,
         input: &Tensor<D>,

@@ -5,9 +5,9 @@ use super::{
     gemm::{GemmKernels, affine},
 };
 use crate::{Gpu, Result, Tensor};
-use binade_ops::{AffineGrads, Linear, OpInvocation, Relu, WeightGrads};
+use binade_core::ops::{AffineGrads, Linear, OpInvocation, Relu, WeightGrads};
 
-impl<D: GemmKernels + PointwiseKernels + RowKernels> binade_ops::LinearRelu for Gpu<'_, D> {
+impl<D: GemmKernels + PointwiseKernels + RowKernels> binade_core::ops::LinearRelu for Gpu<'_, D> {
     fn linear_relu(
         &self,
         input: &Tensor<D>,

@@ -3,7 +3,7 @@
 use super::check;
 use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::{MaxPool2dConfig, OpInvocation};
+use binade_core::ops::{MaxPool2dConfig, OpInvocation};
 
 /// Driver with kernels of max pooling.
 pub trait MaxPool2dKernels: Driver {
@@ -30,7 +30,7 @@ pub trait MaxPool2dKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-impl<D: MaxPool2dKernels> binade_ops::MaxPool2d for Gpu<'_, D> {
+impl<D: MaxPool2dKernels> binade_core::ops::MaxPool2d for Gpu<'_, D> {
     fn max_pool2d(&self, input: &Tensor<D>, config: MaxPool2dConfig) -> Result<Tensor<D>, D> {
         let call = OpInvocation::MaxPool2d { config };
         let TensorSpec { dtype, shape } = check(self.0, &call, &[input])?;

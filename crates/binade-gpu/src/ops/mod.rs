@@ -1,7 +1,7 @@
-//! Operations, named as in `binade-ops`, for every driver that has their kernels.
+//! Operations, named as in `binade_core::ops`, for every driver that has their kernels.
 //!
 //! An operation on one operand, a product and a sum of all elements is its row in the table of operations and its kernels, which
-//! have the names of its methods. Any other has a file, with its trait of `binade-ops` for [`Gpu`]. A method checks its operands by
+//! have the names of its methods. Any other has a file, with its trait of `binade_core::ops` for [`Gpu`]. A method checks its operands by
 //! the rules that all devices share, allocates the result, and launches a kernel by its name. None waits for the device.
 
 mod channels;
@@ -23,8 +23,8 @@ pub use rows::RowKernels;
 pub use total::{Total, TotalKernels};
 
 use crate::{Driver, Gpu, Result, Tensor};
+use binade_core::ops::OpInvocation;
 use binade_core::{DType, Op, OpClass, TensorSpec};
-use binade_ops::OpInvocation;
 
 macro_rules! operations {
     ({} $($trait:ident $name:ident $methods:tt)*) => {
@@ -34,7 +34,7 @@ macro_rules! operations {
         $f:ident $forward:ident(input) -> Tensor;
         $b:ident $backward:ident(grad, $saved:ident) -> Tensor;
     }) => {
-        impl<D: PointwiseKernels + RowKernels> binade_ops::$trait for Gpu<'_, D> {
+        impl<D: PointwiseKernels + RowKernels> binade_core::ops::$trait for Gpu<'_, D> {
             fn $forward(&self, input: &Tensor<D>) -> Result<Tensor<D>, D> {
                 unary(self.0, operations!(@op $name), &OpInvocation::$f, &[input])
             }
@@ -48,7 +48,7 @@ macro_rules! operations {
         $f:ident $forward:ident(input) -> Tensor;
         $b:ident $backward:ident(grad) { shape: [usize], dtype: DType } -> Tensor;
     }) => {
-        impl<D: TotalKernels> binade_ops::$trait for Gpu<'_, D> {
+        impl<D: TotalKernels> binade_core::ops::$trait for Gpu<'_, D> {
             fn $forward(&self, input: &Tensor<D>) -> Result<Tensor<D>, D> {
                 total::total(self.0, Total::$trait, &OpInvocation::$f, &[input])
             }
@@ -68,7 +68,7 @@ macro_rules! operations {
         $f:ident $forward:ident(a, b) -> Tensor;
         $b:ident $backward:ident(grad, a, b) -> Pair;
     }) => {
-        impl<D: GemmKernels + PointwiseKernels> binade_ops::$trait for Gpu<'_, D> {
+        impl<D: GemmKernels + PointwiseKernels> binade_core::ops::$trait for Gpu<'_, D> {
             fn $forward(&self, a: &Tensor<D>, b: &Tensor<D>) -> Result<Tensor<D>, D> {
                 product(self.0, &OpInvocation::$f, a, b)
             }
@@ -89,7 +89,7 @@ macro_rules! operations {
     };
 }
 
-binade_ops::for_each_op!([operations]);
+binade_core::ops::for_each_op!([operations]);
 
 /// Applies the kernel of an operation on one operand, or of its gradient.
 fn unary<D: PointwiseKernels + RowKernels>(

@@ -5,9 +5,9 @@ use super::{
     total::{Total, TotalKernels, total},
 };
 use crate::{Gpu, Result, Tensor};
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
-impl<D: TotalKernels> binade_ops::MseLoss for Gpu<'_, D> {
+impl<D: TotalKernels> binade_core::ops::MseLoss for Gpu<'_, D> {
     fn mse_loss(&self, input: &Tensor<D>, target: &Tensor<D>) -> Result<Tensor<D>, D> {
         total(self.0, Total::MseLoss, &OpInvocation::MseLoss, &[input, target])
     }

@@ -3,7 +3,7 @@
 use super::check;
 use crate::{Driver, Result, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
 /// Driver with kernels that go through the elements one by one.
 pub trait PointwiseKernels: Driver {

@@ -2,7 +2,7 @@
 
 use crate::{Driver, Gpu, Result, Tensor};
 
-impl<D: Driver> binade_ops::Reshape for Gpu<'_, D> {
+impl<D: Driver> binade_core::ops::Reshape for Gpu<'_, D> {
     fn reshape(&self, tensor: &Tensor<D>, shape: &[usize]) -> Result<Tensor<D>, D> {
         self.0.check_owners(&[tensor])?;
         tensor.reshape(shape)

@@ -3,7 +3,7 @@
 use super::check;
 use crate::{Driver, Result, Tensor};
 use binade_core::TensorSpec;
-use binade_ops::OpInvocation;
+use binade_core::ops::OpInvocation;
 
 /// Driver with kernels on the rows of the last axis.
 pub trait RowKernels: Driver {

@@ -2,8 +2,8 @@
 
 use super::check;
 use crate::{Driver, Result, Tensor};
+use binade_core::ops::OpInvocation;
 use binade_core::{DType, TensorSpec};
-use binade_ops::OpInvocation;
 
 /// Scalar of all elements.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,7 +3,7 @@
 use super::{Failed, Outcome, Saves, all};
 use crate::{Device, TapeError, Var, record::Value};
 use binade_core::Op;
-use binade_ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
+use binade_core::ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
 
 impl<D: Device + BatchNorm> Var<D> {
     /// Normalises `self` [N, C, ..] by the batch's own statistics. Also returns the running statistics, moved by this batch: see

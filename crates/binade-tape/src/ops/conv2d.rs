@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::{Conv2d, Conv2dConfig};
+use binade_core::ops::{Conv2d, Conv2dConfig};
 
 impl<D: Device + Conv2d> Var<D> {
     /// Convolves `self` [N, C, H, W] with `weight` [O, C, KH, KW], plus `bias` of O: see [`Conv2d`].

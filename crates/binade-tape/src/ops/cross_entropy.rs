@@ -3,7 +3,7 @@
 use super::{Outcome, Saves};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::CrossEntropy;
+use binade_core::ops::CrossEntropy;
 
 impl<D: Device + CrossEntropy> Var<D> {
     /// Returns the mean loss of logits [N, C] against N i64 `labels`, an `f32` scalar: see [`CrossEntropy`].

@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::Dropout;
+use binade_core::ops::Dropout;
 
 impl<D: Device + Dropout> Var<D> {
     /// Zeroes elements of `self` with probability `p`, by `key` (two i64: seed and counter), and scales the rest: see

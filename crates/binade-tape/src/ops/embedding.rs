@@ -3,7 +3,7 @@
 use super::{Outcome, Saves};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::Embedding;
+use binade_core::ops::Embedding;
 
 impl<D: Device + Embedding> Var<D> {
     /// Returns the rows of this table [V, D] that i64 `indices` name: see [`Embedding`].

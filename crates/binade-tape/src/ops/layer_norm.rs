@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::{LayerNorm, NormGrads};
+use binade_core::ops::{LayerNorm, NormGrads};
 
 impl<D: Device + LayerNorm> Var<D> {
     /// Normalises `self` over the last axis, times `weight`, plus `bias`: see [`LayerNorm`].

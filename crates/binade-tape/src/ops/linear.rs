@@ -6,7 +6,7 @@ use crate::{
     record::{Grads, Value},
 };
 use binade_core::Op;
-use binade_ops::{AffineGrads, Linear, WeightGrads};
+use binade_core::ops::{AffineGrads, Linear, WeightGrads};
 
 impl<D: Device + Linear> Var<D> {
     /// Returns `self·weightᵀ + bias`, of shape [.., out]: see [`Linear`].

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::LinearRelu;
+use binade_core::ops::LinearRelu;
 
 impl<D: Device + LinearRelu> Var<D> {
     /// Returns `max(self·weightᵀ + bias, 0)`, of shape [.., out]: see [`LinearRelu`].

@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::{MaxPool2d, MaxPool2dConfig};
+use binade_core::ops::{MaxPool2d, MaxPool2dConfig};
 
 impl<D: Device + MaxPool2d> Var<D> {
     /// Returns the largest element of each window of `self` [N, C, H, W]: see [`MaxPool2d`].

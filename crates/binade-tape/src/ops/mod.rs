@@ -1,4 +1,4 @@
-//! Operations, named as in `binade-ops`, and the code that they share: a file each, unless [`signatures`] has them.
+//! Operations, named as in `binade_core::ops`, and the code that they share: a file each, unless [`signatures`] has them.
 
 mod scaled_by;
 #[macro_use]
@@ -16,7 +16,7 @@ macro_rules! operations {
     };
 }
 
-binade_ops::for_each_op!([operations]);
+binade_core::ops::for_each_op!([operations]);
 
 pub(crate) type Outcome<D> = Result<Var<D>, Failed<D>>;
 

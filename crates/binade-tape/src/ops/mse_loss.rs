@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_ops::MseLoss;
+use binade_core::ops::MseLoss;
 
 impl<D: Device + MseLoss> Var<D> {
     /// Returns the mean of `(self − target)²`, an `f32` scalar: see [`MseLoss`].

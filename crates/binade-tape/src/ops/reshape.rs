@@ -2,8 +2,8 @@
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
+use binade_core::ops::Reshape;
 use binade_core::{Op, OpClass};
-use binade_ops::Reshape;
 
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
 

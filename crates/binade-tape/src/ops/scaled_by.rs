@@ -2,8 +2,8 @@
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
+use binade_core::ops::Mul;
 use binade_core::{Op, OpClass};
-use binade_ops::Mul;
 
 const SCALED_BY: Op = Op::custom("scaled_by", OpClass::Pointwise);
 

@@ -114,8 +114,8 @@ macro_rules! by_signature {
     (@saved output) => { signatures::Saved::Output };
     (@method $trait:ident $name:ident($($other:ident)?) $signature:ident [$($argument:expr)?]
         $forward:ident $backward:ident) => {
-        impl<D: Device + binade_ops::$trait> Var<D> {
-            #[doc = concat!("Returns [`", stringify!($trait), "`](binade_ops::", stringify!($trait), ") of `self`",
+        impl<D: Device + binade_core::ops::$trait> Var<D> {
+            #[doc = concat!("Returns [`", stringify!($trait), "`](binade_core::ops::", stringify!($trait), ") of `self`",
                 $(" and `", stringify!($other), "`",)? ".")]
             ///
             /// # Errors
@@ -126,8 +126,8 @@ macro_rules! by_signature {
                 self.$signature(
                     OP,
                     $($argument,)?
-                    <D as binade_ops::$trait>::$forward,
-                    <D as binade_ops::$trait>::$backward,
+                    <D as binade_core::ops::$trait>::$forward,
+                    <D as binade_core::ops::$trait>::$backward,
                 )
             }
         }

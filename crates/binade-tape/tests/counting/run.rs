@@ -3,11 +3,11 @@
 use crate::common::values;
 use binade_autocast::Region;
 use binade_cast_policy::OpTable;
+use binade_core::ops::{CrossEntropy, Linear, Mul, Relu, Upload};
 use binade_core::{DType, Handle, Named};
 use binade_cpu::Tensor;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, StepOutcome};
 use binade_master_weights::{MasterOptimizer, MasterWeights, OptimizerConfig, UpdateRule};
-use binade_ops::{CrossEntropy, Linear, Mul, Relu, Upload};
 use binade_tape::{ScalingDevice, Tape, TapeError, Var};
 
 /// Device that a program of these tests trains on.

@@ -9,8 +9,8 @@ use crate::{
     },
 };
 use binade_core::DType;
+use binade_core::ops::{NormGrads, RunningStats};
 use binade_gpu::{BatchNormKernels, Channels, Driver, NormBackward, NormCall};
-use binade_ops::{NormGrads, RunningStats};
 
 /// Numbers of each channel, as the shader's `numbers`, and below it the indices of those moved into the running statistics.
 const NUMBERS: usize = 3;

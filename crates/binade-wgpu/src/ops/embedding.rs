@@ -8,8 +8,8 @@ use crate::{
         structs::{self, code, count},
     },
 };
+use binade_core::ops::Fill;
 use binade_gpu::{Driver, EmbeddingKernels};
-use binade_ops::Fill;
 
 impl EmbeddingKernels for Wgpu {
     fn launch_embedding(&self, [table, indices]: [&Tensor; 2], result: &Tensor) -> Result {

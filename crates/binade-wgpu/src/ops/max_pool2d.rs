@@ -5,8 +5,8 @@ use crate::{
     Result, Tensor, Wgpu,
     dispatch::structs::{self, code, count},
 };
+use binade_core::ops::MaxPool2dConfig;
 use binade_gpu::MaxPool2dKernels;
-use binade_ops::MaxPool2dConfig;
 
 impl MaxPool2dKernels for Wgpu {
     fn launch_max_pool2d(&self, tensors: [&Tensor; 2], config: MaxPool2dConfig) -> Result {

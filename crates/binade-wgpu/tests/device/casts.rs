@@ -2,8 +2,8 @@
 
 use crate::support::{Result, TYPES, narrow, noise, of_bits, vector, wgpu};
 use binade_autocast::Autocast;
+use binade_core::ops::Upload;
 use binade_core::{DType, stochastic::Key};
-use binade_ops::Upload;
 use binade_wgpu::Error;
 
 crate::tests![a_cast_in_many_parts_is_the_same, uploads_and_downloads_keep_every_bit];

@@ -2,7 +2,7 @@
 
 use crate::support::{Result, assert_within, wgpu};
 use binade_core::DType;
-use binade_ops::{Download, LogSoftmax, Upload};
+use binade_core::ops::{Download, LogSoftmax, Upload};
 
 crate::tests![
     the_exponential_is_within_two_units_of_the_real_one,

@@ -1,8 +1,8 @@
 //! Handle: its waits, its errors, and its state after a failure.
 
 use crate::support::{Result, kind, noise, own, vector, wgpu};
+use binade_core::ops::{Add, Download, Fill, Relu, Upload};
 use binade_core::{DType, ErrorKind};
-use binade_ops::{Add, Download, Fill, Relu, Upload};
 use binade_wgpu::{Error, Options, Wgpu, WgpuError};
 
 crate::tests![

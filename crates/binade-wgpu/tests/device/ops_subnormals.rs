@@ -2,8 +2,8 @@
 
 use crate::support::{Result, assert_same, both, cpu_vector, of_bits, on_cpu, vector, wgpu};
 use binade_core::DType;
+use binade_core::ops::{Add, BiasAdd, CrossEntropy, Download, Dropout, Mul, Softmax, Tanh, Upload};
 use binade_cpu::Cpu;
-use binade_ops::{Add, BiasAdd, CrossEntropy, Download, Dropout, Mul, Softmax, Tanh, Upload};
 
 crate::tests![
     sums_and_products_are_the_cpus,

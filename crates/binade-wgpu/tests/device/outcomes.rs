@@ -2,9 +2,9 @@
 
 use crate::support::{Device, Result, assert_same, mixed, own, set, vector, wgpu};
 use binade_core::DType;
+use binade_core::ops::{Embedding, Upload};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, GradScaler, Loss, LossScale, Norm, ScaleState, ScaleStore};
-use binade_ops::{Embedding, Upload};
 
 crate::tests![
     a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient,

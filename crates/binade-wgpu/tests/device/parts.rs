@@ -4,10 +4,10 @@ use crate::{
     shared::calls::{rows, run},
     support::{Device, Result, kind, narrow, noise, own, set, vector, wgpu},
 };
+use binade_core::ops::{Download as _, MatMul as _};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
-use binade_ops::{Download as _, MatMul as _};
 
 crate::tests![
     an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused,

@@ -3,8 +3,8 @@
 pub(crate) use crate::shared::support::*;
 
 use binade_core::DType;
+use binade_core::ops::Upload;
 use binade_cpu::Cpu;
-use binade_ops::Upload;
 use binade_wgpu::{Options, Tensor, Wgpu};
 use std::sync::OnceLock;
 

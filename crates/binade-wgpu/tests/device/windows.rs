@@ -5,9 +5,9 @@ use crate::{
     support::{Device, Result, narrow, set, told, wgpu},
 };
 use binade_core::DType;
+use binade_core::ops::Fill;
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler};
-use binade_ops::Fill;
 
 crate::tests![a_sum_begins_with_the_first_good_micro_batch, subnormal_sums_are_kept,];
 

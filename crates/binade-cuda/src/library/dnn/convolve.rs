@@ -9,8 +9,8 @@ use crate::{
     library::{Opened, Pass},
     memory::Buffer,
 };
+use binade_core::ops::Conv2dConfig;
 use binade_gpu::Driver;
-use binade_ops::Conv2dConfig;
 use cudarc::cudnn::result::{self, CudnnError};
 
 /// Opened cuDNN.

@@ -2,7 +2,7 @@
 
 use crate::{F32Products, Tensor, library::Pass, probe::Capability};
 use binade_core::DType;
-use binade_ops::Conv2dConfig;
+use binade_core::ops::Conv2dConfig;
 
 /// Alignment of addresses in bytes. No call tells the library of any, and its Tensor Core kernels read 16 bytes at a time.
 const ALIGNED: u64 = 16;

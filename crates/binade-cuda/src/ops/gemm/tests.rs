@@ -9,8 +9,8 @@ use super::{Gemm, GemmConfig, Kernels, Matrices, chosen, sizes_of};
 pub(in crate::ops) use crate::testing::device;
 use crate::{Cuda, Products, ProductsBackend, Tensor};
 use binade_core::DType;
+use binade_core::ops::{Download, Upload};
 use binade_gpu::Driver;
-use binade_ops::{Download, Upload};
 
 /// Returns the device with its kernels, and also with a library if there is one; nothing if no device is required.
 fn devices() -> Vec<Cuda> {

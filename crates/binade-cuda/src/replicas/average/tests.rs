@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing::replicas;
+use binade_core::ops::Upload;
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
-use binade_ops::Upload;
 
 /// Gradients, and the finding of `unscale` in them on each device.
 fn gradients(replicas: &Replicas) -> Result<(JointGradients, Parts<Found>), Error> {

@@ -6,9 +6,9 @@ use crate::{
     support::{Result, captured, is_stand_in, noise, own, shifted, warmed},
 };
 use binade_core::DType;
+use binade_core::ops::{Conv2d, Conv2dConfig, Download, Upload};
 use binade_cpu::Cpu;
 use binade_cuda::{CaptureError, Cuda, Error, F32Products, Products, Tensor};
-use binade_ops::{Conv2d, Conv2dConfig, Download, Upload};
 
 crate::tests![
     the_library_and_products_stay_within_one_bound,

@@ -1,0 +1,124 @@
+//! Calls of operations as values.
+
+use crate::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, Results, RunningStats};
+use crate::{DType, Handle};
+
+/// Type of a value inside an [`OpInvocation`].
+macro_rules! owned {
+    ([usize]) => { Vec<usize> };
+    ($type:ident) => { $type };
+}
+
+/// Value of an [`OpInvocation`], as its method takes it.
+macro_rules! value {
+    ($value:ident [usize]) => {
+        $value
+    };
+    ($value:ident $type:ident) => {
+        *$value
+    };
+}
+
+/// Removal of an operand from the front of a list.
+macro_rules! take {
+    ($rest:ident ($running:ident)) => {
+        let $running = RunningStats { mean: $rest.next()?.clone(), var: $rest.next()?.clone() };
+    };
+    ($rest:ident [$optional:ident]) => {
+        let $optional = $rest.next();
+    };
+    ($rest:ident $operand:ident) => {
+        let $operand = $rest.next()?;
+    };
+}
+
+/// Operand from the list, as a method takes it.
+macro_rules! operand {
+    (($running:ident)) => {
+        &$running
+    };
+    ([$optional:ident]) => {
+        $optional
+    };
+    ($operand:ident) => {
+        $operand
+    };
+}
+
+/// Results of a method as a list.
+macro_rules! listed {
+    ($results:ident Tensor) => {
+        vec![$results]
+    };
+    ($results:ident $type:ident) => {
+        $results.into_vec()
+    };
+}
+
+macro_rules! invocation {
+    ({} $($trait:ident $file:ident {
+        $($variant:ident $method:ident(
+            $($operand:tt),*
+        ) $({ $($value:ident: $type:tt),+ })? -> $results:ident;)+
+    })*) => {
+        /// Call of one method of this crate's traits, with every argument that is no tensor.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use binade_core::ops::OpInvocation;
+        ///
+        /// let call = OpInvocation::Dropout { p: 0.5 };
+        /// assert_eq!(call.method(), "dropout");
+        /// ```
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum OpInvocation {
+            $($(
+                #[doc = concat!("[`", stringify!($method), "`](crate::ops::", stringify!($trait), "::", stringify!($method), ").")]
+                $variant $({ $(
+                    #[doc = concat!("The method's `", stringify!($value), "`.")]
+                    $value: owned!($type),
+                )+ })?,
+            )+)*
+        }
+
+        impl OpInvocation {
+            /// Returns the method's name.
+            pub const fn method(&self) -> &'static str {
+                match self {
+                    $($(Self::$variant { .. } => stringify!($method),)+)*
+                }
+            }
+
+            /// Calls the method on `device`, and returns its results in the order of their struct's fields.
+            ///
+            /// Operands are in the order of the method's arguments. A missing optional one is left out; of running statistics the
+            /// mean comes first.
+            ///
+            /// Returns `None` if the method takes another number of operands.
+            pub fn run<D: Ops + Handle<Tensor: Clone>>(
+                &self,
+                device: &D,
+                operands: &[&D::Tensor],
+            ) -> Option<Result<Vec<D::Tensor>, D::Error>> {
+                let mut rest = operands.iter().copied();
+                match self {
+                    $($(Self::$variant $({ $($value),+ })? => {
+                        $(take!(rest $operand);)*
+                        if rest.next().is_some() {
+                            return None;
+                        }
+                        let results = device.$method(
+                            $(operand!($operand),)*
+                            $($(value!($value $type)),+)?
+                        );
+                        Some(results.map(|results| listed!(results $results)))
+                    })+)*
+                }
+            }
+        }
+    };
+}
+
+for_each_op!([invocation]);

@@ -1,0 +1,79 @@
+//! Rules of operands' element types, and of gradients.
+
+use crate::ops::{DTypeError, OperandError, shape};
+use crate::{DType, Op};
+
+/// Element type and shape of an operand.
+pub(crate) type Operand<'a> = (DType, &'a [usize]);
+
+/// Returns the element type that all operands have: bf16, f16 or f32.
+pub(crate) fn float(op: Op, operands: &[Operand<'_>]) -> Result<DType, OperandError> {
+    match operands {
+        [(first, _), rest @ ..] if is_float(*first) && rest.iter().all(|it| it.0 == *first) => {
+            Ok(*first)
+        }
+        _ => Err(mismatch(op, operands, "one of bf16, f16, f32, the same for all")),
+    }
+}
+
+/// Returns the element type of a normalised input, whose parameters have it too or are f32.
+pub(crate) fn norm(
+    op: Op,
+    input: Operand<'_>,
+    parameters: &[Operand<'_>],
+) -> Result<DType, OperandError> {
+    let (of_input, of_parameters) = (float(op, &[input])?, float(op, parameters)?);
+    if of_parameters == of_input || of_parameters == DType::F32 {
+        return Ok(of_input);
+    }
+    let found = [&[input], parameters].concat();
+    Err(mismatch(op, &found, "parameters of the input's type, or f32"))
+}
+
+/// Returns the element type of `values`, which are picked or masked by i64 `integers`: labels, indices or a key.
+pub(crate) fn indexed(
+    op: Op,
+    values: Operand<'_>,
+    integers: Operand<'_>,
+) -> Result<DType, OperandError> {
+    let dtype = float(op, &[values])?;
+    if integers.0 == DType::I64 { Ok(dtype) } else { Err(mismatch(op, &[integers], "i64")) }
+}
+
+/// Checks that running statistics are f32.
+pub(crate) fn all_f32(op: Op, operands: &[Operand<'_>]) -> Result<(), OperandError> {
+    if operands.iter().all(|(dtype, _)| *dtype == DType::F32) {
+        return Ok(());
+    }
+    Err(mismatch(op, operands, "running statistics of f32"))
+}
+
+/// Checks that a gradient has the element type and shape of its value.
+pub(crate) fn grad(op: Op, grad: Operand<'_>, value: Operand<'_>) -> Result<(), OperandError> {
+    if value.1.is_empty() {
+        return scalar_grad(op, grad);
+    }
+    shape::check_same(op, grad.1, value.1)?;
+    if grad.0 == value.0 {
+        return Ok(());
+    }
+    Err(mismatch(op, &[grad, value], "a gradient of the result's type"))
+}
+
+/// Checks that the gradient of a scalar is an f32 scalar, as scalars are for all operands.
+fn scalar_grad(op: Op, grad: Operand<'_>) -> Result<(), OperandError> {
+    shape::check_scalar(op, grad.1)?;
+    if grad.0 == DType::F32 {
+        return Ok(());
+    }
+    Err(mismatch(op, &[grad], "an f32 gradient, as the scalar is f32"))
+}
+
+fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::BF16 | DType::F16 | DType::F32)
+}
+
+fn mismatch(op: Op, operands: &[Operand<'_>], expected: &'static str) -> OperandError {
+    let found = operands.iter().map(|(dtype, _)| *dtype).collect();
+    DTypeError { op: op.name(), found, expected }.into()
+}
