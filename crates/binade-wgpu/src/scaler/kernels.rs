@@ -106,6 +106,10 @@ impl Kernels for Wgpu {
     }
 
     /// Dispatches one invocation, which computes the clip factor from numbers on the device.
+    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
+        self.new_scaled_master(values)
+    }
+
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
         let params = structs::Clip { norm: u32::from(norm == Norm::Infinity), most: max };
         self.dispatch("clip", &params, [verdict, owed].map(Bound::whole).into(), 1)
@@ -126,10 +130,6 @@ impl Kernels for Wgpu {
             self.dispatch("clip_group", &params, bound.into(), 1)?;
         }
         Ok(())
-    }
-
-    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
-        self.new_scaled_master(values)
     }
 }
 
