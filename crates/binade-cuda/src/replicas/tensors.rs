@@ -28,7 +28,7 @@ impl Upload for Replicas {
 }
 
 impl Download for Replicas {
-    /// The first device's part; each device has its own in [`Parts::on`].
+    /// Returns the first device's part. The other parts are in [`Parts`].
     fn download(&self, tensor: &Parts<Tensor>) -> Result<Vec<f32>, Error> {
         self.first(|cuda| cuda.download(tensor.on(0)?))
     }
