@@ -1,6 +1,6 @@
 //! Checks of operands, and the element types and shapes of results: one rule for all devices.
 //!
-//! They need no elements, so that a device which runs later refuses at once, with the words of all others.
+//! The checks read no elements. A device that computes later can therefore refuse a call at once, with the error of every other.
 
 use crate::ops::{
     OpInvocation, OperandError, ShapeError,
@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 /// Result of a rule: shape and element type.
 type Checked = Result<(Vec<usize>, DType), OperandError>;
 
-/// Number of tensors that an operand is, at least and at most.
+/// Least and greatest number of tensors in one operand.
 macro_rules! count {
     (($running:ident)) => {
         [2, 2]

@@ -1,8 +1,8 @@
-//! Operations, forward and backward.
+//! Operations of a network, as small traits over a device's handle.
 //!
-//! The operations of a network, as small traits over a device's handle. Each trait has one operation's forward and backward methods. Its contract states
-//! the type of accumulation, the places of rounding and the errors. This module computes only the shape and type of each result ([`OpInvocation::check`]), so
-//! that an asynchronous device knows them at the call.
+//! Each trait has the forward and backward methods of one operation. Its contract states the type of accumulation, the places of
+//! rounding and the errors. The module itself computes no elements: [`OpInvocation::check`] gives the shape and type of a result,
+//! so that an asynchronous device knows them at the call.
 //!
 //! | | |
 //! |---|---|
@@ -17,19 +17,20 @@
 //!
 //! * Arithmetic is f32 or wider whatever the storage, and the result is narrowed once, to nearest even.
 //! * A result has the element type of the first operand; losses and sums are f32 scalars, of shape `[]`.
-//! * Operands of one operation have one element type; normalisation also takes f32 parameters with a 16-bit input. Autocast casts operands; an operation
-//!   does not.
-//! * A backward method takes a gradient with the shape and element type of the result, and returns gradients with those of the operands.
+//! * Operands of one operation have one element type; normalisation also takes f32 parameters with a 16-bit input. Autocast casts
+//!   operands; an operation does not.
+//! * A backward method takes a gradient with the shape and element type of the result, and returns gradients with those of the
+//!   operands.
 //! * Backward methods take the unchanged operands or result as arguments; the forward pass saves nothing.
 //! * Results do not depend on the number of threads.
 //! * Empty tensors are allowed: their sum is 0, their mean NaN.
 //!
-//! Code that needs some operations has the traits of these as bounds; code that needs all of them has the bound [`Ops`]:
+//! Code that needs a few operations has their traits as bounds; code that needs all of them has the bound [`Ops`]:
 //!
 //! ```
 //! use binade_core::ops::{Linear, MseLoss, Relu};
 //!
-//! /// The loss of a layer, on whatever device.
+//! /// Returns the loss of a layer, on any device.
 //! fn loss<D: Linear + Relu + MseLoss>(
 //!     device: &D,
 //!     [x, weight, bias, target]: [&D::Tensor; 4],
@@ -41,9 +42,9 @@
 //!
 //! # Lists of operations
 //!
-//! [`for_each_op!`] is the table of operations: a row each, with the operation's methods. Every list of operations is expanded from it: the bound
-//! [`Ops`], the modules of a backend ([`op_modules!`]), a call as a value ([`OpInvocation`]), and a device that forwards operations to another
-//! ([`forward_ops!`]).
+//! [`for_each_op!`] is the table of operations: a row each, with the operation's methods. Every list of operations is expanded
+//! from it: the bound [`Ops`], the modules of a backend ([`op_modules!`]), a call as a value ([`OpInvocation`]), and a device that
+//! forwards operations to another ([`forward_ops!`]).
 
 #[macro_use]
 mod table;
@@ -77,7 +78,7 @@ macro_rules! operations {
 
         /// Device that has every operation.
         ///
-        /// Every handle with all these traits has it. Code that needs three operations bounds on those three:
+        /// Every handle with all these traits has it. Code that needs three operations has only those three as bounds:
         $(#[doc = concat!("[`", stringify!($trait), "`]")])*
         pub trait Ops: Shaped + Upload + Download $(+ $trait)* {}
 
