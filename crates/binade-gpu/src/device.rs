@@ -6,7 +6,8 @@ use binade_core::Handle;
 /// Device whose operations and training this crate implements over a driver's kernels, by reference to the driver.
 ///
 /// It has the operations, uploads, downloads and the traits of training. Rust allows no implementation of another crate's trait for
-/// every driver. [`implement_device!`](crate::implement_device) implements each for a backend's handle, by a call of this type's.
+/// every driver, so [`implement_device!`](crate::implement_device) implements each trait for a backend's handle, by calls of this
+/// type's methods.
 ///
 /// # Examples
 ///
@@ -47,8 +48,8 @@ pub mod __private {
     pub use std::borrow::Cow;
 }
 
-/// Gives a device that has [`Kernels`](crate::Kernels) and those of the operations what it has in common with others: its types,
-/// casts, transfers between host and device, operations, and the traits of training.
+/// Implements what backends have in common for a device: types, casts, transfers between host and device, operations, and the traits
+/// of training. The device must implement [`Kernels`](crate::Kernels) and the traits of the operations' kernels.
 #[macro_export]
 macro_rules! implement_device {
     ($device:ident) => {
