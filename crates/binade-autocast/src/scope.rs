@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// * `f64`, integers and booleans pass untouched.
 /// * Everything kept is freed with the last scope of the region.
 pub struct Scope<'d, D: Autocast> {
-    /// Device that it casts on.
+    /// Device on which the scope casts.
     pub device: &'d D,
-    /// Region that it casts by.
+    /// Region whose rules the scope follows.
     pub region: Region,
     cache: Option<Arc<Cache<D::Tensor>>>,
     stats: Option<Arc<CastStats>>,

@@ -53,7 +53,7 @@ impl OpCall<'_> {
     /// | `batch_norm` | the elements of one channel | |
     /// | `sum`, `mean`, `mse_loss` | all elements of the first operand | |
     ///
-    /// All other operations have neither. One that sums along another axis than the last states its length itself.
+    /// All other operations have neither. A call that sums along another axis than the last states its length itself.
     ///
     /// ```
     /// use binade_cast_policy::OpCall;

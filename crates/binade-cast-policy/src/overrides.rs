@@ -10,13 +10,13 @@ pub struct Condition {
     pub op: Option<Box<str>>,
     /// Pattern that covers the path.
     pub path: Option<Glob>,
-    /// Number of elements summed into one result that is exceeded.
+    /// Number of elements summed into one result: the operation must sum more.
     ///
     /// [`OpCall::with_shapes`] has the operations that sum. If [`op`](Self::op) names another of Binade's own operations, the
     /// policy is refused when a region is made of it. A call whose [`reduction`](OpCall::reduction) is unknown never fulfils it,
     /// such as one on a device that does not tell shapes.
     pub reduction_above: Option<u64>,
-    /// Number of elements summed into one result that is not reached, as [`reduction_above`](Self::reduction_above).
+    /// Number of elements summed into one result: the operation must sum fewer. Otherwise as [`reduction_above`](Self::reduction_above).
     pub reduction_below: Option<u64>,
 }
 

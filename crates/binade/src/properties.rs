@@ -21,7 +21,8 @@ use binade_interchange::DTypePolicy;
 /// e13873de, the last with `apex.amp`) but for bf16, which Apex would scale as it does f16: bf16 has the exponents of `f32`, so
 /// here its scale is 1, and gradients are checked all the same.
 ///
-/// A part is changed by struct update, and the whole is checked by [`check`](Self::check), as [`Setup::new`](crate::Setup::new) does before anything is made. `Display`
+/// A part is changed by struct update, and the whole is checked by [`check`](Self::check), as [`Setup::new`](crate::Setup::new)
+/// does before anything is made. `Display`
 /// prints a line for a log.
 ///
 /// ```

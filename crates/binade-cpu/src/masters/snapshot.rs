@@ -14,14 +14,14 @@ impl Tensor {
     }
 }
 
-/// The tensor's elements as a file has them.
+/// Returns a tensor's elements as a file has them.
 impl From<&Tensor> for RawTensor {
     fn from(tensor: &Tensor) -> Self {
         Self::new(tensor.spec(), tensor.to_bits()).expect("as many bytes as the shape says")
     }
 }
 
-/// A tensor of the elements that a file has; [`Error::Unsupported`] for `i32` and `bool`.
+/// Returns a tensor of the elements that a file has; [`Error::Unsupported`] for `i32` and `bool`.
 impl TryFrom<&RawTensor> for Tensor {
     type Error = Error;
 

@@ -183,8 +183,9 @@ impl Entry {
             .collect();
         stream.context().bind_to_thread()?;
         // SAFETY: the function was loaded into this stream's context, which is bound to this thread. `at` has a pointer
-        // for each parameter (asserted above by the list that the PTX declares), each to as many bytes as it takes, alive until the driver has copied them, which is before this returns; it only reads them. Addresses
-        // among them are the caller's, who borrows their buffers: see the module's page.
+        // for each parameter, asserted above by the list that the PTX declares. Each points to as many bytes as the
+        // parameter takes. The driver only reads them, and has copied them before this returns. Addresses among them are
+        // the caller's, who borrows their buffers: see the module's page.
         unsafe {
             result::launch_kernel(
                 self.function.cu_function(),

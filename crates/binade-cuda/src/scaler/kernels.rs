@@ -46,7 +46,7 @@ impl Kernels for Cuda {
             let why = CaptureError::Findings { found: found.len(), most: FINDINGS };
             self.inner.pool.state.refuse(SCALE_UPDATE, why)?;
         }
-        // The report of the last update is somebody else's by now, or nobody's.
+        // The report of the last update no longer describes this scale.
         scale.report = None;
         if let Some(original) = &scale.readers.original {
             self.inner.pool.state.replayed(|replay| replay.alive.push(Arc::downgrade(original)));
@@ -54,17 +54,17 @@ impl Kernels for Cuda {
         let before = scale.bits.address();
         let after = self.place_for(scale)?;
         let to = after.as_ref().map_or(before, Buffer::address);
-        // Both as they are before: what comes in between from another thread is told again, rather than not.
+        // Both are read before the launch: a fault in between, of another thread, is reported twice rather than never.
         let since = ReportBaseline {
             reported: self.inner.faults.reported(),
             replays: self.inner.counters.replays.get(),
         };
         let report = self.launch_update([before, to], found, parts, rule)?;
         if let Some(after) = after {
-            // Goes on elsewhere: those who read it stay.
+            // The next values go to another buffer, so that readers of this one keep theirs.
             (scale.bits, scale.readers.shared) = (Arc::new(after), Arc::default());
         }
-        // A report with room for all, not for the last of several launches.
+        // Only a single launch leaves a report of all findings.
         if found.len() <= FINDINGS {
             scale.report = Some(Arc::new(Report::send(self, report, found, since)?));
         }
@@ -133,7 +133,7 @@ impl Kernels for Cuda {
 }
 
 impl Cuda {
-    /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
+    /// Returns a buffer for the next value while this one is still read; `None` to write in place.
     fn place_for(&self, scale: &Scale) -> Result<Option<Buffer>, Error> {
         if is_alone(&scale.readers.shared) {
             let readers: Arc<dyn Any + Send + Sync> = scale.readers.shared.clone();
@@ -144,7 +144,7 @@ impl Cuda {
         self.buffer(scale.bits.bytes()).map(Some)
     }
 
-    /// Launches as many as the findings take; gives the last one's report.
+    /// Launches as many kernels as the findings need, and returns the last one's report.
     fn launch_update(
         &self,
         [before, after]: [u64; 2],
@@ -155,7 +155,7 @@ impl Cuda {
         let rule = LossScaleBits::from(rule);
         let launches = found.len().div_ceil(FINDINGS).max(1);
         let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
-        // Several launches hand on a word of their own: another thread's may come in between.
+        // Several launches share a word of their own, since a launch of another thread may come in between.
         let own = if launches > 1 { Some(self.zeros(SEEN)?) } else { None };
         let seen = own.as_ref().map_or(self.shared_buffers()?.seen.address(), Buffer::address);
         for number in 0..launches {
