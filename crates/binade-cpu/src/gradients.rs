@@ -16,7 +16,7 @@ const CHUNK: usize = 1024;
 
 /// Gradients by parameter, and the factors of unscaling and clipping that are not multiplied in yet.
 ///
-/// Unscaling only reads the values. The fused step multiplies, in `f32`, as it reads. [`materialised`](Self::materialised)
+/// Unscaling only reads the values. The fused step multiplies, in `f32`, as it reads. [`GradSet::materialise`](binade_core::GradSet::materialise)
 /// multiplies for all other users.
 #[derive(Clone, Debug)]
 pub struct Gradients {

@@ -10,7 +10,7 @@ use crate::Handle;
 ///
 /// # For implementers
 ///
-/// * Element `i` stays where `bits(key, i) ≥ ⌊p·2³²⌋`, with [`bits`](binade_core::stochastic::bits) and its key of
+/// * Element `i` stays where `bits(key, i) ≥ ⌊p·2³²⌋`, with [`bits`](crate::stochastic::bits) and its key of
 ///   `step` = the counter's lower half, `parameter` = the complement of its upper half (so that parameters, which are
 ///   numbered from 0, are rounded with other words). The mask is the same on every device.
 /// * Dropped elements are +0, even where they were NaN or infinite; kept ones are multiplied in f32 and narrowed once.
