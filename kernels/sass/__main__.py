@@ -1,4 +1,4 @@
-"""`cargo xtask sass`: what ptxas makes of the kernels' PTX, counted, and held to the budgets beside the kernels."""
+"""`cargo xtask sass`: counts the instructions that ptxas makes of the kernels, and compares them with the budgets beside the kernels."""
 
 import argparse
 import sys
@@ -15,7 +15,7 @@ OUT = toolchain.ROOT / "target/sass"
 
 
 def arguments():
-    """What the command line says."""
+    """Returns the options of the command line."""
     parser = argparse.ArgumentParser(prog="cargo xtask sass", description=__doc__)
     every = list(resources.LIMITS)
     parser.add_argument("--arch", type=capability, nargs="+", default=every, help="compute capabilities, as 8.0 9.0; all without it")
@@ -26,15 +26,15 @@ def arguments():
 
 
 def capability(text):
-    """`9.0` as 90."""
+    """Returns the architecture of a compute capability: 90 for `9.0`."""
     known = {f"{arch / 10}": arch for arch in resources.LIMITS}
     if text not in known:
-        raise argparse.ArgumentTypeError(f"{text}: one of {', '.join(known)} is wanted")
+        raise argparse.ArgumentTypeError(f"{text}: expected one of {', '.join(known)}")
     return known[text]
 
 
 def main():
-    """Writes the table, and tells what is beyond its budget."""
+    """Writes the table, and prints each budget that is exceeded."""
     options = arguments()
     sources = sorted(SOURCES.glob("*.cu"))
     sources = [it for it in sources if not options.kernel or it.stem in options.kernel]

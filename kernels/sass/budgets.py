@@ -1,17 +1,17 @@
-"""Budgets: the lines `// sass: ENTRY KEY NUMBER ...` at the end of a `.cu` file, and whether what was counted keeps them.
+"""Budgets: the lines `// sass: ENTRY KEY NUMBER ...` at the end of a `.cu` file, and their comparison with the counts.
 
 | key | on the aligned path of the entry's hot loops |
 | --- | --- |
-| `loads`, `stores`, `hmma` | accesses of 16 bytes and matrix instructions, exactly, 0 where not said: they name the way, which some loop must have |
-| `scalar` | at most so many narrower accesses to data; above 0 the line ends with `; REASON` |
-| `read`, `written` | sectors touched by loads and by stores, at most so many times the least |
-| `slots` | at most so many instructions an iteration, on every architecture |
-| `flight` | at least so many KiB asked for by a full multiprocessor of 9.0 before it uses the first |
-| `spills` | at most so many bytes stored and loaded again, on any architecture; above 0 with a reason, too; 0 without it |
+| `loads`, `stores`, `hmma` | exact accesses of 16 bytes and matrix instructions; 0 without the key. They select the way, which some loop must have |
+| `scalar` | greatest number of narrower accesses to data; above 0 the line ends with `; REASON` |
+| `read`, `written` | sectors touched by loads and by stores, at most this multiple of the least |
+| `slots` | greatest number of instructions an iteration, on every architecture |
+| `flight` | least number of KiB that a full multiprocessor of 9.0 loads before it uses the first |
+| `spills` | greatest number of bytes stored and loaded again, on any architecture; 0 without the key; above 0 the line needs a reason |
 | `shared` | no limit: bytes of shared memory that a launch adds to what ptxas knows of |
 
-A line names a way also where another has more accesses of 16 bytes: that of 16-bit gradients beside that of f32. A loop of which no way is
-named has the defaults: no narrow access, and sectors at most 1.05 times the least.
+A line may select a way that is not the one with the most accesses of 16 bytes: the way of 16-bit gradients beside that of f32. A way that no
+line selects has the defaults: no narrow access, and sectors at most 1.05 times the least.
 """
 
 import re
@@ -35,15 +35,15 @@ class Budget:
     numbers: dict = field(hash=False)
 
     def names(self, row):
-        """True if the line is about the way of a row."""
-        told = {"loads": row.counts.wide_loads, "stores": row.counts.wide_stores, "hmma": row.counts.hmma}
-        return all(self.numbers.get(key, 0) == told[key] for key in NAMES)
+        """Returns true if the line selects the way of a row."""
+        measured = {"loads": row.counts.wide_loads, "stores": row.counts.wide_stores, "hmma": row.counts.hmma}
+        return all(self.numbers.get(key, 0) == measured[key] for key in NAMES)
 
     def breaks(self, row):
-        """What in a row is beyond the budget."""
+        """Yields each count of a row that exceeds the budget, as text."""
         limits, counts = {**DEFAULTS, **self.numbers}, row.counts
-        told = {"scalar": counts.scalar, "read": counts.read_ratio, "written": counts.write_ratio, "slots": counts.slots}
-        for key, value in told.items():
+        measured = {"scalar": counts.scalar, "read": counts.read_ratio, "written": counts.write_ratio, "slots": counts.slots}
+        for key, value in measured.items():
             if key in limits and value is not None and not value <= limits[key] + ROUNDING:
                 yield f"{key} {short(value)}, budget {short(limits[key])}"
         if "flight" in limits and row.arch == FLIGHT_ON and not (row.flight or 0) >= limits["flight"]:
@@ -51,26 +51,26 @@ class Budget:
 
 
 class Malformed(Exception):
-    """A line is no budget; the text says where, and what it should be."""
+    """Error of a line that is no budget: its place, and the form that it should have."""
 
 
 def short(value):
-    """A number as it stands in a table: whole, or with two digits behind the point."""
+    """Returns a number as text: whole, or with two digits after the point."""
     return f"{float(value):.2f}".removesuffix(".00")
 
 
 def read(path):
-    """The budgets of one source."""
+    """Returns the budgets of one source."""
     lines = path.read_text().splitlines()
-    told = [at for at, line in enumerate(lines) if line.startswith(MARK)]
-    if told and told != list(range(told[0], len(lines))):
-        # Above code they would move the places that the PTX has, and so its bytes.
-        raise Malformed(f"{path.name}:{told[0] + 1}: budgets stand at the end of the file, behind all else")
-    return [budget(lines[at], f"{path.name}:{at + 1}") for at in told]
+    places = [at for at, line in enumerate(lines) if line.startswith(MARK)]
+    if places and places != list(range(places[0], len(lines))):
+        # Above code they would change the line numbers in the PTX, and so its bytes.
+        raise Malformed(f"{path.name}:{places[0] + 1}: budgets stand at the end of the file, after all code")
+    return [budget(lines[at], f"{path.name}:{at + 1}") for at in places]
 
 
 def budget(line, place):
-    """The budget of a line."""
+    """Returns the budget of a line."""
     text, _, reason = line.removeprefix(MARK).partition(";")
     entry, *words = text.split()
     pairs = list(zip(words[::2], words[1::2]))
@@ -78,42 +78,42 @@ def budget(line, place):
         raise Malformed(f"{place}: write `{MARK} ENTRY KEY NUMBER ...`, with keys of {', '.join(KEYS)}")
     numbers = {key: float(number) for key, number in pairs}
     if (numbers.get("scalar") or numbers.get("spills")) and not reason.strip():
-        raise Malformed(f"{place}: say behind a `;` why narrow accesses, or spills, are needed")
+        raise Malformed(f"{place}: say after a `;` why narrow accesses or spills are needed")
     return Budget(entry, place, numbers)
 
 
 def broken(rows, budgets):
-    """A line for everything that is beyond its budget, and for every budget that nothing is measured by."""
+    """Yields a message for each count beyond its budget, and for each budget that applies to no loop."""
     entries = {row.entry for row in rows}
     for row in rows:
         mine = [it for it in budgets if it.entry == row.entry and it.names(row)]
-        for one in mine or [Budget(row.entry, f"{row.module}.cu", {})]:
-            yield from (f"{one.place}: {row.entry} on {row.name}: {it}" for it in one.breaks(row))
+        for line in mine or [Budget(row.entry, f"{row.module}.cu", {})]:
+            yield from (f"{line.place}: {row.entry} on {row.name}: {it}" for it in line.breaks(row))
         if row.resources.spills:
             most = max((it.numbers.get("spills", 0) for it in budgets if it.entry == row.entry), default=0)
             if row.resources.spills > most:
                 yield f"{row.module}.cu: {row.entry} on {row.name}: spills {row.resources.spills} bytes, budget {short(most)}"
-    for one in budgets:
-        if one.entry not in entries:
-            yield f"{one.place}: no entry is called {one.entry}"
-        for arch in sorted({row.arch for row in rows if row.entry == one.entry}):
-            if not any(one.names(row) for row in rows if (row.entry, row.arch) == (one.entry, arch)):
-                named = ", ".join(f"{short(one.numbers[key])} {key}" for key in NAMES if key in one.numbers)
-                yield f"{one.place}: {one.entry} on {arch / 10}: no loop has {named} of 16 bytes"
+    for line in budgets:
+        if line.entry not in entries:
+            yield f"{line.place}: no entry is called {line.entry}"
+        for arch in sorted({row.arch for row in rows if row.entry == line.entry}):
+            if not any(line.names(row) for row in rows if (row.entry, row.arch) == (line.entry, arch)):
+                named = ", ".join(f"{short(line.numbers[key])} {key}" for key in NAMES if key in line.numbers)
+                yield f"{line.place}: {line.entry} on {arch / 10}: no loop has {named} of 16 bytes"
 
 
 def lines(rows):
-    """The tightest lines that the rows of one entry keep: of the ways with the most accesses of 16 bytes."""
+    """Yields the tightest lines that the rows of one entry keep, one for each way."""
     found = {}
     for row in rows:
         counts = row.counts
         ratios = {"read": counts.read_ratio, "written": counts.write_ratio}
-        told = {key: float(value) for key, value in ratios.items() if value is not None and value > DEFAULTS[key]}
+        above = {key: float(value) for key, value in ratios.items() if value is not None and value > DEFAULTS[key]}
         if counts.scalar:
-            told["scalar"] = counts.scalar
+            above["scalar"] = counts.scalar
         key = (counts.wide_loads, counts.wide_stores, counts.hmma)
         numbers = found.setdefault(key, {})
-        for name, value in {**told, "slots": counts.slots}.items():
+        for name, value in {**above, "slots": counts.slots}.items():
             numbers[name] = max(value, numbers.get(name, 0))
     for key, numbers in found.items():
         names = dict(zip(NAMES, key))

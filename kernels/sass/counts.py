@@ -1,4 +1,4 @@
-"""Counts of a way: every column of the table that is read off the instructions, and so is certain."""
+"""Counts of a way: the columns of the table that follow from the instructions alone."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,7 +14,7 @@ F64 = ("DADD", "DMUL", "DFMA", "DSETP", "DMNMX")
 
 @dataclass
 class Counts:
-    """What one iteration of the aligned path has."""
+    """Counts of one iteration of the aligned path."""
 
     slots: int = 0
     loads: dict = field(default_factory=dict)
@@ -32,28 +32,28 @@ class Counts:
 
     @property
     def wide_loads(self):
-        """Loads of 16 bytes and more."""
+        """Number of loads of 16 bytes and more."""
         return sum(count for bits, count in self.loads.items() if bits >= 128)
 
     @property
     def wide_stores(self):
-        """Stores of 16 bytes and more."""
+        """Number of stores of 16 bytes and more."""
         return sum(count for bits, count in self.stores.items() if bits >= 128)
 
     @property
     def scalar(self):
-        """Loads and stores of less than 16 bytes."""
+        """Number of loads and stores of less than 16 bytes."""
         both = list(self.loads.items()) + list(self.stores.items())
         return sum(count for bits, count in both if bits < 128)
 
     @property
     def read_ratio(self):
-        """Sectors touched by loads, against the least that hold what they bring; nothing without loads."""
+        """Ratio of the sectors that loads touch to the fewest that hold their bytes; None without loads."""
         return self.sectors_read / self.least_read if self.least_read else None
 
     @property
     def write_ratio(self):
-        """The same of stores."""
+        """Ratio of the sectors that stores touch to the fewest that hold their bytes; None without stores."""
         return self.sectors_written / self.least_written if self.least_written else None
 
     @property
@@ -63,12 +63,12 @@ class Counts:
 
     @property
     def in_flight(self):
-        """The most bytes that a thread has asked for before it uses the first of them."""
+        """Greatest number of bytes that a thread loads before it uses the first of them."""
         return max(self.rounds, default=0)
 
 
 def sectors(step, size):
-    """The sectors that a warp touches whose lanes access `size` bytes each, `step` bytes from lane to lane."""
+    """Returns the number of sectors that a warp touches, if each lane accesses `size` bytes, `step` bytes after the lane before."""
     touched = set()
     for lane in range(LANES):
         start = lane * abs(step)
@@ -77,11 +77,11 @@ def sectors(step, size):
 
 
 def count(entry, way):
-    """The counts of `way`."""
+    """Returns the counts of `way`."""
     found, flight = Counts(), Flight()
     state = lanes.State(entry.states[way.blocks[0]].values)
     for block in way.blocks:
-        # What the way leaves unwritten has the value that the block begins with on any way.
+        # A register that the way has not written has its value at the start of the block, whatever the way.
         state = lanes.State({**entry.states[block].values, **state.values})
         for it in entry.graph.instructions(block):
             found.slots += it.base != "NOP"
@@ -99,7 +99,7 @@ def count(entry, way):
 
 
 def access(found, it, state):
-    """Counts one access to data. Where its step is not known the sectors are not either, and are taken for the least."""
+    """Counts one access to data. If its step is unknown, it counts with the fewest sectors."""
     is_load = it.base in LOADS
     assert is_load or it.base in STORES
     size = it.width // 8
@@ -117,13 +117,13 @@ def access(found, it, state):
 
 
 class Flight:
-    """Loads of data that are under way. The first use of one ends a round: the warp waits until it has come."""
+    """Loads of data in flight. The first use of a loaded register ends a round: the warp waits for the load."""
 
     def __init__(self):
         self.pending, self.asked, self.ended = {}, 0, []
 
     def step(self, it, is_access):
-        """Takes the next instruction of the way into account."""
+        """Adds the next instruction of the way."""
         # A copy to shared memory has no register to wait for.
         used = set(it.sources) | (set(it.group) if it.base in STORES else set())
         if used & self.pending.keys():
@@ -134,5 +134,5 @@ class Flight:
             self.pending.update(dict.fromkeys(it.group, it))
 
     def rounds(self):
-        """Bytes that a thread asked for in each round of the way."""
+        """Returns the bytes that a thread loads in each round of the way."""
         return self.ended + ([self.asked] if self.asked else [])

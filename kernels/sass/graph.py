@@ -8,7 +8,7 @@ ENDS = ("EXIT", "RET")
 
 @dataclass
 class Graph:
-    """Blocks as pairs of first and last index into `code`, the last not of it; the edges; and the dominators of each block."""
+    """Blocks as pairs of first and last index into `code`, the last exclusive; the edges; and the dominators of each block."""
 
     code: list
     blocks: list
@@ -17,7 +17,7 @@ class Graph:
     dominators: list = field(default_factory=list)
 
     def instructions(self, block):
-        """The instructions of a block."""
+        """Returns the instructions of a block."""
         first, end = self.blocks[block]
         return self.code[first:end]
 
@@ -32,12 +32,12 @@ class Loop:
 
 
 def is_branch(it):
-    """True for a branch; before 9.0 a call of a place in the same loop is a far one."""
+    """Returns true for a branch. Before 9.0 a far branch is a call of a label in the same entry."""
     return it.base in BRANCHES or it.base == "CALL" and bool(it.targets)
 
 
 def build(code, labels):
-    """The graph of an entry. A slow path that is called is left out: a call goes on behind itself."""
+    """Returns the graph of an entry. It omits slow paths that are called: a call continues at the next instruction."""
     starts = {0} | set(labels.values())
     starts |= {at + 1 for at, it in enumerate(code) if is_branch(it) or it.base in ENDS}
     starts = sorted(it for it in starts if it < len(code))
@@ -54,7 +54,7 @@ def build(code, labels):
 
 
 def edges(last, block, count, labels, place):
-    """The blocks that follow one that ends with `last`. Where a warp is found in parts (`BRA.DIV`) is no usual way."""
+    """Returns the blocks that follow a block that ends with `last`. The branch of a diverged warp (`BRA.DIV`) is not followed."""
     is_sure = not last.guard and not any(it.lstrip("!").startswith(("P", "UP")) for it in last.operands)
     nexts = []
     if is_branch(last) and not last.has("DIV"):
@@ -65,22 +65,22 @@ def edges(last, block, count, labels, place):
 
 
 def order(graph):
-    """The blocks that are reached from the first, each before those that it leads to, but for ways back."""
-    seen, post, stack = {0}, [], [(0, iter(graph.following[0]))]
+    """Returns the blocks that are reached from the first in reverse postorder."""
+    reached, post, stack = {0}, [], [(0, iter(graph.following[0]))]
     while stack:
         block, rest = stack[-1]
-        step = next((it for it in rest if it not in seen), None)
+        step = next((it for it in rest if it not in reached), None)
         if step is None:
             post.append(block)
             stack.pop()
         else:
-            seen.add(step)
+            reached.add(step)
             stack.append((step, iter(graph.following[step])))
     return post[::-1]
 
 
 def dominators(graph):
-    """The set of blocks that every way from the start to a block passes, by block; nothing for blocks that are not reached."""
+    """Returns for each block the set of blocks that every way from the start to it passes; None for blocks that are not reached."""
     sequence = order(graph)
     everything = set(sequence)
     sets = [everything if it in everything else None for it in range(len(graph.blocks))]
@@ -97,7 +97,7 @@ def dominators(graph):
 
 
 def loops(graph):
-    """The natural loops, one for each head."""
+    """Returns the natural loops, one for each head."""
     latches = {}
     for block, nexts in enumerate(graph.following):
         for head in nexts:
@@ -107,7 +107,7 @@ def loops(graph):
 
 
 def body(graph, head, latches):
-    """The blocks from which a latch is reached without passing the head."""
+    """Returns the blocks from which a latch is reached without passing the head."""
     found, waiting = {head}, [it for it in latches if it != head]
     while waiting:
         block = waiting.pop()
@@ -118,5 +118,5 @@ def body(graph, head, latches):
 
 
 def is_back(graph, block, following):
-    """True for an edge that leads back to a block that all ways to it pass."""
+    """Returns true for an edge to a dominator of the block, and if the block is not reached."""
     return graph.dominators[block] is None or following in graph.dominators[block]

@@ -1,7 +1,7 @@
-"""How the value of a register differs among the 32 lanes of a warp: not at all, by a fixed step from lane to lane, or otherwise.
+"""Values of registers across the 32 lanes of a warp: equal, a fixed step apart from lane to lane, or otherwise.
 
-The step of an address is in bytes, and tells how many sectors of 32 bytes an access of the whole warp touches. It takes for
-granted that blocks are one-dimensional, that a warp's first lane has a multiple of 32 as its thread number, that additions to an address do
+The step of an address is in bytes, and determines the number of sectors of 32 bytes that an access of the whole warp touches. The analysis assumes
+that blocks are one-dimensional, that a warp's first lane has a multiple of 32 as its thread number, that additions to an address do
 not pass the end of 4 GiB within a warp, and that lanes which parted at a branch do not carry different constants into an address.
 """
 
@@ -13,7 +13,7 @@ TYPES = ("F64", "F32", "F16", "BF16", "S64", "U64", "S32", "U32", "S16", "U16", 
 
 
 class State:
-    """The values of all registers at a place. One that was never written is the same in all lanes."""
+    """Values of all registers at a place. A register that was never written is equal in all lanes."""
 
     def __init__(self, values=None):
         self.values = dict(values or {})
@@ -22,14 +22,14 @@ class State:
         return self.values == other.values
 
     def merge(self, other):
-        """The state where two ways meet."""
+        """Returns the state where two ways meet."""
         names = self.values.keys() | other.values.keys()
-        # A register that one of the ways did not write has no use behind the place.
+        # A register that only one of the ways wrote is not read after they meet.
         pairs = {it: (self.values.get(it), other.values.get(it)) for it in names}
         return State({it: a if b is None else b if a is None else joined(a, b) for it, (a, b) in pairs.items()})
 
     def read(self, operand):
-        """The value of an operand, its sign with it."""
+        """Returns the value of an operand, with its sign applied."""
         sign, name = (-1, operand[1:]) if operand[:1] in "-~" else (1, operand)
         constant = number(operand)
         if constant is not None:
@@ -40,7 +40,7 @@ class State:
         return value
 
     def run(self, it, on_the_way=False):
-        """Takes the instruction `it` into account; one with a guard may not have run unless it is `on_the_way`."""
+        """Applies the instruction `it`. Unless it is `on_the_way`, an instruction with a guard may not have run."""
         values = results(it, self)
         for name, value in values.items():
             if it.guard and not on_the_way and name in self.values:
@@ -49,7 +49,7 @@ class State:
 
 
 def results(it, state):
-    """The values of all registers that an instruction writes."""
+    """Returns the values of all registers that an instruction writes."""
     names = it.results
     if not names:
         return {}
@@ -67,13 +67,13 @@ def results(it, state):
 
 
 def following(first, it):
-    """The registers behind the first that an instruction writes."""
+    """Returns the registers after the first that an instruction writes."""
     stem = "UR" if first.startswith("UR") else "R"
     count = 1
     if it.base in ("LDG", "LD", "LDS", "LDC", "ULDC", "LDCU", "LDL"):
         count = max(1, it.width // 32)
     elif it.base in ("F2F", "F2I", "I2F"):
-        # The type that is made stands first.
+        # The result's type comes first in the opcode.
         count = 2 if next((part for part in it.opcode.split(".") if part in TYPES), "")[1:] == "64" else 1
     elif it.base in ("DADD", "DMUL", "DFMA", "CS2R") and not it.has("32") or it.has("WIDE") or it.has("64"):
         count = 2
@@ -83,12 +83,12 @@ def following(first, it):
 
 
 def as_flag(it, state):
-    """The value of a predicate that an instruction sets."""
+    """Returns the value of a predicate that an instruction sets."""
     return UNIFORM if all(state.read(name).step == 0 for name in it.sources) else VARIES
 
 
 def value_of(it, state):
-    """The value of the first register that an instruction writes."""
+    """Returns the value of the first register that an instruction writes."""
     rule = RULES.get(it.base)
     if it.results[0].startswith("UR"):
         known = rule(it, state) if rule else None
@@ -101,7 +101,7 @@ def value_of(it, state):
 
 
 def states(graph, sequence):
-    """The state at the start of each block that is reached: a fixed point."""
+    """Returns the state at the start of each block that is reached: a fixed point."""
     found = {0: State()}
     waiting = list(sequence)
     place = {block: index for index, block in enumerate(sequence)}

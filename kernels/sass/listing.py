@@ -28,16 +28,16 @@ class Instruction:
 
     @property
     def base(self):
-        """The opcode without what follows its first dot."""
+        """Part of the opcode before its first dot."""
         return self.opcode.split(".")[0]
 
     def has(self, *parts):
-        """True if the opcode has all of `parts` behind dots."""
+        """Returns true if all of `parts` are among the opcode's parts between dots."""
         return set(parts) <= set(self.opcode.split("."))
 
     @property
     def results(self):
-        """The registers and predicates that are written, as they are named: the first of a group alone."""
+        """Registers and predicates that are written, as the operands name them: of a group only the first."""
         if self.base in NO_RESULT or not self.operands:
             return []
         found = [self.operands[0]]
@@ -52,7 +52,7 @@ class Instruction:
 
     @property
     def sources(self):
-        """The registers and predicates that are read, as they are named."""
+        """Registers and predicates that are read, as the operands name them."""
         skip = 0 if self.base in NO_RESULT else 1
         if self.base not in NO_RESULT and self.operands and is_predicate(self.operands[0]):
             skip = 2
@@ -61,7 +61,7 @@ class Instruction:
 
     @property
     def width(self):
-        """The bits of a load, a store or a copy to shared memory: those of a lane."""
+        """Number of bits that one lane loads, stores or copies to shared memory."""
         for bits in (256, 128, 64):
             if self.has(str(bits)):
                 return bits
@@ -71,20 +71,20 @@ class Instruction:
 
     @property
     def address_operand(self):
-        """The operand in brackets of an access; the one in global memory of a copy from there to shared memory."""
+        """Operand in brackets of an access; of a copy to shared memory, the operand in global memory."""
         brackets = [it for it in self.operands if "[" in it]
         return brackets[-1] if brackets else ""
 
     @property
     def address_register(self):
-        """The register that the address is made with; none for an absolute address."""
+        """Register of the address; None for an absolute address."""
         inside = self.address_operand.rsplit("[", 1)[-1]
         found = re.search(r"\bR\d+", inside)
         return found.group() if found else None
 
     @property
     def group(self):
-        """Every register that a load fills, or a store takes its data from."""
+        """Registers that a load fills, or from which a store takes its data."""
         if self.base in ("ST", "STG", "STS"):
             first = next((it for it in reversed(self.operands) if re.fullmatch(r"R\d+", it)), None)
         else:
@@ -96,25 +96,25 @@ class Instruction:
 
 
 def is_predicate(operand):
-    """True for a predicate that is named as it is: `P0` or `PT`, not `!P0`."""
+    """Returns true for a predicate that is not negated: `P0` or `PT`, not `!P0`."""
     return re.fullmatch(r"U?P(\d+|T)", operand) is not None
 
 
 def number(operand):
-    """The value of an immediate integer, and nothing for anything else."""
+    """Returns the value of an immediate integer; None for any other operand."""
     if re.fullmatch(r"-?0x[0-9a-f]+", operand):
         return int(operand, 16)
     return 0 if operand in ("RZ", "URZ") else None
 
 
 def half_pair(high, low):
-    """The 32 bits of two f16 that `HFMA2 R, -RZ, RZ, high, low` puts into a register: how small integers are written, too."""
+    """Returns the 32 bits of two f16 that `HFMA2 R, -RZ, RZ, high, low` puts into a register. ptxas loads small integers so, too."""
     bits = [struct.unpack("<H", struct.pack("<e", float(it)))[0] for it in (high, low)]
     return bits[0] << 16 | bits[1]
 
 
 def instruction(line):
-    """The instruction of a line, and nothing where it has none."""
+    """Returns the instruction of a line; None if it has none."""
     found = LINE.match(line)
     if found is None:
         return None
@@ -126,7 +126,7 @@ def instruction(line):
 
 
 def entries(text):
-    """The instructions of each entry, and the index of the instruction behind each label, by the entry's name."""
+    """Returns by entry's name its instructions, and the index of the instruction after each label."""
     all_entries, code, labels = {}, None, None
     for line in text.splitlines():
         section, label = SECTION.match(line), LABEL.match(line.strip())

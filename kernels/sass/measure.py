@@ -1,4 +1,4 @@
-"""Modules in PTX to rows of the table: assembled, disassembled, and counted."""
+"""Rows of the table from modules in PTX, which are assembled, disassembled and counted."""
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -12,7 +12,7 @@ import way
 
 
 def assembled(texts, arch, tools, folder):
-    """The instructions and resources of every entry that an architecture can run."""
+    """Returns the instructions and resources of every entry that an architecture can run."""
     chosen = [text for text in texts.values() if toolchain.target(text) <= arch]
     if not chosen:
         return {}, {}
@@ -22,13 +22,14 @@ def assembled(texts, arch, tools, folder):
 
 
 def measured(job):
-    """The rows of one entry on one architecture: of each hot loop the way with the most accesses of 16 bytes, and those that budgets name."""
+    """Returns the rows of one entry on one architecture. Each hot loop has the way with the most accesses of 16 bytes, and those that budgets
+    select."""
     module, name, arch, code, used, lines = job
     entry = way.Entry.of(*code)
     dynamic = max((int(line.numbers.get("shared", 0)) for line in lines), default=0)
     named = {(line.numbers.get("loads", 0), line.numbers.get("stores", 0)) for line in lines}
     loops, found = hot.hot(entry), []
-    # A way that is the widest of some loop is not looked for in others.
+    # Each way that is the widest of a loop has its row already.
     named -= {(0, 0)} | {(it.loads, it.stores) for it in map(way.widest, loops)}
     for at, ways in enumerate(loops):
         chosen = [way.widest(ways)] + [it for it in ways if (it.loads, it.stores) in named]
@@ -37,7 +38,7 @@ def measured(job):
 
 
 def rows(texts, archs, known, folder):
-    """Every row, by kernel, entry and architecture, of modules by name; what the tools make is left in `folder`."""
+    """Returns the rows of modules, in the order of module, entry and architecture. The outputs of the tools stay in `folder`."""
     tools = toolchain.find()
     with ThreadPoolExecutor() as pool:
         made = list(pool.map(lambda arch: assembled(texts, arch, tools, folder), archs))

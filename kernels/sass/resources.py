@@ -1,9 +1,9 @@
-"""Registers, memory and threads of an entry, and the blocks of it that a multiprocessor holds at once."""
+"""Registers, memory and threads of an entry, and the number of its blocks that a multiprocessor holds at once."""
 
 import re
 from dataclasses import dataclass
 
-# Of a multiprocessor, by architecture: bytes of shared memory for blocks, those that the system takes of each block, warps, blocks.
+# Limits of a multiprocessor by architecture: bytes of shared memory, bytes that the system takes for each block, warps, blocks.
 LIMITS = {
     75: (65536, 0, 32, 16),
     80: (167936, 1024, 64, 32),
@@ -24,7 +24,7 @@ THREADS = re.compile(r"\.entry (\w+)\s*\([^)]*\)\s*((?:\.\w+ [\d, ]+\s*)*)\{", r
 
 @dataclass(frozen=True)
 class Resources:
-    """What ptxas tells of an entry, and its threads a block, 0 where it may have any number."""
+    """Resources of an entry as ptxas reports them, and its threads a block: 0 if any number is allowed."""
 
     registers: int
     shared: int
@@ -32,7 +32,7 @@ class Resources:
     threads: int
 
     def blocks(self, arch, dynamic=0):
-        """Blocks that a multiprocessor holds at once, where each has `dynamic` bytes of shared memory more than ptxas knows of."""
+        """Returns the number of blocks that a multiprocessor holds at once, if a launch adds `dynamic` bytes of shared memory to each."""
         memory, system, warps, most = LIMITS[arch]
         if not self.threads:
             return None
@@ -45,7 +45,7 @@ class Resources:
 
 
 def threads(ptx):
-    """Threads a block, by entry."""
+    """Returns the threads a block, by entry."""
     found = {}
     for name, directives in THREADS.findall(ptx):
         most = re.search(r"\.(?:max|req)ntid (\d+)", directives)
@@ -54,7 +54,7 @@ def threads(ptx):
 
 
 def read(log, ptx):
-    """The resources of each entry, from what `ptxas -v` says of `ptx`."""
+    """Returns the resources of each entry, from the output of `ptxas -v` for `ptx`."""
     of_blocks, found = threads(ptx), {}
     for name, text in ENTRY.findall(log):
         shared, spills = SHARED.search(text), SPILLS.search(text)

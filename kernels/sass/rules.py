@@ -1,21 +1,21 @@
-"""What instructions make of values: a rule for each opcode that addresses are computed with. A rule that cannot tell returns nothing; what
-has no rule is the same in all lanes if its sources are."""
+"""Rules of the values that instructions compute, for each opcode that is used in addresses. A rule returns None if it does not apply; the result
+is then equal in all lanes if all sources are. The same holds for an opcode without a rule."""
 
 from listing import half_pair
 from values import UNIFORM, VARIES, Value, product, summed
 
-# What `LOP3.LUT` computes of its first two sources, by its table.
+# Tables of `LOP3.LUT` for the functions of its first two sources.
 AND, OR, XOR = "0xc0", "0xfc", "0x3c"
 
 
 def operands(it, state):
-    """The values of the sources, carries and other predicates left out."""
+    """Returns the values of the sources without carries and other predicates."""
     sources = [name for name in it.operands[1:] if not name.lstrip("!").startswith(("P", "UP"))]
     return [state.read(name) for name in sources]
 
 
 def special(it, _):
-    """Thread and lane numbers differ by one from lane to lane, all else of the kind is the warp's."""
+    """Reads a special register: thread and lane numbers differ by 1 from lane to lane."""
     return Value(1) if "SR_TID.X" in it.operands[1] or "SR_LANEID" in it.operands[1] else None
 
 
@@ -24,7 +24,7 @@ def added(it, state):
 
 
 def multiplied(it, state):
-    """`a * b + c`, as moves, sums and shifts are written, too. The high word of a product is not told."""
+    """Computes `a * b + c`, which also stands for moves, sums and shifts. The high word of a product is unknown."""
     if it.has("HI"):
         return None
     a, b, *rest = operands(it, state)
@@ -32,7 +32,7 @@ def multiplied(it, state):
 
 
 def address(it, state):
-    """`(a << shift) + b`. The high word of an address is taken for the same in all lanes."""
+    """Computes `(a << shift) + b`. The high word of an address is assumed equal in all lanes."""
     values = operands(it, state)
     if it.has("HI"):
         is_word = it.has("X") and all(value.step is not None for value in values)
@@ -42,7 +42,7 @@ def address(it, state):
 
 
 def shifted(it, state):
-    """A shift to the left by a fixed number multiplies; one to the right may leave nothing that differs within a warp."""
+    """Shifts: to the left by a fixed number is a product; to the right may remove all bits that differ within a warp."""
     values = operands(it, state)
     left = it.has("L") or it.base in ("SHL",)
     if it.has("HI") and it.has("U64") and left:
@@ -57,12 +57,12 @@ def shifted(it, state):
 
 
 def logical(it, state):
-    """A mask that leaves what a warp's lanes add, one that takes it all away, and bits in places that are 0."""
+    """Masks: keeps the step if all bits that differ among lanes stay, and drops it if none does; also sets bits that are 0 in all lanes."""
     values, table = operands(it, state), it.operands[-2] if len(it.operands) > 5 else ""
-    for one, other in ((0, 1), (1, 0)):
+    for source, bits in ((0, 1), (1, 0)):
         if len(values) < 2:
             break
-        step, mask = values[one].step, values[other].constant
+        step, mask = values[source].step, values[bits].constant
         if step is None or step <= 0 or mask is None:
             continue
         if table == AND and mask & (step << 5) - 1 == 0:
@@ -79,7 +79,7 @@ def moved(it, state):
 
 
 def packed_halves(it, state):
-    """Integers that are written as a pair of f16: `HFMA2 R, -RZ, RZ, high, low`."""
+    """Loads an integer that is written as a pair of f16: `HFMA2 R, -RZ, RZ, high, low`."""
     if it.operands[1:3] != ("-RZ", "RZ"):
         return None
     try:

@@ -22,7 +22,7 @@ SCHEDULERS, LANES, KIB = 4, 32, 1024
 
 @dataclass
 class Row:
-    """A hot loop of an entry on an architecture."""
+    """Row of a hot loop of an entry on an architecture."""
 
     module: str
     entry: str
@@ -34,24 +34,24 @@ class Row:
 
     @property
     def name(self):
-        """The architecture as compute capability, and which of the loops it is."""
+        """Compute capability of the architecture, and number of the loop."""
         return f"{self.arch / 10} loop {self.loop}"
 
     @property
     def blocks(self):
-        """Blocks that a multiprocessor holds."""
+        """Number of blocks that a multiprocessor holds."""
         return self.resources.blocks(self.arch, self.dynamic)
 
     @property
     def flight(self):
-        """KiB that a full multiprocessor has asked for before it uses the first of them; nothing without loads."""
+        """Number of KiB that a full multiprocessor loads before it uses the first of them; None without loads."""
         if self.blocks is None or not self.counts.in_flight:
             return None
         return self.blocks * self.resources.threads * self.counts.in_flight / KIB
 
     @property
     def issue(self):
-        """The share of its issue slots that the GPU of the architecture takes to bring the loop's bytes at memory's full rate."""
+        """Share of issue slots that the loop needs while memory brings its bytes at the full rate."""
         if not self.counts.bytes_moved:
             return None
         _, rate, processors, clock = GPUS[self.arch]
@@ -60,17 +60,17 @@ class Row:
 
 
 def widths(by_width):
-    """Accesses by width, the widest first: `2x16 8x4`, counted and in bytes."""
+    """Returns accesses by width as text, the widest first: `2x16 8x4` is two of 16 bytes and eight of 4."""
     return " ".join(f"{by_width[bits]}x{bits // 8}" for bits in sorted(by_width, reverse=True)) or "-"
 
 
 def ratio(value, unknown):
-    """A ratio of sectors; with a question mark where the step of some access is not known, and taken for the least."""
+    """Returns a ratio of sectors as text, with `?` if the step of an access is unknown and counted as the least."""
     return "-" if value is None else short(float(value)) + ("?" if unknown else "")
 
 
 def optional(value):
-    """A number, or a dash."""
+    """Returns a number as text, or a dash for None."""
     return "-" if value is None else short(value)
 
 
@@ -98,28 +98,28 @@ COLUMNS = [
 ]
 
 LEGEND = """\
-Counted in the instructions, and certain: of one iteration of the aligned path of each hot loop of an entry, which `kernels/sass/way.py`
-defines; of ways with as many accesses of 16 bytes the one with the fewest instructions.
+All columns but the last are counts of instructions. They are of one iteration of the aligned path of each hot loop of an entry, which
+`kernels/sass/way.py` defines. Of ways with as many accesses of 16 bytes it is the one with the fewest instructions.
 
 | column | what it is |
 | --- | --- |
-| loop | which of the entry's hot loops, in the order of their code |
-| registers, shared, spills | of a thread; bytes of a block, with those that a launch adds; bytes stored and loaded again |
-| blocks | that a multiprocessor holds at once, by its limits of registers, shared memory, warps and blocks |
-| loads, stores | to data, `COUNTxBYTES` a lane; copies to shared memory are loads |
-| read, written | sectors of 32 bytes that a warp's accesses touch, against the least; `?` where a step from lane to lane is not known, and taken for the least |
-| rounds | bytes that a thread asks for before it uses the first of them, then those before the next use |
-| flight KiB | the largest round of all threads of a multiprocessor that is full |
+| loop | number of the hot loop in its entry, in the order of the code |
+| registers, shared, spills | registers of a thread; bytes of shared memory of a block, with those that a launch adds; bytes stored and loaded again |
+| blocks | blocks that a multiprocessor holds at once, by its limits of registers, shared memory, warps and blocks |
+| loads, stores | accesses to data, `COUNTxBYTES` a lane; copies to shared memory are loads |
+| read, written | sectors of 32 bytes that a warp's accesses touch, as a multiple of the least; `?` if a step from lane to lane is unknown, and counted as the least |
+| rounds | bytes that a thread loads before it uses the first of them, then those before the next use |
+| flight KiB | KiB of the largest round, over all threads of a full multiprocessor |
 | slots | instructions issued; slots/16 B for each 16 bytes that a lane loads or stores |
-| HMMA, others/HMMA | instructions of Tensor Cores, which an iteration of a product's loop (a K tile) has; all others for each of them |
+| HMMA, others/HMMA | instructions of Tensor Cores in an iteration of a product's loop (a K tile); other instructions for each of them |
 | f64, MUFU | instructions in f64 or to and from it; approximations of roots, reciprocals and the like |
 
-The last column alone is an estimate: the share of issue slots that go by while memory brings the loop's bytes at its full rate. Above 100
-the loop is bound by instructions. It takes every byte to come from memory, and no latency; the GPUs are"""
+The last column is an estimate: the share of issue slots that the loop needs while memory brings its bytes at the full rate. Above 100 the
+loop is bound by instructions. The estimate assumes that every byte comes from memory, and no latency. The GPUs are"""
 
 
 def assumptions():
-    """What the estimate takes for each architecture."""
+    """Returns the assumptions of the estimate for each architecture, as text."""
     return "; ".join(
         f"{arch / 10}: {name}, {rate / 1e12:g} TB/s, {count} multiprocessors at {clock / 1e9:g} GHz"
         for arch, (name, rate, count, clock) in GPUS.items()
@@ -127,7 +127,7 @@ def assumptions():
 
 
 def markdown(rows):
-    """The table with what its columns mean."""
+    """Returns the table with the meaning of its columns."""
     head = [f"| {' | '.join(name for name, _ in COLUMNS)} |", "|" + " --- |" * len(COLUMNS)]
     body = [f"| {' | '.join(str(get(row)) for _, get in COLUMNS)} |" for row in rows]
     return "\n".join(["# SASS of the CUDA kernels", "", f"{LEGEND} {assumptions()}.", "", *head, *body, ""])

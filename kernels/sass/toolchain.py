@@ -1,4 +1,4 @@
-"""ptxas and nvdisasm, and the PTX that they are given."""
+"""Calls of ptxas and nvdisasm, and the PTX for them."""
 
 import lzma
 import os
@@ -9,37 +9,37 @@ from pathlib import Path
 PTXAS, NVDISASM = "V13.0.88", "V13.2.78"
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "crates/binade-cuda/ptx/kernels.ptx.lzma"
-# Lines of places in the sources: without them nvdisasm is twice as fast, and ptxas makes the same instructions.
+# Line numbers of the sources: without them nvdisasm is twice as fast, and ptxas makes the same instructions.
 PLACES = re.compile(r"^\s*\.(loc|file)\b")
 HEADER = re.compile(r"^\s*\.(version|target|address_size)\b\s*(\S+)")
 SHARED_NAME = re.compile(r"^\.(shared|extern|global|const)\b")
 
 
 class Missing(Exception):
-    """A tool is missing, or is not of the pinned version; the text says what to do."""
+    """Error of a tool that is missing or not of the pinned version, with the remedy."""
 
 
 def find():
-    """The paths of ptxas and nvdisasm: in the folder that BINADE_CUDA_TOOLKIT names, or where `.ci/cuda` installs them."""
+    """Returns the paths of ptxas and nvdisasm: in the folder that BINADE_CUDA_TOOLKIT names, or where `.ci/cuda` installs them."""
     folder = Path(os.environ.get("BINADE_CUDA_TOOLKIT") or ROOT / "target/cuda")
     places = [folder, *folder.glob("lib/python*/site-packages/nvidia/cu13")]
     return [tool(places, folder, name, pinned) for name, pinned in (("ptxas", PTXAS), ("nvdisasm", NVDISASM))]
 
 
 def tool(places, folder, name, pinned):
-    """The path of one tool of the pinned version."""
+    """Returns the path of one tool of the pinned version."""
     paths = [place / "bin" / name for place in places]
     path = next((it for it in paths if it.is_file()), None)
     if path is None:
-        raise Missing(f"no {name} in {folder}: `bash .ci/cuda` installs it, where BINADE_CUDA_TOOLKIT is not set")
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
-    if pinned not in told:
-        raise Missing(f"another {name} in {folder}: {pinned} is wanted, which `bash .ci/cuda` installs\n{told}")
+        raise Missing(f"no {name} in {folder}: unset BINADE_CUDA_TOOLKIT and run `bash .ci/cuda`, which installs it")
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    if pinned not in version:
+        raise Missing(f"{name} in {folder} is not {pinned}, which `bash .ci/cuda` installs\n{version}")
     return path
 
 
 def modules(folder=None):
-    """The PTX of each kernel by name: of the committed bundle, or of the `.ptx` files of a folder."""
+    """Returns the PTX of each kernel by name: of the committed bundle, or of the `.ptx` files of a folder."""
     if folder:
         return {path.stem: path.read_text() for path in sorted(Path(folder).glob("*.ptx"))}
     parts = ("\n" + lzma.open(BUNDLE).read().decode()).split("\n//// ")[1:]
@@ -47,22 +47,22 @@ def modules(folder=None):
 
 
 def target(ptx):
-    """The least architecture that a module names."""
+    """Returns the least architecture that a module names."""
     return int(re.search(r"^\.target sm_(\d+)", ptx, re.M).group(1))
 
 
 def merged(texts):
-    """One module of many: what each has for itself is named by its entry, and what they share is declared once."""
-    lines, seen, header = [], set(), {"version": [], "target": []}
+    """Returns one module with the contents of many. Names of their own contain the entry's name; shared declarations are written once."""
+    lines, declared, header = [], set(), {"version": [], "target": []}
     for text in texts:
         for line in text.splitlines():
-            told = HEADER.match(line)
+            found = HEADER.match(line)
             if line.startswith(".section"):
                 break
-            if told:
-                header.setdefault(told.group(1), []).append(told.group(2))
-            elif not PLACES.match(line) and not (SHARED_NAME.match(line) and line in seen):
-                seen.add(line)
+            if found:
+                header.setdefault(found.group(1), []).append(found.group(2))
+            elif not PLACES.match(line) and not (SHARED_NAME.match(line) and line in declared):
+                declared.add(line)
                 lines.append(line)
     version = max(header["version"], key=lambda it: [int(part) for part in it.split(".")])
     arch = max(header["target"], key=lambda it: int(it[3:]))
@@ -70,20 +70,20 @@ def merged(texts):
 
 
 def disassembled(ptx, arch, tools, folder):
-    """What ptxas says of the PTX for an architecture, and the instructions that it makes. Both are left in `folder`."""
+    """Returns the log of ptxas for an architecture, and the instructions that it makes. Both also stay in `folder`."""
     ptxas, nvdisasm = tools
     folder.mkdir(parents=True, exist_ok=True)
     source, cubin = folder / f"{arch}.ptx", folder / f"{arch}.cubin"
     source.write_text(ptx)
-    log = heard([ptxas, "-v", f"-arch=sm_{arch}", "-o", cubin, source])
-    text = heard([nvdisasm, "-c", cubin])
+    log = output_of([ptxas, "-v", f"-arch=sm_{arch}", "-o", cubin, source])
+    text = output_of([nvdisasm, "-c", cubin])
     (folder / f"{arch}.log").write_text(log)
     (folder / f"{arch}.sass").write_text(text)
     return log, text
 
 
-def heard(command):
-    """The output of a program on both streams; an error with it where it fails."""
+def output_of(command):
+    """Returns the output of a program on both streams. If it fails, the error contains the output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{Path(command[0]).name} ended with {done.returncode}\n{done.stdout}{done.stderr}")

@@ -1,13 +1,13 @@
-"""The way of the aligned path through a loop, or through an entry that has none.
+"""Way of the aligned path through a loop, or through an entry that has none.
 
-A way leads from the first block of a loop to one that leads back to it, each block at most once. Of the ways with a given number of
-loads and of stores of 16 bytes, the aligned one is that with the fewest narrower accesses to data, of these the one with the most matrix
-instructions, and of these the one with the fewest instructions of all; a call, which is a slow path of a division or a root, counts as
-CALL of them. An access to data is one to global memory with an address that is not the same in all lanes of a warp: fields of a row and
-the like are read by one access for the whole warp.
+A way leads from the first block of a loop to a block that leads back to it, through each block at most once. Ways are compared by the numbers of
+their loads and stores of 16 bytes. Of the ways with the same numbers, the aligned one has the fewest narrower accesses to data; among
+these, the most matrix instructions; and among these, the fewest instructions. A call is the slow path of a division or a root, and
+counts as CALL instructions. An access to data is an access to global memory whose address differs among the lanes of a warp. Fields of a row
+are read by one access for the whole warp, and are not data.
 
-A predicate that guards an access of 16 bytes has one value until it is written again: where `@P0` is taken, `@!P0` is not. What another
-predicate guards counts as run.
+A predicate that guards an access of 16 bytes keeps its value until it is written again: where `@P0` runs, `@!P0` does not. Instructions
+that other predicates guard count as run.
 """
 
 from collections import namedtuple
@@ -21,13 +21,13 @@ STORES = ("ST", "STG")
 MATRIX = ("HMMA", "IMMA", "QMMA", "DMMA")
 CALL = 10_000
 
-# A way to the end of a block: what it has, the predicates that are known, the instructions of the block that are not run, and from where.
+# A way to a block: its cost, the instructions of the block that are not run, and the key of the way that it continues.
 Step = namedtuple("Step", "cost skipped source")
 
 
 @dataclass(frozen=True)
 class Way:
-    """The blocks of a way, the addresses of the instructions that are not run for their guards, and what it was chosen by."""
+    """Blocks of a way, addresses of the instructions that their guards skip, and the counts by which it was chosen."""
 
     blocks: tuple
     skipped: frozenset
@@ -40,7 +40,7 @@ class Way:
 
 @dataclass
 class Entry:
-    """An entry's graph, with the state of the registers and the predicates still to be read at the start of each block."""
+    """Graph of an entry, with the state of the registers and the live predicates at the start of each block."""
 
     graph: graphs.Graph
     states: dict
@@ -51,7 +51,7 @@ class Entry:
 
     @staticmethod
     def of(code, labels):
-        """The entry that `code` is."""
+        """Returns the entry with this code."""
         graph = graphs.build(code, labels)
         sequence = graphs.order(graph)
         states = lanes.states(graph, sequence)
@@ -61,7 +61,7 @@ class Entry:
 
 
 def accesses(graph, states, block):
-    """The accesses to data of a block."""
+    """Yields the accesses to data of a block."""
     state = lanes.State(states[block].values)
     for it in graph.instructions(block):
         if is_data(it, state):
@@ -70,7 +70,7 @@ def accesses(graph, states, block):
 
 
 def is_data(it, state):
-    """True for an access to data: to global memory, at an address that differs among lanes."""
+    """Returns true for an access to data: to global memory, at an address that differs among lanes."""
     if it.base not in LOADS + STORES:
         return False
     register = it.address_register
@@ -78,7 +78,7 @@ def is_data(it, state):
 
 
 def live_guards(graph, sequence, guards):
-    """Of the predicates `guards` those that are read before they are written again, by block."""
+    """Returns for each block which of the predicates `guards` are read before they are written again."""
     live = {block: frozenset() for block in sequence}
     changed = True
     while changed:
@@ -95,7 +95,8 @@ def live_guards(graph, sequence, guards):
 
 
 def through(entry, block, known):
-    """The ways through a block with the predicates `known`: what each adds, the predicates known behind it, what is skipped."""
+    """Returns the ways through a block with the predicates `known`: for each its counts, the predicates known after it, and the
+    addresses skipped."""
     found = [((0, 0, 0, 0, 0), dict(known), ())]
     for it in entry.graph.instructions(block):
         name, value = it.guard.lstrip("!"), not it.guard.startswith("!")
@@ -106,7 +107,7 @@ def through(entry, block, known):
 
 
 def decided(old, name):
-    """One way as two, where the predicate `name` is not known yet."""
+    """Splits a way into two if the predicate `name` is not known yet."""
     adds, known, skipped = old
     if name in known:
         return [old]
@@ -114,7 +115,7 @@ def decided(old, name):
 
 
 def ran(entry, it, old, name, value):
-    """A way with one more instruction. One that is not run for its guard takes its slot, too."""
+    """Returns a way with one more instruction. An instruction that its guard skips still takes a slot."""
     (loads, stores, scalar, minus_matrix, cost), known, skipped = old
     if it.guard and known.get(name, value) != value:
         return (loads, stores, scalar, minus_matrix, cost + 1), known, skipped + (it.address,)
@@ -130,7 +131,7 @@ def ran(entry, it, old, name, value):
 
 
 def allowed(entry, block, nxt, known):
-    """The predicates known at the start of `nxt`, by an edge from `block`; nothing where they forbid it."""
+    """Returns the predicates known at the start of `nxt` after the edge from `block`; None if they exclude the edge."""
     last = entry.graph.instructions(block)[-1]
     known = dict(known)
     if graphs.is_branch(last) and last.guard and len(entry.graph.following[block]) == 2:
@@ -145,7 +146,7 @@ def allowed(entry, block, nxt, known):
 
 
 def ways(entry, loop):
-    """The best way for each pair of numbers of loads and stores of 16 bytes: through `loop`, or from the start to an exit."""
+    """Returns the best way for each pair of numbers of loads and stores of 16 bytes: through `loop`, or from the start to an exit."""
     body = loop.body if loop else set(entry.sequence)
     head = loop.head if loop else 0
     arrived = {head: {(0, 0, frozenset()): Step((0, 0, 0), (), None)}}
@@ -165,7 +166,7 @@ def ways(entry, loop):
 
 
 def passed(entry, block, steps):
-    """The ways to the end of a block, from those to its start."""
+    """Returns the ways to the end of a block, from those to its start."""
     left = {}
     for key, step in steps.items():
         for adds, known, skipped in through(entry, block, key[2]):
@@ -177,7 +178,7 @@ def passed(entry, block, steps):
 
 
 def go(entry, block, nxt, steps, arrived):
-    """Notes the ways to the start of `nxt` by `block`, where they are better than those that are known."""
+    """Adds the ways to the start of `nxt` through `block` to `arrived` if they are better than the ways there."""
     for key, step in steps.items():
         known = allowed(entry, block, nxt, key[2])
         if known is not None:
@@ -187,7 +188,7 @@ def go(entry, block, nxt, steps, arrived):
 
 
 def trace(arrived, left, block, key):
-    """The way that ends with `block`, from its end to its start and turned round."""
+    """Returns the way that ends with `block`, traced from its end to its start."""
     loads, stores, cost = key[0], key[1], left[block][key].cost
     blocks, skipped = [], []
     while True:
@@ -200,12 +201,12 @@ def trace(arrived, left, block, key):
 
 
 def ends(entry, loop):
-    """The blocks that a way may end with."""
+    """Returns the blocks with which a way may end."""
     if loop:
         return loop.latches
     return [it for it in entry.sequence if entry.graph.instructions(it)[-1].base == "EXIT"]
 
 
 def widest(found):
-    """The way with the most accesses of 16 bytes, of these with the most stores."""
+    """Returns the way with the most accesses of 16 bytes, among these the one with the most stores."""
     return max(found, key=lambda it: (it.loads + it.stores, it.stores, -it.scalar, -it.cost))

@@ -1,4 +1,4 @@
-"""Lines of budgets, and what ptxas tells."""
+"""Tests of budgets' lines and of the log of ptxas."""
 
 import tempfile
 import unittest

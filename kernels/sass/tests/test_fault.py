@@ -1,4 +1,4 @@
-"""A planted fault: a kernel that keeps its budget, and the same with one store of 16 bytes made of four."""
+"""Test of a planted fault: a kernel keeps its budget, and exceeds it with its store of 16 bytes replaced by four."""
 
 import tempfile
 import unittest
@@ -15,7 +15,7 @@ BUDGET = budgets.budget("// sass: copy loads 1 stores 1 slots 16", "copy.cu:1")
 
 
 def rows(ptx, arch):
-    """The rows of the one entry of `ptx`, as `cargo xtask sass` makes them."""
+    """Returns the rows of the only entry of `ptx`, as `cargo xtask sass` makes them."""
     with tempfile.TemporaryDirectory() as folder:
         return measure.rows({"copy": ptx}, [arch], [], Path(folder))
 

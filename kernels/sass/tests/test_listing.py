@@ -1,4 +1,4 @@
-"""Lines of nvdisasm, of several architectures."""
+"""Tests of lines of nvdisasm, for several architectures."""
 
 import unittest
 
@@ -20,7 +20,7 @@ first:
 
 
 def of(line):
-    """The instruction of a line, at address 0."""
+    """Returns the instruction of a line, at address 0."""
     return instruction(f"        /*0000*/                   {line} ;")
 
 

@@ -1,4 +1,4 @@
-"""Loops, ways through them and steps from lane to lane, in small texts."""
+"""Tests of loops, ways through them and steps from lane to lane, on small texts."""
 
 import unittest
 
@@ -9,7 +9,7 @@ from listing import instruction
 
 
 def entry(text):
-    """The entry of lines such as `@P0 BRA L1` and labels such as `L1:`, which stands for `.L_x_1`."""
+    """Returns the entry of lines such as `@P0 BRA L1` and labels such as `L1:`, which stands for `.L_x_1`."""
     code, labels = [], {}
     for line in text.strip().splitlines():
         line = line.strip()
@@ -24,7 +24,7 @@ def entry(text):
 
 
 def counted(text):
-    """The counts of the widest way of the one hot loop of a text."""
+    """Returns the counts of the widest way of the only hot loop of a text."""
     found = entry(text)
     (ways,) = hot.hot(found)
     return counts.count(found, way.widest(ways))
