@@ -73,7 +73,7 @@ impl Mutate {
     pub(crate) fn run(self) -> Result<()> {
         let all = kernels::named(self.device, &[])?;
         let kernels = kernels::named(self.device, &self.kernel)?;
-        // Cases of others notice changes of what shaders share.
+        // Cases of other shaders notice changes of shared code.
         let asked = if self.device == Device::Ptx { &kernels } else { &all };
         let parts: Vec<_> = asked.iter().flat_map(|kernel| &kernel.parts).collect();
         let needed = Which::ALL.into_iter().filter(|it| parts.iter().any(|part| it.runs(part)));

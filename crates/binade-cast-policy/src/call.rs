@@ -15,7 +15,7 @@ pub struct OpCall<'a> {
     pub reduction: Option<u64>,
     /// Number of elements of each operand; empty if unknown.
     pub elements: &'a [u64],
-    /// Extents of a matrix product, M, N and K; `None` if it is none, or they are unknown.
+    /// Extents of a matrix product, M, N and K; `None` for any other operation, or if they are unknown.
     pub extents: Option<[u64; 3]>,
 }
 

@@ -51,7 +51,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`window`](Self::window).
+    /// The errors of [`window`](Self::window).
     pub fn within<D: GradOps>(
         name: &str,
         window: &Accumulation<D>,

@@ -115,8 +115,8 @@ pub trait Subject {
         Err(SubjectError::unsupported("cast_stochastic"))
     }
 
-    /// Returns the results of an operation of `binade_core::ops`, as [`OpInvocation`] orders them. [`compute`](crate::compute) is all it
-    /// takes where the handle has every operation.
+    /// Returns the results of an operation of `binade_core::ops`, as [`OpInvocation`] orders them. If the
+    /// handle has every operation, the body is a call of [`compute`](crate::compute).
     fn compute(
         &self,
         op: &OpInvocation,

@@ -128,7 +128,7 @@ pub trait Driver:
     /// Where no tensor of the device is as large.
     fn tensor_bytes(&self, dtype: DType, shape: &[usize]) -> Result<usize, Self>;
 
-    /// Returns a buffer with the factors of gradients that are owed nothing.
+    /// Returns a buffer with the factors of gradients without pending factors.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// As for [`own_tensor`](Self::own_tensor).
+    /// The errors of [`own_tensor`](Self::own_tensor).
     fn own_parameter(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
         self.own_tensor(tensor)
     }
@@ -214,7 +214,7 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// As for [`read_bytes`](Self::read_bytes).
+    /// The errors of [`read_bytes`](Self::read_bytes).
     fn bits_of(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Self> {
         self.read_bytes(tensor.buffer(), tensor.range())
     }

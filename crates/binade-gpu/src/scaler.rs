@@ -145,7 +145,7 @@ impl<D: Kernels> ScaleStore for Gpu<'_, D> {
 }
 
 impl<D: Kernels> GradScaler for Gpu<'_, D> {
-    /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then.
+    /// Checks every gradient as it is, and as it will be once it is multiplied by the scale's inverse, which becomes a pending factor.
     fn unscale(&self, grads: &mut Gradients<D>, scale: &Scale<D>) -> Result<Found<D>, D> {
         if grads.owed.is_some() {
             *grads = grads.apply_factors(self.0, f32::INFINITY)?;

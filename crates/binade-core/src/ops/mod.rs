@@ -43,8 +43,8 @@
 //! # Lists of operations
 //!
 //! [`for_each_op!`] is the table of operations: a row each, with the operation's methods. Every list of operations is expanded
-//! from it: the bound [`Ops`], the modules of a backend ([`op_modules!`]), a call as a value ([`OpInvocation`]), and a device that
-//! forwards operations to another ([`forward_ops!`]).
+//! from it: the bound [`Ops`], the modules of a backend ([`op_modules!`]), a call as a value ([`OpInvocation`]), and a device
+//! that forwards operations to another ([`forward_ops!`]).
 
 #[macro_use]
 mod table;

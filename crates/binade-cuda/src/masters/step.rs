@@ -58,7 +58,7 @@ impl StepState<Cuda> for StepTables {
     ) -> Result<(), Error> {
         let lost = lost_counts(cuda, self.lost.as_ref(), parameters, counts_lost)?;
         if parameters > before {
-            // Made anew in every step: who gets the memory of the old ones comes behind those that read them.
+            // Made anew in every step: later users of the old tables' memory come after the kernels that read it, in stream order.
             self.constants = cuda.buffer(CONSTANTS * parameters)?;
         }
         self.lost = lost;

@@ -15,8 +15,8 @@ use std::{
 ///
 /// # Contract
 ///
-/// * Whatever is asked for is done on each device, on its own part. What [`upload`](binade_core::ops::Upload::upload) makes is the same on
-///   all; [`shard`](Self::shard) gives each its own rows of a batch.
+/// * Each call runs on each device, on its own part. A tensor of [`upload`](binade_core::ops::Upload::upload) is the same on all;
+///   [`shard`](Self::shard) gives each its own rows of a batch.
 /// * `unscale` looks at each device's own gradients, as they were made, and then gives all devices their average: the sum in `f64` in
 ///   the order of the devices, divided by their number, rounded once to `f32`. No sixteen bits are added, so that nothing
 ///   overflows on the way, and the average has the same bits on every device, whatever arrives first.
