@@ -157,6 +157,41 @@ fn a_gradient_has_the_type_and_shape_of_the_result() {
 }
 
 #[test]
+fn a_gradient_of_another_shape_or_type_is_refused_by_every_kind_of_rule() {
+    let conv2d = Conv2dConfig::default();
+    let calls: [(Call, &[usize], &[&[usize]]); 8] = [
+        (Call::MatMulBackward, &[2, 4], &[&[2, 3], &[3, 4]]),
+        (Call::BmmBackward, &[5, 2, 4], &[&[5, 2, 3], &[5, 3, 4]]),
+        (Call::MulBackward, &[3], &[&[3], &[3]]),
+        (Call::ReluBackward, &[3], &[&[3]]),
+        (Call::SoftmaxBackward, &[2, 3], &[&[2, 3]]),
+        (Call::LayerNormBackward { eps: 0.0 }, &[2, 4], &[&[2, 4], &[4]]),
+        (
+            Call::Conv2dBackward { config: conv2d, bias: true },
+            &[1, 2, 2, 2],
+            &[&[1, 1, 3, 3], &[2, 1, 2, 2]],
+        ),
+        (
+            Call::MaxPool2dBackward { config: MaxPool2dConfig::square(2) },
+            &[1, 1, 2, 2],
+            &[&[1, 1, 4, 4]],
+        ),
+    ];
+    for (call, grad, operands) in calls {
+        let check = |dtype: DType, grad: &[usize]| {
+            let operands = operands.iter().map(|shape| (F16, *shape));
+            call.check(&[(dtype, grad)].into_iter().chain(operands).collect::<Vec<_>>()).is_ok()
+        };
+        assert!(check(F16, grad), "{call:?}");
+        assert!(!check(F16, &[grad, &[1]].concat()), "{call:?}: shape");
+        assert!(!check(F32, grad), "{call:?}: type");
+    }
+    for p in [-0.1, 1.1, f32::NAN] {
+        assert!(Call::Dropout { p }.check(&[(F16, &[3]), (I64, &[2])]).is_err(), "{p}");
+    }
+}
+
+#[test]
 fn operands_of_one_operation_have_one_float_type() {
     assert_eq!(dtype_of(&Call::Add, &[3], &[BF16, BF16]), Ok(BF16));
     let error = dtype_of(&Call::Add, &[3], &[F16, F32]).unwrap_err();
