@@ -82,12 +82,15 @@ const IDLE: &str = "No operation has asked O1's region, so that all ran in the t
                     as `region.with_policy(policy)?`";
 
 impl<D: Clone> Setup<D> {
-    /// Checks `properties` and keeps them.
+    /// Checks `properties` and keeps them. Where they are not `enabled`, every part is switched off, as by
+    /// [`with_enabled`](Properties::with_enabled).
     ///
     /// # Errors
     ///
     /// [`Illegal`] for a combination that would not do what its author means.
     pub fn new(device: D, properties: Properties) -> Result<Self, Illegal> {
+        let enabled = properties.enabled;
+        let properties = properties.with_enabled(enabled);
         properties.check()?;
         let region = match Region::new(properties.dtype, OpTable::apex_o1()) {
             Ok(region) if properties.autocast => region,

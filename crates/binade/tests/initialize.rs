@@ -195,6 +195,13 @@ fn what_is_switched_off_leaves_everything_as_it_is() {
         assert_eq!((amp.scaler.rule(), amp.region.enabled), (&LossScale::none(), false));
         let output = tensor(&[1.0]).cast(F16).unwrap();
         assert_eq!(Setup::new(Cpu, off).unwrap().output(&output).unwrap().dtype(), F16);
+        let by_field = Properties { enabled: false, ..level.with(F16) };
+        let amp = initialize(Cpu, model(), UpdateRule::sgd(1.0), by_field).unwrap();
+        assert_eq!(
+            (stored(&amp), amp.region.enabled),
+            ([F32, F32], false),
+            "{level}, by its field"
+        );
     }
 }
 
