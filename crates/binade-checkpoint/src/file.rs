@@ -26,7 +26,7 @@ pub enum Loaded {
 }
 
 /// Returns the path of the checkpoint before the one at `path`.
-fn previous(path: &Path) -> PathBuf {
+pub fn previous(path: &Path) -> PathBuf {
     beside(path, "previous")
 }
 

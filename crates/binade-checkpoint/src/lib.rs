@@ -16,6 +16,6 @@ mod torch;
 pub use checkpoint::{Checkpoint, SavedOptimizer, SavedScaler};
 pub use draft::Draft;
 pub use error::{DraftError, FileError, FormatError, Mismatch, RestoreError, SaveError};
-pub use file::Loaded;
+pub use file::{Loaded, previous};
 pub use restore::Restore;
 pub use torch::load_torch_optimizer;

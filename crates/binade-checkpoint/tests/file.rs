@@ -1,6 +1,6 @@
 //! Files: replaced whole, the one before kept, and other files left alone.
 
-use binade_checkpoint::{Checkpoint, Draft, FileError, Loaded};
+use binade_checkpoint::{Checkpoint, Draft, FileError, Loaded, previous};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,6 @@ fn folder(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-/// Returns the path of the checkpoint before the one at `path`.
-fn previous(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap().to_str().unwrap();
-    path.with_file_name(format!("{name}.previous"))
 }
 
 fn numbered(number: u32) -> Checkpoint {
