@@ -36,12 +36,18 @@ fn reached<'a>(files: &'a Files, source: &str) -> Result<BTreeMap<String, &'a st
     let (mut found, mut waiting) = (BTreeMap::new(), vec![source.to_owned()]);
     while let Some(path) = waiting.pop() {
         let text = files.text(&path).ok_or_else(|| format!("it includes {path}: not there"))?;
-        let text = text.split("// sass:").next().unwrap_or(text);
+        let text = without_budgets(text);
         if found.insert(path.clone(), text).is_none() {
             waiting.extend(includes(text).filter_map(|name| resolve(&path, name)));
         }
     }
     Ok(found)
+}
+
+/// The text without the budgets that end it.
+fn without_budgets(text: &str) -> &str {
+    let budgets = text.split_inclusive('\n').rev().take_while(|line| line.starts_with("// sass:"));
+    &text[..text.len() - budgets.map(str::len).sum::<usize>()]
 }
 
 /// The names in `#include "…"`, also those that a condition leaves out: a hash may say more than is needed.
@@ -68,6 +74,8 @@ mod tests {
         assert_eq!(of("", "int x;\n"), of("", "int x;\n"));
         assert_ne!(of("", "int x;\n"), of("", "int y;\n"));
         assert_ne!(of("int x;\nint y;\n", ""), of("int x;\n", "int y;\n"));
+        assert_eq!(of("int x;\n", ""), of("int x;\n// sass: k spills 0\n", ""));
+        assert_ne!(of("// sass: k\nint x;\n", ""), of("// sass: k\nint y;\n", ""));
         let lost = Files::of(&[("kernels/k.cu", "#include \"lib/a.cuh\"\n")]);
         assert!(hash(&lost, "kernels/k.cu").unwrap_err().contains("kernels/lib/a.cuh"));
     }
