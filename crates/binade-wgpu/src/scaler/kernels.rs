@@ -105,11 +105,11 @@ impl Kernels for Wgpu {
         Ok(())
     }
 
-    /// Dispatches one invocation, which computes the clip factor from numbers on the device.
     fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
         self.new_scaled_master(values)
     }
 
+    /// Dispatches one invocation, which computes the clip factor from numbers on the device.
     fn run_clip(&self, verdict: &Buffer, owed: &Buffer, norm: Norm, max: f32) -> Result<(), Error> {
         let params = structs::Clip { norm: u32::from(norm == Norm::Infinity), most: max };
         self.dispatch("clip", &params, [verdict, owed].map(Bound::whole).into(), 1)
