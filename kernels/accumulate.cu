@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) accumulate(
   float inverse = owed->inverse, clip = owed->clip;
   each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float sum[GROUP], x[GROUP];
-    // What waits to be widened comes last, so that both are on their way.
+    // The sum is loaded first: the values are widened as they arrive, and both loads are then in flight.
     if (begun) load_spread(row.sum, F32, i, count, sum);
     load_spread(row.values, row.dtype, i, count, x);
 #pragma unroll

@@ -49,7 +49,7 @@ __device__ __forceinline__ void step_chunk(
   if (counts != nullptr) count_lost(row, chunk, rule, owed, counts);
   each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
     float gradient[GROUP], parameter[GROUP], moments[MOMENTS][GROUP];
-    // What waits to be widened comes last, so that all of it is on its way.
+    // Moments and parameter are loaded before the gradient is widened, so that all loads are in flight.
 #pragma unroll
     for (uint32_t m = 0; m < MOMENTS; m++) {
       if (row.moments[m] != nullptr) load_spread(row.moments[m], F32, i, count, moments[m]);

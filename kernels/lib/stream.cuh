@@ -1,5 +1,5 @@
 // Tiles of an operand on their way to shared memory one after the other, where all chunks begin at multiples of 16 bytes: pointers
-// step from tile to tile, and what can be told before the first is told once.
+// step from tile to tile, and whatever no tile changes is computed once, before the first.
 #pragma once
 #include "tiles.cuh"
 
