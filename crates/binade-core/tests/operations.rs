@@ -158,8 +158,9 @@ fn a_gradient_has_the_type_and_shape_of_the_result() {
 
 #[test]
 fn a_gradient_of_another_shape_or_type_is_refused_by_every_kind_of_rule() {
+    type Row = (Call, &'static [usize], &'static [&'static [usize]]);
     let conv2d = Conv2dConfig::default();
-    let calls: [(Call, &[usize], &[&[usize]]); 8] = [
+    let calls: [Row; 8] = [
         (Call::MatMulBackward, &[2, 4], &[&[2, 3], &[3, 4]]),
         (Call::BmmBackward, &[5, 2, 4], &[&[5, 2, 3], &[5, 3, 4]]),
         (Call::MulBackward, &[3], &[&[3], &[3]]),
