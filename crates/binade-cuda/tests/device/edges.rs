@@ -29,25 +29,32 @@ fn ten_thousand_tiny_tensors_take_one_launch() -> Result {
     Ok(())
 }
 
-/// Chunks grow beyond 16 Mi elements, and only then has a thread four groups to read ahead.
+/// Chunks have 8192 elements beyond 16 Mi, and only then does a thread read several groups ahead, in `f32` in two turns. The tail of
+/// `f32` is a whole group, which ends the chunk.
 fn sums_read_all_of_chunks_of_four_groups_a_thread() -> Result {
     let cuda = own();
     let scale = cuda.upload_state(ScaleState::from_exponent(0))?;
-    // One element, in turn in each of a thread's groups, is all that there is but for the last, which ends a group that is not whole.
-    let (len, group) = ((1 << 24) + 8193, 2048);
-    for (turn, dtype) in [DType::BF16, DType::F16, DType::BF16, DType::F16].into_iter().enumerate()
-    {
-        let mut values = vec![0.0; len];
-        (values[8192 * 5 + group * turn + 7], values[len - 1]) = (3.0, 4.0);
+    for (dtype, tail) in [(DType::BF16, 8193), (DType::F16, 8193), (DType::F32, 4104)] {
+        // A number in each of a thread's groups in turn, so that each lane of the last block adds one up; the largest in front of all
+        // others of a thread and in a warp's last lane, so that a minimum in a maximum's place loses it.
+        let mut values = vec![0.0; (1 << 24) + tail];
+        for (chunk, value) in values.chunks_exact_mut(8192).take(256).enumerate() {
+            value[[0, 2055, 4103, 6151][chunk % 4]] = [2.0, 3.0, 5.0][chunk % 3];
+        }
+        (values[8192 * 31], values[(1 << 24) + tail - 1]) = (41.0, 7.0);
+        let squares: f64 = values.iter().map(|x| f64::from(x * x)).sum();
+        let norm = squares.sqrt() as f32;
         let tensor = vector(&cuda, &values, dtype);
-        let norm = cuda.l2_norm(std::slice::from_ref(&tensor))?;
-        assert_eq!(cuda.to_bits(&norm)?, 5.0_f32.to_le_bytes(), "{dtype:?} {turn}");
+        let got = cuda.l2_norm(std::slice::from_ref(&tensor))?;
+        assert_eq!(cuda.to_bits(&got)?, norm.to_le_bytes(), "{dtype:?}");
         let mut grads = Grads::<Cuda>::from(vec![Named::new("w", Some(tensor))]);
         let mut found = cuda.unscale(&mut grads, &scale)?;
-        cuda.clip_groups(&mut grads, &[ClipGroup::new(["w"], Norm::L2, 10.0)], &mut found)?;
-        cuda.clip_norm(&mut grads, Norm::L2, 10.0, &mut found)?;
-        let finding = cuda.read(&[&found], &scale)?.0.remove(0);
-        assert_eq!((finding.magnitude, finding.norm), (4.0, Some(5.0)), "{dtype:?} {turn}");
+        for (kind, want) in [(Norm::L2, norm), (Norm::Infinity, 41.0)] {
+            cuda.clip_groups(&mut grads, &[ClipGroup::new(["w"], kind, 1e3)], &mut found)?;
+            cuda.clip_norm(&mut grads, kind, 1e3, &mut found)?;
+            let finding = cuda.read(&[&found], &scale)?.0.remove(0);
+            assert_eq!((finding.magnitude, finding.norm), (41.0, Some(want)), "{dtype:?}");
+        }
     }
     Ok(())
 }
