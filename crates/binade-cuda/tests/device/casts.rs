@@ -32,7 +32,7 @@ fn many_tensors_are_cast_in_one_launch() -> Result {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
-fn narrow(x: f64) -> f32 {
+pub(crate) fn narrow(x: f64) -> f32 {
     x as f32
 }
 

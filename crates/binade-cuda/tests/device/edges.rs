@@ -1,6 +1,9 @@
 //! Edges of launches: odd lengths, thousands of tiny tensors, empty ones among full ones.
 
-use crate::support::{Grads, Result, noise, own, vector};
+use crate::{
+    casts::narrow,
+    support::{Grads, Result, noise, own, vector},
+};
 use binade_core::{DType, Named};
 use binade_cuda::Cuda;
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState, ScaleStore};
@@ -43,7 +46,7 @@ fn sums_read_all_of_chunks_of_four_groups_a_thread() -> Result {
         }
         (values[8192 * 31], values[(1 << 24) + tail - 1]) = (41.0, 7.0);
         let squares: f64 = values.iter().map(|x| f64::from(x * x)).sum();
-        let norm = squares.sqrt() as f32;
+        let norm = narrow(squares.sqrt());
         let tensor = vector(&cuda, &values, dtype);
         let got = cuda.l2_norm(std::slice::from_ref(&tensor))?;
         assert_eq!(cuda.to_bits(&got)?, norm.to_le_bytes(), "{dtype:?}");
