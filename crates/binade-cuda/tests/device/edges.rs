@@ -4,8 +4,8 @@ use crate::{
     casts::narrow,
     support::{Grads, Result, noise, own, vector},
 };
-use binade_core::{DType, Named};
-use binade_cuda::Cuda;
+use binade_core::{DType, GradSet, Named};
+use binade_cuda::{Cuda, Tensor};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
 
@@ -32,35 +32,83 @@ fn ten_thousand_tiny_tensors_take_one_launch() -> Result {
     Ok(())
 }
 
-/// Chunks have 8192 elements beyond 16 Mi, and only then does a thread read several groups ahead, in `f32` in two turns. The tail of
-/// `f32` is a whole group, which ends the chunk.
+/// The element of chunk `number` that is not 0. 32 chunks have it in each lane of a warp, each warp, each group of a thread, and
+/// each place of a group.
+fn place(number: usize) -> usize {
+    let (group, lane, warp) = (number / 8 % 4, number % 32, number / 4 % 8);
+    CHUNK * number + 2048 * group + 8 * (32 * warp + lane) + number % 8
+}
+
+/// The length of chunks beyond 16 Mi elements. Only then does a thread read several groups ahead, in `f32` in two turns.
+const CHUNK: usize = 8192;
+
+/// Chunks of which the last is a thread's, with one number in each of the first 256: of the first 32 with odd significands, so that a
+/// change of any bit shows. The largest of all is in front of all others of a thread, so that a minimum in a maximum's place loses it.
+fn one_number_a_chunk(last_bit: f32, tail: usize) -> Vec<f32> {
+    let mut values = vec![0.0; (1 << 24) + tail];
+    for (number, small) in (0..=255_u8).enumerate() {
+        let odd = 1.0 + f32::from(small % 32 * 2 + 1) * last_bit;
+        values[place(number)] = if number < 32 { odd } else { [2.0, 3.0, 5.0][number % 3] };
+    }
+    values[CHUNK * 32] = 41.0 + 32.0 * last_bit;
+    values[(1 << 24) + tail - 1] = 7.0;
+    values
+}
+
 fn sums_read_all_of_chunks_of_four_groups_a_thread() -> Result {
     let cuda = own();
-    let scale = cuda.upload_state(ScaleState::from_exponent(0))?;
-    for (dtype, tail) in [(DType::BF16, 8193), (DType::F16, 8193), (DType::F32, 4104)] {
-        // A number in each of a thread's groups in turn, so that each lane of the last block adds one up; the largest in front of all
-        // others of a thread and in a warp's last lane, so that a minimum in a maximum's place loses it.
-        let mut values = vec![0.0; (1 << 24) + tail];
-        for (chunk, value) in values.chunks_exact_mut(8192).take(256).enumerate() {
-            value[[0, 2055, 4103, 6151][chunk % 4]] = [2.0, 3.0, 5.0][chunk % 3];
-        }
-        (values[8192 * 31], values[(1 << 24) + tail - 1]) = (41.0, 7.0);
-        let squares: f64 = values.iter().map(|x| f64::from(x * x)).sum();
-        let norm = narrow(squares.sqrt());
+    // The tail of `f32` is a whole group, which ends the chunk.
+    let types = [(DType::BF16, 7, 8193), (DType::F16, 10, 8193), (DType::F32, 23, 4104)];
+    for (dtype, digits, tail) in types {
+        let values = one_number_a_chunk(2.0_f32.powi(-digits), tail);
         let tensor = vector(&cuda, &values, dtype);
+        let squares: f64 = values.iter().map(|x| f64::from(*x).powi(2)).sum();
         let got = cuda.l2_norm(std::slice::from_ref(&tensor))?;
-        assert_eq!(cuda.to_bits(&got)?, norm.to_le_bytes(), "{dtype:?}");
-        let mut grads = Grads::<Cuda>::from(vec![Named::new("w", Some(tensor))]);
-        let mut found = cuda.unscale(&mut grads, &scale)?;
-        for (kind, want) in [(Norm::L2, norm), (Norm::Infinity, 41.0)] {
-            cuda.clip_groups(&mut grads, &[ClipGroup::new(["w"], kind, 1e3)], &mut found)?;
-            cuda.clip_norm(&mut grads, kind, 1e3, &mut found)?;
-            let finding = cuda.read(&[&found], &scale)?.0.remove(0);
-            assert_eq!((finding.magnitude, finding.norm), (41.0, Some(want)), "{dtype:?}");
+        assert_eq!(cuda.to_bits(&got)?, narrow(squares.sqrt()).to_le_bytes(), "{dtype:?}");
+        let largest = f64::from(values[CHUNK * 32]);
+        for (first, norm) in [(Norm::L2, squares.sqrt()), (Norm::Infinity, largest)] {
+            clips_by_chunk(&cuda, &tensor, &values, (first, norm))?;
         }
     }
     Ok(())
 }
+
+/// Clips all to 3 by a norm, then each of the first 32 chunks by the other, which is the chunk's one number.
+fn clips_by_chunk(
+    cuda: &Cuda,
+    tensor: &Tensor,
+    values: &[f32],
+    (first, norm): (Norm, f64),
+) -> Result {
+    let second = if first == Norm::L2 { Norm::Infinity } else { Norm::L2 };
+    let part = |start, len| tensor.slice(start, len).map(Some);
+    let mut entries = vec![Named::new("rest", part(CHUNK * 32, values.len() - CHUNK * 32)?)];
+    let mut groups = Vec::new();
+    for number in 0..32 {
+        let name = number.to_string();
+        groups.push(ClipGroup::new([name.clone()], second, LIMIT));
+        entries.push(Named::new(name, part(CHUNK * number, CHUNK)?));
+    }
+    let scale = cuda.upload_state(ScaleState::from_exponent(0))?;
+    let mut grads = Grads::<Cuda>::from(entries);
+    let mut found = cuda.unscale(&mut grads, &scale)?;
+    cuda.clip_norm(&mut grads, first, 3.0, &mut found)?;
+    let finding = cuda.read(&[&found], &scale)?.0.remove(0);
+    let wanted = (values[CHUNK * 32], Some(narrow(norm)));
+    assert_eq!((finding.magnitude, finding.norm), wanted, "{first:?} of {:?}", tensor.dtype());
+    cuda.clip_groups(&mut grads, &groups, &mut found)?;
+    for (number, entry) in cuda.materialise(grads)?.into_iter().skip(1).enumerate() {
+        let clipped = values[place(number)] * narrow(3.0 / norm);
+        let wanted = clipped * narrow(f64::from(LIMIT) / f64::from(clipped));
+        let grad = entry.value.ok_or("a gradient is gone")?;
+        let got = cuda.to_bits(&grad.slice(place(number) % CHUNK, 1)?)?;
+        assert_eq!(got, wanted.to_le_bytes(), "{second:?} of {number}, {:?}", tensor.dtype());
+    }
+    Ok(())
+}
+
+/// The limit of each group, below all of their norms.
+const LIMIT: f32 = 2.0_f32 / 1024.0;
 
 fn tables_are_uploaded_only_when_an_address_has_changed() -> Result {
     let cuda = own();
