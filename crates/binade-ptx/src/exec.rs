@@ -7,9 +7,11 @@ mod block;
 mod copies;
 mod matrix;
 mod shared;
+mod sums;
 mod sync;
 mod warp;
 
+pub(crate) use self::sums::MmaSums;
 use self::warp::Warp;
 use crate::{
     Dim3, Module, Report,
@@ -30,6 +32,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) params: Vec<u8>,
     /// Limit of warp instructions, summed over all warps of the launch.
     pub(crate) limit: u64,
+    pub(crate) sums: MmaSums,
 }
 
 /// Runs every block. `ran` marks the instructions that some thread executed.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Arg, Capability, Coverage, Dim3, Fault, Module,
-    exec::{self, Launch},
+    exec::{self, Launch, MmaSums},
     launch::{check_dimensions, parameters},
     memory::{Devices, Global},
     module::Entry,
@@ -36,6 +36,7 @@ pub struct Gpu {
     memory: Global,
     /// Limit of warp instructions of each later launch, summed over all warps.
     pub step_limit: u64,
+    pub(crate) sums: MmaSums,
     /// PTX lines that ran, by module id and entry name.
     ran: BTreeMap<(u64, String), BTreeSet<u32>>,
 }
@@ -43,7 +44,13 @@ pub struct Gpu {
 impl Gpu {
     /// Creates a device that runs modules built for `capability` and below.
     pub fn new(capability: Capability) -> Self {
-        Self { capability, memory: Global::default(), step_limit: STEP_LIMIT, ran: BTreeMap::new() }
+        Self {
+            capability,
+            memory: Global::default(),
+            step_limit: STEP_LIMIT,
+            sums: MmaSums::Exact,
+            ran: BTreeMap::new(),
+        }
     }
 
     /// Allocates memory and returns its address, a multiple of 256. It is filled with 0xff: NaN in every float type.
@@ -115,8 +122,8 @@ impl Gpu {
     pub(crate) fn run(&mut self, job: &Job<'_>, params: Vec<u8>) -> Result<(), Fault> {
         let Job { module, entry, grid, block, .. } = *job;
         let shared_bytes = entry.shared_bytes + job.shared_bytes;
-        let launch =
-            Launch { module, entry, grid, block, shared_bytes, params, limit: self.step_limit };
+        let (limit, sums) = (self.step_limit, self.sums);
+        let launch = Launch { module, entry, grid, block, shared_bytes, params, limit, sums };
         let mut ran = vec![false; entry.code.len()];
         let outcome = exec::run(&launch, &mut self.memory, &mut ran);
         self.note(module, entry, &ran);

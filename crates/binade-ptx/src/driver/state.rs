@@ -69,9 +69,11 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(Configuration { capability, devices }: Configuration) -> Self {
+    pub(crate) fn new(Configuration { capability, devices, sums }: Configuration) -> Self {
+        let mut gpu = Gpu::new(capability);
+        gpu.sums = sums;
         Self {
-            gpu: Gpu::new(capability),
+            gpu,
             capability,
             devices,
             contexts: Table::default(),

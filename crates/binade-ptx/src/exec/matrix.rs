@@ -4,6 +4,7 @@ use super::{
     access::element,
     block::{Block, Stop},
     shared::Accessor,
+    sums::{COLUMNS, DEPTH, MmaSums},
     warp::{Lanes, Warp},
 };
 use crate::{
@@ -18,40 +19,26 @@ const ROW: u64 = 16;
 /// Rows of A.
 const ROWS: usize = 16;
 
-/// Greatest number of terms of a sum; missing terms are 0.
-const DEPTH: usize = 16;
-
-/// Columns of B.
-const COLUMNS: usize = 8;
-
-/// `D = A·B + C`. The ISA leaves the order of the sum and its roundings open but for "at least single precision". Here the
-/// products are exact and added up in f64, the first term first and C last, and rounded once to f32, to nearest even; hardware
-/// drops low bits of the terms, so that its results differ in the last places.
-pub(super) fn multiply(warp: &mut Warp, at: &Instruction, pairs: Pairs) {
+/// Computes `D = A·B + C`. The ISA leaves the order of the sum and its roundings open but for "at least single precision".
+pub(super) fn multiply(warp: &mut Warp, at: &Instruction, pairs: Pairs, sums: MmaSums) {
     let (a, b) = (left(warp, at, pairs), right(warp, at, pairs));
-    let sums = a.map(|row| sums(&row, &b));
+    let add = sums.of_row();
     let mut result = [[0; LANES]; 4];
-    for (part, to) in result.iter_mut().enumerate() {
-        let c = warp.of(at.registers(3)[part]);
-        for (lane, to) in to.iter_mut().enumerate() {
-            let (row, column) = (lane / 4 + part / 2 * 8, lane % 4 * 2 + part % 2);
-            *to = rounded(sums[row][column] + of_f32(c[lane]));
+    for (row, a) in a.iter().enumerate() {
+        // Registers 0 and 1 of a lane hold two neighbours of a row, 2 and 3 those of the row eight below.
+        let place = |column: usize| (row / 8 * 2 + column % 2, row % 8 * 4 + column / 2);
+        let c = std::array::from_fn(|column| {
+            let (part, lane) = place(column);
+            of_f32(warp.of(at.registers(3)[part])[lane])
+        });
+        for (column, sum) in add(a, &b, &c).into_iter().enumerate() {
+            let (part, lane) = place(column);
+            result[part][lane] = of_sum(sum);
         }
     }
     for (part, values) in result.iter().enumerate() {
         warp.put(at.registers(0)[part], values, Lanes::MAX);
     }
-}
-
-/// Returns a row of `A·B`. The inner loop runs over columns, so that they are added at once.
-fn sums(a: &[f64; DEPTH], b: &[[f64; COLUMNS]; DEPTH]) -> [f64; COLUMNS] {
-    let mut sums = [0.0; COLUMNS];
-    for (a, b) in a.iter().zip(b) {
-        for (sum, b) in sums.iter_mut().zip(b) {
-            *sum += a * b;
-        }
-    }
-    sums
 }
 
 /// A's elements by row. Registers hold, in this order, rows 0 to 7 and rows 8 to 15 of the first eight columns, then of the
@@ -87,10 +74,9 @@ fn of_f32(register: u64) -> f64 {
     f32::from_bits(register as u32).into()
 }
 
-/// Returns the sum's f32 bits; a NaN becomes the one that the ISA names.
-#[expect(clippy::cast_possible_truncation, reason = "the one rounding")]
-fn rounded(sum: f64) -> u64 {
-    if sum.is_nan() { 0x7fff_ffff } else { u64::from((sum as f32).to_bits()) }
+/// Returns the bits of a sum; a NaN becomes the one that the ISA names.
+fn of_sum(sum: f32) -> u64 {
+    if sum.is_nan() { 0x7fff_ffff } else { u64::from(sum.to_bits()) }
 }
 
 impl Block<'_> {

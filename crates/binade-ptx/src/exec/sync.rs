@@ -34,7 +34,7 @@ impl Block<'_> {
                 let result = |lane: usize| u64::from(alike(&values, lane) & masks[lane]);
                 warp.put(at.register(0), &std::array::from_fn(result), lanes);
             }
-            Together::Multiply(value) => matrix::multiply(warp, at, value),
+            Together::Multiply(value) => matrix::multiply(warp, at, value, self.launch.sums),
             Together::LoadMatrix { transposed } => {
                 let done = self.load_matrix(warp, at, transposed);
                 done.map_err(|stop| self.wrong(at, warp, stop))?;

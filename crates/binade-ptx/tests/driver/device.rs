@@ -26,6 +26,15 @@ fn a_capability_that_is_not_simulated_is_refused_by_its_value() {
 }
 
 #[test]
+fn sums_of_products_that_no_mode_has_are_refused_by_their_value() {
+    let told = alone!(["BINADE_PTX_MMA" = "fast"], {
+        refused!(CudaContext::new(0), CUDA_ERROR_INVALID_VALUE);
+    });
+    let wanted = "BINADE_PTX_MMA is `fast`; it may be exact or truncating";
+    assert!(told.is_none_or(|told| told.contains(wanted)));
+}
+
+#[test]
 fn a_second_device_is_not_there() {
     alone!({
         let error = CudaContext::new(1).unwrap_err();

@@ -71,10 +71,8 @@ pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
 
 /// Creates the driver from the environment variables, unless it exists.
 pub(super) fn initialize() -> Result {
-    let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let (capability, devices) = (variable("BINADE_PTX_CC"), variable("BINADE_PTX_DEVICES"));
-    let configuration = Configuration::new(capability.as_deref(), devices.as_deref());
-    let configuration = configuration.map_err(|message| {
+    let variable = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let configuration = Configuration::new(variable).map_err(|message| {
         tell(message);
         Code::InvalidValue
     })?;

@@ -4,23 +4,36 @@ use super::{Driver, Handle};
 use crate::{
     Capability,
     driver::code::{Code, Result},
+    exec::MmaSums,
     memory::{Devices, MOST_DEVICES},
 };
 
-/// Compute capability and number of the devices, as the environment sets them.
+/// Compute capability and number of the devices, and their `mma`'s sums, as the environment sets them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Configuration {
     pub(crate) capability: Capability,
     pub(crate) devices: usize,
+    pub(crate) sums: MmaSums,
 }
 
 impl Configuration {
-    /// Reads the values of `BINADE_PTX_CC` and `BINADE_PTX_DEVICES`.
-    pub(crate) fn new(
-        capability: Option<&str>,
-        devices: Option<&str>,
-    ) -> std::result::Result<Self, String> {
-        Ok(Self { capability: Self::capability(capability)?, devices: Self::devices(devices)? })
+    /// Reads the variables, of each of which `value` returns the value.
+    pub(crate) fn new(value: impl Fn(&str) -> Option<String>) -> std::result::Result<Self, String> {
+        Ok(Self {
+            capability: Self::capability(value("BINADE_PTX_CC").as_deref())?,
+            devices: Self::devices(value("BINADE_PTX_DEVICES").as_deref())?,
+            sums: Self::sums(value("BINADE_PTX_MMA").as_deref())?,
+        })
+    }
+
+    fn sums(value: Option<&str>) -> std::result::Result<MmaSums, String> {
+        match value {
+            None | Some("exact") => Ok(MmaSums::Exact),
+            Some("truncating") => Ok(MmaSums::Truncating),
+            Some(other) => {
+                Err(format!("BINADE_PTX_MMA is `{other}`; it may be exact or truncating"))
+            }
+        }
     }
 
     fn devices(value: Option<&str>) -> std::result::Result<usize, String> {
