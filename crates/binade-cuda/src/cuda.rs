@@ -5,6 +5,7 @@ use crate::{
     capture::{Gate, Recorder},
     counters::Counters,
     faults::Faults,
+    kernels,
     launch::{self, Entry},
     library::Library,
     memory::{Pool, Ring, SharedBuffers, Tables},
@@ -96,6 +97,7 @@ impl Cuda {
             return Err(Error::Driver(CudaError::PerThreadStream));
         }
         let capability = probe::capable(stream.context())?;
+        kernels::check().map_err(Error::Driver)?;
         let pool = Arc::new(Pool::new(Recorder::new(Gate::of(&stream)), LEAST_BUFFER, usize::MAX));
         let inner = Inner {
             stream,

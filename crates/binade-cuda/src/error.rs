@@ -88,6 +88,16 @@ pub enum CudaError {
         /// Name of the kernel that could not be loaded.
         kernel: &'static str,
     },
+    /// File of other kernels, named by `BINADE_CUDA_PTX`, that cannot replace this build's.
+    #[error(
+        "`BINADE_CUDA_PTX` names {file}: {cause}; give a `kernels.ptx.lzma` of a commit with the same kernels, or unset it"
+    )]
+    Kernels {
+        /// Name of the file.
+        file: String,
+        /// Reason why it cannot be used.
+        cause: String,
+    },
     /// The device failed, and with it everything that is on it.
     #[error(
         "the CUDA device is lost: {cause}, first seen after kernel `{kernel}` was launched; nothing on it can be used, and \
@@ -211,6 +221,7 @@ impl binade_core::Error for CudaError {
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Parts { .. } | Self::Shard { .. } => ErrorKind::Mismatch,
             Self::PerThreadStream
+            | Self::Kernels { .. }
             | Self::NoReplicas
             | Self::NotAveraged
             | Self::Window

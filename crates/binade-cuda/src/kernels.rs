@@ -1,11 +1,14 @@
 //! The kernels: their PTX, and the parameters of each entry, as the PTX declares them.
 
 use crate::{
+    CudaError,
     launch::Param::{self, Bytes, F32, U32, U64},
     probe::Capability,
 };
 use std::{
     collections::{BTreeMap, HashMap},
+    env, fs,
+    path::Path,
     sync::LazyLock,
 };
 
@@ -18,12 +21,61 @@ pub(crate) struct Declaration {
     pub(crate) params: Vec<Param>,
 }
 
-/// All modules by their names, unpacked once a process, when the first is loaded.
-static MODULES: LazyLock<HashMap<&str, &str>> =
-    LazyLock::new(|| binade_gpu::unpack_kernels(include_bytes!("../ptx/kernels.ptx.lzma")));
+/// Texts of modules by their names.
+type Modules = HashMap<&'static str, &'static str>;
 
-/// All entries by their names.
-static ENTRIES: LazyLock<BTreeMap<&str, Declaration>> = LazyLock::new(|| {
+/// Declarations by the names of the entries.
+type Entries = BTreeMap<&'static str, Declaration>;
+
+const PACKED: &[u8] = include_bytes!("../ptx/kernels.ptx.lzma");
+
+/// Environment variable with the name of a file of other kernels, such as those of an older commit, to compare the two. They are
+/// trusted as this build's are.
+const OTHER: &str = "BINADE_CUDA_PTX";
+
+/// All modules, unpacked once a process, when the first is loaded.
+static MODULES: LazyLock<Result<Modules, CudaError>> = LazyLock::new(|| match env::var_os(OTHER) {
+    Some(file) => other(file.as_ref()),
+    None => Ok(binade_gpu::unpack_kernels(PACKED)),
+});
+
+static ENTRIES: LazyLock<Entries> =
+    LazyLock::new(|| MODULES.as_ref().map(entries).unwrap_or_default());
+
+/// Checks that the file that [`OTHER`] names, if it does, replaces the kernels of this build.
+///
+/// # Errors
+///
+/// [`CudaError::Kernels`] where the file is unreadable, or lacks a kernel.
+pub(crate) fn check() -> Result<(), CudaError> {
+    if env::var_os(OTHER).is_none() {
+        return Ok(());
+    }
+    MODULES.as_ref().map(drop).map_err(CudaError::clone)
+}
+
+/// Reads a file of kernels, each entry of this build among them with the same parameters.
+fn other(file: &Path) -> Result<Modules, CudaError> {
+    let failed = |cause| CudaError::Kernels { file: file.display().to_string(), cause };
+    let packed = fs::read(file).map_err(|error| failed(error.to_string()))?;
+    let modules = binade_gpu::unpack_kernels(packed.leak());
+    match lacking(&entries(&binade_gpu::unpack_kernels(PACKED)), &entries(&modules)) {
+        Some(kernel) => {
+            Err(failed(format!("no kernel `{kernel}` with the parameters of this build's")))
+        }
+        None => Ok(modules),
+    }
+}
+
+/// Returns the first of our entries that they lack, or have with other parameters.
+fn lacking(ours: &Entries, theirs: &Entries) -> Option<&'static str> {
+    let differs = |(name, entry): &(&&str, &Declaration)| {
+        theirs.get(**name).is_none_or(|it| it.params != entry.params)
+    };
+    ours.iter().find(differs).map(|(name, _)| *name)
+}
+
+fn entries(modules: &Modules) -> Entries {
     let entries = |(module, ptx): (&&'static str, &&'static str)| {
         let module = *module;
         let entries = ptx.split(".visible .entry ").skip(1);
@@ -33,8 +85,8 @@ static ENTRIES: LazyLock<BTreeMap<&str, Declaration>> = LazyLock::new(|| {
             Some((name, Declaration { module, params: parameters(params)? }))
         })
     };
-    MODULES.iter().flat_map(entries).collect()
-});
+    modules.iter().flat_map(entries).collect()
+}
 
 /// Returns the declaration of a kernel, or `None` if there is no such entry.
 pub(crate) fn declaration(kernel: &str) -> Option<&'static Declaration> {
@@ -43,7 +95,8 @@ pub(crate) fn declaration(kernel: &str) -> Option<&'static Declaration> {
 
 /// Returns the text of a kernel's module; empty, which no driver loads, if there is no such entry.
 pub(crate) fn ptx(kernel: &str) -> &'static str {
-    declaration(kernel).and_then(|entry| MODULES.get(entry.module).copied()).unwrap_or_default()
+    let text = |entry: &Declaration| MODULES.as_ref().ok()?.get(entry.module).copied();
+    declaration(kernel).and_then(text).unwrap_or_default()
 }
 
 /// Returns the least GPU that runs a kernel, from its PTX.
@@ -118,7 +171,8 @@ mod tests {
 
     #[test]
     fn every_entry_is_read_with_its_parameters() {
-        let entries: usize = MODULES.values().map(|ptx| ptx.matches(".entry ").count()).sum();
+        let entries: usize =
+            MODULES.as_ref().unwrap().values().map(|ptx| ptx.matches(".entry ").count()).sum();
         assert_eq!(all().count(), entries);
         assert!(entries > 80, "{entries}");
         let params = |name| declaration(name).map(|entry| entry.params.clone());
@@ -127,6 +181,20 @@ mod tests {
         assert_eq!(params("nothing"), Some(vec![]));
         assert!(params("scale_update").is_some_and(|all| all.contains(&Bytes(52))));
         assert_eq!(params("clip").and_then(|all| all.last().copied()), Some(F32));
+    }
+
+    #[test]
+    fn a_file_replaces_the_kernels_if_it_has_all() {
+        let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx");
+        assert_eq!(&other(&ptx.join("kernels.ptx.lzma")).unwrap(), MODULES.as_ref().unwrap());
+        let failed = |name| other(&ptx.join(name)).unwrap_err().to_string();
+        let (gone, wrong) = (failed("gone.lzma"), failed("MANIFEST"));
+        assert!(gone.contains("gone.lzma: No such file"), "{gone}");
+        assert!(wrong.contains("MANIFEST: no kernel `accumulate` with"), "{wrong}");
+        let mut theirs = entries(MODULES.as_ref().unwrap());
+        assert_eq!(lacking(&ENTRIES, &theirs), None);
+        theirs.get_mut("merge").unwrap().params.pop();
+        assert_eq!(lacking(&ENTRIES, &theirs), Some("merge"));
     }
 
     #[test]

@@ -36,6 +36,8 @@ struct Meta {
     driver_cuda: String,
     /// Code that computes matrix products.
     products: String,
+    /// File of kernels in place of the build's, as `BINADE_CUDA_PTX` names it.
+    kernels_of: Option<String>,
     dry_run: bool,
     #[serde(flatten)]
     origin: Origin,
@@ -74,7 +76,8 @@ impl Page {
         compare::with_ceilings(&mut rows);
         let (device, driver_cuda) = (cuda.name()?, cuda.driver_version()?);
         let products = cuda.products()?.to_string();
-        let meta = Meta { device, driver_cuda, products, dry_run, origin };
+        let kernels_of = std::env::var("BINADE_CUDA_PTX").ok();
+        let meta = Meta { device, driver_cuda, products, kernels_of, dry_run, origin };
         let scaler_share = compare::scaler_shares(&rows);
         let kernels = cuda.kernels()?.iter().map(compiled).collect();
         Ok(Self { meta, rows, scaler_share, skipped, kernels })
@@ -88,10 +91,11 @@ fn compiled(facts: &KernelFacts) -> Compiled {
 
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Meta { device, driver_cuda, products, dry_run, .. } = &self.meta;
+        let Meta { device, driver_cuda, products, kernels_of, dry_run, .. } = &self.meta;
         let dry = if *dry_run { ", a dry run: times mean nothing" } else { "" };
         writeln!(f, "{device}, driver for CUDA {driver_cuda}{dry}")?;
-        writeln!(f, "matrix products by {products}\n")?;
+        writeln!(f, "matrix products by {products}")?;
+        writeln!(f, "kernels of {}\n", kernels_of.as_deref().unwrap_or("this build"))?;
         writeln!(f, "{}", super::table::table(&self.rows))?;
         for Share { dtype, scaler, clip_and_update } in &self.scaler_share {
             let (scaler, rest) = (100.0 * scaler, 100.0 * clip_and_update);
