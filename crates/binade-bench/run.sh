@@ -1,25 +1,27 @@
 #!/usr/bin/env bash
-# What a machine with an NVIDIA GPU and no cargo is asked: how fast are the kernels, are they right, and is anything wrong with
-# how they use memory. Carried by `.ci/bundle`.
+# Runs on a machine with an NVIDIA GPU and no cargo: times and profiles the kernels, tests them, compares them with PyTorch, and looks
+# for wrong uses of memory. Carried by `.ci/bundle`.
 #
-#     ./run.sh [bench|tests|conformance|sanitizer|all]
+#     ./run.sh [kernels|tests|conformance|bench|sanitizer|all]
 #
-# Eight files at most go to $OUT, by default ./results. A part that fails does not stop the others; the last lines tell
-# them apart, and the end is bad if one was. All parts together take under nine minutes; what has not begun by then fails.
+# Results are in the folder `results` beside this script, and after each part in the two files summary.txt and results.tar.gz in $OUT,
+# where that names a folder. A call takes under nine minutes. A second call keeps what has ended, and goes on with what has not: where the
+# machine was lost, unpack results.tar.gz beside this script first. Remove `results` to start anew.
+#
+# The last lines are the summary: a line a part, with its seconds. The exit status is 1 if a part failed, 75 if one is missing.
 #
 # BINADE_DEVICE=ptx and BINADE_DRY_RUN=1 try the script out where the PTX interpreter is on the library path.
 set -uo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-out="${OUT:-results}"
+results="$here/results"
 device="${BINADE_DEVICE:-cuda}"
 part="${1:-all}"
-failed=0
 most="${BINADE_SECONDS:-530}"
-mkdir -p "$out" || exit 1
-: >"$out/summary.txt"
+summary="$results/summary.txt"
+mkdir -p "$results" "${OUT:-$results}" || exit 1
 
-say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
+say() { printf '%s\n' "$*" | tee -a "$summary"; }
 
 # Folders with CUDA libraries: Python's wheels, then the system's. What is on the path already comes first.
 folders() {
@@ -37,56 +39,104 @@ export LD_LIBRARY_PATH
 # A skip of what must run on this device is a failure.
 export BINADE_REQUIRE="$device"
 
-# attempt NAME SECONDS LOG COMMAND…: runs it with its output shown and added to LOG, and remembers how it ended. With 77 it says that
-# it cannot run here.
+# attempt NAME SECONDS COMMAND…: runs it unless it has ended before, with its output shown and added to the part's log, and adds how
+# it ended to the summary. With 77 it says that it cannot run here.
 attempt() {
-    local name="$1" limit="$2" log="$3" start="$SECONDS" end
-    shift 3
+    local name="$1" limit="$2" log="$results/$part.txt" start="$SECONDS" left="$((most - SECONDS))" end took
+    shift 2
+    ! grep -qE "^(ok|skipped|FAILED)  *$name:" "$summary" || return 0
     # A part's own limit is for a GPU: an interpreter takes many times as long, and has the whole time.
     [ "$device" = cuda ] || limit="$most"
-    [ "$limit" -le "$((most - SECONDS))" ] || limit="$((most - SECONDS))"
-    [ "$limit" -gt 0 ] || { failed=1 && say "FAILED  $name: not begun, $most s were over" && return; }
-    printf '\n== %s\n' "$name" | tee -a "$out/$log"
-    timeout -k 5 "$limit" "$@" 2>&1 | tee -a "$out/$log"
-    end="${PIPESTATUS[0]}"
+    [ "$left" -gt 0 ] || { say "missing $name: not begun, the call's $most s were over" && return; }
+    printf '\n== %s\n' "$name" | tee -a "$log"
+    timeout -k 5 "$((limit < left ? limit : left))" "$@" 2>&1 | tee -a "$log"
+    end="${PIPESTATUS[0]}" took="$((SECONDS - start)) s"
     case "$end" in
-        0) say "ok      $name ($((SECONDS - start)) s)" ;;
-        77) say "skipped $name: $log says why" ;;
-        124 | 137) failed=1 && say "FAILED  $name: not done in $limit s" ;;
-        *) failed=1 && say "FAILED  $name: ended with $end ($((SECONDS - start)) s)" ;;
+        0) say "ok      $name: $took" ;;
+        77) say "skipped $name: $part.txt says why" ;;
+        124 | 137) [ "$limit" -le "$left" ] && say "FAILED  $name: not done in $limit s" || say "missing $name: cut off after $took" ;;
+        *) say "FAILED  $name: ended with $end after $took" ;;
     esac
+    keep
+}
+
+# offered TOOL NAME: true if the tool is there for a GPU; otherwise the part of this name is skipped.
+offered() {
+    [ "$device" != cuda ] || ! command -v "$1" >/dev/null || return 0
+    attempt "$2" 5 sh -c "echo '$1 is not on PATH, or there is no GPU'; exit 77"
+    return 1
+}
+
+keep() {
+    [ -n "${OUT:-}" ] || return 0
+    cp "$summary" "$OUT" && tar -czf "$OUT/results.tar.gz" -C "$here" results
+}
+
+facts() {
+    local commit
+    commit="commit $(cat "$here/COMMIT")"
+    if [ -s "$summary" ]; then
+        [ "$(head -n 1 "$summary")" = "$commit" ] || { echo "$results is of another $(head -n 1 "$summary"): remove it" >&2 && exit 1; }
+        # Tried again below.
+        sed -i '/^missing /d' "$summary"
+    else
+        say "$commit"
+    fi
+    say "on $(date -u +%F), $(nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem,compute_cap --format=csv,noheader ||
+        echo 'nvidia-smi is not on PATH')"
 }
 
 driver() { nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1; }
 
-facts() {
-    say "commit $(cat "$here/COMMIT"), $(date -u +%F)"
-    if command -v nvidia-smi >/dev/null; then
-        say "$(nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem,compute_cap --format=csv,noheader)"
-    else
-        say "nvidia-smi is not on PATH"
-    fi
+# speed NAME SECONDS FILE OPTION…: measures by the program `speed`.
+speed() {
+    local name="$1" limit="$2" file="$3"
+    shift 3
+    attempt "$name" "$limit" "$here/speed" --json "$results/$file" --date "$(date -u +%F)" \
+        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run} "$@"
+}
+
+# The kernels that limit a step, of this commit and of the one before their accesses were changed: times, then the counters of ncu.
+# The cache of compiled kernels is off, so that the time of the first load is that of a first start.
+kernels() {
+    local older=("$here"/older-*.ptx.lzma)
+    local -x CUDA_CACHE_DISABLE=1
+    speed "kernels" 90 kernels.json "${moved[@]}"
+    BINADE_CUDA_PTX="${older[0]}" speed "kernels, older" 90 kernels-older.json "${moved[@]}"
+    counters "counters" ncu.csv
+    BINADE_CUDA_PTX="${older[0]}" counters "counters, older" ncu-older.csv
+}
+moved=(--only unscale,norm,cast,step --elements 16777216,268435456)
+
+# Counters of a launch: time, DRAM, sectors at the L2 cache, instructions, reasons why warps wait.
+counters() {
+    offered ncu "$1" || return
+    local metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
+    metrics+=,lts__t_sectors_op_read.sum,lts__t_sectors_op_write.sum,smsp__inst_executed.sum,smsp__inst_issued.sum
+    attempt "$1" 120 ncu --clock-control none --csv --page raw --log-file "$results/$2" --metrics "$metrics" \
+        --section SpeedOfLight --section WarpStateStats --section Occupancy --section LaunchStats \
+        --kernel-name 'regex:^(unscale|l2norm|cast|cast_set|adam|sgd|accumulate|materialise|clip_groups|read_only|in_place)$' \
+        "$here/speed" "${moved[@]:0:2}" --elements 67108864 --rounds 1
 }
 
 tests() {
-    : >"$out/tests.txt"
     local test
     for test in "$here"/test-*; do
         # The device is one and tests share it: in turn, they can be told apart.
-        attempt "$(basename "$test")" 240 tests.txt "$test" --test-threads=1
+        attempt "$(basename "$test")" 240 "$test" --test-threads=1
     done
     # Where cuBLASLt and cuDNN are installed they have multiplied and convolved so far.
     [ "$device" = cuda ] && [ -x "$here/test-device" ] || return
-    attempt "test-device, own products" 120 tests.txt \
-        env BINADE_PRODUCTS=own "$here/test-device" --test-threads=1 ops_
+    attempt "test-device, own products" 120 env BINADE_PRODUCTS=own "$here/test-device" --test-threads=1 ops_
 }
 
 conformance() {
-    : >"$out/conformance.txt"
-    attempt conformance 180 conformance.txt "$here/conformance" --device "$device" --json "$out/conformance.json"
+    attempt conformance 180 "$here/conformance" --device "$device" --json "$results/conformance.json"
+    # Where cuBLASLt and cuDNN are installed they have multiplied and convolved so far, as in the tests.
+    [ "$device" = cuda ] && attempt "conformance, own products" 120 env BINADE_PRODUCTS=own "$here/conformance" --device cuda
     tensor_cores_take_f32 || return
     # What the silicon drops of f32 where TF32 is chosen, the interpreter can only take for the worst.
-    attempt "conformance, f32 by TF32" 90 conformance.txt "$here/conformance" --device "$device" --tf32
+    attempt "conformance, f32 by TF32" 90 "$here/conformance" --device "$device" --tf32
 }
 
 # From compute capability 8.0 on.
@@ -96,46 +146,30 @@ tensor_cores_take_f32() {
     [ "$device" = cuda ] && [ "${major:-0}" -ge 8 ]
 }
 
+# PyTorch's figures, in a file of their own, then Binade's.
+bench() {
+    attempt torch 150 python3 "$here/torch_gpu_baseline.py" --out "$results/torch_gpu.json"
+    attempt "torch, layers and MLP" 60 python3 "$here/torch_rows.py" --out "$results/torch_gpu.json"
+    speed "speed" 180 speed.json
+}
+
 # The small cases: long runs say nothing more about memory, and take a hundred times as long here.
 sanitizer() {
-    : >"$out/sanitizer.txt"
-    if ! command -v compute-sanitizer >/dev/null; then
-        say "skipped compute-sanitizer: it is not on PATH"
-        return
-    fi
     local tool small=(--test-threads=1 --skip a_hundred_steps --skip every_rule_store --skip a_learning_rate)
     for tool in memcheck racecheck initcheck; do
-        attempt "compute-sanitizer $tool" 90 sanitizer.txt \
-            compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test-device" "${small[@]}"
+        offered compute-sanitizer "compute-sanitizer $tool" || continue
+        attempt "compute-sanitizer $tool" 90 compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test-device" "${small[@]}"
     done
 }
 
-# PyTorch's figures, in a file of their own.
-torch() {
-    rm -f "$out/torch_gpu.json"
-    if [ ! -f "$here/torch_gpu_baseline.py" ]; then
-        say "skipped PyTorch's figures: torch_gpu_baseline.py does not lie beside this script"
-        return
-    fi
-    attempt torch 150 speed.txt python3 "$here/torch_gpu_baseline.py" --out "$out/torch_gpu.json"
-    attempt "torch, layers and MLP" 60 speed.txt python3 "$here/torch_rows.py" --out "$out/torch_gpu.json"
-}
-
-# Registers, local memory and occupancy of each kernel are in the file.
-bench() {
-    : >"$out/speed.txt"
-    torch
-    attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" --date "$(date -u +%F)" \
-        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run}
-}
-
-facts
 case "$part" in
-    bench | tests | conformance | sanitizer) "$part" ;;
+    kernels | tests | conformance | bench | sanitizer) facts && "$part" ;;
     # A machine may be taken away at any time: what only a GPU can answer comes first.
-    all) for part in bench tests conformance sanitizer; do "$part"; done ;;
-    *) failed=1 && say "no part is called $part: bench, tests, conformance, sanitizer, all" ;;
+    all) facts && for part in kernels tests conformance bench sanitizer; do "$part"; done ;;
+    *) echo "no part is called $part: kernels, tests, conformance, bench, sanitizer, all" >&2 && exit 1 ;;
 esac
 
-printf '\n== summary\n' && cat "$out/summary.txt"
-exit "$failed"
+keep
+printf '\n== summary\n' && cat "$summary"
+! grep -q '^FAILED ' "$summary" || exit 1
+! grep -q '^missing ' "$summary" || exit 75

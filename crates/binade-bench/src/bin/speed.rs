@@ -25,8 +25,11 @@ struct Cli {
     /// Measures these groups only, and the ceilings that they are held against: unscale, norm, cast, step, scaler, matmul, mlp.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
-    /// Rounds of each, of which the median is taken.
-    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(20..))]
+    /// Lengths of the vectors, in elements.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1 << 20, 1 << 24, 1 << 28, 1 << 30])]
+    elements: Vec<usize>,
+    /// Rounds of each, of which the median is taken: figures to keep want 20 at least, a profiler's counters want 1.
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
     /// Runs everything once at tiny sizes, on whatever device there is: its times mean nothing.
     #[arg(long)]
@@ -38,7 +41,7 @@ impl Cli {
         let (date, driver, commit) = (self.date, self.driver, self.commit);
         let origin = Origin { date, driver, commit, command: command() };
         let (dry_run, rounds) = (self.dry_run, self.rounds.into());
-        let options = Options { dry_run, rounds, only: self.only };
+        let options = Options { dry_run, rounds, only: self.only, elements: self.elements };
         let page = measure(options, origin)?;
         print!("{page}");
         if let Some(path) = self.json {

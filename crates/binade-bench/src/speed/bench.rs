@@ -15,6 +15,7 @@ use binade_cuda::{
     },
 };
 use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Instant;
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Options {
     pub rounds: usize,
     /// Groups that are measured; all if none is named.
     pub only: Vec<String>,
+    /// Lengths of the vectors.
+    pub elements: Vec<usize>,
 }
 
 impl Options {
@@ -42,6 +45,8 @@ pub(super) struct Bench {
     pub(super) options: Options,
     /// Size of the L2 cache in bytes.
     pub(super) l2: usize,
+    /// Seconds to open the device, and to load all kernels.
+    first: [f64; 2],
     rows: Vec<Row>,
     skipped: Vec<Skip>,
     pub(super) bar: ProgressBar,
@@ -50,20 +55,24 @@ pub(super) struct Bench {
 impl Bench {
     /// Opens the first device, unless it is the interpreter and the run is not a dry one.
     pub(super) fn open(options: Options) -> Result<Self> {
+        let begin = Instant::now();
         let cuda = Cuda::open(0)?;
+        let opened = begin.elapsed().as_secs_f64();
         let name = cuda.name()?;
         if name.contains("PTX interpreter") && !options.dry_run {
             return Err(
                 format!("`{name}` has no speed to measure; `--dry-run` tries it out").into()
             );
         }
+        cuda.kernels()?;
+        let first = [opened, begin.elapsed().as_secs_f64() - opened];
         let l2 =
             usize::try_from(cuda.stream().context().attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?)?;
         let l2 = if options.dry_run { 1 << 14 } else { l2 };
         let bar = ProgressBar::new_spinner();
         bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {pos} measured: {msg}")?);
         let (rows, skipped) = (Vec::new(), Vec::new());
-        Ok(Self { cuda, options, l2, rows, skipped, bar })
+        Ok(Self { cuda, options, l2, first, rows, skipped, bar })
     }
 
     pub(super) fn measures(&self, group: &str) -> bool {
@@ -130,7 +139,7 @@ impl Bench {
     /// Returns all rows so far, in the order measured.
     pub(super) fn page(&self, origin: Origin) -> Result<Page> {
         let (rows, skipped) = (self.rows.clone(), self.skipped.clone());
-        Page::new(&self.cuda, origin, self.options.dry_run, rows, skipped)
+        Page::new(&self.cuda, origin, self.options.dry_run, self.first, (rows, skipped))
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -153,6 +162,7 @@ mod tests {
             dry_run: false,
             rounds: 21,
             only: only.iter().map(ToString::to_string).collect(),
+            elements: Vec::new(),
         };
         let measured = |only: &[&str]| ["copy", "cast", "step"].map(|g| options(only).measures(g));
         assert_eq!(measured(&[]), [true; 3]);

@@ -38,6 +38,10 @@ struct Meta {
     products: String,
     /// File of kernels in place of the build's, as `BINADE_CUDA_PTX` names it.
     kernels_of: Option<String>,
+    /// Seconds to open the device.
+    open_s: f64,
+    /// Seconds to load all kernels; without the driver's cache (`CUDA_CACHE_DISABLE=1`) it compiles them.
+    load_s: f64,
     dry_run: bool,
     #[serde(flatten)]
     origin: Origin,
@@ -70,14 +74,15 @@ impl Page {
         cuda: &Cuda,
         origin: Origin,
         dry_run: bool,
-        mut rows: Vec<Row>,
-        skipped: Vec<Skip>,
+        [open_s, load_s]: [f64; 2],
+        (mut rows, skipped): (Vec<Row>, Vec<Skip>),
     ) -> Result<Self> {
         compare::with_ceilings(&mut rows);
         let (device, driver_cuda) = (cuda.name()?, cuda.driver_version()?);
         let products = cuda.products()?.to_string();
         let kernels_of = std::env::var("BINADE_CUDA_PTX").ok();
-        let meta = Meta { device, driver_cuda, products, kernels_of, dry_run, origin };
+        let meta =
+            Meta { device, driver_cuda, products, kernels_of, open_s, load_s, dry_run, origin };
         let scaler_share = compare::scaler_shares(&rows);
         let kernels = cuda.kernels()?.iter().map(compiled).collect();
         Ok(Self { meta, rows, scaler_share, skipped, kernels })
@@ -91,11 +96,16 @@ fn compiled(facts: &KernelFacts) -> Compiled {
 
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Meta { device, driver_cuda, products, kernels_of, dry_run, .. } = &self.meta;
+        let Meta { device, driver_cuda, products, kernels_of, open_s, load_s, dry_run, .. } =
+            &self.meta;
         let dry = if *dry_run { ", a dry run: times mean nothing" } else { "" };
         writeln!(f, "{device}, driver for CUDA {driver_cuda}{dry}")?;
         writeln!(f, "matrix products by {products}")?;
-        writeln!(f, "kernels of {}\n", kernels_of.as_deref().unwrap_or("this build"))?;
+        let kernels = kernels_of.as_deref().unwrap_or("this build");
+        writeln!(
+            f,
+            "kernels of {kernels}; opened in {open_s:.3} s, all loaded in {load_s:.3} s\n"
+        )?;
         writeln!(f, "{}", super::table::table(&self.rows))?;
         for Share { dtype, scaler, clip_and_update } in &self.scaler_share {
             let (scaler, rest) = (100.0 * scaler, 100.0 * clip_and_update);

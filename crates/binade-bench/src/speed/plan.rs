@@ -26,11 +26,10 @@ impl Bench {
         let clock = Clock::new(&self.cuda, self.rounds(), self.size(1 << 26, 1 << 12))?;
         let cuda = self.cuda.clone();
         self.time(&clock, &mut nothing(&cuda))?;
-        for (size, tiny) in [(1 << 20, 1 << 13), (1 << 24, 1 << 14), (1 << 28, 0), (1 << 30, 0)] {
-            match self.size(size, tiny) {
-                0 => {}
-                size => self.size_of(&clock, size)?,
-            }
+        let tiny = vec![1 << 13, 1 << 14];
+        let sizes = if self.options.dry_run { tiny } else { self.options.elements.clone() };
+        for size in sizes {
+            self.size_of(&clock, size)?;
         }
         for dtype in TYPES {
             self.steps(&clock, dtype)?;

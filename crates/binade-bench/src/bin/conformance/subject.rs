@@ -7,7 +7,8 @@ use binade_conformance::{
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_cpu::Cpu;
 use binade_cuda::{
-    Cuda, F32Products, ProductsBackend, cudarc::driver::sys::CUdevice_attribute as Attribute,
+    Cuda, F32Products, Products, ProductsBackend,
+    cudarc::driver::sys::CUdevice_attribute as Attribute,
 };
 use clap::ValueEnum;
 use std::error::Error;
@@ -62,6 +63,9 @@ fn on_cuda(runner: Runner, interpreted: bool, tf32: bool) -> Result<Report, Box<
         ("cuda", "take the interpreter off the library path, or ask for ptx")
     };
     let mut device = Cuda::open(0)?;
+    if std::env::var("BINADE_PRODUCTS").is_ok_and(|by| by == "own") {
+        device = device.with_products(Products::Own);
+    }
     let found = device.name()?;
     if found.contains("PTX interpreter") != interpreted {
         return Err(format!(
