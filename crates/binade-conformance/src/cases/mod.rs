@@ -28,9 +28,12 @@ pub(crate) use values::layouts;
 /// The element types that arithmetic happens on, in the order of every list.
 const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// Lengths around the edges of vectors, blocks and chunks: 1024 elements are a chunk on the CPU, 4096 on CUDA.
-const LENGTHS: [usize; 21] =
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 4095, 4096, 4097];
+/// Lengths around the edges of vectors, blocks and chunks: 1024 elements are a chunk on the CPU, 4096 on CUDA, where a thread takes
+/// four elements and the four that lie 1024 behind them.
+const LENGTHS: [usize; 23] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 1026, 1027, 4095, 4096,
+    4097,
+];
 
 /// Lengths around the edges of vectors, warps and blocks, for operations that have many cases each.
 const SHORT: [usize; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1025];

@@ -39,7 +39,8 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
                 let updates = (0..2).map(|_| (0..4096).map(|_| update()).collect()).collect();
                 let param = Stored::vector(dtype, vec![0.0; 4096]);
                 let store = MasterStore::Stochastic { seed: SEED };
-                Trial::single(store, param, updates).run(s, check, oracle)
+                Trial::single(store, param.clone(), updates).run(s, check, oracle)?;
+                Trial::run_by_lion((store, param), (2.0_f64.powi(-34), 2), s, check, oracle)
             });
         }
         cases.add(dtype, "both_halves_of_the_seed_count", move |s: &S, check| {

@@ -4,7 +4,7 @@ use super::cast::{rounded, value};
 use super::prelude::*;
 use super::training::{Move, Run};
 use super::unscale::Set;
-use binade_master_weights::{Adam, MasterStore, UpdateRule};
+use binade_master_weights::{Adam, Lion, MasterStore, UpdateRule};
 
 /// Adam with betas of zero and an epsilon beside which the root of a square vanishes: it subtracts the gradient itself.
 pub(super) const SUBTRACTING: Adam = Adam {
@@ -50,6 +50,19 @@ impl Trial {
             self.run_by(UpdateRule::Adam(SUBTRACTING), s, check, oracle)?;
         }
         Ok(())
+    }
+
+    /// One parameter from which each of `steps` subtracts `lr`, which is all that Lion subtracts where gradients are positive.
+    pub(super) fn run_by_lion<S: Backend>(
+        (store, param): (MasterStore, Stored),
+        (lr, steps): (f64, usize),
+        s: &S,
+        check: &mut Check,
+        oracle: Oracle,
+    ) -> Verdict {
+        let updates = vec![vec![lr; param.len()]; steps];
+        let rule = UpdateRule::Lion(Lion { lr, betas: [0.0; 2], weight_decay: 0.0 });
+        Self::single(store, param, updates).run_by(rule, s, check, oracle)
     }
 
     fn run_by<S: Backend>(
@@ -109,12 +122,12 @@ fn drawn_on_a_grid(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<f
 const SMALL: [f64; 8] = [0.0, 1e-45, 3e-42, 2e-38, 4e-30, 5e-8, 3e-5, 0.7];
 const LARGE: [f64; 4] = [300.0, 65519.0, 1e30, 3.4e38];
 
-/// Each of the numbers at the edges of `dtype`, and each infinity, with each update, eight of each behind one another, so that every lane of a vector
-/// meets them.
+/// Each of the numbers at the edges of `dtype`, each infinity and NaN with each update, eight of each behind one another, so that every
+/// lane of a vector meets them.
 fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut params, mut moves) = (Vec::new(), Vec::new());
     let codes = [edges(dtype), infinities(dtype)].concat();
-    for param in codes.into_iter().map(|code| value(code, dtype)) {
+    for param in codes.into_iter().map(|code| value(code, dtype)).chain([f64::NAN]) {
         for update in updates {
             params.extend([param; 8]);
             moves.extend([rounded(*update, DType::F32); 8]);
@@ -174,6 +187,12 @@ pub(super) fn add_cases<S: Backend>(
                 let (params, updates) = pairs(dtype, updates);
                 let param = Stored::vector(dtype, params);
                 Trial::single(store, param, vec![updates; 3]).run(s, check, oracle)
+            })?;
+            [SMALL[1], SMALL[5], SMALL[7], LARGE[3]].into_iter().try_for_each(|update| {
+                let (params, updates) = pairs(dtype, &[update]);
+                let lion = (updates[0], 3);
+                let of = (store, Stored::vector(dtype, params));
+                Trial::run_by_lion(of, lion, s, check, oracle)
             })
         });
     }

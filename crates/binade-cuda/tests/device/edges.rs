@@ -42,17 +42,33 @@ fn place(number: usize) -> usize {
 /// The length of chunks beyond 16 Mi elements. Only then does a thread read several groups ahead, in `f32` in two turns.
 const CHUNK: usize = 8192;
 
-/// Chunks of which the last is a thread's, with one number in each of the first 256: of the first 32 with odd significands, so that a
-/// change of any bit shows. The largest of all is in front of all others of a thread, so that a minimum in a maximum's place loses it.
+/// Chunks of which the last is a thread's, with one number in each of the first 256. The largest of all is in front of all others of a
+/// thread, so that a minimum in a maximum's place loses it.
 fn one_number_a_chunk(last_bit: f32, tail: usize) -> Vec<f32> {
     let mut values = vec![0.0; (1 << 24) + tail];
-    for (number, small) in (0..=255_u8).enumerate() {
-        let odd = 1.0 + f32::from(small % 32 * 2 + 1) * last_bit;
-        values[place(number)] = if number < 32 { odd } else { [2.0, 3.0, 5.0][number % 3] };
+    let largest = 41.0 + 32.0 * last_bit;
+    for (number, small) in (0..=255).enumerate() {
+        let first = sensitive(last_bit, narrow(3.0 / f64::from(largest)), small);
+        values[place(number)] = if number < 32 { first } else { [2.0, 3.0, 5.0][number % 3] };
     }
-    values[CHUNK * 32] = 41.0 + 32.0 * last_bit;
+    values[CHUNK * 32] = largest;
     values[(1 << 24) + tail - 1] = 7.0;
     values
+}
+
+/// Returns a number from 1 to 2 whose product with `clip` ends in a bit on which a group's factor hangs.
+fn sensitive(last_bit: f32, clip: f32, number: u8) -> f32 {
+    let hangs = |x: &f32| {
+        let bits = (x * clip).to_bits();
+        bits % 2 == 1 && factor(x * clip).to_bits() != factor(f32::from_bits(bits - 1)).to_bits()
+    };
+    let all = (number % 32 + 1..127).map(|steps| 1.0 + f32::from(steps) * last_bit);
+    all.into_iter().find(hangs).unwrap_or(f32::NAN)
+}
+
+/// The factor by which a group of this norm is clipped.
+fn factor(norm: f32) -> f32 {
+    narrow(f64::from(LIMIT) / f64::from(norm))
 }
 
 fn sums_read_all_of_chunks_of_four_groups_a_thread() -> Result {
@@ -66,43 +82,42 @@ fn sums_read_all_of_chunks_of_four_groups_a_thread() -> Result {
         let got = cuda.l2_norm(std::slice::from_ref(&tensor))?;
         assert_eq!(cuda.to_bits(&got)?, narrow(squares.sqrt()).to_le_bytes(), "{dtype:?}");
         let largest = f64::from(values[CHUNK * 32]);
-        for (first, norm) in [(Norm::L2, squares.sqrt()), (Norm::Infinity, largest)] {
-            clips_by_chunk(&cuda, &tensor, &values, (first, norm))?;
+        for (kind, norm) in [(Norm::L2, squares.sqrt()), (Norm::Infinity, largest)] {
+            clips_by_chunk(&cuda, &tensor, &values, (kind, norm))?;
         }
     }
     Ok(())
 }
 
-/// Clips all to 3 by a norm, then each of the first 32 chunks by the other, which is the chunk's one number.
+/// Clips all to 3 by a norm, then each of the first 32 chunks by its own, which is the chunk's one number.
 fn clips_by_chunk(
     cuda: &Cuda,
     tensor: &Tensor,
     values: &[f32],
-    (first, norm): (Norm, f64),
+    (kind, norm): (Norm, f64),
 ) -> Result {
-    let second = if first == Norm::L2 { Norm::Infinity } else { Norm::L2 };
     let part = |start, len| tensor.slice(start, len).map(Some);
     let mut entries = vec![Named::new("rest", part(CHUNK * 32, values.len() - CHUNK * 32)?)];
     let mut groups = Vec::new();
     for number in 0..32 {
         let name = number.to_string();
-        groups.push(ClipGroup::new([name.clone()], second, LIMIT));
+        groups.push(ClipGroup::new([name.clone()], kind, LIMIT));
         entries.push(Named::new(name, part(CHUNK * number, CHUNK)?));
     }
     let scale = cuda.upload_state(ScaleState::from_exponent(0))?;
     let mut grads = Grads::<Cuda>::from(entries);
     let mut found = cuda.unscale(&mut grads, &scale)?;
-    cuda.clip_norm(&mut grads, first, 3.0, &mut found)?;
+    cuda.clip_norm(&mut grads, kind, 3.0, &mut found)?;
     let finding = cuda.read(&[&found], &scale)?.0.remove(0);
     let wanted = (values[CHUNK * 32], Some(narrow(norm)));
-    assert_eq!((finding.magnitude, finding.norm), wanted, "{first:?} of {:?}", tensor.dtype());
+    assert_eq!((finding.magnitude, finding.norm), wanted, "{kind:?} of {:?}", tensor.dtype());
     cuda.clip_groups(&mut grads, &groups, &mut found)?;
     for (number, entry) in cuda.materialise(grads)?.into_iter().skip(1).enumerate() {
         let clipped = values[place(number)] * narrow(3.0 / norm);
-        let wanted = clipped * narrow(f64::from(LIMIT) / f64::from(clipped));
+        let wanted = clipped * factor(clipped);
         let grad = entry.value.ok_or("a gradient is gone")?;
         let got = cuda.to_bits(&grad.slice(place(number) % CHUNK, 1)?)?;
-        assert_eq!(got, wanted.to_le_bytes(), "{second:?} of {number}, {:?}", tensor.dtype());
+        assert_eq!(got, wanted.to_le_bytes(), "{kind:?} of {number}, {:?}", tensor.dtype());
     }
     Ok(())
 }
