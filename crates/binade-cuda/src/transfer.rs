@@ -9,8 +9,12 @@ use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, DriverError, sys::CUresult};
 use std::{ops::Range, sync::Arc};
 
-/// The most that is staged in pinned memory, which is kept; more is copied as the driver does it, while the host waits.
-const STAGED: usize = 1 << 20;
+/// Bytes of one copy by way of pinned memory. Pieces as large as this take far longer on the bus than in the driver, and the first is on
+/// its way while the host fills the next.
+const PIECE: usize = 4 << 20;
+
+/// Bytes of pinned memory that copies to the device may fill: as many are on their way while the host goes on.
+const MOST_STAGED: usize = 256 << 20;
 
 impl Cuda {
     /// The size of the allocation that holds `bytes`.
@@ -58,24 +62,32 @@ impl Cuda {
         Ok(buffer)
     }
 
-    /// Writes into a buffer, whoever reads it, behind what is in the stream.
+    /// Writes into a buffer, whoever reads it, behind what is in the stream: by way of pinned memory, so that the host goes on before
+    /// the bytes are there. It waits only where 256 MiB are on their way, which [`syncs`](crate::DeviceCounters::syncs) counts.
     pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
         let why = || CaptureError::Upload { bytes: bytes.len() };
         self.inner.pool.state.refuse("upload", why())?;
         self.check_owner(to)?;
-        match bytes.len() {
-            0 => Ok(()),
-            // By way of pinned memory: the host goes on before it is there.
-            1..=STAGED => {
-                let mut pinned = self.pinned(&self.inner.staging, bytes.len())?;
-                self.outside("upload", why(), |stream| {
-                    launch::send_to(stream, bytes, &mut pinned, to, offset)
-                })
-            }
-            _ => self.outside("upload", why(), |stream| {
-                launch::send_pageable(stream, bytes, to, offset)
-            }),
+        for (number, piece) in bytes.chunks(PIECE).enumerate() {
+            let mut pinned = self.staging(piece.len())?;
+            self.outside("upload", why(), |stream| {
+                launch::send_to(stream, piece, &mut pinned, to, offset + number * PIECE)
+            })?;
         }
+        Ok(())
+    }
+
+    /// Returns host memory for a copy to the device.
+    fn staging(&self, bytes: usize) -> Result<Pinned, Error> {
+        let ring = &self.inner.staging;
+        if ring.holds() >= MOST_STAGED
+            && let Some(event) = ring.pending(bytes)
+        {
+            self.bind()?;
+            self.inner.counters.syncs.add(1);
+            self.check("upload", event.synchronize())?;
+        }
+        self.pinned(ring, bytes)
     }
 
     /// A copy of these bytes of a buffer.
@@ -184,8 +196,9 @@ impl Cuda {
             return Ok(pinned);
         }
         let context = self.inner.stream.context();
-        let host = launch::allocate_pinned(context, bytes.max(64).next_power_of_two());
+        let host = launch::allocate_pinned(context, Ring::rounded(bytes));
         let host = self.check("allocate pinned memory", host)?;
+        ring.count(host.len());
         let done = self.check("event", context.new_event(None))?;
         Ok(Pinned::new(host, done, ring.clone()))
     }

@@ -14,7 +14,7 @@ impl Cuda {
     /// # Contract
     ///
     /// Unlike all else, this is seen by clones and slices of the tensor, and by captured steps that read it: that is what it is
-    /// for. Nothing waits.
+    /// for. The host waits only where copies of 256 MiB are on their way, which [`syncs`](crate::DeviceCounters::syncs) counts.
     ///
     /// # Errors
     ///

@@ -92,22 +92,6 @@ pub(crate) fn send_to(
     record(stream, pinned)
 }
 
-/// Copies `bytes` into `to`, at `offset` bytes. The driver has read them when this returns.
-pub(crate) fn send_pageable(
-    stream: &CudaStream,
-    bytes: &[u8],
-    to: &Buffer,
-    offset: usize,
-) -> Result<(), DriverError> {
-    assert!(offset + bytes.len() <= to.bytes(), "{} bytes at {offset} of {to:?}", bytes.len());
-    stream.context().bind_to_thread()?;
-    let at = to.address() + offset as u64;
-    // SAFETY: the buffer has as many bytes (asserted), and whoever uses it next is behind this copy in the stream. Of memory
-    // that is not page-locked the driver takes a copy before it returns, as long as the stream is not captured, which callers
-    // have looked at.
-    unsafe { result::memcpy_htod_async(at, bytes, stream.cu_stream()) }
-}
-
 /// Starts a copy of `from` into `pinned`.
 pub(crate) fn send_from(
     stream: &CudaStream,

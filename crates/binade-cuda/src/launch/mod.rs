@@ -14,7 +14,7 @@ pub(crate) mod structs;
 
 pub(crate) use calls::{
     allocate, allocate_pinned, begin_capture, driver_version, end_capture, fill, is_default, loads,
-    only_stream, received, send_from, send_pageable, send_peer, send_to,
+    only_stream, received, send_from, send_peer, send_to,
 };
 pub(crate) use entry::Entry;
 

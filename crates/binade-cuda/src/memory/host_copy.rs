@@ -6,7 +6,10 @@ use binade_gpu::lock;
 use cudarc::driver::{CudaEvent, PinnedHostSlice};
 use std::{
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// Pinned memory, and the event behind its last copy. Both return to their ring when dropped.
@@ -50,6 +53,8 @@ impl fmt::Debug for Pinned {
 #[derive(Default)]
 pub(crate) struct Ring {
     slots: Mutex<Vec<Slot>>,
+    /// Bytes of all pinned memory that has been made for it, free or not.
+    bytes: AtomicUsize,
 }
 
 impl Drop for Ring {
@@ -67,10 +72,34 @@ struct Slot {
 }
 
 impl Ring {
-    /// Returns the first memory that holds `bytes` and whose copy is done, without waiting.
+    /// Returns the size of the memory in which `bytes` are copied.
+    pub(crate) fn rounded(bytes: usize) -> usize {
+        bytes.max(64).next_power_of_two()
+    }
+
+    /// Adds pinned memory that has been made for the ring.
+    pub(crate) fn count(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn holds(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the event of the oldest memory for `bytes`, unless that of some is done.
+    pub(crate) fn pending(&self, bytes: usize) -> Option<Arc<CudaEvent>> {
+        let slots = lock(&self.slots);
+        let mut fit = slots.iter().filter(|slot| slot.host.len() == Self::rounded(bytes));
+        let oldest = fit.next()?;
+        let is_done = oldest.done.is_complete() || fit.any(|slot| slot.done.is_complete());
+        (!is_done).then(|| oldest.done.clone())
+    }
+
+    /// Returns the first memory for `bytes` whose copy is done, without waiting. Larger memory is kept for larger copies.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Option<Pinned> {
         let mut slots = lock(&self.slots);
-        let fits = |slot: &Slot| slot.host.len() >= bytes && slot.done.is_complete();
+        let size = Self::rounded(bytes);
+        let fits = |slot: &Slot| slot.host.len() == size && slot.done.is_complete();
         let place = slots.iter().position(fits)?;
         let Slot { host, done } = slots.remove(place);
         Some(Pinned { host: Some(host), done, bytes: 0, reported: 0, ring: self.clone() })

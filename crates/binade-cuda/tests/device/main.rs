@@ -31,6 +31,7 @@ mod replicas_steps;
 mod shared;
 mod starts;
 mod support;
+mod uploads;
 mod windows;
 
 use binade_cuda::Cuda;
@@ -38,7 +39,7 @@ use libtest_mimic::Arguments;
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 18] = [
+const ALL: [Module; 19] = [
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),
@@ -56,6 +57,7 @@ const ALL: [Module; 18] = [
     ("ops_products", ops_products::TESTS),
     ("outcomes", outcomes::TESTS),
     ("starts", starts::TESTS),
+    ("uploads", uploads::TESTS),
     ("windows", windows::TESTS),
 ];
 
@@ -84,6 +86,9 @@ fn main() {
     let all = [&ALL[..], &REPLICAS, &shared::TESTS].concat();
     let by_products = trials(&LIBRARY, unused("cublaslt", Cuda::products).as_deref());
     let by_convolutions = trials(&CUDNN, unused("cudnn", Cuda::convolutions).as_deref());
-    let trials = [trials(&all, skip.as_deref()), by_products, by_convolutions];
+    let too_early = (!uploads::is_behind()).then(|| "BINADE_PTX_LAG is not above 1000".into());
+    let in_time = skip.clone().or(too_early);
+    let behind = trials(&[("uploads_behind", uploads::BEHIND)], in_time.as_deref());
+    let trials = [trials(&all, skip.as_deref()), by_products, by_convolutions, behind];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit();
 }

@@ -34,6 +34,7 @@ codes! {
     InvalidHandle = 400 c"CUDA_ERROR_INVALID_HANDLE" c"invalid resource handle"
     IllegalState = 401 c"CUDA_ERROR_ILLEGAL_STATE" c"the operation cannot be performed in the present state"
     NotFound = 500 c"CUDA_ERROR_NOT_FOUND" c"named symbol not found"
+    NotReady = 600 c"CUDA_ERROR_NOT_READY" c"device not ready"
     IllegalAddress = 700 c"CUDA_ERROR_ILLEGAL_ADDRESS" c"an illegal memory access was encountered"
     ContextIsDestroyed = 709 c"CUDA_ERROR_CONTEXT_IS_DESTROYED" c"context is destroyed"
     MisalignedAddress = 716 c"CUDA_ERROR_MISALIGNED_ADDRESS" c"misaligned address"

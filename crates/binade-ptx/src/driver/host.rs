@@ -27,6 +27,10 @@ impl HostSpan {
         self.bytes
     }
 
+    pub(super) fn address(&self) -> usize {
+        self.first.addr()
+    }
+
     /// Reads as many bytes as `into` or the span holds, whichever is fewer.
     pub(super) fn read(&self, into: &mut [u8]) {
         let count = into.len().min(self.bytes);

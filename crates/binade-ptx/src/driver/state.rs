@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod clock;
 mod context;
 mod copy;
 mod coverage;
@@ -59,6 +60,7 @@ pub(crate) struct Driver {
     pub(crate) runnable: Table<graph::Graph, 9>,
     pub(crate) lt: lt::Lt,
     pub(crate) dnn: dnn::Dnn,
+    clock: clock::Clock,
     /// Allocations of device memory by address.
     memory: BTreeMap<u64, memory::Allocation>,
     /// Pinned memory by address, in vectors, which stay in place when the table grows.
@@ -69,13 +71,14 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(Configuration { capability, devices, sums }: Configuration) -> Self {
+    pub(crate) fn new(Configuration { capability, devices, sums, lag }: Configuration) -> Self {
         let mut gpu = Gpu::new(capability);
         gpu.sums = sums;
         Self {
             gpu,
             capability,
             devices,
+            clock: clock::Clock::new(lag),
             contexts: Table::default(),
             primary: BTreeMap::new(),
             streams: Table::default(),

@@ -35,6 +35,15 @@ fn sums_of_products_that_no_mode_has_are_refused_by_their_value() {
 }
 
 #[test]
+fn a_lag_that_is_no_number_is_refused_by_its_value() {
+    let told = alone!(["BINADE_PTX_LAG" = "-1"], {
+        refused!(CudaContext::new(0), CUDA_ERROR_INVALID_VALUE);
+    });
+    let wanted = "BINADE_PTX_LAG is `-1`; it may be a number of events";
+    assert!(told.is_none_or(|told| told.contains(wanted)));
+}
+
+#[test]
 fn a_second_device_is_not_there() {
     alone!({
         let error = CudaContext::new(1).unwrap_err();

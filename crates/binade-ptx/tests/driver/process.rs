@@ -30,7 +30,7 @@ fn start(name: &str, vars: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
     command.env("LD_LIBRARY_PATH", folder()).env(INSIDE, "1");
-    for name in ["BINADE_PTX_CC", "BINADE_PTX_DEVICES", "BINADE_PTX_MMA"] {
+    for name in ["BINADE_PTX_CC", "BINADE_PTX_DEVICES", "BINADE_PTX_MMA", "BINADE_PTX_LAG"] {
         command.env_remove(name);
     }
     command.envs(vars.iter().copied()).output().unwrap()

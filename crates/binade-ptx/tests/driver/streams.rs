@@ -42,6 +42,29 @@ fn events_tell_the_time_between_them_and_whether_they_are_past() {
     });
 }
 
+#[test]
+fn a_device_that_is_behind_comes_to_an_event_late_or_when_the_host_waits() {
+    alone!(["BINADE_PTX_LAG" = "2"], {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let record = || stream.record_event(None).unwrap();
+        let [first, second] = [record(), record()];
+        assert!(!first.is_complete() && !second.is_complete());
+        let third = record();
+        assert!(first.is_complete() && !second.is_complete());
+        second.synchronize().unwrap();
+        assert!(second.is_complete() && !third.is_complete());
+        let mut memory = stream.alloc_zeros::<u8>(1 << 17).unwrap();
+        stream.memcpy_htod(&[0; 1 << 16], &mut memory).unwrap();
+        assert!(!third.is_complete(), "64 KiB are taken at once");
+        stream.memcpy_htod(&[0; 1 << 17], &mut memory).unwrap();
+        assert!(third.is_complete(), "the host waits until more pageable memory is read");
+        let fourth = record();
+        stream.clone_dtoh(&memory).unwrap();
+        assert!(fourth.is_complete(), "the host waits for what it reads");
+    });
+}
+
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
 #[test]

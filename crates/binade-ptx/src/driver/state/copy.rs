@@ -26,11 +26,13 @@ impl Driver {
     }
 
     pub(crate) fn upload(&mut self, to: u64, from: &HostSpan) -> Result {
+        self.wait_to_upload(from);
         from.read(self.bytes(to, from.bytes())?);
         Ok(())
     }
 
     pub(crate) fn download(&mut self, to: &HostSpan, from: u64) -> Result {
+        self.wait_to_download(to);
         to.write(self.bytes(from, to.bytes())?);
         Ok(())
     }

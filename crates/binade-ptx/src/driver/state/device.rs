@@ -8,12 +8,14 @@ use crate::{
     memory::{Devices, MOST_DEVICES},
 };
 
-/// Compute capability and number of the devices, and their `mma`'s sums, as the environment sets them.
+/// The devices as the environment sets them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Configuration {
     pub(crate) capability: Capability,
     pub(crate) devices: usize,
     pub(crate) sums: MmaSums,
+    /// Number of events by which the devices are behind the host.
+    pub(crate) lag: u64,
 }
 
 impl Configuration {
@@ -23,7 +25,14 @@ impl Configuration {
             capability: Self::capability(value("BINADE_PTX_CC").as_deref())?,
             devices: Self::devices(value("BINADE_PTX_DEVICES").as_deref())?,
             sums: Self::sums(value("BINADE_PTX_MMA").as_deref())?,
+            lag: Self::lag(value("BINADE_PTX_LAG").as_deref())?,
         })
+    }
+
+    fn lag(value: Option<&str>) -> std::result::Result<u64, String> {
+        let Some(value) = value else { return Ok(0) };
+        let wrong = |_| format!("BINADE_PTX_LAG is `{value}`; it may be a number of events");
+        value.parse::<u32>().map(u64::from).map_err(wrong)
     }
 
     fn sums(value: Option<&str>) -> std::result::Result<MmaSums, String> {

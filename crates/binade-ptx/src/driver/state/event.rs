@@ -19,8 +19,8 @@ pub(crate) struct Event {
 #[derive(Clone, Copy, Debug)]
 enum Recorded {
     Never,
-    /// Behind work that was done then.
-    At(Instant),
+    /// Behind work that was done then, with its number on the clock.
+    At(Instant, u64),
     /// Place in a capture.
     Captured(Handle),
 }
@@ -53,8 +53,10 @@ impl Driver {
             return Err(Code::InvalidHandle);
         }
         let capture = self.streams.get(stream)?.capture;
-        self.events.get_mut(event)?.recorded =
-            capture.map_or_else(|| Recorded::At(Instant::now()), Recorded::Captured);
+        self.events.get_mut(event)?.recorded = match capture {
+            Some(capture) => Recorded::Captured(capture),
+            None => Recorded::At(Instant::now(), self.clock.tick()),
+        };
         Ok(())
     }
 
@@ -66,12 +68,12 @@ impl Driver {
         match (recorded, capturing) {
             (Recorded::Captured(capture), _) => self.join(stream, capture),
             // The event is of work outside the capture.
-            (Recorded::At(_), Some(capture)) => {
+            (Recorded::At(..), Some(capture)) => {
                 self.invalidate(capture);
                 Err(Code::CaptureIsolation)
             }
             // "If cuEventRecord() has not been called on hEvent, this call […] is a functional no-op" (CUDA driver API).
-            (Recorded::At(_), None) | (Recorded::Never, _) => Ok(()),
+            (Recorded::At(..), None) | (Recorded::Never, _) => Ok(()),
         }
     }
 
@@ -82,14 +84,23 @@ impl Driver {
                 self.invalidate(capture);
                 Err(Code::CapturedEvent)
             }
-            _ => Ok(()),
+            Recorded::At(_, number) => {
+                self.clock.wait(number);
+                Ok(())
+            }
+            Recorded::Never => Ok(()),
         }
     }
 
     /// Asks for an event's completion. A capture that CUDA would have to interrupt forbids it.
     pub(crate) fn query_event(&mut self, event: Handle) -> Result {
-        self.synchronize_event(event)?;
-        self.refuse_while_capturing()
+        let number = match self.event(event)?.recorded {
+            Recorded::At(_, number) => number,
+            Recorded::Never => 0,
+            Recorded::Captured(_) => return self.synchronize_event(event),
+        };
+        self.refuse_while_capturing()?;
+        if self.clock.is_past(number) { Ok(()) } else { Err(Code::NotReady) }
     }
 
     /// Returns the milliseconds between two events.
@@ -110,7 +121,7 @@ impl Driver {
 impl Event {
     fn moment(&self) -> Result<Instant> {
         match self.recorded {
-            Recorded::At(at) if self.has_time => Ok(at),
+            Recorded::At(at, _) if self.has_time => Ok(at),
             Recorded::Captured(_) => Err(Code::CapturedEvent),
             _ => Err(Code::InvalidHandle),
         }

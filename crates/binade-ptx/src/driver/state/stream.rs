@@ -79,7 +79,10 @@ impl Driver {
                 self.invalidate(capture);
                 Err(Code::CaptureUnsupported)
             }
-            None => Ok(()),
+            None => {
+                self.clock.wait_for_all();
+                Ok(())
+            }
         }
     }
 
@@ -92,7 +95,11 @@ impl Driver {
         for capture in &captures {
             self.invalidate(*capture);
         }
-        if captures.is_empty() { Ok(()) } else { Err(Code::CaptureUnsupported) }
+        if !captures.is_empty() {
+            return Err(Code::CaptureUnsupported);
+        }
+        self.clock.wait_for_all();
+        Ok(())
     }
 
     /// Returns the status of a stream's capture.
