@@ -106,7 +106,7 @@ kernels() {
     counters "counters" ncu.csv
     BINADE_CUDA_PTX="${older[0]}" counters "counters, older" ncu-older.csv
 }
-moved=(--only unscale,norm,cast,step --elements 16777216,268435456)
+moved=(--only unscale,norm,cast,gradients,step --elements 16777216,268435456)
 
 # Counters of a launch: time, DRAM, sectors at the L2 cache, instructions, reasons why warps wait.
 counters() {

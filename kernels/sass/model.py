@@ -185,7 +185,8 @@ stores; **instructions**, four a clock and multiprocessor; **latency**, the byte
 and {dependent} an instruction; **L2**, its rate by the sectors written; **f64**, of which half are conversions at {conversions} a clock at most.
 The blocks of the last wave run at the rate of so few. Each launch has {ends:.1f} µs for its first and last blocks, and those that sum up
 {join:.1f} µs for the join. Kernels of 16 bits that sum up are counted four groups an iteration, the greatest number of instructions.
-Narrow accesses beside 16-bit parameters are left out: `sgd` and `adam` are of f32 throughout; measured, the copy has 16 bits.
+Narrow accesses beside 16-bit parameters are left out: `sgd` and `adam` are of f32 throughout. Measured, their copy has 16 bits, and
+`clip_groups` has the time and bytes of `materialise` behind it too.
 
 | GPU | memory TB/s | L2 TB/s (assumed) | multiprocessors | GHz | f64 a clock |
 | --- | ---: | ---: | ---: | ---: | ---: |

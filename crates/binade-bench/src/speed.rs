@@ -6,6 +6,7 @@ mod compare;
 mod computing;
 mod data;
 mod gpt;
+mod gradients;
 mod mlp;
 mod page;
 mod parts;

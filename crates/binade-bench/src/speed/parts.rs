@@ -12,12 +12,23 @@ use super::{
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Found, Gradients, Masters, Scale, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, LossScale, Norm, ScaleState, ScaleStore};
-use binade_master_weights::MasterWeights;
+use binade_master_weights::{MasterWeights, Sgd, UpdateRule};
+
+/// SGD with a buffer of momentum, the only moment.
+const MOMENTUM: UpdateRule = UpdateRule::Sgd(Sgd {
+    lr: 1e-4,
+    momentum: 0.9,
+    dampening: 0.0,
+    weight_decay: 0.0,
+    nesterov: false,
+});
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
-    /// Fused optimizer, which multiplies by the inverse scale as it reads.
+    /// Fused `AdamW`, which multiplies by the inverse scale as it reads.
     Optimizer,
+    /// Fused SGD with momentum, likewise.
+    Sgd,
     /// Pass over the gradients, clip factor and update of the scale.
     Scaler,
     /// Clip factor and update of the scale.
@@ -37,7 +48,8 @@ pub(crate) struct Partial {
 impl Partial {
     pub(crate) fn new(cuda: &Cuda, gpt: Gpt, dtype: DType, part: Part) -> Result<Self> {
         let mut parameters = steps::parameters(cuda, gpt)?;
-        let masters = cuda.masters(&mut parameters, &steps::optimizer_config(dtype)?)?;
+        let rule = if part == Part::Sgd { MOMENTUM } else { steps::RULE };
+        let masters = cuda.masters(&mut parameters, &steps::optimizer_config(rule, dtype)?)?;
         Ok(Self {
             cuda: cuda.clone(),
             part,
@@ -70,6 +82,10 @@ impl Work for Partial {
                 let bytes = [pass + steps::FUSED * elements, tensors * steps::ROW];
                 ("step", "AdamW alone, fused", Kind::InPlace, bytes)
             }
+            Part::Sgd => {
+                let bytes = [pass + (steps::FUSED - 8) * elements, tensors * steps::ROW];
+                ("step", "SGD alone, fused", Kind::InPlace, bytes)
+            }
             Part::Scaler => {
                 let bytes = [pass, passes::overhead(of, 0)];
                 ("scaler", "check, unscale, clip, update", Kind::Read, bytes)
@@ -83,7 +99,7 @@ impl Work for Partial {
         let mut set = self.set.clone();
         let found = match self.part {
             Part::Scaler => None,
-            Part::Optimizer | Part::ClipAndUpdate => {
+            Part::Optimizer | Part::Sgd | Part::ClipAndUpdate => {
                 Some(self.cuda.unscale(&mut set, &self.scale)?)
             }
         };
@@ -95,7 +111,7 @@ impl Work for Partial {
             Some(found) => found,
             None => self.cuda.unscale(&mut set, &self.scale)?,
         };
-        if self.part == Part::Optimizer {
+        if matches!(self.part, Part::Optimizer | Part::Sgd) {
             let (parameters, masters) = (&mut self.parameters, &mut self.masters);
             self.cuda.step(parameters, masters, set.clone(), &found)?;
         } else {

@@ -5,8 +5,9 @@ use super::{
     clock::Clock,
     data,
     gpt::Gpt,
+    gradients::{self, Pass},
     parts::{Part, Partial},
-    passes::{Pass, cast, ceiling, norm, nothing},
+    passes::{self, cast, ceiling, norm, nothing},
     row::Kind,
     steps::{self, Step},
 };
@@ -77,10 +78,15 @@ impl Bench {
         let from = inputs.first().map_or(DType::F32, Tensor::dtype);
         let (cuda, sets) = (self.cuda.clone(), inputs.iter().map(|it| data::cut(it, tensors)));
         let sets = sets.collect::<Result<Vec<_>>>()?;
-        self.time(clock, &mut Pass::new(&cuda, sets.clone())?)?;
+        self.time(clock, &mut passes::Pass::new(&cuda, sets.clone())?)?;
         self.time(clock, &mut norm(&cuda, sets.clone()))?;
         for (_, to) in CASTS.iter().filter(|(of, _)| *of == from) {
             self.time(clock, &mut cast(&cuda, sets.clone(), *to))?;
+        }
+        if self.measures("gradients") {
+            for pass in [Pass::Accumulate, Pass::Materialise, Pass::ClipGroups] {
+                self.time(clock, &mut gradients::pass(&cuda, sets.clone(), pass)?)?;
+            }
         }
         Ok(())
     }
@@ -96,7 +102,7 @@ impl Bench {
         let mut step = Step::new(&self.cuda, gpt, dtype)?;
         self.time(clock, &mut step)?;
         drop(step);
-        for part in [Part::Optimizer, Part::Scaler, Part::ClipAndUpdate] {
+        for part in [Part::Optimizer, Part::Sgd, Part::Scaler, Part::ClipAndUpdate] {
             self.cuda.trim();
             let mut work = Partial::new(&self.cuda, gpt, dtype, part)?;
             self.time(clock, &mut work)?;

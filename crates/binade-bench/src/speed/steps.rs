@@ -31,7 +31,11 @@ impl Step {
         let parameters = parameters(cuda, gpt)?;
         Ok(Self {
             scaler: Scaler::new(cuda.clone(), rule)?,
-            optimizer: MasterOptimizer::new(cuda.clone(), parameters, optimizer_config(dtype)?)?,
+            optimizer: MasterOptimizer::new(
+                cuda.clone(),
+                parameters,
+                optimizer_config(RULE, dtype)?,
+            )?,
             loss: cuda.upload(&[1.0], &[1], DType::F32)?,
             sets: vec![gradients(cuda, gpt, dtype)?, gradients(cuda, gpt, dtype)?],
         })
@@ -47,10 +51,13 @@ fn least(gradient: DType) -> usize {
     2 * gradient.bytes() + FUSED
 }
 
+/// Rule of the whole step.
+pub(crate) const RULE: UpdateRule = UpdateRule::adamw(1e-4);
+
 /// Returns a configuration with masters, and parameters stored in sixteen bits.
-pub(crate) fn optimizer_config(gradient: DType) -> Result<OptimizerConfig> {
+pub(crate) fn optimizer_config(rule: UpdateRule, gradient: DType) -> Result<OptimizerConfig> {
     let stored = if gradient == DType::BF16 { DType::BF16 } else { DType::F16 };
-    Ok(OptimizerConfig::new(UpdateRule::adamw(1e-4))?.with_storage(stored))
+    Ok(OptimizerConfig::new(rule)?.with_storage(stored))
 }
 
 pub(crate) fn parameters(cuda: &Cuda, gpt: Gpt) -> Result<Vec<Named<Tensor>>> {
