@@ -22,20 +22,20 @@ class Missing(Exception):
 def find():
     """Returns the paths of ptxas and nvdisasm: in the folder that BINADE_CUDA_TOOLKIT names, or where `.ci/cuda` installs them."""
     folder = Path(os.environ.get("BINADE_CUDA_TOOLKIT") or ROOT / "target/cuda")
-    places = [folder, *folder.glob("lib/python*/site-packages/nvidia/cu13")]
+    folders = [folder, ROOT / "target/nvdisasm"]
+    places = [place for it in folders for place in (it, *it.glob("lib/python*/site-packages/nvidia/cu13"))]
     return [tool(places, folder, name, pinned) for name, pinned in (("ptxas", PTXAS), ("nvdisasm", NVDISASM))]
 
 
 def tool(places, folder, name, pinned):
     """Returns the path of one tool of the pinned version."""
-    paths = [place / "bin" / name for place in places]
-    path = next((it for it in paths if it.is_file()), None)
-    if path is None:
-        raise Missing(f"no {name} in {folder}: unset BINADE_CUDA_TOOLKIT and run `bash .ci/cuda`, which installs it")
-    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
-    if pinned not in version:
-        raise Missing(f"{name} in {folder} is not {pinned}, which `bash .ci/cuda` installs\n{version}")
-    return path
+    paths = [path for path in (place / "bin" / name for place in places) if path.is_file()]
+    for path in paths:
+        if pinned in subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout:
+            return path
+    found = "of another version" if paths else "missing"
+    remedy = "unset BINADE_CUDA_TOOLKIT and run `bash .ci/cuda`" if name == "ptxas" else "run `bash .ci/cuda nvdisasm`"
+    raise Missing(f"{name} {pinned} is {found} in {folder}: {remedy}")
 
 
 def modules(folder=None):
@@ -88,3 +88,7 @@ def output_of(command):
     if done.returncode:
         raise RuntimeError(f"{Path(command[0]).name} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    find()
