@@ -15,6 +15,14 @@ const STORE: MasterStore = MasterStore::ScaledF16;
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
         stores::add_cases(cases, STORE, dtype, oracle);
+        cases.add(dtype, "the_last_element_may_be_the_largest", move |s: &S, check| {
+            (1..=9).chain(1025..=1032).try_for_each(|len| {
+                let mut param = vec![2.0_f64.powi(-9); len];
+                param[len - 1] = 3.0;
+                let updates = vec![vec![2.0_f64.powi(-20); len]];
+                Trial::single(STORE, Stored::vector(dtype, param), updates).run(s, check, oracle)
+            })
+        });
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
             stores::add(cases, (STORE, dtype, oracle), sentence, param, updates);
         };

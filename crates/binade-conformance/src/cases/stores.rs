@@ -123,17 +123,15 @@ const SMALL: [f64; 8] = [0.0, 1e-45, 3e-42, 2e-38, 4e-30, 5e-8, 3e-5, 0.7];
 const LARGE: [f64; 4] = [300.0, 65519.0, 1e30, 3.4e38];
 
 /// Each of the numbers at the edges of `dtype`, each infinity and NaN with each update, eight of each behind one another, so that every
-/// lane of a vector meets them.
+/// lane of a vector meets them. All come twice, the second time 1024 elements behind a multiple of 2048: a thread of CUDA takes four
+/// elements, and the four that lie 1024 behind them.
 fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let (mut params, mut moves) = (Vec::new(), Vec::new());
     let codes = [edges(dtype), infinities(dtype)].concat();
-    for param in codes.into_iter().map(|code| value(code, dtype)).chain([f64::NAN]) {
-        for update in updates {
-            params.extend([param; 8]);
-            moves.extend([rounded(*update, DType::F32); 8]);
-        }
-    }
-    (params, moves)
+    let params = codes.into_iter().map(|code| value(code, dtype)).chain([f64::NAN]);
+    let of = |param| updates.iter().flat_map(move |x| [(param, rounded(*x, DType::F32)); 8]);
+    let all: Vec<(f64, f64)> = params.flat_map(of).collect();
+    let second = (all.len() + 1024).next_multiple_of(2048) - 1024;
+    all.iter().cycle().take(second).chain(&all).copied().unzip()
 }
 
 /// Adds a case of one parameter and what is subtracted from it, step by step.
