@@ -23,12 +23,12 @@ pub(crate) fn is_behind() -> bool {
 }
 
 /// Writes one batch after another and returns how often the host has waited by the end. No event from before a batch has come once it is written.
-fn feed(cuda: &Cuda, batches: usize, mut step: impl FnMut() -> Result) -> Result<u64> {
+fn feed(cuda: &Cuda, batches: u8, mut step: impl FnMut() -> Result) -> Result<u64> {
     let batch = vector(cuda, &vec![0.0; BATCH], DType::F32);
     cuda.synchronize()?;
     let mut values = vec![0.0_f32; BATCH];
     for number in 0..batches {
-        (values[0], values[BATCH - 1]) = (number as f32, -(number as f32));
+        (values[0], values[BATCH - 1]) = (f32::from(number), -f32::from(number));
         let before = cuda.stream().record_event(None)?;
         cuda.write(&batch, &values)?;
         assert!(!(is_behind() && before.is_complete()), "the host waited for batch {number}");

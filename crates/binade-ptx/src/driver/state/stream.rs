@@ -74,16 +74,12 @@ impl Driver {
     /// Waits for a stream, or asks for its completion: a stream that captures refuses both.
     pub(crate) fn synchronize(&mut self, stream: Handle) -> Result {
         let stream = self.stream(stream)?;
-        match self.streams.get(stream)?.capture {
-            Some(capture) => {
-                self.invalidate(capture);
-                Err(Code::CaptureUnsupported)
-            }
-            None => {
-                self.clock.wait_for_all();
-                Ok(())
-            }
+        if let Some(capture) = self.streams.get(stream)?.capture {
+            self.invalidate(capture);
+            return Err(Code::CaptureUnsupported);
         }
+        self.clock.wait_for_all();
+        Ok(())
     }
 
     /// Waits for all streams of the context.
