@@ -48,19 +48,35 @@ impl Format {
         small(significand) * power_of_two(exponent - bias - i64::from(self.fraction))
     }
 
-    /// The highest code whose number is at most `magnitude`: as many units of its binade as it holds, after all those below.
-    fn at_most(&self, magnitude: f64) -> u64 {
+    /// Returns the code of a magnitude, whose units of its binade `whole` makes a whole number: as many as there are, after all codes
+    /// of the binades below.
+    fn code(&self, magnitude: f64, whole: impl FnOnce(f64) -> f64) -> u64 {
         let lowest = 2 - (1_i64 << (self.exponent - 1));
         let binade = ((magnitude.to_bits() >> 52).cast_signed() - 1023).max(lowest);
-        let units = magnitude / power_of_two(binade - i64::from(self.fraction));
+        let units = whole(magnitude * power_of_two(i64::from(self.fraction) - binade));
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "rounding down is what is wanted, and a magnitude has no sign"
+            reason = "a whole number, or one that is rounded down, and a magnitude has no sign"
         )]
         let units = units as u64;
         let below = (binade - lowest).cast_unsigned() << self.fraction;
         below.saturating_add(units).min(self.top())
+    }
+
+    /// Returns the highest code whose number is at most `magnitude`.
+    fn at_most(&self, magnitude: f64) -> u64 {
+        self.code(magnitude, f64::floor)
+    }
+
+    /// Returns the code of a number's sign.
+    fn sign(&self, x: f64) -> u64 {
+        u64::from(x.is_sign_negative()) << (self.exponent + self.fraction)
+    }
+
+    /// Returns the code of NaN with the sign of `x`, as it comes of casts.
+    fn nan(&self, x: f64) -> u64 {
+        self.sign(x) | self.top() | (1 << (self.fraction - 1))
     }
 
     /// The code of `x`, where `goes_up` says whether a number that lies between two of the format's becomes the larger in
@@ -70,10 +86,10 @@ impl Format {
         x: f64,
         goes_up: impl FnOnce(u64, [f64; 2]) -> bool,
     ) -> u64 {
-        let sign = u64::from(x.is_sign_negative()) << (self.exponent + self.fraction);
         if x.is_nan() {
-            return sign | self.top() | (1 << (self.fraction - 1));
+            return self.nan(x);
         }
+        let sign = self.sign(x);
         let below = self.at_most(x.abs());
         if below == self.top() {
             return sign | below;
@@ -112,10 +128,11 @@ pub(crate) fn round(x: f64, dtype: DType) -> u64 {
     if dtype == DType::F64 {
         return x.to_bits();
     }
-    Format::of(dtype).round(x, |below, [low, high]| {
-        let (down, up) = (x.abs() - low, high - x.abs());
-        up < down || (up == down && below % 2 == 1)
-    })
+    let format = Format::of(dtype);
+    if x.is_nan() {
+        return format.nan(x);
+    }
+    format.sign(x) | format.code(x.abs(), f64::round_ties_even)
 }
 
 /// `x` as `dtype` holds it.
