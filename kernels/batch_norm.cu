@@ -7,12 +7,13 @@
 // A channel's samples are cut into chunks. `batch_norm_sums` and `batch_norm_backward_sums`: a grid of any size of blocks of 256
 // strides over the chunks of all channels, and leaves two sums for each. `batch_norm_stats` and `batch_norm_backward_parameters`:
 // a grid of any size of blocks of 256, a channel a warp, after them; `batch_norm_running`: likewise, a channel a thread.
-// `batch_norm` and `batch_norm_backward`: a grid of any size strides over groups of eight elements.
+// `batch_norm` and `batch_norm_backward`: a grid of any size of blocks of 256 strides over spread groups of eight elements.
 //
 // A chunk is read twice, the second time, from a cache, about its own mean, so that nothing cancels; the channel's squares are the
 // chunks' and those of what their means are off. So forward takes two reads of the input and a write, backward three of the input,
 // two of the gradient and a write, in loads of 16 bytes where a channel's runs are whole groups; where there is one sample of a
 // channel after the other, 32 channels are read together. Runs of 2 to 7 elements still leave the rest of their sector unused.
+#include "lib/by_channel.cuh"
 #include "lib/channels.cuh"
 #include "lib/norm.cuh"
 
@@ -86,22 +87,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_running(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) batch_norm(
+extern "C" __global__ void __launch_bounds__(THREADS, 2) batch_norm(
     const void* input, DType dtype, const void* weight, const void* bias, DType parameter_dtype, Shape shape,
     const float* stats, void* to) {
-  each_group_of(shape.len(), [&](uint64_t i, uint32_t count) {
+  each_group_by_channel(shape.len(), shape.channels, shape.inner, [&](uint64_t i, uint32_t count, const ByChannel& by) {
     float x[GROUP], mean[GROUP], rstd[GROUP], w[GROUP], b[GROUP];
-    load_eight(input, dtype, i, count, x);
-    ByChannel by(shape, i);
-    by.load_whole(stats, mean);
-    by.load_whole(stats + shape.channels, rstd);
+    load_eight(input, dtype, i, count, x, SPREAD);
+    by.load(stats, F32, mean);
+    by.load(stats + shape.channels, F32, rstd);
     by.load(weight, parameter_dtype, w);
     by.load(bias, parameter_dtype, b);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       x[k] = __fadd_rn(__fmul_rn(normal({mean[k], rstd[k]}, x[k]), w[k]), b[k]);
     }
-    store_eight(to, dtype, i, count, x);
+    store_eight(to, dtype, i, count, x, SPREAD);
   });
 }
 
@@ -141,28 +141,27 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_parame
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward(
     const void* grad, const void* input, DType dtype, const void* weight, DType parameter_dtype, Shape shape,
     const float* stats, const float* means, void* to) {
-  each_group_of(shape.len(), [&](uint64_t i, uint32_t count) {
+  each_group_by_channel(shape.len(), shape.channels, shape.inner, [&](uint64_t i, uint32_t count, const ByChannel& by) {
     float g[GROUP], x[GROUP], mean[GROUP], rstd[GROUP], slope[GROUP], offset[GROUP], w[GROUP];
-    load_eight(grad, dtype, i, count, g);
-    load_eight(input, dtype, i, count, x);
-    ByChannel by(shape, i);
-    by.load_whole(stats, mean);
-    by.load_whole(stats + shape.channels, rstd);
-    by.load_whole(means, slope);
-    by.load_whole(means + shape.channels, offset);
+    load_eight(grad, dtype, i, count, g, SPREAD);
+    load_eight(input, dtype, i, count, x, SPREAD);
+    by.load(stats, F32, mean);
+    by.load(stats + shape.channels, F32, rstd);
+    by.load(means, F32, slope);
+    by.load(means + shape.channels, F32, offset);
     by.load(weight, parameter_dtype, w);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       float rest = __fsub_rn(__fsub_rn(g[k], offset[k]), __fmul_rn(normal({mean[k], rstd[k]}, x[k]), slope[k]));
       g[k] = __fmul_rn(__fmul_rn(w[k], rstd[k]), rest);
     }
-    store_eight(to, dtype, i, count, g);
+    store_eight(to, dtype, i, count, g, SPREAD);
   });
 }
 // sass: batch_norm_sums loads 2 slots 82
 // sass: batch_norm_stats scalar 1 slots 11; partial sums of one channel each, in f64
 // sass: batch_norm_running scalar 4 slots 57; a channel a thread
-// sass: batch_norm loads 10 stores 2 written 2 slots 267
+// sass: batch_norm loads 10 stores 2 slots 371
 // sass: batch_norm_backward_sums loads 4 slots 139
 // sass: batch_norm_backward_parameters scalar 1 slots 11; partial sums of one channel each, in f64
-// sass: batch_norm_backward loads 14 stores 2 written 2 slots 305
+// sass: batch_norm_backward loads 14 stores 2 slots 396

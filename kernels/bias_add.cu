@@ -3,32 +3,26 @@
 // Oracle: `cases/bias_add.rs`; agreement: forward bits, any NaN for any NaN; backward the bound of a sum in f64, which is
 // rounded to f32 once.
 //
-// `bias_add`: a grid of any size strides over groups of eight elements. `bias_add_backward`: a block for each of `parts` parts
+// `bias_add`: a grid of any size of blocks of 256 strides over spread groups of eight elements. `bias_add_backward`: a block for each of `parts` parts
 // of the samples of a tile, which is 32 channels where `inner` is 1 and one channel otherwise; it leaves a sum for each part and
 // channel. `bias_add_finish`: a warp for each channel adds the parts up.
 //
 // Parts are of 16384 elements, whatever the GPU, and threads' sums are added up pairwise: the bits follow from the shape.
-#include "lib/pointwise.cuh"
+#include "lib/by_channel.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) bias_add(
     const void* input, const void* bias, void* output, DType dtype, uint64_t len, uint64_t channels, uint64_t inner) {
-  each_group_of(len, [&](uint64_t i, uint32_t count) {
-    float x[GROUP];
-    load_some(input, dtype, i, count, x);
-    uint64_t run = i / inner, within = i - run * inner, channel = run - run / channels * channels;
+  each_group_by_channel(len, channels, inner, [&](uint64_t i, uint32_t count, const ByChannel& by) {
+    float x[GROUP], y[GROUP];
+    load_eight(input, dtype, i, count, x, SPREAD);
+    by.load(bias, dtype, y);
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) {
-      x[k] = __fadd_rn(x[k], load(bias, dtype, channel));
-      if (++within == inner) {
-        within = 0;
-        channel = channel + 1 == channels ? 0 : channel + 1;
-      }
-    }
-    store_some(output, dtype, i, count, x);
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(x[k], y[k]);
+    store_eight(output, dtype, i, count, x, SPREAD);
   });
 }
 
-constexpr uint32_t THREADS = 256, PART = 16384;
+constexpr uint32_t PART = 16384;
 
 extern "C" __global__ void __launch_bounds__(THREADS) bias_add_backward(
     const void* grad, double* sums, DType dtype, uint64_t outer, uint64_t channels, uint64_t inner, uint64_t parts) {
@@ -75,6 +69,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
   }
 }
-// sass: bias_add loads 2 stores 2 read 1.12 written 2 scalar 8 slots 267; the elements of the bias begin anywhere in its row
+// sass: bias_add loads 4 stores 2 slots 226
 // sass: bias_add_backward scalar 4 slots 121; rows that begin anywhere: a column a thread
 // sass: bias_add_finish scalar 4 slots 23; partial sums of one column each, in f64

@@ -74,12 +74,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy_backward(
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) {
         float p = __fmul_rn(is_held ? x[k] : own.exp(x[k]), share);
-        x[k] = __fmul_rn(i + k == label ? __fsub_rn(p, 1.0f) : p, factor);
+        x[k] = __fmul_rn(i + offset_in(k, team.apart()) == label ? __fsub_rn(p, 1.0f) : p, factor);
       }
-      store_eight(to, dtype, start + i, count, x);
+      store_eight(to, dtype, start + i, count, x, team.apart());
     });
   }
 }
-// sass: cross_entropy loads 2 read 2 slots 281
-// sass: cross_entropy_backward loads 2 slots 282
-// sass: cross_entropy_backward loads 2 stores 2 slots 359
+// sass: cross_entropy loads 2 slots 282
+// sass: cross_entropy_backward loads 2 slots 287
+// sass: cross_entropy_backward loads 2 stores 2 slots 204

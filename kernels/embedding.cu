@@ -2,10 +2,10 @@
 //
 // Oracle: `cases/embedding.rs`; agreement: bits, any NaN for any NaN where gradients are summed.
 //
-// `embedding`: a grid of any size strides over groups of eight elements of a row. Backward, in turn: `embedding_backward_count`
+// `embedding`: a grid of any size strides over runs of four elements of a row. Backward, in turn: `embedding_backward_count`
 // and `embedding_backward_move`, grids of any size of blocks of 256, once for each eight bits of the table's length, sort the
 // positions by index; `embedding_backward_starts`, a row a thread, says where each row's begin; `embedding_backward` writes rows
-// that few indices point to, and `embedding_backward_long` the others: one of their grids strides over groups of eight elements of
+// that few indices point to, and `embedding_backward_long` the others: one of their grids strides over runs of four elements of
 // the table, the other's blocks of 256 over 32 columns of each LONG-th sorted position. `done` is a counter that is 0 before and
 // after. An index that points nowhere is left in `fault`, its row is NaN, and backward passes over it.
 //
@@ -26,20 +26,20 @@ extern "C" __global__ void __launch_bounds__(256) embedding(
     const void* table, const int64_t* indices, void* output, DType dtype, uint64_t count, uint64_t rows, uint64_t width,
     Fault* fault, uint32_t launch) {
   // Rows of no elements have a group too, for their index to be looked at.
-  uint64_t groups = width == 0 ? 1 : (width + GROUP - 1) / GROUP;
+  uint64_t runs = width == 0 ? 1 : (width + 3) / 4;
   uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (uint64_t)gridDim.x * blockDim.x;
-  for (uint64_t task = first; task < count * groups; task += step) {
-    uint64_t position = task / groups, column = (task - position * groups) * GROUP;
+  for (uint64_t task = first; task < count * runs; task += step) {
+    uint64_t position = task / runs, column = (task - position * runs) * 4;
     uint64_t row = (uint64_t)indices[position];
-    uint32_t some = width - column < GROUP ? (uint32_t)(width - column) : GROUP;
-    uint32_t code[GROUP];
+    uint32_t some = width - column < 4 ? (uint32_t)(width - column) : 4;
+    uint32_t code[4];
     if (row < rows) {
       // Unread: codes of NaN keep their bits.
       load_codes(table, dtype, row * width + column, some, code);
     } else {
       if (column == 0) leave_fault(fault, EMBEDDING, launch, indices, position, rows);
 #pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) code[k] = nan_code(dtype);
+      for (uint32_t k = 0; k < 4; k++) code[k] = nan_code(dtype);
     }
     store_codes(output, dtype, position * width + column, some, code);
   }
@@ -75,20 +75,20 @@ constexpr uint64_t LONG = 128;
 extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward(
     const void* grad, const uint64_t* sorted, const uint64_t* starts, void* result, DType dtype, uint64_t rows,
     uint64_t width) {
-  uint64_t groups = (width + GROUP - 1) / GROUP;
+  uint64_t runs = (width + 3) / 4;
   uint64_t first = (uint64_t)blockIdx.x * THREADS + threadIdx.x, step = (uint64_t)gridDim.x * THREADS;
-  for (uint64_t task = first; task < rows * groups; task += step) {
-    uint64_t row = task / groups, column = (task - row * groups) * GROUP;
+  for (uint64_t task = first; task < rows * runs; task += step) {
+    uint64_t row = task / runs, column = (task - row * runs) * 4;
     uint64_t start = starts[row], end = starts[row + 1];
     if (end - start > LONG) continue;
-    uint32_t some = width - column < GROUP ? (uint32_t)(width - column) : GROUP;
-    float sums[GROUP] = {};
+    uint32_t some = width - column < 4 ? (uint32_t)(width - column) : 4;
+    float sums[4] = {};
 #pragma unroll 1
     for (uint64_t i = start; i < end; i++) {
-      float g[GROUP];
+      float g[4];
       load_some(grad, dtype, sorted[i] * width + column, some, g);
 #pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) sums[k] = __fadd_rn(sums[k], g[k]);
+      for (uint32_t k = 0; k < 4; k++) sums[k] = __fadd_rn(sums[k], g[k]);
     }
     store_some(result, dtype, row * width + column, some, sums);
   }
@@ -145,9 +145,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_long(
     if (line == 0 && column < width) store_one(result, dtype, row * width + column, sum);
   }
 }
-// sass: embedding loads 2 stores 2 read 1.62 written 2 scalar 1 slots 115; the index of the row, of 8 bytes
+// sass: embedding loads 1 stores 1 scalar 1 slots 109; the index of the row, of 8 bytes
 // sass: embedding_backward_count scalar 8 slots 31; counts of a digit each
 // sass: embedding_backward_move scalar 1 slots 46; tokens go one by one to their places
 // sass: embedding_backward_starts scalar 1 slots 11; one place a row
-// sass: embedding_backward loads 2 scalar 1 slots 54; the place of a token, of 8 bytes
+// sass: embedding_backward loads 1 scalar 1 slots 51; the place of a token, of 8 bytes
 // sass: embedding_backward_long scalar 16 slots 125; partial sums of one column each

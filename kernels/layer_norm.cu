@@ -23,7 +23,7 @@ __device__ __forceinline__ double mean_off(const Team& team, const Row& row, dou
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       double off = __dsub_rn((double)x[k], about);
-      if (k < count) sum = __dadd_rn(sum, TIME == FIRST ? off : __dmul_rn(off, off));
+      if (offset_in(k, team.apart()) < count) sum = __dadd_rn(sum, TIME == FIRST ? off : __dmul_rn(off, off));
     }
   });
   return __ddiv_rn(team.sum(sum), (double)row.width);
@@ -43,11 +43,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm(
     Stats stats = stats_of_row(team, kept, eps);
     kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool, float (&x)[GROUP]) {
       float w[GROUP], b[GROUP];
-      load_eight(weight, parameter_dtype, i, count, w);
-      load_eight(bias, parameter_dtype, i, count, b);
+      load_eight(weight, parameter_dtype, i, count, w, team.apart());
+      load_eight(bias, parameter_dtype, i, count, b, team.apart());
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(__fmul_rn(normal(stats, x[k]), w[k]), b[k]);
-      store_eight(to, dtype, kept.start + i, count, x);
+      store_eight(to, dtype, kept.start + i, count, x, team.apart());
     });
   }
 }
@@ -63,8 +63,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward(
     // The gradient of the normalised input, by index.
     auto scaled = [&](uint64_t i, uint32_t count, float (&g)[GROUP]) {
       float w[GROUP];
-      load_eight(grad, dtype, kept.start + i, count, g);
-      load_eight(weight, parameter_dtype, i, count, w);
+      load_eight(grad, dtype, kept.start + i, count, g, team.apart());
+      load_eight(weight, parameter_dtype, i, count, w, team.apart());
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) g[k] = __fmul_rn(g[k], w[k]);
     };
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward(
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) {
         x[k] = normal(own, x[k]);
-        if (k >= count) continue;
+        if (offset_in(k, team.apart()) >= count) continue;
         sum = __dadd_rn(sum, (double)g[k]);
         product = __dadd_rn(product, __dmul_rn((double)g[k], (double)x[k]));
       }
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward(
         float deviations = is_held ? x[k] : normal(own, x[k]);
         g[k] = __fmul_rn(own.rstd, __fsub_rn(__fsub_rn(g[k], offset), __fmul_rn(deviations, slope)));
       }
-      store_eight(to, dtype, kept.start + i, count, g);
+      store_eight(to, dtype, kept.start + i, count, g, team.apart());
     });
   }
 }
@@ -155,10 +155,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_join(
     store_one(to_bias, dtype, column, __double2float_rn(all.offset));
   }
 }
-// sass: layer_norm loads 2 slots 111 read 2
-// sass: layer_norm loads 6 stores 2 slots 206 read 2 written 2
-// sass: layer_norm_backward loads 2 slots 111 read 2
-// sass: layer_norm_backward loads 6 slots 214 read 2
-// sass: layer_norm_backward loads 6 stores 2 slots 234 read 2 written 2
+// sass: layer_norm loads 2 slots 122
+// sass: layer_norm loads 6 stores 2 slots 241
+// sass: layer_norm_backward loads 2 slots 117
+// sass: layer_norm_backward loads 6 slots 233
+// sass: layer_norm_backward loads 6 stores 2 slots 264
 // sass: layer_norm_backward_sums scalar 8 slots 75; a column a thread
 // sass: layer_norm_backward_join read 2 scalar 8 slots 31; partial sums of one column each, in f64

@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) log_softmax(
     kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool, float (&x)[GROUP]) {
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) x[k] = __fsub_rn(__fsub_rn(x[k], own.max), log);
-      store_eight(to, dtype, kept.start + i, count, x);
+      store_eight(to, dtype, kept.start + i, count, x, team.apart());
     });
   }
 }
@@ -36,14 +36,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) log_softmax_backward(
     float all = __double2float_rn(team.sum(sum));
     kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool, float (&g)[GROUP]) {
       float y[GROUP];
-      load_eight(output, dtype, kept.start + i, count, y);
+      load_eight(output, dtype, kept.start + i, count, y, team.apart());
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) g[k] = __fsub_rn(g[k], __fmul_rn(exp_of(y[k]), all));
-      store_eight(to, dtype, kept.start + i, count, g);
+      store_eight(to, dtype, kept.start + i, count, g, team.apart());
     });
   }
 }
-// sass: log_softmax loads 2 slots 279
-// sass: log_softmax loads 2 stores 2 slots 130
-// sass: log_softmax_backward loads 2 slots 83 read 2
-// sass: log_softmax_backward loads 4 stores 2 slots 339 read 2 written 2
+// sass: log_softmax loads 2 slots 287
+// sass: log_softmax loads 2 stores 2 slots 154
+// sass: log_softmax_backward loads 2 slots 88
+// sass: log_softmax_backward loads 4 stores 2 slots 359

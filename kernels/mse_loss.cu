@@ -35,16 +35,16 @@ extern "C" __global__ void __launch_bounds__(256) mse_loss_backward(
   float factor = __double2float_rn(__ddiv_rn(__dmul_rn(2.0, (double)*grad), (double)len));
   each_group_of(len, [&](uint64_t i, uint32_t count) {
     float x[GROUP], y[GROUP], dx[GROUP], dy[GROUP];
-    load_eight(input, dtype, i, count, x);
-    load_eight(target, dtype, i, count, y);
+    load_eight(input, dtype, i, count, x, SPREAD);
+    load_eight(target, dtype, i, count, y, SPREAD);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       dx[k] = __fmul_rn(__fsub_rn(x[k], y[k]), factor);
       dy[k] = __fmul_rn(__fsub_rn(y[k], x[k]), factor);
     }
-    store_eight(to_input, dtype, i, count, dx);
-    store_eight(to_target, dtype, i, count, dy);
+    store_eight(to_input, dtype, i, count, dx, SPREAD);
+    store_eight(to_target, dtype, i, count, dy, SPREAD);
   });
 }
-// sass: mse_loss loads 4 read 2 slots 109
-// sass: mse_loss_backward loads 4 stores 4 read 2 written 2 slots 166
+// sass: mse_loss loads 4 read 2 slots 110
+// sass: mse_loss_backward loads 4 stores 4 slots 175

@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) softmax(
     kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool is_held, float (&x)[GROUP]) {
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(is_held ? x[k] : own.exp(x[k]), factor);
-      store_eight(to, dtype, kept.start + i, count, x);
+      store_eight(to, dtype, kept.start + i, count, x, team.apart());
     });
   }
 }
@@ -32,21 +32,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) softmax_backward(
     double sum = 0.0;
     kept.each<FIRST>(team, [&](uint64_t i, uint32_t count, bool, const float (&g)[GROUP]) {
       float y[GROUP];
-      load_eight(output, dtype, kept.start + i, count, y);
+      load_eight(output, dtype, kept.start + i, count, y, team.apart());
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) sum = __fma_rn((double)g[k], (double)y[k], sum);
     });
     float dot = __double2float_rn(team.sum(sum));
     kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool, float (&g)[GROUP]) {
       float y[GROUP];
-      load_eight(output, dtype, kept.start + i, count, y);
+      load_eight(output, dtype, kept.start + i, count, y, team.apart());
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) g[k] = __fmul_rn(y[k], __fsub_rn(g[k], dot));
-      store_eight(to, dtype, kept.start + i, count, g);
+      store_eight(to, dtype, kept.start + i, count, g, team.apart());
     });
   }
 }
-// sass: softmax loads 2 slots 282 read 2
-// sass: softmax loads 2 stores 2 slots 359 read 2 written 2
-// sass: softmax_backward loads 4 slots 121
-// sass: softmax_backward loads 4 stores 2 slots 159
+// sass: softmax loads 2 slots 284
+// sass: softmax loads 2 stores 2 slots 160
+// sass: softmax_backward loads 4 slots 135
+// sass: softmax_backward loads 4 stores 2 slots 183

@@ -1,7 +1,5 @@
-// The channels of [N, C, ..], seen as [outer, channels, inner]: chunks of a channel's samples, each of them a block's to sum up,
-// and what belongs to the channels of a group of neighbouring elements.
+// The channels of [N, C, ..], seen as [outer, channels, inner]: chunks of a channel's samples, each of them a block's to sum up.
 #pragma once
-#include "grid.cuh"
 #include "compact.cuh"
 #include "reduce.cuh"
 
@@ -145,49 +143,3 @@ __device__ __forceinline__ double joined(const Shape& shape, Term term) {
   }
   return all;
 }
-
-// The channels of the group of elements from `i` on.
-struct ByChannel {
-  const Shape& shape;
-  uint64_t channel, left;
-
-  __device__ __forceinline__ ByChannel(const Shape& shape, uint64_t i) : shape(shape) {
-    uint64_t run = i / shape.inner;
-    channel = run % shape.channels, left = shape.inner - (i - run * shape.inner);
-  }
-
-  // What `from` has at each element's channel.
-  __device__ __forceinline__ void load(const void* from, DType dtype, float (&x)[GROUP]) const {
-    gather(
-        x, [&](uint64_t at) { return load_one(from, dtype, at); },
-        [&](uint64_t at) { load_eight(from, dtype, at, GROUP, x); });
-  }
-
-  // The same of an array that begins at a multiple of 16 bytes.
-  __device__ __forceinline__ void load_whole(const float* from, float (&x)[GROUP]) const {
-    gather(
-        x, [&](uint64_t at) { return from[at]; },
-        [&](uint64_t at) { ::load_whole(from + at, x); });
-  }
-
-  // One for all, eight side by side, or one after the other.
-  template <class One, class Eight>
-  __device__ __forceinline__ void gather(float (&x)[GROUP], One one, Eight eight) const {
-    if (shape.inner % GROUP == 0) {
-      x[0] = one(channel);
-#pragma unroll
-      for (uint32_t k = 1; k < GROUP; k++) x[k] = x[0];
-    } else if (shape.inner == 1 && shape.channels % GROUP == 0) {
-      eight(channel);
-    } else {
-      uint64_t at = channel, rest = left;
-#pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) {
-        x[k] = one(at);
-        if (--rest != 0) continue;
-        rest = shape.inner;
-        if (++at == shape.channels) at = 0;
-      }
-    }
-  }
-};

@@ -25,57 +25,95 @@ __device__ __forceinline__ void store_one(void* to, DType dtype, uint64_t i, flo
   put<SIXTEEN_AND_32>(to, dtype, i, to_code(dtype, value));
 }
 
-// Elements i to i + count of `from`, of bf16, f16 or f32; those beyond are 0.
+// True if a group of bf16, f16 or f32 can be moved whole.
+__device__ __forceinline__ bool is_whole_group(const void* at, DType dtype, uint32_t count, uint32_t apart) {
+  return count == apart + 4 && is_aligned(at, dtype == F32 || apart == NEXT ? 16 : 8);
+}
+
+__device__ __forceinline__ const void* place_in(const void* from, DType dtype, uint64_t i) {
+  return dtype == F32 ? (const void*)((const uint32_t*)from + i) : (const void*)((const uint16_t*)from + i);
+}
+
+// The group at element i of `from`, of bf16, f16 or f32, whose runs of four are `apart`; what is `count` elements on or more is 0.
 __device__ __forceinline__ void load_eight(
-    const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[GROUP]) {
+    const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[GROUP], uint32_t apart = NEXT) {
   uint32_t code[GROUP];
-  const void* at = dtype == F32 ? (const void*)((const uint32_t*)from + i) : (const void*)((const uint16_t*)from + i);
-  if (count == GROUP && is_aligned(at, 16)) {
-    uint4 low = ((const uint4*)at)[0];
+  const void* at = place_in(from, dtype, i);
+  if (is_whole_group(at, dtype, count, apart)) {
     if (dtype == F32) {
-      uint4 high = ((const uint4*)at)[1];
+      uint4 low = *(const uint4*)at, high = *(const uint4*)((const uint32_t*)at + apart);
       code[0] = low.x, code[1] = low.y, code[2] = low.z, code[3] = low.w;
       code[4] = high.x, code[5] = high.y, code[6] = high.z, code[7] = high.w;
     } else {
-      uint32_t words[GROUP / 2] = {low.x, low.y, low.z, low.w};
+      uint4 codes = apart == NEXT ? *(const uint4*)at : two_runs((const uint16_t*)at, apart);
+      uint32_t words[GROUP / 2] = {codes.x, codes.y, codes.z, codes.w};
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) code[k] = words[k / 2] >> 16 * (k % 2) & 0xffff;
     }
   } else if (dtype == F32) {
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) code[k] = k < count ? ((const uint32_t*)at)[k] : 0;
+    for (uint32_t k = 0; k < GROUP; k++) {
+      uint32_t on = offset_in(k, apart);
+      code[k] = on < count ? ((const uint32_t*)at)[on] : 0;
+    }
   } else {
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) code[k] = k < count ? ((const uint16_t*)at)[k] : 0;
+    for (uint32_t k = 0; k < GROUP; k++) {
+      uint32_t on = offset_in(k, apart);
+      code[k] = on < count ? ((const uint16_t*)at)[on] : 0;
+    }
   }
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) x[k] = of_code(dtype, code[k]);
 }
 
-// The first `count` of a group as elements i, i + 1, ... of `to`, of bf16, f16 or f32.
+// Four neighbours from element i of `from` on, as x[FIRST] on.
+template <uint32_t FIRST>
+__device__ __forceinline__ void load_four(const void* from, DType dtype, uint64_t i, float (&x)[GROUP]) {
+  uint32_t code[4];
+  const void* at = place_in(from, dtype, i);
+  if (!is_aligned(at, dtype == F32 ? 16 : 8)) {
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++) code[k] = code_at(from, dtype, i + k);
+  } else if (dtype == F32) {
+    uint4 codes = *(const uint4*)at;
+    code[0] = codes.x, code[1] = codes.y, code[2] = codes.z, code[3] = codes.w;
+  } else {
+    uint2 codes = *(const uint2*)at;
+    code[0] = codes.x & 0xffff, code[1] = codes.x >> 16, code[2] = codes.y & 0xffff, code[3] = codes.y >> 16;
+  }
+#pragma unroll
+  for (uint32_t k = 0; k < 4; k++) x[FIRST + k] = of_code(dtype, code[k]);
+}
+
+// The group as that at element i of `to`, of bf16, f16 or f32, but for what is `count` elements on or more.
 __device__ __forceinline__ void store_eight(
-    void* to, DType dtype, uint64_t i, uint32_t count, const float (&x)[GROUP]) {
+    void* to, DType dtype, uint64_t i, uint32_t count, const float (&x)[GROUP], uint32_t apart = NEXT) {
   uint32_t code[GROUP];
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) code[k] = to_code(dtype, x[k]);
-  void* at = dtype == F32 ? (void*)((uint32_t*)to + i) : (void*)((uint16_t*)to + i);
-  if (count == GROUP && is_aligned(at, 16)) {
+  void* at = (void*)place_in(to, dtype, i);
+  if (is_whole_group(at, dtype, count, apart)) {
     if (dtype == F32) {
-      ((uint4*)at)[0] = make_uint4(code[0], code[1], code[2], code[3]);
-      ((uint4*)at)[1] = make_uint4(code[4], code[5], code[6], code[7]);
+      *(uint4*)at = make_uint4(code[0], code[1], code[2], code[3]);
+      *(uint4*)((uint32_t*)at + apart) = make_uint4(code[4], code[5], code[6], code[7]);
     } else {
-      *(uint4*)at = make_uint4(
-          code[0] | code[1] << 16, code[2] | code[3] << 16, code[4] | code[5] << 16, code[6] | code[7] << 16);
+      uint32_t a = code[0] | code[1] << 16, b = code[2] | code[3] << 16;
+      uint32_t c = code[4] | code[5] << 16, d = code[6] | code[7] << 16;
+      if (apart == NEXT) *(uint4*)at = make_uint4(a, b, c, d);
+      else *(uint2*)at = make_uint2(a, b), *(uint2*)((uint16_t*)at + apart) = make_uint2(c, d);
     }
   } else if (dtype == F32) {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      if (k < count) ((uint32_t*)at)[k] = code[k];
+      uint32_t on = offset_in(k, apart);
+      if (on < count) ((uint32_t*)at)[on] = code[k];
     }
   } else {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      if (k < count) ((uint16_t*)at)[k] = (uint16_t)code[k];
+      uint32_t on = offset_in(k, apart);
+      if (on < count) ((uint16_t*)at)[on] = (uint16_t)code[k];
     }
   }
 }

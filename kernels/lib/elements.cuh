@@ -22,9 +22,11 @@ template <uint32_t APART>
 constexpr uint32_t REACH = APART + 4;
 
 // Where a group's element lies, counted from its first.
+__device__ __forceinline__ constexpr uint32_t offset_in(uint32_t k, uint32_t apart) { return k % 4 + k / 4 * apart; }
+
 template <uint32_t APART>
 __device__ __forceinline__ constexpr uint32_t offset_in(uint32_t k) {
-  return k % 4 + k / 4 * APART;
+  return offset_in(k, APART);
 }
 
 __device__ __forceinline__ float from_16(DType dtype, uint32_t code) {
@@ -90,12 +92,15 @@ __device__ __forceinline__ void load_whole(const float* from, float (&x)[GROUP])
   x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
-// The codes of eight elements of sixteen bits, two to a word.
+// The codes of two runs of four elements of sixteen bits, two to a word.
+__device__ __forceinline__ uint4 two_runs(const uint16_t* from, uint32_t apart) {
+  uint2 low = *(const uint2*)from, high = *(const uint2*)(from + apart);
+  return make_uint4(low.x, low.y, high.x, high.y);
+}
+
 template <uint32_t APART>
 __device__ __forceinline__ uint4 load_halves(const uint16_t* from) {
-  if (APART == NEXT) return *(const uint4*)from;
-  uint2 low = *(const uint2*)from, high = *(const uint2*)(from + APART);
-  return make_uint4(low.x, low.y, high.x, high.y);
+  return APART == NEXT ? *(const uint4*)from : two_runs(from, APART);
 }
 
 __device__ __forceinline__ void widen(DType dtype, uint4 codes, float (&x)[GROUP]) {

@@ -27,14 +27,14 @@ struct Row {
     float4(&halves)[2][HELD * THREADS] = room();
     uint32_t slot = threadIdx.x;
 #pragma unroll 1
-    for (uint64_t i = team.rank * GROUP; i < width; i += team.size * GROUP, slot += THREADS) {
+    for (uint64_t i = team.rank * 4; i < width; i += team.size * GROUP, slot += THREADS) {
       bool is_held = slot < HELD * THREADS;
-      uint32_t count = width - i < GROUP ? (uint32_t)(width - i) : GROUP;
+      uint32_t reach = team.apart() + 4, count = width - i < reach ? (uint32_t)(width - i) : reach;
       float x[GROUP];
       if (TIME == FIRST || !is_held) {
-        load_eight(from, dtype, start + i, count, x);
+        load_eight(from, dtype, start + i, count, x, team.apart());
 #pragma unroll
-        for (uint32_t k = 0; k < GROUP; k++) x[k] = k < count ? x[k] : beyond;
+        for (uint32_t k = 0; k < GROUP; k++) x[k] = offset_in(k, team.apart()) < count ? x[k] : beyond;
       } else {
         float4 low = halves[0][slot], high = halves[1][slot];
         x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;

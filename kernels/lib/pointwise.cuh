@@ -1,71 +1,98 @@
-// Element by element: widened, computed in f32, narrowed once. A grid of any size strides over groups of eight.
+// Element by element: widened, computed in f32, narrowed once.
+//
+// Arrays of codes are of N elements: one run of four, or the two of a spread group.
 #pragma once
 #include "compact.cuh"
 #include "grid.cuh"
 
 // An element out at the front and another in at the back: a loop over a group that is not unrolled, and needs no index of
 // registers.
-__device__ __forceinline__ void turn(uint32_t (&code)[GROUP], uint32_t in) {
+template <uint32_t N>
+__device__ __forceinline__ void turn(uint32_t (&code)[N], uint32_t in) {
 #pragma unroll
-  for (uint32_t k = 1; k < GROUP; k++) code[k - 1] = code[k];
-  code[GROUP - 1] = in;
+  for (uint32_t k = 1; k < N; k++) code[k - 1] = code[k];
+  code[N - 1] = in;
 }
 
+// True if N elements of which the last is less than `count` from element i can be moved whole.
+template <uint32_t N>
 __device__ __forceinline__ bool is_whole(const void* at, DType dtype, uint64_t i, uint32_t count) {
-  return count == GROUP && is_aligned((const char*)at + i * (dtype == F32 ? 4 : 2), 16);
+  uint32_t size = dtype == F32 ? 4 : 2;
+  return count == offset_in<SPREAD>(N - 1) + 1 && is_aligned((const char*)at + i * size, 4 * size);
 }
 
-// The codes of elements i to i + count of `from`, those beyond 0, in less code than `load_group`: what is no whole group, or
-// not aligned, comes one by one.
-__device__ __forceinline__ void
-load_codes(const void* from, DType dtype, uint64_t i, uint32_t count, uint32_t (&code)[GROUP]) {
-  if (!is_whole(from, dtype, i, count)) {
+// The codes of the elements from i on of `from`, but 0 for what is `count` elements on or more, in less code than `load_group`: what is
+// not whole, or not aligned, comes one by one.
+template <uint32_t N>
+__device__ __forceinline__ void load_codes(const void* from, DType dtype, uint64_t i, uint32_t count, uint32_t (&code)[N]) {
+  if (!is_whole<N>(from, dtype, i, count)) {
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) code[k] = 0;
+    for (uint32_t k = 0; k < N; k++) code[k] = 0;
 #pragma unroll 1
-    for (uint32_t k = 0; k < GROUP; k++) turn(code, k < count ? code_at(from, dtype, i + k) : 0);
+    for (uint32_t k = 0; k < N; k++) {
+      uint32_t on = offset_in<SPREAD>(k);
+      turn(code, on < count ? code_at(from, dtype, i + on) : 0);
+    }
   } else if (dtype == F32) {
-    const uint4* at = (const uint4*)((const uint32_t*)from + i);
-    uint4 low = at[0], high = at[1];
-    code[0] = low.x, code[1] = low.y, code[2] = low.z, code[3] = low.w;
-    code[4] = high.x, code[5] = high.y, code[6] = high.z, code[7] = high.w;
-  } else {
-    uint4 codes = *(const uint4*)((const uint16_t*)from + i);
-    uint32_t words[GROUP / 2] = {codes.x, codes.y, codes.z, codes.w};
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) code[k] = words[k / 2] >> 16 * (k % 2) & 0xffff;
+    for (uint32_t run = 0; run < N; run += 4) {
+      uint4 codes = *(const uint4*)((const uint32_t*)from + i + offset_in<SPREAD>(run));
+      code[run] = codes.x, code[run + 1] = codes.y, code[run + 2] = codes.z, code[run + 3] = codes.w;
+    }
+  } else {
+#pragma unroll
+    for (uint32_t run = 0; run < N; run += 4) {
+      uint2 codes = *(const uint2*)((const uint16_t*)from + i + offset_in<SPREAD>(run));
+      code[run] = codes.x & 0xffff, code[run + 1] = codes.x >> 16;
+      code[run + 2] = codes.y & 0xffff, code[run + 3] = codes.y >> 16;
+    }
   }
 }
 
-// The first `count` codes of a group as elements i, i + 1, ... of `to`, likewise.
-__device__ __forceinline__ void store_codes(void* to, DType dtype, uint64_t i, uint32_t count, uint32_t (&code)[GROUP]) {
-  if (!is_whole(to, dtype, i, count)) {
+// Codes as the elements from i on of `to`, likewise.
+template <uint32_t N>
+__device__ __forceinline__ void store_codes(void* to, DType dtype, uint64_t i, uint32_t count, uint32_t (&code)[N]) {
+  if (!is_whole<N>(to, dtype, i, count)) {
 #pragma unroll 1
-    for (uint32_t k = 0; k < count; k++) {
-      put<SIXTEEN_AND_32>(to, dtype, i + k, code[0]);
+    for (uint32_t k = 0; k < N && offset_in<SPREAD>(k) < count; k++) {
+      put<SIXTEEN_AND_32>(to, dtype, i + offset_in<SPREAD>(k), code[0]);
       turn(code, 0);
     }
   } else if (dtype == F32) {
-    uint4* at = (uint4*)((uint32_t*)to + i);
-    at[0] = make_uint4(code[0], code[1], code[2], code[3]);
-    at[1] = make_uint4(code[4], code[5], code[6], code[7]);
+#pragma unroll
+    for (uint32_t run = 0; run < N; run += 4) {
+      *(uint4*)((uint32_t*)to + i + offset_in<SPREAD>(run)) =
+          make_uint4(code[run], code[run + 1], code[run + 2], code[run + 3]);
+    }
   } else {
-    *(uint4*)((uint16_t*)to + i) = make_uint4(
-        code[0] | code[1] << 16, code[2] | code[3] << 16, code[4] | code[5] << 16, code[6] | code[7] << 16);
+#pragma unroll
+    for (uint32_t run = 0; run < N; run += 4) {
+      *(uint2*)((uint16_t*)to + i + offset_in<SPREAD>(run)) =
+          make_uint2(code[run] | code[run + 1] << 16, code[run + 2] | code[run + 3] << 16);
+    }
   }
 }
 
-__device__ __forceinline__ void load_some(const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[GROUP]) {
-  uint32_t code[GROUP];
+template <uint32_t N>
+__device__ __forceinline__ void load_some(const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[N]) {
+  uint32_t code[N];
   load_codes(from, dtype, i, count, code);
 #pragma unroll
-  for (uint32_t k = 0; k < GROUP; k++) x[k] = of_code(dtype, code[k]);
+  for (uint32_t k = 0; k < N; k++) x[k] = __uint_as_float(code[k]);
+  if (dtype == F32) return;
+#pragma unroll
+  for (uint32_t k = 0; k < N; k++) x[k] = of_code(dtype, code[k]);
 }
 
-__device__ __forceinline__ void store_some(void* to, DType dtype, uint64_t i, uint32_t count, const float (&x)[GROUP]) {
-  uint32_t code[GROUP];
+template <uint32_t N>
+__device__ __forceinline__ void store_some(void* to, DType dtype, uint64_t i, uint32_t count, const float (&x)[N]) {
+  uint32_t code[N];
 #pragma unroll
-  for (uint32_t k = 0; k < GROUP; k++) code[k] = to_code(dtype, x[k]);
+  for (uint32_t k = 0; k < N; k++) code[k] = __float_as_uint(x[k]);
+  if (dtype != F32) {
+#pragma unroll
+    for (uint32_t k = 0; k < N; k++) code[k] = to_code(dtype, x[k]);
+  }
   store_codes(to, dtype, i, count, code);
 }
 
@@ -73,11 +100,11 @@ __device__ __forceinline__ void store_some(void* to, DType dtype, uint64_t i, ui
 template <class F>
 __device__ __forceinline__ void map(const void* input, void* output, DType dtype, uint64_t len, F f) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
-    uint32_t x[GROUP];
-    load_codes(input, dtype, i, count, x);
+    float x[GROUP];
+    load_some(input, dtype, i, count, x);
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) x[k] = to_code(dtype, f(of_code(dtype, x[k])));
-    store_codes(output, dtype, i, count, x);
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = f(x[k]);
+    store_some(output, dtype, i, count, x);
   });
 }
 
@@ -85,11 +112,11 @@ __device__ __forceinline__ void map(const void* input, void* output, DType dtype
 template <class F>
 __device__ __forceinline__ void zip(const void* a, const void* b, void* output, DType dtype, uint64_t len, F f) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
-    uint32_t x[GROUP], y[GROUP];
-    load_codes(a, dtype, i, count, x);
-    load_codes(b, dtype, i, count, y);
+    float x[GROUP], y[GROUP];
+    load_some(a, dtype, i, count, x);
+    load_some(b, dtype, i, count, y);
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) x[k] = to_code(dtype, f(of_code(dtype, x[k]), of_code(dtype, y[k])));
-    store_codes(output, dtype, i, count, x);
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = f(x[k], y[k]);
+    store_some(output, dtype, i, count, x);
   });
 }

@@ -27,14 +27,8 @@ struct Team {
     first = (uint64_t)blockIdx.x * lines + line, step = (uint64_t)gridDim.x * lines;
   }
 
-  // Calls `work(index, count)` for this thread's groups of a row of `width` elements.
-  template <class Work>
-  __device__ __forceinline__ void each(uint64_t width, Work work) const {
-#pragma unroll 1
-    for (uint64_t i = rank * GROUP; i < width; i += size * GROUP) {
-      work(i, width - i < GROUP ? (uint32_t)(width - i) : GROUP);
-    }
-  }
+  // Of a thread's groups, whose runs of four lie next to those of its neighbours, so that a warp's accesses are whole sectors.
+  __device__ __forceinline__ uint32_t apart() const { return size * 4; }
 
   // Joins a value of each thread, and tells it to every one.
   template <class Join, class T>

@@ -3,9 +3,8 @@
 // `first_chunk` counts chunks of the rows before, so that a block finds its row by bisection. The length of a chunk is
 // the host's to choose, from the set alone, so that sums do not depend on the GPU.
 #pragma once
+#include "block.cuh"
 #include "elements.cuh"
-
-constexpr uint32_t THREADS = 256;
 
 // The elements of a row that a block works on.
 struct Chunk {
@@ -26,10 +25,6 @@ __device__ __forceinline__ Chunk chunk_of(const Row* rows, uint32_t count, uint6
   uint64_t end = start + length < rows[low].len ? start + length : rows[low].len;
   return {low, start, end};
 }
-
-// Groups that a block's threads move in accesses next to each other: the runs of four of all threads, then those behind them. A store of a
-// warp then writes whole sectors of memory, whatever the type.
-constexpr uint32_t SPREAD = THREADS * 4;
 
 // Calls `work(index, count)` for this thread's groups of a chunk.
 template <uint32_t APART = NEXT, class Work>
