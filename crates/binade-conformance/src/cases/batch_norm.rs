@@ -22,9 +22,9 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             all(run, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32)
         });
         cases.starts(dtype, move |run, seed, _| {
-            // Runs that are whole groups, and runs that are not.
-            let inputs = [&[5, 3, 3, 3], &[5, 3, 2, 4]];
-            inputs.into_iter().try_for_each(|shape: &[usize; 4]| {
+            // Runs that are whole groups, runs that are not, and channels side by side.
+            let inputs = [&[5, 3, 3, 3][..], &[5, 3, 2, 4], &[5, 8]];
+            inputs.into_iter().try_for_each(|shape: &[usize]| {
                 all(run, &uniform(seed, dtype, shape, [-2.0, 3.0]), dtype)
             })
         });
