@@ -3,7 +3,7 @@
 // Oracles: `cases/cast/oracle.rs`, `cases/stochastic_cast.rs`; agreement: bits, any NaN for any NaN.
 //
 // `cast` rounds once, to nearest even; `cast_stochastic` up or down by the random words of (seed, step, parameter, index).
-// A grid of any size strides over groups of eight elements. `cast_set` is `cast` for many tensors at once: a block of 256
+// A grid of any size of blocks of 256 strides over spread groups of eight elements. `cast_set` is `cast` for many tensors at once: a block of 256
 // for each chunk of the rows; what overflows is not finite there.
 //
 // Elements are independent, so that the order does not show.

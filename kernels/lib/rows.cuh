@@ -27,7 +27,7 @@ struct Team {
     first = (uint64_t)blockIdx.x * lines + line, step = (uint64_t)gridDim.x * lines;
   }
 
-  // Of a thread's groups, whose runs of four lie next to those of its neighbours, so that a warp's accesses are whole sectors.
+  // Elements from a group's first run of four to its second. Runs lie next to those of neighbouring threads: a warp accesses whole sectors.
   __device__ __forceinline__ uint32_t apart() const { return size * 4; }
 
   // Joins a value of each thread, and tells it to every one.
