@@ -167,19 +167,31 @@ fn gaps_are_neither_read_nor_written_whatever_is_transposed() {
 #[test]
 fn large_tiles_leave_gaps_as_they_are() {
     let Some(cuda) = device() else { return };
-    let cuda = cuda.with_products(Products::Own);
     for dtype in types(&cuda) {
         let is_new = cuda.inner.capability >= (8, 0) && dtype != DType::F32;
         let (columns, k) = if is_new { ([129, 136], 99) } else { ([66, 72], 35) };
+        let tile = &sizes_of(dtype, cuda.inner.capability).unwrap().large;
         for transposed in [[false, false], [false, true], [true, false]] {
             for (unit, n) in [8, 8, 4, 2, 1].into_iter().zip(columns.into_iter().cycle()) {
                 let bias = transposed == [false, true];
                 let result = if n % 8 == 0 { dtype } else { DType::F32 };
-                let case = Case { dtype, sizes: [64, 65, n, k], transposed, unit, bias, result };
-                assert!(check(&cuda, case), "{case:?} took a small tile");
+                let case = Case { dtype, sizes: [3, 65, n, k], transposed, unit, bias, result };
+                check_with(&cuda, case, tile, 1);
             }
         }
     }
+}
+
+#[test]
+fn a_batch_that_fills_a_gpu_takes_large_tiles() {
+    let Some(cuda) = device() else { return };
+    let cuda = cuda.with_products(Products::Own);
+    let (dtype, result, transposed) = (DType::F16, DType::F32, [false; 2]);
+    let large = |batch| {
+        let sizes = [batch, 65, 129, 3];
+        check(&cuda, Case { dtype, sizes, transposed, unit: 8, bias: false, result })
+    };
+    assert!(large(64) && !large(2));
 }
 
 /// Sums that are not exact, so that each has the bits of the order in which it was added.
@@ -238,11 +250,15 @@ fn sums_of_ranges_are_joined_whatever_the_tile_and_what_is_transposed() {
     let units = [(2, 8), (2, 4), (2, 2), (2, 1), (6, 8), (4, 8)];
     for dtype in types(&cuda) {
         let all = sizes_of(dtype, cuda.inner.capability).unwrap();
-        let small: [(usize, usize, &[_]); 2] = [(19, 17, &units), (70, 72, &[(6, 8)])];
-        let small = small.map(|(m, n, cut)| (&all.small, [2, m, n, 199], cut));
-        let large = (&all.large, [1, 66, 130, 199], &units[..]);
-        for (tile, sizes, cut) in small.into_iter().chain([large]) {
-            for transposed in [[false, false], [false, true], [true, false]] {
+        for transposed in [[false, false], [false, true], [true, false]] {
+            // Large tiles take long: only one transposition of them is tried with every unit.
+            let of_large = if transposed == [false; 2] { &units[..] } else { &units[3..5] };
+            let products: [(_, _, &[(usize, usize)]); 3] = [
+                (&all.small, [2, 19, 17, 199], &units),
+                (&all.small, [2, 70, 72, 199], &[(6, 8)]),
+                (&all.large, [1, 66, 130, 199], of_large),
+            ];
+            for (tile, sizes, cut) in products {
                 for (ranges, unit) in cut.iter().copied() {
                     let bias = transposed == [false, true];
                     let case = Case { dtype, sizes, transposed, unit, bias, result: DType::F32 };
