@@ -47,52 +47,51 @@ CONVERSIONS = 16
 
 @dataclass(frozen=True)
 class Case:
-    """Kernel with a type: the way by its accesses of 16 bytes, times that the loop has it before it loads again, and the row of `speed`."""
+    """Kernel with a type: the loop by its accesses of 16 bytes and its ratio of sectors read, and the row of `speed`."""
 
     entry: str
     title: str
     loads: int
     stores: int
+    read: int
     per_element: int
-    groups: int
     joins: bool
     row: tuple
 
 
 CASES = [
-    Case("unscale", "16 bits", 1, 0, 2, 4, True, ("check and unscale", "bf16")),
-    Case("unscale", "f32", 4, 0, 4, 1, True, ("check and unscale", "f32")),
-    Case("l2norm", "16 bits", 1, 0, 2, 4, True, ("L2 norm", "bf16")),
-    Case("l2norm", "f32", 4, 0, 4, 1, True, ("L2 norm", "f32")),
-    Case("clip_groups", "16 bits", 1, 0, 2, 4, True, ("clip by groups", "bf16")),
-    Case("cast", "f32 to 16 bits", 2, 0, 6, 1, False, ("f32 to bf16", "f32")),
-    Case("cast_set", "f32 to 16 bits", 2, 0, 6, 1, False, ("f32 to bf16", "f32")),
-    Case("accumulate", "f32", 4, 2, 12, 1, False, ("accumulate", "f32")),
-    Case("materialise", "f32", 2, 2, 8, 1, False, ("materialise", "f32")),
-    Case("sgd", "momentum, all f32", 6, 6, 24, 1, False, ("SGD alone, fused", "f32")),
-    Case("adam", "all f32", 8, 8, 32, 1, False, ("AdamW alone, fused", "f32")),
+    Case("unscale", "16 bits", 4, 0, 1, 2, True, ("check and unscale", "bf16")),
+    Case("unscale", "f32", 4, 0, 2, 4, True, ("check and unscale", "f32")),
+    Case("l2norm", "16 bits", 4, 0, 1, 2, True, ("L2 norm", "bf16")),
+    Case("l2norm", "f32", 4, 0, 2, 4, True, ("L2 norm", "f32")),
+    Case("clip_groups", "16 bits", 4, 0, 1, 2, True, ("clip by groups", "bf16")),
+    Case("cast", "f32 to 16 bits", 2, 0, 1, 6, False, ("f32 to bf16", "f32")),
+    Case("cast_set", "f32 to 16 bits", 2, 0, 1, 6, False, ("f32 to bf16", "f32")),
+    Case("accumulate", "f32", 4, 2, 1, 12, False, ("accumulate", "f32")),
+    Case("materialise", "f32", 2, 2, 1, 8, False, ("materialise", "f32")),
+    Case("sgd", "momentum, all f32", 6, 6, 1, 24, False, ("SGD alone, fused", "f32")),
+    Case("adam", "all f32", 8, 8, 1, 32, False, ("AdamW alone, fused", "f32")),
 ]
 
 
-def alone(case, row, rounds):
+def alone(row):
     """Returns the clocks of a warp's iteration without others in its way."""
-    return LATENCY * len(rounds) + DEPENDENT * row.counts.slots * case.groups
+    return LATENCY * len(row.counts.rounds) + DEPENDENT * row.counts.slots
 
 
 def predicted(case, row, gpu):
-    """Returns the predicted share of the memory's rate, and the name of what limits it. `row` comes with its rounds of loads."""
-    (row, rounds), groups = row, case.groups
+    """Returns the predicted share of the memory's rate, and the name of what limits it."""
     counts = row.counts
-    moved = counts.bytes_moved * LANES * groups
+    moved = counts.bytes_moved * LANES
     mixed = counts.least_written > 0
     memory = gpu.clocked(gpu.memory)
     sectors = counts.least_read + counts.sectors_written
-    clocks = alone(case, row, rounds)
+    clocks = alone(row)
 
     def limits(warps):
-        f64 = counts.f64 * groups * LANES
+        f64 = counts.f64 * LANES
         yield memory * (BOTH if mixed else READS), "memory"
-        yield moved * 4 / (counts.slots * groups), "instructions"
+        yield moved * 4 / counts.slots, "instructions"
         yield warps * moved / clocks, "latency"
         yield gpu.clocked(gpu.cache) * (counts.least_read + counts.least_written) / sectors, "L2"
         if f64:
@@ -128,30 +127,24 @@ def measured(case, gpu, folder=RESULTS):
 
 
 def rows():
-    """Returns the row of each case on each architecture, with the rounds of loads of its loop's widest way."""
+    """Returns the row of each case on each architecture."""
     known = [Budget(it.entry, "", {"loads": it.loads, "stores": it.stores}) for it in CASES]
     texts = {name: text for name, text in toolchain.modules().items() if any(f".entry {it.entry}(" in text for it in CASES)}
     archs = sorted({gpu.arch for gpu in GPUS})
-    found, rounds = {}, {}
+    found = {}
     for row in measure.rows(texts, archs, known, toolchain.ROOT / "target/sass/model"):
-        # The widest way of a loop comes first.
-        rounds.setdefault((row.entry, row.arch, row.loop), row.counts.rounds)
-        found.setdefault((row.entry, row.arch, row.counts.wide_loads, row.counts.wide_stores), row)
-
-    def of(case, arch):
-        row = found[case.entry, arch, case.loads, case.stores]
-        return row, rounds[case.entry, arch, row.loop] if case.groups > 1 else row.counts.rounds
-
-    return {(case, arch): of(case, arch) for case in CASES for arch in archs}
+        counts = row.counts
+        found.setdefault((row.entry, row.arch, counts.wide_loads, counts.wide_stores, counts.read_ratio), row)
+    return {(it, arch): found[it.entry, arch, it.loads, it.stores, it.read] for it in CASES for arch in archs}
 
 
 def line(case, made):
     """Returns the line of a case in the table."""
-    row, rounds = made[case, 90]
+    row = made[case, 90]
     counts = row.counts
     ratio = "/".join("-" if it is None else short(it) for it in (counts.read_ratio, counts.write_ratio))
-    flight = row.blocks * row.resources.threads * max(rounds) / KIB
-    clocks = alone(case, row, rounds)
+    flight = row.blocks * row.resources.threads * max(counts.rounds) / KIB
+    clocks = alone(row)
     cells = [f"`{case.entry}` {case.title}", case.per_element, ratio, short(round(counts.slots_for_16, 1)), f"{flight:.0f}", clocks]
     for gpu in GPUS:
         share, limit = predicted(case, made[case, gpu.arch], gpu)
@@ -183,7 +176,7 @@ The predicted rate is the least of five, and its name stands beside the share: *
 stores; **instructions**, four a clock and multiprocessor; **latency**, the bytes of all warps' iterations in {latency} clocks a round of loads
 and {dependent} an instruction; **L2**, its rate by the sectors written; **f64**, of which half are conversions at {conversions} a clock at most.
 The blocks of the last wave run at the rate of so few. Each launch has {ends:.1f} µs for its first and last blocks, and those that sum up
-{join:.1f} µs for the join. Kernels of 16 bits that sum up are counted four groups an iteration, the greatest number of instructions.
+{join:.1f} µs for the join.
 Narrow accesses beside 16-bit parameters are left out: `sgd` and `adam` are of f32 throughout. Measured, their copy has 16 bits, and
 `clip_groups` has the time and bytes of `materialise` behind it too.
 
