@@ -17,7 +17,7 @@ def share(**changed):
     """Returns the prediction for a reader of f32, four loads of 16 bytes, with other counts."""
     counts = Counts(**{"slots": 50, "bytes_moved": 64, "least_read": 64, "rounds": [64], **changed})
     row = Row("unscale", "unscale", 1, 90, Resources(32, 0, 0, 256), counts)
-    return model.predicted(CASE, (row, counts.rounds), GPU)
+    return model.predicted(CASE, row, GPU)
 
 
 class Model(unittest.TestCase):
