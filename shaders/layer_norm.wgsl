@@ -4,33 +4,20 @@
 //
 // `layer_norm_numbers`, `layer_norm_backward_numbers`: a grid of any size strides over rows, and leaves mean and 1 / sqrt(var + eps),
 // or the means of g * w and of g * w * x. `layer_norm`, `layer_norm_backward`: a grid of any size strides over groups of four
-// elements. `layer_norm_columns`: a grid of any size strides over sums of g * x, of 64 rows each, which `channel_sums` adds up.
+// elements. `layer_norm_columns`: a grid of any size strides over sums of g * x, of 64 rows each, which `channel_sums` adds up. The last two
+// serve `rms_norm` too, whose mean and mean of g * w are 0.
 //
 // Two passes over a row for its statistics, the second about the mean, so that nothing cancels.
-//!use lib/rows.wgsl
+//!use lib/row_norm.wgsl
 
-@group(0) @binding(5) var<storage, read> weight: array<u32>;
 // The bias, or the means of a row.
 @group(0) @binding(6) var<storage, read> third: array<u32>;
 
 const PART = 64u;
 
-fn parameter(word: u32, element: u32) -> f32 {
-  return bitcast<f32>(widened(params.parameter_dtype, code_in(params.parameter_dtype, word, element)));
-}
-
-fn weight_at(column: u32) -> f32 {
-  let element = params.weight_start + column;
-  return parameter(weight[word_of(params.parameter_dtype, element)], element);
-}
-
 fn bias_at(column: u32) -> f32 {
   let element = params.bias_start + column;
   return parameter(third[word_of(params.parameter_dtype, element)], element);
-}
-
-fn normal(row: u32, x: f32) -> f32 {
-  return (x - numbers[2u * row]) * numbers[2u * row + 1u];
 }
 
 fn affine(i: u32) -> u32 {
@@ -66,12 +53,7 @@ fn layer_norm_numbers(
       mean += a_at(row * params.width + i);
     }
     mean = sum_of_team(mean, thread, params.team) / f32(params.width);
-    var square = 0.0;
-    for (var i = thread % params.team; i < width; i += params.team) {
-      let off = a_at(row * params.width + i) - mean;
-      square += off * off;
-    }
-    square = sum_of_team(square, thread, params.team) / f32(params.width);
+    let square = mean_square_off(row, thread, width, mean);
     leave_numbers(row, thread, mean, 1.0 / sqrt(square + params.eps));
   }
 }

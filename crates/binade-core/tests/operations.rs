@@ -91,6 +91,9 @@ fn normalisations_keep_the_input_shape_and_type() {
     let layer_norm = Call::LayerNorm { eps: 0.0 };
     assert_eq!(shape_of(&layer_norm, &[&[2, 3, 4], &[4], &[4]]), Ok(vec![2, 3, 4]));
     assert!(shape_of(&layer_norm, &[&[2, 3, 4], &[3], &[4]]).is_err());
+    let rms_norm = Call::RmsNorm { eps: 0.0 };
+    assert_eq!(shape_of(&rms_norm, &[&[2, 3, 4], &[4]]), Ok(vec![2, 3, 4]));
+    assert!(shape_of(&rms_norm, &[&[2, 3, 4], &[3]]).is_err());
     let vectors = |dtype, running: DType, c: &'static [usize]| {
         [[(dtype, c), (dtype, c)], [(running, c), (running, c)]].concat()
     };
@@ -160,13 +163,14 @@ fn a_gradient_has_the_type_and_shape_of_the_result() {
 fn a_gradient_of_another_shape_or_type_is_refused_by_every_kind_of_rule() {
     type Row = (Call, &'static [usize], &'static [&'static [usize]]);
     let conv2d = Conv2dConfig::default();
-    let calls: [Row; 8] = [
+    let calls: [Row; 9] = [
         (Call::MatMulBackward, &[2, 4], &[&[2, 3], &[3, 4]]),
         (Call::BmmBackward, &[5, 2, 4], &[&[5, 2, 3], &[5, 3, 4]]),
         (Call::MulBackward, &[3], &[&[3], &[3]]),
         (Call::ReluBackward, &[3], &[&[3]]),
         (Call::SoftmaxBackward, &[2, 3], &[&[2, 3]]),
         (Call::LayerNormBackward { eps: 0.0 }, &[2, 4], &[&[2, 4], &[4]]),
+        (Call::RmsNormBackward { eps: 0.0 }, &[2, 4], &[&[2, 4], &[4]]),
         (
             Call::Conv2dBackward { config: conv2d, bias: true },
             &[1, 2, 2, 2],

@@ -27,6 +27,7 @@ fn convolution_goes_back_as_differences_say() {
 fn normalisations_go_back_as_differences_say() {
     let operands = [tensor(&[3, 5], 1), tensor(&[5], 2), tensor(&[5], 3)];
     check(&operands, |v| v[0].layer_norm(&v[1], &v[2], 1e-5));
+    check(&operands[..2], |v| v[0].rms_norm(&v[1], 1e-5));
     let operands = [tensor(&[3, 2, 2, 2], 1), tensor(&[2], 2), tensor(&[2], 3)];
     let running = RunningStats { mean: zeros(2), var: zeros(2) };
     check(&operands, |v| {

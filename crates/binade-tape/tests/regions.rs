@@ -180,7 +180,7 @@ fn a_policy_may_go_by_how_many_elements_there_are() {
 #[test]
 fn every_operation_that_sums_says_how_much_to_an_override() {
     type Run = fn(&Var<Cpu>, &Var<Cpu>) -> Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
-    let cases: [(&str, u64, Run); 14] = [
+    let cases: [(&str, u64, Run); 15] = [
         ("matmul", 4, |x, _| x.matmul(x)),
         ("bmm", 4, |x, _| x.reshape(&[1, 4, 4])?.bmm(&x.reshape(&[1, 4, 4])?)),
         ("linear", 4, |x, v| x.linear(x, Some(v))),
@@ -190,6 +190,7 @@ fn every_operation_that_sums_says_how_much_to_an_override() {
             image.conv2d(&x.reshape(&[2, 2, 2, 2])?, None, Conv2dConfig::default())
         }),
         ("layer_norm", 4, |x, v| x.layer_norm(v, v, 1e-5)),
+        ("rms_norm", 4, |x, v| x.rms_norm(v, 1e-5)),
         ("batch_norm", 4, |x, v| {
             let running = RunningStats { mean: tensor(&[4], 5), var: tensor(&[4], 6) };
             Ok(x.batch_norm(v, v, &running, BatchNormConfig::default())?.0)

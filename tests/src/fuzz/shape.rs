@@ -60,6 +60,7 @@ fn any(a: &[usize], b: &[usize]) {
     let _ = result(&Call::BatchNormBackward { eps: 0.0 }, &[a, a, b]);
     let _ = (result(&Call::BiasAdd, &[a, b]), result(&Call::Reshape { shape: b.to_vec() }, &[a]));
     let _ = result(&Call::LayerNorm { eps: 0.0 }, &[a, b, b]);
+    let _ = result(&Call::RmsNorm { eps: 0.0 }, &[a, b]);
     let _ = (result(&Call::Softmax, &[a]), result(&Call::MseLoss, &[a, b]));
     assert_eq!(
         shape::size(a, 1).unwrap_or(usize::MAX).min(shape::element_count(a)),

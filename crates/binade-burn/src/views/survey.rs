@@ -81,7 +81,8 @@ fn operation(container: &str) -> Op {
         "Linear" => Op::LINEAR,
         "Conv1d" | "Conv2d" | "Conv3d" | "ConvTranspose1d" | "ConvTranspose2d"
         | "ConvTranspose3d" | "DeformConv2d" => Op::CONV2D,
-        "LayerNorm" | "RmsNorm" | "GroupNorm" | "InstanceNorm" => Op::LAYER_NORM,
+        "RmsNorm" => Op::RMS_NORM,
+        "LayerNorm" | "GroupNorm" | "InstanceNorm" => Op::LAYER_NORM,
         "BatchNorm" => Op::BATCH_NORM,
         "Embedding" => Op::EMBEDDING,
         _ => Op::custom("parameter", OpClass::Other),

@@ -31,7 +31,7 @@ pub use batch_norm::{batch_norm, batch_norm_inference};
 pub use convolutions::{CONV1D, conv1d, conv2d};
 pub use embedding::embedding;
 pub use losses::{cross_entropy, mse_loss};
-pub use norms::{GROUP_NORM, RMS_NORM, group_norm, layer_norm, rms_norm};
+pub use norms::{GROUP_NORM, group_norm, layer_norm, rms_norm};
 pub use products::{linear, matmul};
 pub use rope::{ROPE, rope};
 pub use softmax::{log_softmax, softmax};

@@ -7,9 +7,6 @@ use binade_core::{Op, OpClass};
 use candle_core::{D, Result as CandleResult, Tensor};
 use candle_nn::{GroupNorm, Module};
 
-/// Root mean square normalisation, which Binade's own list does not name: policies know it as `rms_norm`.
-pub const RMS_NORM: Op = Op::custom("rms_norm", OpClass::Norm);
-
 /// Normalisation by groups of channels, which Binade's own list does not name: policies know it as `group_norm`.
 pub const GROUP_NORM: Op = Op::custom("group_norm", OpClass::Norm);
 
@@ -41,7 +38,7 @@ pub fn rms_norm(
     [input, weight]: [&Tensor; 2],
     eps: f64,
 ) -> Result<Tensor, Error> {
-    narrowed(scope, RMS_NORM, path, [input, weight], |[x, weight]| {
+    narrowed(scope, Op::RMS_NORM, path, [input, weight], |[x, weight]| {
         unit(&x, eps)?.broadcast_mul(&weight)
     })
 }

@@ -30,6 +30,7 @@ impl CaseGroup {
             | Self::Softmax
             | Self::LogSoftmax
             | Self::LayerNorm
+            | Self::RmsNorm
             | Self::BatchNorm
             | Self::MseLoss
             | Self::CrossEntropy

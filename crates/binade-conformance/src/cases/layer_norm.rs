@@ -142,12 +142,23 @@ impl Stats {
     /// `rstd·(a − mean(a) − x̂·mean(a·x̂))` for gradients `a` of the normalised group `x`.
     pub(super) fn backward(&self, a: &[f64], x: &[f64]) -> Vec<Expected> {
         let n = count(x.len());
+        let offset = a.iter().sum::<f64>() / n;
+        let offset_doubt = (n + 2.0) * a.iter().map(|a| a.abs()).sum::<f64>() / n;
+        self.backward_about([offset, offset_doubt], a, x)
+    }
+
+    /// Returns the gradient with a number and its doubt in the place of `mean(a)`.
+    pub(super) fn backward_about(
+        &self,
+        [offset, offset_doubt]: [f64; 2],
+        a: &[f64],
+        x: &[f64],
+    ) -> Vec<Expected> {
+        let n = count(x.len());
         let mean = |terms: &mut dyn Iterator<Item = f64>| terms.sum::<f64>() / n;
         let normals: Vec<Expected> = x.iter().map(|x| self.normal(*x)).collect();
         let pairs = || a.iter().zip(&normals);
-        let offset = mean(&mut a.iter().copied());
         let slope = mean(&mut pairs().map(|(a, x)| a * x.value));
-        let offset_doubt = (n + 2.0) * mean(&mut a.iter().map(|a| a.abs()));
         let slope_doubt =
             mean(&mut pairs().map(|(a, x)| (n + 3.0) * (a * x.value).abs() + a.abs() * x.mass));
         let one = |(a, x): (&f64, &Expected)| {

@@ -92,6 +92,10 @@ fn spoilt(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opti
                 total(&x.iter().map(|x| x * x).collect::<Vec<f32>>()) / count(x.len()) - mean * mean
             })
         }
+        ("subtracts_the_mean", C::RmsNorm { eps }, [x, w]) => {
+            let none = Plain::write(&vec![0.0; w.len()], w.dtype(), w.shape());
+            again(C::LayerNorm { eps: *eps }, &[x, w, &none])?
+        }
         ("makes_gelu_of_tanh", C::Gelu, [x]) => map(x, |x| {
             // Hendrycks and Gimpel's approximation, which torch has under another name.
             let inner = (2.0 / std::f32::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
@@ -310,6 +314,7 @@ caught! {
     fn gives_masked_rows_no_loss() by_only "cross_entropy/f16/a_row_of_minus_infinity_is_nan_throughout";
     fn exponentiates_at_once() by "softmax/f16/no_finite_row_overflows" "softmax/f32/no_finite_row_overflows";
     fn subtracts_squared_means() by "layer_norm/f32/a_large_mean_leaves_the_variance_alone";
+    fn subtracts_the_mean() by "rms_norm/f16/the_mean_is_not_subtracted" "rms_norm/f32/random_3x7";
     fn normalises_unbiased() by
         "batch_norm/bf16/a_batch_of_two_is_normalised_by_the_biased_variance"
         "batch_norm/f16/a_batch_of_two_is_normalised_by_the_biased_variance"

@@ -206,11 +206,13 @@ impl OpInvocation {
         Ok((Vec::new(), DType::F32))
     }
 
-    /// Applies the rule of a layer or batch normalisation, whose result is like its input.
+    /// Applies the rule of a normalisation, whose result is like its input.
     fn rule_of_norms(&self, op: Op, operands: &[Operand<'_>]) -> Checked {
         let (grad, operands) = match (self, operands) {
             (
-                Self::LayerNormBackward { .. } | Self::BatchNormBackward { .. },
+                Self::LayerNormBackward { .. }
+                | Self::RmsNormBackward { .. }
+                | Self::BatchNormBackward { .. },
                 [grad, rest @ ..],
             ) => (Some(*grad), rest),
             _ => (None, operands),
@@ -220,7 +222,7 @@ impl OpInvocation {
         let shape = if op == Op::BATCH_NORM {
             shape::batch_norm(input.1, &shapes(vectors))?
         } else {
-            shape::layer_norm(input.1, &shapes(vectors))?
+            shape::norm_of_last_axis(op, input.1, &shapes(vectors))?
         };
         let dtype = operands::norm(op, *input, parameters)?;
         operands::all_f32(op, running)?;

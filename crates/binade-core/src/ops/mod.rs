@@ -7,7 +7,7 @@
 //! | | |
 //! |---|---|
 //! | products | [`MatMul`] [`Bmm`] [`Linear`] [`LinearRelu`] [`Conv2d`] |
-//! | normalisation | [`LayerNorm`] [`BatchNorm`] [`Softmax`] [`LogSoftmax`] |
+//! | normalisation | [`LayerNorm`] [`RmsNorm`] [`BatchNorm`] [`Softmax`] [`LogSoftmax`] |
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
 //! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
 //! | moves of elements | [`Embedding`] [`MaxPool2d`] [`Reshape`] |

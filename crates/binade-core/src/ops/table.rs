@@ -107,6 +107,10 @@ macro_rules! for_each_op {
                 LayerNorm layer_norm(input, weight, bias) { eps: f32 } -> Tensor;
                 LayerNormBackward layer_norm_backward(grad, input, weight) { eps: f32 } -> NormGrads;
             }
+            RmsNorm rms_norm {
+                RmsNorm rms_norm(input, weight) { eps: f32 } -> Tensor;
+                RmsNormBackward rms_norm_backward(grad, input, weight) { eps: f32 } -> Pair;
+            }
             BatchNorm batch_norm {
                 BatchNorm
                     batch_norm(input, weight, bias, (running)) { config: BatchNormConfig } -> BatchNormOutput;

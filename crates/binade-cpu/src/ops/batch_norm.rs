@@ -1,6 +1,6 @@
 //! Normalisation over the batch, by channel.
 
-use super::{layer_norm::Stats, operands::check};
+use super::{operands::check, row_norm::Stats};
 use crate::{
     Cpu, Error, Tensor, parallel,
     reduce::{Channels, count, round, run, run2},

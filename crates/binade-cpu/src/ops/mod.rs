@@ -10,6 +10,7 @@
 mod im2col;
 mod operands;
 mod pointwise;
+mod row_norm;
 
 use crate::Cpu;
 use binade_core::ops::op_modules;

@@ -10,7 +10,7 @@ use crate::{
 use binade_gpu::{Driver, LayerNormKernels, NormBackward, Rows};
 
 /// Bytes of the kernel's `Stats`, and below it of its `Sums`.
-const STATS: usize = 8;
+pub(super) const STATS: usize = 8;
 const SUMS: usize = 16;
 
 /// Columns that a block sums up side by side: the kernel's `TILE`.
@@ -39,23 +39,24 @@ impl LayerNormKernels for Cuda {
             let args = args![grad, input, dtype, weight, of_weight, to, &stats, count, width, eps];
             self.launch("layer_norm_backward", grid(rows), &args)?;
         }
-        self.layer_norm_parameters([grad, input], dtype, &stats, [&grads.weight, &grads.bias])
+        self.norm_parameters([grad, input], dtype, &stats, &grads.weight, Some(&grads.bias))
     }
 }
 
 /// Returns the codes of the element types of input and weight.
-fn codes(input: &Tensor, weight: &Tensor) -> Result<[u32; 2]> {
+pub(super) fn codes(input: &Tensor, weight: &Tensor) -> Result<[u32; 2]> {
     Ok([code("layer_norm", input.dtype())?, code("layer_norm", weight.dtype())?])
 }
 
 impl Cuda {
     /// Computes the gradients of weight and bias: sums over chunks of rows, then over the chunks; 0 without rows.
-    fn layer_norm_parameters(
+    pub(super) fn norm_parameters(
         &self,
         [grad, input]: [&Tensor; 2],
         dtype: u32,
         stats: &Buffer,
-        [of_weight, of_bias]: [&Tensor; 2],
+        of_weight: &Tensor,
+        of_bias: Option<&Tensor>,
     ) -> Result {
         let Rows { count, width } = Rows::of(input);
         let chunk = count.div_ceil(MOST_CHUNKS).max(LEAST_ROWS);

@@ -11,6 +11,7 @@ mod layer_norm;
 mod max_pool2d;
 mod products;
 mod ranges;
+mod rms_norm;
 mod rows;
 mod sorted_indices;
 mod total;

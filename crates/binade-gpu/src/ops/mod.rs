@@ -19,6 +19,7 @@ pub use gemm::{Gemm, GemmKernels, Matrices};
 pub use layer_norm::{LayerNormKernels, NormBackward};
 pub use max_pool2d::MaxPool2dKernels;
 pub use pointwise::PointwiseKernels;
+pub use rms_norm::RmsNormKernels;
 pub use rows::RowKernels;
 pub use total::{Total, TotalKernels};
 

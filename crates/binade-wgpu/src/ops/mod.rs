@@ -10,6 +10,7 @@ mod layer_norm;
 mod max_pool2d;
 mod operands;
 mod pointwise;
+mod rms_norm;
 mod roles;
 mod rows;
 mod total;

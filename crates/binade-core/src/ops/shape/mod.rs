@@ -99,19 +99,25 @@ pub(crate) fn linear(
     }
 }
 
-/// Returns the shape of a layer normalisation: that of the input `[.., D]`, with vectors `[D]` (weight and bias).
+/// Returns the shape of a normalisation of the last axis: that of the input `[.., D]`, with vectors `[D]` (weight, and a layer
+/// normalisation's bias).
 ///
 /// # Errors
 ///
 /// `Mismatch` otherwise.
-pub(crate) fn layer_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn norm_of_last_axis(
+    op: Op,
+    input: &[usize],
+    vectors: &[&[usize]],
+) -> Result<Vec<usize>, ShapeError> {
+    let expected = if op == Op::RMS_NORM {
+        "input [.., D], weight [D]"
+    } else {
+        "input [.., D], weight [D], bias [D]"
+    };
     match input.last() {
         Some(&d) if vectors.iter().all(|vector| **vector == [d]) => Ok(input.to_vec()),
-        _ => Err(ShapeError::mismatch(
-            Op::LAYER_NORM,
-            &[&[input], vectors].concat(),
-            "input [.., D], weight [D], bias [D]",
-        )),
+        _ => Err(ShapeError::mismatch(op, &[&[input], vectors].concat(), expected)),
     }
 }
 
