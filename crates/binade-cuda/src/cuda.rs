@@ -28,7 +28,7 @@ const LEAST_BUFFER: usize = 512;
 ///
 /// * Nothing waits for the device but what says so: `download` and its kin, `resolve`, `Scaler::state`, an optimizer
 ///   that reads the verdict, and a step without any gradient, which must know whether it is skipped.
-///   [`DeviceCounters::syncs`] counts them. Uploads of more than a mebibyte are the driver's, which may wait uncounted.
+///   [`DeviceCounters::syncs`] counts them. An upload waits only while 256 MiB of others are on their way, and is counted then.
 /// * An index or label that points nowhere is [`Error::Index`] when the host reads next, be it a tensor or a step's outcome,
 ///   and then no longer. What was made of it is NaN.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.

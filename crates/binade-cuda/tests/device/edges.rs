@@ -89,7 +89,7 @@ fn sums_read_all_of_chunks_of_four_groups_a_thread() -> Result {
     Ok(())
 }
 
-/// Clips all to 3 by a norm, then each of the first 32 chunks by its own, which is the chunk's one number.
+/// Clips all to 3 by a norm, then each of the first 32 chunks by its own, which is the chunk's one number, and the rest together.
 fn clips_by_chunk(
     cuda: &Cuda,
     tensor: &Tensor,
@@ -98,7 +98,8 @@ fn clips_by_chunk(
 ) -> Result {
     let part = |start, len| tensor.slice(start, len).map(Some);
     let mut entries = vec![Named::new("rest", part(CHUNK * 32, values.len() - CHUNK * 32)?)];
-    let mut groups = Vec::new();
+    // A group of many chunks, of which all but one begin behind their tensor's first element.
+    let mut groups = vec![ClipGroup::new(["rest"], kind, LIMIT)];
     for number in 0..32 {
         let name = number.to_string();
         groups.push(ClipGroup::new([name.clone()], kind, LIMIT));
@@ -112,8 +113,17 @@ fn clips_by_chunk(
     let wanted = (values[CHUNK * 32], Some(narrow(norm)));
     assert_eq!((finding.magnitude, finding.norm), wanted, "{kind:?} of {:?}", tensor.dtype());
     cuda.clip_groups(&mut grads, &groups, &mut found)?;
-    for (number, entry) in cuda.materialise(grads)?.into_iter().skip(1).enumerate() {
-        let clipped = values[place(number)] * narrow(3.0 / norm);
+    let clip = narrow(3.0 / norm);
+    let mut clipped = cuda.materialise(grads)?.into_iter();
+    let rest = clipped.next().and_then(|entry| entry.value).ok_or("a gradient is gone")?;
+    let squares = values[CHUNK * 32..].iter().map(|x| f64::from(x * clip).powi(2)).sum::<f64>();
+    let largest = values[CHUNK * 32] * clip;
+    let of_rest = if kind == Norm::L2 { squares.sqrt() } else { f64::from(largest) };
+    let wanted = largest * narrow(f64::from(LIMIT) / of_rest);
+    let got = cuda.to_bits(&rest.slice(0, 1)?)?;
+    assert_eq!(got, wanted.to_le_bytes(), "{kind:?} of the rest, {:?}", tensor.dtype());
+    for (number, entry) in clipped.enumerate() {
+        let clipped = values[place(number)] * clip;
         let wanted = clipped * factor(clipped);
         let grad = entry.value.ok_or("a gradient is gone")?;
         let got = cuda.to_bits(&grad.slice(place(number) % CHUNK, 1)?)?;
