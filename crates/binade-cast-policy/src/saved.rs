@@ -52,7 +52,7 @@ pub(crate) fn float<'de, D: Deserializer<'de>>(from: D) -> Result<DType, D::Erro
 
 impl Document {
     fn of(table: &OpTable, exceptions: &[(Condition, CastRule)]) -> Self {
-        let OpTable { preset, registered, strict } = table.clone();
+        let OpTable { preset, registered, strict, .. } = table.clone();
         let overrides = exceptions.iter().cloned().map(|(when, rule)| {
             let Condition { op, path, reduction_above, reduction_below } = when;
             Override { op, path, reduction_above, reduction_below, rule }
@@ -62,7 +62,11 @@ impl Document {
 
     fn into_policy(self) -> Overrides<OpTable> {
         let Self { preset, strict, operations: registered, overrides } = self;
-        let base = OpTable { registered, strict, ..OpTable::of(preset) };
+        let unregistered = OpTable::of(preset);
+        let lenient = registered
+            .into_iter()
+            .fold(unregistered, |table, (name, rule)| table.register(name, rule));
+        let base = if strict { lenient.strict() } else { lenient };
         let exceptions = overrides.into_iter().map(|one| {
             let Override { op, path, reduction_above, reduction_below, rule } = one;
             (Condition { op, path, reduction_above, reduction_below }, rule)

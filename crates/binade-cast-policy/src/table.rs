@@ -2,6 +2,7 @@
 
 use crate::preset::{self, Preset};
 use crate::{CastPolicy, CastRule, Category, OpCall, PolicyError};
+use binade_core::Op;
 use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr, sync::LazyLock};
 
 /// Policy that looks an operation up by name, ignoring overload suffixes (`softmax` finds `softmax.int`).
@@ -13,6 +14,8 @@ pub struct OpTable {
     pub(crate) preset: &'static Preset,
     pub(crate) registered: BTreeMap<Box<str>, CastRule>,
     pub(crate) strict: bool,
+    /// Rule of each operation of [`Op::ALL`], which this table answers without comparing names.
+    known: Box<[CastRule]>,
 }
 
 /// Rule of `binary_cross_entropy`, the one operation that any preset bans.
@@ -51,20 +54,36 @@ impl OpTable {
     pub(crate) fn of(preset: &'static Preset) -> Self {
         // The rule is made with the table, so that an answer does not allocate.
         LazyLock::force(&BANNED);
-        Self { preset, registered: BTreeMap::new(), strict: false }
+        let table =
+            Self { preset, registered: BTreeMap::new(), strict: false, known: Box::default() };
+        table.with_known_rules()
+    }
+
+    fn with_known_rules(self) -> Self {
+        let known = Op::ALL.iter().map(|op| self.look_up(op.name())).collect();
+        Self { known, ..self }
+    }
+
+    /// Returns the rule of an operation by its name.
+    fn look_up(&self, name: &str) -> CastRule {
+        if let Some(rule) = self.registered.get(name) {
+            return rule.clone();
+        }
+        let unlisted = if self.strict { CastRule::Unlisted } else { CastRule::Untouched };
+        self.find(name).map_or(unlisted, |(category, _)| self.of_category(category))
     }
 
     /// Registers the rule of the operation `name`, on a list or not. The latest one counts.
     #[must_use]
     pub fn register(mut self, name: impl Into<Box<str>>, rule: CastRule) -> Self {
         self.registered.insert(name.into(), rule);
-        self
+        self.with_known_rules()
     }
 
     /// Refuses operations that are on no list and were not registered.
     #[must_use]
     pub fn strict(self) -> Self {
-        Self { strict: true, ..self }
+        Self { strict: true, ..self }.with_known_rules()
     }
 
     /// Returns the names on a list, exactly as the framework has them, sorted by byte.
@@ -102,12 +121,10 @@ impl FromStr for OpTable {
 
 impl CastPolicy for OpTable {
     fn rule(&self, call: &OpCall<'_>) -> CastRule {
-        let name = call.op.name();
-        if let Some(rule) = self.registered.get(name) {
-            return rule.clone();
+        match call.op.index() {
+            Some(index) => self.known[index].clone(),
+            None => self.look_up(call.op.name()),
         }
-        let unlisted = if self.strict { CastRule::Unlisted } else { CastRule::Untouched };
-        self.find(name).map_or(unlisted, |(category, _)| self.of_category(category))
     }
 
     fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {

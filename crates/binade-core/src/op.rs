@@ -33,12 +33,24 @@ pub enum OpClass {
 pub struct Op {
     name: &'static str,
     class: OpClass,
+    /// Place in [`ALL`](Self::ALL); `CUSTOM` for any other operation.
+    index: u8,
 }
+
+/// Index of an operation that Binade does not name.
+const CUSTOM: u8 = u8::MAX;
 
 impl Op {
     /// Creates an operation of the caller's own.
     pub const fn custom(name: &'static str, class: OpClass) -> Self {
-        Self { name, class }
+        let mut index = 0;
+        while index < Self::NAMES.len() as u8 {
+            if equal(Self::NAMES[index as usize].as_bytes(), name.as_bytes()) {
+                return Self { name, class, index };
+            }
+            index += 1;
+        }
+        Self { name, class, index: CUSTOM }
     }
 
     /// Returns the operation that Binade itself names `name`.
@@ -56,6 +68,11 @@ impl Op {
     /// Returns the name in policies' lists.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns the place in [`ALL`](Self::ALL) of an operation that Binade itself names: a policy may keep its rule there.
+    pub const fn index(&self) -> Option<usize> {
+        if self.index == CUSTOM { None } else { Some(self.index as usize) }
     }
 
     /// Returns the class, by which a policy chooses a precision.
@@ -82,6 +99,9 @@ macro_rules! ops {
 
             /// Operations that Binade itself names.
             pub const ALL: &'static [Self] = &[$(Self::$constant),*];
+
+            /// Their names.
+            const NAMES: &'static [&'static str] = &[$($name),*];
         }
     };
 }
@@ -130,6 +150,7 @@ mod tests {
         for (index, op) in Op::ALL.iter().enumerate() {
             let by_name = Op::ALL.iter().position(|other| other.name() == op.name());
             assert_eq!((by_name, Op::named(op.name())), (Some(index), Some(*op)));
+            assert_eq!((op.index(), mine.index()), (Some(index), None));
         }
     }
 }
