@@ -56,14 +56,15 @@ fn one_number_a_chunk(last_bit: f32, tail: usize) -> Vec<f32> {
     values
 }
 
-/// Returns a number from 1 to 2 whose product with `clip` ends in a bit on which a group's factor hangs.
+/// Returns a number from 1 to 2 that ends in a 1, and whose product with `clip` ends in a bit on which a group's factor hangs.
 fn sensitive(last_bit: f32, clip: f32, number: u8) -> f32 {
     let hangs = |x: &f32| {
         let bits = (x * clip).to_bits();
         bits % 2 == 1 && factor(x * clip).to_bits() != factor(f32::from_bits(bits - 1)).to_bits()
     };
-    let all = (number % 32 + 1..127).map(|steps| 1.0 + f32::from(steps) * last_bit);
-    all.into_iter().find(hangs).unwrap_or(f32::NAN)
+    let steps = (number % 32 + 1..127).filter(|steps| steps % 2 == 1);
+    let mut all = steps.map(|steps| 1.0 + f32::from(steps) * last_bit);
+    all.find(hangs).unwrap_or(f32::NAN)
 }
 
 /// The factor by which a group of this norm is clipped.
