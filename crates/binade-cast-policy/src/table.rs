@@ -155,3 +155,27 @@ impl PartialEq for OpTable {
             == (other.preset.id, other.strict, &other.registered)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_operation_has_the_rule_of_its_name() {
+        let mine = |table: OpTable| {
+            table.register("linear", CastRule::F32).register("mine", CastRule::Lower)
+        };
+        for preset in preset::ALL {
+            let table = OpTable::of(preset);
+            for table in [table.clone(), mine(table.clone()), mine(table.strict())] {
+                for op in Op::ALL {
+                    assert_eq!(
+                        table.rule(&(*op).into()),
+                        table.look_up(op.name()),
+                        "{table:?} {op:?}"
+                    );
+                }
+            }
+        }
+    }
+}
