@@ -2,7 +2,7 @@
 //
 // Oracle: `cases/rms_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
 //
-// `rms_norm_numbers`, `rms_norm_backward_numbers`: a grid of any size strides over rows, and leaves 0 and 1 / sqrt(mean(x^2) + eps), or 0 and
+// `rms_norm_numbers`, `rms_norm_backward_mean`: a grid of any size strides over rows, and leaves 0 and 1 / sqrt(mean(x^2) + eps), or 0 and
 // the mean of g * w * x, from which `layer_norm_backward` and `layer_norm_columns` make the gradients. `rms_norm`: a grid of any size strides
 // over groups of four elements.
 //!use lib/row_norm.wgsl
@@ -35,7 +35,7 @@ fn rms_norm(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
 }
 
 @compute @workgroup_size(256)
-fn rms_norm_backward_numbers(
+fn rms_norm_backward_mean(
   @builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>) {
   for (var base = group.x * rows_at_once(); base < params.rows; base += groups.x * rows_at_once()) {

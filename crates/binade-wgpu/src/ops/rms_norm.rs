@@ -23,7 +23,7 @@ impl RmsNormKernels for Wgpu {
         grads: [&Tensor; 2],
     ) -> Result {
         let stats = self.stats_of_rows("rms_norm_numbers", input, eps)?;
-        let means = Means { shader: "rms_norm_backward_numbers", stats, eps };
+        let means = Means { shader: "rms_norm_backward_mean", stats, eps };
         self.norm_backward([grad, input, weight], &means, grads)
     }
 }
