@@ -34,18 +34,18 @@ pub struct Op {
     name: &'static str,
     class: OpClass,
     /// Place in [`ALL`](Self::ALL); `CUSTOM` for any other operation.
-    index: u8,
+    index: usize,
 }
 
 /// Index of an operation that Binade does not name.
-const CUSTOM: u8 = u8::MAX;
+const CUSTOM: usize = usize::MAX;
 
 impl Op {
     /// Creates an operation of the caller's own.
     pub const fn custom(name: &'static str, class: OpClass) -> Self {
         let mut index = 0;
-        while index < Self::NAMES.len() as u8 {
-            if equal(Self::NAMES[index as usize].as_bytes(), name.as_bytes()) {
+        while index < Self::NAMES.len() {
+            if equal(Self::NAMES[index].as_bytes(), name.as_bytes()) {
                 return Self { name, class, index };
             }
             index += 1;
@@ -72,7 +72,7 @@ impl Op {
 
     /// Returns the place in [`ALL`](Self::ALL) of an operation that Binade itself names: a policy may keep its rule there.
     pub const fn index(&self) -> Option<usize> {
-        if self.index == CUSTOM { None } else { Some(self.index as usize) }
+        if self.index == CUSTOM { None } else { Some(self.index) }
     }
 
     /// Returns the class, by which a policy chooses a precision.
