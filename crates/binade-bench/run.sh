@@ -108,13 +108,15 @@ kernels() {
 }
 moved=(--only unscale,norm,cast,gradients,step --elements 16777216,268435456)
 
-# Counters of a launch: time, DRAM, sectors at the L2 cache, instructions, reasons why warps wait.
+# Counters of a launch: time, DRAM, sectors at the L2 cache, instructions, reasons why warps wait. One launch of each configuration is
+# enough, and the first is passed over: ncu replays a launch for every few counters.
 counters() {
     offered ncu "$1" || return
     local metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
     metrics+=,lts__t_sectors_op_read.sum,lts__t_sectors_op_write.sum,smsp__inst_executed.sum,smsp__inst_issued.sum
     attempt "$1" 120 ncu --clock-control none --csv --page raw --log-file "$results/$2" --metrics "$metrics" \
         --section SpeedOfLight --section WarpStateStats --section Occupancy --section LaunchStats \
+        --filter-mode per-launch-config --launch-skip 1 --launch-count 1 \
         --kernel-name 'regex:^(unscale|l2norm|cast|cast_set|adam|sgd|accumulate|materialise|clip_groups|read_only|in_place)$' \
         "$here/speed" "${moved[@]:0:2}" --elements 67108864 --rounds 1
 }
