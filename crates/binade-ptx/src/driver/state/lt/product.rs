@@ -94,8 +94,9 @@ impl Driver {
     }
 
     /// Computes the product. Products are f32, exact for sixteen bits and TF32, and added by `fma` in the order of K. The bias is
-    /// added last, and one rounding makes the result's type. Sums of a batch run in the reverse order, since the library does not
-    /// promise the bits of its single products there.
+    /// added last, and one rounding makes the result's type. Where the columns of a matrix are not whole 16 bytes apart, the sum is
+    /// rounded before the bias is added, and again behind it, as cuBLASLt 13.1 does on an H100. Sums of a batch run in the reverse order,
+    /// since the library does not promise the bits of its single products there.
     pub(crate) fn multiply(&mut self, product: &Product) -> code::Result {
         let Product { problem, call, bias } = product;
         let ([a, b, _, at], to) = (call.at, problem.d);
@@ -114,6 +115,8 @@ impl Driver {
             let (row, column) = if turn { (column, row) } else { (row, column) };
             matrix * it.step + column * it.leading + row
         };
+        let are_apart = |it: &Layout| (it.leading * it.kind.bytes()).is_multiple_of(16);
+        let rounds_twice = ![&problem.a, &problem.b, &to].into_iter().all(are_apart);
         let bytes = self.bytes(at, elements(&to) * to.kind.bytes())?;
         for (matrix, column) in columns(&to) {
             for (row, added) in added.iter().enumerate() {
@@ -125,7 +128,9 @@ impl Driver {
                 });
                 let first = place(&to, false, [matrix, row, column]) * to.kind.bytes();
                 let place = &mut bytes[first..first + to.kind.bytes()];
-                encode(to.kind, call.alpha * sum + added, place);
+                encode(to.kind, call.alpha * sum, place);
+                let sum = if rounds_twice { decode(to.kind, place) } else { call.alpha * sum };
+                encode(to.kind, sum + added, place);
             }
         }
         Ok(())
