@@ -213,7 +213,8 @@ fn literal_of(class: Class, literal: &Written<'_>) -> Option<u64> {
     match *literal {
         Written::Float(bits) if class == Class::W32 => Some(u64::from(bits)),
         Written::Double(bits) if class == Class::W64 => Some(bits),
-        Written::Integer(value) if class != Class::Predicate => {
+        Written::Integer(value) if class == Class::Predicate => Some(u64::from(value != 0)),
+        Written::Integer(value) => {
             let fits = value & !mask == 0 || (!value & !(mask >> 1)) == 0;
             fits.then_some(value & mask)
         }

@@ -11,6 +11,12 @@ fn lanes_find_those_with_the_same_value() {
 }
 
 #[test]
+fn a_predicate_is_set_to_a_literal() {
+    let body = "mov.pred %p1, -1;\nselp.b32 %r1, 5, 7, %p1;\nmov.pred %p1, 0;\nselp.b32 %r2, 5, 7, %p1;\nadd.s32 %r1, %r1, %r2;";
+    assert_eq!(lanes(body)[..2], [12, 12]);
+}
+
+#[test]
 fn a_match_or_a_warp_barrier_that_a_lane_skips_is_divergent() {
     for (form, operands) in [("match.any.sync.b32", "%r1, %r7, -1"), ("bar.warp.sync", "-1")] {
         let body = format!(
