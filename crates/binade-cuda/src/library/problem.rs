@@ -48,7 +48,9 @@ pub(super) struct Operand {
 
 impl Problem {
     /// Returns the problem of a product. It is `None` if the library is not asked: for no terms, for a bias of another type than
-    /// the result's, which the library would read wrongly, and for a misaligned bias.
+    /// the result's, which the library would read wrongly, for a misaligned bias, and for a bias of sixteen bits beside an operand
+    /// or a result whose rows are not whole 16 bytes. Of such, cuBLASLt 13.1 on an H100 rounds some sums to bf16, adds the bias,
+    /// and rounds again.
     ///
     /// If each pair is promised the bits that it has alone, the problem is that of one pair, the same for all. NVIDIA promises
     /// equal bits for repeated calls, and none for a batch against its single pairs, even by the same algorithm. The alignment is
@@ -58,7 +60,9 @@ impl Problem {
         let Gemm { a, b, bias, c, m, n, k, batch, by_pair, .. } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
         let is_readable = |address: u64| dtype == into && address.is_multiple_of(BIAS_ALIGNED);
-        if k == 0 || bias.is_some_and(|bias| !is_readable(bias.address())) {
+        let are_whole = [&a, &b, &c].into_iter().all(has_whole_rows);
+        let is_rounded_once = dtype == DType::F32 || are_whole;
+        if k == 0 || bias.is_some_and(|bias| !is_readable(bias.address()) || !is_rounded_once) {
             return None;
         }
         let batch = if by_pair { 1 } else { batch };
@@ -113,6 +117,12 @@ impl Operand {
             aligned,
         }
     }
+}
+
+/// Returns true if each row of each matrix begins at a multiple of 16 bytes.
+fn has_whole_rows(Matrices { tensor, row, step, .. }: &Matrices<'_>) -> bool {
+    let distance = (row | step) * tensor.dtype().bytes();
+    (tensor.address() | distance as u64).is_multiple_of(BIAS_ALIGNED)
 }
 
 fn aligned(address: u64) -> u32 {
