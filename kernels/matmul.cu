@@ -65,9 +65,12 @@ __device__ __forceinline__ void product(const Product& p) {
       uint32_t stage = shared_address(memory + (turn - 1) % 2 * STAGE);
 #pragma unroll 1
       for (uint32_t step = 0; step < STEPS; step++) {
-        warp.load_a(stage, a_along_k, step, fragments);
-        warp.load_b(stage + BYTES<TILE>, b_along_k, step, fragments);
-        warp.add(fragments);
+#pragma unroll
+        for (uint32_t i = 0; i < warp.DOWN; i++) warp.load_a(stage, a_along_k, step, i, fragments);
+#pragma unroll
+        for (uint32_t j = 0; j < warp.ACROSS / 2; j++) warp.load_b(stage + BYTES<TILE>, b_along_k, step, j, fragments);
+#pragma unroll
+        for (uint32_t i = 0; i < warp.DOWN; i++) warp.add(fragments, i);
       }
     }
     if (turn < range.end) {

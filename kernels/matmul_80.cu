@@ -61,15 +61,19 @@ __device__ __forceinline__ uint32_t next_of(uint32_t stage) {
 }
 
 // Adds up `tiles` tiles. `bring(number, stage)` starts to bring each, in order.
+//
+// The fragments of the next step are loaded between the products of this one: loaded all at once they would fill the queue to
+// shared memory, and products would wait behind it.
 template <uint32_t STAGE, uint32_t A_BYTES, class Warp, class Bring>
 __device__ __forceinline__ void add_up(
     Warp& warp, uint32_t memory, uint32_t tiles, bool a_along_k, bool b_along_k, Bring bring) {
+  static_assert(Warp::ACROSS / 2 <= Warp::DOWN, "columns come along with the rows");
   typename Warp::Fragments fragments[2];
-  auto load = [&](uint32_t stage, uint32_t step, typename Warp::Fragments& to) {
-    warp.load_a(memory + stage, a_along_k, step, to);
-    warp.load_b(memory + stage + A_BYTES, b_along_k, step, to);
-  };
   uint32_t filled = 0, read = 0;
+  auto load = [&](uint32_t step, uint32_t i, typename Warp::Fragments& to) {
+    warp.load_a(memory + read, a_along_k, step, i, to);
+    if (i < Warp::ACROSS / 2) warp.load_b(memory + read + A_BYTES, b_along_k, step, i, to);
+  };
   auto bring_next = [&](uint32_t tile) {
     if (tile < tiles) bring(tile, filled);
     filled = next_of<STAGE>(filled);
@@ -79,19 +83,29 @@ __device__ __forceinline__ void add_up(
   for (uint32_t ahead = 0; ahead + 1 < STAGES; ahead++) bring_next(ahead);
   wait_for_next();
   __syncthreads();
-  if (tiles > 0) load(0, 0, fragments[0]);
+  if (tiles > 0) {
+#pragma unroll
+    for (uint32_t i = 0; i < Warp::DOWN; i++) load(0, i, fragments[0]);
+  }
 #pragma unroll 1
   for (uint32_t tile = 0; tile < tiles; tile++) {
     static_assert(STEPS == 2, "a step, and the step that ends the tile");
-    load(read, 1, fragments[1]);
-    // In the place of the tile before, which all have read: they have passed the barrier below.
-    bring_next(tile + STAGES - 1);
-    warp.add(fragments[0]);
-    read = next_of<STAGE>(read);
+#pragma unroll
+    for (uint32_t i = 0; i < Warp::DOWN; i++) {
+      load(1, i, fragments[1]);
+      warp.add(fragments[0], i);
+      // In the place of the tile before, which all have read: they have passed the barrier below.
+      if (i == 0) bring_next(tile + STAGES - 1);
+    }
+    // Behind the last tile nothing is, and what is loaded of it again is not used.
+    if (tile + 1 < tiles) read = next_of<STAGE>(read);
     wait_for_next();
     __syncthreads();
-    if (tile + 1 < tiles) load(read, 0, fragments[0]);
-    warp.add(fragments[1]);
+#pragma unroll
+    for (uint32_t i = 0; i < Warp::DOWN; i++) {
+      load(0, i, fragments[0]);
+      warp.add(fragments[1], i);
+    }
   }
   __syncthreads();
 }
@@ -153,18 +167,18 @@ LARGE(f16, F16_, nt, false, true, true)
 LARGE(f16, F16_, tn, true, false, false)
 SMALL(f16, F16_)
 // sass: matmul_80_bf16_nn loads 2 hmma 64 slots 266 shared 98304
-// sass: matmul_80_bf16_nn loads 6 hmma 64 slots 221 shared 98304
+// sass: matmul_80_bf16_nn loads 6 hmma 64 slots 222 shared 98304
 // sass: matmul_80_bf16_nt loads 2 hmma 64 slots 262 shared 98304
 // sass: matmul_80_bf16_nt loads 6 hmma 64 slots 221 shared 98304
 // sass: matmul_80_bf16_tn loads 2 hmma 64 slots 272 shared 98304
-// sass: matmul_80_bf16_tn loads 6 hmma 64 slots 223 shared 98304
-// sass: matmul_80_bf16_small loads 2 hmma 16 slots 161 shared 32768
+// sass: matmul_80_bf16_tn loads 6 hmma 64 slots 230 shared 98304
+// sass: matmul_80_bf16_small loads 2 hmma 16 slots 164 shared 32768
 // sass: matmul_80_bf16_small loads 4 hmma 16 slots 153 shared 32768
 // sass: matmul_80_f16_nn loads 2 hmma 64 slots 266 shared 98304
-// sass: matmul_80_f16_nn loads 6 hmma 64 slots 221 shared 98304
+// sass: matmul_80_f16_nn loads 6 hmma 64 slots 222 shared 98304
 // sass: matmul_80_f16_nt loads 2 hmma 64 slots 262 shared 98304
 // sass: matmul_80_f16_nt loads 6 hmma 64 slots 221 shared 98304
 // sass: matmul_80_f16_tn loads 2 hmma 64 slots 272 shared 98304
-// sass: matmul_80_f16_tn loads 6 hmma 64 slots 223 shared 98304
-// sass: matmul_80_f16_small loads 2 hmma 16 slots 161 shared 32768
+// sass: matmul_80_f16_tn loads 6 hmma 64 slots 230 shared 98304
+// sass: matmul_80_f16_small loads 2 hmma 16 slots 164 shared 32768
 // sass: matmul_80_f16_small loads 4 hmma 16 slots 153 shared 32768

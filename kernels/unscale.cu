@@ -125,6 +125,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 6) unscale(
   Partial partial = {0.0, 0, 0, 0, 0, 0, 0, 0};
   if (from + blockIdx.x < chunks) {
     Chunk chunk = chunk_of(rows, row_count, from + blockIdx.x, chunk_len);
+    // A copy, so that its fields stay in registers: read through a reference, they cost a quarter of the loads on their way.
     const Row row = rows[chunk.row];
     if (row.present == nullptr || *row.present != 0) {
       partial = quick(row, chunk, scale);

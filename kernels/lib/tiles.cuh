@@ -117,23 +117,20 @@ struct WarpTile {
     else load_transposed((at ^ i * 32) + step * (16 * EXTENT * 2), to);
   }
 
-  __device__ __forceinline__ void load_a(uint32_t tile, bool along_k, uint32_t step, Fragments& to) const {
-#pragma unroll
-    for (uint32_t i = 0; i < DOWN; i++) load<TILE_ROWS>(tile + in_a, along_k, step, i, to.a[i]);
+  __device__ __forceinline__ void load_a(uint32_t tile, bool along_k, uint32_t step, uint32_t i, Fragments& to) const {
+    load<TILE_ROWS>(tile + in_a, along_k, step, i, to.a[i]);
   }
 
-  __device__ __forceinline__ void load_b(uint32_t tile, bool along_k, uint32_t step, Fragments& to) const {
-#pragma unroll
-    for (uint32_t j = 0; j < ACROSS / 2; j++) load<TILE_COLUMNS>(tile + in_b, along_k, step, j, to.b[j]);
+  __device__ __forceinline__ void load_b(uint32_t tile, bool along_k, uint32_t step, uint32_t i, Fragments& to) const {
+    load<TILE_COLUMNS>(tile + in_b, along_k, step, i, to.b[i]);
   }
 
-  __device__ __forceinline__ void add(const Fragments& of) {
+  // The `i`th sixteen rows times all columns: odd rows from the last column on, whose fragments were used last.
+  __device__ __forceinline__ void add(const Fragments& of, uint32_t i) {
 #pragma unroll
-    for (uint32_t i = 0; i < DOWN; i++) {
-#pragma unroll
-      for (uint32_t j = 0; j < ACROSS; j++) {
-        multiply<TYPE>(sums[i][j], of.a[i], of.b[j / 2][j % 2 * 2], of.b[j / 2][j % 2 * 2 + 1]);
-      }
+    for (uint32_t number = 0; number < ACROSS; number++) {
+      uint32_t j = i % 2 == 0 ? number : ACROSS - 1 - number;
+      multiply<TYPE>(sums[i][j], of.a[i], of.b[j / 2][j % 2 * 2], of.b[j / 2][j % 2 * 2 + 1]);
     }
   }
 

@@ -7,8 +7,8 @@ use crate::{
 };
 use bytemuck::Pod;
 
-/// Elements of the shortest chunk: two groups for each thread of a block.
-const LEAST: u64 = 4096;
+/// Elements of the shortest chunk: four groups for each thread of a block, which are 64 bytes of sixteen bits.
+const LEAST: u64 = 8192;
 
 /// Chunks that a set of one tensor is cut into at most: enough to fill any GPU, few enough to be summed up by one block.
 const MOST: u64 = 4096;

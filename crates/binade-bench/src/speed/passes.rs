@@ -120,9 +120,9 @@ impl Work for Pass {
 /// Returns the bytes that a pass (0) or a norm (1) moves beside the gradients.
 ///
 /// `binade-cuda` cuts a set of tensors of one length into at most 4,096 chunks and one for each tensor's end; none is shorter
-/// than 4,096 elements.
+/// than 8,192 elements.
 pub(crate) fn overhead((_, elements, tensors): Size, which: usize) -> usize {
-    let chunk = elements.div_ceil(4096).next_power_of_two().max(4096);
+    let chunk = elements.div_ceil(4096).next_power_of_two().max(8192);
     let chunks = tensors * (elements / tensors.max(1)).div_ceil(chunk);
     chunks * PARTIALS[which] + tensors * ROWS[which]
 }
