@@ -48,7 +48,7 @@ impl Views {
     /// Views of parameters in the types that `policy` gives to operands of their layers, in a region of type `dtype`.
     ///
     /// The policy is asked at the layer's path for `linear` (burn's `Linear`), `conv2d` (its convolutions), `layer_norm`
-    /// (`LayerNorm`, `RmsNorm`, `GroupNorm`, `InstanceNorm`), `batch_norm`, `embedding`, and for `parameter` if a layer is none
+    /// (`LayerNorm`, `GroupNorm`, `InstanceNorm`), `rms_norm`, `batch_norm`, `embedding`, and for `parameter` if a layer is none
     /// of these. All parameters of a layer get one answer, and how much the layer sums depends on its input, so that no override
     /// by elements or an attribute applies. A parameter that the policy leaves, or wants in `f32`, stays as it is held.
     pub fn by_policy(policy: impl CastPolicy + 'static, dtype: DType) -> Self {

@@ -57,6 +57,11 @@ pub(super) fn compute(
                 ops::layer_norm(s, "", [&x[0], &x[1], &x[2]], eps)
             })
         }
+        (C::RmsNorm { eps }, [x, w]) => one(ops::rms_norm(s, "", [x, w], (*eps).into())),
+        (C::RmsNormBackward { eps }, [g, x, w]) => {
+            let eps = (*eps).into();
+            differentiated(g, &[x, w], |x| ops::rms_norm(s, "", [&x[0], &x[1]], eps))
+        }
         (C::MseLoss, [x, y]) => one(ops::mse_loss(s, "", x, y)),
         (C::MseLossBackward, [g, x, y]) => {
             differentiated(g, &[x, y], |x| ops::mse_loss(s, "", &x[0], &x[1]))

@@ -71,13 +71,14 @@ macro_rules! names {
 }
 
 /// Operations of `binade_candle::ops`, and one that [`LACKING`] has.
-const HERE: [&str; 15] = [
+const HERE: [&str; 16] = [
     "matmul",
     "bmm",
     "linear",
     "linear_relu",
     "conv2d",
     "layer_norm",
+    "rms_norm",
     "batch_norm",
     "softmax",
     "log_softmax",
