@@ -94,7 +94,9 @@ fn the_library_stays_within_the_kernels_bound() -> Result {
             let is_sure = is_stand_in || sizes.iter().all(|extent| extent.is_multiple_of(8));
             // The stand-in takes operands at multiples of four bytes; a pair of odd rows inside a batch is at none.
             let is_odd = [n, k].iter().any(|row| !(row * dtype.bytes()).is_multiple_of(4));
-            let most = 6 - u64::from(is_stand_in && is_odd);
+            // Beside rows of sixteen bits that are not whole 16 bytes, a bias is the kernels' to add.
+            let is_added_here = dtype != DType::F32 && !(n | k).is_multiple_of(8);
+            let most = 6 - u64::from(is_stand_in && is_odd) - u64::from(is_added_here);
             assert!(!is_sure || cuda.counters().library == most, "{what} {dtype}");
         }
     }
