@@ -10,8 +10,8 @@ use super::sum::sum;
 use crate::OpInvocation::{Linear, LinearBackward, LinearRelu, LinearReluBackward};
 
 /// The leading extents, and the inner and the outer one.
-const SIZES: &str =
-    ":3x2 1:1x1 2:3x4 7:9x5 8:8x8 2x3:31x33 33:32x9 33:32x8 9:5x65 9:5x64 3:257x2 67:33x136 5:2100x16 0:4x3 3:0x2 3:4x0";
+const SIZES: &str = ":3x2 1:1x1 2:3x4 7:9x5 8:8x8 2x3:31x33 33:32x9 33:32x8 9:5x65 9:5x64 \
+    3:257x2 67:33x136 5:2100x16 0:4x3 3:0x2 3:4x0";
 
 /// A linear layer, alone or with the rectified linear unit behind it.
 #[derive(Clone, Copy, Eq, PartialEq)]
