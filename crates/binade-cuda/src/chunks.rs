@@ -144,9 +144,9 @@ mod tests {
 
     #[test]
     fn an_empty_row_has_no_chunk_and_the_next_begins_where_it_would() {
-        let mut chunks = Chunks::of(5000);
-        assert_eq!([0, 4096, 0, 904].map(|len| chunks.add(len)), [0, 0, 1, 1]);
-        assert_eq!((chunks.len, chunks.count), (4096, 2));
+        let mut chunks = Chunks::of(9000);
+        assert_eq!([0, 8192, 0, 808].map(|len| chunks.add(len)), [0, 0, 1, 1]);
+        assert_eq!((chunks.len, chunks.count), (8192, 2));
     }
 
     #[test]
