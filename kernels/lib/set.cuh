@@ -1,6 +1,6 @@
 // A set of tensors in one launch: a table of rows, and a block for each chunk of each tensor.
 //
-// `first_chunk` counts chunks of the rows before, so that a block can look for its row. The length of a chunk is
+// `first_chunk` counts chunks of the rows before, so that a block finds its row by bisection. The length of a chunk is
 // the host's to choose, from the set alone, so that sums do not depend on the GPU.
 #pragma once
 #include "block.cuh"
@@ -12,23 +12,14 @@ struct Chunk {
   uint64_t start, end;
 };
 
-// Parts that the search for a row cuts the table into at a time: all their loads are on their way together.
-constexpr uint32_t PARTS = 8;
-
 // The last row whose first chunk is not behind `chunk`: rows without elements have no chunk and are passed over.
 template <class Row>
 __device__ __forceinline__ Chunk chunk_of(const Row* rows, uint32_t count, uint64_t chunk, uint64_t length) {
   uint32_t low = 0, high = count;
-#pragma unroll 1
   while (high - low > 1) {
-    uint32_t step = (high - low + PARTS - 1) / PARTS, before = 0;
-#pragma unroll
-    for (uint32_t part = 1; part < PARTS; part++) {
-      uint32_t at = low + part * step;
-      before += at < high && rows[at].first_chunk <= chunk;
-    }
-    low += before * step;
-    high = high - low < step ? high : low + step;
+    uint32_t middle = low + (high - low) / 2;
+    if (rows[middle].first_chunk <= chunk) low = middle;
+    else high = middle;
   }
   uint64_t start = (chunk - rows[low].first_chunk) * length;
   uint64_t end = start + length < rows[low].len ? start + length : rows[low].len;

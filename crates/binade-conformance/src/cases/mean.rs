@@ -17,8 +17,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in EIGHT_BITS {
         gradients(cases, dtype);
     }
-    cases.add(DType::BF16, "the_mean_of_four_million_ones_is_one", |run| {
-        let ones = Stored::vector(DType::BF16, vec![1.0; 4_198_400]);
+    cases.add(DType::BF16, "the_mean_of_eight_million_ones_is_one", |run| {
+        let ones = Stored::vector(DType::BF16, vec![1.0; 8_396_800]);
         run.exact(Mean, &[&ones], [(DType::F32, vec![1.0])])
     });
     let op = MeanBackward { shape: vec![2], dtype: DType::F32 };

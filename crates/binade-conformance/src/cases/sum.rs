@@ -16,8 +16,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         gradients(cases, dtype);
     }
     // As many as make more chunks than a block has threads, several times over.
-    cases.add(DType::BF16, "four_million_ones_are_four_million", |run| {
-        exact(run, &Stored::vector(DType::BF16, vec![1.0; 4_198_400]))
+    cases.add(DType::BF16, "eight_million_ones_are_eight_million", |run| {
+        exact(run, &Stored::vector(DType::BF16, vec![1.0; 8_396_800]))
     });
     let op = SumBackward { shape: vec![2], dtype: DType::F32 };
     mismatches(cases, [(Sum, "i64:2"), (op, "1, f16:scalar")]);
