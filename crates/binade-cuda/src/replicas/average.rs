@@ -39,6 +39,12 @@ impl Layout {
         Self { shapes, starts, len }
     }
 
+    /// Returns true if there are elements between or behind the gradients.
+    fn has_gaps(&self) -> bool {
+        let shapes = self.shapes.iter().flatten();
+        shapes.map(|shape| shape.iter().product::<usize>()).sum::<usize>() < self.len
+    }
+
     /// The elements that the device at `place` averages.
     fn slice(&self, place: usize, devices: usize) -> Range<usize> {
         let each = self.len.div_ceil(devices).next_multiple_of(ALIGN);
@@ -78,8 +84,8 @@ impl AverageBuffers {
         devices: usize,
     ) -> Result<Self, Error> {
         let bytes = 4 * layout.len;
-        // Zero where this device has no gradient and another may have one.
-        let is_whole = own.entries.iter().all(|entry| entry.value.is_some());
+        // Zero where this device has no gradient and another may have one, and between tensors.
+        let is_whole = own.entries.iter().all(|entry| entry.value.is_some()) && !layout.has_gaps();
         let vector = if is_whole { cuda.buffer(bytes) } else { cuda.zeros(bytes) };
         Ok(Self {
             vector: Arc::new(vector?),
