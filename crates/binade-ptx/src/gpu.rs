@@ -1,13 +1,17 @@
 //! Simulated device: memory, launches and their line coverage.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use crate::{
     Arg, Capability, Coverage, Dim3, Fault, Module,
     exec::{self, Launch, MmaSums},
     launch::{check_dimensions, parameters},
-    memory::{Devices, Global},
+    memory::{Allocation, Devices, Global},
     module::Entry,
+    report::Access,
 };
 
 /// Shared memory in bytes that a block may have without opting in to more.
@@ -53,7 +57,8 @@ impl Gpu {
         }
     }
 
-    /// Allocates memory and returns its address, a multiple of 256. It is filled with 0xff: NaN in every float type.
+    /// Allocates memory and returns its address, a multiple of 256. It is filled with 0xff, NaN in every float type, and a
+    /// kernel that reads what nobody wrote is stopped.
     pub fn alloc(&mut self, bytes: usize) -> u64 {
         self.alloc_on(0, bytes)
     }
@@ -80,21 +85,50 @@ impl Gpu {
     /// # Errors
     /// [`Fault::Call`] if no allocation holds all of it; nothing is written then.
     pub fn write(&mut self, to: u64, bytes: &[u8]) -> Result<(), Fault> {
-        self.bytes(to, bytes.len())?.copy_from_slice(bytes);
+        self.access(to, bytes.len(), Access::Write)?.copy_from_slice(bytes);
         Ok(())
     }
 
-    /// Returns a copy of device memory.
+    /// Returns a copy of device memory, of bytes that nobody wrote as well.
     ///
     /// # Errors
     /// [`Fault::Call`] if no allocation holds all of it.
     pub fn read(&mut self, from: u64, bytes: usize) -> Result<Vec<u8>, Fault> {
-        Ok(self.bytes(from, bytes)?.to_vec())
+        let (allocation, place) = self.holder(from, bytes)?;
+        Ok(allocation.bytes()[place].to_vec())
     }
 
-    /// Returns the bytes in place, if one allocation holds them all.
-    pub(crate) fn bytes(&mut self, at: u64, bytes: usize) -> Result<&mut [u8], Fault> {
-        self.memory.get(at, bytes).ok_or_else(|| unheld(at, bytes))
+    /// Copies bytes within device memory. A byte that nobody wrote stays one in the copy.
+    ///
+    /// # Errors
+    /// [`Fault::Call`] if no allocation holds all of what is read, or of what is written.
+    pub(crate) fn copy(&mut self, to: u64, from: u64, bytes: usize) -> Result<(), Fault> {
+        let (allocation, place) = self.holder(from, bytes)?;
+        let values = allocation.bytes()[place.clone()].to_vec();
+        let marks = allocation.marks(place);
+        let (allocation, place) = self.holder(to, bytes)?;
+        allocation.take(place, &values, &marks);
+        Ok(())
+    }
+
+    /// Returns the bytes that the host reads or writes, in place.
+    ///
+    /// # Errors
+    /// [`Fault::Call`] if no allocation holds all of them, or nobody wrote one that is read.
+    pub(crate) fn access(
+        &mut self,
+        at: u64,
+        bytes: usize,
+        access: Access,
+    ) -> Result<&mut [u8], Fault> {
+        let (allocation, place) = self.holder(at, bytes)?;
+        let unwritten =
+            || Fault::Call(format!("of {bytes} bytes at {at:#x} some were never written"));
+        allocation.access(place, access).ok_or_else(unwritten)
+    }
+
+    fn holder(&mut self, at: u64, bytes: usize) -> Result<(&mut Allocation, Range<usize>), Fault> {
+        self.memory.holder(at, bytes).ok_or_else(|| unheld(at, bytes))
     }
 
     /// Runs `entry` to its end, with `shared_bytes` of dynamic shared memory a block behind the entry's static shared memory.

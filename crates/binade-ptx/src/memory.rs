@@ -2,12 +2,12 @@
 //!
 //! Devices share one address space, each with a part of its own. A launch sees the parts of some devices.
 
-use std::collections::BTreeMap;
+mod allocation;
 
+use std::{collections::BTreeMap, ops::Range};
+
+pub(crate) use self::allocation::Allocation;
 use crate::report::{Access, ReportKind, Space};
-
-/// Byte that fills a new allocation: a NaN in every float type, so that a read before the first write shows.
-const POISON: u8 = 0xff;
 
 /// First address of device 0. It is far from zero, so that small integers taken for addresses are in no allocation.
 const FIRST: u64 = 0x7000_0000_0000;
@@ -36,8 +36,8 @@ pub(crate) struct Trouble {
 
 #[derive(Debug)]
 pub(crate) struct Global {
-    /// Contents of the allocations by first address.
-    allocations: BTreeMap<u64, Vec<u8>>,
+    /// Allocations by first address.
+    allocations: BTreeMap<u64, Allocation>,
     /// Next free address by device.
     next: [u64; MOST_DEVICES],
     /// Devices whose memory the running kernel may touch.
@@ -52,12 +52,12 @@ impl Default for Global {
 }
 
 impl Global {
-    /// Allocates memory of a device, filled with `POISON`, and returns its address, which is never handed out again.
+    /// Allocates memory of a device, which nobody has written, and returns its address, which is never handed out again.
     pub(crate) fn alloc(&mut self, device: usize, bytes: usize) -> u64 {
         let next = &mut self.next[device];
         let address = *next;
         *next = (address + bytes as u64 + GAP).next_multiple_of(ALIGN);
-        self.allocations.insert(address, vec![POISON; bytes]);
+        self.allocations.insert(address, Allocation::new(bytes));
         address
     }
 
@@ -75,16 +75,21 @@ impl Global {
         self.allocations.remove(&address).is_some()
     }
 
-    /// Returns the bytes, if one allocation holds them all.
-    pub(crate) fn get(&mut self, address: u64, bytes: usize) -> Option<&mut [u8]> {
-        let (first, memory) = self.allocations.range_mut(..=address).next_back()?;
+    /// Returns the allocation that holds these bytes, if one holds them all, and their place in it.
+    pub(crate) fn holder(
+        &mut self,
+        address: u64,
+        bytes: usize,
+    ) -> Option<(&mut Allocation, Range<usize>)> {
+        let (first, allocation) = self.allocations.range_mut(..=address).next_back()?;
         let from = usize::try_from(address - first).ok()?;
-        memory.get_mut(from..from.checked_add(bytes)?)
+        let place = from..from.checked_add(bytes)?;
+        (place.end <= allocation.len()).then_some((allocation, place))
     }
 
     /// Returns the last allocation that begins at or below `address`, with its first address. `address` may lie behind its end.
     /// Returns `None` for a device that the kernel may not touch.
-    pub(crate) fn around(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
+    pub(crate) fn around(&mut self, address: u64) -> Option<(u64, &mut Allocation)> {
         if !self.is_seen(address) {
             return None;
         }
@@ -92,20 +97,28 @@ impl Global {
         Some((*first, memory))
     }
 
-    /// Returns the bytes of a thread's access. The address must be a multiple of the width.
+    /// Returns the bytes of a thread's access. The address must be a multiple of the width, and what is read was written before.
     pub(crate) fn access(
         &mut self,
         address: u64,
         bytes: u64,
         access: Access,
     ) -> Result<&mut [u8], Trouble> {
+        aligned(address, bytes, access, Space::Global)?;
+        self.held(address, bytes, access)
+    }
+
+    /// Returns the bytes of an access whose alignment does not matter.
+    fn held(&mut self, address: u64, bytes: u64, access: Access) -> Result<&mut [u8], Trouble> {
         let space = Space::Global;
-        aligned(address, bytes, access, space)?;
-        let kind = ReportKind::OutOfBounds { access, space, bytes };
+        let trouble = |kind| Trouble { kind, address: Some(address) };
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         let is_seen = self.is_seen(address);
-        let found = self.get(address, length).filter(|_| is_seen);
-        found.ok_or(Trouble { kind, address: Some(address) })
+        let found = self.holder(address, length).filter(|_| is_seen);
+        let (allocation, place) =
+            found.ok_or(trouble(ReportKind::OutOfBounds { access, space, bytes }))?;
+        let found = allocation.access(place, access);
+        found.ok_or(trouble(ReportKind::Uninitialised { space, bytes }))
     }
 
     /// Returns `whole` bytes: `read` bytes of memory, then zeros. Only the bytes that are read need an allocation. A `read` above
@@ -113,16 +126,15 @@ impl Global {
     pub(crate) fn part(&mut self, address: u64, whole: u64, read: u64) -> Result<Vec<u8>, Trouble> {
         let (access, space) = (Access::Read, Space::Global);
         aligned(address, whole, access, space)?;
-        let kind = ReportKind::OutOfBounds { access, space, bytes: read };
-        let trouble = Trouble { kind, address: Some(address) };
-        let [length, most] =
-            [read, whole].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let mut bytes = Vec::new();
-        if length > 0 {
-            let is_good = read <= whole && self.is_seen(address);
-            bytes = self.get(address, length).filter(|_| is_good).ok_or(trouble)?.to_vec();
+        if read > whole {
+            let kind = ReportKind::OutOfBounds { access, space, bytes: read };
+            return Err(Trouble { kind, address: Some(address) });
         }
-        bytes.resize(most, 0);
+        let mut bytes = match read {
+            0 => Vec::new(),
+            _ => self.held(address, read, access)?.to_vec(),
+        };
+        bytes.resize(usize::try_from(whole).unwrap_or(usize::MAX), 0);
         Ok(bytes)
     }
 }
@@ -154,6 +166,9 @@ mod tests {
     fn a_kernel_touches_what_it_is_shown_and_nothing_else() {
         let mut memory = Global::default();
         let at = [0, 1].map(|device| memory.alloc(device, 16));
+        for at in at {
+            memory.access(at, 16, Access::Write).unwrap();
+        }
         assert_eq!(at.map(device_of), [Some(0), Some(1)]);
         memory.show(1 << 1);
         let touched = at.map(|at| {

@@ -68,9 +68,11 @@ pub enum ReportKind {
         /// Width of the access.
         bytes: u64,
     },
-    /// Read of shared memory that no thread of this block wrote.
-    #[error("read of {bytes} bytes of uninitialised shared memory")]
-    UninitialisedShared {
+    /// Read of memory that nobody wrote: of shared memory, no thread of this block.
+    #[error("read of {bytes} bytes of uninitialised {space} memory")]
+    Uninitialised {
+        /// State space of the address.
+        space: Space,
         /// Width of the read.
         bytes: u64,
     },

@@ -37,6 +37,20 @@ fn an_array_that_the_launch_sizes_lies_behind_the_declared_ones() {
     assert_eq!(report.address, Some(16 + 4));
 }
 
+#[test]
+fn global_memory_that_nobody_wrote_is_not_read() {
+    let body = "ld.param.u64 %rd1, [x];\nld.global.f32 %f1, [%rd1+4];\nst.global.f32 [%rd1], %f1;";
+    let (module, mut gpu) = (Module::parse(&kernel(body)).unwrap(), gpu());
+    let x = gpu.alloc(8);
+    let args = [Arg::U64(x), Arg::U32(0)];
+    gpu.write(x, &[0; 7]).unwrap();
+    let report = report(gpu.launch(&module, "k", 1, 1, 0, &args));
+    assert_eq!(report.kind, ReportKind::Uninitialised { space: Space::Global, bytes: 4 });
+    assert_eq!(report.address, Some(x + 4));
+    gpu.write(x + 7, &[0]).unwrap();
+    gpu.launch(&module, "k", 1, 1, 0, &args).unwrap();
+}
+
 /// The branch lies behind the join in the text, so that the other lanes reach the join first, and wait there.
 #[test]
 fn lanes_that_diverged_meet_again_before_they_synchronise() {

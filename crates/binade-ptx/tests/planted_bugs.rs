@@ -42,7 +42,7 @@ fn a_removed_barrier_is_uninitialised_or_a_race() {
     block_sum(&mut gpu(), "block_sum", &x).unwrap();
     // Warp 0 runs first, and reads what warp 2 has not written yet.
     let report = report(block_sum(&mut gpu(), "block_sum_no_barrier", &x));
-    assert_eq!(report.kind, ReportKind::UninitialisedShared { bytes: 4 });
+    assert_eq!(report.kind, ReportKind::Uninitialised { space: Space::Shared, bytes: 4 });
     assert_eq!((report.thread, report.address), (Dim3::from([0, 0, 0]), Some(64 * 4)));
     assert_told(&report, "block_sum_no_barrier", "block_sum.cu:");
 }
@@ -71,7 +71,7 @@ fn a_tail_that_nobody_fills_is_uninitialised() {
     let x = near_one(100);
     block_sum(&mut gpu(), "block_sum", &x).unwrap();
     let report = report(block_sum(&mut gpu(), "block_sum_uninitialised", &x));
-    assert_eq!(report.kind, ReportKind::UninitialisedShared { bytes: 4 });
+    assert_eq!(report.kind, ReportKind::Uninitialised { space: Space::Shared, bytes: 4 });
     assert_eq!((report.thread, report.address), (Dim3::from([36, 0, 0]), Some(100 * 4)));
     assert_told(&report, "block_sum_uninitialised", "block_sum.cu:");
 }

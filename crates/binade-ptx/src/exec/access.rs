@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     isa::{Space, Values},
-    memory::{Global, Trouble, aligned},
+    memory::{Allocation, Global, Trouble, aligned},
     module::Instruction,
     report::{Access, ReportKind},
 };
@@ -73,8 +73,7 @@ fn in_global(
         let lane = left.trailing_zeros() as usize;
         if let Some((first, allocation)) = memory.around(touch.addresses[lane]) {
             for lane in each(left) {
-                let Some(piece) = piece(allocation, first, touch.addresses[lane], touch.bytes)
-                else {
+                let Some(piece) = piece(allocation, first, touch.addresses[lane], touch) else {
                     break;
                 };
                 work(lane, piece);
@@ -92,11 +91,18 @@ fn in_global(
     Ok(())
 }
 
-/// Returns the bytes at an address, if it is aligned and they lie in the allocation.
-fn piece(allocation: &mut [u8], first: u64, address: u64, bytes: usize) -> Option<&mut [u8]> {
+/// Returns the bytes at an address, if it is aligned, they lie in the allocation, and what is read was written.
+fn piece<'a>(
+    allocation: &'a mut Allocation,
+    first: u64,
+    address: u64,
+    touch: &Touch,
+) -> Option<&'a mut [u8]> {
     let from = usize::try_from(address.checked_sub(first)?).ok()?;
-    let is_aligned = address & (bytes as u64 - 1) == 0;
-    allocation.get_mut(from..from.checked_add(bytes)?).filter(|_| is_aligned)
+    let place = from..from.checked_add(touch.bytes)?;
+    let is_aligned = address & (touch.bytes as u64 - 1) == 0;
+    let is_good = is_aligned && place.end <= allocation.len();
+    if is_good { allocation.access(place, touch.access) } else { None }
 }
 
 fn in_shared(

@@ -120,7 +120,7 @@ impl Shared {
                 self.check(index, by, access)?;
             }
             if access != Access::Write && self.marks[index].written_in != self.block {
-                let kind = ReportKind::UninitialisedShared { bytes: bytes as u64 };
+                let kind = ReportKind::Uninitialised { space: Space::Shared, bytes: bytes as u64 };
                 return Err(Trouble { kind, address: Some(address) });
             }
             self.note(index, by, access);
@@ -327,6 +327,6 @@ mod tests {
         shared.touch(0, 4, Access::Write, accessor(0)).unwrap();
         shared.restart();
         let found = shared.touch(0, 4, Access::Read, accessor(0)).map(drop).unwrap_err();
-        assert_eq!(found.kind, ReportKind::UninitialisedShared { bytes: 4 });
+        assert_eq!(found.kind, ReportKind::Uninitialised { space: Space::Shared, bytes: 4 });
     }
 }

@@ -5,13 +5,21 @@ use cudarc::driver::{CudaContext, DriverError, result, sys::CUresult};
 use super::process::{alone, refused};
 
 #[test]
-fn fresh_memory_is_full_of_nan() {
-    alone!({
+fn memory_that_nobody_wrote_is_not_copied_to_the_host() {
+    let told = alone!({
         let stream = CudaContext::new(0).unwrap().default_stream();
         // SAFETY: not set on purpose; every pattern is an `f32`.
-        let x = unsafe { stream.alloc::<f32>(5) }.unwrap();
-        assert!(stream.clone_dtoh(&x).unwrap().iter().all(|x| x.is_nan()));
+        let [mut x, mut y] = [(); 2].map(|()| unsafe { stream.alloc::<f32>(5) }.unwrap());
+        stream.memcpy_htod(&[1.0; 4], &mut x.slice_mut(..4)).unwrap();
+        assert!(stream.clone_dtoh(&x).is_err());
+        // A copy has what it is of, and no more.
+        stream.memcpy_dtod(&x, &mut y).unwrap();
+        assert!(stream.clone_dtoh(&y).is_err());
+        assert_eq!(stream.clone_dtoh(&y.slice(..4)).unwrap(), [1.0; 4]);
+        stream.memset_zeros(&mut y).unwrap();
+        assert_eq!(stream.clone_dtoh(&y).unwrap(), [0.0; 5]);
     });
+    assert!(told.is_none_or(|told| told.contains("of 20 bytes at 0x700000000000 some were never")));
 }
 
 #[test]

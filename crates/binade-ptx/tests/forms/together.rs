@@ -46,7 +46,7 @@ fn a_warp_barrier_orders_a_warps_shared_memory_and_no_other_warps() {
     assert!(run("bar.sync 0;", other_warp, 64).is_ok());
     let found = report(run("bar.warp.sync -1;", other_warp, 64)).kind;
     let is_wrong =
-        matches!(found, ReportKind::SharedRace { .. } | ReportKind::UninitialisedShared { .. });
+        matches!(found, ReportKind::SharedRace { .. } | ReportKind::Uninitialised { .. });
     assert!(is_wrong, "{found}");
     let again = "mov.u32 %r5, s;\nst.shared.u32 [%r5], %r7;";
     let found = report(run("bar.sync 0;", again, 32)).kind;

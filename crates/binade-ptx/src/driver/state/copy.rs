@@ -2,6 +2,7 @@
 
 use super::{Driver, Handle, tell};
 use crate::{
+    Access, Fault,
     driver::{
         code::{Code, Result},
         host::HostSpan,
@@ -27,34 +28,34 @@ impl Driver {
 
     pub(crate) fn upload(&mut self, to: u64, from: &HostSpan) -> Result {
         self.wait_to_upload(from);
-        from.read(self.bytes(to, from.bytes())?);
+        from.read(self.bytes(to, from.bytes(), Access::Write)?);
         Ok(())
     }
 
     pub(crate) fn download(&mut self, to: &HostSpan, from: u64) -> Result {
         self.wait_to_download(to);
-        to.write(self.bytes(from, to.bytes())?);
+        to.write(self.bytes(from, to.bytes(), Access::Read)?);
         Ok(())
     }
 
     pub(crate) fn copy(&mut self, to: u64, from: u64, bytes: usize) -> Result {
-        let values = self.bytes(from, bytes)?.to_vec();
-        self.bytes(to, bytes)?.copy_from_slice(&values);
-        Ok(())
+        self.gpu.copy(to, from, bytes).map_err(invalid)
     }
 
     pub(crate) fn fill(&mut self, at: u64, pattern: &[u8], count: usize) -> Result {
         let bytes = count.checked_mul(pattern.len()).ok_or(Code::InvalidValue)?;
-        let memory = self.bytes(at, bytes)?;
+        let memory = self.bytes(at, bytes, Access::Write)?;
         memory.chunks_exact_mut(pattern.len()).for_each(|part| part.copy_from_slice(pattern));
         Ok(())
     }
 
-    /// Returns device memory in place, if one allocation holds it all.
-    pub(crate) fn bytes(&mut self, at: u64, bytes: usize) -> Result<&mut [u8]> {
-        self.gpu.bytes(at, bytes).map_err(|error| {
-            tell(error);
-            Code::InvalidValue
-        })
+    /// Returns device memory in place, if one allocation holds it all and what is read was written.
+    pub(crate) fn bytes(&mut self, at: u64, bytes: usize, access: Access) -> Result<&mut [u8]> {
+        self.gpu.access(at, bytes, access).map_err(invalid)
     }
+}
+
+fn invalid(fault: Fault) -> Code {
+    tell(fault);
+    Code::InvalidValue
 }

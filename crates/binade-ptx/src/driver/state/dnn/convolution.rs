@@ -8,6 +8,7 @@ use super::{
     problem::Problem,
 };
 use crate::{
+    Access,
     driver::{
         code,
         state::{
@@ -97,14 +98,18 @@ impl Driver {
         if problem.workspace() > 0 {
             self.fill(call.workspace, &[0xff], problem.workspace())?;
         }
-        let [x, w, y] = [(&problem.x, call.x), (&problem.w, call.w), (&problem.y, call.y)]
-            .map(|(tensor, at)| self.floats(tensor.kind, at, tensor.len()));
-        let (x, w, y) = (x?, w?, y?);
+        let (x, w, y) = ((problem.x, call.x), (problem.w, call.w), (problem.y, call.y));
         let (to, at) = match problem.pass {
-            Pass::Forward => (problem.y, call.y),
-            Pass::Data => (problem.x, call.x),
-            Pass::Filter => (problem.w, call.w),
+            Pass::Forward => y,
+            Pass::Data => x,
+            Pass::Filter => w,
         };
+        // The result is not read.
+        let mut values = |(tensor, from): (Tensor, u64)| match from {
+            _ if from == at => Ok(Vec::new()),
+            _ => self.floats(tensor.kind, from, tensor.len()),
+        };
+        let (x, w, y) = (values(x)?, values(w)?, values(y)?);
         let mut sums = vec![0.0_f32; to.len()];
         problem.products(|[of_x, of_w, of_y]| {
             let (sum, one, other) = match problem.pass {
@@ -114,7 +119,7 @@ impl Driver {
             };
             *sum = problem.reads.of(one).mul_add(problem.reads.of(other), *sum);
         });
-        let bytes = self.bytes(at, to.len() * to.kind.bytes())?;
+        let bytes = self.bytes(at, to.len() * to.kind.bytes(), Access::Write)?;
         let places = bytes.chunks_exact_mut(to.kind.bytes());
         places.zip(sums).for_each(|(place, sum)| encode(to.kind, sum, place));
         Ok(())

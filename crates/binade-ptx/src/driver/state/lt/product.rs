@@ -7,9 +7,12 @@ use super::{
     attributes::{Kind, Layout},
     problem::Problem,
 };
-use crate::driver::{
-    code,
-    state::{Driver, Handle, graph::Node, tell},
+use crate::{
+    Access,
+    driver::{
+        code,
+        state::{Driver, Handle, graph::Node, tell},
+    },
 };
 use std::{ops::Range, sync::Arc};
 
@@ -117,7 +120,7 @@ impl Driver {
         };
         let are_apart = |it: &Layout| (it.leading * it.kind.bytes()).is_multiple_of(16);
         let rounds_twice = ![&problem.a, &problem.b, &to].into_iter().all(are_apart);
-        let bytes = self.bytes(at, elements(&to) * to.kind.bytes())?;
+        let bytes = self.bytes(at, elements(&to) * to.kind.bytes(), Access::Write)?;
         for (matrix, column) in columns(&to) {
             for (row, added) in added.iter().enumerate() {
                 let sum = (0..terms).fold(0.0_f32, |sum, number| {
@@ -141,7 +144,7 @@ impl Driver {
     }
 
     pub(crate) fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
-        let bytes = self.bytes(at, count * kind.bytes())?;
+        let bytes = self.bytes(at, count * kind.bytes(), Access::Read)?;
         Ok(bytes.chunks_exact(kind.bytes()).map(|bytes| decode(kind, bytes)).collect())
     }
 }
