@@ -144,7 +144,9 @@ impl Driver {
     }
 
     pub(crate) fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
-        let bytes = self.bytes(at, count * kind.bytes(), Access::Read)?;
+        // Not held to what was written: a layout may have gaps.
+        let bytes =
+            self.gpu.read(at, count * kind.bytes()).map_err(|_| code::Code::InvalidValue)?;
         Ok(bytes.chunks_exact(kind.bytes()).map(|bytes| decode(kind, bytes)).collect())
     }
 }
