@@ -55,7 +55,8 @@ impl Driver {
     }
 }
 
-fn invalid(fault: Fault) -> Code {
+/// Prints a fault of a call, and returns the code that a driver has for it.
+pub(crate) fn invalid(fault: Fault) -> Code {
     tell(fault);
     Code::InvalidValue
 }

@@ -98,18 +98,14 @@ impl Driver {
         if problem.workspace() > 0 {
             self.fill(call.workspace, &[0xff], problem.workspace())?;
         }
-        let (x, w, y) = ((problem.x, call.x), (problem.w, call.w), (problem.y, call.y));
+        let [x, w, y] = [(&problem.x, call.x), (&problem.w, call.w), (&problem.y, call.y)]
+            .map(|(tensor, at)| self.floats(tensor.kind, at, tensor.len()));
+        let (x, w, y) = (x?, w?, y?);
         let (to, at) = match problem.pass {
-            Pass::Forward => y,
-            Pass::Data => x,
-            Pass::Filter => w,
+            Pass::Forward => (problem.y, call.y),
+            Pass::Data => (problem.x, call.x),
+            Pass::Filter => (problem.w, call.w),
         };
-        // The result is not read.
-        let mut values = |(tensor, from): (Tensor, u64)| match from {
-            _ if from == at => Ok(Vec::new()),
-            _ => self.floats(tensor.kind, from, tensor.len()),
-        };
-        let (x, w, y) = (values(x)?, values(w)?, values(y)?);
         let mut sums = vec![0.0_f32; to.len()];
         problem.products(|[of_x, of_w, of_y]| {
             let (sum, one, other) = match problem.pass {

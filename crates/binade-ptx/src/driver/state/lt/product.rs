@@ -11,7 +11,7 @@ use crate::{
     Access,
     driver::{
         code,
-        state::{Driver, Handle, graph::Node, tell},
+        state::{Driver, Handle, copy::invalid, graph::Node, tell},
     },
 };
 use std::{ops::Range, sync::Arc};
@@ -145,8 +145,7 @@ impl Driver {
 
     pub(crate) fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
         // Not held to what was written: a layout may have gaps.
-        let bytes =
-            self.gpu.read(at, count * kind.bytes()).map_err(|_| code::Code::InvalidValue)?;
+        let bytes = self.gpu.read(at, count * kind.bytes()).map_err(invalid)?;
         Ok(bytes.chunks_exact(kind.bytes()).map(|bytes| decode(kind, bytes)).collect())
     }
 }
