@@ -10,8 +10,9 @@ use crate::{
     tidy::titles,
 };
 
-/// Extensions of the text that rules read. Data files are none of their business.
-const TEXT: [&str; 10] = ["cu", "cuh", "md", "ptx", "py", "rs", "sh", "toml", "txt", "wgsl"];
+/// Extensions of the text that rules read: sources, and reports, which might name a machine. Recorded data is none of their business.
+const TEXT: [&str; 12] =
+    ["csv", "cu", "cuh", "json", "md", "ptx", "py", "rs", "sh", "toml", "txt", "wgsl"];
 
 /// The repository. Paths are from the root, with `/`.
 pub(super) struct Tree {
