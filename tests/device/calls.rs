@@ -11,7 +11,8 @@
 
 use binade_core::DType;
 use binade_core::ops::{
-    BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, Ops, Upload, for_each_op,
+    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, Ops,
+    Upload, for_each_op,
 };
 
 /// An operand before it is on any device.
@@ -83,6 +84,7 @@ pub(crate) fn rows(n: usize, dtype: DType) -> Vec<Row> {
     let mut all = [
         elementwise(n, dtype),
         products(n, dtype),
+        attention(n, dtype),
         windows(n, dtype),
         norms(n, dtype),
         losses(n, dtype),
@@ -135,6 +137,24 @@ fn products(n: usize, dtype: DType) -> Vec<Row> {
         row(Call::LinearRelu, &[a, weight, vector]),
         row(Call::LinearReluBackward { bias }, &[c, c, a, weight]),
         row(Call::LinearReluBackwardOfWeight { bias }, &[c, c, a, weight]),
+    ]
+}
+
+fn attention(n: usize, dtype: DType) -> Vec<Row> {
+    let row = |call, shapes: &[&[usize]]| row(call, dtype, shapes);
+    let config = AttentionConfig { causal: true, scale: None };
+    let [query, key]: [&[usize]; 2] = [&[2, n, 8], &[2, n + 1, 8]];
+    let [value, output]: [&[usize]; 2] = [&[2, n + 1, 5], &[2, n, 5]];
+    let backward = row(
+        Call::ScaledDotProductAttentionBackward { config },
+        &[output, query, key, value, output, &[2, n], &[n, n + 1]],
+    );
+    let (call, mut operands) = backward;
+    operands[5].dtype = DType::F32;
+    vec![
+        row(Call::ScaledDotProductAttention { config }, &[query, key, value]),
+        row(Call::ScaledDotProductAttention { config }, &[query, key, value, &[n, n + 1]]),
+        (call, operands),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The tests that every GPU backend has in its `device` program, beyond the conformance kit: behaviour that the kit cannot ask for
 //! by bytes alone, such as another handle's values, waiting, states that are kept beside parameters, and windows of windows.
 
+mod attention;
 pub(crate) mod calls;
 mod clip_groups;
 pub(crate) mod counted;
@@ -34,7 +35,8 @@ macro_rules! tests {
 pub(crate) type Module = (&'static str, &'static [Test]);
 
 /// The tests, by module.
-pub(crate) const TESTS: [Module; 13] = [
+pub(crate) const TESTS: [Module; 14] = [
+    ("attention", attention::TESTS),
     ("clip_groups", clip_groups::TESTS),
     ("counted", counted::TESTS),
     ("indices", indices::TESTS),

@@ -15,8 +15,16 @@ enum Summed {
 impl Summed {
     fn of(op: &str) -> Option<Self> {
         match op {
-            "matmul" | "bmm" | "linear" | "linear_relu" | "softmax" | "log_softmax"
-            | "layer_norm" | "rms_norm" | "cross_entropy" => Some(Self::LastAxis),
+            "matmul"
+            | "bmm"
+            | "linear"
+            | "linear_relu"
+            | "softmax"
+            | "log_softmax"
+            | "layer_norm"
+            | "rms_norm"
+            | "cross_entropy"
+            | "scaled_dot_product_attention" => Some(Self::LastAxis),
             "conv1d" | "conv2d" => Some(Self::Kernel),
             "batch_norm" => Some(Self::Channel),
             "sum" | "mean" | "mse_loss" => Some(Self::All),
@@ -49,6 +57,7 @@ impl OpCall<'_> {
     /// | `matmul`, `bmm`, `linear`, `linear_relu` | K, the last axis of the first operand | M, N and K, of one product of a batch |
     /// | `conv1d`, `conv2d` | the elements of one kernel | |
     /// | `softmax`, `log_softmax`, `layer_norm`, `rms_norm` | the last axis | |
+    /// | `scaled_dot_product_attention` | the elements of a query | |
     /// | `cross_entropy` | the classes, whose exponentials are summed for each row | |
     /// | `batch_norm` | the elements of one channel | |
     /// | `sum`, `mean`, `mse_loss` | all elements of the first operand | |

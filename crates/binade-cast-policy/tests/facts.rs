@@ -14,12 +14,13 @@ type Row = (Op, &'static [&'static [usize]], Option<u64>, Option<[u64; 3]>);
 
 #[test]
 fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
-    let shapes: [Row; 14] = [
+    let shapes: [Row; 15] = [
         (Op::MATMUL, &[&[2, 7], &[7, 5]], Some(7), Some([2, 5, 7])),
         (Op::BMM, &[&[3, 2, 7], &[3, 7, 5]], Some(7), Some([2, 5, 7])),
         (Op::LINEAR, &[&[3, 2, 7], &[5, 7], &[5]], Some(7), Some([6, 5, 7])),
         (Op::LINEAR_RELU, &[&[7], &[5, 7]], Some(7), Some([1, 5, 7])),
         (Op::CONV2D, &[&[2, 3, 9, 9], &[8, 3, 2, 5], &[8]], Some(30), None),
+        (Op::SCALED_DOT_PRODUCT_ATTENTION, &[&[3, 7], &[5, 7], &[5, 4]], Some(7), None),
         (Op::LAYER_NORM, &[&[2, 3, 7], &[7], &[7]], Some(7), None),
         (Op::RMS_NORM, &[&[2, 3, 7], &[7]], Some(7), None),
         (Op::BATCH_NORM, &[&[4, 3, 2, 5]], Some(40), None),

@@ -1,7 +1,9 @@
 //! Checks of operands, and the shapes and types of results.
 
 use binade_core::ops::{
-    BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, OperandError, shape,
+    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call,
+    OperandError,
+    shape::{self, MaskLayout},
 };
 use binade_core::{
     DType::{self, BF16, F16, F32, I64},
@@ -36,6 +38,33 @@ fn products_refuse_what_does_not_fit() {
     assert!(shape_of(&Call::Bmm, &[&[5, 2, 3], &[1, 3, 4]]).is_err(), "no broadcasting");
     assert!(shape_of(&Call::Linear, &[&[], &[4, 3]]).is_err());
     assert!(shape_of(&Call::Linear, &[&[2, 3], &[4, 3], &[3]]).is_err());
+}
+
+#[test]
+fn attention_takes_masks_that_several_matrices_share() {
+    let call = Call::ScaledDotProductAttention { config: AttentionConfig::default() };
+    let of = |mask: &[usize]| {
+        shape_of(&call, &[&[2, 3, 5, 4], &[2, 3, 9, 4], &[2, 3, 9, 6], mask])
+            .map_err(|error| error.to_string())
+    };
+    for mask in [&[5, 9][..], &[1, 9], &[2, 1, 1, 9], &[1, 3, 5, 9], &[2, 3, 1, 9], &[1, 1, 5, 9]] {
+        assert_eq!(of(mask), Ok(vec![2, 3, 5, 6]), "{mask:?}");
+    }
+    for mask in [&[9][..], &[5, 1], &[4, 9], &[3, 5, 9], &[3, 2, 5, 9], &[2, 3, 5, 8]] {
+        let error = of(mask).unwrap_err();
+        assert!(error.contains("mask [L or 1, S]"), "{mask:?}: {error}");
+    }
+    let apart = shape_of(&call, &[&[2, 3, 2, 4], &[2, 3, 9, 4], &[2, 3, 9, 6]]);
+    assert_eq!(apart, Ok(vec![2, 3, 2, 6]));
+    let place = |mask: &[usize], place| {
+        MaskLayout::of(&[2, 3, 5, 4], mask).map(|layout| layout.matrix(place))
+    };
+    let all = |mask: &[usize]| (0..6).map(|at| place(mask, at).unwrap()).collect::<Vec<_>>();
+    assert_eq!(all(&[2, 1, 5, 9]), [0, 0, 0, 1, 1, 1]);
+    assert_eq!(all(&[1, 3, 5, 9]), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(all(&[2, 3, 5, 9]), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(all(&[5, 9]), [0; 6]);
+    assert_eq!(MaskLayout::of(&[2, 3, 2, 5, 4], &[2, 1, 2, 5, 9]), None, "3 lies between");
 }
 
 #[test]

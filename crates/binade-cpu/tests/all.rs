@@ -1,5 +1,6 @@
 //! Tests of the public interface in one program, which is linked once.
 
+mod attention_memory;
 mod blocks;
 #[path = "../../../tests/device/calls.rs"]
 mod calls;

@@ -34,10 +34,10 @@ pub use masters::{
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{
-    BatchNormKernels, ChannelKernels, Channels, Conv2dKernels, CrossEntropyKernels,
-    EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels, Matrices,
-    MaxPool2dKernels, NormBackward, NormCall, PointwiseKernels, RmsNormKernels, RowKernels, Total,
-    TotalKernels,
+    Attention, AttentionKernels, BatchNormKernels, ChannelKernels, Channels, Conv2dKernels,
+    CrossEntropyKernels, EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels,
+    Matrices, MaxPool2dKernels, NormBackward, NormCall, PointwiseKernels, RmsNormKernels,
+    RowKernels, Total, TotalKernels,
 };
 pub use scaler::{Readers, Report, Reported, Scale};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};

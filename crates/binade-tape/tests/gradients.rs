@@ -1,7 +1,9 @@
 //! Gradients against central differences, operation by operation and composed.
 
 use crate::common::{check, tensor};
-use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
+use binade_core::ops::{
+    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats,
+};
 use binade_cpu::Tensor;
 
 #[test]
@@ -13,6 +15,16 @@ fn products_go_back_as_differences_say() {
     check(&affine[..2], |v| v[0].linear(&v[1], None));
     check(&affine, |v| v[0].linear_relu(&v[1], Some(&v[2])));
     check(&affine[..2], |v| v[0].linear_relu(&v[1], None));
+}
+
+#[test]
+fn attention_goes_back_as_differences_say() {
+    let operands = [tensor(&[2, 3, 4], 1), tensor(&[2, 5, 4], 2), tensor(&[2, 5, 3], 3)];
+    let mask = tensor(&[3, 5], 4);
+    for (mask, causal) in [(None, false), (None, true), (Some(&mask), false)] {
+        let config = AttentionConfig { causal, scale: None };
+        check(&operands, |v| v[0].scaled_dot_product_attention(&v[1], &v[2], mask, config));
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use crate::common::{Grads, dtype_of, f32s, named, plain, tensor};
 use binade_autocast::{Autocast, CastStats, Region};
 use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
-use binade_core::ops::{BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats};
+use binade_core::ops::{
+    AttentionConfig, BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats,
+};
 use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{CustomCall, Tape, TapeError, Var};
@@ -180,7 +182,7 @@ fn a_policy_may_go_by_how_many_elements_there_are() {
 #[test]
 fn every_operation_that_sums_says_how_much_to_an_override() {
     type Run = fn(&Var<Cpu>, &Var<Cpu>) -> Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
-    let cases: [(&str, u64, Run); 15] = [
+    let cases: [(&str, u64, Run); 16] = [
         ("matmul", 4, |x, _| x.matmul(x)),
         ("bmm", 4, |x, _| x.reshape(&[1, 4, 4])?.bmm(&x.reshape(&[1, 4, 4])?)),
         ("linear", 4, |x, v| x.linear(x, Some(v))),
@@ -188,6 +190,9 @@ fn every_operation_that_sums_says_how_much_to_an_override() {
         ("conv2d", 8, |x, _| {
             let image = x.reshape(&[1, 2, 2, 4])?;
             image.conv2d(&x.reshape(&[2, 2, 2, 2])?, None, Conv2dConfig::default())
+        }),
+        ("scaled_dot_product_attention", 4, |x, _| {
+            x.scaled_dot_product_attention(x, x, None, AttentionConfig::default())
         }),
         ("layer_norm", 4, |x, v| x.layer_norm(v, v, 1e-5)),
         ("rms_norm", 4, |x, v| x.rms_norm(v, 1e-5)),

@@ -2,7 +2,8 @@
 
 use binade_core::DType::{F16, I64};
 use binade_core::ops::{
-    BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, OperandError, shape,
+    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call,
+    OperandError, shape,
 };
 
 /// Extents, two bytes each: small ones, powers of two, and those near the largest.
@@ -61,6 +62,8 @@ fn any(a: &[usize], b: &[usize]) {
     let _ = (result(&Call::BiasAdd, &[a, b]), result(&Call::Reshape { shape: b.to_vec() }, &[a]));
     let _ = result(&Call::LayerNorm { eps: 0.0 }, &[a, b, b]);
     let _ = result(&Call::RmsNorm { eps: 0.0 }, &[a, b]);
+    let config = AttentionConfig::default();
+    let _ = result(&Call::ScaledDotProductAttention { config }, &[a, a, a, b]);
     let _ = (result(&Call::Softmax, &[a]), result(&Call::MseLoss, &[a, b]));
     assert_eq!(
         shape::size(a, 1).unwrap_or(usize::MAX).min(shape::element_count(a)),
@@ -74,6 +77,10 @@ fn fitting(lead: &[usize], [m, k]: [usize; 2], [n, rows]: [usize; 2]) {
     bounded(result(&Call::Bmm, &[&[lead, &[m, k]].concat(), &[lead, &[k, n]].concat()]));
     bounded(result(&Call::Linear, &[&[lead, &[k]].concat(), &[n, k], &[n]]));
     bounded(embedding(&[rows, n], lead));
+    let [query, key] = [[lead, &[m, k]].concat(), [lead, &[n, k]].concat()];
+    let attention = Call::ScaledDotProductAttention { config: AttentionConfig::default() };
+    bounded(result(&attention, &[&query, &key, &[lead, &[n, rows]].concat()]));
+    bounded(result(&attention, &[&query, &key, &key, &[lead, &[m, n]].concat()]));
 }
 
 fn windows(image: &[usize], extents: &mut Extents<'_>) {

@@ -13,7 +13,12 @@ pub(crate) const PRESET: Preset = Preset {
         (Category::Promote, PROMOTE),
         (Category::Banned, BANNED),
     ],
-    aliases: &[("bias_add", "linear"), ("linear_relu", "linear"), ("rms_norm", "layer_norm")],
+    aliases: &[
+        ("bias_add", "linear"),
+        ("linear_relu", "linear"),
+        ("rms_norm", "layer_norm"),
+        ("scaled_dot_product_attention", "bmm"),
+    ],
 };
 
 /// Names cast to 16 bits: functional, torch and tensor lists together, batched products as since CUDA 9.1.

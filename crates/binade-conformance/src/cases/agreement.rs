@@ -14,9 +14,12 @@ impl CaseGroup {
             // Another rounding in the gradient and another in the parameter, on values of which none cancel.
             Self::Sgd | Self::Lion if !fma => Agreement::Ulps(2),
             Self::Adam if !fma || !rounded_div_sqrt => Agreement::Ulps(2),
-            Self::MatMul | Self::Bmm | Self::Linear | Self::LinearRelu | Self::Conv2d => {
-                Agreement::of_matrix_products(arithmetic)
-            }
+            Self::MatMul
+            | Self::Bmm
+            | Self::Linear
+            | Self::LinearRelu
+            | Self::ScaledDotProductAttention
+            | Self::Conv2d => Agreement::of_matrix_products(arithmetic),
             // The mass that the oracle works out from the roundings in `f32`, and from the error of a device's own functions. Of a run it is a
             // share of the first loss, the error of one rounding of 1: the roundings of all steps together are far below it, since
             // gradients of either sign make up for each other.

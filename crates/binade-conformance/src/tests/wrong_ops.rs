@@ -8,7 +8,7 @@ use super::toy_ops::{
 };
 use crate::backend::Backend as _;
 use crate::{OpInvocation, Result, Runner, SubjectError};
-use binade_core::ops::{BatchNormConfig, MaxPool2dConfig};
+use binade_core::ops::{AttentionConfig, BatchNormConfig, MaxPool2dConfig};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 use half::f16;
@@ -220,6 +220,21 @@ fn several(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opt
             let kept = map(old, |old| (1.0 - config.momentum) * old);
             results[2] = zip(&right[2], &kept, |var, kept| kept + (var - kept) * (n - 1.0) / n);
         }
+        ("attends_to_later_keys", C::ScaledDotProductAttention { config }, _) => {
+            let config = AttentionConfig { causal: false, ..*config };
+            results = Toy.compute(&C::ScaledDotProductAttention { config }, t).ok()?;
+        }
+        ("forgets_the_mask", C::ScaledDotProductAttention { .. }, [.., _]) if t.len() == 4 => {
+            results = Toy.compute(op, &t[..3]).ok()?;
+        }
+        ("gives_queries_without_keys_nan", C::ScaledDotProductAttention { .. }, _) => {
+            results[1] =
+                map(&right[1], |log| if log == f32::NEG_INFINITY { f32::NAN } else { log });
+        }
+        ("forgets_the_mean", C::ScaledDotProductAttentionBackward { .. }, _) => {
+            let zeros = map(t[4], |_| 0.0);
+            results = Toy.compute(op, &[&t[..4], &[&zeros], &t[5..]].concat()).ok()?;
+        }
         ("loses_nan_of_gradients", C::Conv2dBackward { .. }, [g, x, w]) => {
             let numbers = map(g, |g| if g.is_nan() { 0.0 } else { g });
             results = Toy.compute(op, &[&numbers, x, w]).ok()?;
@@ -337,6 +352,12 @@ caught! {
     fn pools_past_nan() by_only "max_pool2d/f32/a_nan_is_larger_than_everything_and_the_first_wins";
     fn gives_to_every_tie() by "max_pool2d/f16/of_equal_elements_the_first_takes_the_gradient";
     fn sums_the_bias_over_columns() by "linear/f32/random_7_rows_of_9x5_with_bias";
+    fn attends_to_later_keys() by
+        "scaled_dot_product_attention/f32/causal_2x2_of_7x9x8x8" "scaled_dot_product_attention/bf16/causal_1_of_70x130x72x70";
+    fn forgets_the_mask() by
+        "scaled_dot_product_attention/f16/mask_of_2x1x1x9" "scaled_dot_product_attention/f32/tiles_of_keys_may_be_left_out";
+    fn gives_queries_without_keys_nan() by "scaled_dot_product_attention/f16/a_query_without_keys_has_output_0";
+    fn forgets_the_mean() by "scaled_dot_product_attention/f32/random_2_of_33x65x16x24";
     fn flips_the_kernel() by "conv2d/f32/the_kernel_is_not_flipped";
     fn truncates_what_fills() by
         "fill/e4m3/the_value_is_rounded_once_to_nearest_even" "fill/e5m2/the_value_is_rounded_once_to_nearest_even";

@@ -161,6 +161,19 @@ impl OpInvocation {
                 let bias = bias.first().map(|bias| bias.1);
                 (shape::conv2d(input.1, weight.1, bias, *config)?, float(op, operands)?)
             }
+            (Self::ScaledDotProductAttention { .. }, [query, key, value, mask @ ..]) => {
+                operands::attention(op, [*query, *key, *value], mask.first())?
+            }
+            (
+                Self::ScaledDotProductAttentionBackward { .. },
+                [grad, query, key, value, output, log_sum_exp, mask @ ..],
+            ) => {
+                let of = [*query, *key, *value];
+                let (shape, dtype) = operands::attention(op, of, mask.first())?;
+                operands::grad(op, *grad, (dtype, &shape))?;
+                operands::attention_results(op, [*output, *log_sum_exp], (dtype, &shape))?;
+                (query.1.to_vec(), dtype)
+            }
             (Self::MaxPool2d { config }, [input]) => {
                 (shape::max_pool2d(input.1, *config)?, float(op, operands)?)
             }

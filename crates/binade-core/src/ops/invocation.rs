@@ -1,6 +1,8 @@
 //! Calls of operations as values.
 
-use crate::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, Results, RunningStats};
+use crate::ops::{
+    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, Results, RunningStats,
+};
 use crate::{DType, Handle};
 
 /// Type of a value inside an [`OpInvocation`].

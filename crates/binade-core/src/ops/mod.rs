@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | products | [`MatMul`] [`Bmm`] [`Linear`] [`LinearRelu`] [`Conv2d`] |
+//! | products | [`MatMul`] [`Bmm`] [`Linear`] [`LinearRelu`] [`Conv2d`] [`ScaledDotProductAttention`] |
 //! | normalisation | [`LayerNorm`] [`RmsNorm`] [`BatchNorm`] [`Softmax`] [`LogSoftmax`] |
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
 //! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
@@ -21,7 +21,7 @@
 //!   operands; an operation does not.
 //! * A backward method takes a gradient with the shape and element type of the result, and returns gradients with those of the
 //!   operands.
-//! * Backward methods take the unchanged operands or result as arguments; the forward pass saves nothing.
+//! * Backward methods take the unchanged operands or results as arguments; the forward pass saves nothing.
 //! * Results do not depend on the number of threads.
 //! * Empty tensors are allowed: their sum is 0, their mean NaN.
 //!
@@ -93,5 +93,5 @@ for_each_op!([operations]);
 pub mod __private {
     pub use crate::DType;
     pub use crate::ops::results::exactly;
-    pub use crate::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig};
+    pub use crate::ops::{AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig};
 }

@@ -30,6 +30,38 @@ pub(crate) fn norm(
     Err(mismatch(op, &found, "parameters of the input's type, or f32"))
 }
 
+/// Returns shape and element type of attention's output. The mask may have the operands' type or f32.
+pub(crate) fn attention(
+    op: Op,
+    operands: [Operand<'_>; 3],
+    mask: Option<&Operand<'_>>,
+) -> Result<(Vec<usize>, DType), OperandError> {
+    let [query, key, value] = operands.map(|(_, shape)| shape);
+    let shape = shape::attention(query, key, value, mask.map(|(_, shape)| *shape))?;
+    let dtype = float(op, &operands)?;
+    match mask {
+        Some(mask) if mask.0 != dtype && mask.0 != DType::F32 => {
+            let found = [&operands[..], &[*mask]].concat();
+            Err(mismatch(op, &found, "a mask of the query's type, or f32"))
+        }
+        _ => Ok((shape, dtype)),
+    }
+}
+
+/// Checks that `results` are attention's: the output of this element type and shape, and an f32 logarithm for each of its rows.
+pub(crate) fn attention_results(
+    op: Op,
+    results @ [output, log_sum_exp]: [Operand<'_>; 2],
+    (dtype, shape): Operand<'_>,
+) -> Result<(), OperandError> {
+    shape::check_same(op, output.1, shape)?;
+    shape::check_same(op, log_sum_exp.1, &shape[..shape.len() - 1])?;
+    if (output.0, log_sum_exp.0) == (dtype, DType::F32) {
+        return Ok(());
+    }
+    Err(mismatch(op, &results, "an output of the query's type, and logarithms of f32"))
+}
+
 /// Returns the element type of `values`, which are picked or masked by i64 `integers`: labels, indices or a key.
 pub(crate) fn indexed(
     op: Op,

@@ -1,7 +1,8 @@
 //! The results of operations as lists of tensors.
 
 use crate::ops::{
-    AffineGrads, BatchNormOutput, NormGrads, OpInvocation, RunningStats, WeightGrads,
+    AffineGrads, AttentionGrads, AttentionOutput, BatchNormOutput, NormGrads, OpInvocation,
+    RunningStats, WeightGrads,
 };
 
 /// Results of an operation, in the order of their struct's fields.
@@ -33,6 +34,28 @@ impl<T> Results<T> for NormGrads<T> {
     fn from_vec(tensors: Vec<T>) -> Option<Self> {
         let [input, weight, bias] = Results::from_vec(tensors)?;
         Some(Self { input, weight, bias })
+    }
+}
+
+impl<T> Results<T> for AttentionOutput<T> {
+    fn into_vec(self) -> Vec<T> {
+        vec![self.output, self.log_sum_exp]
+    }
+
+    fn from_vec(tensors: Vec<T>) -> Option<Self> {
+        let [output, log_sum_exp] = Results::from_vec(tensors)?;
+        Some(Self { output, log_sum_exp })
+    }
+}
+
+impl<T> Results<T> for AttentionGrads<T> {
+    fn into_vec(self) -> Vec<T> {
+        vec![self.query, self.key, self.value]
+    }
+
+    fn from_vec(tensors: Vec<T>) -> Option<Self> {
+        let [query, key, value] = Results::from_vec(tensors)?;
+        Some(Self { query, key, value })
     }
 }
 

@@ -92,6 +92,14 @@ macro_rules! for_each_op {
                 LinearReluBackwardOfWeight
                     linear_relu_backward_of_weight(grad, output, input, weight) { bias: bool } -> WeightGrads;
             }
+            ScaledDotProductAttention scaled_dot_product_attention {
+                ScaledDotProductAttention scaled_dot_product_attention(
+                    query, key, value, [mask]
+                ) { config: AttentionConfig } -> AttentionOutput;
+                ScaledDotProductAttentionBackward scaled_dot_product_attention_backward(
+                    grad, query, key, value, output, log_sum_exp, [mask]
+                ) { config: AttentionConfig } -> AttentionGrads;
+            }
             Conv2d conv2d {
                 Conv2d conv2d(input, weight, [bias]) { config: Conv2dConfig } -> Tensor;
                 Conv2dBackward

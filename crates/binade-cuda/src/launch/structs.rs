@@ -55,6 +55,12 @@ binade_gpu::layouts! {
         u32: m, n, k, dtype, c_dtype, a_transposed, b_transposed, ranges; f32: least; u32: unused;
     }
 
+    /// `Attention` of `attention.cuh`.
+    AttentionBits (88) {
+        u64: query, key, value, mask, repeats, matrices;
+        u32: rows, keys, width, columns, dtype, mask_dtype, mask_has_rows, causal; f32: factor; u32: unused;
+    }
+
     /// `Fault` of `fault.cuh`.
     FaultBits (32) { u64: order; i64: index; u64: limit; u32: op, base; }
 

@@ -13,6 +13,7 @@ mod products;
 mod ranges;
 mod rms_norm;
 mod rows;
+mod scaled_dot_product_attention;
 mod sorted_indices;
 mod total;
 

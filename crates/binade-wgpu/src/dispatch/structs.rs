@@ -109,6 +109,12 @@ binade_gpu::layouts! {
         [u32; 2]: image, kernel, output, stride, padding;
     }
 
+    /// Parameters of `scaled_dot_product_attention.wgsl`.
+    Attention {
+        u32: dtype, to, mask_dtype, result, places, rows, keys, width, columns, causal; f32: factor;
+        u32: has_mask, mask_has_rows, repeats, matrices; [u32; 5]: starts; u32: log_sums_start;
+    }
+
     /// Parameters of `max_pool2d.wgsl`; extents are rows and columns.
     Pool { u32: len, dtype; [u32; 2]: starts, image, output, kernel, stride, padding; }
 }

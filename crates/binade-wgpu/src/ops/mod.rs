@@ -13,4 +13,5 @@ mod pointwise;
 mod rms_norm;
 mod roles;
 mod rows;
+mod scaled_dot_product_attention;
 mod total;

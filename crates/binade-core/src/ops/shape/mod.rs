@@ -4,11 +4,14 @@
 
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
+mod attention;
 mod windows;
 
 use crate::ops::ShapeError;
 use crate::{Op, OpClass};
 
+pub use attention::MaskLayout;
+pub(crate) use attention::attention;
 pub(crate) use windows::{conv2d, max_pool2d};
 
 /// Name of `Fill` in errors.
