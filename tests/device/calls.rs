@@ -112,6 +112,7 @@ fn elementwise(n: usize, dtype: DType) -> Vec<Row> {
     vec![
         row(Call::Fill { value: 0.3, shape: vec![n, n], dtype }, &[]),
         row(Call::Reshape { shape: vec![n + 1, n] }, &[a]),
+        row(Call::Permute { axes: vec![1, 3, 0, 2] }, &[image]),
         row(Call::BiasAdd, &[a, &[n + 1]]),
         row(Call::BiasAdd, &[image, &[n]]),
         row(Call::BiasAddBackward, &[a]),

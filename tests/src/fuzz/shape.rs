@@ -64,6 +64,7 @@ fn any(a: &[usize], b: &[usize]) {
     let _ = result(&Call::RmsNorm { eps: 0.0 }, &[a, b]);
     let config = AttentionConfig::default();
     let _ = result(&Call::ScaledDotProductAttention { config }, &[a, a, a, b]);
+    let _ = result(&Call::Permute { axes: b.to_vec() }, &[a]);
     let _ = (result(&Call::Softmax, &[a]), result(&Call::MseLoss, &[a, b]));
     assert_eq!(
         shape::size(a, 1).unwrap_or(usize::MAX).min(shape::element_count(a)),

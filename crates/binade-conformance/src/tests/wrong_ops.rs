@@ -96,6 +96,11 @@ fn spoilt(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opti
             let none = Plain::write(&vec![0.0; w.len()], w.dtype(), w.shape());
             again(C::LayerNorm { eps: *eps }, &[x, w, &none])?
         }
+        ("puts_axes_back", C::Permute { axes }, _) => {
+            let mut back = vec![0; axes.len()];
+            axes.iter().enumerate().for_each(|(to, from)| back[*from] = to);
+            again(C::Permute { axes: back }, t)?
+        }
         ("makes_gelu_of_tanh", C::Gelu, [x]) => map(x, |x| {
             // Hendrycks and Gimpel's approximation, which torch has under another name.
             let inner = (2.0 / std::f32::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
@@ -352,6 +357,7 @@ caught! {
     fn pools_past_nan() by_only "max_pool2d/f32/a_nan_is_larger_than_everything_and_the_first_wins";
     fn gives_to_every_tie() by "max_pool2d/f16/of_equal_elements_the_first_takes_the_gradient";
     fn sums_the_bias_over_columns() by "linear/f32/random_7_rows_of_9x5_with_bias";
+    fn puts_axes_back() by "permute/f16/2x3x5_by_axes_1x2x0" "permute/bf16/2x5x3x16_by_axes_2x0x3x1";
     fn attends_to_later_keys() by
         "scaled_dot_product_attention/f32/causal_2x2_of_7x9x8x8" "scaled_dot_product_attention/bf16/causal_1_of_70x130x72x70";
     fn forgets_the_mask() by

@@ -147,6 +147,9 @@ impl OpInvocation {
         Ok(match (self, operands) {
             (Self::Fill { shape, dtype, .. }, _) => (shape::fill(shape)?, *dtype),
             (Self::Reshape { shape }, [input]) => (shape::reshape(input.1, shape)?, input.0),
+            (Self::Permute { axes }, [input]) => {
+                (shape::permute(input.1, axes)?, float(op, operands)?)
+            }
             (Self::AddBackward, [grad]) => (grad.1.to_vec(), grad.0),
             (Self::BiasAdd, [input, bias]) => {
                 (shape::bias_add(input.1, bias.1)?, float(op, operands)?)

@@ -43,6 +43,9 @@ macro_rules! for_each_op {
             Reshape reshape {
                 Reshape reshape(input) { shape: [usize] } -> Tensor;
             }
+            Permute permute {
+                Permute permute(input) { axes: [usize] } -> Tensor;
+            }
             Relu relu {
                 Relu relu(input) -> Tensor;
                 ReluBackward relu_backward(grad, output) -> Tensor;

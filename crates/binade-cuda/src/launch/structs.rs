@@ -61,6 +61,9 @@ binade_gpu::layouts! {
         u32: rows, keys, width, columns, dtype, mask_dtype, mask_has_rows, causal; f32: factor; u32: unused;
     }
 
+    /// `Permutation` of `permute.cu`.
+    PermutationBits (160) { [u64; 8]: strides; [DivisorBits; 8]: by; }
+
     /// `Fault` of `fault.cuh`.
     FaultBits (32) { u64: order; i64: index; u64: limit; u32: op, base; }
 

@@ -9,6 +9,7 @@ pub(crate) mod gemm;
 mod im2col;
 mod layer_norm;
 mod max_pool2d;
+mod permute;
 mod products;
 mod ranges;
 mod rms_norm;

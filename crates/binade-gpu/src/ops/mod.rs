@@ -18,6 +18,7 @@ pub use embedding::EmbeddingKernels;
 pub use gemm::{Gemm, GemmKernels, Matrices};
 pub use layer_norm::{LayerNormKernels, NormBackward};
 pub use max_pool2d::MaxPool2dKernels;
+pub use permute::PermuteKernels;
 pub use pointwise::PointwiseKernels;
 pub use rms_norm::RmsNormKernels;
 pub use rows::RowKernels;

@@ -115,6 +115,9 @@ binade_gpu::layouts! {
         u32: has_mask, mask_has_rows, repeats, matrices; [u32; 5]: starts; u32: log_sums_start;
     }
 
+    /// Parameters of `permute.wgsl`: extents and strides of eight axes.
+    Permute { u32: len, dtype, start, first; [u32; 8]: extents, strides; }
+
     /// Parameters of `max_pool2d.wgsl`; extents are rows and columns.
     Pool { u32: len, dtype; [u32; 2]: starts, image, output, kernel, stride, padding; }
 }

@@ -9,6 +9,7 @@ mod gemm;
 mod layer_norm;
 mod max_pool2d;
 mod operands;
+mod permute;
 mod pointwise;
 mod rms_norm;
 mod roles;

@@ -5,6 +5,7 @@
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
 mod attention;
+mod permute;
 mod windows;
 
 use crate::ops::ShapeError;
@@ -12,6 +13,8 @@ use crate::{Op, OpClass};
 
 pub use attention::MaskLayout;
 pub(crate) use attention::attention;
+pub(crate) use permute::permute;
+pub use permute::{MOST_AXES, Permutation};
 pub(crate) use windows::{conv2d, max_pool2d};
 
 /// Name of `Fill` in errors.
