@@ -3,7 +3,7 @@
 // Oracle: `cases/permute.rs`; agreement: bits, those of NaN among them.
 //
 // `permute`: a grid of any size strides over groups of four elements of the result.
-//!use lib/elements.wgsl
+//!use lib/group.wgsl
 
 struct Params {
   len: u32,
@@ -43,12 +43,6 @@ fn permute(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups
     for (var k = 0u; k < GROUP; k++) {
       codes[k] = moved(i + k);
     }
-    for (var k = 0u; k < GROUP && i + k < params.len; k++) {
-      if (params.dtype == F32) {
-        output[i + k] = codes[k];
-      } else if (k % 2u == 0u) {
-        output[(i + k) / 2u] = codes[k] | (codes[k + 1u] << 16u);
-      }
-    }
+    store_group(params.dtype, i, params.len, codes);
   }
 }

@@ -1,7 +1,7 @@
 // Operands `a` and `b` and an output. A shader's parameters have `len`, elements that are gone through; `dtype`, that of the
 // operands; `a_start` and `b_start`, elements before the first in their bindings. The output begins where its binding does.
 //!asks params
-//!use lib/elements.wgsl
+//!use lib/group.wgsl
 @group(0) @binding(1) var<storage, read> a: array<u32>;
 @group(0) @binding(2) var<storage, read> b: array<u32>;
 @group(0) @binding(3) var<storage, read_write> output: array<u32>;
@@ -66,14 +66,5 @@ fn store(first: u32, codes: vec4<u32>) {
 
 // The same of elements of another type.
 fn store_as(dtype: u32, first: u32, codes: vec4<u32>) {
-  if (dtype == F32) {
-    for (var k = 0u; k < GROUP && first + k < params.len; k++) {
-      output[first + k] = codes[k];
-    }
-    return;
-  }
-  output[first / 2u] = codes.x | (codes.y << 16u);
-  if (first + 2u < params.len) {
-    output[first / 2u + 1u] = codes.z | (codes.w << 16u);
-  }
+  store_group(dtype, first, params.len, codes);
 }

@@ -112,12 +112,20 @@ fn elementwise(n: usize, dtype: DType) -> Vec<Row> {
     vec![
         row(Call::Fill { value: 0.3, shape: vec![n, n], dtype }, &[]),
         row(Call::Reshape { shape: vec![n + 1, n] }, &[a]),
+        rotary(Call::RotaryEmbedding, n, dtype),
+        rotary(Call::RotaryEmbeddingBackward, n, dtype),
         row(Call::Permute { axes: vec![1, 3, 0, 2] }, &[image]),
         row(Call::BiasAdd, &[a, &[n + 1]]),
         row(Call::BiasAdd, &[image, &[n]]),
         row(Call::BiasAddBackward, &[a]),
         row(Call::BiasAddBackward, &[image]),
     ]
+}
+
+fn rotary(call: Call, n: usize, dtype: DType) -> Row {
+    let (call, mut operands) = row(call, dtype, &[&[2, n, 6], &[n, 3], &[n, 3]]);
+    operands[1..].iter_mut().for_each(|table| table.dtype = DType::F32);
+    (call, operands)
 }
 
 fn products(n: usize, dtype: DType) -> Vec<Row> {

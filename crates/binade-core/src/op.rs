@@ -132,6 +132,7 @@ ops! {
     BIAS_ADD "bias_add" Pointwise "Adds a vector along the channel axis.",
     EMBEDDING "embedding" Shape "Rows of a table, by index.",
     MAX_POOL2D "max_pool2d" Shape "The largest element of each window.",
+    ROTARY_EMBEDDING "rotary_embedding" Pointwise "Rotates pairs of elements by angles of their position.",
     DROPOUT "dropout" Pointwise "Zeroes elements at random and scales the rest.",
 }
 

@@ -37,7 +37,7 @@ pub use ops::{
     Attention, AttentionKernels, BatchNormKernels, ChannelKernels, Channels, Conv2dKernels,
     CrossEntropyKernels, EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels,
     Matrices, MaxPool2dKernels, NormBackward, NormCall, PermuteKernels, PointwiseKernels,
-    RmsNormKernels, RowKernels, Total, TotalKernels,
+    RmsNormKernels, RotaryEmbeddingKernels, RowKernels, Total, TotalKernels,
 };
 pub use scaler::{Readers, Report, Reported, Scale};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};

@@ -73,6 +73,8 @@ fn pointwise_operations_go_back_as_differences_say() {
     check(&x, |v| v[0].scaled_by(-1.75));
     check(&x, |v| v[0].reshape(&[2, 10]));
     check(&[tensor(&[2, 3, 2, 2], 4)], |v| v[0].permute(&[2, 0, 3, 1]));
+    let (cos, sin) = (tensor(&[3, 2], 7), tensor(&[3, 2], 8));
+    check(&[tensor(&[2, 3, 4], 4)], |v| v[0].rotary_embedding(&cos, &sin));
     let pair = [tensor(&[3, 4], 5), tensor(&[3, 4], 6)];
     check(&pair, |v| v[0].add(&v[1]));
     check(&pair, |v| v[0].mul(&v[1]));

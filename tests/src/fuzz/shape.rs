@@ -1,6 +1,6 @@
 //! Shapes and windows from anywhere: every rule gives an answer, and a result that it lets pass fits into memory.
 
-use binade_core::DType::{F16, I64};
+use binade_core::DType::{F16, F32, I64};
 use binade_core::ops::{
     AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call,
     OperandError, shape,
@@ -62,6 +62,8 @@ fn any(a: &[usize], b: &[usize]) {
     let _ = (result(&Call::BiasAdd, &[a, b]), result(&Call::Reshape { shape: b.to_vec() }, &[a]));
     let _ = result(&Call::LayerNorm { eps: 0.0 }, &[a, b, b]);
     let _ = result(&Call::RmsNorm { eps: 0.0 }, &[a, b]);
+    let tables = [(F32, b), (F32, b)];
+    let _ = Call::RotaryEmbedding.check(&[&[(F16, a)][..], &tables].concat());
     let config = AttentionConfig::default();
     let _ = result(&Call::ScaledDotProductAttention { config }, &[a, a, a, b]);
     let _ = result(&Call::Permute { axes: b.to_vec() }, &[a]);

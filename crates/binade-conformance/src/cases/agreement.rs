@@ -35,6 +35,7 @@ impl CaseGroup {
             | Self::LayerNorm
             | Self::RmsNorm
             | Self::BatchNorm
+            | Self::RotaryEmbedding
             | Self::MseLoss
             | Self::CrossEntropy
             | Self::Convergence => Agreement::Bound { c: 1.0 },

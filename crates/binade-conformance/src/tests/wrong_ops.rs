@@ -96,11 +96,6 @@ fn spoilt(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opti
             let none = Plain::write(&vec![0.0; w.len()], w.dtype(), w.shape());
             again(C::LayerNorm { eps: *eps }, &[x, w, &none])?
         }
-        ("puts_axes_back", C::Permute { axes }, _) => {
-            let mut back = vec![0; axes.len()];
-            axes.iter().enumerate().for_each(|(to, from)| back[*from] = to);
-            again(C::Permute { axes: back }, t)?
-        }
         ("makes_gelu_of_tanh", C::Gelu, [x]) => map(x, |x| {
             // Hendrycks and Gimpel's approximation, which torch has under another name.
             let inner = (2.0 / std::f32::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
@@ -172,7 +167,7 @@ fn spoilt(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opti
     })
 }
 
-/// The one result of a fault in an operation that takes a key or indices.
+/// The one result of a fault in an operation that takes a key, indices, tables or axes.
 fn of_keys(fault: &str, op: &OpInvocation, t: &[&Plain], right: &Plain) -> Option<Plain> {
     use OpInvocation as C;
     let again = |t: &[&Plain]| Toy.compute(op, t).map(|mut all| all.remove(0)).ok();
@@ -200,6 +195,23 @@ fn of_keys(fault: &str, op: &OpInvocation, t: &[&Plain], right: &Plain) -> Optio
         }
         ("starts_sums_above_zero", C::EmbeddingBackward { rows }, [g, at]) => {
             scattered(g, at, *rows, |sum, g| sum + g + f32::from_bits(1))
+        }
+        ("rotates_neighbours", C::RotaryEmbedding, [x, cos, sin]) => {
+            // Pairs of neighbours, as GPT-J has them: the same for lines of two elements.
+            let half = cos.shape()[1];
+            let (values, cos, sin) = (x.read(), cos.read(), sin.read());
+            let one = |at: usize| {
+                let angle = at / (2 * half) * half % cos.len() + at % (2 * half) / 2;
+                let other = if at.is_multiple_of(2) { -values[at + 1] } else { values[at - 1] };
+                values[at] * cos[angle] + other * sin[angle]
+            };
+            let rotated: Vec<f32> = (0..values.len()).map(one).collect();
+            Plain::write(&rotated, x.dtype(), x.shape())
+        }
+        ("puts_axes_back", C::Permute { axes }, _) => {
+            let mut back = vec![0; axes.len()];
+            axes.iter().enumerate().for_each(|(to, from)| back[*from] = to);
+            Toy.compute(&C::Permute { axes: back }, t).ok()?.remove(0)
         }
         _ => return None,
     })
@@ -357,6 +369,8 @@ caught! {
     fn pools_past_nan() by_only "max_pool2d/f32/a_nan_is_larger_than_everything_and_the_first_wins";
     fn gives_to_every_tie() by "max_pool2d/f16/of_equal_elements_the_first_takes_the_gradient";
     fn sums_the_bias_over_columns() by "linear/f32/random_7_rows_of_9x5_with_bias";
+    fn rotates_neighbours() by
+        "rotary_embedding/f32/random_3x4" "rotary_embedding/f16/a_quarter_turn_changes_places";
     fn puts_axes_back() by "permute/f16/2x3x5_by_axes_1x2x0" "permute/bf16/2x5x3x16_by_axes_2x0x3x1";
     fn attends_to_later_keys() by
         "scaled_dot_product_attention/f32/causal_2x2_of_7x9x8x8" "scaled_dot_product_attention/bf16/causal_1_of_70x130x72x70";

@@ -180,6 +180,10 @@ impl OpInvocation {
             (Self::MaxPool2d { config }, [input]) => {
                 (shape::max_pool2d(input.1, *config)?, float(op, operands)?)
             }
+            (Self::RotaryEmbedding | Self::RotaryEmbeddingBackward, [input, cos, sin]) => {
+                let shape = shape::rotary_embedding(input.1, [cos.1, sin.1])?;
+                (shape, operands::with_f32(op, *input, &[*cos, *sin])?)
+            }
             (Self::Dropout { p } | Self::DropoutBackward { p }, [input, key]) => {
                 let shape = shape::dropout(input.1, key.1, *p)?;
                 (shape, operands::indexed(op, *input, *key)?)

@@ -9,7 +9,7 @@
 //! | products | [`MatMul`] [`Bmm`] [`Linear`] [`LinearRelu`] [`Conv2d`] [`ScaledDotProductAttention`] |
 //! | normalisation | [`LayerNorm`] [`RmsNorm`] [`BatchNorm`] [`Softmax`] [`LogSoftmax`] |
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
-//! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
+//! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`] [`RotaryEmbedding`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
 //! | moves of elements | [`Embedding`] [`MaxPool2d`] [`Permute`] [`Reshape`] |
 //! | host and device | [`Shaped`] [`Upload`] [`Fill`] and [`Download`], the only one that reads |
 //!

@@ -72,6 +72,19 @@ pub(crate) fn indexed(
     if integers.0 == DType::I64 { Ok(dtype) } else { Err(mismatch(op, &[integers], "i64")) }
 }
 
+/// Returns the element type of `values`, beside f32 `tables`.
+pub(crate) fn with_f32(
+    op: Op,
+    values: Operand<'_>,
+    tables: &[Operand<'_>],
+) -> Result<DType, OperandError> {
+    let dtype = float(op, &[values])?;
+    if tables.iter().all(|table| table.0 == DType::F32) {
+        return Ok(dtype);
+    }
+    Err(mismatch(op, tables, "tables of f32"))
+}
+
 /// Checks that running statistics are f32.
 pub(crate) fn all_f32(op: Op, operands: &[Operand<'_>]) -> Result<(), OperandError> {
     if operands.iter().all(|(dtype, _)| *dtype == DType::F32) {

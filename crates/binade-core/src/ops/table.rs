@@ -157,6 +157,10 @@ macro_rules! for_each_op {
                 Embedding embedding(table, indices) -> Tensor;
                 EmbeddingBackward embedding_backward(grad, indices) { rows: usize } -> Tensor;
             }
+            RotaryEmbedding rotary_embedding {
+                RotaryEmbedding rotary_embedding(input, cos, sin) -> Tensor;
+                RotaryEmbeddingBackward rotary_embedding_backward(grad, cos, sin) -> Tensor;
+            }
             Dropout dropout {
                 Dropout dropout(input, key) { p: f32 } -> Tensor;
                 DropoutBackward dropout_backward(grad, key) { p: f32 } -> Tensor;

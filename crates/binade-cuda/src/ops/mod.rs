@@ -13,6 +13,7 @@ mod permute;
 mod products;
 mod ranges;
 mod rms_norm;
+mod rotary_embedding;
 mod rows;
 mod scaled_dot_product_attention;
 mod sorted_indices;

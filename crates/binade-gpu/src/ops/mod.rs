@@ -21,6 +21,7 @@ pub use max_pool2d::MaxPool2dKernels;
 pub use permute::PermuteKernels;
 pub use pointwise::PointwiseKernels;
 pub use rms_norm::RmsNormKernels;
+pub use rotary_embedding::RotaryEmbeddingKernels;
 pub use rows::RowKernels;
 pub use scaled_dot_product_attention::{Attention, AttentionKernels};
 pub use total::{Total, TotalKernels};

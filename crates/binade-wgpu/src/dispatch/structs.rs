@@ -118,6 +118,9 @@ binade_gpu::layouts! {
     /// Parameters of `permute.wgsl`: extents and strides of eight axes.
     Permute { u32: len, dtype, start, first; [u32; 8]: extents, strides; }
 
+    /// Parameters of `rotary_embedding.wgsl`.
+    Rotary { u32: len, dtype, start, first, rows, half, cos_start, sin_start; f32: sign; }
+
     /// Parameters of `max_pool2d.wgsl`; extents are rows and columns.
     Pool { u32: len, dtype; [u32; 2]: starts, image, output, kernel, stride, padding; }
 }

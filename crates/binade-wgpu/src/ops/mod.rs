@@ -13,6 +13,7 @@ mod permute;
 mod pointwise;
 mod rms_norm;
 mod roles;
+mod rotary_embedding;
 mod rows;
 mod scaled_dot_product_attention;
 mod total;

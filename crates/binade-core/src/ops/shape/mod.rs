@@ -219,6 +219,28 @@ pub(crate) fn dropout(input: &[usize], key: &[usize], p: f32) -> Result<Vec<usiz
     Ok(input.to_vec())
 }
 
+/// Returns the shape of a rotary position embedding: that of the input `[.., L, E]`, with two tables `[L, E / 2]`.
+///
+/// # Errors
+///
+/// `Mismatch` otherwise.
+pub(crate) fn rotary_embedding(
+    input: &[usize],
+    tables: [&[usize]; 2],
+) -> Result<Vec<usize>, ShapeError> {
+    match input {
+        [.., l, e] if e.is_multiple_of(2) && tables == [&[*l, e / 2]; 2] => Ok(input.to_vec()),
+        _ => {
+            let expected = "input [.., L, E] with an even E, and two tables [L, E / 2]";
+            Err(ShapeError::mismatch(
+                Op::ROTARY_EMBEDDING,
+                &[&[input], &tables[..]].concat(),
+                expected,
+            ))
+        }
+    }
+}
+
 /// Returns the shape of an embedding: a table `[V, D]` and indices of any shape give that shape with D appended.
 ///
 /// # Errors
