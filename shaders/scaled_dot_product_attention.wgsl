@@ -1,9 +1,9 @@
-// Attention, softmax(factor * Q * transposed K + mask) * V for each place, and its gradients.
+// Attention, softmax(scale * Q * transposed K + mask) * V for each place, and its gradients.
 //
 // Oracle: `cases/scaled_dot_product_attention.rs`; agreement: bound: products are accumulated in f32 in the order of their terms, and
 // rounded once.
 //
-// `scaled_dot_product_attention_log_sums`: groups of 256 invocations stride over tiles of 32 queries. `.._means`: a grid of any size
+// `scaled_dot_product_attention_statistics`: groups of 256 invocations stride over tiles of 32 queries. `.._means`: a grid of any size
 // strides over queries. `scaled_dot_product_attention`: groups stride over tiles of 32 lines and 32 columns of one result, an invocation
 // has 2 x 2. The result is f32, or has an even number of columns: lines begin at whole words.
 //
@@ -26,7 +26,7 @@ struct Params {
   width: u32,
   columns: u32,
   causal: u32,
-  factor: f32,
+  scale: f32,
   // Whether there is a mask, and whether it has a row for each query; neighbouring places that share a matrix, and matrices.
   has_mask: u32,
   mask_has_rows: u32,
@@ -38,7 +38,7 @@ struct Params {
   value_start: u32,
   mask_start: u32,
   grad_start: u32,
-  log_sums_start: u32,
+  statistics_start: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -47,7 +47,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> value: array<u32>;
 @group(0) @binding(4) var<storage, read> mask: array<u32>;
 @group(0) @binding(5) var<storage, read> grad: array<u32>;
-@group(0) @binding(6) var<storage, read> log_sums: array<f32>;
+@group(0) @binding(6) var<storage, read> statistics: array<f32>;
 @group(0) @binding(7) var<storage, read> means: array<f32>;
 @group(0) @binding(8) var<storage, read_write> output: array<u32>;
 
@@ -113,7 +113,7 @@ fn score(place: u32, row: u32, of_key: u32, product: f32) -> f32 {
   if (row >= params.rows || of_key >= params.keys || (params.causal == 1u && of_key > row)) {
     return float_of(NOTHING);
   }
-  let own = product * params.factor;
+  let own = product * params.scale;
   if (params.has_mask == 0u) {
     return own;
   }
@@ -154,7 +154,7 @@ fn added(before: vec4<f32>, thread: u32) -> vec4<f32> {
 }
 
 @compute @workgroup_size(256)
-fn scaled_dot_product_attention_log_sums(
+fn scaled_dot_product_attention_statistics(
   @builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>) {
   let tiles = (params.rows + TILE - 1u) / TILE;
@@ -182,8 +182,11 @@ fn scaled_dot_product_attention_log_sums(
     }
     for (var i = 0u; i < 2u; i++) {
       if (thread % 16u == 0u && row + i < params.rows) {
-        let log_sum = select(largest[i] + log_of(sums[i]), float_of(NOTHING), is_nothing(largest[i]) && sums[i] == 0.0);
-        output[place * params.rows + row + i] = bitcast<u32>(log_sum);
+        let log_sum = bitcast<u32>(log_of(sums[i]));
+        let at = 2u * (place * params.rows + row + i);
+        // NaN may be passed over by the largest, but not by the sum.
+        output[at] = select(bitcast<u32>(largest[i]), log_sum, is_nan_bits(log_sum));
+        output[at + 1u] = log_sum;
       }
     }
   }
@@ -207,16 +210,16 @@ fn scaled_dot_product_attention_means(
 // What a line of the summed operand is multiplied by.
 fn weight(place: u32, row: u32, of_key: u32, product: f32, slope: f32) -> f32 {
   let own = score(place, row, of_key, product);
-  // A query that attends to nothing has a logarithm of minus infinity too.
   if (is_nothing(own)) {
     return 0.0;
   }
   let of_query = place * params.rows + row;
-  let share = exp_of(own - log_sums[params.log_sums_start + of_query]);
+  let at = params.statistics_start + 2u * of_query;
+  let share = exp_of((own - statistics[at]) - statistics[at + 1u]);
   if (params.result == OUTPUT || params.result == OF_VALUE) {
     return share;
   }
-  return share * (slope - means[of_query]) * params.factor;
+  return share * (slope - means[of_query]) * params.scale;
 }
 
 fn leave(element: u32, column: u32, count: u32, values: vec2<f32>) {

@@ -16,7 +16,7 @@ struct Attention {
   DType dtype, mask_dtype;
   // Whether the mask has a row for each query, and whether a query attends to no later key.
   uint32_t mask_has_rows, causal;
-  float factor;
+  float scale;
   uint32_t unused;
 };
 
@@ -73,7 +73,7 @@ __device__ __forceinline__ uint32_t end_of_keys(const Attention& of, uint32_t fi
 // What a query and a key score, given their product; minus infinity where the query does not attend to the key.
 __device__ __forceinline__ float score(const Attention& of, uint64_t place, uint32_t query, uint32_t key, float product) {
   if (query >= of.rows || key >= of.key_count || (of.causal && key > query)) return nothing();
-  float score = __fmul_rn(product, of.factor);
+  float score = __fmul_rn(product, of.scale);
   if (of.mask == nullptr) return score;
   uint64_t matrix = place / of.repeats % of.matrices;
   uint64_t row = of.mask_has_rows ? matrix * of.rows + query : matrix;
@@ -140,9 +140,9 @@ struct RoundedSum {
 // The result that a sum of weighted lines is: weights times values or gradients, or slopes times keys or queries.
 enum Result { OUTPUT, OF_QUERY, OF_KEY, OF_VALUE };
 
-// What else it takes: the logarithm of each query's sum, the mean of its gradient, and the output's gradient.
+// What else it takes: each query's largest score and logarithm of its sum, the mean of its gradient, and the output's gradient.
 struct Given {
-  const float *log_sums, *means;
+  const float *statistics, *means;
   const void* grad;
 };
 
@@ -176,12 +176,12 @@ __device__ __forceinline__ void weighted_sums(const Attention& of, const Given& 
         uint32_t line = tile.first + down() + i, other = term + across() + j;
         uint32_t of_query = BY_KEY ? other : line, of_key = BY_KEY ? line : other;
         float own = score(of, tile.place, of_query, of_key, scores[i][j]), weight = 0.0f;
-        // A query that attends to nothing has a logarithm of minus infinity too.
         if (own != nothing()) {
-          weight = exp_of(__fsub_rn(own, given.log_sums[first_query + of_query]));
+          const float* of_row = given.statistics + 2 * (first_query + of_query);
+          weight = exp_of(__fsub_rn(__fsub_rn(own, of_row[0]), of_row[1]));
           if (SLOPES) {
             float slope = __fsub_rn(slopes[i][j], given.means[first_query + of_query]);
-            weight = __fmul_rn(__fmul_rn(weight, slope), of.factor);
+            weight = __fmul_rn(__fmul_rn(weight, slope), of.scale);
           }
         }
         weights[across() + j][down() + i] = weight;

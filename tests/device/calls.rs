@@ -156,7 +156,7 @@ fn attention(n: usize, dtype: DType) -> Vec<Row> {
     let [value, output]: [&[usize]; 2] = [&[2, n + 1, 5], &[2, n, 5]];
     let backward = row(
         Call::ScaledDotProductAttentionBackward { config },
-        &[output, query, key, value, output, &[2, n], &[n, n + 1]],
+        &[output, query, key, value, output, &[2, n, 2], &[n, n + 1]],
     );
     let (call, mut operands) = backward;
     operands[5].dtype = DType::F32;

@@ -7,6 +7,8 @@ use binade_core::Op;
 #[derive(Clone, Copy)]
 enum Summed {
     LastAxis,
+    /// Products of a query and a key, or keys, whichever are more.
+    WidthOrKeys,
     Kernel,
     Channel,
     All,
@@ -15,16 +17,9 @@ enum Summed {
 impl Summed {
     fn of(op: &str) -> Option<Self> {
         match op {
-            "matmul"
-            | "bmm"
-            | "linear"
-            | "linear_relu"
-            | "softmax"
-            | "log_softmax"
-            | "layer_norm"
-            | "rms_norm"
-            | "cross_entropy"
-            | "scaled_dot_product_attention" => Some(Self::LastAxis),
+            "matmul" | "bmm" | "linear" | "linear_relu" | "softmax" | "log_softmax"
+            | "layer_norm" | "rms_norm" | "cross_entropy" => Some(Self::LastAxis),
+            "scaled_dot_product_attention" => Some(Self::WidthOrKeys),
             "conv1d" | "conv2d" => Some(Self::Kernel),
             "batch_norm" => Some(Self::Channel),
             "sum" | "mean" | "mse_loss" => Some(Self::All),
@@ -36,6 +31,7 @@ impl Summed {
     fn length(self, first: Option<&[usize]>, second: Option<&[usize]>) -> Option<u64> {
         match self {
             Self::LastAxis => extent(*first?.last()?),
+            Self::WidthOrKeys => second?.iter().rev().take(2).map(|it| extent(*it)).max()?,
             Self::Kernel => count(second?.get(1..)?),
             Self::Channel => Some(extent(*first?.first()?)?.checked_mul(count(first?.get(2..)?)?)?),
             Self::All => count(first?),
@@ -57,7 +53,7 @@ impl OpCall<'_> {
     /// | `matmul`, `bmm`, `linear`, `linear_relu` | K, the last axis of the first operand | M, N and K, of one product of a batch |
     /// | `conv1d`, `conv2d` | the elements of one kernel | |
     /// | `softmax`, `log_softmax`, `layer_norm`, `rms_norm` | the last axis | |
-    /// | `scaled_dot_product_attention` | the elements of a query | |
+    /// | `scaled_dot_product_attention` | the elements of a query, or the keys, whichever are more | |
     /// | `cross_entropy` | the classes, whose exponentials are summed for each row | |
     /// | `batch_norm` | the elements of one channel | |
     /// | `sum`, `mean`, `mse_loss` | all elements of the first operand | |

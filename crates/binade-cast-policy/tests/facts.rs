@@ -20,7 +20,7 @@ fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
         (Op::LINEAR, &[&[3, 2, 7], &[5, 7], &[5]], Some(7), Some([6, 5, 7])),
         (Op::LINEAR_RELU, &[&[7], &[5, 7]], Some(7), Some([1, 5, 7])),
         (Op::CONV2D, &[&[2, 3, 9, 9], &[8, 3, 2, 5], &[8]], Some(30), None),
-        (Op::SCALED_DOT_PRODUCT_ATTENTION, &[&[3, 7], &[5, 7], &[5, 4]], Some(7), None),
+        (Op::SCALED_DOT_PRODUCT_ATTENTION, &[&[3, 7], &[9, 7], &[9, 4]], Some(9), None),
         (Op::LAYER_NORM, &[&[2, 3, 7], &[7], &[7]], Some(7), None),
         (Op::RMS_NORM, &[&[2, 3, 7], &[7]], Some(7), None),
         (Op::BATCH_NORM, &[&[4, 3, 2, 5]], Some(40), None),

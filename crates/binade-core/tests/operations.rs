@@ -57,7 +57,7 @@ fn attention_takes_masks_that_several_matrices_share() {
     let apart = shape_of(&call, &[&[2, 3, 2, 4], &[2, 3, 9, 4], &[2, 3, 9, 6]]);
     assert_eq!(apart, Ok(vec![2, 3, 2, 6]));
     let place = |mask: &[usize], place| {
-        MaskLayout::of(&[2, 3, 5, 4], mask).map(|layout| layout.matrix(place))
+        MaskLayout::of(&[2, 3, 5, 4], mask).map(|layout| layout.row(place, 0, 1))
     };
     let all = |mask: &[usize]| (0..6).map(|at| place(mask, at).unwrap()).collect::<Vec<_>>();
     assert_eq!(all(&[2, 1, 5, 9]), [0, 0, 0, 1, 1, 1]);

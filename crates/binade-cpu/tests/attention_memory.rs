@@ -14,7 +14,7 @@ fn attention_takes_memory_in_proportion_to_the_sequence() {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
     let counted = allocation_counter::measure(|| {
         one.install(|| {
-            let AttentionOutput { output, log_sum_exp } =
+            let AttentionOutput { output, statistics } =
                 Cpu.scaled_dot_product_attention(&query, &key, &value, None, config).unwrap();
             let grads = Cpu.scaled_dot_product_attention_backward(
                 &grad,
@@ -22,7 +22,7 @@ fn attention_takes_memory_in_proportion_to_the_sequence() {
                 &key,
                 &value,
                 &output,
-                &log_sum_exp,
+                &statistics,
                 None,
                 config,
             );

@@ -169,12 +169,12 @@ impl OpInvocation {
             }
             (
                 Self::ScaledDotProductAttentionBackward { .. },
-                [grad, query, key, value, output, log_sum_exp, mask @ ..],
+                [grad, query, key, value, output, statistics, mask @ ..],
             ) => {
                 let of = [*query, *key, *value];
                 let (shape, dtype) = operands::attention(op, of, mask.first())?;
                 operands::grad(op, *grad, (dtype, &shape))?;
-                operands::attention_results(op, [*output, *log_sum_exp], (dtype, &shape))?;
+                operands::attention_results(op, [*output, *statistics], (dtype, &shape))?;
                 (query.1.to_vec(), dtype)
             }
             (Self::MaxPool2d { config }, [input]) => {

@@ -48,18 +48,18 @@ pub(crate) fn attention(
     }
 }
 
-/// Checks that `results` are attention's: the output of this element type and shape, and an f32 logarithm for each of its rows.
+/// Checks that `results` are attention's: the output of this element type and shape, and two f32 statistics of each of its rows.
 pub(crate) fn attention_results(
     op: Op,
-    results @ [output, log_sum_exp]: [Operand<'_>; 2],
+    results @ [output, statistics]: [Operand<'_>; 2],
     (dtype, shape): Operand<'_>,
 ) -> Result<(), OperandError> {
     shape::check_same(op, output.1, shape)?;
-    shape::check_same(op, log_sum_exp.1, &shape[..shape.len() - 1])?;
-    if (output.0, log_sum_exp.0) == (dtype, DType::F32) {
+    shape::check_same(op, statistics.1, &[&shape[..shape.len() - 1], &[2]].concat())?;
+    if (output.0, statistics.0) == (dtype, DType::F32) {
         return Ok(());
     }
-    Err(mismatch(op, &results, "an output of the query's type, and logarithms of f32"))
+    Err(mismatch(op, &results, "an output of the query's type, and statistics of f32"))
 }
 
 /// Returns the element type of `values`, which are picked or masked by i64 `integers`: labels, indices or a key.

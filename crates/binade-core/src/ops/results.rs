@@ -39,12 +39,12 @@ impl<T> Results<T> for NormGrads<T> {
 
 impl<T> Results<T> for AttentionOutput<T> {
     fn into_vec(self) -> Vec<T> {
-        vec![self.output, self.log_sum_exp]
+        vec![self.output, self.statistics]
     }
 
     fn from_vec(tensors: Vec<T>) -> Option<Self> {
-        let [output, log_sum_exp] = Results::from_vec(tensors)?;
-        Some(Self { output, log_sum_exp })
+        let [output, statistics] = Results::from_vec(tensors)?;
+        Some(Self { output, statistics })
     }
 }
 

@@ -5,22 +5,22 @@ use crate::Handle;
 /// Parameters of attention. The default attends to all keys, with torch's scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AttentionConfig {
-    /// True if query `i` attends to keys `0..=i` alone, as under torch's `is_causal`.
+    /// True if query `i` attends to keys `0..=i` alone, counted from the first key also where L ≠ S, as under torch's `is_causal`.
     pub causal: bool,
-    /// Factor of each score; `None` for `1 / √E`.
+    /// Factor of each product of a query and a key; `None` for `1 / √E`.
     pub scale: Option<f32>,
 }
 
 impl AttentionConfig {
-    /// Returns the factor of scores that are sums of `width` products.
+    /// Returns the scale for queries of `width` elements.
     ///
     /// ```
     /// use binade_core::ops::AttentionConfig;
     ///
-    /// assert_eq!(AttentionConfig::default().score_factor(64), 0.125);
+    /// assert_eq!(AttentionConfig::default().scale_for(64), 0.125);
     /// ```
     #[expect(clippy::cast_precision_loss, reason = "an extent of an axis is far below 2^24")]
-    pub fn score_factor(&self, width: usize) -> f32 {
+    pub fn scale_for(&self, width: usize) -> f32 {
         self.scale.unwrap_or_else(|| (width.max(1) as f32).sqrt().recip())
     }
 }
@@ -30,8 +30,9 @@ impl AttentionConfig {
 pub struct AttentionOutput<T> {
     /// Weighted sums of values, `[.., L, V]`, in the operands' element type.
     pub output: T,
-    /// Logarithm of the sum of each query's exponentials, f32 `[.., L]`. Backward computes the weights from it.
-    pub log_sum_exp: T,
+    /// Statistics of each query, f32 `[.., L, 2]`: its largest score, and the logarithm of the sum of `exp(score − largest)`. Both
+    /// are −∞ for a query without any key, and NaN if a score is. Backward computes the weights from them.
+    pub statistics: T,
 }
 
 /// Gradients of attention, each like its operand.
@@ -55,19 +56,21 @@ pub struct AttentionGrads<T> {
 /// | mask, may be left out | `[.., L, S]`, see below | the same, or f32 |
 ///
 /// The leading extents of query, key and value are equal; there may be none. The mask is added to the scores: −∞ leaves a key out,
-/// and 0 keeps it. It has two axes, or as many as the query. Its extent of L may be 1, and so may its leading extents; those that
-/// are not must be neighbours: `[B, 1, 1, S]` masks keys by sample, `[1, H, L, S]` has a term for each head.
+/// and 0 keeps it. The mask has two axes, or as many as the query. Each of its extents but the last may be 1, and is then for all.
+/// Of the leading extents those above 1 stand side by side: `[B, 1, 1, S]` masks keys by sample, `[1, H, L, S]` has terms for each
+/// head, and `[2, 1, 3, L, S]` is refused for queries `[2, 4, 3, L, E]`.
 ///
 /// # For implementers
 ///
 /// * Scores, exponentials and sums are f32 whatever the storage. Weights, and gradients of scores, may be rounded once to the operands'
 ///   element type before they are multiplied; results are narrowed once, to nearest even.
-/// * Memory grows with L + S, never with L · S: the algorithm goes over tiles of keys (Dao 2023, arXiv 2307.08691).
-/// * A query without any key has output 0 and a logarithm of −∞, and adds 0 to every gradient.
-/// * A key that is left out has weight 0. Its value must be finite, since 0 · ∞ is NaN.
-/// * Backward computes the weights again from `log_sum_exp`, and gives the same bits each time. The mask has no gradient.
+/// * Memory besides the operands grows with L + S, never with L · S: the algorithm goes over tiles of keys (Dao 2023, arXiv
+///   2307.08691).
+/// * A query without any key has output 0, and adds 0 to every gradient.
+/// * A key that is left out has weight 0. Operands must be finite there too, since 0 · ∞ is NaN.
+/// * Backward computes the weights again from `statistics`, and gives the same bits each time. The mask has no gradient.
 pub trait ScaledDotProductAttention: Handle {
-    /// Returns the weighted sums of values, and the logarithms that backward takes.
+    /// Returns the weighted sums of values, and the statistics that backward takes.
     ///
     /// # Errors
     ///
@@ -85,7 +88,7 @@ pub trait ScaledDotProductAttention: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` if `grad`, `output` or `log_sum_exp` have not the shape and element type of their result.
+    /// `Mismatch` if `grad`, `output` or `statistics` have not the shape and element type of their result.
     #[expect(clippy::too_many_arguments, reason = "operands and results of the forward method")]
     fn scaled_dot_product_attention_backward(
         &self,
@@ -94,7 +97,7 @@ pub trait ScaledDotProductAttention: Handle {
         key: &Self::Tensor,
         value: &Self::Tensor,
         output: &Self::Tensor,
-        log_sum_exp: &Self::Tensor,
+        statistics: &Self::Tensor,
         mask: Option<&Self::Tensor>,
         config: AttentionConfig,
     ) -> Result<AttentionGrads<Self::Tensor>, Self::Error>;

@@ -100,7 +100,7 @@ macro_rules! for_each_op {
                     query, key, value, [mask]
                 ) { config: AttentionConfig } -> AttentionOutput;
                 ScaledDotProductAttentionBackward scaled_dot_product_attention_backward(
-                    grad, query, key, value, output, log_sum_exp, [mask]
+                    grad, query, key, value, output, statistics, [mask]
                 ) { config: AttentionConfig } -> AttentionGrads;
             }
             Conv2d conv2d {

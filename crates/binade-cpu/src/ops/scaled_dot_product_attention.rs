@@ -17,6 +17,9 @@ use std::ops::Range;
 /// Queries of a block.
 const BLOCK: usize = 64;
 
+/// Cost of an exponential.
+const EXPONENTIAL: usize = 8;
+
 impl ScaledDotProductAttention for Cpu {
     fn scaled_dot_product_attention(
         &self,
@@ -33,13 +36,16 @@ impl ScaledDotProductAttention for Cpu {
         let blocks = attention.blocks();
         let results = parallel::partials(blocks.len(), attention.cost(BLOCK), |range| {
             let forward = |(place, rows)| attention.forward(place, rows);
-            blocks[range].iter().cloned().map(forward).unzip::<_, _, Vec<_>, Vec<_>>()
+            blocks[range].iter().cloned().map(forward).collect::<Vec<_>>()
         });
-        let (output, log_sums): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-        let rows = &shape[..shape.len() - 1];
+        let joined = |which: usize| {
+            let parts = results.iter().flatten().map(|results| &results[which][..]);
+            parts.collect::<Vec<_>>().concat()
+        };
+        let of_rows = [&shape[..shape.len() - 1], &[2]].concat();
         Ok(AttentionOutput {
-            output: Tensor::from_f32(output.concat().concat(), &shape, dtype)?,
-            log_sum_exp: Tensor::from_f32(log_sums.concat().concat(), rows, DType::F32)?,
+            output: Tensor::from_f32(joined(0), &shape, dtype)?,
+            statistics: Tensor::from_f32(joined(1), &of_rows, DType::F32)?,
         })
     }
 
@@ -50,22 +56,19 @@ impl ScaledDotProductAttention for Cpu {
         key: &Tensor,
         value: &Tensor,
         output: &Tensor,
-        log_sum_exp: &Tensor,
+        statistics: &Tensor,
         mask: Option<&Tensor>,
         config: AttentionConfig,
     ) -> Result<AttentionGrads<Tensor>, Error> {
         let call = OpInvocation::ScaledDotProductAttentionBackward { config };
-        let operands = [grad, query, key, value, output, log_sum_exp].into_iter().chain(mask);
+        let operands = [grad, query, key, value, output, statistics].into_iter().chain(mask);
         let dtype = check(&call, &operands.collect::<Vec<_>>())?.dtype;
         let attention = Attention::new([query, key, value], mask, config);
-        let results = Results {
-            grad: Matrices::of(grad),
-            output: Matrices::of(output),
-            log_sums: log_sum_exp.to_f32(),
-        };
-        let cost = attention.cost(attention.query.rows);
-        let grads = parallel::partials(attention.places, cost, |places| {
-            places.map(|place| attention.backward(place, &results)).collect::<Vec<_>>()
+        let given = [grad, output, statistics].map(Matrices::of);
+        let places =
+            if [query, key, value].iter().all(|of| of.is_empty()) { 0 } else { attention.places };
+        let grads = parallel::partials(places, attention.cost(attention.query.rows), |places| {
+            places.map(|place| attention.backward(place, &given)).collect::<Vec<_>>()
         });
         let like = |operand: &Tensor, which: usize| {
             let each = grads.iter().flatten().map(|grads| &grads[which][..]);
@@ -96,22 +99,20 @@ impl<'a> Matrices<'a> {
         let at = |row: usize| (place * self.rows + row) * self.columns;
         matrix(&self.values[at(rows.start)..at(rows.end)], rows.len(), self.columns)
     }
-}
 
-/// Tensors that backward takes besides the operands.
-struct Results<'a> {
-    grad: Matrices<'a>,
-    output: Matrices<'a>,
-    log_sums: Cow<'a, [f32]>,
+    fn zeros(&self) -> Vec<f32> {
+        vec![0.0; self.rows * self.columns]
+    }
 }
 
 /// Operands of one call.
 struct Attention<'a> {
+    /// Queries times the scale, so that products with keys are scores.
     query: Matrices<'a>,
     key: Matrices<'a>,
     value: Matrices<'a>,
-    mask: Option<(Cow<'a, [f32]>, MaskLayout)>,
-    factor: f32,
+    mask: Option<(&'a Tensor, MaskLayout)>,
+    scale: f32,
     causal: bool,
     /// Number of matrices of each operand.
     places: usize,
@@ -119,13 +120,15 @@ struct Attention<'a> {
 
 impl<'a> Attention<'a> {
     fn new(operands: [&'a Tensor; 3], mask: Option<&'a Tensor>, config: AttentionConfig) -> Self {
-        let [query, key, value] = operands.map(Matrices::of);
+        let [mut query, key, value] = operands.map(Matrices::of);
         let shape = operands[0].shape();
-        let layout = |mask: &'a Tensor| Some((mask.to_f32(), MaskLayout::of(shape, mask.shape())?));
-        let factor = config.score_factor(query.columns);
+        let scale = config.scale_for(query.columns);
+        for element in query.values.to_mut() {
+            *element *= scale;
+        }
         let places = shape.iter().rev().skip(2).product();
-        let mask = mask.and_then(layout);
-        Self { query, key, value, mask, factor, causal: config.causal, places }
+        let mask = mask.and_then(|mask| Some((mask, MaskLayout::of(shape, mask.shape())?)));
+        Self { query, key, value, mask, scale, causal: config.causal, places }
     }
 
     /// Returns the place and the queries of each block.
@@ -134,63 +137,68 @@ impl<'a> Attention<'a> {
         let of_place = |place| {
             (0..rows).step_by(BLOCK).map(move |first| (place, first..rows.min(first + BLOCK)))
         };
-        (0..self.places).flat_map(of_place).collect()
+        let places = if rows == 0 { 0 } else { self.places };
+        (0..places).flat_map(of_place).collect()
     }
 
     /// Returns the cost of `rows` queries.
     fn cost(&self, rows: usize) -> usize {
-        let products = self.key.rows.saturating_mul(self.query.columns + self.value.columns);
-        rows.saturating_mul(products / PER_OPERATION)
+        let of_key = (self.query.columns + self.value.columns) / PER_OPERATION + EXPONENTIAL;
+        rows.saturating_mul(self.key.rows.saturating_mul(of_key))
     }
 
-    /// Computes the output and the logarithms of a block.
-    fn forward(&self, place: usize, rows: Range<usize>) -> (Vec<f32>, Vec<f32>) {
+    /// Computes the output and the statistics of a block.
+    fn forward(&self, place: usize, rows: Range<usize>) -> [Vec<f32>; 2] {
         let mut block = self.scores(place, rows);
-        let mut log_sums = vec![f32::NEG_INFINITY; block.rows.len()];
-        block.each_row().zip(&mut log_sums).for_each(|((_, row), sum)| *sum = softmax(row));
+        let mut statistics = vec![[f32::NEG_INFINITY; 2]; block.rows.len()];
+        block.each_row().zip(&mut statistics).for_each(|((_, row), of)| *of = softmax(row));
         let mut output = vec![0.0; block.rows.len() * self.value.columns];
         add_product(&block.view(), &self.value.rows(place, &(0..block.keys)), &mut output);
-        (output, log_sums)
+        [output, statistics.concat()]
     }
 
     /// Computes the gradients of query, key and value of one place, adding up those of keys block by block.
-    fn backward(&self, place: usize, results: &Results<'_>) -> [Vec<f32>; 3] {
-        let zeros = |of: &Matrices<'_>| vec![0.0; of.rows * of.columns];
-        let mut grads = [&self.query, &self.key, &self.value].map(zeros);
+    ///
+    /// `given` are the output's gradient, the output, and the statistics.
+    fn backward(&self, place: usize, given: &[Matrices<'_>; 3]) -> [Vec<f32>; 3] {
+        let mut grads = [&self.query, &self.key, &self.value].map(Matrices::zeros);
         let [of_query, of_key, of_value] = &mut grads;
+        let width = self.query.columns;
         for first in (0..self.query.rows).step_by(BLOCK) {
             let rows = first..self.query.rows.min(first + BLOCK);
-            let of_query =
-                &mut of_query[rows.start * self.query.columns..rows.end * self.query.columns];
-            let [weights, slopes] = self.slopes(place, rows.clone(), results);
+            let [weights, slopes] = self.slopes(place, rows.clone(), given);
             let keys = 0..weights.keys;
-            let [query, grad] = [&self.query, &results.grad].map(|it| it.rows(place, &rows));
-            let of_key = &mut of_key[..keys.end * self.key.columns];
-            let of_value = &mut of_value[..keys.end * self.value.columns];
+            let of_query = &mut of_query[rows.start * width..rows.end * width];
             add_product(&slopes.view(), &self.key.rows(place, &keys), of_query);
-            add_product(&slopes.view().reversed_axes(), &query, of_key);
-            add_product(&weights.view().reversed_axes(), &grad, of_value);
+            for element in of_query {
+                *element *= self.scale;
+            }
+            let of_key = &mut of_key[..keys.end * width];
+            let of_value = &mut of_value[..keys.end * self.value.columns];
+            // Queries have the scale already.
+            add_product(&slopes.view().reversed_axes(), &self.query.rows(place, &rows), of_key);
+            add_product(&weights.view().reversed_axes(), &given[0].rows(place, &rows), of_value);
         }
         grads
     }
 
-    /// Computes a block's weights, and the gradients of its products of queries and keys.
-    fn slopes(&self, place: usize, rows: Range<usize>, results: &Results<'_>) -> [Scores; 2] {
+    /// Computes a block's weights, and the gradients of its scores.
+    fn slopes(&self, place: usize, rows: Range<usize>, given: &[Matrices<'_>; 3]) -> [Scores; 2] {
         let mut weights = self.scores(place, rows.clone());
-        let log_sums = &results.log_sums[place * self.query.rows..];
-        for (row, weights) in weights.each_row() {
-            exponentials(weights, log_sums[row]);
-        }
         let mut slopes = Scores::zeros(rows.clone(), weights.keys);
-        let [grad, output] = [&results.grad, &results.output].map(|it| it.rows(place, &rows));
+        let [grad, output, statistics] = given.each_ref().map(|of| of.rows(place, &rows));
         let values = self.value.rows(place, &(0..weights.keys));
         add_product(&grad, &values.reversed_axes(), &mut slopes.values);
-        for (row, slopes) in slopes.each_row() {
-            let i = row - rows.start;
-            let terms = grad.row(i).into_iter().zip(output.row(i));
+        let each = weights.each_row().zip(slopes.each_row()).enumerate();
+        for (row, ((_, weights), (_, slopes))) in each {
+            let terms = grad.row(row).into_iter().zip(output.row(row));
             let mean = reduce::round(terms.map(|(g, y)| f64::from(*g) * f64::from(*y)).sum());
-            for (slope, weight) in slopes.iter_mut().zip(weights.view().row(i)) {
-                *slope = weight * (*slope - mean) * self.factor;
+            let [largest, log_sum] = [statistics[[row, 0]], statistics[[row, 1]]];
+            for (score, slope) in weights.iter_mut().zip(slopes) {
+                // A key that is left out has weight 0, whatever the others are.
+                let is_left_out = *score == f32::NEG_INFINITY;
+                *score = if is_left_out { 0.0 } else { (*score - largest - log_sum).exp() };
+                *slope = if is_left_out { 0.0 } else { *score * (*slope - mean) };
             }
         }
         [weights, slopes]
@@ -198,20 +206,16 @@ impl<'a> Attention<'a> {
 
     /// Computes the scores of queries `rows` and of the keys that the last of them may attend to.
     fn scores(&self, place: usize, rows: Range<usize>) -> Scores {
-        let all = self.key.rows;
-        let keys = if self.causal { all.min(rows.end) } else { all };
+        let keys = if self.causal { self.key.rows.min(rows.end) } else { self.key.rows };
         let mut scores = Scores::zeros(rows, keys);
         let key = self.key.rows(place, &(0..keys));
         let query = self.query.rows(place, &scores.rows);
         add_product(&query, &key.reversed_axes(), &mut scores.values);
         for (row, scores) in scores.each_row() {
-            for score in scores.iter_mut() {
-                *score *= self.factor;
-            }
             if let Some((mask, layout)) = &self.mask {
-                let rows = if layout.has_rows { self.query.rows } else { 1 };
-                let row = layout.matrix(place) * rows + if layout.has_rows { row } else { 0 };
-                scores.iter_mut().zip(&mask[row * all..]).for_each(|(score, term)| *score += term);
+                let start = layout.row(place, row, self.query.rows) * self.key.rows;
+                let terms = mask.range_to_f32(start..start + keys);
+                scores.iter_mut().zip(&*terms).for_each(|(score, term)| *score += term);
             }
             if self.causal {
                 scores.iter_mut().skip(row + 1).for_each(|score| *score = f32::NEG_INFINITY);
@@ -244,30 +248,22 @@ impl Scores {
     }
 }
 
-/// Makes weights of a query's scores, and returns the logarithm of the sum of their exponentials.
-fn softmax(row: &mut [f32]) -> f32 {
+/// Makes weights of a query's scores. Returns the largest score, and the logarithm of the sum of exponentials of the differences
+/// from it.
+fn softmax(row: &mut [f32]) -> [f32; 2] {
     if row.iter().all(|score| *score == f32::NEG_INFINITY) {
         row.fill(0.0);
-        return f32::NEG_INFINITY;
+        return [f32::NEG_INFINITY; 2];
     }
-    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     for score in row.iter_mut() {
-        *score = (*score - max).exp();
+        *score = (*score - largest).exp();
     }
     let sum = reduce::run(row, f64::from);
     let factor = reduce::round(sum.recip());
     for weight in row.iter_mut() {
         *weight *= factor;
     }
-    reduce::round(f64::from(max) + sum.ln())
-}
-
-/// Makes weights of a query's scores by the logarithm of the sum of their exponentials.
-fn exponentials(row: &mut [f32], log_sum: f32) {
-    if log_sum == f32::NEG_INFINITY {
-        return row.fill(0.0);
-    }
-    for score in row {
-        *score = (*score - log_sum).exp();
-    }
+    let log_sum = reduce::round(sum.ln());
+    [if log_sum.is_nan() { f32::NAN } else { largest }, log_sum]
 }

@@ -12,6 +12,7 @@ use binade_core::{
 use half::{bf16, f16};
 use ndarray::{ArcArray, IxDyn};
 use std::borrow::Cow;
+use std::ops::Range;
 
 pub(crate) type Shared<E> = ArcArray<E, IxDyn>;
 
@@ -104,6 +105,16 @@ fn reshaped<E: Clone>(array: &Shared<E>, shape: &[usize]) -> Shared<E> {
 }
 
 impl Tensor {
+    /// Returns some of the elements, each as [`to_f32`](Self::to_f32) has it; of 16-bit types the others are not widened.
+    pub(crate) fn range_to_f32(&self, range: Range<usize>) -> Cow<'_, [f32]> {
+        match &self.data {
+            Data::F32(_) => Cow::Borrowed(&self.elements()[range]),
+            Data::BF16(_) => Cow::Owned(widen::<bf16>(&self.elements()[range])),
+            Data::F16(_) => Cow::Owned(widen::<f16>(&self.elements()[range])),
+            _ => Cow::Owned(self.to_f32()[range].to_vec()),
+        }
+    }
+
     /// Returns the elements as f32: exact for every type of at most 32 bits, the nearest f32 for f64 and i64.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         Cow::Owned(match &self.data {

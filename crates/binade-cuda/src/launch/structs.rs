@@ -58,7 +58,7 @@ binade_gpu::layouts! {
     /// `Attention` of `attention.cuh`.
     AttentionBits (88) {
         u64: query, key, value, mask, repeats, matrices;
-        u32: rows, keys, width, columns, dtype, mask_dtype, mask_has_rows, causal; f32: factor; u32: unused;
+        u32: rows, keys, width, columns, dtype, mask_dtype, mask_has_rows, causal; f32: scale; u32: unused;
     }
 
     /// `Permutation` of `permute.cu`.

@@ -15,12 +15,12 @@ const TILE: usize = 64;
 
 impl AttentionKernels for Cuda {
     fn launch_attention(&self, of: &Attention<'_>, results: &AttentionOutput<Tensor>) -> Result {
-        let AttentionOutput { output, log_sum_exp } = results;
+        let AttentionOutput { output, statistics } = results;
         let bits = bits(of)?;
         let attention = || Arg::Bytes(bytemuck::bytes_of(&bits));
-        let args = args![attention(), log_sum_exp];
-        self.by_tile("scaled_dot_product_attention_log_sums", of, [of.rows, 1], &args)?;
-        let args = args![attention(), log_sum_exp, output];
+        let args = args![attention(), statistics];
+        self.by_tile("scaled_dot_product_attention_statistics", of, [of.rows, 1], &args)?;
+        let args = args![attention(), statistics, output];
         self.by_tile("scaled_dot_product_attention", of, [of.rows, of.columns], &args)
     }
 
@@ -28,24 +28,24 @@ impl AttentionKernels for Cuda {
         &self,
         of: &Attention<'_>,
         grad: &Tensor,
-        [output, log_sums]: [&Tensor; 2],
+        [output, statistics]: [&Tensor; 2],
         grads: &AttentionGrads<Tensor>,
     ) -> Result {
         let bits = bits(of)?;
         let attention = || Arg::Bytes(bytemuck::bytes_of(&bits));
-        let queries = log_sums.len();
+        let queries = of.places * of.rows;
         let means = self.buffer(size_of::<f32>() * queries)?;
         let args = args![grad, output, bits.dtype, &means, queries, of.columns];
         let warps = Grid::of(queries.div_ceil(THREADS as usize / 32));
         self.launch("scaled_dot_product_attention_means", warps, &args)?;
 
-        let args = args![attention(), grad, log_sums, &means, &grads.query];
+        let args = args![attention(), grad, statistics, &means, &grads.query];
         let kernel = "scaled_dot_product_attention_backward_of_query";
         self.by_tile(kernel, of, [of.rows, of.width], &args)?;
-        let args = args![attention(), grad, log_sums, &means, &grads.key];
+        let args = args![attention(), grad, statistics, &means, &grads.key];
         let kernel = "scaled_dot_product_attention_backward_of_key";
         self.by_tile(kernel, of, [of.keys, of.width], &args)?;
-        let args = args![attention(), grad, log_sums, &grads.value];
+        let args = args![attention(), grad, statistics, &grads.value];
         let kernel = "scaled_dot_product_attention_backward_of_value";
         self.by_tile(kernel, of, [of.keys, of.columns], &args)
     }
@@ -86,7 +86,7 @@ fn bits(of: &Attention<'_>) -> Result<AttentionBits> {
         mask_dtype: of.mask.map_or(Ok(dtype), |mask| code("mask by", mask.dtype()))?,
         mask_has_rows: of.mask_layout.has_rows.into(),
         causal: of.causal.into(),
-        factor: of.factor,
+        scale: of.scale,
         unused: 0,
     })
 }

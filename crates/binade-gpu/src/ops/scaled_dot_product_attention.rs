@@ -21,7 +21,7 @@ pub struct Attention<'a, D: Driver> {
     /// Place of each matrix of scores in the mask; that of one matrix for all without a mask.
     pub mask_layout: MaskLayout,
     /// Factor of each product of a query and a key.
-    pub factor: f32,
+    pub scale: f32,
     /// True if query `i` attends to keys `0..=i` alone.
     pub causal: bool,
     /// Product of the leading extents.
@@ -54,7 +54,7 @@ impl<'a, D: Driver> Attention<'a, D> {
             value,
             mask,
             mask_layout: layout.unwrap_or(shared),
-            factor: config.score_factor(width),
+            scale: config.scale_for(width),
             causal: config.causal,
             places: query.shape().iter().rev().skip(2).product(),
             rows,
@@ -67,7 +67,7 @@ impl<'a, D: Driver> Attention<'a, D> {
 
 /// Driver with kernels of attention.
 pub trait AttentionKernels: Driver {
-    /// Computes the output and each query's logarithm, in memory that grows with the queries alone.
+    /// Computes the output and each query's statistics, in memory that grows with the queries alone.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl<D: AttentionKernels> binade_core::ops::ScaledDotProductAttention for Gpu<'_
         let TensorSpec { dtype, shape } = check(self.0, &call, &operands)?;
         let results = AttentionOutput {
             output: self.0.unset(dtype, &shape)?,
-            log_sum_exp: self.0.unset(DType::F32, &shape[..shape.len() - 1])?,
+            statistics: self.0.unset(DType::F32, &[&shape[..shape.len() - 1], &[2]].concat())?,
         };
         let of = Attention::new([query, key, value], mask, config);
         self.0.launch_attention(&of, &results)?;
@@ -120,17 +120,17 @@ impl<D: AttentionKernels> binade_core::ops::ScaledDotProductAttention for Gpu<'_
         key: &Tensor<D>,
         value: &Tensor<D>,
         output: &Tensor<D>,
-        log_sum_exp: &Tensor<D>,
+        statistics: &Tensor<D>,
         mask: Option<&Tensor<D>>,
         config: AttentionConfig,
     ) -> Result<AttentionGrads<Tensor<D>>, D> {
         let call = OpInvocation::ScaledDotProductAttentionBackward { config };
-        let operands = [grad, query, key, value, output, log_sum_exp].into_iter().chain(mask);
+        let operands = [grad, query, key, value, output, statistics].into_iter().chain(mask);
         check(self.0, &call, &operands.collect::<Vec<_>>())?;
         let like = |of: &Tensor<D>| self.0.unset(of.dtype(), of.shape());
         let grads = AttentionGrads { query: like(query)?, key: like(key)?, value: like(value)? };
         let of = Attention::new([query, key, value], mask, config);
-        self.0.launch_attention_backward(&of, grad, [output, log_sum_exp], &grads)?;
+        self.0.launch_attention_backward(&of, grad, [output, statistics], &grads)?;
         Ok(grads)
     }
 }

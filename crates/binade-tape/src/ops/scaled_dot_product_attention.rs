@@ -28,7 +28,7 @@ impl<D: Device + ScaledDotProductAttention> Var<D> {
         let device = self.tape().device();
         let results =
             device.scaled_dot_product_attention(&query, &key, &value, mask.as_ref(), config)?;
-        let AttentionOutput { output, log_sum_exp } = results;
+        let AttentionOutput { output, statistics } = results;
         let kept = output.clone();
         let rule = move |device: &D, grad: &D::Tensor| {
             let AttentionGrads { query, key, value } = device
@@ -38,7 +38,7 @@ impl<D: Device + ScaledDotProductAttention> Var<D> {
                     &key,
                     &value,
                     &kept,
-                    &log_sum_exp,
+                    &statistics,
                     mask.as_ref(),
                     config,
                 )?;

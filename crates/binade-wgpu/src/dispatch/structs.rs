@@ -111,8 +111,8 @@ binade_gpu::layouts! {
 
     /// Parameters of `scaled_dot_product_attention.wgsl`.
     Attention {
-        u32: dtype, to, mask_dtype, result, places, rows, keys, width, columns, causal; f32: factor;
-        u32: has_mask, mask_has_rows, repeats, matrices; [u32; 5]: starts; u32: log_sums_start;
+        u32: dtype, to, mask_dtype, result, places, rows, keys, width, columns, causal; f32: scale;
+        u32: has_mask, mask_has_rows, repeats, matrices; [u32; 5]: starts; u32: statistics_start;
     }
 
     /// Parameters of `permute.wgsl`: extents and strides of eight axes.

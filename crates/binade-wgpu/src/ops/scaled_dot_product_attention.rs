@@ -1,9 +1,9 @@
 //! Scaled dot-product attention.
 
 use crate::{
-    Result, Tensor, Wgpu,
+    Error, Result, Tensor, Wgpu, WgpuError,
     dispatch::{
-        Bound, groups, groups_of,
+        Bound, MOST_ELEMENTS, groups, groups_of,
         structs::{self, code, count},
     },
 };
@@ -25,29 +25,28 @@ enum Sum {
     OfValue,
 }
 
-/// Tensors of a sum besides query, key and mask.
+/// Tensors of a sum besides the operands.
 #[derive(Clone, Copy)]
 struct Given<'a> {
-    value: &'a Tensor,
     grad: &'a Tensor,
-    log_sums: &'a Tensor,
+    statistics: &'a Tensor,
     means: &'a Tensor,
 }
 
 impl AttentionKernels for Wgpu {
     fn launch_attention(&self, of: &Attention<'_>, results: &AttentionOutput<Tensor>) -> Result {
-        let AttentionOutput { output, log_sum_exp } = results;
-        if log_sum_exp.is_empty() {
+        let AttentionOutput { output, statistics } = results;
+        if statistics.is_empty() {
             return Ok(());
         }
         // Neither the gradient nor the means are read.
-        let (grad, means) = (of.query, log_sum_exp);
-        let (mut bound, params) = self.operands(of, of.value, grad)?;
-        bound.push(self.whole(log_sum_exp)?.0);
+        let (grad, means) = (of.query, statistics);
+        let (mut bound, params) = self.operands(of, grad)?;
+        bound.push(self.whole(statistics)?.0);
         let tiles = of.places * of.rows.div_ceil(TILE);
-        let shader = "scaled_dot_product_attention_log_sums";
+        let shader = "scaled_dot_product_attention_statistics";
         self.dispatch(shader, &params, bound, groups_of(tiles))?;
-        let given = Given { value: of.value, grad, log_sums: log_sum_exp, means };
+        let given = Given { grad, statistics, means };
         self.sum(of, given, (Sum::Output, [of.rows, of.columns]), output)
     }
 
@@ -55,10 +54,10 @@ impl AttentionKernels for Wgpu {
         &self,
         of: &Attention<'_>,
         grad: &Tensor,
-        [output, log_sums]: [&Tensor; 2],
+        [output, statistics]: [&Tensor; 2],
         grads: &AttentionGrads<Tensor>,
     ) -> Result {
-        let means = self.unset(DType::F32, log_sums.shape())?;
+        let means = self.unset(DType::F32, &[of.places * of.rows])?;
         if !means.is_empty() {
             let (value, value_start) = self.whole(output)?;
             let (of_grad, grad_start) = self.whole(grad)?;
@@ -68,7 +67,7 @@ impl AttentionKernels for Wgpu {
             let shader = "scaled_dot_product_attention_means";
             self.dispatch(shader, &params, bound, groups(means.len()))?;
         }
-        let given = Given { value: of.value, grad, log_sums, means: &means };
+        let given = Given { grad, statistics, means: &means };
         let [of_query, of_key] = [of.rows, of.keys].map(|lines| [lines, of.width]);
         self.sum(of, given, (Sum::OfQuery, of_query), &grads.query)?;
         self.sum(of, given, (Sum::OfKey, of_key), &grads.key)?;
@@ -94,11 +93,11 @@ impl Wgpu {
             self.sum(of, given, (sum, [lines, columns]), &wide)?;
             return self.cast_into(&wide, to, Rounding::Nearest(OnOverflow::NonFinite));
         }
-        let (mut bound, params) = self.operands(of, given.value, given.grad)?;
-        let (log_sums, log_sums_start) = self.whole(given.log_sums)?;
-        bound.extend([log_sums, self.whole(given.means)?.0, self.whole(to)?.0]);
+        let (mut bound, params) = self.operands(of, given.grad)?;
+        let (statistics, statistics_start) = self.whole(given.statistics)?;
+        bound.extend([statistics, self.whole(given.means)?.0, self.whole(to)?.0]);
         let to = code("attend to", to.dtype())?;
-        let params = structs::Attention { to, result: sum as u32, log_sums_start, ..params };
+        let params = structs::Attention { to, result: sum as u32, statistics_start, ..params };
         let tiles = of.places * lines.div_ceil(TILE) * columns.div_ceil(TILE);
         self.dispatch("scaled_dot_product_attention", &params, bound, groups_of(tiles))
     }
@@ -107,22 +106,32 @@ impl Wgpu {
     fn operands(
         &self,
         of: &Attention<'_>,
-        value: &Tensor,
         grad: &Tensor,
     ) -> Result<(Vec<Bound>, structs::Attention)> {
         // Something must be bound for the mask.
         let mask = of.mask.unwrap_or(of.query);
-        let operands = [of.query, of.key, value, mask, grad];
-        let bound = operands.map(|operand| self.whole(operand));
-        let (bound, starts): (Vec<_>, Vec<_>) =
-            bound.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        let starts = [starts[0], starts[1], starts[2], starts[3], starts[4]];
+        let mut starts = [0; 5];
+        let mut bound = Vec::with_capacity(8);
+        for (operand, start) in
+            [of.query, of.key, of.value, mask, grad].into_iter().zip(&mut starts)
+        {
+            let (piece, before) = self.whole(operand)?;
+            *start = before;
+            bound.push(piece);
+        }
         Ok((bound, structs::Attention { starts, ..params(of)? }))
     }
 }
 
 /// Returns the parameters without the places where operands begin.
 fn params(of: &Attention<'_>) -> Result<structs::Attention> {
+    // Empty operands may have extents that the shader does not count.
+    for extent in [of.places, of.rows, of.keys, of.width, of.columns] {
+        if extent >= MOST_ELEMENTS {
+            let (bytes, most) = (extent, MOST_ELEMENTS as u64);
+            return Err(Error::Driver(WgpuError::TooLarge { bytes, most }));
+        }
+    }
     let dtype = code("attend in", of.query.dtype())?;
     Ok(structs::Attention {
         dtype,
@@ -133,7 +142,7 @@ fn params(of: &Attention<'_>) -> Result<structs::Attention> {
         width: count(of.width),
         columns: count(of.columns),
         causal: of.causal.into(),
-        factor: of.factor,
+        scale: of.scale,
         has_mask: of.mask.is_some().into(),
         mask_has_rows: of.mask_layout.has_rows.into(),
         repeats: count(of.mask_layout.repeats),

@@ -1,6 +1,6 @@
 //! Shapes of attention.
 
-use super::bounded;
+use super::{bounded, size};
 use crate::Op;
 use crate::ops::ShapeError;
 
@@ -42,13 +42,18 @@ impl MaskLayout {
         let last =
             of_mask.len() - of_mask[first..].iter().rev().take_while(|it| is_shared(it)).count();
         let fits = of_mask[first..last] == lead[first.min(lead.len())..last];
-        let repeats = lead[last..].iter().product();
-        fits.then(|| Self { repeats, count: of_mask.iter().product(), has_rows: mask_rows == rows })
+        let (repeats, count) = (size(&lead[last..], 1)?, size(of_mask, 1)?);
+        fits.then_some(Self { repeats, count, has_rows: mask_rows == rows })
     }
 
-    /// Returns the mask's matrix for matrix `place` of scores.
-    pub const fn matrix(&self, place: usize) -> usize {
-        place / self.repeats % self.count
+    /// Returns the row of the mask, over all its matrices, for `query` of `queries` in matrix `place` of scores.
+    ///
+    /// # Panics
+    ///
+    /// If there is no score.
+    pub const fn row(&self, place: usize, query: usize, queries: usize) -> usize {
+        let matrix = place / self.repeats % self.count;
+        if self.has_rows { matrix * queries + query } else { matrix }
     }
 }
 
@@ -73,8 +78,8 @@ pub(crate) fn attention(
                     mask.last() == Some(s) && MaskLayout::of(query, mask).is_some()
                 }) =>
         {
-            // The logarithms of queries without width are a result too.
-            bounded(op, [lead, &[*l]].concat())?;
+            // The statistics of queries without width are a result too.
+            bounded(op, [lead, &[*l, 2]].concat())?;
             bounded(op, [lead, &[*l, *v]].concat())
         }
         _ => {
