@@ -41,17 +41,6 @@ fn told<T, E: binade::core::Error>(outcome: Result<T, E>, kind: ErrorKind, text:
 }
 
 #[test]
-fn a_loss_that_leaves_a_parameter_out() {
-    let report = step(&mut amp(&["used", "left.out"]), [0.5, 0.25]).unwrap();
-    assert!(report.is_applied(), "what has a gradient moves");
-    assert_eq!(
-        report.report().to_string(),
-        "step 1 applied; no gradient for left.out; scale 1024. Let the loss depend on a parameter that has no \
-         gradient, or take it out of the set"
-    );
-}
-
-#[test]
 fn a_step_without_any_gradient() {
     let mut amp = amp(&["first", "second"]);
     let tape = Tape::new(Cpu, &amp.region);
@@ -83,52 +72,6 @@ fn after_a_step_without_any_gradient_the_next_one_is_taken() {
     assert_eq!(amp.scaler.state().unwrap().good_steps, 1);
 }
 
-/// The unscaled gradients of one batch.
-fn gradients(amp: &Amp<Cpu>) -> Result<binade::grad_scaler::UnscaledGrads<Cpu>, Failed> {
-    let tape = Tape::new(Cpu, &amp.region);
-    let loss = tape.parameter(&amp.optimizer.params[0]).sum()?;
-    Ok(amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?)
-}
-
-#[test]
-fn a_step_that_never_reaches_update() {
-    let mut amp = amp(&["weight"]);
-    drop(gradients(&amp).unwrap().step(&mut amp.optimizer).unwrap());
-    told(
-        gradients(&amp),
-        ErrorKind::Mismatch,
-        "step 1 never reached `Scaler::update`, so that the scale has not moved by what it found and nobody has heard whether it \
-         was skipped: give every step to `update`, or call `abandon` on it; this is told once, and the next call goes on",
-    );
-    assert!(step(&mut amp, [0.5, 0.25]).unwrap().is_applied());
-}
-
-#[test]
-fn an_update_of_another_scaler() {
-    let (mut mine, mut other) = (amp(&["weight"]), amp(&["weight"]));
-    let step = gradients(&mine).unwrap().step(&mut mine.optimizer).unwrap();
-    told(
-        other.scaler.update(step),
-        ErrorKind::Mismatch,
-        "the step holds gradients of a loss that another scaler has scaled, whose scale this update would not move: give it to \
-         the `Scaler::update` of that scaler, or use `Scaler::update_each` for a step made of several scalers' gradients",
-    );
-}
-
-#[test]
-fn an_update_for_each_of_two_steps_of_one_iteration() {
-    let mut amp = amp(&["weight"]);
-    let grads = [gradients(&amp).unwrap(), gradients(&amp).unwrap()];
-    let [first, second] = grads.map(|grads| grads.step(&mut amp.optimizer).unwrap());
-    amp.scaler.update(first).unwrap().ignore();
-    told(
-        amp.scaler.update(second),
-        ErrorKind::Mismatch,
-        "the step holds gradients of losses that were all scaled before the last `Scaler::update`, which has ended their \
-         iteration: join the steps of one iteration with `.and()` and update once, and scale the next iteration's losses after it",
-    );
-}
-
 #[test]
 fn a_loss_that_depends_on_no_parameter() {
     let amp = amp(&["weight"]);
@@ -139,30 +82,6 @@ fn a_loss_that_depends_on_no_parameter() {
         ErrorKind::InvalidArgument,
         "backward of a loss that no parameter led to: it was made of constants, of detached values, or under \
          `no_grad`; make weights with `tape.parameter`",
-    );
-}
-
-#[test]
-fn a_nan_loss() {
-    let mut amp = amp(&["weight"]);
-    let Step::Skipped(report) = step(&mut amp, [f32::NAN, 1.0]).unwrap() else { panic!("a NaN") };
-    assert_eq!(
-        report.to_string(),
-        "step 1 skipped; weight[0] is NaN (0 infinite, 1 NaN, largest finite 1.024e3); scale 1024 -> 512; \
-         1 skipped in a row, 1 of 1 in all. A lower scale cures NaN only where an overflow inside backward made it: if it stays, look at the loss and at the \
-         operation before this parameter"
-    );
-}
-
-#[test]
-fn an_f16_model_without_masters() {
-    let properties = Properties { master_weights: Some(false), ..OptLevel::O2.with(DType::F16) };
-    let model = Model::new(vec![weight("weight")]);
-    told(
-        initialize(Cpu, model, UpdateRule::sgd(0.1), properties),
-        ErrorKind::InvalidArgument,
-        "O2 stores f16 parameters without masters: updates below half a unit in the last place are lost. Keep \
-         master_weights, or choose O3, which is that choice by name",
     );
 }
 
@@ -202,37 +121,5 @@ fn a_gradient_of_a_parameter_that_the_optimizer_does_not_have() {
         ErrorKind::Mismatch,
         "`other`: a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a \
          gradient had come already",
-    );
-}
-
-#[test]
-fn a_scale_or_an_interval_that_no_rule_takes() {
-    let rule = LossScale::dynamic();
-    for (refused, text) in [
-        (
-            rule.with_init_scale(1000.0),
-            "a loss scale of 1000 is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
-             `ScaleState::import`, which is not exact",
-        ),
-        (
-            rule.with_growth_interval(0),
-            "a growth interval of 0 would grow the scale at every step; take 1 or more (torch's default is 2000)",
-        ),
-    ] {
-        assert_eq!(refused.unwrap_err().to_string(), text);
-    }
-}
-
-#[test]
-fn a_norm_to_clip_to_that_is_none() {
-    let amp = amp(&["weight"]);
-    let tape = Tape::new(Cpu, &amp.region);
-    let loss = tape.parameter(&amp.optimizer.params[0]).sum().unwrap();
-    let grads = amp.scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
-    let clipped = grads.unscale().unwrap().clip_norm(0.0);
-    told(
-        clipped.map(|_| ()),
-        ErrorKind::InvalidArgument,
-        "clip_norm: a limit of 0 given, takes a positive number",
     );
 }

@@ -13,5 +13,4 @@ mod masters_step;
 mod scaler_clipping;
 mod scaler_findings;
 mod sets;
-mod snapshots;
 mod tensor;

@@ -29,7 +29,6 @@ mod replicas_refusals;
 mod replicas_steps;
 #[path = "../../../../tests/device/mod.rs"]
 mod shared;
-mod starts;
 mod support;
 mod uploads;
 mod windows;
@@ -39,7 +38,7 @@ use libtest_mimic::Arguments;
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 19] = [
+const ALL: [Module; 18] = [
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),
@@ -56,7 +55,6 @@ const ALL: [Module; 19] = [
     ("library_no_tf32", library_no_tf32::TESTS),
     ("ops_products", ops_products::TESTS),
     ("outcomes", outcomes::TESTS),
-    ("starts", starts::TESTS),
     ("uploads", uploads::TESTS),
     ("windows", windows::TESTS),
 ];
