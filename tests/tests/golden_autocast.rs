@@ -1,17 +1,11 @@
 //! Recorded operations return in a region what our casts make them return, by the presets of torch's lists.
 
 use crate::common::{failure, golden};
-use binade_tests::replay::{Difference, ReplayError, replay};
+use binade_tests::replay::{Difference, replay};
 use serde_json::{Value, json};
 
 fn autocast() -> Value {
     golden("autocast.json.gz")
-}
-
-/// One operation in a bf16 region and outside, by the operands' types.
-fn one(device: &str, name: &str, inside: &Value, outside: &Value) -> Value {
-    let (region, off) = (format!("{device}_bf16"), format!("{device}_off"));
-    json!({"registry": {}, "behaviour": {region: {name: inside}, off: {name: outside}}})
 }
 
 #[test]
@@ -58,45 +52,6 @@ fn another_type_in_any_row_is_named_with_its_region_operation_and_operands() {
 }
 
 #[test]
-fn an_error_that_is_another_or_none_is_named() {
-    let banned = "err:RuntimeError: torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.";
-    let bce = |outcome: &str| one("cuda", "bce", &json!({"f16,f16": outcome}), &json!({}));
-    replay(&bce(banned)).unwrap();
-    for other in ["f32", "err:RuntimeError: unsafe"] {
-        let error = failure(&bce(other));
-        assert!(error.starts_with("cuda_bf16, bce of f16,f16: it is refused, and was "), "{error}");
-    }
-    let outside = json!({"bf16,f64": "err:RuntimeError: expected BFloat16 and Double"});
-    let mm = |outcome: &str| one("cpu", "mm", &json!({"f32,f64": outcome}), &outside);
-    replay(&mm("err:RuntimeError: expected BFloat16 and Double")).unwrap();
-    assert!(failure(&mm("err:ValueError: expected BFloat16 and Double")).contains("ValueError"));
-    assert!(failure(&mm("f64")).ends_with("and it was f64"));
-}
-
-#[test]
-fn a_foreign_sixteen_bit_type_after_f32_is_our_difference_and_still_torchs_result() {
-    let outside = json!({"f32,f32": "f32", "f16,f16": "f16"});
-    let cat = |mix: &str, outcome: &str| one("cpu", "cat", &json!({mix: outcome}), &outside);
-    let notes = replay(&cat("f32,f16", "f32")).unwrap();
-    assert_eq!(notes.differences[&Difference::PromotionByOrder], 1);
-    assert!(
-        failure(&cat("f32,f16", "f16")).ends_with("outside of it f32,f32 is f32, and it was f16")
-    );
-    assert!(failure(&cat("f16,f32", "f32")).contains("it is refused, and was f32"));
-}
-
-#[test]
-fn a_promotion_outside_of_regions_that_is_not_ours_is_named() {
-    let add = |outcome: &str| {
-        let rows = json!({"bf16,f16": outcome, "f32,f32": "f32", "f16,f16": "f16"});
-        one("cpu", "add", &json!({}), &rows)
-    };
-    replay(&add("f32")).unwrap();
-    let error = failure(&add("f16"));
-    assert_eq!(error, "cpu_off, add: of bf16,f16: f32,f32 is f32, and it was f16");
-}
-
-#[test]
 fn an_operation_on_another_list_or_on_none_is_named() {
     for (change, told) in [
         (json!("fp32"), "the list of mm is Some(\"lower_precision_fp\"), and was Some(\"fp32\")"),
@@ -120,19 +75,4 @@ fn an_operation_on_another_list_or_on_none_is_named() {
     recorded["test_lists"]["cpu"]["torch_16"].as_array_mut().unwrap().push(json!(["exp", null]));
     let error = failure(&recorded);
     assert!(error.starts_with("test list torch_16 of cpu: exp is on None, "), "{error}");
-}
-
-#[test]
-fn what_cannot_be_compared_is_an_error_or_counted() {
-    let alone = one("cpu", "mm", &json!({"f32,f32": "bf16"}), &json!({"bf16,bf16": "bf16"}));
-    replay(&alone).unwrap();
-    for place in ["cpu_bf16", "cpu_off"] {
-        let mut without = alone.clone();
-        without["behaviour"].as_object_mut().unwrap().remove(place);
-        assert!(matches!(replay(&without), Err(ReplayError::Inconsistent { .. })), "{place}");
-    }
-    let elsewhere = failure(&one("xpu", "mm", &json!({}), &json!({})));
-    assert!(elsewhere.contains("there is no preset for xpu"), "{elsewhere}");
-    let strange = one("cpu", "mm", &json!({"f32,f8": "bf16"}), &json!({}));
-    assert!(failure(&strange).contains("the element type f8 is not known here"));
 }

@@ -46,53 +46,6 @@ fn every_trace_replays_by_our_rule_or_for_a_reason_by_jmps() {
 }
 
 #[test]
-fn a_policy_string_that_means_something_else_is_named() {
-    for (text, recorded, told) in [
-        (
-            "c=f16",
-            json!({"param": "float32", "compute": "float16", "output": "float32", "str": ""}),
-            "the policy is ",
-        ),
-        (
-            "c=f16",
-            json!({"param": "float32", "compute": "float16", "output": "float16", "str": ""}),
-            "as text it is ",
-        ),
-        (
-            "c=f16",
-            json!({"param": "f8", "compute": "float16", "output": "float16", "str": ""}),
-            "the recording itself is wrong: ",
-        ),
-        (
-            "c=f16",
-            json!({"err": "ValueError: Unknown key 'c' in 'c=f16' should be"}),
-            "the refusal is None",
-        ),
-        (
-            "C=f16",
-            json!({"err": "ValueError: Unknown dtype 'C' must be"}),
-            "the refusal is Some(\"Unknown key 'C'\")",
-        ),
-    ] {
-        let error = failure(&json!({"traces": [], "policies": {text: recorded}}));
-        assert!(error.starts_with(&format!("policy string '{text}': {told}")), "{error}");
-    }
-}
-
-#[test]
-fn a_scale_that_is_no_power_of_two_replays_as_long_as_it_reaches_no_floor() {
-    let good = [(true, 3.0, 1), (true, 6.0, 0), (false, 3.0, 0)];
-    let notes = replay(&trace(3.0, 2, 1.0, &good)).unwrap();
-    assert_eq!(notes.compared["whole traces of jmp's loss scale"], 1);
-    let wrong = failure(&trace(3.0, 2, 1.0, &[(true, 3.0, 1), (true, 7.0, 0)]));
-    assert!(wrong.starts_with("trace 0, step 1: scale[0] is 6e0 "), "{wrong}");
-    let notes = replay(&trace(3.0, 2, 1.0, &[(false, 1.5, 0), (false, 1.0, 0)])).unwrap();
-    assert_eq!(notes.differences[&Difference::AnyFactor], 1);
-    let wrong = failure(&trace(3.0, 2, 1.0, &[(false, 1.5, 0), (false, 0.75, 0)]));
-    assert!(wrong.starts_with("trace 0, step 1: scale[0] is 1e0 "), "{wrong}");
-}
-
-#[test]
 fn any_factor_grows_after_a_period_and_divides_down_to_any_floor() {
     let steps = [
         (true, 10.0, 1),

@@ -134,16 +134,3 @@ fn changed(value: &Value) -> Value {
         other => panic!("{other} is no number"),
     }
 }
-
-#[test]
-fn a_library_or_a_step_that_is_not_known_is_a_wrong_recording() {
-    let mut runs = recorded("keras");
-    runs["library"] = json!("chainer");
-    assert!(replay(&runs).unwrap_err().to_string().contains("the rule of chainer is not known"));
-    let mut runs = recorded("keras");
-    runs["runs"][0]["overflow"] = json!("..?");
-    assert!(replay(&runs).unwrap_err().to_string().contains("the recording itself is wrong"));
-    let mut runs = recorded("jmp");
-    runs["runs"][0]["rule"]["factor"] = json!(3);
-    assert!(replay(&runs).unwrap_err().to_string().contains("`factor` is 3, no power of two"));
-}

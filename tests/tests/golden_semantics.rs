@@ -48,38 +48,3 @@ fn every_fact_that_is_run_and_is_another_is_named() {
     }
     assert_eq!(tried, 44);
 }
-
-#[test]
-fn other_values_of_what_is_run_are_run_too() {
-    for (name, fact) in [
-        ("GradScaler('cpu', init_scale=3.0)", "accepted, scale(1) = 3.0"),
-        (
-            "GradScaler('cpu', growth_factor=0.5)",
-            "raises AssertionError: The growth factor must be > 1.0.",
-        ),
-    ] {
-        replay(&json!({"facts": {name: fact}})).unwrap();
-        assert!(replay(&json!({"facts": {name: "accepted, scale(1) = 4.0"}})).is_err(), "{name}");
-    }
-}
-
-#[test]
-fn an_error_is_another_where_its_class_or_message_is() {
-    let name = "update() with no inf checks";
-    for raised in [
-        "raises RuntimeError: No inf checks were recorded prior to update.",
-        "raises AssertionError: No inf checks were recorded for this optimizer.",
-        "raises AssertionError: ",
-        "accepted",
-    ] {
-        let error = failure(&json!({"facts": {name: raised}}));
-        assert!(error.contains("prior to update"), "{error}");
-    }
-}
-
-#[test]
-fn a_fact_nobody_knows_is_counted_by_name() {
-    let notes = replay(&json!({"facts": {"the moon": "is round"}})).unwrap();
-    assert_eq!(notes.skipped["the fact 'the moon', which is not known here"], 1);
-    assert!(failure(&json!({"facts": {}})).ends_with("it has no facts"));
-}
