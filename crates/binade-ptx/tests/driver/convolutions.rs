@@ -17,7 +17,7 @@ use cudarc::{
 
 use super::{
     process::alone,
-    products::{address, context, down, up},
+    products::{address, context},
 };
 
 /// Convolution with every argument of a caller, to be changed before its workspace is asked for and before it is computed.
@@ -153,11 +153,6 @@ pub(crate) fn addresses(stream: &Arc<CudaStream>, slices: &Slices) -> [u64; 3] {
     slices.each_ref().map(|slice| address(stream, slice))
 }
 
-/// Images, kernels and results of `plain`, in this order.
-const X: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-const W: [f32; 2] = [1.0, -2.0];
-const Y: [f32; 4] = [1.0, 10.0, -1.0, 2.0];
-
 /// Puts a pass in the stream, with the workspace that it says.
 fn convolve<T>(asked: &Asked, pass: &Pass, stream: &Arc<CudaStream>, slices: [&CudaSlice<T>; 3]) {
     let made = Made::new(asked).unwrap().within(stream).unwrap();
@@ -165,25 +160,6 @@ fn convolve<T>(asked: &Asked, pass: &Pass, stream: &Arc<CudaStream>, slices: [&C
     let space = stream.alloc_zeros::<u8>(bytes.max(1)).unwrap();
     let at = slices.map(|slice| address(stream, slice));
     made.convolve(pass, at, (address(stream, &space), bytes), [1.0, 0.0]).unwrap();
-}
-
-/// Returns X, W and Y after a pass.
-fn computed(asked: &Asked, pass: &Pass, [x, w, y]: [&[f32]; 3]) -> [Vec<f32>; 3] {
-    let (_context, stream) = context();
-    let slices = [up(&stream, x), up(&stream, w), up(&stream, y)];
-    convolve(asked, pass, &stream, slices.each_ref());
-    slices.each_ref().map(|slice| down(&stream, slice))
-}
-
-#[test]
-fn each_pass_is_computed_from_the_other_two() {
-    alone!({
-        let all = [&X[..], &W, &Y];
-        assert_eq!(computed(&plain(), &FORWARD, all)[2], [-3.0, -4.0, -6.0, -7.0]);
-        assert_eq!(computed(&plain(), &DATA, all)[0], [1.0, 8.0, -20.0, -1.0, 4.0, -4.0]);
-        // 1·1 + 10·2 − 1·4 + 2·5, and the same sum one pixel further.
-        assert_eq!(computed(&plain(), &FILTER, all)[1], [27.0, 39.0]);
-    });
 }
 
 /// Returns the result of a pass over one pixel with a kernel of one tap, in f32.
@@ -210,23 +186,5 @@ fn tf32_drops_13_bits_of_each_operand_and_f32_none() {
             assert_eq!(of_f32(Math::CUDNN_FMA_MATH, &pass, value), value * value);
             assert_eq!(of_f32(Math::CUDNN_DEFAULT_MATH, &pass, value), kept * kept);
         }
-    });
-}
-
-#[test]
-fn channels_are_added_up_and_padding_is_zero() {
-    alone!({
-        let asked = Asked {
-            x: [1, 2, 1, 2],
-            w: [2, 2, 1, 2],
-            y: [1, 2, 1, 2],
-            padding: [0, 1],
-            stride: [1, 2],
-            ..plain()
-        };
-        let (x, w) = ([1.0, 2.0, 3.0, 4.0], [1.0, 10.0, 0.5, 5.0, -1.0, 0.0, 0.0, 2.0]);
-        // Windows cover pixels -1 and 0, and 1 and 2: each has one pixel of padding.
-        let got = computed(&asked, &FORWARD, [&x, &w, &[7.0; 4]]);
-        assert_eq!(got[2], [25.0, 4.0, 6.0, -2.0]);
     });
 }

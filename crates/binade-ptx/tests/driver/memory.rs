@@ -50,21 +50,6 @@ fn a_copy_beyond_an_allocation_is_refused_whole() {
 }
 
 #[test]
-fn pinned_memory_is_the_hosts_to_use() {
-    alone!({
-        let context = CudaContext::new(0).unwrap();
-        let stream = context.default_stream();
-        // SAFETY: written before it is read.
-        let mut pinned = unsafe { context.alloc_pinned::<u32>(1000) }.unwrap();
-        pinned.as_mut_slice().unwrap().fill(5);
-        let x = stream.clone_htod(&pinned).unwrap();
-        assert_eq!(stream.clone_dtoh(&x).unwrap(), [5; 1000]);
-        drop(pinned);
-        context.check_err().unwrap();
-    });
-}
-
-#[test]
 fn memory_in_use_is_counted() {
     alone!({
         let context = CudaContext::new(0).unwrap();

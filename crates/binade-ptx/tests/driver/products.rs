@@ -210,22 +210,6 @@ fn computed(asked: &Asked, a: &[f32], b: &[f32], len: usize) -> Vec<f32> {
 }
 
 #[test]
-fn products_are_those_of_columns_whatever_is_transposed() {
-    alone!({
-        assert_eq!(computed(&plain(), &A, &B, 4), PRODUCT);
-        let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let turned = Asked { transposed: [1, 0], ..plain() };
-        let mut shapes = turned.shapes;
-        shapes[0] = (F16, 3, 2, 3, 1, 0);
-        assert_eq!(computed(&Asked { shapes, ..turned.clone() }, &rows, &B, 4), PRODUCT);
-        shapes[1] = (F16, 2, 3, 2, 1, 0);
-        let other = [1.0, -1.0, 2.0, 0.5, 3.0, 2.0];
-        let both = Asked { shapes, transposed: [1, 1], ..turned };
-        assert_eq!(computed(&both, &rows, &other, 4), PRODUCT);
-    });
-}
-
-#[test]
 fn gaps_between_columns_and_matrices_are_left_alone() {
     alone!({
         let mut shapes = plain().shapes;
@@ -239,22 +223,6 @@ fn gaps_between_columns_and_matrices_are_left_alone() {
         let twice = PRODUCT.map(|x| 2.0 * x);
         let second = [&twice[..2], &[7.0], &twice[2..], &[7.0, 7.0]].concat();
         assert_eq!(got, [want, second].concat());
-    });
-}
-
-#[test]
-fn a_bias_runs_along_the_rows_and_sums_are_rounded_once() {
-    alone!({
-        let (_context, stream) = context();
-        // 2048 + 1 + 1 in sixteen bits would stay 2048 if it were rounded at each step.
-        let (a, b) = (up(&stream, &[2048.0, 0.0]), up(&stream, &[1.0]));
-        let (bias, d) = (up(&stream, &[2.0, -5.0]), up(&stream, &[0.0; 2]));
-        let (shapes, bias) = (contiguous(2, 1, 1), address(&stream, &bias));
-        let asked = Asked { shapes, epilogue: 4, bias, ..plain() };
-        product(&asked, &stream, [&a, &b, &d], 1.0);
-        assert_eq!(down(&stream, &d), [2050.0, -5.0]);
-        product(&asked, &stream, [&a, &b, &d], 0.5);
-        assert_eq!(down(&stream, &d), [1026.0, -5.0], "alpha is the product's, not the bias's");
     });
 }
 

@@ -7,15 +7,7 @@
 use std::{fs, path::Path};
 
 /// The file, the part, and the most lines that it may have.
-const PARTS: [(&str, &str, usize); 13] = [
-    ("strided_rnn/src/tensor.rs", "join", 21),
-    ("strided_rnn/src/lib.rs", "loop", 15),
-    ("strided_rnn/tests/kit.rs", "kit", 19),
-    ("strided_rnn/tests/kit.rs", "bits", 17),
-    // Optional: without it the kit skips its cases of views.
-    ("strided_rnn/tests/kit.rs", "views", 15),
-    ("candle_gpt/tests/trains.rs", "loop", 8),
-    ("burn_transformer/tests/trains.rs", "loop", 8),
+const PARTS: [(&str, &str, usize); 6] = [
     ("scaler_alone/src/typed.rs", "join", 22),
     ("scaler_alone/src/typed.rs", "loop", 11),
     ("scaler_alone/src/by_protocol.rs", "loop", 6),
