@@ -15,6 +15,7 @@
 extern "C" __global__ void __launch_bounds__(256) scaled_dot_product_attention_statistics(const Attention of, float2* to) {
   Tile tile = tile_of(of.rows, 1);
   Lines query = queries_of(of, of.query, of.width, tile.place), key = keys_of(of, of.key, of.width, tile.place);
+  MaskRows mask = mask_of(of, tile.place);
   __shared__ __align__(16) Stage stages[2];
   float max[EACH], sum[EACH];
 #pragma unroll
@@ -29,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256) scaled_dot_product_attention_s
       float largest = max[i];
 #pragma unroll
       for (uint32_t j = 0; j < EACH; j++) {
-        scores[i][j] = score(of, tile.place, query, first + across() + j, scores[i][j]);
+        scores[i][j] = score(of, mask, query, first + across() + j, scores[i][j]);
         largest = fmaxf(largest, scores[i][j]);
       }
       largest = all_across<Max>(largest);
@@ -51,21 +52,28 @@ extern "C" __global__ void __launch_bounds__(256) scaled_dot_product_attention_s
   }
 }
 
-// The sum of the products of a query's output and its gradient.
-extern "C" __global__ void __launch_bounds__(256) scaled_dot_product_attention_means(
-    const void* grad, const void* output, DType dtype, float* to, uint64_t rows, uint64_t width) {
+// The sum of the products of a query's output and its gradient, both of TYPE.
+template <DType TYPE>
+__device__ __forceinline__ void means(const void* grad, const void* output, float* to, uint64_t rows, uint64_t width) {
   constexpr uint64_t WARPS = THREADS / 32;
 #pragma unroll 1
   for (uint64_t row = blockIdx.x * WARPS + threadIdx.x / 32; row < rows; row += gridDim.x * WARPS) {
     double sum = 0.0;
 #pragma unroll 1
     for (uint64_t i = threadIdx.x % 32; i < width; i += 32) {
-      sum = __fma_rn((double)load(grad, dtype, row * width + i), (double)load(output, dtype, row * width + i), sum);
+      sum = __fma_rn((double)load(grad, TYPE, row * width + i), (double)load(output, TYPE, row * width + i), sum);
     }
 #pragma unroll 1
     for (int distance = 16; distance > 0; distance /= 2) sum = __dadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, distance));
     if (threadIdx.x % 32 == 0) to[row] = __double2float_rn(sum);
   }
+}
+
+extern "C" __global__ void __launch_bounds__(256) scaled_dot_product_attention_means(
+    const void* grad, const void* output, DType dtype, float* to, uint64_t rows, uint64_t width) {
+  if (dtype == F32) means<F32>(grad, output, to, rows, width);
+  else if (dtype == BF16) means<BF16>(grad, output, to, rows, width);
+  else means<F16_>(grad, output, to, rows, width);
 }
 
 extern "C" __global__ void __launch_bounds__(256) scaled_dot_product_attention(
@@ -88,8 +96,8 @@ extern "C" __global__ void __launch_bounds__(256) scaled_dot_product_attention_b
   weighted_sums<OF_VALUE>(of, {statistics, nullptr, grad}, to);
 }
 // sass: scaled_dot_product_attention_statistics scalar 1 slots 31; elements go one by one into tiles, of any type and alignment
-// sass: scaled_dot_product_attention_means scalar 2 slots 19; a line of one query, element by element
+// sass: scaled_dot_product_attention_means scalar 2 slots 20; a line of one query, element by element
 // sass: scaled_dot_product_attention scalar 1 slots 36; elements go one by one into tiles, of any type and alignment
-// sass: scaled_dot_product_attention_backward_of_query scalar 1 slots 34; elements go one by one into tiles, of any type and alignment
-// sass: scaled_dot_product_attention_backward_of_key scalar 1 slots 31; elements go one by one into tiles, of any type and alignment
-// sass: scaled_dot_product_attention_backward_of_value scalar 1 slots 36; elements go one by one into tiles, of any type and alignment
+// sass: scaled_dot_product_attention_backward_of_query slots 350; elements go one by one into tiles, of any type and alignment
+// sass: scaled_dot_product_attention_backward_of_key slots 347; elements go one by one into tiles, of any type and alignment
+// sass: scaled_dot_product_attention_backward_of_value scalar 1 slots 37; elements go one by one into tiles, of any type and alignment

@@ -70,14 +70,24 @@ __device__ __forceinline__ uint32_t end_of_keys(const Attention& of, uint32_t fi
   return of.causal && end < of.key_count ? end : of.key_count;
 }
 
+// A place's matrix of the mask: its first element, and elements from a query's row to the next, none where all share one.
+struct MaskRows {
+  uint64_t start;
+  uint32_t step;
+};
+
+// A launch has less than 2^32 places.
+__device__ __forceinline__ MaskRows mask_of(const Attention& of, uint64_t place) {
+  uint32_t matrix = (uint32_t)place / (uint32_t)of.repeats % (uint32_t)of.matrices, rows = of.mask_has_rows ? of.rows : 1;
+  return {(uint64_t)matrix * rows * of.key_count, of.mask_has_rows ? of.key_count : 0u};
+}
+
 // What a query and a key score, given their product; minus infinity where the query does not attend to the key.
-__device__ __forceinline__ float score(const Attention& of, uint64_t place, uint32_t query, uint32_t key, float product) {
+__device__ __forceinline__ float score(const Attention& of, const MaskRows& mask, uint32_t query, uint32_t key, float product) {
   if (query >= of.rows || key >= of.key_count || (of.causal && key > query)) return nothing();
   float score = __fmul_rn(product, of.scale);
   if (of.mask == nullptr) return score;
-  uint64_t matrix = place / of.repeats % of.matrices;
-  uint64_t row = of.mask_has_rows ? matrix * of.rows + query : matrix;
-  return __fadd_rn(score, load(of.mask, of.mask_dtype, row * of.key_count + key));
+  return __fadd_rn(score, load(of.mask, of.mask_dtype, mask.start + (uint64_t)query * mask.step + key));
 }
 
 using Stage = float[TERMS][PITCH];
@@ -157,6 +167,7 @@ __device__ __forceinline__ void weighted_sums(const Attention& of, const Given& 
   Lines key = keys_of(of, of.key, of.width, tile.place), value = keys_of(of, of.value, of.columns, tile.place);
   Lines summed = RESULT == OUTPUT ? value : RESULT == OF_QUERY ? key : RESULT == OF_KEY ? query : grad;
   uint64_t first_query = tile.place * of.rows;
+  MaskRows mask = mask_of(of, tile.place);
 
   float sums[EACH][EACH];
   clear(sums);
@@ -175,7 +186,7 @@ __device__ __forceinline__ void weighted_sums(const Attention& of, const Given& 
       for (uint32_t j = 0; j < EACH; j++) {
         uint32_t line = tile.first + down() + i, other = term + across() + j;
         uint32_t of_query = BY_KEY ? other : line, of_key = BY_KEY ? line : other;
-        float own = score(of, tile.place, of_query, of_key, scores[i][j]), weight = 0.0f;
+        float own = score(of, mask, of_query, of_key, scores[i][j]), weight = 0.0f;
         if (own != nothing()) {
           const float* of_row = given.statistics + 2 * (first_query + of_query);
           weight = exp_of(__fsub_rn(__fsub_rn(own, of_row[0]), of_row[1]));

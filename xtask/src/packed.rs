@@ -15,7 +15,7 @@ use crate::{Result, shell::root};
 const TITLE: &str = "//// ";
 
 /// The most that texts may take unpacked, in bytes: whoever unpacks them holds as much.
-const MOST_BYTES: u32 = 4 << 20;
+const MOST_BYTES: u32 = 6 << 20;
 
 /// Texts by their names.
 pub(crate) type Texts = BTreeMap<String, String>;

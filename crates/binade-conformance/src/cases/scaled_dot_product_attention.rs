@@ -10,11 +10,14 @@ use binade_core::ops::AttentionConfig;
 use oracle::{backward, forward};
 
 /// Leading extents, and L, S, E, V.
-const SIZES: &str = "1:1x1x1x1 3:2x3x4x5 2x2:7x9x8x8 2:33x65x16x24 1:66x34x31x33 1:70x130x72x70 0:2x3x4x4 2:0x3x4x4 2:3x0x4x4 \
-    2:3x4x0x4 2:3x4x4x0";
+const SIZES: &str = "1:1x1x1x1 3:2x3x4x5 2x2:7x9x8x8 2:33x65x16x24 1:66x34x31x33 1:70x130x72x70 1:70x130x72x80 0:2x3x4x4 2:0x3x4x4 \
+    2:3x0x8x8 1:3x0x72x8 2:3x4x0x4 2:3x4x4x0";
 
 /// Shapes of masks for queries `[2, 3, 5, E]` and nine keys.
 const MASKS: &str = "5x9 1x9 2x1x1x9 2x1x5x9 1x3x5x9 1x3x1x9 2x3x5x9 1x1x5x9";
+
+/// Leading extents, L, S, E, V, and shapes of masks for tiles with edges.
+const MASKED: &str = "2:33x65x16x24:33x65 1:66x70x72x80:1x70 2x2:70x130x4x4:70x130 2x2:70x130x8x8:2x1x70x130 2x2:70x130x4x4:1x2x1x130";
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
@@ -30,7 +33,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             }
         }
         cases.starts(dtype, move |run, _, _| {
-            let operands = Shape::new(&[2], &[5, 9, 7, 6]).operands(dtype, [-1.5, 1.5]);
+            let operands = Shape::new(&[2], &[5, 9, 8, 8]).operands(dtype, [-1.5, 1.5]);
             let mask = uniform(7, dtype, &[5, 9], [-2.0, 2.0]);
             both(run, &operands, None, AttentionConfig::default())?;
             both(run, &operands, Some(&mask), AttentionConfig::default())
@@ -61,32 +64,28 @@ pub(super) fn add_cases(cases: &mut OpCases) {
 
 /// Adds cases of every layout of a mask, of either type, and of keys and queries that it leaves out.
 fn masks(cases: &mut OpCases, dtype: DType) {
-    let shape = || Shape::new(&[2, 3], &[5, 9, 4, 6]);
-    for of_mask in shapes(MASKS) {
+    let small = shapes(MASKS).map(|mask| (Shape::new(&[2, 3], &[5, 9, 4, 6]), mask));
+    let large = sized(MASKED).map(|[lead, size, mask]| (Shape::new(&lead, &size), mask));
+    for (shape, of_mask) in small.chain(large) {
         cases.add(dtype, format!("mask_of_{}", name(&of_mask)), move |run| {
-            let operands = shape().operands(dtype, [-1.5, 1.5]);
-            [dtype, DType::F32].into_iter().zip([false, true]).try_for_each(|(of, causal)| {
+            let operands = shape.operands(dtype, [-1.5, 1.5]);
+            let kinds = [(dtype, false), (DType::F32, true), (dtype, true), (DType::F32, false)];
+            let different = if dtype == DType::F32 || of_mask.contains(&130) { 2 } else { 4 };
+            kinds.into_iter().take(different).try_for_each(|(of, causal)| {
                 let mask = uniform(7, of, &of_mask, [-2.0, 2.0]).with(3, f64::NEG_INFINITY);
                 both(run, &operands, Some(&mask), AttentionConfig { causal, scale: None })
             })
         });
     }
-    for of_mask in shapes("70x130 2x1x70x130 1x2x1x130") {
-        cases.add(dtype, format!("mask_over_tiles_{}", name(&of_mask)), move |run| {
-            let operands = Shape::new(&[2, 2], &[70, 130, 4, 4]).operands(dtype, [-1.5, 1.5]);
-            let mask = uniform(7, dtype, &of_mask, [-2.0, 2.0]).with(100, f64::NEG_INFINITY);
-            both(run, &operands, Some(&mask), AttentionConfig { causal: true, scale: None })
-        });
-    }
     let config = AttentionConfig::default();
     cases.add(dtype, "a_query_without_keys_has_output_0", move |run| {
-        let operands = shape().operands(dtype, [-1.5, 1.5]);
+        let operands = Shape::new(&[2, 3], &[5, 9, 8, 8]).operands(dtype, [-1.5, 1.5]);
         let masked = (0..45).map(|at| if at / 9 % 2 == 0 { f64::NEG_INFINITY } else { 0.5 });
         let mask = Stored::from_values(dtype, &[5, 9], masked);
         both(run, &operands, Some(&mask), config)
     });
     cases.add(dtype, "tiles_of_keys_may_be_left_out", move |run| {
-        let operands = Shape::new(&[1], &[3, 200, 4, 4]).operands(dtype, [-1.5, 1.5]);
+        let operands = Shape::new(&[1], &[3, 200, 8, 8]).operands(dtype, [-1.5, 1.5]);
         let masked = (0..200).map(|key| if key < 130 { f64::NEG_INFINITY } else { 0.0 });
         let mask = Stored::from_values(dtype, &[1, 200], masked);
         both(run, &operands, Some(&mask), config)
@@ -97,63 +96,63 @@ fn edges(cases: &mut OpCases, dtype: DType) {
     cases.add(dtype, "a_mask_of_large_finite_terms_leaves_the_mean", move |run| {
         // Beside such a term the logarithm of the sum is lost: all weights would be 1.
         let term = if dtype == DType::F16 { -65504.0 } else { -2.0_f64.powi(100) };
-        let [q, k] = [[3, 4], [64, 4]]
+        let [q, k] = [[3, 8], [64, 8]]
             .map(|shape| Stored::from_values(dtype, &shape, vec![0.0; shape[0] * shape[1]]));
-        let (v, mask) = (ones(dtype, &[64, 2]), Stored::from_values(dtype, &[1, 64], [term; 64]));
+        let (v, mask) = (ones(dtype, &[64, 8]), Stored::from_values(dtype, &[1, 64], [term; 64]));
         let config = AttentionConfig::default();
         let statistics = [term, 64.0_f64.ln()].into_iter().map(|of| Expected::near(of, 4.0));
         let statistics = statistics.cycle().take(6).collect();
-        let output = vec![Expected::near(1.0, 64.0); 6];
+        let output = vec![Expected::near(1.0, 64.0); 24];
         run.near(
             Forward { config },
             &[&q, &k, &v, &mask],
             [(dtype, output), (DType::F32, statistics)],
         )?;
-        let (g, y) = (ones(dtype, &[3, 2]), ones(dtype, &[3, 2]));
+        let (g, y) = (ones(dtype, &[3, 8]), ones(dtype, &[3, 8]));
         let l = [term, 64.0_f64.ln()].into_iter().cycle().take(6).collect::<Vec<_>>();
         let l = Stored::from_values(DType::F32, &[3, 2], l);
         let zeros = |count: usize| vec![Expected::exactly(0.0); count];
         // A weight is 1/64 for each of three queries.
-        let of_v = vec![Expected::near(3.0 / 64.0, 1.0); 128];
-        let wanted = [(dtype, zeros(12)), (dtype, zeros(256)), (dtype, of_v)];
+        let of_v = vec![Expected::near(3.0 / 64.0, 1.0); 512];
+        let wanted = [(dtype, zeros(24)), (dtype, zeros(512)), (dtype, of_v)];
         run.near(Backward { config }, &[&g, &q, &k, &v, &y, &l, &mask], wanted)
     });
     cases.add(dtype, "4096_keys_or_queries_add_up_wide", move |run| {
         let config = AttentionConfig::default();
         let of = |rows, keys| {
-            [[rows, 1], [keys, 1], [keys, 1]].map(|shape: [usize; 2]| ones(dtype, &shape))
+            [[rows, 8], [keys, 8], [keys, 8]].map(|shape: [usize; 2]| ones(dtype, &shape))
         };
-        both_from(run, &of(1, 4096), &ones(dtype, &[1, 1]), None, config)?;
-        both_from(run, &of(4096, 1), &ones(dtype, &[4096, 1]), None, config)
+        both_from(run, &of(1, 4096), &ones(dtype, &[1, 8]), None, config)?;
+        both_from(run, &of(4096, 1), &ones(dtype, &[4096, 8]), None, config)
     });
     cases.add(dtype, "scores_may_leave_the_range_of_sixteen_bits", move |run| {
-        let [q, k] = [[5, 4], [9, 4]].map(|shape| uniform(1, dtype, &shape, [150.0, 250.0]));
-        let v = uniform(3, dtype, &[9, 6], [-1.0, 1.0]);
+        let [q, k] = [[5, 8], [9, 8]].map(|shape| uniform(1, dtype, &shape, [150.0, 250.0]));
+        let v = uniform(3, dtype, &[9, 8], [-1.0, 1.0]);
         both(run, &[q, k, v], None, AttentionConfig { causal: false, scale: Some(0.5) })
     });
     cases.add(dtype, "the_scale_may_be_given", move |run| {
-        let operands = Shape::new(&[2], &[5, 9, 16, 6]).operands(dtype, [-1.5, 1.5]);
+        let operands = Shape::new(&[2], &[5, 9, 16, 8]).operands(dtype, [-1.5, 1.5]);
         [0.0, 1.0, -0.75].into_iter().try_for_each(|scale| {
             both(run, &operands, None, AttentionConfig { causal: true, scale: Some(scale) })
         })
     });
     cases.add(dtype, "the_largest_score_may_come_last", move |run| {
-        let [q, k, v] = Shape::new(&[1], &[3, 150, 1, 3]).operands(dtype, [0.5, 1.5]);
-        let rising = (0..150).map(|key| f64::from(key) / 4.0);
+        let [q, k, v] = Shape::new(&[1], &[3, 150, 8, 8]).operands(dtype, [0.5, 1.5]);
+        let rising = (0..1200).map(|i| if i % 8 == 0 { f64::from(i) / 32.0 } else { 0.0 });
         let k = Stored::from_values(dtype, &k.shape, rising);
         both(run, &[q, k, v], None, AttentionConfig::default())
     });
     cases.add(dtype, "equal_scores_give_the_mean", move |run| {
-        let v = Stored::from_values(dtype, &[64, 2], (0..128).map(|i| f64::from(i % 2)));
+        let v = Stored::from_values(dtype, &[64, 8], (0..512).map(|i| f64::from(i % 2)));
         both(
             run,
-            &[ones(dtype, &[3, 4]), ones(dtype, &[64, 4]), v],
+            &[ones(dtype, &[3, 8]), ones(dtype, &[64, 8]), v],
             None,
             AttentionConfig::default(),
         )
     });
     cases.add(dtype, "a_nan_stays_with_its_query", move |run| {
-        let [q, k, v] = Shape::new(&[2], &[5, 9, 4, 6]).operands(dtype, [-1.5, 1.5]);
+        let [q, k, v] = Shape::new(&[2], &[5, 9, 8, 8]).operands(dtype, [-1.5, 1.5]);
         let config = AttentionConfig { causal: true, scale: None };
         let operands = [&q.with(9, f64::NAN), &k, &v];
         let [output, statistics] = forward(operands, None, config);

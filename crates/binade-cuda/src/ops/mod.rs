@@ -21,5 +21,6 @@ mod total;
 
 /// Returns the bytes of dynamic shared memory that this kernel's launches ask for.
 pub(crate) fn shared(kernel: &str) -> u32 {
-    products::tile_of(kernel).map_or(0, |tile| tile.shared)
+    let of_product = products::tile_of(kernel).map(|tile| tile.shared);
+    of_product.or_else(|| scaled_dot_product_attention::shared(kernel)).unwrap_or(0)
 }

@@ -16,7 +16,7 @@ struct Rounding {
 impl Rounding {
     fn to(dtype: DType) -> Self {
         let (share, least) = match dtype {
-            DType::BF16 => (2.0_f64.powi(-9), 0.0),
+            DType::BF16 => (2.0_f64.powi(-8), 0.0),
             // Subnormals are multiples of 2^-24.
             DType::F16 => (2.0_f64.powi(-11), 2.0_f64.powi(-25)),
             _ => (0.0, 0.0),
