@@ -8,7 +8,6 @@ mod contracts;
 mod fuzz_corpus;
 mod golden;
 mod golden_autocast;
-mod golden_casts;
 mod golden_clip;
 mod golden_jmp;
 mod golden_scalers;

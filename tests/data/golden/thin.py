@@ -1,17 +1,11 @@
 #!/usr/bin/env python3
-"""Cuts recorded tables down to what tests need: thin.py casts|clip IN OUT, both gzipped JSON."""
+"""Cuts recorded tables down to what tests need: thin.py IN OUT, both gzipped JSON."""
 
 import gzip
 import json
 import sys
 
 MOST_ELEMENTS = 1000
-
-
-def casts(table):
-    # bf16 is the upper half of an f32: its table of 65,536 values is most of the file, and says no more.
-    del table["decode"]["bf16"]
-    return {key: table[key] for key in ("agree", "boundary", "decode", "meta")}
 
 
 def clip(table):
@@ -25,8 +19,8 @@ def clip(table):
     return table
 
 
-kind, source, target = sys.argv[1:]
+source, target = sys.argv[1:]
 with gzip.open(source) as file:
-    thinned = {"casts": casts, "clip": clip}[kind](json.load(file))
+    thinned = clip(json.load(file))
 with open(target, "wb") as file:
     file.write(gzip.compress(json.dumps(thinned, separators=(",", ":")).encode(), 9, mtime=0))

@@ -3,7 +3,7 @@
 use super::bits::same_bits;
 use super::error::{Wrong, same};
 use super::trace::Grads;
-use binade_core::cast::{E4M3, E5M2, OnOverflow};
+use binade_core::cast::{E4M3, E5M2};
 use binade_core::{DType, Format};
 use half::{bf16, f16};
 
@@ -31,11 +31,6 @@ pub(super) fn castable(name: &str) -> Result<DType, Wrong> {
 
 fn unknown(name: &str) -> Wrong {
     Wrong::Recording(format!("the element type {name} is not known here"))
-}
-
-/// Returns what torch does beyond the largest value, since 2.15.
-pub(super) fn torch(dtype: DType) -> OnOverflow {
-    if dtype == DType::E4M3 { OnOverflow::Saturate } else { OnOverflow::NonFinite }
 }
 
 /// The facts of its format.

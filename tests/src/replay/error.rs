@@ -24,7 +24,7 @@ pub enum ReplayError {
     /// The file is JSON of some other kind.
     #[error(
         "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table cases, \
-         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies, autocast \
+         grads and init, clips have cases with an op, jmp traces and policies, autocast \
          behaviour and registry, semantics facts, scalers a library and runs; this has {found}"
     )]
     UnknownKind {

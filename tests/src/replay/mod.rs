@@ -1,8 +1,8 @@
 //! Replays what other libraries were recorded doing, and compares every bit.
 //!
-//! A recording is JSON, gzipped or not, of one of eight kinds told apart by what is in it: a run of `GradScaler`, replayed
-//! through [`binade_interchange::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
-//! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale, with
+//! A recording is JSON, gzipped or not, of one of seven kinds told apart by what is in it: a run of `GradScaler`, replayed
+//! through [`binade_interchange::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps;
+//! clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale, with
 //! its policy strings; what torch's autocast returns, held to the presets of [`binade_cast_policy`]; named facts about torch,
 //! of which `docs/semantics.md` has those that are not run; runs of any library's scaler with its saved states, held to its
 //! rule and importer here. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
@@ -10,7 +10,6 @@
 
 mod autocast;
 mod bits;
-mod casts;
 mod clip;
 mod differences;
 mod dtype;
@@ -38,10 +37,9 @@ use serde_json::Value;
 type Replay = fn(&Value, &mut Notes) -> Result<(), ReplayError>;
 
 /// Replay of each kind of recording, by the keys that only its recordings have.
-const KINDS: [(&[&str], Replay); 8] = [
+const KINDS: [(&[&str], Replay); 7] = [
     (&["/config", "/events", "/optimizers"], |recording, _| run::replay(recording)),
     (&["/cases", "/grads", "/init"], |recording, notes| optim::replay(&read(recording)?, notes)),
-    (&["/boundary", "/decode"], |recording, notes| casts::replay(&read(recording)?, notes)),
     (&["/cases/0/op"], |recording, notes| clip::replay(&read(recording)?, notes)),
     (&["/policies", "/traces"], |recording, notes| jmp::replay(&read(recording)?, notes)),
     (&["/library", "/runs"], |recording, notes| scalers::replay(&read(recording)?, notes)),
