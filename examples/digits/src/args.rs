@@ -1,9 +1,8 @@
 //! Arguments of the command line.
 
-use crate::parse;
-use binade::OptLevel;
 use binade::core::DType;
 use binade::grad_scaler::LossScale;
+use binade_example_shared::program::{DeviceKind, Levels, parse};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 
@@ -79,44 +78,6 @@ Examples:
   digits --data mnist --epochs 1             MNIST, from the files in the folder mnist
   digits --level O2 --loss-scale log-max     a scale that is predicted from the largest gradients
   digits --level O1 --init-scale 2^30        a scale that has to come down";
-
-/// Level asked for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Levels {
-    /// Levels O0 to O3.
-    All,
-    /// One level.
-    One(OptLevel),
-}
-
-impl std::str::FromStr for Levels {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word.eq_ignore_ascii_case("all") {
-            return Ok(Self::All);
-        }
-        word.parse().map(Self::One).map_err(|error: binade::Illegal| format!("{error}; or all"))
-    }
-}
-
-/// Device to train on.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub enum DeviceKind {
-    /// The CPU reference.
-    Cpu,
-    /// An NVIDIA GPU; built with --features cuda.
-    Cuda,
-    /// Any GPU, by wgpu; built with --features wgpu.
-    Wgpu,
-}
-
-impl DeviceKind {
-    /// Returns the name as the command line has it.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
 
 /// Model to train.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

@@ -5,14 +5,7 @@ use crate::args::{Args, ModelKind};
 use crate::config;
 use crate::data::Images;
 use crate::model;
-
-/// Message of a device that this program was built without; its name is its feature's.
-pub fn not_built(device: &str) -> String {
-    format!(
-        "--device {device}: this program was built without it; run `cargo run --release --example digits --features \
-         {device} -- --device {device}`, and the other arguments behind it"
-    )
-}
+use binade_example_shared::program::is_scaled;
 
 /// Refuses arguments that would be ignored, or fail late, with these images to train on.
 ///
@@ -52,7 +45,7 @@ fn check_images(args: &Args, images: &Images) -> Result<()> {
 }
 
 fn check_scaling(args: &Args) -> Result<()> {
-    if config::settings(args).into_iter().any(config::is_scaled) {
+    if config::settings(args).into_iter().any(is_scaled) {
         return Ok(());
     }
     let given = [

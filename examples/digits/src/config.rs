@@ -1,38 +1,16 @@
 //! Settings of the runs: one run for each level and low type asked for.
 
-use crate::args::{Args, Levels, OptimizerKind};
-use binade::core::DType;
+use crate::args::{Args, OptimizerKind};
+use binade::Properties;
 use binade::grad_scaler::LossScaleError;
 use binade::master_weights::{Adam, Sgd, UpdateRule};
-use binade::{OptLevel, Properties};
+use binade_example_shared::program::{self, is_scaled};
 
-/// Good steps between doublings of the loss scale. torch's 2000 would never move it in a run of 675 steps.
-const GROWTH_INTERVAL: u32 = 100;
-
-/// Level and its low type.
-pub type Setting = (OptLevel, DType);
+pub use program::Setting;
 
 /// Returns the settings of the runs asked for, in the order of the table.
 pub fn settings(args: &Args) -> Vec<Setting> {
-    let all = OptLevel::ALL
-        .into_iter()
-        .flat_map(|level| low_types(level).iter().map(move |&d| (level, d)));
-    match (args.level, args.dtype) {
-        (Levels::All, None) => all.collect(),
-        (Levels::All, Some(low)) => OptLevel::ALL.map(|level| in_type(level, low)).into(),
-        (Levels::One(level), Some(low)) => vec![in_type(level, low)],
-        (Levels::One(level), None) => all.filter(|setting| setting.0 == level).collect(),
-    }
-}
-
-/// Returns the level in a low type; O0 has none.
-fn in_type(level: OptLevel, low: DType) -> Setting {
-    (level, if level == OptLevel::O0 { DType::F32 } else { low })
-}
-
-/// Returns true if the setting's loss scale is dynamic.
-pub fn is_scaled((level, dtype): Setting) -> bool {
-    !level.with(dtype).loss_scale.is_fixed()
+    program::settings(args.level, args.dtype)
 }
 
 /// Returns the number of micro-batches of an epoch. Normalisation needs two images: a rest of one waits for another epoch.
@@ -47,27 +25,17 @@ pub fn steps(args: &Args, images: usize) -> u64 {
     windows as u64 * u64::from(args.epochs)
 }
 
-/// Returns the low types that a level is shown in. O3 has f16 alone: the table is about its losses.
-fn low_types(level: OptLevel) -> &'static [DType] {
-    match level {
-        OptLevel::O0 => &[DType::F32],
-        OptLevel::O1 | OptLevel::O2 => &[DType::F16, DType::BF16],
-        OptLevel::O3 => &[DType::F16],
-    }
-}
-
 /// Returns the level's properties, with the loss scale of the command line if the level has a dynamic one.
 ///
 /// # Errors
 ///
 /// If the scale or the interval is invalid.
-pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, LossScaleError> {
-    let properties = level.with(dtype);
-    if !is_scaled((level, dtype)) {
+pub fn properties(args: &Args, setting: Setting) -> Result<Properties, LossScaleError> {
+    let properties = program::properties(setting)?;
+    if !is_scaled(setting) {
         return Ok(properties);
     }
-    let shown = || properties.loss_scale.with_growth_interval(GROWTH_INTERVAL);
-    let mut rule = args.loss_scale.map_or_else(shown, Ok)?;
+    let mut rule = args.loss_scale.unwrap_or(properties.loss_scale);
     if let Some(scale) = args.init_scale {
         rule = rule.with_init_scale(scale)?;
     }

@@ -10,12 +10,10 @@ pub mod config;
 pub mod data;
 pub mod model;
 mod notice;
-mod parse;
 pub mod record;
 pub mod session;
 pub mod table;
 pub mod train;
 mod trainer;
 
-/// Result of everything here. The error is the message of the code that noticed it.
-pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+pub use binade_example_shared::program::Result;

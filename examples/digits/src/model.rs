@@ -3,23 +3,13 @@
 use crate::args::ModelKind;
 use crate::data::CLASSES;
 use binade::core::{DType, Handle, Named};
-use binade::master_weights::MasterWeights;
-use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, RunningStats};
+use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
 use binade_example_shared::{first, mlp};
-use binade_tape::{Device, ScalingDevice, TapeError, Var};
+use binade_tape::{TapeError, Var};
+
+pub use binade_example_shared::program::Trains;
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
-
-/// Device that has what the models and their training need.
-pub trait Trains:
-    Device + Ops + ScalingDevice + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
-{
-}
-
-impl<D> Trains for D where
-    D: Device + Ops + ScalingDevice + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
-{
-}
 
 const CHANNELS: [usize; 3] = [1, 16, 32];
 /// Factor by which two poolings reduce each side, rounded down.

@@ -1,10 +1,10 @@
 //! Remarks on the table: sentences made of its figures alone.
 
 use crate::record::{Run, share};
+use binade_example_shared::program::table::wrap;
 
 /// Difference in accuracy within which a level keeps up: one point.
 const POINT: f32 = 0.01;
-const WIDTH: usize = 120;
 
 /// Returns the remarks, wrapped; then a paragraph each for every run's first skip and divergence.
 pub(crate) fn notice(runs: &[Run]) -> String {
@@ -56,7 +56,7 @@ fn percent(part: u64, whole: u64) -> String {
 /// Tells the end of O3, which gives up masters and the loss scale.
 fn unprotected(runs: &[Run]) -> Option<String> {
     let full = find(runs, "O0", "f32")?;
-    let low = find(runs, "O3", "f16").filter(|run| run.diverged.is_none())?;
+    let low = find(runs, "O3", "f16").filter(|run| run.outcomes.diverged.is_none())?;
     let behind = full.accuracy() - low.accuracy();
     Some(if behind <= POINT {
         "O3 f16, with no masters and no loss scale, keeps up on this small problem".into()
@@ -69,7 +69,7 @@ fn unprotected(runs: &[Run]) -> Option<String> {
 }
 
 fn skips(runs: &[Run]) -> String {
-    let skipped: u64 = runs.iter().map(|run| run.steps.skipped).sum();
+    let skipped: u64 = runs.iter().map(|run| run.outcomes.steps.skipped).sum();
     match skipped {
         0 => "no step was skipped, since no gradient was infinite or NaN".into(),
         1 => "one step was skipped, and changed nothing".into(),
@@ -80,26 +80,14 @@ fn skips(runs: &[Run]) -> String {
 /// Returns a run's first skip in words, and its divergence.
 fn events(run: &Run) -> impl Iterator<Item = String> {
     let Run { level, dtype, .. } = run;
-    let skip = run.first_skip.iter().map(move |report| format!("{level} {dtype}: {report}."));
-    let end = run.diverged.iter();
+    let skip =
+        run.outcomes.first_skip.iter().map(move |report| format!("{level} {dtype}: {report}."));
+    let end = run.outcomes.diverged.iter();
     skip.chain(end.map(move |report| format!("{level} {dtype} diverged: {report}.")))
 }
 
 fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {
     runs.iter().find(|run| run.level == level && run.dtype == dtype)
-}
-
-/// Breaks text between words, and indents all lines but the first.
-pub(crate) fn wrap(text: &str) -> String {
-    let (mut wrapped, mut width) = (String::new(), 0);
-    for word in text.split(' ') {
-        let (gap, letters) = (if width == 0 { "" } else { " " }, word.chars().count());
-        let fits = width + gap.len() + letters <= WIDTH;
-        let gap = if fits { gap } else { "\n  " };
-        width = if fits { width } else { 1 } + gap.len() + letters;
-        wrapped.extend([gap, word]);
-    }
-    wrapped
 }
 
 #[cfg(test)]

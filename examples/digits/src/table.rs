@@ -2,7 +2,7 @@
 
 use crate::notice;
 use crate::record::Run;
-use binade_example_shared::five_ways::power;
+use binade_example_shared::program::table::{scales, table as aligned, wrap};
 
 const HEADS: [&str; 12] = [
     "level", "accuracy", "loss", "applied", "skipped", "scale", "params", "masters", "grads",
@@ -17,27 +17,13 @@ of parameters, masters, gradients, optimizer state, and peak activations of one 
 pub fn table(runs: &[Run]) -> String {
     let rows: Vec<_> =
         [HEADS.map(String::from)].into_iter().chain(runs.iter().map(cells)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..HEADS.len()).map(|column| width(column).unwrap_or(0)).collect();
-    let mut lines: Vec<String> = rows.iter().map(|row| line(row, &widths)).collect();
-    lines.insert(1, "─".repeat(lines[0].chars().count()));
-    format!("{}\n\n{}{LEGEND}\n\n{}", lines.join("\n"), data(runs), notice::notice(runs))
+    format!("{}\n\n{}{LEGEND}\n\n{}", aligned(&rows), data(runs), notice::notice(runs))
 }
 
 /// Returns the source of the images, the same for all runs of a session.
 fn data(runs: &[Run]) -> String {
-    let told = |run: &Run| notice::wrap(&format!("data: {}.", run.data)) + "\n";
+    let told = |run: &Run| wrap(&format!("data: {}.", run.data)) + "\n";
     runs.first().map(told).unwrap_or_default()
-}
-
-/// Returns a row: the level to the left, figures to the right.
-fn line(row: &[String], widths: &[usize]) -> String {
-    let cell = |(column, (text, &width)): (usize, (&String, &usize))| match column {
-        0 => format!("{text:<width$}"),
-        _ => format!("{text:>width$}"),
-    };
-    let cells: Vec<String> = row.iter().zip(widths).enumerate().map(cell).collect();
-    cells.join("  ")
 }
 
 fn cells(run: &Run) -> [String; 12] {
@@ -46,9 +32,9 @@ fn cells(run: &Run) -> [String; 12] {
         format!("{} {}", run.level, run.dtype),
         format!("{:.2} %", 100.0 * run.accuracy()),
         format!("{:.4}", run.final_loss()),
-        run.steps.applied.to_string(),
-        run.steps.skipped.to_string(),
-        scales(&run.scales),
+        run.outcomes.steps.applied.to_string(),
+        run.outcomes.steps.skipped.to_string(),
+        scales(&run.outcomes.scales),
         size(bytes.parameters),
         size(bytes.masters),
         size(bytes.gradients),
@@ -56,16 +42,6 @@ fn cells(run: &Run) -> [String; 12] {
         size(run.activations_peak),
         format!("{:.1}", run.seconds),
     ]
-}
-
-fn scales(scales: &[f32]) -> String {
-    match *scales {
-        [first, .., last] if first != last => {
-            format!("{} → {}", power(first.into()), power(last.into()))
-        }
-        [first, ..] => power(first.into()),
-        [] => String::new(),
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
@@ -81,7 +57,7 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Steps;
+    use crate::record::{Outcomes, Steps};
 
     #[test]
     fn columns_are_aligned_and_fit_a_hundred_and_twenty() {
@@ -89,8 +65,11 @@ mod tests {
             level: level.into(),
             dtype: dtype.into(),
             losses: vec![12.5],
-            steps: Steps { attempted: 100_000, applied: 99_990, skipped: 10 },
-            scales: vec![65536.0, 16_777_216.0],
+            outcomes: Outcomes {
+                steps: Steps { attempted: 100_000, applied: 99_990, skipped: 10 },
+                scales: vec![65536.0, 16_777_216.0],
+                ..Outcomes::default()
+            },
             activations_peak: 123_456_789,
             seconds: 1234.56,
             ..Run::default()
@@ -99,18 +78,6 @@ mod tests {
         let lines: Vec<_> = text.lines().map(|line| line.chars().count()).collect();
         assert!(lines.iter().all(|&width| width <= 120), "{text}");
         assert!(lines[..4].iter().all(|&width| width == lines[0]), "{text}");
-    }
-
-    #[test]
-    fn a_scale_is_shown_as_a_power_and_once_if_it_stayed() {
-        for (seen, shown) in [
-            (&[65536.0, 32768.0][..], "2^16 → 2^15"),
-            (&[65536.0, 32768.0, 65536.0], "2^16"),
-            (&[1.0], "1"),
-            (&[0.5, 3.0], "2^-1 → 3"),
-        ] {
-            assert_eq!(scales(seen), shown);
-        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::args::Args;
 use crate::config::{self, Setting};
 use crate::data::{CLASSES, Images, best};
 use crate::model::{Net, Trains};
-use crate::record::Run;
+use crate::record::{Outcomes, Run};
 use binade::core::{DType, Named, NamedGrads};
 use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
 use binade::master_weights::Memory;
@@ -44,7 +44,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let run = Run {
             level: setting.0.to_string(),
             dtype: setting.1.to_string(),
-            scales: vec![properties.loss_scale.start().factor()],
+            outcomes: Outcomes::from_scale(properties.loss_scale.start().factor()),
             ..Run::default()
         };
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
@@ -61,7 +61,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         for window in batches.chunks(self.args.accumulate as usize) {
             self.step(images, window, &mut total)?;
             bar.inc(window.len() as u64);
-            if self.run.diverged.is_some() {
+            if self.run.outcomes.diverged.is_some() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -76,7 +76,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
 
     /// Runs one optimizer step over a window of micro-batches.
     fn step(&mut self, images: &Images, window: &[&[usize]], total: &mut D::Tensor) -> Result<()> {
-        self.run.steps.attempted += 1;
+        self.run.outcomes.steps.attempted += 1;
         let Some(mut grads) = self.window(images, window, total)? else { return Ok(()) };
         if let Some(max) = self.args.clip_norm {
             grads = grads.clip_norm(max)?;
@@ -86,7 +86,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         if self.args.unwatched {
             outcome.ignore();
         } else {
-            self.run.enter(&outcome.resolve()?);
+            self.run.outcomes.enter(&outcome.resolve()?);
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     /// Returns the loss's gradients, one of them infinite if the command line asks for it.
     fn backward(&self, loss: &Var<D>) -> Result<D::Grads, TapeError<D::Error>> {
         let mut grads: NamedGrads<D::Tensor> = loss.backward()?;
-        if self.args.inject_overflow == Some(self.run.steps.attempted) {
+        if self.args.inject_overflow == Some(self.run.outcomes.steps.attempted) {
             let spoil = |grad: &D::Tensor| {
                 self.device.fill(f32::INFINITY, &self.device.shape(grad), self.device.dtype(grad))
             };
@@ -167,7 +167,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
 
     /// Returns the figures of the run, but for the test, the data and the time.
     pub(crate) fn into_run(mut self) -> Result<Run> {
-        self.run.close(&self.amp.scaler.state()?);
+        self.run.outcomes.close(&self.amp.scaler.state()?);
         let device = self.device;
         let parameter = |p: &Named<D::Tensor>| {
             let elements = device.shape(&p.value).iter().product::<usize>() as u64;

@@ -1,8 +1,8 @@
 //! Mistakes on the command line: each is refused before anything is trained, with the value and what to do.
 
 use crate::common::{parse, short};
-use binade_example_digits::check::not_built;
 use binade_example_digits::session;
+use binade_example_shared::program::not_built;
 
 /// Asserts the first paragraph of clap's refusal of `line`.
 fn unread(line: &str, expected: &str) {
@@ -23,7 +23,7 @@ fn unfollowed(line: &str, expected: &str) {
 #[test]
 fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
     for (device, is_built) in [("cuda", cfg!(feature = "cuda")), ("wgpu", cfg!(feature = "wgpu"))] {
-        let text = not_built(device);
+        let text = not_built("digits", device);
         let command = format!(
             "`cargo run --release --example digits --features {device} -- --device {device}`"
         );

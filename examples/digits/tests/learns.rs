@@ -17,7 +17,7 @@ fn every_level_but_o3_gets_the_test_images_right_and_mixed_ones_within_a_point_o
     for (run, name) in runs.iter().zip(&names) {
         let is_finite = run.losses.iter().all(|loss| loss.is_finite());
         assert!(is_finite && !run.losses.is_empty(), "{name}: {:?}", run.losses);
-        let steps = run.steps;
+        let steps = run.outcomes.steps;
         assert!(
             steps.attempted > 0 && steps.applied + steps.skipped == steps.attempted,
             "{name}: {steps:?}"

@@ -33,7 +33,7 @@ fn both_models_train_on_images_of_mnists_size_and_of_others() {
         let folder = Folder::of(&format!("size {size:?}"), size);
         for (model, elements) in [("mlp", mlp), ("cnn", cnn)] {
             let run = trained(&folder, &format!("--level O0 --model {model}"));
-            assert_eq!((run.steps.attempted, run.losses.len()), (2, 1), "{model}");
+            assert_eq!((run.outcomes.steps.attempted, run.losses.len()), (2, 1), "{model}");
             assert!(run.final_loss().is_finite(), "{model} {size:?}: {:?}", run.losses);
             assert!(size != [28, 28] || run.bytes.parameters == 4 * elements, "{model}");
         }

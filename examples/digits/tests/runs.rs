@@ -21,9 +21,9 @@ fn every_level_learns_and_accounts_for_every_step() {
     assert_eq!(names, ["O0 f32", "O1 f16", "O1 bf16", "O2 f16", "O2 bf16", "O3 f16"]);
     for run in &runs {
         learns(run);
-        let Steps { attempted, applied, skipped } = run.steps;
+        let Steps { attempted, applied, skipped } = run.outcomes.steps;
         assert_eq!((attempted, applied + skipped), (14, 14), "{} {}", run.level, run.dtype);
-        assert_eq!(run.scales.len(), 1 + 14);
+        assert_eq!(run.outcomes.scales.len(), 1 + 14);
     }
 }
 
@@ -46,8 +46,8 @@ fn f16_starts_at_two_to_the_sixteenth_and_bf16_and_the_baselines_at_one() {
     for run in runs("--level all --epochs 1") {
         let scaled = run.dtype == "f16" && run.level != "O3";
         let first = if scaled { 65536.0 } else { 1.0 };
-        assert_eq!(run.scales[0], first, "{} {}", run.level, run.dtype);
-        assert!(scaled || run.scales.iter().all(|&scale| scale == 1.0));
+        assert_eq!(run.outcomes.scales[0], first, "{} {}", run.level, run.dtype);
+        assert!(scaled || run.outcomes.scales.iter().all(|&scale| scale == 1.0));
     }
 }
 
@@ -82,10 +82,10 @@ fn an_overflow_put_in_is_skipped_named_and_halves_the_scale_in_f16() {
     for level in ["O1", "O2"] {
         let run =
             only(&format!("--level {level} --dtype f16 --inject-overflow 3 --init-scale 2^8"));
-        assert_eq!(run.steps, Steps { attempted: 14, applied: 13, skipped: 1 }, "{level}");
-        assert_eq!(run.scales[..4], [256.0, 256.0, 256.0, 128.0]);
-        assert_eq!(run.scales.last(), Some(&128.0));
-        let report = run.first_skip.as_deref().expect("a report");
+        assert_eq!(run.outcomes.steps, Steps { attempted: 14, applied: 13, skipped: 1 }, "{level}");
+        assert_eq!(run.outcomes.scales[..4], [256.0, 256.0, 256.0, 128.0]);
+        assert_eq!(run.outcomes.scales.last(), Some(&128.0));
+        let report = run.outcomes.first_skip.as_deref().expect("a report");
         assert!(report.starts_with("step 3 skipped; "), "{report}");
         assert!(report.contains("linear0.weight[0] is +inf"), "{report}");
         assert!(report.contains("scale 256 -> 128"), "{report}");
@@ -96,8 +96,8 @@ fn an_overflow_put_in_is_skipped_named_and_halves_the_scale_in_f16() {
 fn an_overflow_put_in_is_skipped_at_every_level_and_moves_no_scale_of_one() {
     for level in ["O0", "O1 --dtype bf16", "O2 --dtype bf16", "O3"] {
         let run = only(&format!("--level {level} --inject-overflow 14"));
-        assert_eq!(run.steps, Steps { attempted: 14, applied: 13, skipped: 1 }, "{level}");
-        assert!(run.scales.iter().all(|&scale| scale == 1.0), "{level}");
+        assert_eq!(run.outcomes.steps, Steps { attempted: 14, applied: 13, skipped: 1 }, "{level}");
+        assert!(run.outcomes.scales.iter().all(|&scale| scale == 1.0), "{level}");
         assert!(run.losses.iter().all(|loss| loss.is_finite()), "{level}: nothing was spoiled");
     }
 }
@@ -105,7 +105,7 @@ fn an_overflow_put_in_is_skipped_at_every_level_and_moves_no_scale_of_one() {
 #[test]
 fn the_scale_grows_at_its_interval() {
     let run = only("--level O2 --dtype f16 --init-scale 2^4 --growth-interval 5");
-    let history: Vec<_> = run.scales.iter().map(|scale| scale.log2()).collect();
+    let history: Vec<_> = run.outcomes.scales.iter().map(|scale| scale.log2()).collect();
     assert_eq!(history, [4., 4., 4., 4., 4., 5., 5., 5., 5., 5., 6., 6., 6., 6., 6.]);
 }
 
@@ -113,31 +113,39 @@ fn the_scale_grows_at_its_interval() {
 fn a_named_rule_moves_the_scale_its_own_way() {
     let overflow = "--level O2 --dtype f16 --init-scale 2^8 --inject-overflow 3 --loss-scale";
     let tolerant = only(&format!("{overflow} deepspeed"));
-    assert_eq!(tolerant.steps, Steps { attempted: 14, applied: 13, skipped: 1 });
-    assert!(tolerant.scales.iter().all(|&scale| scale == 256.0), "a hysteresis of 2");
-    assert_eq!(only(&format!("{overflow} apex")).scales.last(), Some(&128.0));
+    assert_eq!(tolerant.outcomes.steps, Steps { attempted: 14, applied: 13, skipped: 1 });
+    assert!(tolerant.outcomes.scales.iter().all(|&scale| scale == 256.0), "a hysteresis of 2");
+    assert_eq!(only(&format!("{overflow} apex")).outcomes.scales.last(), Some(&128.0));
     let predicted = only("--level O2 --dtype f16 --loss-scale log-max");
-    assert_eq!(predicted.scales[0], 1.0);
-    assert!(predicted.scales.last() > Some(&256.0), "{:?}", predicted.scales);
+    assert_eq!(predicted.outcomes.scales[0], 1.0);
+    assert!(predicted.outcomes.scales.last() > Some(&256.0), "{:?}", predicted.outcomes.scales);
 }
 
 #[test]
 fn a_scale_that_starts_too_high_comes_down_and_the_run_goes_on() {
     let run = only("--level O1 --dtype f16 --init-scale 2^30 --epochs 4");
-    assert!(run.steps.skipped > 0 && run.steps.applied > 0, "{:?}", run.steps);
-    assert!(run.scales.last() < run.scales.first() && run.final_loss().is_finite());
-    assert_eq!(run.diverged, None);
+    assert!(
+        run.outcomes.steps.skipped > 0 && run.outcomes.steps.applied > 0,
+        "{:?}",
+        run.outcomes.steps
+    );
+    assert!(
+        run.outcomes.scales.last() < run.outcomes.scales.first() && run.final_loss().is_finite()
+    );
+    assert_eq!(run.outcomes.diverged, None);
 }
 
 #[test]
 fn a_window_of_micro_batches_is_one_step() {
     let run = only("--level O2 --dtype f16 --batch 16 --accumulate 4");
     learns(&run);
-    assert_eq!(run.steps.attempted, 2 * 4, "13 batches in windows of 4");
+    assert_eq!(run.outcomes.steps.attempted, 2 * 4, "13 batches in windows of 4");
     let one = only("--level O2 --dtype f16 --batch 16 --accumulate 4 --inject-overflow 2");
-    assert_eq!(one.steps, Steps { attempted: 8, applied: 7, skipped: 1 });
+    assert_eq!(one.outcomes.steps, Steps { attempted: 8, applied: 7, skipped: 1 });
     assert!(
-        one.first_skip.is_some_and(|report| report.contains("micro-batch 0: linear0.weight[0]"))
+        one.outcomes
+            .first_skip
+            .is_some_and(|report| report.contains("micro-batch 0: linear0.weight[0]"))
     );
 }
 
@@ -145,7 +153,7 @@ fn a_window_of_micro_batches_is_one_step() {
 fn clipping_to_a_small_norm_slows_plain_descent_down() {
     let free = only("--level O2 --dtype f16 --optimizer sgd");
     let clipped = only("--level O2 --dtype f16 --optimizer sgd --clip-norm 0.01");
-    assert_eq!(clipped.steps.skipped, 0);
+    assert_eq!(clipped.outcomes.steps.skipped, 0);
     assert!(clipped.final_loss() > free.final_loss(), "{clipped:?} {free:?}");
     assert!(clipped.final_loss() < clipped.losses[0]);
 }

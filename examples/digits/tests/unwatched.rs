@@ -40,12 +40,16 @@ fn no_step_reads_anything() {
 #[test]
 fn a_divergence_that_nobody_watched_is_told() {
     let (run, _) = unwatched("--level O2 --dtype f16 --epochs 10 --lr 1e30");
-    let report = run.diverged.as_deref().expect("too high a rate");
+    let report = run.outcomes.diverged.as_deref().expect("too high a rate");
     assert!(report.starts_with("step 70 skipped, "), "{report}");
-    assert!(run.steps.skipped >= 40 && run.final_loss().is_nan(), "{:?}", run.steps);
+    assert!(
+        run.outcomes.steps.skipped >= 40 && run.final_loss().is_nan(),
+        "{:?}",
+        run.outcomes.steps
+    );
     let text = table::table(std::slice::from_ref(&run)).replace("\n  ", " ");
     assert!(text.contains(&format!("O2 f16 diverged: {report}.")), "{text}");
-    assert_eq!(unwatched("--level O2 --dtype f16").0.diverged, None);
+    assert_eq!(unwatched("--level O2 --dtype f16").0.outcomes.diverged, None);
 }
 
 #[test]
@@ -57,10 +61,10 @@ fn watching_changes_no_bit() {
         let bits = |run: &Run| run.losses.iter().map(|loss| loss.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&watched), bits(&other), "{line}");
         assert_eq!(
-            (watched.right, watched.steps, watched.bytes, watched.activations_peak),
-            (other.right, other.steps, other.bytes, other.activations_peak)
+            (watched.right, watched.outcomes.steps, watched.bytes, watched.activations_peak),
+            (other.right, other.outcomes.steps, other.bytes, other.activations_peak)
         );
-        let ends = |run: &Run| (run.scales[0], run.scales.last().copied());
+        let ends = |run: &Run| (run.outcomes.scales[0], run.outcomes.scales.last().copied());
         assert_eq!(ends(&watched), ends(&other), "{line}");
     }
 }

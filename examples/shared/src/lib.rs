@@ -1,5 +1,5 @@
-//! Parts shared by the examples, without a backend: the digits, the first weights of their model, the task of the five-ways table
-//! with its rows, and the program around a run of the kit.
+//! Parts shared by the examples: the digits, the first weights of models, the task of the five-ways table with its rows, and, by
+//! features, the program around a run of the kit and the parts of a program that trains at every level.
 
 pub mod data;
 pub mod first;
@@ -7,3 +7,5 @@ pub mod five_ways;
 #[cfg(feature = "kit")]
 pub mod kit;
 pub mod mlp;
+#[cfg(feature = "program")]
+pub mod program;

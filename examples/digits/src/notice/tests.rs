@@ -69,27 +69,19 @@ fn nothing_is_compared_with_what_did_not_run() {
 #[test]
 fn skips_are_counted_even_where_nobody_read_a_report() {
     let mut runs = runs(350, 350, 300);
-    runs[1].steps = Steps { attempted: 10, applied: 8, skipped: 2 };
+    runs[1].outcomes.steps = Steps { attempted: 10, applied: 8, skipped: 2 };
     assert!(told(&runs).ends_with("2 steps were skipped, and changed nothing."));
-    runs[1].first_skip = Some("step 3 skipped".into());
+    runs[1].outcomes.first_skip = Some("step 3 skipped".into());
     assert!(notice(&runs).ends_with("\nO1 f16: step 3 skipped."));
 }
 
 #[test]
 fn a_run_that_diverged_is_not_said_to_have_ended_somewhere() {
     let mut runs = runs(350, 350, 300);
-    runs[3].diverged = Some("step 9 skipped".into());
+    runs[3].outcomes.diverged = Some("step 9 skipped".into());
     let text = told(&runs);
     assert!(
         !text.contains("below O0") && text.ends_with("O3 f16 diverged: step 9 skipped."),
         "{text}"
     );
-}
-
-#[test]
-fn lines_break_between_words_at_the_width() {
-    let text = wrap(&"word ".repeat(60));
-    assert!(text.lines().count() > 2 && text.lines().all(|line| line.chars().count() <= WIDTH));
-    assert_eq!(text.replace("\n  ", " "), "word ".repeat(60));
-    assert!(text.lines().next().is_some_and(|line| line.chars().count() > WIDTH - 6));
 }

@@ -56,9 +56,9 @@ pub(crate) fn agree<D: Trains>(device: &D, line: &str, share: f32) {
     for (a, b) in here.losses.iter().zip(&there.losses) {
         assert!(is_within(*a, *b, share), "losses {:?} and {:?}", here.losses, there.losses);
     }
-    assert_eq!(here.steps, there.steps);
-    assert_eq!(here.scales, there.scales);
-    assert_eq!(here.first_skip.is_some(), there.first_skip.is_some());
+    assert_eq!(here.outcomes.steps, there.outcomes.steps);
+    assert_eq!(here.outcomes.scales, there.outcomes.scales);
+    assert_eq!(here.outcomes.first_skip.is_some(), there.outcomes.first_skip.is_some());
 }
 
 /// Returns true if the values differ by at most `share` of `a`; false with NaN.
