@@ -1,0 +1,8 @@
+//! Tests of the example on the CPU.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod arguments;
+mod common;
+mod learns;
+mod resumed;
