@@ -118,21 +118,6 @@ fn finite_parts_that_add_up_to_infinity_skip_the_window() -> Result {
 }
 
 #[test]
-fn a_halted_micro_batch_halts_a_window_that_drops_bad_ones() -> Result {
-    let mut sgd = Sgd::new(&[("w", &[1.0])]);
-    let mut scaler = scaler(LossScale::none().with_patience(1));
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    window.add(unscaled(&scaler, &[("w", &[1.0])])?)?;
-    let other = iterate(&mut scaler, &mut Sgd::new(&[("v", &[0.0])]), &[("v", &[f32::NAN])])?;
-    assert!(matches!(other, Step::Diverged(_)));
-    window.add(unscaled(&scaler, &[("w", &[1.0])])?)?;
-    let step = finish(window.finish()?.expect("two"), &mut scaler, &mut sgd)?;
-    assert!(step.report().steps[0].skipped, "{step:?}");
-    assert_eq!(sgd.first(), [1.0]);
-    Ok(())
-}
-
-#[test]
 fn a_window_within_a_window_keeps_what_its_parts_found() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[0.0])]));
     let mut inner = scaler.accumulate(BadMicroBatch::Drop);
