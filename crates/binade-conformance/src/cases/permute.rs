@@ -6,7 +6,7 @@ use crate::OpInvocation::Permute;
 /// Shapes, and orders of their axes.
 const ORDERS: &str = "7:0 3x5:1x0 65x33:1x0 2x3x5:0x2x1 2x3x5:2x1x0 2x3x5:1x2x0 2x9x4x8:0x2x1x3 3x17x2x5:0x2x1x3 2x5x3x16:2x0x3x1 \
     2x3x4x5:3x0x2x1 1x3x1x4:2x3x0x1 2x1x3:1x0x2 2x3x2x2x3x2:5x3x1x4x2x0 2x2x2x2x2x2x2x3:7x5x3x1x6x4x2x0 0x3x2:2x0x1 4x300:1x0 \
-    2x65x3x64:0x2x1x3";
+    2x65x3x64:0x2x1x3 2x2x2x2x2x2x2x16:6x4x2x0x5x3x1x7";
 
 pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
