@@ -16,7 +16,7 @@
 #include "lib/attention_80.cuh"
 
 // A lane's two lines so far: the largest score, and its own share of the sum of exponentials.
-struct Online {
+struct OnlineSoftmax {
   float max[2], sum[2];
 
   // Makes exponentials of scores, which are `unit` times what is given. Returns by what to multiply earlier sums.
@@ -56,7 +56,7 @@ __device__ __forceinline__ void multiply_lines(float (&sums)[N][4], float2 by) {
 }
 
 // Leaves the largest scores, and the logarithms of the sums. Returns what each line is to be multiplied by.
-__device__ __forceinline__ float2 finish(const Online& online, const Lines& query, uint32_t first, uint64_t place, float* statistics) {
+__device__ __forceinline__ float2 finish(const OnlineSoftmax& online, const Lines& query, uint32_t first, uint64_t place, float* statistics) {
   float factors[2];
 #pragma unroll
   for (uint32_t half = 0; half < 2; half++) {
@@ -87,7 +87,7 @@ __device__ __forceinline__ void attend(const Attention& of, float* statistics, v
   wait_for_copies();
   __syncthreads();
   LineFragments<D, true> queries(values);
-  Online online = {{nothing(), nothing()}, {0.0f, 0.0f}};
+  OnlineSoftmax online = {{nothing(), nothing()}, {0.0f, 0.0f}};
   float sums[D / 8][4];
   clear(sums);
 #pragma unroll 1
@@ -117,53 +117,53 @@ __device__ __forceinline__ void attend(const Attention& of, float* statistics, v
 // Terms of a tile of gradients: half of a block's lines, so that weights and slopes leave room for the sums in registers.
 constexpr uint32_t GRAD_TERMS = TILE / 2;
 
-// What a weight and its gradient take of each query: the largest score, the logarithm of the sum, and the mean of the gradient.
-struct Sides {
+// Numbers of a query for weights and their gradients: the largest score, the logarithm of the sum, and the mean of the gradient.
+struct QueryNumbers {
   float largest, log_sum, mean;
 };
 
-__device__ __forceinline__ Sides sides_of(const Attention& of, const Given& given, uint64_t place, uint32_t query) {
+__device__ __forceinline__ QueryNumbers numbers_of(const Attention& of, const SumInputs& given, uint64_t place, uint32_t query) {
   if (query >= of.rows) return {0.0f, 0.0f, 0.0f};
   uint64_t at = place * of.rows + query;
   return {given.statistics[2 * at], given.statistics[2 * at + 1], given.means[at]};
 }
 
-// The same as `weigh` takes them, the mean times the scale. A query without any key has minus infinity twice: less plus infinity, every
-// score has an exponential of 0.
-__device__ __forceinline__ Sides prepared(const Sides& of, float scale) {
+// Numbers of a query for `weigh`, with the mean times the scale. A query without any key has minus infinity twice: infinity in the
+// largest score's place gives each of its scores an exponential of 0.
+__device__ __forceinline__ QueryNumbers prepared(const QueryNumbers& of, float scale) {
   bool is_empty = of.log_sum == nothing();
   return {is_empty ? -nothing() : of.largest, is_empty ? 0.0f : of.log_sum, __fmul_rn(of.mean, scale)};
 }
 
 // Makes a weight of a score, and of its slope the score's gradient. What has no weight has none, whatever its slope.
-__device__ __forceinline__ void weigh(float& score, float& slope, float unit, float factor, const Sides& of) {
+__device__ __forceinline__ void weigh(float& score, float& slope, float unit, float factor, const QueryNumbers& of) {
   float x = __fsub_rn(__fmaf_rn(score, unit, -of.largest), of.log_sum), weight = exp_above(x);
   float gradient = __fmul_rn(weight, __fmaf_rn(slope, factor, -of.mean));
   score = x < LEAST ? 0.0f : weight, slope = x < LEAST ? 0.0f : gradient;
 }
 
-// Sides of the queries that are a tile's terms, one thread's of each: loaded a tile ahead, and shared once they have come.
-struct TermSides {
-  Sides own;
+// QueryNumbers of the queries that are a tile's terms, one thread's of each: loaded a tile ahead, and shared once they have come.
+struct TermNumbers {
+  QueryNumbers own;
 
-  __device__ __forceinline__ void load(const Attention& of, const Given& given, uint64_t place, uint32_t term) {
-    if (threadIdx.x < GRAD_TERMS) own = sides_of(of, given, place, term + threadIdx.x);
+  __device__ __forceinline__ void load(const Attention& of, const SumInputs& given, uint64_t place, uint32_t term) {
+    if (threadIdx.x < GRAD_TERMS) own = numbers_of(of, given, place, term + threadIdx.x);
   }
-  __device__ __forceinline__ void put(Sides (&to)[GRAD_TERMS], float factor) {
+  __device__ __forceinline__ void put(QueryNumbers (&to)[GRAD_TERMS], float factor) {
     if (threadIdx.x < GRAD_TERMS) to[threadIdx.x] = prepared(own, factor);
   }
 };
 
 // The gradient of the lines, which are queries, or keys BY_KEY, and that of the keys' values along with it.
 template <DType TYPE, uint32_t D, bool BY_KEY>
-__device__ __forceinline__ void gradients(const Attention& of, const Given& given, void* to, void* to_value) {
+__device__ __forceinline__ void gradients(const Attention& of, const SumInputs& given, void* to, void* to_value) {
   constexpr uint32_t LINES = TILE_BYTES<D, TILE>, TERMS = TILE_BYTES<D, GRAD_TERMS>, STAGE = 2 * TERMS;
   // Keys have two sums, which leave no room for values in registers, and at 128 columns none for keys.
   constexpr bool HELD = !BY_KEY || D == 64, SLOPES_HELD = !BY_KEY;
   constexpr uint32_t LEFT = (HELD ? 0 : LINES) + (SLOPES_HELD ? 0 : LINES);
   extern __shared__ __align__(256) uint8_t memory[];
   // Of one tile they are read while those of the next are put.
-  __shared__ Sides term_sides[2][GRAD_TERMS];
+  __shared__ QueryNumbers term_numbers[2][GRAD_TERMS];
   Tile tile = tile_of(BY_KEY ? of.key_count : of.rows, 1);
   Lines query = queries_of(of, of.query, of.width, tile.place), grad = queries_of(of, given.grad, of.columns, tile.place);
   Lines key = keys_of(of, of.key, of.width, tile.place), value = keys_of(of, of.value, of.columns, tile.place);
@@ -182,18 +182,18 @@ __device__ __forceinline__ void gradients(const Attention& of, const Given& give
   // Queries before a tile of keys attend to none of it.
   uint32_t term = BY_KEY && of.causal ? tile.first : 0, end = BY_KEY ? of.rows : end_of_keys(of, tile.first), stage = 0;
   Copies<D, GRAD_TERMS> terms(BY_KEY ? query : key, term), terms_of_slopes(BY_KEY ? grad : value, term);
-  TermSides next = {{0.0f, 0.0f, 0.0f}};
+  TermNumbers next = {{0.0f, 0.0f, 0.0f}};
   auto bring = [&](uint32_t first, uint32_t stage) {
     terms.bring(stages + stage * STAGE);
     terms_of_slopes.bring(stages + stage * STAGE + TERMS);
     if (BY_KEY) next.load(of, given, tile.place, first);
   };
   bring(term, 0);
-  if (BY_KEY) next.put(term_sides[0], of.scale);
-  Sides line_sides[2];
+  if (BY_KEY) next.put(term_numbers[0], of.scale);
+  QueryNumbers line_numbers[2];
 #pragma unroll
   for (uint32_t half = 0; !BY_KEY && half < 2; half++) {
-    line_sides[half] = prepared(sides_of(of, given, tile.place, own + line_of(2 * half)), of.scale);
+    line_numbers[half] = prepared(numbers_of(of, given, tile.place, own + line_of(2 * half)), of.scale);
   }
 
   float sums[D / 8][4], value_sums[D / 8][4];
@@ -214,14 +214,14 @@ __device__ __forceinline__ void gradients(const Attention& of, const Given& give
     for (uint32_t n = 0; n < GRAD_TERMS / 8; n++) {
 #pragma unroll
       for (uint32_t i = 0; i < 4; i++) {
-        weigh(scores[n][i], slopes[n][i], unit, of.scale, BY_KEY ? term_sides[stage][term_of(n, i)] : line_sides[i / 2]);
+        weigh(scores[n][i], slopes[n][i], unit, of.scale, BY_KEY ? term_numbers[stage][term_of(n, i)] : line_numbers[i / 2]);
       }
       put_weights<TYPE>(scores[n], n, weights);
       put_weights<TYPE>(slopes[n], n, score_gradients);
     }
     if (BY_KEY) add_weighted<TYPE, D>(weights, here + TERMS, value_sums);
     add_weighted<TYPE, D>(score_gradients, here, sums);
-    if (BY_KEY) next.put(term_sides[stage ^ 1], of.scale);
+    if (BY_KEY) next.put(term_numbers[stage ^ 1], of.scale);
   }
   wait_for_copies();
   __syncthreads();

@@ -27,7 +27,7 @@ struct Params {
   columns: u32,
   causal: u32,
   scale: f32,
-  // Whether there is a mask, and whether it has a row for each query; neighbouring places that share a matrix, and matrices.
+  // 1 if there is a mask; 1 if it has a row for each query; neighbouring places that share a matrix, and matrices.
   has_mask: u32,
   mask_has_rows: u32,
   repeats: u32,
@@ -108,7 +108,7 @@ fn is_nothing(x: f32) -> bool {
   return bitcast<u32>(x) == NOTHING;
 }
 
-// What a query and a key score, given their product; minus infinity where the query does not attend to the key.
+// The score of a query and a key from their product; minus infinity where the query does not attend to the key.
 fn score(place: u32, row: u32, of_key: u32, product: f32) -> f32 {
   if (row >= params.rows || of_key >= params.keys || (params.causal == 1u && of_key > row)) {
     return float_of(NOTHING);
@@ -207,7 +207,7 @@ fn scaled_dot_product_attention_means(
   }
 }
 
-// What a line of the summed operand is multiplied by.
+// The factor of a line of the summed operand.
 fn weight(place: u32, row: u32, of_key: u32, product: f32, slope: f32) -> f32 {
   let own = score(place, row, of_key, product);
   if (is_nothing(own)) {

@@ -14,7 +14,7 @@ struct Attention {
   // Queries and keys of a place, elements of each, and elements of a value.
   uint32_t rows, key_count, width, columns;
   DType dtype, mask_dtype;
-  // Whether the mask has a row for each query, and whether a query attends to no later key.
+  // 1 if the mask has a row for each query; 1 if a query attends to no later key.
   uint32_t mask_has_rows, causal;
   float scale;
   uint32_t unused;
@@ -64,7 +64,7 @@ __device__ __forceinline__ Lines keys_of(const Attention& of, const void* from, 
   return {from, of.dtype, of.key_count, width, place * of.key_count * width};
 }
 
-// Behind the last key that the tile's queries attend to.
+// The end of the keys that the tile's queries attend to.
 __device__ __forceinline__ uint32_t end_of_keys(const Attention& of, uint32_t first_query) {
   uint32_t end = first_query + TILE;
   return of.causal && end < of.key_count ? end : of.key_count;
@@ -82,7 +82,7 @@ __device__ __forceinline__ MaskRows mask_of(const Attention& of, uint64_t place)
   return {(uint64_t)matrix * rows * of.key_count, of.mask_has_rows ? of.key_count : 0u};
 }
 
-// What a query and a key score, given their product; minus infinity where the query does not attend to the key.
+// The score of a query and a key from their product; minus infinity where the query does not attend to the key.
 __device__ __forceinline__ float score(const Attention& of, const MaskRows& mask, uint32_t query, uint32_t key, float product) {
   if (query >= of.rows || key >= of.key_count || (of.causal && key > query)) return nothing();
   float score = __fmul_rn(product, of.scale);
@@ -150,14 +150,14 @@ struct RoundedSum {
 // The result that a sum of weighted lines is: weights times values or gradients, or slopes times keys or queries.
 enum Result { OUTPUT, OF_QUERY, OF_KEY, OF_VALUE };
 
-// What else it takes: each query's largest score and logarithm of its sum, the mean of its gradient, and the output's gradient.
-struct Given {
+// Inputs of a sum besides the operands: two statistics of each query, the mean of its gradient, and the output's gradient.
+struct SumInputs {
   const float *statistics, *means;
   const void* grad;
 };
 
 template <Result RESULT>
-__device__ __forceinline__ void weighted_sums(const Attention& of, const Given& given, void* to) {
+__device__ __forceinline__ void weighted_sums(const Attention& of, const SumInputs& given, void* to) {
   constexpr bool BY_KEY = RESULT == OF_KEY || RESULT == OF_VALUE, SLOPES = RESULT == OF_QUERY || RESULT == OF_KEY;
   __shared__ __align__(16) Stage stages[2];
   __shared__ __align__(16) float weights[TILE][PITCH];

@@ -17,7 +17,7 @@ constexpr uint32_t BLOCK = 128, WARP_LINES = 16;
 template <uint32_t D, uint32_t LINES>
 constexpr uint32_t TILE_BYTES = LINES * D * 2;
 
-// Where a chunk of a line lies in its tile, which begins at a multiple of a line's bytes.
+// Bytes from a tile's begin, a multiple of a line's bytes, to a chunk of a line.
 template <uint32_t D>
 __device__ __forceinline__ uint32_t chunk_at(uint32_t line, uint32_t chunk) {
   return line * (D * 2) + (chunk ^ (line & 7)) * 16;
@@ -42,7 +42,7 @@ struct Copies {
   // The tile's first line, the thread's first chunk in it, and bytes from a line to the next.
   const uint8_t* from;
   uint32_t offset, pitch;
-  // Where the first chunk goes in a tile.
+  // Bytes from a tile's begin to the first chunk.
   uint32_t to;
   // Lines of the operand from that of the first chunk on; none are left of a chunk behind their end.
   int32_t left;
@@ -92,7 +92,7 @@ struct LineFragments {
   }
 };
 
-// The same operands, of a mask of which the compiler knows that it is f32 or of TYPE.
+// The operands with types that the compiler knows: TYPE, and for the mask TYPE or f32.
 template <DType TYPE>
 __device__ __forceinline__ Attention typed(Attention of) {
   of.dtype = TYPE, of.mask_dtype = of.mask_dtype == F32 ? F32 : TYPE;

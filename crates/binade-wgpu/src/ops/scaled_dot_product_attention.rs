@@ -27,7 +27,7 @@ enum Sum {
 
 /// Tensors of a sum besides the operands.
 #[derive(Clone, Copy)]
-struct Given<'a> {
+struct SumInputs<'a> {
     grad: &'a Tensor,
     statistics: &'a Tensor,
     means: &'a Tensor,
@@ -46,8 +46,8 @@ impl AttentionKernels for Wgpu {
         let tiles = of.places * of.rows.div_ceil(TILE);
         let shader = "scaled_dot_product_attention_statistics";
         self.dispatch(shader, &params, bound, groups_of(tiles))?;
-        let given = Given { grad, statistics, means };
-        self.sum(of, given, (Sum::Output, [of.rows, of.columns]), output)
+        let inputs = SumInputs { grad, statistics, means };
+        self.sum(of, inputs, (Sum::Output, [of.rows, of.columns]), output)
     }
 
     fn launch_attention_backward(
@@ -67,11 +67,11 @@ impl AttentionKernels for Wgpu {
             let shader = "scaled_dot_product_attention_means";
             self.dispatch(shader, &params, bound, groups(means.len()))?;
         }
-        let given = Given { grad, statistics, means: &means };
+        let inputs = SumInputs { grad, statistics, means: &means };
         let [of_query, of_key] = [of.rows, of.keys].map(|lines| [lines, of.width]);
-        self.sum(of, given, (Sum::OfQuery, of_query), &grads.query)?;
-        self.sum(of, given, (Sum::OfKey, of_key), &grads.key)?;
-        self.sum(of, given, (Sum::OfValue, [of.keys, of.columns]), &grads.value)
+        self.sum(of, inputs, (Sum::OfQuery, of_query), &grads.query)?;
+        self.sum(of, inputs, (Sum::OfKey, of_key), &grads.key)?;
+        self.sum(of, inputs, (Sum::OfValue, [of.keys, of.columns]), &grads.value)
     }
 }
 
@@ -80,7 +80,7 @@ impl Wgpu {
     fn sum(
         &self,
         of: &Attention<'_>,
-        given: Given<'_>,
+        inputs: SumInputs<'_>,
         (sum, [lines, columns]): (Sum, [usize; 2]),
         to: &Tensor,
     ) -> Result {
@@ -90,12 +90,12 @@ impl Wgpu {
         // Lines of halves begin at whole words if their length is even; others are rounded in a pass of their own.
         if to.dtype() != DType::F32 && !columns.is_multiple_of(2) {
             let wide = self.unset(DType::F32, to.shape())?;
-            self.sum(of, given, (sum, [lines, columns]), &wide)?;
+            self.sum(of, inputs, (sum, [lines, columns]), &wide)?;
             return self.cast_into(&wide, to, Rounding::Nearest(OnOverflow::NonFinite));
         }
-        let (mut bound, params) = self.operands(of, given.grad)?;
-        let (statistics, statistics_start) = self.whole(given.statistics)?;
-        bound.extend([statistics, self.whole(given.means)?.0, self.whole(to)?.0]);
+        let (mut bound, params) = self.operands(of, inputs.grad)?;
+        let (statistics, statistics_start) = self.whole(inputs.statistics)?;
+        bound.extend([statistics, self.whole(inputs.means)?.0, self.whole(to)?.0]);
         let to = code("attend to", to.dtype())?;
         let params = structs::Attention { to, result: sum as u32, statistics_start, ..params };
         let tiles = of.places * lines.div_ceil(TILE) * columns.div_ceil(TILE);
