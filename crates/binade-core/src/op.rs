@@ -112,8 +112,7 @@ ops! {
     LINEAR "linear" MatMul "Matrix product with a weight stored output by input, plus bias.",
     LINEAR_RELU "linear_relu" MatMul "A linear layer, and the rectified linear unit of its result.",
     CONV2D "conv2d" Conv "Two-dimensional convolution (cross-correlation), plus bias.",
-    SCALED_DOT_PRODUCT_ATTENTION "scaled_dot_product_attention" MatMul
-        "Attention: products of queries and keys, softmax, and products with values.",
+    SCALED_DOT_PRODUCT_ATTENTION "scaled_dot_product_attention" MatMul "Softmax of queries times keys, times values.",
     LAYER_NORM "layer_norm" Norm "Normalisation over the last axis.",
     RMS_NORM "rms_norm" Norm "Division by the root mean square over the last axis.",
     BATCH_NORM "batch_norm" Norm "Normalisation over the batch, by channel.",

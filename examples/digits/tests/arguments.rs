@@ -56,7 +56,7 @@ fn an_adapter_that_is_not_there() {
 /// Values that clap itself refuses by its list or range are in the help.
 #[test]
 fn values_that_no_argument_takes() {
-    const NUMBER: &str = "take a finite number above 0, such as 0.004, or leave it out";
+    const NUMBER: &str = "take a finite number above 0, such as 0.5, or leave it out";
     const SCALE: &str =
         "a loss scale is a power of two from 2^-126 to 2^126, such as 65536 or 2^16";
     const LEVEL: &str =

@@ -5,7 +5,8 @@ use crate::report::Run;
 use crate::text::Text;
 use crate::trainer::Trainer;
 use crate::{Result, curve};
-use binade_example_shared::program::{self, OnDevice, Setting, Trains, open, progress};
+use binade_example_shared::program::{OnDevice, Trains, open, progress, settings};
+use std::{fs, fs::File, io, path::Path};
 
 /// Runs every setting of `args`. Each finished run is kept in `runs`, even if a later one fails.
 ///
@@ -15,15 +16,16 @@ use binade_example_shared::program::{self, OnDevice, Setting, Trains, open, prog
 pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<()> {
     check(args)?;
     let text = Text::load(args.text.as_deref(), args.context as usize)?;
+    // A picture that cannot be written is told before any training; one that is there is kept until then.
+    with_svg(args, |file| File::options().append(true).create(true).open(file).map(drop))?;
     open(args.device, "gpt", Each { args, text: &text, runs })?;
-    let Some(file) = &args.svg else { return Ok(()) };
-    let drawn = std::fs::write(file, curve::svg(runs));
-    drawn.map_err(|error| format!("--svg {}: {error}", file.display()).into())
+    with_svg(args, |file| fs::write(file, curve::svg(runs)))
 }
 
-/// Returns the settings of the runs asked for.
-fn settings(args: &Args) -> Vec<Setting> {
-    program::settings(args.level, Some(args.dtype))
+fn with_svg(args: &Args, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+    let Some(file) = &args.svg else { return Ok(()) };
+    let advice = "name a file that you may write, in a folder that is there";
+    write(file).map_err(|error| format!("--svg {}: {error}; {advice}", file.display()).into())
 }
 
 /// Refuses arguments that do not go together.
@@ -35,8 +37,10 @@ fn check(args: &Args) -> Result<(), String> {
             "--width {width}: {heads} heads rotate pairs of features, which need a multiple of {pairs}; take {more}"
         ));
     }
-    let (files, runs) =
-        ([("--save", &args.save), ("--resume", &args.resume)], settings(args).len());
+    let (files, runs) = (
+        [("--save", &args.save), ("--resume", &args.resume)],
+        settings(args.level, Some(args.dtype)).len(),
+    );
     match files.iter().find_map(|(flag, file)| Some((flag, file.as_ref()?))) {
         Some((flag, file)) if runs > 1 => Err(format!(
             "{flag} {}: a checkpoint is of one run, and {runs} are asked for; take one --level",
@@ -56,7 +60,7 @@ struct Each<'a> {
 impl OnDevice for Each<'_> {
     fn on<D: Trains>(self, device: &D) -> Result<()> {
         let Self { args, text, runs } = self;
-        for setting in settings(args) {
+        for setting in settings(args.level, Some(args.dtype)) {
             let mut trainer = Trainer::new(device, args, setting, text)?;
             args.resume.iter().try_for_each(|file| trainer.resume(file))?;
             let name = trainer.run.name.clone();

@@ -17,7 +17,7 @@ fn values_that_no_argument_takes() {
         ("--layers <N>", "0", "0 is not in 1..=64"),
         ("--context <N>", "1", "1 is not in 2..=8192"),
         ("--steps <N>", "-1", "-1 is not in 1..=10000000"),
-        ("--temperature <X>", "0", "take a finite number above 0, such as 0.004, or leave it out"),
+        ("--temperature <X>", "0", "take a finite number above 0, such as 0.5, or leave it out"),
         ("--dropout <P>", "1", "take a probability from 0 to below 1, such as 0.1"),
         ("--dropout <P>", "NaN", "take a probability from 0 to below 1, such as 0.1"),
     ] {
@@ -34,6 +34,7 @@ fn arguments_that_do_not_go_together() {
         &parse("--width 100 --heads 8").unwrap(),
         "--width 100: 8 heads rotate pairs of features, which need a multiple of 16; take 112",
     );
+    unfollowed(&parse("--steps 1 --svg none/a.svg").unwrap(), "--svg none/a.svg: ");
     for flag in ["--save a", "--resume a"] {
         let told = "a checkpoint is of one run, and 4 are asked for; take one --level";
         unfollowed(&parse(&format!("--level all {flag}")).unwrap(), &format!("{flag}: {told}"));

@@ -244,7 +244,6 @@ fn several(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opt
         ("forgets_the_mask", C::ScaledDotProductAttention { .. }, [.., _]) if t.len() == 4 => {
             results = Toy.compute(op, &t[..3]).ok()?;
         }
-        // A query that has keys has no output of 0 here.
         ("gives_queries_without_keys_nan", C::ScaledDotProductAttention { .. }, _) => {
             results[0] = map(&right[0], |y| if y == 0.0 { f32::NAN } else { y });
         }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 pub fn above_zero<T: FromStr + Copy + Into<f64>>(text: &str) -> Result<T, String> {
     let is_above = |it: &T| (*it).into().is_finite() && (*it).into() > 0.0;
     let number = text.parse().ok().filter(is_above);
-    number.ok_or_else(|| "take a finite number above 0, such as 0.004, or leave it out".into())
+    number.ok_or_else(|| "take a finite number above 0, such as 0.5, or leave it out".into())
 }
 
 /// Parses a loss scale: a power of two, as a number or as `2^N`.
