@@ -23,7 +23,11 @@ const STATED_IN: [&str; 11] = [
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
 const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 4] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
-    ("Stored", "sealed: a tensor is an array of one of these types", "sealed::Sealed + Copy"),
+    (
+        "Stored",
+        "sealed: a tensor is an array of one of these types",
+        "only this crate can name `Data`",
+    ),
     ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
     (
         "TrainingDevice",

@@ -1,7 +1,7 @@
 //! burn's own optimizer and the module that it steps, as one predicated step.
 
 use crate::{BurnTensor, Error, gradients_params};
-use binade_core::{FoundInf, HostDeviceError, NamedGrads, NoGradients, Optimizer};
+use binade_core::{FoundInf, HostDeviceError, NamedGrads, Optimizer, TrainError};
 use burn::lr_scheduler::module_lr_scheduler::ModuleLearningRate;
 use burn::module::Module;
 use burn::optim::ModuleOptimizer;
@@ -14,7 +14,7 @@ use std::fmt;
 /// * If a gradient overflowed, module and optimizer stay as they were, bit for bit: burn's optimizer is not called.
 /// * Gradients are matched to parameters by path, skipped step or not; one without a parameter is an error.
 /// * A parameter without a gradient stays as it is; where none has one, and the step is not skipped, the error is
-///   [`NoGradients`].
+///   [`TrainError::NoGradients`].
 /// * The optimizer is given `f32` gradients, unscaled and clipped, and keeps its state in that type.
 /// * The module's old parameters live until the step has ended, since burn's step may panic.
 pub struct BurnOptimizer<M> {
@@ -47,7 +47,7 @@ impl<M: Module> Optimizer<NamedGrads<BurnTensor>, FoundInf> for BurnOptimizer<M>
             return Ok(());
         }
         if grads.is_empty() && parameters > 0 {
-            return Err(HostDeviceError::Train(NoGradients { parameters }.into()));
+            return Err(HostDeviceError::Train(TrainError::NoGradients { parameters }));
         }
         self.module = self.optimizer.step(self.learning_rate.clone(), self.module.clone(), grads);
         Ok(())

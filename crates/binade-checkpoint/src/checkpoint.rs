@@ -1,10 +1,9 @@
 //! Contents of a checkpoint.
 
-use crate::{FormatError, Mismatch, Restore, format};
+use crate::{FormatError, Restore, format};
 use binade_core::RawTensor;
 use binade_grad_scaler::{LossScale, SavedWindow, ScaleState};
 use binade_master_weights::{OptimizerConfig, SavedParameter};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// State that a run needs to go on, to the bit, in host memory: made by a [`Draft`](crate::Draft), or read from a file.
@@ -19,8 +18,6 @@ pub struct Checkpoint {
     pub optimizers: BTreeMap<String, SavedOptimizer>,
     /// Open windows.
     pub windows: BTreeMap<String, SavedWindow>,
-    /// Cast policy as JSON, if one was saved.
-    pub policy: Option<String>,
     /// Metadata strings of the user's own, such as the epoch.
     pub words: BTreeMap<String, String>,
     /// Bytes of the user's own, such as a generator's state.
@@ -69,23 +66,5 @@ impl Checkpoint {
     /// Begins to restore a run to this checkpoint.
     pub fn restore<'r, E: 'r>(&'r self) -> Restore<'r, E> {
         Restore::new(self)
-    }
-
-    /// Checks that the saved cast policy equals the run's.
-    ///
-    /// # Errors
-    ///
-    /// If they differ, or none was saved.
-    pub fn check_policy<P: Serialize + ?Sized>(&self, policy: &P) -> Result<(), Mismatch> {
-        let expected = serde_json::to_string(policy);
-        let expected = expected.map_err(|error| Mismatch::Invalid {
-            what: "the run's policy".into(),
-            why: error.to_string(),
-        })?;
-        if self.policy.as_ref() == Some(&expected) {
-            return Ok(());
-        }
-        let found = self.policy.clone().unwrap_or_else(|| "none".into());
-        Err(Mismatch::Differs { what: "the cast policy".into(), found, expected })
     }
 }

@@ -4,7 +4,6 @@ use crate::{Checkpoint, DraftError, SaveError, SavedOptimizer, SavedScaler};
 use binade_core::RawTensor;
 use binade_grad_scaler::{Accumulation, GradOps, GradScaler, Scaler, Step};
 use binade_master_weights::{MasterOptimizer, Snapshot};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -109,18 +108,6 @@ impl Draft {
         let parameters = optimizer.save().map_err(SaveError::Device)?;
         let saved = SavedOptimizer { config: optimizer.config().clone(), parameters };
         add(&mut self.checkpoint.optimizers, "optimizer", name, saved)?;
-        Ok(self)
-    }
-
-    /// Adds the policy that operations are cast by, so that a resume under another is an error.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be serialised.
-    pub fn policy<P: Serialize + ?Sized>(mut self, policy: &P) -> Result<Self, DraftError> {
-        let written = serde_json::to_string(policy);
-        let written = written.map_err(|error| DraftError::Policy(error.to_string()))?;
-        self.checkpoint.policy = Some(written);
         Ok(self)
     }
 

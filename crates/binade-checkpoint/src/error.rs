@@ -33,9 +33,6 @@ pub enum DraftError {
     /// Name with a character that the file uses as a separator.
     #[error("`{0}` cannot be a name: it has a `/`, which separates names in the file")]
     Name(String),
-    /// Policy that cannot be serialised.
-    #[error("the policy cannot be serialised: {0}")]
-    Policy(String),
 }
 
 /// Reason why an object was not taken into a checkpoint.

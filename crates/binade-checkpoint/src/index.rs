@@ -13,7 +13,6 @@ pub(crate) struct Index {
     scalers: BTreeMap<String, SavedScaler>,
     optimizers: BTreeMap<String, Optimizer>,
     windows: BTreeMap<String, Window>,
-    policy: Option<String>,
     words: BTreeMap<String, String>,
     blobs: Vec<String>,
     tensors: Vec<String>,
@@ -79,7 +78,6 @@ impl Index {
                 .map(|(name, saved)| (name.clone(), Optimizer::of(saved)))
                 .collect(),
             windows: windows.map(|(name, saved)| (name.clone(), Window::of(saved))).collect(),
-            policy: checkpoint.policy.clone(),
             words: checkpoint.words.clone(),
             blobs: checkpoint.blobs.keys().cloned().collect(),
             tensors: checkpoint.tensors.keys().cloned().collect(),
@@ -89,12 +87,8 @@ impl Index {
     /// Returns the checkpoint with `tensors`, all of which it takes.
     pub(crate) fn with(self, mut tensors: Tensors) -> Result<Checkpoint, FormatError> {
         let from = &mut tensors;
-        let mut checkpoint = Checkpoint {
-            scalers: self.scalers,
-            policy: self.policy,
-            words: self.words,
-            ..Checkpoint::default()
-        };
+        let mut checkpoint =
+            Checkpoint { scalers: self.scalers, words: self.words, ..Checkpoint::default() };
         for (name, optimizer) in self.optimizers {
             let optimizer = optimizer.with(&name, from)?;
             checkpoint.optimizers.insert(name, optimizer);

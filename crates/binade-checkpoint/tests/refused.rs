@@ -142,17 +142,6 @@ fn a_window_of_other_parameters_names_the_gradient() {
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 
-#[test]
-fn a_resume_under_another_policy_is_refused() {
-    let checkpoint = Draft::fresh().policy("apex_o1").unwrap().finish().unwrap();
-    assert_eq!(checkpoint.check_policy("apex_o1"), Ok(()));
-    let text = checkpoint.check_policy("torch_cuda").unwrap_err().to_string();
-    assert!(
-        text.starts_with("the cast policy: found \"apex_o1\", expected \"torch_cuda\""),
-        "{text}"
-    );
-}
-
 /// Asserts that no checkpoint is made with an earlier outcome while `hold`'s value of a step is in flight.
 fn held<T>(hold: impl FnOnce(&mut Training<Cpu>) -> T) {
     let mut run = run(&setting(), 3);

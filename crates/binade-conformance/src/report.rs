@@ -4,7 +4,9 @@ mod json;
 mod row;
 mod text;
 
-pub use json::{SCHEMA, json};
+#[cfg(test)]
+pub(crate) use json::SCHEMA;
+pub use json::json;
 
 pub(crate) use row::Row;
 

@@ -1,13 +1,13 @@
 //! Optimizer of the user's own, from a closure.
 
-use crate::{GradSet, NamedGrads, NoGradients, Optimizer};
+use crate::{GradSet, NamedGrads, Optimizer, TrainError};
 use std::fmt;
 
 /// Optimizer from a closure, which takes the gradients of each step that is not skipped: unscaled, in `f32`, in the order of the
 /// set; `None` is a missing one.
 ///
 /// Each step reads one flag from the device, so that a skipped step never reaches the closure. The fused, predicated
-/// `MasterOptimizer` of `binade-master-weights` reads nothing. A set without any gradient is [`NoGradients`] and does not reach the
+/// `MasterOptimizer` of `binade-master-weights` reads nothing. A set without any gradient is an error and does not reach the
 /// closure either.
 ///
 /// It keeps no master weights. What the closure updates should be stored in `f32`: in sixteen bits small updates are lost.
@@ -61,7 +61,9 @@ where
         }
         let grads = self.device.materialise(grads)?;
         if !grads.is_empty() && grads.iter().all(|grad| grad.value.is_none()) {
-            return Err(self.device.train_error(NoGradients { parameters: grads.len() }.into()));
+            return Err(self
+                .device
+                .train_error(TrainError::NoGradients { parameters: grads.len() }));
         }
         (self.apply)(grads)
     }

@@ -41,7 +41,7 @@ pub use named::{Named, NamedGrads};
 pub use names::Names;
 pub use native::{AmpTensor, HostDevice, HostDeviceError};
 pub use op::{Op, OpClass};
-pub use optimizer::{NoGradients, Optimizer};
+pub use optimizer::Optimizer;
 pub use order_error::OrderError;
 pub use promote::promote;
 pub use raw::{LoadError, RawTensor, SpecMismatch, TensorSpec};

@@ -1,6 +1,6 @@
 //! Contract between the code that unscales gradients and the optimizer that applies them.
 
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 /// Optimizer that applies a set of gradients, or leaves everything as it was.
 ///
@@ -9,8 +9,8 @@ use crate::{Error, ErrorKind};
 /// # For implementers
 ///
 /// * Where `found` is raised, parameters, masters, moments, step count and decay keep their bits.
-/// * A set without any gradient, for parameters that want some, is an error: [`NoGradients`]. torch says "No inf checks
-///   were recorded for this optimizer" there.
+/// * A set without any gradient, for parameters that want some, is an error: `TrainError::NoGradients`. torch says "No
+///   inf checks were recorded for this optimizer" there.
 /// * Any raised value skips: two devices' flags may have been added up.
 /// * A step evaluates no loss and takes no closure: what it evaluated would be scaled and unchecked. Whoever needs several
 ///   evaluations, as L-BFGS does, is given the gradients of each in a step of its own.
@@ -25,23 +25,6 @@ pub trait Optimizer<G, F> {
     ///
     /// If the device fails, or `grads` does not match the parameters. An overflow is not an error.
     fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error>;
-}
-
-/// Error of a step without any gradient.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "no gradient came for any of {parameters} parameters, so there is nothing to step with: run backward on a loss that \
-     depends on them, and hand its gradients over"
-)]
-pub struct NoGradients {
-    /// Number of parameters that wanted one.
-    pub parameters: usize,
-}
-
-impl Error for NoGradients {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::InvalidArgument
-    }
 }
 
 impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for &mut O {

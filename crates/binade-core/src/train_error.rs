@@ -1,14 +1,20 @@
 //! Errors that training has on every device, in the same words.
 
-use crate::{Error, ErrorKind, NoGradients, OrderError};
+use crate::{Error, ErrorKind, OrderError};
 use std::any;
 
 /// Error that training has on every device, in the same words; a device's own error holds it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrainError {
-    /// Step without gradients.
-    #[error(transparent)]
-    NoGradients(#[from] NoGradients),
+    /// Step without any gradient.
+    #[error(
+        "no gradient came for any of {parameters} parameters, so there is nothing to step with: run backward on a loss that \
+         depends on them, and hand its gradients over"
+    )]
+    NoGradients {
+        /// Number of parameters that wanted one.
+        parameters: usize,
+    },
     /// Training loop that uses its scaler wrongly.
     #[error(transparent)]
     Order(#[from] OrderError),
@@ -56,10 +62,9 @@ impl TrainError {
 impl Error for TrainError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoGradients(error) => error.kind(),
             Self::Order(error) => error.kind(),
             Self::Unsupported { .. } => ErrorKind::Unsupported,
-            Self::ClipLimit { .. } => ErrorKind::InvalidArgument,
+            Self::NoGradients { .. } | Self::ClipLimit { .. } => ErrorKind::InvalidArgument,
             Self::ClipTwice { .. } | Self::ClipUnknown { .. } => ErrorKind::Mismatch,
         }
     }

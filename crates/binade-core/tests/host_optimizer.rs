@@ -2,8 +2,7 @@
 
 use binade_core::{
     AmpTensor as _, DType, Error as _, ErrorKind, FoundInf, GradSet as _, HostDevice,
-    HostDeviceError, HostOptimizer, HostTensor, Named, NamedGrads, NoGradients, Optimizer,
-    TrainError,
+    HostDeviceError, HostOptimizer, HostTensor, Named, NamedGrads, Optimizer, TrainError,
 };
 use half::bf16;
 
@@ -44,7 +43,7 @@ fn a_set_without_any_gradient_is_an_error_and_never_reaches_the_users_optimizer(
     });
     let error = optimizer.step(grads([None, None]), &FoundInf::default()).unwrap_err();
     let HostDeviceError::Train(error) = error else { panic!("{error}") };
-    assert_eq!(error, TrainError::from(NoGradients { parameters: 2 }));
+    assert_eq!(error, TrainError::NoGradients { parameters: 2 });
     optimizer.step(Vec::new(), &FoundInf::default()).unwrap();
     assert_eq!((optimizer.skipped, calls), (0, 1), "a set without parameters is stepped with");
 }

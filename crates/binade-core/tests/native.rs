@@ -1,8 +1,8 @@
 //! Errors of host tensors, and of what a device leaves out.
 
 use binade_core::{
-    DType, Error, ErrorKind, GradSet, Handle, HostDeviceError, HostTypeError, NoGradients,
-    OrderError, TrainError,
+    DType, Error, ErrorKind, GradSet, Handle, HostDeviceError, HostTypeError, OrderError,
+    TrainError,
 };
 use std::{error::Error as _, fmt, sync::Arc};
 
@@ -31,7 +31,7 @@ impl Error for Of {
 #[test]
 fn every_error_names_its_parameter_or_value_and_has_its_kind() {
     let w: Arc<str> = "w".into();
-    let none = NoGradients { parameters: 2 };
+    let none = TrainError::NoGradients { parameters: 2 };
     let order = OrderError::SecondUpdate { step: String::new() };
     let (no_gradients, second_update) = (none.to_string(), order.to_string());
     let errors: [(HostDeviceError<HostTypeError>, ErrorKind, &str); 6] = [
@@ -50,7 +50,7 @@ fn every_error_names_its_parameter_or_value_and_has_its_kind() {
             ErrorKind::Mismatch,
             "`w` and `v`: in another order",
         ),
-        (HostDeviceError::Train(none.into()), ErrorKind::InvalidArgument, &no_gradients),
+        (HostDeviceError::Train(none), ErrorKind::InvalidArgument, &no_gradients),
         (HostDeviceError::Train(order.into()), ErrorKind::Mismatch, &second_update),
         (
             HostDeviceError::Invalid { what: "clip", value: -1.5, expected: "a norm above 0" },

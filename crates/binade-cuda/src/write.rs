@@ -1,7 +1,7 @@
 //! Values written where tensors and flags lie already: between replays of a captured step, and after a reduction among devices.
 
 use crate::{
-    Cuda, Error, Found, Tensor,
+    Cuda, Error, Tensor,
     kernels::CAST,
     launch::{Grid, args, code},
 };
@@ -42,18 +42,5 @@ impl Cuda {
     pub fn write_bits(&self, tensor: &Tensor, bytes: &[u8]) -> Result<(), Error> {
         check_length::<Self>("bytes", bytes.len(), tensor.shape(), tensor.dtype().bytes())?;
         self.put(bytes, tensor.buffer(), tensor.range().start)
-    }
-
-    /// Writes `value` into the flag of a finding: the result of a reduction among devices.
-    ///
-    /// The flag alone leaves `halted` and the magnitude, by which [`LogMax`](binade_grad_scaler::LogMax) moves the scale, as
-    /// each device has them; [`reduce_on_host`](binade_grad_scaler::ScaleStore::reduce_on_host) joins all of a finding.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn write_flag(&self, found: &mut Found, value: u32) -> Result<(), Error> {
-        let bits = found.own(self)?;
-        self.put(&value.to_le_bytes(), bits, 0)
     }
 }

@@ -1,7 +1,7 @@
 //! The finding of a pass over gradients, on the device, with the names that only the host knows, and the bytes of a step's report:
 //! the scale after it, then the findings of its passes.
 
-use crate::{Addressed, BufferOf, Driver, Error, FoundBits, Gradients, Result, ScaleBits};
+use crate::{BufferOf, Driver, Error, FoundBits, Gradients, Result, ScaleBits};
 use binade_core::{FoundInf, Overflow};
 use binade_grad_scaler::ScaleState;
 use std::sync::{
@@ -111,14 +111,6 @@ impl<D: Driver> Found<D> {
         let (words, _) = words.as_chunks::<4>();
         let absent = window.names.iter().zip(words).filter(|(_, word)| **word == [0; 4]);
         absent.map(|(name, _)| name.clone()).collect()
-    }
-}
-
-impl<D: Driver<Memory: Addressed>> Found<D> {
-    /// Returns the device address of the word that is not 0 where an overflow was found, for a reduction among devices: any positive
-    /// sum is an overflow.
-    pub fn flag(&self) -> u64 {
-        self.bits.address()
     }
 }
 

@@ -22,7 +22,7 @@ use binade_core::{GradSet, TrainError};
 /// * Gradients are matched to parameters by name; one without a parameter, of another length, or the second of its
 ///   name, is a `Mismatch` that names it, skipped step or not, and nothing has moved. A parameter without a gradient
 ///   stays as it is; where none has one and the step is not skipped, the error is
-///   [`NoGradients`](binade_core::NoGradients).
+///   [`TrainError::NoGradients`](binade_core::TrainError).
 /// * Parameters that join begin as those of [`masters`](Self::masters) do: masters of their values, then stored as the configuration
 ///   says, moments zero, no step applied. They stand behind the others, and are numbered on.
 /// * A join changes nothing that is kept for the others but their rule, which is the configuration's.

@@ -4,7 +4,7 @@ use crate::{
     HostMasters, HostParamState, MasterStore, StepConstants, UpdateRule, host::Entry,
     param_state::Master,
 };
-use binade_core::{DType, MatchError, NoGradients, TrainError};
+use binade_core::{DType, MatchError, TrainError};
 use std::{collections::HashMap, sync::Arc};
 
 /// Name, type and length of a parameter, as matching compares them.
@@ -97,7 +97,7 @@ pub(crate) fn places<'p, 'g>(
 pub fn require_gradients<T>(matched: &[Option<T>]) -> Result<(), TrainError> {
     match matched.len() {
         parameters if parameters > 0 && matched.iter().all(Option::is_none) => {
-            Err(NoGradients { parameters }.into())
+            Err(TrainError::NoGradients { parameters })
         }
         _ => Ok(()),
     }

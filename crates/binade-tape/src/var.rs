@@ -55,11 +55,6 @@ impl<D: Device> Var<D> {
         &self.tape
     }
 
-    /// Returns true if a gradient can arrive here.
-    pub fn wants_gradient(&self) -> bool {
-        self.value.node.is_some()
-    }
-
     /// Returns the value carrying `tape`: another region, place or gradient mode of the same record.
     ///
     /// # Errors

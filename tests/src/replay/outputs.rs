@@ -21,7 +21,10 @@ pub(super) fn compare(
         DType::BF16 => scaled::<bf16>(scaler, &values)?,
         DType::F16 => scaled::<f16>(scaler, &values)?,
         DType::F32 => scaled::<f32>(scaler, &values)?,
-        _ => values.iter().map(|x| scaler.scale_f64(*x)).collect::<Result<_, _>>()?,
+        _ => {
+            let scale = f64::from(scaler.scale(1.0_f32)?);
+            values.iter().map(|x| x * scale).collect()
+        }
     };
     let (name, recorded) = recorded.ok_or(Stop::Unrecorded)?;
     let is_widened = values.len() == 1 && own != DType::F64;

@@ -8,7 +8,7 @@ use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 use candle_nn::{Conv1dConfig, Conv2dConfig};
 
 /// Convolution along one axis, which Binade's own list does not name: policies know it as `conv1d`.
-pub const CONV1D: Op = Op::custom("conv1d", OpClass::Conv);
+const CONV1D: Op = Op::custom("conv1d", OpClass::Conv);
 
 /// Cross-correlation of rows `[N, C, L]` with kernels `[O, C / groups, K]`, plus bias `[O]`.
 ///

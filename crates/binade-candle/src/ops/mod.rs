@@ -28,11 +28,11 @@ mod wide;
 
 pub use add::add;
 pub use batch_norm::{batch_norm, batch_norm_inference};
-pub use convolutions::{CONV1D, conv1d, conv2d};
+pub use convolutions::{conv1d, conv2d};
 pub use embedding::embedding;
 pub use losses::{cross_entropy, mse_loss};
-pub use norms::{GROUP_NORM, group_norm, layer_norm, rms_norm};
+pub use norms::{group_norm, layer_norm, rms_norm};
 pub use products::{linear, matmul};
-pub use rope::{ROPE, rope};
+pub use rope::rope;
 pub use softmax::{log_softmax, softmax};
 pub use sums::{mean, sum};

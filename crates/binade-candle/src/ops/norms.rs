@@ -8,7 +8,7 @@ use candle_core::{D, Result as CandleResult, Tensor};
 use candle_nn::{GroupNorm, Module};
 
 /// Normalisation by groups of channels, which Binade's own list does not name: policies know it as `group_norm`.
-pub const GROUP_NORM: Op = Op::custom("group_norm", OpClass::Norm);
+const GROUP_NORM: Op = Op::custom("group_norm", OpClass::Norm);
 
 /// Normalisation over the last axis to mean 0 and variance 1, `eps` added to the variance; then times `weight` plus `bias`.
 ///

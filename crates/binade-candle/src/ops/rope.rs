@@ -8,7 +8,7 @@ use candle_core::Tensor;
 use candle_nn::rotary_emb;
 
 /// Rotary position embedding, which Binade's own list does not name: policies know it as `rope`.
-pub const ROPE: Op = Op::custom("rope", OpClass::Pointwise);
+const ROPE: Op = Op::custom("rope", OpClass::Pointwise);
 
 /// Rotates pairs of `input`, `[N, heads, T, D]`, by the angles whose cosines and sines, `[T or more, D / 2]`, are given.
 ///

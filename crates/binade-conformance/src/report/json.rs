@@ -5,13 +5,13 @@ use crate::{Difference, Failure, Sentence, runner::Listed};
 use serde_json::{Value, json};
 
 /// Value of `schema` in every report. A key that is new leaves it as it is; one that is gone, or means something else, does not.
-pub const SCHEMA: &str = "binade-conformance/1";
+pub(crate) const SCHEMA: &str = "binade-conformance/1";
 
 /// One report as an object, any other number of them as a list.
 ///
 /// | key | holds |
 /// |---|---|
-/// | `schema` | [`SCHEMA`] |
+/// | `schema` | `binade-conformance/1` |
 /// | `device` | the subject's name |
 /// | `arithmetic` | by fact of [`Arithmetic`](crate::Arithmetic) whether it holds |
 /// | `passed`, `failed`, `known` | counts of cases |

@@ -2,7 +2,7 @@
 
 use super::toy::{Device, Elements, Grads, Params, Plain, Slot, Steps, Toy, Unscaled};
 use crate::{Backend as _, Result, TrainStep, UnscaleResult};
-use binade_core::{FoundInf, MatchError, Named, NoGradients};
+use binade_core::{FoundInf, MatchError, Named, TrainError};
 use binade_master_weights::UpdateRule;
 
 /// Steps of training that a subject may do otherwise.
@@ -54,7 +54,7 @@ pub(super) fn train(
         let skipped = training.skips(&found, beside.map(|beside| beside.found).as_ref());
         let places = training.matched(&params, &grads)?;
         if !skipped && !params.is_empty() && places.iter().all(Option::is_none) {
-            return Err(NoGradients { parameters: params.len() }.into());
+            return Err(TrainError::NoGradients { parameters: params.len() }.into());
         }
         for ((param, slot), place) in params.iter_mut().zip(&mut slots).zip(places) {
             if let Some(grad) = place.and_then(|place| grads[place].value.as_ref()) {

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 impl Tensor {
     /// Returns the tensor's type and shape.
-    pub fn spec(&self) -> TensorSpec {
+    pub(crate) fn spec(&self) -> TensorSpec {
         TensorSpec::new(self.dtype(), self.shape())
     }
 }

@@ -16,13 +16,12 @@ use std::ops::Range;
 
 pub(crate) type Shared<E> = ArcArray<E, IxDyn>;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// Element type that tensors are made of: bf16, f16, f32, f64, E4M3, E5M2, i64, u8.
-#[expect(private_interfaces, reason = "sealed: only this crate calls the hidden methods")]
-pub trait Stored: sealed::Sealed + Copy + Send + Sync + 'static {
+#[expect(
+    private_interfaces,
+    reason = "only this crate can name `Data`, so no other crate implements the trait"
+)]
+pub trait Stored: Copy + Send + Sync + 'static {
     /// Element type at run time.
     const DTYPE: DType;
 
@@ -66,9 +65,7 @@ macro_rules! stored {
         }
 
         $(
-            impl sealed::Sealed for $element {}
-
-            #[expect(private_interfaces, reason = "sealed: only this crate calls the hidden methods")]
+            #[expect(private_interfaces, reason = "only this crate can name `Data`, so no other crate implements the trait")]
             impl Stored for $element {
                 const DTYPE: DType = DType::$variant;
 

@@ -22,7 +22,6 @@ mod library_no_tf32;
 mod library_tf32;
 mod model;
 mod ops_products;
-mod outcomes;
 mod products;
 mod replicas;
 mod replicas_refusals;
@@ -38,7 +37,7 @@ use libtest_mimic::Arguments;
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 18] = [
+const ALL: [Module; 17] = [
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),
@@ -54,7 +53,6 @@ const ALL: [Module; 18] = [
     ("library_or_kernels", library::EITHER),
     ("library_no_tf32", library_no_tf32::TESTS),
     ("ops_products", ops_products::TESTS),
-    ("outcomes", outcomes::TESTS),
     ("uploads", uploads::TESTS),
     ("windows", windows::TESTS),
 ];

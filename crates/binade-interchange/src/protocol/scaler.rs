@@ -55,15 +55,6 @@ impl ProtocolScaler {
         Ok(loss.to_f32() * self.set_up()?)
     }
 
-    /// Scales a loss of torch's `float64`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`scale`](Self::scale).
-    pub fn scale_f64(&mut self, loss: f64) -> Result<f64, ProtocolError> {
-        Ok(loss * f64::from(self.set_up()?))
-    }
-
     /// Scales outputs that have dimensions, in place: `f16` stays `f16`, and may overflow.
     ///
     /// # Errors
@@ -126,7 +117,7 @@ impl ProtocolScaler {
     /// # Errors
     ///
     /// The errors of [`step`](Self::step), and those of `look`.
-    pub fn step_with(
+    pub(super) fn step_with(
         &mut self,
         optimizer: u64,
         look: impl FnOnce(f32) -> Result<Option<f32>, ProtocolError>,

@@ -68,7 +68,7 @@ pub(super) fn lowered_interval() -> Run {
 }
 
 pub(super) fn output_types() -> Run {
-    let wide = repr(scaling(65536.0)?.scale_f64(2.0)?);
+    let wide = repr(2.0 * f64::from(scaling(65536.0)?.scale(1.0_f32)?));
     let wide = format!("0-dim -> torch.float64 {wide}; 1-dim -> torch.float64 [{wide}]");
     Ok(Answer::Value(json!({
         "bfloat16": both_shapes::<bf16>("bfloat16")?,
