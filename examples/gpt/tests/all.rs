@@ -4,5 +4,7 @@
 
 mod arguments;
 mod common;
+mod killed;
 mod learns;
 mod resumed;
+mod trace;

@@ -1,11 +1,11 @@
 //! Training step that is captured once and replayed: its bits are those of the uncaptured step, and near the CPU's, across an
 //! overflow and growths of the scale.
 
-use crate::common::agree::Line;
 use crate::training::{BATCHES, Record, Takes, Training, assert_near};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_example_digits::data::Images;
+use binade_example_shared::agree::Line;
 
 /// Levels, each with the relative bound on a step's loss from the CPU's.
 pub(crate) const RUNS: [Line; 3] = [

@@ -9,7 +9,8 @@ mod replicated;
 mod training;
 
 use binade_cuda::Cuda;
-use common::agree::{self, Line, agree};
+use binade_example_shared::agree::{self, Line};
+use common::agree::agree;
 
 const RUNS: [Line; 9] = [
     ("--level O0", 1e-4),
@@ -30,5 +31,5 @@ fn main() {
         ("a_tape_that_is_kept_is_named", captured::refuse, &captured::RUNS),
         ("replicas_agree", replicated::agree, &replicated::RUNS),
     ];
-    agree::main(&Cuda::open(0), &["cuda", "ptx"], &tests);
+    agree::main(agree::trials(&Cuda::open(0), &["cuda", "ptx"], &tests));
 }

@@ -1,11 +1,11 @@
 //! Training on two replicas, each with half of every batch. It is near one device that has the whole, with the same steps applied
 //! and the same scales, across an overflow on one of the two; and both have the same bits.
 
-use crate::common::agree::Line;
 use crate::training::{Takes, Training, assert_near};
 use binade::core::DType;
 use binade_cuda::{Cuda, Parts, Replicas, Tensor, cudarc::driver::CudaContext};
 use binade_example_digits::data::Images;
+use binade_example_shared::agree::Line;
 
 /// Levels, each with the relative bound on a step's loss from the one device's.
 pub(crate) const RUNS: [Line; 3] = [

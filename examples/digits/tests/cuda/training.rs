@@ -107,7 +107,7 @@ pub(crate) fn assert_near(here: &[Record], there: &[Record], share: f32) {
         assert_eq!((here.1, here.2), (there.1, there.2), "step {number}");
         assert_eq!(here.1, number != BAD, "only the step on an infinite pixel is skipped");
         let [here, there] = [here.0, there.0].map(f32::from_bits);
-        let is_near = crate::common::agree::is_within(here, there, share);
+        let is_near = binade_example_shared::agree::is_within(here, there, share);
         assert!(number == BAD || is_near, "step {number}: {here}, {there}");
     }
 }

@@ -5,8 +5,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+use binade_example_shared::agree::{self, Line};
 use binade_wgpu::Wgpu;
-use common::agree::{self, Line, agree};
+use common::agree::agree;
 
 const RUNS: [Line; 6] = [
     ("--level O0", 1e-4),
@@ -18,5 +19,5 @@ const RUNS: [Line; 6] = [
 ];
 
 fn main() {
-    agree::main(&Wgpu::open(), &["wgpu"], &[("agrees_with_the_cpu", agree, &RUNS)]);
+    agree::main(agree::trials(&Wgpu::open(), &["wgpu"], &[("agrees_with_the_cpu", agree, &RUNS)]));
 }
