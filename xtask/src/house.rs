@@ -24,12 +24,15 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 4] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 6] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
     // A GPU backend is a driver and its kernels under a host that all share.
     ("binade-cuda", "binade-gpu"),
     ("binade-wgpu", "binade-gpu"),
+    // Their training steps are measured.
+    ("binade-bench", "binade-example-digits"),
+    ("binade-bench", "binade-example-gpt"),
     // Its tensor is one of the ways.
     ("binade-example-five-ways", "binade-example-your-own-tensor"),
 ];

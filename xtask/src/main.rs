@@ -44,11 +44,12 @@ enum Command {
     Coverage,
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
-    /// Counts what ptxas makes of the kernels, and holds it to the budgets at the end of their sources; `-- --help` lists options.
-    Sass {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        options: Vec<String>,
-    },
+    /// Counts what ptxas makes of the kernels, and holds it to the budgets at the end of their sources; `--help` lists options.
+    #[command(disable_help_flag = true)]
+    Sass(Rest),
+    /// Measures the CPU backend, and with `--peer torch` PyTorch beside it; `--help` lists options.
+    #[command(disable_help_flag = true)]
+    Bench(Rest),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
     Shaders(shaders::Shaders),
     /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
@@ -63,15 +64,30 @@ enum Command {
     On(device::On),
 }
 
+/// Arguments of another program.
+#[derive(clap::Args)]
+struct Rest {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    options: Vec<String>,
+}
+
+impl Rest {
+    fn of(self, program: &str) -> Result<()> {
+        shell::Call::line(program).args(self.options).run()
+    }
+}
+
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
         Command::Coverage => coverage::run(),
         Command::Kernels(kernels) => kernels.run(),
-        Command::Sass { options } => {
-            shell::Call::line(r#"python3 "$ROOT/kernels/sass""#).args(options).run()
-        }
+        Command::Sass(rest) => rest.of(r#"python3 "$ROOT/kernels/sass""#),
+        Command::Bench(rest) => rest.of(
+            "cargo run --release -p binade-bench --no-default-features --bin cpu_speed -- --date $(date -u +%F) \
+             --commit $(git rev-parse --short=12 HEAD)",
+        ),
         Command::Shaders(shaders) => shaders.run(),
         Command::Mutate(mutate) => mutate.run(),
         Command::Ptx { libraries } => {

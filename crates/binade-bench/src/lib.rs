@@ -1,4 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod cpu;
+mod mlp;
 pub mod speed;
+mod training;
+
+/// Result of a benchmark. Its error is a message for a person.
+pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;

@@ -1,18 +1,17 @@
 //! Benchmarks of the CUDA backend: work, the clock that times it, and the page of figures.
 
 mod bench;
-mod clock;
+pub(crate) mod clock;
 mod compare;
 mod computing;
-mod data;
+pub(crate) mod data;
 mod gpt;
 mod gradients;
-mod mlp;
 mod page;
 mod parts;
 mod passes;
 mod plan;
-mod products;
+pub(crate) mod products;
 mod row;
 mod steps;
 mod table;
@@ -22,12 +21,10 @@ mod work;
 pub use bench::Options;
 pub use page::Origin;
 
+use crate::Result;
 use bench::Bench;
 use serde::Serialize;
 use std::fmt::Display;
-
-/// Result of a benchmark. Its error is a message for a person.
-pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// Runs the benchmarks on the first device and returns their figures, which display as a table.
 ///

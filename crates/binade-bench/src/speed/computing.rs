@@ -4,12 +4,12 @@ use super::{
     Bench, Result,
     clock::Clock,
     data,
-    mlp::Mlp,
     products::{self, Form, TF32, product},
     row::What,
-    training::{SETTINGS, Training},
     work::{Turns, Work as _},
 };
+use crate::mlp::Mlp;
+use crate::training::{SETTINGS, Training};
 use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_cuda::{F32Products, Products, ProductsBackend, Tensor};
@@ -110,7 +110,7 @@ impl Bench {
             return Ok(());
         }
         let mlp = if self.options.dry_run { Mlp::TINY } else { Mlp::FULL };
-        let values = data::values(mlp.batch * mlp.width);
+        let values = data::values(mlp.batch * mlp.widths[0]);
         for setting in SETTINGS {
             if !self.fits("an MLP's training step", mlp.bytes())? {
                 return Ok(());
