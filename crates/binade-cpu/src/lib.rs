@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod cpu;
+mod elementary;
 mod error;
 mod gradients;
 mod masters;

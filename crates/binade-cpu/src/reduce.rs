@@ -53,6 +53,7 @@ pub(crate) fn sum(values: &[f32]) -> f64 {
 
 /// Rounds a sum, once.
 #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
+#[inline(always)]
 pub(crate) fn round(sum: f64) -> f32 {
     sum as f32
 }

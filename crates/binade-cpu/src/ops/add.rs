@@ -6,7 +6,7 @@ use binade_core::ops::{Add, OpInvocation};
 
 impl Add for Cpu {
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-        pointwise::zip(&OpInvocation::Add, a, b, |a, b| a + b)
+        pointwise::zip(&OpInvocation::Add, a, b, std::ops::Add::add)
     }
 
     fn add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {

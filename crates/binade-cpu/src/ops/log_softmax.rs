@@ -3,6 +3,7 @@
 use super::softmax::{by_row, by_row2, normaliser};
 use crate::{
     Cpu, Error, Tensor,
+    elementary::exponentials,
     reduce::{round, run},
 };
 use binade_core::ops::{LogSoftmax, OpInvocation};
@@ -19,7 +20,9 @@ impl LogSoftmax for Cpu {
     fn log_softmax_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
         by_row2(&OpInvocation::LogSoftmaxBackward, grad, output, |g, y, out| {
             let sum = round(run(g, f64::from));
-            out.iter_mut().zip(g).zip(y).for_each(|((out, g), y)| *out = g - y.exp() * sum);
+            out.copy_from_slice(y);
+            exponentials(out, 0.0);
+            out.iter_mut().zip(g).for_each(|(out, g)| *out = g - *out * sum);
         })
     }
 }

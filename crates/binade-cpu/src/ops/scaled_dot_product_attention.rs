@@ -2,7 +2,9 @@
 
 use super::operands::check;
 use crate::{
-    Cpu, Error, Tensor, parallel,
+    Cpu, Error, Tensor,
+    elementary::exponentials,
+    parallel,
     reduce::{self, PER_OPERATION, add_product, matrix},
 };
 use binade_core::ops::{
@@ -18,7 +20,10 @@ use std::ops::Range;
 const BLOCK: usize = 64;
 
 /// Cost of an exponential.
-const EXPONENTIAL: usize = 8;
+const EXPONENTIAL: usize = 4;
+
+/// Least number of parts of a backward pass, each of which adds up gradients of its own: no result depends on the number of threads.
+const PARTS: usize = 8;
 
 impl ScaledDotProductAttention for Cpu {
     fn scaled_dot_product_attention(
@@ -65,16 +70,23 @@ impl ScaledDotProductAttention for Cpu {
         let dtype = check(&call, &operands.collect::<Vec<_>>())?.dtype;
         let attention = Attention::new([query, key, value], mask, config);
         let given = [grad, output, statistics].map(Matrices::of);
-        let places =
-            if [query, key, value].iter().all(|of| of.is_empty()) { 0 } else { attention.places };
-        let grads = parallel::partials(places, attention.cost(attention.query.rows), |places| {
-            places.map(|place| attention.backward(place, &given)).collect::<Vec<_>>()
+        let is_empty = [query, key, value].iter().all(|of| of.is_empty());
+        let (places, parts) = (if is_empty { 0 } else { attention.places }, attention.parts());
+        let cost = attention.cost(attention.query.rows) / parts;
+        let grads = parallel::partials(places * parts, cost, |tasks| {
+            let task = |task| attention.backward(task / parts, task % parts, &given);
+            tasks.map(task).collect::<Vec<_>>()
         });
-        let like = |operand: &Tensor, which: usize| {
-            let each = grads.iter().flatten().map(|grads| &grads[which][..]);
-            Tensor::from_f32(each.collect::<Vec<_>>().concat(), operand.shape(), dtype)
+        let grads: Vec<_> = grads.into_iter().flatten().collect();
+        let joined = |operand: &Tensor, join: &dyn Fn(&[Part]) -> Vec<f32>| {
+            let each: Vec<_> = grads.chunks(parts).map(join).collect();
+            Tensor::from_f32(each.concat(), operand.shape(), dtype)
         };
-        Ok(AttentionGrads { query: like(query, 0)?, key: like(key, 1)?, value: like(value, 2)? })
+        Ok(AttentionGrads {
+            query: joined(query, &|parts| attention.interleaved(parts))?,
+            key: joined(key, &|parts| added(parts.iter().map(|part| &part.key)))?,
+            value: joined(value, &|parts| added(parts.iter().map(|part| &part.value)))?,
+        })
     }
 }
 
@@ -157,29 +169,42 @@ impl<'a> Attention<'a> {
         [output, statistics.concat()]
     }
 
-    /// Computes the gradients of query, key and value of one place, adding up those of keys block by block.
+    /// Returns the number of parts that the blocks of a place are dealt out to.
+    fn parts(&self) -> usize {
+        let blocks = self.query.rows.div_ceil(BLOCK).max(1);
+        PARTS.div_ceil(self.places.max(1)).min(blocks)
+    }
+
+    /// Computes the gradients that the blocks of a part of a place give: every so many blocks, so that under a causal mask parts are
+    /// equal.
     ///
     /// `given` are the output's gradient, the output, and the statistics.
-    fn backward(&self, place: usize, given: &[Matrices<'_>; 3]) -> [Vec<f32>; 3] {
-        let mut grads = [&self.query, &self.key, &self.value].map(Matrices::zeros);
-        let [of_query, of_key, of_value] = &mut grads;
+    fn backward(&self, place: usize, part: usize, given: &[Matrices<'_>; 3]) -> Part {
+        let (key, value) = (self.key.zeros(), self.value.zeros());
+        let mut grads = Part { query: Vec::new(), key, value };
         let width = self.query.columns;
-        for first in (0..self.query.rows).step_by(BLOCK) {
+        for first in (0..self.query.rows).step_by(BLOCK).skip(part).step_by(self.parts()) {
             let rows = first..self.query.rows.min(first + BLOCK);
             let [weights, slopes] = self.slopes(place, rows.clone(), given);
             let keys = 0..weights.keys;
-            let of_query = &mut of_query[rows.start * width..rows.end * width];
-            add_product(&slopes.view(), &self.key.rows(place, &keys), of_query);
-            for element in of_query {
-                *element *= self.scale;
-            }
-            let of_key = &mut of_key[..keys.end * width];
-            let of_value = &mut of_value[..keys.end * self.value.columns];
+            let mut of_query = vec![0.0; rows.len() * width];
+            add_product(&slopes.view(), &self.key.rows(place, &keys), &mut of_query);
+            grads.query.extend(of_query.iter().map(|element| element * self.scale));
+            let of_key = &mut grads.key[..keys.end * width];
+            let of_value = &mut grads.value[..keys.end * self.value.columns];
             // Queries have the scale already.
             add_product(&slopes.view().reversed_axes(), &self.query.rows(place, &rows), of_key);
             add_product(&weights.view().reversed_axes(), &given[0].rows(place, &rows), of_value);
         }
         grads
+    }
+
+    /// Returns the gradient of a place's queries, from blocks that were dealt out to its parts.
+    fn interleaved(&self, parts: &[Part]) -> Vec<f32> {
+        let block = BLOCK * self.query.columns;
+        let mut each: Vec<_> = parts.iter().map(|part| part.query.chunks(block.max(1))).collect();
+        let blocks = 0..self.query.rows.div_ceil(BLOCK);
+        blocks.filter_map(|number| each[number % parts.len()].next()).collect::<Vec<_>>().concat()
     }
 
     /// Computes a block's weights, and the gradients of its scores.
@@ -194,12 +219,14 @@ impl<'a> Attention<'a> {
             let terms = grad.row(row).into_iter().zip(output.row(row));
             let mean = reduce::round(terms.map(|(g, y)| f64::from(*g) * f64::from(*y)).sum());
             let [largest, log_sum] = [statistics[[row, 0]], statistics[[row, 1]]];
-            for (score, slope) in weights.iter_mut().zip(slopes) {
+            for (score, slope) in weights.iter_mut().zip(&mut *slopes) {
                 // A key that is left out has weight 0, whatever the others are.
                 let is_left_out = *score == f32::NEG_INFINITY;
-                *score = if is_left_out { 0.0 } else { (*score - largest - log_sum).exp() };
-                *slope = if is_left_out { 0.0 } else { *score * (*slope - mean) };
+                *score = if is_left_out { *score } else { *score - largest - log_sum };
+                *slope = if is_left_out { 0.0 } else { *slope - mean };
             }
+            exponentials(weights, 0.0);
+            slopes.iter_mut().zip(weights).for_each(|(slope, weight)| *slope *= *weight);
         }
         [weights, slopes]
     }
@@ -223,6 +250,22 @@ impl<'a> Attention<'a> {
         }
         scores
     }
+}
+
+/// Gradients that a part of the blocks gives: of its own queries, and of all keys and values.
+struct Part {
+    query: Vec<f32>,
+    key: Vec<f32>,
+    value: Vec<f32>,
+}
+
+/// Adds up the parts' gradients, in order.
+fn added<'a>(mut parts: impl Iterator<Item = &'a Vec<f32>>) -> Vec<f32> {
+    let mut sum = parts.next().cloned().unwrap_or_default();
+    for part in parts {
+        sum.iter_mut().zip(part).for_each(|(sum, term)| *sum += term);
+    }
+    sum
 }
 
 /// Scores of a block of queries with the first keys, or their weights or gradients in the same places.
@@ -256,9 +299,7 @@ fn softmax(row: &mut [f32]) -> [f32; 2] {
         return [f32::NEG_INFINITY; 2];
     }
     let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    for score in row.iter_mut() {
-        *score = (*score - largest).exp();
-    }
+    exponentials(row, largest);
     let sum = reduce::run(row, f64::from);
     let factor = reduce::round(sum.recip());
     for weight in row.iter_mut() {

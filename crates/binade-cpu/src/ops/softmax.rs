@@ -1,7 +1,7 @@
 //! Softmax.
 
 use super::operands::check;
-use crate::{Cpu, Error, Tensor, parallel, reduce};
+use crate::{Cpu, Error, Tensor, elementary::exponentials, parallel, reduce};
 use binade_core::TensorSpec;
 use binade_core::ops::{OpInvocation, Softmax};
 
@@ -25,8 +25,8 @@ pub(super) fn cost(width: usize) -> usize {
 
 /// Computes `exp(x) / Σ exp(x)`.
 pub(super) fn softmax(row: &[f32], out: &mut [f32]) {
-    let max = largest(row);
-    out.iter_mut().zip(row).for_each(|(out, x)| *out = (x - max).exp());
+    out.copy_from_slice(row);
+    exponentials(out, largest(row));
     let factor = reduce::round(reduce::run(out, f64::from).recip());
     for out in out {
         *out *= factor;
@@ -35,8 +35,9 @@ pub(super) fn softmax(row: &[f32], out: &mut [f32]) {
 
 /// Returns the largest element of a row, and the sum of exponentials of the differences from it.
 pub(super) fn normaliser(row: &[f32]) -> (f32, f64) {
-    let max = largest(row);
-    (max, reduce::run(row, |x| f64::from((x - max).exp())))
+    let (max, mut terms) = (largest(row), row.to_vec());
+    exponentials(&mut terms, max);
+    (max, reduce::run(&terms, f64::from))
 }
 
 /// Returns the largest element. It ignores NaN, but the sum of exponentials does not.

@@ -112,14 +112,30 @@ impl Tensor {
         }
     }
 
+    /// Returns the elements of a range as f32: themselves, or widened into `buffer`, which has room for them.
+    pub(crate) fn widened<'a>(&'a self, range: Range<usize>, buffer: &'a mut [f32]) -> &'a [f32] {
+        let buffer = &mut buffer[..range.len()];
+        match &self.data {
+            Data::F32(_) => return &self.elements()[range],
+            Data::BF16(_) => bf16::widen(&self.elements()[range], buffer),
+            Data::F16(_) => f16::widen(&self.elements()[range], buffer),
+            _ => buffer.copy_from_slice(&self.range_to_f32(range)),
+        }
+        buffer
+    }
+
     /// Returns the elements as f32: exact for every type of at most 32 bits, the nearest f32 for f64 and i64.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         Cow::Owned(match &self.data {
             Data::F32(_) => return Cow::Borrowed(self.elements()),
             Data::BF16(_) => widen::<bf16>(self.elements()),
             Data::F16(_) => widen::<f16>(self.elements()),
-            Data::E4M3(array) => array.iter().map(|x| x.to_f32()).collect(),
-            Data::E5M2(array) => array.iter().map(|x| x.to_f32()).collect(),
+            Data::E4M3(_) => {
+                widen8(self.elements(), E4M3::to_bits, |bits| E4M3::from_bits(bits).to_f32())
+            }
+            Data::E5M2(_) => {
+                widen8(self.elements(), E5M2::to_bits, |bits| E5M2::from_bits(bits).to_f32())
+            }
             #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
             Data::F64(array) => array.iter().map(|x| *x as f32).collect(),
             #[expect(clippy::cast_precision_loss, reason = "rounding is what is asked for")]
@@ -173,8 +189,19 @@ impl Tensor {
     }
 }
 
-fn narrow8<E>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
-    values.iter().map(|x| round(*x, NonFinite)).collect()
+fn narrow8<E: Copy + Default + Send>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
+    parallel::filled(values.len(), |first, chunk| {
+        chunk.iter_mut().zip(&values[first..]).for_each(|(to, x)| *to = round(*x, NonFinite));
+    })
+}
+
+/// Widens by a table of all values.
+fn widen8<E: Copy + Sync>(values: &[E], bits: fn(E) -> u8, wide: fn(u8) -> f32) -> Vec<f32> {
+    let table: Vec<f32> = (0..=u8::MAX).map(wide).collect();
+    parallel::filled(values.len(), |first, chunk| {
+        let values = &values[first..];
+        chunk.iter_mut().zip(values).for_each(|(to, x)| *to = table[usize::from(bits(*x))]);
+    })
 }
 
 /// Widens, exactly.
@@ -189,7 +216,5 @@ fn narrow<E: Element>(from: &[f32]) -> Vec<E> {
 
 /// Converts block by block.
 fn converted<A: Sync, B: Copy + Default + Send>(from: &[A], convert: fn(&[A], &mut [B])) -> Vec<B> {
-    let mut to = vec![B::default(); from.len()];
-    parallel::blocks(&mut to, |first, block| convert(&from[first..first + block.len()], block));
-    to
+    parallel::filled(from.len(), |first, chunk| convert(&from[first..first + chunk.len()], chunk))
 }
