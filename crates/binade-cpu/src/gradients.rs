@@ -4,7 +4,7 @@ mod inspect;
 
 pub(crate) use inspect::inspect;
 
-use crate::{Error, Stored, Tensor, parallel};
+use crate::{Error, Stored, Tensor, parallel, simd};
 use binade_core::{DType, Element, Named};
 use binade_grad_scaler::Norm;
 use binade_master_weights::step::Factor;
@@ -130,7 +130,7 @@ fn chunks<E: Element + Stored>(
     let mut wide = [0.0; CHUNK];
     for chunk in elements.chunks(CHUNK) {
         let wide = &mut wide[..chunk.len()];
-        E::widen(chunk, wide);
+        simd::widen(chunk, wide);
         look(first, wide);
         first += chunk.len();
     }

@@ -8,6 +8,7 @@ mod gradients;
 mod masters;
 mod ops;
 mod parallel;
+mod product;
 mod reduce;
 mod scaler;
 mod simd;

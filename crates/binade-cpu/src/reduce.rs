@@ -1,14 +1,8 @@
-//! Sums and matrix products, in an order that shapes alone decide: sums are accumulated in f64, products in f32.
+//! Sums, accumulated in f64 in an order that shapes alone decide.
 //!
 //! f64 holds the exact sum of 2^29 f32 values of like magnitude, so that the one rounding to f32 is the only one.
 
-#![expect(
-    clippy::many_single_char_names,
-    reason = "matrices and extents go by the letters the field gives them"
-)]
-
 use crate::parallel;
-use ndarray::{ArrayView2, ArrayViewMut2, linalg::general_mat_mul, s};
 use std::ops::Range;
 
 /// Number of independent partial sums, so that additions need not wait for each other.
@@ -146,33 +140,4 @@ pub(crate) fn total<const N: usize>(partials: &[Vec<[f64; N]>], width: usize) ->
 
 fn add<const N: usize>(sum: &mut [f64; N], part: &[f64; N]) {
     sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
-}
-
-/// Least number of rows of the result for one task: each task packs the right-hand matrix anew.
-const ROWS: usize = 64;
-
-/// Number of multiplications that cost as much as one elementwise operation.
-pub(crate) const PER_OPERATION: usize = 16;
-
-/// Returns the cost of a row of the result of `multiplications`, limited so that tasks keep [`ROWS`] rows or more.
-fn cost(multiplications: usize) -> usize {
-    (multiplications / PER_OPERATION).clamp(1, parallel::BLOCK / ROWS)
-}
-
-/// Returns `values` as a row-major matrix.
-pub(crate) fn matrix(values: &[f32], rows: usize, columns: usize) -> ArrayView2<'_, f32> {
-    ArrayView2::from_shape((rows, columns), values).expect("as many elements as the shape says")
-}
-
-/// Computes `c += a·b`, with `c` row-major; every element is accumulated in f32.
-///
-/// `matrixmultiply` works on blocks of rows: its half-precision rivals round between blocks of K.
-pub(crate) fn add_product(a: &ArrayView2<'_, f32>, b: &ArrayView2<'_, f32>, c: &mut [f32]) {
-    let (k, n) = b.dim();
-    parallel::rows(c, n, cost(k.saturating_mul(n)), |first, block| {
-        let rows = block.len() / n;
-        let a = a.slice(s![first..first + rows, ..]);
-        let mut c = ArrayViewMut2::from_shape((rows, n), block).expect("whole rows");
-        general_mat_mul(1.0, &a, b, 1.0, &mut c);
-    });
 }

@@ -4,6 +4,8 @@
 //! the same result: nothing here changes a bit.
 #![allow(unsafe_code, reason = "calling a function compiled for a feature that was just detected")]
 
+use binade_core::Element;
+
 /// Loop over elements, with its operands.
 ///
 /// A function is compiled for the processor's features only if it is inlined into [`with_avx2_and_fma`]. A closure is inlined as
@@ -37,4 +39,42 @@ pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
 #[target_feature(enable = "avx2,fma,f16c")]
 fn with_avx2_and_fma<L: Loop>(work: L) -> L::Output {
     work.run()
+}
+
+/// Widens as many elements as both slices have, exactly.
+pub(crate) fn widen<E: Element>(from: &[E], to: &mut [f32]) {
+    widest(Widen { from, to });
+}
+
+/// Rounds as many elements as both slices have, each once, to nearest even.
+pub(crate) fn narrow<E: Element>(from: &[f32], to: &mut [E]) {
+    widest(Narrow { from, to });
+}
+
+struct Widen<'a, E> {
+    from: &'a [E],
+    to: &'a mut [f32],
+}
+
+impl<E: Element> Loop for Widen<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        E::widen(self.from, self.to);
+    }
+}
+
+struct Narrow<'a, E> {
+    from: &'a [f32],
+    to: &'a mut [E],
+}
+
+impl<E: Element> Loop for Narrow<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        E::narrow(self.from, self.to);
+    }
 }

@@ -1,10 +1,10 @@
 //! Batch of matrix products.
 
 use super::{
-    matmul::{extents, gradients, product},
+    matmul::{extents, product},
     operands::check,
 };
-use crate::{Cpu, Error, Tensor};
+use crate::{Cpu, Error, Tensor, product::Matrix};
 use binade_core::TensorSpec;
 use binade_core::ops::{Bmm, OpInvocation};
 
@@ -22,10 +22,9 @@ impl Bmm for Cpu {
 pub(super) fn products(call: &OpInvocation, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
     let TensorSpec { dtype, shape } = check(call, &[a, b])?;
     let sizes @ [m, k, n] = extents(a, b);
-    let (a, b) = (a.to_f32(), b.to_f32());
     let mut products = Vec::with_capacity(pairs(&shape) * m * n);
     for i in 0..pairs(&shape) {
-        products.extend(product(matrix(&a, i, m * k), matrix(&b, i, k * n), sizes));
+        products.extend(product(Matrix::of(a, i, m, k), Matrix::of(b, i, k, n), sizes));
     }
     Tensor::from_f32(products, &shape, dtype)
 }
@@ -36,14 +35,13 @@ pub(super) fn product_grads(
     [grad, a, b]: [&Tensor; 3],
 ) -> Result<[Tensor; 2], Error> {
     let dtype = check(call, &[grad, a, b])?.dtype;
-    let sizes @ [m, k, n] = extents(a, b);
-    let (grad, x, y) = (grad.to_f32(), a.to_f32(), b.to_f32());
-    let (mut da, mut db) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
+    let [m, k, n] = extents(a, b);
+    let (mut da, mut db) = (Vec::with_capacity(a.len()), Vec::with_capacity(b.len()));
     for i in 0..pairs(a.shape()) {
-        let (x, y) = (matrix(&x, i, m * k), matrix(&y, i, k * n));
-        let (dx, dy) = gradients(matrix(&grad, i, m * n), x, y, sizes);
-        da.extend(dx);
-        db.extend(dy);
+        let (x, y, grad) =
+            (Matrix::of(a, i, m, k), Matrix::of(b, i, k, n), Matrix::of(grad, i, m, n));
+        da.extend(product(grad, y.transposed(), [m, n, k]));
+        db.extend(product(x.transposed(), grad, [k, m, n]));
     }
     Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
 }
@@ -51,9 +49,4 @@ pub(super) fn product_grads(
 /// Returns the number of pairs of matrices.
 fn pairs(shape: &[usize]) -> usize {
     shape.iter().rev().skip(2).product()
-}
-
-/// Returns the elements of matrix `i` of a batch.
-fn matrix(values: &[f32], i: usize, size: usize) -> &[f32] {
-    &values[i * size..(i + 1) * size]
 }

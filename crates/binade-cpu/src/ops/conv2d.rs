@@ -3,7 +3,8 @@
 use super::{im2col::Geometry, operands::check};
 use crate::{
     Cpu, Error, Tensor, parallel,
-    reduce::{self, Channels, PER_OPERATION, add_product, matrix},
+    product::{Matrix, PER_OPERATION, add_product},
+    reduce::{self, Channels},
 };
 use binade_core::TensorSpec;
 use binade_core::ops::{AffineGrads, Conv2d, Conv2dConfig, OpInvocation};
@@ -93,7 +94,8 @@ impl Layer {
                 for (plane, bias) in outputs.zip(bias.unwrap_or_default()) {
                     plane.fill(*bias);
                 }
-                add_product(&matrix(w, self.outputs, taps), &matrix(&columns, taps, windows), out);
+                let w = Matrix::f32(w, self.outputs, taps);
+                add_product(w, Matrix::f32(&columns, taps, windows), out);
             }
         });
         out
@@ -107,8 +109,9 @@ impl Layer {
             let mut columns = self.columns();
             for (i, dx) in block.chunks_exact_mut(self.geometry.pixels()).enumerate() {
                 columns.fill(0.0);
-                let g = matrix(self.result(g, first + i), self.outputs, windows);
-                add_product(&matrix(w, self.outputs, taps).reversed_axes(), &g, &mut columns);
+                let g = Matrix::f32(self.result(g, first + i), self.outputs, windows);
+                let w = Matrix::f32(w, self.outputs, taps);
+                add_product(w.transposed(), g, &mut columns);
                 self.geometry.scatter(&columns, dx);
             }
         });
@@ -122,8 +125,9 @@ impl Layer {
             let (mut columns, mut dw) = (self.columns(), vec![0.0; self.outputs * taps]);
             for i in images {
                 self.geometry.gather(self.image(x, i), &mut columns);
-                let columns = matrix(&columns, taps, windows).reversed_axes();
-                add_product(&matrix(self.result(g, i), self.outputs, windows), &columns, &mut dw);
+                let columns = Matrix::f32(&columns, taps, windows).transposed();
+                let g = Matrix::f32(self.result(g, i), self.outputs, windows);
+                add_product(g, columns, &mut dw);
             }
             dw
         });

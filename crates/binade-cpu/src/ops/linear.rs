@@ -3,7 +3,8 @@
 use super::operands::check;
 use crate::{
     Cpu, Error, Tensor,
-    reduce::{self, add_product, matrix},
+    product::{Matrix, add_product},
+    reduce,
 };
 use binade_core::TensorSpec;
 use binade_core::ops::{AffineGrads, Linear, OpInvocation};
@@ -22,8 +23,8 @@ impl Linear for Cpu {
             Some(bias) => bias.to_f32().repeat(rows),
             None => vec![0.0; rows * n],
         };
-        let (x, w) = (input.to_f32(), weight.to_f32());
-        add_product(&matrix(&x, rows, k), &matrix(&w, n, k).reversed_axes(), &mut out);
+        let (x, w) = (Matrix::of(input, 0, rows, k), Matrix::of(weight, 0, n, k));
+        add_product(x, w.transposed(), &mut out);
         Tensor::from_f32(out, &shape, dtype)
     }
 
@@ -37,11 +38,12 @@ impl Linear for Cpu {
         let call = OpInvocation::LinearBackward { bias };
         let dtype = check(&call, &[grad, input, weight])?.dtype;
         let [rows, k, n] = extents(input, weight);
-        let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
+        let [g, x, w] = [(grad, rows, n), (input, rows, k), (weight, n, k)]
+            .map(|(tensor, rows, columns)| Matrix::of(tensor, 0, rows, columns));
         let (mut dx, mut dw) = (vec![0.0; rows * k], vec![0.0; n * k]);
-        add_product(&matrix(&g, rows, n), &matrix(&w, n, k), &mut dx);
-        add_product(&matrix(&g, rows, n).reversed_axes(), &matrix(&x, rows, k), &mut dw);
-        let bias = bias.then(|| Tensor::from_f32(reduce::columns(&g, n), &[n], dtype));
+        add_product(g, w, &mut dx);
+        add_product(g.transposed(), x, &mut dw);
+        let bias = bias.then(|| Tensor::from_f32(reduce::columns(&grad.to_f32(), n), &[n], dtype));
         Ok(AffineGrads {
             input: Tensor::from_f32(dx, input.shape(), dtype)?,
             weight: Tensor::from_f32(dw, weight.shape(), dtype)?,

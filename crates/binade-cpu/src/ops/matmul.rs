@@ -3,7 +3,7 @@
 use super::bmm::{product_grads, products};
 use crate::{
     Cpu, Error, Tensor,
-    reduce::{add_product, matrix},
+    product::{Matrix, add_product},
 };
 use binade_core::ops::{MatMul, OpInvocation};
 
@@ -29,21 +29,8 @@ pub(super) fn extents(a: &Tensor, b: &Tensor) -> Extents {
 }
 
 /// Computes `a·b`, row-major.
-pub(super) fn product(a: &[f32], b: &[f32], [m, k, n]: Extents) -> Vec<f32> {
+pub(super) fn product(a: Matrix<'_>, b: Matrix<'_>, [m, _, n]: Extents) -> Vec<f32> {
     let mut c = vec![0.0; m * n];
-    add_product(&matrix(a, m, k), &matrix(b, k, n), &mut c);
+    add_product(a, b, &mut c);
     c
-}
-
-/// Computes `grad·bᵀ` and `aᵀ·grad`, row-major.
-pub(super) fn gradients(
-    grad: &[f32],
-    a: &[f32],
-    b: &[f32],
-    [m, k, n]: Extents,
-) -> (Vec<f32>, Vec<f32>) {
-    let (mut da, mut db) = (vec![0.0; m * k], vec![0.0; k * n]);
-    add_product(&matrix(grad, m, n), &matrix(b, k, n).reversed_axes(), &mut da);
-    add_product(&matrix(a, m, k).reversed_axes(), &matrix(grad, m, n), &mut db);
-    (da, db)
 }

@@ -72,7 +72,7 @@ fn chunks<E: Element + Stored, const N: usize>(
             None => &[],
         };
         work(array::from_fn(operand), result);
-        E::narrow(result, chunk);
+        simd::narrow(result, chunk);
     })
 }
 

@@ -5,14 +5,14 @@ use crate::{
     Cpu, Error, Tensor,
     elementary::exponentials,
     parallel,
-    reduce::{self, PER_OPERATION, add_product, matrix},
+    product::{Matrix, PER_OPERATION, add_product},
+    reduce,
 };
 use binade_core::ops::{
     AttentionConfig, AttentionGrads, AttentionOutput, OpInvocation, ScaledDotProductAttention,
     shape::MaskLayout,
 };
 use binade_core::{DType, TensorSpec};
-use ndarray::ArrayView2;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -107,9 +107,14 @@ impl<'a> Matrices<'a> {
     }
 
     /// Returns these rows of matrix `place`.
-    fn rows(&self, place: usize, rows: &Range<usize>) -> ArrayView2<'_, f32> {
+    fn rows(&self, place: usize, rows: &Range<usize>) -> Matrix<'_> {
+        Matrix::f32(self.values_of(place, rows), rows.len(), self.columns)
+    }
+
+    /// Returns the elements of these rows of matrix `place`.
+    fn values_of(&self, place: usize, rows: &Range<usize>) -> &[f32] {
         let at = |row: usize| (place * self.rows + row) * self.columns;
-        matrix(&self.values[at(rows.start)..at(rows.end)], rows.len(), self.columns)
+        &self.values[at(rows.start)..at(rows.end)]
     }
 
     fn zeros(&self) -> Vec<f32> {
@@ -165,7 +170,7 @@ impl<'a> Attention<'a> {
         let mut statistics = vec![[f32::NEG_INFINITY; 2]; block.rows.len()];
         block.each_row().zip(&mut statistics).for_each(|((_, row), of)| *of = softmax(row));
         let mut output = vec![0.0; block.rows.len() * self.value.columns];
-        add_product(&block.view(), &self.value.rows(place, &(0..block.keys)), &mut output);
+        add_product(block.view(), self.value.rows(place, &(0..block.keys)), &mut output);
         [output, statistics.concat()]
     }
 
@@ -188,13 +193,13 @@ impl<'a> Attention<'a> {
             let [weights, slopes] = self.slopes(place, rows.clone(), given);
             let keys = 0..weights.keys;
             let mut of_query = vec![0.0; rows.len() * width];
-            add_product(&slopes.view(), &self.key.rows(place, &keys), &mut of_query);
+            add_product(slopes.view(), self.key.rows(place, &keys), &mut of_query);
             grads.query.extend(of_query.iter().map(|element| element * self.scale));
             let of_key = &mut grads.key[..keys.end * width];
             let of_value = &mut grads.value[..keys.end * self.value.columns];
             // Queries have the scale already.
-            add_product(&slopes.view().reversed_axes(), &self.query.rows(place, &rows), of_key);
-            add_product(&weights.view().reversed_axes(), &given[0].rows(place, &rows), of_value);
+            add_product(slopes.view().transposed(), self.query.rows(place, &rows), of_key);
+            add_product(weights.view().transposed(), given[0].rows(place, &rows), of_value);
         }
         grads
     }
@@ -211,14 +216,15 @@ impl<'a> Attention<'a> {
     fn slopes(&self, place: usize, rows: Range<usize>, given: &[Matrices<'_>; 3]) -> [Scores; 2] {
         let mut weights = self.scores(place, rows.clone());
         let mut slopes = Scores::zeros(rows.clone(), weights.keys);
-        let [grad, output, statistics] = given.each_ref().map(|of| of.rows(place, &rows));
+        let [grad, output, statistics] = given.each_ref().map(|of| of.values_of(place, &rows));
+        let (width, of_grad) = (self.value.columns, given[0].rows(place, &rows));
         let values = self.value.rows(place, &(0..weights.keys));
-        add_product(&grad, &values.reversed_axes(), &mut slopes.values);
+        add_product(of_grad, values.transposed(), &mut slopes.values);
         let each = weights.each_row().zip(slopes.each_row()).enumerate();
         for (row, ((_, weights), (_, slopes))) in each {
-            let terms = grad.row(row).into_iter().zip(output.row(row));
+            let terms = grad[row * width..][..width].iter().zip(&output[row * width..]);
             let mean = reduce::round(terms.map(|(g, y)| f64::from(*g) * f64::from(*y)).sum());
-            let [largest, log_sum] = [statistics[[row, 0]], statistics[[row, 1]]];
+            let [largest, log_sum] = [statistics[2 * row], statistics[2 * row + 1]];
             for (score, slope) in weights.iter_mut().zip(&mut *slopes) {
                 // A key that is left out has weight 0, whatever the others are.
                 let is_left_out = *score == f32::NEG_INFINITY;
@@ -237,7 +243,7 @@ impl<'a> Attention<'a> {
         let mut scores = Scores::zeros(rows, keys);
         let key = self.key.rows(place, &(0..keys));
         let query = self.query.rows(place, &scores.rows);
-        add_product(&query, &key.reversed_axes(), &mut scores.values);
+        add_product(query, key.transposed(), &mut scores.values);
         for (row, scores) in scores.each_row() {
             if let Some((mask, layout)) = &self.mask {
                 let start = layout.row(place, row, self.query.rows) * self.key.rows;
@@ -280,8 +286,8 @@ impl Scores {
         Self { values: vec![0.0; rows.len() * keys], rows, keys }
     }
 
-    fn view(&self) -> ArrayView2<'_, f32> {
-        matrix(&self.values, self.rows.len(), self.keys)
+    fn view(&self) -> Matrix<'_> {
+        Matrix::f32(&self.values, self.rows.len(), self.keys)
     }
 
     /// Returns each query's number and scores.

@@ -1,7 +1,7 @@
 //! Element types that a tensor holds, each in an array of its own type, and conversions between them: widened exactly, narrowed once.
 
 use super::Tensor;
-use crate::{Error, parallel};
+use crate::{Error, parallel, simd};
 use binade_core::{
     DType, Element,
     cast::{
@@ -117,8 +117,8 @@ impl Tensor {
         let buffer = &mut buffer[..range.len()];
         match &self.data {
             Data::F32(_) => return &self.elements()[range],
-            Data::BF16(_) => bf16::widen(&self.elements()[range], buffer),
-            Data::F16(_) => f16::widen(&self.elements()[range], buffer),
+            Data::BF16(_) => simd::widen::<bf16>(&self.elements()[range], buffer),
+            Data::F16(_) => simd::widen::<f16>(&self.elements()[range], buffer),
             _ => buffer.copy_from_slice(&self.range_to_f32(range)),
         }
         buffer
@@ -152,13 +152,22 @@ impl Tensor {
     /// [`Error::Length`] if they are not as many as `shape` says; [`Error::Unsupported`] for types that are not
     /// floating-point.
     pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
+        if dtype == DType::F32 {
+            Self::new(values, shape)
+        } else {
+            Self::rounded(&values, shape, dtype)
+        }
+    }
+
+    /// Creates a tensor of `values` as [`from_f32`](Self::from_f32) does.
+    fn rounded(values: &[f32], shape: &[usize], dtype: DType) -> Result<Self, Error> {
         match dtype {
-            DType::BF16 => Self::new(narrow::<bf16>(&values), shape),
-            DType::F16 => Self::new(narrow::<f16>(&values), shape),
-            DType::F32 => Self::new(values, shape),
-            DType::F64 => Self::new(values.into_iter().map(f64::from).collect(), shape),
-            DType::E4M3 => Self::new(narrow8(&values, E4M3::from_f32), shape),
-            DType::E5M2 => Self::new(narrow8(&values, E5M2::from_f32), shape),
+            DType::BF16 => Self::new(narrow::<bf16>(values), shape),
+            DType::F16 => Self::new(narrow::<f16>(values), shape),
+            DType::F32 => Self::new(values.to_vec(), shape),
+            DType::F64 => Self::new(values.iter().copied().map(f64::from).collect(), shape),
+            DType::E4M3 => Self::new(narrow8(values, E4M3::from_f32), shape),
+            DType::E5M2 => Self::new(narrow8(values, E5M2::from_f32), shape),
             _ => Err(Error::Unsupported { what: "round to", dtype }),
         }
     }
@@ -176,7 +185,10 @@ impl Tensor {
         let floats = from.is_castable() && to.is_castable();
         let doubles = [from, to].contains(&DType::F64) && [from, to].contains(&DType::F32);
         match (from, to) {
-            _ if floats || doubles => Self::from_f32(self.to_f32().into_owned(), self.shape(), to),
+            _ if floats || doubles => match self.to_f32() {
+                Cow::Borrowed(values) => Self::rounded(values, self.shape(), to),
+                Cow::Owned(values) => Self::from_f32(values, self.shape(), to),
+            },
             (DType::F64, _) => Err(Error::Unsupported { what: "cast f64 straight to", dtype: to }),
             _ if to.is_castable() => Err(Error::Unsupported { what: "cast", dtype: from }),
             _ => Err(Error::Unsupported { what: "cast to", dtype: to }),
@@ -206,12 +218,12 @@ fn widen8<E: Copy + Sync>(values: &[E], bits: fn(E) -> u8, wide: fn(u8) -> f32) 
 
 /// Widens, exactly.
 fn widen<E: Element>(from: &[E]) -> Vec<f32> {
-    converted(from, E::widen)
+    converted(from, simd::widen)
 }
 
 /// Rounds once, to nearest even.
 fn narrow<E: Element>(from: &[f32]) -> Vec<E> {
-    converted(from, E::narrow)
+    converted(from, simd::narrow)
 }
 
 /// Converts block by block.

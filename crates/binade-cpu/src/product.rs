@@ -1,0 +1,131 @@
+//! Matrix products, accumulated in f32 in an order that shapes alone decide.
+//!
+//! With AVX-512 both operands are packed into panels of 32-bit words, and the result is computed tile by tile (Goto, van de Geijn 2008,
+//! "Anatomy of high-performance matrix multiplication"). A word is an f32, or a pair of bf16 where the processor has AVX512-BF16, whose
+//! dot products take subnormal numbers for zero. Other processors, and small products, use `matrixmultiply`.
+
+#[cfg(target_arch = "x86_64")]
+mod packed;
+#[cfg(target_arch = "x86_64")]
+mod tile;
+
+use crate::{Tensor, parallel, simd};
+use half::{bf16, f16};
+use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul, s};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Number of multiplications that cost as much as one elementwise operation.
+pub(crate) const PER_OPERATION: usize = 16;
+
+/// Elements as they are stored.
+#[derive(Clone, Copy)]
+pub(crate) enum Elements<'a> {
+    F32(&'a [f32]),
+    F16(&'a [f16]),
+    BF16(&'a [bf16]),
+}
+
+impl<'a> Elements<'a> {
+    /// Returns the elements of a tensor of one of these types.
+    pub(crate) fn of(tensor: &'a Tensor) -> Self {
+        let f16 = || tensor.as_slice().map(Self::F16);
+        let low = tensor.as_slice().map(Self::BF16).or_else(f16);
+        low.unwrap_or_else(|| Self::F32(tensor.as_slice().expect("operands were checked")))
+    }
+
+    fn range(self, range: Range<usize>) -> Self {
+        match self {
+            Self::F32(all) => Self::F32(&all[range]),
+            Self::F16(all) => Self::F16(&all[range]),
+            Self::BF16(all) => Self::BF16(&all[range]),
+        }
+    }
+
+    fn widened(self) -> Cow<'a, [f32]> {
+        let widen = |len: usize, widen: &dyn Fn(&mut [f32])| {
+            let mut wide = vec![0.0; len];
+            widen(&mut wide);
+            Cow::Owned(wide)
+        };
+        match self {
+            Self::F32(all) => Cow::Borrowed(all),
+            Self::F16(all) => widen(all.len(), &|wide| simd::widen(all, wide)),
+            Self::BF16(all) => widen(all.len(), &|wide| simd::widen(all, wide)),
+        }
+    }
+}
+
+/// Matrix, transposed or not.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix<'a> {
+    elements: Elements<'a>,
+    /// Numbers of rows and columns.
+    extents: [usize; 2],
+    /// True if the elements are those of its transpose, row by row.
+    is_transposed: bool,
+}
+
+impl<'a> Matrix<'a> {
+    /// Returns elements as a row-major matrix.
+    pub(crate) fn new(elements: Elements<'a>, rows: usize, columns: usize) -> Self {
+        Self { elements, extents: [rows, columns], is_transposed: false }
+    }
+
+    /// Returns matrix `place` of a tensor that has many, row-major.
+    pub(crate) fn of(tensor: &'a Tensor, place: usize, rows: usize, columns: usize) -> Self {
+        let (first, len) = (place * rows * columns, rows * columns);
+        Self::new(Elements::of(tensor).range(first..first + len), rows, columns)
+    }
+
+    /// Returns f32 values as a row-major matrix.
+    pub(crate) fn f32(values: &'a [f32], rows: usize, columns: usize) -> Self {
+        Self::new(Elements::F32(values), rows, columns)
+    }
+
+    /// Returns the matrix with rows and columns exchanged.
+    pub(crate) fn transposed(self) -> Self {
+        let [rows, columns] = self.extents;
+        Self { extents: [columns, rows], is_transposed: !self.is_transposed, ..self }
+    }
+
+    /// Calls `f` with the matrix in f32.
+    fn with_view<T>(self, f: impl FnOnce(ArrayView2<'_, f32>) -> T) -> T {
+        let wide = self.elements.widened();
+        let shape = self.extents.set_f(self.is_transposed);
+        f(ArrayView2::from_shape(shape, &*wide).expect("as many elements as the extents say"))
+    }
+}
+
+/// Least number of multiplications for which operands are packed.
+const WORTH_PACKING: usize = 1 << 15;
+
+/// Computes `c += a·b`, with `c` row-major.
+pub(crate) fn add_product(a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
+    let ([m, k], n) = (a.extents, b.extents[1]);
+    #[cfg(target_arch = "x86_64")]
+    if m.saturating_mul(k).saturating_mul(n) >= WORTH_PACKING
+        && let Some(kernel) = tile::Kernel::of(a.elements, b.elements)
+    {
+        return packed::add_product(kernel, a, b, c);
+    }
+    a.with_view(|a| b.with_view(|b| add_plain_product(&a, &b, c)));
+}
+
+/// Least number of rows of the result for one task: each task packs the right-hand matrix anew.
+const ROWS: usize = 64;
+
+/// Computes `c += a·b`. `matrixmultiply` works on blocks of rows: its half-precision rivals round between blocks of K.
+fn add_plain_product(a: &ArrayView2<'_, f32>, b: &ArrayView2<'_, f32>, c: &mut [f32]) {
+    let (k, n) = b.dim();
+    let cost = k.saturating_mul(n) / PER_OPERATION;
+    parallel::rows(c, n, cost.clamp(1, parallel::BLOCK / ROWS), |first, block| {
+        let rows = block.len() / n;
+        let a = a.slice(s![first..first + rows, ..]);
+        let mut c = ArrayViewMut2::from_shape((rows, n), block).expect("whole rows");
+        general_mat_mul(1.0, &a, b, 1.0, &mut c);
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Tiles of a product by AVX-512: sums stay in registers.
+#![allow(
+    unsafe_code,
+    reason = "instructions of processors, detected before, and their loads and stores"
+)]
+
+use super::Elements;
+use std::arch::x86_64::{
+    __m512, __m512bh, __m512i, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_ps,
+    _mm512_loadu_si512, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+};
+use std::mem::transmute;
+
+/// Rows of a tile: with two registers a row they leave room for the columns' words.
+pub(super) const ROWS: usize = 12;
+
+/// Columns of a tile: two registers of 16 words.
+pub(super) const COLUMNS: usize = 32;
+
+/// Tile of a result, row by row.
+pub(super) type Tile = [[f32; COLUMNS]; ROWS];
+
+/// Way of multiplying words.
+#[derive(Clone, Copy)]
+pub(super) enum Kernel {
+    /// A word is an f32.
+    Single,
+    /// A word is two bf16, whose products with two others are added to one sum.
+    Pairs,
+}
+
+impl Kernel {
+    /// Returns the kernel for operands of these types; `None` if the processor has not its instructions.
+    pub(super) fn of(a: Elements<'_>, b: Elements<'_>) -> Option<Self> {
+        let are_bf16 = matches!((a, b), (Elements::BF16(_), Elements::BF16(_)));
+        if !is_x86_feature_detected!("avx512f") {
+            return None;
+        }
+        Some(if are_bf16 && is_x86_feature_detected!("avx512bf16") {
+            Self::Pairs
+        } else {
+            Self::Single
+        })
+    }
+
+    /// Returns the number of elements of a word.
+    pub(super) fn elements(self) -> usize {
+        match self {
+            Self::Single => 1,
+            Self::Pairs => 2,
+        }
+    }
+
+    /// Computes the sums of the products of rows' and columns' words.
+    pub(super) fn sum(self, a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
+        // SAFETY: `of`, which alone makes kernels, has detected the features.
+        unsafe {
+            match self {
+                Self::Single => singles(a, b, tile),
+                Self::Pairs => pairs(a, b, tile),
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+fn singles(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
+    let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
+    for (a, b) in a.iter().zip(b) {
+        // SAFETY: the array has 32 words, and loads need no alignment.
+        let b = unsafe { [0, 16].map(|first| _mm512_loadu_ps(b.as_ptr().add(first).cast())) };
+        for (sums, a) in sums.iter_mut().zip(a) {
+            let a = _mm512_set1_ps(f32::from_bits(*a));
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum = _mm512_fmadd_ps(a, b, *sum);
+            }
+        }
+    }
+    store(&sums, tile);
+}
+
+#[target_feature(enable = "avx512f,avx512bf16")]
+fn pairs(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
+    let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
+    for (a, b) in a.iter().zip(b) {
+        // SAFETY: the array has 32 words, and loads need no alignment.
+        let b =
+            unsafe { [0, 16].map(|first| bf16s(_mm512_loadu_si512(b.as_ptr().add(first).cast()))) };
+        for (sums, a) in sums.iter_mut().zip(a) {
+            let a = bf16s(_mm512_set1_epi32(a.cast_signed()));
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum = _mm512_dpbf16_ps(*sum, a, b);
+            }
+        }
+    }
+    store(&sums, tile);
+}
+
+/// Returns a register's words as pairs of bf16.
+#[inline(always)]
+fn bf16s(words: __m512i) -> __m512bh {
+    // SAFETY: both types are 64 bytes of any bits.
+    unsafe { transmute(words) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn store(sums: &[[__m512; 2]; ROWS], tile: &mut Tile) {
+    for (row, sums) in tile.iter_mut().zip(sums) {
+        for (part, sum) in row.as_chunks_mut::<16>().0.iter_mut().zip(sums) {
+            // SAFETY: the part has 16 elements, and stores need no alignment.
+            unsafe { _mm512_storeu_ps(part.as_mut_ptr(), *sum) };
+        }
+    }
+}
