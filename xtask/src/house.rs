@@ -58,8 +58,12 @@ pub(crate) const ADAPTERS: [&str; 4] =
     ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
 /// Modules and folders that may hold `unsafe`; everything else denies it.
-pub(crate) const UNSAFE_ALLOWED: [&str; 7] = [
+pub(crate) const UNSAFE_ALLOWED: [&str; 9] = [
     "crates/binade-cpu/src/simd",
+    // Instructions of processors.
+    "crates/binade-cpu/src/product/tile",
+    // Memory that is not written yet.
+    "crates/binade-cpu/src/parallel/filled",
     // Kernels take addresses, and memory comes unset.
     "crates/binade-cuda/src/launch",
     // C libraries, whose functions take addresses.

@@ -8,6 +8,7 @@ mod gradients;
 mod masters;
 mod ops;
 mod parallel;
+mod pool;
 mod product;
 mod reduce;
 mod scaler;

@@ -5,6 +5,10 @@
 //! A block is called through a pointer. rayon's machinery is then compiled once for each element type, and not once for each
 //! operation, which was half of this crate's code.
 
+mod filled;
+
+pub(crate) use filled::{CHUNK, filled, zeros};
+
 use crate::Error;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -59,29 +63,6 @@ fn each_row<T: Send>(
     } else {
         output.chunks_mut(length).enumerate().for_each(task);
     }
-}
-
-/// Number of elements of a chunk, which stays in the cache.
-pub(crate) const CHUNK: usize = 1024;
-
-/// Returns `len` elements, computed by `work(first, chunk)` for chunks of at most [`CHUNK`], `first` being the index of the chunk's first
-/// element. Their memory is written once: zeros from the allocator would be written by one thread.
-#[allow(unsafe_code, reason = "memory that is not written yet")]
-pub(crate) fn filled<T: Copy + Default + Send>(
-    len: usize,
-    work: impl Fn(usize, &mut [T]) + Sync,
-) -> Vec<T> {
-    let mut output = Box::<[T]>::new_uninit_slice(len);
-    blocks(&mut output, |first, block| {
-        let mut chunk = [T::default(); CHUNK];
-        for (first, output) in (first..).step_by(CHUNK).zip(block.chunks_mut(CHUNK)) {
-            let chunk = &mut chunk[..output.len()];
-            work(first, chunk);
-            output.write_copy_of_slice(chunk);
-        }
-    });
-    // SAFETY: the blocks are all elements, and each chunk of them was written.
-    unsafe { output.assume_init() }.into_vec()
 }
 
 /// Returns the results of `work` for each block of `0..count`, in order; `cost` is that of an item.

@@ -4,6 +4,11 @@
 //! "Anatomy of high-performance matrix multiplication"). A word is an f32, or a pair of bf16 where the processor has AVX512-BF16, whose
 //! dot products take subnormal numbers for zero. Other processors, and small products, use `matrixmultiply`.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
 #[cfg(target_arch = "x86_64")]
 mod packed;
 #[cfg(target_arch = "x86_64")]
@@ -93,7 +98,7 @@ impl<'a> Matrix<'a> {
     fn with_view<T>(self, f: impl FnOnce(ArrayView2<'_, f32>) -> T) -> T {
         let wide = self.elements.widened();
         let shape = self.extents.set_f(self.is_transposed);
-        f(ArrayView2::from_shape(shape, &*wide).expect("as many elements as the extents say"))
+        f(ArrayView2::from_shape(shape, &wide).expect("as many elements as the extents say"))
     }
 }
 

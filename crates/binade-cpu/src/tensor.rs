@@ -26,6 +26,12 @@ pub struct Tensor {
     stamp: u64,
 }
 
+impl Drop for Tensor {
+    fn drop(&mut self) {
+        self.data.recycle();
+    }
+}
+
 /// Returns the next stamp, unique in the process.
 fn next_stamp() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 /// MLP of PyTorch's baseline on a CPU.
 pub(crate) const MLP: Mlp = Mlp { widths: &[1024, 4096, 4096, 1024], batch: 256 };
 
-/// Training step of an MLP. What PyTorch has not, O2, is held against its autocast.
+/// Training step of an MLP. PyTorch has no O2.
 pub(crate) fn mlp(group: &'static str, mlp: Mlp, setting: Setting) -> Spec {
     let peer =
         json!({ "kind": "mlp", "widths": mlp.widths, "batch": mlp.batch, "low": low(setting) });
+    let peer = (setting.0 != OptLevel::O2).then_some(peer);
     let row = Spec::new(group, name(setting), peer, move || {
         let widest = mlp.widths.iter().max().copied().unwrap_or(0);
         let mut training = Training::new(&Cpu, mlp, setting, &values(mlp.batch * widest))?;

@@ -31,7 +31,7 @@ impl CrossEntropy for Cpu {
         let grad = f64::from(operands::scalar_grad(Op::CROSS_ENTROPY, grad)?);
         let factor = reduce::round(grad / reduce::count(labels.len()));
         let (x, classes) = (logits.to_f32(), logits.shape()[1]);
-        let mut out = vec![0.0; x.len()];
+        let mut out = parallel::zeros(x.len());
         parallel::rows(&mut out, classes, cost(classes), |first, block| {
             for (i, out) in (first..).zip(block.chunks_exact_mut(classes)) {
                 row_grad(&x[i * classes..(i + 1) * classes], labels[i], factor, out);

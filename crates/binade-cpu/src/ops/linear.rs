@@ -2,7 +2,7 @@
 
 use super::operands::check;
 use crate::{
-    Cpu, Error, Tensor,
+    Cpu, Error, Tensor, parallel,
     product::{Matrix, add_product},
     reduce,
 };
@@ -21,7 +21,7 @@ impl Linear for Cpu {
         let [rows, k, n] = extents(input, weight);
         let mut out = match bias {
             Some(bias) => bias.to_f32().repeat(rows),
-            None => vec![0.0; rows * n],
+            None => parallel::zeros(rows * n),
         };
         let (x, w) = (Matrix::of(input, 0, rows, k), Matrix::of(weight, 0, n, k));
         add_product(x, w.transposed(), &mut out);
@@ -40,7 +40,7 @@ impl Linear for Cpu {
         let [rows, k, n] = extents(input, weight);
         let [g, x, w] = [(grad, rows, n), (input, rows, k), (weight, n, k)]
             .map(|(tensor, rows, columns)| Matrix::of(tensor, 0, rows, columns));
-        let (mut dx, mut dw) = (vec![0.0; rows * k], vec![0.0; n * k]);
+        let (mut dx, mut dw) = (parallel::zeros(rows * k), parallel::zeros(n * k));
         add_product(g, w, &mut dx);
         add_product(g.transposed(), x, &mut dw);
         let bias = bias.then(|| Tensor::from_f32(reduce::columns(&grad.to_f32(), n), &[n], dtype));

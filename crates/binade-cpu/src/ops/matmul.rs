@@ -2,7 +2,7 @@
 
 use super::bmm::{product_grads, products};
 use crate::{
-    Cpu, Error, Tensor,
+    Cpu, Error, Tensor, parallel,
     product::{Matrix, add_product},
 };
 use binade_core::ops::{MatMul, OpInvocation};
@@ -30,7 +30,7 @@ pub(super) fn extents(a: &Tensor, b: &Tensor) -> Extents {
 
 /// Computes `a·b`, row-major.
 pub(super) fn product(a: Matrix<'_>, b: Matrix<'_>, [m, _, n]: Extents) -> Vec<f32> {
-    let mut c = vec![0.0; m * n];
+    let mut c = parallel::zeros(m * n);
     add_product(a, b, &mut c);
     c
 }

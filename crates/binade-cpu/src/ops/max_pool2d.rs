@@ -30,7 +30,7 @@ impl MaxPool2d for Cpu {
         let dtype = check(&OpInvocation::MaxPool2dBackward { config }, &[grad, input])?.dtype;
         let (plane, x, g) =
             (Plane::new(input, grad.shape(), config), input.to_f32(), grad.to_f32());
-        let mut dx = vec![0.0; x.len()];
+        let mut dx = parallel::zeros(x.len());
         parallel::rows(&mut dx, plane.pixels(), plane.cost(), |first, block| {
             let images = x[first * plane.pixels()..].chunks_exact(plane.pixels());
             let grads = g[first * plane.windows()..].chunks_exact(plane.windows());

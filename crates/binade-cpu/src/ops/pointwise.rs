@@ -7,6 +7,7 @@ use super::operands::check;
 use crate::{
     Error, Stored, Tensor,
     parallel::{self, CHUNK},
+    pool::Pooled,
     simd::{self, Loop},
 };
 use binade_core::ops::OpInvocation;
@@ -59,7 +60,7 @@ fn computed<const N: usize>(
     }
 }
 
-fn chunks<E: Element + Stored, const N: usize>(
+fn chunks<E: Element + Stored + Pooled, const N: usize>(
     operands: [&Tensor; N],
     work: Work<'_, N>,
 ) -> Vec<E> {

@@ -40,7 +40,7 @@ impl RowNorm {
     /// Computes `x̂·w + b` for each row, or `x̂·w` without a bias.
     pub(super) fn forward(self, x: &[f32], w: &[f32], b: Option<&[f32]>) -> Vec<f32> {
         let width = w.len();
-        let mut out = vec![0.0; x.len()];
+        let mut out = parallel::zeros(x.len());
         parallel::rows(&mut out, width, width, |first, block| {
             let rows = x[first * width..].chunks_exact(width);
             for (out, x) in block.chunks_exact_mut(width).zip(rows) {
@@ -59,7 +59,7 @@ impl RowNorm {
     /// Computes `rstd·(g·w − mean(g·w) − x̂·mean(g·w·x̂))` for each row; about 0 without `mean(g·w)`.
     pub(super) fn input_grad(self, g: &[f32], x: &[f32], w: &[f32]) -> Vec<f32> {
         let width = w.len();
-        let mut dx = vec![0.0; x.len()];
+        let mut dx = parallel::zeros(x.len());
         parallel::rows(&mut dx, width, width, |first, block| {
             // `dx` holds g·w until its means are known.
             let rows =

@@ -73,7 +73,7 @@ fn each_row(
 ) -> Result<Tensor, Error> {
     let (a, b) = (a.to_f32(), b.to_f32());
     let width = spec.shape.last().copied().unwrap_or(1);
-    let mut out = vec![0.0; a.len()];
+    let mut out = parallel::zeros(a.len());
     parallel::rows(&mut out, width, cost(width), |first, block| {
         let (a, b) = (&a[first * width..], &b[first * width..]);
         let operands = a.chunks_exact(width).zip(b.chunks_exact(width));

@@ -2,10 +2,15 @@
 
 use super::tile::{COLUMNS, Kernel, ROWS, Tile};
 use super::{Elements, Matrix, PER_OPERATION};
-use crate::{parallel::is_worth_threads, simd};
+use crate::parallel::{self, is_worth_threads};
+use crate::pool::{Buffer, pooled};
+use crate::simd;
 use binade_core::Element;
-use half::bf16;
+use half::{bf16, f16};
 use rayon::prelude::*;
+use std::ops::Range;
+
+pooled!(u32);
 
 /// Words of a panel's lane that a tile is computed of at once: a panel of so many stays in the first cache.
 const DEPTH: usize = 256;
@@ -36,6 +41,7 @@ fn add_in_pool(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
     let is_shared = is_worth_threads(multiplications(a, b) / PER_OPERATION);
     let ([rows, k], columns) = (a.extents, b.extents[1]);
     let (a, b) = (pack::<ROWS>(kernel, a), pack::<COLUMNS>(kernel, b.transposed()));
+    let ((a, _), (b, _)) = (a.as_chunks::<ROWS>(), b.as_chunks::<COLUMNS>());
     let depth = k.div_ceil(kernel.elements());
     let panels = rows.div_ceil(ROWS).div_ceil(TASKS).min(PANELS);
     let task = |(number, c): (usize, &mut [f32])| {
@@ -67,35 +73,65 @@ fn add(tile: &Tile, rows: &mut [f32], column: usize, columns: usize) {
 }
 
 /// Packs a matrix into panels of `LANES` rows: a word of each row, then the next word of each. Rows and elements that it lacks are zeros.
-fn pack<const LANES: usize>(kernel: Kernel, matrix: Matrix<'_>) -> Vec<[u32; LANES]> {
+fn pack<const LANES: usize>(kernel: Kernel, matrix: Matrix<'_>) -> Buffer<u32> {
     match (matrix.elements, kernel) {
-        (Elements::BF16(all), Kernel::Pairs) => panels(
-            all,
-            matrix,
-            |all, words| {
-                let (pairs, rest) = all.as_chunks::<2>();
-                words
-                    .iter_mut()
-                    .zip(pairs)
-                    .for_each(|(word, [low, high])| *word = pair(*low, *high));
-                words
-                    .iter_mut()
-                    .skip(pairs.len())
-                    .zip(rest)
-                    .for_each(|(word, low)| *word = pair(*low, bf16::ZERO));
-            },
-            |low, high, words| {
-                let high = high.iter().copied().chain(std::iter::repeat(bf16::ZERO));
-                words
-                    .iter_mut()
-                    .zip(low.iter().zip(high))
-                    .for_each(|(word, (low, high))| *word = pair(*low, high));
-            },
-            2,
-        ),
-        (Elements::BF16(all), Kernel::Single) => singles(all, matrix),
-        (Elements::F16(all), _) => singles(all, matrix),
-        (Elements::F32(all), _) => singles(all, matrix),
+        (Elements::BF16(all), Kernel::Pairs) => panels::<Pairs, bf16, LANES>(all, matrix),
+        (Elements::BF16(all), Kernel::Single) => panels::<Singles, bf16, LANES>(all, matrix),
+        (Elements::F16(all), _) => panels::<Singles, f16, LANES>(all, matrix),
+        (Elements::F32(all), _) => panels::<Singles, f32, LANES>(all, matrix),
+    }
+}
+
+/// Way of making words of elements.
+trait Words<E> {
+    /// Number of elements of a word.
+    const ELEMENTS: usize;
+
+    /// Makes words of neighbouring elements of a lane, at most [`RUN`] words at once.
+    fn along(elements: &[E], words: &mut [u32]);
+
+    /// Makes a word of each lane, of an element of this line and one of the next, which may be missing.
+    fn across(line: &[E], next: &[E], words: &mut [u32]);
+}
+
+/// Elements as f32, one a word.
+struct Singles;
+
+impl<E: Element> Words<E> for Singles {
+    const ELEMENTS: usize = 1;
+
+    fn along(elements: &[E], words: &mut [u32]) {
+        let mut wide = [0.0; RUN];
+        let wide = &mut wide[..elements.len()];
+        simd::widen(elements, wide);
+        words.iter_mut().zip(wide).for_each(|(word, x)| *word = x.to_bits());
+    }
+
+    fn across(line: &[E], _: &[E], words: &mut [u32]) {
+        Self::along(line, words);
+    }
+}
+
+/// Two bf16 a word, the first in its low half.
+struct Pairs;
+
+impl Words<bf16> for Pairs {
+    const ELEMENTS: usize = 2;
+
+    fn along(elements: &[bf16], words: &mut [u32]) {
+        let (pairs, rest) = elements.as_chunks();
+        words.iter_mut().zip(pairs).for_each(|(word, [low, high])| *word = pair(*low, *high));
+        let last = words.iter_mut().skip(pairs.len());
+        last.zip(rest).for_each(|(word, low)| *word = pair(*low, bf16::ZERO));
+    }
+
+    fn across(line: &[bf16], next: &[bf16], words: &mut [u32]) {
+        if next.is_empty() {
+            words.iter_mut().zip(line).for_each(|(word, low)| *word = pair(*low, bf16::ZERO));
+        } else {
+            let pairs = line.iter().zip(next);
+            words.iter_mut().zip(pairs).for_each(|(word, (low, high))| *word = pair(*low, *high));
+        }
     }
 }
 
@@ -103,56 +139,54 @@ fn pair(low: bf16, high: bf16) -> u32 {
     u32::from(low.to_bits()) | u32::from(high.to_bits()) << 16
 }
 
-/// Packs elements as f32.
-fn singles<E: Element, const LANES: usize>(all: &[E], matrix: Matrix<'_>) -> Vec<[u32; LANES]> {
-    let widen = |all: &[E], words: &mut [u32]| {
-        let mut wide = [0.0; RUN];
-        let wide = &mut wide[..all.len()];
-        simd::widen(all, wide);
-        words.iter_mut().zip(wide).for_each(|(word, x)| *word = x.to_bits());
-    };
-    panels(all, matrix, widen, |line, _, words| widen(line, words), 1)
-}
-
-/// Packs panels. `along` makes words of neighbouring elements of a lane, at most [`RUN`] words at once; `across` makes a word of
-/// each lane, of as many neighbouring lines as a word has elements, of which the second may be missing.
-fn panels<E: Element, const LANES: usize>(
+/// Packs panels of words.
+fn panels<W: Words<E>, E: Element, const LANES: usize>(
     all: &[E],
     matrix: Matrix<'_>,
-    along: impl Fn(&[E], &mut [u32]) + Sync,
-    across: impl Fn(&[E], &[E], &mut [u32]) + Sync,
-    elements: usize,
-) -> Vec<[u32; LANES]> {
+) -> Buffer<u32> {
     let [lanes, k] = matrix.extents;
-    let depth = k.div_ceil(elements);
-    let mut packed = vec![[0; LANES]; lanes.div_ceil(LANES) * depth];
+    let depth = k.div_ceil(W::ELEMENTS);
+    let mut packed = Buffer(parallel::zeros(lanes.div_ceil(LANES) * depth * LANES));
     let panel = |(number, panel): (usize, &mut [[u32; LANES]])| {
-        let (first, end) = (number * LANES, lanes.min((number + 1) * LANES));
+        let lanes = number * LANES..lanes.min((number + 1) * LANES);
         if matrix.is_transposed {
-            for (words, line) in panel.iter_mut().zip((0..k).step_by(elements)) {
-                let line_of = |line: usize| &all[line * lanes + first..line * lanes + end];
-                let next = if elements == 2 && line + 1 < k { line_of(line + 1) } else { &[] };
-                across(line_of(line), next, &mut words[..end - first]);
-            }
-            return;
-        }
-        let mut words = [0; RUN];
-        for start in (0..depth).step_by(RUN) {
-            let run = start..depth.min(start + RUN);
-            for (lane, row) in (first..end).enumerate() {
-                let words = &mut words[..run.len()];
-                along(
-                    &all[row * k + run.start * elements..row * k + k.min(run.end * elements)],
-                    words,
-                );
-                panel[run.clone()].iter_mut().zip(&*words).for_each(|(to, word)| to[lane] = *word);
-            }
+            pack_lines::<W, E, LANES>(all, matrix.extents, lanes, panel);
+        } else {
+            pack_rows::<W, E, LANES>(&all[lanes.start * k..lanes.end * k], k, panel);
         }
     };
+    let (words, _) = packed.as_chunks_mut();
     if is_worth_threads(lanes * k) {
-        packed.par_chunks_mut(depth.max(1)).enumerate().for_each(panel);
+        words.par_chunks_mut(depth).enumerate().for_each(panel);
     } else {
-        packed.chunks_mut(depth.max(1)).enumerate().for_each(panel);
+        words.chunks_mut(depth).enumerate().for_each(panel);
     }
     packed
+}
+
+/// Packs `lanes` of a matrix whose lines each have an element of every lane.
+fn pack_lines<W: Words<E>, E, const LANES: usize>(
+    all: &[E],
+    [width, k]: [usize; 2],
+    lanes: Range<usize>,
+    panel: &mut [[u32; LANES]],
+) {
+    let of_line = |line: usize| &all[line * width + lanes.start..line * width + lanes.end];
+    for (words, line) in panel.iter_mut().zip((0..k).step_by(W::ELEMENTS)) {
+        let next = if W::ELEMENTS == 2 && line + 1 < k { of_line(line + 1) } else { &[] };
+        W::across(of_line(line), next, &mut words[..lanes.len()]);
+    }
+}
+
+/// Packs rows of `k` elements, each of them a lane.
+fn pack_rows<W: Words<E>, E, const LANES: usize>(rows: &[E], k: usize, panel: &mut [[u32; LANES]]) {
+    let mut words = [0; RUN];
+    for (number, panel) in panel.chunks_mut(RUN).enumerate() {
+        let run = number * RUN * W::ELEMENTS..k.min((number + 1) * RUN * W::ELEMENTS);
+        for (lane, row) in rows.chunks_exact(k).enumerate() {
+            let words = &mut words[..panel.len()];
+            W::along(&row[run.clone()], words);
+            panel.iter_mut().zip(&*words).for_each(|(to, word)| to[lane] = *word);
+        }
+    }
 }

@@ -5,15 +5,19 @@ use half::{bf16, f16};
 
 /// Returns values that every type holds exactly, and whose products add up exactly.
 fn values(count: usize, seed: usize) -> Vec<f32> {
-    (0..count).map(|i| ((i * 7 + seed * 3) % 11) as f32 - 5.0).collect()
+    let small = |i: usize| i8::try_from((i * 7 + seed * 3) % 11).map_or(0.0, f32::from);
+    (0..count).map(|i| small(i) - 5.0).collect()
 }
 
 /// Asserts that products of these extents are right in both layouts of either operand.
 fn check<'a>([m, k, n]: [usize; 3], a: Elements<'a>, b: Elements<'a>, wide: [&[f32]; 2]) {
     for (a_turned, b_turned) in [(false, false), (false, true), (true, false), (true, true)] {
-        let of = |elements, rows, columns, is_turned| match is_turned {
-            true => Matrix::new(elements, columns, rows).transposed(),
-            false => Matrix::new(elements, rows, columns),
+        let of = |elements, rows, columns, is_turned| {
+            if is_turned {
+                Matrix::new(elements, columns, rows).transposed()
+            } else {
+                Matrix::new(elements, rows, columns)
+            }
         };
         let mut c = vec![1.0; m * n];
         add_product(of(a, m, k, a_turned), of(b, k, n, b_turned), &mut c);

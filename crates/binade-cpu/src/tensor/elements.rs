@@ -1,7 +1,11 @@
 //! Element types that a tensor holds, each in an array of its own type, and conversions between them: widened exactly, narrowed once.
 
 use super::Tensor;
-use crate::{Error, parallel, simd};
+use crate::{
+    Error, parallel,
+    pool::{self, Pooled, pooled},
+    simd,
+};
 use binade_core::{
     DType, Element,
     cast::{
@@ -56,6 +60,13 @@ macro_rules! stored {
                 }
             }
 
+            /// Gives the memory back if it is large and no other tensor has it; the elements are gone then.
+            pub(super) fn recycle(&mut self) {
+                match self {
+                    $(Self::$variant(array) => recycled(array),)*
+                }
+            }
+
             /// Returns the elements under `shape`, which has as many.
             pub(super) fn reshape(&self, shape: &[usize]) -> Self {
                 match self {
@@ -85,6 +96,8 @@ macro_rules! stored {
     };
 }
 
+pooled!(bf16, f16, f32, f64, E4M3, E5M2, i64, u8);
+
 stored! {
     bf16, BF16;
     f16, F16;
@@ -94,6 +107,17 @@ stored! {
     E5M2, E5M2;
     i64, I64;
     u8, U8;
+}
+
+/// Gives an array's memory back if it is large and nobody shares it.
+fn recycled<E: Pooled>(array: &mut Shared<E>) {
+    if array.len().saturating_mul(size_of::<E>()) < pool::LEAST {
+        return;
+    }
+    let empty = Shared::from_shape_vec(IxDyn(&[0]), Vec::new()).expect("no element for no element");
+    if let Ok(owned) = std::mem::replace(array, empty).try_into_owned_nocopy() {
+        pool::give(owned.into_raw_vec_and_offset().0);
+    }
 }
 
 /// Shares the elements: a row-major array needs no copy for another shape.
@@ -153,10 +177,11 @@ impl Tensor {
     /// floating-point.
     pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
         if dtype == DType::F32 {
-            Self::new(values, shape)
-        } else {
-            Self::rounded(&values, shape, dtype)
+            return Self::new(values, shape);
         }
+        let tensor = Self::rounded(&values, shape, dtype);
+        pool::give(values);
+        tensor
     }
 
     /// Creates a tensor of `values` as [`from_f32`](Self::from_f32) does.
@@ -201,7 +226,7 @@ impl Tensor {
     }
 }
 
-fn narrow8<E: Copy + Default + Send>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
+fn narrow8<E: Pooled>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
     parallel::filled(values.len(), |first, chunk| {
         chunk.iter_mut().zip(&values[first..]).for_each(|(to, x)| *to = round(*x, NonFinite));
     })
@@ -222,11 +247,11 @@ fn widen<E: Element>(from: &[E]) -> Vec<f32> {
 }
 
 /// Rounds once, to nearest even.
-fn narrow<E: Element>(from: &[f32]) -> Vec<E> {
+fn narrow<E: Element + Pooled>(from: &[f32]) -> Vec<E> {
     converted(from, simd::narrow)
 }
 
 /// Converts block by block.
-fn converted<A: Sync, B: Copy + Default + Send>(from: &[A], convert: fn(&[A], &mut [B])) -> Vec<B> {
+fn converted<A: Sync, B: Pooled>(from: &[A], convert: fn(&[A], &mut [B])) -> Vec<B> {
     parallel::filled(from.len(), |first, chunk| convert(&from[first..first + chunk.len()], chunk))
 }

@@ -1,0 +1,138 @@
+//! Large buffers that wait to be used again. The system's allocator gives memory of tens of megabytes back at once, and each page of
+//! the next such buffer is then cleared and mapped anew, which takes longer than most operations.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
+
+/// Least bytes of a buffer that is kept: smaller ones the allocator keeps itself.
+pub(crate) const LEAST: usize = 4 << 20;
+
+/// Number of buffers that are given back before one that nobody took is freed: some training steps have as many.
+const PATIENCE: u64 = 128;
+
+/// Element type of buffers, with the buffers that wait.
+pub(crate) trait Pooled: Copy + Default + Send + 'static {
+    /// Returns the buffers of this type.
+    fn pool() -> &'static Pool<Self>;
+}
+
+/// Buffers that wait.
+pub(crate) struct Pool<T> {
+    free: Mutex<Free<T>>,
+}
+
+struct Free<T> {
+    /// Number of buffers given back so far.
+    given: u64,
+    /// Buffers, each with that number when it came.
+    buffers: Vec<(u64, Vec<T>)>,
+}
+
+impl<T> Pool<T> {
+    pub(crate) const fn new() -> Self {
+        Self { free: Mutex::new(Free { given: 0, buffers: Vec::new() }) }
+    }
+}
+
+/// Implements [`Pooled`] for types.
+macro_rules! pooled {
+    ($($element:ty),+ $(,)?) => {
+        $(impl $crate::pool::Pooled for $element {
+            fn pool() -> &'static $crate::pool::Pool<Self> {
+                static POOL: $crate::pool::Pool<$element> = $crate::pool::Pool::new();
+                &POOL
+            }
+        })+
+    };
+}
+pub(crate) use pooled;
+
+/// Returns true if a buffer of this capacity is kept.
+fn is_large<T>(capacity: usize) -> bool {
+    capacity.saturating_mul(size_of::<T>()) >= LEAST
+}
+
+/// Returns an empty vector with room for `len` elements. A large one has room for an eighth more at most, so that buffers of nearly the
+/// same length take each other's place.
+pub(crate) fn take<T: Pooled>(len: usize) -> Vec<T> {
+    let mut room = len;
+    if is_large::<T>(len) {
+        room = len.next_multiple_of((len.next_power_of_two() / 16).max(1));
+        let mut free = T::pool().free.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |(_, buffer): &(u64, Vec<T>)| (len..=room).contains(&buffer.capacity());
+        // The last given is the likeliest to be in a cache.
+        if let Some(place) = free.buffers.iter().rposition(fits) {
+            return free.buffers.remove(place).1;
+        }
+    }
+    Vec::with_capacity(room)
+}
+
+/// Keeps a vector's memory for [`take`], if it is large.
+pub(crate) fn give<T: Pooled>(mut buffer: Vec<T>) {
+    if !is_large::<T>(buffer.capacity()) {
+        return;
+    }
+    buffer.clear();
+    let mut free = T::pool().free.lock().unwrap_or_else(PoisonError::into_inner);
+    free.given += 1;
+    let now = free.given;
+    free.buffers.push((now, buffer));
+    let old = free.buffers.partition_point(|(came, _)| came + PATIENCE < now);
+    let freed: Vec<_> = free.buffers.drain(..old).collect();
+    // The system takes its time for large buffers.
+    drop(free);
+    drop(freed);
+}
+
+/// Vector that is given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Buffer<T: Pooled>(pub(crate) Vec<T>);
+
+impl<T: Pooled> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Pooled> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<T: Pooled> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        give(std::mem::take(&mut self.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEAST, PATIENCE, give, take};
+
+    /// Element that no other test has.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    struct Own(u8);
+    pooled!(Own);
+
+    #[test]
+    fn a_large_buffer_is_taken_again_until_nobody_wants_it() {
+        let first = take::<Own>(LEAST);
+        let place = first.as_ptr();
+        give(first);
+        let (larger, small) = (take::<Own>(2 * LEAST), take::<Own>(LEAST / 2));
+        assert!(larger.as_ptr() != place && small.as_ptr() != place, "it has no room, or far more");
+        let again = take::<Own>(LEAST);
+        assert_eq!((again.as_ptr(), again.len()), (place, 0));
+
+        give(again);
+        for _ in 0..=PATIENCE {
+            give(take::<Own>(4 * LEAST));
+        }
+        let waiting = &<Own as super::Pooled>::pool().free.lock().unwrap().buffers;
+        assert_eq!(waiting.len(), 1, "the one that nobody took is gone");
+    }
+}
