@@ -1,9 +1,9 @@
-"""Does the work of rows of `cpu_speed` in PyTorch, as it is asked to: a request and an answer are a line of JSON each.
+"""The side of PyTorch in `cargo xtask bench --peer torch`: does the work of a row when it is asked to.
 
     python3 torch_cpu.py --threads 2                      answers until its input ends
     python3 torch_cpu.py --threads 2 --memory '{"kind": "mlp", …}'    prints the peak of memory of this row's work, in bytes
 
-Requests: {"version": true}, {"prepare": ROW}, {"run": TIMES}, which is answered with seconds. A ROW has a `kind`, which is a function
+A request and an answer are a line of JSON each. Requests: {"version": true}, {"prepare": ROW}, {"run": TIMES}, which is answered with seconds. A ROW has a `kind`, which is a function
 below, and its arguments.
 """
 import argparse
@@ -38,7 +38,14 @@ def clip_norm(dtype, elements, tensors: int):
     parameters = [nn.Parameter(it) for it in make(elements, tensors, dtype)]
     for parameter, grad in zip(parameters, make(elements, tensors, dtype)):
         parameter.grad = grad
-    return lambda: nn.utils.clip_grad_norm_(parameters, 1.0)
+    unscale, grads = torch._amp_foreach_non_finite_check_and_unscale_, [it.grad for it in parameters]
+    found, inverse = torch.zeros(1), torch.ones(1)
+
+    def work():
+        unscale(grads, found, inverse)
+        nn.utils.clip_grad_norm_(parameters, 3e38)
+
+    return work
 
 
 def cast(elements, tensors: int, to, **other):
@@ -244,6 +251,7 @@ torch.set_grad_enabled(False)
 if options.memory:
     # What PyTorch loads at its first step is no memory of the row.
     prepare({"kind": "mlp", "widths": [8, 8], "batch": 2, "low": "bf16"})(1)
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # The peak begins anew.
     before = status("VmRSS:")
     prepare(options.memory)(2)
     print(status("VmHWM:") - before)

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
 /// Least bytes of a buffer that is kept: smaller ones the allocator keeps itself.
-pub(crate) const LEAST: usize = 4 << 20;
+pub(crate) const LEAST: usize = 1 << 20;
 
 /// Number of buffers that are given back before one that nobody took is freed: some training steps have as many.
 const PATIENCE: u64 = 128;
@@ -53,18 +53,30 @@ fn is_large<T>(capacity: usize) -> bool {
 }
 
 /// Returns an empty vector with room for `len` elements. A large one has room for an eighth more at most, so that buffers of nearly the
-/// same length take each other's place.
+/// same length take each other's place. Where none fits, as many that wait are freed: those that wait and those in use never have more
+/// than those in use have had.
 pub(crate) fn take<T: Pooled>(len: usize) -> Vec<T> {
-    let mut room = len;
-    if is_large::<T>(len) {
-        room = len.next_multiple_of((len.next_power_of_two() / 16).max(1));
-        let mut free = T::pool().free.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |(_, buffer): &(u64, Vec<T>)| (len..=room).contains(&buffer.capacity());
-        // The last given is the likeliest to be in a cache.
-        if let Some(place) = free.buffers.iter().rposition(fits) {
-            return free.buffers.remove(place).1;
-        }
+    if !is_large::<T>(len) {
+        return Vec::with_capacity(len);
     }
+    let room = len.next_multiple_of((len.next_power_of_two() / 16).max(1));
+    let mut free = T::pool().free.lock().unwrap_or_else(PoisonError::into_inner);
+    let fits = |(_, buffer): &(u64, Vec<T>)| (len..=room).contains(&buffer.capacity());
+    // The last given is the likeliest to be in a cache.
+    if let Some(place) = free.buffers.iter().rposition(fits) {
+        return free.buffers.remove(place).1;
+    }
+    let mut freed = 0;
+    let old = free.buffers.iter().take_while(|(_, buffer)| {
+        let goes = freed < room;
+        freed += buffer.capacity();
+        goes
+    });
+    let old = old.count();
+    let old: Vec<_> = free.buffers.drain(..old).collect();
+    // The system takes its time for large buffers.
+    drop(free);
+    drop(old);
     Vec::with_capacity(room)
 }
 
@@ -120,19 +132,25 @@ mod tests {
 
     #[test]
     fn a_large_buffer_is_taken_again_until_nobody_wants_it() {
+        let waiting = || <Own as super::Pooled>::pool().free.lock().unwrap().buffers.len();
         let first = take::<Own>(LEAST);
         let place = first.as_ptr();
         give(first);
-        let (larger, small) = (take::<Own>(2 * LEAST), take::<Own>(LEAST / 2));
-        assert!(larger.as_ptr() != place && small.as_ptr() != place, "it has no room, or far more");
+        let small = take::<Own>(LEAST / 2);
+        assert_ne!(small.as_ptr(), place, "a small one is the allocator's");
+        let again = take::<Own>(LEAST - LEAST / 32);
+        assert_eq!((again.as_ptr() == place, again.len()), (false, 0), "below the least");
         let again = take::<Own>(LEAST);
         assert_eq!((again.as_ptr(), again.len()), (place, 0));
 
         give(again);
+        let larger = take::<Own>(2 * LEAST);
+        assert_eq!(waiting(), 0, "it has no room, and goes for one that has");
+        give(take::<Own>(LEAST));
+        give(larger);
         for _ in 0..=PATIENCE {
-            give(take::<Own>(4 * LEAST));
+            give(take::<Own>(2 * LEAST));
         }
-        let waiting = &<Own as super::Pooled>::pool().free.lock().unwrap().buffers;
-        assert_eq!(waiting.len(), 1, "the one that nobody took is gone");
+        assert_eq!(waiting(), 1, "the one that nobody took is gone");
     }
 }

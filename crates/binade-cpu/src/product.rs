@@ -14,10 +14,10 @@ mod packed;
 #[cfg(target_arch = "x86_64")]
 mod tile;
 
-use crate::{Tensor, parallel, simd};
+use crate::{Tensor, parallel, pool::Buffer, simd};
+use binade_core::Element;
 use half::{bf16, f16};
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul, s};
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Number of multiplications that cost as much as one elementwise operation.
@@ -47,18 +47,19 @@ impl<'a> Elements<'a> {
         }
     }
 
-    fn widened(self) -> Cow<'a, [f32]> {
-        let widen = |len: usize, widen: &dyn Fn(&mut [f32])| {
-            let mut wide = vec![0.0; len];
-            widen(&mut wide);
-            Cow::Owned(wide)
-        };
+    /// Calls `f` with the elements in f32.
+    fn with_f32<T>(self, f: impl FnOnce(&[f32]) -> T) -> T {
         match self {
-            Self::F32(all) => Cow::Borrowed(all),
-            Self::F16(all) => widen(all.len(), &|wide| simd::widen(all, wide)),
-            Self::BF16(all) => widen(all.len(), &|wide| simd::widen(all, wide)),
+            Self::F32(all) => f(all),
+            Self::F16(all) => f(&widened(all)),
+            Self::BF16(all) => f(&widened(all)),
         }
     }
+}
+
+fn widened<E: Element>(all: &[E]) -> Buffer<f32> {
+    let widen = |first: usize, chunk: &mut [f32]| simd::widen(&all[first..], chunk);
+    Buffer(parallel::filled(all.len(), widen))
 }
 
 /// Matrix, transposed or not.
@@ -96,20 +97,21 @@ impl<'a> Matrix<'a> {
 
     /// Calls `f` with the matrix in f32.
     fn with_view<T>(self, f: impl FnOnce(ArrayView2<'_, f32>) -> T) -> T {
-        let wide = self.elements.widened();
         let shape = self.extents.set_f(self.is_transposed);
-        f(ArrayView2::from_shape(shape, &wide).expect("as many elements as the extents say"))
+        self.elements.with_f32(|all| {
+            f(ArrayView2::from_shape(shape, all).expect("as many elements as the extents say"))
+        })
     }
 }
 
 /// Least number of multiplications for which operands are packed.
+#[cfg(target_arch = "x86_64")]
 const WORTH_PACKING: usize = 1 << 15;
 
 /// Computes `c += a·b`, with `c` row-major.
 pub(crate) fn add_product(a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
-    let ([m, k], n) = (a.extents, b.extents[1]);
     #[cfg(target_arch = "x86_64")]
-    if m.saturating_mul(k).saturating_mul(n) >= WORTH_PACKING
+    if a.extents.iter().fold(b.extents[1], |all, it| all.saturating_mul(*it)) >= WORTH_PACKING
         && let Some(kernel) = tile::Kernel::of(a.elements, b.elements)
     {
         return packed::add_product(kernel, a, b, c);

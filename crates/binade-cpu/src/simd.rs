@@ -78,3 +78,43 @@ impl<E: Element> Loop for Narrow<'_, E> {
         E::narrow(self.from, self.to);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{narrow, widen};
+    use binade_core::Element;
+    use half::{bf16, f16};
+
+    /// Asserts that conversions of slices have the bits of those of elements: over all values of a 16-bit type, and over f32 beside its
+    /// numbers and halfway between them, with any start and odd lengths.
+    fn check<E: Element>(from_bits: fn(u16) -> E, to_bits: fn(E) -> u16) {
+        let all: Vec<E> = (0..=u16::MAX).map(from_bits).collect();
+        let beside =
+            |x: f32| [-1, 0, 1].map(|by| f32::from_bits(x.to_bits().wrapping_add_signed(by)));
+        let halfway = |pair: &[E]| beside(f32::midpoint(pair[0].to_f32(), pair[1].to_f32()));
+        let mut near: Vec<f32> = all.iter().flat_map(|x| beside(x.to_f32())).collect();
+        near.extend(all.windows(2).flat_map(halfway));
+        for start in 0..9 {
+            for len in [all.len() - start, 1, 7, 15, 17, 31, 33, 63, 257] {
+                let from = &all[start..start + len];
+                let mut wide = vec![0.0; len];
+                widen(from, &mut wide);
+                let same = |(x, wide): (&E, &f32)| x.to_f32().to_bits() == wide.to_bits();
+                assert!(from.iter().zip(&wide).all(same), "{start}, {len}");
+            }
+            for len in [near.len() - start, 1, 7, 15, 17, 31, 33, 63, 257] {
+                let from = &near[start..start + len];
+                let mut low = vec![from_bits(0); len];
+                narrow(from, &mut low);
+                let same = |(x, low): (&f32, &E)| to_bits(E::from_f32(*x)) == to_bits(*low);
+                assert!(from.iter().zip(&low).all(same), "{start}, {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn slices_are_converted_as_elements_are() {
+        check(f16::from_bits, f16::to_bits);
+        check(bf16::from_bits, bf16::to_bits);
+    }
+}

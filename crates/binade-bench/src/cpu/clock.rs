@@ -14,7 +14,7 @@ const ROUND: f64 = 0.02;
 const LEAST_ROUNDS: usize = 5;
 const MOST_ROUNDS: usize = 25;
 
-/// Clock with the canary's array. Two cores of a virtual machine share bandwidth with its neighbours, now more and now less: a row
+/// Clock, with an array that is multiplied in place around each row, to measure the bandwidth there is. Two cores of a virtual machine share bandwidth with its neighbours, now more and now less: a row
 /// says something only beside what the machine gave around it.
 pub(crate) struct Clock {
     seconds: f64,

@@ -19,13 +19,16 @@ pub(crate) fn unscale(size: Size, dtype: DType) -> Spec {
     Spec { bytes: size.elements * dtype.bytes(), ..row }
 }
 
-/// Norm of a set, and the factor that limits it. PyTorch's multiplies it in.
+/// Check and unscale of a set, its norm, and the factor that limits it. PyTorch's passes write the set twice.
 pub(crate) fn clip_norm(size: Size, dtype: DType) -> Spec {
     let peer = json!({ "kind": "clip_norm", "dtype": dtype.name(), "elements": size.elements, "tensors": size.tensors });
     let row = Spec::new("clip_norm", name(size, dtype), peer, move || {
-        let grads = size.gradients(dtype)?;
-        let mut found = Cpu.unscale(&mut grads.clone(), &ScaleState::from_exponent(0))?;
-        Ok(timed(move || Ok(Cpu.clip_norm(&mut grads.clone(), Norm::L2, 1.0, &mut found)?)))
+        let (grads, state) = (size.gradients(dtype)?, ScaleState::from_exponent(0));
+        Ok(timed(move || {
+            let mut grads = grads.clone();
+            let mut found = Cpu.unscale(&mut grads, &state)?;
+            Ok(Cpu.clip_norm(&mut grads, Norm::L2, f32::MAX, &mut found)?)
+        }))
     });
     Spec { bytes: size.elements * dtype.bytes(), ..row }
 }

@@ -44,6 +44,8 @@ pub fn peak(row: &str, threads: usize, is_dry: bool) -> Result<Option<u64>> {
     let mut specs = plan::specs(is_dry).into_iter();
     let spec = specs.find(|spec| format!("{} {}", spec.group, spec.name) == row);
     let spec = spec.ok_or_else(|| format!("--memory {row}: there is no such row"))?;
+    // The peak begins anew.
+    let _ = fs::write("/proc/self/clear_refs", "5");
     let before = status("VmRSS:");
     let mut work = (spec.prepare)()?;
     work(TIMES)?;

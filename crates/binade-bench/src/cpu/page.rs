@@ -58,10 +58,10 @@ impl fmt::Display for Page {
         let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
         writeln!(
             f,
-            "`{command}` on {}, commit {}: {processor}; {threads} threads on either side; PyTorch {}.\n",
+            "`{command}` on {}, commit {}: {processor}; {threads} threads on either side{}.\n",
             known(date),
             known(commit),
-            known(torch)
+            torch.as_ref().map_or(String::new(), |it| format!("; PyTorch {it}"))
         )?;
         writeln!(
             f,

@@ -1,10 +1,10 @@
 //! Batch of matrix products.
 
-use super::{
-    matmul::{extents, product},
-    operands::check,
+use super::{matmul::extents, operands::check};
+use crate::{
+    Cpu, Error, Tensor, parallel,
+    product::{Matrix, add_product},
 };
-use crate::{Cpu, Error, Tensor, product::Matrix};
 use binade_core::TensorSpec;
 use binade_core::ops::{Bmm, OpInvocation};
 
@@ -21,10 +21,10 @@ impl Bmm for Cpu {
 /// Computes `A·B` for each pair of matrices.
 pub(super) fn products(call: &OpInvocation, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
     let TensorSpec { dtype, shape } = check(call, &[a, b])?;
-    let sizes @ [m, k, n] = extents(a, b);
-    let mut products = Vec::with_capacity(pairs(&shape) * m * n);
-    for i in 0..pairs(&shape) {
-        products.extend(product(Matrix::of(a, i, m, k), Matrix::of(b, i, k, n), sizes));
+    let [m, k, n] = extents(a, b);
+    let mut products = parallel::zeros(pairs(&shape) * m * n);
+    for (i, product) in products.chunks_exact_mut((m * n).max(1)).enumerate() {
+        add_product(Matrix::of(a, i, m, k), Matrix::of(b, i, k, n), product);
     }
     Tensor::from_f32(products, &shape, dtype)
 }
@@ -36,12 +36,13 @@ pub(super) fn product_grads(
 ) -> Result<[Tensor; 2], Error> {
     let dtype = check(call, &[grad, a, b])?.dtype;
     let [m, k, n] = extents(a, b);
-    let (mut da, mut db) = (Vec::with_capacity(a.len()), Vec::with_capacity(b.len()));
-    for i in 0..pairs(a.shape()) {
-        let (x, y, grad) =
-            (Matrix::of(a, i, m, k), Matrix::of(b, i, k, n), Matrix::of(grad, i, m, n));
-        da.extend(product(grad, y.transposed(), [m, n, k]));
-        db.extend(product(x.transposed(), grad, [k, m, n]));
+    let (mut da, mut db) = (parallel::zeros(a.len()), parallel::zeros(b.len()));
+    let each = da.chunks_exact_mut((m * k).max(1)).zip(db.chunks_exact_mut((k * n).max(1)));
+    for (i, (da, db)) in each.enumerate() {
+        let (x, y) = (Matrix::of(a, i, m, k), Matrix::of(b, i, k, n));
+        let grad = Matrix::of(grad, i, m, n);
+        add_product(grad, y.transposed(), da);
+        add_product(x.transposed(), grad, db);
     }
     Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
 }

@@ -1,10 +1,7 @@
 //! Matrix product.
 
 use super::bmm::{product_grads, products};
-use crate::{
-    Cpu, Error, Tensor, parallel,
-    product::{Matrix, add_product},
-};
+use crate::{Cpu, Error, Tensor};
 use binade_core::ops::{MatMul, OpInvocation};
 
 impl MatMul for Cpu {
@@ -17,20 +14,10 @@ impl MatMul for Cpu {
     }
 }
 
-/// Extents M, K and N of the last two axes.
-pub(super) type Extents = [usize; 3];
-
-/// Returns the extents of operands that have been checked.
-pub(super) fn extents(a: &Tensor, b: &Tensor) -> Extents {
+/// Returns the extents M, K and N of the last two axes of operands that have been checked.
+pub(super) fn extents(a: &Tensor, b: &Tensor) -> [usize; 3] {
     match (a.shape(), b.shape()) {
         ([.., m, k], [.., n]) => [*m, *k, *n],
         _ => [0; 3],
     }
-}
-
-/// Computes `a·b`, row-major.
-pub(super) fn product(a: Matrix<'_>, b: Matrix<'_>, [m, _, n]: Extents) -> Vec<f32> {
-    let mut c = parallel::zeros(m * n);
-    add_product(a, b, &mut c);
-    c
 }

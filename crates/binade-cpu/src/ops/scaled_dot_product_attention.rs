@@ -22,7 +22,8 @@ const BLOCK: usize = 64;
 /// Cost of an exponential.
 const EXPONENTIAL: usize = 4;
 
-/// Least number of parts of a backward pass, each of which adds up gradients of its own: no result depends on the number of threads.
+/// Number of parts that a backward pass is divided into, if there are blocks enough. Shapes alone decide it, so that no result depends on
+/// the number of threads.
 const PARTS: usize = 8;
 
 impl ScaledDotProductAttention for Cpu {

@@ -35,9 +35,14 @@ pub(super) fn softmax(row: &[f32], out: &mut [f32]) {
 
 /// Returns the largest element of a row, and the sum of exponentials of the differences from it.
 pub(super) fn normaliser(row: &[f32]) -> (f32, f64) {
-    let (max, mut terms) = (largest(row), row.to_vec());
-    exponentials(&mut terms, max);
-    (max, reduce::run(&terms, f64::from))
+    let (max, mut terms, mut sum) = (largest(row), [0.0; parallel::CHUNK], 0.0);
+    for row in row.chunks(parallel::CHUNK) {
+        let terms = &mut terms[..row.len()];
+        terms.copy_from_slice(row);
+        exponentials(terms, max);
+        sum += reduce::run(terms, f64::from);
+    }
+    (max, sum)
 }
 
 /// Returns the largest element. It ignores NaN, but the sum of exponentials does not.

@@ -5,7 +5,7 @@ use super::blocks;
 use crate::pool::{self, Pooled};
 
 /// Number of elements of a chunk, which stays in the cache.
-pub(crate) const CHUNK: usize = 1024;
+pub(crate) const CHUNK: usize = 256;
 
 /// Returns `len` elements, computed by `work(first, chunk)` for chunks of at most [`CHUNK`], `first` being the index of the chunk's first
 /// element. Their memory is written once: zeros from the allocator would be written by one thread.

@@ -36,11 +36,10 @@ impl Kernel {
         if !is_x86_feature_detected!("avx512f") {
             return None;
         }
-        Some(if are_bf16 && is_x86_feature_detected!("avx512bf16") {
-            Self::Pairs
-        } else {
-            Self::Single
-        })
+        // The compiler may use what AVX512-BF16 is built on, too.
+        let has_pairs =
+            is_x86_feature_detected!("avx512bf16") && is_x86_feature_detected!("avx512bw");
+        Some(if are_bf16 && has_pairs { Self::Pairs } else { Self::Single })
     }
 
     /// Returns the number of elements of a word.

@@ -148,8 +148,11 @@ fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
     match grads.measured {
         Some(measured) if grads.factor.clip == 1.0 => Ok(measured),
         _ => {
-            *grads = grads.apply_factors()?;
-            let measured = inspect(grads, 1.0)?.1;
+            // The size of clipped values is measured once they are rounded.
+            if grads.factor.clip != 1.0 {
+                *grads = grads.apply_factors()?;
+            }
+            let measured = inspect(grads, grads.factor.inverse)?.1;
             grads.measured = Some(measured);
             Ok(measured)
         }
