@@ -87,7 +87,7 @@ impl<D: Device> Var<D> {
         G: From<Vec<Named<Option<D::Tensor>>>>,
     {
         let nodes: Vec<usize> = parameters.iter().map(|(_, node)| *node).collect();
-        let grads = differentiate(self.value(), &nodes)?;
+        let grads = differentiate_scalar(self.value(), &nodes)?;
         let names = parameters.into_iter().map(|(name, _)| name);
         Ok(names.zip(grads).map(|(name, value)| Named { name, value }).collect::<Vec<_>>().into())
     }
@@ -103,25 +103,39 @@ impl<D: Device> Var<D> {
             return Err(TapeError::TwoTapes { op: "gradient" });
         }
         let Some(node) = towards.value().node else { return Ok(None) };
-        Ok(differentiate(self.value(), &[node])?.pop().flatten())
+        Ok(differentiate_scalar(self.value(), &[node])?.pop().flatten())
     }
 }
 
-/// Returns the gradients of `loss` with respect to each node of `wanted`, in its element type; `None` if no path leads there.
-///
-/// The record is left as it was.
-fn differentiate<D: Device>(loss: &Value<D>, wanted: &[usize]) -> Result<Grads<D>, Failed<D>> {
+/// Returns the gradients of a scalar, as [`differentiate`] does from a gradient of 1.
+fn differentiate_scalar<D: Device>(
+    loss: &Value<D>,
+    wanted: &[usize],
+) -> Result<Grads<D>, Failed<D>> {
     let device = &loss.record.device;
     let shape = device.shape(&loss.tensor);
     if !shape.is_empty() {
         return Err(TapeError::NotScalar { shape });
     }
-    let last = loss.node.ok_or(TapeError::Detached)?;
-    let nodes = loss.record.nodes(last);
+    differentiate(loss, Fill::fill(device, 1.0, &[], loss.dtype())?, wanted)
+}
+
+/// Returns the gradients with respect to each node of `wanted`, in its element type, from the gradient of `value`; `None` if no path
+/// leads there.
+///
+/// The record is left as it was.
+pub(crate) fn differentiate<D: Device>(
+    value: &Value<D>,
+    grad: D::Tensor,
+    wanted: &[usize],
+) -> Result<Grads<D>, Failed<D>> {
+    let device = &value.record.device;
+    let last = value.node.ok_or(TapeError::Detached)?;
+    let nodes = value.record.nodes(last);
     let totals = nodes.iter().map(|_| None).collect();
     let found = wanted.iter().map(|_| None).collect();
     let mut pass = Pass { device, nodes, totals, wanted, found };
-    pass.arrive(last, Fill::fill(device, 1.0, &[], loss.dtype())?)?;
+    pass.arrive(last, grad)?;
     pass.run()
 }
 

@@ -7,6 +7,7 @@ mod custom;
 mod device;
 mod error;
 mod ops;
+mod recompute;
 mod record;
 mod tape;
 mod var;

@@ -98,6 +98,13 @@ impl<D: Device> Tape<D> {
         Var::new(self.clone(), value)
     }
 
+    /// Returns a leaf with the tensor of a value of another record, which is cast as often as that.
+    pub(crate) fn variable_of(&self, value: &Value<D>) -> Var<D> {
+        let leaf = self.variable(value.tensor.clone());
+        let value = Value { parameter: value.parameter, ..leaf.value().clone() };
+        Var::new(self.clone(), value)
+    }
+
     /// Returns a leaf without a gradient, such as a batch or a target.
     pub fn constant(&self, tensor: D::Tensor) -> Var<D> {
         Var::new(self.clone(), self.record().value(tensor))

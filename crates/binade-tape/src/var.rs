@@ -138,7 +138,7 @@ impl<D: Device> Var<D> {
         Ok(operands.map(|operand| self.tape.seen(&operand.value)))
     }
 
-    fn seen_list(&self, op: Op, operands: &[&Self]) -> Result<Vec<Value<D>>, Failed<D>> {
+    pub(crate) fn seen_list(&self, op: Op, operands: &[&Self]) -> Result<Vec<Value<D>>, Failed<D>> {
         self.check_tape(op, operands)?;
         Ok(operands.iter().map(|operand| self.tape.seen(&operand.value)).collect())
     }

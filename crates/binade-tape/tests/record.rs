@@ -5,7 +5,7 @@ use binade_autocast::Region;
 use binade_core::ops::{Mul, Relu};
 use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::Tape;
+use binade_tape::{Tape, TapeError, Var};
 use half::f16;
 use std::sync::Arc;
 
@@ -144,4 +144,55 @@ fn a_deep_record_neither_goes_back_nor_away_by_recursion() {
     let deep = (0..100_000).fold(x.clone(), |y, _| y.reshape(&[1]).unwrap());
     let grad = deep.sum().unwrap().gradient(&x).unwrap().unwrap();
     assert_eq!(f32s(&grad), [1.0]);
+}
+
+/// A block of a model, with a mask of dropout: two products around a nonlinearity, added to the input.
+fn block(of: &[Var<Cpu>]) -> Result<Var<Cpu>, TapeError<binade_cpu::Error>> {
+    let [x, up, down] = of else { panic!("an input and two weights") };
+    let key = Tensor::new(vec![1_i64, 2], &[2]).unwrap();
+    let part = x.at("block").linear(up, None)?.gelu()?.dropout(&key, 0.5)?.linear(down, None)?;
+    x.add(&part)
+}
+
+#[test]
+fn what_is_computed_again_has_the_same_gradients_and_keeps_less() {
+    let run = |recomputes: bool| {
+        let tape = Tape::new(Cpu, &Region::bf16());
+        let weights: Vec<_> = ["a", "b", "c", "d"].into_iter().zip(1..).collect();
+        let weights = weights.iter().map(|(name, seed)| {
+            let shape: &[usize] = if seed % 2 == 1 { &[24, 6] } else { &[6, 24] };
+            tape.parameter(&named(name, shape, *seed))
+        });
+        let weights: Vec<_> = weights.collect();
+        let mut x = tape.variable(tensor(&[5, 6], 9));
+        let first = x.clone();
+        for pair in weights.chunks(2) {
+            let inputs = [&x, &pair[0], &pair[1]];
+            x = if recomputes {
+                tape.recompute(&inputs, block).unwrap()
+            } else {
+                block(&inputs.map(Var::clone)).unwrap()
+            };
+        }
+        // Another region is in force by the time of backward.
+        let loss = x.on(&tape.within(Region::f16())).unwrap().mean().unwrap();
+        let grads: Grads = loss.backward().unwrap();
+        let mut bits: Vec<_> =
+            grads.iter().map(|it| it.value.as_ref().unwrap().to_bits()).collect();
+        bits.push(loss.gradient(&first).unwrap().unwrap().to_bits());
+        bits.push(loss.tensor().to_bits());
+        (bits, tape.activation_bytes())
+    };
+    let ((plain, all), (again, kept)) = (run(false), run(true));
+    assert!(plain == again, "the bits differ");
+    assert!(kept * 3 < all, "{kept} bytes are kept, and {all} without");
+}
+
+#[test]
+fn a_part_whose_input_wants_no_gradient_is_a_constant() {
+    let tape = plain();
+    let x = tape.constant(tensor(&[3], 1));
+    let y = tape.recompute(&[&x], |of| of[0].relu()).unwrap();
+    assert!(y.sum().unwrap().backward::<Grads>().is_err());
+    assert_eq!(tape.activation_bytes(), 0);
 }

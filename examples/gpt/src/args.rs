@@ -55,6 +55,9 @@ pub struct Args {
     /// Clips gradients to this L2 norm.
     #[arg(long, default_value_t = 1.0, value_name = "X", value_parser = parse::above_zero::<f32>)]
     pub clip_norm: f32,
+    /// Keeps each block's input alone, and computes the block again in backward: less memory, more time, the same bits.
+    #[arg(long)]
+    pub recompute: bool,
     /// Fixes the first weights, the order of windows, dropout and the sample.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u32,

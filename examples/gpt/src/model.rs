@@ -81,26 +81,51 @@ impl Gpt {
     }
 
     /// Returns the logits of the character behind each of `numbers`, i64 [windows, length]: [windows · length, characters].
+    ///
+    /// Where `recomputes`, backward computes each block again, and keeps its input alone.
     pub(crate) fn forward<D: Trains>(
         &self,
         p: &[Var<D>],
         numbers: &D::Tensor,
         mut masks: Masks,
+        recomputes: bool,
     ) -> Outcome<D> {
         let (table, (blocks, last)) = (&p[0], p[1..].as_chunks::<BLOCK>());
         let mut x = masks.apply(&table.embedding(numbers)?)?;
         let [windows, length] = [x.shape()[0], x.shape()[1]];
         let turns = self.turns(table.tape().device(), length)?;
-        for (layer, [norm0, query, key, value, out, norm1, up, down]) in blocks.iter().enumerate() {
-            let part = x.at(&format!("block{layer}.attention")).rms_norm(norm0, EPS)?;
-            let part = self.attention(&part, [query, key, value], &turns)?.linear(out, None)?;
-            x = x.add(&masks.apply(&part)?)?;
-            let part = x.at(&format!("block{layer}.perceptron")).rms_norm(norm1, EPS)?;
-            let part = part.linear(up, None)?.gelu()?.linear(down, None)?;
-            x = x.add(&masks.apply(&part)?)?;
+        for (layer, block) in blocks.iter().enumerate() {
+            let inputs: Vec<_> = [&x].into_iter().chain(block).collect();
+            let (net, turns, of_block) = (*self, turns.clone(), masks);
+            let f = move |of: &[Var<D>]| net.block(layer, of, &turns, of_block);
+            x = if recomputes {
+                x.tape().recompute(&inputs, f)?
+            } else {
+                f(&inputs.into_iter().cloned().collect::<Vec<_>>())?
+            };
+            masks.key[1] += 2;
         }
         let logits = x.at("head").rms_norm(&last[0], EPS)?.linear(table, None)?;
         logits.reshape(&[windows * length, self.characters])
+    }
+
+    /// Returns the result of a block on its input, the first of `of`; the others are its parameters. It uses two masks.
+    fn block<D: Trains>(
+        &self,
+        layer: usize,
+        of: &[Var<D>],
+        turns: &[D::Tensor; 2],
+        mut masks: Masks,
+    ) -> Outcome<D> {
+        let [x, norm0, query, key, value, out, norm1, up, down] = of else {
+            unreachable!("an input and the parameters of a block");
+        };
+        let part = x.at(&format!("block{layer}.attention")).rms_norm(norm0, EPS)?;
+        let part = self.attention(&part, [query, key, value], turns)?.linear(out, None)?;
+        let x = x.add(&masks.apply(&part)?)?;
+        let part = x.at(&format!("block{layer}.perceptron")).rms_norm(norm1, EPS)?;
+        let part = part.linear(up, None)?.gelu()?.linear(down, None)?;
+        x.add(&masks.apply(&part)?)
     }
 
     /// Returns the attention of each character to itself and those before it. Queries and keys are turned by their place, so that

@@ -136,7 +136,10 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let (all, context) = (inputs.len(), self.args.context as usize);
         let inputs = self.device.upload_i64(inputs, &[all / context, context])?;
         let targets = self.device.upload_i64(targets, &[all])?;
-        Ok(self.net.forward(&params, &inputs, masks)?.cross_entropy(&targets)?)
+        Ok(self
+            .net
+            .forward(&params, &inputs, masks, self.args.recompute)?
+            .cross_entropy(&targets)?)
     }
 
     /// Returns the mean loss on the validation text.
@@ -161,7 +164,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
             let tape = Tape::new(self.device.clone(), &self.amp.region).no_grad();
             let params = tape.parameters(&self.amp.optimizer.params);
             let inputs = self.device.upload_i64(seen, &[1, seen.len()])?;
-            let logits = self.net.forward(&params, &inputs, Masks::NONE)?;
+            let logits = self.net.forward(&params, &inputs, Masks::NONE, false)?;
             let logits = self.device.download(logits.tensor())?;
             let last = &logits[logits.len() - self.text.alphabet.len()..];
             numbers.push(drawn(last, self.args.temperature, random.f32()));

@@ -11,7 +11,7 @@ use std::{env, fs, thread};
 /// Variable that tells the process started by this test to train, and where to save.
 const PATH: &str = "BINADE_TRAIN_UNTIL_KILLED";
 const THIS: &str = "killed::a_run_killed_three_times_ends_with_the_bits_of_an_uninterrupted_one";
-const LINE: &str = "--level O1 --dtype f16 --steps 120 --every 4 --accumulate 2 --dropout 0.2";
+const LINE: &str = "--level O1 --dtype f16 --steps 400 --every 4 --accumulate 2 --dropout 0.2";
 
 /// Returns the arguments of a run that saves in `path`, and resumes from it if it is there.
 fn args(path: &Path) -> Args {
@@ -52,7 +52,7 @@ fn a_run_killed_three_times_ends_with_the_bits_of_an_uninterrupted_one() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert!((24..120).contains(&step(&killed)), "the kills came at {}", step(&killed));
+    assert!((24..400).contains(&step(&killed)), "the kills came at {}", step(&killed));
     let resumed = only(&args(&killed));
     assert_eq!(resumed.sample, uninterrupted.sample);
     assert!(fs::read(killed).unwrap() == fs::read(whole).unwrap());

@@ -37,3 +37,12 @@ fn bf16_learns_too_with_dropout_and_windows_of_two() {
         assert_eq!((run.curve.len(), run.outcomes.steps.applied), (3, 60));
     }
 }
+
+#[test]
+fn a_run_that_computes_blocks_again_has_the_same_bits() {
+    for level in ["--level O0", "--level O1 --dtype f16", "--level O2 --dtype bf16"] {
+        let line = format!("{level} --layers 2 --steps 6 --every 3 --accumulate 2 --dropout 0.2");
+        let (kept, again) = (only(&small(&line)), only(&small(&format!("{line} --recompute"))));
+        assert_eq!((kept.curve, kept.sample), (again.curve, again.sample), "{level}");
+    }
+}
