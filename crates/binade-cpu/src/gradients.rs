@@ -4,11 +4,10 @@ mod inspect;
 
 pub(crate) use inspect::inspect;
 
-use crate::{Error, Stored, Tensor, parallel, simd};
-use binade_core::{DType, Element, Named};
+use crate::{Error, Tensor, parallel};
+use binade_core::{DType, Named};
 use binade_grad_scaler::Norm;
 use binade_master_weights::step::Factor;
-use half::{bf16, f16};
 use std::{ops::Range, sync::Arc};
 
 /// Number of elements widened at once: few enough to stay in the cache until they are used.
@@ -110,28 +109,11 @@ pub(crate) fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Erro
 
 /// Calls `look(first, elements)` for consecutive elements of `range`, `first` being the index of the first of them.
 ///
-/// All pieces but the last are a multiple of eight.
-pub(crate) fn widened(tensor: &Tensor, range: Range<usize>, look: impl FnMut(usize, &[f32])) {
-    match tensor.dtype() {
-        DType::BF16 => chunks::<bf16>(tensor, range, look),
-        DType::F16 => chunks::<f16>(tensor, range, look),
-        _ => chunks::<f32>(tensor, range, look),
-    }
-}
-
-/// Widens in chunks. f32 is copied like the rest: measured, it costs nothing, and the compiler makes one loop of each `look`.
-fn chunks<E: Element + Stored>(
-    tensor: &Tensor,
-    range: Range<usize>,
-    mut look: impl FnMut(usize, &[f32]),
-) {
-    let mut first = range.start;
-    let elements = tensor.as_slice::<E>().and_then(|all| all.get(range)).unwrap_or_default();
+/// All pieces but the last are a multiple of 16.
+pub(crate) fn widened(tensor: &Tensor, range: Range<usize>, mut look: impl FnMut(usize, &[f32])) {
     let mut wide = [0.0; CHUNK];
-    for chunk in elements.chunks(CHUNK) {
-        let wide = &mut wide[..chunk.len()];
-        simd::widen(chunk, wide);
-        look(first, wide);
-        first += chunk.len();
+    for first in range.clone().step_by(CHUNK) {
+        let chunk = first..range.end.min(first + CHUNK);
+        look(first, tensor.widened(chunk, &mut wide));
     }
 }

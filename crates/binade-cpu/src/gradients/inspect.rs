@@ -110,9 +110,9 @@ impl Piece<'_> {
 }
 
 /// Number of elements read at once.
-const WIDTH: usize = 8;
+const WIDTH: usize = 16;
 
-/// Eight sums side by side, so that the compiler keeps them in registers. Maxima are on bits, where NaN is largest.
+/// Sums side by side, so that the compiler keeps them in registers. Maxima are on bits, where NaN is largest.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
     magnitude: [u32; WIDTH],
@@ -162,7 +162,7 @@ impl Lanes {
     }
 
     fn joined(&self) -> Block {
-        let top = |bits: [u32; 8]| f32::from_bits(bits.into_iter().max().unwrap_or_default());
+        let top = |bits: [u32; WIDTH]| f32::from_bits(bits.into_iter().max().unwrap_or_default());
         let (magnitude, largest) = (top(self.magnitude), top(self.largest));
         Block { magnitude, largest, squares: self.squares.iter().sum(), ..Block::default() }
     }
