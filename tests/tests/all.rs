@@ -7,6 +7,7 @@ mod common;
 mod contracts;
 mod fuzz_corpus;
 mod golden;
+mod golden_attention;
 mod golden_autocast;
 mod golden_clip;
 mod golden_jmp;

@@ -7,10 +7,13 @@ use super::{
 };
 use crate::Result;
 use rayon::prelude::*;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Seconds that a round takes at least, by doing small work many times.
 const ROUND: f64 = 0.02;
+/// Time in which the other side's threads stop waiting for work: they keep a core busy meanwhile.
+const PAUSE: Duration = Duration::from_millis(10);
 const LEAST_ROUNDS: usize = 5;
 const MOST_ROUNDS: usize = 25;
 
@@ -46,8 +49,10 @@ impl Clock {
         let peer_times = peer.as_mut().map(|it| self.times(it)).transpose()?.unwrap_or(1);
         let (began, mut seconds, mut theirs) = (Instant::now(), Vec::new(), Vec::new());
         while self.goes_on(seconds.len(), began) {
+            thread::sleep(PAUSE);
             seconds.push(of_one(&mut ours, times)?);
             if let Some(peer) = &mut peer {
+                thread::sleep(PAUSE);
                 theirs.push(of_one(peer, peer_times)?);
             }
         }
