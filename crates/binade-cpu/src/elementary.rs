@@ -140,9 +140,11 @@ mod tests {
         let is_tiny = want.abs() < f64::from(f32::from_bits(1)) / 2.0 && got.abs() < 1e-45;
         let is_near = (got - want).abs() <= bound * want.abs();
         let is_beyond = want > 1e300 && got > 1e300;
-        let is_same = got.is_nan() && want.is_nan();
-        assert_eq!(got.is_sign_negative(), want.is_sign_negative(), "{x}: {got:e}, {want:e}");
-        assert!(is_tiny || is_near || is_beyond || is_same, "{x}: {got:e}, {want:e}");
+        // The sign of a NaN is the processor's choice.
+        let are_nan = got.is_nan() && want.is_nan();
+        let is_signed = got.is_sign_negative() == want.is_sign_negative();
+        let is_right = is_signed && (is_tiny || is_near || is_beyond);
+        assert!(are_nan || is_right, "{x}: {got:e}, {want:e}");
     }
 
     #[test]
@@ -151,7 +153,7 @@ mod tests {
             let wide = f64::from(x);
             near(x, exp(wide), wide.exp(), 3e-13);
             near(x, normal(wide)[0], 0.5 * libm::erfc(-wide * FRAC_1_SQRT_2), 3e-13);
-            near(x, tanh(wide), wide.tanh(), 3e-9);
+            near(x, tanh(wide), wide.tanh(), 1e-11);
         }
     }
 
