@@ -249,7 +249,7 @@ options = parser.parse_args()
 torch.set_num_threads(options.threads)
 torch.set_grad_enabled(False)
 if options.memory:
-    # What PyTorch loads at its first step is no memory of the row.
+    # A first step, since PyTorch loads libraries in it, which are no memory of the row.
     prepare({"kind": "mlp", "widths": [8, 8], "batch": 2, "low": "bf16"})(1)
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # The peak begins anew.
     before = status("VmRSS:")

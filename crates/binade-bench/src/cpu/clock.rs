@@ -62,7 +62,7 @@ impl Clock {
 
     fn goes_on(&self, rounds: usize, began: Instant) -> bool {
         let seconds = began.elapsed().as_secs_f64();
-        // What takes long is not repeated for the sake of a number of rounds.
+        // Long work has fewer rounds than others.
         let least = if seconds > 8.0 * self.seconds { 1 } else { LEAST_ROUNDS };
         rounds == 0
             || !self.is_dry && rounds < MOST_ROUNDS && (rounds < least || seconds < self.seconds)
