@@ -36,8 +36,9 @@ pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{
     Attention, AttentionKernels, BatchNormKernels, ChannelKernels, Channels, Conv2dKernels,
     CrossEntropyKernels, EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels,
-    Matrices, MaxPool2dKernels, NormBackward, NormCall, PermuteKernels, PointwiseKernels,
-    RmsNormKernels, RotaryEmbeddingKernels, RowKernels, Total, TotalKernels,
+    MaskedFillKernels, Matrices, MaxPool2dKernels, NarrowKernels, NormBackward, NormCall,
+    PermuteKernels, PointwiseKernels, RmsNormKernels, RotaryEmbeddingKernels, RowKernels, Total,
+    TotalKernels,
 };
 pub use scaler::{Readers, Report, Reported, Scale};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};

@@ -15,8 +15,8 @@ macro_rules! unary_kernels {
     (@row $methods:tt) => { vec![] };
 }
 
-/// Kernels of operations on two operands of one shape, which `ops` launches by the operations' names.
-const PAIRS: [&str; 2] = ["add", "mul"];
+/// Kernels of operations on two operands of one shape and of their gradients, which `ops` launches by the methods' names.
+const PAIRS: [&str; 5] = ["add", "sub", "sub_backward", "mul", "div_backward"];
 
 /// Returns the kernels whose names stand nowhere in the code of a backend or of this crate, and that are no update rule's.
 ///

@@ -56,7 +56,11 @@ macro_rules! check_unary {
         $f:ident $forward:ident(input) -> Tensor;
         $b:ident $backward:ident(grad, $saved:ident) -> Tensor;
     }) => {
-        check(&$x, |v| v[0].$name())
+        check(&$x, |v| match stringify!($name) {
+            // A negative number has no root.
+            "sqrt" => v[0].mul(&v[0])?.$name(),
+            _ => v[0].$name(),
+        })
     };
     (@row $x:ident $name:ident $methods:tt) => {};
 }
@@ -77,7 +81,13 @@ fn pointwise_operations_go_back_as_differences_say() {
     check(&[tensor(&[2, 3, 4], 4)], |v| v[0].rotary_embedding(&cos, &sin));
     let pair = [tensor(&[3, 4], 5), tensor(&[3, 4], 6)];
     check(&pair, |v| v[0].add(&v[1]));
+    check(&pair, |v| v[0].sub(&v[1]));
     check(&pair, |v| v[0].mul(&v[1]));
+    check(&pair, |v| v[0].div(&v[1].exp()?));
+    check(&[tensor(&[2, 5, 3], 4)], |v| v[0].narrow(1, 2, 2));
+    check(&[tensor(&[2, 3], 4), tensor(&[2, 1], 5)], |v| v[0].cat(&[&v[1], &v[0]], 1));
+    let mask = Tensor::new(vec![0.0_f32, 1.0, 0.0], &[3]).unwrap();
+    check(&[tensor(&[4, 3], 4)], |v| v[0].masked_fill(&mask, -2.0));
     check(&[tensor(&[2, 3, 2, 2], 1), tensor(&[3], 2)], |v| v[0].bias_add(&v[1]));
 }
 

@@ -66,6 +66,11 @@ fn any(a: &[usize], b: &[usize]) {
     let _ = Call::RotaryEmbedding.check(&[&[(F16, a)][..], &tables].concat());
     let config = AttentionConfig::default();
     let _ = result(&Call::ScaledDotProductAttention { config }, &[a, a, a, b]);
+    let [axis, start, len] = [0, 1, 2].map(|at| b.get(at).copied().unwrap_or_default());
+    let _ = result(&Call::Narrow { axis, start, len }, &[a]);
+    bounded(result(&Call::NarrowBackward { shape: a.to_vec(), axis, start }, &[b]));
+    bounded(result(&Call::Cat { axis: axis % 3 }, &[a, a, b]));
+    let _ = result(&Call::MaskedFill { value: 0.0 }, &[a, b]);
     let _ = result(&Call::Permute { axes: b.to_vec() }, &[a]);
     let _ = (result(&Call::Softmax, &[a]), result(&Call::MseLoss, &[a, b]));
     assert_eq!(

@@ -15,6 +15,7 @@ pub(crate) const PRESET: Preset = Preset {
     ],
     aliases: &[
         ("bias_add", "linear"),
+        ("gelu_tanh", "gelu"),
         ("linear_relu", "linear"),
         ("rms_norm", "layer_norm"),
         ("scaled_dot_product_attention", "bmm"),

@@ -14,6 +14,7 @@ impl CaseGroup {
             // Another rounding in the gradient and another in the parameter, on values of which none cancel.
             Self::Sgd | Self::Lion if !fma => Agreement::Ulps(2),
             Self::Adam if !fma || !rounded_div_sqrt => Agreement::Ulps(2),
+            Self::Div | Self::Sqrt if rounded_div_sqrt => Agreement::Bits,
             Self::MatMul
             | Self::Bmm
             | Self::Linear
@@ -28,7 +29,11 @@ impl CaseGroup {
             | Self::Mean
             | Self::MaxPool2d
             | Self::Gelu
+            | Self::GeluTanh
             | Self::Silu
+            | Self::Exp
+            | Self::Sqrt
+            | Self::Div
             | Self::Tanh
             | Self::Softmax
             | Self::LogSoftmax

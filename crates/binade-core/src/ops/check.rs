@@ -21,6 +21,9 @@ macro_rules! count {
     ([$optional:ident]) => {
         [0, 1]
     };
+    ({$several:ident}) => {
+        [1, usize::MAX]
+    };
     ($operand:ident) => {
         [1, 1]
     };
@@ -149,6 +152,22 @@ impl OpInvocation {
             (Self::Reshape { shape }, [input]) => (shape::reshape(input.1, shape)?, input.0),
             (Self::Permute { axes }, [input]) => {
                 (shape::permute(input.1, axes)?, float(op, operands)?)
+            }
+            (Self::Narrow { axis, start, len }, [input]) => {
+                (shape::narrow(input.1, *axis, [*start, *len])?, float(op, operands)?)
+            }
+            (Self::NarrowBackward { shape, axis, start }, [grad]) => {
+                shape::check_narrowed(shape, *axis, *start, grad.1)?;
+                (shape::fill(shape)?, float(op, operands)?)
+            }
+            (Self::Cat { axis }, _) => {
+                (shape::cat(&shapes(operands), *axis)?, float(op, operands)?)
+            }
+            (Self::MaskedFill { value }, [input, mask]) => {
+                let dtype = operands::masked(op, *input, *mask)?;
+                shape::check_masked_fill(input.1, mask.1)?;
+                operands::check_value(op, *value, (dtype, input.1))?;
+                (input.1.to_vec(), dtype)
             }
             (Self::AddBackward, [grad]) => (grad.1.to_vec(), grad.0),
             (Self::BiasAdd, [input, bias]) => {

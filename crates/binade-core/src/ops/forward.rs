@@ -140,12 +140,15 @@ macro_rules! __forward {
     };
     (@name ($running:ident)) => { $running };
     (@name [$optional:ident]) => { $optional };
+    (@name {$several:ident}) => { $several };
     (@name $operand:ident) => { $operand };
     (@operand ($running:ident)) => { &$crate::ops::RunningStats<Self::Tensor> };
     (@operand [$optional:ident]) => { Option<&Self::Tensor> };
+    (@operand {$several:ident}) => { &[&Self::Tensor] };
     (@operand $operand:ident) => { &Self::Tensor };
     (@list ($running:ident)) => { [&$running.mean, &$running.var] };
     (@list [$optional:ident]) => { $optional };
+    (@list {$several:ident}) => { $several.iter().copied() };
     (@list $operand:ident) => { [$operand] };
     (@value [usize]) => { &[usize] };
     (@value f32) => { f32 };

@@ -29,6 +29,12 @@ macro_rules! take {
     ($rest:ident [$optional:ident]) => {
         let $optional = $rest.next();
     };
+    ($rest:ident {$several:ident}) => {
+        let $several: Vec<_> = $rest.by_ref().collect();
+        if $several.is_empty() {
+            return None;
+        }
+    };
     ($rest:ident $operand:ident) => {
         let $operand = $rest.next()?;
     };
@@ -41,6 +47,9 @@ macro_rules! operand {
     };
     ([$optional:ident]) => {
         $optional
+    };
+    ({$several:ident}) => {
+        &$several
     };
     ($operand:ident) => {
         $operand

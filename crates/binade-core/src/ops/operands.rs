@@ -1,6 +1,7 @@
 //! Rules of operands' element types, and of gradients.
 
-use crate::ops::{DTypeError, OperandError, shape};
+use crate::cast::{self, OnOverflow};
+use crate::ops::{DTypeError, OperandError, ShapeError, shape};
 use crate::{DType, Op};
 
 /// Element type and shape of an operand.
@@ -83,6 +84,30 @@ pub(crate) fn with_f32(
         return Ok(dtype);
     }
     Err(mismatch(op, tables, "tables of f32"))
+}
+
+/// Returns the element type of `values`, whose mask has any floating-point type.
+pub(crate) fn masked(
+    op: Op,
+    values: Operand<'_>,
+    mask: Operand<'_>,
+) -> Result<DType, OperandError> {
+    float(op, &[mask])?;
+    float(op, &[values])
+}
+
+/// Checks that a finite value stays finite in the operand's element type.
+pub(crate) fn check_value(
+    op: Op,
+    value: f32,
+    (dtype, shape): Operand<'_>,
+) -> Result<(), OperandError> {
+    let stored = cast::round(value, dtype, OnOverflow::NonFinite).unwrap_or(value);
+    if stored.is_finite() || !value.is_finite() {
+        return Ok(());
+    }
+    let expected = "a value in the type's range, up to 65504 in f16, or an infinity";
+    Err(ShapeError::argument(op, format!("value {value:e} in {dtype}"), &[shape], expected).into())
 }
 
 /// Checks that running statistics are f32.

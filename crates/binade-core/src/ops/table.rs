@@ -14,7 +14,8 @@
 /// * `file` is the operation's name, and the name of its file in every backend.
 /// * `Variant` is the method's name in [`OpInvocation`](crate::ops::OpInvocation).
 /// * An operand is a tensor: `input`. One in brackets may be left out: `[bias]`, an `Option<&Tensor>`. One in parentheses is
-///   [`RunningStats`](crate::ops::RunningStats), two tensors: `(running)`.
+///   [`RunningStats`](crate::ops::RunningStats), two tensors: `(running)`. One in braces is one tensor or more, a
+///   `&[&Tensor]`: `{inputs}`.
 /// * A value is anything else. `[usize]` is passed as a slice.
 /// * Results are `Tensor`, `Pair` for `[Tensor; 2]`, or a struct of this crate that is generic over the tensor.
 ///
@@ -46,6 +47,16 @@ macro_rules! for_each_op {
             Permute permute {
                 Permute permute(input) { axes: [usize] } -> Tensor;
             }
+            Narrow narrow {
+                Narrow narrow(input) { axis: usize, start: usize, len: usize } -> Tensor;
+                NarrowBackward narrow_backward(grad) { shape: [usize], axis: usize, start: usize } -> Tensor;
+            }
+            Cat cat {
+                Cat cat({inputs}) { axis: usize } -> Tensor;
+            }
+            MaskedFill masked_fill {
+                MaskedFill masked_fill(input, mask) { value: f32 } -> Tensor;
+            }
             Relu relu {
                 Relu relu(input) -> Tensor;
                 ReluBackward relu_backward(grad, output) -> Tensor;
@@ -53,6 +64,10 @@ macro_rules! for_each_op {
             Gelu gelu {
                 Gelu gelu(input) -> Tensor;
                 GeluBackward gelu_backward(grad, input) -> Tensor;
+            }
+            GeluTanh gelu_tanh {
+                GeluTanh gelu_tanh(input) -> Tensor;
+                GeluTanhBackward gelu_tanh_backward(grad, input) -> Tensor;
             }
             Silu silu {
                 Silu silu(input) -> Tensor;
@@ -62,13 +77,29 @@ macro_rules! for_each_op {
                 Tanh tanh(input) -> Tensor;
                 TanhBackward tanh_backward(grad, output) -> Tensor;
             }
+            Exp exp {
+                Exp exp(input) -> Tensor;
+                ExpBackward exp_backward(grad, output) -> Tensor;
+            }
+            Sqrt sqrt {
+                Sqrt sqrt(input) -> Tensor;
+                SqrtBackward sqrt_backward(grad, output) -> Tensor;
+            }
             Add add {
                 Add add(a, b) -> Tensor;
                 AddBackward add_backward(grad) -> Pair;
             }
+            Sub sub {
+                Sub sub(a, b) -> Tensor;
+                SubBackward sub_backward(grad) -> Pair;
+            }
             Mul mul {
                 Mul mul(a, b) -> Tensor;
                 MulBackward mul_backward(grad, a, b) -> Pair;
+            }
+            Div div {
+                Div div(a, b) -> Tensor;
+                DivBackward div_backward(grad, a, b) -> Pair;
             }
             BiasAdd bias_add {
                 BiasAdd bias_add(input, bias) -> Tensor;

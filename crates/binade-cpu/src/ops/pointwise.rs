@@ -44,6 +44,16 @@ pub(super) fn zip_as(
     computed(spec, [a, b], &|[a, b], out| simd::widest(Zip { f, a, b, out }))
 }
 
+/// Applies `f` to each three elements.
+pub(super) fn zip3(
+    call: &OpInvocation,
+    operands: [&Tensor; 3],
+    f: impl Fn(f32, f32, f32) -> f32 + Copy + Sync,
+) -> Result<Tensor, Error> {
+    let spec = check(call, &operands)?;
+    computed(&spec, operands, &|[a, b, c], out| simd::widest(Zip3 { f, a, b, c, out }))
+}
+
 /// Function of a chunk of each operand, and of the output's.
 type Work<'a, const N: usize> = &'a (dyn Fn([&[f32]; N], &mut [f32]) + Sync);
 
@@ -106,5 +116,24 @@ impl<F: Fn(f32, f32) -> f32> Loop for Zip<'_, F> {
     fn run(self) {
         let operands = self.a.iter().zip(self.b);
         self.out.iter_mut().zip(operands).for_each(|(out, (a, b))| *out = (self.f)(*a, *b));
+    }
+}
+
+struct Zip3<'a, F> {
+    f: F,
+    a: &'a [f32],
+    b: &'a [f32],
+    c: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl<F: Fn(f32, f32, f32) -> f32> Loop for Zip3<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let operands = self.a.iter().zip(self.b).zip(self.c);
+        let elements = self.out.iter_mut().zip(operands);
+        elements.for_each(|(out, ((a, b), c))| *out = (self.f)(*a, *b, *c));
     }
 }

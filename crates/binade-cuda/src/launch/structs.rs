@@ -64,6 +64,9 @@ binade_gpu::layouts! {
     /// `Permutation` of `permute.cu`.
     PermutationBits (160) { [u64; 8]: strides; [DivisorBits; 8]: by; }
 
+    /// `Lines` of `narrow.cu`.
+    LinesBits (48) { u64: from_first, from_stride, to_first, to_stride; DivisorBits: by_len; u32: pad; }
+
     /// `Fault` of `fault.cuh`.
     FaultBits (32) { u64: order; i64: index; u64: limit; u32: op, base; }
 

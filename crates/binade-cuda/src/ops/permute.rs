@@ -12,7 +12,15 @@ use binade_core::ops::shape::{MOST_AXES, Permutation};
 use binade_gpu::PermuteKernels;
 
 /// Bytes of the largest access.
-const WIDE: usize = 16;
+pub(super) const WIDE: usize = 16;
+
+/// Returns the number of units of a launch over `tensor`, which is below 2^31 so that kernels divide in 32 bits.
+pub(super) fn units_of(tensor: &Tensor, units: usize) -> Result<u32> {
+    i32::try_from(units).map(i32::cast_unsigned).map_err(|_| {
+        let sizes = tensor.shape().to_vec();
+        Error::Driver(CudaError::TooLarge { what: "a tensor to index in 32 bits", sizes })
+    })
+}
 
 impl PermuteKernels for Cuda {
     fn launch_permute(&self, input: &Tensor, axes: &Permutation, result: &Tensor) -> Result {
@@ -22,10 +30,7 @@ impl PermuteKernels for Cuda {
             None => (axes.clone(), bytes),
         };
         let units: usize = axes.extents.iter().product();
-        let count = i32::try_from(units).map(i32::cast_unsigned).map_err(|_| {
-            let sizes = input.shape().to_vec();
-            Error::Driver(CudaError::TooLarge { what: "axes to reorder", sizes })
-        })?;
+        let count = units_of(input, units)?;
         let bits = bits(&axes);
         let args = args![input, result, Arg::Bytes(bytemuck::bytes_of(&bits)), count, bytes];
         self.launch("permute", Grid::of(units.div_ceil(THREADS as usize)), &args)

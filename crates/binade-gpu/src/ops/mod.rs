@@ -17,7 +17,9 @@ pub use cross_entropy::CrossEntropyKernels;
 pub use embedding::EmbeddingKernels;
 pub use gemm::{Gemm, GemmKernels, Matrices};
 pub use layer_norm::{LayerNormKernels, NormBackward};
+pub use masked_fill::MaskedFillKernels;
 pub use max_pool2d::MaxPool2dKernels;
+pub use narrow::NarrowKernels;
 pub use permute::PermuteKernels;
 pub use pointwise::PointwiseKernels;
 pub use rms_norm::RmsNormKernels;
@@ -108,14 +110,14 @@ fn unary<D: PointwiseKernels + RowKernels>(
     pointwise::pointwise(device, call, operands)
 }
 
-/// Multiplies element by element, or each pair of matrices.
+/// Combines two operands element by element, or multiplies each pair of matrices.
 fn product<D: GemmKernels + PointwiseKernels>(
     device: &D,
     call: &OpInvocation,
     a: &Tensor<D>,
     b: &Tensor<D>,
 ) -> Result<Tensor<D>, D> {
-    if *call == OpInvocation::Mul {
+    if matches!(call, OpInvocation::Mul | OpInvocation::Div) {
         return pointwise::pointwise(device, call, &[a, b]);
     }
     gemm::products(device, call, a, b)
@@ -126,11 +128,17 @@ fn product_grads<D: GemmKernels + PointwiseKernels>(
     call: &OpInvocation,
     [grad, a, b]: [&Tensor<D>; 3],
 ) -> Result<[Tensor<D>; 2], D> {
-    if *call == OpInvocation::MulBackward {
-        let towards = |other| product(device, &OpInvocation::Mul, grad, other);
-        return Ok([towards(b)?, towards(a)?]);
+    let each = |call, operands: &[&Tensor<D>]| pointwise::pointwise(device, &call, operands);
+    match call {
+        OpInvocation::MulBackward => {
+            Ok([each(OpInvocation::Mul, &[grad, b])?, each(OpInvocation::Mul, &[grad, a])?])
+        }
+        OpInvocation::DivBackward => {
+            let of_b = each(OpInvocation::DivBackward, &[grad, a, b])?;
+            Ok([each(OpInvocation::Div, &[grad, b])?, of_b])
+        }
+        _ => gemm::product_grads(device, call, [grad, a, b]),
     }
-    gemm::product_grads(device, call, [grad, a, b])
 }
 
 /// Checks that the operands fit the method and are this device's, and returns the type and shape of the first result.

@@ -48,8 +48,17 @@ pub(super) fn pointwise<D: PointwiseKernels>(
 ) -> Result<Tensor<D>, D> {
     let TensorSpec { dtype, shape } = check(device, call, operands)?;
     let result = device.unset(dtype, &shape)?;
-    // `tanh` alone is a function of C and of WGSL.
-    let kernel = if *call == OpInvocation::Tanh { "tanh_forward" } else { call.method() };
-    device.launch_each(kernel, operands, &result)?;
+    device.launch_each(kernel_of(call), operands, &result)?;
     Ok(result)
+}
+
+/// Returns the kernel of a method: its name, unless that is a function of C and of WGSL.
+const fn kernel_of(call: &OpInvocation) -> &'static str {
+    match call {
+        OpInvocation::Div => "div_forward",
+        OpInvocation::Exp => "exp_forward",
+        OpInvocation::Sqrt => "sqrt_forward",
+        OpInvocation::Tanh => "tanh_forward",
+        _ => call.method(),
+    }
 }

@@ -8,7 +8,7 @@ use binade_core::DType;
 
 binade_gpu::layouts! {
     /// Parameters of `pointwise.wgsl`.
-    Pointwise { u32: len, dtype; [u32; 2]: starts; }
+    Pointwise { u32: len, dtype; [u32; 3]: starts; }
 
     /// Parameters of `fill.wgsl`.
     Fill { u32: len, dtype, value; }
@@ -117,6 +117,12 @@ binade_gpu::layouts! {
 
     /// Parameters of `permute.wgsl`: extents and strides of eight axes.
     Permute { u32: len, dtype, start, first; [u32; 8]: extents, strides; }
+
+    /// Parameters of `narrow.wgsl`.
+    Narrow { u32: len, dtype, start, first, line; [u32; 2]: from, to; }
+
+    /// Parameters of `masked_fill.wgsl`.
+    MaskedFill { u32: len, dtype, start, first, mask_dtype, mask_start, mask_len, value; }
 
     /// Parameters of `rotary_embedding.wgsl`.
     Rotary { u32: len, dtype, start, first, rows, half, cos_start, sin_start; f32: sign; }

@@ -39,9 +39,12 @@ pub(super) fn by_group(elements: usize) -> u32 {
     groups(elements.div_ceil(GROUP))
 }
 
-/// Binds these elements of one operand or two. Also returns the number of elements before the first in each binding.
-pub(super) fn pieces(operands: &[&Tensor], elements: &Range<usize>) -> (Vec<Bound>, [u32; 2]) {
-    let mut starts = [0; 2];
+/// Binds these elements of `N` operands or fewer. Also returns the number of elements before the first in each binding.
+pub(super) fn pieces<const N: usize>(
+    operands: &[&Tensor],
+    elements: &Range<usize>,
+) -> (Vec<Bound>, [u32; N]) {
+    let mut starts = [0; N];
     let mut bound = Vec::with_capacity(operands.len() + 4);
     for (operand, start) in operands.iter().zip(&mut starts) {
         let (piece, before) = Bound::elements(operand, elements.clone());

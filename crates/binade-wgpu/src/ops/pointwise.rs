@@ -16,7 +16,8 @@ impl PointwiseKernels for Wgpu {
         for part in self.parts_of(result) {
             let (mut bound, starts) = pieces(operands, &part);
             let params = structs::Pointwise { len: count(part.len()), dtype, starts };
-            bound.push(Bound::elements(result, part.clone()).0);
+            // The third of three operands is bound behind the result.
+            bound.insert(operands.len().min(2), Bound::elements(result, part.clone()).0);
             self.dispatch(kernel, &params, bound, by_group(part.len()))?;
         }
         Ok(())

@@ -5,6 +5,7 @@
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
 mod attention;
+mod part;
 mod permute;
 mod windows;
 
@@ -13,6 +14,8 @@ use crate::{Op, OpClass};
 
 pub use attention::MaskLayout;
 pub(crate) use attention::attention;
+pub use part::Part;
+pub(crate) use part::{cat, check_narrowed, narrow};
 pub(crate) use permute::permute;
 pub use permute::{MOST_AXES, Permutation};
 pub(crate) use windows::{conv2d, max_pool2d};
@@ -239,6 +242,19 @@ pub(crate) fn rotary_embedding(
             ))
         }
     }
+}
+
+/// Checks that a mask has the last axes of the input: `[.., M]` and `[M]`, for any number of axes M.
+///
+/// # Errors
+///
+/// `Mismatch` otherwise.
+pub(crate) fn check_masked_fill(input: &[usize], mask: &[usize]) -> Result<(), ShapeError> {
+    if input.ends_with(mask) {
+        return Ok(());
+    }
+    let expected = "a mask of the input's shape, or of its last axes";
+    Err(ShapeError::mismatch(Op::MASKED_FILL, &[input, mask], expected))
 }
 
 /// Returns the shape of an embedding: a table `[V, D]` and indices of any shape give that shape with D appended.

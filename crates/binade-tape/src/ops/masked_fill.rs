@@ -1,0 +1,22 @@
+//! One value in the place of masked elements.
+
+use super::{Outcome, Saves, all};
+use crate::{Device, Var};
+use binade_core::Op;
+use binade_core::ops::MaskedFill;
+
+impl<D: Device + MaskedFill> Var<D> {
+    /// Returns `self` with `value` where `mask` is not 0: see [`MaskedFill`]. The mask has no gradient.
+    ///
+    /// # Errors
+    ///
+    /// If the region's policy refuses, the mask or the value does not fit, or the device fails.
+    pub fn masked_fill(&self, mask: &D::Tensor, value: f32) -> Outcome<D> {
+        let [x] = self.operands(Op::MASKED_FILL, [self])?;
+        let output = self.tape().device().masked_fill(&x.tensor, mask, value)?;
+        let mask = mask.clone();
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all([device.masked_fill(grad, &mask, 0.0)?]));
+        Ok(self.push(Op::MASKED_FILL, &[&x], &Saves::Nothing, output, rule))
+    }
+}
