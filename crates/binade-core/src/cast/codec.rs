@@ -48,12 +48,19 @@ impl Codec {
     }
 
     /// Rounds to nearest, ties to even.
+    ///
+    /// Both sums are always made and one of them chosen, so that a loop over values has no branch.
     #[inline(always)]
     pub(crate) const fn nearest(self, value: f32, on_overflow: OnOverflow) -> u32 {
-        let (number, point) = self.fixed(value.to_bits() & !SIGN);
-        let below_half = (1 << (point - 1)) - 1;
-        let odd = (number >> point) & 1;
-        self.encode(value, (number + below_half + odd) >> point, on_overflow)
+        let magnitude = value.to_bits() & !SIGN;
+        let (first, below_half) = (self.first_normal << STORED, (1 << (self.dropped - 1)) - 1);
+        let odd = (magnitude >> self.dropped) & 1;
+        let normal = magnitude.wrapping_sub(first - (1 << STORED)).wrapping_add(below_half + odd);
+        // The last place of a number of this exponent is the format's smallest number, which a sum is rounded to.
+        let unit = f32::from_bits((self.first_normal + self.dropped) << STORED);
+        let subnormal = (f32::from_bits(magnitude) + unit).to_bits().wrapping_sub(unit.to_bits());
+        let code = if magnitude >= first { normal >> self.dropped } else { subnormal };
+        self.encode(value, code, on_overflow)
     }
 
     /// Rounds up with the probability of the part that is cut off; `random` is uniform.
@@ -82,18 +89,13 @@ impl Codec {
     /// Returns the signed code, where `code` is the rounded magnitude's; infinity's is beyond the largest in every format.
     #[inline(always)]
     const fn encode(self, value: f32, code: u32, on_overflow: OnOverflow) -> u32 {
-        let bits = value.to_bits();
-        let magnitude = if value.is_nan() {
-            self.nan
-        } else if code > self.max {
-            match on_overflow {
-                OnOverflow::Saturate => self.max,
-                OnOverflow::NonFinite => self.max + 1,
-            }
-        } else {
-            code
+        let beyond = match on_overflow {
+            OnOverflow::Saturate => self.max,
+            OnOverflow::NonFinite => self.max + 1,
         };
-        magnitude | (bits >> 31) << self.sign_bit
+        let limited = if code > self.max { beyond } else { code };
+        let magnitude = if value.is_nan() { self.nan } else { limited };
+        magnitude | (value.to_bits() >> 31) << self.sign_bit
     }
 
     /// Returns the value of a code, exactly.
@@ -106,19 +108,16 @@ impl Codec {
 
     #[inline(always)]
     const fn decode_magnitude(self, code: u32) -> u32 {
-        if code > self.max {
-            let is_infinity = code == self.max + 1 && code != self.nan;
-            return if is_infinity { INFINITY } else { f32::NAN.to_bits() };
-        }
         let rebias = (self.first_normal - 1) << STORED;
-        let stored = STORED - self.dropped;
-        if code >> stored != 0 {
-            return (code << self.dropped) + rebias;
-        }
+        let normal = (code << self.dropped).wrapping_add(rebias);
         // With a leading one, which a subnormal lacks, it reads too large by exactly the smallest normal.
         let min_normal = f32::from_bits(rebias + (1 << STORED));
-        let with_leading_one = f32::from_bits((code << self.dropped) + rebias + (1 << STORED));
-        (with_leading_one - min_normal).to_bits()
+        let with_leading_one = f32::from_bits(normal.wrapping_add(1 << STORED));
+        let subnormal = (with_leading_one - min_normal).to_bits();
+        let finite = if code >> (STORED - self.dropped) == 0 { subnormal } else { normal };
+        let is_infinity = code == self.max + 1 && code != self.nan;
+        let beyond = if is_infinity { INFINITY } else { f32::NAN.to_bits() };
+        if code > self.max { beyond } else { finite }
     }
 }
 

@@ -29,13 +29,13 @@ macro_rules! float8 {
             }
 
             /// Rounds once, to nearest even; NaN stays NaN and keeps its sign.
-            #[inline]
+            #[inline(always)]
             pub const fn from_f32(value: f32, on_overflow: OnOverflow) -> Self {
                 Self::from_code(Codec::$name.nearest(value, on_overflow))
             }
 
             /// Widens, exactly.
-            #[inline]
+            #[inline(always)]
             pub const fn to_f32(self) -> f32 {
                 Codec::$name.decode(self.0 as u32)
             }

@@ -4,7 +4,7 @@ use super::Tensor;
 use crate::{
     Error, parallel,
     pool::{self, Pooled, pooled},
-    simd,
+    simd::{self, Loop},
 };
 use binade_core::{
     DType, Element,
@@ -154,12 +154,8 @@ impl Tensor {
             Data::F32(_) => return Cow::Borrowed(self.elements()),
             Data::BF16(_) => widen::<bf16>(self.elements()),
             Data::F16(_) => widen::<f16>(self.elements()),
-            Data::E4M3(_) => {
-                widen8(self.elements(), E4M3::to_bits, |bits| E4M3::from_bits(bits).to_f32())
-            }
-            Data::E5M2(_) => {
-                widen8(self.elements(), E5M2::to_bits, |bits| E5M2::from_bits(bits).to_f32())
-            }
+            Data::E4M3(_) => widen8(self.elements(), E4M3::to_f32),
+            Data::E5M2(_) => widen8(self.elements(), E5M2::to_f32),
             #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
             Data::F64(array) => array.iter().map(|x| *x as f32).collect(),
             #[expect(clippy::cast_precision_loss, reason = "rounding is what is asked for")]
@@ -226,19 +222,38 @@ impl Tensor {
     }
 }
 
-fn narrow8<E: Pooled>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
-    parallel::filled(values.len(), |first, chunk| {
-        chunk.iter_mut().zip(&values[first..]).for_each(|(to, x)| *to = round(*x, NonFinite));
+/// Rounds to eight bits once, to nearest even. `round` is `#[inline(always)]`, as [`Loop`] says.
+fn narrow8<E: Pooled>(
+    values: &[f32],
+    round: impl Fn(f32, OnOverflow) -> E + Copy + Sync,
+) -> Vec<E> {
+    parallel::filled(values.len(), |first, to| {
+        let from = &values[first..first + to.len()];
+        simd::widest(Each { from, to, f: |x| round(x, NonFinite) });
     })
 }
 
-/// Widens by a table of all values.
-fn widen8<E: Copy + Sync>(values: &[E], bits: fn(E) -> u8, wide: fn(u8) -> f32) -> Vec<f32> {
-    let table: Vec<f32> = (0..=u8::MAX).map(wide).collect();
-    parallel::filled(values.len(), |first, chunk| {
-        let values = &values[first..];
-        chunk.iter_mut().zip(values).for_each(|(to, x)| *to = table[usize::from(bits(*x))]);
+/// Widens eight bits, exactly. `wide` is `#[inline(always)]`.
+fn widen8<E: Copy + Sync>(values: &[E], wide: impl Fn(E) -> f32 + Copy + Sync) -> Vec<f32> {
+    parallel::filled(values.len(), |first, to| {
+        simd::widest(Each { from: &values[first..first + to.len()], to, f: wide });
     })
+}
+
+/// Function of each element.
+struct Each<'a, A, B, F> {
+    from: &'a [A],
+    to: &'a mut [B],
+    f: F,
+}
+
+impl<A: Copy, B, F: Fn(A) -> B> Loop for Each<'_, A, B, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.to.iter_mut().zip(self.from).for_each(|(to, x)| *to = (self.f)(*x));
+    }
 }
 
 /// Widens, exactly.
