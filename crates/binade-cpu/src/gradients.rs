@@ -11,7 +11,7 @@ use binade_master_weights::step::Factor;
 use std::{ops::Range, sync::Arc};
 
 /// Number of elements widened at once: few enough to stay in the cache until they are used.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 512;
 
 /// Gradients by parameter, and the factors of unscaling and clipping that are not multiplied in yet.
 ///

@@ -89,9 +89,22 @@ impl Piece<'_> {
     }
 
     fn quickly(&self, inverse: f32) -> Block {
-        let mut lanes = Lanes::default();
-        self.each(|_, elements| lanes = simd::widest(Look { lanes, elements, inverse }));
-        lanes.joined()
+        if is_power_of_two(inverse) {
+            let block = self.summed::<false>(inverse);
+            if block.largest >= FAR_ABOVE_SUBNORMAL || block.magnitude == 0.0 {
+                let factor = f64::from(inverse) * f64::from(inverse);
+                return Block { squares: block.squares * factor, ..block };
+            }
+        }
+        self.summed::<true>(inverse)
+    }
+
+    fn summed<const MULTIPLIES: bool>(&self, inverse: f32) -> Block {
+        let mut lanes = [Lanes::default(); 2];
+        self.each(|_, elements| {
+            simd::widest(Look::<MULTIPLIES> { lanes: &mut lanes, elements, inverse });
+        });
+        joined(&lanes, inverse)
     }
 
     /// Finds what `quick` cannot: places and counts of non-finite elements, and the largest of the finite ones.
@@ -112,60 +125,77 @@ impl Piece<'_> {
 /// Number of elements read at once.
 const WIDTH: usize = 16;
 
-/// Sums side by side, so that the compiler keeps them in registers. Maxima are on bits, where NaN is largest.
+/// Magnitude beside which products that are subnormal, and so may be rounded, change no sum of squares.
+const FAR_ABOVE_SUBNORMAL: f32 = f32::from_bits(67 << 23);
+
+/// Returns true for a power of two. Products with it are exact unless they are subnormal, so that a sum of squares may be multiplied by its
+/// square.
+fn is_power_of_two(x: f32) -> bool {
+    x.is_normal() && x.to_bits() << 9 == 0
+}
+
+/// Maxima and sums side by side, so that the compiler keeps them in registers. Maxima are on bits, where NaN is largest.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
     magnitude: [u32; WIDTH],
-    largest: [u32; WIDTH],
     squares: [f64; WIDTH],
 }
 
-/// Lanes, and the elements still to read.
-struct Look<'a> {
-    lanes: Lanes,
+/// Lanes for every other round, so that a sum need not wait for the one before, and the elements still to read. Elements are multiplied by
+/// `inverse` before they are squared if `MULTIPLIES`.
+struct Look<'a, const MULTIPLIES: bool> {
+    lanes: &'a mut [Lanes; 2],
     elements: &'a [f32],
     inverse: f32,
 }
 
-impl Loop for Look<'_> {
-    type Output = Lanes;
+impl<const MULTIPLIES: bool> Loop for Look<'_, MULTIPLIES> {
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> Lanes {
-        let Self { mut lanes, elements, inverse } = self;
+    fn run(self) {
+        let Self { lanes, elements, inverse } = self;
+        // Variables of their own stay in registers; elements of an array do not.
+        let [mut even, mut odd] = *lanes;
         let (rounds, rest) = elements.as_chunks::<WIDTH>();
-        for round in rounds {
-            lanes.add(round, inverse);
+        let (pairs, single) = rounds.as_chunks::<2>();
+        for [first, second] in pairs {
+            even.add::<MULTIPLIES>(first, inverse);
+            odd.add::<MULTIPLIES>(second, inverse);
         }
-        // Zeros change no sum and no maximum.
-        let mut last = [0.0; WIDTH];
-        last[..rest.len()].copy_from_slice(rest);
-        lanes.add(&last, inverse);
-        lanes
+        if let [round] = single {
+            even.add::<MULTIPLIES>(round, inverse);
+        }
+        if !rest.is_empty() {
+            // Zeros change no sum and no maximum.
+            let mut last = [0.0; WIDTH];
+            last[..rest.len()].copy_from_slice(rest);
+            odd.add::<MULTIPLIES>(&last, inverse);
+        }
+        *lanes = [even, odd];
     }
 }
 
 impl Lanes {
-    /// Adds one element to each lane. A loop for each array is one vector instruction or two; one loop for all is not.
+    /// Adds one element to each lane. A loop for each array is a few vector instructions; one loop for all is not.
     #[inline(always)]
-    fn add(&mut self, scaled: &[f32; WIDTH], inverse: f32) {
-        let unscaled = scaled.map(|x| x * inverse);
+    fn add<const MULTIPLIES: bool>(&mut self, scaled: &[f32; WIDTH], inverse: f32) {
         for (largest, x) in self.magnitude.iter_mut().zip(scaled) {
             *largest = x.abs().to_bits().max(*largest);
         }
-        for (largest, x) in self.largest.iter_mut().zip(unscaled) {
-            *largest = x.abs().to_bits().max(*largest);
-        }
-        for (sum, x) in self.squares.iter_mut().zip(unscaled) {
-            *sum += f64::from(x) * f64::from(x);
+        for (sum, x) in self.squares.iter_mut().zip(scaled) {
+            let x = f64::from(if MULTIPLIES { x * inverse } else { *x });
+            *sum += x * x;
         }
     }
+}
 
-    fn joined(&self) -> Block {
-        let top = |bits: [u32; WIDTH]| f32::from_bits(bits.into_iter().max().unwrap_or_default());
-        let (magnitude, largest) = (top(self.magnitude), top(self.largest));
-        Block { magnitude, largest, squares: self.squares.iter().sum(), ..Block::default() }
-    }
+/// Returns what the lanes have found together. The largest product is that of the largest magnitude, as rounding keeps order.
+fn joined(lanes: &[Lanes; 2], inverse: f32) -> Block {
+    let magnitudes = lanes.iter().flat_map(|lanes| lanes.magnitude);
+    let magnitude = f32::from_bits(magnitudes.max().unwrap_or_default());
+    let squares = lanes.iter().flat_map(|lanes| lanes.squares).sum();
+    Block { magnitude, squares, largest: magnitude * inverse, ..Block::default() }
 }
 
 impl Block {
