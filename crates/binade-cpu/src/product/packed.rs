@@ -1,6 +1,6 @@
 //! Operands packed into panels, and the result's tiles computed of them.
 
-use super::tile::{COLUMNS, Kernel, ROWS, Tile};
+use super::tile::{COLUMNS, Kernel, ROWS};
 use super::{Elements, Matrix, PER_OPERATION};
 use crate::parallel::{self, is_worth_threads};
 use crate::pool::{Buffer, pooled};
@@ -45,13 +45,12 @@ fn add_in_pool(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
     let depth = k.div_ceil(kernel.elements());
     let panels = rows.div_ceil(ROWS).div_ceil(TASKS).min(PANELS);
     let task = |(number, c): (usize, &mut [f32])| {
-        let (a, mut tile) = (&a[number * panels * depth..], [[0.0; COLUMNS]; ROWS]);
+        let a = &a[number * panels * depth..];
         for first in (0..depth).step_by(DEPTH) {
             let range = first..depth.min(first + DEPTH);
             for (column, b) in (0..columns).step_by(COLUMNS).zip(b.chunks_exact(depth)) {
                 for (rows, a) in c.chunks_mut(ROWS * columns).zip(a.chunks_exact(depth)) {
-                    kernel.sum(&a[range.clone()], &b[range.clone()], &mut tile);
-                    add(&tile, rows, column, columns);
+                    kernel.add(&a[range.clone()], &b[range.clone()], &mut rows[column..], columns);
                 }
             }
         }
@@ -61,14 +60,6 @@ fn add_in_pool(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
         c.par_chunks_mut(block).enumerate().for_each(task);
     } else {
         c.chunks_mut(block).enumerate().for_each(task);
-    }
-}
-
-/// Adds a tile to rows of the result, from `column` on, as far as it has them.
-fn add(tile: &Tile, rows: &mut [f32], column: usize, columns: usize) {
-    let end = columns.min(column + COLUMNS);
-    for (row, tile) in rows.chunks_exact_mut(columns).zip(tile) {
-        row[column..end].iter_mut().zip(tile).for_each(|(sum, term)| *sum += term);
     }
 }
 

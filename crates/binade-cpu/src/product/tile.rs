@@ -6,8 +6,9 @@
 
 use super::Elements;
 use std::arch::x86_64::{
-    __m512, __m512bh, __m512i, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_ps,
-    _mm512_loadu_si512, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m512, __m512bh, __m512i, _mm512_add_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_ps,
+    _mm512_loadu_si512, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_set1_epi32,
+    _mm512_set1_ps, _mm512_setzero_ps,
 };
 use std::mem::transmute;
 
@@ -16,9 +17,6 @@ pub(super) const ROWS: usize = 12;
 
 /// Columns of a tile: two registers of 16 words.
 pub(super) const COLUMNS: usize = 32;
-
-/// Tile of a result, row by row.
-pub(super) type Tile = [[f32; COLUMNS]; ROWS];
 
 /// Way of multiplying words.
 #[derive(Clone, Copy)]
@@ -50,20 +48,26 @@ impl Kernel {
         }
     }
 
-    /// Computes the sums of the products of rows' and columns' words.
-    pub(super) fn sum(self, a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
+    /// Adds a tile to rows of the result that are `stride` elements apart, as far as they have its rows and columns.
+    pub(super) fn add(
+        self,
+        a: &[[u32; ROWS]],
+        b: &[[u32; COLUMNS]],
+        result: &mut [f32],
+        stride: usize,
+    ) {
         // SAFETY: `of`, which alone makes kernels, has detected the features.
         unsafe {
             match self {
-                Self::Single => singles(a, b, tile),
-                Self::Pairs => pairs(a, b, tile),
+                Self::Single => singles(a, b, result, stride),
+                Self::Pairs => pairs(a, b, result, stride),
             }
         }
     }
 }
 
 #[target_feature(enable = "avx512f")]
-fn singles(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
+fn singles(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], result: &mut [f32], stride: usize) {
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
     for (a, b) in a.iter().zip(b) {
         // SAFETY: the array has 32 words, and loads need no alignment.
@@ -75,11 +79,11 @@ fn singles(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
             }
         }
     }
-    store(&sums, tile);
+    add(&sums, result, stride);
 }
 
 #[target_feature(enable = "avx512f,avx512bf16")]
-fn pairs(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
+fn pairs(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], result: &mut [f32], stride: usize) {
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
     for (a, b) in a.iter().zip(b) {
         // SAFETY: the array has 32 words, and loads need no alignment.
@@ -92,7 +96,7 @@ fn pairs(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], tile: &mut Tile) {
             }
         }
     }
-    store(&sums, tile);
+    add(&sums, result, stride);
 }
 
 /// Returns a register's words as pairs of bf16.
@@ -102,12 +106,20 @@ fn bf16s(words: __m512i) -> __m512bh {
     unsafe { transmute(words) }
 }
 
+/// Adds sums to rows of the result. `result` begins at the tile's first element and ends with the result's last row, so that its
+/// length tells how many rows and columns of the tile there are.
 #[target_feature(enable = "avx512f")]
-fn store(sums: &[[__m512; 2]; ROWS], tile: &mut Tile) {
-    for (row, sums) in tile.iter_mut().zip(sums) {
-        for (part, sum) in row.as_chunks_mut::<16>().0.iter_mut().zip(sums) {
-            // SAFETY: the part has 16 elements, and stores need no alignment.
-            unsafe { _mm512_storeu_ps(part.as_mut_ptr(), *sum) };
+fn add(sums: &[[__m512; 2]; ROWS], result: &mut [f32], stride: usize) {
+    let columns = (result.len() - 1) % stride + 1;
+    for (row, sums) in result.chunks_mut(stride).zip(sums) {
+        let row = &mut row[..columns.min(COLUMNS)];
+        for (part, sum) in row.chunks_mut(16).zip(sums) {
+            let mask = u16::MAX >> (16 - part.len());
+            // SAFETY: the mask has a bit for each element of the part, and neither access needs alignment.
+            unsafe {
+                let before = _mm512_maskz_loadu_ps(mask, part.as_ptr());
+                _mm512_mask_storeu_ps(part.as_mut_ptr(), mask, _mm512_add_ps(before, *sum));
+            }
         }
     }
 }
