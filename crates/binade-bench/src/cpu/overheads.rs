@@ -5,9 +5,10 @@ use super::tensors::Size;
 use binade_autocast::Region;
 use binade_cast_policy::OpCall;
 use binade_core::ops::Linear;
-use binade_core::{DType, Op};
+use binade_core::{DType, Named, Op};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
+use binade_tape::Tape;
 use serde_json::json;
 
 /// Extent of a tiny layer.
@@ -40,22 +41,18 @@ pub(crate) fn bare_linear() -> Spec {
     )
 }
 
-/// Linear layer of 8×8 in a region: the input is bf16, and the casts of weight and bias are kept.
-pub(crate) fn cached_linear() -> Spec {
-    Spec::new(
-        "autocast",
-        "linear 8×8 bf16, in a region, casts kept",
-        json!({ "kind": "linear", "autocast": true }),
-        || {
-            let ([x, ..], [_, weight, bias], region) =
-                (layer(DType::BF16)?, layer(DType::F32)?, Region::bf16());
-            let scope = region.open(&Cpu);
-            Ok(timed(move || {
-                let [x, weight, bias] = scope.cast(Op::LINEAR, "", [&x, &weight, &bias])?;
-                Ok(Cpu.linear(&x, &weight, Some(&bias))?)
-            }))
-        },
-    )
+/// Linear layer of 8×8 on a tape, of a bf16 input and parameters of `dtype`: bf16 ones need no casts, and those of f32 are made once and kept.
+pub(crate) fn linear_on_tape(dtype: DType) -> Spec {
+    let what = if dtype == DType::BF16 { "without casts" } else { "casts kept" };
+    let peer = (dtype == DType::F32).then(|| json!({ "kind": "linear", "autocast": true }));
+    Spec::new("autocast", format!("linear 8×8 bf16, on a tape, {what}"), peer, move || {
+        let ([x, ..], [_, weight, bias]) = (layer(DType::BF16)?, layer(dtype)?);
+        let tape = Tape::new(Cpu, &Region::bf16()).no_grad();
+        let parameter = |name: &str, value| tape.parameter(&Named { name: name.into(), value });
+        let (x, weight, bias) =
+            (tape.constant(x), parameter("weight", weight), parameter("bias", bias));
+        Ok(timed(move || Ok(x.linear(&weight, Some(&bias))?)))
+    })
 }
 
 fn layer(dtype: DType) -> crate::Result<[binade_cpu::Tensor; 3]> {

@@ -32,7 +32,8 @@ pub(crate) fn specs(is_dry: bool) -> Vec<Spec> {
         overheads::decision(),
         overheads::region(),
         overheads::bare_linear(),
-        overheads::cached_linear(),
+        overheads::linear_on_tape(DType::BF16),
+        overheads::linear_on_tape(DType::F32),
     ]);
     specs.extend(computed(is_dry));
     specs.extend(growth(is_dry));
