@@ -111,6 +111,9 @@ pub(crate) fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Erro
 ///
 /// All pieces but the last are a multiple of 16.
 pub(crate) fn widened(tensor: &Tensor, range: Range<usize>, mut look: impl FnMut(usize, &[f32])) {
+    if let Some(elements) = tensor.as_slice() {
+        return look(range.start, &elements[range]);
+    }
     let mut wide = [0.0; CHUNK];
     for first in range.clone().step_by(CHUNK) {
         let chunk = first..range.end.min(first + CHUNK);

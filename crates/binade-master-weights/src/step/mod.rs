@@ -69,7 +69,7 @@ impl Factor {
 }
 
 /// Elements worked on at once: few enough that gradients and parameters, widened, stay in the cache.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 256;
 
 /// Takes one step: widens and unscales gradients, updates moments and parameters, and saves what the store keeps.
 ///
