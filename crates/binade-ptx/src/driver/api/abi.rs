@@ -26,6 +26,12 @@ impl<T: Copy> Out<T> {
         unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
+
+    /// Writes the first places of an array.
+    pub(super) fn set_all(self, values: &[T]) -> Result {
+        let set = |(place, value): (usize, &T)| Self(self.0.wrapping_add(place)).set(*value);
+        values.iter().enumerate().try_for_each(set)
+    }
 }
 
 impl Out<c_char> {

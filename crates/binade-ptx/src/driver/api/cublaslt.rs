@@ -21,6 +21,12 @@ struct Found {
     reserved: [c_int; 4],
 }
 
+impl From<Algorithm> for Found {
+    fn from(algorithm: Algorithm) -> Self {
+        Self { algorithm, workspace: algorithm.workspace, state: 0, waves: 1.0, reserved: [0; 4] }
+    }
+}
+
 /// Returns version 13.0.0.
 #[unsafe(no_mangle)]
 extern "C" fn cublasLtGetVersion() -> usize {
@@ -46,7 +52,6 @@ library_api! {
     fn cublasLtMatmulPreferenceSetAttribute(driver, preference: Handle, attribute: u32, value: Untyped, bytes: usize) =
         driver.lt.preferences.get_mut(preference)?.set(attribute, &value.bytes(bytes)?);
     fn cublasLtMatmulPreferenceDestroy(driver, preference: Handle) = driver.lt.preferences.delete(preference);
-    // There is one algorithm, however many are asked for.
     fn cublasLtMatmulAlgoGetHeuristic(
         driver, handle: Handle, desc: Handle, a: Handle, b: Handle, c: Handle, d: Handle, preference: Handle,
         most: c_int, found: Out<Found>, count: Out<c_int>,
@@ -54,9 +59,12 @@ library_api! {
         Err(LtStatus::InvalidValue)
     } else {
         count.set(0)?;
-        let algorithm = driver.lt_choose(Descriptors { handle, desc, layouts: [a, b, c, d] }, preference)?;
-        found.set(Found { algorithm, workspace: algorithm.workspace, state: 0, waves: 1.0, reserved: [0; 4] })?;
-        count.set(1).map_err(LtStatus::from)
+        let of = Descriptors { handle, desc, layouts: [a, b, c, d] };
+        let most = usize::try_from(most).unwrap_or_default();
+        let algorithms = driver.lt_choose(of, preference)?.into_iter().take(most);
+        let all: Vec<Found> = algorithms.map(Found::from).collect();
+        found.set_all(&all)?;
+        count.set(c_int::try_from(all.len()).unwrap_or_default()).map_err(LtStatus::from)
     };
     // NVIDIA's library picks an algorithm itself if none is given; here one is required.
     fn cublasLtMatmul(

@@ -2,6 +2,7 @@
 
 use super::Driver;
 use crate::driver::host::HostSpan;
+use std::time::{Duration, Instant};
 
 /// Bytes of pageable memory that `cuMemcpyHtoDAsync` takes without waiting ("API synchronization behavior", CUDA driver API).
 const TAKEN_AT_ONCE: usize = 64 << 10;
@@ -14,11 +15,23 @@ pub(crate) struct Clock {
     recorded: u64,
     /// Number of the latest event that the host has waited for.
     waited: u64,
+    /// Time that the device is said to have worked, beside the time that has passed.
+    spent: Duration,
 }
 
 impl Clock {
     pub(crate) fn new(lag: u64) -> Self {
-        Self { lag, recorded: 0, waited: 0 }
+        Self { lag, recorded: 0, waited: 0, spent: Duration::ZERO }
+    }
+
+    /// Returns the time on the clock.
+    pub(crate) fn now(&self) -> Instant {
+        Instant::now() + self.spent
+    }
+
+    /// Adds time that the device is said to have worked.
+    pub(crate) fn spend(&mut self, time: Duration) {
+        self.spent += time;
     }
 
     /// Returns the number of the next event.

@@ -55,7 +55,7 @@ impl Driver {
         let capture = self.streams.get(stream)?.capture;
         self.events.get_mut(event)?.recorded = match capture {
             Some(capture) => Recorded::Captured(capture),
-            None => Recorded::At(Instant::now(), self.clock.tick()),
+            None => Recorded::At(self.clock.now(), self.clock.tick()),
         };
         Ok(())
     }

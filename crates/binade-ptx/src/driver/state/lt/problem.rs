@@ -29,7 +29,22 @@ pub(crate) struct Algorithm {
     /// Alignment of A, B, C and D in bytes.
     pub(crate) aligned: [u32; 4],
     pub(crate) workspace: usize,
-    rest: [u64; 3],
+    pub(crate) order: Order,
+    rest: [u64; 2],
+}
+
+/// Number of an algorithm among those for a problem, by which they differ.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(transparent)]
+pub(crate) struct Order(u64);
+
+impl Order {
+    /// The library's first choice, whose products take seconds on the clock of events.
+    pub(crate) const SLOW: Self = Self(0);
+    /// An algorithm that the library proposes, and then refuses.
+    pub(crate) const REFUSED: Self = Self(1);
+    /// The fastest, which adds in the reverse order.
+    pub(crate) const REVERSED: Self = Self(2);
 }
 
 /// Mark of an algorithm, which unwritten memory does not have.
@@ -94,8 +109,8 @@ impl Algorithm {
 }
 
 impl Driver {
-    /// Returns the algorithm for a problem, as the first of `cublasLtMatmulAlgoGetHeuristic`.
-    pub(crate) fn lt_choose(&self, of: Descriptors, preference: Handle) -> Result<Algorithm> {
+    /// Returns the algorithms for a problem, as `cublasLtMatmulAlgoGetHeuristic`.
+    pub(crate) fn lt_choose(&self, of: Descriptors, preference: Handle) -> Result<[Algorithm; 3]> {
         let problem = self.lt_problem(of)?;
         let Preference { reductions, workspace, aligned } = *self.lt.preferences.get(preference)?;
         if reductions & FORBIDDEN != 0 {
@@ -109,8 +124,9 @@ impl Driver {
         }
         let needed = if problem.terms() < SPLIT { 0 } else { WORKSPACE };
         let workspace = if needed <= workspace { needed } else { 0 };
-        let (mark, rest) = (MARK, [0; 3]);
-        Ok(Algorithm { mark, problem: hash_of(&problem), aligned, workspace, rest })
+        let (mark, problem, rest) = (MARK, hash_of(&problem), [0; 2]);
+        let of = |order| Algorithm { mark, problem, aligned, workspace, order, rest };
+        Ok([Order::SLOW, Order::REFUSED, Order::REVERSED].map(of))
     }
 
     /// Returns the problem that the descriptors describe.

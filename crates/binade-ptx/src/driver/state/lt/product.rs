@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::{
     Algorithm, Descriptors, Result, Status,
     attributes::{Kind, Layout},
-    problem::Problem,
+    problem::{Order, Problem},
 };
 use crate::{
     Access,
@@ -14,7 +14,10 @@ use crate::{
         state::{Driver, Handle, copy::invalid, graph::Node, tell},
     },
 };
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc, time::Duration};
+
+/// Time on the clock of events that a product by the slow algorithm takes: more than a busy machine can add to another's.
+const SLOWNESS: Duration = Duration::from_mins(10);
 
 /// Arguments of `cublasLtMatmul` beside the descriptors.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +52,9 @@ impl Driver {
         }
         if call.beta != 0.0 {
             tell(format_args!("cuBLASLt: a beta of {} is not simulated", call.beta));
+            return Err(Status::NotSupported);
+        }
+        if call.algorithm.order == Order::REFUSED {
             return Err(Status::NotSupported);
         }
         let product = Product { problem, call: *call, bias };
@@ -99,10 +105,13 @@ impl Driver {
     /// Computes the product. Products are f32, exact for sixteen bits and TF32, and added by `fma` in the order of K. The bias is
     /// added last, and one rounding makes the result's type. Where the columns of a matrix are not whole 16 bytes apart, the sum is
     /// rounded before the bias is added, and again behind it, as cuBLASLt 13.1 does on an H100. Sums of a batch run in the reverse order,
-    /// since the library does not promise the bits of its single products there.
+    /// since the library does not promise the bits of its single products there, and so do those of the last algorithm.
     pub(crate) fn multiply(&mut self, product: &Product) -> code::Result {
         let Product { problem, call, bias } = product;
         let ([a, b, _, at], to) = (call.at, problem.d);
+        if call.algorithm.order == Order::SLOW {
+            self.clock.spend(SLOWNESS);
+        }
         if call.algorithm.workspace > 0 {
             self.fill(call.workspace, &[0xff], call.algorithm.workspace)?;
         }
@@ -114,6 +123,7 @@ impl Driver {
             None => vec![0.0; to.rows],
         };
         let terms = problem.terms();
+        let is_reversed = to.batch > 1 || call.algorithm.order == Order::REVERSED;
         let place = |it: &Layout, turn: bool, [matrix, row, column]: [usize; 3]| {
             let (row, column) = if turn { (column, row) } else { (row, column) };
             matrix * it.step + column * it.leading + row
@@ -124,7 +134,7 @@ impl Driver {
         for (matrix, column) in columns(&to) {
             for (row, added) in added.iter().enumerate() {
                 let sum = (0..terms).fold(0.0_f32, |sum, number| {
-                    let k = if to.batch > 1 { terms - 1 - number } else { number };
+                    let k = if is_reversed { terms - 1 - number } else { number };
                     let left = of_a[place(&problem.a, problem.transposed[0], [matrix, row, k])];
                     let right = of_b[place(&problem.b, problem.transposed[1], [matrix, k, column])];
                     left.mul_add(right, sum)
