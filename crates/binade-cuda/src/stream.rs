@@ -8,7 +8,7 @@ use crate::{
     probe,
 };
 use binade_gpu::lock;
-use cudarc::driver::{CudaStream, DriverError, sys::CUresult};
+use cudarc::driver::{CudaEvent, CudaStream, DriverError, sys::CUresult};
 use std::sync::Arc;
 
 impl Cuda {
@@ -71,6 +71,19 @@ impl Cuda {
             self.inner.pool.state.refuse(operation, why)?;
             self.check(operation, work(stream))
         })?
+    }
+
+    /// Returns the milliseconds between two events that were recorded in the stream. The host waits for the second.
+    ///
+    /// # Errors
+    ///
+    /// If the device fails, or the events were made without times.
+    pub fn elapsed_ms(&self, start: &CudaEvent, end: &CudaEvent) -> Result<f32, Error> {
+        self.reads("time")?;
+        self.bind()?;
+        self.inner.counters.syncs.add(1);
+        let waited = end.synchronize();
+        self.check("time", waited.and_then(|()| launch::elapsed_ms(start, end)))
     }
 
     /// Returns true within the captured run of a capture.

@@ -3,7 +3,8 @@
 
 use crate::memory::{Buffer, Pinned};
 use cudarc::driver::{
-    CudaContext, CudaGraph, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result, sys,
+    CudaContext, CudaEvent, CudaGraph, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result,
+    sys,
 };
 use std::{ops::Range, sync::Arc};
 
@@ -175,6 +176,21 @@ pub(crate) fn driver_version() -> Result<i32, DriverError> {
     // SAFETY: it writes one int through the pointer, which is valid.
     unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
     Ok(version)
+}
+
+/// Returns the milliseconds between two events that have passed. cudarc calls a function that drivers before CUDA 12.8 lack; all have
+/// the older one.
+pub(crate) fn elapsed_ms(start: &CudaEvent, end: &CudaEvent) -> Result<f32, DriverError> {
+    type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+    let mut milliseconds = 0.0;
+    // SAFETY: the declaration is that of `cuda.h`, the driver stays loaded, the events are alive, and it writes one `f32`.
+    unsafe {
+        let elapsed = sys::culib().get::<Elapsed>(b"cuEventElapsedTime\0");
+        let missing = |_| DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
+        elapsed.map_err(missing)?(&raw mut milliseconds, start.cu_event(), end.cu_event())
+    }
+    .result()?;
+    Ok(milliseconds)
 }
 
 /// Returns true if the system's loader finds this library. It stays loaded: cudarc wants it too.

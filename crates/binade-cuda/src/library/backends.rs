@@ -12,6 +12,9 @@ pub enum Products {
     /// says of one stream. Another GPU, version, shape or alignment may have other bits.
     #[default]
     Library,
+    /// cuBLASLt as by [`Library`](Self::Library), by the fastest of up to eight algorithms. They are timed at the first product of a
+    /// shape, outside captures, and the host waits for them. Another run may find another one the fastest, and have other bits.
+    Fastest,
     /// Kernels of Binade. An element's bits follow from its row, its column, its bias and the number of ranges that its sum is
     /// cut into. That number follows from the product's shape, element type and the GPU's generation, and in gradients of a batch
     /// and in convolutions from the batch too.
@@ -48,6 +51,8 @@ pub enum ProductsBackend {
         version: usize,
         /// Precision of `f32` products.
         f32: F32Products,
+        /// Number of algorithms of which the fastest is taken; 1 for the library's own choice.
+        algorithms: usize,
     },
     /// Kernels of Binade alone.
     Own {
@@ -58,9 +63,13 @@ pub enum ProductsBackend {
 
 impl ProductsBackend {
     /// Returns the backend of a library by its name and version, or of kernels for a reason.
-    pub(super) fn of(opened: Result<(&'static str, usize), &str>, f32: F32Products) -> Self {
+    pub(super) fn of(
+        opened: Result<(&'static str, usize), &str>,
+        f32: F32Products,
+        algorithms: usize,
+    ) -> Self {
         match opened {
-            Ok((name, version)) => Self::Library { name, version, f32 },
+            Ok((name, version)) => Self::Library { name, version, f32, algorithms },
             Err(why) if f32 == F32Products::Full => Self::Own { why: why.into() },
             Err(why) => Self::Own { why: format!("{why}; they multiply f32 in full") },
         }
@@ -68,13 +77,18 @@ impl ProductsBackend {
 }
 
 impl fmt::Display for ProductsBackend {
-    /// Writes a library's name and version, and TF32 if it is on. Full products are the expectation, and are left out.
+    /// Writes a library's name and version, TF32 if it is on, and the number of algorithms if there are several to choose from.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Library { name, version, f32 } => {
+            Self::Library { name, version, f32, algorithms } => {
                 let (major, minor) = (version / 10_000, version % 10_000 / 100);
                 let how = if *f32 == F32Products::Tf32 { ", f32 by TF32" } else { "" };
-                write!(f, "{name} {major}.{minor}.{}{how}", version % 100)
+                write!(f, "{name} {major}.{minor}.{}{how}", version % 100)?;
+                if *algorithms > 1 {
+                    write!(f, ", the fastest of {algorithms} algorithms")
+                } else {
+                    Ok(())
+                }
             }
             Self::Own { why } => write!(f, "own kernels: {why}"),
         }
@@ -87,11 +101,13 @@ mod tests {
 
     #[test]
     fn a_library_is_told_by_its_version_and_kernels_by_the_reason() {
-        let text = |opened, f32| ProductsBackend::of(opened, f32).to_string();
+        let text = |opened, f32| ProductsBackend::of(opened, f32, 1).to_string();
         let (full, tf32) = (F32Products::Full, F32Products::Tf32);
         assert_eq!(text(Ok(("cuBLASLt", 130_204)), full), "cuBLASLt 13.2.4");
         assert_eq!(text(Ok(("cuDNN", 92_800)), tf32), "cuDNN 9.28.0, f32 by TF32");
         assert_eq!(text(Err("asked for"), full), "own kernels: asked for");
+        let fastest = ProductsBackend::of(Ok(("cuBLASLt", 130_204)), full, 8).to_string();
+        assert_eq!(fastest, "cuBLASLt 13.2.4, the fastest of 8 algorithms");
         assert_eq!(
             text(Err("asked for"), tf32),
             "own kernels: asked for; they multiply f32 in full"

@@ -2,72 +2,73 @@
 //! the type that its page in the cuBLAS documentation names, and pointers go in for the length of a call.
 #![expect(unsafe_code, reason = "a C library")]
 
+mod api;
+
 use super::{
     backends::F32Products,
     problem::{Operand, Problem},
 };
 use crate::memory::Buffer;
+use api::{Api, Found};
+pub(super) use api::{Status, api};
 use binade_core::DType;
-use cudarc::{
-    cublaslt::{
-        result::{self, CublasError},
-        sys,
-    },
-    driver::CudaStream,
-};
+use cudarc::{cublaslt::sys, driver::CudaStream};
 use std::ffi::c_void;
+use std::ptr::null_mut;
 
-type Result<T = ()> = std::result::Result<T, CublasError>;
+type Result<T = ()> = std::result::Result<T, Status>;
 
-/// Object of a C library, in memory on the host: made by the library's own function, and destroyed once.
-macro_rules! owned_object {
-    ($($name:ident($raw:ty), $destroy:path;)+) => {$(
-        struct $name($raw);
+/// Objects of the library, in memory on the host: made by its own functions, and destroyed once.
+macro_rules! objects {
+    ($($name:ident($raw:ty), $create:ident($($argument:ident: $kind:ty),*), $destroy:ident;)+) => {$(
+        struct $name($raw, &'static Api);
 
         // SAFETY: memory on the host, which belongs to no thread.
         unsafe impl Send for $name {}
 
+        impl $name {
+            fn create(api: &'static Api, $($argument: $kind),*) -> Result<Self> {
+                let mut raw = null_mut();
+                // SAFETY: the object is written where the call says success, and the other arguments are values.
+                unsafe { (api.$create)(&raw mut raw, $($argument),*) }.result()?;
+                Ok(Self(raw, api))
+            }
+        }
+
         impl Drop for $name {
             fn drop(&mut self) {
                 // SAFETY: made for this value, and destroyed here alone.
-                let _ = unsafe { $destroy(self.0) };
+                let _ = unsafe { (self.1.$destroy)(self.0) };
             }
         }
     )+};
 }
-#[cfg(feature = "cudnn")]
-pub(super) use owned_object;
 
 /// Attributes of an object, each set to a value of the type that the attribute has.
 macro_rules! attributes {
-    ($($name:ident, $attribute:ty, $set:path;)+) => {$(
+    ($($name:ident, $attribute:ty, $set:ident;)+) => {$(
         impl $name {
             fn set<T>(&self, attribute: $attribute, value: &T) -> Result {
                 let at = std::ptr::from_ref(value).cast();
                 // SAFETY: alive; the value is copied before this returns.
-                unsafe { $set(self.0, attribute, at, size_of::<T>()) }
+                unsafe { (self.1.$set)(self.0, attribute, at, size_of::<T>()) }.result()
             }
         }
     )+};
 }
 
-owned_object! {
-    Session(sys::cublasLtHandle_t), result::destroy_handle;
-    Desc(sys::cublasLtMatmulDesc_t), result::destroy_matmul_desc;
-    Layout(sys::cublasLtMatrixLayout_t), result::destroy_matrix_layout;
-    Preference(sys::cublasLtMatmulPreference_t), result::destroy_matmul_pref;
+objects! {
+    Session(sys::cublasLtHandle_t), create(), destroy;
+    Desc(sys::cublasLtMatmulDesc_t), create_desc(compute: sys::cublasComputeType_t, scale: sys::cudaDataType), destroy_desc;
+    Layout(sys::cublasLtMatrixLayout_t), create_layout(kind: sys::cudaDataType, rows: u64, columns: u64, leading: i64),
+        destroy_layout;
+    Preference(sys::cublasLtMatmulPreference_t), create_preference(), destroy_preference;
 }
 
 attributes! {
-    Desc, sys::cublasLtMatmulDescAttributes_t, result::set_matmul_desc_attribute;
-    Layout, sys::cublasLtMatrixLayoutAttribute_t, result::set_matrix_layout_attribute;
-    Preference, sys::cublasLtMatmulPreferenceAttributes_t, result::set_matmul_pref_attribute;
-}
-
-/// Returns the result of `cublasLtGetVersion`.
-pub(super) fn version() -> usize {
-    // SAFETY: it takes nothing and says a number.
-    unsafe { sys::cublasLtGetVersion() }
+    Desc, sys::cublasLtMatmulDescAttributes_t, set_desc;
+    Layout, sys::cublasLtMatrixLayoutAttribute_t, set_layout;
+    Preference, sys::cublasLtMatmulPreferenceAttributes_t, set_preference;
 }
 
 /// Handle of the library for a context, which is bound to the thread before each call. It is behind a lock, so that one thread at a
@@ -80,8 +81,8 @@ pub(super) struct Handle {
 
 impl Handle {
     /// Creates a handle for the context that is bound to this thread.
-    pub(super) fn create(workspace: Buffer) -> Result<Self> {
-        Ok(Self { session: Session(result::create_handle()?), workspace })
+    pub(super) fn create(api: &'static Api, workspace: Buffer) -> Result<Self> {
+        Ok(Self { session: Session::create(api)?, workspace })
     }
 
     /// Returns the address of the workspace.
@@ -89,20 +90,24 @@ impl Handle {
         self.workspace.address()
     }
 
-    /// Returns the plan of the library's first choice for a problem. The error is `NOT_SUPPORTED` if it has no algorithm.
+    /// Returns the plan for a problem, with the library's first choices of algorithms, best guess first, as many as the problem asks for.
+    /// The error is `NOT_SUPPORTED` if it has none.
     pub(super) fn plan(&self, problem: &Problem, bias: u64) -> Result<Plan> {
-        let Problem { dtype, into, first, second, result, batch, .. } = *problem;
-        let desc = Desc::new(problem)?;
+        let Problem { dtype, into, first, second, result, batch, algorithms, .. } = *problem;
+        let (api, mut count) = (self.session.1, 0);
+        let desc = Desc::new(api, problem)?;
         if problem.bias {
             desc.bias(bias)?;
         }
-        let a = Layout::new(dtype, &first, batch)?;
-        let b = Layout::new(dtype, &second, batch)?;
-        let c = Layout::new(into, &result, batch)?;
-        let preference = Preference::new(problem, self.workspace.bytes())?;
-        // SAFETY: all of them are alive to the end of the function; the result of cudarc's is written where it says success.
-        let found = unsafe {
-            result::get_matmul_algo_heuristic(
+        let a = Layout::new(api, dtype, &first, batch)?;
+        let b = Layout::new(api, dtype, &second, batch)?;
+        let c = Layout::new(api, into, &result, batch)?;
+        let preference = Preference::new(api, problem, self.workspace.bytes())?;
+        let mut found = [Found::NONE; MOST_ALGORITHMS];
+        let most = algorithms.min(MOST_ALGORITHMS);
+        // SAFETY: all of them are alive to the end of the function, and `found` has room for as many as are asked for.
+        unsafe {
+            (api.choose)(
                 self.session.0,
                 desc.0,
                 a.0,
@@ -110,12 +115,23 @@ impl Handle {
                 c.0,
                 c.0,
                 preference.0,
+                i32::try_from(most).unwrap_or(1),
+                found.as_mut_ptr(),
+                &raw mut count,
             )
-        }?;
-        Ok(Plan { desc, a, b, c, algo: found.algo, workspace: found.workspaceSize })
+        }
+        .result()?;
+        let count = usize::try_from(count).unwrap_or_default().min(most);
+        let good = found.into_iter().take(count).filter(|it| it.status.result().is_ok());
+        let algorithms: Vec<_> = good.collect();
+        if algorithms.is_empty() {
+            Err(Status::NOT_SUPPORTED)
+        } else {
+            Ok(Plan { desc, a, b, c, algorithms })
+        }
     }
 
-    /// Puts the product in the stream: `into = first·second`, plus the bias.
+    /// Puts the product in the stream by the plan's first algorithm: `into = first·second`, plus the bias.
     ///
     /// The addresses are the caller's, who borrows their buffers. The buffers hold what the plan's problem says. Every sentence
     /// on the page of `launch` holds of this call as of a kernel's.
@@ -124,7 +140,8 @@ impl Handle {
         if bias != 0 {
             plan.desc.bias(bias)?;
         }
-        assert!(plan.workspace <= workspace.bytes(), "{} bytes of workspace", plan.workspace);
+        let Found { algorithm, workspace: needed, .. } = &plan.algorithms[0];
+        assert!(*needed <= workspace.bytes(), "{needed} bytes of workspace");
         let (one, zero) = (1.0_f32, 0.0_f32);
         let into = into as *mut c_void;
         // SAFETY: handle and descriptors are alive. The scalars are two `f32` on the host, as the scale type and the pointer mode,
@@ -132,25 +149,26 @@ impl Handle {
         // addresses hold the layouts that the caller has asserted, and work behind this call is in the same stream, as is
         // whoever uses the workspace next.
         unsafe {
-            result::matmul(
+            (self.session.1.multiply)(
                 self.session.0,
                 plan.desc.0,
                 (&raw const one).cast(),
-                (&raw const zero).cast(),
                 first as *const c_void,
                 plan.a.0,
                 second as *const c_void,
                 plan.b.0,
+                (&raw const zero).cast(),
                 into.cast_const(),
                 plan.c.0,
                 into,
                 plan.c.0,
-                &raw const plan.algo,
+                algorithm,
                 workspace.address() as *mut c_void,
                 workspace.bytes(),
                 stream.cu_stream().cast(),
             )
         }
+        .result()
     }
 }
 
@@ -164,26 +182,40 @@ pub(super) struct Addresses {
     pub(super) into: u64,
 }
 
-/// Descriptors of a problem, and the algorithm that the library chose for it.
+/// Most algorithms of a plan.
+pub(super) const MOST_ALGORITHMS: usize = 8;
+
+/// Descriptors of a problem, and algorithms that the library has for it. The first is used.
 pub(super) struct Plan {
     desc: Desc,
     a: Layout,
     b: Layout,
     c: Layout,
-    algo: sys::cublasLtMatmulAlgo_t,
-    workspace: usize,
+    algorithms: Vec<Found>,
+}
+
+impl Plan {
+    /// Returns the number of algorithms.
+    pub(super) fn algorithms(&self) -> usize {
+        self.algorithms.len()
+    }
+
+    /// Makes another algorithm the first.
+    pub(super) fn turn_to(&mut self, algorithm: usize) {
+        self.algorithms.swap(0, algorithm);
+    }
 }
 
 impl Desc {
     /// Creates a descriptor of a product with f32 sums. Operands of f32 are read in full, or as TF32 by a compute type of its
     /// own.
-    fn new(problem: &Problem) -> Result<Self> {
+    fn new(api: &'static Api, problem: &Problem) -> Result<Self> {
         use sys::{cublasComputeType_t as Compute, cublasLtMatmulDescAttributes_t as Attribute};
         let compute = match problem.f32 {
             F32Products::Full => Compute::CUBLAS_COMPUTE_32F,
             F32Products::Tf32 => Compute::CUBLAS_COMPUTE_32F_FAST_TF32,
         };
-        let desc = Self(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
+        let desc = Self::create(api, compute, sys::cudaDataType::CUDA_R_32F)?;
         // Values of `CUBLAS_OP_N` and `CUBLAS_OP_T`.
         let [first, second] = [problem.first, problem.second].map(|it| i32::from(it.transposed));
         desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, &first)?;
@@ -203,16 +235,11 @@ impl Desc {
 }
 
 impl Layout {
-    fn new(dtype: DType, operand: &Operand, batch: usize) -> Result<Self> {
+    fn new(api: &'static Api, dtype: DType, operand: &Operand, batch: usize) -> Result<Self> {
         use sys::cublasLtMatrixLayoutAttribute_t as Attribute;
         let Operand { rows, columns, leading, step, .. } = *operand;
-        let raw = result::create_matrix_layout(
-            kind(dtype),
-            rows as u64,
-            columns as u64,
-            signed(leading)?,
-        )?;
-        let layout = Self(raw);
+        let (rows, columns) = (rows as u64, columns as u64);
+        let layout = Self::create(api, kind(dtype), rows, columns, signed(leading)?)?;
         if batch > 1 {
             let count = i32::try_from(batch).map_err(|_| TOO_LARGE)?;
             layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count)?;
@@ -226,11 +253,11 @@ impl Layout {
 impl Preference {
     /// Creates a preference. Sums that are split over K are joined in f32, in the workspace and in order, or not at all:
     /// `INPLACE` adds them by atomics and `OUTPUT_TYPE` in the result's sixteen bits.
-    fn new(problem: &Problem, workspace: usize) -> Result<Self> {
+    fn new(api: &'static Api, problem: &Problem, workspace: usize) -> Result<Self> {
         use sys::{
             cublasLtMatmulPreferenceAttributes_t as Attribute, cublasLtReductionScheme_t as Scheme,
         };
-        let preference = Self(result::create_matmul_pref()?);
+        let preference = Self::create(api)?;
         let mask = Scheme::CUBLASLT_REDUCTION_SCHEME_NONE as u32
             | Scheme::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32;
         preference.set(Attribute::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &mask)?;
@@ -248,12 +275,7 @@ impl Preference {
 }
 
 /// Error of a batch or step too large for the library's integers, returned without a call.
-const TOO_LARGE: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
-
-/// Returns a status by its name and number.
-pub(super) fn cause(error: CublasError) -> String {
-    format!("{:?} ({})", error.0, error.0 as u32)
-}
+const TOO_LARGE: Status = Status::NOT_SUPPORTED;
 
 fn signed(size: usize) -> Result<i64> {
     i64::try_from(size).map_err(|_| TOO_LARGE)

@@ -4,6 +4,7 @@
 mod backends;
 #[cfg(feature = "cudnn")]
 mod dnn;
+mod fastest;
 mod lt;
 mod opened;
 mod problem;
@@ -34,6 +35,8 @@ pub(crate) enum Pass {
 pub(crate) struct Library {
     /// True if products are computed by Binade's own kernels.
     own: AtomicBool,
+    /// True if the fastest of several algorithms is looked for.
+    fastest: AtomicBool,
     /// True if a library may multiply `f32` by TF32.
     tf32: AtomicBool,
     /// True once cuBLASLt has been looked for in vain: no product asks for it any more.
@@ -51,7 +54,9 @@ impl Cuda {
     /// run is an error of that run.
     #[must_use]
     pub fn with_products(self, products: Products) -> Self {
-        self.inner.library.own.store(products == Products::Own, Ordering::Relaxed);
+        let Library { own, fastest, .. } = &self.inner.library;
+        own.store(products == Products::Own, Ordering::Relaxed);
+        fastest.store(products == Products::Fastest, Ordering::Relaxed);
         self
     }
 
@@ -88,7 +93,7 @@ impl Cuda {
     /// If the device fails.
     pub fn products(&self) -> Result<ProductsBackend, Error> {
         let opened = self.cublaslt()?.map(|open| ("cuBLASLt", open.version));
-        Ok(ProductsBackend::of(opened, self.f32_products()))
+        Ok(ProductsBackend::of(opened, self.f32_products(), self.algorithms()))
     }
 
     /// Returns the code that computes convolutions, with its version, to be written beside results. Looks for cuDNN if no call
@@ -102,7 +107,13 @@ impl Cuda {
         let opened = self.cudnn()?.map(|open| ("cuDNN", open.version));
         #[cfg(not(feature = "cudnn"))]
         let opened = Err("built without the feature `cudnn`");
-        Ok(ProductsBackend::of(opened, self.f32_products()))
+        Ok(ProductsBackend::of(opened, self.f32_products(), 1))
+    }
+
+    /// Returns the number of algorithms that cuBLASLt is asked for.
+    fn algorithms(&self) -> usize {
+        let is_fastest = self.inner.library.fastest.load(Ordering::Relaxed);
+        if is_fastest { lt::MOST_ALGORITHMS } else { 1 }
     }
 
     /// Returns how the libraries may multiply `f32`.

@@ -1,14 +1,12 @@
 //! Opened library and its plans.
 
-use crate::{Cuda, Error, launch};
+use crate::{Cuda, Error};
 use binade_gpu::lock;
 use cudarc::driver::CudaContext;
 use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
     hash::Hash,
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -28,33 +26,9 @@ pub(super) struct State<Handle, Problem, Plan> {
 }
 
 impl<Handle, Problem, Plan> Opened<Handle, Problem, Plan> {
-    /// Opens the library that the system's loader finds under one of `names`, if its version is one of `known`.
-    pub(super) fn new(
-        cuda: &Cuda,
-        (name, names): (&str, &[String]),
-        (version, known): (impl FnOnce() -> usize, Range<usize>),
-        create: impl FnOnce() -> Result<Result<Handle, String>, Error>,
-    ) -> Result<Result<Self, String>, Error> {
-        if !names.iter().any(|name| launch::loads(name)) {
-            return Ok(Err(format!("no {name}; looked for {}", names.join(", "))));
-        }
-        // cudarc may find less than was found here, and then it panics. Known versions have all functions that are called.
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            let version = version();
-            (version, known.contains(&version).then(create))
-        }));
-        let Ok((version, created)) = made else {
-            return Ok(Err(format!("{name} has a version, or a name, that cudarc does not load")));
-        };
-        let Some(created) = created else {
-            return Ok(Err(format!("{name} is of version {version}, which is not supported")));
-        };
-        let opened = |handle| Self {
-            version,
-            context: cuda.stream().context().clone(),
-            state: Mutex::new(State { handle, plans: HashMap::new() }),
-        };
-        Ok(created?.map(opened).map_err(|cause| format!("{name} does not start: {cause}")))
+    pub(super) fn new(cuda: &Cuda, version: usize, handle: Handle) -> Self {
+        let state = Mutex::new(State { handle, plans: HashMap::new() });
+        Self { version, context: cuda.stream().context().clone(), state }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State<Handle, Problem, Plan>> {

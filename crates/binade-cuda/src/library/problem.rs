@@ -30,6 +30,8 @@ pub(super) struct Problem {
     pub(super) bias: bool,
     /// Precision of `f32` products; always full for sixteen bits, which have no more bits to drop.
     pub(super) f32: F32Products,
+    /// Number of algorithms that the library is asked for, of which the fastest is taken.
+    pub(super) algorithms: usize,
 }
 
 /// Column-major matrices of an operand.
@@ -56,7 +58,7 @@ impl Problem {
     /// equal bits for repeated calls, and none for a batch against its single pairs, even by the same algorithm. The alignment is
     /// then the one that the pairs of any such batch have, of which a single product is one. The library loses nothing by it:
     /// code that reads rows is no better aligned than the rows are.
-    pub(super) fn of(gemm: &Gemm<'_>, f32: F32Products) -> Option<Self> {
+    pub(super) fn of(gemm: &Gemm<'_>, f32: F32Products, algorithms: usize) -> Option<Self> {
         let Gemm { a, b, bias, c, m, n, k, batch, by_pair, .. } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
         let is_readable = |address: u64| dtype == into && address.is_multiple_of(BIAS_ALIGNED);
@@ -81,6 +83,7 @@ impl Problem {
             batch,
             bias: bias.is_some(),
             f32: if dtype == DType::F32 { f32 } else { F32Products::Full },
+            algorithms,
         })
     }
 
@@ -91,7 +94,7 @@ impl Problem {
             [&sizes[..], &[it.transposed.into(), it.aligned.into()]].concat()
         };
         let kinds = [self.dtype as u64, self.into as u64, self.batch as u64, self.bias.into()];
-        let kinds = [&kinds[..], &[self.f32 as u64]].concat();
+        let kinds = [&kinds[..], &[self.f32 as u64, self.algorithms as u64]].concat();
         let operands = [self.first, self.second, self.result].map(operand).concat();
         [&kinds[..], &operands].concat()
     }

@@ -2,16 +2,12 @@
 
 use super::{
     Opened,
-    lt::{self, Addresses, Handle, Plan},
+    lt::{Addresses, Handle, Plan, Status, api},
     problem::{self, Problem},
 };
 use crate::{
     Cuda, CudaError, Error, Tensor,
     ops::gemm::{Gemm, Matrices},
-};
-use cudarc::{
-    cublaslt::{result::CublasError, sys::cublasStatus_t as Status},
-    driver::sys::CUDA_VERSION,
 };
 use std::sync::atomic::Ordering;
 
@@ -21,15 +17,19 @@ const NAME: &str = "cublasLtMatmul";
 /// Opened cuBLASLt.
 pub(super) type CublasLt = Opened<Handle, Problem, Plan>;
 
-/// Supported versions, from 12 on. Of 11, some releases tell their version in thousands and others in ten thousands.
-const KNOWN: std::ops::Range<usize> = 120_000..usize::MAX;
-
 pub(super) fn open(cuda: &Cuda) -> Result<Result<CublasLt, String>, Error> {
-    let create = || {
-        let workspace = unless_full(cuda.lasting(problem::workspace(cuda.inner.capability)))?;
-        Ok(workspace.and_then(|workspace| Handle::create(workspace).map_err(lt::cause)))
+    let opened = match api() {
+        Ok(api) => {
+            let workspace = unless_full(cuda.lasting(problem::workspace(cuda.inner.capability)))?;
+            workspace.and_then(|workspace| {
+                let started = Handle::create(api, workspace);
+                let handle = started
+                    .map_err(|status| format!("cuBLASLt does not start: {}", status.cause()))?;
+                Ok(Opened::new(cuda, api.version, handle))
+            })
+        }
+        Err(why) => Err(why.to_owned()),
     };
-    let opened = Opened::new(cuda, ("cuBLASLt", &names()), (lt::version, KNOWN), create)?;
     cuda.inner.library.is_missing.store(opened.is_err(), Ordering::Relaxed);
     Ok(opened)
 }
@@ -44,30 +44,20 @@ pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, St
     }
 }
 
-/// Returns the names that cudarc asks the loader for, without those of versions that are not supported.
-fn names() -> [String; 3] {
-    let (plain, versioned) = if cfg!(windows) {
-        ("cublasLt.dll", ["cublasLt64_", ".dll"])
-    } else {
-        ("libcublasLt.so", ["libcublasLt.so.", ""])
-    };
-    let [first, second] = [CUDA_VERSION / 1000, 12].map(|major| versioned.join(&major.to_string()));
-    [plain.to_owned(), first, second]
-}
-
 impl Cuda {
     pub(super) fn multiply_by(&self, open: &CublasLt, gemm: &Gemm<'_>) -> Result<bool, Error> {
-        let Some(problem) = Problem::of(gemm, self.f32_products()) else { return Ok(false) };
+        let (f32, algorithms) = (self.f32_products(), self.algorithms());
+        let Some(problem) = Problem::of(gemm, f32, algorithms) else { return Ok(false) };
         let mut state = open.lock();
         let first = Addresses::of(gemm, 0);
         let noted = |handle: &Handle| words(&problem, first, handle);
         let found = state.find(self, &problem, (NAME, noted), |handle| {
             match handle.plan(&problem, first.bias) {
-                Ok(plan) => Ok(Some(plan)),
+                Ok(plan) => Ok(Some(self.fastest(handle, plan, first)?)),
                 // This version takes the configuration for an impossible one.
-                Err(CublasError(Status::CUBLAS_STATUS_INVALID_VALUE)) => Ok(None),
-                Err(error) if has_none(error) => Ok(None),
-                Err(error) => Err(refused("choose an algorithm", error)),
+                Err(Status::INVALID_VALUE) => Ok(None),
+                Err(status) if has_none(status) => Ok(None),
+                Err(status) => Err(refused("choose an algorithm", status)),
             }
         })?;
         let Some((handle, plan)) = found else { return Ok(false) };
@@ -86,11 +76,11 @@ impl Cuda {
         match multiplied {
             Ok(()) => Ok(true),
             // No part of it is in the stream, nor will be the next time.
-            Err(RefusalSource::Library(error)) if has_none(error) => {
+            Err(RefusalSource::Library(status)) if has_none(status) => {
                 state.refuse(problem);
                 Ok(false)
             }
-            Err(RefusalSource::Library(error)) => Err(refused("multiply", error)),
+            Err(RefusalSource::Library(status)) => Err(refused("multiply", status)),
             Err(RefusalSource::Here(error)) => Err(error),
         }
     }
@@ -115,7 +105,7 @@ fn words(problem: &Problem, at: Addresses, handle: &Handle) -> Vec<u64> {
 
 /// Source of a refused product.
 enum RefusalSource {
-    Library(CublasError),
+    Library(Status),
     /// Refusal by the recorder, or by the driver.
     Here(Error),
 }
@@ -127,10 +117,10 @@ impl From<Error> for RefusalSource {
 }
 
 /// Returns true if the library says that it has nothing for such a product, or not on such a device. Kernels compute it then.
-pub(super) fn has_none(error: CublasError) -> bool {
-    matches!(error.0, Status::CUBLAS_STATUS_NOT_SUPPORTED | Status::CUBLAS_STATUS_ARCH_MISMATCH)
+pub(super) fn has_none(status: Status) -> bool {
+    [Status::NOT_SUPPORTED, Status::ARCH_MISMATCH].contains(&status)
 }
 
-fn refused(call: &'static str, error: CublasError) -> Error {
-    Error::Driver(CudaError::Library { name: "cuBLASLt", call, cause: lt::cause(error) })
+pub(super) fn refused(call: &'static str, status: Status) -> Error {
+    Error::Driver(CudaError::Library { name: "cuBLASLt", call, cause: status.cause() })
 }

@@ -18,6 +18,7 @@ mod graphs;
 mod graphs_joins;
 mod handles;
 mod library;
+mod library_fastest;
 mod library_no_tf32;
 mod library_tf32;
 mod model;
@@ -65,7 +66,11 @@ const REPLICAS: [Module; 3] = [
 ];
 
 /// Tests of cuBLASLt.
-const LIBRARY: [Module; 2] = [("library", library::TESTS), ("library_tf32", library_tf32::TESTS)];
+const LIBRARY: [Module; 3] = [
+    ("library", library::TESTS),
+    ("library_fastest", library_fastest::TESTS),
+    ("library_tf32", library_tf32::TESTS),
+];
 
 /// Tests of cuDNN, if it is built in.
 #[cfg(feature = "cudnn")]

@@ -3,10 +3,7 @@
 #![expect(unsafe_code, reason = "a C library")]
 
 use super::problem::Problem;
-use crate::{
-    F32Products,
-    library::{Pass, lt::owned_object},
-};
+use crate::{F32Products, library::Pass};
 use binade_core::DType;
 use cudarc::{
     cudnn::{
@@ -26,6 +23,23 @@ const OF_INPUT: sys::cudnnConvolutionBwdDataAlgo_t =
     sys::cudnnConvolutionBwdDataAlgo_t::CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
 const OF_WEIGHT: sys::cudnnConvolutionBwdFilterAlgo_t =
     sys::cudnnConvolutionBwdFilterAlgo_t::CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
+
+/// Object of the library, in memory on the host: made by the library's own function, and destroyed once.
+macro_rules! owned_object {
+    ($($name:ident($raw:ty), $destroy:path;)+) => {$(
+        struct $name($raw);
+
+        // SAFETY: memory on the host, which belongs to no thread.
+        unsafe impl Send for $name {}
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: made for this value, and destroyed here alone.
+                let _ = unsafe { $destroy(self.0) };
+            }
+        }
+    )+};
+}
 
 owned_object! {
     Session(sys::cudnnHandle_t), result::destroy_handle;

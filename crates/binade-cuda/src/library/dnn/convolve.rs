@@ -5,13 +5,14 @@ use super::{
     problem::Problem,
 };
 use crate::{
-    Cuda, CudaError, Error, Tensor,
+    Cuda, CudaError, Error, Tensor, launch,
     library::{Opened, Pass},
     memory::Buffer,
 };
 use binade_core::ops::Conv2dConfig;
 use binade_gpu::Driver;
 use cudarc::cudnn::result::{self, CudnnError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Opened cuDNN.
 pub(in crate::library) type Cudnn = Opened<Handle, Problem, Plan>;
@@ -35,7 +36,7 @@ impl Pass {
 
 impl Cuda {
     pub(in crate::library) fn cudnn(&self) -> Result<Result<&Cudnn, &str>, Error> {
-        self.inner.library.dnn.get(self, open)
+        self.inner.library.dnn.get(self, |cuda| Ok(open(cuda)))
     }
 
     /// Computes a pass by the library, into the one of input, weight and output that is its result. Returns `false` if the
@@ -88,16 +89,30 @@ impl Cuda {
     }
 }
 
-fn open(cuda: &Cuda) -> Result<Result<Cudnn, String>, Error> {
+/// Opens the library that the system's loader finds, if its version is known.
+fn open(cuda: &Cuda) -> Result<Cudnn, String> {
     // Names that cudarc asks the loader for, and that cuDNN 9 can have.
     let names = if cfg!(windows) {
         ["cudnn.dll", "cudnn64_9.dll"]
     } else {
         ["libcudnn.so", "libcudnn.so.9"]
     };
-    let create = || Ok(Handle::create(cuda.stream()).map_err(api::cause));
-    let names = names.map(str::to_owned);
-    Opened::new(cuda, ("cuDNN", &names), (result::get_version, KNOWN), create)
+    if !names.into_iter().any(launch::loads) {
+        return Err(format!("no cuDNN; looked for {}", names.join(", ")));
+    }
+    // cudarc may find less than was found here, and then it panics. Known versions have all functions that are called.
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        let version = result::get_version();
+        (version, KNOWN.contains(&version).then(|| Handle::create(cuda.stream())))
+    }));
+    match made {
+        Ok((version, Some(Ok(handle)))) => Ok(Opened::new(cuda, version, handle)),
+        Ok((_, Some(Err(error)))) => Err(format!("cuDNN does not start: {}", api::cause(error))),
+        Ok((version, None)) => {
+            Err(format!("cuDNN is of version {version}, which is not supported"))
+        }
+        Err(_) => Err("cuDNN has a version, or a name, that cudarc does not load".to_owned()),
+    }
 }
 
 /// Returns all values that the host gives the library, as words.
