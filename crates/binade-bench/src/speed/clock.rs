@@ -99,7 +99,7 @@ impl Clock {
         let output = work.run(input)?;
         let (host, after) = (began.elapsed().as_secs_f64(), self.cuda.counters());
         self.end.record(self.cuda.stream()).map_err(driver_message)?;
-        let device = f64::from(self.start.elapsed_ms(&self.end).map_err(driver_message)?) / 1e3;
+        let device = f64::from(self.cuda.elapsed_ms(&self.start, &self.end)?) / 1e3;
         let peak_bytes = self.cuda.memory_use().peak_bytes.saturating_sub(self.held);
         kept.push_back(output);
         Ok(Round { device, host, counters: since(before, after), peak_bytes })
@@ -110,7 +110,7 @@ impl Clock {
         self.start.record(self.cuda.stream()).map_err(driver_message)?;
         self.draw(4)?;
         self.end.record(self.cuda.stream()).map_err(driver_message)?;
-        let one = f64::from(self.start.elapsed_ms(&self.end).map_err(driver_message)?) / 4e3;
+        let one = f64::from(self.cuda.elapsed_ms(&self.start, &self.end)?) / 4e3;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

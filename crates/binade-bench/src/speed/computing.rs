@@ -83,7 +83,7 @@ impl Bench {
         }
     }
 
-    /// Measures one product, by the library if there is one, and then by Binade's own kernels.
+    /// Measures one product, by the library if there is one, by the fastest of its algorithms, and then by Binade's own kernels.
     fn product(
         &mut self,
         clock: &Clock,
@@ -92,14 +92,16 @@ impl Bench {
         sets: &[Vec<Tensor>],
     ) -> Result<()> {
         let cuda = self.cuda.clone();
-        let by = |device, by| product(device, form, (dtype, size, by), sets.to_vec());
-        self.time(clock, &mut by(&cuda, ""))?;
-        if let ProductsBackend::Library { .. } = self.cuda.products()? {
-            let own = self.cuda.clone().with_products(Products::Own);
-            let timed = self.time(clock, &mut by(&own, " own"));
-            // The setting belongs to all clones.
-            let _ = self.cuda.clone().with_products(Products::Library);
-            timed?;
+        let by = |by| product(&cuda, form, (dtype, size, by), sets.to_vec());
+        self.time(clock, &mut by(""))?;
+        if let ProductsBackend::Library { .. } = cuda.products()? {
+            for (products, name) in [(Products::Fastest, " fastest"), (Products::Own, " own")] {
+                // The setting belongs to all clones.
+                let _ = cuda.clone().with_products(products);
+                let timed = self.time(clock, &mut by(name));
+                let _ = cuda.clone().with_products(Products::Library);
+                timed?;
+            }
         }
         Ok(())
     }
