@@ -12,6 +12,7 @@ mod device;
 mod dnn;
 mod event;
 mod graph;
+mod late;
 mod launch;
 mod lt;
 mod memory;
@@ -61,6 +62,7 @@ pub(crate) struct Driver {
     pub(crate) lt: lt::Lt,
     pub(crate) dnn: dnn::Dnn,
     clock: clock::Clock,
+    late: Vec<late::Late>,
     /// Allocations of device memory by address.
     memory: BTreeMap<u64, memory::Allocation>,
     /// Pinned memory by address, in vectors, which stay in place when the table grows.
@@ -79,6 +81,7 @@ impl Driver {
             capability,
             devices,
             clock: clock::Clock::new(lag),
+            late: Vec::new(),
             contexts: Table::default(),
             primary: BTreeMap::new(),
             streams: Table::default(),

@@ -68,7 +68,7 @@ api! {
     fn cuMemcpyHtoD_v2(driver, to: u64, from: Host, bytes: usize) =
         driver.enqueue(0, Node::Upload { to, from: from.span(bytes)? });
     fn cuMemcpyHtoDAsync_v2(driver, to: u64, from: Host, bytes: usize, stream: Handle) =
-        driver.enqueue(stream, Node::Upload { to, from: from.span(bytes)? });
+        driver.upload_in_order(stream, to, from.span(bytes)?);
     fn cuMemcpyDtoH_v2(driver, to: Host, from: u64, bytes: usize) =
         driver.enqueue(0, Node::Download { to: to.span(bytes)?, from });
     fn cuMemcpyDtoHAsync_v2(driver, to: Host, from: u64, bytes: usize, stream: Handle) =

@@ -69,7 +69,7 @@ impl Driver {
         }
     }
 
-    fn is_pinned(&self, span: &HostSpan) -> bool {
+    pub(crate) fn is_pinned(&self, span: &HostSpan) -> bool {
         let before = self.pinned.range(..=span.address()).next_back();
         before.is_some_and(|(start, pages)| {
             span.address() + span.bytes() <= start + size_of_val(pages.as_slice())

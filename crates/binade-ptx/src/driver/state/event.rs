@@ -19,8 +19,8 @@ pub(crate) struct Event {
 #[derive(Clone, Copy, Debug)]
 enum Recorded {
     Never,
-    /// Behind work that was done then, with its number on the clock.
-    At(Instant, u64),
+    /// Time, number on the clock, and stream, which may be late.
+    At(Instant, u64, Handle),
     /// Place in a capture.
     Captured(Handle),
 }
@@ -55,12 +55,12 @@ impl Driver {
         let capture = self.streams.get(stream)?.capture;
         self.events.get_mut(event)?.recorded = match capture {
             Some(capture) => Recorded::Captured(capture),
-            None => Recorded::At(self.clock.now(), self.clock.tick()),
+            None => Recorded::At(self.clock.now(), self.clock.tick(), stream),
         };
         Ok(())
     }
 
-    /// Makes a stream wait for an event. Work is done when its call returns, so only captures have anything to wait for.
+    /// Makes a stream wait for an event. Work is done when its call returns, so only captures and late uploads are waited for.
     pub(crate) fn wait_event(&mut self, stream: Handle, event: Handle) -> Result {
         let recorded = self.event(event)?.recorded;
         let stream = self.stream(stream)?;
@@ -72,8 +72,12 @@ impl Driver {
                 self.invalidate(capture);
                 Err(Code::CaptureIsolation)
             }
+            (Recorded::At(_, _, other), None) => {
+                self.catch_up(other);
+                Ok(())
+            }
             // "If cuEventRecord() has not been called on hEvent, this call […] is a functional no-op" (CUDA driver API).
-            (Recorded::At(..), None) | (Recorded::Never, _) => Ok(()),
+            (Recorded::Never, _) => Ok(()),
         }
     }
 
@@ -84,7 +88,8 @@ impl Driver {
                 self.invalidate(capture);
                 Err(Code::CapturedEvent)
             }
-            Recorded::At(_, number) => {
+            Recorded::At(_, number, _) => {
+                self.catch_up_all();
                 self.clock.wait(number);
                 Ok(())
             }
@@ -95,12 +100,16 @@ impl Driver {
     /// Asks for an event's completion. A capture that CUDA would have to interrupt forbids it.
     pub(crate) fn query_event(&mut self, event: Handle) -> Result {
         let number = match self.event(event)?.recorded {
-            Recorded::At(_, number) => number,
+            Recorded::At(_, number, _) => number,
             Recorded::Never => 0,
             Recorded::Captured(_) => return self.synchronize_event(event),
         };
         self.refuse_while_capturing()?;
-        if self.clock.is_past(number) { Ok(()) } else { Err(Code::NotReady) }
+        if !self.clock.is_past(number) {
+            return Err(Code::NotReady);
+        }
+        self.catch_up_all();
+        Ok(())
     }
 
     /// Returns the milliseconds between two events.
@@ -121,7 +130,7 @@ impl Driver {
 impl Event {
     fn moment(&self) -> Result<Instant> {
         match self.recorded {
-            Recorded::At(at, _) if self.has_time => Ok(at),
+            Recorded::At(at, ..) if self.has_time => Ok(at),
             Recorded::Captured(_) => Err(Code::CapturedEvent),
             _ => Err(Code::InvalidHandle),
         }

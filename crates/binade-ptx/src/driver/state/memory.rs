@@ -28,6 +28,7 @@ impl Driver {
     pub(crate) fn free(&mut self, at: u64) -> Result {
         self.context()?;
         self.refuse_while_capturing()?;
+        self.catch_up_all();
         if at == 0 { Ok(()) } else { self.release(at) }
     }
 
@@ -41,6 +42,8 @@ impl Driver {
     /// Frees memory in the order of a stream.
     pub(crate) fn free_in_order(&mut self, at: u64, stream: Handle) -> Result {
         self.refuse_captured(stream)?;
+        let place = self.stream(stream)?;
+        self.catch_up(place);
         self.release(at)
     }
 

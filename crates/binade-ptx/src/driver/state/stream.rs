@@ -1,4 +1,4 @@
-//! Streams. Work in them runs at once, so waiting finds it done. Captures are kept.
+//! Streams. Work in them runs at once, but for late uploads. Captures are kept.
 
 use super::{Driver, Handle, capture::Status, graph::Node, tell};
 use crate::driver::code::{Code, Result};
@@ -35,6 +35,7 @@ impl Driver {
         if let Some(capture) = stream.capture {
             self.invalidate(capture);
         }
+        self.catch_up(handle);
         self.streams.delete(handle)
     }
 
@@ -65,6 +66,7 @@ impl Driver {
     pub(crate) fn submit(&mut self, stream: Handle, work: Node) -> Result {
         let stream = self.stream(stream)?;
         let Stream { capture, context, .. } = *self.streams.get(stream)?;
+        self.catch_up(stream);
         match capture {
             Some(capture) => self.record(capture, work),
             None => self.run(context, &work),
@@ -78,6 +80,7 @@ impl Driver {
             self.invalidate(capture);
             return Err(Code::CaptureUnsupported);
         }
+        self.catch_up_all();
         self.clock.wait_for_all();
         Ok(())
     }
@@ -94,6 +97,7 @@ impl Driver {
         if !captures.is_empty() {
             return Err(Code::CaptureUnsupported);
         }
+        self.catch_up_all();
         self.clock.wait_for_all();
         Ok(())
     }
