@@ -42,6 +42,8 @@ pub struct Cuda {
 
 pub(crate) struct Inner {
     pub(crate) stream: Arc<CudaStream>,
+    /// Stream of uploads beside the work, once there are such.
+    pub(crate) copies: OnceLock<Arc<CudaStream>>,
     pub(crate) capability: Capability,
     pub(crate) pool: Arc<Pool>,
     /// Pinned memory for what goes to the device.
@@ -101,6 +103,7 @@ impl Cuda {
         let pool = Arc::new(Pool::new(Recorder::new(Gate::of(&stream)), LEAST_BUFFER, usize::MAX));
         let inner = Inner {
             stream,
+            copies: OnceLock::new(),
             capability,
             pool,
             staging: Arc::default(),

@@ -17,6 +17,7 @@ mod library;
 mod masters;
 mod memory;
 mod ops;
+mod prefetch;
 mod probe;
 mod replicas;
 mod scaler;
@@ -35,6 +36,7 @@ pub use cudarc;
 pub use error::{CudaError, Error};
 pub use facts::KernelFacts;
 pub use library::{F32Products, Products, ProductsBackend};
+pub use prefetch::Prefetched;
 pub use replicas::{JointGradients, Parts, Replicas};
 
 type Result<T = (), E = Error> = std::result::Result<T, E>;

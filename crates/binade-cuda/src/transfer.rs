@@ -6,7 +6,7 @@ use crate::{
 };
 use binade_gpu::Driver;
 use bytemuck::Pod;
-use cudarc::driver::{CudaSlice, DriverError, sys::CUresult};
+use cudarc::driver::{CudaSlice, CudaStream, DriverError, sys::CUresult};
 use std::{ops::Range, sync::Arc};
 
 /// Bytes of one copy by way of pinned memory. Pieces as large as this take far longer on the bus than in the driver, and the first is on
@@ -65,12 +65,23 @@ impl Cuda {
     /// Writes into a buffer, whoever reads it, behind what is in the stream: by way of pinned memory, so that the host goes on before
     /// the bytes are there. It waits only where 256 MiB are on their way, which [`syncs`](crate::DeviceCounters::syncs) counts.
     pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
+        self.put_by(&self.inner.stream, bytes, to, offset)
+    }
+
+    /// Writes into a buffer as [`put`](Self::put) does, behind what is in this stream.
+    pub(crate) fn put_by(
+        &self,
+        stream: &CudaStream,
+        bytes: &[u8],
+        to: &Buffer,
+        offset: usize,
+    ) -> Result<(), Error> {
         let why = || CaptureError::Upload { bytes: bytes.len() };
         self.inner.pool.state.refuse("upload", why())?;
         self.check_owner(to)?;
         for (number, piece) in bytes.chunks(PIECE).enumerate() {
             let mut pinned = self.staging(piece.len())?;
-            self.outside("upload", why(), |stream| {
+            self.outside("upload", why(), |_| {
                 launch::send_to(stream, piece, &mut pinned, to, offset + number * PIECE)
             })?;
         }

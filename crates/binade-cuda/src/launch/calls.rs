@@ -12,8 +12,8 @@ use std::{ops::Range, sync::Arc};
 pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
     // SAFETY: without cudarc's events, slices must not be used in several streams unsynchronised. Those of this context are
     // this crate's own, none is handed out, and work on one is in the stream that it was made in, which the handle that made
-    // it alone has. The one exception is `send_peer`, by which another device's stream reads: `replicas::average` puts events
-    // before and behind it, for the streams of both to wait for.
+    // it alone has. There are two exceptions, with events before and behind them that the streams wait for: `send_peer`, by
+    // which another device's stream reads (`replicas::average`), and `send_to` in a stream of uploads (`prefetch`).
     unsafe { context.disable_event_tracking() };
     context.new_stream()
 }
@@ -86,7 +86,7 @@ pub(crate) fn send_to(
     assert!(offset + bytes.len() <= to.bytes(), "{} bytes at {offset} of {to:?}", bytes.len());
     stream.context().bind_to_thread()?;
     let at = to.address() + offset as u64;
-    // SAFETY: the buffer has as many bytes (asserted), and whoever uses it next is behind this copy in the stream. The
+    // SAFETY: the buffer has as many bytes (asserted), and whoever uses it next is behind this copy, in its stream or by an event. The
     // pinned memory outlives the copy and is not written to before it is done: its ring gives it to nobody until the
     // event below has come.
     unsafe { result::memcpy_htod_async(at, staged, stream.cu_stream()) }?;
