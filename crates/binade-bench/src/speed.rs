@@ -16,6 +16,7 @@ mod row;
 mod steps;
 mod table;
 mod training;
+mod uploads;
 mod work;
 
 pub use bench::Options;

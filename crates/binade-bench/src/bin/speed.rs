@@ -22,7 +22,7 @@ struct Cli {
     /// The commit that was built, for the file.
     #[arg(long)]
     commit: Option<String>,
-    /// Measures these groups only, and the ceilings that they are held against: unscale, norm, cast, gradients, step, scaler, matmul, mlp.
+    /// Measures these groups only, and the ceilings that they are held against: unscale, norm, cast, gradients, step, scaler, matmul, mlp, upload.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
     /// Lengths of the vectors, in elements.

@@ -37,6 +37,7 @@ impl Bench {
         }
         self.products(&clock)?;
         self.training(&clock)?;
+        self.uploads(&clock)?;
         self.bar.finish_and_clear();
         Ok(())
     }

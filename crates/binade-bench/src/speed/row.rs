@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 /// Description of the work that a row measures.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct What {
-    /// Group, as in PyTorch's baseline: copy, unscale, cast, norm, gradients, step, scaler, launch, matmul, mlp.
+    /// Group, as in PyTorch's baseline: copy, unscale, cast, norm, gradients, step, scaler, launch, matmul, mlp; upload, which it has not.
     pub(crate) group: &'static str,
     pub(crate) name: String,
     pub(crate) kind: Kind,
