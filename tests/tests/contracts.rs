@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates whose traits state contracts: floors 0 to 2, the kit among them.
-const STATED_IN: [&str; 11] = [
+const STATED_IN: [&str; 12] = [
     "binade-core",
     "binade-cast-policy",
     "binade-autocast",
@@ -17,11 +17,12 @@ const STATED_IN: [&str; 11] = [
     "binade-wgpu",
     "binade-checkpoint",
     "binade-interchange",
+    "binade-ranks",
     "binade-conformance",
 ];
 
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
-const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 4] = [
+const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 5] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
     (
         "Stored",
@@ -29,6 +30,7 @@ const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 4] = [
         "only this crate can name `Data`",
     ),
     ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
+    ("RankDevice", "a handle with what ranks need has it", "impl<D> RankDevice for D where"),
     (
         "TrainingDevice",
         "a handle that trains what has names has it",

@@ -12,6 +12,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-gpu",
         "binade-interchange",
         "binade-ptx",
+        "binade-ranks",
         "binade-wgpu",
     ],
     &["binade", "binade-burn", "binade-candle", "binade-tape"],

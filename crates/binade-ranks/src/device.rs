@@ -1,0 +1,156 @@
+//! The handle of a device that is one of several ranks.
+
+use crate::{
+    Group, RanksError,
+    header::Call,
+    meeting::{self, Apart, Met, Statement},
+};
+use binade_autocast::Autocast;
+use binade_core::ops::{Download, Shaped, Upload};
+use binade_core::{FoundInf, Handle, Named, NamedGrads};
+use binade_grad_scaler::{GradOps, ScaleState};
+use binade_master_weights::MasterWeights;
+use std::{
+    fmt,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// Device that can be one of several [`Ranks`]. No type implements it by hand: every handle with these traits has it.
+#[rustfmt::skip]
+pub trait RankDevice:
+    Autocast + Shaped + Upload + Download
+    + GradOps<Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+{
+}
+
+#[rustfmt::skip]
+impl<D> RankDevice for D where
+    D: Autocast + Shaped + Upload + Download
+    + GradOps<Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+{
+}
+
+/// Device `D` as one rank of the group `G`: data-parallel training of one model by several devices, processes or machines.
+///
+/// # Contract
+///
+/// * Every rank makes the same calls in the same order: it scales, unscales, clips, accumulates and steps where the others do.
+/// * `masters`, and so `initialize`, gives every rank the parameters of rank 0 before they are lowered.
+/// * `unscale` looks at each rank's own gradients as they were made, joins the findings in the order of ranks, and gives every rank
+///   the average. Where any rank overflowed no gradient is sent, since every rank skips.
+/// * The average is the `f64` sum of all shards in the order of ranks, divided by their number and rounded once to `f32`. Gradients
+///   travel in their own type. The same shards in the same order give the same bits, on any number of ranks.
+/// * A gradient that some shards lack counts as zero there, and the report lists it as missing. One that all lack is missing.
+/// * `unscale` of an average, as at the end of a window, and clipping compare what they found: it decides if a step is skipped.
+/// * Ranks that differ in the call, the loss scale, the model or the optimizer's configuration get a [`Desync`](crate::Desync) on every rank, in that call.
+/// * After an error of the group or between ranks each call is that error.
+/// * The scale and the findings are the host's. `unscale` and clips wait for the device.
+pub struct Ranks<D, G> {
+    device: D,
+    shared: Arc<Shared<G>>,
+}
+
+struct Shared<G> {
+    group: G,
+    /// Number of meetings so far.
+    meetings: AtomicU64,
+    /// Reason why the ranks do not go on together, if there is one.
+    apart: OnceLock<Apart>,
+}
+
+/// Error of a rank's call.
+pub(crate) type Failed<D> = RanksError<<D as Handle>::Error>;
+
+impl<D, G: Group> Ranks<D, G> {
+    /// Makes `device` this process's or thread's rank of `group`.
+    pub fn new(device: D, group: G) -> Self {
+        let (meetings, apart) = (AtomicU64::new(0), OnceLock::new());
+        Self { device, shared: Arc::new(Shared { group, meetings, apart }) }
+    }
+
+    /// Returns the group.
+    pub fn group(&self) -> &G {
+        &self.shared.group
+    }
+
+    pub(crate) fn device(&self) -> &D {
+        &self.device
+    }
+}
+
+impl<D: Handle, G: Group> Ranks<D, G> {
+    /// Makes a call of the device alone.
+    pub(crate) fn forward<T>(
+        &self,
+        _method: &'static str,
+        call: impl FnOnce(&D) -> Result<T, D::Error>,
+    ) -> Result<T, Failed<D>> {
+        self.together()?;
+        Ok(call(&self.device)?)
+    }
+
+    /// Does this rank's own part of a call in which ranks meet. If it fails, the others hear of it in their meeting.
+    pub(crate) fn own_part<T>(
+        &self,
+        work: impl FnOnce(&D) -> Result<T, Failed<D>>,
+    ) -> Result<T, Failed<D>> {
+        self.together()?;
+        let done = work(&self.device);
+        if done.is_err() {
+            // This rank's own error says more than one between ranks, which is kept for its next call.
+            drop(self.meet(Statement::of(Call::Failed, String::new())));
+        }
+        done
+    }
+
+    /// Meets the other ranks.
+    pub(crate) fn meet(&self, own: Statement) -> Result<Met, Failed<D>> {
+        self.together()?;
+        let number = self.shared.meetings.fetch_add(1, Ordering::Relaxed);
+        self.kept(meeting::meet(&self.shared.group, number, own))
+    }
+
+    /// Keeps an error between ranks: it is that of every later call.
+    pub(crate) fn kept<T>(&self, done: Result<T, impl Into<Apart>>) -> Result<T, Failed<D>> {
+        done.map_err(|apart| error(self.shared.apart.get_or_init(|| apart.into()).clone()))
+    }
+
+    fn together(&self) -> Result<(), Failed<D>> {
+        self.shared.apart.get().map_or(Ok(()), |apart| Err(error(apart.clone())))
+    }
+}
+
+fn error<E>(apart: Apart) -> RanksError<E> {
+    match apart {
+        Apart::Group(error) => RanksError::Group(error),
+        Apart::Desync(error) => RanksError::Desync(error),
+    }
+}
+
+/// Reads a finding off the device.
+pub(crate) fn read<D: RankDevice>(device: &D, found: &D::Found) -> Result<FoundInf, D::Error> {
+    let any = device.upload_state(ScaleState::from_exponent(0))?;
+    Ok(device.read(&[found], &any)?.0.pop().unwrap_or_default())
+}
+
+impl<D: Handle, G: Group> Handle for Ranks<D, G> {
+    type Tensor = D::Tensor;
+    type Error = RanksError<D::Error>;
+}
+
+impl<D: Clone, G> Clone for Ranks<D, G> {
+    fn clone(&self) -> Self {
+        Self { device: self.device.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<D, G: Group> fmt::Debug for Ranks<D, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of {}", self.group().rank(), self.group().ranks())
+    }
+}

@@ -1,0 +1,54 @@
+//! Errors of a device that is one of several ranks.
+
+use crate::GroupError;
+use binade_core::{Error, ErrorKind};
+
+/// Error of the device, of the group, or of ranks that differ.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RanksError<E> {
+    /// Error of the device, in its own words.
+    #[error(transparent)]
+    Device(E),
+    /// End of the group.
+    #[error(transparent)]
+    Group(GroupError),
+    /// Difference between ranks.
+    #[error(transparent)]
+    Desync(Desync),
+    /// Sets of shards where their average is needed.
+    #[error(
+        "these gradients are each shard's own: unscale them first, which averages them over the ranks"
+    )]
+    NotAveraged,
+}
+
+/// Difference between ranks of one run. Every rank returns it, in the call in which they came to differ.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "ranks differ in {what}: rank 0 has {}, ranks {ranks:?} have {}; start all ranks alike, from one checkpoint", values[0], values[1]
+)]
+pub struct Desync {
+    /// Name of the thing that differs.
+    pub what: &'static str,
+    /// Ranks that differ from rank 0.
+    pub ranks: Vec<usize>,
+    /// Value on rank 0, and on the first of `ranks`.
+    pub values: [String; 2],
+}
+
+impl<E> From<E> for RanksError<E> {
+    fn from(error: E) -> Self {
+        Self::Device(error)
+    }
+}
+
+impl<E: Error> Error for RanksError<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Device(error) => error.kind(),
+            Self::Group(error) => error.kind(),
+            Self::Desync(_) => ErrorKind::Mismatch,
+            Self::NotAveraged => ErrorKind::InvalidArgument,
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Words that every rank states first in a meeting: as many whatever the model, so that ranks that differ are told apart by them.
+
+use crate::model::Entry;
+use binade_core::{FoundInf, Overflow};
+
+/// Call in which ranks meet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Call {
+    Masters,
+    Join,
+    Unscale,
+    UnscaleAverage,
+    ClipNorm,
+    ClipGroups,
+    /// Call of a rank whose own part of some call failed.
+    Failed,
+}
+
+impl Call {
+    const ALL: [Self; 7] = [
+        Self::Masters,
+        Self::Join,
+        Self::Unscale,
+        Self::UnscaleAverage,
+        Self::ClipNorm,
+        Self::ClipGroups,
+        Self::Failed,
+    ];
+
+    /// Returns the call's name, from its number in a header.
+    pub(crate) fn name(number: u64) -> &'static str {
+        let call = Self::ALL.into_iter().find(|call| *call as u64 == number);
+        match call {
+            Some(Self::Masters) => "`masters`",
+            Some(Self::Join) => "`join`",
+            Some(Self::Unscale) => "`unscale` of its own gradients",
+            Some(Self::UnscaleAverage) => "`unscale` of an average",
+            Some(Self::ClipNorm) => "`clip_norm`",
+            Some(Self::ClipGroups) => "`clip_groups`",
+            Some(Self::Failed) => "an error of its own",
+            None => "an unknown call",
+        }
+    }
+
+    /// Returns the name of the setting that all ranks must have in this call.
+    pub(crate) fn setting(self) -> &'static str {
+        match self {
+            Self::Masters | Self::Join => "the configuration of the optimizer",
+            Self::Unscale => "the loss scale",
+            Self::UnscaleAverage => "the scale or the sum of a window",
+            Self::ClipNorm | Self::ClipGroups => "the limit or the norm of a clip",
+            Self::Failed => "an error",
+        }
+    }
+}
+
+/// Number of words of a header.
+pub(crate) const WORDS: usize = 14;
+
+/// Header of one rank.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header(pub(crate) [u64; WORDS]);
+
+impl Header {
+    /// Makes a header of a call and its number among all, of the texts that must agree, of the number of shards and the finding.
+    pub(crate) fn new(
+        (number, call): (u64, Call),
+        [setting, model]: [&[u8]; 2],
+        shards: usize,
+        found: &FoundInf,
+        entries: &[Entry],
+    ) -> Self {
+        let mut words = [0; WORDS];
+        words[..7].copy_from_slice(&[
+            number,
+            call as u64,
+            hash(setting),
+            setting.len() as u64,
+            hash(model),
+            model.len() as u64,
+            shards as u64,
+        ]);
+        words[7..].copy_from_slice(&words_of(found, entries));
+        Self(words)
+    }
+
+    /// Returns the number and the call.
+    pub(crate) fn call(&self) -> [u64; 2] {
+        [self.0[0], self.0[1]]
+    }
+
+    /// Returns the hash and the length of the setting.
+    pub(crate) fn setting(&self) -> [u64; 2] {
+        [self.0[2], self.0[3]]
+    }
+
+    /// Returns the hash and the length of the model.
+    pub(crate) fn model(&self) -> [u64; 2] {
+        [self.0[4], self.0[5]]
+    }
+
+    /// Returns the number of shards.
+    pub(crate) fn shards(&self) -> usize {
+        usize::try_from(self.0[6]).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the finding, whose parameter is one of `entries`.
+    #[expect(clippy::cast_possible_truncation, reason = "halves of words")]
+    pub(crate) fn found(&self, entries: &[Entry]) -> FoundInf {
+        let [place, index, values, infinities, nans, magnitude, halted] =
+            [7, 8, 9, 10, 11, 12, 13].map(|word| self.0[word]);
+        let named = usize::try_from(place).ok().and_then(|place| entries.get(place));
+        let overflow = (place != NONE).then(|| Overflow {
+            parameter: named.map_or_else(|| "gradient".into(), |entry| entry.name.clone()),
+            index,
+            scaled: f32::from_bits((values >> 32) as u32),
+            unscaled: f32::from_bits(values as u32),
+        });
+        let magnitude = f32::from_bits(magnitude as u32);
+        let halted = halted != 0;
+        FoundInf { overflow, infinities, nans, magnitude, halted, ..FoundInf::default() }
+    }
+}
+
+/// Place of no parameter: nothing overflowed.
+const NONE: u64 = u64::MAX;
+
+fn words_of(found: &FoundInf, entries: &[Entry]) -> [u64; 7] {
+    let FoundInf { overflow, infinities, nans, magnitude, halted, .. } = found;
+    let [place, index, values] = match overflow {
+        None => [NONE, 0, 0],
+        Some(Overflow { parameter, index, scaled, unscaled }) => {
+            let place = entries.iter().position(|entry| entry.name == *parameter);
+            let values = u64::from(scaled.to_bits()) << 32 | u64::from(unscaled.to_bits());
+            [place.unwrap_or(entries.len()) as u64, *index, values]
+        }
+    };
+    [place, index, values, *infinities, *nans, magnitude.to_bits().into(), (*halted).into()]
+}
+
+/// FNV-1a: it is to find mistakes, and no attack.
+fn hash(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}

@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod average;
+mod device;
+mod error;
+mod gradients;
+mod group;
+mod header;
+mod masters;
+mod meeting;
+mod model;
+mod ops;
+mod scaler;
+mod shards;
+mod threads;
+
+pub use device::{RankDevice, Ranks};
+pub use error::{Desync, RanksError};
+pub use gradients::RankGrads;
+pub use group::{Alone, Group, GroupError};
+pub use shards::Shards;
+pub use threads::{Threads, threads};

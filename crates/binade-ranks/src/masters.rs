@@ -1,0 +1,140 @@
+//! Masters, of the same bits on every rank.
+
+use crate::{
+    Group, RankDevice, RankGrads, Ranks, RanksError,
+    device::Failed,
+    header::Call,
+    meeting::Statement,
+    model::{Entry, travels},
+};
+use binade_core::{FoundInf, Named, TensorSpec};
+use binade_master_weights::{
+    LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
+};
+
+impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
+    type Masters = D::Masters;
+
+    fn masters(
+        &self,
+        params: &mut D::Params,
+        config: &OptimizerConfig,
+    ) -> Result<D::Masters, Self::Error> {
+        self.begin_alike(Call::Masters, params, config)?;
+        self.forward("masters", |device| device.masters(params, config))
+    }
+
+    fn set_config(
+        &self,
+        masters: &mut D::Masters,
+        config: &OptimizerConfig,
+    ) -> Result<(), Self::Error> {
+        self.forward("set_config", |device| device.set_config(masters, config))
+    }
+
+    fn step(
+        &self,
+        params: &mut D::Params,
+        masters: &mut D::Masters,
+        grads: RankGrads<D>,
+        found: &FoundInf,
+    ) -> Result<(), Self::Error> {
+        let average = grads.into_average()?;
+        self.forward("step", |device| {
+            device.step(params, masters, average, &device.upload_found(found)?)
+        })
+    }
+
+    fn join(
+        &self,
+        params: &mut D::Params,
+        masters: &mut D::Masters,
+        mut more: D::Params,
+        config: &OptimizerConfig,
+    ) -> Result<(), Self::Error> {
+        self.begin_alike(Call::Join, &mut more, config)?;
+        self.forward("join", |device| device.join(params, masters, more, config))
+    }
+}
+
+impl<D: RankDevice, G: Group> Ranks<D, G> {
+    /// Replaces parameters by those of rank 0. It comes before they are lowered, so that masters are alike too.
+    fn begin_alike(
+        &self,
+        call: Call,
+        params: &mut D::Params,
+        config: &OptimizerConfig,
+    ) -> Result<(), Failed<D>> {
+        let (model, mut bytes) = self.own_part(|device| {
+            let (mut model, mut bytes) = (Vec::new(), Vec::<u8>::new());
+            for Named { name, value } in params.iter() {
+                let spec = TensorSpec::new(device.dtype(value), device.shape(value));
+                if travels(spec.dtype) {
+                    let values = device.download(value)?;
+                    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                }
+                model.push(Entry { name: name.clone(), spec: Some(spec), is_whole: true });
+            }
+            Ok((model, bytes))
+        })?;
+        let setting = format!("{config:?}");
+        self.meet(Statement { model, ..Statement::of(call, setting) })?;
+        self.kept(self.group().broadcast(0, &mut bytes))?;
+        if self.group().rank() == 0 {
+            return Ok(());
+        }
+        let (elements, _) = bytes.as_chunks::<4>();
+        let mut elements = elements.iter().map(|element| f32::from_le_bytes(*element));
+        self.forward("upload", |device| {
+            for param in params.iter_mut() {
+                let (dtype, shape) = (device.dtype(&param.value), device.shape(&param.value));
+                if travels(dtype) {
+                    let count = device.element_count(&param.value);
+                    let values: Vec<f32> = elements.by_ref().take(count).collect();
+                    param.value = device.upload(&values, &shape, dtype)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Saves and exports this rank's masters, which are those of every rank. Each rank loads.
+impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
+    fn specs(
+        &self,
+        params: &D::Params,
+        masters: &D::Masters,
+    ) -> Result<Vec<ParameterSpec>, Self::Error> {
+        self.forward("specs", |device| device.specs(params, masters))
+    }
+
+    fn save(
+        &self,
+        params: &D::Params,
+        masters: &D::Masters,
+    ) -> Result<Vec<SavedParameter>, Self::Error> {
+        self.forward("save", |device| device.save(params, masters))
+    }
+
+    fn load(
+        &self,
+        params: &mut D::Params,
+        masters: &mut D::Masters,
+        saved: &[SavedParameter],
+    ) -> Result<(), LoadError<Self::Error>> {
+        let loaded = self.forward("load", |device| Ok(device.load(params, masters, saved)));
+        loaded.map_err(LoadError::Device)?.map_err(|error| match error {
+            LoadError::SpecMismatch(misfit) => LoadError::SpecMismatch(misfit),
+            LoadError::Device(error) => LoadError::Device(RanksError::Device(error)),
+        })
+    }
+
+    fn export_f32(
+        &self,
+        params: &D::Params,
+        masters: &D::Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Self::Error> {
+        self.forward("export_f32", |device| device.export_f32(params, masters))
+    }
+}

@@ -1,0 +1,244 @@
+//! Unscaling, which is where ranks meet, and arithmetic on averages.
+
+use crate::{
+    Desync, Group, RankDevice, RankGrads, Ranks, RanksError,
+    average::{self, Shard},
+    device::{Failed, read},
+    gradients::Sets,
+    header::Call,
+    meeting::{Met, Statement},
+    model::{self, Entry},
+};
+use binade_core::{
+    DType, FoundInf, MergeRule, Named, NamedGrads, RawTensor, TensorSpec, TrainError,
+};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState};
+
+type Set<D> = NamedGrads<<D as binade_core::Handle>::Tensor>;
+
+impl<D: RankDevice, G: Group> GradScaler for Ranks<D, G> {
+    fn unscale(
+        &self,
+        grads: &mut RankGrads<D>,
+        scale: &ScaleState,
+    ) -> Result<FoundInf, Self::Error> {
+        if let Sets::Shards(shards) = &mut grads.0 {
+            let shards = std::mem::take(shards);
+            let (sets, found) = self.unscale_shards(&shards, scale)?;
+            grads.0 = sets;
+            return Ok(found);
+        }
+        let set = grads.average()?;
+        self.agreed(Call::UnscaleAverage, &format!("{scale:?}"), |device| {
+            let scale = device.upload_state(*scale)?;
+            let found = device.unscale(set, &scale)?;
+            read(device, &found)
+        })
+    }
+}
+
+impl<D: RankDevice, G: Group> Ranks<D, G> {
+    /// Returns the average of all ranks' shards, unscaled, and what all found.
+    fn unscale_shards(
+        &self,
+        shards: &[Set<D>],
+        scale: &ScaleState,
+    ) -> Result<(Sets<D>, FoundInf), Failed<D>> {
+        let (model, found, own) = self.own_part(|device| {
+            let model = model_of(device, shards)
+                .map_err(|values| shards_differ(self.group().rank(), values))?;
+            let (found, sets) = inspect(device, shards, scale)?;
+            Ok((model, found, sets))
+        })?;
+        let setting = format!("{} of {scale:?}", scale.factor());
+        let met = self.meet(Statement {
+            call: Call::Unscale,
+            setting,
+            model,
+            shards: shards.len(),
+            found,
+        })?;
+        let sets = match own {
+            // One set is its own average.
+            Some(set) if met.shards == [1] => Sets::Average(set),
+            _ if met.found.overflow.is_some() => Sets::Unsent(without::<D>(&met.model)),
+            _ => Sets::Average(self.average(shards, &met, scale)?),
+        };
+        Ok((sets, met.found))
+    }
+
+    fn average(
+        &self,
+        shards: &[Set<D>],
+        met: &Met,
+        scale: &ScaleState,
+    ) -> Result<D::Grads, Failed<D>> {
+        let own: Vec<Shard> = self.forward("download", |device| {
+            shards.iter().map(|set| raw(device, set, &met.model)).collect()
+        })?;
+        let averages = average::average(self.group(), &met.model, &met.shards, &own);
+        let averages = self.kept(averages)?;
+        self.forward("upload", |device| {
+            let upload = |(entry, values): (&Entry, Option<Vec<f32>>)| {
+                let shape = entry.spec.as_ref().map_or(&[][..], |spec| &spec.shape);
+                let value = values.map(|values| device.upload(&values, shape, DType::F32));
+                Ok(Named { name: entry.name.clone(), value: value.transpose()? })
+            };
+            let set: Result<Set<D>, D::Error> =
+                met.model.iter().zip(averages).map(upload).collect();
+            let mut set = D::Grads::from(set?);
+            // Finite gradients have a finite average: this pass finds nothing, and divides.
+            device.unscale(&mut set, &device.upload_state(*scale)?)?;
+            Ok(set)
+        })
+    }
+
+    /// Does a pass over an average, which finds the same on every rank that has the same average; ranks that found another thing,
+    /// or were asked for one, are told.
+    fn agreed(
+        &self,
+        call: Call,
+        setting: &str,
+        pass: impl FnOnce(&D) -> Result<FoundInf, D::Error>,
+    ) -> Result<FoundInf, Failed<D>> {
+        let found = self.own_part(|device| Ok(pass(device)?))?;
+        self.meet(Statement::of(call, format!("{setting}: {found:?}")))?;
+        Ok(found)
+    }
+}
+
+/// Looks at each shard's own gradients. Returns what was found in all, and the first set, unscaled.
+fn inspect<D: RankDevice>(
+    device: &D,
+    shards: &[Set<D>],
+    scale: &ScaleState,
+) -> Result<(FoundInf, Option<D::Grads>), D::Error> {
+    let scale = device.upload_state(*scale)?;
+    let (mut found, mut first) = (None, None);
+    for shard in shards {
+        let mut set = D::Grads::from(shard.clone());
+        let own = device.unscale(&mut set, &scale)?;
+        match &mut found {
+            None => found = Some(own),
+            Some(found) => device.merge(found, &own, MergeRule::Any)?,
+        }
+        first = first.or(Some(set));
+    }
+    let found = found.map_or(Ok(FoundInf::default()), |found| read(device, &found))?;
+    Ok((found, first))
+}
+
+/// Returns the union of the models of a rank's shards.
+fn model_of<D: RankDevice>(device: &D, shards: &[Set<D>]) -> Result<Vec<Entry>, model::Difference> {
+    let entry = |grad: &Named<Option<D::Tensor>>| {
+        let spec = |tensor| TensorSpec::new(device.dtype(tensor), device.shape(tensor));
+        let spec = grad.value.as_ref().map(spec);
+        Entry { name: grad.name.clone(), is_whole: spec.is_some(), spec }
+    };
+    let mut models = shards.iter().map(|set| set.iter().map(entry).collect::<Vec<_>>());
+    let mut joint = models.next().unwrap_or_default();
+    models.try_for_each(|model| model::join(&mut joint, &model))?;
+    Ok(joint)
+}
+
+fn shards_differ<E>(rank: usize, values: model::Difference) -> RanksError<E> {
+    RanksError::Desync(Desync { what: "the shards of one rank", ranks: vec![rank], values })
+}
+
+/// Returns a set without gradients.
+fn without<D: RankDevice>(model: &[Entry]) -> D::Grads {
+    let none = |entry: &Entry| Named { name: entry.name.clone(), value: None };
+    model.iter().map(none).collect::<Set<D>>().into()
+}
+
+/// Returns the bytes of a shard's gradients, in their own types.
+fn raw<D: RankDevice>(device: &D, set: &Set<D>, model: &[Entry]) -> Result<Shard, D::Error> {
+    let one = |(grad, entry): (&Named<Option<D::Tensor>>, &Entry)| {
+        let (Some(tensor), Some(spec)) = (&grad.value, &entry.spec) else { return Ok(None) };
+        // A download widens exactly, so that rounding back changes no bit of a finite element.
+        let raw = RawTensor::from_f32(spec.clone(), &device.download(tensor)?);
+        let unsupported = || TrainError::unsupported::<D>("Download::download of such gradients");
+        raw.ok_or_else(|| device.train_error(unsupported())).map(Some)
+    };
+    set.iter().zip(model).map(one).collect()
+}
+
+impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
+    fn clip_norm(
+        &self,
+        grads: &mut RankGrads<D>,
+        norm: Norm,
+        max: f32,
+        verdict: &mut FoundInf,
+    ) -> Result<(), Self::Error> {
+        let is_sent = !matches!(grads.0, Sets::Unsent(_));
+        let set = grads.average()?;
+        let setting = format!("{norm:?} norm of at most {max}");
+        *verdict = self.agreed(Call::ClipNorm, &setting, |device| {
+            let mut found = device.upload_found(verdict)?;
+            device.clip_norm(set, norm, max, &mut found)?;
+            let mut found = read(device, &found)?;
+            if !is_sent {
+                // The norm of gradients of which one is not finite.
+                found.record_norm(if found.nans > 0 { f64::NAN } else { f64::INFINITY });
+            }
+            Ok(found)
+        })?;
+        Ok(())
+    }
+
+    fn clip_groups(
+        &self,
+        grads: &mut RankGrads<D>,
+        groups: &[ClipGroup],
+        verdict: &mut FoundInf,
+    ) -> Result<(), Self::Error> {
+        let set = grads.average()?;
+        *verdict = self.agreed(Call::ClipGroups, &format!("{groups:?}"), |device| {
+            let mut found = device.upload_found(verdict)?;
+            device.clip_groups(set, groups, &mut found)?;
+            read(device, &found)
+        })?;
+        Ok(())
+    }
+
+    fn clip_value(&self, grads: &mut RankGrads<D>, max: f32) -> Result<(), Self::Error> {
+        let set = grads.average()?;
+        self.forward("clip_value", |device| device.clip_value(set, max))
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<RankGrads<D>>,
+        grads: RankGrads<D>,
+        found: &FoundInf,
+    ) -> Result<RankGrads<D>, Self::Error> {
+        let (sum, grads) = (sum.map(RankGrads::into_average).transpose()?, grads.into_average()?);
+        let sum = self.forward("accumulate", |device| {
+            device.accumulate(sum, grads, &device.upload_found(found)?)
+        })?;
+        Ok(RankGrads(Sets::Average(sum)))
+    }
+
+    fn grad_specs(&self, params: &D::Params) -> Result<Vec<Named<TensorSpec>>, Self::Error> {
+        self.forward("grad_specs", |device| device.grad_specs(params))
+    }
+
+    fn save_grads(&self, grads: &RankGrads<D>) -> Result<NamedGrads<RawTensor>, Self::Error> {
+        match &grads.0 {
+            Sets::Average(set) | Sets::Unsent(set) => {
+                self.forward("save_grads", |device| device.save_grads(set))
+            }
+            Sets::Shards(_) => Err(RanksError::NotAveraged),
+        }
+    }
+
+    fn load_grads(
+        &self,
+        params: &D::Params,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<RankGrads<D>, Self::Error> {
+        let set = self.forward("load_grads", |device| device.load_grads(params, saved))?;
+        Ok(RankGrads(Sets::Average(set)))
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of ranks that are threads, on the CPU.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod averages;
+mod common;
+mod ends;
+mod kit;
+mod settings;
+mod threads;
+mod together;
+mod verdicts;

@@ -1,0 +1,119 @@
+//! The average and the finding that all ranks share.
+
+use crate::common::{Averaged, Error, averaged, each, set, tensor};
+use binade_core::ops::{Download, Upload};
+use binade_core::{DType, Error as _, ErrorKind};
+use binade_cpu::Cpu;
+use binade_ranks::{Group, Ranks};
+
+type Grads<'a> = Vec<(&'a str, &'a [f32])>;
+
+/// Averages one set of each rank.
+fn average(sets: &[Grads<'_>], dtype: DType) -> Vec<Averaged> {
+    let ran: Vec<Result<Averaged, Error>> = each(sets.len(), |group| {
+        let own = set(&sets[group.rank()], dtype);
+        averaged(&Ranks::new(Cpu, group), vec![own], 0)
+    });
+    ran.into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn an_average_is_the_f64_sum_in_the_order_of_ranks_rounded_once() {
+    // In f32, or in another order, 1e8 would swallow a one.
+    let terms = [1e8_f32, 1.0, -1e8, 1.0].map(|x| [x, -x, 0.5]);
+    let sets: Vec<Grads<'_>> = terms.iter().map(|x| vec![("w", &x[..])]).collect();
+    for (values, _) in average(&sets, DType::F32) {
+        assert_eq!(values, [Some(vec![0.5, -0.5, 0.5])]);
+    }
+    // The order alone decides here: 2^54 swallows a one that comes after it.
+    let large = 2.0_f32.powi(54);
+    for (terms, mean) in [([1.0, 1.0, large, -large], 0.0), ([large, -large, 1.0, 1.0], 0.5)] {
+        let terms = terms.map(|term| [term]);
+        let sets: Vec<Grads<'_>> = terms.iter().map(|x| vec![("w", &x[..])]).collect();
+        for (values, _) in average(&sets, DType::F32) {
+            assert_eq!(values, [Some(vec![mean])]);
+        }
+    }
+}
+
+#[test]
+fn sixteen_bits_that_overflow_together_have_an_average_that_does_not() {
+    for (dtype, large) in [(DType::F16, 65504.0), (DType::BF16, 3.3e38), (DType::F32, 3.4e38)] {
+        let grad: &[f32] = &[large, 1.0, -large];
+        for (values, found) in average(&vec![vec![("w", grad)]; 4], dtype) {
+            assert!(!found.is_raised());
+            let large = tensor(&[large], dtype).to_f32()[0];
+            assert_eq!(values, [Some(vec![large, 1.0, -large])]);
+            assert_eq!(found.magnitude, large);
+        }
+    }
+}
+
+#[test]
+fn a_model_of_fewer_elements_than_ranks_is_averaged() {
+    let grads = [[0.0_f32], [1.0], [2.0], [3.0], [4.0]];
+    let sets: Vec<Grads<'_>> = grads.iter().map(|x| vec![("w", &x[..])]).collect();
+    for (values, _) in average(&sets, DType::BF16) {
+        assert_eq!(values, [Some(vec![2.0])]);
+    }
+}
+
+#[test]
+fn a_gradient_that_some_ranks_lack_counts_as_zero_and_one_that_all_lack_is_missing() {
+    let some: Grads<'_> = vec![("a", &[3.0, 6.0]), ("b", &[]), ("c", &[3.0])];
+    let none: Grads<'_> = vec![("a", &[]), ("b", &[]), ("c", &[3.0])];
+    for sets in [[&some, &none, &some], [&none, &some, &some]] {
+        let sets = sets.map(Clone::clone);
+        for (values, found) in average(&sets, DType::F16) {
+            assert_eq!(values, [Some(vec![2.0, 4.0]), None, Some(vec![3.0])]);
+            let missing: Vec<&str> = found.missing.iter().map(|name| &**name).collect();
+            assert_eq!(missing, ["a", "b"]);
+        }
+    }
+}
+
+#[test]
+fn ranks_may_have_other_numbers_of_shards() {
+    for values in each(2, |group| {
+        let shards = [1.0, 2.0, 6.0].map(|x| set(&[("w", &[x])], DType::F32));
+        let own = if group.rank() == 0 { &shards[..1] } else { &shards[1..] };
+        averaged(&Ranks::new(Cpu, group), own.to_vec(), 0).unwrap().0
+    }) {
+        assert_eq!(values, [Some(vec![3.0])]);
+    }
+}
+
+#[test]
+fn the_first_rank_that_overflowed_is_told_counts_add_up_and_nothing_is_sent() {
+    let bad = [[1.0, 8.0], [2.0, f32::NAN], [f32::INFINITY, 1.0]];
+    let sets = bad.each_ref().map(|bad| vec![("a", &[1.0_f32][..]), ("b", &bad[..])]);
+    for (values, found) in average(&sets, DType::F32) {
+        let overflow = found.overflow.unwrap();
+        assert_eq!((&*overflow.parameter, overflow.index), ("b", 1));
+        assert!(overflow.scaled.is_nan() && overflow.unscaled.is_nan());
+        assert_eq!((found.nans, found.infinities, found.magnitude), (1, 1, 8.0));
+        assert_eq!(values, [None, None]);
+    }
+}
+
+#[test]
+fn gradients_are_divided_by_the_scale_after_the_average() {
+    for (values, found) in each(2, |group| {
+        let grad = [[8.0], [16.0]][group.rank()];
+        averaged(&Ranks::new(Cpu, group), vec![set(&[("w", &grad)], DType::F16)], 3).unwrap()
+    }) {
+        assert_eq!((values, found.magnitude), (vec![Some(vec![1.5])], 16.0));
+    }
+}
+
+#[test]
+fn what_is_no_average_yet_is_refused_and_operations_are_each_ranks_own() {
+    let errors = each(1, |group| {
+        use binade_core::GradSet;
+        let rank = Ranks::new(Cpu, group);
+        let x = rank.upload(&[1.0, 2.0], &[2], DType::BF16).unwrap();
+        assert_eq!(rank.download(&x).unwrap(), [1.0, 2.0]);
+        rank.materialise(set(&[("w", &[1.0])], DType::F32).into()).unwrap_err()
+    });
+    assert_eq!(errors[0].kind(), ErrorKind::InvalidArgument);
+}

@@ -1,0 +1,56 @@
+//! Ranks as threads, and sets of gradients.
+
+use binade_core::{DType, FoundInf, GradSet, Named, NamedGrads};
+use binade_cpu::{Cpu, Tensor};
+use binade_grad_scaler::{GradScaler, ScaleState};
+use binade_ranks::{RankGrads, Ranks, RanksError, Threads, threads};
+use std::{thread, time::Duration};
+
+/// Time within which every test ends by far; a rank that waits for it has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(crate) type Rank = Ranks<Cpu, Threads>;
+pub(crate) type Error = RanksError<binade_cpu::Error>;
+
+/// Runs each of `ranks` in a thread, and returns their results in order.
+pub(crate) fn each<T: Send>(ranks: usize, run: impl Fn(Threads) -> T + Sync) -> Vec<T> {
+    each_within(PATIENCE, ranks, run)
+}
+
+pub(crate) fn each_within<T: Send>(
+    patience: Duration,
+    ranks: usize,
+    run: impl Fn(Threads) -> T + Sync,
+) -> Vec<T> {
+    thread::scope(|scope| {
+        let run = &run;
+        let groups = threads(ranks, patience).into_iter();
+        let running: Vec<_> = groups.map(|group| scope.spawn(move || run(group))).collect();
+        running.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+pub(crate) fn tensor(values: &[f32], dtype: DType) -> Tensor {
+    Tensor::from_f32(values.to_vec(), &[values.len()], dtype).unwrap()
+}
+
+/// Set of gradients by name; an empty one is missing.
+pub(crate) fn set(grads: &[(&str, &[f32])], dtype: DType) -> NamedGrads<Tensor> {
+    let value = |values: &[f32]| (!values.is_empty()).then(|| tensor(values, dtype));
+    grads.iter().map(|(name, values)| Named::new(*name, value(values))).collect()
+}
+
+/// Values of an average, and the finding.
+pub(crate) type Averaged = (Vec<Option<Vec<f32>>>, FoundInf);
+
+/// Returns the average of these shards and the other ranks', unscaled by `2^exponent`, and the finding.
+pub(crate) fn averaged(
+    rank: &Rank,
+    shards: Vec<NamedGrads<Tensor>>,
+    exponent: i32,
+) -> Result<Averaged, Error> {
+    let mut grads = RankGrads::from(shards);
+    let found = rank.unscale(&mut grads, &ScaleState::from_exponent(exponent))?;
+    let values = |grad: Named<Option<Tensor>>| grad.value.map(|grad| grad.to_f32().into_owned());
+    Ok((rank.materialise(grads)?.into_iter().map(values).collect(), found))
+}
