@@ -65,6 +65,11 @@ pub struct Args {
     #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub inject_overflow: Option<u64>,
+    /// Trains on N ranks, which are threads: 1, 2, 4 or 8. Each has a part of the 8 shards of every batch, and any N ends with the same
+    /// weights. Losses in the table are of rank 0's part.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: Option<u32>,
     /// Looks at no step, so that none waits for the device; the scale is read once, at the end.
     #[arg(long)]
     pub unwatched: bool,
@@ -77,7 +82,8 @@ Examples:
   digits --level O1 --inject-overflow 20     what a skipped step looks like
   digits --data mnist --epochs 1             MNIST, from the files in the folder mnist
   digits --level O2 --loss-scale log-max     a scale that is predicted from the largest gradients
-  digits --level O1 --init-scale 2^30        a scale that has to come down";
+  digits --level O1 --init-scale 2^30        a scale that has to come down
+  digits --model mlp --ranks 4               data-parallel training on four threads";
 
 /// Model to train.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

@@ -5,7 +5,8 @@ use crate::args::{Args, ModelKind};
 use crate::config;
 use crate::data::Images;
 use crate::model;
-use binade_example_shared::program::is_scaled;
+use crate::part::SHARDS;
+use binade_example_shared::program::{DeviceKind, is_scaled};
 
 /// Refuses arguments that would be ignored, or fail late, with these images to train on.
 ///
@@ -14,6 +15,7 @@ use binade_example_shared::program::is_scaled;
 /// The first argument that cannot be followed.
 pub fn check(args: &Args, images: &Images) -> Result<()> {
     check_scaling(args)?;
+    check_ranks(args)?;
     check_images(args, images)?;
     let steps = config::steps(args, images.len());
     match args.inject_overflow {
@@ -23,6 +25,22 @@ pub fn check(args: &Args, images: &Images) -> Result<()> {
         .into()),
         _ => Ok(()),
     }
+}
+
+fn check_ranks(args: &Args) -> Result<()> {
+    let Some(ranks) = args.ranks else { return Ok(()) };
+    let why = if !SHARDS.is_multiple_of(ranks as usize) {
+        "the 8 shards of a batch do not go evenly on them; take 1, 2, 4 or 8"
+    } else if args.device != DeviceKind::Cpu {
+        "ranks are threads of the CPU; take --device cpu"
+    } else if args.model == ModelKind::Cnn {
+        "each shard would have a batch normalisation of its own; take --model mlp"
+    } else if (args.batch as usize) < SHARDS {
+        "each of the 8 shards needs an image; take --batch 8 or more"
+    } else {
+        return Ok(());
+    };
+    Err(format!("--ranks {ranks}: {why}").into())
 }
 
 fn check_images(args: &Args, images: &Images) -> Result<()> {

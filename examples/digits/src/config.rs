@@ -1,6 +1,7 @@
 //! Settings of the runs: one run for each level and low type asked for.
 
 use crate::args::{Args, OptimizerKind};
+use crate::part::SHARDS;
 use binade::Properties;
 use binade::grad_scaler::LossScaleError;
 use binade::master_weights::{Adam, Sgd, UpdateRule};
@@ -13,10 +14,12 @@ pub fn settings(args: &Args) -> Vec<Setting> {
     program::settings(args.level, args.dtype)
 }
 
-/// Returns the number of micro-batches of an epoch. Normalisation needs two images: a rest of one waits for another epoch.
+/// Returns the number of micro-batches of an epoch. Normalisation needs two images, and ranks one for each shard: a smaller rest
+/// waits for another epoch.
 pub fn batches(args: &Args, images: usize) -> usize {
     let batch = args.batch as usize;
-    images / batch + usize::from(images % batch > 1)
+    let least = if args.ranks.is_some() { SHARDS } else { 2 };
+    images / batch + usize::from(images % batch >= least)
 }
 
 /// Returns the number of optimizer steps of a whole run.

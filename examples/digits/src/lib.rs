@@ -10,6 +10,8 @@ pub mod config;
 pub mod data;
 pub mod model;
 mod notice;
+mod part;
+pub mod ranks;
 pub mod record;
 pub mod session;
 pub mod table;

@@ -77,13 +77,18 @@ fn skips(runs: &[Run]) -> String {
     }
 }
 
-/// Returns a run's first skip in words, and its divergence.
+/// Returns a run's first skip in words, its divergence, and the weights that its ranks ended with.
 fn events(run: &Run) -> impl Iterator<Item = String> {
     let Run { level, dtype, .. } = run;
     let skip =
         run.outcomes.first_skip.iter().map(move |report| format!("{level} {dtype}: {report}."));
     let end = run.outcomes.diverged.iter();
-    skip.chain(end.map(move |report| format!("{level} {dtype} diverged: {report}.")))
+    let end = end.map(move |report| format!("{level} {dtype} diverged: {report}."));
+    let weights = run.weights.iter();
+    let weights = weights.map(move |hash| {
+        format!("{level} {dtype}: every rank ended with weights of the hash {hash:016x}.")
+    });
+    skip.chain(end).chain(weights)
 }
 
 fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {

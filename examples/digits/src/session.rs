@@ -6,6 +6,7 @@ use crate::check::check;
 use crate::config;
 use crate::data::{self, Digits};
 use crate::model::Trains;
+use crate::ranks;
 use crate::record::Run;
 use crate::train;
 use binade_example_shared::program::{OnDevice, open, progress};
@@ -37,7 +38,10 @@ impl OnDevice for Each<'_> {
             let name = format!("{level} {dtype} on {}", digits.name);
             let batches = config::batches(args, digits.train.len()) * args.epochs as usize;
             let bar = progress(name, batches as u64, "batches");
-            let run = train::run(device, args, setting, digits, &bar);
+            let run = match args.ranks {
+                None => train::run(device, args, setting, digits, &bar),
+                Some(ranks) => ranks::run(ranks as usize, args, setting, digits, &bar),
+            };
             bar.finish_and_clear();
             runs.push(run.map_err(|error| format!("{level} {dtype}: {error}"))?);
         }

@@ -5,6 +5,7 @@ use crate::args::Args;
 use crate::config::Setting;
 use crate::data::Digits;
 use crate::model::Trains;
+use crate::part::Part;
 use crate::record::Run;
 use crate::trainer::Trainer;
 use indicatif::ProgressBar;
@@ -23,8 +24,20 @@ pub fn run<D: Trains>(
     digits: &Digits,
     bar: &ProgressBar,
 ) -> Result<Run> {
+    part(device, Part::whole(), args, setting, digits, bar)
+}
+
+/// Trains on a part of every batch, and tests.
+pub(crate) fn part<D: Trains>(
+    device: &D,
+    part: Part<D>,
+    args: &Args,
+    setting: Setting,
+    digits: &Digits,
+    bar: &ProgressBar,
+) -> Result<Run> {
     let started = Instant::now();
-    let mut trainer = Trainer::new(device, args, setting, digits.train.size)?;
+    let mut trainer = Trainer::new(device, part, args, setting, digits.train.size)?;
     for _ in 0..args.epochs {
         if trainer.epoch(&digits.train, bar)?.is_break() {
             break;

@@ -5,14 +5,17 @@ use crate::args::Args;
 use crate::config::{self, Setting};
 use crate::data::{CLASSES, Images, best};
 use crate::model::{Net, Trains};
+use crate::part::Part;
 use crate::record::{Outcomes, Run};
 use binade::core::{DType, Named, NamedGrads};
 use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
+use binade_ranks::Shards;
 use binade_tape::{Tape, TapeError, Var};
 use fastrand::Rng;
 use indicatif::ProgressBar;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 /// Number of images that go through the model together: all 360 of the embedded test, and of MNIST's 10000 as many as a small
@@ -22,6 +25,7 @@ const TOGETHER: usize = 500;
 /// Model in training.
 pub(crate) struct Trainer<'a, D: Trains> {
     device: &'a D,
+    part: Part<D>,
     args: &'a Args,
     net: Net<D>,
     amp: Amp<D>,
@@ -33,6 +37,7 @@ pub(crate) struct Trainer<'a, D: Trains> {
 impl<'a, D: Trains> Trainer<'a, D> {
     pub(crate) fn new(
         device: &'a D,
+        part: Part<D>,
         args: &'a Args,
         setting: Setting,
         size: [usize; 2],
@@ -48,7 +53,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
             ..Run::default()
         };
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
-        Ok(Self { device, args, net, amp, run, order: Rng::with_seed(args.seed) })
+        Ok(Self { device, part, args, net, amp, run, order: Rng::with_seed(args.seed) })
     }
 
     /// Runs one pass over the images in random order. Breaks off once the run has diverged.
@@ -68,7 +73,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         // This is the one read of an epoch beside outcomes.
         let total: f32 = self.device.download(&total)?.iter().sum();
         #[expect(clippy::cast_precision_loss, reason = "a few hundred batches")]
-        let mean = total / batches.len() as f32;
+        let mean = total / (batches.len() * self.part.len()) as f32;
         self.run.losses.push(mean);
         bar.set_message(format!("loss {mean:.4}"));
         Ok(ControlFlow::Continue(()))
@@ -99,47 +104,55 @@ impl<'a, D: Trains> Trainer<'a, D> {
         total: &mut D::Tensor,
     ) -> Result<Option<UnscaledGrads<D>>> {
         if let [batch] = window {
-            return self.gradients(&images.pick(batch), 1, total).map(Some);
+            return self.gradients(images, batch, 1, total).map(Some);
         }
         let mut sum = self.amp.scaler.accumulate(BadMicroBatch::SkipWindow);
         for batch in window {
-            sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
+            sum.add(self.gradients(images, batch, window.len(), total)?)?;
         }
         Ok(sum.finish()?)
     }
 
-    /// Returns the unscaled gradients of one micro-batch, and adds its loss to `total` on the device.
+    /// Returns the unscaled gradients of one micro-batch, and adds the losses of its shards to `total` on the device.
     fn gradients(
         &mut self,
-        batch: &Images,
+        images: &Images,
+        batch: &[usize],
         parts: usize,
         total: &mut D::Tensor,
     ) -> Result<UnscaledGrads<D>> {
-        let tape = Tape::new(self.device.clone(), &self.amp.region);
-        let (pixels, labels) = self.upload(batch)?;
-        let params = tape.parameters(&self.amp.optimizer.params);
-        let logits = self.net.forward(&params, &tape.constant(pixels), true)?;
-        let loss = logits.cross_entropy(&labels)?;
-        *total = self.device.add(total, loss.tensor())?;
-        self.run.activations_peak = self.run.activations_peak.max(tape.activation_bytes());
-        #[expect(clippy::cast_precision_loss, reason = "at most 64 micro-batches")]
-        let loss = if parts == 1 { loss } else { loss.scaled_by(1.0 / parts as f32)? };
-        let grads = self.amp.scaler.scale(&loss)?.backward(|loss| self.backward(loss))?;
-        Ok(grads.unscale()?)
+        let (mut losses, mut activations) = (Vec::new(), 0);
+        for shard in self.part.shards(batch) {
+            let tape = Tape::new(self.device.clone(), &self.amp.region);
+            let (pixels, labels) = self.upload(&images.pick(shard))?;
+            let params = tape.parameters(&self.amp.optimizer.params);
+            let logits = self.net.forward(&params, &tape.constant(pixels), true)?;
+            let loss = logits.cross_entropy(&labels)?;
+            *total = self.device.add(total, loss.tensor())?;
+            activations += tape.activation_bytes();
+            let weight = self.part.weight(shard.len(), batch.len() * parts);
+            losses.push(if weight == 1.0 { loss } else { loss.scaled_by(weight)? });
+        }
+        self.run.activations_peak = self.run.activations_peak.max(activations);
+        let scaled = self.amp.scaler.scale(&Shards(losses))?;
+        Ok(scaled.backward(|losses| self.backward(&losses.0))?.unscale()?)
     }
 
-    /// Returns the loss's gradients, one of them infinite if the command line asks for it.
-    fn backward(&self, loss: &Var<D>) -> Result<D::Grads, TapeError<D::Error>> {
-        let mut grads: NamedGrads<D::Tensor> = loss.backward()?;
-        if self.args.inject_overflow == Some(self.run.outcomes.steps.attempted) {
+    /// Returns the losses' gradients, one of them infinite if the command line asks for it.
+    fn backward(&self, losses: &[Var<D>]) -> Result<D::Grads, TapeError<D::Error>> {
+        let sets = losses.iter().map(Var::backward).collect::<Result<Vec<_>, _>>();
+        let mut sets: Vec<NamedGrads<D::Tensor>> = sets?;
+        let is_spoiled = self.args.inject_overflow == Some(self.run.outcomes.steps.attempted);
+        let last = sets.len().saturating_sub(1);
+        if let (true, true, Some(set)) = (is_spoiled, self.part.is_last(last), sets.last_mut()) {
             let spoil = |grad: &D::Tensor| {
                 self.device.fill(f32::INFINITY, &self.device.shape(grad), self.device.dtype(grad))
             };
-            if let Some(first) = grads.first_mut() {
+            if let Some(first) = set.first_mut() {
                 first.value = first.value.as_ref().map(spoil).transpose()?;
             }
         }
-        Ok(grads.into())
+        Ok((self.part.grads)(sets))
     }
 
     fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor)> {
@@ -181,6 +194,17 @@ impl<'a, D: Trains> Trainer<'a, D> {
             // The window's sum, beside the gradients of the micro-batch that is added to it.
             memory.gradients += elements * DType::F32.bytes() as u64;
         }
-        Ok(Run { bytes: memory, ..self.run })
+        let weights = self.args.ranks.map(|_| self.weights()).transpose()?;
+        Ok(Run { bytes: memory, weights, ..self.run })
+    }
+
+    /// Returns a hash of parameters, masters and moments.
+    fn weights(&self) -> Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        for saved in self.amp.optimizer.save()? {
+            saved.value.bytes().hash(&mut hasher);
+            saved.kept.iter().for_each(|(_, kept)| kept.bytes().hash(&mut hasher));
+        }
+        Ok(hasher.finish())
     }
 }

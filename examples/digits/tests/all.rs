@@ -6,6 +6,7 @@ mod arguments;
 mod common;
 mod learns;
 mod mnist;
+mod ranks;
 mod reproducible;
 mod runs;
 mod unwatched;

@@ -75,6 +75,7 @@ fn values_that_no_argument_takes() {
         ("--epochs <N>", "0", "0 is not in 1..=4294967295"),
         ("--batch <N>", "1", "1 is not in 2..=4294967295"),
         ("--accumulate <N>", "0", "0 is not in 1..=64"),
+        ("--ranks <N>", "0", "0 is not in 1..=4294967295"),
         ("--inject-overflow <STEP>", "0", "0 is not in 1..18446744073709551615"),
     ] {
         let line = argument.split(' ').next().unwrap_or_default();
@@ -97,6 +98,27 @@ fn a_scale_where_nothing_is_scaled() {
             "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
         );
         unfollowed(line, &text);
+    }
+}
+
+#[test]
+fn ranks_that_cannot_be() {
+    for (line, told) in [
+        (
+            "--ranks 3",
+            "--ranks 3: the 8 shards of a batch do not go evenly on them; take 1, 2, 4 or 8",
+        ),
+        ("--ranks 2 --device cuda", "--ranks 2: ranks are threads of the CPU; take --device cpu"),
+        (
+            "--ranks 2 --model cnn",
+            "--ranks 2: each shard would have a batch normalisation of its own; take --model mlp",
+        ),
+        (
+            "--ranks 2 --batch 4",
+            "--ranks 2: each of the 8 shards needs an image; take --batch 8 or more",
+        ),
+    ] {
+        unfollowed(line, told);
     }
 }
 

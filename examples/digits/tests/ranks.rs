@@ -1,0 +1,57 @@
+//! Training on ranks: any number of them ends with the same weights, and learns as one device does.
+
+use crate::common::{digits, only, short};
+use binade_example_digits::config;
+use binade_example_digits::ranks;
+use binade_example_digits::record::{Run, Steps};
+use indicatif::ProgressBar;
+
+fn on_ranks(count: usize, line: &str) -> Run {
+    let args = short(&format!("{line} --ranks {count}"));
+    let [setting] = config::settings(&args).try_into().unwrap();
+    ranks::run(count, &args, setting, &digits(&args), &ProgressBar::hidden()).unwrap()
+}
+
+#[test]
+fn any_number_of_ranks_ends_with_the_same_weights_scales_and_accuracy() {
+    for line in [
+        "--level O0",
+        "--level O1 --dtype f16 --inject-overflow 3",
+        "--level O1 --dtype bf16 --accumulate 2",
+        "--level O2 --dtype f16 --clip-norm 0.5 --growth-interval 3",
+        "--level O2 --dtype bf16 --clip-norm 0.5 --accumulate 2 --inject-overflow 2",
+        "--level O3 --optimizer sgd",
+    ] {
+        let figures = |run: Run| (run.weights.unwrap(), run.outcomes, run.right);
+        let one = figures(on_ranks(1, line));
+        for count in [2, 4, 8] {
+            assert_eq!(figures(on_ranks(count, line)), one, "{line} on {count}");
+        }
+        assert_ne!(one.0, figures(on_ranks(2, &format!("{line} --seed 1"))).0, "{line}");
+    }
+}
+
+#[test]
+fn ranks_learn_as_one_device_does() {
+    // The mean of four images has larger gradients than that of 32.
+    let line = "--level O2 --dtype f16 --init-scale 2^12";
+    let (alone, run) = (only(line), on_ranks(4, line));
+    assert_eq!(run.outcomes.steps, Steps { attempted: 14, applied: 14, skipped: 0 });
+    assert_eq!(run.outcomes.scales, alone.outcomes.scales);
+    assert!(run.losses[1] < run.losses[0], "{:?}", run.losses);
+    assert!((run.accuracy() - alone.accuracy()).abs() <= 0.05, "{} {}", run.right, alone.right);
+}
+
+#[test]
+fn an_overflow_of_the_last_rank_is_named_in_the_report() {
+    let run = on_ranks(4, "--level O2 --dtype f16 --init-scale 2^8 --inject-overflow 3");
+    assert_eq!(run.outcomes.steps, Steps { attempted: 14, applied: 13, skipped: 1 });
+    let report = run.outcomes.first_skip.unwrap();
+    assert!(report.contains("linear0.weight[0] is +inf"), "{report}");
+}
+
+#[test]
+fn a_rest_smaller_than_the_shards_is_no_batch() {
+    let args = short("--batch 32 --ranks 2");
+    assert_eq!((config::batches(&args, 39), config::batches(&args, 40)), (1, 2));
+}
