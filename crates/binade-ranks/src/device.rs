@@ -47,7 +47,7 @@ impl<D> RankDevice for D where
 ///   travel in their own type. The same shards in the same order give the same bits, on any number of ranks.
 /// * A gradient that some shards lack counts as zero there, and the report lists it as missing. One that all lack is missing.
 /// * `unscale` of an average, as at the end of a window, and clipping compare what they found: it decides if a step is skipped.
-/// * Ranks that differ in the call, the loss scale, the model or the optimizer's configuration get a [`Desync`](crate::Desync) on every rank, in that call.
+/// * Ranks that differ in the call, the loss scale, the model, the optimizer's configuration or a loaded checkpoint get a [`Desync`](crate::Desync) on every rank, in that call.
 /// * After an error of the group or between ranks each call is that error.
 /// * The scale and the findings are the host's. `unscale` and clips wait for the device.
 pub struct Ranks<D, G> {

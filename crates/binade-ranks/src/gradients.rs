@@ -7,7 +7,7 @@ use std::fmt;
 /// Gradients of a rank: a set for each of its shards of the batch until `unscale`, and the average over all ranks from there on.
 ///
 /// A rank with one shard gives its set, as a tape's `backward` returns it. One with several gives a list of sets: each shard has the
-/// weight of every other, on whichever rank it is.
+/// weight of every other, on whichever rank it is. Each rank has one shard at least.
 pub struct RankGrads<D: GradSet>(pub(crate) Sets<D>);
 
 pub(crate) enum Sets<D: GradSet> {

@@ -8,6 +8,7 @@ use binade_core::{FoundInf, Overflow};
 pub(crate) enum Call {
     Masters,
     Join,
+    Load,
     Unscale,
     UnscaleAverage,
     ClipNorm,
@@ -17,9 +18,10 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Masters,
         Self::Join,
+        Self::Load,
         Self::Unscale,
         Self::UnscaleAverage,
         Self::ClipNorm,
@@ -33,6 +35,7 @@ impl Call {
         match call {
             Some(Self::Masters) => "`masters`",
             Some(Self::Join) => "`join`",
+            Some(Self::Load) => "`load`",
             Some(Self::Unscale) => "`unscale` of its own gradients",
             Some(Self::UnscaleAverage) => "`unscale` of an average",
             Some(Self::ClipNorm) => "`clip_norm`",
@@ -46,6 +49,7 @@ impl Call {
     pub(crate) fn setting(self) -> &'static str {
         match self {
             Self::Masters | Self::Join => "the configuration of the optimizer",
+            Self::Load => "the checkpoint",
             Self::Unscale => "the loss scale",
             Self::UnscaleAverage => "the scale or the sum of a window",
             Self::ClipNorm | Self::ClipGroups => "the limit or the norm of a clip",
@@ -139,7 +143,7 @@ fn words_of(found: &FoundInf, entries: &[Entry]) -> [u64; 7] {
 }
 
 /// FNV-1a: it is to find mistakes, and no attack.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

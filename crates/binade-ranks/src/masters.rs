@@ -3,7 +3,7 @@
 use crate::{
     Group, RankDevice, RankGrads, Ranks, RanksError,
     device::Failed,
-    header::Call,
+    header::{Call, hash},
     meeting::Statement,
     model::{Entry, travels},
 };
@@ -99,7 +99,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     }
 }
 
-/// Saves and exports this rank's masters, which are those of every rank. Each rank loads.
+/// Saves and exports this rank's masters, which are those of every rank. Every rank loads, and hears of one that loads otherwise.
 impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
     fn specs(
         &self,
@@ -124,10 +124,20 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Self::Error>> {
         let loaded = self.forward("load", |device| Ok(device.load(params, masters, saved)));
-        loaded.map_err(LoadError::Device)?.map_err(|error| match error {
+        let loaded = loaded.map_err(LoadError::Device)?;
+        let own = match loaded {
+            Ok(()) => Statement::of(
+                Call::Load,
+                format!("parameters of the hash {:x}", hash(bytes(saved))),
+            ),
+            Err(_) => Statement::of(Call::Failed, String::new()),
+        };
+        let met = self.meet(own);
+        loaded.map_err(|error| match error {
             LoadError::SpecMismatch(misfit) => LoadError::SpecMismatch(misfit),
             LoadError::Device(error) => LoadError::Device(RanksError::Device(error)),
-        })
+        })?;
+        met.map(drop).map_err(LoadError::Device)
     }
 
     fn export_f32(
@@ -137,4 +147,11 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
     ) -> Result<Vec<Named<Vec<f32>>>, Self::Error> {
         self.forward("export_f32", |device| device.export_f32(params, masters))
     }
+}
+
+/// Returns the bytes of parameters and of all that is kept for them.
+fn bytes(saved: &[SavedParameter]) -> impl Iterator<Item = &u8> {
+    saved.iter().flat_map(|SavedParameter { value, kept, .. }| {
+        value.bytes().iter().chain(kept.iter().flat_map(|(_, raw)| raw.bytes()))
+    })
 }

@@ -2,9 +2,10 @@
 
 use crate::common::{Averaged, Error, averaged, each, set, tensor};
 use binade_core::ops::{Download, Upload};
-use binade_core::{DType, Error as _, ErrorKind};
+use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_ranks::{Group, Ranks};
+use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState};
+use binade_ranks::{Group, RankGrads, Ranks};
 
 type Grads<'a> = Vec<(&'a str, &'a [f32])>;
 
@@ -93,6 +94,32 @@ fn the_first_rank_that_overflowed_is_told_counts_add_up_and_nothing_is_sent() {
         assert!(overflow.scaled.is_nan() && overflow.unscaled.is_nan());
         assert_eq!((found.nans, found.infinities, found.magnitude), (1, 1, 8.0));
         assert_eq!(values, [None, None]);
+    }
+}
+
+#[test]
+fn an_average_of_negative_zeros_is_one() {
+    let sets = vec![vec![("w", &[-0.0_f32, 0.0][..])]; 3];
+    for (values, _) in average(&sets, DType::F16) {
+        let bits = values[0].as_ref().map(|values| values.iter().map(|x| x.to_bits()).collect());
+        assert_eq!(bits, Some(vec![1 << 31, 0]));
+    }
+}
+
+#[test]
+fn the_norm_of_gradients_that_were_not_sent_is_not_finite_and_no_value_is_there() {
+    for (bad, is_nan) in [(f32::INFINITY, false), (f32::NAN, true)] {
+        for (norm, grads) in each(2, |group| {
+            let own = if group.rank() == 0 { bad } else { 1.0 };
+            let rank = Ranks::new(Cpu, group);
+            let mut grads = RankGrads::from(set(&[("w", &[own])], DType::F32));
+            let mut found = rank.unscale(&mut grads, &ScaleState::from_exponent(0)).unwrap();
+            rank.clip_norm(&mut grads, Norm::L2, 1.0, &mut found).unwrap();
+            (found.norm.unwrap(), rank.save_grads(&grads).unwrap())
+        }) {
+            assert_eq!((norm.is_nan(), norm.is_infinite()), (is_nan, !is_nan));
+            assert_eq!(grads, [Named::new("w", None)]);
+        }
     }
 }
 

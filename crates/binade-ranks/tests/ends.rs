@@ -30,17 +30,19 @@ fn assert_ended(rank: &Rank, end: &GroupError) {
 
 #[test]
 fn a_rank_that_stalls_is_named_within_the_patience() {
-    let (patience, done) = (Duration::from_millis(300), Barrier::new(3));
+    let (patience, ready, done) = (Duration::from_secs(2), Barrier::new(3), Barrier::new(3));
     let ends = each_within(patience, 3, |group| {
         let rank = Ranks::new(Cpu, group);
+        ready.wait();
         unscale(&rank).unwrap();
         let begun = Instant::now();
-        if rank.group().rank() == 1 {
+        let stalls = rank.group().rank() == 1;
+        if stalls {
             // It comes once the others have given up, and hears that it is late.
             done.wait();
         }
         let error = unscale(&rank).unwrap_err();
-        if rank.group().rank() != 1 {
+        if !stalls {
             done.wait();
         }
         assert_eq!(error.kind(), ErrorKind::DeviceLost);

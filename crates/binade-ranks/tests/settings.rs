@@ -9,6 +9,7 @@ use binade_master_weights::UpdateRule;
 use binade_ranks::{Group, RankGrads, Ranks, Shards, Threads};
 use binade_tape::{Tape, TapeError, Var};
 use fastrand::Rng;
+use std::ops::Range;
 
 const SHARDS: usize = 8;
 const ROWS: usize = 2;
@@ -94,14 +95,19 @@ fn backward(
     Ok(grads)
 }
 
-fn train(group: Threads, setting: Setting) -> State {
+/// Trains the steps, from the weights and the scale of `from` where there is one.
+fn train(group: Threads, setting: Setting, steps: Range<usize>, from: Option<&State>) -> State {
     let (own, ranks) = (group.rank(), group.ranks());
     let rank = Ranks::new(Cpu, group);
     // Ranks begin with other weights, of which those of rank 0 count.
     let model = Model::new(params(1 + own as u64));
     let mut amp = initialize(rank.clone(), model, setting.rule, setting.properties()).unwrap();
+    if let Some(from) = from {
+        amp.optimizer.load(&from.saved).unwrap();
+        amp.scaler.set_state(from.scale).unwrap();
+    }
     let mut reports = Vec::new();
-    for step in 0..STEPS {
+    for step in steps {
         let mut window = amp.scaler.accumulate(BadMicroBatch::SkipWindow);
         for micro_batch in 0..setting.micro_batches {
             let shards = own * SHARDS / ranks..(own + 1) * SHARDS / ranks;
@@ -131,7 +137,7 @@ fn train(group: Threads, setting: Setting) -> State {
 fn one_state(setting: Setting) -> State {
     let mut states: Vec<State> = [1, 2, 4, 8]
         .into_iter()
-        .flat_map(|ranks| each(ranks, |group| train(group, setting)))
+        .flat_map(|ranks| each(ranks, |group| train(group, setting, 0..STEPS, None)))
         .collect();
     let first = states.swap_remove(0);
     assert!(states.iter().all(|state| *state == first), "{:?}", setting.properties());
@@ -186,4 +192,21 @@ fn a_predicted_scale_has_one_set_of_bits_on_any_number_of_ranks() {
     let setting = Setting { loss_scale, ..Setting::new(OptLevel::O2, DType::F16) };
     one_state(setting);
     one_state(Setting { overflow: Some((1, 0)), micro_batches: 2, ..setting });
+}
+
+#[test]
+fn a_run_that_is_resumed_on_another_number_of_ranks_ends_with_the_bits_of_one_that_was_not() {
+    let setting = Setting {
+        overflow: Some((1, 3)),
+        clip: Some(0.05),
+        ..Setting::new(OptLevel::O2, DType::F16)
+    };
+    let whole = one_state(setting);
+    let mut from = None;
+    for (ranks, steps) in [(4, 0..2), (1, 2..3), (8, 3..STEPS)] {
+        let mut states = each(ranks, |group| train(group, setting, steps.clone(), from.as_ref()));
+        from = states.pop();
+    }
+    let resumed = from.unwrap();
+    assert_eq!((resumed.saved, resumed.scale), (whole.saved, whole.scale));
 }

@@ -5,6 +5,7 @@ use binade::prelude::*;
 use binade_core::FoundInf;
 use binade_cpu::Cpu;
 use binade_grad_scaler::Norm;
+use binade_master_weights::LoadError;
 use binade_ranks::{Desync, Group, RankGrads, Ranks, RanksError};
 
 /// Returns the difference that each of `ranks` hears of, which is the same for all, and for good.
@@ -155,6 +156,44 @@ fn every_rank_begins_with_the_parameters_of_rank_0_before_they_are_lowered() {
         let kept = first.kept.iter().map(|(_, raw)| raw.bytes()).chain([first.value.bytes()]);
         assert!(kept.into_iter().any(|bytes| bytes == values), "{level}: rank 0's, in f32");
     }
+}
+
+#[test]
+fn parameters_that_join_are_those_of_rank_0() {
+    let saved = each(2, |group| {
+        let own = [1.0, 2.0][group.rank()];
+        let one = |name: &str| vec![Named::new(name, tensor(&[own, 0.1 * own], DType::F32))];
+        let mut amp = start(&Ranks::new(Cpu, group), one("w"), OptLevel::O2);
+        let config = amp.optimizer.config().clone();
+        amp.optimizer.join(one("v"), config).unwrap();
+        amp.optimizer.save().unwrap()
+    });
+    assert_eq!((saved[0].len(), &saved[0]), (2, &saved[1]));
+}
+
+#[test]
+fn another_checkpoint_on_one_rank_is_told_on_all_and_one_that_fits_on_none_ends_nothing() {
+    let desync = apart(2, |rank| {
+        let of = |value| vec![Named::new("w", tensor(&[value], DType::F32))];
+        let mut amp = start(rank, of(1.0), OptLevel::O2);
+        let mut saved = amp.optimizer.save().unwrap();
+        amp.optimizer.load(&saved).unwrap();
+        assert!(matches!(amp.optimizer.load(&[]), Err(LoadError::SpecMismatch(_))));
+        if rank.group().rank() == 1 {
+            let other = initialize(
+                Cpu,
+                Model::new(of(2.0)),
+                UpdateRule::adamw(0.1),
+                OptLevel::O2.with(DType::BF16),
+            );
+            saved = other.unwrap().optimizer.save().unwrap();
+        }
+        match amp.optimizer.load(&saved) {
+            Err(LoadError::Device(error)) => Err(error),
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!((desync.what, &desync.ranks[..]), ("the checkpoint", &[1][..]));
 }
 
 #[test]
