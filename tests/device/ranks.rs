@@ -1,15 +1,22 @@
-//! Ranks of which one is on this device: the hook reads this rank's finding, and writes that of all ranks.
+//! Ranks of which one is on this device and the other on the CPU: by the hook, which reads this rank's finding and writes that of all
+//! ranks, and by `Ranks`, which averages gradients too.
 
-use crate::support::{Device, Result, gpu, set};
-use binade_core::{DType, Error, FoundInf, Handle, Optimizer};
+use crate::support::{Device, Result, coarse, exact, gpu, set, vector};
+use binade_core::{DType, Error, FoundInf, Handle, Named, Optimizer};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{LossScale, Pass, ScaleState, Scaler, join_ranks};
+use binade_grad_scaler::{
+    GradOps, GradScaler, LossScale, Norm, Pass, ScaleState, Scaler, join_ranks,
+};
+use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
+use binade_ranks::{Group as _, RankDevice, RankGrads, Ranks, Threads, threads};
 use std::marker::PhantomData;
 use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 crate::tests![
     a_norm_beyond_f32_on_either_rank_skips_on_both,
     ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all,
+    this_device_and_the_cpu_train_one_model_with_the_same_bits,
 ];
 
 /// Two ranks, which meet here.
@@ -95,6 +102,43 @@ fn ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all() -> Resu
     let alone = both(0, rule, false, [large, large]);
     for own in [0, 1] {
         assert_eq!(both(own, rule, false, [small, large]), alone);
+    }
+    Ok(())
+}
+
+/// Trains as one rank. Returns the parameter's bits after each step, and the name of each step's overflow.
+fn trained<D: Device + RankDevice>(device: &D, group: Threads) -> Vec<(Vec<u8>, Option<Arc<str>>)> {
+    let (own, len) = (group.rank() as u64, 1000);
+    let rank = Ranks::new(device.clone(), group);
+    let config = OptimizerConfig::new(UpdateRule::Sgd(exact())).unwrap().with_storage(DType::F16);
+    let mut params = vec![Named::new("w", vector(device, &coarse(own, len), DType::F32))];
+    let mut masters = rank.masters(&mut params, &config).unwrap();
+    let step = |number: u64| {
+        let mut values = coarse(10 * number + own, len);
+        if (number, own) == (1, 1) {
+            values[7] = f32::INFINITY;
+        }
+        let grad = vector(device, &values, DType::F16);
+        let mut grads = RankGrads::from(vec![Named::new("w", Some(grad))]);
+        let mut found = rank.unscale(&mut grads, &ScaleState::from_exponent(2)).unwrap();
+        rank.clip_norm(&mut grads, Norm::Infinity, 8.0, &mut found).unwrap();
+        rank.step(&mut params, &mut masters, grads, &found).unwrap();
+        (device.bits(&params[0].value), found.overflow.map(|overflow| overflow.parameter))
+    };
+    (0..3).map(step).collect()
+}
+
+fn this_device_and_the_cpu_train_one_model_with_the_same_bits() -> Result {
+    for own in [0, 1] {
+        let mut groups = threads(2, Duration::from_mins(5));
+        let (group, other) = (groups.remove(own), groups.remove(0));
+        let [here, there] = std::thread::scope(|threads| {
+            let there = threads.spawn(|| trained(&Cpu, other));
+            [trained(&gpu(), group), there.join().unwrap()]
+        });
+        assert_eq!(here, there);
+        assert!(here[0].0 == here[1].0 && here[1].0 != here[2].0, "the second step is skipped");
+        assert_eq!(here[1].1.as_deref(), Some("w"));
     }
     Ok(())
 }
