@@ -58,8 +58,9 @@ fn means(parts: &[Part<'_>], mut terms: &[u8], shards: usize) -> Vec<u8> {
             terms = rest;
             let spec = TensorSpec::new(part.spec.dtype, [part.range.len()]);
             let values = RawTensor::new(spec, own.to_vec()).and_then(|raw| raw.to_f32());
-            let values = values.unwrap_or_default();
-            sums.by_ref().zip(values).for_each(|(sum, term)| *sum += f64::from(term));
+            // Terms come first: their end takes no sum of the next part.
+            let own = values.unwrap_or_default().into_iter().zip(sums.by_ref());
+            own.for_each(|(term, sum)| *sum += f64::from(term));
         }
     }
     sums.iter().flat_map(|sum| ((sum / shards as f64) as f32).to_le_bytes()).collect()

@@ -47,7 +47,8 @@ impl<D> RankDevice for D where
 ///   travel in their own type. The same shards in the same order give the same bits, on any number of ranks.
 /// * A gradient that some shards lack counts as zero there, and the report lists it as missing. One that all lack is missing.
 /// * `unscale` of an average, as at the end of a window, and clipping compare what they found: it decides if a step is skipped.
-/// * Ranks that differ in the call, the loss scale, the model, the optimizer's configuration or a loaded checkpoint get a [`Desync`](crate::Desync) on every rank, in that call.
+/// * Ranks that differ in the call, the loss scale, the model, the optimizer's configuration or a loaded checkpoint get a
+///   [`Desync`](crate::Desync) on every rank, in that call.
 /// * After an error of the group or between ranks each call is that error.
 /// * The scale and the findings are the host's. `unscale` and clips wait for the device.
 pub struct Ranks<D, G> {
@@ -84,14 +85,22 @@ impl<D, G: Group> Ranks<D, G> {
 }
 
 impl<D: Handle, G: Group> Ranks<D, G> {
-    /// Makes a call of the device alone.
-    pub(crate) fn forward<T>(
+    /// Makes a call of the device, in which ranks do not meet.
+    pub(crate) fn alone<T>(
         &self,
-        _method: &'static str,
         call: impl FnOnce(&D) -> Result<T, D::Error>,
     ) -> Result<T, Failed<D>> {
         self.together()?;
         Ok(call(&self.device)?)
+    }
+
+    /// Makes a call of an operation, as `forward_ops!` hands it on.
+    pub(crate) fn forward<T>(
+        &self,
+        _name: &'static str,
+        call: impl FnOnce(&D) -> Result<T, D::Error>,
+    ) -> Result<T, Failed<D>> {
+        self.alone(call)
     }
 
     /// Does this rank's own part of a call in which ranks meet. If it fails, the others hear of it in their meeting.

@@ -78,6 +78,6 @@ impl<D: RankDevice, G: Group> GradSet for Ranks<D, G> {
         grads: RankGrads<D>,
     ) -> Result<NamedGrads<<D as Handle>::Tensor>, Self::Error> {
         let average = grads.into_average()?;
-        self.forward("materialise", |device| device.materialise(average))
+        self.alone(|device| device.materialise(average))
     }
 }

@@ -18,31 +18,22 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    const ALL: [Self; 8] = [
-        Self::Masters,
-        Self::Join,
-        Self::Load,
-        Self::Unscale,
-        Self::UnscaleAverage,
-        Self::ClipNorm,
-        Self::ClipGroups,
-        Self::Failed,
+    /// Names of the calls, in their order.
+    const NAMES: [&str; 8] = [
+        "`masters`",
+        "`join`",
+        "`load`",
+        "`unscale` of its own gradients",
+        "`unscale` of an average",
+        "`clip_norm`",
+        "`clip_groups`",
+        "an error of its own",
     ];
 
     /// Returns the call's name, from its number in a header.
     pub(crate) fn name(number: u64) -> &'static str {
-        let call = Self::ALL.into_iter().find(|call| *call as u64 == number);
-        match call {
-            Some(Self::Masters) => "`masters`",
-            Some(Self::Join) => "`join`",
-            Some(Self::Load) => "`load`",
-            Some(Self::Unscale) => "`unscale` of its own gradients",
-            Some(Self::UnscaleAverage) => "`unscale` of an average",
-            Some(Self::ClipNorm) => "`clip_norm`",
-            Some(Self::ClipGroups) => "`clip_groups`",
-            Some(Self::Failed) => "an error of its own",
-            None => "an unknown call",
-        }
+        let name = usize::try_from(number).ok().and_then(|number| Self::NAMES.get(number));
+        name.unwrap_or(&"an unknown call")
     }
 
     /// Returns the name of the setting that all ranks must have in this call.

@@ -21,7 +21,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         config: &OptimizerConfig,
     ) -> Result<D::Masters, Self::Error> {
         self.begin_alike(Call::Masters, params, config)?;
-        self.forward("masters", |device| device.masters(params, config))
+        self.alone(|device| device.masters(params, config))
     }
 
     fn set_config(
@@ -29,7 +29,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         masters: &mut D::Masters,
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
-        self.forward("set_config", |device| device.set_config(masters, config))
+        self.alone(|device| device.set_config(masters, config))
     }
 
     fn step(
@@ -40,9 +40,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         found: &FoundInf,
     ) -> Result<(), Self::Error> {
         let average = grads.into_average()?;
-        self.forward("step", |device| {
-            device.step(params, masters, average, &device.upload_found(found)?)
-        })
+        self.alone(|device| device.step(params, masters, average, &device.upload_found(found)?))
     }
 
     fn join(
@@ -53,7 +51,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
         self.begin_alike(Call::Join, &mut more, config)?;
-        self.forward("join", |device| device.join(params, masters, more, config))
+        self.alone(|device| device.join(params, masters, more, config))
     }
 }
 
@@ -85,7 +83,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         }
         let (elements, _) = bytes.as_chunks::<4>();
         let mut elements = elements.iter().map(|element| f32::from_le_bytes(*element));
-        self.forward("upload", |device| {
+        self.alone(|device| {
             for param in params.iter_mut() {
                 let (dtype, shape) = (device.dtype(&param.value), device.shape(&param.value));
                 if travels(dtype) {
@@ -106,7 +104,7 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         params: &D::Params,
         masters: &D::Masters,
     ) -> Result<Vec<ParameterSpec>, Self::Error> {
-        self.forward("specs", |device| device.specs(params, masters))
+        self.alone(|device| device.specs(params, masters))
     }
 
     fn save(
@@ -114,7 +112,7 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         params: &D::Params,
         masters: &D::Masters,
     ) -> Result<Vec<SavedParameter>, Self::Error> {
-        self.forward("save", |device| device.save(params, masters))
+        self.alone(|device| device.save(params, masters))
     }
 
     fn load(
@@ -123,7 +121,7 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         masters: &mut D::Masters,
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Self::Error>> {
-        let loaded = self.forward("load", |device| Ok(device.load(params, masters, saved)));
+        let loaded = self.alone(|device| Ok(device.load(params, masters, saved)));
         let loaded = loaded.map_err(LoadError::Device)?;
         let own = match loaded {
             Ok(()) => Statement::of(
@@ -145,7 +143,7 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         params: &D::Params,
         masters: &D::Masters,
     ) -> Result<Vec<Named<Vec<f32>>>, Self::Error> {
-        self.forward("export_f32", |device| device.export_f32(params, masters))
+        self.alone(|device| device.export_f32(params, masters))
     }
 }
 

@@ -24,7 +24,7 @@ impl<D: Autocast, G: Group> Autocast for Ranks<D, G> {
     }
 
     fn cast(&self, tensor: &D::Tensor, to: DType) -> Result<D::Tensor, Self::Error> {
-        self.forward("cast", |device| device.cast(tensor, to))
+        self.alone(|device| device.cast(tensor, to))
     }
 
     fn cache_key(&self, tensor: &D::Tensor) -> Option<CacheKey> {
@@ -47,7 +47,7 @@ impl<D: Upload, G: Group> Upload for Ranks<D, G> {
         shape: &[usize],
         dtype: DType,
     ) -> Result<<D as Handle>::Tensor, Self::Error> {
-        self.forward("upload", |device| device.upload(values, shape, dtype))
+        self.alone(|device| device.upload(values, shape, dtype))
     }
 
     fn upload_i64(
@@ -55,12 +55,12 @@ impl<D: Upload, G: Group> Upload for Ranks<D, G> {
         values: &[i64],
         shape: &[usize],
     ) -> Result<<D as Handle>::Tensor, Self::Error> {
-        self.forward("upload_i64", |device| device.upload_i64(values, shape))
+        self.alone(|device| device.upload_i64(values, shape))
     }
 }
 
 impl<D: Download, G: Group> Download for Ranks<D, G> {
     fn download(&self, tensor: &D::Tensor) -> Result<Vec<f32>, Self::Error> {
-        self.forward("download", |device| device.download(tensor))
+        self.alone(|device| device.download(tensor))
     }
 }

@@ -73,12 +73,11 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         met: &Met,
         scale: &ScaleState,
     ) -> Result<D::Grads, Failed<D>> {
-        let own: Vec<Shard> = self.forward("download", |device| {
-            shards.iter().map(|set| raw(device, set, &met.model)).collect()
-        })?;
+        let own: Vec<Shard> =
+            self.alone(|device| shards.iter().map(|set| raw(device, set, &met.model)).collect())?;
         let averages = average::average(self.group(), &met.model, &met.shards, &own);
         let averages = self.kept(averages)?;
-        self.forward("upload", |device| {
+        self.alone(|device| {
             let upload = |(entry, values): (&Entry, Option<Vec<f32>>)| {
                 let shape = entry.spec.as_ref().map_or(&[][..], |spec| &spec.shape);
                 let value = values.map(|values| device.upload(&values, shape, DType::F32));
@@ -204,7 +203,7 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
 
     fn clip_value(&self, grads: &mut RankGrads<D>, max: f32) -> Result<(), Self::Error> {
         let set = grads.average()?;
-        self.forward("clip_value", |device| device.clip_value(set, max))
+        self.alone(|device| device.clip_value(set, max))
     }
 
     fn accumulate(
@@ -214,21 +213,18 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
         found: &FoundInf,
     ) -> Result<RankGrads<D>, Self::Error> {
         let (sum, grads) = (sum.map(RankGrads::into_average).transpose()?, grads.into_average()?);
-        let sum = self.forward("accumulate", |device| {
-            device.accumulate(sum, grads, &device.upload_found(found)?)
-        })?;
+        let sum =
+            self.alone(|device| device.accumulate(sum, grads, &device.upload_found(found)?))?;
         Ok(RankGrads(Sets::Average(sum)))
     }
 
     fn grad_specs(&self, params: &D::Params) -> Result<Vec<Named<TensorSpec>>, Self::Error> {
-        self.forward("grad_specs", |device| device.grad_specs(params))
+        self.alone(|device| device.grad_specs(params))
     }
 
     fn save_grads(&self, grads: &RankGrads<D>) -> Result<NamedGrads<RawTensor>, Self::Error> {
         match &grads.0 {
-            Sets::Average(set) | Sets::Unsent(set) => {
-                self.forward("save_grads", |device| device.save_grads(set))
-            }
+            Sets::Average(set) | Sets::Unsent(set) => self.alone(|device| device.save_grads(set)),
             Sets::Shards(_) => Err(RanksError::NotAveraged),
         }
     }
@@ -238,7 +234,7 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
         params: &D::Params,
         saved: &NamedGrads<RawTensor>,
     ) -> Result<RankGrads<D>, Self::Error> {
-        let set = self.forward("load_grads", |device| device.load_grads(params, saved))?;
+        let set = self.alone(|device| device.load_grads(params, saved))?;
         Ok(RankGrads(Sets::Average(set)))
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{Averaged, Error, averaged, each, set, tensor};
 use binade_core::ops::{Download, Upload};
 use binade_core::{DType, Error as _, ErrorKind, Named};
-use binade_cpu::Cpu;
+use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState};
 use binade_ranks::{Group, RankGrads, Ranks};
 
@@ -46,6 +46,37 @@ fn sixteen_bits_that_overflow_together_have_an_average_that_does_not() {
             let large = tensor(&[large], dtype).to_f32()[0];
             assert_eq!(values, [Some(vec![large, 1.0, -large])]);
             assert_eq!(found.magnitude, large);
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+#[expect(clippy::cast_precision_loss, reason = "shards are few")]
+fn tensors_of_several_types_and_lengths_are_averaged_wherever_slices_end() {
+    let forms =
+        [(DType::F32, 5), (DType::BF16, 1), (DType::F16, 0), (DType::F16, 7), (DType::F32, 3)];
+    for ranks in [1, 2, 3, 5, 17] {
+        let mut random = fastrand::Rng::with_seed(ranks as u64);
+        let mut grad = |(place, (dtype, len)): (usize, (DType, usize))| {
+            let values: Vec<f32> = (0..len).map(|_| random.f32() - 0.5).collect();
+            Named::new(format!("w{place}"), Some(tensor(&values, dtype)))
+        };
+        let mut shard = |_| forms.into_iter().enumerate().map(&mut grad).collect::<Vec<_>>();
+        // Two for each rank.
+        let shards: Vec<Vec<_>> = (0..2 * ranks).map(&mut shard).collect();
+        for (values, _) in each(ranks, |group| {
+            let own = shards[2 * group.rank()..][..2].to_vec();
+            averaged(&Ranks::new(Cpu, group), own, 0).unwrap()
+        }) {
+            for (place, (_, len)) in forms.into_iter().enumerate() {
+                let term = |shard: &Vec<Named<Option<Tensor>>>, index: usize| {
+                    f64::from(shard[place].value.as_ref().unwrap().to_f32()[index])
+                };
+                let sum = |index| shards.iter().map(|shard| term(shard, index)).sum::<f64>();
+                let mean = |index| (sum(index) / shards.len() as f64) as f32;
+                assert_eq!(values[place], Some((0..len).map(mean).collect()), "w{place}");
+            }
         }
     }
 }
