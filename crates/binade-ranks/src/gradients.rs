@@ -4,7 +4,8 @@ use crate::{Group, RankDevice, Ranks, RanksError, device::Failed};
 use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 use std::fmt;
 
-/// Gradients of a rank: a set for each of its shards of the batch until `unscale`, and the average over all ranks from there on.
+/// Gradients of a rank: a set for each of its shards of the batch until `unscale`, and the average over all ranks from there on. Where
+/// some rank overflowed it stays this rank's own, to be looked at; no step takes it.
 ///
 /// A rank with one shard gives its set, as a tape's `backward` returns it. One with several gives a list of sets: each shard has the
 /// weight of every other, on whichever rank it is. Each rank has one shard at least.
@@ -15,12 +16,12 @@ pub(crate) enum Sets<D: GradSet> {
     Shards(Vec<NamedGrads<D::Tensor>>),
     /// Average, the same on all ranks.
     Average(D::Grads),
-    /// Names of a set in which a rank overflowed, as a set without gradients.
+    /// This rank's own, of its first shard, where some rank overflowed: no step takes them.
     Unsent(D::Grads),
 }
 
 impl<D: GradSet> RankGrads<D> {
-    /// Returns the average, or the set without gradients that stands for one that was not sent.
+    /// Returns the average, or this rank's own set where none was sent.
     pub(crate) fn average(&mut self) -> Result<&mut D::Grads, Failed<D>> {
         match &mut self.0 {
             Sets::Average(set) | Sets::Unsent(set) => Ok(set),

@@ -47,8 +47,8 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         let (model, found, own) = self.own_part(|device| {
             let model = model_of(device, shards)
                 .map_err(|values| shards_differ(self.group().rank(), values))?;
-            let (found, sets) = inspect(device, shards, scale)?;
-            Ok((model, found, sets))
+            let (found, first) = inspect(device, shards, scale)?;
+            Ok((model, found, first))
         })?;
         let setting = format!("{} of {scale:?}", scale.factor());
         let met = self.meet(Statement {
@@ -58,11 +58,13 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
             shards: shards.len(),
             found,
         })?;
-        let sets = match own {
+        let sets = if met.shards == [1] {
             // One set is its own average.
-            Some(set) if met.shards == [1] => Sets::Average(set),
-            _ if met.found.overflow.is_some() => Sets::Unsent(without::<D>(&met.model)),
-            _ => Sets::Average(self.average(shards, &met, scale)?),
+            Sets::Average(own)
+        } else if met.found.overflow.is_some() {
+            Sets::Unsent(own)
+        } else {
+            Sets::Average(self.average(shards, &met, scale)?)
         };
         Ok((sets, met.found))
     }
@@ -111,7 +113,7 @@ fn inspect<D: RankDevice>(
     device: &D,
     shards: &[Set<D>],
     scale: &ScaleState,
-) -> Result<(FoundInf, Option<D::Grads>), D::Error> {
+) -> Result<(FoundInf, D::Grads), D::Error> {
     let scale = device.upload_state(*scale)?;
     let (mut found, mut first) = (None, None);
     for shard in shards {
@@ -124,7 +126,7 @@ fn inspect<D: RankDevice>(
         first = first.or(Some(set));
     }
     let found = found.map_or(Ok(FoundInf::default()), |found| read(device, &found))?;
-    Ok((found, first))
+    Ok((found, first.unwrap_or_else(|| Vec::new().into())))
 }
 
 /// Returns the union of the models of a rank's shards.
@@ -142,12 +144,6 @@ fn model_of<D: RankDevice>(device: &D, shards: &[Set<D>]) -> Result<Vec<Entry>, 
 
 fn shards_differ<E>(rank: usize, values: model::Difference) -> RanksError<E> {
     RanksError::Desync(Desync { what: "the shards of one rank", ranks: vec![rank], values })
-}
-
-/// Returns a set without gradients.
-fn without<D: RankDevice>(model: &[Entry]) -> D::Grads {
-    let none = |entry: &Entry| Named { name: entry.name.clone(), value: None };
-    model.iter().map(none).collect::<Set<D>>().into()
 }
 
 /// Returns the bytes of a shard's gradients, in their own types.
