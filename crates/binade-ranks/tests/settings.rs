@@ -144,12 +144,13 @@ fn one_state(setting: Setting) -> State {
     first
 }
 
-const LEVELS: [(OptLevel, DType); 6] = [
+const LEVELS: [(OptLevel, DType); 7] = [
     (OptLevel::O0, DType::F32),
     (OptLevel::O1, DType::BF16),
     (OptLevel::O1, DType::F16),
     (OptLevel::O2, DType::BF16),
     (OptLevel::O2, DType::F16),
+    (OptLevel::O3, DType::BF16),
     (OptLevel::O3, DType::F16),
 ];
 
