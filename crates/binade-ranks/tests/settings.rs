@@ -2,6 +2,7 @@
 
 use crate::common::{Rank, each};
 use binade::prelude::*;
+use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::{DType, Named, NamedGrads};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{BadMicroBatch, LossScale, Step};
@@ -45,8 +46,9 @@ impl Setting {
 /// State at the end of a run.
 #[derive(Debug, PartialEq)]
 struct State {
-    saved: Vec<binade_master_weights::SavedParameter>,
-    scale: binade_grad_scaler::ScaleState,
+    /// File of parameters, masters, moments, the scale and its counters.
+    checkpoint: Vec<u8>,
+    scale: ScaleState,
     /// Report of each step, which names parameter and element of an overflow.
     reports: Vec<String>,
 }
@@ -103,10 +105,13 @@ fn train(group: Threads, setting: Setting, steps: Range<usize>, from: Option<&St
     let model = Model::new(params(1 + own as u64));
     let mut amp = initialize(rank.clone(), model, setting.rule, setting.properties()).unwrap();
     if let Some(from) = from {
-        amp.optimizer.load(&from.saved).unwrap();
-        amp.scaler.set_state(from.scale).unwrap();
+        let checkpoint = Checkpoint::from_bytes(&from.checkpoint).unwrap();
+        let mut restore = checkpoint.restore();
+        restore.scaler("loss", &mut amp.scaler).unwrap();
+        restore.optimizer("model", &mut amp.optimizer).unwrap();
+        restore.finish().unwrap();
     }
-    let mut reports = Vec::new();
+    let (mut draft, mut reports) = (Draft::fresh(), Vec::new());
     for step in steps {
         let mut window = amp.scaler.accumulate(BadMicroBatch::SkipWindow);
         for micro_batch in 0..setting.micro_batches {
@@ -128,9 +133,16 @@ fn train(group: Threads, setting: Setting, steps: Range<usize>, from: Option<&St
         }
         let step = grads.step(&mut amp.optimizer).unwrap();
         let step: Step = amp.scaler.update(step).unwrap().resolve().unwrap();
+        draft = Draft::after(&step);
         reports.push(step.report().to_string());
     }
-    State { saved: amp.optimizer.save().unwrap(), scale: amp.scaler.state().unwrap(), reports }
+    let draft = draft.scaler("loss", &amp.scaler).unwrap();
+    let checkpoint = draft.optimizer("model", &amp.optimizer).unwrap().finish().unwrap();
+    State {
+        checkpoint: checkpoint.to_bytes().unwrap(),
+        scale: amp.scaler.state().unwrap(),
+        reports,
+    }
 }
 
 /// Asserts that all ranks of all groups end alike, and returns how.
@@ -209,5 +221,5 @@ fn a_run_that_is_resumed_on_another_number_of_ranks_ends_with_the_bits_of_one_th
         from = states.pop();
     }
     let resumed = from.unwrap();
-    assert_eq!((resumed.saved, resumed.scale), (whole.saved, whole.scale));
+    assert_eq!((resumed.checkpoint, resumed.scale), (whole.checkpoint, whole.scale));
 }
