@@ -2,7 +2,7 @@
 
 use crate::common::{Averaged, Error, averaged, each, set, tensor};
 use binade_core::ops::{Download, Upload};
-use binade_core::{DType, Error as _, ErrorKind, Named};
+use binade_core::{DType, Error as _, ErrorKind, Named, RawTensor};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState};
 use binade_ranks::{Group, RankGrads, Ranks};
@@ -153,6 +153,28 @@ fn the_norm_of_gradients_that_were_not_sent_is_not_finite_and_a_window_adds_none
             assert_eq!((norm.is_nan(), norm.is_infinite()), (is_nan, !is_nan));
             assert_eq!(grads, [Named::new("w", None)]);
         }
+    }
+}
+
+#[test]
+fn a_sum_that_is_saved_is_loaded_as_it_was() {
+    for (saved, loaded) in each(2, |group| {
+        let own = [[1.0, 2.0], [3.0, 0.5]][group.rank()];
+        let rank = Ranks::new(Cpu, group);
+        let params = vec![Named::new("w", tensor(&[0.0; 2], DType::BF16))];
+        let mut grads = RankGrads::from(set(&[("w", &own)], DType::BF16));
+        let found = rank.unscale(&mut grads, &ScaleState::from_exponent(1)).unwrap();
+        let sum = rank.accumulate(None, grads, &found).unwrap();
+        let saved = rank.save_grads(&sum).unwrap();
+        let specs = rank.grad_specs(&params).unwrap();
+        assert_eq!(specs[0].value, *saved[0].value.as_ref().unwrap().spec());
+        let loaded = rank.load_grads(&params, &saved).unwrap();
+        let sum = rank.accumulate(Some(loaded), sum, &found).unwrap();
+        (saved, rank.save_grads(&sum).unwrap())
+    }) {
+        let values = |grads: &[Named<Option<RawTensor>>]| grads[0].value.as_ref()?.to_f32();
+        assert_eq!(values(&saved), Some(vec![1.0, 0.625]));
+        assert_eq!(values(&loaded), Some(vec![2.0, 1.25]));
     }
 }
 
