@@ -1,7 +1,7 @@
-//! Verdicts of clips and windows, and magnitudes. Ranks that keep their own part; on `Ranks` they stay together.
+//! Verdicts of clips and windows, and magnitudes: a naive loop parts by them, and ranks stay together.
 //!
-//! The naive loop is one that averages in its optimizer: each rank unscales and clips its own gradients, and steps by the mean in
-//! `f32`. It skips on one rank what it applies on another.
+//! The naive loop averages in its optimizer: each rank unscales and clips its own gradients, and steps by the mean in `f32`. It skips
+//! on one rank what it applies on the other.
 
 use crate::common::{each, set, tensor};
 use binade_core::{DType, FoundInf, GradSet, Named, NamedGrads, Optimizer};
