@@ -15,7 +15,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-ranks",
         "binade-wgpu",
     ],
-    &["binade", "binade-burn", "binade-candle", "binade-tape"],
+    &["binade", "binade-burn", "binade-candle", "binade-mpi", "binade-tape"],
 ];
 
 /// The floor of what only uses: examples, tests, benchmarks. Nothing below imports it.
@@ -58,8 +58,11 @@ pub(crate) const OUTSIDE: [&str; 4] = [
 pub(crate) const ADAPTERS: [&str; 4] =
     ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
+/// Members that are no default members, since they build with a library that few machines have: the stage `ranks` builds and tests them.
+pub(crate) const ENGINES: [&str; 1] = ["binade-mpi"];
+
 /// Modules and folders that may hold `unsafe`; everything else denies it.
-pub(crate) const UNSAFE_ALLOWED: [&str; 9] = [
+pub(crate) const UNSAFE_ALLOWED: [&str; 10] = [
     "crates/binade-cpu/src/simd",
     // Instructions of processors.
     "crates/binade-cpu/src/product/tile",
@@ -72,6 +75,8 @@ pub(crate) const UNSAFE_ALLOWED: [&str; 9] = [
     "crates/binade-cuda/src/library/dnn/api",
     // A stranger's kernel that fails.
     "crates/binade-cuda/tests/lost",
+    // MPI's C interface.
+    "crates/binade-mpi/src/raw",
     // The driver's C interface, and a test that calls it as C and cudarc do.
     "crates/binade-ptx/src/driver",
     "crates/binade-ptx/tests/driver",

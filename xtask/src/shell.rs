@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Result,
-    house::{ADAPTERS, small_crates},
+    house::{ADAPTERS, ENGINES, small_crates},
 };
 
 /// The repository's root. Cargo tells where this package lies now; where it lay at build time is for a start without cargo.
@@ -19,7 +19,8 @@ pub(crate) fn root() -> PathBuf {
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// One line of a shell, in which `$ROOT` is the repository, and `$SMALL_CRATES` and `$ADAPTERS` are lists of crates. Displays as it can be pasted.
+/// One line of a shell, in which `$ROOT` is the repository, and `$SMALL_CRATES`, `$ADAPTERS` and `$ENGINES` are lists of crates. Displays as it
+/// can be pasted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call(String);
 
@@ -42,7 +43,10 @@ impl Call {
     pub(crate) fn process(&self) -> Command {
         let mut process = Command::new("sh");
         process.args(["-c", &self.0]).stdin(Stdio::null());
-        process.env("ROOT", root()).env("ADAPTERS", ADAPTERS.join(" "));
+        process
+            .env("ROOT", root())
+            .env("ADAPTERS", ADAPTERS.join(" "))
+            .env("ENGINES", ENGINES.join(" "));
         process.env("SMALL_CRATES", small_crates().collect::<Vec<_>>().join(" "));
         process
     }

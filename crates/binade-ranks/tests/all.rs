@@ -9,4 +9,5 @@ mod kit;
 mod settings;
 mod threads;
 mod together;
+mod training;
 mod verdicts;

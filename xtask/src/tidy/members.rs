@@ -2,7 +2,7 @@
 //! its README is its page. Versions of dependencies are cargo-deny's to hold, in the stage `deny`.
 
 use crate::{
-    house::{ADAPTERS, FLOORS, ON_TOP, OUTSIDE},
+    house::{ADAPTERS, ENGINES, FLOORS, ON_TOP, OUTSIDE},
     issue::Issue,
     tidy::tree::{Package, Tree},
 };
@@ -20,7 +20,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     let mut issues: Vec<_> = strangers.map(|it| Issue::new(it, 0, why)).collect();
     issues.extend(tree.packages.iter().filter_map(default));
     if tree.text(TABLE).is_some() {
-        let names = FLOORS.into_iter().flatten().copied().chain(ON_TOP).chain(ADAPTERS);
+        let names = FLOORS.into_iter().flatten().copied().chain(ON_TOP).chain(left_out());
         let gone = names.filter(|name| tree.member(name).is_none());
         let gone = gone.chain(OUTSIDE.into_iter().filter(|folder| !tree.has(folder)));
         let why = |it| format!("no package is `{it}`: remove the row");
@@ -29,9 +29,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     issues
 }
 
+/// Members that are no default members.
+fn left_out() -> impl Iterator<Item = &'static str> {
+    ADAPTERS.into_iter().chain(ENGINES)
+}
+
 fn default(package: &Package) -> Option<Issue> {
-    let why = match (package.is_default, ADAPTERS.contains(&package.name.as_str())) {
-        (true, true) => "an adapter among `default-members`, which everyone builds: take it out",
+    let why = match (package.is_default, left_out().any(|name| name == package.name)) {
+        (true, true) => "among `default-members`, which everyone builds: take it out",
         (false, false) => "missing among `default-members`: add it in Cargo.toml",
         _ => return None,
     };

@@ -1,0 +1,136 @@
+//! Frames: every part of a call with a head, which tells the call that it is of.
+//!
+//! MPI lets a call of one kind receive what another kind sent, and tells nobody of a part that is too short. With heads both are errors, and
+//! no part is empty.
+
+use crate::{raw::Outcome, roll::Call};
+
+const HEAD: usize = 16;
+
+/// Most bytes of a call, heads among them: MPI counts in `int`.
+const MOST: usize = i32::MAX as usize;
+
+/// A call by its number and kind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Head {
+    /// Number of the call, from 1.
+    pub(crate) number: u64,
+    pub(crate) call: Call,
+}
+
+/// Returns the lengths of parts with their heads.
+pub(crate) fn lengths(parts: &[usize]) -> Outcome<Vec<usize>> {
+    let total = parts.iter().fold(0_usize, |sum, len| sum.saturating_add(*len));
+    if total.saturating_add(parts.len().saturating_mul(HEAD)) > MOST {
+        return Err(format!(
+            "{total} bytes are more than the {MOST} that MPI counts in one call: train a smaller model, or fewer shards on a rank"
+        ));
+    }
+    Ok(parts.iter().map(|len| len + HEAD).collect())
+}
+
+impl Head {
+    fn bytes(self, len: usize) -> [u8; HEAD] {
+        let [number, kind] = [self.number, (len as u64) << 8 | self.call as u64];
+        let mut bytes = [0; HEAD];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        bytes[8..].copy_from_slice(&kind.to_le_bytes());
+        bytes
+    }
+
+    /// Returns parts of these lengths, each behind its head.
+    pub(crate) fn frame(self, mut parts: &[u8], lengths: &[usize]) -> Outcome<Vec<u8>> {
+        fits("given", parts.len(), lengths)?;
+        let mut framed = Vec::with_capacity(parts.len() + lengths.len() * HEAD);
+        for len in lengths {
+            let (part, rest) = parts.split_at(*len);
+            framed.extend_from_slice(&self.bytes(*len));
+            framed.extend_from_slice(part);
+            parts = rest;
+        }
+        Ok(framed)
+    }
+
+    /// Fills `into` with parts of these lengths, if each is of this call. Parts are of ranks from `first` on.
+    pub(crate) fn unframe(
+        self,
+        mut framed: &[u8],
+        lengths: &[usize],
+        first: usize,
+        mut into: &mut [u8],
+    ) -> Outcome {
+        for (rank, len) in (first..).zip(lengths) {
+            let (head, rest) = framed.split_at(HEAD);
+            if head != self.bytes(*len) {
+                return Err(self.other(rank, head, *len));
+            }
+            let (part, rest) = rest.split_at(*len);
+            let (own, room) = into.split_at_mut(*len);
+            own.copy_from_slice(part);
+            (framed, into) = (rest, room);
+        }
+        Ok(())
+    }
+
+    /// Tells what came in place of a part of this call.
+    fn other(self, rank: usize, head: &[u8], len: usize) -> String {
+        let [number, kind] = [&head[..8], &head[8..]]
+            .map(|word| word.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte)));
+        let own = self.call.name();
+        match Call::of(kind & 0xff) {
+            Some(call) if call != self.call => {
+                format!("this rank calls `{own}`, rank {rank} `{}`", call.name())
+            }
+            Some(_) if number == self.number => {
+                format!("{} bytes came of rank {rank}, where {len} were expected", kind >> 8)
+            }
+            _ => format!("what came of rank {rank} is of no `{own}`: ranks make other calls"),
+        }
+    }
+}
+
+/// Refuses a buffer whose length is not that of its parts.
+pub(crate) fn fits(what: &str, bytes: usize, lengths: &[usize]) -> Outcome {
+    let total: usize = lengths.iter().sum();
+    if bytes == total {
+        return Ok(());
+    }
+    Err(format!("{bytes} bytes are {what}, and the lengths of their parts sum to {total}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD_OF_SEVEN: Head = Head { number: 7, call: Call::AllGather };
+
+    #[test]
+    fn parts_come_back_and_other_calls_and_lengths_are_told() {
+        let framed = HEAD_OF_SEVEN.frame(&[1, 2, 3], &[1, 0, 2]).unwrap();
+        let mut into = [0; 3];
+        HEAD_OF_SEVEN.unframe(&framed, &[1, 0, 2], 0, &mut into).unwrap();
+        assert_eq!(into, [1, 2, 3]);
+        let other = |head: Head, bytes: &[u8], len: usize| {
+            let mut framed = head.frame(bytes, &[bytes.len()]).unwrap();
+            framed.resize(HEAD + len, 0);
+            HEAD_OF_SEVEN.unframe(&framed, &[len], 4, &mut vec![0; len]).unwrap_err()
+        };
+        let told = other(Head { call: Call::Exchange, ..HEAD_OF_SEVEN }, &[1, 2], 2);
+        assert_eq!(told, "this rank calls `all_gather`, rank 4 `exchange`");
+        let told = other(HEAD_OF_SEVEN, &[1], 2);
+        assert_eq!(told, "1 bytes came of rank 4, where 2 were expected");
+        let told = other(Head { number: 6, ..HEAD_OF_SEVEN }, &[1, 2], 2);
+        assert!(told.contains("what came of rank 4"), "{told}");
+    }
+
+    #[test]
+    fn more_bytes_than_mpi_counts_and_buffers_of_other_lengths_are_refused() {
+        assert_eq!(lengths(&[0, 5]), Ok(vec![HEAD, HEAD + 5]));
+        for parts in [&[MOST - HEAD + 1][..], &[MOST, 1], &[usize::MAX, 1]] {
+            assert!(lengths(parts).unwrap_err().contains("2147483647"));
+        }
+        assert!(lengths(&[MOST - HEAD]).is_ok());
+        let told = HEAD_OF_SEVEN.frame(&[1], &[1, 1]).unwrap_err();
+        assert_eq!(told, "1 bytes are given, and the lengths of their parts sum to 2");
+    }
+}

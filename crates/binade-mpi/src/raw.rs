@@ -1,0 +1,325 @@
+//! MPI's C interface, safe to call, with every return code checked.
+//!
+//! Buffers of a call that has not ended are MPI's to read and write: [`Pending`] owns them, and never frees them before that end. An empty one
+//! has the address 1, which is `MPI_IN_PLACE` in Open MPI: callers give none, since every part has a head.
+
+use mpi_sys as ffi;
+use std::{
+    ffi::{c_char, c_int},
+    mem, process, ptr,
+    sync::{Mutex, PoisonError},
+};
+
+/// Outcome of a call, or the reason in MPI's words.
+pub(crate) type Outcome<T = ()> = Result<T, String>;
+
+/// Words of a note from one rank to another.
+pub(crate) type Note = [u64; 4];
+
+/// Reason why a call is not begun.
+const MISFIT: &str = "the lengths of parts fit neither the buffers nor the ranks";
+
+const NOTE_BYTES: usize = size_of::<Note>();
+const NOTE_TAG: c_int = 0;
+
+/// Communicator of all ranks, on which nobody else sends. A process has one at most, and its methods take it as `&mut`, so that no two
+/// threads are in MPI at once: that is all that `MPI_THREAD_SERIALIZED` asks for.
+#[derive(Debug)]
+pub(crate) struct World {
+    comm: ffi::MPI_Comm,
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+}
+
+// SAFETY: a communicator is a handle that any thread may use under `MPI_THREAD_SERIALIZED`, which `start` asks for.
+unsafe impl Send for World {}
+
+/// Call that MPI has begun, with its buffers.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    request: ffi::MPI_Request,
+    send: Vec<u8>,
+    receive: Vec<u8>,
+    sends: Parts,
+    receives: Parts,
+    is_done: bool,
+}
+
+// SAFETY: a request is a handle like a communicator, and is used with the `World` alone.
+unsafe impl Send for Pending {}
+
+/// Lengths of parts that lie one behind the other, and where each starts.
+#[derive(Debug, Default)]
+struct Parts {
+    lengths: Vec<c_int>,
+    starts: Vec<c_int>,
+    total: usize,
+}
+
+impl World {
+    /// Starts MPI, and takes a communicator of its own.
+    pub(crate) fn start() -> Outcome<Self> {
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _one_at_a_time = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut is_started, mut threading, mut rank, mut ranks) = (0, 0, 0, 0);
+        // SAFETY: MPI answers this at any time; what it writes to is a local.
+        check(unsafe { ffi::MPI_Initialized(&raw mut is_started) })?;
+        if is_started != 0 {
+            return Err("MPI was started in this process before: start it once, by `run`".into());
+        }
+        let none = ptr::null_mut();
+        // SAFETY: MPI was not started before. It takes no arguments since MPI 2; constants are the library's own.
+        let code = unsafe {
+            ffi::MPI_Init_thread(
+                none,
+                none.cast(),
+                ffi::RSMPI_THREAD_SERIALIZED,
+                &raw mut threading,
+            )
+        };
+        check(code)?;
+        // SAFETY: a constant of the library.
+        if threading < unsafe { ffi::RSMPI_THREAD_SERIALIZED } {
+            return Err("this MPI was built without threads: install one that has them".into());
+        }
+        // SAFETY: MPI has started; the communicator is made by the first call and used by the others.
+        let comm = unsafe {
+            let mut comm = ffi::RSMPI_COMM_NULL;
+            check(ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &raw mut comm))?;
+            check(ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
+            // Open MPI tells this one of a failed non-blocking call, whatever communicator it was on.
+            let world = ffi::RSMPI_COMM_WORLD;
+            check(ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN))?;
+            check(ffi::MPI_Comm_rank(comm, &raw mut rank))?;
+            check(ffi::MPI_Comm_size(comm, &raw mut ranks))?;
+            comm
+        };
+        let [rank, ranks] = [rank, ranks].map(|count| count.unsigned_abs() as usize);
+        Ok(Self { comm, rank, ranks })
+    }
+
+    /// Begins to gather the bytes of every rank, of these lengths.
+    pub(crate) fn all_gather(&mut self, own: Vec<u8>, lengths: &[usize]) -> Outcome<Pending> {
+        let sends = Parts::new(&[own.len()], 1)?;
+        let receives = Parts::new(lengths, self.ranks)?;
+        if receives.lengths[self.rank] != sends.lengths[0] {
+            return Err(MISFIT.into());
+        }
+        let mut it = Pending::new(own, sends, receives)?;
+        // SAFETY: `Pending` has the buffers and their lengths, and keeps them until MPI is done.
+        let code = unsafe {
+            ffi::MPI_Iallgatherv(
+                it.send.as_ptr().cast(),
+                it.sends.lengths[0],
+                ffi::RSMPI_UINT8_T,
+                it.receive.as_mut_ptr().cast(),
+                it.receives.lengths.as_ptr(),
+                it.receives.starts.as_ptr(),
+                ffi::RSMPI_UINT8_T,
+                self.comm,
+                &raw mut it.request,
+            )
+        };
+        it.begun(code)
+    }
+
+    /// Begins to exchange parts, of these lengths.
+    pub(crate) fn exchange(
+        &mut self,
+        send: Vec<u8>,
+        sends: &[usize],
+        receives: &[usize],
+    ) -> Outcome<Pending> {
+        let [sends, receives] = [sends, receives].map(|lengths| Parts::new(lengths, self.ranks));
+        let mut it = Pending::new(send, sends?, receives?)?;
+        // SAFETY: `Pending` has the buffers and their lengths, and keeps them until MPI is done.
+        let code = unsafe {
+            ffi::MPI_Ialltoallv(
+                it.send.as_ptr().cast(),
+                it.sends.lengths.as_ptr(),
+                it.sends.starts.as_ptr(),
+                ffi::RSMPI_UINT8_T,
+                it.receive.as_mut_ptr().cast(),
+                it.receives.lengths.as_ptr(),
+                it.receives.starts.as_ptr(),
+                ffi::RSMPI_UINT8_T,
+                self.comm,
+                &raw mut it.request,
+            )
+        };
+        it.begun(code)
+    }
+
+    /// Begins to send the bytes of rank `root` to all.
+    pub(crate) fn broadcast(&mut self, root: usize, bytes: Vec<u8>) -> Outcome<Pending> {
+        let rank = c_int::try_from(root).ok().filter(|_| root < self.ranks);
+        let rank = rank.ok_or_else(|| format!("there is no rank {root} among {}", self.ranks))?;
+        let mut it = Pending::new(vec![], Parts::default(), Parts::new(&[bytes.len()], 1)?)?;
+        it.receive = bytes;
+        // SAFETY: `Pending` has the buffer, and keeps it until MPI is done.
+        let code = unsafe {
+            ffi::MPI_Ibcast(
+                it.receive.as_mut_ptr().cast(),
+                it.receives.lengths[0],
+                ffi::RSMPI_UINT8_T,
+                rank,
+                self.comm,
+                &raw mut it.request,
+            )
+        };
+        it.begun(code)
+    }
+
+    /// Begins to wait until every rank does.
+    pub(crate) fn barrier(&mut self) -> Outcome<Pending> {
+        let mut it = Pending::new(vec![], Parts::default(), Parts::default())?;
+        // SAFETY: the communicator is this one's, and the request is kept.
+        let code = unsafe { ffi::MPI_Ibarrier(self.comm, &raw mut it.request) };
+        it.begun(code)
+    }
+
+    /// Begins to send a note to rank `rank`.
+    pub(crate) fn send_note(&mut self, rank: usize, note: Note) -> Outcome<Pending> {
+        let rank = c_int::try_from(rank).map_err(|error| error.to_string())?;
+        let bytes = note.map(u64::to_ne_bytes).concat();
+        let sends = Parts::new(&[bytes.len()], 1)?;
+        let mut it = Pending::new(bytes, sends, Parts::default())?;
+        // SAFETY: `Pending` has the buffer, and keeps it until MPI is done.
+        let code = unsafe {
+            ffi::MPI_Isend(
+                it.send.as_ptr().cast(),
+                it.sends.lengths[0],
+                ffi::RSMPI_UINT8_T,
+                rank,
+                NOTE_TAG,
+                self.comm,
+                &raw mut it.request,
+            )
+        };
+        it.begun(code)
+    }
+
+    /// Returns a note that has come, if there is one.
+    pub(crate) fn receive_note(&mut self) -> Outcome<Option<Note>> {
+        let (mut has_come, mut bytes) = (0, [[0; 8]; NOTE_BYTES / 8]);
+        // SAFETY: what is written to is a local; no status is asked for.
+        check(unsafe {
+            let any = ffi::RSMPI_ANY_SOURCE;
+            let status = ffi::RSMPI_STATUS_IGNORE;
+            ffi::MPI_Iprobe(any, NOTE_TAG, self.comm, &raw mut has_come, status)
+        })?;
+        if has_come == 0 {
+            return Ok(None);
+        }
+        let len = c_int::try_from(NOTE_BYTES).map_err(|error| error.to_string())?;
+        // SAFETY: the array has as many bytes as are told, and a message that has come is received at once.
+        check(unsafe {
+            ffi::MPI_Recv(
+                bytes.as_mut_ptr().cast(),
+                len,
+                ffi::RSMPI_UINT8_T,
+                ffi::RSMPI_ANY_SOURCE,
+                NOTE_TAG,
+                self.comm,
+                ffi::RSMPI_STATUS_IGNORE,
+            )
+        })?;
+        Ok(Some(bytes.map(u64::from_ne_bytes)))
+    }
+
+    /// Returns true once the call is done, whose bytes may be taken then.
+    #[expect(clippy::unused_self, reason = "no two threads may be in MPI at once")]
+    pub(crate) fn is_done(&mut self, it: &mut Pending) -> Outcome<bool> {
+        let mut is_done = 0;
+        // SAFETY: the request was begun on this communicator; one that is done was set to null by MPI, for which this is true.
+        check(unsafe {
+            let status = ffi::RSMPI_STATUS_IGNORE;
+            ffi::MPI_Test(&raw mut it.request, &raw mut is_done, status)
+        })?;
+        it.is_done = is_done != 0;
+        Ok(it.is_done)
+    }
+
+    /// Ends MPI; waits for the other ranks to end it too.
+    pub(crate) fn finish(self) -> Outcome {
+        let Self { mut comm, .. } = self;
+        // SAFETY: this was the only handle of the communicator, and the last use of MPI.
+        unsafe {
+            check(ffi::MPI_Comm_free(&raw mut comm))?;
+            check(ffi::MPI_Finalize())
+        }
+    }
+
+    /// Ends every rank at once.
+    #[expect(clippy::unused_self, reason = "where there is one, MPI runs")]
+    pub(crate) fn abort(self, code: i32) -> ! {
+        // SAFETY: MPI has started, and has not ended as long as there is a `World`.
+        unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
+        process::exit(code)
+    }
+}
+
+impl Pending {
+    fn new(send: Vec<u8>, sends: Parts, receives: Parts) -> Outcome<Self> {
+        if send.len() != sends.total {
+            return Err(MISFIT.into());
+        }
+        // SAFETY: a constant of the library.
+        let request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        Ok(Self {
+            request,
+            send,
+            receive: vec![0; receives.total],
+            sends,
+            receives,
+            is_done: false,
+        })
+    }
+
+    fn begun(self, code: c_int) -> Outcome<Self> {
+        check(code).map(|()| self)
+    }
+
+    /// Returns the bytes that came, of a call that is done.
+    pub(crate) fn received(mut self) -> Vec<u8> {
+        if self.is_done { mem::take(&mut self.receive) } else { Vec::new() }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // A call that is given up is still MPI's.
+        if !self.is_done {
+            mem::forget((mem::take(&mut self.send), mem::take(&mut self.receive)));
+            mem::forget((mem::take(&mut self.sends), mem::take(&mut self.receives)));
+        }
+    }
+}
+
+impl Parts {
+    /// Takes the lengths of so many parts, if MPI can count them.
+    fn new(lengths: &[usize], parts: usize) -> Outcome<Self> {
+        let total = lengths.iter().try_fold(0_usize, |sum, len| sum.checked_add(*len));
+        let total = total.filter(|total| lengths.len() == parts && c_int::try_from(*total).is_ok());
+        let total = total.ok_or(MISFIT)?;
+        let lengths = lengths.iter().map(|len| c_int::try_from(*len));
+        let lengths = lengths.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let starts = lengths.iter().scan(0, |sum, len| Some(mem::replace(sum, *sum + len)));
+        Ok(Self { starts: starts.collect(), lengths, total })
+    }
+}
+
+/// Turns a return code into an outcome, with MPI's text.
+fn check(code: c_int) -> Outcome {
+    // Zero is `MPI_SUCCESS` in every MPI.
+    if code == 0 {
+        return Ok(());
+    }
+    // Room for more than `MPI_MAX_ERROR_STRING` of Open MPI, MPICH and Intel's, which is 256 to 1024.
+    let (mut text, mut len) = ([0 as c_char; 4096], 0);
+    // SAFETY: MPI has started, or it would have ended the process; the text has room.
+    let told = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &raw mut len) };
+    let len = if told == 0 { len.unsigned_abs() as usize } else { 0 };
+    let bytes: Vec<u8> = text.iter().take(len).map(|it| it.cast_unsigned()).collect();
+    Err(format!("MPI's error {code}: {}", String::from_utf8_lossy(&bytes)))
+}

@@ -1,0 +1,81 @@
+//! The program of a rank: MPI starts before it, and ends after it, well or not.
+
+use crate::{Mpi, State};
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    process::{self, ExitCode},
+    sync::{Arc, Mutex, TryLockError},
+    thread,
+    time::Duration,
+};
+
+/// Runs `program` as one rank of those that `mpirun` or `srun` started; as the only one where neither did. Every call of the group waits
+/// for the other ranks as long as `patience`.
+///
+/// A program that returns an error or panics ends every rank at once, since the others would wait for this one. The error is written to
+/// the standard error first, with the rank. A program that returns well waits for the others, as long as `patience`, and ends MPI.
+///
+/// # Examples
+///
+/// ```
+/// use binade_ranks::Group;
+/// use std::{process::ExitCode, time::Duration};
+///
+/// fn main() -> ExitCode {
+///     binade_mpi::run(Duration::from_secs(60), |group| {
+///         let mut all = vec![0; group.ranks()];
+///         group.all_gather(&[7], &vec![1; group.ranks()], &mut all)?;
+///         assert!(all.iter().all(|byte| *byte == 7));
+///         Ok::<(), binade_ranks::GroupError>(())
+///     })
+/// }
+/// ```
+pub fn run<E: Display>(patience: Duration, program: impl FnOnce(Mpi) -> Result<(), E>) -> ExitCode {
+    let group = match Mpi::start(patience) {
+        Ok(group) => group,
+        Err(why) => {
+            tell(&format!("error: MPI did not start: {why}\n"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let (rank, ranks) = (group.rank, group.ranks);
+    let own = Mpi { rank, ranks, patience, state: Arc::clone(&group.state) };
+    // What drops it ends every rank, unless MPI has ended.
+    let _guard = Guard { state: Arc::clone(&group.state) };
+    let outcome = program(group).map_err(|error| error.to_string());
+    match outcome.and_then(|()| own.finish().map_err(|error| error.to_string())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(&format!("error on rank {rank} of {ranks}: {error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes a line at once: those of several ranks would be mixed otherwise.
+fn tell(line: &str) {
+    // Nobody is left to be told of a standard error that is closed.
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
+struct Guard {
+    state: Arc<Mutex<State>>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let code = if thread::panicking() { 101 } else { 1 };
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            // Another thread of the program is in MPI, and may be for long. A launcher ends the job of a rank that exits so.
+            Err(TryLockError::WouldBlock) => process::exit(code),
+        };
+        if let Some(world) = state.world.take() {
+            // What is not written yet would be lost.
+            let _ = io::stdout().flush();
+            world.abort(code);
+        }
+    }
+}

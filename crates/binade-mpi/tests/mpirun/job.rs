@@ -1,0 +1,78 @@
+//! Jobs: this program, started as several ranks.
+
+use std::{
+    env,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+/// Argument before the name of the program of a rank.
+pub(crate) const PROGRAM: &str = "--rank-program";
+
+/// Seconds after which a job is killed, which is a failure.
+const LIMIT: &str = "60";
+
+/// How a job ended.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) errors: String,
+    pub(crate) took: Duration,
+}
+
+/// Returns the reason why no job can be started.
+pub(crate) fn absent() -> Option<String> {
+    let told = Command::new("mpirun").arg("--version").output();
+    let advice = "apt-get install libopenmpi-dev openmpi-bin";
+    told.err().map(|error| format!("mpirun: {error}; {advice}"))
+}
+
+/// Runs a program of a rank on so many ranks.
+pub(crate) fn on_ranks(ranks: usize, program: &str) -> End {
+    ended(&["mpirun", "-n", &ranks.to_string()], program)
+}
+
+/// Runs a program of a rank as a user does who knows nothing of MPI.
+pub(crate) fn alone(program: &str) -> End {
+    ended(&[], program)
+}
+
+fn ended(launcher: &[&str], program: &str) -> End {
+    let begun = Instant::now();
+    let mut job = Command::new("timeout");
+    job.args(["--kill-after=5", LIMIT]).args(launcher).arg(env::current_exe().unwrap());
+    job.args([PROGRAM, program]);
+    // As `--allow-run-as-root --oversubscribe`, which other launchers do not know.
+    job.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    job.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    // Containers forbid a process to read another's memory.
+    job.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    let output = job.output().unwrap();
+    let [out, errors] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+    let end = End { code: output.status.code(), out, errors, took: begun.elapsed() };
+    assert_ne!(end.code, Some(124), "killed after {LIMIT} s: {end:?}");
+    end
+}
+
+impl End {
+    /// Returns the lines of what ranks print.
+    pub(crate) fn lines(&self) -> Vec<&str> {
+        let mut lines: Vec<_> = self.out.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// Asserts that all ranks ended well.
+    pub(crate) fn well(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// Asserts that the job failed, and soon: long before any rank would have lost its patience.
+    pub(crate) fn failed_soon(self) -> Self {
+        assert_ne!(self.code, Some(0), "{self:?}");
+        assert!(self.took < Duration::from_secs(20), "{self:?}");
+        self
+    }
+}
