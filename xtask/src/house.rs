@@ -25,7 +25,7 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 6] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 7] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
     // A GPU backend is a driver and its kernels under a host that all share.
@@ -34,6 +34,8 @@ pub(crate) const SIDEWAYS: [(&str, &str); 6] = [
     // Their training steps are measured.
     ("binade-bench", "binade-example-digits"),
     ("binade-bench", "binade-example-gpt"),
+    // It is the same program on processes.
+    ("binade-example-mpi", "binade-example-digits"),
     // Its tensor is one of the ways.
     ("binade-example-five-ways", "binade-example-your-own-tensor"),
 ];
@@ -59,7 +61,7 @@ pub(crate) const ADAPTERS: [&str; 4] =
     ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
 /// Members that are no default members, since they build with a library that few machines have: the stage `ranks` builds and tests them.
-pub(crate) const ENGINES: [&str; 1] = ["binade-mpi"];
+pub(crate) const ENGINES: [&str; 2] = ["binade-mpi", "binade-example-mpi"];
 
 /// Modules and folders that may hold `unsafe`; everything else denies it.
 pub(crate) const UNSAFE_ALLOWED: [&str; 10] = [

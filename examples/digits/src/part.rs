@@ -3,7 +3,7 @@
 use crate::model::Trains;
 use binade::core::NamedGrads;
 use binade_cpu::Cpu;
-use binade_ranks::{Group, RankGrads, Ranks, Threads};
+use binade_ranks::{Group, RankGrads, Ranks};
 use std::ops::Range;
 
 /// Shards of a batch on ranks, on however many of them: so the number of ranks changes no bit.
@@ -49,9 +49,9 @@ impl<D: Trains> Part<D> {
     }
 }
 
-impl Part<Ranks<Cpu, Threads>> {
+impl<G: Group> Part<Ranks<Cpu, G>> {
     /// Returns the shards of this rank.
-    pub(crate) fn of_rank(device: &Ranks<Cpu, Threads>) -> Self {
+    pub(crate) fn of_rank(device: &Ranks<Cpu, G>) -> Self {
         let (rank, ranks) = (device.group().rank(), device.group().ranks());
         let own = rank * SHARDS / ranks..(rank + 1) * SHARDS / ranks;
         Self { own, of: SHARDS, grads: RankGrads::from }

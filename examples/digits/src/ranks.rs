@@ -1,4 +1,4 @@
-//! One run on several ranks, which are threads.
+//! One run on several ranks, which are threads, or what the caller has.
 
 use crate::Result;
 use crate::args::Args;
@@ -32,8 +32,7 @@ pub fn run(
         let rank = group.rank();
         let bar = if rank == 0 { bar.clone() } else { ProgressBar::hidden() };
         let device = Ranks::new(Cpu, group);
-        let part = Part::of_rank(&device);
-        let run = train::part(&device, part, args, setting, digits, &bar);
+        let run = one_of(&device, args, setting, digits, &bar);
         run.map_err(|error| format!("rank {rank}: {error}"))
     };
     let runs: Vec<Result<Run, String>> = thread::scope(|scope| {
@@ -47,10 +46,28 @@ pub fn run(
     if !errors.is_empty() {
         return Err(errors.join("; ").into());
     }
-    let runs: Vec<Run> = runs.into_iter().flatten().collect();
-    if runs.iter().any(|run| run.weights != runs[0].weights) {
-        let weights: Vec<_> = runs.iter().map(|run| run.weights).collect();
-        return Err(format!("ranks end with different weights, of hashes {weights:x?}").into());
+    runs.into_iter().flatten().next().ok_or_else(|| "no rank ran".into())
+}
+
+/// Trains and tests `setting` as one rank, whose `args` name the number of ranks, and returns its figures.
+///
+/// # Errors
+///
+/// If this rank fails, or another does not come; if ranks end with different weights.
+pub fn one_of<G: Group>(
+    device: &Ranks<Cpu, G>,
+    args: &Args,
+    setting: Setting,
+    digits: &Digits,
+    bar: &ProgressBar,
+) -> Result<Run> {
+    let run = train::part(device, Part::of_rank(device), args, setting, digits, bar)?;
+    let own = run.weights.unwrap_or_default().to_ne_bytes();
+    let ranks = device.group().ranks();
+    let mut all = vec![0; own.len() * ranks];
+    device.group().all_gather(&own, &vec![own.len(); ranks], &mut all)?;
+    if all.chunks(own.len()).any(|weights| weights != own) {
+        return Err("ranks end with different weights".into());
     }
-    runs.into_iter().next().ok_or_else(|| "no rank ran".into())
+    Ok(run)
 }
