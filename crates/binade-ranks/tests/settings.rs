@@ -1,12 +1,10 @@
 //! Training with a tape at every level: eight shards give one set of bits on 1, 2, 4 and 8 ranks.
 
 use crate::common::each;
-use crate::training::{STEPS, Setting, State, train};
+use crate::training::{LEVELS, STEPS, Setting, State, train};
 use binade::prelude::*;
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_grad_scaler::LossScale;
-use binade_master_weights::UpdateRule;
 use binade_ranks::Ranks;
 
 /// Asserts that all ranks of all groups end alike, and returns how.
@@ -22,16 +20,6 @@ fn one_state(setting: Setting) -> State {
     first
 }
 
-const LEVELS: [(OptLevel, DType); 7] = [
-    (OptLevel::O0, DType::F32),
-    (OptLevel::O1, DType::BF16),
-    (OptLevel::O1, DType::F16),
-    (OptLevel::O2, DType::BF16),
-    (OptLevel::O2, DType::F16),
-    (OptLevel::O3, DType::BF16),
-    (OptLevel::O3, DType::F16),
-];
-
 #[test]
 fn every_level_has_one_set_of_bits_on_any_number_of_ranks() {
     for (level, dtype) in LEVELS {
@@ -43,8 +31,7 @@ fn every_level_has_one_set_of_bits_on_any_number_of_ranks() {
 #[test]
 fn clips_and_windows_have_one_set_of_bits_on_any_number_of_ranks() {
     for (level, dtype) in LEVELS {
-        let setting = Setting { clip: Some(0.05), micro_batches: 3, ..Setting::new(level, dtype) };
-        let state = one_state(setting);
+        let state = one_state(Setting::new(level, dtype).with_windows());
         assert_eq!(state.scale.updates, STEPS as u64);
     }
 }
@@ -52,13 +39,7 @@ fn clips_and_windows_have_one_set_of_bits_on_any_number_of_ranks() {
 #[test]
 fn an_overflow_of_one_shard_skips_everywhere_and_every_report_names_it() {
     for (level, dtype) in LEVELS {
-        let setting = Setting {
-            overflow: Some((2, 5)),
-            clip: Some(0.05),
-            rule: UpdateRule::sgd(0.05),
-            ..Setting::new(level, dtype)
-        };
-        let state = one_state(setting);
+        let state = one_state(Setting::new(level, dtype).with_overflow());
         assert_eq!((state.scale.overflows, state.scale.skipped), (1, 1), "{level} {dtype}");
         let report = &state.reports[2];
         assert!(report.contains("head.weight") && report.contains('4'), "{report}");
@@ -67,10 +48,9 @@ fn an_overflow_of_one_shard_skips_everywhere_and_every_report_names_it() {
 
 #[test]
 fn a_predicted_scale_has_one_set_of_bits_on_any_number_of_ranks() {
-    let loss_scale = Some(LossScale::preset("log-max").unwrap());
-    let setting = Setting { loss_scale, ..Setting::new(OptLevel::O2, DType::F16) };
+    let setting = Setting::new(OptLevel::O2, DType::F16).with_prediction();
     one_state(setting);
-    one_state(Setting { overflow: Some((1, 0)), micro_batches: 2, ..setting });
+    one_state(Setting { overflow: None, micro_batches: 1, ..setting });
 }
 
 #[test]

@@ -44,6 +44,35 @@ impl Setting {
     }
 }
 
+pub(crate) const LEVELS: [(OptLevel, DType); 7] = [
+    (OptLevel::O0, DType::F32),
+    (OptLevel::O1, DType::BF16),
+    (OptLevel::O1, DType::F16),
+    (OptLevel::O2, DType::BF16),
+    (OptLevel::O2, DType::F16),
+    (OptLevel::O3, DType::BF16),
+    (OptLevel::O3, DType::F16),
+];
+
+impl Setting {
+    /// Returns the setting with clips and windows of three micro-batches.
+    pub(crate) fn with_windows(self) -> Self {
+        Self { clip: Some(0.05), micro_batches: 3, ..self }
+    }
+
+    /// Returns the setting with clips, and an overflow of one shard.
+    pub(crate) fn with_overflow(self) -> Self {
+        let (overflow, rule) = (Some((2, 5)), UpdateRule::sgd(0.05));
+        Self { overflow, rule, clip: Some(0.05), ..self }
+    }
+
+    /// Returns the setting with a predicted scale, and an overflow of one shard.
+    pub(crate) fn with_prediction(self) -> Self {
+        let loss_scale = Some(LossScale::preset("log-max").unwrap());
+        Self { loss_scale, overflow: Some((1, 0)), micro_batches: 2, ..self }
+    }
+}
+
 /// State at the end of a run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct State {

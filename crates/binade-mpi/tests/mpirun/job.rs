@@ -10,7 +10,7 @@ use std::{
 pub(crate) const PROGRAM: &str = "--rank-program";
 
 /// Seconds after which a job is killed, which is a failure.
-const LIMIT: &str = "60";
+const LIMIT: &str = "120";
 
 /// How a job ended.
 #[derive(Debug)]
@@ -30,7 +30,12 @@ pub(crate) fn absent() -> Option<String> {
 
 /// Runs a program of a rank on so many ranks.
 pub(crate) fn on_ranks(ranks: usize, program: &str) -> End {
-    ended(&["mpirun", "-n", &ranks.to_string()], program)
+    on_ranks_by(&[], ranks, program)
+}
+
+/// Runs a program of a rank on so many ranks, with parameters of Open MPI.
+pub(crate) fn on_ranks_by(parameters: &[&str], ranks: usize, program: &str) -> End {
+    ended(&[&["mpirun", "-n", &ranks.to_string()], parameters].concat(), program)
 }
 
 /// Runs a program of a rank as a user does who knows nothing of MPI.

@@ -6,7 +6,7 @@
     reason = "all programs have one type"
 )]
 
-use crate::training::{STEPS, Setting, train};
+use crate::training::{LEVELS, STEPS, Setting, train};
 use binade::OptLevel;
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
@@ -101,13 +101,19 @@ fn calls(group: Mpi) -> Outcome {
     Ok(())
 }
 
-/// Settings that are trained, with their names.
-pub(crate) fn trained() -> Vec<(&'static str, Setting)> {
-    let o1 = Setting { overflow: Some((2, 5)), ..Setting::new(OptLevel::O1, DType::F16) };
-    let o2 =
-        Setting { clip: Some(0.05), micro_batches: 3, ..Setting::new(OptLevel::O2, DType::BF16) };
-    let plain = Setting::new(OptLevel::O2, DType::F16);
-    vec![("O1 f16, an overflow", o1), ("O2 bf16, clips and windows", o2), ("O2 f16", plain)]
+/// Settings that are trained, with their names: those of the tests of threads.
+pub(crate) fn trained() -> Vec<(String, Setting)> {
+    let of = |(level, dtype)| {
+        let (name, plain) = (format!("{level} {dtype}"), Setting::new(level, dtype));
+        [
+            (format!("{name}, with windows"), plain.with_windows()),
+            (format!("{name}, with an overflow"), plain.with_overflow()),
+            (name, plain),
+        ]
+    };
+    let predicted = Setting::new(OptLevel::O2, DType::F16).with_prediction();
+    let all = LEVELS.into_iter().flat_map(of);
+    all.chain([("predicted scale".to_owned(), predicted)]).collect()
 }
 
 /// Trains a setting, and returns the hash of weights, moments, scale and reports.

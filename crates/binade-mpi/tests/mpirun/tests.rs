@@ -1,6 +1,6 @@
 //! The tests: each starts jobs, and looks at how they end.
 
-use crate::job::{alone, on_ranks};
+use crate::job::{alone, on_ranks, on_ranks_by};
 use crate::programs::{SHORT, hash, trained};
 use binade_cpu::Cpu;
 use binade_ranks::{Ranks, threads};
@@ -48,10 +48,23 @@ fn processes_train_to_the_bits_of_threads() {
     };
     let line = |(name, setting)| format!("{name}: {:x}", of_threads(setting));
     let expected: Vec<String> = trained().into_iter().map(line).collect();
+    let by = |parameters: &[&str], ranks| {
+        let end = on_ranks_by(parameters, ranks, "settings").well();
+        let mut expected: Vec<_> = expected.iter().flat_map(|line| vec![line; ranks]).collect();
+        expected.sort_unstable();
+        assert_eq!(end.lines(), expected, "{parameters:?}");
+    };
     for ranks in [1, 2, 4, 8] {
-        let end = on_ranks(ranks, "settings").well();
-        let expected: Vec<_> = expected.iter().flat_map(|line| vec![line; ranks]).collect();
-        assert_eq!(end.lines(), expected);
+        by(&[], ranks);
+    }
+    // Shared memory and binomial trees are the defaults; an algorithm is linear, or a chain.
+    for parameters in [
+        &["--mca", "coll_libnbc_ibcast_algorithm", "1"][..],
+        &["--mca", "coll_libnbc_ibcast_algorithm", "3"],
+        &["--mca", "coll_libnbc_iallgather_algorithm", "1"],
+        &["--mca", "btl", "tcp,self"],
+    ] {
+        by(parameters, 4);
     }
 }
 
