@@ -14,7 +14,7 @@ use std::{
 pub(crate) type Capability = (i32, i32);
 
 /// File names that the loader is asked for.
-const LIBRARIES: &[&str] =
+pub(crate) const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
 /// The context of device `ordinal`.

@@ -2,11 +2,15 @@
 #![expect(unsafe_code, reason = "memory comes unset, and copies run on while the host does")]
 
 use crate::memory::{Buffer, Pinned};
+use crate::probe::LIBRARIES;
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaGraph, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result,
     sys,
 };
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// Creates the stream of a context that belongs to this crate alone.
 pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
@@ -178,19 +182,30 @@ pub(crate) fn driver_version() -> Result<i32, DriverError> {
     Ok(version)
 }
 
+/// Function `cuEventElapsedTime` of the driver.
+type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+
 /// Returns the milliseconds between two events that have passed. cudarc calls a function that drivers before CUDA 12.8 lack; all have
 /// the older one.
 pub(crate) fn elapsed_ms(start: &CudaEvent, end: &CudaEvent) -> Result<f32, DriverError> {
-    type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+    static ELAPSED: OnceLock<Option<Elapsed>> = OnceLock::new();
+    let elapsed = ELAPSED.get_or_init(|| LIBRARIES.iter().find_map(|name| elapsed_of(name)));
+    let elapsed = elapsed.ok_or(DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND))?;
     let mut milliseconds = 0.0;
-    // SAFETY: the declaration is that of `cuda.h`, the driver stays loaded, the events are alive, and it writes one `f32`.
-    unsafe {
-        let elapsed = sys::culib().get::<Elapsed>(b"cuEventElapsedTime\0");
-        let missing = |_| DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
-        elapsed.map_err(missing)?(&raw mut milliseconds, start.cu_event(), end.cu_event())
-    }
-    .result()?;
+    // SAFETY: the events are alive, and it writes one `f32`.
+    unsafe { elapsed(&raw mut milliseconds, start.cu_event(), end.cu_event()) }.result()?;
     Ok(milliseconds)
+}
+
+/// Returns the function of the driver in a library of this name. The driver stays loaded.
+fn elapsed_of(name: &str) -> Option<Elapsed> {
+    // SAFETY: as for `loads`; the declaration is that of `cuda.h`.
+    unsafe {
+        let driver = libloading::Library::new(name).ok()?;
+        let elapsed = driver.get::<Elapsed>(b"cuEventElapsedTime\0").ok().map(|it| *it);
+        std::mem::forget(driver);
+        elapsed
+    }
 }
 
 /// Returns true if the system's loader finds this library. It stays loaded: cudarc wants it too.
