@@ -100,7 +100,7 @@ impl Mpi {
             if waited >= self.patience {
                 return Err(self.late(call, roll));
             }
-            // What is left is time for answers.
+            // Ranks have the other half to answer in.
             if waited >= self.patience / 2 {
                 roll.ask(world).map_err(failed)?;
             }

@@ -41,7 +41,7 @@ pub fn run<E: Display>(patience: Duration, program: impl FnOnce(Mpi) -> Result<(
     };
     let (rank, ranks) = (group.rank, group.ranks);
     let own = Mpi { rank, ranks, patience, state: Arc::clone(&group.state) };
-    // What drops it ends every rank, unless MPI has ended.
+    // The guard ends every rank if it is dropped before MPI has ended.
     let _guard = Guard { state: Arc::clone(&group.state) };
     let outcome = program(group).map_err(|error| error.to_string());
     match outcome.and_then(|()| own.finish().map_err(|error| error.to_string())) {
@@ -73,7 +73,7 @@ impl Drop for Guard {
             Err(TryLockError::WouldBlock) => process::exit(code),
         };
         if let Some(world) = state.world.take() {
-            // What is not written yet would be lost.
+            // Lines still in the buffer would be lost.
             let _ = io::stdout().flush();
             world.abort(code);
         }
