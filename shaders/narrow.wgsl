@@ -33,7 +33,7 @@ fn copied(i: u32) -> u32 {
   }
   let at = params.first + i;
   let line = at / params.to_stride;
-  // What lies before the line becomes a large number.
+  // Columns before the line wrap around to a large number.
   let column = at - line * params.to_stride - params.to_first;
   if (column >= params.line) {
     return code_in(params.dtype, output[word_of(params.dtype, i)], i);
