@@ -13,12 +13,16 @@ extern "C" __global__ void merge(const Found* before, Found* into, const Found* 
   if (joined.raised == 0 && other.raised != 0) {
     joined.parameter = other.parameter;
     joined.index = other.index;
+    joined.rank = other.rank;
     joined.scaled = other.scaled;
     joined.unscaled = other.unscaled;
   }
   bool overflowed = all ? joined.raised != 0 && other.raised != 0 : (joined.raised | other.raised) != 0;
   joined.raised = overflowed;
-  if (!overflowed) joined.parameter = NOBODY;
+  if (!overflowed) {
+    joined.parameter = NOBODY;
+    joined.rank = 0;
+  }
   joined.halted = (joined.halted | other.halted) != 0;
   joined.infinities += other.infinities;
   joined.nans += other.nans;

@@ -23,6 +23,7 @@ fn merge() {
   if (found.raised == 0u && other.raised != 0u) {
     found.parameter = other.parameter;
     found.index = other.index;
+    found.rank = other.rank;
     found.scaled = other.scaled;
     found.unscaled = other.unscaled;
   }
@@ -31,6 +32,7 @@ fn merge() {
   let has_overflowed = select(either, both, params.all != 0u);
   found.raised = select(0u, 1u, has_overflowed);
   found.parameter = select(NOBODY, found.parameter, has_overflowed);
+  found.rank = select(0u, found.rank, has_overflowed);
   found.halted = select(0u, 1u, (joined.halted | other.halted) != 0u);
   found.infinities = plus(joined.infinities, other.infinities);
   found.nans = plus(joined.nans, other.nans);

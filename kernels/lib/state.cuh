@@ -28,7 +28,7 @@ struct Found {
   float scaled, unscaled;
   uint64_t infinities, nans;
   float magnitude, norm;
-  uint64_t pad;
+  uint32_t rank, pad;
 };
 
 // What unscaling and clipping leave to whoever reads a set's values, and its sizes.

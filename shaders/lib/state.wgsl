@@ -41,7 +41,8 @@ struct Found {
   nans: vec2<u32>,
   magnitude: u32,
   norm: u32,
-  pad: vec2<u32>,
+  rank: u32,
+  pad: u32,
 }
 
 // What unscaling and clipping leave to whoever reads a set's values, and its sizes.

@@ -96,6 +96,7 @@ fn a_finding_comes_back_as_it_was() -> Result {
     let overflow = |parameter: &str| Overflow {
         parameter: parameter.into(),
         index: 7,
+        rank: Some(0),
         scaled: f32::NEG_INFINITY,
         unscaled: -0.0,
     };
@@ -118,6 +119,13 @@ fn a_finding_comes_back_as_it_was() -> Result {
         format!("[{wanted:?}]"),
         "counts of more than 32 bits add up"
     );
+    for first in [&of_the_norm, &FoundInf::default()] {
+        let (mut joined, mut wanted) = (device.upload_found(first)?, first.clone());
+        device.merge(&mut joined, &device.upload_found(&full)?, MergeRule::Any)?;
+        wanted.merge(&full, MergeRule::Any);
+        let (joined, _) = device.read(&[&joined], &scale)?;
+        assert_eq!(format!("{:?}", joined[0].overflow), format!("{:?}", wanted.overflow));
+    }
     for found in [FoundInf::default(), full, of_the_norm] {
         let uploaded = device.upload_found(&found)?;
         let (back, _) = device.read(&[&uploaded], &scale)?;

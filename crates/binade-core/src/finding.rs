@@ -12,6 +12,9 @@ pub struct Overflow {
     pub parameter: Arc<str>,
     /// Index of the element, as stored.
     pub index: u64,
+    /// Rank whose gradient it was, where several ranks train one model.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub rank: Option<u32>,
     /// Element as backward left it.
     #[cfg_attr(feature = "serde", serde(with = "crate::non_finite"))]
     pub scaled: f32,
@@ -89,6 +92,7 @@ impl FoundInf {
         self.overflow.get_or_insert_with(|| Overflow {
             parameter: parameter.clone(),
             index,
+            rank: None,
             scaled,
             unscaled,
         });
@@ -121,7 +125,8 @@ impl FoundInf {
         let norm = norm as f32;
         if !norm.is_finite() {
             let (parameter, index) = (name.into(), 0);
-            let overflow = || Overflow { parameter, index, scaled: norm, unscaled: norm };
+            let overflow =
+                || Overflow { parameter, index, rank: None, scaled: norm, unscaled: norm };
             self.overflow.get_or_insert_with(overflow);
         }
         norm
@@ -155,7 +160,8 @@ mod tests {
             (1.0, INF, "+inf"),
             (-1.0, -INF, "-inf"),
         ] {
-            let overflow = Overflow { parameter: "w".into(), index: 0, scaled, unscaled };
+            let overflow =
+                Overflow { parameter: "w".into(), index: 0, rank: None, scaled, unscaled };
             assert_eq!(overflow.what(), name, "{overflow:?}");
         }
     }

@@ -13,7 +13,7 @@ fn stamps(optimizer: &MasterOptimizer<Cpu>) -> Vec<u64> {
 
 fn overflow() -> FoundInf {
     let (scaled, unscaled) = (f32::INFINITY, f32::INFINITY);
-    let overflow = Overflow { parameter: name(0).into(), index: 0, scaled, unscaled };
+    let overflow = Overflow { parameter: name(0).into(), index: 0, rank: None, scaled, unscaled };
     FoundInf { overflow: Some(overflow), infinities: 1, ..FoundInf::default() }
 }
 

@@ -92,6 +92,7 @@ impl<D: Driver> Found<D> {
         let overflow = (bits.raised != 0).then(|| Overflow {
             parameter: name(device, bits.parameter),
             index: bits.index,
+            rank: bits.rank.checked_sub(1),
             scaled: bits.scaled,
             unscaled: bits.unscaled,
         });
@@ -173,6 +174,7 @@ fn bits<D: Driver>(device: &D, found: &FoundInf) -> FoundBits {
         nans: found.nans,
         magnitude: found.magnitude,
         norm: found.norm.unwrap_or(0.0),
+        rank: overflow.and_then(|overflow| overflow.rank).map_or(0, |rank| rank.saturating_add(1)),
         pad: 0,
     }
 }

@@ -44,7 +44,9 @@ pub struct FoundBits {
     pub nans: u64,
     pub magnitude: f32,
     pub norm: f32,
-    pub pad: u64,
+    /// One more than the overflow's rank, or 0.
+    pub rank: u32,
+    pub pad: u32,
 }
 
 /// The factors that gradients are still to be multiplied by: `Owed` of the kernels.

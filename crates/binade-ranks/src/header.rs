@@ -108,6 +108,7 @@ impl Header {
         let overflow = (place != NONE).then(|| Overflow {
             parameter: named.map_or_else(|| "gradient".into(), |entry| entry.name.clone()),
             index,
+            rank: ((magnitude >> 32) as u32).checked_sub(1),
             scaled: f32::from_bits((values >> 32) as u32),
             unscaled: f32::from_bits(values as u32),
         });
@@ -122,15 +123,17 @@ const NONE: u64 = u64::MAX;
 
 fn words_of(found: &FoundInf, entries: &[Entry]) -> [u64; 7] {
     let FoundInf { overflow, infinities, nans, magnitude, halted, .. } = found;
-    let [place, index, values] = match overflow {
-        None => [NONE, 0, 0],
-        Some(Overflow { parameter, index, scaled, unscaled }) => {
+    let [place, index, rank, values] = match overflow {
+        None => [NONE, 0, 0, 0],
+        Some(Overflow { parameter, index, rank, scaled, unscaled }) => {
             let place = entries.iter().position(|entry| entry.name == *parameter);
             let values = u64::from(scaled.to_bits()) << 32 | u64::from(unscaled.to_bits());
-            [place.unwrap_or(entries.len()) as u64, *index, values]
+            let rank = rank.map_or(0, |rank| u64::from(rank) + 1);
+            [place.unwrap_or(entries.len()) as u64, *index, rank, values]
         }
     };
-    [place, index, values, *infinities, *nans, magnitude.to_bits().into(), (*halted).into()]
+    let magnitude = rank << 32 | u64::from(magnitude.to_bits());
+    [place, index, values, *infinities, *nans, magnitude, (*halted).into()]
 }
 
 /// FNV-1a: it is to find mistakes, and no attack.

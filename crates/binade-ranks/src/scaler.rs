@@ -47,7 +47,10 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         let (model, found, own) = self.own_part(|device| {
             let model = model_of(device, shards)
                 .map_err(|values| shards_differ(self.group().rank(), values))?;
-            let (found, first) = inspect(device, shards, scale)?;
+            let (mut found, first) = inspect(device, shards, scale)?;
+            if let (Some(overflow), 2..) = (&mut found.overflow, self.group().ranks()) {
+                overflow.rank = u32::try_from(self.group().rank()).ok();
+            }
             Ok((model, found, first))
         })?;
         let setting = format!("{} of {scale:?}", scale.factor());

@@ -122,6 +122,7 @@ fn the_first_rank_that_overflowed_is_told_counts_add_up_and_nothing_is_sent() {
     for ((values, found), own) in average(&sets, DType::F32).into_iter().zip(bad) {
         let overflow = found.overflow.unwrap();
         assert_eq!((&*overflow.parameter, overflow.index), ("b", 1));
+        assert_eq!(overflow.rank, Some(1));
         assert!(overflow.scaled.is_nan() && overflow.unscaled.is_nan());
         assert_eq!((found.nans, found.infinities, found.magnitude), (1, 1, 8.0));
         // Each rank's own is there to be looked at.

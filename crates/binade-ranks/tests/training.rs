@@ -79,7 +79,8 @@ pub(crate) struct State {
     /// File of parameters, masters, moments, the scale and its counters.
     pub(crate) checkpoint: Vec<u8>,
     pub(crate) scale: ScaleState,
-    /// Report of each step, which names parameter and element of an overflow.
+    /// Report of each step, which names parameter and element of an overflow. It names the rank too, which is taken out: it hangs on
+    /// the number of ranks.
     pub(crate) reports: Vec<String>,
 }
 
@@ -143,16 +144,16 @@ pub(crate) fn train(
         restore.finish().unwrap();
     }
     let (mut draft, mut reports) = (Draft::fresh(), Vec::new());
-    for step in steps {
+    for number in steps {
         let mut window = amp.scaler.accumulate(BadMicroBatch::SkipWindow);
         for micro_batch in 0..setting.micro_batches {
             let shards = own * SHARDS / ranks..(own + 1) * SHARDS / ranks;
-            let seed = |shard| (step * setting.micro_batches + micro_batch) * SHARDS + shard;
+            let seed = |shard| (number * setting.micro_batches + micro_batch) * SHARDS + shard;
             let losses = shards.clone().map(|shard| loss(rank, &amp, seed(shard)));
             let losses = Shards(losses.collect::<Result<Vec<_>, _>>().unwrap());
             let scaled = amp.scaler.scale(&losses).unwrap();
             let grads = scaled.backward(|losses| {
-                let of = |(loss, shard)| backward(loss, setting.overflow == Some((step, shard)));
+                let of = |(loss, shard)| backward(loss, setting.overflow == Some((number, shard)));
                 let sets = losses.0.iter().zip(shards).map(of).collect::<Result<Vec<_>, _>>()?;
                 Ok(RankGrads::from(sets))
             });
@@ -165,7 +166,14 @@ pub(crate) fn train(
         let step = grads.step(&mut amp.optimizer).unwrap();
         let step: Step = amp.scaler.update(step).unwrap().resolve().unwrap();
         draft = Draft::after(&step);
-        reports.push(step.report().to_string());
+        let report = step.report();
+        let overflow = report.overflow().map(|overflow| overflow.rank);
+        if let Some((_, shard)) = setting.overflow.filter(|(step, _)| *step == number) {
+            let rank = u32::try_from(shard * ranks / SHARDS).ok().filter(|_| ranks > 1);
+            assert_eq!(overflow, Some(rank), "{report}");
+        }
+        let rank = overflow.flatten().map_or(String::new(), |rank| format!(" of rank {rank}"));
+        reports.push(report.to_string().replace(&rank, ""));
     }
     let draft = draft.scaler("loss", &amp.scaler).unwrap();
     let checkpoint = draft.optimizer("model", &amp.optimizer).unwrap().finish().unwrap();

@@ -22,7 +22,15 @@ fn any_number_of_ranks_ends_with_the_same_weights_scales_and_accuracy() {
         "--level O2 --dtype bf16 --clip-norm 0.5 --accumulate 2 --inject-overflow 2",
         "--level O3 --optimizer sgd",
     ] {
-        let figures = |run: Run| (run.weights.unwrap(), run.outcomes, run.right);
+        let figures = |mut run: Run| {
+            // The rank that overflowed hangs on the number of ranks.
+            if let Some(report) = &mut run.outcomes.first_skip {
+                *report = (0..8).fold(report.clone(), |report, rank| {
+                    report.replace(&format!(" of rank {rank}"), "")
+                });
+            }
+            (run.weights.unwrap(), run.outcomes, run.right)
+        };
         let one = figures(on_ranks(1, line));
         for count in [2, 4, 8] {
             assert_eq!(figures(on_ranks(count, line)), one, "{line} on {count}");
@@ -47,7 +55,7 @@ fn an_overflow_of_the_last_rank_is_named_in_the_report() {
     let run = on_ranks(4, "--level O2 --dtype f16 --init-scale 2^8 --inject-overflow 3");
     assert_eq!(run.outcomes.steps, Steps { attempted: 14, applied: 13, skipped: 1 });
     let report = run.outcomes.first_skip.unwrap();
-    assert!(report.contains("linear0.weight[0] is +inf"), "{report}");
+    assert!(report.contains("linear0.weight[0] of rank 3 is +inf"), "{report}");
 }
 
 #[test]

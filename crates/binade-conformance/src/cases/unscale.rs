@@ -95,11 +95,11 @@ pub(super) fn same_names<S: Backend>(
     check.equal(set, format!("{names:?}"), format!("{listed:?}"))
 }
 
-/// A finding with its numbers as bits, all NaNs alike, and without a norm.
+/// A finding with its numbers as bits, all NaNs alike, without a norm and without the rank.
 pub(super) fn told(found: &FoundInf) -> String {
     let FoundInf { overflow, infinities, nans, magnitude, halted, missing, .. } = found;
     let first = overflow.as_ref().map_or("nothing".to_owned(), |first| {
-        let Overflow { parameter, index, scaled, unscaled } = first;
+        let Overflow { parameter, index, scaled, unscaled, rank: _ } = first;
         format!("{parameter}[{index}] = {}, unscaled {}", bits(*scaled), bits(*unscaled))
     });
     let magnitude = bits(*magnitude);
@@ -300,5 +300,5 @@ fn look(found: &mut FoundInf, (name, index): (&str, u64), (scaled, unscaled): (f
 /// An element that is not finite once unscaled, if it was before.
 pub(super) fn offender(name: &str, index: u64, values: [f64; 2]) -> Overflow {
     let [scaled, unscaled] = values.map(narrow);
-    Overflow { parameter: name.into(), index, scaled, unscaled }
+    Overflow { parameter: name.into(), index, rank: None, scaled, unscaled }
 }

@@ -41,6 +41,7 @@ pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(FoundInf, Meas
         block.join(&mut found, &mut measured, |(index, scaled, unscaled)| Overflow {
             parameter: grads.entries[piece.parameter].name.clone(),
             index: index as u64,
+            rank: None,
             scaled,
             unscaled,
         });

@@ -144,13 +144,14 @@ impl StepSummary {
     }
 }
 
-/// `decoder.weight[17] is +inf`; a norm has no index.
+/// `decoder.weight[17] of rank 3 is +inf`; a norm has no index, and one device no rank.
 fn place(overflow: &Overflow, f: &mut Formatter<'_>) -> Result {
-    let Overflow { parameter, index, .. } = overflow;
+    let Overflow { parameter, index, rank, .. } = overflow;
+    let rank = rank.map_or(String::new(), |rank| format!(" of rank {rank}"));
     if **parameter == *FoundInf::NORM {
-        write!(f, "the {parameter} is {}", overflow.what())?;
+        write!(f, "the {parameter}{rank} is {}", overflow.what())?;
     } else {
-        write!(f, "{parameter}[{index}] is {}", overflow.what())?;
+        write!(f, "{parameter}[{index}]{rank} is {}", overflow.what())?;
     }
     if overflow.scaled.is_finite() {
         write!(f, " once unscaled ({:e} before)", overflow.scaled)?;

@@ -70,6 +70,7 @@ pub fn raised() -> [FoundInf; 2] {
     let overflow = Overflow {
         parameter: "w".into(),
         index: 0,
+        rank: None,
         scaled: f32::INFINITY,
         unscaled: f32::INFINITY,
     };
