@@ -21,7 +21,7 @@ pub(crate) fn messages(call: &str) -> Result<Vec<Value>> {
 impl Binaries {
     /// Builds what `cargo test` of the whole workspace builds, and puts the interpreter in its place.
     pub(crate) fn built() -> Result<Self> {
-        let messages = messages("cargo test --all-features --no-run --quiet")?;
+        let messages = messages("cargo test --all-features --no-run --quiet $MEMBERS")?;
         device::place(&messages)?;
         Ok(Self::among(&messages))
     }

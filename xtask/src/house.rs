@@ -60,7 +60,8 @@ pub(crate) const OUTSIDE: [&str; 4] = [
 pub(crate) const ADAPTERS: [&str; 4] =
     ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
-/// Members that are no default members, since they build with a library that few machines have: the stage `ranks` builds and tests them.
+/// Members that are no default members, since they build with a library that few machines have. Where it is installed
+/// the stages `clippy`, `docs` and `tests` have them too.
 pub(crate) const ENGINES: [&str; 2] = ["binade-mpi", "binade-example-mpi"];
 
 /// Modules and folders that may hold `unsafe`; everything else denies it.

@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::OnceLock,
 };
 
 use crate::{
@@ -19,8 +20,8 @@ pub(crate) fn root() -> PathBuf {
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// One line of a shell, in which `$ROOT` is the repository, and `$SMALL_CRATES`, `$ADAPTERS` and `$ENGINES` are lists of crates. Displays as it
-/// can be pasted.
+/// One line of a shell, in which `$ROOT` is the repository, `$MEMBERS` are cargo's arguments that choose what one build is of, and `$SMALL_CRATES`,
+/// `$ADAPTERS` and `$ENGINES` are lists of crates. Displays as it can be pasted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call(String);
 
@@ -46,7 +47,8 @@ impl Call {
         process
             .env("ROOT", root())
             .env("ADAPTERS", ADAPTERS.join(" "))
-            .env("ENGINES", ENGINES.join(" "));
+            .env("ENGINES", ENGINES.join(" "))
+            .env("MEMBERS", members());
         process.env("SMALL_CRATES", small_crates().collect::<Vec<_>>().join(" "));
         process
     }
@@ -75,6 +77,18 @@ impl Call {
         let [out, _] = outputs(self.process().current_dir(root()), &self.0)?;
         Ok(out)
     }
+}
+
+/// Returns arguments of cargo that choose the default members, and those that build with MPI where it is installed. Every call that
+/// builds them has one choice of packages, and so of features: nothing is built twice.
+fn members() -> &'static str {
+    static MEMBERS: OnceLock<String> = OnceLock::new();
+    MEMBERS.get_or_init(|| {
+        let starts = |program: &str| Command::new(program).arg("--version").output().is_ok();
+        let engines = if starts("mpicc") && starts("mpirun") { &[][..] } else { &ENGINES };
+        let left_out = ADAPTERS.iter().chain(engines).map(|name| format!(" --exclude {name}"));
+        left_out.fold("--workspace".into(), |line, it| line + &it)
+    })
 }
 
 impl fmt::Display for Call {
