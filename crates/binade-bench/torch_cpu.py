@@ -58,6 +58,16 @@ def cast(elements, tensors: int, to, **other):
     return work
 
 
+def cast_into(elements, tensors: int, to, **other):
+    inputs, outputs = (make(elements, tensors, it) for it in (other["from"], to))
+
+    def work():
+        for it, output in zip(inputs, outputs):
+            output.copy_(it)
+
+    return work
+
+
 def step(dtype, elements, tensors: int):
     """Gradients of the model copied to those of f32 masters, checked and unscaled, clipped; AdamW; the model's copy."""
     masters = [nn.Parameter(it) for it in make(elements, tensors, "f32")]
@@ -197,7 +207,7 @@ def gpt(low):
 
 
 make = tensors
-KINDS = {it.__name__: it for it in (unscale, clip_norm, cast, step, tiny, update, region, linear, matmul, attention, mlp, digits, gpt)}
+KINDS = {it.__name__: it for it in (unscale, clip_norm, cast, cast_into, step, tiny, update, region, linear, matmul, attention, mlp, digits, gpt)}
 
 
 def prepare(row):

@@ -8,6 +8,7 @@ use binade_core::{DType, Element};
 use half::f16;
 #[cfg(target_arch = "x86_64")]
 use std::arch::{is_x86_feature_detected as has, x86_64 as intrinsics};
+use std::marker::PhantomData;
 
 /// Loop over elements, with its operands.
 ///
@@ -26,13 +27,39 @@ pub(crate) trait Loop {
 #[inline(always)]
 pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
-    if has!("fma") && has!("avx2") && has!("f16c") {
-        let is_wider = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
+    match Features::detected() {
         // SAFETY: the one obligation of a `target_feature` function is that the processor has the features it was
-        // compiled for; all were detected on the lines above.
-        return unsafe { if is_wider { with_avx512(work) } else { with_avx2_and_fma(work) } };
+        // compiled for, which were detected.
+        Features::Avx512 => return unsafe { with_avx512(work) },
+        // SAFETY: as above.
+        Features::Avx2 => return unsafe { with_avx2_and_fma(work) },
+        Features::Fewer => {}
     }
     work.run()
+}
+
+/// Features of a processor that loops are compiled for.
+#[cfg(target_arch = "x86_64")]
+#[derive(PartialEq)]
+enum Features {
+    Avx512,
+    /// AVX2, FMA and F16C.
+    Avx2,
+    Fewer,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Features {
+    #[inline(always)]
+    fn detected() -> Self {
+        if !(has!("fma") && has!("avx2") && has!("f16c")) {
+            Self::Fewer
+        } else if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
+            Self::Avx512
+        } else {
+            Self::Avx2
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -45,6 +72,87 @@ fn with_avx512<L: Loop>(work: L) -> L::Output {
 #[target_feature(enable = "avx2,fma,f16c")]
 fn with_avx2_and_fma<L: Loop>(work: L) -> L::Output {
     work.run()
+}
+
+/// Number of elements that are widened in registers at once.
+pub(crate) const WIDTH: usize = 16;
+
+/// Loop over stored elements, which it widens in registers. As for [`Loop`], `run` is `#[inline(always)]`.
+pub(crate) trait WideningLoop<E> {
+    /// Result of the loop.
+    type Output;
+
+    /// Runs the loop; `W` widens elements.
+    fn run<W: Widening<E>>(self) -> Self::Output;
+}
+
+/// Instructions for which a loop is compiled.
+pub(crate) trait Widening<E> {
+    /// True if `mul_add` is one instruction.
+    const HAS_FMA: bool;
+
+    /// Widens the elements, exactly.
+    fn widened(from: &[E; WIDTH]) -> [f32; WIDTH];
+}
+
+/// Runs `work` as compiled for the features of this processor.
+#[inline(always)]
+pub(crate) fn widest_widening<E: Element, L: WideningLoop<E>>(work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    if Features::detected() != Features::Fewer {
+        return widest(By::<Vectors, _, E>(work, PhantomData));
+    }
+    work.run::<Portable>()
+}
+
+/// Loop that is compiled for the instructions `W`.
+struct By<W, L, E>(L, PhantomData<(W, E)>);
+
+impl<E, W: Widening<E>, L: WideningLoop<E>> Loop for By<W, L, E> {
+    type Output = L::Output;
+
+    #[inline(always)]
+    fn run(self) -> L::Output {
+        self.0.run::<W>()
+    }
+}
+
+/// Instructions that every processor has.
+struct Portable;
+
+impl<E: Element> Widening<E> for Portable {
+    const HAS_FMA: bool = false;
+
+    #[inline(always)]
+    fn widened(from: &[E; WIDTH]) -> [f32; WIDTH] {
+        from.map(E::to_f32)
+    }
+}
+
+/// Instructions of [`Features::Avx2`] and above. Only [`widest_widening`] names it, where they were detected.
+#[cfg(target_arch = "x86_64")]
+struct Vectors;
+
+#[cfg(target_arch = "x86_64")]
+impl<E: Element> Widening<E> for Vectors {
+    const HAS_FMA: bool = true;
+
+    #[inline(always)]
+    fn widened(from: &[E; WIDTH]) -> [f32; WIDTH] {
+        if E::DTYPE != DType::F16 {
+            return from.map(E::to_f32);
+        }
+        let mut wide = [0.0; WIDTH];
+        let (low, high) = (from.as_ptr().cast(), from[WIDTH / 2..].as_ptr().cast());
+        let to = wide.as_mut_ptr();
+        // SAFETY: the features were detected. The elements are f16, and each access is to eight of sixteen.
+        unsafe {
+            let [low, high] = [intrinsics::_mm_loadu_si128(low), intrinsics::_mm_loadu_si128(high)];
+            intrinsics::_mm256_storeu_ps(to, intrinsics::_mm256_cvtph_ps(low));
+            intrinsics::_mm256_storeu_ps(to.add(WIDTH / 2), intrinsics::_mm256_cvtph_ps(high));
+        }
+        wide
+    }
 }
 
 /// Widens as many elements as both slices have, exactly.
@@ -135,7 +243,7 @@ impl<E: Element> Loop for Narrow<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use super::{narrow, widen};
+    use super::{WIDTH, Widening, WideningLoop, narrow, widen, widest_widening};
     use binade_core::Element;
     use half::{bf16, f16};
 
@@ -170,5 +278,37 @@ mod tests {
     fn slices_are_converted_as_elements_are() {
         check(f16::from_bits, f16::to_bits);
         check(bf16::from_bits, bf16::to_bits);
+    }
+
+    /// Loop that returns the bits of its elements, widened.
+    struct Bits<'a, E>(&'a [E]);
+
+    impl<E: Element> WideningLoop<E> for Bits<'_, E> {
+        type Output = Vec<u32>;
+
+        #[inline(always)]
+        fn run<W: Widening<E>>(self) -> Vec<u32> {
+            self.0
+                .as_chunks()
+                .0
+                .iter()
+                .flat_map(|round| W::widened(round).map(f32::to_bits))
+                .collect()
+        }
+    }
+
+    #[test]
+    fn registers_are_widened_as_elements_are() {
+        fn check<E: Element>(from_bits: fn(u16) -> E) {
+            let all: Vec<E> = (0..=u16::MAX).map(from_bits).collect();
+            for start in 0..WIDTH {
+                let widened = widest_widening(Bits(&all[start..]));
+                let same = |(x, bits): (&E, &u32)| x.to_f32().to_bits() == *bits;
+                assert!(all[start..].iter().zip(&widened).all(same), "{start}");
+                assert!(widened.len() > all.len() - 2 * WIDTH);
+            }
+        }
+        check(f16::from_bits);
+        check(bf16::from_bits);
     }
 }

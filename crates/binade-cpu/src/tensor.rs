@@ -1,6 +1,7 @@
 //! Tensors in host memory.
 
 mod bits;
+mod cast_into;
 mod elements;
 mod stochastic_cast;
 

@@ -1,5 +1,6 @@
 //! Storage of tensors: sharing, bits, casts.
 
+use binade_core::cast::{E4M3, E5M2};
 use binade_core::ops::{Download as _, Upload as _};
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_cpu::{Cpu, Error, Tensor};
@@ -103,4 +104,58 @@ fn an_array_comes_back_as_it_went_in() {
     let tensor = Tensor::from(array.clone());
     assert_eq!(tensor.to_array::<f32>().unwrap(), array);
     assert_eq!(format!("{tensor:?}"), "Tensor(f32 [3, 4])");
+}
+
+/// Tensor of every pattern of 16 bits, some more than once, of this type.
+fn patterns(dtype: DType, len: usize) -> Tensor {
+    let pattern = |index: usize| u16::try_from(index & 0xffff).unwrap().to_le_bytes();
+    let bits: Vec<u8> = match dtype.bytes() {
+        // Halfway and beside: the lower half of an f32 is no zero.
+        4 => (0..len).flat_map(|index| [pattern(index), pattern(index)]).flatten().collect(),
+        bytes => (0..len).flat_map(|index| pattern(index).into_iter().take(bytes)).collect(),
+    };
+    Tensor::from_bits(&bits, dtype, &[len]).unwrap()
+}
+
+#[test]
+fn a_cast_into_a_tensor_has_the_bits_of_a_cast_and_keeps_its_memory() {
+    let types = [DType::F32, DType::BF16, DType::F16, DType::E4M3, DType::E5M2];
+    for (from, to) in types.into_iter().flat_map(|from| types.map(|to| (from, to))) {
+        for len in [1 << 16, (1 << 17) + 3, 17, 1, 0] {
+            let (from, mut into) = (patterns(from, len), patterns(to, len));
+            let (shared, before) = (into.clone(), into.to_bits());
+            from.cast_into(&mut into).unwrap();
+            assert_eq!(into.to_bits(), from.cast(to).unwrap().to_bits(), "{from:?} to {to} {len}");
+            assert_eq!(
+                shared.to_bits(),
+                before,
+                "a tensor that shares its memory keeps its elements"
+            );
+
+            let memory = |tensor: &Tensor| match to {
+                DType::F32 => tensor.as_slice::<f32>().unwrap().as_ptr() as usize,
+                DType::BF16 => tensor.as_slice::<bf16>().unwrap().as_ptr() as usize,
+                DType::F16 => tensor.as_slice::<f16>().unwrap().as_ptr() as usize,
+                DType::E4M3 => tensor.as_slice::<E4M3>().unwrap().as_ptr() as usize,
+                _ => tensor.as_slice::<E5M2>().unwrap().as_ptr() as usize,
+            };
+            let there = memory(&into);
+            from.cast_into(&mut into).unwrap();
+            assert_eq!(memory(&into), there);
+        }
+    }
+}
+
+#[test]
+fn a_cast_into_a_tensor_of_another_shape_or_of_integers_is_refused_and_writes_nothing() {
+    let from = Tensor::new(vec![1.5_f32; 6], &[2, 3]).unwrap();
+    let mut other = Tensor::new(vec![0.0_f32; 6], &[3, 2]).unwrap();
+    let told = from.cast_into(&mut other).unwrap_err().to_string();
+    assert!(told.contains("[2, 3]") && told.contains("[3, 2]"), "{told}");
+    assert_eq!(*other.to_f32(), [0.0; 6]);
+    let mut integers = Tensor::new(vec![7_i64; 6], &[2, 3]).unwrap();
+    let refused = |what, dtype| Err(Error::Unsupported { what, dtype });
+    assert_eq!(from.cast_into(&mut integers), refused("cast to", DType::I64));
+    assert_eq!(integers.cast_into(&mut from.clone()), refused("cast", DType::I64));
+    assert_eq!(integers.as_slice::<i64>(), Some(&[7; 6][..]));
 }

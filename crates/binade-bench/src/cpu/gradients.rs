@@ -50,6 +50,21 @@ pub(crate) fn cast(size: Size, [from, to]: [DType; 2]) -> Spec {
     Spec { bytes: size.elements * (from.bytes() + to.bytes()), ..row }
 }
 
+/// Cast of a set into outputs that are there already.
+pub(crate) fn cast_into(size: Size, [from, to]: [DType; 2]) -> Spec {
+    let peer = json!({ "kind": "cast_into", "from": from.name(), "to": to.name(), "elements": size.elements,
+        "tensors": size.tensors });
+    let name = format!("{} to {}, {}", from.name(), to.name(), sizes(size));
+    let row = Spec::new("cast_into", name, peer, move || {
+        let (tensors, mut outputs) = (size.tensors(from)?, size.tensors(to)?);
+        Ok(timed(move || {
+            tensors.iter().zip(&mut outputs).try_for_each(|(tensor, to)| tensor.cast_into(to))?;
+            Ok(())
+        }))
+    });
+    Spec { bytes: size.elements * (from.bytes() + to.bytes()), ..row }
+}
+
 pub(crate) fn name(size: Size, dtype: DType) -> String {
     format!("{}, {}", dtype.name(), sizes(size))
 }

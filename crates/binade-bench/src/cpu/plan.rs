@@ -24,6 +24,7 @@ pub(crate) fn specs(is_dry: bool) -> Vec<Spec> {
     specs.extend(TYPES.map(|dtype| gradients::unscale(hundred, dtype)));
     specs.extend(TYPES.map(|dtype| gradients::clip_norm(hundred, dtype)));
     specs.extend(CASTS.map(|pair| gradients::cast(hundred, pair)));
+    specs.extend(CASTS.map(|pair| gradients::cast_into(hundred, pair)));
     specs.extend(
         [hundred, many].into_iter().flat_map(|size| TYPES.map(|dtype| steps::adamw(size, dtype))),
     );

@@ -2,11 +2,12 @@
 
 use super::{Gradients, Measured, supported, widened};
 use crate::{
-    Error, Tensor,
+    Error, Stored, Tensor,
     parallel::{BLOCK, is_worth_threads},
-    simd::{self, Loop},
+    simd::{self, WIDTH, Widening, WideningLoop},
 };
-use binade_core::{FoundInf, Overflow};
+use binade_core::{DType, Element, FoundInf, Overflow};
+use half::{bf16, f16};
 use rayon::prelude::*;
 
 /// Bits of infinity; larger bits, sign aside, are NaN.
@@ -84,11 +85,6 @@ impl Piece<'_> {
         if fine { block } else { self.carefully(inverse, block) }
     }
 
-    fn each(&self, look: impl FnMut(usize, &[f32])) {
-        let end = self.tensor.len().min(self.start + BLOCK);
-        widened(self.tensor, self.start..end, look);
-    }
-
     fn quickly(&self, inverse: f32) -> Block {
         if is_power_of_two(inverse) {
             let block = self.summed::<false>(inverse);
@@ -101,17 +97,25 @@ impl Piece<'_> {
     }
 
     fn summed<const MULTIPLIES: bool>(&self, inverse: f32) -> Block {
-        let mut lanes = [Lanes::default(); 2];
-        self.each(|_, elements| {
-            simd::widest(Look::<MULTIPLIES> { lanes: &mut lanes, elements, inverse });
-        });
-        joined(&lanes, inverse)
+        match self.tensor.dtype() {
+            DType::BF16 => self.lanes::<bf16, MULTIPLIES>(inverse),
+            DType::F16 => self.lanes::<f16, MULTIPLIES>(inverse),
+            _ => self.lanes::<f32, MULTIPLIES>(inverse),
+        }
+    }
+
+    fn lanes<E: Magnitude + Stored, const MULTIPLIES: bool>(&self, inverse: f32) -> Block {
+        let elements = self.tensor.as_slice::<E>().unwrap_or_default();
+        let elements = &elements[self.start..elements.len().min(self.start + BLOCK)];
+        let lanes = simd::widest_widening(Look::<E, MULTIPLIES> { elements, inverse });
+        joined::<E>(&lanes, inverse)
     }
 
     /// Finds what `quick` cannot: places and counts of non-finite elements, and the largest of the finite ones.
     fn carefully(&self, inverse: f32, quick: Block) -> Block {
         let mut block = Block { magnitude: 0.0, ..quick };
-        self.each(|first, elements| {
+        let end = self.tensor.len().min(self.start + BLOCK);
+        widened(self.tensor, self.start..end, |first, elements| {
             for (i, &scaled) in elements.iter().enumerate() {
                 if scaled.is_finite() {
                     block.magnitude = block.magnitude.max(scaled.abs());
@@ -123,9 +127,6 @@ impl Piece<'_> {
     }
 }
 
-/// Number of elements read at once.
-const WIDTH: usize = 16;
-
 /// Magnitude beside which products that are subnormal, and so may be rounded, change no sum of squares.
 const FAR_ABOVE_SUBNORMAL: f32 = f32::from_bits(67 << 23);
 
@@ -135,66 +136,100 @@ fn is_power_of_two(x: f32) -> bool {
     x.is_normal() && x.to_bits() << 9 == 0
 }
 
-/// Maxima and sums side by side, so that the compiler keeps them in registers. Maxima are on bits, where NaN is largest.
+/// Element whose magnitudes are compared as bits, of which those of NaN are the largest.
+trait Magnitude: Element {
+    type Bits: Copy + Default + Ord;
+
+    /// Returns the bits without the sign.
+    fn magnitude(self) -> Self::Bits;
+
+    /// Returns the element of these bits, widened.
+    fn of(bits: Self::Bits) -> f32;
+}
+
+macro_rules! magnitude {
+    ($($element:ty, $bits:ty);*) => { $(
+        impl Magnitude for $element {
+            type Bits = $bits;
+
+            #[inline(always)]
+            fn magnitude(self) -> $bits {
+                self.to_bits() & (<$bits>::MAX >> 1)
+            }
+
+            fn of(bits: $bits) -> f32 {
+                Self::from_bits(bits).to_f32()
+            }
+        }
+    )* };
+}
+
+magnitude!(f16, u16; bf16, u16; f32, u32);
+
+/// Maxima and sums side by side, so that the compiler keeps them in registers.
 #[derive(Clone, Copy, Default)]
-struct Lanes {
-    magnitude: [u32; WIDTH],
+struct Lanes<B> {
+    magnitude: [B; WIDTH],
     squares: [f64; WIDTH],
 }
 
-/// Lanes for every other round, so that a sum need not wait for the one before, and the elements still to read. Elements are multiplied by
-/// `inverse` before they are squared if `MULTIPLIES`.
-struct Look<'a, const MULTIPLIES: bool> {
-    lanes: &'a mut [Lanes; 2],
-    elements: &'a [f32],
+/// Look at the elements of a block. They are multiplied by `inverse` before they are squared if `MULTIPLIES`.
+struct Look<'a, E, const MULTIPLIES: bool> {
+    elements: &'a [E],
     inverse: f32,
 }
 
-impl<const MULTIPLIES: bool> Loop for Look<'_, MULTIPLIES> {
-    type Output = ();
+impl<E: Magnitude, const MULTIPLIES: bool> WideningLoop<E> for Look<'_, E, MULTIPLIES> {
+    /// Lanes for every other round, so that a sum need not wait for the one before.
+    type Output = [Lanes<E::Bits>; 2];
 
     #[inline(always)]
-    fn run(self) {
-        let Self { lanes, elements, inverse } = self;
+    fn run<W: Widening<E>>(self) -> [Lanes<E::Bits>; 2] {
+        let Self { elements, inverse } = self;
         // Variables of their own stay in registers; elements of an array do not.
-        let [mut even, mut odd] = *lanes;
+        let (mut even, mut odd) = (Lanes::default(), Lanes::default());
         let (rounds, rest) = elements.as_chunks::<WIDTH>();
         let (pairs, single) = rounds.as_chunks::<2>();
         for [first, second] in pairs {
-            even.add::<MULTIPLIES>(first, inverse);
-            odd.add::<MULTIPLIES>(second, inverse);
+            even.add::<E, W, MULTIPLIES>(first, inverse);
+            odd.add::<E, W, MULTIPLIES>(second, inverse);
         }
         if let [round] = single {
-            even.add::<MULTIPLIES>(round, inverse);
+            even.add::<E, W, MULTIPLIES>(round, inverse);
         }
         if !rest.is_empty() {
             // Zeros change no sum and no maximum.
-            let mut last = [0.0; WIDTH];
+            let mut last = [E::default(); WIDTH];
             last[..rest.len()].copy_from_slice(rest);
-            odd.add::<MULTIPLIES>(&last, inverse);
+            odd.add::<E, W, MULTIPLIES>(&last, inverse);
         }
-        *lanes = [even, odd];
+        [even, odd]
     }
 }
 
-impl Lanes {
+impl<B: Copy + Ord> Lanes<B> {
     /// Adds one element to each lane. A loop for each array is a few vector instructions; one loop for all is not.
     #[inline(always)]
-    fn add<const MULTIPLIES: bool>(&mut self, scaled: &[f32; WIDTH], inverse: f32) {
+    fn add<E, W, const MULTIPLIES: bool>(&mut self, scaled: &[E; WIDTH], inverse: f32)
+    where
+        E: Magnitude<Bits = B>,
+        W: Widening<E>,
+    {
         for (largest, x) in self.magnitude.iter_mut().zip(scaled) {
-            *largest = x.abs().to_bits().max(*largest);
+            *largest = x.magnitude().max(*largest);
         }
-        for (sum, x) in self.squares.iter_mut().zip(scaled) {
-            let x = f64::from(if MULTIPLIES { x * inverse } else { *x });
-            *sum += x * x;
+        for (sum, x) in self.squares.iter_mut().zip(W::widened(scaled)) {
+            let x = f64::from(if MULTIPLIES { x * inverse } else { x });
+            // The square is exact, so that both have the same bits.
+            *sum = if W::HAS_FMA { x.mul_add(x, *sum) } else { x * x + *sum };
         }
     }
 }
 
 /// Returns what the lanes have found together. The largest product is that of the largest magnitude, as rounding keeps order.
-fn joined(lanes: &[Lanes; 2], inverse: f32) -> Block {
+fn joined<E: Magnitude>(lanes: &[Lanes<E::Bits>; 2], inverse: f32) -> Block {
     let magnitudes = lanes.iter().flat_map(|lanes| lanes.magnitude);
-    let magnitude = f32::from_bits(magnitudes.max().unwrap_or_default());
+    let magnitude = E::of(magnitudes.max().unwrap_or_default());
     let squares = lanes.iter().flat_map(|lanes| lanes.squares).sum();
     Block { magnitude, squares, largest: magnitude * inverse, ..Block::default() }
 }
@@ -225,5 +260,54 @@ impl Block {
         measured.squares += self.squares;
         let larger = measured.largest.to_bits().max(self.largest.to_bits());
         measured.largest = f32::from_bits(larger);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Instructions of no processor: the definition of the others.
+    struct Plain;
+
+    impl<E: Element> Widening<E> for Plain {
+        const HAS_FMA: bool = false;
+
+        fn widened(from: &[E; WIDTH]) -> [f32; WIDTH] {
+            from.map(E::to_f32)
+        }
+    }
+
+    /// Finite elements of every magnitude, from any start and of any odd length.
+    #[test]
+    fn every_instruction_finds_the_same() {
+        fn check<E: Magnitude>(from_bits: impl Fn(u16) -> E) {
+            let all: Vec<E> =
+                (0..=u16::MAX).map(from_bits).filter(|x| x.to_f32().is_finite()).collect();
+            for (start, len) in
+                [(0, all.len()), (1, 4095), (3, 17), (7, 15), (30_000, 33), (9, 1), (5, 0)]
+            {
+                let look = |inverse| Look::<E, true> {
+                    elements: &all[start..][..len.min(all.len() - start)],
+                    inverse,
+                };
+                for inverse in [1.0, 0.3, 2.0_f32.powi(-40)] {
+                    let found = |lanes: [Lanes<E::Bits>; 2]| {
+                        let Block { magnitude, squares, largest, .. } =
+                            joined::<E>(&lanes, inverse);
+                        (magnitude.to_bits(), squares.to_bits(), largest.to_bits())
+                    };
+                    let widest = found(simd::widest_widening(look(inverse)));
+                    assert_eq!(
+                        widest,
+                        found(look(inverse).run::<Plain>()),
+                        "{start} {len} {inverse}"
+                    );
+                }
+            }
+        }
+        check(f16::from_bits);
+        check(bf16::from_bits);
+        check(|bits| f32::from_bits(u32::from(bits) << 16 | u32::from(bits)));
     }
 }

@@ -7,11 +7,8 @@ use crate::{
     simd::{self, Loop},
 };
 use binade_core::{
-    DType, Element,
-    cast::{
-        E4M3, E5M2,
-        OnOverflow::{self, NonFinite},
-    },
+    DType,
+    cast::{E4M3, E5M2, OnOverflow::NonFinite},
 };
 use half::{bf16, f16};
 use ndarray::{ArcArray, IxDyn};
@@ -130,8 +127,8 @@ impl Tensor {
     pub(crate) fn range_to_f32(&self, range: Range<usize>) -> Cow<'_, [f32]> {
         match &self.data {
             Data::F32(_) => Cow::Borrowed(&self.elements()[range]),
-            Data::BF16(_) => Cow::Owned(widen::<bf16>(&self.elements()[range])),
-            Data::F16(_) => Cow::Owned(widen::<f16>(&self.elements()[range])),
+            Data::BF16(_) => Cow::Owned(converted(&self.elements()[range], simd::widen::<bf16>)),
+            Data::F16(_) => Cow::Owned(converted(&self.elements()[range], simd::widen::<f16>)),
             _ => Cow::Owned(self.to_f32()[range].to_vec()),
         }
     }
@@ -152,10 +149,10 @@ impl Tensor {
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         Cow::Owned(match &self.data {
             Data::F32(_) => return Cow::Borrowed(self.elements()),
-            Data::BF16(_) => widen::<bf16>(self.elements()),
-            Data::F16(_) => widen::<f16>(self.elements()),
-            Data::E4M3(_) => widen8(self.elements(), E4M3::to_f32),
-            Data::E5M2(_) => widen8(self.elements(), E5M2::to_f32),
+            Data::BF16(_) => converted(self.elements(), simd::widen::<bf16>),
+            Data::F16(_) => converted(self.elements(), simd::widen::<f16>),
+            Data::E4M3(_) => converted(self.elements(), each(E4M3::to_f32)),
+            Data::E5M2(_) => converted(self.elements(), each(E5M2::to_f32)),
             #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
             Data::F64(array) => array.iter().map(|x| *x as f32).collect(),
             #[expect(clippy::cast_precision_loss, reason = "rounding is what is asked for")]
@@ -183,12 +180,12 @@ impl Tensor {
     /// Creates a tensor of `values` as [`from_f32`](Self::from_f32) does.
     fn rounded(values: &[f32], shape: &[usize], dtype: DType) -> Result<Self, Error> {
         match dtype {
-            DType::BF16 => Self::new(narrow::<bf16>(values), shape),
-            DType::F16 => Self::new(narrow::<f16>(values), shape),
+            DType::BF16 => Self::new(converted(values, simd::narrow::<bf16>), shape),
+            DType::F16 => Self::new(converted(values, simd::narrow::<f16>), shape),
             DType::F32 => Self::new(values.to_vec(), shape),
             DType::F64 => Self::new(values.iter().copied().map(f64::from).collect(), shape),
-            DType::E4M3 => Self::new(narrow8(values, E4M3::from_f32), shape),
-            DType::E5M2 => Self::new(narrow8(values, E5M2::from_f32), shape),
+            DType::E4M3 => Self::new(converted(values, each(to_e4m3)), shape),
+            DType::E5M2 => Self::new(converted(values, each(to_e5m2)), shape),
             _ => Err(Error::Unsupported { what: "round to", dtype }),
         }
     }
@@ -217,27 +214,26 @@ impl Tensor {
     }
 
     /// Returns the elements, whose type the caller has matched on.
-    fn elements<E: Stored>(&self) -> &[E] {
+    pub(super) fn elements<E: Stored>(&self) -> &[E] {
         self.as_slice().expect("the caller matched on the type")
     }
 }
 
-/// Rounds to eight bits once, to nearest even. `round` is `#[inline(always)]`, as [`Loop`] says.
-fn narrow8<E: Pooled>(
-    values: &[f32],
-    round: impl Fn(f32, OnOverflow) -> E + Copy + Sync,
-) -> Vec<E> {
-    parallel::filled(values.len(), |first, to| {
-        let from = &values[first..first + to.len()];
-        simd::widest(Each { from, to, f: |x| round(x, NonFinite) });
-    })
+/// Rounds to eight bits once, to nearest even.
+#[inline(always)]
+pub(super) fn to_e4m3(x: f32) -> E4M3 {
+    E4M3::from_f32(x, NonFinite)
 }
 
-/// Widens eight bits, exactly. `wide` is `#[inline(always)]`.
-fn widen8<E: Copy + Sync>(values: &[E], wide: impl Fn(E) -> f32 + Copy + Sync) -> Vec<f32> {
-    parallel::filled(values.len(), |first, to| {
-        simd::widest(Each { from: &values[first..first + to.len()], to, f: wide });
-    })
+/// Rounds to eight bits once, to nearest even.
+#[inline(always)]
+pub(super) fn to_e5m2(x: f32) -> E5M2 {
+    E5M2::from_f32(x, NonFinite)
+}
+
+/// Returns the conversion of slices by a function of each element, which is `#[inline(always)]`, as [`Loop`] says.
+pub(super) fn each<A: Copy, B>(f: impl Fn(A) -> B + Copy) -> impl Fn(&[A], &mut [B]) {
+    move |from, to| simd::widest(Each { from, to, f })
 }
 
 /// Function of each element.
@@ -256,17 +252,7 @@ impl<A: Copy, B, F: Fn(A) -> B> Loop for Each<'_, A, B, F> {
     }
 }
 
-/// Widens, exactly.
-fn widen<E: Element>(from: &[E]) -> Vec<f32> {
-    converted(from, simd::widen)
-}
-
-/// Rounds once, to nearest even.
-fn narrow<E: Element + Pooled>(from: &[f32]) -> Vec<E> {
-    converted(from, simd::narrow)
-}
-
 /// Converts block by block.
-fn converted<A: Sync, B: Pooled>(from: &[A], convert: fn(&[A], &mut [B])) -> Vec<B> {
+fn converted<A: Sync, B: Pooled>(from: &[A], convert: impl Fn(&[A], &mut [B]) + Sync) -> Vec<B> {
     parallel::filled(from.len(), |first, chunk| convert(&from[first..first + chunk.len()], chunk))
 }
