@@ -52,4 +52,6 @@ mod chapters {
     pub struct Nan;
     #[doc = include_str!("../../docs/src/kit-report.md")]
     pub struct KitReport;
+    #[doc = include_str!("../../docs/src/several-machines.md")]
+    pub struct SeveralMachines;
 }
