@@ -15,14 +15,17 @@ pooled!(u32);
 /// Words of a panel's lane that a tile is computed of at once: a panel of so many stays in the first cache.
 const DEPTH: usize = 256;
 
-/// Most panels of rows of a task.
-const PANELS: usize = 8;
+/// Columns that are packed at once.
+const WIDTH: usize = 2048;
 
-/// Number of tasks that a result is divided into, if it has rows enough.
-const TASKS: usize = 8;
+/// Words that are packed at once of the right-hand matrix, which stay in the last cache while all rows are multiplied by them.
+const BLOCK: usize = DEPTH * WIDTH;
+
+/// Most panels of rows of a task, of which the words that a tile is computed of stay in the second cache.
+const PANELS: usize = 16;
 
 /// Words of a lane that are packed before the next lane's, so that their place stays in the cache.
-const RUN: usize = 64;
+const RUN: usize = 256;
 
 /// Computes `c += a·b` with `kernel`. A thread outside the pool goes there once, and not for each of the three parts.
 pub(super) fn add_product(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
@@ -40,36 +43,78 @@ fn multiplications(a: Matrix<'_>, b: Matrix<'_>) -> usize {
 fn add_in_pool(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
     let is_shared = is_worth_threads(multiplications(a, b) / PER_OPERATION);
     let ([rows, k], columns) = (a.extents, b.extents[1]);
-    let (a, b) = (pack::<ROWS>(kernel, a), pack::<COLUMNS>(kernel, b.transposed()));
-    let ((a, _), (b, _)) = (a.as_chunks::<ROWS>(), b.as_chunks::<COLUMNS>());
     let depth = k.div_ceil(kernel.elements());
-    let panels = rows.div_ceil(ROWS).div_ceil(TASKS).min(PANELS);
-    let task = |(number, c): (usize, &mut [f32])| {
-        let a = &a[number * panels * depth..];
-        for first in (0..depth).step_by(DEPTH) {
-            let range = first..depth.min(first + DEPTH);
-            for (column, b) in (0..columns).step_by(COLUMNS).zip(b.chunks_exact(depth)) {
-                for (rows, a) in c.chunks_mut(ROWS * columns).zip(a.chunks_exact(depth)) {
-                    kernel.add(&a[range.clone()], &b[range.clone()], &mut rows[column..], columns);
+    let b = b.transposed();
+    let width = columns.min(WIDTH);
+    let deep = (BLOCK / width.next_multiple_of(COLUMNS) / DEPTH * DEPTH).min(depth);
+    let packed_a = pack::<ROWS>(kernel, a);
+    let (packed_a, _) = packed_a.as_chunks::<ROWS>();
+    let mut packed_b = Buffer(parallel::zeros(width.next_multiple_of(COLUMNS) * deep));
+    let block = panels_of_task(rows) * ROWS;
+    for first_column in (0..columns).step_by(width) {
+        let lanes = first_column..columns.min(first_column + width);
+        for first in (0..depth).step_by(deep) {
+            let words = first..depth.min(first + deep);
+            pack_block::<COLUMNS>(kernel, b, [lanes.clone(), words.clone()], &mut packed_b);
+            let (packed_b, _) = packed_b.as_chunks::<COLUMNS>();
+            let task = |(number, c): (usize, &mut [f32])| {
+                let a = &packed_a[number * block / ROWS * depth..];
+                for range in steps(words.clone()) {
+                    let in_block = range.start - words.start..range.end - words.start;
+                    let panels = packed_b.chunks_exact(words.len());
+                    for (column, b) in lanes.clone().step_by(COLUMNS).zip(panels) {
+                        for (rows, a) in c.chunks_mut(ROWS * columns).zip(a.chunks_exact(depth)) {
+                            let (a, b) = (&a[range.clone()], &b[in_block.clone()]);
+                            kernel.add(a, b, &mut rows[column..], columns);
+                        }
+                    }
                 }
+            };
+            if is_shared {
+                c.par_chunks_mut(block * columns).enumerate().for_each(task);
+            } else {
+                c.chunks_mut(block * columns).enumerate().for_each(task);
             }
         }
-    };
-    let block = panels * ROWS * columns;
-    if is_shared {
-        c.par_chunks_mut(block).enumerate().for_each(task);
-    } else {
-        c.chunks_mut(block).enumerate().for_each(task);
     }
+}
+
+/// Returns the number of panels of rows of a task. Threads have equally many tasks, and how many there are changes no bit.
+fn panels_of_task(rows: usize) -> usize {
+    let (panels, threads) = (rows.div_ceil(ROWS), rayon::current_num_threads());
+    panels.div_ceil(panels.div_ceil(threads * PANELS) * threads).max(1)
+}
+
+/// Divides words into those that tiles are computed of at once.
+fn steps(words: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    words.clone().step_by(DEPTH).map(move |first| first..words.end.min(first + DEPTH))
 }
 
 /// Packs a matrix into panels of `LANES` rows: a word of each row, then the next word of each. Rows and elements that it lacks are zeros.
 fn pack<const LANES: usize>(kernel: Kernel, matrix: Matrix<'_>) -> Buffer<u32> {
+    let [lanes, k] = matrix.extents;
+    let depth = k.div_ceil(kernel.elements());
+    let mut packed = Buffer(parallel::zeros(lanes.next_multiple_of(LANES) * depth));
+    pack_block::<LANES>(kernel, matrix, [0..lanes, 0..depth], &mut packed);
+    packed
+}
+
+/// Packs these words of these rows of a matrix, as [`pack`] does the whole. The first row begins a panel.
+fn pack_block<const LANES: usize>(
+    kernel: Kernel,
+    matrix: Matrix<'_>,
+    block: [Range<usize>; 2],
+    packed: &mut [u32],
+) {
     match (matrix.elements, kernel) {
-        (Elements::BF16(all), Kernel::Pairs) => panels::<Pairs, bf16, LANES>(all, matrix),
-        (Elements::BF16(all), Kernel::Single) => panels::<Singles, bf16, LANES>(all, matrix),
-        (Elements::F16(all), _) => panels::<Singles, f16, LANES>(all, matrix),
-        (Elements::F32(all), _) => panels::<Singles, f32, LANES>(all, matrix),
+        (Elements::BF16(all), Kernel::Pairs) => {
+            panels::<Pairs, bf16, LANES>(all, matrix, block, packed);
+        }
+        (Elements::BF16(all), Kernel::Single) => {
+            panels::<Singles, bf16, LANES>(all, matrix, block, packed);
+        }
+        (Elements::F16(all), _) => panels::<Singles, f16, LANES>(all, matrix, block, packed),
+        (Elements::F32(all), _) => panels::<Singles, f32, LANES>(all, matrix, block, packed),
     }
 }
 
@@ -78,7 +123,7 @@ trait Words<E> {
     /// Number of elements of a word.
     const ELEMENTS: usize;
 
-    /// Makes words of neighbouring elements of a lane, at most [`RUN`] words at once.
+    /// Makes words of neighbouring elements of a lane.
     fn along(elements: &[E], words: &mut [u32]);
 
     /// Makes a word of each lane, of an element of this line and one of the next, which may be missing.
@@ -92,10 +137,11 @@ impl<E: Element> Words<E> for Singles {
     const ELEMENTS: usize = 1;
 
     fn along(elements: &[E], words: &mut [u32]) {
-        let mut wide = [0.0; RUN];
-        let wide = &mut wide[..elements.len()];
-        simd::widen(elements, wide);
-        words.iter_mut().zip(wide).for_each(|(word, x)| *word = x.to_bits());
+        let mut wide = [0.0; 64];
+        for (elements, words) in elements.chunks(wide.len()).zip(words.chunks_mut(wide.len())) {
+            simd::widen(elements, &mut wide);
+            words.iter_mut().zip(&wide[..elements.len()]).for_each(|(word, x)| *word = x.to_bits());
+        }
     }
 
     fn across(line: &[E], _: &[E], words: &mut [u32]) {
@@ -134,50 +180,61 @@ fn pair(low: bf16, high: bf16) -> u32 {
 fn panels<W: Words<E>, E: Element, const LANES: usize>(
     all: &[E],
     matrix: Matrix<'_>,
-) -> Buffer<u32> {
-    let [lanes, k] = matrix.extents;
-    let depth = k.div_ceil(W::ELEMENTS);
-    let mut packed = Buffer(parallel::zeros(lanes.div_ceil(LANES) * depth * LANES));
+    [lanes, words]: [Range<usize>; 2],
+    packed: &mut [u32],
+) {
+    let k = matrix.extents[1];
     let panel = |(number, panel): (usize, &mut [[u32; LANES]])| {
-        let lanes = number * LANES..lanes.min((number + 1) * LANES);
+        let first = lanes.start + number * LANES;
+        let lanes = first..lanes.end.min(first + LANES);
+        if lanes.len() < LANES {
+            panel.fill([0; LANES]);
+        }
         if matrix.is_transposed {
-            pack_lines::<W, E, LANES>(all, matrix.extents, lanes, panel);
+            pack_lines::<W, E, LANES>(all, matrix.extents, [lanes, words.clone()], panel);
         } else {
-            pack_rows::<W, E, LANES>(&all[lanes.start * k..lanes.end * k], k, panel);
+            let rows = &all[lanes.start * k..lanes.end * k];
+            pack_rows::<W, E, LANES>(rows, k, words.clone(), panel);
         }
     };
-    let (words, _) = packed.as_chunks_mut();
-    if is_worth_threads(lanes * k) {
-        words.par_chunks_mut(depth).enumerate().for_each(panel);
+    let (packed, _) = packed.as_chunks_mut();
+    let packed = &mut packed[..lanes.len().div_ceil(LANES) * words.len()];
+    if is_worth_threads(lanes.len() * words.len()) {
+        packed.par_chunks_mut(words.len()).enumerate().for_each(panel);
     } else {
-        words.chunks_mut(depth).enumerate().for_each(panel);
+        packed.chunks_mut(words.len()).enumerate().for_each(panel);
     }
-    packed
 }
 
 /// Packs `lanes` of a matrix whose lines each have an element of every lane.
 fn pack_lines<W: Words<E>, E, const LANES: usize>(
     all: &[E],
     [width, k]: [usize; 2],
-    lanes: Range<usize>,
+    [lanes, words]: [Range<usize>; 2],
     panel: &mut [[u32; LANES]],
 ) {
     let of_line = |line: usize| &all[line * width + lanes.start..line * width + lanes.end];
-    for (words, line) in panel.iter_mut().zip((0..k).step_by(W::ELEMENTS)) {
+    let starts = (words.start * W::ELEMENTS..k).step_by(W::ELEMENTS);
+    for (words, line) in panel.iter_mut().zip(starts) {
         let next = if W::ELEMENTS == 2 && line + 1 < k { of_line(line + 1) } else { &[] };
         W::across(of_line(line), next, &mut words[..lanes.len()]);
     }
 }
 
-/// Packs rows of `k` elements, each of them a lane.
-fn pack_rows<W: Words<E>, E, const LANES: usize>(rows: &[E], k: usize, panel: &mut [[u32; LANES]]) {
-    let mut words = [0; RUN];
-    for (number, panel) in panel.chunks_mut(RUN).enumerate() {
-        let run = number * RUN * W::ELEMENTS..k.min((number + 1) * RUN * W::ELEMENTS);
+/// Packs words of rows of `k` elements, each of them a lane.
+fn pack_rows<W: Words<E>, E, const LANES: usize>(
+    rows: &[E],
+    k: usize,
+    words: Range<usize>,
+    panel: &mut [[u32; LANES]],
+) {
+    let mut run = [0; RUN];
+    for (first, panel) in words.step_by(RUN).zip(panel.chunks_mut(RUN)) {
+        let elements = first * W::ELEMENTS..k.min((first + panel.len()) * W::ELEMENTS);
         for (lane, row) in rows.chunks_exact(k).enumerate() {
-            let words = &mut words[..panel.len()];
-            W::along(&row[run.clone()], words);
-            panel.iter_mut().zip(&*words).for_each(|(to, word)| to[lane] = *word);
+            let run = &mut run[..panel.len()];
+            W::along(&row[elements.clone()], run);
+            panel.iter_mut().zip(&*run).for_each(|(to, word)| to[lane] = *word);
         }
     }
 }

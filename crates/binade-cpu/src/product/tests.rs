@@ -38,9 +38,15 @@ fn check<'a>([m, k, n]: [usize; 3], a: Elements<'a>, b: Elements<'a>, wide: [&[f
 
 #[test]
 fn products_of_odd_extents_and_every_layout_are_exact() {
-    for extents @ [m, k, n] in
-        [[1, 1, 1], [3, 5, 2], [13, 601, 33], [12, 512, 32], [97, 40, 65], [200, 31, 7]]
-    {
+    for extents @ [m, k, n] in [
+        [1, 1, 1],
+        [3, 5, 2],
+        [13, 601, 33],
+        [12, 512, 32],
+        [97, 40, 65],
+        [200, 31, 7],
+        [13, 601, 2100],
+    ] {
         let (a, b) = (values(m * k, 1), values(k * n, 2));
         let wide = [&a[..], &b[..]];
         let half = |x: &[f32]| x.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>();
