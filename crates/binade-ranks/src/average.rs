@@ -1,132 +1,101 @@
 //! The average of all shards of all ranks: gradients travel in their own type, and are added in `f64` in one order.
 
-use crate::{Group, GroupError, model::Entry};
+use crate::{
+    Group, GroupError,
+    model::Entry,
+    slices::{Divided, bytes_of, gather},
+};
 use binade_core::{RawTensor, TensorSpec};
-use std::ops::Range;
 
 /// Set of gradients as bytes, in the order of the model; `None` for one that is missing, which counts as zero.
 pub(crate) type Shard = Vec<Option<RawTensor>>;
 
-/// Returns the average of every gradient that any rank has, the same bits on all ranks.
+/// Returns the average of this rank's slice of every gradient that any rank has.
 ///
-/// Each rank owns a slice of the model's elements, one after the other in the set's order. It is sent that slice of every shard, adds
-/// the shards in the order of ranks, divides the `f64` sum by their number and rounds once to `f32`. Then all slices go to all
-/// ranks. As many shards in one order give one result, on however many ranks they are.
-pub(crate) fn average<G: Group>(
+/// The rank is sent its slice of every shard, adds the shards in the order of ranks, divides the `f64` sum by their number and
+/// rounds once to `f32`. As many shards in one order give one result, on however many ranks they are.
+pub(crate) fn own_slices<G: Group>(
     group: &G,
     model: &[Entry],
     shards: &[usize],
     own: &[Shard],
 ) -> Result<Vec<Option<Vec<f32>>>, GroupError> {
-    let slices = Slices { specs: model.iter().map(|entry| entry.spec.as_ref()).collect() };
     let (rank, ranks) = (group.rank(), group.ranks());
-    let parts: Vec<_> = (0..ranks).map(|rank| slices.parts(rank, ranks)).collect();
-    let bytes = |rank: usize| parts[rank].iter().map(Part::bytes).sum::<usize>();
+    let specs: Vec<_> = model.iter().filter_map(|entry| entry.spec.as_ref()).collect();
+    let tensors = divided(model, |spec| spec.dtype.bytes());
+    let places = (0..model.len()).filter(|place| model[*place].spec.is_some());
+    let places: Vec<usize> = places.collect();
 
     let mut send = Vec::new();
-    for slice in &parts {
-        for (shard, part) in
-            own.iter().flat_map(|shard| slice.iter().map(move |part| (shard, part)))
-        {
-            part.append(shard, &mut send);
+    for to in 0..ranks {
+        for shard in own {
+            for (tensor, place) in tensors.iter().zip(&places) {
+                let bytes = tensor.bytes(to, ranks);
+                match shard.get(*place).and_then(Option::as_ref) {
+                    Some(raw) => send.extend(&raw.bytes()[bytes]),
+                    None => send.resize(send.len() + bytes.len(), 0),
+                }
+            }
         }
     }
-    let sends: Vec<usize> = (0..ranks).map(|to| bytes(to) * own.len()).collect();
-    let receives: Vec<usize> = shards.iter().map(|shards| bytes(rank) * shards).collect();
+    let sends: Vec<usize> =
+        (0..ranks).map(|to| bytes_of(&tensors, to, ranks) * own.len()).collect();
+    let bytes = bytes_of(&tensors, rank, ranks);
+    let receives: Vec<usize> = shards.iter().map(|shards| bytes * shards).collect();
     let mut terms = vec![0; receives.iter().sum()];
     group.exchange(&send, &sends, &mut terms, &receives)?;
 
-    let means = means(&parts[rank], &terms, shards.iter().sum());
-    let lengths =
-        |parts: &Vec<Part<'_>>| 4 * parts.iter().map(|part| part.range.len()).sum::<usize>();
-    let lengths: Vec<usize> = parts.iter().map(lengths).collect();
-    let mut all = vec![0; lengths.iter().sum()];
-    group.all_gather(&means, &lengths, &mut all)?;
-    Ok(slices.whole(&all))
+    let slice = |(spec, tensor): (&&TensorSpec, &Divided<'_>)| {
+        TensorSpec::new(spec.dtype, [tensor.slice(rank, ranks).len()])
+    };
+    let slices: Vec<_> = specs.iter().zip(&tensors).map(slice).collect();
+    let mut means = means(&slices, &terms, shards.iter().sum()).into_iter();
+    Ok(model.iter().map(|entry| entry.spec.as_ref().and_then(|_| means.next())).collect())
 }
 
-/// Returns the averages of a slice as bytes of `f32`, of terms one behind the other.
+/// Returns whole averages, of each rank's own slices of them.
+pub(crate) fn whole<G: Group>(
+    group: &G,
+    model: &[Entry],
+    slices: &[Option<Vec<f32>>],
+) -> Result<Vec<Option<Vec<f32>>>, GroupError> {
+    let values = slices.iter().flatten().flatten();
+    let own: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
+    let mut tensors = gather(group, &divided(model, |_| 4), &own)?.into_iter();
+    let values = |bytes: Vec<u8>| {
+        let (elements, _) = bytes.as_chunks::<4>();
+        elements.iter().map(|element| f32::from_le_bytes(*element)).collect()
+    };
+    let whole = |entry: &Entry| entry.spec.as_ref().and_then(|_| tensors.next()).map(values);
+    Ok(model.iter().map(whole).collect())
+}
+
+/// Returns the division of gradients that any rank has, of elements of this many bytes.
+fn divided(model: &[Entry], width: impl Fn(&TensorSpec) -> usize) -> Vec<Divided<'_>> {
+    let tensor = |entry| {
+        let Entry { name, spec, .. }: &Entry = entry;
+        let spec = spec.as_ref()?;
+        Some(Divided { name, elements: spec.elements()?, width: width(spec) })
+    };
+    model.iter().filter_map(tensor).collect()
+}
+
+/// Returns the averages of slices, of terms one behind the other.
 #[expect(clippy::cast_precision_loss, reason = "shards are few")]
 #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
-fn means(parts: &[Part<'_>], mut terms: &[u8], shards: usize) -> Vec<u8> {
+fn means(slices: &[TensorSpec], mut terms: &[u8], shards: usize) -> Vec<Vec<f32>> {
+    let elements = |spec: &TensorSpec| spec.elements().unwrap_or_default();
     // The sum of nothing but negative zeros is a negative zero.
-    let mut sums = vec![-0.0_f64; parts.iter().map(|part| part.range.len()).sum()];
+    let mut sums: Vec<_> = slices.iter().map(|spec| vec![-0.0_f64; elements(spec)]).collect();
     for _ in 0..shards {
-        let mut sums = sums.iter_mut();
-        for part in parts {
-            let (own, rest) = terms.split_at(part.bytes());
+        for (spec, sums) in slices.iter().zip(&mut sums) {
+            let (own, rest) = terms.split_at(elements(spec) * spec.dtype.bytes());
             terms = rest;
-            let spec = TensorSpec::new(part.spec.dtype, [part.range.len()]);
-            let values = RawTensor::new(spec, own.to_vec()).and_then(|raw| raw.to_f32());
-            // Terms come first: their end takes no sum of the next part.
-            let own = values.unwrap_or_default().into_iter().zip(sums.by_ref());
-            own.for_each(|(term, sum)| *sum += f64::from(term));
+            let values = RawTensor::new(spec.clone(), own.to_vec()).and_then(|raw| raw.to_f32());
+            let own = values.unwrap_or_default();
+            sums.iter_mut().zip(own).for_each(|(sum, term)| *sum += f64::from(term));
         }
     }
-    sums.iter().flat_map(|sum| ((sum / shards as f64) as f32).to_le_bytes()).collect()
-}
-
-/// Division of a model's elements among ranks.
-struct Slices<'m> {
-    specs: Vec<Option<&'m TensorSpec>>,
-}
-
-/// Part of one gradient that lies in one rank's slice.
-struct Part<'m> {
-    place: usize,
-    spec: &'m TensorSpec,
-    range: Range<usize>,
-}
-
-impl<'m> Slices<'m> {
-    fn lengths(&self) -> impl Iterator<Item = (usize, &'m TensorSpec, usize)> {
-        let specs = self.specs.iter().enumerate();
-        specs.filter_map(|(place, spec)| {
-            Some((place, (*spec)?, spec.and_then(TensorSpec::elements)?))
-        })
-    }
-
-    /// Returns the parts of a rank's slice, in the set's order. A rank owns none where elements are fewer than ranks.
-    fn parts(&self, rank: usize, ranks: usize) -> Vec<Part<'m>> {
-        let total: usize = self.lengths().map(|(.., len)| len).sum();
-        let [start, end] =
-            [rank, rank + 1].map(|edge| total / ranks * edge + total % ranks * edge / ranks);
-        let mut first = 0;
-        let mut parts = Vec::new();
-        for (place, spec, len) in self.lengths() {
-            let within = |edge: usize| edge.clamp(first, first + len) - first;
-            let range = within(start)..within(end);
-            if !range.is_empty() {
-                parts.push(Part { place, spec, range });
-            }
-            first += len;
-        }
-        parts
-    }
-
-    /// Returns the gradients of a set, of all their elements one behind the other.
-    fn whole(&self, all: &[u8]) -> Vec<Option<Vec<f32>>> {
-        let (elements, _) = all.as_chunks::<4>();
-        let mut elements = elements.iter().map(|element| f32::from_le_bytes(*element));
-        let mut whole = vec![None; self.specs.len()];
-        for (place, _, len) in self.lengths() {
-            whole[place] = Some(elements.by_ref().take(len).collect());
-        }
-        whole
-    }
-}
-
-impl Part<'_> {
-    fn bytes(&self) -> usize {
-        self.range.len() * self.spec.dtype.bytes()
-    }
-
-    /// Appends this part of a shard.
-    fn append(&self, shard: &Shard, to: &mut Vec<u8>) {
-        let width = self.spec.dtype.bytes();
-        match shard.get(self.place).and_then(Option::as_ref) {
-            Some(raw) => to.extend(&raw.bytes()[self.range.start * width..self.range.end * width]),
-            None => to.resize(to.len() + self.bytes(), 0),
-        }
-    }
+    let mean = |sum: f64| (sum / shards as f64) as f32;
+    sums.into_iter().map(|sums| sums.into_iter().map(mean).collect()).collect()
 }

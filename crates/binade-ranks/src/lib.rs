@@ -13,6 +13,7 @@ mod model;
 mod ops;
 mod scaler;
 mod shards;
+mod slices;
 mod threads;
 
 pub use device::{RankDevice, Ranks};

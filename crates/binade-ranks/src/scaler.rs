@@ -80,7 +80,8 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     ) -> Result<D::Grads, Failed<D>> {
         let own: Vec<Shard> =
             self.alone(|device| shards.iter().map(|set| raw(device, set, &met.model)).collect())?;
-        let averages = average::average(self.group(), &met.model, &met.shards, &own);
+        let slices = average::own_slices(self.group(), &met.model, &met.shards, &own);
+        let averages = average::whole(self.group(), &met.model, &self.kept(slices)?);
         let averages = self.kept(averages)?;
         self.alone(|device| {
             let upload = |(entry, values): (&Entry, Option<Vec<f32>>)| {
