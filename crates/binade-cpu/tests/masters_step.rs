@@ -2,10 +2,12 @@
 
 use crate::sets;
 
-use binade_core::{DType, FoundInf, HostTensor, Named, Optimizer as _};
+use binade_core::{DType, Error as _, ErrorKind, FoundInf, HostTensor, Named, Optimizer as _};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradOps, Norm};
-use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, OptimizerConfig};
+use binade_master_weights::{
+    HostMasters, MasterOptimizer, MasterStore, MasterWeights, OptimizerConfig, UpdateRule,
+};
 use sets::{
     BLOCK, NATIVE, Part, Random, STORES, config, in_pools, name, native_params, native_unscaled,
     params, rules, unscaled,
@@ -97,4 +99,48 @@ fn a_parameter_widened_behind_the_optimizers_back_still_follows_its_master() {
     let master = optimizer.masters().get(&name(0)).unwrap().master.copy().cloned().expect("kept");
     assert_eq!(optimizer.params[0].value.as_slice(), Some(&master[..]));
     assert!(master[0] < 1.0);
+}
+
+#[test]
+fn a_slice_is_rounded_by_the_words_that_its_elements_have_in_the_whole() {
+    let (len, seed) = (BLOCK + 9, 3);
+    let values: Vec<f32> = (0_u16..).map(f32::from).take(len).collect();
+    for store in STORES.into_iter().chain([MasterStore::Stochastic { seed }]) {
+        // The exponent of a whole tensor is of no slice.
+        if store == MasterStore::ScaledF16 {
+            continue;
+        }
+        let of = |range: std::ops::Range<usize>| {
+            let tensor = |values: &[f32], dtype| {
+                Tensor::from_f32(values[range.clone()].to_vec(), &[range.len()], dtype).unwrap()
+            };
+            let mut params = vec![Named::new("w", tensor(&values, DType::BF16))];
+            let config = OptimizerConfig::new(UpdateRule::sgd(0.37)).unwrap().with_store(store);
+            let mut masters = Cpu.masters(&mut params, &config).unwrap();
+            let first = u64::try_from(range.start).unwrap();
+            Cpu.set_offsets(&mut masters, &[Named::new("w", first)]).unwrap();
+            for _ in 0..2 {
+                let grads = vec![Named::new("w", Some(tensor(&values, DType::F32)))];
+                Cpu.step(&mut params, &mut masters, grads.into(), &FoundInf::default()).unwrap();
+            }
+            params[0].value.to_bits()
+        };
+        let whole = of(0..len);
+        // Words come by four: slices begin at each of them.
+        for start in [0, 1, 2, 3, 7, BLOCK - 1, len] {
+            let slices = [of(0..start), of(start..len)];
+            assert!(slices.concat() == whole, "{store:?}, cut at {start}");
+        }
+    }
+}
+
+#[test]
+fn an_offset_of_no_parameter_is_refused_by_name() {
+    let mut params = vec![Named::new("w", Tensor::new(vec![1.0_f32], &[1]).unwrap())];
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.5)).unwrap();
+    let mut masters = Cpu.masters(&mut params, &config).unwrap();
+    let before = masters.clone();
+    let error = Cpu.set_offsets(&mut masters, &[Named::new("v", 3)]).unwrap_err();
+    assert!(error.to_string().contains("`v`") && error.kind() == ErrorKind::Mismatch, "{error}");
+    assert_eq!(masters, before);
 }

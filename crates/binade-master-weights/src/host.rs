@@ -1,9 +1,10 @@
 //! Masters and optimizer state in host memory, by parameter.
 
 use crate::{
-    ConfigError, HostParamState, LostUpdates, OptimizerConfig, UpdateRule, config_error::distinct,
+    ConfigError, HostParamState, LostUpdates, Master, OptimizerConfig, UpdateRule,
+    config_error::distinct,
 };
-use binade_core::DType;
+use binade_core::{DType, MatchError, Named};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -118,6 +119,25 @@ impl HostMasters {
         self.insert(name, Vec::new(), stored)?;
         if let Some(kept) = self.kept.last_mut() {
             kept.slot.len = len;
+        }
+        Ok(())
+    }
+
+    /// Makes parameters slices of larger tensors: see [`MasterWeights::set_offsets`](crate::MasterWeights::set_offsets).
+    ///
+    /// # Errors
+    ///
+    /// When no parameter has one of the names; nothing has changed then.
+    pub fn set_offsets(&mut self, offsets: &[Named<u64>]) -> Result<(), MatchError> {
+        if let Some(Named { name, .. }) = offsets.iter().find(|one| self.id(&one.name).is_none()) {
+            let why = "an offset came for it, and no parameter of the optimizer has that name";
+            return Err(MatchError { parameter: name.clone(), why });
+        }
+        for offset in offsets {
+            let kept = self.id(&offset.name).and_then(|id| self.kept.get_mut(id));
+            if let Some(Master::Stochastic { first, .. }) = kept.map(|kept| &mut kept.slot.master) {
+                *first = offset.value;
+            }
         }
         Ok(())
     }

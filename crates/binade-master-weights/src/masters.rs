@@ -1,11 +1,11 @@
 //! The trait of a device that keeps master weights and steps them.
 
 use crate::OptimizerConfig;
-use binade_core::{GradSet, TrainError};
+use binade_core::{GradSet, Named, TrainError};
 
 /// Keeps `f32` masters and optimizer state of parameters, and steps them.
 ///
-/// `join` is optional: a device that leaves it out answers that it is `Unsupported`, before anything has changed.
+/// `join` and `set_offsets` are optional: a device that leaves one out answers that it is `Unsupported`, before anything has changed.
 ///
 /// # For implementers
 ///
@@ -27,6 +27,8 @@ use binade_core::{GradSet, TrainError};
 ///   says, moments zero, no step applied. They stand behind the others, and are numbered on.
 /// * A join changes nothing that is kept for the others but their rule, which is the configuration's.
 /// * A join that is refused has changed nothing.
+/// * Where the store rounds by chance, a step of a slice whose offset is set gives the bits of that part of a step of the whole. Offsets
+///   change nothing under other stores, and are not saved.
 ///
 /// # Examples
 ///
@@ -163,5 +165,19 @@ pub trait MasterWeights: GradSet {
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("MasterWeights::join")))
+    }
+
+    /// Makes parameters slices of larger tensors, each from the element that its name goes with on: they are rounded by chance as these
+    /// elements of the whole tensors are. Parameters that are not named stay as they are. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or no parameter has one of the names.
+    fn set_offsets(
+        &self,
+        masters: &mut Self::Masters,
+        offsets: &[Named<u64>],
+    ) -> Result<(), Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("MasterWeights::set_offsets")))
     }
 }

@@ -39,6 +39,8 @@ pub enum Master {
         seed: u64,
         /// The parameter's place in its set.
         number: u32,
+        /// Place of its first element in the tensor that it is a slice of; 0 for one that is whole.
+        first: u64,
     },
     /// [`MasterStore::Kahan`]: bits of the parameter's type.
     Compensation(Vec<u16>),
@@ -66,7 +68,7 @@ impl Master {
             MasterStore::Remainder => {
                 Self::Remainder(values.iter().map(|x| remainder::split(*x).1).collect())
             }
-            MasterStore::Stochastic { seed } => Self::Stochastic { seed, number },
+            MasterStore::Stochastic { seed } => Self::Stochastic { seed, number, first: 0 },
             MasterStore::Kahan if stored == DType::F16 => {
                 Self::Compensation(compensations::<f16>(&values))
             }
@@ -199,9 +201,9 @@ impl HostParamState {
             Master::Remainder(remainder) => Params::Remainder { low, remainder },
             Master::Compensation(compensation) => Params::Kahan { low, compensation },
             Master::Scaled { .. } => Params::Copy { master: &mut wide, low },
-            Master::Stochastic { seed, number } => {
+            Master::Stochastic { seed, number, first } => {
                 let key = Key { seed: *seed, parameter: *number, step: low_word(self.applied) };
-                Params::Stochastic { low, key, first: 0 }
+                Params::Stochastic { low, key, first: *first }
             }
         };
         run(Slices { grads, params, moments })?;

@@ -24,6 +24,7 @@ impl<D: MasterWeights> MasterWeights for Counting<D> {
             more: D::Params,
             config: &OptimizerConfig
         ) -> ();
+        launch set_offsets(masters: &mut D::Masters, offsets: &[Named<u64>]) -> ();
     }
 }
 

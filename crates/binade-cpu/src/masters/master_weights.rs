@@ -65,6 +65,10 @@ impl MasterWeights for Cpu {
         params.append(&mut more);
         Ok(())
     }
+
+    fn set_offsets(&self, masters: &mut HostMasters, offsets: &[Named<u64>]) -> Result<(), Error> {
+        Ok(masters.set_offsets(offsets)?)
+    }
 }
 
 /// Starts each of `params`, and returns them in their stored types.

@@ -124,7 +124,7 @@ impl<D: Kernels> MasterState<D> {
             Self::None => Master::Nothing,
             Self::Copy(master) => Master::Copy(master.download(device)?),
             Self::Remainder(bits) => Master::Remainder(words(bits)?),
-            Self::Stochastic { seed } => Master::Stochastic { seed: *seed, number },
+            Self::Stochastic { seed } => Master::Stochastic { seed: *seed, number, first: 0 },
             Self::Kahan(bits) => Master::Compensation(words(bits)?),
             Self::Scaled(scaled) => {
                 let exponent = device.bits_of(&scaled.exponent)?;
