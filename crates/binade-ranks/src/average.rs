@@ -71,7 +71,7 @@ pub(crate) fn whole<G: Group>(
 }
 
 /// Returns the division of gradients that any rank has, of elements of this many bytes.
-fn divided(model: &[Entry], width: impl Fn(&TensorSpec) -> usize) -> Vec<Divided<'_>> {
+pub(crate) fn divided(model: &[Entry], width: impl Fn(&TensorSpec) -> usize) -> Vec<Divided<'_>> {
     let tensor = |entry| {
         let Entry { name, spec, .. }: &Entry = entry;
         let spec = spec.as_ref()?;

@@ -1,7 +1,7 @@
 //! The handle of a device that is one of several ranks.
 
 use crate::{
-    Group, RanksError,
+    Group, Partition, RanksError,
     header::Call,
     meeting::{self, Apart, Met, Statement},
 };
@@ -49,10 +49,13 @@ impl<D> RankDevice for D where
 /// * `unscale` of an average, as at the end of a window, and clipping compare what they found: it decides if a step is skipped.
 /// * Ranks that differ in the call, the loss scale, the model, the optimizer's configuration or a loaded checkpoint get a
 ///   [`Desync`](crate::Desync) on every rank, in that call.
+/// * With [`Partition::Slices`] each rank keeps its slice of averages, masters and moments; parameters, steps and saved files have the
+///   bits of [`Partition::Whole`]. Every rank saves and exports then, since these calls gather.
 /// * After an error of the group or between ranks each call is that error.
 /// * The scale and the findings are the host's. `unscale` and clips wait for the device.
 pub struct Ranks<D, G> {
     device: D,
+    partition: Partition,
     shared: Arc<Shared<G>>,
 }
 
@@ -71,7 +74,24 @@ impl<D, G: Group> Ranks<D, G> {
     /// Makes `device` this process's or thread's rank of `group`.
     pub fn new(device: D, group: G) -> Self {
         let (meetings, apart) = (AtomicU64::new(0), OnceLock::new());
-        Self { device, shared: Arc::new(Shared { group, meetings, apart }) }
+        let shared = Arc::new(Shared { group, meetings, apart });
+        Self { device, partition: Partition::Whole, shared }
+    }
+
+    /// Sets what each rank keeps of averages, masters and moments. It is the same on every rank, and set before `masters`.
+    #[must_use]
+    pub fn with_partition(self, partition: Partition) -> Self {
+        Self { partition, ..self }
+    }
+
+    /// Returns what each rank keeps of averages, masters and moments.
+    pub fn partition(&self) -> Partition {
+        self.partition
+    }
+
+    /// Returns true if each rank keeps less than all. One rank's slices are whole.
+    pub(crate) fn is_sliced(&self) -> bool {
+        self.partition == Partition::Slices && self.group().ranks() > 1
     }
 
     /// Returns the group.
@@ -154,7 +174,8 @@ impl<D: Handle, G: Group> Handle for Ranks<D, G> {
 
 impl<D: Clone, G> Clone for Ranks<D, G> {
     fn clone(&self) -> Self {
-        Self { device: self.device.clone(), shared: self.shared.clone() }
+        let (partition, shared) = (self.partition, self.shared.clone());
+        Self { device: self.device.clone(), partition, shared }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Errors of a device that is one of several ranks.
 
 use crate::GroupError;
-use binade_core::{Error, ErrorKind};
+use binade_core::{Error, ErrorKind, MatchError};
+use binade_master_weights::MasterStore;
 
 /// Error of the device, of the group, or of ranks that differ.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -20,6 +21,15 @@ pub enum RanksError<E> {
         "these gradients are each shard's own: unscale them first, which averages them over the ranks"
     )]
     NotAveraged,
+    /// Store of which a slice's masters are no slice of the whole masters.
+    #[error(
+        "`MasterStore::{0:?}` keeps masters of whole tensors, and cannot be cut into the ranks' slices: choose another store, or \
+         `Partition::Whole`"
+    )]
+    Indivisible(MasterStore),
+    /// Gradient of another shape than its parameter, of which the slices cannot be told apart.
+    #[error(transparent)]
+    Mismatch(MatchError),
 }
 
 /// Difference between ranks of one run. Every rank returns it, in the call in which they came to differ.
@@ -48,6 +58,8 @@ impl<E: Error> Error for RanksError<E> {
             Self::Device(error) => error.kind(),
             Self::Group(error) => error.kind(),
             Self::Desync(_) => ErrorKind::Mismatch,
+            Self::Mismatch(error) => error.kind(),
+            Self::Indivisible(_) => ErrorKind::Unsupported,
             Self::NotAveraged => ErrorKind::InvalidArgument,
         }
     }

@@ -1,6 +1,9 @@
 //! Gradients of a rank.
 
-use crate::{Group, RankDevice, Ranks, RanksError, device::Failed};
+use crate::{
+    Group, RankDevice, Ranks, RanksError, device::Failed, header::Call, model::Entry,
+    slice_grads::upload,
+};
 use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 use std::fmt;
 
@@ -9,6 +12,8 @@ use std::fmt;
 ///
 /// A rank with one shard gives its set, as a tape's `backward` returns it. One with several gives a list of sets: each shard has the
 /// weight of every other, on whichever rank it is. Each rank has one shard at least.
+///
+/// With [`Partition::Slices`](crate::Partition) each rank keeps its slice of the average alone.
 pub struct RankGrads<D: GradSet>(pub(crate) Sets<D>);
 
 pub(crate) enum Sets<D: GradSet> {
@@ -16,24 +21,59 @@ pub(crate) enum Sets<D: GradSet> {
     Shards(Vec<NamedGrads<D::Tensor>>),
     /// Average, the same on all ranks.
     Average(D::Grads),
-    /// This rank's own, of its first shard, where some rank overflowed: no step takes them.
-    Unsent(D::Grads),
+    /// This rank's slices of the average.
+    Slices(SliceGrads<D>),
+    /// This rank's own, of its first shard, where some rank overflowed: no step takes them. The names are of all parameters.
+    Unsent(D::Grads, Vec<Entry>),
+}
+
+/// Averages of a rank's slice of every gradient.
+pub(crate) struct SliceGrads<D: GradSet> {
+    /// Tensors of one axis, some of them empty.
+    pub(crate) set: D::Grads,
+    /// Forms of the whole gradients, which are `f32`.
+    pub(crate) model: Vec<Entry>,
 }
 
 impl<D: GradSet> RankGrads<D> {
-    /// Returns the average, or this rank's own set where none was sent.
+    /// Returns the average or this rank's slices of it, or this rank's own set where none was sent.
     pub(crate) fn average(&mut self) -> Result<&mut D::Grads, Failed<D>> {
         match &mut self.0 {
-            Sets::Average(set) | Sets::Unsent(set) => Ok(set),
+            Sets::Average(set) | Sets::Slices(SliceGrads { set, .. }) | Sets::Unsent(set, _) => {
+                Ok(set)
+            }
             Sets::Shards(_) => Err(RanksError::NotAveraged),
         }
     }
 
     pub(crate) fn into_average(self) -> Result<D::Grads, Failed<D>> {
         match self.0 {
-            Sets::Average(set) | Sets::Unsent(set) => Ok(set),
+            Sets::Average(set) | Sets::Slices(SliceGrads { set, .. }) | Sets::Unsent(set, _) => {
+                Ok(set)
+            }
             Sets::Shards(_) => Err(RanksError::NotAveraged),
         }
+    }
+}
+
+impl<D: GradSet<Grads: From<NamedGrads<D::Tensor>>>> RankGrads<D> {
+    /// Returns this rank's slices of the average; of a set that was not sent, the parameters without a gradient.
+    pub(crate) fn into_slices(self) -> Result<SliceGrads<D>, Failed<D>> {
+        match self.0 {
+            Sets::Slices(slices) => Ok(slices),
+            Sets::Unsent(_, model) => Ok(SliceGrads::none_of(model)),
+            Sets::Average(_) | Sets::Shards(_) => Err(RanksError::NotAveraged),
+        }
+    }
+}
+
+impl<D: GradSet<Grads: From<NamedGrads<D::Tensor>>>> SliceGrads<D> {
+    /// Makes the set in which no parameter has a gradient.
+    pub(crate) fn none_of(model: Vec<Entry>) -> Self {
+        let without = |entry: Entry| Entry { spec: None, is_whole: false, ..entry };
+        let model: Vec<Entry> = model.into_iter().map(without).collect();
+        let names = model.iter().map(|entry| Named { name: entry.name.clone(), value: None });
+        Self { set: names.collect::<Vec<_>>().into(), model }
     }
 }
 
@@ -56,11 +96,13 @@ impl<D: GradSet> fmt::Debug for RankGrads<D> {
         match &self.0 {
             Sets::Shards(sets) => write!(f, "RankGrads({} shards)", sets.len()),
             Sets::Average(_) => f.write_str("RankGrads(average)"),
-            Sets::Unsent(_) => f.write_str("RankGrads(not sent)"),
+            Sets::Slices(_) => f.write_str("RankGrads(slices of the average)"),
+            Sets::Unsent(..) => f.write_str("RankGrads(not sent)"),
         }
     }
 }
 
+/// `materialise` gathers an average of which each rank has slices, so that every rank has to call it.
 impl<D: RankDevice, G: Group> GradSet for Ranks<D, G> {
     type Params = D::Params;
     type Grads = RankGrads<D>;
@@ -78,6 +120,10 @@ impl<D: RankDevice, G: Group> GradSet for Ranks<D, G> {
         &self,
         grads: RankGrads<D>,
     ) -> Result<NamedGrads<<D as Handle>::Tensor>, Self::Error> {
+        if let Sets::Slices(slices) = &grads.0 {
+            let whole = self.gather_grads(Call::Materialise, slices)?;
+            return self.alone(|device| upload(device, &whole));
+        }
         let average = grads.into_average()?;
         self.alone(|device| device.materialise(average))
     }

@@ -13,13 +13,18 @@ pub(crate) enum Call {
     UnscaleAverage,
     ClipNorm,
     ClipGroups,
+    Step,
+    Save,
+    Export,
+    SaveGrads,
+    Materialise,
     /// Call of a rank whose own part of some call failed.
     Failed,
 }
 
 impl Call {
     /// Names of the calls, in their order.
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 13] = [
         "`masters`",
         "`join`",
         "`load`",
@@ -27,6 +32,11 @@ impl Call {
         "`unscale` of an average",
         "`clip_norm`",
         "`clip_groups`",
+        "`step`",
+        "`save`",
+        "`export_f32`",
+        "`save_grads`",
+        "`materialise`",
         "an error of its own",
     ];
 
@@ -44,6 +54,9 @@ impl Call {
             Self::Unscale => "the loss scale",
             Self::UnscaleAverage => "the scale or the sum of a window",
             Self::ClipNorm | Self::ClipGroups => "the limit or the norm of a clip",
+            Self::Step | Self::Save | Self::Export | Self::SaveGrads | Self::Materialise => {
+                "the slices"
+            }
             Self::Failed => "an error",
         }
     }

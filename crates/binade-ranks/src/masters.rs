@@ -20,7 +20,11 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         params: &mut D::Params,
         config: &OptimizerConfig,
     ) -> Result<D::Masters, Self::Error> {
+        self.divisible(config)?;
         self.begin_alike(Call::Masters, params, config)?;
+        if self.is_sliced() {
+            return self.masters_of_slices(params, config);
+        }
         self.alone(|device| device.masters(params, config))
     }
 
@@ -39,6 +43,9 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         grads: RankGrads<D>,
         found: &FoundInf,
     ) -> Result<(), Self::Error> {
+        if self.is_sliced() {
+            return self.step_slices(params, masters, grads, found);
+        }
         let average = grads.into_average()?;
         self.alone(|device| device.step(params, masters, average, &device.upload_found(found)?))
     }
@@ -51,6 +58,9 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
         self.begin_alike(Call::Join, &mut more, config)?;
+        if self.is_sliced() {
+            return self.join_slices(params, masters, more, config);
+        }
         self.alone(|device| device.join(params, masters, more, config))
     }
 }
@@ -75,7 +85,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
             }
             Ok((model, bytes))
         })?;
-        let setting = format!("{config:?}");
+        let setting = format!("{config:?}, {:?}", self.partition());
         self.meet(Statement { model, ..Statement::of(call, setting) })?;
         self.kept(self.group().broadcast(0, &mut bytes))?;
         if self.group().rank() == 0 {
@@ -97,7 +107,8 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     }
 }
 
-/// Saves and exports this rank's masters, which are those of every rank. Every rank loads, and hears of one that loads otherwise.
+/// Saves and exports this rank's masters, which are those of every rank, or those that all ranks have slices of: every rank has to make
+/// these calls then. Every rank loads, and hears of one that loads otherwise.
 impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
     fn specs(
         &self,
@@ -112,6 +123,9 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         params: &D::Params,
         masters: &D::Masters,
     ) -> Result<Vec<SavedParameter>, Self::Error> {
+        if self.is_sliced() {
+            return self.save_slices(params, masters);
+        }
         self.alone(|device| device.save(params, masters))
     }
 
@@ -121,7 +135,13 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         masters: &mut D::Masters,
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Self::Error>> {
-        let loaded = self.alone(|device| Ok(device.load(params, masters, saved)));
+        let loaded = self.alone(|device| {
+            Ok(if self.is_sliced() {
+                self.load_slices(device, (params, masters), saved)
+            } else {
+                device.load(params, masters, saved)
+            })
+        });
         let loaded = loaded.map_err(LoadError::Device)?;
         let own = match loaded {
             Ok(()) => Statement::of(
@@ -143,6 +163,9 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         params: &D::Params,
         masters: &D::Masters,
     ) -> Result<Vec<Named<Vec<f32>>>, Self::Error> {
+        if self.is_sliced() {
+            return self.export_slices(params, masters);
+        }
         self.alone(|device| device.export_f32(params, masters))
     }
 }

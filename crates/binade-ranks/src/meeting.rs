@@ -35,6 +35,8 @@ pub(crate) struct Met {
     pub(crate) shards: Vec<usize>,
     /// Findings of all ranks, joined in their order.
     pub(crate) found: FoundInf,
+    /// Finding of each rank.
+    pub(crate) findings: Vec<FoundInf>,
 }
 
 /// Reason why ranks do not go on together.
@@ -73,18 +75,15 @@ pub(crate) fn meet(group: &dyn Group, number: u64, own: Statement) -> Result<Met
         return Err(desync(call.setting(), others, values));
     }
     let model = joint(group, &headers, (model, &encoded))?;
-    let mut found: Option<FoundInf> = None;
-    for header in &headers {
-        let own = header.found(&model);
-        match &mut found {
-            None => found = Some(own),
-            Some(found) => found.merge(&own, MergeRule::Any),
-        }
-    }
+    let findings: Vec<FoundInf> = headers.iter().map(|header| header.found(&model)).collect();
+    let found = findings.iter().cloned().reduce(|mut found, own| {
+        found.merge(&own, MergeRule::Any);
+        found
+    });
     let lacking = model.iter().filter(|entry| !entry.is_whole);
     let missing = lacking.map(|entry| entry.name.clone()).collect();
     let found = FoundInf { missing, ..found.unwrap_or_default() };
-    Ok(Met { model, shards: headers.iter().map(Header::shards).collect(), found })
+    Ok(Met { model, shards: headers.iter().map(Header::shards).collect(), found, findings })
 }
 
 /// Returns the union of the ranks' models.

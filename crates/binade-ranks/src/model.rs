@@ -36,6 +36,12 @@ pub(crate) fn join(model: &mut [Entry], other: &[Entry]) -> Result<(), Differenc
 }
 
 impl Entry {
+    /// Returns the entry of the gradient's `f32` average.
+    pub(crate) fn widened(&self) -> Self {
+        let spec = self.spec.as_ref().map(|spec| TensorSpec::new(DType::F32, spec.shape.clone()));
+        Self { spec, ..self.clone() }
+    }
+
     fn text(&self) -> String {
         match &self.spec {
             Some(spec) => format!("`{}` {spec}", self.name),

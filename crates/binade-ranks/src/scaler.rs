@@ -4,10 +4,11 @@ use crate::{
     Desync, Group, RankDevice, RankGrads, Ranks, RanksError,
     average::{self, Shard},
     device::{Failed, read},
-    gradients::Sets,
+    gradients::{Sets, SliceGrads},
     header::Call,
     meeting::{Met, Statement},
     model::{self, Entry},
+    slice_grads::Clips,
 };
 use binade_core::{
     DType, FoundInf, MergeRule, Named, NamedGrads, RawTensor, TensorSpec, TrainError,
@@ -27,6 +28,9 @@ impl<D: RankDevice, G: Group> GradScaler for Ranks<D, G> {
             let (sets, found) = self.unscale_shards(&shards, scale)?;
             grads.0 = sets;
             return Ok(found);
+        }
+        if let Sets::Slices(slices) = &mut grads.0 {
+            return self.unscale_slices(slices, scale);
         }
         let set = grads.average()?;
         self.agreed(Call::UnscaleAverage, &format!("{scale:?}"), |device| {
@@ -65,9 +69,9 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
             // One set is its own average.
             Sets::Average(own)
         } else if met.found.overflow.is_some() {
-            Sets::Unsent(own)
+            Sets::Unsent(own, met.model)
         } else {
-            Sets::Average(self.average(shards, &met, scale)?)
+            self.average(shards, &met, scale)?
         };
         Ok((sets, met.found))
     }
@@ -77,25 +81,35 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         shards: &[Set<D>],
         met: &Met,
         scale: &ScaleState,
-    ) -> Result<D::Grads, Failed<D>> {
+    ) -> Result<Sets<D>, Failed<D>> {
         let own: Vec<Shard> =
             self.alone(|device| shards.iter().map(|set| raw(device, set, &met.model)).collect())?;
         let slices = average::own_slices(self.group(), &met.model, &met.shards, &own);
-        let averages = average::whole(self.group(), &met.model, &self.kept(slices)?);
-        let averages = self.kept(averages)?;
-        self.alone(|device| {
+        let slices = self.kept(slices)?;
+        let averages = if self.is_sliced() {
+            slices
+        } else {
+            self.kept(average::whole(self.group(), &met.model, &slices))?
+        };
+        let model: Vec<Entry> = met.model.iter().map(Entry::widened).collect();
+        let set = self.alone(|device| {
             let upload = |(entry, values): (&Entry, Option<Vec<f32>>)| {
-                let shape = entry.spec.as_ref().map_or(&[][..], |spec| &spec.shape);
-                let value = values.map(|values| device.upload(&values, shape, DType::F32));
-                Ok(Named { name: entry.name.clone(), value: value.transpose()? })
+                let upload = |values: Vec<f32>| match &entry.spec {
+                    Some(spec) if !self.is_sliced() => {
+                        device.upload(&values, &spec.shape, DType::F32)
+                    }
+                    _ => device.upload(&values, &[values.len()], DType::F32),
+                };
+                Ok(Named { name: entry.name.clone(), value: values.map(upload).transpose()? })
             };
-            let set: Result<Set<D>, D::Error> =
-                met.model.iter().zip(averages).map(upload).collect();
+            let set: Result<Set<D>, D::Error> = model.iter().zip(averages).map(upload).collect();
             let mut set = D::Grads::from(set?);
             // Finite gradients have a finite average: this pass finds nothing, and divides.
             device.unscale(&mut set, &device.upload_state(*scale)?)?;
             Ok(set)
-        })
+        })?;
+        let slices = |set| Sets::Slices(SliceGrads { set, model });
+        Ok(if self.is_sliced() { slices(set) } else { Sets::Average(set) })
     }
 
     /// Does a pass over an average, which finds the same on every rank that has the same average; ranks that found another thing,
@@ -162,6 +176,7 @@ fn raw<D: RankDevice>(device: &D, set: &Set<D>, model: &[Entry]) -> Result<Shard
     set.iter().zip(model).map(one).collect()
 }
 
+/// `save_grads` gathers a sum of which each rank has slices, so that every rank has to call it.
 impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
     fn clip_norm(
         &self,
@@ -170,9 +185,24 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
         max: f32,
         verdict: &mut FoundInf,
     ) -> Result<(), Self::Error> {
-        let is_sent = !matches!(grads.0, Sets::Unsent(_));
-        let set = grads.average()?;
+        let is_sent = !matches!(grads.0, Sets::Unsent(..));
         let setting = format!("{norm:?} norm of at most {max}");
+        if let Sets::Slices(slices) = &mut grads.0 {
+            // A limit is refused in the device's words.
+            let none = &mut SliceGrads::<D>::none_of(Vec::new()).set;
+            self.own_part(|device| {
+                let mut found = device.upload_found(verdict)?;
+                Ok(device.clip_norm(none, norm, max, &mut found)?)
+            })?;
+            let places = vec![Some(0); slices.model.len()];
+            let clips = Clips { places: &places, limits: &[(norm, max)] };
+            let norms = self.clip_slices(slices, clips, (Call::ClipNorm, setting))?;
+            for norm in norms {
+                verdict.record_norm(norm);
+            }
+            return Ok(());
+        }
+        let set = grads.average()?;
         *verdict = self.agreed(Call::ClipNorm, &setting, |device| {
             let mut found = device.upload_found(verdict)?;
             device.clip_norm(set, norm, max, &mut found)?;
@@ -192,6 +222,20 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
         groups: &[ClipGroup],
         verdict: &mut FoundInf,
     ) -> Result<(), Self::Error> {
+        if let Sets::Slices(slices) = &mut grads.0 {
+            let names = slices.model.iter().map(|entry| &*entry.name);
+            let places = self.own_part(|device| {
+                Ok(ClipGroup::places(groups, names).map_err(|error| device.train_error(error))?)
+            })?;
+            let limits: Vec<_> = groups.iter().map(|group| (group.norm, group.max)).collect();
+            let clips = Clips { places: &places, limits: &limits };
+            let setting = (Call::ClipGroups, format!("{groups:?}"));
+            let norms = self.clip_slices(slices, clips, setting)?;
+            for (group, norm) in groups.iter().zip(norms) {
+                verdict.check_norm(&group.norm_name(), norm);
+            }
+            return Ok(());
+        }
         let set = grads.average()?;
         *verdict = self.agreed(Call::ClipGroups, &format!("{groups:?}"), |device| {
             let mut found = device.upload_found(verdict)?;
@@ -212,6 +256,9 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
         grads: RankGrads<D>,
         found: &FoundInf,
     ) -> Result<RankGrads<D>, Self::Error> {
+        if self.is_sliced() {
+            return self.accumulate_slices(sum, grads, found);
+        }
         let (sum, grads) = (sum.map(RankGrads::into_average).transpose()?, grads.into_average()?);
         let sum =
             self.alone(|device| device.accumulate(sum, grads, &device.upload_found(found)?))?;
@@ -224,7 +271,10 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
 
     fn save_grads(&self, grads: &RankGrads<D>) -> Result<NamedGrads<RawTensor>, Self::Error> {
         match &grads.0 {
-            Sets::Average(set) | Sets::Unsent(set) => self.alone(|device| device.save_grads(set)),
+            Sets::Average(set) | Sets::Unsent(set, _) => {
+                self.alone(|device| device.save_grads(set))
+            }
+            Sets::Slices(slices) => self.gather_grads(Call::SaveGrads, slices),
             Sets::Shards(_) => Err(RanksError::NotAveraged),
         }
     }
@@ -234,6 +284,9 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
         params: &D::Params,
         saved: &NamedGrads<RawTensor>,
     ) -> Result<RankGrads<D>, Self::Error> {
+        if self.is_sliced() {
+            return self.cut_grads(saved);
+        }
         let set = self.alone(|device| device.load_grads(params, saved))?;
         Ok(RankGrads(Sets::Average(set)))
     }

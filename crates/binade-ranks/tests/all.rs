@@ -7,6 +7,8 @@ mod common;
 mod ends;
 mod kit;
 mod settings;
+mod slice_meetings;
+mod slices;
 mod threads;
 mod together;
 mod training;

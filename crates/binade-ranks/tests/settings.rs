@@ -1,18 +1,25 @@
-//! Training with a tape at every level: eight shards give one set of bits on 1, 2, 4 and 8 ranks.
+//! Training with a tape at every level: eight shards give one set of bits on 1, 2, 4 and 8 ranks, whole or in slices.
 
 use crate::common::each;
 use crate::training::{LEVELS, STEPS, Setting, State, train};
 use binade::prelude::*;
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_ranks::Ranks;
+use binade_ranks::{
+    Partition::{Slices, Whole},
+    Ranks,
+};
 
 /// Asserts that all ranks of all groups end alike, and returns how.
 fn one_state(setting: Setting) -> State {
-    let mut states: Vec<State> = [1, 2, 4, 8]
-        .into_iter()
-        .flat_map(|ranks| {
-            each(ranks, |group| train(&Ranks::new(Cpu, group), setting, 0..STEPS, None))
+    let groups = [1, 2, 4, 8].map(|ranks| (ranks, Whole)).into_iter();
+    let groups = groups.chain([1, 2, 4, 8].map(|ranks| (ranks, Slices)));
+    let mut states: Vec<State> = groups
+        .flat_map(|(ranks, partition)| {
+            each(ranks, |group| {
+                let rank = Ranks::new(Cpu, group).with_partition(partition);
+                train(&rank, setting, 0..STEPS, None)
+            })
         })
         .collect();
     let first = states.swap_remove(0);
@@ -62,9 +69,12 @@ fn a_run_that_is_resumed_on_another_number_of_ranks_ends_with_the_bits_of_one_th
     };
     let whole = one_state(setting);
     let mut from = None;
-    for (ranks, steps) in [(4, 0..2), (1, 2..3), (8, 3..STEPS)] {
+    for (ranks, partition, steps) in
+        [(4, Whole, 0..2), (4, Slices, 2..3), (1, Slices, 3..4), (8, Slices, 4..STEPS)]
+    {
         let mut states = each(ranks, |group| {
-            train(&Ranks::new(Cpu, group), setting, steps.clone(), from.as_ref())
+            let rank = Ranks::new(Cpu, group).with_partition(partition);
+            train(&rank, setting, steps.clone(), from.as_ref())
         });
         from = states.pop();
     }
