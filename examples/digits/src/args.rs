@@ -70,6 +70,9 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks: Option<u32>,
+    /// Keeps on each rank its slice of averages, masters and moments alone; weights end the same.
+    #[arg(long)]
+    pub slices: bool,
     /// Looks at no step, so that none waits for the device; the scale is read once, at the end.
     #[arg(long)]
     pub unwatched: bool,
@@ -83,7 +86,8 @@ Examples:
   digits --data mnist --epochs 1             MNIST, from the files in the folder mnist
   digits --level O2 --loss-scale log-max     a scale that is predicted from the largest gradients
   digits --level O1 --init-scale 2^30        a scale that has to come down
-  digits --model mlp --ranks 4               data-parallel training on four threads";
+  digits --model mlp --ranks 4               data-parallel training on four threads
+  digits --model mlp --ranks 4 --slices      the same, with a quarter of masters and moments on each";
 
 /// Model to train.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

@@ -8,7 +8,7 @@ use crate::part::Part;
 use crate::record::Run;
 use crate::train;
 use binade_cpu::Cpu;
-use binade_ranks::{Group, Ranks, Threads, threads};
+use binade_ranks::{Group, Partition, Ranks, Threads, threads};
 use indicatif::ProgressBar;
 use std::thread;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub fn run(
     let one = |group: Threads| -> Result<Run, String> {
         let rank = group.rank();
         let bar = if rank == 0 { bar.clone() } else { ProgressBar::hidden() };
-        let device = Ranks::new(Cpu, group);
+        let device = device(group, args);
         let run = one_of(&device, args, setting, digits, &bar);
         run.map_err(|error| format!("rank {rank}: {error}"))
     };
@@ -47,6 +47,12 @@ pub fn run(
         return Err(errors.join("; ").into());
     }
     runs.into_iter().flatten().next().ok_or_else(|| "no rank ran".into())
+}
+
+/// Makes a rank of the CPU that keeps what `args` say.
+pub(crate) fn device<G: Group>(group: G, args: &Args) -> Ranks<Cpu, G> {
+    let partition = if args.slices { Partition::Slices } else { Partition::Whole };
+    Ranks::new(Cpu, group).with_partition(partition)
 }
 
 /// Trains and tests `setting` as one rank, whose `args` name the number of ranks, and returns its figures.

@@ -9,9 +9,8 @@ use crate::model::Trains;
 use crate::ranks;
 use crate::record::Run;
 use crate::train;
-use binade_cpu::Cpu;
 use binade_example_shared::program::{OnDevice, open, progress};
-use binade_ranks::{Group, Ranks};
+use binade_ranks::Group;
 use indicatif::ProgressBar;
 
 /// Runs every setting of `args`. Each finished run is kept in `runs`, even if a later one fails.
@@ -33,7 +32,7 @@ pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<()> {
 pub fn run_rank<G: Group>(group: G, args: &Args, runs: &mut Vec<Run>) -> Result<()> {
     let digits = loaded(args)?;
     let is_shown = group.rank() == 0;
-    let device = Ranks::new(Cpu, group);
+    let device = ranks::device(group, args);
     let one = |setting, bar: &ProgressBar| {
         let hidden = ProgressBar::hidden();
         let bar = if is_shown { bar } else { &hidden };

@@ -194,6 +194,11 @@ impl<'a, D: Trains> Trainer<'a, D> {
             // The window's sum, beside the gradients of the micro-batch that is added to it.
             memory.gradients += elements * DType::F32.bytes() as u64;
         }
+        if let (Some(ranks), true) = (self.args.ranks, self.args.slices) {
+            // Slices of a tensor differ by one element at most.
+            memory.masters = memory.masters.div_ceil(ranks.into());
+            memory.optimizer = memory.optimizer.div_ceil(ranks.into());
+        }
         let weights = self.args.ranks.map(|_| self.weights()).transpose()?;
         Ok(Run { bytes: memory, weights, ..self.run })
     }

@@ -117,6 +117,7 @@ fn ranks_that_cannot_be() {
             "--ranks 2 --batch 4",
             "--ranks 2: each of the 8 shards needs an image; take --batch 8 or more",
         ),
+        ("--slices", "--slices: there are no ranks to divide among; add --ranks N"),
     ] {
         unfollowed(line, told);
     }

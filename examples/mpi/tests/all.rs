@@ -39,8 +39,9 @@ fn processes_end_with_the_weights_of_threads_and_one_of_them_prints() {
     session::run(&args, &mut runs).unwrap();
     let expected =
         format!("every rank ended with weights of the hash {:016x}", runs[0].weights.unwrap());
-    for ranks in [1, 4] {
-        let Some((is_well, told)) = on_ranks(ranks, LINE) else { return };
+    let sliced = format!("{LINE} --slices");
+    for (ranks, line) in [(1, LINE), (4, LINE), (4, &sliced)] {
+        let Some((is_well, told)) = on_ranks(ranks, line) else { return };
         assert!(is_well && told.matches(&expected).count() == 1, "{told}");
     }
 }
