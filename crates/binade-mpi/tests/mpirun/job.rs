@@ -35,19 +35,24 @@ pub(crate) fn on_ranks(ranks: usize, program: &str) -> End {
 
 /// Runs a program of a rank on so many ranks, with parameters of Open MPI.
 pub(crate) fn on_ranks_by(parameters: &[&str], ranks: usize, program: &str) -> End {
-    ended(&[&["mpirun", "-n", &ranks.to_string()], parameters].concat(), program)
+    ended(&[&["mpirun", "-n", &ranks.to_string()], parameters].concat(), &[], program)
+}
+
+/// Runs a program of a rank on so many ranks, with variables of the environment.
+pub(crate) fn on_ranks_with(variables: &[(&str, &str)], ranks: usize, program: &str) -> End {
+    ended(&["mpirun", "-n", &ranks.to_string()], variables, program)
 }
 
 /// Runs a program of a rank as a user does who knows nothing of MPI.
 pub(crate) fn alone(program: &str) -> End {
-    ended(&[], program)
+    ended(&[], &[], program)
 }
 
-fn ended(launcher: &[&str], program: &str) -> End {
+fn ended(launcher: &[&str], variables: &[(&str, &str)], program: &str) -> End {
     let begun = Instant::now();
     let mut job = Command::new("timeout");
     job.args(["--kill-after=5", LIMIT]).args(launcher).arg(env::current_exe().unwrap());
-    job.args([PROGRAM, program]);
+    job.args([PROGRAM, program]).envs(variables.iter().copied());
     // As `--allow-run-as-root --oversubscribe`, which other launchers do not know.
     job.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     job.env("OMPI_MCA_rmaps_base_oversubscribe", "1");

@@ -5,6 +5,7 @@
 
 mod job;
 mod programs;
+mod resumed;
 mod tests;
 #[path = "../../../binade-ranks/tests/training.rs"]
 mod training;

@@ -6,13 +6,14 @@
     reason = "all programs have one type"
 )]
 
+use crate::resumed::resumed;
 use crate::training::{LEVELS, STEPS, Setting, train};
 use binade::OptLevel;
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_mpi::Mpi;
-use binade_ranks::{Group, GroupError, RankGrads, Ranks};
+use binade_ranks::{Group, GroupError, Partition, RankGrads, Ranks};
 use std::{
     error::Error,
     hash::{DefaultHasher, Hash, Hasher},
@@ -22,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-type Outcome = Result<(), Box<dyn Error>>;
+pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
 /// Patience of ranks of which one stalls.
 pub(crate) const SHORT: Duration = Duration::from_secs(3);
@@ -34,6 +35,7 @@ pub(crate) fn run(name: &str) -> ExitCode {
     let (patience, program): (Duration, fn(Mpi) -> Outcome) = match name {
         "calls" => (LONG, calls),
         "settings" => (LONG, settings),
+        "resumed" => (LONG, resumed),
         "late" => (SHORT, late),
         "unequal_ends" => (SHORT, unequal_ends),
         "stall" => (SHORT, stall),
@@ -127,6 +129,7 @@ fn settings(group: Mpi) -> Outcome {
     let rank = Ranks::new(Cpu, group);
     for (name, setting) in trained() {
         println!("{name}: {:x}", hash(&rank, setting));
+        println!("{name}: {:x}", hash(&rank.clone().with_partition(Partition::Slices), setting));
     }
     Ok(())
 }

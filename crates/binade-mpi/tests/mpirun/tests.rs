@@ -1,18 +1,21 @@
 //! The tests: each starts jobs, and looks at how they end.
 
-use crate::job::{alone, on_ranks, on_ranks_by};
+use crate::job::{alone, on_ranks, on_ranks_by, on_ranks_with};
 use crate::programs::{SHORT, hash, trained};
+use crate::resumed;
+use crate::training::{STEPS, train};
 use binade_cpu::Cpu;
-use binade_ranks::{Ranks, threads};
-use std::{thread, time::Duration};
+use binade_ranks::{Alone, Ranks, threads};
+use std::{env, fs, process, thread, time::Duration};
 
 macro_rules! all {
     ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as fn())),*] };
 }
 
-pub(crate) const ALL: [(&str, fn()); 14] = all![
+pub(crate) const ALL: [(&str, fn()); 15] = all![
     bytes_come_in_the_order_of_ranks_and_a_part_may_be_empty,
     processes_train_to_the_bits_of_threads,
+    slices_that_are_killed_and_resumed_on_fewer_ranks_have_the_bits_of_a_run_that_was_not,
     a_program_that_no_launcher_started_is_one_rank,
     a_rank_that_is_late_is_waited_for,
     ranks_wait_for_each_other_at_the_end,
@@ -50,7 +53,8 @@ fn processes_train_to_the_bits_of_threads() {
     let expected: Vec<String> = trained().into_iter().map(line).collect();
     let by = |parameters: &[&str], ranks| {
         let end = on_ranks_by(parameters, ranks, "settings").well();
-        let mut expected: Vec<_> = expected.iter().flat_map(|line| vec![line; ranks]).collect();
+        // Each rank prints each setting twice: of whole masters, and of slices.
+        let mut expected: Vec<_> = expected.iter().flat_map(|line| vec![line; 2 * ranks]).collect();
         expected.sort_unstable();
         assert_eq!(end.lines(), expected, "{parameters:?}");
     };
@@ -66,6 +70,23 @@ fn processes_train_to_the_bits_of_threads() {
     ] {
         by(parameters, 4);
     }
+}
+
+fn slices_that_are_killed_and_resumed_on_fewer_ranks_have_the_bits_of_a_run_that_was_not() {
+    let file = env::temp_dir().join(format!("binade-mpi-{}.state", process::id()));
+    let path = file.to_str().unwrap();
+    let whole = train(&Ranks::new(Cpu, Alone), resumed::setting(), 0..STEPS, None);
+    // Of the six steps two are saved, then four; a step has three exchanges.
+    for (ranks, saved) in [(4, 2), (2, 4)] {
+        let variables = [(resumed::FILE, path), (resumed::KILLED_AT, "8")];
+        on_ranks_with(&variables, ranks, "resumed").failed_soon();
+        assert_eq!(resumed::read(&file).unwrap().0, saved);
+    }
+    let end = on_ranks_with(&[(resumed::FILE, path)], 1, "resumed").well();
+    assert_eq!(end.lines(), ["rank 0 goes on from step 4"]);
+    let (steps, checkpoint) = resumed::read(&file).unwrap();
+    assert!(steps == STEPS && checkpoint == whole.checkpoint);
+    fs::remove_file(file).unwrap();
 }
 
 fn a_program_that_no_launcher_started_is_one_rank() {
