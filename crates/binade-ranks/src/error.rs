@@ -27,7 +27,7 @@ pub enum RanksError<E> {
          `Partition::Whole`"
     )]
     Indivisible(MasterStore),
-    /// Gradient of another shape than its parameter, of which the slices cannot be told apart.
+    /// Gradient of another shape than its parameter, or than in earlier micro-batches. Slices of both may have one length.
     #[error(transparent)]
     Mismatch(MatchError),
 }

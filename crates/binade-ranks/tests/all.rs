@@ -8,6 +8,7 @@ mod ends;
 mod kit;
 mod settings;
 mod slice_meetings;
+mod slice_windows;
 mod slices;
 mod threads;
 mod together;
