@@ -8,7 +8,7 @@ use binade_grad_scaler::{
     GradOps, GradScaler, LossScale, Norm, Pass, ScaleState, Scaler, join_ranks,
 };
 use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
-use binade_ranks::{Group as _, RankDevice, RankGrads, Ranks, Threads, threads};
+use binade_ranks::{Group as _, Partition, RankDevice, RankGrads, Ranks, Threads, threads};
 use std::marker::PhantomData;
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
@@ -106,37 +106,53 @@ fn ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all() -> Resu
     Ok(())
 }
 
-/// Trains as one rank. Returns the parameter's bits after each step, and the name of each step's overflow.
-fn trained<D: Device + RankDevice>(device: &D, group: Threads) -> Vec<(Vec<u8>, Option<Arc<str>>)> {
+/// Trains as one rank. Returns the parameters' bits after each step, and the name of each step's overflow.
+fn trained<D: Device + RankDevice>(
+    device: &D,
+    group: Threads,
+    partition: Partition,
+) -> Vec<(Vec<u8>, Option<Arc<str>>)> {
     let (own, len) = (group.rank() as u64, 1000);
-    let rank = Ranks::new(device.clone(), group);
+    let rank = Ranks::new(device.clone(), group).with_partition(partition);
     let config = OptimizerConfig::new(UpdateRule::Sgd(exact())).unwrap().with_storage(DType::F16);
-    let mut params = vec![Named::new("w", vector(device, &coarse(own, len), DType::F32))];
+    // Of one element one rank has an empty slice.
+    let one = |values: &[f32], dtype| vector(device, &values[..1], dtype);
+    let values = coarse(own, len);
+    let mut params = vec![
+        Named::new("w", vector(device, &values, DType::F32)),
+        Named::new("one", one(&values, DType::F32)),
+    ];
     let mut masters = rank.masters(&mut params, &config).unwrap();
     let step = |number: u64| {
         let mut values = coarse(10 * number + own, len);
         if (number, own) == (1, 1) {
             values[7] = f32::INFINITY;
         }
-        let grad = vector(device, &values, DType::F16);
-        let mut grads = RankGrads::from(vec![Named::new("w", Some(grad))]);
+        let mut grads = RankGrads::from(vec![
+            Named::new("w", Some(vector(device, &values, DType::F16))),
+            Named::new("one", Some(one(&values, DType::F16))),
+        ]);
         let mut found = rank.unscale(&mut grads, &ScaleState::from_exponent(2)).unwrap();
         rank.clip_norm(&mut grads, Norm::Infinity, 8.0, &mut found).unwrap();
         rank.step(&mut params, &mut masters, grads, &found).unwrap();
-        (device.bits(&params[0].value), found.overflow.map(|overflow| overflow.parameter))
+        let bits = params.iter().flat_map(|param| device.bits(&param.value)).collect();
+        (bits, found.overflow.map(|overflow| overflow.parameter))
     };
     (0..3).map(step).collect()
 }
 
 fn this_device_and_the_cpu_train_one_model_with_the_same_bits() -> Result {
-    for own in [0, 1] {
+    for (own, partition) in [0, 1]
+        .into_iter()
+        .flat_map(|own| [Partition::Whole, Partition::Slices].map(|partition| (own, partition)))
+    {
         let mut groups = threads(2, Duration::from_mins(5));
         let (group, other) = (groups.remove(own), groups.remove(0));
         let [here, there] = std::thread::scope(|threads| {
-            let there = threads.spawn(|| trained(&Cpu, other));
-            [trained(&gpu(), group), there.join().unwrap()]
+            let there = threads.spawn(|| trained(&Cpu, other, partition));
+            [trained(&gpu(), group, partition), there.join().unwrap()]
         });
-        assert_eq!(here, there);
+        assert_eq!(here, there, "{partition:?}");
         assert!(here[0].0 == here[1].0 && here[1].0 != here[2].0, "the second step is skipped");
         assert_eq!(here[1].1.as_deref(), Some("w"));
     }
