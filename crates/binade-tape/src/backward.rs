@@ -7,9 +7,9 @@ use crate::{
     record::{Grads, Node, Origin, Registered, Value},
 };
 use binade_core::ops::{Add, Fill};
-use binade_core::{DType, Named, Op, OpClass};
+use binade_core::{DType, Handle, Named, Op, OpClass};
 use binade_grad_scaler::{Loss, ScaleStore};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, mem, sync::Arc};
 
 const SCALE: Op = Op::custom("scale", OpClass::Pointwise);
 const UNSCALE: Op = Op::custom("unscale", OpClass::Pointwise);
@@ -60,6 +60,55 @@ impl<D: Device> Var<D> {
         self.named_gradients(self.tape().record().parameters()?)
     }
 
+    /// Gives `tell` the gradient of this scalar with respect to each parameter of the tape, once, as soon as it is complete: while
+    /// backward still computes those of earlier layers. The values are those of [`backward`](Self::backward).
+    ///
+    /// A parameter that is used several times is told after the first of its uses in forward order, which is the last in backward.
+    /// Those without a gradient are told last, as `None`, in order of registration. The tape keeps no gradient that it has told.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`backward`](Self::backward), and that of `tell`, which ends backward.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use binade_autocast::Region;
+    /// use binade_core::{DType, Named, ops::Upload};
+    /// use binade_cpu::Cpu;
+    /// use binade_tape::Tape;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let tape = Tape::new(Cpu, &Region::bf16());
+    /// let x = tape.constant(Cpu.upload(&[1.0, -2.0], &[1, 2], DType::F32)?);
+    /// let weight = |name| Ok(Named::new(name, Cpu.upload(&[0.5; 4], &[2, 2], DType::F32)?));
+    /// let weights = ["0", "1"].map(weight).into_iter().collect::<Result<Vec<_>, binade_cpu::Error>>()?;
+    /// let p = tape.parameters(&weights);
+    /// let loss = x.linear(&p[0], None)?.gelu()?.linear(&p[1], None)?.sum()?;
+    /// let mut names = Vec::new();
+    /// loss.backward_each(|gradient| {
+    ///     names.push(gradient.name.to_string());
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(names, ["1", "0"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn backward_each(
+        &self,
+        mut tell: impl FnMut(Named<Option<D::Tensor>>) -> Result<(), Failed<D>>,
+    ) -> Result<(), Failed<D>> {
+        let parameters = self.tape().record().parameters()?;
+        let nodes: Vec<usize> = parameters.iter().map(|(_, node)| *node).collect();
+        let mut untold: Vec<Option<Arc<str>>> =
+            parameters.into_iter().map(|(name, _)| Some(name)).collect();
+        differentiate_scalar(self.value(), &nodes, &mut |place, gradient| {
+            let name = untold.get_mut(place).and_then(Option::take);
+            name.map_or(Ok(()), |name| tell(Named { name, value: Some(gradient) }))
+        })?;
+        untold.into_iter().flatten().try_for_each(|name| tell(Named { name, value: None }))
+    }
+
     /// Returns the gradients with respect to these parameters alone, in this order, as [`backward`](Self::backward) does for all:
     /// the set of one of several optimizers.
     ///
@@ -87,7 +136,8 @@ impl<D: Device> Var<D> {
         G: From<Vec<Named<Option<D::Tensor>>>>,
     {
         let nodes: Vec<usize> = parameters.iter().map(|(_, node)| *node).collect();
-        let grads = differentiate_scalar(self.value(), &nodes)?;
+        let run = |tell: &mut Tell<'_, D>| differentiate_scalar(self.value(), &nodes, tell);
+        let grads = collect::<D>(nodes.len(), run)?;
         let names = parameters.into_iter().map(|(name, _)| name);
         Ok(names.zip(grads).map(|(name, value)| Named { name, value }).collect::<Vec<_>>().into())
     }
@@ -103,21 +153,39 @@ impl<D: Device> Var<D> {
             return Err(TapeError::TwoTapes { op: "gradient" });
         }
         let Some(node) = towards.value().node else { return Ok(None) };
-        Ok(differentiate_scalar(self.value(), &[node])?.pop().flatten())
+        let run = |tell: &mut Tell<'_, D>| differentiate_scalar(self.value(), &[node], tell);
+        Ok(collect::<D>(1, run)?.pop().flatten())
     }
 }
 
-/// Returns the gradients of a scalar, as [`differentiate`] does from a gradient of 1.
+/// Callback that takes a gradient that is complete, by its place among those that are wanted.
+type Tell<'t, D> = dyn FnMut(usize, <D as Handle>::Tensor) -> Result<(), Failed<D>> + 't;
+
+/// Returns the `count` gradients that `run` tells; `None` for one that it does not.
+fn collect<D: Device>(
+    count: usize,
+    run: impl FnOnce(&mut Tell<'_, D>) -> Result<(), Failed<D>>,
+) -> Result<Grads<D>, Failed<D>> {
+    let mut grads: Grads<D> = (0..count).map(|_| None).collect();
+    run(&mut |place, gradient| {
+        grads[place] = Some(gradient);
+        Ok(())
+    })?;
+    Ok(grads)
+}
+
+/// Tells the gradients of a scalar, as [`differentiate_each`] does from a gradient of 1.
 fn differentiate_scalar<D: Device>(
     loss: &Value<D>,
     wanted: &[usize],
-) -> Result<Grads<D>, Failed<D>> {
+    tell: &mut Tell<'_, D>,
+) -> Result<(), Failed<D>> {
     let device = &loss.record.device;
     let shape = device.shape(&loss.tensor);
     if !shape.is_empty() {
         return Err(TapeError::NotScalar { shape });
     }
-    differentiate(loss, Fill::fill(device, 1.0, &[], loss.dtype())?, wanted)
+    differentiate_each(loss, Fill::fill(device, 1.0, &[], loss.dtype())?, wanted, tell)
 }
 
 /// Returns the gradients with respect to each node of `wanted`, in its element type, from the gradient of `value`; `None` if no path
@@ -129,14 +197,45 @@ pub(crate) fn differentiate<D: Device>(
     grad: D::Tensor,
     wanted: &[usize],
 ) -> Result<Grads<D>, Failed<D>> {
+    collect::<D>(wanted.len(), |tell| differentiate_each(value, grad, wanted, tell))
+}
+
+/// Tells the gradients with respect to each node of `wanted` to which a path leads, as soon as each is complete.
+fn differentiate_each<D: Device>(
+    value: &Value<D>,
+    grad: D::Tensor,
+    wanted: &[usize],
+    tell: &mut Tell<'_, D>,
+) -> Result<(), Failed<D>> {
     let device = &value.record.device;
     let last = value.node.ok_or(TapeError::Detached)?;
     let nodes = value.record.nodes(last);
     let totals = nodes.iter().map(|_| None).collect();
-    let found = wanted.iter().map(|_| None).collect();
-    let mut pass = Pass { device, nodes, totals, wanted, found };
+    let due = due(&nodes, wanted);
+    let mut pass = Pass { device, nodes, totals, wanted, due };
     pass.arrive(last, grad)?;
-    pass.run()
+    pass.run(tell)
+}
+
+/// Returns the places of `wanted` whose gradient is complete once each node has passed its own on: the first that uses them of those
+/// to which a path leads. The places of the last node, which none uses, come one behind.
+fn due<D: Device>(nodes: &[Arc<Node<D>>], wanted: &[usize]) -> Vec<Vec<usize>> {
+    let mut first_use = vec![None; nodes.len()];
+    if let Some(last) = first_use.last_mut() {
+        *last = Some(nodes.len());
+    }
+    for (index, node) in nodes.iter().enumerate().rev() {
+        if first_use[index].is_some() {
+            node.origin.operands().for_each(|operand| first_use[operand] = Some(index));
+        }
+    }
+    let mut due = vec![Vec::new(); nodes.len() + 1];
+    for (place, node) in wanted.iter().enumerate() {
+        if let Some(Some(first)) = first_use.get(*node) {
+            due[*first].push(place);
+        }
+    }
+    due
 }
 
 /// One backward pass through the record.
@@ -147,27 +246,37 @@ struct Pass<'a, D: Device> {
     /// in `f32` and not yet rounded.
     totals: Vec<Option<D::Tensor>>,
     wanted: &'a [usize],
-    found: Grads<D>,
+    /// Places of `wanted` by the node after which their gradient is complete.
+    due: Vec<Vec<usize>>,
 }
 
 impl<D: Device> Pass<'_, D> {
     /// Visits nodes from the last to the first. A node comes after its operands, so that its total is complete once all later
-    /// ones have passed theirs on.
-    fn run(mut self) -> Result<Grads<D>, Failed<D>> {
+    /// ones have passed theirs on. That of a parameter is complete long before its own turn, since parameters come first.
+    fn run(mut self, tell: &mut Tell<'_, D>) -> Result<(), Failed<D>> {
+        self.tell_due(self.nodes.len(), tell)?;
         for index in (0..self.nodes.len()).rev() {
             if let Some(total) = self.totals[index].take() {
                 let node = self.nodes[index].clone();
-                self.keep(index, &node, &total)?;
                 self.pass_on(&node, total)?;
             }
+            self.tell_due(index, tell)?;
         }
-        Ok(self.found)
+        Ok(())
     }
 
-    fn keep(&mut self, index: usize, node: &Node<D>, total: &D::Tensor) -> Result<(), Failed<D>> {
-        for (wanted, found) in self.wanted.iter().zip(&mut self.found) {
-            if *wanted == index {
-                *found = Some(cast(self.device, total, node.dtype)?.into_owned());
+    /// Tells the gradients that are complete after the node at `index`. A leaf passes nothing on, so that its total is not kept.
+    fn tell_due(&mut self, index: usize, tell: &mut Tell<'_, D>) -> Result<(), Failed<D>> {
+        let due = mem::take(&mut self.due[index]);
+        for place in &due {
+            let node = self.wanted[*place];
+            if let Some(total) = &self.totals[node] {
+                tell(*place, cast(self.device, total, self.nodes[node].dtype)?.into_owned())?;
+            }
+        }
+        for node in due.into_iter().map(|place| self.wanted[place]) {
+            if matches!(self.nodes[node].origin, Origin::Leaf) {
+                self.totals[node] = None;
             }
         }
         Ok(())

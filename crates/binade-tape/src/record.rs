@@ -35,6 +35,18 @@ pub(crate) enum Origin<D: Device> {
     },
 }
 
+impl<D: Device> Origin<D> {
+    /// Returns the nodes that the value was computed from, one that it was computed from twice two times.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = usize> {
+        let (source, parents) = match self {
+            Self::Leaf => (None, &[][..]),
+            Self::Cast(source) => (Some(*source), &[][..]),
+            Self::Op { parents, .. } => (None, &parents[..]),
+        };
+        source.into_iter().chain(parents.iter().copied().flatten())
+    }
+}
+
 /// Value whose gradient is wanted.
 pub(crate) struct Node<D: Device> {
     /// Element type of the value and of its gradient.

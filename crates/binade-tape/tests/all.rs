@@ -3,6 +3,7 @@
 mod common;
 mod convergence;
 mod counting;
+mod each;
 mod errors;
 mod first_layer;
 mod gradients;
