@@ -13,6 +13,7 @@ use frame::Head;
 use raw::{Outcome, Pending, World};
 use roll::{Call, Roll};
 use std::{
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -29,10 +30,12 @@ pub struct Mpi {
     rank: usize,
     ranks: usize,
     patience: Duration,
+    /// Time for which a call that waits uses its core.
+    busy: Duration,
     state: Arc<Mutex<State>>,
 }
 
-/// State of this process in MPI.
+/// State of a group of this process in MPI.
 #[derive(Debug)]
 struct State {
     /// MPI, until it ends.
@@ -40,15 +43,48 @@ struct State {
     roll: Roll,
     /// Error that the group has ended with.
     end: Option<GroupError>,
+    /// State of the group that [`Mpi::duplicate`] gives.
+    second: Option<Second>,
+}
+
+#[derive(Debug)]
+struct Second {
+    state: Arc<Mutex<State>>,
+    is_given: bool,
+}
+
+impl State {
+    fn new(world: World, second: Option<Second>) -> Arc<Mutex<Self>> {
+        let roll = Roll::new(world.rank, world.ranks);
+        Arc::new(Mutex::new(Self { world: Some(world), roll, end: None, second }))
+    }
 }
 
 impl Mpi {
     /// Starts MPI.
     fn start(patience: Duration) -> Outcome<Self> {
-        let world = World::start()?;
+        let [world, second] = World::start()?;
         let (rank, ranks) = (world.rank, world.ranks);
-        let state = State { world: Some(world), roll: Roll::new(rank, ranks), end: None };
-        Ok(Self { rank, ranks, patience, state: Arc::new(Mutex::new(state)) })
+        let second = Second { state: State::new(second, None), is_given: false };
+        Ok(Self { rank, ranks, patience, busy: BUSY, state: State::new(world, Some(second)) })
+    }
+
+    /// Returns the second group of the same ranks, on a communicator of its own, for another thread: the exchange of
+    /// [`Ranks::overlapping`](binade_ranks::Ranks::overlapping). Its calls may be made while this one's wait, and leave the core to
+    /// others while they wait.
+    ///
+    /// # Errors
+    ///
+    /// If it was given before: a process has two groups.
+    pub fn duplicate(&self) -> Result<Self, GroupError> {
+        let mut state = self.lock();
+        let given = state.second.as_mut().and_then(|it| {
+            let is_new = !mem::replace(&mut it.is_given, true);
+            is_new.then(|| it.state.clone())
+        });
+        let why = "a process has two groups, and the second was given before".into();
+        let state = given.ok_or(GroupError::Failed { call: "duplicate", why })?;
+        Ok(Self { busy: Duration::ZERO, state, ..*self })
     }
 
     /// Makes a call, and fills `into` with the parts that come, of these lengths, of ranks from `first` on.
@@ -88,9 +124,10 @@ impl Mpi {
         let world = world.as_mut().ok_or_else(|| failed("MPI has ended".into()))?;
         let start = Instant::now();
         let mut pending = begin(world).map_err(failed)?;
+        let turns = if self.busy.is_zero() { 4 } else { 64 };
         loop {
             // MPI works on a call while it is asked. Most end within these turns, which look at no clock.
-            for _ in 0..64 {
+            for _ in 0..turns {
                 if world.is_done(&mut pending).map_err(failed)? {
                     return Ok(pending.received());
                 }
@@ -105,7 +142,7 @@ impl Mpi {
                 roll.ask(world).map_err(failed)?;
             }
             // A rank that waits for a slow one leaves it the core.
-            if waited < BUSY { thread::yield_now() } else { thread::sleep(PAUSE) }
+            if waited < self.busy { thread::yield_now() } else { thread::sleep(PAUSE) }
         }
     }
 
@@ -130,7 +167,14 @@ impl Mpi {
     fn finish(&self) -> Result<(), GroupError> {
         self.call(Call::End, (&mut [], &[], 0), |world, _| world.barrier())?;
         let failed = |why| GroupError::Failed { call: Call::End.name(), why };
-        self.lock().world.take().map_or(Ok(()), World::finish).map_err(failed)
+        let mut state = self.lock();
+        let Some(Second { state: second, .. }) = state.second.take() else { return Ok(()) };
+        let mut second = second.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(end) = &second.end {
+            return Err(end.clone());
+        }
+        let worlds = state.world.take().zip(second.world.take());
+        worlds.map_or(Ok(()), |(first, second)| World::finish([first, second])).map_err(failed)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

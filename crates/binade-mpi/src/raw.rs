@@ -7,7 +7,7 @@ use mpi_sys as ffi;
 use std::{
     ffi::{c_char, c_int},
     mem, process, ptr,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Outcome of a call, or the reason in MPI's words.
@@ -22,8 +22,11 @@ const MISFIT: &str = "the lengths of parts fit neither the buffers nor the ranks
 const NOTE_BYTES: usize = size_of::<Note>();
 const NOTE_TAG: c_int = 0;
 
-/// Communicator of all ranks, on which nobody else sends. A process has one at most, and its methods take it as `&mut`, so that no two
-/// threads are in MPI at once: that is all that `MPI_THREAD_SERIALIZED` asks for.
+/// Held by a thread while it is in MPI, so that no two are at once: that is all that `MPI_THREAD_SERIALIZED` asks for. No call blocks, so
+/// that no thread has it for long.
+static IN_MPI: Mutex<()> = Mutex::new(());
+
+/// Communicator of all ranks, on which nobody else sends. A process has two, of which two threads may each use one.
 #[derive(Debug)]
 pub(crate) struct World {
     comm: ffi::MPI_Comm,
@@ -31,7 +34,7 @@ pub(crate) struct World {
     pub(crate) ranks: usize,
 }
 
-// SAFETY: a communicator is a handle that any thread may use under `MPI_THREAD_SERIALIZED`, which `start` asks for.
+// SAFETY: a communicator is a handle that any thread may use under `MPI_THREAD_SERIALIZED`, which `start` asks for and `enter` keeps.
 unsafe impl Send for World {}
 
 /// Call that MPI has begun, with its buffers.
@@ -57,10 +60,9 @@ struct Parts {
 }
 
 impl World {
-    /// Starts MPI, and takes a communicator of its own.
-    pub(crate) fn start() -> Outcome<Self> {
-        static STARTING: Mutex<()> = Mutex::new(());
-        let _one_at_a_time = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Starts MPI, and takes two communicators of its own.
+    pub(crate) fn start() -> Outcome<[Self; 2]> {
+        let _in_mpi = enter();
         let (mut is_started, mut threading, mut rank, mut ranks) = (0, 0, 0, 0);
         // SAFETY: MPI answers this at any time; what it writes to is a local.
         check(unsafe { ffi::MPI_Initialized(&raw mut is_started) })?;
@@ -82,20 +84,22 @@ impl World {
         if threading < unsafe { ffi::RSMPI_THREAD_SERIALIZED } {
             return Err("this MPI was built without threads: install one that has them".into());
         }
-        // SAFETY: MPI has started; the communicator is made by the first call and used by the others.
-        let comm = unsafe {
-            let mut comm = ffi::RSMPI_COMM_NULL;
-            check(ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &raw mut comm))?;
-            check(ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
+        // SAFETY: MPI has started; the communicators are made by the first calls and used by the others.
+        let comms = unsafe {
+            let mut comms = [ffi::RSMPI_COMM_NULL; 2];
+            for comm in &mut comms {
+                check(ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &raw mut *comm))?;
+                check(ffi::MPI_Comm_set_errhandler(*comm, ffi::RSMPI_ERRORS_RETURN))?;
+            }
             // Open MPI tells this one of a failed non-blocking call, whatever communicator it was on.
             let world = ffi::RSMPI_COMM_WORLD;
             check(ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN))?;
-            check(ffi::MPI_Comm_rank(comm, &raw mut rank))?;
-            check(ffi::MPI_Comm_size(comm, &raw mut ranks))?;
-            comm
+            check(ffi::MPI_Comm_rank(comms[0], &raw mut rank))?;
+            check(ffi::MPI_Comm_size(comms[0], &raw mut ranks))?;
+            comms
         };
         let [rank, ranks] = [rank, ranks].map(|count| count.unsigned_abs() as usize);
-        Ok(Self { comm, rank, ranks })
+        Ok(comms.map(|comm| Self { comm, rank, ranks }))
     }
 
     /// Begins to gather the bytes of every rank, of these lengths.
@@ -106,6 +110,7 @@ impl World {
             return Err(MISFIT.into());
         }
         let mut it = Pending::new(own, sends, receives)?;
+        let _in_mpi = enter();
         // SAFETY: `Pending` has the buffers and their lengths, and keeps them until MPI is done.
         let code = unsafe {
             ffi::MPI_Iallgatherv(
@@ -132,6 +137,7 @@ impl World {
     ) -> Outcome<Pending> {
         let [sends, receives] = [sends, receives].map(|lengths| Parts::new(lengths, self.ranks));
         let mut it = Pending::new(send, sends?, receives?)?;
+        let _in_mpi = enter();
         // SAFETY: `Pending` has the buffers and their lengths, and keeps them until MPI is done.
         let code = unsafe {
             ffi::MPI_Ialltoallv(
@@ -156,6 +162,7 @@ impl World {
         let rank = rank.ok_or_else(|| format!("there is no rank {root} among {}", self.ranks))?;
         let mut it = Pending::new(vec![], Parts::default(), Parts::new(&[bytes.len()], 1)?)?;
         it.receive = bytes;
+        let _in_mpi = enter();
         // SAFETY: `Pending` has the buffer, and keeps it until MPI is done.
         let code = unsafe {
             ffi::MPI_Ibcast(
@@ -173,6 +180,7 @@ impl World {
     /// Begins to wait until every rank does.
     pub(crate) fn barrier(&mut self) -> Outcome<Pending> {
         let mut it = Pending::new(vec![], Parts::default(), Parts::default())?;
+        let _in_mpi = enter();
         // SAFETY: the communicator is this one's, and the request is kept.
         let code = unsafe { ffi::MPI_Ibarrier(self.comm, &raw mut it.request) };
         it.begun(code)
@@ -184,6 +192,7 @@ impl World {
         let bytes = note.map(u64::to_ne_bytes).concat();
         let sends = Parts::new(&[bytes.len()], 1)?;
         let mut it = Pending::new(bytes, sends, Parts::default())?;
+        let _in_mpi = enter();
         // SAFETY: `Pending` has the buffer, and keeps it until MPI is done.
         let code = unsafe {
             ffi::MPI_Isend(
@@ -202,6 +211,7 @@ impl World {
     /// Returns a note that has come, if there is one.
     pub(crate) fn receive_note(&mut self) -> Outcome<Option<Note>> {
         let (mut has_come, mut bytes) = (0, [[0; 8]; NOTE_BYTES / 8]);
+        let _in_mpi = enter();
         // SAFETY: what is written to is a local; no status is asked for.
         check(unsafe {
             let any = ffi::RSMPI_ANY_SOURCE;
@@ -228,9 +238,10 @@ impl World {
     }
 
     /// Returns true once the call is done, whose bytes may be taken then.
-    #[expect(clippy::unused_self, reason = "no two threads may be in MPI at once")]
+    #[expect(clippy::unused_self, reason = "where there is one, MPI runs")]
     pub(crate) fn is_done(&mut self, it: &mut Pending) -> Outcome<bool> {
         let mut is_done = 0;
+        let _in_mpi = enter();
         // SAFETY: the request was begun on this communicator; one that is done was set to null by MPI, for which this is true.
         check(unsafe {
             let status = ffi::RSMPI_STATUS_IGNORE;
@@ -240,23 +251,29 @@ impl World {
         Ok(it.is_done)
     }
 
-    /// Ends MPI; waits for the other ranks to end it too.
-    pub(crate) fn finish(self) -> Outcome {
-        let Self { mut comm, .. } = self;
-        // SAFETY: this was the only handle of the communicator, and the last use of MPI.
-        unsafe {
-            check(ffi::MPI_Comm_free(&raw mut comm))?;
-            check(ffi::MPI_Finalize())
+    /// Ends MPI, of which these are both communicators; waits for the other ranks to end it too.
+    pub(crate) fn finish(worlds: [Self; 2]) -> Outcome {
+        let _in_mpi = enter();
+        for Self { mut comm, .. } in worlds {
+            // SAFETY: this was the only handle of the communicator.
+            check(unsafe { ffi::MPI_Comm_free(&raw mut comm) })?;
         }
+        // SAFETY: no communicator is left, and this is the last use of MPI.
+        check(unsafe { ffi::MPI_Finalize() })
     }
 
     /// Ends every rank at once.
     #[expect(clippy::unused_self, reason = "where there is one, MPI runs")]
     pub(crate) fn abort(self, code: i32) -> ! {
+        let _in_mpi = enter();
         // SAFETY: MPI has started, and has not ended as long as there is a `World`.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
         process::exit(code)
     }
+}
+
+fn enter() -> MutexGuard<'static, ()> {
+    IN_MPI.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Pending {

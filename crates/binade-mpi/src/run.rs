@@ -40,7 +40,7 @@ pub fn run<E: Display>(patience: Duration, program: impl FnOnce(Mpi) -> Result<(
         }
     };
     let (rank, ranks) = (group.rank, group.ranks);
-    let own = Mpi { rank, ranks, patience, state: Arc::clone(&group.state) };
+    let own = Mpi { state: Arc::clone(&group.state), ..group };
     // The guard ends every rank if it is dropped before MPI has ended.
     let _guard = Guard { state: Arc::clone(&group.state) };
     let outcome = program(group).map_err(|error| error.to_string());

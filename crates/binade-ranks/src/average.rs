@@ -5,7 +5,8 @@ use crate::{
     model::Entry,
     slices::{Divided, bytes_of, gather},
 };
-use binade_core::{RawTensor, TensorSpec};
+use binade_core::{DType, RawTensor, TensorSpec};
+use half::{bf16, f16};
 
 /// Set of gradients as bytes, in the order of the model; `None` for one that is missing, which counts as zero.
 pub(crate) type Shard = Vec<Option<RawTensor>>;
@@ -20,8 +21,18 @@ pub(crate) fn own_slices<G: Group>(
     shards: &[usize],
     own: &[Shard],
 ) -> Result<Vec<Option<Vec<f32>>>, GroupError> {
+    let terms = terms(group, model, shards, own)?;
+    Ok(mean_slices((group.rank(), group.ranks()), model, &terms, shards.iter().sum()))
+}
+
+/// Sends every rank its slice of this rank's shards, and returns this rank's slice of every shard, in the order of ranks.
+pub(crate) fn terms<G: Group>(
+    group: &G,
+    model: &[Entry],
+    shards: &[usize],
+    own: &[Shard],
+) -> Result<Vec<u8>, GroupError> {
     let (rank, ranks) = (group.rank(), group.ranks());
-    let specs: Vec<_> = model.iter().filter_map(|entry| entry.spec.as_ref()).collect();
     let tensors = divided(model, |spec| spec.dtype.bytes());
     let places = (0..model.len()).filter(|place| model[*place].spec.is_some());
     let places: Vec<usize> = places.collect();
@@ -44,13 +55,24 @@ pub(crate) fn own_slices<G: Group>(
     let receives: Vec<usize> = shards.iter().map(|shards| bytes * shards).collect();
     let mut terms = vec![0; receives.iter().sum()];
     group.exchange(&send, &sends, &mut terms, &receives)?;
+    Ok(terms)
+}
 
-    let slice = |(spec, tensor): (&&TensorSpec, &Divided<'_>)| {
+/// Returns the average of a rank's slice of every gradient, of as many shards' slices as [`terms`] returns them.
+pub(crate) fn mean_slices(
+    (rank, ranks): (usize, usize),
+    model: &[Entry],
+    terms: &[u8],
+    shards: usize,
+) -> Vec<Option<Vec<f32>>> {
+    let specs = model.iter().filter_map(|entry| entry.spec.as_ref());
+    let tensors = divided(model, |spec| spec.dtype.bytes());
+    let slice = |(spec, tensor): (&TensorSpec, &Divided<'_>)| {
         TensorSpec::new(spec.dtype, [tensor.slice(rank, ranks).len()])
     };
-    let slices: Vec<_> = specs.iter().zip(&tensors).map(slice).collect();
-    let mut means = means(&slices, &terms, shards.iter().sum()).into_iter();
-    Ok(model.iter().map(|entry| entry.spec.as_ref().and_then(|_| means.next())).collect())
+    let slices: Vec<_> = specs.zip(&tensors).map(slice).collect();
+    let mut means = means(&slices, terms, shards).into_iter();
+    model.iter().map(|entry| entry.spec.as_ref().and_then(|_| means.next())).collect()
 }
 
 /// Returns whole averages, of each rank's own slices of them.
@@ -59,8 +81,10 @@ pub(crate) fn whole<G: Group>(
     model: &[Entry],
     slices: &[Option<Vec<f32>>],
 ) -> Result<Vec<Option<Vec<f32>>>, GroupError> {
+    let mut own = vec![0; 4 * slices.iter().flatten().map(Vec::len).sum::<usize>()];
+    let (elements, _) = own.as_chunks_mut::<4>();
     let values = slices.iter().flatten().flatten();
-    let own: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
+    elements.iter_mut().zip(values).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
     let mut tensors = gather(group, &divided(model, |_| 4), &own)?.into_iter();
     let values = |bytes: Vec<u8>| {
         let (elements, _) = bytes.as_chunks::<4>();
@@ -91,11 +115,20 @@ fn means(slices: &[TensorSpec], mut terms: &[u8], shards: usize) -> Vec<Vec<f32>
         for (spec, sums) in slices.iter().zip(&mut sums) {
             let (own, rest) = terms.split_at(elements(spec) * spec.dtype.bytes());
             terms = rest;
-            let values = RawTensor::new(spec.clone(), own.to_vec()).and_then(|raw| raw.to_f32());
-            let own = values.unwrap_or_default();
-            sums.iter_mut().zip(own).for_each(|(sum, term)| *sum += f64::from(term));
+            match spec.dtype {
+                DType::BF16 => add(own, sums, |bytes| bf16::from_le_bytes(bytes).to_f32()),
+                DType::F16 => add(own, sums, |bytes| f16::from_le_bytes(bytes).to_f32()),
+                // No other type travels.
+                _ => add(own, sums, f32::from_le_bytes),
+            }
         }
     }
     let mean = |sum: f64| (sum / shards as f64) as f32;
     sums.into_iter().map(|sums| sums.into_iter().map(mean).collect()).collect()
+}
+
+/// Adds terms to sums.
+fn add<const N: usize>(terms: &[u8], sums: &mut [f64], widened: impl Fn([u8; N]) -> f32) {
+    let (terms, _) = terms.as_chunks::<N>();
+    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += f64::from(widened(*term)));
 }

@@ -4,6 +4,7 @@ use crate::{
     Group, Partition, RanksError,
     header::Call,
     meeting::{self, Apart, Met, Statement},
+    overlap::Exchanger,
 };
 use binade_autocast::Autocast;
 use binade_core::ops::{Download, Shaped, Upload};
@@ -65,6 +66,8 @@ struct Shared<G> {
     meetings: AtomicU64,
     /// Reason why the ranks do not go on together, if there is one.
     apart: OnceLock<Apart>,
+    /// Thread that exchanges gradients while backward goes on. It ends after the group, whose other ranks wait for nobody then.
+    exchanger: Option<Exchanger>,
 }
 
 /// Error of a rank's call.
@@ -73,8 +76,12 @@ pub(crate) type Failed<D> = RanksError<<D as Handle>::Error>;
 impl<D, G: Group> Ranks<D, G> {
     /// Makes `device` this process's or thread's rank of `group`.
     pub fn new(device: D, group: G) -> Self {
+        Self::made(device, group, None)
+    }
+
+    pub(crate) fn made(device: D, group: G, exchanger: Option<Exchanger>) -> Self {
         let (meetings, apart) = (AtomicU64::new(0), OnceLock::new());
-        let shared = Arc::new(Shared { group, meetings, apart });
+        let shared = Arc::new(Shared { group, meetings, apart, exchanger });
         Self { device, partition: Partition::Whole, shared }
     }
 
@@ -92,6 +99,10 @@ impl<D, G: Group> Ranks<D, G> {
     /// Returns true if each rank keeps less than all. One rank's slices are whole.
     pub(crate) fn is_sliced(&self) -> bool {
         self.partition == Partition::Slices && self.group().ranks() > 1
+    }
+
+    pub(crate) fn exchanger(&self) -> Option<&Exchanger> {
+        self.shared.exchanger.as_ref()
     }
 
     /// Returns the group.
@@ -131,10 +142,15 @@ impl<D: Handle, G: Group> Ranks<D, G> {
         self.together()?;
         let done = work(&self.device);
         if done.is_err() {
-            // This rank's own error says more than one between ranks, which is kept for its next call.
-            drop(self.meet(Statement::of(Call::Failed, String::new())));
+            self.tell_failure();
         }
         done
+    }
+
+    /// Tells the other ranks in their meeting that this one has failed.
+    pub(crate) fn tell_failure(&self) {
+        // This rank's own error says more than one between ranks, which is kept for its next call.
+        drop(self.meet(Statement::of(Call::Failed, String::new())));
     }
 
     /// Meets the other ranks.

@@ -3,6 +3,7 @@
 use crate::GroupError;
 use binade_core::{Error, ErrorKind, MatchError};
 use binade_master_weights::MasterStore;
+use std::sync::Arc;
 
 /// Error of the device, of the group, or of ranks that differ.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -30,6 +31,16 @@ pub enum RanksError<E> {
     /// Gradient of another shape than its parameter, or than in earlier micro-batches. Slices of both may have one length.
     #[error(transparent)]
     Mismatch(MatchError),
+    /// Gradient that does not fit the parameters.
+    #[error(
+        "the gradient of `{name}` {why}; tell that of each parameter once, in the parameter's type and shape"
+    )]
+    Gradient {
+        /// Name that it was told by.
+        name: Arc<str>,
+        /// Reason.
+        why: String,
+    },
 }
 
 /// Difference between ranks of one run. Every rank returns it, in the call in which they came to differ.
@@ -57,7 +68,7 @@ impl<E: Error> Error for RanksError<E> {
         match self {
             Self::Device(error) => error.kind(),
             Self::Group(error) => error.kind(),
-            Self::Desync(_) => ErrorKind::Mismatch,
+            Self::Desync(_) | Self::Gradient { .. } => ErrorKind::Mismatch,
             Self::Mismatch(error) => error.kind(),
             Self::Indivisible(_) => ErrorKind::Unsupported,
             Self::NotAveraged => ErrorKind::InvalidArgument,

@@ -2,7 +2,7 @@
 
 use crate::{
     Group, RankDevice, Ranks, RanksError, device::Failed, header::Call, model::Entry,
-    slice_grads::upload,
+    sending::Sent, slice_grads::upload,
 };
 use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 use std::fmt;
@@ -19,6 +19,8 @@ pub struct RankGrads<D: GradSet>(pub(crate) Sets<D>);
 pub(crate) enum Sets<D: GradSet> {
     /// Sets of this rank's shards.
     Shards(Vec<NamedGrads<D::Tensor>>),
+    /// Sets of this rank's shards, whose average is on its way.
+    Sent(Sent<D>),
     /// Average, the same on all ranks.
     Average(D::Grads),
     /// This rank's slices of the average.
@@ -42,7 +44,7 @@ impl<D: GradSet> RankGrads<D> {
             Sets::Average(set) | Sets::Slices(SliceGrads { set, .. }) | Sets::Unsent(set, _) => {
                 Ok(set)
             }
-            Sets::Shards(_) => Err(RanksError::NotAveraged),
+            Sets::Shards(_) | Sets::Sent(_) => Err(RanksError::NotAveraged),
         }
     }
 
@@ -51,7 +53,7 @@ impl<D: GradSet> RankGrads<D> {
             Sets::Average(set) | Sets::Slices(SliceGrads { set, .. }) | Sets::Unsent(set, _) => {
                 Ok(set)
             }
-            Sets::Shards(_) => Err(RanksError::NotAveraged),
+            Sets::Shards(_) | Sets::Sent(_) => Err(RanksError::NotAveraged),
         }
     }
 }
@@ -62,7 +64,7 @@ impl<D: GradSet<Grads: From<NamedGrads<D::Tensor>>>> RankGrads<D> {
         match self.0 {
             Sets::Slices(slices) => Ok(slices),
             Sets::Unsent(_, model) => Ok(SliceGrads::none_of(model)),
-            Sets::Average(_) | Sets::Shards(_) => Err(RanksError::NotAveraged),
+            Sets::Average(_) | Sets::Shards(_) | Sets::Sent(_) => Err(RanksError::NotAveraged),
         }
     }
 }
@@ -95,6 +97,7 @@ impl<D: GradSet> fmt::Debug for RankGrads<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Sets::Shards(sets) => write!(f, "RankGrads({} shards)", sets.len()),
+            Sets::Sent(sent) => write!(f, "RankGrads({} shards, sent)", sent.sets.len()),
             Sets::Average(_) => f.write_str("RankGrads(average)"),
             Sets::Slices(_) => f.write_str("RankGrads(slices of the average)"),
             Sets::Unsent(..) => f.write_str("RankGrads(not sent)"),

@@ -10,6 +10,7 @@ pub(crate) enum Call {
     Join,
     Load,
     Unscale,
+    UnscaleSent,
     UnscaleAverage,
     ClipNorm,
     ClipGroups,
@@ -24,11 +25,12 @@ pub(crate) enum Call {
 
 impl Call {
     /// Names of the calls, in their order.
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
         "`masters`",
         "`join`",
         "`load`",
         "`unscale` of its own gradients",
+        "`unscale` of gradients that were sent during backward",
         "`unscale` of an average",
         "`clip_norm`",
         "`clip_groups`",
@@ -52,6 +54,7 @@ impl Call {
             Self::Masters | Self::Join => "the configuration of the optimizer",
             Self::Load => "the checkpoint",
             Self::Unscale => "the loss scale",
+            Self::UnscaleSent => "the loss scale or the size of buckets",
             Self::UnscaleAverage => "the scale or the sum of a window",
             Self::ClipNorm | Self::ClipGroups => "the limit or the norm of a clip",
             Self::Step | Self::Save | Self::Export | Self::SaveGrads | Self::Materialise => {

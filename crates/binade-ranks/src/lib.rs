@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod average;
+mod buckets;
 mod device;
 mod error;
 mod gradients;
@@ -11,8 +12,10 @@ mod masters;
 mod meeting;
 mod model;
 mod ops;
+mod overlap;
 mod partition;
 mod scaler;
+mod sending;
 mod shards;
 mod sizes;
 mod slice_grads;
@@ -26,5 +29,6 @@ pub use error::{Desync, RanksError};
 pub use gradients::RankGrads;
 pub use group::{Alone, Group, GroupError};
 pub use partition::Partition;
+pub use sending::Tell;
 pub use shards::Shards;
 pub use threads::{Threads, threads};

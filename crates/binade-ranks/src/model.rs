@@ -42,7 +42,8 @@ impl Entry {
         Self { spec, ..self.clone() }
     }
 
-    fn text(&self) -> String {
+    /// Returns the parameter as an error tells it.
+    pub(crate) fn text(&self) -> String {
         match &self.spec {
             Some(spec) => format!("`{}` {spec}", self.name),
             None => format!("`{}`", self.name),

@@ -8,12 +8,14 @@ use crate::{
     header::Call,
     meeting::{Met, Statement},
     model::{self, Entry},
+    sending::Sent,
     slice_grads::Clips,
 };
 use binade_core::{
     DType, FoundInf, MergeRule, Named, NamedGrads, RawTensor, TensorSpec, TrainError,
 };
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState};
+use std::mem;
 
 type Set<D> = NamedGrads<<D as binade_core::Handle>::Tensor>;
 
@@ -23,25 +25,33 @@ impl<D: RankDevice, G: Group> GradScaler for Ranks<D, G> {
         grads: &mut RankGrads<D>,
         scale: &ScaleState,
     ) -> Result<FoundInf, Self::Error> {
-        if let Sets::Shards(shards) = &mut grads.0 {
-            let shards = std::mem::take(shards);
-            let (sets, found) = self.unscale_shards(&shards, scale)?;
-            grads.0 = sets;
-            return Ok(found);
-        }
-        if let Sets::Slices(slices) = &mut grads.0 {
-            return self.unscale_slices(slices, scale);
-        }
-        let set = grads.average()?;
+        let (sets, found) = match &mut grads.0 {
+            Sets::Shards(shards) => self.unscale_shards(&mem::take(shards), scale)?,
+            Sets::Sent(_) => match mem::replace(&mut grads.0, Sets::Shards(Vec::new())) {
+                Sets::Sent(sent) => self.unscale_sent(sent, scale)?,
+                other => (other, FoundInf::default()),
+            },
+            Sets::Slices(slices) => return self.unscale_slices(slices, scale),
+            Sets::Average(set) | Sets::Unsent(set, _) => return self.unscale_average(set, scale),
+        };
+        grads.0 = sets;
+        Ok(found)
+    }
+}
+
+impl<D: RankDevice, G: Group> Ranks<D, G> {
+    fn unscale_average(
+        &self,
+        set: &mut D::Grads,
+        scale: &ScaleState,
+    ) -> Result<FoundInf, Failed<D>> {
         self.agreed(Call::UnscaleAverage, &format!("{scale:?}"), |device| {
             let scale = device.upload_state(*scale)?;
             let found = device.unscale(set, &scale)?;
             read(device, &found)
         })
     }
-}
 
-impl<D: RankDevice, G: Group> Ranks<D, G> {
     /// Returns the average of all ranks' shards, unscaled, and what all found.
     fn unscale_shards(
         &self,
@@ -49,12 +59,9 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         scale: &ScaleState,
     ) -> Result<(Sets<D>, FoundInf), Failed<D>> {
         let (model, found, own) = self.own_part(|device| {
-            let model = model_of(device, shards)
-                .map_err(|values| shards_differ(self.group().rank(), values))?;
-            let (mut found, first) = inspect(device, shards, scale)?;
-            if let (Some(overflow), 2..) = (&mut found.overflow, self.group().ranks()) {
-                overflow.rank = u32::try_from(self.group().rank()).ok();
-            }
+            let model = self.model_of(device, shards)?;
+            let (found, first) = inspect(device, shards, scale)?;
+            let found = self.with_rank(found);
             Ok((model, found, first))
         })?;
         let setting = format!("{} of {scale:?}", scale.factor());
@@ -91,16 +98,56 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         } else {
             self.kept(average::whole(self.group(), &met.model, &slices))?
         };
-        let model: Vec<Entry> = met.model.iter().map(Entry::widened).collect();
+        self.divided(&met.model, averages, scale)
+    }
+
+    /// Returns the average of shards that were sent during backward, unscaled, and what all ranks found. It has the bits that
+    /// [`unscale_shards`](Self::unscale_shards) gives.
+    fn unscale_sent(
+        &self,
+        sent: Sent<D>,
+        scale: &ScaleState,
+    ) -> Result<(Sets<D>, FoundInf), Failed<D>> {
+        let (model, found) = self.own_part(|device| {
+            let model = self.model_of(device, &sent.sets)?;
+            let found = sent
+                .found(scale)
+                .map_or_else(|| inspect(device, &sent.sets, scale).map(|(found, _)| found), Ok);
+            Ok((model, self.with_rank(found?)))
+        })?;
+        let setting =
+            format!("{} of {scale:?}, {} bytes a bucket", scale.factor(), sent.bucket_bytes);
+        let (call, shards) = (Call::UnscaleSent, sent.sets.len());
+        let met = self.meet(Statement { call, setting, model, shards, found })?;
+        let sets = if met.found.overflow.is_some() {
+            // What the others send is dropped when it comes.
+            let first = &sent.sets[..sent.sets.len().min(1)];
+            Sets::Unsent(self.alone(|device| inspect(device, first, scale))?.1, met.model)
+        } else {
+            let averages = self.kept(sent.pending.wait())?;
+            self.divided(&met.model, averages, scale)?
+        };
+        Ok((sets, met.found))
+    }
+
+    /// Returns averages of scaled gradients as the device's set, unscaled.
+    fn divided(
+        &self,
+        model: &[Entry],
+        averages: Vec<Option<Vec<f32>>>,
+        scale: &ScaleState,
+    ) -> Result<Sets<D>, Failed<D>> {
+        let model: Vec<Entry> = model.iter().map(Entry::widened).collect();
         let set = self.alone(|device| {
             let upload = |(entry, values): (&Entry, Option<Vec<f32>>)| {
-                let upload = |values: Vec<f32>| match &entry.spec {
-                    Some(spec) if !self.is_sliced() => {
-                        device.upload(&values, &spec.shape, DType::F32)
-                    }
-                    _ => device.upload(&values, &[values.len()], DType::F32),
+                let upload = |(spec, values): (&TensorSpec, Vec<f32>)| {
+                    let own = [values.len()];
+                    let shape = if self.is_sliced() { &own } else { &*spec.shape };
+                    device.upload(&values, shape, DType::F32)
                 };
-                Ok(Named { name: entry.name.clone(), value: values.map(upload).transpose()? })
+                // Zeros were sent for a gradient that all lack.
+                let value = entry.spec.as_ref().zip(values).map(upload);
+                Ok(Named { name: entry.name.clone(), value: value.transpose()? })
             };
             let set: Result<Set<D>, D::Error> = model.iter().zip(averages).map(upload).collect();
             let mut set = D::Grads::from(set?);
@@ -110,6 +157,19 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         })?;
         let slices = |set| Sets::Slices(SliceGrads { set, model });
         Ok(if self.is_sliced() { slices(set) } else { Sets::Average(set) })
+    }
+
+    /// Returns a finding that names this rank, if there are others.
+    fn with_rank(&self, mut found: FoundInf) -> FoundInf {
+        if let (Some(overflow), 2..) = (&mut found.overflow, self.group().ranks()) {
+            overflow.rank = u32::try_from(self.group().rank()).ok();
+        }
+        found
+    }
+
+    /// Returns the union of the models of this rank's shards.
+    fn model_of(&self, device: &D, shards: &[Set<D>]) -> Result<Vec<Entry>, Failed<D>> {
+        model_of(device, shards).map_err(|values| shards_differ(self.group().rank(), values))
     }
 
     /// Does a pass over an average, which finds the same on every rank that has the same average; ranks that found another thing,
@@ -275,7 +335,7 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
                 self.alone(|device| device.save_grads(set))
             }
             Sets::Slices(slices) => self.gather_grads(Call::SaveGrads, slices),
-            Sets::Shards(_) => Err(RanksError::NotAveraged),
+            Sets::Shards(_) | Sets::Sent(_) => Err(RanksError::NotAveraged),
         }
     }
 

@@ -3,8 +3,8 @@
 use binade_core::{DType, FoundInf, GradSet, Named, NamedGrads};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
-use binade_ranks::{RankGrads, Ranks, RanksError, Threads, threads};
-use std::{thread, time::Duration};
+use binade_ranks::{Group, RankGrads, Ranks, RanksError, Threads, threads};
+use std::{sync::Mutex, thread, time::Duration};
 
 /// Time within which every test ends by far; a rank that waits for it has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,6 +30,20 @@ pub(crate) fn each_within<T: Send>(
     })
 }
 
+/// Runs each of `ranks` in a thread, with two groups of the same ranks, and returns their results in order.
+pub(crate) fn each_of_two<T: Send>(
+    patience: Duration,
+    ranks: usize,
+    run: impl Fn([Threads; 2]) -> T + Sync,
+) -> Vec<T> {
+    let others = threads(ranks, patience).into_iter().map(|group| Mutex::new(Some(group)));
+    let others: Vec<_> = others.collect();
+    each_within(patience, ranks, |group| {
+        let other = others[group.rank()].lock().unwrap().take().unwrap();
+        run([group, other])
+    })
+}
+
 pub(crate) fn tensor(values: &[f32], dtype: DType) -> Tensor {
     Tensor::from_f32(values.to_vec(), &[values.len()], dtype).unwrap()
 }
@@ -49,8 +63,16 @@ pub(crate) fn averaged(
     shards: Vec<NamedGrads<Tensor>>,
     exponent: i32,
 ) -> Result<Averaged, Error> {
-    let mut grads = RankGrads::from(shards);
-    let found = rank.unscale(&mut grads, &ScaleState::from_exponent(exponent))?;
+    unscaled(rank, RankGrads::from(shards), &ScaleState::from_exponent(exponent))
+}
+
+/// Returns the average of gradients, unscaled, and the finding.
+pub(crate) fn unscaled(
+    rank: &Rank,
+    mut grads: RankGrads<Cpu>,
+    scale: &ScaleState,
+) -> Result<Averaged, Error> {
+    let found = rank.unscale(&mut grads, scale)?;
     let values = |grad: Named<Option<Tensor>>| grad.value.map(|grad| grad.to_f32().into_owned());
     Ok((rank.materialise(grads)?.into_iter().map(values).collect(), found))
 }

@@ -1,7 +1,7 @@
 //! Training with a tape at every level: eight shards give one set of bits on 1, 2, 4 and 8 ranks, whole or in slices.
 
-use crate::common::each;
-use crate::training::{LEVELS, STEPS, Setting, State, train};
+use crate::common::{PATIENCE, each, each_of_two};
+use crate::training::{BUCKET, LEVELS, STEPS, Setting, State, train};
 use binade::prelude::*;
 use binade_core::DType;
 use binade_cpu::Cpu;
@@ -10,8 +10,9 @@ use binade_ranks::{
     Ranks,
 };
 
-/// Asserts that all ranks of all groups end alike, and returns how.
+/// Asserts that all ranks of all groups end alike, gradients sent during backward and after it, and returns how.
 fn one_state(setting: Setting) -> State {
+    let told = Setting { is_told: true, ..setting };
     let groups = [1, 2, 4, 8].map(|ranks| (ranks, Whole)).into_iter();
     let groups = groups.chain([1, 2, 4, 8].map(|ranks| (ranks, Slices)));
     let mut states: Vec<State> = groups
@@ -21,6 +22,15 @@ fn one_state(setting: Setting) -> State {
                 train(&rank, setting, 0..STEPS, None)
             })
         })
+        .chain(each(2, |group| train(&Ranks::new(Cpu, group), told, 0..STEPS, None)))
+        .chain([(1, Whole), (2, Whole), (4, Whole), (4, Slices)].into_iter().flat_map(
+            |(ranks, partition)| {
+                each_of_two(PATIENCE, ranks, |groups| {
+                    let rank = Ranks::overlapping(Cpu, groups, BUCKET).unwrap();
+                    train(&rank.with_partition(partition), told, 0..STEPS, None)
+                })
+            },
+        ))
         .collect();
     let first = states.swap_remove(0);
     assert!(states.iter().all(|state| *state == first), "{:?}", setting.properties());

@@ -16,6 +16,8 @@ type Outcome<T> = Result<T, TapeError<RanksError<binade_cpu::Error>>>;
 const SHARDS: usize = 8;
 const ROWS: usize = 2;
 pub(crate) const STEPS: usize = 6;
+/// Bytes of a bucket, of which the model fills two or three.
+pub(crate) const BUCKET: usize = 64;
 const WIDTHS: [usize; 3] = [5, 7, 3];
 
 #[derive(Clone, Copy)]
@@ -28,13 +30,16 @@ pub(crate) struct Setting {
     /// Step and shard of which a gradient is infinite.
     pub(crate) overflow: Option<(usize, usize)>,
     pub(crate) loss_scale: Option<LossScale>,
+    /// True if gradients are told one by one while backward goes on.
+    pub(crate) is_told: bool,
 }
 
 impl Setting {
     pub(crate) fn new(level: OptLevel, dtype: DType) -> Self {
         let rule = UpdateRule::adamw(0.01);
         let (clip, micro_batches, overflow, loss_scale) = (None, 1, None, None);
-        Self { level, dtype, rule, clip, micro_batches, overflow, loss_scale }
+        let is_told = false;
+        Self { level, dtype, rule, clip, micro_batches, overflow, loss_scale, is_told }
     }
 
     pub(crate) fn properties(&self) -> Properties {
@@ -114,15 +119,37 @@ fn loss<G: Group>(
     hidden.linear(&p[2], None)?.cast(DType::F32)?.mse_loss(&y)
 }
 
-fn backward<G: Group>(loss: &Var<Ranks<Cpu, G>>, spoilt: bool) -> Outcome<NamedGrads<Tensor>> {
-    let mut grads: NamedGrads<Tensor> = loss.backward()?;
-    if let (true, Some(grad)) = (spoilt, &mut grads[2].value) {
-        let (dtype, shape) = (grad.dtype(), grad.shape().to_vec());
-        let mut elements = grad.to_f32().into_owned();
-        elements[4] = f32::INFINITY;
-        *grad = Tensor::from_f32(elements, &shape, dtype).unwrap();
+/// Returns a gradient with an infinite element.
+fn spoilt(grad: &Tensor) -> Tensor {
+    let mut elements = grad.to_f32().into_owned();
+    elements[4] = f32::INFINITY;
+    Tensor::from_f32(elements, grad.shape(), grad.dtype()).unwrap()
+}
+
+/// Returns the gradients of the losses of this rank's `shards`, of which one may be spoilt.
+fn backward<G: Group>(
+    rank: &Ranks<Cpu, G>,
+    losses: &[Var<Ranks<Cpu, G>>],
+    (params, is_told): (&Vec<Named<Tensor>>, bool),
+    is_spoilt: impl Fn(usize) -> bool,
+) -> Outcome<RankGrads<Cpu>> {
+    let entered = |place: usize, grad: Named<Option<Tensor>>| {
+        let bad = is_spoilt(place) && &*grad.name == "head.weight";
+        Named { value: grad.value.map(|it| if bad { spoilt(&it) } else { it }), ..grad }
+    };
+    if is_told {
+        let mut places = 0..;
+        return rank.backward(params, losses, |loss, tell| {
+            let place = places.next().unwrap();
+            loss.backward_each(|grad| Ok(tell(entered(place, grad))?))
+        });
     }
-    Ok(grads)
+    let of = |(place, loss): (usize, &Var<Ranks<Cpu, G>>)| {
+        let grads: NamedGrads<Tensor> = loss.backward()?;
+        Ok(grads.into_iter().map(|grad| entered(place, grad)).collect())
+    };
+    let sets: Outcome<Vec<NamedGrads<Tensor>>> = losses.iter().enumerate().map(of).collect();
+    Ok(RankGrads::from(sets?))
 }
 
 /// Trains the steps, from the weights and the scale of `from` where there is one.
@@ -152,11 +179,9 @@ pub(crate) fn train(
             let losses = shards.clone().map(|shard| loss(rank, &amp, seed(shard)));
             let losses = Shards(losses.collect::<Result<Vec<_>, _>>().unwrap());
             let scaled = amp.scaler.scale(&losses).unwrap();
-            let grads = scaled.backward(|losses| {
-                let of = |(loss, shard)| backward(loss, setting.overflow == Some((number, shard)));
-                let sets = losses.0.iter().zip(shards).map(of).collect::<Result<Vec<_>, _>>()?;
-                Ok(RankGrads::from(sets))
-            });
+            let told = (&amp.optimizer.params, setting.is_told);
+            let is_spoilt = |place| setting.overflow == Some((number, shards.start + place));
+            let grads = scaled.backward(|losses| backward(rank, &losses.0, told, is_spoilt));
             window.add(grads.unwrap().unscale().unwrap()).unwrap();
         }
         let mut grads = window.finish().unwrap().unwrap();

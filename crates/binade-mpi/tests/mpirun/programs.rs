@@ -7,7 +7,7 @@
 )]
 
 use crate::resumed::resumed;
-use crate::training::{LEVELS, STEPS, Setting, train};
+use crate::training::{BUCKET, LEVELS, STEPS, Setting, train};
 use binade::OptLevel;
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
@@ -34,8 +34,11 @@ const LONG: Duration = Duration::from_mins(5);
 pub(crate) fn run(name: &str) -> ExitCode {
     let (patience, program): (Duration, fn(Mpi) -> Outcome) = match name {
         "calls" => (LONG, calls),
+        "two_threads" => (LONG, two_threads),
         "settings" => (LONG, settings),
         "resumed" => (LONG, resumed),
+        "settings_that_overlap" => (LONG, settings_that_overlap),
+        "stall_in_backward" => (SHORT, stall_in_backward),
         "late" => (SHORT, late),
         "unequal_ends" => (SHORT, unequal_ends),
         "stall" => (SHORT, stall),
@@ -62,6 +65,27 @@ fn gather(group: &Mpi) -> Result<Vec<u8>, GroupError> {
 }
 
 fn calls(group: Mpi) -> Outcome {
+    call(&group)?;
+    println!("rank {} of {} called", group.rank(), group.ranks());
+    Ok(())
+}
+
+/// Both groups call at once, each in a thread.
+fn two_threads(group: Mpi) -> Outcome {
+    let second = group.duplicate()?;
+    assert_eq!((second.rank(), second.ranks()), (group.rank(), group.ranks()));
+    let told = group.duplicate().unwrap_err().to_string();
+    assert!(told.contains("the second was given before"), "{told}");
+    thread::scope(|scope| {
+        let other = scope.spawn(|| call(&second));
+        call(&group)?;
+        other.join().unwrap()
+    })?;
+    println!("rank {} called twice", group.rank());
+    Ok(())
+}
+
+fn call(group: &Mpi) -> Result<(), GroupError> {
     let (own, ranks) = (group.rank(), group.ranks());
     let byte = |value: usize| u8::try_from(value).unwrap();
     for round in 0..50 {
@@ -99,7 +123,6 @@ fn calls(group: Mpi) -> Outcome {
     assert!(
         received.chunks(part).enumerate().all(|(rank, it)| it.iter().all(|it| *it == byte(rank)))
     );
-    println!("rank {own} of {ranks} called");
     Ok(())
 }
 
@@ -132,6 +155,34 @@ fn settings(group: Mpi) -> Outcome {
         println!("{name}: {:x}", hash(&rank.clone().with_partition(Partition::Slices), setting));
     }
     Ok(())
+}
+
+fn settings_that_overlap(group: Mpi) -> Outcome {
+    let second = group.duplicate()?;
+    let rank = Ranks::overlapping(Cpu, [group, second], BUCKET)?;
+    for (name, setting) in trained() {
+        let setting = Setting { is_told: true, ..setting };
+        for partition in [Partition::Whole, Partition::Slices] {
+            println!("{name}: {:x}", hash(&rank.clone().with_partition(partition), setting));
+        }
+    }
+    Ok(())
+}
+
+/// A rank tells its gradient too late.
+fn stall_in_backward(group: Mpi) -> Outcome {
+    let (own, second) = (group.rank(), group.duplicate()?);
+    let rank = Ranks::overlapping(Cpu, [group, second], BUCKET)?;
+    let params = vec![Named::new("w", Tensor::from_f32(vec![0.0], &[1], DType::F32)?)];
+    let gradient = Named::new("w", Some(params[0].value.clone()));
+    let mut grads = rank.backward(&params, &[gradient], |gradient, tell| {
+        if own == 1 {
+            thread::sleep(LONG);
+        }
+        tell(gradient.clone())
+    })?;
+    // The meeting of `unscale` waits as long as the exchange, which began before.
+    heard(rank.group(), rank.unscale(&mut grads, &ScaleState::from_exponent(0)))
 }
 
 /// A rank comes after the others have asked where it is, and before they lose patience.

@@ -12,14 +12,16 @@ macro_rules! all {
     ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as fn())),*] };
 }
 
-pub(crate) const ALL: [(&str, fn()); 15] = all![
+pub(crate) const ALL: [(&str, fn()); 17] = all![
     bytes_come_in_the_order_of_ranks_and_a_part_may_be_empty,
+    two_groups_call_at_once_from_two_threads,
     processes_train_to_the_bits_of_threads,
     slices_that_are_killed_and_resumed_on_fewer_ranks_have_the_bits_of_a_run_that_was_not,
     a_program_that_no_launcher_started_is_one_rank,
     a_rank_that_is_late_is_waited_for,
     ranks_wait_for_each_other_at_the_end,
     a_rank_that_stalls_is_named_within_the_patience,
+    a_rank_that_stalls_in_backward_is_named,
     a_rank_that_stalls_before_the_end_is_named,
     other_calls_are_told,
     other_lengths_are_told,
@@ -42,6 +44,13 @@ fn bytes_come_in_the_order_of_ranks_and_a_part_may_be_empty() {
     }
 }
 
+fn two_groups_call_at_once_from_two_threads() {
+    for ranks in [1, 2, 4] {
+        let end = on_ranks(ranks, "two_threads").well();
+        assert_eq!(end.lines(), of_each(ranks, |rank| format!("rank {rank} called twice")));
+    }
+}
+
 fn processes_train_to_the_bits_of_threads() {
     let of_threads = |setting| {
         let hash = move |group| hash(&Ranks::new(Cpu, group), setting);
@@ -51,15 +60,18 @@ fn processes_train_to_the_bits_of_threads() {
     };
     let line = |(name, setting)| format!("{name}: {:x}", of_threads(setting));
     let expected: Vec<String> = trained().into_iter().map(line).collect();
-    let by = |parameters: &[&str], ranks| {
-        let end = on_ranks_by(parameters, ranks, "settings").well();
+    let by = |parameters: &[&str], ranks, program| {
+        let end = on_ranks_by(parameters, ranks, program).well();
         // Each rank prints each setting twice: of whole masters, and of slices.
         let mut expected: Vec<_> = expected.iter().flat_map(|line| vec![line; 2 * ranks]).collect();
         expected.sort_unstable();
-        assert_eq!(end.lines(), expected, "{parameters:?}");
+        assert_eq!(end.lines(), expected, "{program} {parameters:?}");
     };
     for ranks in [1, 2, 4, 8] {
-        by(&[], ranks);
+        by(&[], ranks, "settings");
+    }
+    for ranks in [1, 2, 4] {
+        by(&[], ranks, "settings_that_overlap");
     }
     // Shared memory and binomial trees are the defaults; an algorithm is linear, or a chain.
     for parameters in [
@@ -68,8 +80,9 @@ fn processes_train_to_the_bits_of_threads() {
         &["--mca", "coll_libnbc_iallgather_algorithm", "1"],
         &["--mca", "btl", "tcp,self"],
     ] {
-        by(parameters, 4);
+        by(parameters, 4, "settings");
     }
+    by(&["--mca", "btl", "tcp,self"], 4, "settings_that_overlap");
 }
 
 fn slices_that_are_killed_and_resumed_on_fewer_ranks_have_the_bits_of_a_run_that_was_not() {
@@ -113,6 +126,14 @@ fn a_rank_that_stalls_is_named_within_the_patience() {
     }
     assert_eq!(end.lines().len(), 3, "{end:?}");
     assert!(end.took >= SHORT && end.errors.contains(told), "{end:?}");
+}
+
+fn a_rank_that_stalls_in_backward_is_named() {
+    let end = on_ranks(3, "stall_in_backward").failed_soon();
+    for (line, rank) in end.lines().into_iter().zip([0, 2]) {
+        assert!(line.starts_with(&format!("rank {rank}: ranks [1] of 3 did not come")), "{end:?}");
+    }
+    assert_eq!(end.lines().len(), 2, "{end:?}");
 }
 
 fn a_rank_that_stalls_before_the_end_is_named() {

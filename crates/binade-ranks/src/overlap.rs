@@ -1,0 +1,217 @@
+//! The thread that exchanges buckets while backward goes on, by a group of its own.
+//!
+//! A group's calls block, so that they are another thread's. Its ranks meet before each bucket: one that gives up its backward, or divides
+//! gradients otherwise, is known to all of them before any waits for bytes that do not come.
+
+use crate::{
+    Desync, Group, GroupError,
+    average::{self, Shard},
+    buckets::Layout,
+    meeting::Apart,
+};
+use std::{
+    io, mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, Sender},
+    },
+    thread::{self, JoinHandle},
+};
+
+/// Averages of a step in the set's order.
+pub(crate) type Averages = Vec<Option<Vec<f32>>>;
+
+type Outcome = Result<Averages, Apart>;
+
+/// Thread that exchanges buckets, and the size of a bucket. It ends when this is dropped, within the group's patience.
+#[derive(Debug)]
+pub(crate) struct Exchanger {
+    pub(crate) bucket_bytes: usize,
+    steps: Option<Mutex<Sender<Step>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Exchange of the gradients of one backward.
+#[derive(Debug)]
+struct Step {
+    layout: Arc<Layout>,
+    /// Number of this rank's shards.
+    shards: usize,
+    /// True if the averages are this rank's slices.
+    is_sliced: bool,
+    /// Every bucket of the first shard, then every bucket of the next. An end before the last means that backward was given up.
+    buckets: Receiver<Shard>,
+    done: Sender<Outcome>,
+}
+
+/// Averages that are on their way.
+#[derive(Debug)]
+pub(crate) struct Pending(Mutex<Receiver<Outcome>>);
+
+impl Exchanger {
+    /// Starts the thread, which takes the group.
+    pub(crate) fn start<G: Group>(group: G, bucket_bytes: usize) -> io::Result<Self> {
+        let (steps, queue) = mpsc::channel::<Step>();
+        let run = move || {
+            let mut end = None;
+            for step in queue {
+                let outcome = match &end {
+                    None => exchange(&group, &step),
+                    Some(apart) => Err(Apart::clone(apart)),
+                };
+                end = outcome.as_ref().err().cloned();
+                // Nobody waits where the gradients were dropped, or some rank overflowed.
+                drop(step.done.send(outcome));
+            }
+        };
+        let thread = thread::Builder::new().name("binade-exchange".into()).spawn(run)?;
+        Ok(Self { bucket_bytes, steps: Some(Mutex::new(steps)), thread: Some(thread) })
+    }
+
+    /// Begins the exchange of so many shards. Returns where their buckets go, and what comes of them: averages, or this rank's slices.
+    pub(crate) fn begin(
+        &self,
+        layout: Arc<Layout>,
+        shards: usize,
+        is_sliced: bool,
+    ) -> (Sender<Shard>, Pending) {
+        let (sender, buckets) = mpsc::channel();
+        let (done, outcome) = mpsc::channel();
+        if let Some(steps) = &self.steps {
+            let steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+            // A thread that is gone is told of by the outcome that does not come.
+            drop(steps.send(Step { layout, shards, is_sliced, buckets, done }));
+        }
+        (sender, Pending(Mutex::new(outcome)))
+    }
+}
+
+impl Drop for Exchanger {
+    fn drop(&mut self) {
+        self.steps = None;
+        if let Some(thread) = self.thread.take() {
+            // Its panic has been printed.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Pending {
+    /// Waits for the averages.
+    pub(crate) fn wait(self) -> Outcome {
+        let outcome = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let why = || "the thread that exchanges gradients has panicked".to_owned();
+        let gone = |_| Apart::Group(GroupError::Failed { call: "exchange", why: why() });
+        outcome.recv().map_err(gone)?
+    }
+}
+
+/// Exchanges all buckets of a step, and returns the averages.
+fn exchange<G: Group>(group: &G, step: &Step) -> Outcome {
+    let Step { layout, shards, is_sliced, buckets, .. } = step;
+    let (count, ranks) = (layout.buckets.len(), group.ranks());
+    // Terms of every bucket that came so far, by shard.
+    let mut terms: Vec<Vec<Vec<u8>>> = vec![Vec::new(); count];
+    let mut averages = Vec::new();
+    // Every rank comes to the buckets of a first shard; by the first of them all know how many each has.
+    let (mut all, mut shard) = (vec![1; ranks], 0);
+    while all.iter().any(|shards| shard < *shards) {
+        for bucket in 0..count {
+            let entries = layout.entries(bucket);
+            let own = if shard < *shards { buckets.recv().ok() } else { None };
+            let is_given_up = shard < *shards && own.is_none();
+            let Some(met) = meet(group, layout, *shards, is_given_up)? else { return Ok(vec![]) };
+            all = met;
+            let now: Vec<usize> = all.iter().map(|shards| usize::from(shard < *shards)).collect();
+            let own: Vec<Shard> = own.into_iter().collect();
+            terms[bucket].push(average::terms(group, &entries, &now, &own)?);
+            if all.iter().all(|shards| shard + 1 >= *shards) {
+                let terms = in_order_of_ranks(mem::take(&mut terms[bucket]), &all);
+                let place = (group.rank(), ranks);
+                let slices = average::mean_slices(place, &entries, &terms, all.iter().sum());
+                averages.extend(if *is_sliced {
+                    slices
+                } else {
+                    average::whole(group, &entries, &slices)?
+                });
+            }
+        }
+        shard += 1;
+    }
+    Ok(layout.in_set_order(averages))
+}
+
+/// Returns the terms of one bucket in the order of ranks, and of the shards of each. They came in the order of shards.
+fn in_order_of_ranks(mut by_shard: Vec<Vec<u8>>, shards: &[usize]) -> Vec<u8> {
+    if by_shard.len() == 1 {
+        return by_shard.swap_remove(0);
+    }
+    let mut ordered = Vec::new();
+    for (rank, own) in shards.iter().enumerate() {
+        for (shard, terms) in by_shard.iter().take(*own).enumerate() {
+            let here = |ranks: &[usize]| ranks.iter().filter(|shards| shard < **shards).count();
+            let (before, of) = (here(&shards[..rank]), here(shards));
+            let len = terms.len() / of;
+            ordered.extend(&terms[before * len..(before + 1) * len]);
+        }
+    }
+    ordered
+}
+
+/// Meets the other ranks before a bucket, and returns the number of shards of each; `None` if all have given up.
+fn meet<G: Group>(
+    group: &G,
+    layout: &Layout,
+    shards: usize,
+    is_given_up: bool,
+) -> Result<Option<Vec<usize>>, Apart> {
+    const WORDS: usize = 3;
+    let own = [u64::from(is_given_up), shards as u64, layout.hash];
+    let own: Vec<u8> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut all = vec![0; own.len() * group.ranks()];
+    group.all_gather(&own, &vec![own.len(); group.ranks()], &mut all)?;
+    let (words, _) = all.as_chunks::<8>();
+    let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let (rows, _) = words.as_chunks::<WORDS>();
+    let tell = |given_up: u64| match given_up {
+        0 => "gradients".to_owned(),
+        _ => "an error of its own".to_owned(),
+    };
+    agree(rows, "their backward", |row| row[0], tell)?;
+    agree(rows, "the buckets of gradients", |row| row[2], |hash| format!("the hash {hash:x}"))?;
+    let shards = rows.iter().map(|row| usize::try_from(row[1]).unwrap_or(usize::MAX));
+    Ok((!is_given_up).then(|| shards.collect()))
+}
+
+/// Fails where ranks differ in a word.
+fn agree<const N: usize>(
+    rows: &[[u64; N]],
+    what: &'static str,
+    of: impl Fn(&[u64; N]) -> u64,
+    tell: impl Fn(u64) -> String,
+) -> Result<(), Apart> {
+    let first = of(&rows[0]);
+    let ranks: Vec<usize> = (0..rows.len()).filter(|rank| of(&rows[*rank]) != first).collect();
+    match ranks.first() {
+        None => Ok(()),
+        Some(other) => {
+            let values = [tell(first), tell(of(&rows[*other]))];
+            Err(Apart::Desync(Desync { what, ranks, values }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_lie_in_the_order_of_ranks_and_of_the_shards_of_each() {
+        // Rank 0 has one shard, rank 1 three, rank 2 none, rank 3 two.
+        let by_shard = [vec![10, 11, 30], vec![12, 31], vec![13]]
+            .map(|terms| terms.into_iter().flat_map(|term: u8| [term, term]).collect::<Vec<u8>>());
+        let ordered = in_order_of_ranks(by_shard.to_vec(), &[1, 3, 0, 2]);
+        let expected = [10, 11, 12, 13, 30, 31].map(|term: u8| [term, term]).concat();
+        assert_eq!(ordered, expected);
+    }
+}
