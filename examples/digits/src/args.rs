@@ -73,6 +73,9 @@ pub struct Args {
     /// Keeps on each rank its slice of averages, masters and moments alone; weights end the same.
     #[arg(long)]
     pub slices: bool,
+    /// Sends gradients to the other ranks while backward goes on. The weights are the same as without.
+    #[arg(long)]
+    pub overlap: bool,
     /// Looks at no step, so that none waits for the device; the scale is read once, at the end.
     #[arg(long)]
     pub unwatched: bool,

@@ -29,10 +29,11 @@ pub fn check(args: &Args, images: &Images) -> Result<()> {
 
 fn check_ranks(args: &Args) -> Result<()> {
     let Some(ranks) = args.ranks else {
-        if args.slices {
-            return Err("--slices: there are no ranks to divide among; add --ranks N".into());
-        }
-        return Ok(());
+        return match (args.slices, args.overlap) {
+            (true, _) => Err("--slices: there are no ranks to divide among; add --ranks N".into()),
+            (_, true) => Err("--overlap: there are no ranks to send to; add --ranks N".into()),
+            _ => Ok(()),
+        };
     };
     let why = if !SHARDS.is_multiple_of(ranks as usize) {
         "the 8 shards of a batch do not go evenly on them; take 1, 2, 4 or 8"

@@ -1,26 +1,47 @@
 //! Part of every batch that is trained on here: all of it, or the shards of one rank.
 
 use crate::model::Trains;
-use binade::core::NamedGrads;
+use binade::core::{Handle, Named, NamedGrads};
 use binade_cpu::Cpu;
-use binade_ranks::{Group, RankGrads, Ranks};
+use binade_ranks::{Group, Ranks};
+use binade_tape::{TapeError, Var};
 use std::ops::Range;
 
 /// Shards of a batch on ranks, on however many of them: so the number of ranks changes no bit.
 pub(crate) const SHARDS: usize = 8;
 
+/// Change of each gradient of a shard, by the shard's place among this device's.
+pub(crate) type Change<'c, D> =
+    dyn FnMut(usize, Gradient<D>) -> Result<Gradient<D>, <D as Handle>::Error> + 'c;
+
+type Gradient<D> = Named<Option<<D as Handle>::Tensor>>;
+
+/// Backward on the losses of shards, given the parameters.
+type Backward<D> =
+    fn(
+        &D,
+        &Vec<Named<<D as Handle>::Tensor>>,
+        &[Var<D>],
+        &mut Change<'_, D>,
+    ) -> Result<<D as binade::core::GradSet>::Grads, TapeError<<D as Handle>::Error>>;
+
 /// Shards of every batch that one device trains on.
 pub(crate) struct Part<D: Trains> {
     own: Range<usize>,
     of: usize,
-    /// Makes the device's gradients of the sets of its shards.
-    pub(crate) grads: fn(Vec<NamedGrads<D::Tensor>>) -> D::Grads,
+    /// Returns the device's gradients of the losses of its shards.
+    pub(crate) backward: Backward<D>,
 }
 
 impl<D: Trains> Part<D> {
     /// Returns the whole of every batch, as one shard.
     pub(crate) fn whole() -> Self {
-        Self { own: 0..1, of: 1, grads: |sets| sets.into_iter().next().unwrap_or_default().into() }
+        let backward: Backward<D> = |_, _, losses, change| {
+            let set: Option<NamedGrads<_>> = losses.first().map(Var::backward).transpose()?;
+            let set = set.into_iter().flatten().map(|gradient| change(0, gradient));
+            Ok(set.collect::<Result<NamedGrads<_>, _>>()?.into())
+        };
+        Self { own: 0..1, of: 1, backward }
     }
 
     /// Returns this device's shards of a batch.
@@ -54,6 +75,13 @@ impl<G: Group> Part<Ranks<Cpu, G>> {
     pub(crate) fn of_rank(device: &Ranks<Cpu, G>) -> Self {
         let (rank, ranks) = (device.group().rank(), device.group().ranks());
         let own = rank * SHARDS / ranks..(rank + 1) * SHARDS / ranks;
-        Self { own, of: SHARDS, grads: RankGrads::from }
+        let backward: Backward<Ranks<Cpu, G>> = |device, params, losses, change| {
+            let mut places = 0..;
+            device.backward(params, losses, |loss, tell| {
+                let place = places.next().unwrap_or_default();
+                loss.backward_each(|gradient| Ok(tell(change(place, gradient)?)?))
+            })
+        };
+        Self { own, of: SHARDS, backward }
     }
 }

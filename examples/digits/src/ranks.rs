@@ -16,6 +16,9 @@ use std::time::Duration;
 /// Time that a rank waits for the others, which train on as much as it does.
 const PATIENCE: Duration = Duration::from_mins(5);
 
+/// Bytes of a bucket of gradients, of which the embedded digits' model fills a few.
+const BUCKET: usize = 16 << 10;
+
 /// Trains and tests `setting` on `ranks` threads, and returns the figures of rank 0.
 ///
 /// # Errors
@@ -28,17 +31,21 @@ pub fn run(
     digits: &Digits,
     bar: &ProgressBar,
 ) -> Result<Run> {
-    let one = |group: Threads| -> Result<Run, String> {
+    let one = |group: Threads, second: Option<Threads>| -> Result<Run, String> {
         let rank = group.rank();
         let bar = if rank == 0 { bar.clone() } else { ProgressBar::hidden() };
-        let device = device(group, args);
-        let run = one_of(&device, args, setting, digits, &bar);
+        let run = device(group, second, args);
+        let run = run.and_then(|device| one_of(&device, args, setting, digits, &bar));
         run.map_err(|error| format!("rank {rank}: {error}"))
     };
+    let mut seconds = args.overlap.then(|| threads(ranks, PATIENCE)).into_iter().flatten();
     let runs: Vec<Result<Run, String>> = thread::scope(|scope| {
         let one = &one;
-        let running: Vec<_> =
-            threads(ranks, PATIENCE).into_iter().map(|it| scope.spawn(move || one(it))).collect();
+        let start = |group| {
+            let second = seconds.next();
+            scope.spawn(move || one(group, second))
+        };
+        let running: Vec<_> = threads(ranks, PATIENCE).into_iter().map(start).collect();
         let panicked = |_| Err("a rank panicked".to_owned());
         running.into_iter().map(|rank| rank.join().unwrap_or_else(panicked)).collect()
     });
@@ -49,10 +56,19 @@ pub fn run(
     runs.into_iter().flatten().next().ok_or_else(|| "no rank ran".into())
 }
 
-/// Makes a rank of the CPU that keeps what `args` say.
-pub(crate) fn device<G: Group>(group: G, args: &Args) -> Ranks<Cpu, G> {
+/// Returns the CPU as one rank of a group that keeps what `args` say. With a second group of the same ranks gradients are sent while
+/// backward goes on.
+///
+/// # Errors
+///
+/// If the groups are of other ranks.
+pub(crate) fn device<G: Group>(group: G, second: Option<G>, args: &Args) -> Result<Ranks<Cpu, G>> {
     let partition = if args.slices { Partition::Slices } else { Partition::Whole };
-    Ranks::new(Cpu, group).with_partition(partition)
+    let device = match second {
+        Some(second) => Ranks::overlapping(Cpu, [group, second], BUCKET)?,
+        None => Ranks::new(Cpu, group),
+    };
+    Ok(device.with_partition(partition))
 }
 
 /// Trains and tests `setting` as one rank, whose `args` name the number of ranks, and returns its figures.

@@ -24,15 +24,21 @@ pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<()> {
     open(args.device, "digits", each)
 }
 
-/// Runs every setting of `args`, which name the number of ranks, as one rank of `group`. Rank 0 alone shows progress.
+/// Runs every setting of `args`, which name the number of ranks, as one rank of `group`. With a `second` group of the same ranks gradients
+/// are sent while backward goes on. Rank 0 alone shows progress.
 ///
 /// # Errors
 ///
 /// Before anything is trained, if `args` cannot be followed; later, if a run fails.
-pub fn run_rank<G: Group>(group: G, args: &Args, runs: &mut Vec<Run>) -> Result<()> {
+pub fn run_rank<G: Group>(
+    group: G,
+    second: Option<G>,
+    args: &Args,
+    runs: &mut Vec<Run>,
+) -> Result<()> {
     let digits = loaded(args)?;
     let is_shown = group.rank() == 0;
-    let device = ranks::device(group, args);
+    let device = ranks::device(group, second, args)?;
     let one = |setting, bar: &ProgressBar| {
         let hidden = ProgressBar::hidden();
         let bar = if is_shown { bar } else { &hidden };

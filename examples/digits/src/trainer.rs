@@ -7,7 +7,7 @@ use crate::data::{CLASSES, Images, best};
 use crate::model::{Net, Trains};
 use crate::part::Part;
 use crate::record::{Outcomes, Run};
-use binade::core::{DType, Named, NamedGrads};
+use binade::core::{DType, Named};
 use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
@@ -140,19 +140,17 @@ impl<'a, D: Trains> Trainer<'a, D> {
 
     /// Returns the losses' gradients, one of them infinite if the command line asks for it.
     fn backward(&self, losses: &[Var<D>]) -> Result<D::Grads, TapeError<D::Error>> {
-        let sets = losses.iter().map(Var::backward).collect::<Result<Vec<_>, _>>();
-        let mut sets: Vec<NamedGrads<D::Tensor>> = sets?;
+        let (device, params) = (self.device, &self.amp.optimizer.params);
         let is_spoiled = self.args.inject_overflow == Some(self.run.outcomes.steps.attempted);
-        let last = sets.len().saturating_sub(1);
-        if let (true, true, Some(set)) = (is_spoiled, self.part.is_last(last), sets.last_mut()) {
-            let spoil = |grad: &D::Tensor| {
-                self.device.fill(f32::INFINITY, &self.device.shape(grad), self.device.dtype(grad))
-            };
-            if let Some(first) = set.first_mut() {
-                first.value = first.value.as_ref().map(spoil).transpose()?;
+        let spoil =
+            |grad: &D::Tensor| device.fill(f32::INFINITY, &device.shape(grad), device.dtype(grad));
+        (self.part.backward)(device, params, losses, &mut |place, mut gradient| {
+            let is_first = params.first().is_some_and(|param| param.name == gradient.name);
+            if is_spoiled && is_first && self.part.is_last(place) {
+                gradient.value = gradient.value.as_ref().map(spoil).transpose()?;
             }
-        }
-        Ok((self.part.grads)(sets))
+            Ok(gradient)
+        })
     }
 
     fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor)> {

@@ -118,6 +118,7 @@ fn ranks_that_cannot_be() {
             "--ranks 2: each of the 8 shards needs an image; take --batch 8 or more",
         ),
         ("--slices", "--slices: there are no ranks to divide among; add --ranks N"),
+        ("--overlap", "--overlap: there are no ranks to send to; add --ranks N"),
     ] {
         unfollowed(line, told);
     }

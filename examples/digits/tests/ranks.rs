@@ -37,6 +37,10 @@ fn any_number_of_ranks_ends_with_the_same_weights_scales_and_accuracy() {
             let slices = figures(on_ranks(count, &format!("{line} --slices")));
             assert_eq!(slices, one, "slices of {line} on {count}");
         }
+        for count in [1, 2, 4] {
+            let line = format!("{line} --overlap");
+            assert_eq!(figures(on_ranks(count, &line)), one, "{line} on {count}");
+        }
         assert_ne!(one.0, figures(on_ranks(2, &format!("{line} --seed 1"))).0, "{line}");
     }
 }

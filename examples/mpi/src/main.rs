@@ -44,7 +44,8 @@ fn rank(group: Mpi) -> Result<()> {
     }
     args.ranks = Some(u32::try_from(ranks)?);
     let mut runs = Vec::new();
-    let outcome = session::run_rank(group, &args, &mut runs);
+    let second = args.overlap.then(|| group.duplicate()).transpose()?;
+    let outcome = session::run_rank(group, second, &args, &mut runs);
     if is_first && !runs.is_empty() {
         println!("{}", table::table(&runs));
     }

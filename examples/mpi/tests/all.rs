@@ -43,6 +43,8 @@ fn processes_end_with_the_weights_of_threads_and_one_of_them_prints() {
     for (ranks, line) in [(1, LINE), (4, LINE), (4, &sliced)] {
         let Some((is_well, told)) = on_ranks(ranks, line) else { return };
         assert!(is_well && told.matches(&expected).count() == 1, "{told}");
+        let Some((is_well, told)) = on_ranks(ranks, &format!("{LINE} --overlap")) else { return };
+        assert!(is_well && told.matches(&expected).count() == 1, "{told}");
     }
 }
 
