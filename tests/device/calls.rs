@@ -195,6 +195,8 @@ fn norms(n: usize, dtype: DType) -> Vec<Row> {
     // A mean, and a variance, which is positive.
     let running = [-0.5, 0.5].map(|least| Operand { dtype: DType::F32, shape: vec![n], least });
     let with = |(call, operands): Row| (call, [&operands[..], &running].concat());
+    let means = Operand { dtype: DType::F32, shape: vec![2, n], least: -0.5 };
+    let (input_grad, operands) = row(Call::BatchNormInputGrad { eps }, &[x, x, w]);
     vec![
         row(Call::LayerNorm { eps }, &[last, w, w]),
         row(Call::LayerNormBackward { eps }, &[last, last, w]),
@@ -203,6 +205,9 @@ fn norms(n: usize, dtype: DType) -> Vec<Row> {
         with(row(Call::BatchNorm { config: BatchNormConfig::default() }, &[x, w, w])),
         with(row(Call::BatchNormInference { eps }, &[x, w, w])),
         row(Call::BatchNormBackward { eps }, &[x, x, w]),
+        row(Call::BatchNormStats, &[x]),
+        with(row(Call::BatchNormGradSums { eps }, &[x, x])),
+        (input_grad, [&operands[..], &running, &[means]].concat()),
         row(Call::Softmax, &[last]),
         row(Call::SoftmaxBackward, &[last, last]),
         row(Call::LogSoftmax, &[last]),

@@ -145,6 +145,27 @@ fn normalisations_keep_the_input_shape_and_type() {
 }
 
 #[test]
+fn steps_of_a_batch_norm_take_and_give_f32_by_channel() {
+    let by_channel = |call: &Call, operands: &[(DType, &[usize])]| {
+        call.check(operands).map(|result| (result.shape, result.dtype))
+    };
+    let (x, c, rows): (_, (_, &[usize]), (_, &[usize])) =
+        ((F16, &[2, 3, 4][..]), (F32, &[3]), (F32, &[2, 3]));
+    assert_eq!(by_channel(&Call::BatchNormStats, &[x]), Ok((vec![3], F32)));
+    let one_value = Call::BatchNormStats.check(&[(F16, &[1, 3])]).unwrap_err();
+    assert_eq!(one_value.kind(), ErrorKind::InvalidArgument);
+    let sums = Call::BatchNormGradSums { eps: 0.0 };
+    assert_eq!(by_channel(&sums, &[x, x, c, c]), Ok((vec![2, 3], F32)));
+    assert!(by_channel(&sums, &[x, x, c, (F16, &[3])]).is_err());
+    assert!(by_channel(&sums, &[(F32, x.1), x, c, c]).is_err());
+    let input = Call::BatchNormInputGrad { eps: 0.0 };
+    assert_eq!(by_channel(&input, &[x, x, c, c, c, rows]), Ok((x.1.to_vec(), F16)));
+    assert!(by_channel(&input, &[x, x, (BF16, &[3]), c, c, rows]).is_err());
+    assert!(by_channel(&input, &[x, x, c, c, c, (F32, &[3, 2])]).is_err());
+    assert!(by_channel(&input, &[x, x, c, c, c, (F16, &[2, 3])]).is_err());
+}
+
+#[test]
 fn rows_losses_and_scalars() {
     let indexed = |call: &Call, values: &[usize], indices: &[usize]| {
         let result = call.check(&[(F16, values), (I64, indices)])?;

@@ -36,7 +36,7 @@ pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{
     Attention, AttentionKernels, BatchNormKernels, ChannelKernels, Channels, Conv2dKernels,
     CrossEntropyKernels, EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer, LayerNormKernels,
-    MaskedFillKernels, Matrices, MaxPool2dKernels, NarrowKernels, NormBackward, NormCall,
+    MaskedFillKernels, Matrices, MaxPool2dKernels, NarrowKernels, NormBackward, NormCall, NormStep,
     PermuteKernels, PointwiseKernels, RmsNormKernels, RotaryEmbeddingKernels, RowKernels, Total,
     TotalKernels,
 };

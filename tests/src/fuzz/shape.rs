@@ -59,6 +59,9 @@ fn any(a: &[usize], b: &[usize]) {
     let batch_norm = Call::BatchNorm { config: BatchNormConfig::default() };
     let _ = result(&batch_norm, &[a, b, b, b, b]);
     let _ = result(&Call::BatchNormBackward { eps: 0.0 }, &[a, a, b]);
+    let _ = result(&Call::BatchNormStats, &[a]);
+    let _ = result(&Call::BatchNormGradSums { eps: 0.0 }, &[a, a, b, b]);
+    let _ = result(&Call::BatchNormInputGrad { eps: 0.0 }, &[a, a, b, b, b, a]);
     let _ = (result(&Call::BiasAdd, &[a, b]), result(&Call::Reshape { shape: b.to_vec() }, &[a]));
     let _ = result(&Call::LayerNorm { eps: 0.0 }, &[a, b, b]);
     let _ = result(&Call::RmsNorm { eps: 0.0 }, &[a, b]);

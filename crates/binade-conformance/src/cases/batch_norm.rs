@@ -5,13 +5,17 @@
 use super::bias_add::channels;
 use super::layer_norm::{Stats, Sums};
 use super::prelude::*;
-use crate::OpInvocation::{BatchNorm, BatchNormBackward, BatchNormInference};
+use crate::OpInvocation::{
+    BatchNorm, BatchNormBackward, BatchNormGradSums, BatchNormInference, BatchNormInputGrad,
+    BatchNormStats,
+};
 use binade_core::ops::BatchNormConfig;
 
 const SHAPES: &str = "2x1 7x3 8x8 33x9 257x2 2x31 2x3x5 3x4x5x7 1x2x16x17 9x33x1x2 131x33 1400x2x3 70x2x8x9 \
     2x0x3 5x40 6x48 22x33 2x2x1033";
 
 pub(super) fn add_cases(cases: &mut OpCases) {
+    add_steps(cases);
     for dtype in FLOATS {
         for shape in shapes(SHAPES) {
             cases.add(dtype, format!("random_{}", name(&shape)), move |run| {
@@ -70,6 +74,56 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     );
 }
 
+/// Cases of the steps of both passes, which a device may leave out.
+fn add_steps(cases: &mut OpCases) {
+    for dtype in FLOATS {
+        for shape in shapes(SHAPES) {
+            cases.add(dtype, format!("steps_{}", name(&shape)), move |run| {
+                steps(run, &uniform(1, dtype, &shape, [-2.0, 3.0]), dtype)
+            });
+        }
+        cases.add(dtype, "steps_with_parameters_of_f32", move |run| {
+            steps(run, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32)
+        });
+        let sentence = "steps_of_a_large_mean_leave_the_variance_alone";
+        cases.add(dtype, sentence, move |run| {
+            let x = (0..5150).map(|i| 128.0 + f64::from(i * 7 % 9) - 2.0);
+            stats_of(run, &Stored::from_values(dtype, &[1030, 5], x))
+        });
+        cases.add(dtype, "steps_of_one_value_or_none", move |run| {
+            let each = [&[1, 3][..], &[0, 3], &[0, 3, 2]];
+            each.into_iter().try_for_each(|shape| {
+                let x = uniform(1, dtype, shape, [-2.0, 3.0]);
+                given(run, &Layer::of(&x, dtype))
+            })
+        });
+        cases.add(dtype, "steps_keep_a_nan_in_its_channel", move |run| {
+            let x = Stored::from_values(dtype, &[3, 2], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
+            steps(run, &x, dtype)
+        });
+        cases.add(dtype, "steps_start_anywhere", move |run| {
+            let x = uniform(1, dtype, &[5, 3, 3, 3], [-2.0, 3.0]);
+            let one = uniform(1, dtype, &[5, 1], [-2.0, 3.0]);
+            (0..9).try_for_each(|offset| {
+                steps(&mut run.at(offset), &x, dtype)?;
+                steps(&mut run.at(offset), &one, dtype)
+            })
+        });
+    }
+    let sentence = "statistics_of_fewer_than_two_values_a_channel_are_an_invalid_argument";
+    refusals(cases, sentence, ErrorKind::InvalidArgument, [(BatchNormStats, "1x3, 0x3")]);
+    let eps = 1e-5;
+    let all = [
+        (BatchNormStats, "3"),
+        (BatchNormGradSums { eps }, "3x4 4x3 3 3, f16:4x3 4x3 3 3, 4x3 4x3 4 4, 4x3 4x3 3 f16:3"),
+        (
+            BatchNormInputGrad { eps },
+            "3x4 4x3 3 3 3 2x3, 4x3 4x3 4 3 3 2x3, 4x3 4x3 3 3 3 3x2, 4x3 4x3 3 3 3 f16:2x3",
+        ),
+    ];
+    refusals(cases, "steps_that_do_not_fit_are_a_mismatch", ErrorKind::Mismatch, all);
+}
+
 /// An input with parameters, and running statistics that something has gone into.
 struct Layer<'a> {
     x: &'a Stored,
@@ -108,6 +162,41 @@ fn all(run: &mut OpRun<'_>, x: &Stored, parameters: DType) -> Verdict {
     let [input, weight, bias] = backward(&values(&g), &values(x), channels, &wv, f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
     run.near(BatchNormBackward { eps }, &[&g, x, w], wanted)
+}
+
+/// The steps on a batch: its statistics, and the gradients by other ones.
+fn steps(run: &mut OpRun<'_>, x: &Stored, parameters: DType) -> Verdict {
+    stats_of(run, x)?;
+    given(run, &Layer::of(x, parameters))
+}
+
+fn stats_of(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
+    let (width, channels) = (x.shape[1], channels(&x.shape, 1));
+    let n = count(x.len()) / count(width);
+    let unbiased = n / (n - 1.0);
+    let all = stats(&values(x), &channels, width, 0.0);
+    let mean = all.iter().map(|s| Expected::near(s.mean, s.mean_doubt + s.mean.abs()));
+    // The factor is rounded, and the product with it.
+    let var = all.iter().map(|s| s.var * unbiased).zip(&all);
+    let var = var.map(|(var, s)| Expected::near(var, s.var_doubt * unbiased + 4.0 * var));
+    let wanted = [mean.collect(), var.collect()].map(|wanted: Vec<Expected>| (DType::F32, wanted));
+    run.near(BatchNormStats, &[x], wanted)
+}
+
+/// The gradients by given statistics and means.
+fn given(run: &mut OpRun<'_>, Layer { x, w, mean, var, channels, .. }: &Layer<'_>) -> Verdict {
+    let eps = 1e-5_f32;
+    let g = uniform(7, x.dtype, &x.shape, [-1.0, 1.0]);
+    let means = uniform(8, DType::F32, &[2, w.len()], [-0.5, 0.5]);
+    let [gv, xv, wv, mv] = [&g, x, w, &means].map(values);
+    let both = values(mean).into_iter().zip(values(var));
+    let all: Vec<Stats> =
+        both.map(|(mean, var)| Stats::new([mean, var], [0.0; 2], f64::from(eps))).collect();
+    let wanted = grad_sums(&gv, &xv, channels, &all);
+    run.near(BatchNormGradSums { eps }, &[&g, x, mean, var], [(DType::F32, wanted)])?;
+    let wanted = input_grad([&gv, &xv, &wv], channels, &all, mv.split_at(wv.len()));
+    let operands = [&g, x, w, mean, var, &means];
+    run.near(BatchNormInputGrad { eps }, &operands, [(x.dtype, wanted)])
 }
 
 fn forward(
@@ -195,4 +284,33 @@ fn backward(
     }
     let [weight, bias] = Sums::wanted(&sums);
     [input, weight, bias]
+}
+
+/// `Σ g·x̂` of each channel, and behind them `Σ g`.
+fn grad_sums(grad: &[f64], x: &[f64], channels: &[usize], stats: &[Stats]) -> Vec<Expected> {
+    let mut sums = vec![Sums::default(); stats.len()];
+    for ((g, x), &c) in grad.iter().zip(x).zip(channels) {
+        sums[c].add(*g, stats[c].normal(*x));
+    }
+    Sums::wanted(&sums).concat()
+}
+
+/// `w·rstd·(g − offset − x̂·slope)`.
+fn input_grad(
+    [grad, x, w]: [&[f64]; 3],
+    channels: &[usize],
+    stats: &[Stats],
+    (slopes, offsets): (&[f64], &[f64]),
+) -> Vec<Expected> {
+    let one = |((g, x), &c): ((&f64, &f64), &usize)| {
+        let (stats, slope, offset) = (&stats[c], slopes[c], offsets[c]);
+        let normal = stats.normal(*x);
+        let factor = w[c] * stats.rstd;
+        let value = factor * (g - offset - normal.value * slope);
+        // Two differences, and a product whose factor has a doubt.
+        let largest = g.abs() + offset.abs() + (normal.value * slope).abs();
+        let inner = 3.0 * largest + normal.mass * slope.abs();
+        Expected::near(value, factor.abs() * inner + value.abs() * (stats.rstd_doubt + 2.0))
+    };
+    grad.iter().zip(x).zip(channels).map(one).collect()
 }

@@ -13,6 +13,7 @@ mod toy_sets;
 mod toy_train;
 mod unfused;
 mod wrong;
+mod wrong_batch_norms;
 mod wrong_elements;
 mod wrong_groups;
 mod wrong_loops;

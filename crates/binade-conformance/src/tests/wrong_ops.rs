@@ -8,7 +8,7 @@ use super::toy_ops::{
 };
 use crate::backend::Backend as _;
 use crate::{OpInvocation, Result, Runner, SubjectError};
-use binade_core::ops::{AttentionConfig, BatchNormConfig, MaxPool2dConfig};
+use binade_core::ops::{AttentionConfig, MaxPool2dConfig};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 use half::f16;
@@ -224,19 +224,6 @@ fn several(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opt
     let bias_of =
         |g: &Plain, x: &Plain, w: &Plain| Some(Toy.compute(op, &[g, x, w]).ok()?.remove(2));
     match (fault, op, t) {
-        ("normalises_unbiased", C::BatchNorm { config }, [x, w, b, mean, var]) => {
-            // At a momentum of one, the running statistics are the batch's mean and its unbiased variance.
-            let whole = C::BatchNorm { config: BatchNormConfig { momentum: 1.0, ..*config } };
-            let batch = Toy.compute(&whole, &[x, w, b, mean, var]).ok()?;
-            let by_running = C::BatchNormInference { eps: config.eps };
-            let output = Toy.compute(&by_running, &[x, w, b, &batch[1], &batch[2]]).ok()?;
-            results[0] = output.into_iter().next()?;
-        }
-        ("runs_biased", C::BatchNorm { config }, [x, _, _, _, old]) => {
-            let n = count(x.len()) / count(x.shape()[1]);
-            let kept = map(old, |old| (1.0 - config.momentum) * old);
-            results[2] = zip(&right[2], &kept, |var, kept| kept + (var - kept) * (n - 1.0) / n);
-        }
         ("attends_to_later_keys", C::ScaledDotProductAttention { config }, _) => {
             let config = AttentionConfig { causal: false, ..*config };
             results = Toy.compute(&C::ScaledDotProductAttention { config }, t).ok()?;
@@ -346,11 +333,6 @@ caught! {
     fn exponentiates_at_once() by "softmax/f16/no_finite_row_overflows" "softmax/f32/no_finite_row_overflows";
     fn subtracts_squared_means() by "layer_norm/f32/a_large_mean_leaves_the_variance_alone";
     fn subtracts_the_mean() by "rms_norm/f16/the_mean_is_not_subtracted" "rms_norm/f32/random_3x7";
-    fn normalises_unbiased() by
-        "batch_norm/bf16/a_batch_of_two_is_normalised_by_the_biased_variance"
-        "batch_norm/f16/a_batch_of_two_is_normalised_by_the_biased_variance"
-        "batch_norm/f32/a_batch_of_two_is_normalised_by_the_biased_variance";
-    fn runs_biased() by "batch_norm/f16/random_7x3";
     fn makes_gelu_of_tanh() by
         "gelu/f32/it_is_the_exact_form_and_not_that_by_tanh" "gelu/f16/it_is_the_exact_form_and_not_that_by_tanh";
     fn passes_the_gradient_at_zero() by "relu/bf16/the_gradient_at_zero_is_zero";

@@ -48,6 +48,8 @@ pub struct BatchNormOutput<T> {
 /// * The running statistics are f32 `[C]`: `(1 − momentum)·old + momentum·new`, with the unbiased variance of the batch.
 ///   They are values: the ones passed in keep theirs.
 /// * Backward computes the batch's statistics again from `input`; nothing is kept between the passes.
+/// * The steps of both passes are methods too, for a batch of which each of several devices has a part. Each computes as its
+///   pass does, in f32 or wider.
 pub trait BatchNorm: Handle {
     /// Normalises by the batch's own statistics, as in training.
     ///
@@ -89,4 +91,45 @@ pub trait BatchNorm: Handle {
         weight: &Self::Tensor,
         eps: f32,
     ) -> Result<NormGrads<Self::Tensor>, Self::Error>;
+
+    /// Returns mean and unbiased variance of each channel of the batch: the statistics towards which
+    /// [`batch_norm`](Self::batch_norm) moves the running ones.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for fewer than two values a channel.
+    fn batch_norm_stats(
+        &self,
+        input: &Self::Tensor,
+    ) -> Result<RunningStats<Self::Tensor>, Self::Error>;
+
+    /// Returns the sums `Σ g·x̂` and `Σ g` of each channel, `[2, C]` in f32: the gradients of weight and bias. Normal values `x̂` are
+    /// `(x − mean) / √(var + eps)` by `stats`, whatever batch these are of. A channel without values has the sums 0.
+    ///
+    /// # Errors
+    ///
+    /// `Mismatch` if shapes or element types do not agree.
+    fn batch_norm_grad_sums(
+        &self,
+        grad: &Self::Tensor,
+        input: &Self::Tensor,
+        stats: &RunningStats<Self::Tensor>,
+        eps: f32,
+    ) -> Result<Self::Tensor, Self::Error>;
+
+    /// Returns the input's gradient `weight / √(var + eps) · (g − means[1] − x̂·means[0])`. `means`, `[2, C]` in f32, are the sums of
+    /// [`batch_norm_grad_sums`](Self::batch_norm_grad_sums) over all values that `stats` are of, divided by their number.
+    ///
+    /// # Errors
+    ///
+    /// `Mismatch` if shapes or element types do not agree.
+    fn batch_norm_input_grad(
+        &self,
+        grad: &Self::Tensor,
+        input: &Self::Tensor,
+        weight: &Self::Tensor,
+        stats: &RunningStats<Self::Tensor>,
+        means: &Self::Tensor,
+        eps: f32,
+    ) -> Result<Self::Tensor, Self::Error>;
 }

@@ -224,6 +224,12 @@ impl OpInvocation {
                 | Self::MeanBackward { .. },
                 _,
             ) => self.rule_of_scalars(op, operands)?,
+            (
+                Self::BatchNormStats
+                | Self::BatchNormGradSums { .. }
+                | Self::BatchNormInputGrad { .. },
+                _,
+            ) => self.rule_of_batch_norm_steps(op, operands)?,
             _ if op.class() == OpClass::Norm => self.rule_of_norms(op, operands)?,
             _ => rule_of_elements(op, operands)?,
         })
@@ -272,6 +278,34 @@ impl OpInvocation {
             operands::grad(op, grad, *input)?;
         }
         Ok((shape, dtype))
+    }
+
+    /// Applies the rule of one step of a batch normalisation.
+    fn rule_of_batch_norm_steps(&self, op: Op, operands: &[Operand<'_>]) -> Checked {
+        match (self, operands) {
+            (Self::BatchNormStats, [input]) => {
+                let shape = shape::batch_norm(input.1, &[])?;
+                float(op, operands)?;
+                shape::check_batch_norm_samples(input.1)?;
+                Ok((vec![shape[1]], DType::F32))
+            }
+            (Self::BatchNormGradSums { .. }, [grad, input, stats @ ..]) => {
+                let shape = shape::batch_norm(input.1, &shapes(stats))?;
+                float(op, &[*input])?;
+                operands::all_f32(op, stats)?;
+                operands::grad(op, *grad, *input)?;
+                Ok((vec![2, shape[1]], DType::F32))
+            }
+            (Self::BatchNormInputGrad { .. }, [grad, input, weight, stats @ .., means]) => {
+                let shape = shape::batch_norm(input.1, &shapes(&[&[*weight], stats].concat()))?;
+                shape::check_same(op, means.1, &[2, shape[1]])?;
+                let dtype = operands::norm(op, *input, &[*weight])?;
+                operands::all_f32(op, &[stats, &[*means]].concat())?;
+                operands::grad(op, *grad, *input)?;
+                Ok((shape, dtype))
+            }
+            _ => rule_of_elements(op, operands),
+        }
     }
 }
 

@@ -110,12 +110,12 @@ pub(crate) fn check_value(
     Err(ShapeError::argument(op, format!("value {value:e} in {dtype}"), &[shape], expected).into())
 }
 
-/// Checks that running statistics are f32.
+/// Checks that statistics of a batch normalisation are f32.
 pub(crate) fn all_f32(op: Op, operands: &[Operand<'_>]) -> Result<(), OperandError> {
     if operands.iter().all(|(dtype, _)| *dtype == DType::F32) {
         return Ok(());
     }
-    Err(mismatch(op, operands, "running statistics of f32"))
+    Err(mismatch(op, operands, "statistics of f32"))
 }
 
 /// Checks that a gradient has the element type and shape of its value.

@@ -83,6 +83,17 @@ impl<T> Results<T> for WeightGrads<T> {
     }
 }
 
+impl<T> Results<T> for RunningStats<T> {
+    fn into_vec(self) -> Vec<T> {
+        vec![self.mean, self.var]
+    }
+
+    fn from_vec(tensors: Vec<T>) -> Option<Self> {
+        let [mean, var] = Results::from_vec(tensors)?;
+        Some(Self { mean, var })
+    }
+}
+
 impl<T> Results<T> for BatchNormOutput<T> {
     fn into_vec(self) -> Vec<T> {
         vec![self.output, self.running.mean, self.running.var]

@@ -159,6 +159,10 @@ macro_rules! for_each_op {
                 BatchNormInference
                     batch_norm_inference(input, weight, bias, (running)) { eps: f32 } -> Tensor;
                 BatchNormBackward batch_norm_backward(grad, input, weight) { eps: f32 } -> NormGrads;
+                BatchNormStats batch_norm_stats(input) -> RunningStats;
+                BatchNormGradSums batch_norm_grad_sums(grad, input, (stats)) { eps: f32 } -> Tensor;
+                BatchNormInputGrad
+                    batch_norm_input_grad(grad, input, weight, (stats), means) { eps: f32 } -> Tensor;
             }
             Softmax softmax {
                 Softmax softmax(input) -> Tensor;

@@ -21,12 +21,11 @@ impl BatchNorm for Cpu {
     ) -> Result<BatchNormOutput<Tensor>, Error> {
         let operands = [input, weight, bias, &running.mean, &running.var];
         let layer = Layer::new(&OpInvocation::BatchNorm { config }, &operands, input)?;
-        let samples = count(layer.of.samples());
         let x = input.to_f32();
         let moments = layer.moments(&x);
         let stats: Vec<Stats> = moments.iter().map(|m| m.stats(config.eps)).collect();
         let output = layer.normalise(&x, &stats, &weight.to_f32(), &bias.to_f32());
-        let unbiased = samples / (samples - 1.0);
+        let unbiased = layer.unbiased();
         let means = moments.iter().map(|m| m.mean);
         let vars = moments.iter().map(|m| m.var * unbiased);
         Ok(BatchNormOutput {
@@ -48,11 +47,8 @@ impl BatchNorm for Cpu {
     ) -> Result<Tensor, Error> {
         let operands = [input, weight, bias, &running.mean, &running.var];
         let layer = Layer::new(&OpInvocation::BatchNormInference { eps }, &operands, input)?;
-        let (means, vars) = (running.mean.to_f32(), running.var.to_f32());
-        let both = means.iter().zip(&*vars);
-        let stats: Vec<Stats> =
-            both.map(|(mean, var)| Stats::new((*mean).into(), (*var).into(), eps)).collect();
-        let output = layer.normalise(&input.to_f32(), &stats, &weight.to_f32(), &bias.to_f32());
+        let (x, stats) = (input.to_f32(), given(running, eps));
+        let output = layer.normalise(&x, &stats, &weight.to_f32(), &bias.to_f32());
         Tensor::from_f32(output, input.shape(), layer.dtype)
     }
 
@@ -68,13 +64,62 @@ impl BatchNorm for Cpu {
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let stats: Vec<Stats> = layer.moments(&x).iter().map(|m| m.stats(eps)).collect();
         let sums = layer.grad_sums(&g, &x, &stats);
-        let dx = layer.input_grad(&g, &x, &w, &stats, &sums);
+        let samples = count(layer.of.samples());
+        let means: Vec<_> = sums.iter().map(|of| of.map(|sum| round(sum / samples))).collect();
+        let dx = layer.input_grad(&g, &x, &w, &stats, &means);
         let vector = |i: usize| sums.iter().map(|sums| round(sums[i])).collect();
         Ok(NormGrads {
             input: Tensor::from_f32(dx, input.shape(), layer.dtype)?,
             weight: Tensor::from_f32(vector(0), weight.shape(), weight.dtype())?,
             bias: Tensor::from_f32(vector(1), weight.shape(), weight.dtype())?,
         })
+    }
+
+    fn batch_norm_stats(&self, input: &Tensor) -> Result<RunningStats<Tensor>, Error> {
+        let layer = Layer::new(&OpInvocation::BatchNormStats, &[input], input)?;
+        let moments = layer.moments(&input.to_f32());
+        let vector = |of: &dyn Fn(&Moments) -> f64| {
+            let values: Vec<f32> = moments.iter().map(|moments| round(of(moments))).collect();
+            Tensor::new(values, &[layer.of.count])
+        };
+        let unbiased = layer.unbiased();
+        Ok(RunningStats {
+            mean: vector(&|moments| moments.mean)?,
+            var: vector(&|moments| moments.var * unbiased)?,
+        })
+    }
+
+    fn batch_norm_grad_sums(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        stats: &RunningStats<Tensor>,
+        eps: f32,
+    ) -> Result<Tensor, Error> {
+        let operands = [grad, input, &stats.mean, &stats.var];
+        let layer = Layer::new(&OpInvocation::BatchNormGradSums { eps }, &operands, input)?;
+        let sums = layer.grad_sums(&grad.to_f32(), &input.to_f32(), &given(stats, eps));
+        let rows = [0, 1].into_iter().flat_map(|i| sums.iter().map(move |sums| round(sums[i])));
+        Tensor::new(rows.collect(), &[2, layer.of.count])
+    }
+
+    fn batch_norm_input_grad(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        stats: &RunningStats<Tensor>,
+        means: &Tensor,
+        eps: f32,
+    ) -> Result<Tensor, Error> {
+        let operands = [grad, input, weight, &stats.mean, &stats.var, means];
+        let layer = Layer::new(&OpInvocation::BatchNormInputGrad { eps }, &operands, input)?;
+        let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
+        let means = means.to_f32();
+        let (slopes, offsets) = means.split_at(layer.of.count);
+        let means: Vec<[f32; 2]> = slopes.iter().zip(offsets).map(|(s, o)| [*s, *o]).collect();
+        let dx = layer.input_grad(&g, &x, &w, &given(stats, eps), &means);
+        Tensor::from_f32(dx, input.shape(), layer.dtype)
     }
 }
 
@@ -101,6 +146,12 @@ impl Layer {
     fn new(call: &OpInvocation, operands: &[&Tensor], input: &Tensor) -> Result<Self, Error> {
         let dtype = check(call, operands)?.dtype;
         Ok(Self { of: Channels::of(input.shape(), 1), dtype })
+    }
+
+    /// Returns the factor of a biased variance that makes it unbiased.
+    fn unbiased(&self) -> f64 {
+        let samples = count(self.of.samples());
+        samples / (samples - 1.0)
     }
 
     /// Computes mean and variance by two passes: the second is about the mean, so that nothing cancels.
@@ -133,19 +184,18 @@ impl Layer {
         })
     }
 
-    /// Computes `w·rstd·(g − mean(g) − x̂·mean(g·x̂))`.
+    /// Computes `w·rstd·(g − mean(g) − x̂·mean(g·x̂))`, of means in the order of [`grad_sums`](Self::grad_sums).
     fn input_grad(
         &self,
         g: &[f32],
         x: &[f32],
         w: &[f32],
         stats: &[Stats],
-        sums: &[[f64; 2]],
+        means: &[[f32; 2]],
     ) -> Vec<f32> {
-        let samples = count(self.of.samples());
         self.by_run(x.len(), |c, first, out| {
             let Stats { mean, rstd } = stats[c];
-            let [slope, offset] = sums[c].map(|sum| round(sum / samples));
+            let [slope, offset] = means[c];
             for ((out, g), x) in out.iter_mut().zip(&g[first..]).zip(&x[first..]) {
                 *out = w[c] * rstd * (g - offset - (x - mean) * rstd * slope);
             }
@@ -163,6 +213,13 @@ impl Layer {
         });
         out
     }
+}
+
+/// Returns the statistics of each channel that a caller gives.
+fn given(stats: &RunningStats<Tensor>, eps: f32) -> Vec<Stats> {
+    let (means, vars) = (stats.mean.to_f32(), stats.var.to_f32());
+    let both = means.iter().zip(&*vars);
+    both.map(|(mean, var)| Stats::new((*mean).into(), (*var).into(), eps)).collect()
 }
 
 /// Computes `(1 − momentum)·old + momentum·new`.

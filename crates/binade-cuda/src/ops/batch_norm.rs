@@ -6,8 +6,8 @@ use crate::{
     launch::{Arg, Grid, args, code, structs::ChannelsBits},
     memory::Buffer,
 };
-use binade_core::ops::{BatchNormConfig, NormGrads, RunningStats};
-use binade_gpu::{BatchNormKernels, Driver, NormBackward, NormCall};
+use binade_core::ops::{BatchNormConfig, RunningStats};
+use binade_gpu::{BatchNormKernels, Driver, NormBackward, NormCall, NormStep};
 
 /// Bytes of a channel's mean and deviation; all means come first.
 const STATS: usize = 8;
@@ -40,18 +40,48 @@ impl BatchNormKernels for Cuda {
     fn launch_batch_norm_inference(&self, call: &NormCall<'_, Self>) -> Result {
         let NormCall { input, weight, bias, running, config, result } = *call;
         let layer = Layer::new(self, input)?;
-        let channels = layer.channels();
-        let stats = self.buffer(STATS * channels)?;
-        let args = args![&running.mean, &running.var, channels, config.eps, &stats];
-        self.launch("batch_norm_running", by_channel(channels), &args)?;
-        layer.normalise(weight, bias, &stats, result)
+        layer.normalise(weight, bias, &layer.given(running, config.eps)?, result)
     }
 
     fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result {
         let NormBackward { grad, input, weight, eps, grads } = *call;
         let layer = Layer::new(self, input)?;
         let stats = layer.stats(BatchNormConfig { momentum: 0.0, eps }, None)?;
-        layer.grads(grad, weight, &stats, grads)
+        let sums = layer.grad_sums(grad, &stats)?;
+        let means = layer.parameters(&sums, [&grads.weight, &grads.bias])?;
+        layer.input_grad(grad, weight, &stats, Arg::from(&means), &grads.input)
+    }
+
+    fn launch_batch_norm_stats(
+        &self,
+        input: &Tensor,
+        zeros: &Tensor,
+        to: &RunningStats<Tensor>,
+    ) -> Result {
+        // Running statistics of zeros that move all the way.
+        let from = RunningStats { mean: zeros.clone(), var: zeros.clone() };
+        let config = BatchNormConfig { momentum: 1.0, ..BatchNormConfig::default() };
+        Layer::new(self, input)?.stats(config, Some([&from, to])).map(drop)
+    }
+
+    fn launch_batch_norm_grad_sums(&self, step: &NormStep<'_, Self>, sums: &Tensor) -> Result {
+        let NormStep { grad, input, stats, eps } = *step;
+        let layer = Layer::new(self, input)?;
+        let partials = layer.grad_sums(grad, &layer.given(stats, eps)?)?;
+        let row = |first| sums.slice(first, layer.channels());
+        layer.parameters(&partials, [&row(0)?, &row(layer.channels())?]).map(drop)
+    }
+
+    fn launch_batch_norm_input_grad(
+        &self,
+        step: &NormStep<'_, Self>,
+        weight: &Tensor,
+        means: &Tensor,
+        result: &Tensor,
+    ) -> Result {
+        let NormStep { grad, input, stats, eps } = *step;
+        let layer = Layer::new(self, input)?;
+        layer.input_grad(grad, weight, &layer.given(stats, eps)?, Arg::from(means), result)
     }
 }
 
@@ -113,6 +143,15 @@ impl<'a> Layer<'a> {
         Ok(stats)
     }
 
+    /// Computes each channel's mean and deviation from given statistics.
+    fn given(&self, stats: &RunningStats<Tensor>, eps: f32) -> Result<Buffer> {
+        let channels = self.channels();
+        let result = self.cuda.buffer(STATS * channels)?;
+        let args = args![&stats.mean, &stats.var, channels, eps, &result];
+        self.cuda.launch("batch_norm_running", by_channel(channels), &args)?;
+        Ok(result)
+    }
+
     fn normalise(&self, weight: &Tensor, bias: &Tensor, stats: &Buffer, result: &Tensor) -> Result {
         let of_weight = code("batch_norm", weight.dtype())?;
         let shape = self.shape();
@@ -120,24 +159,35 @@ impl<'a> Layer<'a> {
         self.cuda.launch("batch_norm", Grid::elementwise(result.len()), &args)
     }
 
-    fn grads(
+    /// Computes two sums of each chunk of each channel: the gradient times the normalised input, and the gradient.
+    fn grad_sums(&self, grad: &Tensor, stats: &Buffer) -> Result<Buffer> {
+        let sums = self.cuda.buffer(2 * size_of::<f64>() * self.partial_count())?;
+        let args = args![grad, self.input, self.dtype, self.shape(), stats, &sums];
+        self.cuda.launch("batch_norm_backward_sums", self.by_chunk(), &args)?;
+        Ok(sums)
+    }
+
+    /// Joins these sums to the gradients of weight and bias. Returns their means.
+    fn parameters(&self, sums: &Buffer, [weight, bias]: [&Tensor; 2]) -> Result<Buffer> {
+        let means = self.cuda.buffer(2 * size_of::<f32>() * self.channels())?;
+        let dtype = code("batch_norm", weight.dtype())?;
+        let args = args![sums, self.shape(), &means, weight, bias, dtype];
+        let warps = by_channel(2 * self.channels());
+        self.cuda.launch("batch_norm_backward_parameters", warps, &args)?;
+        Ok(means)
+    }
+
+    fn input_grad(
         &self,
         grad: &Tensor,
         weight: &Tensor,
         stats: &Buffer,
-        to: &NormGrads<Tensor>,
+        means: Arg<'_>,
+        result: &Tensor,
     ) -> Result {
         let Self { cuda, input, dtype, .. } = *self;
         let (shape, of_weight) = (self.shape(), code("batch_norm", weight.dtype())?);
-        // Two values each: the sum of the gradient times the normalised input, and that of the gradient.
-        let sums = cuda.buffer(2 * size_of::<f64>() * self.partial_count())?;
-        let means = cuda.buffer(2 * size_of::<f32>() * self.channels())?;
-        let args = args![grad, input, dtype, shape, stats, &sums];
-        cuda.launch("batch_norm_backward_sums", self.by_chunk(), &args)?;
-        let args = args![&sums, shape, &means, &to.weight, &to.bias, of_weight];
-        let warps = by_channel(2 * self.channels());
-        cuda.launch("batch_norm_backward_parameters", warps, &args)?;
-        let args = args![grad, input, dtype, weight, of_weight, shape, stats, &means, &to.input];
+        let args = args![grad, input, dtype, weight, of_weight, shape, stats, means, result];
         cuda.launch("batch_norm_backward", Grid::elementwise(input.len()), &args)
     }
 }

@@ -5,8 +5,8 @@ use super::{
     layer_norm::{NormBackward, norm_grads},
 };
 use crate::{Driver, Gpu, Result, Tensor};
-use binade_core::DType;
 use binade_core::ops::{BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats};
+use binade_core::{DType, TensorSpec};
 
 /// Normalisation over the batch: its operands, and its result.
 #[derive(Debug)]
@@ -23,6 +23,19 @@ pub struct NormCall<'a, D: Driver> {
     pub config: BatchNormConfig,
     /// Tensor to compute.
     pub result: &'a Tensor<D>,
+}
+
+/// Gradient of a normalisation by given statistics, and the operands of its passes.
+#[derive(Debug)]
+pub struct NormStep<'a, D: Driver> {
+    /// Gradient of the result.
+    pub grad: &'a Tensor<D>,
+    /// Tensor that was normalised.
+    pub input: &'a Tensor<D>,
+    /// Mean and variance of each channel.
+    pub stats: &'a RunningStats<Tensor<D>>,
+    /// Number added to the variance.
+    pub eps: f32,
 }
 
 /// Driver with kernels of normalisation over the batch.
@@ -51,6 +64,42 @@ pub trait BatchNormKernels: Driver {
     ///
     /// Where the device fails.
     fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
+
+    /// Computes mean and unbiased variance of the batch. `zeros` has a 0 for each channel.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_batch_norm_stats(
+        &self,
+        input: &Tensor<Self>,
+        zeros: &Tensor<Self>,
+        to: &RunningStats<Tensor<Self>>,
+    ) -> Result<(), Self>;
+
+    /// Computes the sums `[2, C]` of the gradient times the normal input, and of the gradient. The input has an element.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_batch_norm_grad_sums(
+        &self,
+        step: &NormStep<'_, Self>,
+        sums: &Tensor<Self>,
+    ) -> Result<(), Self>;
+
+    /// Computes the input's gradient from means `[2, C]`. The input has an element.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    fn launch_batch_norm_input_grad(
+        &self,
+        step: &NormStep<'_, Self>,
+        weight: &Tensor<Self>,
+        means: &Tensor<Self>,
+        result: &Tensor<Self>,
+    ) -> Result<(), Self>;
 }
 
 impl<D: BatchNormKernels> binade_core::ops::BatchNorm for Gpu<'_, D> {
@@ -106,5 +155,52 @@ impl<D: BatchNormKernels> binade_core::ops::BatchNorm for Gpu<'_, D> {
             grads: &grads,
         })?;
         Ok(grads)
+    }
+
+    fn batch_norm_stats(&self, input: &Tensor<D>) -> Result<RunningStats<Tensor<D>>, D> {
+        let TensorSpec { dtype, shape } = check(self.0, &OpInvocation::BatchNormStats, &[input])?;
+        let vector = || self.0.unset(dtype, &shape);
+        let stats = RunningStats { mean: vector()?, var: vector()? };
+        let zeros = self.0.zeros_tensor(dtype, &shape)?;
+        self.0.launch_batch_norm_stats(input, &zeros, &stats)?;
+        Ok(stats)
+    }
+
+    fn batch_norm_grad_sums(
+        &self,
+        grad: &Tensor<D>,
+        input: &Tensor<D>,
+        stats: &RunningStats<Tensor<D>>,
+        eps: f32,
+    ) -> Result<Tensor<D>, D> {
+        let operands = [grad, input, &stats.mean, &stats.var];
+        let call = OpInvocation::BatchNormGradSums { eps };
+        let TensorSpec { dtype, shape } = check(self.0, &call, &operands)?;
+        if input.is_empty() {
+            return self.0.zeros_tensor(dtype, &shape);
+        }
+        let sums = self.0.unset(dtype, &shape)?;
+        self.0.launch_batch_norm_grad_sums(&NormStep { grad, input, stats, eps }, &sums)?;
+        Ok(sums)
+    }
+
+    fn batch_norm_input_grad(
+        &self,
+        grad: &Tensor<D>,
+        input: &Tensor<D>,
+        weight: &Tensor<D>,
+        stats: &RunningStats<Tensor<D>>,
+        means: &Tensor<D>,
+        eps: f32,
+    ) -> Result<Tensor<D>, D> {
+        let operands = [grad, input, weight, &stats.mean, &stats.var, means];
+        let call = OpInvocation::BatchNormInputGrad { eps };
+        let TensorSpec { dtype, shape } = check(self.0, &call, &operands)?;
+        let result = self.0.unset(dtype, &shape)?;
+        if !input.is_empty() {
+            let step = NormStep { grad, input, stats, eps };
+            self.0.launch_batch_norm_input_grad(&step, weight, means, &result)?;
+        }
+        Ok(result)
     }
 }

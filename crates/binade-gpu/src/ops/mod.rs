@@ -10,7 +10,7 @@ mod pointwise;
 mod rows;
 mod total;
 
-pub use batch_norm::{BatchNormKernels, NormCall};
+pub use batch_norm::{BatchNormKernels, NormCall, NormStep};
 pub use channels::{ChannelKernels, Channels};
 pub use conv2d::{Conv2dKernels, Geometry, Layer};
 pub use cross_entropy::CrossEntropyKernels;

@@ -9,8 +9,10 @@ use crate::{
     },
 };
 use binade_core::DType;
-use binade_core::ops::{NormGrads, RunningStats};
-use binade_gpu::{BatchNormKernels, Channels, Driver, NormBackward, NormCall};
+use binade_core::ops::{NormGrads, RunningStats, shape::Permutation};
+use binade_gpu::{
+    BatchNormKernels, Channels, Driver, NormBackward, NormCall, NormStep, PermuteKernels as _,
+};
 
 /// Numbers of each channel, as the shader's `numbers`, and below it the indices of those moved into the running statistics.
 const NUMBERS: usize = 3;
@@ -39,6 +41,44 @@ impl BatchNormKernels for Wgpu {
     fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result {
         let NormBackward { grad, input, weight, eps, grads } = *call;
         Layer::new(self, input, weight, eps)?.grads(grad, weight, grads)
+    }
+
+    fn launch_batch_norm_stats(
+        &self,
+        input: &Tensor,
+        zeros: &Tensor,
+        to: &RunningStats<Tensor>,
+    ) -> Result {
+        let layer = Layer::new(self, input, zeros, 0.0)?;
+        // Running statistics of zeros that move all the way.
+        let from = RunningStats { mean: zeros.clone(), var: zeros.clone() };
+        layer.moved(&from, &layer.numbers()?, 1.0, to)
+    }
+
+    fn launch_batch_norm_grad_sums(&self, step: &NormStep<'_, Self>, sums: &Tensor) -> Result {
+        let NormStep { grad, input, stats, eps } = *step;
+        let layer = Layer::new(self, input, sums, eps)?;
+        let by_channel = layer.grad_sums(grad, &layer.running_numbers(stats)?)?;
+        let rows = Permutation::new(&[layer.of.count, SUMS], &[1, 0]);
+        self.launch_permute(&by_channel, &rows, sums)
+    }
+
+    fn launch_batch_norm_input_grad(
+        &self,
+        step: &NormStep<'_, Self>,
+        weight: &Tensor,
+        means: &Tensor,
+        result: &Tensor,
+    ) -> Result {
+        let NormStep { grad, input, stats, eps } = *step;
+        let mut layer = Layer::new(self, input, weight, eps)?;
+        let numbers = layer.running_numbers(stats)?;
+        let by_channel = layer.by_channel_unset(SUMS)?;
+        let channels = Permutation::new(&[SUMS, layer.of.count], &[1, 0]);
+        self.launch_permute(means, &channels, &by_channel)?;
+        // The kernel divides sums by the number of samples, which means have behind them.
+        layer.params.samples = 1;
+        layer.input_grad(grad, weight, [&numbers, &by_channel], result)
     }
 }
 
@@ -135,20 +175,8 @@ impl<'a> Layer<'a> {
 
     fn grads(&self, grad: &Tensor, weight: &Tensor, grads: &NormGrads<Tensor>) -> Result {
         let numbers = self.numbers()?;
-        let sums = self.by_channel_unset(SUMS)?;
-        let of_sums =
-            [(grad, Role::A), (self.input, Role::B), (&sums, Role::Own), (&numbers, Role::Own)];
-        self.dispatch("batch_norm_backward_numbers", &of_sums, self.params, self.teams())?;
-        let operands = [
-            (grad, Role::A),
-            (self.input, Role::B),
-            (&grads.input, Role::Own),
-            (&numbers, Role::Own),
-            (weight, Role::Weight),
-            (&sums, Role::Own),
-        ];
-        let groups = by_group(self.input.len());
-        self.dispatch("batch_norm_backward", &operands, self.params, groups)?;
+        let sums = self.grad_sums(grad, &numbers)?;
+        self.input_grad(grad, weight, [&numbers, &sums], &grads.input)?;
         for (number, to) in (0..).zip([&grads.weight, &grads.bias]) {
             let params = structs::BatchNorm { number, ..self.by_channel()? };
             let operands = [(to, Role::Own), (&sums, Role::Own)];
@@ -156,6 +184,33 @@ impl<'a> Layer<'a> {
             self.dispatch("batch_norm_parameters", &operands, params, groups)?;
         }
         Ok(())
+    }
+
+    /// Computes the sums of the gradient times the normalised input, and of the gradient, of each channel.
+    fn grad_sums(&self, grad: &Tensor, numbers: &Tensor) -> Result<Tensor> {
+        let result = self.by_channel_unset(SUMS)?;
+        let operands =
+            [(grad, Role::A), (self.input, Role::B), (&result, Role::Own), (numbers, Role::Own)];
+        self.dispatch("batch_norm_backward_numbers", &operands, self.params, self.teams())?;
+        Ok(result)
+    }
+
+    fn input_grad(
+        &self,
+        grad: &Tensor,
+        weight: &Tensor,
+        [numbers, sums]: [&Tensor; 2],
+        result: &Tensor,
+    ) -> Result {
+        let operands = [
+            (grad, Role::A),
+            (self.input, Role::B),
+            (result, Role::Own),
+            (numbers, Role::Own),
+            (weight, Role::Weight),
+            (sums, Role::Own),
+        ];
+        self.dispatch("batch_norm_backward", &operands, self.params, by_group(result.len()))
     }
 
     /// Returns the groups of a grid with a team for each channel.
