@@ -1,7 +1,10 @@
 //! Ranks of which one is on this device and the other on the CPU: by the hook, which reads this rank's finding and writes that of all
 //! ranks, and by `Ranks`, which averages gradients too.
 
-use crate::support::{Device, Result, coarse, exact, gpu, set, vector};
+use crate::support::{Device, Result, coarse, exact, gpu, noise, set, vector};
+use binade_core::ops::{
+    BatchNorm as _, BatchNormConfig, RunningStats, SyncBatchNorm as _, SyncBatchNormOutput,
+};
 use binade_core::{DType, Error, FoundInf, Handle, Named, Optimizer};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
@@ -17,6 +20,7 @@ crate::tests![
     a_norm_beyond_f32_on_either_rank_skips_on_both,
     ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all,
     this_device_and_the_cpu_train_one_model_with_the_same_bits,
+    this_device_and_the_cpu_normalise_their_images_as_one_batch,
 ];
 
 /// Two ranks, which meet here.
@@ -157,4 +161,81 @@ fn this_device_and_the_cpu_train_one_model_with_the_same_bits() -> Result {
         assert_eq!(here[1].1.as_deref(), Some("w"));
     }
     Ok(())
+}
+
+/// Images of both ranks, of which each has these, and of one image's shape.
+const IMAGES: [std::ops::Range<usize>; 2] = [0..3, 3..8];
+const IMAGE: [usize; 3] = [5, 2, 3];
+
+/// Images, weight and bias, running statistics, and gradient of a normalisation: a rank's part of them.
+type Operands<T> = ([T; 2], [T; 2], RunningStats<T>);
+
+fn operands<D: Device>(
+    device: &D,
+    images: std::ops::Range<usize>,
+    dtype: DType,
+) -> Operands<D::Tensor> {
+    let (each, channels) = (IMAGE.iter().product::<usize>(), IMAGE[0]);
+    let [x, g] = [1, 2].map(|seed| {
+        let all: Vec<f32> = noise(seed, each * 8).iter().map(|x| 3.0 * x + 1.0).collect();
+        let part = &all[images.start * each..images.end * each];
+        device.upload(part, &[&[images.len()][..], &IMAGE].concat(), dtype).unwrap()
+    });
+    let vector = |seed| {
+        let values: Vec<f32> = noise(seed, channels).iter().map(|x| x.abs() + 0.5).collect();
+        vector(device, &values, DType::F32)
+    };
+    ([x, g], [vector(3), vector(4)], RunningStats { mean: vector(5), var: vector(6) })
+}
+
+/// Normalises a rank's images and goes back. Returns output, gradients and running statistics.
+fn normalised<D: Device + RankDevice>(device: &D, group: Threads, dtype: DType) -> [Vec<f32>; 6] {
+    let ([x, g], [w, b], running) = operands(device, IMAGES[group.rank()].clone(), dtype);
+    let (rank, config) = (Ranks::new(device.clone(), group), BatchNormConfig::default());
+    let SyncBatchNormOutput { output, running, batch } =
+        rank.sync_batch_norm(&x, &w, &b, &running, config).unwrap();
+    let grads = rank.sync_batch_norm_backward(&g, &x, &w, &batch, config.eps).unwrap();
+    let all = [&output, &grads.input, &grads.weight, &grads.bias, &running.mean, &running.var];
+    all.map(|tensor| device.download(tensor).unwrap())
+}
+
+fn this_device_and_the_cpu_normalise_their_images_as_one_batch() -> Result {
+    // A unit of the last place beside what is summed otherwise.
+    for (dtype, room) in
+        [(DType::F32, 1e-5), (DType::F16, 1.0 / 1024.0), (DType::BF16, 1.0 / 128.0)]
+    {
+        let ([x, g], [w, b], running) = operands(&Cpu, 0..8, dtype);
+        let config = BatchNormConfig::default();
+        let whole = Cpu.batch_norm(&x, &w, &b, &running, config)?;
+        let grads = Cpu.batch_norm_backward(&g, &x, &w, config.eps)?;
+        for own in [0, 1] {
+            let mut groups = threads(2, Duration::from_mins(5));
+            let (group, other) = (groups.remove(own), groups.remove(0));
+            let (here, there) = std::thread::scope(|threads| {
+                let there = threads.spawn(|| normalised(&Cpu, other, dtype));
+                (normalised(&gpu(), group, dtype), there.join().unwrap())
+            });
+            let [first, last] = if own == 0 { [&here, &there] } else { [&there, &here] };
+            let joined = |at: usize| [&first[at][..], &last[at]].concat();
+            let summed = |at: usize| -> Vec<f32> {
+                first[at].iter().zip(&last[at]).map(|(a, b)| a + b).collect()
+            };
+            near(&joined(0), &whole.output.to_f32(), room);
+            near(&joined(1), &grads.input.to_f32(), room);
+            near(&summed(2), &grads.weight.to_f32(), 1e-5);
+            near(&summed(3), &grads.bias.to_f32(), 1e-5);
+            near(&here[4], &whole.running.mean.to_f32(), 1e-5);
+            near(&here[5], &whole.running.var.to_f32(), 1e-5);
+            assert_eq!(here[4..], there[4..]);
+        }
+    }
+    Ok(())
+}
+
+#[track_caller]
+fn near(found: &[f32], wanted: &[f32], room: f32) {
+    assert_eq!(found.len(), wanted.len());
+    for (found, wanted) in found.iter().zip(wanted) {
+        assert!((found - wanted).abs() <= room * wanted.abs().max(1.0), "{found} {wanted}");
+    }
 }

@@ -48,6 +48,7 @@ impl<D> RankDevice for D where
 ///   travel in their own type. The same shards in the same order give the same bits, on any number of ranks.
 /// * A gradient that some shards lack counts as zero there, and the report lists it as missing. One that all lack is missing.
 /// * `unscale` of an average, as at the end of a window, and clipping compare what they found: it decides if a step is skipped.
+/// * `batch_norm` is each rank's own; `sync_batch_norm` normalises by the batches of all ranks, which meet in it and in its backward.
 /// * Ranks that differ in the call, the loss scale, the model, the optimizer's configuration or a loaded checkpoint get a
 ///   [`Desync`](crate::Desync) on every rank, in that call.
 /// * With [`Partition::Slices`] each rank keeps its slice of averages, masters and moments; parameters, steps and saved files have the

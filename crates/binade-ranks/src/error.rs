@@ -1,6 +1,7 @@
 //! Errors of a device that is one of several ranks.
 
 use crate::GroupError;
+use binade_core::ops::OperandError;
 use binade_core::{Error, ErrorKind, MatchError};
 use binade_master_weights::MasterStore;
 use std::sync::Arc;
@@ -17,6 +18,9 @@ pub enum RanksError<E> {
     /// Difference between ranks.
     #[error(transparent)]
     Desync(Desync),
+    /// Operands that do not fit, here or all ranks' together.
+    #[error(transparent)]
+    Operands(OperandError),
     /// Sets of shards where their average is needed.
     #[error(
         "these gradients are each shard's own: unscale them first, which averages them over the ranks"
@@ -70,6 +74,7 @@ impl<E: Error> Error for RanksError<E> {
             Self::Group(error) => error.kind(),
             Self::Desync(_) | Self::Gradient { .. } => ErrorKind::Mismatch,
             Self::Mismatch(error) => error.kind(),
+            Self::Operands(error) => error.kind(),
             Self::Indivisible(_) => ErrorKind::Unsupported,
             Self::NotAveraged => ErrorKind::InvalidArgument,
         }

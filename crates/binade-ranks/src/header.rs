@@ -19,13 +19,15 @@ pub(crate) enum Call {
     Export,
     SaveGrads,
     Materialise,
+    SyncBatchNorm,
+    SyncBatchNormBackward,
     /// Call of a rank whose own part of some call failed.
     Failed,
 }
 
 impl Call {
     /// Names of the calls, in their order.
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 16] = [
         "`masters`",
         "`join`",
         "`load`",
@@ -39,6 +41,8 @@ impl Call {
         "`export_f32`",
         "`save_grads`",
         "`materialise`",
+        "`sync_batch_norm`",
+        "`sync_batch_norm_backward`",
         "an error of its own",
     ];
 
@@ -59,6 +63,9 @@ impl Call {
             Self::ClipNorm | Self::ClipGroups => "the limit or the norm of a clip",
             Self::Step | Self::Save | Self::Export | Self::SaveGrads | Self::Materialise => {
                 "the slices"
+            }
+            Self::SyncBatchNorm | Self::SyncBatchNormBackward => {
+                "the channels, numbers or running statistics of a batch normalisation"
             }
             Self::Failed => "an error",
         }

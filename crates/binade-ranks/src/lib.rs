@@ -22,6 +22,7 @@ mod slice_grads;
 mod slice_masters;
 mod slice_snapshot;
 mod slices;
+mod sync_batch_norm;
 mod threads;
 
 pub use device::{RankDevice, Ranks};

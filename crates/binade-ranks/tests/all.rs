@@ -11,6 +11,7 @@ mod settings;
 mod slice_meetings;
 mod slice_windows;
 mod slices;
+mod sync_batch_norm;
 mod threads;
 mod together;
 mod training;

@@ -11,6 +11,7 @@
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
 //! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`] [`RotaryEmbedding`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
 //! | moves of elements | [`Embedding`] [`MaxPool2d`] [`Permute`] [`Reshape`] |
+//! | several devices | [`SyncBatchNorm`], of devices that meet |
 //! | host and device | [`Shaped`] [`Upload`] [`Fill`] and [`Download`], the only one that reads |
 //!
 //! Rules of all operations:
@@ -58,6 +59,7 @@ mod operands;
 mod results;
 pub mod shape;
 mod shaped;
+mod sync_batch_norm;
 
 pub use crate::{for_each_op, forward_ops, op_modules};
 pub use error::{DTypeError, OperandError, ShapeError};
@@ -65,6 +67,7 @@ pub use forward::Invoke;
 pub use host::{Download, Upload};
 pub use invocation::OpInvocation;
 pub use shaped::Shaped;
+pub use sync_batch_norm::{SyncBatchNorm, SyncBatchNormOutput, SyncedBatch};
 
 use results::Results;
 

@@ -3,7 +3,10 @@
 use super::{Failed, Outcome, Saves, all};
 use crate::{Device, TapeError, Var, record::Value};
 use binade_core::Op;
-use binade_core::ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
+use binade_core::ops::{
+    BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, SyncBatchNorm,
+    SyncBatchNormOutput,
+};
 
 impl<D: Device + BatchNorm> Var<D> {
     /// Normalises `self` [N, C, ..] by the batch's own statistics. Also returns the running statistics, moved by this batch: see
@@ -56,7 +59,42 @@ impl<D: Device + BatchNorm> Var<D> {
         let output = self.tape().device().batch_norm_inference(&x, &w, &b, running, eps)?;
         Ok(self.tape().constant(output))
     }
+}
 
+impl<D: Device + SyncBatchNorm> Var<D> {
+    /// Normalises `self` [N, C, ..] by the statistics of the batches of all devices that meet, as of one batch. Also returns the
+    /// running statistics, moved by it, the same on all: see [`SyncBatchNorm`].
+    ///
+    /// It takes the place of [`batch_norm`](Self::batch_norm) in a model whose batch is divided among ranks. Devices meet here and in
+    /// backward, so that each needs the same calls in the same order; in a part that is [recomputed](crate::Tape::recompute) they
+    /// meet once more. The policy is asked as for `batch_norm`.
+    ///
+    /// # Errors
+    ///
+    /// If the region's policy refuses, the operands do not fit, the device fails, or another does not come.
+    pub fn sync_batch_norm(
+        &self,
+        weight: &Self,
+        bias: &Self,
+        running: &RunningStats<D::Tensor>,
+        config: BatchNormConfig,
+    ) -> Result<(Self, RunningStats<D::Tensor>), Failed<D>> {
+        let [x, w, b] = self.norm_operands(weight, bias)?;
+        let (device, input, gain) = (self.tape().device(), x.tensor.clone(), w.tensor.clone());
+        let SyncBatchNormOutput { output, running, batch } =
+            device.sync_batch_norm(&input, &gain, &b.tensor, running, config)?;
+        let rule = move |device: &D, grad: &D::Tensor| {
+            let grads = device.sync_batch_norm_backward(grad, &input, &gain, &batch, config.eps)?;
+            let NormGrads { input, weight, bias } = grads;
+            Ok(all([input, weight, bias]))
+        };
+        let inputs = [&x, &w, &b];
+        let output = self.push(Op::BATCH_NORM, &inputs, &Saves::Inputs(&inputs[..2]), output, rule);
+        Ok((output, running))
+    }
+}
+
+impl<D: Device> Var<D> {
     fn norm_operands(&self, weight: &Self, bias: &Self) -> Result<[Value<D>; 3], Failed<D>> {
         let [x] = self.operands(Op::BATCH_NORM, [self])?;
         let [w, b] = self.seen(Op::BATCH_NORM, [weight, bias])?;
