@@ -76,6 +76,10 @@ pub struct Args {
     /// Sends gradients to the other ranks while backward goes on. The weights are the same as without.
     #[arg(long)]
     pub overlap: bool,
+    /// Normalises the images of all ranks as one batch, as torch's `SyncBatchNorm` does: each rank then has one part of every batch, and
+    /// any N of --ranks trains alike but for roundings.
+    #[arg(long)]
+    pub sync_bn: bool,
     /// Looks at no step, so that none waits for the device; the scale is read once, at the end.
     #[arg(long)]
     pub unwatched: bool,
@@ -90,7 +94,8 @@ Examples:
   digits --level O2 --loss-scale log-max     a scale that is predicted from the largest gradients
   digits --level O1 --init-scale 2^30        a scale that has to come down
   digits --model mlp --ranks 4               data-parallel training on four threads
-  digits --model mlp --ranks 4 --slices      the same, with a quarter of masters and moments on each";
+  digits --model mlp --ranks 4 --slices      the same, with a quarter of masters and moments on each
+  digits --ranks 4 --sync-bn                 the same of the model with batch normalisation";
 
 /// Model to train.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

@@ -29,18 +29,26 @@ pub fn check(args: &Args, images: &Images) -> Result<()> {
 
 fn check_ranks(args: &Args) -> Result<()> {
     let Some(ranks) = args.ranks else {
-        return match (args.slices, args.overlap) {
-            (true, _) => Err("--slices: there are no ranks to divide among; add --ranks N".into()),
-            (_, true) => Err("--overlap: there are no ranks to send to; add --ranks N".into()),
-            _ => Ok(()),
-        };
+        let given = [
+            (args.slices, "--slices: there are no ranks to divide among; add --ranks N"),
+            (args.overlap, "--overlap: there are no ranks to send to; add --ranks N"),
+            (args.sync_bn, "--sync-bn: one device has the whole batch; add --ranks N"),
+        ];
+        let why = given.into_iter().find_map(|(is_given, why)| is_given.then_some(why));
+        return why.map_or(Ok(()), |why| Err(why.into()));
     };
+    if args.sync_bn && args.model == ModelKind::Mlp {
+        return Err(
+            "--sync-bn: --model mlp has no batch normalisation; take --model cnn, or leave it out"
+                .into(),
+        );
+    }
     let why = if !SHARDS.is_multiple_of(ranks as usize) {
         "the 8 shards of a batch do not go evenly on them; take 1, 2, 4 or 8"
     } else if args.device != DeviceKind::Cpu {
         "ranks are threads of the CPU; take --device cpu"
-    } else if args.model == ModelKind::Cnn {
-        "each shard would have a batch normalisation of its own; take --model mlp"
+    } else if args.model == ModelKind::Cnn && !args.sync_bn {
+        "each shard would have a batch normalisation of its own; add --sync-bn, or take --model mlp"
     } else if (args.batch as usize) < SHARDS {
         "each of the 8 shards needs an image; take --batch 8 or more"
     } else {

@@ -11,6 +11,17 @@ pub use binade_example_shared::program::Trains;
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
 
+/// Normalisation by a batch: of an input, by a gain and an offset. Also returns the running statistics, moved by the batch.
+pub(crate) type Norm<D> =
+    fn(
+        &Var<D>,
+        &Var<D>,
+        &Var<D>,
+        &RunningStats<<D as Handle>::Tensor>,
+        BatchNormConfig,
+    )
+        -> Result<(Var<D>, RunningStats<<D as Handle>::Tensor>), TapeError<<D as Handle>::Error>>;
+
 const CHANNELS: [usize; 3] = [1, 16, 32];
 /// Factor by which two poolings reduce each side, rounded down.
 const POOLING: usize = 2 * 2;
@@ -23,6 +34,7 @@ pub struct Net<D: Trains> {
     kind: ModelKind,
     size: [usize; 2],
     running: Vec<RunningStats<D::Tensor>>,
+    norm: Norm<D>,
 }
 
 impl<D: Trains> Net<D> {
@@ -38,7 +50,13 @@ impl<D: Trains> Net<D> {
             let filled = |value| device.upload(&vec![value; c], &[c], DType::F32);
             Ok(RunningStats { mean: filled(0.0)?, var: filled(1.0)? })
         };
-        Ok(Self { kind, size, running: channels.iter().map(fresh).collect::<Result<_, _>>()? })
+        let running = channels.iter().map(fresh).collect::<Result<_, _>>()?;
+        Ok(Self { kind, size, running, norm: Var::batch_norm })
+    }
+
+    /// Returns the model with another normalisation in training: of the batch of several devices.
+    pub(crate) fn with_norm(self, norm: Norm<D>) -> Self {
+        Self { norm, ..self }
     }
 
     /// Returns first parameters, as [`first::values`] has them, fixed by `seed`.
@@ -93,7 +111,7 @@ impl<D: Trains> Net<D> {
         let x = x.at(&format!("norm{index}"));
         let config = BatchNormConfig::default();
         let x = if training {
-            let (x, seen) = x.batch_norm(&p[1], &p[2], &self.running[index], config)?;
+            let (x, seen) = (self.norm)(&x, &p[1], &p[2], &self.running[index], config)?;
             self.running[index] = seen;
             x
         } else {

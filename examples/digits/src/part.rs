@@ -1,6 +1,6 @@
 //! Part of every batch that is trained on here: all of it, or the shards of one rank.
 
-use crate::model::Trains;
+use crate::model::{Norm, Trains};
 use binade::core::{Handle, Named, NamedGrads};
 use binade_cpu::Cpu;
 use binade_ranks::{Group, Ranks};
@@ -31,6 +31,8 @@ pub(crate) struct Part<D: Trains> {
     of: usize,
     /// Returns the device's gradients of the losses of its shards.
     pub(crate) backward: Backward<D>,
+    /// Normalises by a batch in training.
+    pub(crate) norm: Norm<D>,
 }
 
 impl<D: Trains> Part<D> {
@@ -41,7 +43,7 @@ impl<D: Trains> Part<D> {
             let set = set.into_iter().flatten().map(|gradient| change(0, gradient));
             Ok(set.collect::<Result<NamedGrads<_>, _>>()?.into())
         };
-        Self { own: 0..1, of: 1, backward }
+        Self { own: 0..1, of: 1, backward, norm: Var::batch_norm }
     }
 
     /// Returns this device's shards of a batch.
@@ -71,10 +73,12 @@ impl<D: Trains> Part<D> {
 }
 
 impl<G: Group> Part<Ranks<Cpu, G>> {
-    /// Returns the shards of this rank.
-    pub(crate) fn of_rank(device: &Ranks<Cpu, G>) -> Self {
+    /// Returns the shards of this rank: one, if all ranks' images are normalised as one batch.
+    pub(crate) fn of_rank(device: &Ranks<Cpu, G>, sync_bn: bool) -> Self {
         let (rank, ranks) = (device.group().rank(), device.group().ranks());
-        let own = rank * SHARDS / ranks..(rank + 1) * SHARDS / ranks;
+        let (of, norm): (_, Norm<_>) =
+            if sync_bn { (ranks, Var::sync_batch_norm) } else { (SHARDS, Var::batch_norm) };
+        let own = rank * of / ranks..(rank + 1) * of / ranks;
         let backward: Backward<Ranks<Cpu, G>> = |device, params, losses, change| {
             let mut places = 0..;
             device.backward(params, losses, |loss, tell| {
@@ -82,6 +86,6 @@ impl<G: Group> Part<Ranks<Cpu, G>> {
                 loss.backward_each(|gradient| Ok(tell(change(place, gradient)?)?))
             })
         };
-        Self { own, of: SHARDS, backward }
+        Self { own, of, backward, norm }
     }
 }

@@ -83,7 +83,7 @@ pub fn one_of<G: Group>(
     digits: &Digits,
     bar: &ProgressBar,
 ) -> Result<Run> {
-    let run = train::part(device, Part::of_rank(device), args, setting, digits, bar)?;
+    let run = train::part(device, Part::of_rank(device, args.sync_bn), args, setting, digits, bar)?;
     let own = run.weights.unwrap_or_default().to_ne_bytes();
     let ranks = device.group().ranks();
     let mut all = vec![0; own.len() * ranks];

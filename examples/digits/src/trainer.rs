@@ -42,7 +42,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         setting: Setting,
         size: [usize; 2],
     ) -> Result<Self> {
-        let net = Net::new(args.model, size, device)?;
+        let net = Net::new(args.model, size, device)?.with_norm(part.norm);
         let params = net.parameters(device, args.seed)?;
         let model = Model::new(params).with_norm(net.norms());
         let properties = config::properties(args, setting)?;

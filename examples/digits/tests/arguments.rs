@@ -108,10 +108,18 @@ fn ranks_that_cannot_be() {
             "--ranks 3",
             "--ranks 3: the 8 shards of a batch do not go evenly on them; take 1, 2, 4 or 8",
         ),
+        (
+            "--ranks 2 --sync-bn",
+            "--sync-bn: --model mlp has no batch normalisation; take --model cnn, or leave it out",
+        ),
+        (
+            "--model cnn --sync-bn",
+            "--sync-bn: one device has the whole batch; add --ranks N, or leave it out",
+        ),
         ("--ranks 2 --device cuda", "--ranks 2: ranks are threads of the CPU; take --device cpu"),
         (
             "--ranks 2 --model cnn",
-            "--ranks 2: each shard would have a batch normalisation of its own; take --model mlp",
+            "--ranks 2: each shard would have a batch normalisation of its own; add --sync-bn, or take --model mlp",
         ),
         (
             "--ranks 2 --batch 4",

@@ -57,6 +57,28 @@ fn ranks_learn_as_one_device_does() {
 }
 
 #[test]
+fn images_normalised_together_train_any_number_of_ranks_as_one_device() {
+    let line = "--model cnn --level O2 --dtype bf16 --epochs 1 --batch 40";
+    let alone = only(line);
+    let together = |count| on_ranks(count, &format!("{line} --sync-bn"));
+    let near = |run: &Run, wanted: &Run, room: f32| {
+        assert_eq!(run.outcomes.steps, Steps { attempted: 5, applied: 5, skipped: 0 });
+        assert!(
+            (run.accuracy() - wanted.accuracy()).abs() <= 0.03,
+            "{} {}",
+            run.right,
+            wanted.right
+        );
+        assert!((run.losses[0] - wanted.losses[0]).abs() <= room, "{:?}", run.losses);
+    };
+    // One rank has the loss of the whole batch, and others that of their own part.
+    near(&together(1), &alone, 0.01);
+    for count in [2, 4, 8] {
+        near(&together(count), &alone, 0.2);
+    }
+}
+
+#[test]
 fn an_overflow_of_the_last_rank_is_named_in_the_report() {
     let run = on_ranks(4, "--level O2 --dtype f16 --init-scale 2^8 --inject-overflow 3");
     assert_eq!(run.outcomes.steps, Steps { attempted: 14, applied: 13, skipped: 1 });
