@@ -5,6 +5,8 @@ pub use binade::{Amp, Properties};
 pub use binade_cpu::{Cpu, Tensor};
 pub use binade_tape::{Tape, TapeError, Var};
 
+use binade_core::ops::{CrossEntropy, Linear};
+
 /// The error that an example ends in.
 pub type Failure = Box<dyn std::error::Error>;
 
@@ -77,9 +79,28 @@ pub fn forward(
     params: &[Named<Tensor>],
     batch: &Batch,
 ) -> Result<Var<Cpu>, TapeError<binade_cpu::Error>> {
-    let tape = Tape::new(Cpu, region);
+    forward_on(&Cpu, region, params, batch)
+}
+
+/// The forward pass on another device whose tensors are the CPU's.
+///
+/// # Errors
+///
+/// When the device refuses.
+pub fn forward_on<D>(
+    device: &D,
+    region: &Region,
+    params: &[Named<Tensor>],
+    batch: &Batch,
+) -> Result<Var<D>, TapeError<D::Error>>
+where
+    D: binade_tape::Device + Handle<Tensor = Tensor> + Linear + CrossEntropy,
+    D::Error: From<binade_cpu::Error>,
+{
+    let tape = Tape::new(device.clone(), region);
     let weights = tape.parameters(params);
-    let image = Tensor::new(batch.image.to_vec(), &[1, 4])?.cast(weights[0].dtype())?;
-    let label = Tensor::new(vec![batch.label], &[1])?;
+    let image = Tensor::new(batch.image.to_vec(), &[1, 4]).map_err(D::Error::from)?;
+    let image = device.cast(&image, weights[0].dtype())?;
+    let label = Tensor::new(vec![batch.label], &[1]).map_err(D::Error::from)?;
     tape.constant(image).linear(&weights[0], None)?.cross_entropy(&label)
 }

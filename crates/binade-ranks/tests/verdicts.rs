@@ -162,3 +162,29 @@ fn a_scale_that_is_predicted_learns_from_the_greatest_magnitude_of_all() {
     assert_ne!(own.2.exponent, other.2.exponent, "seen without ranks");
     assert_eq!(together(log_max, steps).2, other.2, "the greater");
 }
+
+#[test]
+fn a_delayed_window_averages_once_over_the_passes_of_all_ranks() {
+    // Three passes on rank 0 and one on rank 1: if passes met, the ranks would not end alike.
+    let steps = each(2, |group| {
+        let own: &[f32] = [&[1.0, 2.0, 6.0][..], &[-1.0]][group.rank()];
+        let device = Ranks::new(Cpu, group);
+        let (params, config) = weights();
+        let mut optimizer = MasterOptimizer::new(device.clone(), params, config).unwrap();
+        let mut scaler = Scaler::new(device, LossScale::dynamic()).unwrap();
+        let (mut window, mut sets) = (scaler.delay_unscale(), Vec::new());
+        for factor in own {
+            let pass = |scaled: &Tensor| {
+                sets.push(set(&[("w", &[scaled.to_f32()[0] * factor; 2])], DType::F32));
+                Ok(())
+            };
+            window.backward(&tensor(&[1.0], DType::F32), pass).unwrap();
+        }
+        let grads = window.collect(|| Ok(sets.into())).unwrap().unwrap().unscale().unwrap();
+        let step = grads.step(&mut optimizer).unwrap();
+        assert!(scaler.update(step).unwrap().resolve().unwrap().is_applied());
+        optimizer.params[0].value.to_f32().into_owned()
+    });
+    // The average of 1, 2, 6 and -1 is 2, by a learning rate of 1/8.
+    assert_eq!(steps, vec![vec![0.75, -1.25]; 2]);
+}
