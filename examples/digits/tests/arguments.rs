@@ -114,7 +114,7 @@ fn ranks_that_cannot_be() {
         ),
         (
             "--model cnn --sync-bn",
-            "--sync-bn: one device has the whole batch; add --ranks N, or leave it out",
+            "--sync-bn: one device has the whole batch; add --ranks N",
         ),
         ("--ranks 2 --device cuda", "--ranks 2: ranks are threads of the CPU; take --device cpu"),
         (
