@@ -147,7 +147,8 @@ fn gradients_that_are_dropped_after_backward_leave_the_next_ones_whole() {
         let grads = set(&[("a", &own), ("b", &own)], DType::BF16);
         drop(told(rank, &params, &[set(&[("a", &[9.0; 2]), ("b", &[9.0; 2])], DType::BF16)]));
         // Two sets may be on their way at once.
-        let [first, second] = [0, 1].map(|_| told(rank, &params, &[grads.clone()]).unwrap());
+        let [first, second] =
+            [0, 1].map(|_| told(rank, &params, std::slice::from_ref(&grads)).unwrap());
         let [first, second] = [first, second]
             .map(|grads| unscaled(rank, grads, &ScaleState::from_exponent(0)).unwrap().0);
         assert_eq!(first, second);
@@ -317,7 +318,7 @@ fn gradients_that_fit_no_parameter_are_refused() {
             (set(&[("a", &[1.0; 2])], DType::F16), "`a` is f16 [2], of the parameter `a` f32 [2]"),
         ] {
             for error in overlapping(ranks, 8, |rank| {
-                told(rank, &params(&["a"], DType::F32), &[grads.clone()]).unwrap_err()
+                told(rank, &params(&["a"], DType::F32), std::slice::from_ref(&grads)).unwrap_err()
             }) {
                 assert_eq!(error.kind(), ErrorKind::Mismatch);
                 assert!(error.to_string().contains(expected), "{error}");

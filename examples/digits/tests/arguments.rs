@@ -112,10 +112,7 @@ fn ranks_that_cannot_be() {
             "--ranks 2 --sync-bn",
             "--sync-bn: --model mlp has no batch normalisation; take --model cnn, or leave it out",
         ),
-        (
-            "--model cnn --sync-bn",
-            "--sync-bn: one device has the whole batch; add --ranks N",
-        ),
+        ("--model cnn --sync-bn", "--sync-bn: one device has the whole batch; add --ranks N"),
         ("--ranks 2 --device cuda", "--ranks 2: ranks are threads of the CPU; take --device cpu"),
         (
             "--ranks 2 --model cnn",
