@@ -17,8 +17,8 @@ use crate::{
 
 #[derive(Args)]
 pub(crate) struct On {
-    /// `ptx`; `ptx-libraries`, with stand-ins for cuBLASLt and cuDNN beside the driver's, so that they multiply and not the kernels, and
-    /// convolve with binade-cuda's feature `cudnn`; `lavapipe` or `swiftshader`, which `bash .ci/vulkan` installs.
+    /// `ptx`; `ptx-libraries`, with stand-ins for cuBLASLt, cuDNN and NCCL beside the driver's, so that they multiply and not the kernels,
+    /// and with binade-cuda's features `cudnn` and `nccl` convolve and connect ranks; `lavapipe` or `swiftshader`, which `bash .ci/vulkan` installs.
     device: String,
     /// Any command, which is started in the current folder. A test that skips the device fails.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
@@ -38,7 +38,7 @@ impl On {
 /// The driver's name for the loader, then those of the libraries, of which cudarc looks for these first. One file for all: the loader
 /// then takes them for one library, which knows of the driver's memory. Not `libcuda.so`, and in none of the folders that cargo puts
 /// on library paths, where it would stand before a real driver.
-const NAMES: [&str; 3] = ["libcuda.so.1", "libcublasLt.so", "libcudnn.so"];
+const NAMES: [&str; 4] = ["libcuda.so.1", "libcublasLt.so", "libcudnn.so", "libnccl.so.2"];
 
 /// Builds the driver, with the libraries beside it or without, and returns the folder.
 pub(crate) fn folder(libraries: bool) -> Result<PathBuf> {
@@ -94,7 +94,7 @@ pub(crate) fn on(device: &str, call: &Call) -> Result<Call> {
     };
     match device {
         "ptx" => Ok(on_ptx(false, "ptx")),
-        "ptx-libraries" => Ok(on_ptx(true, "ptx,cublaslt,cudnn")),
+        "ptx-libraries" => Ok(on_ptx(true, "ptx,cublaslt,cudnn,nccl")),
         "lavapipe" => Ok(on_wgpu("VK_LOADER_DRIVERS_SELECT", "*lvp_icd*", "1")),
         "swiftshader" => {
             let folder = env::var_os("BINADE_SWIFTSHADER").map(PathBuf::from);

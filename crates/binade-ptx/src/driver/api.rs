@@ -8,3 +8,4 @@ mod call;
 mod cublaslt;
 mod cuda;
 mod cudnn;
+mod nccl;

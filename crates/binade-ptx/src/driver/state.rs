@@ -17,12 +17,13 @@ mod launch;
 mod lt;
 mod memory;
 mod module;
+mod nccl;
 mod pinned;
 mod stream;
 mod table;
 mod thread;
 
-use std::{collections::BTreeMap, io::Write, sync::Arc};
+use std::{collections::BTreeMap, io::Write, sync::Arc, time::Duration};
 
 pub(crate) use capture::Mode as CaptureMode;
 pub(crate) use device::{Configuration, TOTAL_MEMORY};
@@ -34,6 +35,10 @@ pub(crate) use graph::Node;
 pub(crate) use launch::Shape;
 pub(crate) use lt::{
     Algorithm, Call as LtCall, Desc, Descriptors, Layout, Preference, Status as LtStatus,
+};
+pub(crate) use nccl::{
+    Call as NcclCall, Failure as NcclFailure, Kind as NcclKind, Status as NcclStatus,
+    Ticket as NcclTicket, start as nccl_group_start,
 };
 pub(crate) use thread::in_host_function;
 
@@ -61,6 +66,9 @@ pub(crate) struct Driver {
     pub(crate) runnable: Table<graph::Graph, 9>,
     pub(crate) lt: lt::Lt,
     pub(crate) dnn: dnn::Dnn,
+    nccl: nccl::Nccl,
+    /// Time that a rank waits for the others.
+    pub(crate) patience: Duration,
     clock: clock::Clock,
     late: Vec<late::Late>,
     /// Allocations of device memory by address.
@@ -73,7 +81,8 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(Configuration { capability, devices, sums, lag }: Configuration) -> Self {
+    pub(crate) fn new(configuration: Configuration) -> Self {
+        let Configuration { capability, devices, sums, lag, patience } = configuration;
         let mut gpu = Gpu::new(capability);
         gpu.sums = sums;
         Self {
@@ -93,6 +102,8 @@ impl Driver {
             runnable: Table::default(),
             lt: lt::Lt::default(),
             dnn: dnn::Dnn::default(),
+            nccl: nccl::Nccl::default(),
+            patience,
             memory: BTreeMap::new(),
             pinned: BTreeMap::new(),
             seen: BTreeMap::new(),

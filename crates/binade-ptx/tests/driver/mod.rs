@@ -17,6 +17,7 @@ mod kernels;
 mod memory;
 mod misuse;
 mod modules;
+mod nccl;
 mod process;
 mod products;
 mod products_misuse;

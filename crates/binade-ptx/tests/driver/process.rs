@@ -36,7 +36,7 @@ fn start(name: &str, vars: &[(&str, &str)]) -> Output {
     command.envs(vars.iter().copied()).output().unwrap()
 }
 
-/// Folder with the library of this build under the names of the driver, of cuBLASLt and of cuDNN. cudarc looks for `libcuda.so`
+/// Folder with the library of this build under the names of the driver, of cuBLASLt, cuDNN and NCCL. cudarc looks for `libcuda.so`
 /// first, everywhere, and would find that of a machine with a GPU. Such a name must not lie in cargo's own folders, where other
 /// programs would find it.
 fn folder() -> PathBuf {
@@ -48,7 +48,8 @@ fn folder() -> PathBuf {
         assert!(library.is_file(), "{} is not there", library.display());
         let folder = env::temp_dir().join("binade-ptx").join(program.file_name().unwrap());
         fs::create_dir_all(&folder).unwrap();
-        for name in ["libcuda.so", "libcuda.so.1", "libcublasLt.so", "libcudnn.so"] {
+        for name in ["libcuda.so", "libcuda.so.1", "libcublasLt.so", "libcudnn.so", "libnccl.so.2"]
+        {
             let link = folder.join(std::process::id().to_string());
             symlink(&library, &link).unwrap();
             fs::rename(link, folder.join(name)).unwrap();

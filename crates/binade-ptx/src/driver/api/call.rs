@@ -7,7 +7,8 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     process,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 use crate::driver::{
@@ -37,14 +38,51 @@ pub(super) fn call(name: &str, work: impl FnOnce(&mut Driver) -> Result) -> c_in
 /// Runs one call of a library whose statuses are its own: `before` where the driver is not initialised, `bug` after a panic.
 pub(super) fn library<S>(
     name: &str,
-    [before, bug]: [c_int; 2],
+    codes: [c_int; 2],
     number: fn(S) -> c_int,
     work: impl FnOnce(&mut Driver) -> std::result::Result<(), S>,
 ) -> c_int {
-    let call = || -> Result<_> { Ok(work(lock()?.as_mut().ok_or(Code::NotInitialized)?)) };
-    match catch_unwind(AssertUnwindSafe(call)) {
+    wait(name, codes, number, work, |_: &mut Driver, (): &mut (), _| Ok(true))
+}
+
+/// Notified after each call for which another may wait.
+static PROGRESS: Condvar = Condvar::new();
+
+/// Runs a call that may wait for those of other threads, which the driver is open to meanwhile: `begin` is done at once, and
+/// `go_on`, which is told if it is late, as often as it returns false.
+pub(super) fn wait<S, W>(
+    name: &str,
+    [unstarted, bug]: [c_int; 2],
+    number: fn(S) -> c_int,
+    begin: impl FnOnce(&mut Driver) -> std::result::Result<W, S>,
+    mut go_on: impl FnMut(&mut Driver, &mut W, bool) -> std::result::Result<bool, S>,
+) -> c_int {
+    let run = || -> Result<std::result::Result<(), S>> {
+        let mut guard = lock()?;
+        let driver = guard.as_mut().ok_or(Code::NotInitialized)?;
+        let (patience, since) = (driver.patience, Instant::now());
+        let state = begin(driver);
+        PROGRESS.notify_all();
+        let mut state = match state {
+            Ok(state) => state,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        loop {
+            let driver = guard.as_mut().ok_or(Code::NotInitialized)?;
+            let left = patience.saturating_sub(since.elapsed());
+            let is_done = go_on(driver, &mut state, left.is_zero());
+            PROGRESS.notify_all();
+            match is_done {
+                Ok(true) => return Ok(Ok(())),
+                Ok(false) => {}
+                Err(failure) => return Ok(Err(failure)),
+            }
+            guard = PROGRESS.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    };
+    match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(outcome)) => outcome.err().map_or(0, number),
-        Ok(Err(_)) => before,
+        Ok(Err(_)) => unstarted,
         Err(_) => {
             tell_of_panic(name);
             bug

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
 
 use super::{
     abi::{Arguments, Host, In, Out, Text},
-    call::{api, initialize, last_report},
+    call::{api, initialize, last_report, wait},
 };
 use crate::driver::{
     code::{Code, Result, words},
@@ -136,8 +136,16 @@ api! {
     fn cuGraphInstantiateWithFlags(driver, runnable: Out<Handle>, graph: Handle, flags: u64) =
         runnable.set(driver.instantiate(graph, flags)?);
     fn cuGraphUpload(driver, runnable: Handle, stream: Handle) = driver.upload_graph(runnable, stream);
-    fn cuGraphLaunch(driver, runnable: Handle, stream: Handle) = driver.launch_graph(runnable, stream);
     fn cuGraphExecDestroy(driver, runnable: Handle) = driver.runnable.delete(runnable);
+}
+
+/// Runs a graph, which may meet other threads' launches.
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphLaunch(runnable: Handle, stream: Handle) -> c_int {
+    let begin = |driver: &mut Driver| driver.launch_graph(runnable, stream);
+    let codes = [Code::NotInitialized as c_int, Code::Unknown as c_int];
+    let number = |code: Code| code as c_int;
+    wait("cuGraphLaunch", codes, number, begin, Driver::go_on)
 }
 
 /// Defines functions that cudarc may call and that are not supported: a caller gets a code where a missing symbol would be a

@@ -1,5 +1,7 @@
 //! Devices, all alike: limits, and the environment variables that choose their number and compute capability.
 
+use std::time::Duration;
+
 use super::{Driver, Handle};
 use crate::{
     Capability,
@@ -16,6 +18,8 @@ pub(crate) struct Configuration {
     pub(crate) sums: MmaSums,
     /// Number of events by which the devices are behind the host.
     pub(crate) lag: u64,
+    /// Time that a rank of NCCL waits for the others.
+    pub(crate) patience: Duration,
 }
 
 impl Configuration {
@@ -26,7 +30,14 @@ impl Configuration {
             devices: Self::devices(value("BINADE_PTX_DEVICES").as_deref())?,
             sums: Self::sums(value("BINADE_PTX_MMA").as_deref())?,
             lag: Self::lag(value("BINADE_PTX_LAG").as_deref())?,
+            patience: Self::patience(value("BINADE_PTX_PATIENCE").as_deref())?,
         })
+    }
+
+    fn patience(value: Option<&str>) -> std::result::Result<Duration, String> {
+        let Some(value) = value else { return Ok(Duration::from_mins(1)) };
+        let wrong = |_| format!("BINADE_PTX_PATIENCE is `{value}`; it may be a number of seconds");
+        value.parse().map(Duration::from_secs).map_err(wrong)
     }
 
     fn lag(value: Option<&str>) -> std::result::Result<u64, String> {

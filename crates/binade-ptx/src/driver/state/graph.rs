@@ -1,9 +1,15 @@
 //! Graphs: recorded work, run as often as asked.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    Driver, Handle, dnn::Convolution, launch::Launch, lt::Product, tell,
+    Driver, Handle,
+    dnn::Convolution,
+    launch::Launch,
+    lt::Product,
+    nccl::{self, Ticket},
+    stream::Stream,
+    tell,
     thread::while_in_host_function,
 };
 use crate::driver::{
@@ -44,7 +50,19 @@ pub(crate) enum Node {
         bytes: usize,
     },
     Host(HostCall),
+    /// Calls of NCCL, in which ranks meet with each launch.
+    Collective(Arc<nccl::Group>),
     Graph(Arc<[Node]>),
+}
+
+/// Launch of a graph under way.
+#[derive(Debug)]
+pub(crate) struct GraphRun {
+    context: Handle,
+    /// Work that is left.
+    nodes: VecDeque<Node>,
+    /// Meeting that it waits for.
+    ticket: Option<Ticket>,
 }
 
 #[derive(Debug)]
@@ -69,9 +87,56 @@ impl Driver {
         self.runnable.get(runnable).map(|_| ())
     }
 
-    pub(crate) fn launch_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
-        let nodes = Arc::clone(&self.runnable.get(runnable)?.nodes);
-        self.submit(stream, Node::Graph(nodes))
+    /// Begins a launch of a graph; [`Self::go_on`] ends it.
+    pub(crate) fn launch_graph(&mut self, runnable: Handle, stream: Handle) -> Result<GraphRun> {
+        let graph = Node::Graph(Arc::clone(&self.runnable.get(runnable)?.nodes));
+        let stream = self.stream(stream)?;
+        let Stream { capture, context, .. } = *self.streams.get(stream)?;
+        self.catch_up(stream);
+        let mut nodes = VecDeque::new();
+        match capture {
+            Some(capture) => self.record(capture, graph)?,
+            None => nodes.push_back(graph),
+        }
+        Ok(GraphRun { context, nodes, ticket: None })
+    }
+
+    /// Runs a graph's work in order up to the first fault. Returns false where it waits for other threads' launches. A faulty copy,
+    /// too, becomes the context's error, since the launch has returned before it.
+    pub(crate) fn go_on(&mut self, run: &mut GraphRun, is_late: bool) -> Result<bool> {
+        loop {
+            if let Some(ticket) = run.ticket {
+                match self.nccl_has_come(ticket, is_late) {
+                    Ok(true) => run.ticket = None,
+                    Ok(false) => return Ok(false),
+                    Err(failure) => self.fail_in(run.context, &failure),
+                }
+            }
+            if self.unfaulted(run.context).is_err() {
+                return Ok(true);
+            }
+            match run.nodes.pop_front() {
+                None => return Ok(true),
+                Some(Node::Graph(nodes)) => {
+                    nodes.iter().rev().for_each(|node| run.nodes.push_front(node.clone()));
+                }
+                Some(Node::Collective(group)) => match self.nccl_post(&group, true) {
+                    Ok(ticket) => run.ticket = Some(ticket),
+                    Err(failure) => self.fail_in(run.context, &failure),
+                },
+                Some(node) => {
+                    if self.run(run.context, &node).is_err() {
+                        self.fault(run.context, Code::IllegalAddress);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Leaves the failure of a captured call in the context, as that of a kernel.
+    fn fail_in(&mut self, context: Handle, failure: &nccl::Failure) {
+        tell(format_args!("NCCL, in a graph: {}", failure.text));
+        self.fault(context, Code::LaunchFailed);
     }
 
     /// Runs one piece of work in a context. A kernel's fault becomes the context's error, not the call's.
@@ -109,24 +174,8 @@ impl Driver {
                 while_in_host_function(|| call.run());
                 Ok(())
             }
-            Node::Graph(nodes) => {
-                self.run_all(context, nodes);
-                Ok(())
-            }
-        }
-    }
-
-    /// Runs work in order up to the first fault. A faulty copy, too, becomes the context's error, since the launch has returned
-    /// before it.
-    fn run_all(&mut self, context: Handle, nodes: &[Node]) {
-        for node in nodes {
-            let outcome = self.run(context, node);
-            if outcome.is_err() {
-                self.fault(context, Code::IllegalAddress);
-            }
-            if self.unfaulted(context).is_err() {
-                return;
-            }
+            // `go_on` runs what may wait.
+            Node::Collective(_) | Node::Graph(_) => Err(Code::NotSupported),
         }
     }
 }
