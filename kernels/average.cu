@@ -1,19 +1,20 @@
-// Averages the gradients of several devices, element by element.
+// Averages the gradients of several devices or ranks, element by element.
 //
 // Oracle: the test `replicas::an_average_is_the_f64_sum_in_the_order_of_devices_rounded_once`; agreement: bits.
 //
-// `average`: a grid of any size strides over the elements. `own` holds this device's and takes the result; `others` holds
-// those of the other devices, in their order, `stride` elements apart; `place` is this device's among all.
+// `average`: a grid of any size strides over the elements. `own` holds this device's; `others` holds those of the other devices, in their
+// order, `stride` elements apart; all are of one type. `place` is this device's among all. `result` may be `own` where that is f32.
 //
 // Summed in f64 in the order of devices, whichever computes it, divided there and rounded to f32 once: values that are finite
 // have an average that is, which a sum in f32 would not promise.
 #include "lib/elements.cuh"
 
-extern "C" __global__ void __launch_bounds__(256)
-    average(float* own, const float* others, uint32_t place, uint32_t devices, uint64_t len, uint64_t stride) {
+extern "C" __global__ void __launch_bounds__(256) average(
+    const void* own, const void* others, float* result, DType dtype, uint32_t place, uint32_t devices, uint64_t len,
+    uint64_t stride) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
-    const float* other = others + i;
+    uint64_t other = i;
     double sum = 0;
     uint32_t device = 0;
     // There is one at least.
@@ -21,15 +22,15 @@ extern "C" __global__ void __launch_bounds__(256)
     do {
       float x;
       if (device == place) {
-        x = own[i];
+        x = load(own, dtype, i);
       } else {
-        x = *other;
+        x = load(others, dtype, other);
         other += stride;
       }
       // Not added to 0, which would take the sign of a zero.
       sum = device == 0 ? (double)x : __dadd_rn(sum, (double)x);
     } while (++device < devices);
-    own[i] = __double2float_rn(__ddiv_rn(sum, (double)devices));
+    result[i] = __double2float_rn(__ddiv_rn(sum, (double)devices));
   }
 }
 // sass: average scalar 1 slots 17; an element a thread, of buffers that begin anywhere

@@ -76,6 +76,7 @@ pub(crate) const UNSAFE_ALLOWED: [&str; 11] = [
     // C libraries, whose functions take addresses.
     "crates/binade-cuda/src/library/lt",
     "crates/binade-cuda/src/library/dnn/api",
+    "crates/binade-cuda/src/library/nccl/api",
     // A stranger's kernel that fails.
     "crates/binade-cuda/tests/lost",
     // MPI's C interface.

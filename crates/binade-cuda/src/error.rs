@@ -3,6 +3,7 @@
 use crate::CaptureError;
 use binade_core::ErrorKind;
 use binade_gpu::DriverError;
+use std::time::Duration;
 
 /// Why the device refused an operation, or could not be opened.
 pub type Error = binade_gpu::Error<CudaError>;
@@ -202,6 +203,47 @@ pub enum CudaError {
         /// The difference between two of them.
         cause: String,
     },
+    /// No NCCL.
+    #[error(
+        "no NCCL: {cause}; install NVIDIA's package `libnccl2`, or `nvidia-nccl-cu13` from PyPI, and add its folder to the loader's path"
+    )]
+    NoNccl {
+        /// File names, and why those that were found are of no use.
+        cause: String,
+    },
+    /// A call of NCCL that failed. The communicator has ended: every later call of the rank returns this.
+    #[error(
+        "{call}: NCCL says {cause}; see the other ranks' errors, and start all again from a checkpoint"
+    )]
+    Nccl {
+        /// Call that failed.
+        call: &'static str,
+        /// The library's own words.
+        cause: String,
+    },
+    /// Ranks that did not come.
+    #[error(
+        "some of {ranks} ranks did not come within {patience:?}: they have stalled, or make other calls; end all ranks and start \
+         again from a checkpoint"
+    )]
+    RankTimeout {
+        /// Number of ranks.
+        ranks: usize,
+        /// Time that was waited.
+        patience: Duration,
+    },
+    /// Difference between ranks. Every rank returns it.
+    #[error(
+        "ranks differ in {what}: rank 0 has {}, rank {rank} {}; start all ranks alike, from one checkpoint", values[0], values[1]
+    )]
+    Desync {
+        /// Name of the thing that differs.
+        what: &'static str,
+        /// First rank that differs from rank 0.
+        rank: usize,
+        /// Value on rank 0, and on `rank`.
+        values: [String; 2],
+    },
     /// One device's window among the replicas' gradients.
     #[error("a window's sum of one device; open the window on the replicas' own `Scaler`")]
     Window,
@@ -213,13 +255,16 @@ impl binade_core::Error for CudaError {
             Self::NoDriver { .. }
             | Self::NoDevice { .. }
             | Self::DriverFailed { .. }
+            | Self::NoNccl { .. }
+            | Self::Nccl { .. }
+            | Self::RankTimeout { .. }
             | Self::Lost { .. } => ErrorKind::DeviceLost,
             Self::TooOld { .. }
             | Self::TooOldFor { .. }
             | Self::TooLarge { .. }
             | Self::DriverTooOld { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
-            Self::Parts { .. } | Self::Shard { .. } => ErrorKind::Mismatch,
+            Self::Parts { .. } | Self::Shard { .. } | Self::Desync { .. } => ErrorKind::Mismatch,
             Self::PerThreadStream
             | Self::Kernels { .. }
             | Self::NoReplicas

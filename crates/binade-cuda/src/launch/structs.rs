@@ -6,6 +6,9 @@ binade_gpu::layouts! {
     /// `Row` of `unscale.cu`.
     UnscaleRow (40) { u64: values, present, len, first_chunk; u32: parameter, dtype; }
 
+    /// `Row` of `pack.cu`.
+    PackRow (40) { u64: values, to, len, first_chunk; u32: parameter, dtype; }
+
     /// `Row` of `materialise.cu`.
     MaterialiseRow (48) { u64: values, result, present, len, first_chunk; u32: dtype, group; }
 

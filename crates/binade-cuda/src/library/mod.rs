@@ -1,4 +1,4 @@
-//! Matrix products by NVIDIA's library cuBLASLt, and convolutions by cuDNN behind a feature, if they are installed. A library is
+//! Matrix products by NVIDIA's library cuBLASLt, and behind features convolutions by cuDNN and ranks by NCCL, if they are installed. A library is
 //! opened at its first use, chooses an algorithm once a shape, and its calls are recorded like kernels.
 
 mod backends;
@@ -6,6 +6,8 @@ mod backends;
 mod dnn;
 mod fastest;
 mod lt;
+#[cfg(feature = "nccl")]
+pub(crate) mod nccl;
 mod opened;
 mod problem;
 mod products;

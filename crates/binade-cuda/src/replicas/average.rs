@@ -4,65 +4,23 @@
 //! place, and hands the average on: what is sent is twice the gradients' size whatever the number of devices, and an average is
 //! computed once.
 
-use super::{JointGradients, Parts, Replicas, exchange::bring};
+use super::{
+    JointGradients, Parts, Replicas,
+    exchange::bring,
+    layout::{Layout, Run},
+};
 use crate::{
-    Cuda, Error, Found, Gradients, Tensor,
+    Cuda, Error, Found, Gradients,
     kernels::{AVERAGE, MERGE},
-    launch::{Grid, args, structs::FoundBits},
+    launch::{Grid, args, code, structs::FoundBits},
     memory::Buffer,
 };
-use binade_core::{DType, Named};
+use binade_core::DType;
 use binade_gpu::{Driver, Kernels, Materialise};
 use std::{ops::Range, sync::Arc};
 
 #[cfg(test)]
 mod tests;
-
-/// Tensors within a vector begin at multiples of this many elements, as allocations do.
-const ALIGN: usize = 64;
-
-/// Start of each gradient in a vector, and the vector's length, gaps included.
-struct Layout {
-    shapes: Vec<Option<Vec<usize>>>,
-    starts: Vec<usize>,
-    len: usize,
-}
-
-impl Layout {
-    fn of(shapes: Vec<Option<Vec<usize>>>) -> Self {
-        let (mut starts, mut len) = (Vec::new(), 0);
-        for shape in &shapes {
-            starts.push(len);
-            let elements = shape.as_ref().map_or(0, |shape| shape.iter().product::<usize>());
-            len += elements.next_multiple_of(ALIGN);
-        }
-        Self { shapes, starts, len }
-    }
-
-    /// Returns true if there are elements between or behind the gradients.
-    fn has_gaps(&self) -> bool {
-        let shapes = self.shapes.iter().flatten();
-        shapes.map(|shape| shape.iter().product::<usize>()).sum::<usize>() < self.len
-    }
-
-    /// The elements that the device at `place` averages.
-    fn slice(&self, place: usize, devices: usize) -> Range<usize> {
-        let each = self.len.div_ceil(devices).next_multiple_of(ALIGN);
-        let [start, end] = [place, place + 1].map(|edge| (edge * each).min(self.len));
-        start..end
-    }
-
-    /// The gradients of a vector.
-    fn entries(&self, like: &Gradients, vector: &Arc<Buffer>) -> Vec<Named<Option<Tensor>>> {
-        let places = like.entries.iter().zip(self.shapes.iter().zip(&self.starts));
-        let entry = |(like, (shape, start)): (&Named<_>, (&Option<Vec<usize>>, &usize))| {
-            let within =
-                |shape: &Vec<usize>| Tensor::within(vector.clone(), 4 * start, DType::F32, shape);
-            Named { name: like.name.clone(), value: shape.as_ref().map(within) }
-        };
-        places.map(entry).collect()
-    }
-}
 
 /// A device's memory for an average, all of it taken before anything is sent: a device that has too little fails alone.
 struct AverageBuffers {
@@ -83,7 +41,7 @@ impl AverageBuffers {
         slice: usize,
         devices: usize,
     ) -> Result<Self, Error> {
-        let bytes = 4 * layout.len;
+        let bytes = layout.bytes();
         // Zero where this device has no gradient and another may have one, and between tensors.
         let is_whole = own.entries.iter().all(|entry| entry.value.is_some()) && !layout.has_gaps();
         let vector = if is_whole { cuda.buffer(bytes) } else { cuda.zeros(bytes) };
@@ -93,6 +51,31 @@ impl AverageBuffers {
             findings: cuda.buffer(size_of::<FoundBits>() * devices)?,
             joint: Arc::new(cuda.buffer(size_of::<FoundBits>())?),
         })
+    }
+}
+
+impl Cuda {
+    /// Averages a slice of a layout in the order of ranks. `own` is the vector of this rank's gradients, in their own types, and that of the
+    /// averages; `others` has the other ranks' slices, so many bytes apart. `place` is this rank's among all.
+    pub(crate) fn average_slice(
+        &self,
+        layout: &Layout,
+        slice: Range<usize>,
+        [own, averages]: [u64; 2],
+        (others, stride): (&Buffer, usize),
+        [place, ranks]: [usize; 2],
+    ) -> Result<(), Error> {
+        let first = layout.byte_of(slice.start);
+        for Run { dtype, elements, byte } in layout.runs(slice) {
+            let own = own + byte as u64;
+            let others = others.address() + (byte - first) as u64;
+            let result = averages + 4 * elements.start as u64;
+            let (type_code, len) = (code("average", dtype)?, elements.len());
+            let (place, ranks, stride) = (count(place), count(ranks), stride / dtype.bytes());
+            let args = args![own, others, result, type_code, place, ranks, len, stride];
+            self.launch(AVERAGE, Grid::elementwise(len), &args)?;
+        }
+        Ok(())
     }
 }
 
@@ -110,7 +93,8 @@ impl Replicas {
         grads: &mut JointGradients,
         found: &Parts<Found>,
     ) -> Result<Parts<Found>, Error> {
-        let layout = Layout::of(grads.shapes());
+        let f32 = |shape: Option<Vec<usize>>| shape.map(|shape| (DType::F32, shape));
+        let layout = Layout::of(grads.shapes().into_iter().map(f32).collect());
         let devices = self.devices().len();
         let room = |place, cuda: &Cuda| {
             let slice = layout.slice(place, devices).len();
@@ -179,10 +163,9 @@ impl Average<'_> {
             let to = (&room.others, 4 * stride * number);
             bring(cuda, to, there, from, 4 * slice.start..4 * slice.end)?;
         }
-        let own = room.vector.address() + 4 * slice.start as u64;
-        let args =
-            args![own, &room.others, count(place), count(self.rooms.0.len()), stride, stride];
-        if stride == 0 { Ok(()) } else { cuda.launch(AVERAGE, Grid::elementwise(stride), &args) }
+        let own = room.vector.address();
+        let ranks = [place, self.rooms.0.len()];
+        cuda.average_slice(&self.layout, slice, [own, own], (&room.others, 4 * stride), ranks)
     }
 
     /// Joins what all have found, the first device's first.
@@ -238,6 +221,6 @@ impl Average<'_> {
 }
 
 /// Devices, which are a few.
-fn count(devices: usize) -> u32 {
+pub(crate) fn count(devices: usize) -> u32 {
     u32::try_from(devices).unwrap_or(u32::MAX)
 }

@@ -22,6 +22,10 @@ mod library_fastest;
 mod library_no_tf32;
 mod library_tf32;
 mod model;
+#[cfg(feature = "nccl")]
+mod nccl;
+#[cfg(feature = "nccl")]
+mod nccl_refusals;
 mod ops_products;
 mod products;
 mod replicas;
@@ -34,7 +38,7 @@ mod uploads;
 mod windows;
 
 use binade_cuda::Cuda;
-use libtest_mimic::Arguments;
+use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
@@ -78,6 +82,22 @@ const CUDNN: [Module; 1] = [("convolutions", convolutions::TESTS)];
 #[cfg(not(feature = "cudnn"))]
 const CUDNN: [Module; 0] = [];
 
+/// Tests of NCCL, if it is built in: with the library, and without it.
+#[cfg(feature = "nccl")]
+fn nccl(skip: Option<&str>) -> Vec<Trial> {
+    const NCCL: [Module; 2] = [("nccl", nccl::TESTS), ("nccl_refusals", nccl_refusals::TESTS)];
+    let missing = binade_cuda::Nccl::unique_id().err().map(|error| error.to_string());
+    let is_there = missing.is_none().then_some("NCCL is installed");
+    let skip = skip.map(ToOwned::to_owned);
+    let missing = missing.filter(|_| !support::is_required(&["nccl"]));
+    let absent = trials(&[("nccl_absent", nccl_refusals::ABSENT)], is_there);
+    [trials(&NCCL, skip.or(missing).as_deref()), absent].into_iter().flatten().collect()
+}
+#[cfg(not(feature = "nccl"))]
+fn nccl(_skip: Option<&str>) -> Vec<Trial> {
+    Vec::new()
+}
+
 fn main() {
     let mut arguments = Arguments::from_args();
     // Tests share a device, and some count the host's work on it.
@@ -90,6 +110,12 @@ fn main() {
     let too_early = (!uploads::is_behind()).then(|| "BINADE_PTX_LAG is not above 1000".into());
     let in_time = skip.clone().or(too_early);
     let behind = trials(&[("uploads_behind", uploads::BEHIND)], in_time.as_deref());
-    let trials = [trials(&all, skip.as_deref()), by_products, by_convolutions, behind];
+    let trials = [
+        trials(&all, skip.as_deref()),
+        by_products,
+        by_convolutions,
+        behind,
+        nccl(skip.as_deref()),
+    ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit();
 }

@@ -40,7 +40,7 @@ const BYTES: c_int = 1;
 
 /// Rank of a test: its communicator, its device's stream, and memory: 64 bytes of the rank's number plus 1, and 512 of 0.
 struct Rank {
-    rank: u8,
+    number: u8,
     comm: u64,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
@@ -70,7 +70,7 @@ impl Rank {
         let own = stream.clone_htod(&[rank + 1; 64]).unwrap();
         let all = stream.alloc_zeros::<u8>(512).unwrap();
         let (own, all) = (own.leak(), all.leak());
-        Ok(Self { rank, comm, context, stream, own, all })
+        Ok(Self { number: rank, comm, context, stream, own, all })
     }
 
     fn gather(&self, bytes: usize) -> c_int {
@@ -100,7 +100,7 @@ impl Rank {
     /// Sends 8 bytes to every other rank, in one group.
     fn exchange(&self, ranks: u8) -> c_int {
         assert_eq!(nccl!(ncclGroupStart()), 0);
-        for other in (0..ranks).filter(|other| *other != self.rank) {
+        for other in (0..ranks).filter(|other| *other != self.number) {
             let step = 8 * u64::from(other);
             assert_eq!(self.send(self.own + step, 8, other), 0);
             assert_eq!(self.receive(self.all + step, 8, other), 0);
@@ -175,7 +175,7 @@ fn a_captured_call_meets_the_others_with_each_launch() {
             graph.launch().unwrap();
             let first = rank.received(16);
             // The graph reads memory as it is with each launch.
-            let mut view = rank.stream.clone_htod(&[7 + rank.rank; 64]).unwrap();
+            let mut view = rank.stream.clone_htod(&[7 + rank.number; 64]).unwrap();
             // SAFETY: both are alive and have 64 bytes.
             unsafe {
                 let (from, _guard) = view.device_ptr_mut(&rank.stream);
@@ -209,19 +209,19 @@ fn calls_that_differ_end_the_communicator_on_all_ranks_with_one_text() {
         type Differ = fn(&Rank) -> c_int;
         let cases: [(Differ, &str); 4] = [
             (
-                |rank| rank.gather(2 + usize::from(rank.rank / 2)),
+                |rank| rank.gather(2 + usize::from(rank.number / 2)),
                 "rank 2 for AllGather of 3 elements",
             ),
             (
-                |rank| if rank.rank == 1 { rank.broadcast(0) } else { rank.gather(2) },
+                |rank| if rank.number == 1 { rank.broadcast(0) } else { rank.gather(2) },
                 "rank 1 for Broadcast { root: 0 }",
             ),
             (
-                |rank| if rank.rank == 1 { rank.exchange(3) } else { rank.gather(2) },
+                |rank| if rank.number == 1 { rank.exchange(3) } else { rank.gather(2) },
                 "rank 1 for nothing",
             ),
             (
-                |rank| match rank.rank {
+                |rank| match rank.number {
                     0 => rank.send(rank.own, 8, 1),
                     1 => rank.receive(rank.all, 4, 0),
                     _ => rank.send(rank.own, 8, 0),
@@ -252,13 +252,13 @@ fn memory_must_be_the_ranks_own_and_not_lie_over_each_other() {
             assert_eq!(rank.gather(2), 0);
             let refused = [
                 rank.gather(65),
-                rank.send(rank.own ^ 1 << 40, 8, 1 - rank.rank),
-                rank.send(rank.own, 8, rank.rank),
-                rank.receive(rank.own + 60, 8, 1 - rank.rank),
+                rank.send(rank.own ^ 1 << 40, 8, 1 - rank.number),
+                rank.send(rank.own, 8, rank.number),
+                rank.receive(rank.own + 60, 8, 1 - rank.number),
             ];
             nccl!(ncclGroupStart());
-            rank.send(rank.own, 8, 1 - rank.rank);
-            rank.receive(rank.own + 7, 8, 1 - rank.rank);
+            rank.send(rank.own, 8, 1 - rank.number);
+            rank.receive(rank.own + 7, 8, 1 - rank.number);
             let over = nccl!(ncclGroupEnd());
             // What was refused alone has told nobody.
             (refused, over, rank.gather(4))
@@ -270,11 +270,11 @@ fn memory_must_be_the_ranks_own_and_not_lie_over_each_other() {
 #[test]
 fn a_rank_that_never_comes_or_is_gone_is_told_to_those_who_wait() {
     alone!(["BINADE_PTX_DEVICES" = "2", "BINADE_PTX_PATIENCE" = "1"], {
-        let got = each(2, |rank| (rank.rank == 0).then(|| (rank.gather(2), last_error())));
+        let got = each(2, |rank| (rank.number == 0).then(|| (rank.gather(2), last_error())));
         let (code, said) = got[0].clone().unwrap();
         assert_eq!(code, 2);
         assert!(said.contains("ranks [1] did not come in time"), "{said}");
-        let got = each(2, |rank| match rank.rank {
+        let got = each(2, |rank| match rank.number {
             0 => (rank.gather(2), last_error()),
             _ => (nccl!(ncclCommAbort(rank.comm => u64)), String::new()),
         });
@@ -315,7 +315,7 @@ fn a_graph_whose_ranks_differ_is_a_fault_of_their_contexts() {
                 rank.stream
                     .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
                     .unwrap();
-                let code = rank.gather(2 + usize::from(rank.rank));
+                let code = rank.gather(2 + usize::from(rank.number));
                 (code, rank.stream.end_capture(CUgraphInstantiate_flags(0)).unwrap())
             });
             let [(cold, _), (warm, graph)] = new;
@@ -323,5 +323,25 @@ fn a_graph_whose_ranks_differ_is_a_fault_of_their_contexts() {
             (cold, warm, rank.stream.synchronize().is_err())
         });
         assert_eq!(got, [(5, 0, true); 2]);
+    });
+}
+
+#[test]
+fn a_call_from_a_graph_does_not_meet_one_from_a_stream() {
+    alone!(["BINADE_PTX_DEVICES" = "2"], {
+        let got = each(2, |rank| {
+            assert_eq!(rank.gather(2), 0);
+            if rank.number == 1 {
+                return rank.gather(2) == 5 && last_error().contains("rank 1 from a stream");
+            }
+            rank.stream
+                .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+                .unwrap();
+            assert_eq!(rank.gather(2), 0);
+            let graph = rank.stream.end_capture(CUgraphInstantiate_flags(0)).unwrap();
+            graph.unwrap().launch().unwrap();
+            rank.stream.synchronize().is_err()
+        });
+        assert_eq!(got, [true; 2]);
     });
 }

@@ -1,8 +1,8 @@
-//! Averages over replicas: where slices begin, which device waits for which, and the memory after an average that fails.
+//! Averages over replicas: which device waits for which, and the memory after an average that fails.
 
 use super::*;
 use crate::testing::replicas;
-use binade_core::ops::Upload;
+use binade_core::{Named, ops::Upload};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 
 /// Gradients, and the finding of `unscale` in them on each device.
@@ -56,7 +56,7 @@ fn an_average_that_fails_in_the_middle_leaves_memory_behind_all_that_reads_it() 
 fn what_no_device_can_be_told_to_wait_for_is_nobodys_again() -> Result<(), Error> {
     let Some(replicas) = replicas() else { return Ok(()) };
     let (_, found) = gradients(&replicas)?;
-    let layout = Layout::of(vec![Some(vec![300])]);
+    let layout = Layout::of(vec![Some((DType::F32, vec![300]))]);
     let room = |_, cuda: &Cuda| {
         let like = Gradients::from(vec![Named::new("w", None)]);
         AverageBuffers::new(cuda, &layout, &like, 192, 2)
@@ -70,25 +70,4 @@ fn what_no_device_can_be_told_to_wait_for_is_nobodys_again() -> Result<(), Error
     averaging.abandon(&found);
     assert!(before < during && cuda.memory_use().bytes == during);
     Ok(())
-}
-
-#[test]
-fn slices_cover_a_vector_once_whatever_the_number_of_devices() {
-    let shapes = [vec![3], vec![0], vec![5, 40], vec![64]].map(Some);
-    for layout in [Layout::of(shapes.into()), Layout::of(vec![None]), Layout::of(vec![])] {
-        for devices in 1..9 {
-            let slices = (0..devices).map(|place| layout.slice(place, devices));
-            let end = slices.fold(0, |end, slice| {
-                assert_eq!(slice.start, end);
-                slice.end
-            });
-            assert_eq!(end, layout.len);
-        }
-    }
-}
-
-#[test]
-fn gradients_begin_where_an_allocation_would() {
-    let layout = Layout::of(vec![Some(vec![3]), None, Some(vec![65]), Some(vec![1])]);
-    assert_eq!((layout.starts, layout.len), (vec![0, 64, 64, 192], 256));
 }

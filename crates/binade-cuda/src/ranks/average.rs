@@ -1,0 +1,132 @@
+//! The average of all ranks' gradients. Each rank packs its own, is sent the others' values of its slice, averages that and sends it to all.
+
+use super::{
+    CudaRank,
+    device::hash,
+    meeting::{Call, Statement},
+};
+use crate::{
+    Error, Found, Gradients, Scale, Tensor,
+    chunks::{Rows, supported},
+    kernels::PACK,
+    launch::{
+        args,
+        structs::{FoundBits, PARTIAL, PackRow},
+    },
+    library::nccl::Move,
+    memory::Buffer,
+    replicas::{count, layout::Layout},
+};
+use binade_core::Named;
+use binade_gpu::{Driver, OwedBits};
+use binade_grad_scaler::GradScaler;
+use std::sync::Arc;
+
+/// Bytes between the slices of two ranks are a multiple of this.
+const APART: usize = 256;
+
+impl CudaRank {
+    /// Returns the average of all ranks' gradients, unscaled, and what all have found.
+    pub(super) fn average(
+        &self,
+        own: &Gradients,
+        scale: &Scale,
+    ) -> Result<(Gradients, Found), Error> {
+        let cuda = self.cuda();
+        let spec = |tensor: &Tensor| (tensor.dtype(), tensor.shape().to_vec());
+        let specs = own.entries.iter().map(|entry| entry.value.as_ref().map(spec));
+        let layout = Layout::of(specs.collect());
+        // Elements between gradients are sent too, and must be something.
+        let packed = if layout.has_gaps() {
+            cuda.zeros(layout.bytes())
+        } else {
+            cuda.buffer(layout.bytes())
+        }?;
+        let found = self.pack(own, &layout, &packed, scale)?;
+        let numbers = cuda.names().numbers(own.entries.iter().map(|entry| &entry.name));
+        let numbers = cuda.table(&numbers)?;
+        let (scale_bits, numbers) = (&*scale.bits, Some(&*numbers));
+        let (call, model) = (Call::Unscale, model(own));
+        let statement = Statement { call, model, scale: scale_bits, found: &found, numbers };
+        let joint = self.meet(&statement)?;
+        let averages = Arc::new(self.exchange(&layout, &packed)?);
+        let mut set = Gradients::from(layout.entries(own, &averages));
+        // Finite gradients have a finite average: this pass finds nothing, and measures.
+        let found = cuda.unscale(&mut set, scale)?;
+        let missing = found.missing.clone();
+        Ok((set, found.joint(joint, missing)))
+    }
+
+    /// Copies each gradient into the vector, in its own type, and looks at it on the way. The finding names parameters by place.
+    fn pack(
+        &self,
+        own: &Gradients,
+        layout: &Layout,
+        packed: &Buffer,
+        scale: &Scale,
+    ) -> Result<Buffer, Error> {
+        let cuda = self.cuda();
+        let mut set = Rows::of(own.elements());
+        for grad in own.present() {
+            let dtype = supported("average gradients of", grad.tensor)?;
+            let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
+            let start = layout.starts.get(grad.place).copied().unwrap_or_default();
+            let to = packed.address() + layout.byte_of(start) as u64;
+            let parameter = count(grad.place);
+            let row = |first_chunk| PackRow { values, to, len, first_chunk, parameter, dtype };
+            set.add(grad.tensor.len(), row);
+        }
+        let found = cuda.buffer(size_of::<FoundBits>())?;
+        let owed = cuda.buffer(size_of::<OwedBits>())?;
+        // A set without elements is looked at by one block, which has the finding to write.
+        let blocks = set.chunks.blocks().max(1);
+        let partials = cuda.buffer(blocks as usize * PARTIAL)?;
+        let (chunks, done) = (set.chunks, &cuda.shared_buffers()?.done);
+        let args = args![chunks.count, chunks.len, &*scale.bits, &partials, done, &found, &owed];
+        set.launch_blocks(cuda, PACK, blocks, &args)?;
+        Ok(found)
+    }
+
+    /// Returns the averages of all ranks' vectors.
+    fn exchange(&self, layout: &Layout, packed: &Buffer) -> Result<Buffer, Error> {
+        let (cuda, nccl) = (self.cuda(), self.nccl());
+        let (rank, ranks) = (nccl.rank(), nccl.ranks());
+        let bytes = |place: usize| {
+            let slice = layout.slice(place, ranks);
+            layout.byte_of(slice.start)..layout.byte_of(slice.end)
+        };
+        let own = bytes(rank).len();
+        let stride = own.next_multiple_of(APART);
+        let others = cuda.buffer(stride * (ranks - 1))?;
+        let each = 4 * layout.each(ranks);
+        let averages = cuda.buffer(each * ranks)?;
+        let mut moves = Vec::new();
+        for (number, other) in (0..ranks).filter(|other| *other != rank).enumerate() {
+            let theirs = bytes(other);
+            if !theirs.is_empty() {
+                let at = packed.address() + theirs.start as u64;
+                moves.push(Move::Send { at, bytes: theirs.len(), to: other });
+            }
+            if own > 0 {
+                let at = others.address() + (number * stride) as u64;
+                moves.push(Move::Receive { at, bytes: own, from: other });
+            }
+        }
+        self.kept(nccl.run("ncclSend", &moves))?;
+        let slice = layout.slice(rank, ranks);
+        let vectors = [packed.address(), averages.address()];
+        cuda.average_slice(layout, slice, vectors, (&others, stride), [rank, ranks])?;
+        let gather = Move::AllGather { at: averages.address(), bytes: each };
+        let gather = if each > 0 { &[gather][..] } else { &[] };
+        self.kept(nccl.run("ncclAllGather", gather))?;
+        Ok(averages)
+    }
+}
+
+/// Returns the hash of a set's names, types and shapes.
+pub(super) fn model(set: &Gradients) -> u64 {
+    let spec = |tensor: &Tensor| (tensor.dtype(), tensor.shape().to_vec());
+    let entry =
+        |entry: &Named<Option<Tensor>>| (entry.name.clone(), entry.value.as_ref().map(spec));
+    hash(&set.entries.iter().map(entry).collect::<Vec<_>>())
+}

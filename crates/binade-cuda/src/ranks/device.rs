@@ -1,0 +1,138 @@
+//! The handle of a rank.
+
+use super::meeting::DifferenceBits;
+use crate::{Cuda, Error, library::nccl::Nccl, memory::Buffer};
+use binade_core::Handle;
+use binade_gpu::lock;
+use std::{
+    collections::BTreeSet,
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex},
+};
+
+/// A CUDA device as one rank of several, each a process or thread with a device of its own: data-parallel training of one model. A clone is
+/// the same rank.
+///
+/// # Contract
+///
+/// * Every rank makes the same calls in the same order: it scales, unscales, clips, accumulates, steps and updates where the others do. What
+///   is captured on one is captured on all, and replayed as often.
+/// * `masters`, and so `initialize`, gives every rank the parameters of rank 0 before they are lowered.
+/// * `unscale` looks at each rank's own gradients as they were made, joins the findings in the order of ranks, and gives every rank the
+///   average. An overflow on any skips the step on all; the gradients are sent all the same, since a graph cannot branch.
+/// * The average is the `f64` sum in the order of ranks, divided by their number and rounded once to `f32`. Gradients travel in their own
+///   type.
+/// * In a step the host reads nothing and waits for nothing, but where `unscale` meets a model for the first time.
+/// * A gradient is missing on all ranks or on none.
+/// * Ranks that differ in the call, the loss scale, the limits of clips, the rule of the scale or the model get
+///   [`CudaError::Desync`](crate::CudaError::Desync) on every rank: from `resolve`, which finds the step halted, or from the call itself
+///   where the host reads in it. The optimizer's configuration is compared by `masters` and `join`, and a checkpoint by `load`. What ranks
+///   differ in besides `unscale` is told by the next one.
+/// * A rank that does not come, or fails, is an error of the others once NCCL knows or patience ends. After an error of NCCL or between ranks each call is
+///   that error.
+/// * A step is captured on the rank's own device, by [`Cuda::capture`]: its warm-ups make NCCL's connections.
+#[derive(Clone)]
+pub struct CudaRank {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    nccl: Nccl,
+    /// Number of meetings so far, on the device, since a captured step counts there.
+    meetings: Buffer,
+    /// First difference between ranks, as [`DifferenceBits`].
+    difference: Buffer,
+    /// Hash of what all ranks must have done alike since the last meeting.
+    settings: Mutex<u64>,
+    /// Hashes of models that all ranks are known to have.
+    models: Mutex<BTreeSet<u64>>,
+}
+
+impl CudaRank {
+    /// Makes the communicator's device a rank that trains.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn new(nccl: Nccl) -> Result<Self, Error> {
+        let zeros = |bytes| nccl.cuda().lasting_of(&vec![0; bytes]);
+        let (meetings, difference) = (zeros(8)?, zeros(size_of::<DifferenceBits>())?);
+        let (settings, models) = (Mutex::default(), Mutex::default());
+        Ok(Self { inner: Arc::new(Inner { nccl, meetings, difference, settings, models }) })
+    }
+
+    /// Returns the rank's device, by which a step is captured.
+    pub fn cuda(&self) -> &Cuda {
+        self.inner.nccl.cuda()
+    }
+
+    /// Returns the communicator.
+    pub fn nccl(&self) -> &Nccl {
+        &self.inner.nccl
+    }
+
+    pub(super) fn meetings(&self) -> &Buffer {
+        &self.inner.meetings
+    }
+
+    pub(super) fn difference(&self) -> &Buffer {
+        &self.inner.difference
+    }
+
+    /// Makes a call of the device, in which ranks do not meet.
+    pub(super) fn alone<T>(
+        &self,
+        call: impl FnOnce(&Cuda) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.nccl().check()?;
+        call(self.cuda())
+    }
+
+    /// Makes a call of an operation, as `forward_ops!` hands it on.
+    pub(super) fn forward<T>(
+        &self,
+        _name: &'static str,
+        call: impl FnOnce(&Cuda) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.alone(call)
+    }
+
+    /// Adds a setting that all ranks must have alike, which the next meeting compares.
+    pub(super) fn settles(&self, setting: impl fmt::Debug) {
+        let mut settings = lock(&self.inner.settings);
+        *settings = hash(&(*settings, format!("{setting:?}")));
+    }
+
+    /// Returns the hash of the settings since the last meeting, and begins anew.
+    pub(super) fn settled(&self) -> u64 {
+        std::mem::take(&mut *lock(&self.inner.settings))
+    }
+
+    /// Returns true if all ranks are known to have this model.
+    pub(super) fn knows(&self, model: u64) -> bool {
+        lock(&self.inner.models).contains(&model)
+    }
+
+    pub(super) fn learns(&self, model: u64) {
+        lock(&self.inner.models).insert(model);
+    }
+}
+
+/// Returns a hash that is the same in every process of one build.
+pub(super) fn hash(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Handle for CudaRank {
+    type Tensor = crate::Tensor;
+    type Error = Error;
+}
+
+impl fmt::Debug for CudaRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CudaRank").field(self.nccl()).finish()
+    }
+}
