@@ -25,6 +25,8 @@ mod model;
 #[cfg(feature = "nccl")]
 mod nccl;
 #[cfg(feature = "nccl")]
+mod nccl_kit;
+#[cfg(feature = "nccl")]
 mod nccl_refusals;
 mod ops_products;
 mod products;
@@ -85,7 +87,11 @@ const CUDNN: [Module; 0] = [];
 /// Tests of NCCL, if it is built in: with the library, and without it.
 #[cfg(feature = "nccl")]
 fn nccl(skip: Option<&str>) -> Vec<Trial> {
-    const NCCL: [Module; 2] = [("nccl", nccl::TESTS), ("nccl_refusals", nccl_refusals::TESTS)];
+    const NCCL: [Module; 3] = [
+        ("nccl", nccl::TESTS),
+        ("nccl_kit", nccl_kit::TESTS),
+        ("nccl_refusals", nccl_refusals::TESTS),
+    ];
     let missing = binade_cuda::Nccl::unique_id().err().map(|error| error.to_string());
     let is_there = missing.is_none().then_some("NCCL is installed");
     let skip = skip.map(ToOwned::to_owned);

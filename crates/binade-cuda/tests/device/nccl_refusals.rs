@@ -3,13 +3,14 @@
 use crate::nccl::{Run, backward, clip, counts, each, failed};
 use crate::support::Result;
 use binade_core::{DType, Error as _, ErrorKind, GradSet as _, Named};
-use binade_cuda::{Cuda, CudaRank, Nccl};
+use binade_cuda::{Cuda, CudaRank, Nccl, RankGradients};
 use binade_grad_scaler::{GradOps as _, GradScaler as _, ScaleState, ScaleStore as _, StepOutcome};
 use binade_master_weights::{MasterOptimizer, MasterWeights as _, OptimizerConfig, UpdateRule};
 
 crate::tests![
     another_scale_is_told_on_all_ranks_by_resolve,
     another_clip_is_told_by_the_next_step,
+    another_call_is_told_with_its_number,
     another_model_is_told_on_all_ranks,
     another_configuration_is_told_before_training,
     a_rank_that_is_gone_is_an_error_of_the_others,
@@ -64,6 +65,26 @@ fn another_clip_is_told_by_the_next_step() -> Result {
         });
         for error in got {
             assert!(error.contains("differ in the limits of clips or the rule"), "{error}");
+        }
+    }
+    Ok(())
+}
+
+fn another_call_is_told_with_its_number() -> Result {
+    for ranks in several() {
+        let got = each(ranks, |device| {
+            let rank = device.nccl().rank();
+            let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
+            let mut grads = RankGradients::from(backward(&device, 0, rank));
+            device.unscale(&mut grads, &scale).unwrap();
+            if rank == 0 {
+                grads = backward(&device, 0, rank).into();
+            }
+            failed(device.unscale(&mut grads, &scale))
+        });
+        for error in got {
+            let told = "their call: rank 0 has `unscale` of its own gradients in meeting 2, rank 1 `unscale` of an average in meeting 2";
+            assert!(error.contains(told), "{error}");
         }
     }
     Ok(())
