@@ -65,7 +65,7 @@ pub(crate) const ADAPTERS: [&str; 4] =
 pub(crate) const ENGINES: [&str; 2] = ["binade-mpi", "binade-example-mpi"];
 
 /// Modules and folders that may hold `unsafe`; everything else denies it.
-pub(crate) const UNSAFE_ALLOWED: [&str; 11] = [
+pub(crate) const UNSAFE_ALLOWED: [&str; 12] = [
     "crates/binade-cpu/src/simd",
     // Instructions of processors.
     "crates/binade-cpu/src/product/tile",
