@@ -19,6 +19,7 @@ use std::{fmt::Display, thread, time::Duration};
 
 crate::tests![
     an_average_is_that_of_ranks_of_the_cpu,
+    long_gradients_are_looked_at_as_they_are_packed,
     a_step_is_that_of_ranks_of_the_cpu_and_reads_nothing,
     a_captured_step_is_the_uncaptured_one,
     an_overflow_on_any_rank_skips_all_and_is_named,
@@ -121,6 +122,37 @@ fn an_average_is_that_of_ranks_of_the_cpu() -> Result {
             (set, told(&found[0]))
         });
         assert!(got == want, "{ranks} ranks");
+    }
+    Ok(())
+}
+
+fn long_gradients_are_looked_at_as_they_are_packed() -> Result {
+    // Longer than a chunk, of each type. Of each the bad element is one of the last, or none is.
+    let long = |rank: usize, is_bad: bool| {
+        let values = |at: usize| {
+            let mut values = noise(10 * rank as u64 + at as u64, 8300);
+            if is_bad && rank == 0 {
+                (values[8100 + at], values[7]) = (f32::NAN, f32::INFINITY);
+            }
+            values
+        };
+        (0..3).map(|at| (NAMES[at], values(at), TYPES[at])).collect::<Vec<_>>()
+    };
+    let ranks = counts().last().unwrap_or(1);
+    for is_bad in [false, true] {
+        let found = each(ranks, |device| {
+            let tensor = |(name, values, dtype): (&'static str, Vec<f32>, DType)| {
+                Named::new(name, Some(device.upload(&values, &[values.len()], dtype).unwrap()))
+            };
+            let set: Vec<_> = long(device.nccl().rank(), is_bad).into_iter().map(tensor).collect();
+            let scale = device.upload_state(ScaleState::from_exponent(2)).unwrap();
+            let found = device.unscale(&mut RankGradients::from(set), &scale).unwrap();
+            device.read(&[&found], &scale).unwrap().0.remove(0)
+        });
+        for found in found {
+            let numbers = (found.infinities, found.nans, found.overflow.map(|it| it.index));
+            assert_eq!(numbers, if is_bad { (3, 3, Some(7)) } else { (0, 0, None) });
+        }
     }
     Ok(())
 }
