@@ -33,4 +33,4 @@ extern "C" __global__ void __launch_bounds__(256) average(
     result[i] = __double2float_rn(__ddiv_rn(sum, (double)devices));
   }
 }
-// sass: average scalar 1 slots 17; an element a thread, of buffers that begin anywhere
+// sass: average scalar 2 slots 19; an element a thread, of buffers that begin anywhere

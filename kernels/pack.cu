@@ -45,3 +45,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(
   if (threadIdx.x == 0) partials[blockIdx.x] = partial;
   if (is_last_block(done)) join(rows, partials, scale, found, owed);
 }
+// sass: pack loads 4 stores 4 read 2 written 2 slots 336
+// sass: pack loads 2 stores 2 read 2 written 2 slots 98

@@ -74,3 +74,5 @@ extern "C" __global__ void rank_join(
   if (numbers != nullptr && found.parameter < count) found.parameter = numbers[found.parameter];
   *joint = found;
 }
+// sass: rank_header slots 69
+// sass: rank_join slots 17

@@ -12,10 +12,17 @@ use std::{
 use crate::{Result, device, kernels, packed, shell::root};
 
 /// Reasons why less than 95 % of an entry runs.
-const REASONS: &[(&str, &str)] = &[(
-    "read_only",
-    "it writes only where what it read equals a key that nobody expects, so that the reads are not dropped",
-)];
+const REASONS: &[(&str, &str)] = &[
+    (
+        "read_only",
+        "it writes only where what it read equals a key that nobody expects, so that the reads are not dropped",
+    ),
+    ("average", "what loads an element has the types of eight bits too, which no gradient has"),
+    (
+        "pack",
+        "its loop over four groups at once has the path for a part of a group, which only the last group takes",
+    ),
+];
 
 /// The coverage of each entry, and the names of those that there must be.
 #[derive(Debug, Default)]

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 /// Trains a digits classifier at every opt level and tells the precision story in one table.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "digits", version, max_term_width = 100, args_override_self = true, after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Args {
     /// Opt level: O0, O1, O2, O3, or all.
     #[arg(long, default_value = "all", value_name = "LEVEL")]

@@ -9,6 +9,7 @@ use binade_conformance::{
 };
 use binade_core::{DType, stochastic::Key};
 use binade_cuda::{CudaRank, Tensor};
+use std::env;
 
 crate::tests![ranks_that_are_given_the_same_keep_every_contract_of_training];
 
@@ -50,14 +51,17 @@ impl Subject for Rank {
     }
 }
 
-/// Operations are each rank's own, and the device's.
-const SUITES: [&str; 6] =
-    ["GradScaler", "GradOps", "ClipGroups", "MasterWeights", "Scaler", "Convergence"];
+/// Suites of what ranks do together: operations are each rank's own, and the device's.
+const SUITES: [&str; 4] = ["GradScaler", "GradOps", "ClipGroups", "Scaler"];
+
+/// Suites that the interpreter takes minutes for, which run where `BINADE_FULL` is set: steps are the device's too.
+const SLOW: [&str; 2] = ["MasterWeights", "Convergence"];
 
 fn ranks_that_are_given_the_same_keep_every_contract_of_training() -> Result {
     let views = "views_are_read_in_row_major_order";
     let runner = Runner::from_env().excuse(views, "tensors lie row after row, without strides");
-    let runner = SUITES.into_iter().fold(runner.require_all(), Runner::suite);
+    let slow = SLOW.into_iter().filter(|_| env::var_os("BINADE_FULL").is_some());
+    let runner = SUITES.into_iter().chain(slow).fold(runner.require_all(), Runner::suite);
     for ranks in counts().filter(|ranks| *ranks < 3) {
         for mut report in each(ranks, |device| runner.run(&Rank(device))) {
             let doubled = report.records.iter_mut().filter(|record| is_doubled(record));
