@@ -329,9 +329,9 @@ fn an_overflow_on_any_rank_skips_all_and_is_named() -> Result {
                 let Step::Skipped(report) = outcome.resolve().unwrap() else { panic!("applied") };
                 let finding = &report.steps[0].parts[0].finding;
                 let of_rank = if ranks > 1 { format!(" of rank {bad}") } else { String::new() };
-                let named = format!("c[64]{of_rank} is +inf");
+                let text = format!("c[64]{of_rank} is +inf");
                 assert_eq!((finding.infinities, finding.nans), (1, 1));
-                assert!(report.to_string().contains(&named), "{report}");
+                assert!(report.to_string().contains(&text), "{report}");
                 assert_eq!(run.saved(), before);
                 drop(run.step(backward(&device, 2, rank)).unwrap().resolve().unwrap());
                 (run.saved(), run.scaler.state().unwrap())
