@@ -78,7 +78,7 @@ pub struct Args {
     #[arg(long)]
     pub overlap: bool,
     /// Normalises the images of all ranks as one batch, as torch's `SyncBatchNorm` does: each rank then has one part of every batch, and
-    /// any N of --ranks trains alike but for roundings.
+    /// any number of ranks trains alike but for roundings.
     #[arg(long)]
     pub sync_bn: bool,
     /// Looks at no step, so that none waits for the device; the scale is read once, at the end.
