@@ -30,7 +30,7 @@ fn assert_ended(rank: &Rank, end: &GroupError) {
 
 #[test]
 fn a_rank_that_stalls_is_named_within_the_patience() {
-    let (patience, ready, done) = (Duration::from_secs(2), Barrier::new(3), Barrier::new(3));
+    let (patience, ready, done) = (Duration::from_secs(4), Barrier::new(3), Barrier::new(3));
     let ends = each_within(patience, 3, |group| {
         let rank = Ranks::new(Cpu, group);
         ready.wait();
