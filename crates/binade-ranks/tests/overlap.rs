@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Patience of a group of which a rank does not come.
-const SHORT: Duration = Duration::from_secs(2);
+const SHORT: Duration = Duration::from_secs(4);
 
 type Params = Vec<Named<Tensor>>;
 
