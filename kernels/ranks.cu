@@ -17,7 +17,7 @@ struct Header {
   Found found;
 };
 
-// What differs: 1 the call, 2 the setting, 3 the scale, 4 the model, 5 the finding; 0 for nothing.
+// First difference between ranks. `what` is 1 for the call, 2 the setting, 3 the scale, 4 the model, 5 the finding; 0 for none.
 struct Difference {
   uint32_t what, rank;
   uint64_t pad;
@@ -33,7 +33,7 @@ extern "C" __global__ void rank_header(
   *header = {*meetings, call, setting, model, is_shared, {0, 0, 0}, *scale, *found};
 }
 
-// Whether words are the same, bit by bit.
+// Returns true if both have the same words, bit by bit.
 __device__ __forceinline__ bool is_same(const void* a, const void* b, uint32_t bytes) {
   bool same = true;
   for (uint32_t i = 0; i < bytes / 4; i++) same &= ((const uint32_t*)a)[i] == ((const uint32_t*)b)[i];

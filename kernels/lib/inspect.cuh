@@ -29,7 +29,7 @@ __device__ __forceinline__ uint32_t larger(uint32_t a, uint32_t b) {
   return a > b ? a : b;
 }
 
-// What one pass tells quickly: maxima to every thread, which all go on by them, the sum to thread 0. `also(x)` is called with each of the
+// Returns the finding of one pass: maxima to every thread, which all go on by them, the sum to thread 0. It calls `also(x)` with each of the
 // thread's groups, in order.
 template <class Row, class Also>
 __device__ __forceinline__ Partial quick(const Row& row, const Chunk& chunk, const Scale* scale, Also also) {

@@ -120,7 +120,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         let (call, shards) = (Call::UnscaleSent, sent.sets.len());
         let met = self.meet(Statement { call, setting, model, shards, found })?;
         let sets = if met.found.overflow.is_some() {
-            // What the others send is dropped when it comes.
+            // Averages that are still on their way are dropped with `sent`.
             let first = &sent.sets[..sent.sets.len().min(1)];
             Sets::Unsent(self.alone(|device| inspect(device, first, scale))?.1, met.model)
         } else {

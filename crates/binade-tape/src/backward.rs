@@ -64,7 +64,7 @@ impl<D: Device> Var<D> {
     /// backward still computes those of earlier layers. The values are those of [`backward`](Self::backward).
     ///
     /// A parameter that is used several times is told after the first of its uses in forward order, which is the last in backward.
-    /// Those without a gradient are told last, as `None`, in order of registration. The tape keeps no gradient that it has told.
+    /// Parameters without a gradient come last, as `None`, in order of registration. The tape keeps no gradient that it has told.
     ///
     /// # Errors
     ///

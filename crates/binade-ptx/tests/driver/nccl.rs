@@ -260,7 +260,7 @@ fn memory_must_be_the_ranks_own_and_not_lie_over_each_other() {
             rank.send(rank.own, 8, 1 - rank.number);
             rank.receive(rank.own + 7, 8, 1 - rank.number);
             let over = nccl!(ncclGroupEnd());
-            // What was refused alone has told nobody.
+            // A call that its own rank refused was not told to the other.
             (refused, over, rank.gather(4))
         });
         assert_eq!(got, [([4; 4], 4, 0); 2]);
