@@ -6,6 +6,7 @@ mod averages;
 mod common;
 mod ends;
 mod kit;
+mod observed;
 mod overlap;
 mod settings;
 mod slice_meetings;

@@ -1,11 +1,12 @@
 //! Bytes that slices take, and ranks that differ in what they keep or gather.
 
 use crate::common::{Error, each, set, tensor};
+use crate::observed::Observed;
 use binade_core::{DType, Named, Optimizer};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
-use binade_ranks::{Group, GroupError, Partition, RankGrads, Ranks, RanksError, Threads};
+use binade_ranks::{Group, Partition, RankGrads, Ranks, RanksError, Threads};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -16,39 +17,6 @@ const ELEMENTS: usize = 40;
 
 /// Bytes of a header.
 const HEADER: usize = 112;
-
-/// Group that counts the bytes that its rank gives to others and to itself.
-struct Counted(Threads, Arc<AtomicUsize>);
-
-impl Group for Counted {
-    fn rank(&self) -> usize {
-        self.0.rank()
-    }
-
-    fn ranks(&self) -> usize {
-        self.0.ranks()
-    }
-
-    fn all_gather(&self, own: &[u8], lengths: &[usize], all: &mut [u8]) -> Result<(), GroupError> {
-        self.1.fetch_add(own.len(), Ordering::Relaxed);
-        self.0.all_gather(own, lengths, all)
-    }
-
-    fn exchange(
-        &self,
-        send: &[u8],
-        sends: &[usize],
-        receive: &mut [u8],
-        receives: &[usize],
-    ) -> Result<(), GroupError> {
-        self.1.fetch_add(send.len(), Ordering::Relaxed);
-        self.0.exchange(send, sends, receive, receives)
-    }
-
-    fn broadcast(&self, root: usize, bytes: &mut [u8]) -> Result<(), GroupError> {
-        self.0.broadcast(root, bytes)
-    }
-}
 
 fn params() -> Vec<Named<Tensor>> {
     let param = |name| Named::new(name, tensor(&[0.5; ELEMENTS / 2], DType::F32));
@@ -63,7 +31,11 @@ fn config() -> OptimizerConfig {
 fn given(partition: Partition, gradient: f32) -> [usize; 2] {
     let run = |group| {
         let count = Arc::new(AtomicUsize::new(0));
-        let rank = Ranks::new(Cpu, Counted(group, count.clone())).with_partition(partition);
+        let total = count.clone();
+        let observe = move |_: &str, own: &mut Vec<u8>| {
+            total.fetch_add(own.len(), Ordering::Relaxed);
+        };
+        let rank = Ranks::new(Cpu, Observed { group, observe }).with_partition(partition);
         let mut optimizer = MasterOptimizer::new(rank.clone(), params(), config()).unwrap();
         let grads = [1.0; ELEMENTS / 2].map(|one| one * gradient);
         let mut grads = RankGrads::from(set(&[("w", &grads), ("v", &grads)], DType::BF16));

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod job;
+#[path = "../../../binade-ranks/tests/observed.rs"]
+mod observed;
 mod programs;
 mod resumed;
 mod tests;

@@ -1,5 +1,6 @@
 //! Program of a rank that keeps slices, saves every second step, and may be killed in the middle of a step.
 
+use crate::observed::Observed;
 use crate::programs::Outcome;
 use crate::training::{STEPS, Setting, State, train};
 use binade::OptLevel;
@@ -7,7 +8,7 @@ use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_grad_scaler::ScaleState;
 use binade_mpi::Mpi;
-use binade_ranks::{Group, GroupError, Partition, Ranks};
+use binade_ranks::{Group, Partition, Ranks};
 use std::{
     env, fs,
     path::Path,
@@ -33,47 +34,20 @@ pub(crate) fn read(file: &Path) -> Option<(usize, Vec<u8>)> {
     Some((u64::from_le_bytes(*steps).try_into().ok()?, checkpoint.to_vec()))
 }
 
-/// Group of which the last rank kills itself before an exchange.
-struct Mortal {
-    group: Mpi,
-    /// Number of exchanges that are left, that one included.
-    left: AtomicUsize,
-}
-
-impl Group for Mortal {
-    fn rank(&self) -> usize {
-        self.group.rank()
-    }
-
-    fn ranks(&self) -> usize {
-        self.group.ranks()
-    }
-
-    fn all_gather(&self, own: &[u8], lengths: &[usize], all: &mut [u8]) -> Result<(), GroupError> {
-        self.group.all_gather(own, lengths, all)
-    }
-
-    fn exchange(
-        &self,
-        send: &[u8],
-        sends: &[usize],
-        receive: &mut [u8],
-        receives: &[usize],
-    ) -> Result<(), GroupError> {
-        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 && self.rank() + 1 == self.ranks() {
+/// Returns a group of which the last rank kills itself before its exchange of this number, from 1.
+fn mortal(group: Mpi, killed_at: usize) -> impl Group {
+    let (is_last, left) = (group.rank() + 1 == group.ranks(), AtomicUsize::new(killed_at));
+    let observe = move |call: &str, _: &mut Vec<u8>| {
+        if call == "exchange" && left.fetch_sub(1, Ordering::Relaxed) == 1 && is_last {
             Command::new("kill").args(["-9", &process::id().to_string()]).status().unwrap();
         }
-        self.group.exchange(send, sends, receive, receives)
-    }
-
-    fn broadcast(&self, root: usize, bytes: &mut [u8]) -> Result<(), GroupError> {
-        self.group.broadcast(root, bytes)
-    }
+    };
+    Observed { group, observe }
 }
 
 pub(crate) fn resumed(group: Mpi) -> Outcome {
     let killed_at = env::var(KILLED_AT).map_or(Ok(usize::MAX), |exchange| exchange.parse())?;
-    let rank = Ranks::new(Cpu, Mortal { group, left: AtomicUsize::new(killed_at) });
+    let rank = Ranks::new(Cpu, mortal(group, killed_at));
     let rank = rank.with_partition(Partition::Slices);
     let (file, own) = (env::var(FILE)?, rank.group().rank());
     let (mut step, mut from) = match read(Path::new(&file)) {
