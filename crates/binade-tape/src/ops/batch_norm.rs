@@ -29,13 +29,9 @@ impl<D: Device + BatchNorm> Var<D> {
         let BatchNormOutput { output, running } =
             device.batch_norm(&input, &gain, &b.tensor, running, config)?;
         let rule = move |device: &D, grad: &D::Tensor| {
-            let grads = device.batch_norm_backward(grad, &input, &gain, config.eps)?;
-            let NormGrads { input, weight, bias } = grads;
-            Ok(all([input, weight, bias]))
+            device.batch_norm_backward(grad, &input, &gain, config.eps)
         };
-        let inputs = [&x, &w, &b];
-        let output = self.push(Op::BATCH_NORM, &inputs, &Saves::Inputs(&inputs[..2]), output, rule);
-        Ok((output, running))
+        Ok((self.push_norm([x, w, b], output, rule), running))
     }
 
     /// Normalises `self` by the running statistics, under [`Tape::no_grad`](crate::Tape::no_grad).
@@ -84,13 +80,9 @@ impl<D: Device + SyncBatchNorm> Var<D> {
         let SyncBatchNormOutput { output, running, batch } =
             device.sync_batch_norm(&input, &gain, &b.tensor, running, config)?;
         let rule = move |device: &D, grad: &D::Tensor| {
-            let grads = device.sync_batch_norm_backward(grad, &input, &gain, &batch, config.eps)?;
-            let NormGrads { input, weight, bias } = grads;
-            Ok(all([input, weight, bias]))
+            device.sync_batch_norm_backward(grad, &input, &gain, &batch, config.eps)
         };
-        let inputs = [&x, &w, &b];
-        let output = self.push(Op::BATCH_NORM, &inputs, &Saves::Inputs(&inputs[..2]), output, rule);
-        Ok((output, running))
+        Ok((self.push_norm([x, w, b], output, rule), running))
     }
 }
 
@@ -99,5 +91,20 @@ impl<D: Device> Var<D> {
         let [x] = self.operands(Op::BATCH_NORM, [self])?;
         let [w, b] = self.seen(Op::BATCH_NORM, [weight, bias])?;
         Ok([x, w, b])
+    }
+
+    /// Records the output of a normalisation by a batch, whose gradients `grads` returns.
+    fn push_norm(
+        &self,
+        [x, w, b]: [Value<D>; 3],
+        output: D::Tensor,
+        grads: impl Fn(&D, &D::Tensor) -> Result<NormGrads<D::Tensor>, D::Error> + Send + Sync + 'static,
+    ) -> Self {
+        let rule = move |device: &D, grad: &D::Tensor| {
+            let NormGrads { input, weight, bias } = grads(device, grad)?;
+            Ok(all([input, weight, bias]))
+        };
+        let inputs = [&x, &w, &b];
+        self.push(Op::BATCH_NORM, &inputs, &Saves::Inputs(&inputs[..2]), output, rule)
     }
 }
