@@ -1,7 +1,6 @@
 //! Storage types of host slices.
 
 use crate::DType;
-use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 mod sealed {
@@ -95,12 +94,12 @@ impl Element for f16 {
 
     #[inline(always)]
     fn to_f32(self) -> f32 {
-        f16::to_f32(self)
+        widened_f16(self.to_bits())
     }
 
     #[inline(always)]
     fn from_f32(value: f32) -> Self {
-        f16::from_f32(value)
+        Self::from_bits(nearest_f16(value))
     }
 
     #[inline(always)]
@@ -113,19 +112,54 @@ impl Element for f16 {
     fn from_code(code: u32) -> Self {
         Self::from_bits(code as u16)
     }
+}
 
-    // On whole slices, `half` uses the conversion instructions of the processor, eight elements at a time.
-    #[inline(always)]
-    fn widen(from: &[Self], to: &mut [f32]) {
-        let len = from.len().min(to.len());
-        from[..len].convert_to_f32_slice(&mut to[..len]);
-    }
+/// Exponent field of an `f32` of exponent `e`.
+const fn exponent(e: i32) -> u32 {
+    ((127 + e) as u32) << 23
+}
 
-    #[inline(always)]
-    fn narrow(from: &[f32], to: &mut [Self]) {
-        let len = from.len().min(to.len());
-        to[..len].convert_from_f32_slice(&from[..len]);
-    }
+/// Returns the result of `f16::to_f32` without a branch, so that loops are vectorised.
+#[inline(always)]
+fn widened_f16(code: u16) -> f32 {
+    let code = u32::from(code);
+    let (sign, rest) = ((code & 0x8000) << 16, (code & 0x7fff) << 13);
+    // Mantissas move by 13 places, and the bias of exponents from 15 to 127.
+    let normal = rest + (exponent(0) - (15 << 23));
+    // A subnormal has the exponent of the least normal number without its leading 1, which is put there and taken off.
+    let subnormal = f32::from_bits(rest + exponent(-14)) - f32::from_bits(exponent(-14));
+    // A NaN is made quiet.
+    let quiet = if rest > 0x0f80_0000 { 1 << 22 } else { 0 };
+    let special = rest | exponent(128) | quiet;
+    let magnitude = match rest {
+        0x0f80_0000.. => special,
+        0x0080_0000.. => normal,
+        _ => subnormal.to_bits(),
+    };
+    f32::from_bits(sign | magnitude)
+}
+
+/// Returns the result of `f16::from_f32` without a branch, so that loops are vectorised.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "each magnitude is below 2^15")]
+fn nearest_f16(x: f32) -> u16 {
+    let (sign, rest) = (x.to_bits() >> 16 & 0x8000, x.to_bits() & 0x7fff_ffff);
+    // As in `nearest_bf16`, with 13 places that are dropped. It carries to infinity where it has to.
+    let normal = rest.wrapping_sub(exponent(-15)).wrapping_add(0xfff + (rest >> 13 & 1)) >> 13;
+    // The last place of 1/2 is the least subnormal, so that the sum is rounded as the result has to be.
+    let subnormal = (f32::from_bits(rest) + 0.5).to_bits() - exponent(-1);
+    // A NaN is made quiet: its payload may be all in the bits that are dropped.
+    let nan = 0x7e00 | (rest >> 13 & 0x3ff);
+    let magnitude = if rest > exponent(128) {
+        nan
+    } else if rest >= exponent(16) {
+        0x7c00
+    } else if rest < exponent(-14) {
+        subnormal
+    } else {
+        normal
+    };
+    (sign | magnitude) as u16
 }
 
 impl Element for f32 {
@@ -172,6 +206,30 @@ mod tests {
         for x in patterns().chain(ties.map(f32::from_bits)) {
             let (ours, theirs) = (<bf16 as Element>::from_f32(x), bf16::from_f32(x));
             assert_eq!(ours.to_bits(), theirs.to_bits(), "{:08x}", x.to_bits());
+        }
+    }
+
+    #[test]
+    fn f16_is_widened_as_half_widens_it() {
+        for code in 0..=u16::MAX {
+            let (ours, theirs) = (widened_f16(code), f16::from_bits(code).to_f32());
+            assert_eq!(ours.to_bits(), theirs.to_bits(), "{code:04x}");
+        }
+    }
+
+    #[test]
+    fn f16_is_rounded_as_half_rounds_it() {
+        let near =
+            |x: f32| (-2..=2).map(move |by| f32::from_bits(x.to_bits().wrapping_add_signed(by)));
+        // All numbers of f16, and the ties between them: also those that round to infinity and to zero.
+        let all = || (0..=u16::MAX).map(f16::from_bits);
+        let between = |x: f16| {
+            f32::midpoint(x.to_f32(), f16::from_bits(x.to_bits().wrapping_add(1)).to_f32())
+        };
+        let beside = all().flat_map(|x| near(x.to_f32()).chain(near(between(x))));
+        let edges = [65_520.0, -65_520.0, f32::MIN_POSITIVE].into_iter().flat_map(near);
+        for x in patterns().chain(beside).chain(edges) {
+            assert_eq!(nearest_f16(x), f16::from_f32(x).to_bits(), "{:08x}", x.to_bits());
         }
     }
 

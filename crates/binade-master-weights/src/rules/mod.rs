@@ -198,7 +198,12 @@ macro_rules! rules {
 
             /// Moves elements in slices, whose lengths were checked.
             #[inline(always)]
-            pub(crate) fn update(&self, grads: &[f32], params: &mut [f32], moments: [&mut [f32]; 3]) {
+            pub(crate) fn update(
+                &self,
+                grads: impl Iterator<Item = f32>,
+                params: &mut [f32],
+                moments: [&mut [f32]; 3],
+            ) {
                 match &self.0 {
                     $(ConstantsOf::$rule(constants) => update(constants, grads, params, moments),)*
                 }
@@ -235,7 +240,7 @@ pub struct StepConstants(ConstantsOf);
 #[inline(always)]
 fn update<C: Constants>(
     constants: &C,
-    grads: &[f32],
+    grads: impl Iterator<Item = f32>,
     params: &mut [f32],
     [first, second, third]: [&mut [f32]; 3],
 ) {
@@ -244,23 +249,23 @@ fn update<C: Constants>(
     match constants.moments() {
         0 => {
             for (param, grad) in each {
-                put(constants, *grad, param, []);
+                put(constants, grad, param, []);
             }
         }
         1 => {
             for ((param, grad), first) in each.zip(first) {
-                put(constants, *grad, param, [first]);
+                put(constants, grad, param, [first]);
             }
         }
         2 => {
             for ((param, grad), (first, second)) in each.zip(first.iter_mut().zip(second)) {
-                put(constants, *grad, param, [first, second]);
+                put(constants, grad, param, [first, second]);
             }
         }
         _ => {
             let moments = first.iter_mut().zip(second).zip(third);
             for ((param, grad), ((first, second), third)) in each.zip(moments) {
-                put(constants, *grad, param, [first, second, third]);
+                put(constants, grad, param, [first, second, third]);
             }
         }
     }

@@ -68,7 +68,7 @@ impl Factor {
     }
 }
 
-/// Elements worked on at once: few enough that gradients and parameters, widened, stay in the cache.
+/// Elements worked on at once: few enough that parameters, widened, stay in the cache.
 const BLOCK: usize = 256;
 
 /// Takes one step: widens and unscales gradients, updates moments and parameters, and saves what the store keeps.
@@ -85,12 +85,12 @@ pub fn step<G: Element, C: Element>(
     slices: Slices<'_, G, C>,
 ) -> Result<(), LengthError> {
     slices.check(constants.moments())?;
-    let (mut grads, mut values) = ([0.0_f32; BLOCK], [0.0_f32; BLOCK]);
+    let mut values = [0.0_f32; BLOCK];
     let mut rest = slices;
     while !rest.is_empty() {
         let (block, after) = rest.split_at(BLOCK);
         let len = block.len();
-        step_block(constants, factor, block, [&mut grads[..len], &mut values[..len]]);
+        step_block(constants, factor, block, &mut values[..len]);
         rest = after;
     }
     Ok(())
@@ -101,12 +101,10 @@ fn step_block<G: Element, C: Element>(
     constants: &StepConstants,
     factor: Factor,
     block: Slices<'_, G, C>,
-    [grads, scratch]: [&mut [f32]; 2],
+    scratch: &mut [f32],
 ) {
-    G::widen(block.grads, grads);
-    for grad in grads.iter_mut() {
-        *grad = factor.apply(*grad);
-    }
+    // Gradients are widened in registers: this iterator is inlined into the loop of the rule.
+    let grads = block.grads.iter().map(|grad| factor.apply(grad.to_f32()));
     let (values, params) = block.params.open(scratch);
     constants.update(grads, values, block.moments);
     params.save(values);
