@@ -116,7 +116,7 @@ impl Element for f16 {
 
 /// Exponent field of an `f32` of exponent `e`.
 const fn exponent(e: i32) -> u32 {
-    ((127 + e) as u32) << 23
+    (127 + e).cast_unsigned() << 23
 }
 
 /// Returns the result of `f16::to_f32` without a branch, so that loops are vectorised.
