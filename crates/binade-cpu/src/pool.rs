@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
 /// Least bytes of a buffer that is kept: smaller ones the allocator keeps itself.
-pub(crate) const LEAST: usize = 1 << 20;
+pub(crate) const LEAST: usize = 1 << 17;
 
 /// Number of buffers that are given back before one that nobody took is freed: some training steps have as many.
 const PATIENCE: u64 = 128;
@@ -52,19 +52,43 @@ fn is_large<T>(capacity: usize) -> bool {
     capacity.saturating_mul(size_of::<T>()) >= LEAST
 }
 
-/// Returns an empty vector with room for `len` elements. A large one has room for an eighth more at most, so that buffers of nearly the
-/// same length take each other's place. Where none fits, as many that wait are freed: those that wait and those in use never have more
-/// than those in use have had.
+/// Returns an empty vector with room for `len` elements.
 pub(crate) fn take<T: Pooled>(len: usize) -> Vec<T> {
-    if !is_large::<T>(len) {
-        return Vec::with_capacity(len);
+    let mut buffer = reused(len).unwrap_or_else(|| Vec::with_capacity(room::<T>(len)));
+    buffer.clear();
+    buffer
+}
+
+/// Returns a vector of `len` elements of any values, for a result that is written whole.
+pub(crate) fn scratch<T: Pooled>(len: usize) -> Vec<T> {
+    // New zeros of the system cost nothing until they are touched.
+    let mut buffer = reused(len).unwrap_or_else(|| vec![T::default(); room::<T>(len)]);
+    buffer.resize(len, T::default());
+    buffer
+}
+
+/// Returns the capacity of a new buffer of `len` elements. A large one has room for an eighth more at most, so that buffers of nearly
+/// the same length take each other's place.
+fn room<T: Pooled>(len: usize) -> usize {
+    if is_large::<T>(len) {
+        len.next_multiple_of((len.next_power_of_two() / 16).max(1))
+    } else {
+        len
     }
-    let room = len.next_multiple_of((len.next_power_of_two() / 16).max(1));
+}
+
+/// Returns a buffer that waits and has room for `len` elements, with the elements of its last use. Where none fits, as many that wait
+/// are freed: those that wait and those in use never have more than those in use have had.
+fn reused<T: Pooled>(len: usize) -> Option<Vec<T>> {
+    if !is_large::<T>(len) {
+        return None;
+    }
+    let room = room::<T>(len);
     let mut free = T::pool().free.lock().unwrap_or_else(PoisonError::into_inner);
     let fits = |(_, buffer): &(u64, Vec<T>)| (len..=room).contains(&buffer.capacity());
     // The last given is the likeliest to be in a cache.
     if let Some(place) = free.buffers.iter().rposition(fits) {
-        return free.buffers.remove(place).1;
+        return Some(free.buffers.remove(place).1);
     }
     let mut freed = 0;
     let old = free.buffers.iter().take_while(|(_, buffer)| {
@@ -77,15 +101,14 @@ pub(crate) fn take<T: Pooled>(len: usize) -> Vec<T> {
     // The system takes its time for large buffers.
     drop(free);
     drop(old);
-    Vec::with_capacity(room)
+    None
 }
 
 /// Keeps a vector's memory for [`take`], if it is large.
-pub(crate) fn give<T: Pooled>(mut buffer: Vec<T>) {
+pub(crate) fn give<T: Pooled>(buffer: Vec<T>) {
     if !is_large::<T>(buffer.capacity()) {
         return;
     }
-    buffer.clear();
     let mut free = T::pool().free.lock().unwrap_or_else(PoisonError::into_inner);
     free.given += 1;
     let now = free.given;
@@ -123,7 +146,7 @@ impl<T: Pooled> Drop for Buffer<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST, PATIENCE, give, take};
+    use super::{LEAST, PATIENCE, give, scratch, take};
 
     /// Element that no other test has.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -142,6 +165,16 @@ mod tests {
         assert_eq!((again.as_ptr() == place, again.len()), (false, 0), "below the least");
         let again = take::<Own>(LEAST);
         assert_eq!((again.as_ptr(), again.len()), (place, 0));
+        give(again);
+        let again = scratch::<Own>(LEAST);
+        assert_eq!((again.as_ptr(), again.len()), (place, LEAST));
+        give(again);
+        let again = take::<Own>(LEAST);
+        assert_eq!(
+            (again.as_ptr(), again.len()),
+            (place, 0),
+            "after elements that were left in it"
+        );
 
         give(again);
         let larger = take::<Own>(2 * LEAST);

@@ -108,13 +108,33 @@ impl<'a> Matrix<'a> {
 #[cfg(target_arch = "x86_64")]
 const WORTH_PACKING: usize = 1 << 15;
 
+/// Factor of the result's old elements in `c = a·b + beta·c`, as BLAS has it.
+#[derive(Clone, Copy)]
+enum Beta {
+    /// They are written over, whatever they are.
+    Zero,
+    One,
+}
+
+/// Computes `c = a·b`, with `c` row-major.
+pub(crate) fn product(a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
+    multiply(a, b, Beta::Zero, c);
+}
+
 /// Computes `c += a·b`, with `c` row-major.
 pub(crate) fn add_product(a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
+    multiply(a, b, Beta::One, c);
+}
+
+fn multiply(a: Matrix<'_>, b: Matrix<'_>, beta: Beta, c: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if a.extents.iter().fold(b.extents[1], |all, it| all.saturating_mul(*it)) >= WORTH_PACKING
         && let Some(kernel) = tile::Kernel::of(a.elements, b.elements)
     {
-        return packed::add_product(kernel, a, b, c);
+        return packed::multiply(kernel, [a, b], beta, c);
+    }
+    if let Beta::Zero = beta {
+        parallel::blocks(c, |_, block| block.fill(0.0));
     }
     a.with_view(|a| b.with_view(|b| add_plain_product(&a, &b, c)));
 }

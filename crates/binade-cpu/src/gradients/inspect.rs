@@ -3,12 +3,11 @@
 use super::{Gradients, Measured, supported, widened};
 use crate::{
     Error, Stored, Tensor,
-    parallel::{BLOCK, is_worth_threads},
+    parallel::{self, BLOCK, is_worth_threads},
     simd::{self, WIDTH, Widening, WideningLoop},
 };
 use binade_core::{DType, Element, FoundInf, Overflow};
 use half::{bf16, f16};
-use rayon::prelude::*;
 
 /// Bits of infinity; larger bits, sign aside, are NaN.
 const INFINITY: u32 = 0x7f80_0000;
@@ -71,7 +70,7 @@ fn pieces(grads: &Gradients) -> Result<Vec<Piece<'_>>, Error> {
 fn blocks(pieces: &[Piece<'_>], inverse: f32) -> Vec<Block> {
     let elements: usize = pieces.iter().map(|piece| BLOCK.min(piece.tensor.len())).sum();
     if is_worth_threads(elements) {
-        pieces.par_iter().map(|piece| piece.look(inverse)).collect()
+        parallel::map(pieces.iter(), |piece| piece.look(inverse))
     } else {
         pieces.iter().map(|piece| piece.look(inverse)).collect()
     }

@@ -2,14 +2,13 @@
 
 use crate::{
     Error, Stored, Tensor,
-    parallel::{self, BLOCK, Half, is_worth_threads},
+    parallel::{self, BLOCK, is_worth_threads},
     simd::{self, Loop},
 };
 use binade_core::{DType, Element};
 use binade_master_weights::step::{self, Factor, LengthError, Slices};
 use binade_master_weights::{HostParamState, StepConstants};
 use half::{bf16, f16};
-use rayon::prelude::*;
 
 /// Operands of one parameter's step.
 pub(super) struct Move<'a> {
@@ -19,14 +18,20 @@ pub(super) struct Move<'a> {
     pub(super) slot: &'a mut HostParamState,
 }
 
+/// Parameters of more than all elements over this and over the number of threads are stepped by all threads.
+const SHARES: usize = 8;
+
 /// Steps all parameters. Elements are independent, so that neither blocks nor threads show in the result.
 pub(super) fn step_all(moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
     let elements: usize = moves.iter().map(|one| one.grad.len()).sum();
-    if is_worth_threads(elements) {
-        moves.into_par_iter().try_for_each(|one| one.step(factor))
-    } else {
-        moves.into_iter().try_for_each(|one| one.step(factor))
+    if !is_worth_threads(elements) {
+        return moves.into_iter().try_for_each(|one| one.step(factor));
     }
+    let share = elements / SHARES / rayon::current_num_threads();
+    let (large, small): (Vec<_>, Vec<_>) =
+        moves.into_iter().partition(|one| one.grad.len() > share);
+    large.into_iter().try_for_each(|one| one.step(factor))?;
+    parallel::map(small.into_iter(), |one| one.step(factor)).into_iter().collect()
 }
 
 impl Move<'_> {
@@ -62,15 +67,17 @@ fn run<G: Element, C: Element>(
     factor: Factor,
     slices: Slices<'_, G, C>,
 ) -> Result<(), Error> {
+    let step = |slices| Ok(simd::widest(Step { constants, factor, slices })?);
     if slices.len() <= BLOCK {
-        return Ok(simd::widest(Step { constants, factor, slices })?);
+        return step(slices);
     }
-    // The halves meet at a block's edge, so that rayon may split further. Both have at least one element, since half of more than
-    // one block, rounded up to whole blocks, is less than all of it.
-    let middle = (slices.len() / 2).next_multiple_of(BLOCK);
-    let (left, right) = slices.split_at(middle);
-    let half = |slices| -> Half<'_> { Box::new(move || run(constants, factor, slices)) };
-    parallel::join(half(left), half(right))
+    let (mut blocks, mut rest) = (Vec::new(), slices);
+    while !rest.is_empty() {
+        let (block, after) = rest.split_at(BLOCK);
+        blocks.push(block);
+        rest = after;
+    }
+    parallel::map(blocks.into_iter(), step).into_iter().collect()
 }
 
 /// Step of one block.

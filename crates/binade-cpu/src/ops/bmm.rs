@@ -2,8 +2,8 @@
 
 use super::{matmul::extents, operands::check};
 use crate::{
-    Cpu, Error, Tensor, parallel,
-    product::{Matrix, add_product},
+    Cpu, Error, Tensor, pool,
+    product::{Matrix, product},
 };
 use binade_core::TensorSpec;
 use binade_core::ops::{Bmm, OpInvocation};
@@ -22,9 +22,9 @@ impl Bmm for Cpu {
 pub(super) fn products(call: &OpInvocation, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
     let TensorSpec { dtype, shape } = check(call, &[a, b])?;
     let [m, k, n] = extents(a, b);
-    let mut products = parallel::zeros(pairs(&shape) * m * n);
-    for (i, product) in products.chunks_exact_mut((m * n).max(1)).enumerate() {
-        add_product(Matrix::of(a, i, m, k), Matrix::of(b, i, k, n), product);
+    let mut products = pool::scratch(pairs(&shape) * m * n);
+    for (i, result) in products.chunks_exact_mut((m * n).max(1)).enumerate() {
+        product(Matrix::of(a, i, m, k), Matrix::of(b, i, k, n), result);
     }
     Tensor::from_f32(products, &shape, dtype)
 }
@@ -36,13 +36,13 @@ pub(super) fn product_grads(
 ) -> Result<[Tensor; 2], Error> {
     let dtype = check(call, &[grad, a, b])?.dtype;
     let [m, k, n] = extents(a, b);
-    let (mut da, mut db) = (parallel::zeros(a.len()), parallel::zeros(b.len()));
+    let (mut da, mut db) = (pool::scratch(a.len()), pool::scratch(b.len()));
     let each = da.chunks_exact_mut((m * k).max(1)).zip(db.chunks_exact_mut((k * n).max(1)));
     for (i, (da, db)) in each.enumerate() {
         let (x, y) = (Matrix::of(a, i, m, k), Matrix::of(b, i, k, n));
         let grad = Matrix::of(grad, i, m, n);
-        add_product(grad, y.transposed(), da);
-        add_product(x.transposed(), grad, db);
+        product(grad, y.transposed(), da);
+        product(x.transposed(), grad, db);
     }
     Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
 }

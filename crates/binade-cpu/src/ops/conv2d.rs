@@ -3,7 +3,7 @@
 use super::{im2col::Geometry, operands::check};
 use crate::{
     Cpu, Error, Tensor, parallel,
-    product::{Matrix, PER_OPERATION, add_product},
+    product::{Matrix, PER_OPERATION, add_product, product},
     reduce::{self, Channels},
 };
 use binade_core::TensorSpec;
@@ -108,10 +108,9 @@ impl Layer {
         parallel::rows(&mut dx, self.geometry.pixels(), self.cost(), |first, block| {
             let mut columns = self.columns();
             for (i, dx) in block.chunks_exact_mut(self.geometry.pixels()).enumerate() {
-                columns.fill(0.0);
                 let g = Matrix::f32(self.result(g, first + i), self.outputs, windows);
                 let w = Matrix::f32(w, self.outputs, taps);
-                add_product(w.transposed(), g, &mut columns);
+                product(w.transposed(), g, &mut columns);
                 self.geometry.scatter(&columns, dx);
             }
         });

@@ -2,8 +2,8 @@
 
 use super::operands::check;
 use crate::{
-    Cpu, Error, Tensor, parallel,
-    product::{Matrix, add_product},
+    Cpu, Error, Tensor, pool,
+    product::{Matrix, add_product, product},
     reduce,
 };
 use binade_core::TensorSpec;
@@ -19,12 +19,15 @@ impl Linear for Cpu {
         let operands = [&[input, weight][..], bias.as_slice()].concat();
         let TensorSpec { dtype, shape } = check(&OpInvocation::Linear, &operands)?;
         let [rows, k, n] = extents(input, weight);
-        let mut out = match bias {
-            Some(bias) => bias.to_f32().repeat(rows),
-            None => parallel::zeros(rows * n),
-        };
-        let (x, w) = (Matrix::of(input, 0, rows, k), Matrix::of(weight, 0, n, k));
-        add_product(x, w.transposed(), &mut out);
+        let (x, w) = (Matrix::of(input, 0, rows, k), Matrix::of(weight, 0, n, k).transposed());
+        let mut out;
+        if let Some(bias) = bias {
+            out = bias.to_f32().repeat(rows);
+            add_product(x, w, &mut out);
+        } else {
+            out = pool::scratch(rows * n);
+            product(x, w, &mut out);
+        }
         Tensor::from_f32(out, &shape, dtype)
     }
 
@@ -40,9 +43,9 @@ impl Linear for Cpu {
         let [rows, k, n] = extents(input, weight);
         let [g, x, w] = [(grad, rows, n), (input, rows, k), (weight, n, k)]
             .map(|(tensor, rows, columns)| Matrix::of(tensor, 0, rows, columns));
-        let (mut dx, mut dw) = (parallel::zeros(rows * k), parallel::zeros(n * k));
-        add_product(g, w, &mut dx);
-        add_product(g.transposed(), x, &mut dw);
+        let (mut dx, mut dw) = (pool::scratch(rows * k), pool::scratch(n * k));
+        product(g, w, &mut dx);
+        product(g.transposed(), x, &mut dw);
         let bias = bias.then(|| Tensor::from_f32(reduce::columns(&grad.to_f32(), n), &[n], dtype));
         Ok(AffineGrads {
             input: Tensor::from_f32(dx, input.shape(), dtype)?,

@@ -1,13 +1,12 @@
 //! Operands packed into panels, and the result's tiles computed of them.
 
 use super::tile::{COLUMNS, Kernel, ROWS};
-use super::{Elements, Matrix, PER_OPERATION};
+use super::{Beta, Elements, Matrix, PER_OPERATION};
 use crate::parallel::{self, is_worth_threads};
-use crate::pool::{Buffer, pooled};
+use crate::pool::{self, Buffer, pooled};
 use crate::simd;
 use binade_core::Element;
 use half::{bf16, f16};
-use rayon::prelude::*;
 use std::ops::Range;
 
 pooled!(u32);
@@ -27,29 +26,17 @@ const PANELS: usize = 16;
 /// Words of a lane that are packed before the next lane's, so that their place stays in the cache.
 const RUN: usize = 256;
 
-/// Computes `c += a·b` with `kernel`. A thread outside the pool goes there once, and not for each of the three parts.
-pub(super) fn add_product(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
-    if is_worth_threads(multiplications(a, b) / PER_OPERATION) {
-        rayon::scope(|_| add_in_pool(kernel, a, b, c));
-    } else {
-        add_in_pool(kernel, a, b, c);
-    }
-}
-
-fn multiplications(a: Matrix<'_>, b: Matrix<'_>) -> usize {
-    a.extents[0] * a.extents[1] * b.extents[1]
-}
-
-fn add_in_pool(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
-    let is_shared = is_worth_threads(multiplications(a, b) / PER_OPERATION);
+/// Computes `c = a·b + beta·c` with `kernel`, of operands of at least one element.
+pub(super) fn multiply(kernel: Kernel, [a, b]: [Matrix<'_>; 2], beta: Beta, c: &mut [f32]) {
     let ([rows, k], columns) = (a.extents, b.extents[1]);
+    let is_shared = is_worth_threads(rows * k * columns / PER_OPERATION);
     let depth = k.div_ceil(kernel.elements());
     let b = b.transposed();
     let width = columns.min(WIDTH);
     let deep = (BLOCK / width.next_multiple_of(COLUMNS) / DEPTH * DEPTH).min(depth);
     let packed_a = pack::<ROWS>(kernel, a);
     let (packed_a, _) = packed_a.as_chunks::<ROWS>();
-    let mut packed_b = Buffer(parallel::zeros(width.next_multiple_of(COLUMNS) * deep));
+    let mut packed_b = Buffer(pool::scratch(width.next_multiple_of(COLUMNS) * deep));
     let block = panels_of_task(rows) * ROWS;
     for first_column in (0..columns).step_by(width) {
         let lanes = first_column..columns.min(first_column + width);
@@ -60,18 +47,19 @@ fn add_in_pool(kernel: Kernel, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f32]) {
             let task = |(number, c): (usize, &mut [f32])| {
                 let a = &packed_a[number * block / ROWS * depth..];
                 for range in steps(words.clone()) {
+                    let beta = if range.start == 0 { beta } else { Beta::One };
                     let in_block = range.start - words.start..range.end - words.start;
                     let panels = packed_b.chunks_exact(words.len());
                     for (column, b) in lanes.clone().step_by(COLUMNS).zip(panels) {
                         for (rows, a) in c.chunks_mut(ROWS * columns).zip(a.chunks_exact(depth)) {
                             let (a, b) = (&a[range.clone()], &b[in_block.clone()]);
-                            kernel.add(a, b, &mut rows[column..], columns);
+                            kernel.multiply((a, b), beta, &mut rows[column..], columns);
                         }
                     }
                 }
             };
             if is_shared {
-                c.par_chunks_mut(block * columns).enumerate().for_each(task);
+                parallel::each(c.chunks_mut(block * columns).enumerate(), task);
             } else {
                 c.chunks_mut(block * columns).enumerate().for_each(task);
             }
@@ -94,7 +82,7 @@ fn steps(words: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 fn pack<const LANES: usize>(kernel: Kernel, matrix: Matrix<'_>) -> Buffer<u32> {
     let [lanes, k] = matrix.extents;
     let depth = k.div_ceil(kernel.elements());
-    let mut packed = Buffer(parallel::zeros(lanes.next_multiple_of(LANES) * depth));
+    let mut packed = Buffer(pool::scratch(lanes.next_multiple_of(LANES) * depth));
     pack_block::<LANES>(kernel, matrix, [0..lanes, 0..depth], &mut packed);
     packed
 }
@@ -200,7 +188,7 @@ fn panels<W: Words<E>, E: Element, const LANES: usize>(
     let (packed, _) = packed.as_chunks_mut();
     let packed = &mut packed[..lanes.len().div_ceil(LANES) * words.len()];
     if is_worth_threads(lanes.len() * words.len()) {
-        packed.par_chunks_mut(words.len()).enumerate().for_each(panel);
+        parallel::each(packed.chunks_mut(words.len()).enumerate(), panel);
     } else {
         packed.chunks_mut(words.len()).enumerate().for_each(panel);
     }

@@ -1,6 +1,6 @@
 //! Products of odd extents and both layouts, against sums in f64.
 
-use super::{Elements, Matrix, add_product};
+use super::{Elements, Matrix, add_product, product};
 use half::{bf16, f16};
 
 /// Returns values that every type holds exactly, and whose products add up exactly.
@@ -19,8 +19,10 @@ fn check<'a>([m, k, n]: [usize; 3], a: Elements<'a>, b: Elements<'a>, wide: [&[f
                 Matrix::new(elements, rows, columns)
             }
         };
-        let mut c = vec![1.0; m * n];
-        add_product(of(a, m, k, a_turned), of(b, k, n, b_turned), &mut c);
+        let (a, b) = (of(a, m, k, a_turned), of(b, k, n, b_turned));
+        let (mut c, mut replaced) = (vec![1.0; m * n], vec![f32::NAN; m * n]);
+        add_product(a, b, &mut c);
+        product(a, b, &mut replaced);
         let at = |x: &[f32], [row, column]: [usize; 2], [rows, columns]: [usize; 2], is_turned| {
             if is_turned { x[column * rows + row] } else { x[row * columns + column] }
         };
@@ -30,7 +32,9 @@ fn check<'a>([m, k, n]: [usize; 3], a: Elements<'a>, b: Elements<'a>, wide: [&[f
                     at(wide[0], [i, l], [m, k], a_turned) * at(wide[1], [l, j], [k, n], b_turned)
                 };
                 let want: f32 = 1.0 + (0..k).map(term).sum::<f32>();
-                assert_eq!(c[i * n + j], want, "{m}x{k}x{n} at {i}, {j}, {a_turned} {b_turned}");
+                let place = format!("{m}x{k}x{n} at {i}, {j}, {a_turned} {b_turned}");
+                assert_eq!(c[i * n + j], want, "{place}");
+                assert_eq!(replaced[i * n + j] + 1.0, want, "{place}");
             }
         }
     }

@@ -4,7 +4,7 @@
     reason = "instructions of processors, detected before, and their loads and stores"
 )]
 
-use super::Elements;
+use super::{Beta, Elements};
 use std::arch::x86_64::{
     __m512, __m512bh, __m512i, _mm512_add_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_ps,
     _mm512_loadu_si512, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_set1_epi32,
@@ -17,6 +17,12 @@ pub(super) const ROWS: usize = 12;
 
 /// Columns of a tile: two registers of 16 words.
 pub(super) const COLUMNS: usize = 32;
+
+/// Words of a tile's rows, and of its columns.
+type Words<'a> = (&'a [[u32; ROWS]], &'a [[u32; COLUMNS]]);
+
+/// Sums of a tile.
+type Sums = [[__m512; 2]; ROWS];
 
 /// Way of multiplying words.
 #[derive(Clone, Copy)]
@@ -48,26 +54,21 @@ impl Kernel {
         }
     }
 
-    /// Adds a tile to rows of the result that are `stride` elements apart, as far as they have its rows and columns.
-    pub(super) fn add(
-        self,
-        a: &[[u32; ROWS]],
-        b: &[[u32; COLUMNS]],
-        result: &mut [f32],
-        stride: usize,
-    ) {
+    /// Computes a tile of rows of the result that are `stride` elements apart, as far as they have its rows and columns.
+    pub(super) fn multiply(self, words: Words<'_>, beta: Beta, result: &mut [f32], stride: usize) {
         // SAFETY: `of`, which alone makes kernels, has detected the features.
         unsafe {
             match self {
-                Self::Single => singles(a, b, result, stride),
-                Self::Pairs => pairs(a, b, result, stride),
+                Self::Single => store(&singles(words), beta, result, stride),
+                Self::Pairs => store(&pairs(words), beta, result, stride),
             }
         }
     }
 }
 
 #[target_feature(enable = "avx512f")]
-fn singles(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], result: &mut [f32], stride: usize) {
+#[inline]
+fn singles((a, b): Words<'_>) -> Sums {
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
     for (a, b) in a.iter().zip(b) {
         // SAFETY: the array has 32 words, and loads need no alignment.
@@ -79,11 +80,11 @@ fn singles(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], result: &mut [f32], stride: 
             }
         }
     }
-    add(&sums, result, stride);
+    sums
 }
 
 #[target_feature(enable = "avx512f,avx512bf16")]
-fn pairs(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], result: &mut [f32], stride: usize) {
+fn pairs((a, b): Words<'_>) -> Sums {
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
     for (a, b) in a.iter().zip(b) {
         // SAFETY: the array has 32 words, and loads need no alignment.
@@ -96,7 +97,7 @@ fn pairs(a: &[[u32; ROWS]], b: &[[u32; COLUMNS]], result: &mut [f32], stride: us
             }
         }
     }
-    add(&sums, result, stride);
+    sums
 }
 
 /// Returns a register's words as pairs of bf16.
@@ -106,10 +107,10 @@ fn bf16s(words: __m512i) -> __m512bh {
     unsafe { transmute(words) }
 }
 
-/// Adds sums to rows of the result. `result` begins at the tile's first element and ends with the result's last row, so that its
+/// Writes a tile's sums to rows of the result. `result` begins at the tile's first element and ends with the result's last row, so that its
 /// length tells how many rows and columns of the tile there are.
 #[target_feature(enable = "avx512f")]
-fn add(sums: &[[__m512; 2]; ROWS], result: &mut [f32], stride: usize) {
+fn store(sums: &Sums, beta: Beta, result: &mut [f32], stride: usize) {
     let columns = (result.len() - 1) % stride + 1;
     for (row, sums) in result.chunks_mut(stride).zip(sums) {
         let row = &mut row[..columns.min(COLUMNS)];
@@ -117,8 +118,11 @@ fn add(sums: &[[__m512; 2]; ROWS], result: &mut [f32], stride: usize) {
             let mask = u16::MAX >> (16 - part.len());
             // SAFETY: the mask has a bit for each element of the part, and neither access needs alignment.
             unsafe {
-                let before = _mm512_maskz_loadu_ps(mask, part.as_ptr());
-                _mm512_mask_storeu_ps(part.as_mut_ptr(), mask, _mm512_add_ps(before, *sum));
+                let sum = match beta {
+                    Beta::Zero => *sum,
+                    Beta::One => _mm512_add_ps(_mm512_maskz_loadu_ps(mask, part.as_ptr()), *sum),
+                };
+                _mm512_mask_storeu_ps(part.as_mut_ptr(), mask, sum);
             }
         }
     }
