@@ -54,16 +54,26 @@ fn is_large<T>(capacity: usize) -> bool {
 
 /// Returns an empty vector with room for `len` elements.
 pub(crate) fn take<T: Pooled>(len: usize) -> Vec<T> {
-    let mut buffer = reused(len).unwrap_or_else(|| Vec::with_capacity(room::<T>(len)));
+    let mut buffer =
+        reused(len, room::<T>(len)).unwrap_or_else(|| Vec::with_capacity(room::<T>(len)));
     buffer.clear();
     buffer
 }
 
 /// Returns a vector of `len` elements of any values, for a result that is written whole.
 pub(crate) fn scratch<T: Pooled>(len: usize) -> Vec<T> {
+    let mut buffer = at_least(len, room::<T>(len));
+    buffer.truncate(len);
+    buffer
+}
+
+/// Returns a vector of at least `len` elements of any values. One that waits has a capacity of `most` at most.
+fn at_least<T: Pooled>(len: usize, most: usize) -> Vec<T> {
     // New zeros of the system cost nothing until they are touched.
-    let mut buffer = reused(len).unwrap_or_else(|| vec![T::default(); room::<T>(len)]);
-    buffer.resize(len, T::default());
+    let mut buffer = reused(len, most).unwrap_or_else(|| vec![T::default(); room::<T>(len)]);
+    if buffer.len() < len {
+        buffer.resize(len, T::default());
+    }
     buffer
 }
 
@@ -77,15 +87,15 @@ fn room<T: Pooled>(len: usize) -> usize {
     }
 }
 
-/// Returns a buffer that waits and has room for `len` elements, with the elements of its last use. Where none fits, as many that wait
-/// are freed: those that wait and those in use never have more than those in use have had.
-fn reused<T: Pooled>(len: usize) -> Option<Vec<T>> {
+/// Returns a buffer that waits and has room for `len` elements and for `most` at most, with the elements of its last use. Where none
+/// fits, as many that wait are freed: those that wait and those in use never have more than those in use have had.
+fn reused<T: Pooled>(len: usize, most: usize) -> Option<Vec<T>> {
     if !is_large::<T>(len) {
         return None;
     }
     let room = room::<T>(len);
     let mut free = T::pool().free.lock().unwrap_or_else(PoisonError::into_inner);
-    let fits = |(_, buffer): &(u64, Vec<T>)| (len..=room).contains(&buffer.capacity());
+    let fits = |(_, buffer): &(u64, Vec<T>)| (len..=most).contains(&buffer.capacity());
     // The last given is the likeliest to be in a cache.
     if let Some(place) = free.buffers.iter().rposition(fits) {
         return Some(free.buffers.remove(place).1);
@@ -120,27 +130,47 @@ pub(crate) fn give<T: Pooled>(buffer: Vec<T>) {
     drop(freed);
 }
 
-/// Vector that is given back when it is dropped.
+/// Elements whose memory is given back when they are dropped.
 #[derive(Debug)]
-pub(crate) struct Buffer<T: Pooled>(pub(crate) Vec<T>);
+pub(crate) struct Buffer<T: Pooled> {
+    /// Elements, and more behind them in a buffer that is longer.
+    values: Vec<T>,
+    len: usize,
+}
+
+/// Largest capacity of a buffer for a short while, as a multiple of what it holds.
+const SPARE: usize = 8;
+
+impl<T: Pooled> Buffer<T> {
+    /// Returns `len` elements of any values, which are kept for a short while: their memory may be larger.
+    pub(crate) fn scratch(len: usize) -> Self {
+        Self { values: at_least(len, len.saturating_mul(SPARE)), len }
+    }
+}
+
+impl<T: Pooled> From<Vec<T>> for Buffer<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self { len: values.len(), values }
+    }
+}
 
 impl<T: Pooled> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.0
+        &self.values[..self.len]
     }
 }
 
 impl<T: Pooled> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.0
+        &mut self.values[..self.len]
     }
 }
 
 impl<T: Pooled> Drop for Buffer<T> {
     fn drop(&mut self) {
-        give(std::mem::take(&mut self.0));
+        give(std::mem::take(&mut self.values));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{Tensor, parallel, pool::Buffer, simd};
 use binade_core::Element;
 use half::{bf16, f16};
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul, s};
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 /// Number of multiplications that cost as much as one elementwise operation.
 pub(crate) const PER_OPERATION: usize = 16;
@@ -39,7 +39,8 @@ impl<'a> Elements<'a> {
         low.unwrap_or_else(|| Self::F32(tensor.as_slice().expect("operands were checked")))
     }
 
-    fn range(self, range: Range<usize>) -> Self {
+    /// Returns the elements of a range.
+    pub(crate) fn range(self, range: Range<usize>) -> Self {
         match self {
             Self::F32(all) => Self::F32(&all[range]),
             Self::F16(all) => Self::F16(&all[range]),
@@ -47,19 +48,28 @@ impl<'a> Elements<'a> {
         }
     }
 
+    /// Returns the elements in f32.
+    pub(crate) fn to_f32(self) -> Cow<'a, [f32]> {
+        match self {
+            Self::F32(all) => all.into(),
+            Self::F16(all) => widened(all).into(),
+            Self::BF16(all) => widened(all).into(),
+        }
+    }
+
     /// Calls `f` with the elements in f32.
     fn with_f32<T>(self, f: impl FnOnce(&[f32]) -> T) -> T {
         match self {
             Self::F32(all) => f(all),
-            Self::F16(all) => f(&widened(all)),
-            Self::BF16(all) => f(&widened(all)),
+            Self::F16(all) => f(&Buffer::from(widened(all))),
+            Self::BF16(all) => f(&Buffer::from(widened(all))),
         }
     }
 }
 
-fn widened<E: Element>(all: &[E]) -> Buffer<f32> {
+fn widened<E: Element>(all: &[E]) -> Vec<f32> {
     let widen = |first: usize, chunk: &mut [f32]| simd::widen(&all[first..], chunk);
-    Buffer(parallel::filled(all.len(), widen))
+    parallel::filled(all.len(), widen)
 }
 
 /// Matrix, transposed or not.

@@ -1,19 +1,23 @@
 //! Scaled dot-product attention, a block of queries after the other: scores of all queries are never in memory at once.
+//!
+//! Scores and weights are f32. Of bf16 operands, weights and gradients of scores are rounded to bf16 before they are multiplied, as
+//! torch's kernel for the CPU does, so that all products are of one type.
 
 use super::operands::check;
 use crate::{
     Cpu, Error, Tensor,
     elementary::exponentials,
     parallel,
-    product::{Matrix, PER_OPERATION, add_product},
-    reduce,
+    pool::Buffer,
+    product::{Elements, Matrix, PER_OPERATION, add_product, product},
+    reduce, simd,
 };
 use binade_core::ops::{
     AttentionConfig, AttentionGrads, AttentionOutput, OpInvocation, ScaledDotProductAttention,
     shape::MaskLayout,
 };
 use binade_core::{DType, TensorSpec};
-use std::borrow::Cow;
+use half::bf16;
 use std::ops::Range;
 
 /// Queries of a block.
@@ -91,9 +95,9 @@ impl ScaledDotProductAttention for Cpu {
     }
 }
 
-/// Matrices of a tensor's last two axes, widened.
+/// Matrices of a tensor's last two axes.
 struct Matrices<'a> {
-    values: Cow<'a, [f32]>,
+    elements: Elements<'a>,
     rows: usize,
     columns: usize,
 }
@@ -104,18 +108,18 @@ impl<'a> Matrices<'a> {
             [.., rows, columns] => (*rows, *columns),
             _ => (0, 0),
         };
-        Self { values: tensor.to_f32(), rows, columns }
+        Self { elements: Elements::of(tensor), rows, columns }
     }
 
     /// Returns these rows of matrix `place`.
     fn rows(&self, place: usize, rows: &Range<usize>) -> Matrix<'_> {
-        Matrix::f32(self.values_of(place, rows), rows.len(), self.columns)
+        Matrix::new(self.elements_of(place, rows), rows.len(), self.columns)
     }
 
     /// Returns the elements of these rows of matrix `place`.
-    fn values_of(&self, place: usize, rows: &Range<usize>) -> &[f32] {
+    fn elements_of(&self, place: usize, rows: &Range<usize>) -> Elements<'a> {
         let at = |row: usize| (place * self.rows + row) * self.columns;
-        &self.values[at(rows.start)..at(rows.end)]
+        self.elements.range(at(rows.start)..at(rows.end))
     }
 
     fn zeros(&self) -> Vec<f32> {
@@ -125,7 +129,6 @@ impl<'a> Matrices<'a> {
 
 /// Operands of one call.
 struct Attention<'a> {
-    /// Queries times the scale, so that products with keys are scores.
     query: Matrices<'a>,
     key: Matrices<'a>,
     value: Matrices<'a>,
@@ -138,12 +141,9 @@ struct Attention<'a> {
 
 impl<'a> Attention<'a> {
     fn new(operands: [&'a Tensor; 3], mask: Option<&'a Tensor>, config: AttentionConfig) -> Self {
-        let [mut query, key, value] = operands.map(Matrices::of);
+        let [query, key, value] = operands.map(Matrices::of);
         let shape = operands[0].shape();
         let scale = config.scale_for(query.columns);
-        for element in query.values.to_mut() {
-            *element *= scale;
-        }
         let places = shape.iter().rev().skip(2).product();
         let mask = mask.and_then(|mask| Some((mask, MaskLayout::of(shape, mask.shape())?)));
         Self { query, key, value, mask, scale, causal: config.causal, places }
@@ -171,7 +171,8 @@ impl<'a> Attention<'a> {
         let mut statistics = vec![[f32::NEG_INFINITY; 2]; block.rows.len()];
         block.each_row().zip(&mut statistics).for_each(|((_, row), of)| *of = softmax(row));
         let mut output = vec![0.0; block.rows.len() * self.value.columns];
-        add_product(block.view(), self.value.rows(place, &(0..block.keys)), &mut output);
+        let weights = self.factor(block);
+        product(weights.view(), self.value.rows(place, &(0..weights.keys)), &mut output);
         [output, statistics.concat()]
     }
 
@@ -191,14 +192,14 @@ impl<'a> Attention<'a> {
         let width = self.query.columns;
         for first in (0..self.query.rows).step_by(BLOCK).skip(part).step_by(self.parts()) {
             let rows = first..self.query.rows.min(first + BLOCK);
-            let [weights, slopes] = self.slopes(place, rows.clone(), given);
+            let both = self.slopes(place, rows.clone(), given);
+            let [weights, slopes] = both.map(|scores| self.factor(scores));
             let keys = 0..weights.keys;
             let mut of_query = vec![0.0; rows.len() * width];
-            add_product(slopes.view(), self.key.rows(place, &keys), &mut of_query);
-            grads.query.extend(of_query.iter().map(|element| element * self.scale));
+            product(slopes.view(), self.key.rows(place, &keys), &mut of_query);
+            grads.query.extend(of_query);
             let of_key = &mut grads.key[..keys.end * width];
             let of_value = &mut grads.value[..keys.end * self.value.columns];
-            // Queries have the scale already.
             add_product(slopes.view().transposed(), self.query.rows(place, &rows), of_key);
             add_product(weights.view().transposed(), given[0].rows(place, &rows), of_value);
         }
@@ -213,14 +214,29 @@ impl<'a> Attention<'a> {
         blocks.filter_map(|number| each[number % parts.len()].next()).collect::<Vec<_>>().concat()
     }
 
-    /// Computes a block's weights, and the gradients of its scores.
+    /// Rounds scores, weights or gradients to the operands' type if that makes their products faster.
+    fn factor(&self, scores: Scores) -> Factor {
+        let Scores { values, rows, keys } = scores;
+        let values = match self.value.elements {
+            Elements::BF16(_) => {
+                let mut low = Buffer::scratch(values.len());
+                simd::narrow(&values, &mut low);
+                Values::BF16(low)
+            }
+            _ => Values::F32(values),
+        };
+        Factor { values, rows: rows.len(), keys }
+    }
+
+    /// Computes a block's weights, and the gradients of its scores times the scale.
     fn slopes(&self, place: usize, rows: Range<usize>, given: &[Matrices<'_>; 3]) -> [Scores; 2] {
         let mut weights = self.scores(place, rows.clone());
-        let mut slopes = Scores::zeros(rows.clone(), weights.keys);
-        let [grad, output, statistics] = given.each_ref().map(|of| of.values_of(place, &rows));
+        let mut slopes = Scores::scratch(rows.clone(), weights.keys);
+        let given_rows = given.each_ref().map(|of| of.elements_of(place, &rows).to_f32());
+        let [grad, output, statistics] = &given_rows;
         let (width, of_grad) = (self.value.columns, given[0].rows(place, &rows));
         let values = self.value.rows(place, &(0..weights.keys));
-        add_product(of_grad, values.transposed(), &mut slopes.values);
+        product(of_grad, values.transposed(), &mut slopes.values);
         let each = weights.each_row().zip(slopes.each_row()).enumerate();
         for (row, ((_, weights), (_, slopes))) in each {
             let terms = grad[row * width..][..width].iter().zip(&output[row * width..]);
@@ -233,7 +249,10 @@ impl<'a> Attention<'a> {
                 *slope = if is_left_out { 0.0 } else { *slope - mean };
             }
             exponentials(weights, 0.0);
-            slopes.iter_mut().zip(weights).for_each(|(slope, weight)| *slope *= *weight);
+            slopes
+                .iter_mut()
+                .zip(weights)
+                .for_each(|(slope, weight)| *slope *= *weight * self.scale);
         }
         [weights, slopes]
     }
@@ -241,18 +260,21 @@ impl<'a> Attention<'a> {
     /// Computes the scores of queries `rows` and of the keys that the last of them may attend to.
     fn scores(&self, place: usize, rows: Range<usize>) -> Scores {
         let keys = if self.causal { self.key.rows.min(rows.end) } else { self.key.rows };
-        let mut scores = Scores::zeros(rows, keys);
+        let mut scores = Scores::scratch(rows, keys);
         let key = self.key.rows(place, &(0..keys));
         let query = self.query.rows(place, &scores.rows);
-        add_product(query, key.transposed(), &mut scores.values);
+        product(query, key.transposed(), &mut scores.values);
         for (row, scores) in scores.each_row() {
+            let (seen, unseen) =
+                scores.split_at_mut(if self.causal { keys.min(row + 1) } else { keys });
+            unseen.fill(f32::NEG_INFINITY);
+            for score in seen.iter_mut() {
+                *score *= self.scale;
+            }
             if let Some((mask, layout)) = &self.mask {
                 let start = layout.row(place, row, self.query.rows) * self.key.rows;
                 let terms = mask.range_to_f32(start..start + keys);
-                scores.iter_mut().zip(&*terms).for_each(|(score, term)| *score += term);
-            }
-            if self.causal {
-                scores.iter_mut().skip(row + 1).for_each(|score| *score = f32::NEG_INFINITY);
+                seen.iter_mut().zip(&*terms).for_each(|(score, term)| *score += term);
             }
         }
         scores
@@ -277,24 +299,43 @@ fn added<'a>(mut parts: impl Iterator<Item = &'a Vec<f32>>) -> Vec<f32> {
 
 /// Scores of a block of queries with the first keys, or their weights or gradients in the same places.
 struct Scores {
-    values: Vec<f32>,
+    values: Buffer<f32>,
     rows: Range<usize>,
     keys: usize,
 }
 
 impl Scores {
-    fn zeros(rows: Range<usize>, keys: usize) -> Self {
-        Self { values: vec![0.0; rows.len() * keys], rows, keys }
-    }
-
-    fn view(&self) -> Matrix<'_> {
-        Matrix::f32(&self.values, self.rows.len(), self.keys)
+    /// Returns a place for scores, with any values.
+    fn scratch(rows: Range<usize>, keys: usize) -> Self {
+        Self { values: Buffer::scratch(rows.len() * keys), rows, keys }
     }
 
     /// Returns each query's number and scores.
     fn each_row(&mut self) -> impl Iterator<Item = (usize, &mut [f32])> {
         let chunks = self.values.chunks_mut(self.keys.max(1));
         self.rows.clone().zip(chunks)
+    }
+}
+
+/// Matrix of scores, weights or gradients that is multiplied.
+struct Factor {
+    values: Values,
+    rows: usize,
+    keys: usize,
+}
+
+enum Values {
+    F32(Buffer<f32>),
+    BF16(Buffer<bf16>),
+}
+
+impl Factor {
+    fn view(&self) -> Matrix<'_> {
+        let elements = match &self.values {
+            Values::F32(values) => Elements::F32(values),
+            Values::BF16(values) => Elements::BF16(values),
+        };
+        Matrix::new(elements, self.rows, self.keys)
     }
 }
 

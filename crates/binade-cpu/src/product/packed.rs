@@ -3,7 +3,7 @@
 use super::tile::{COLUMNS, Kernel, ROWS};
 use super::{Beta, Elements, Matrix, PER_OPERATION};
 use crate::parallel::{self, is_worth_threads};
-use crate::pool::{self, Buffer, pooled};
+use crate::pool::{Buffer, pooled};
 use crate::simd;
 use binade_core::Element;
 use half::{bf16, f16};
@@ -36,7 +36,7 @@ pub(super) fn multiply(kernel: Kernel, [a, b]: [Matrix<'_>; 2], beta: Beta, c: &
     let deep = (BLOCK / width.next_multiple_of(COLUMNS) / DEPTH * DEPTH).min(depth);
     let packed_a = pack::<ROWS>(kernel, a);
     let (packed_a, _) = packed_a.as_chunks::<ROWS>();
-    let mut packed_b = Buffer(pool::scratch(width.next_multiple_of(COLUMNS) * deep));
+    let mut packed_b = Buffer::scratch(width.next_multiple_of(COLUMNS) * deep);
     let block = panels_of_task(rows) * ROWS;
     for first_column in (0..columns).step_by(width) {
         let lanes = first_column..columns.min(first_column + width);
@@ -82,7 +82,7 @@ fn steps(words: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 fn pack<const LANES: usize>(kernel: Kernel, matrix: Matrix<'_>) -> Buffer<u32> {
     let [lanes, k] = matrix.extents;
     let depth = k.div_ceil(kernel.elements());
-    let mut packed = Buffer(pool::scratch(lanes.next_multiple_of(LANES) * depth));
+    let mut packed = Buffer::scratch(lanes.next_multiple_of(LANES) * depth);
     pack_block::<LANES>(kernel, matrix, [0..lanes, 0..depth], &mut packed);
     packed
 }
