@@ -1,6 +1,7 @@
 //! Types that a device trains with, declared once for loss scaling and for master weights.
 
 use crate::{Handle, NamedGrads, TrainError};
+use std::ops::Range;
 
 /// Gradients of a device, with their parameters and the finding of a pass over them.
 ///
@@ -51,6 +52,12 @@ pub trait GradSet: Handle {
 
     /// Returns the device's own error for one that training has on every device.
     fn train_error(&self, error: TrainError) -> Self::Error;
+
+    /// Returns the elements that this device keeps of what a parameter of this name and number of elements has besides itself: averages,
+    /// masters and moments. All of them, but on one of several ranks that divide them.
+    fn slice(&self, name: &str, elements: usize) -> Range<usize> {
+        0..elements
+    }
 
     /// Returns true if a step by gradients of this finding must be skipped: a read, which waits. Optional.
     ///

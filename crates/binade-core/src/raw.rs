@@ -2,7 +2,7 @@
 
 use crate::{DType, Element, Error, ErrorKind};
 use half::{bf16, f16};
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 /// Type and shape of a tensor.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,17 +36,46 @@ impl fmt::Display for TensorSpec {
     }
 }
 
-/// Tensor as a file has it: the little-endian bytes of its elements, in row-major order.
+/// Tensor as a file has it: the little-endian bytes of its elements, in row-major order. A rank that keeps a slice of a tensor has the bytes
+/// of those elements alone.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RawTensor {
     spec: TensorSpec,
     bytes: Vec<u8>,
+    /// Elements whose bytes are here; `None` for a whole tensor.
+    slice: Option<Range<usize>>,
 }
 
 impl RawTensor {
     /// Creates a tensor of `spec`; `None` if it has another number of bytes.
     pub fn new(spec: TensorSpec, bytes: Vec<u8>) -> Option<Self> {
-        (spec.bytes() == Some(bytes.len())).then_some(Self { spec, bytes })
+        (spec.bytes() == Some(bytes.len())).then_some(Self { spec, bytes, slice: None })
+    }
+
+    /// Creates a slice of a tensor of `spec`: the bytes of these elements. Returns `None` if the tensor has not all of them, or they have
+    /// another number of bytes.
+    pub fn of_slice(spec: TensorSpec, elements: Range<usize>, bytes: Vec<u8>) -> Option<Self> {
+        let is_within = elements.start <= elements.end && elements.end <= spec.elements()?;
+        let is_filled = is_within && elements.len() * spec.dtype.bytes() == bytes.len();
+        is_filled.then_some(Self { spec, bytes, slice: Some(elements) })
+    }
+
+    /// Returns a slice of this tensor; `None` if not all of these elements are here.
+    pub fn slice(&self, elements: Range<usize>) -> Option<Self> {
+        let (own, width) = (self.elements(), self.spec.dtype.bytes());
+        let first = elements.start.checked_sub(own.start)?;
+        let bytes = self.bytes.get(first * width..(first + elements.len()) * width)?;
+        Self::of_slice(self.spec.clone(), elements, bytes.to_vec())
+    }
+
+    /// Returns true if it was created as a slice, even one of all elements.
+    pub fn is_slice(&self) -> bool {
+        self.slice.is_some()
+    }
+
+    /// Returns the places of the elements whose bytes are here.
+    pub fn elements(&self) -> Range<usize> {
+        self.slice.clone().unwrap_or(0..self.bytes.len() / self.spec.dtype.bytes())
     }
 
     /// Creates a tensor of `values`, each rounded once to the form's type, to nearest even. Returns `None` if the shape has
@@ -61,7 +90,7 @@ impl RawTensor {
         Self::new(spec, bytes)
     }
 
-    /// Returns the elements, widened exactly; `None` if the type is none of bf16, f16 and f32.
+    /// Returns the elements that are here, widened exactly; `None` if the type is none of bf16, f16 and f32.
     pub fn to_f32(&self) -> Option<Vec<f32>> {
         match self.spec.dtype {
             DType::BF16 => Some(self.each(|bytes| Element::to_f32(bf16::from_le_bytes(bytes)))),
@@ -76,12 +105,12 @@ impl RawTensor {
         chunks.iter().map(|chunk| element(*chunk)).collect()
     }
 
-    /// Returns the type and shape.
+    /// Returns the type and shape of the whole tensor.
     pub fn spec(&self) -> &TensorSpec {
         &self.spec
     }
 
-    /// Returns the bytes of the elements.
+    /// Returns the bytes of the elements that are here.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -121,6 +150,33 @@ impl SpecMismatch {
         }
         let (what, parameter) = (what.to_owned(), parameter.clone());
         Err(Self { what, parameter, found: found.cloned(), expected: expected.cloned() })
+    }
+
+    /// Checks that a saved tensor has the bytes of these elements.
+    ///
+    /// # Errors
+    ///
+    /// This, if it is a slice without some of them.
+    pub fn check_elements(
+        what: &str,
+        parameter: &Arc<str>,
+        raw: &RawTensor,
+        elements: &Range<usize>,
+    ) -> Result<(), Self> {
+        let own = raw.elements();
+        if elements.is_empty() || own.start <= elements.start && elements.end <= own.end {
+            return Ok(());
+        }
+        let TensorSpec { dtype, shape } = raw.spec();
+        let found = Some(TensorSpec::new(*dtype, [own.len()]));
+        let what = format!("slice {own:?} of the {what}");
+        let expected = if elements.len() == raw.spec().elements().unwrap_or_default() {
+            shape.clone()
+        } else {
+            vec![elements.len()]
+        };
+        let expected = Some(TensorSpec::new(*dtype, expected));
+        Err(Self { what, parameter: parameter.clone(), found, expected })
     }
 }
 
@@ -170,6 +226,22 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_has_the_bytes_of_its_elements_and_tells_their_places() {
+        let spec = TensorSpec::new(DType::I32, [2, 2]);
+        let whole = RawTensor::new(spec.clone(), (0..16).collect()).unwrap();
+        assert!(!whole.is_slice() && whole.elements() == (0..4));
+        let slice = whole.slice(1..4).unwrap();
+        assert!(slice.is_slice() && slice.elements() == (1..4) && slice.spec() == &spec);
+        assert_eq!(slice.bytes(), &whole.bytes()[4..]);
+        assert_eq!(slice.slice(2..3).unwrap().bytes(), &whole.bytes()[8..12]);
+        assert_eq!(slice.slice(4..4).unwrap().bytes(), []);
+        assert!(slice.slice(0..2).is_none() && slice.slice(3..5).is_none());
+        assert!(whole.slice(0..4).unwrap().is_slice());
+        assert!(RawTensor::of_slice(spec.clone(), 3..5, vec![0; 8]).is_none());
+        assert!(RawTensor::of_slice(spec, 1..2, vec![0; 8]).is_none());
+    }
+
+    #[test]
     fn the_bytes_are_little_endian_and_f32_keeps_its_bits() {
         let values = [1.0, -2.5, f32::NAN, 1e-45];
         let raw = RawTensor::from_f32(TensorSpec::new(DType::F32, [2, 2]), &values).unwrap();
@@ -196,6 +268,22 @@ mod tests {
             misfit.to_string(),
             "the master of `w`: found f16 [2], expected f32 [3]; build the model that was saved, or take another checkpoint"
         );
+        let raw = RawTensor::new(three.clone(), vec![0; 12]).unwrap();
+        let check = |raw: &RawTensor, elements| {
+            SpecMismatch::check_elements("master", &"w".into(), raw, &elements)
+        };
+        let slice = raw.slice(1..3).unwrap();
+        for (raw, elements) in [(&raw, 0..3), (&slice, 2..3), (&slice, 0..0)] {
+            assert_eq!(check(raw, elements), Ok(()));
+        }
+        let told = check(&slice, 0..3).unwrap_err().to_string();
+        assert!(
+            told.starts_with(
+                "the slice 1..3 of the master of `w`: found f32 [2], expected f32 [3];"
+            ),
+            "{told}"
+        );
+        assert!(check(&slice, 0..2).is_err());
         let none = SpecMismatch::check("master", &"w".into(), None, Some(&three)).unwrap_err();
         assert_eq!(
             none.to_string(),

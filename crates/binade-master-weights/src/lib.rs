@@ -33,5 +33,6 @@ pub use param_state::{HostParamState, Master};
 pub use rules::*;
 pub use snapshot::{
     ParameterSpec, SavedParameter, Snapshot, StateKind, UnknownStateKind, check_saved,
+    check_saved_slices,
 };
 pub use stores::MasterStore;

@@ -5,6 +5,7 @@ use crate::{
     header::Call,
     meeting::{self, Apart, Met, Statement},
     overlap::Exchanger,
+    slices::Divided,
 };
 use binade_autocast::Autocast;
 use binade_core::ops::{Download, Shaped, Upload};
@@ -13,6 +14,7 @@ use binade_grad_scaler::{GradOps, ScaleState};
 use binade_master_weights::MasterWeights;
 use std::{
     fmt,
+    ops::Range,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -52,12 +54,14 @@ impl<D> RankDevice for D where
 /// * Ranks that differ in the call, the loss scale, the model, the optimizer's configuration or a loaded checkpoint get a
 ///   [`Desync`](crate::Desync) on every rank, in that call.
 /// * With [`Partition::Slices`] each rank keeps its slice of averages, masters and moments; parameters, steps and saved files have the
-///   bits of [`Partition::Whole`]. Every rank saves and exports then, since these calls gather.
+///   bits of [`Partition::Whole`]. Every rank saves and exports then, since these calls gather; [`with_saved_slices`](Self::with_saved_slices)
+///   makes `save` give this rank's slices instead.
 /// * After an error of the group or between ranks each call is that error.
 /// * The scale and the findings are the host's. `unscale` and clips wait for the device.
 pub struct Ranks<D, G> {
     device: D,
     partition: Partition,
+    saves_slices: bool,
     shared: Arc<Shared<G>>,
 }
 
@@ -83,7 +87,7 @@ impl<D, G: Group> Ranks<D, G> {
     pub(crate) fn made(device: D, group: G, exchanger: Option<Exchanger>) -> Self {
         let (meetings, apart) = (AtomicU64::new(0), OnceLock::new());
         let shared = Arc::new(Shared { group, meetings, apart, exchanger });
-        Self { device, partition: Partition::Whole, shared }
+        Self { device, partition: Partition::Whole, saves_slices: false, shared }
     }
 
     /// Sets what each rank keeps of averages, masters and moments. It is the same on every rank, and set before `masters`.
@@ -95,6 +99,23 @@ impl<D, G: Group> Ranks<D, G> {
     /// Returns what each rank keeps of averages, masters and moments.
     pub fn partition(&self) -> Partition {
         self.partition
+    }
+
+    /// Saves this rank's slices, of which `Checkpoint::write_by_rank` makes a file of each rank: `save` and `save_grads` gather nothing then.
+    /// It is the same on every rank, and set before `masters`. With [`Partition::Whole`] saved state is whole all the same.
+    #[must_use]
+    pub fn with_saved_slices(self) -> Self {
+        Self { saves_slices: true, ..self }
+    }
+
+    pub(crate) fn saves_slices(&self) -> bool {
+        self.saves_slices
+    }
+
+    /// Returns the elements of a tensor of this name that this rank owns: those that it averages, keeps with [`Partition::Slices`], and
+    /// writes to its file of a checkpoint. The ranks' slices follow each other, and none has two elements more than another.
+    pub fn own_slice(&self, name: &str, elements: usize) -> Range<usize> {
+        Divided { name, elements, width: 1 }.slice(self.group().rank(), self.group().ranks())
     }
 
     /// Returns true if each rank keeps less than all. One rank's slices are whole.
@@ -154,6 +175,25 @@ impl<D: Handle, G: Group> Ranks<D, G> {
         drop(self.meet(Statement::of(Call::Failed, String::new())));
     }
 
+    /// Returns bytes of every rank, in the order of ranks. Every rank makes this call; `setting` says what is gathered, and is the same on all.
+    ///
+    /// # Errors
+    ///
+    /// If the ranks make other calls or have other settings, or the group has ended.
+    pub fn gather(
+        &self,
+        setting: impl Into<String>,
+        own: &[u8],
+    ) -> Result<Vec<Vec<u8>>, Failed<D>> {
+        // The place of the number of shards has that of bytes here.
+        let statement = Statement::of(Call::Gather, setting.into());
+        let lengths = self.meet(Statement { shards: own.len(), ..statement })?.shards;
+        let mut all = vec![0; lengths.iter().sum()];
+        self.kept(self.group().all_gather(own, &lengths, &mut all))?;
+        let mut rest = all.into_iter();
+        Ok(lengths.iter().map(|len| rest.by_ref().take(*len).collect()).collect())
+    }
+
     /// Meets the other ranks.
     pub(crate) fn meet(&self, own: Statement) -> Result<Met, Failed<D>> {
         self.together()?;
@@ -191,8 +231,8 @@ impl<D: Handle, G: Group> Handle for Ranks<D, G> {
 
 impl<D: Clone, G> Clone for Ranks<D, G> {
     fn clone(&self) -> Self {
-        let (partition, shared) = (self.partition, self.shared.clone());
-        Self { device: self.device.clone(), partition, shared }
+        let Self { partition, saves_slices, .. } = *self;
+        Self { device: self.device.clone(), partition, saves_slices, shared: self.shared.clone() }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     sending::Sent, slice_grads::upload,
 };
 use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
-use std::fmt;
+use std::{fmt, ops::Range};
 
 /// Gradients of a rank: a set for each of its shards of the batch until `unscale`, and the average over all ranks from there on. Where
 /// some rank overflowed it stays this rank's own, to be looked at; no step takes it.
@@ -113,6 +113,10 @@ impl<D: RankDevice, G: Group> GradSet for Ranks<D, G> {
 
     fn train_error(&self, error: TrainError) -> Self::Error {
         RanksError::Device(self.device().train_error(error))
+    }
+
+    fn slice(&self, name: &str, elements: usize) -> Range<usize> {
+        if self.is_sliced() { self.own_slice(name, elements) } else { 0..elements }
     }
 
     fn is_raised(&self, found: &FoundInf) -> Result<bool, Self::Error> {

@@ -21,13 +21,14 @@ pub(crate) enum Call {
     Materialise,
     SyncBatchNorm,
     SyncBatchNormBackward,
+    Gather,
     /// Call of a rank whose own part of some call failed.
     Failed,
 }
 
 impl Call {
     /// Names of the calls, in their order.
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 17] = [
         "`masters`",
         "`join`",
         "`load`",
@@ -43,6 +44,7 @@ impl Call {
         "`materialise`",
         "`sync_batch_norm`",
         "`sync_batch_norm_backward`",
+        "`gather`, as in `write_by_rank` and `read_by_rank`,",
         "an error of its own",
     ];
 
@@ -67,6 +69,7 @@ impl Call {
             Self::SyncBatchNorm | Self::SyncBatchNormBackward => {
                 "the channels, numbers or running statistics of a batch normalisation"
             }
+            Self::Gather => "the setting of a `gather`",
             Self::Failed => "an error",
         }
     }

@@ -7,10 +7,11 @@ use crate::{
     meeting::Statement,
     model::{Entry, travels},
 };
-use binade_core::{FoundInf, Named, TensorSpec};
+use binade_core::{FoundInf, Named, RawTensor, TensorSpec};
 use binade_master_weights::{
     LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
 };
+use std::iter;
 
 impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
     type Masters = D::Masters;
@@ -85,7 +86,8 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
             }
             Ok((model, bytes))
         })?;
-        let setting = format!("{config:?}, {:?}", self.partition());
+        let saved = if self.saves_slices() { ", saved as slices" } else { "" };
+        let setting = format!("{config:?}, {:?}{saved}", self.partition());
         self.meet(Statement { model, ..Statement::of(call, setting) })?;
         self.kept(self.group().broadcast(0, &mut bytes))?;
         if self.group().rank() == 0 {
@@ -108,7 +110,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
 }
 
 /// Saves and exports this rank's masters, which are those of every rank, or those that all ranks have slices of: every rank has to make
-/// these calls then. Every rank loads, and hears of one that loads otherwise.
+/// these calls then. [`Ranks::with_saved_slices`] saves slices instead. Every rank loads, and hears of one that loads otherwise.
 impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
     fn specs(
         &self,
@@ -124,7 +126,8 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
         masters: &D::Masters,
     ) -> Result<Vec<SavedParameter>, Self::Error> {
         if self.is_sliced() {
-            return self.save_slices(params, masters);
+            let saves = if self.saves_slices() { Self::save_own } else { Self::save_slices };
+            return saves(self, params, masters);
         }
         self.alone(|device| device.save(params, masters))
     }
@@ -155,7 +158,11 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
             LoadError::SpecMismatch(misfit) => LoadError::SpecMismatch(misfit),
             LoadError::Device(error) => LoadError::Device(RanksError::Device(error)),
         })?;
-        met.map(drop).map_err(LoadError::Device)
+        met.map_err(LoadError::Device)?;
+        if saved.iter().any(|saved| saved.value.is_slice()) {
+            self.gather_loaded(params).map_err(LoadError::Device)?;
+        }
+        Ok(())
     }
 
     fn export_f32(
@@ -170,9 +177,10 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
     }
 }
 
-/// Returns the bytes of parameters and of all that is kept for them.
+/// Returns the bytes of parameters and of all that is kept for them, but for slices, which differ between ranks.
 fn bytes(saved: &[SavedParameter]) -> impl Iterator<Item = &u8> {
     saved.iter().flat_map(|SavedParameter { value, kept, .. }| {
-        value.bytes().iter().chain(kept.iter().flat_map(|(_, raw)| raw.bytes()))
+        let all = iter::once(value).chain(kept.iter().map(|(_, raw)| raw));
+        all.filter(|raw| !raw.is_slice()).flat_map(RawTensor::bytes)
     })
 }

@@ -334,6 +334,7 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
             Sets::Average(set) | Sets::Unsent(set, _) => {
                 self.alone(|device| device.save_grads(set))
             }
+            Sets::Slices(slices) if self.saves_slices() => self.save_own_grads(slices),
             Sets::Slices(slices) => self.gather_grads(Call::SaveGrads, slices),
             Sets::Shards(_) | Sets::Sent(_) => Err(RanksError::NotAveraged),
         }

@@ -9,14 +9,14 @@ use crate::{
     meeting::Statement,
     model::{self, Entry},
     sizes::{self, Sizes},
-    slices::{Divided, gather},
+    slices::gather,
 };
 use binade_core::{
     DType, FoundInf, MatchError, MergeRule, Named, NamedGrads, Overflow, RawTensor, TensorSpec,
     clip_factor,
 };
 use binade_grad_scaler::{Norm, ScaleState};
-use std::{mem, ops::Range};
+use std::mem;
 
 /// Clip of some gradients together: of those whose place is that of the limit.
 pub(crate) struct Clips<'c> {
@@ -25,11 +25,6 @@ pub(crate) struct Clips<'c> {
 }
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Returns the elements that this rank owns of a tensor of this name.
-    pub(crate) fn own(&self, name: &str, elements: usize) -> Range<usize> {
-        Divided { name, elements, width: 1 }.slice(self.group().rank(), self.group().ranks())
-    }
-
     /// Unscales slices, and returns what was found in those of all ranks.
     pub(crate) fn unscale_slices(
         &self,
@@ -44,7 +39,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         if let Some(Overflow { parameter, index, .. }) = &mut own.overflow {
             let entry = model.iter().find(|entry| entry.name == *parameter);
             let elements = entry.and_then(|entry| entry.spec.as_ref()?.elements());
-            *index += self.own(parameter, elements.unwrap_or_default()).start as u64;
+            *index += self.own_slice(parameter, elements.unwrap_or_default()).start as u64;
         }
         let missing = own.missing.clone();
         let met = self.meet(Statement {
@@ -124,6 +119,22 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(RankGrads(Sets::Slices(SliceGrads { set, model })))
     }
 
+    /// Returns this rank's slices of gradients, as parts of the whole ones.
+    pub(crate) fn save_own_grads(
+        &self,
+        SliceGrads { set, model }: &SliceGrads<D>,
+    ) -> Result<NamedGrads<RawTensor>, Failed<D>> {
+        let own = self.own_part(|device| Ok(device.save_grads(set)?))?;
+        let slice = |(grad, entry): (Named<Option<RawTensor>>, &Entry)| {
+            let value = grad.value.zip(entry.spec.clone()).and_then(|(raw, spec)| {
+                let own = self.own_slice(&entry.name, spec.elements()?);
+                RawTensor::of_slice(spec, own, raw.bytes().to_vec())
+            });
+            Named { name: entry.name.clone(), value }
+        };
+        Ok(own.into_iter().zip(model).map(slice).collect())
+    }
+
     /// Returns whole gradients, of all ranks' slices.
     pub(crate) fn gather_grads(
         &self,
@@ -143,7 +154,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(model.iter().map(grad).collect())
     }
 
-    /// Returns this rank's slices of whole gradients.
+    /// Returns this rank's slices of gradients that are whole, or such slices.
     pub(crate) fn cut_grads(
         &self,
         saved: &NamedGrads<RawTensor>,
@@ -153,11 +164,12 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
             Entry { name: grad.name.clone(), is_whole: spec.is_some(), spec }
         };
         let slice = |grad: &Named<Option<RawTensor>>| {
-            let values = grad.value.as_ref().and_then(RawTensor::to_f32);
-            let values = values.map(|values| values[self.own(&grad.name, values.len())].to_vec());
-            let spec = |values: &Vec<f32>| TensorSpec::new(DType::F32, [values.len()]);
-            let raw = values.and_then(|values| RawTensor::from_f32(spec(&values), &values));
-            Named { name: grad.name.clone(), value: raw }
+            let value = grad.value.as_ref().and_then(|raw| {
+                let own = self.own_slice(&grad.name, raw.spec().elements()?);
+                let spec = TensorSpec::new(raw.spec().dtype, [own.len()]);
+                RawTensor::new(spec, raw.slice(own)?.bytes().to_vec())
+            });
+            Named { name: grad.name.clone(), value }
         };
         let slices: Vec<_> = saved.iter().map(slice).collect();
         let set = self.alone(|device| upload(device, &slices))?.into();

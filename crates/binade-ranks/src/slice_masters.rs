@@ -38,7 +38,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
                 return Ok(Named { name: name.clone(), value: value.clone() });
             }
             let values = device.download(value)?;
-            let own = &values[self.own(name, values.len())];
+            let own = &values[self.own_slice(name, values.len())];
             Ok(Named { name: name.clone(), value: device.upload(own, &[own.len()], dtype)? })
         };
         params.iter().map(slice).collect()
@@ -127,14 +127,14 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
             return Ok(());
         }
         let first = |Named { name, value }: &Param<D>| {
-            let own = self.own(name, device.element_count(value));
+            let own = self.own_slice(name, device.element_count(value));
             Named { name: name.clone(), value: own.start as u64 }
         };
         device.set_offsets(masters, &params.iter().map(first).collect::<Vec<_>>())
     }
 
     /// Replaces parameters by those of which the ranks have these slices, in the slices' types.
-    fn gather_params<'p>(
+    pub(crate) fn gather_params<'p>(
         &self,
         call: Call,
         params: impl Iterator<Item = (&'p mut Param<D>, &'p Param<D>)>,

@@ -1,4 +1,4 @@
-//! Snapshots of masters of slices: a file has whole tensors, and goes with any number of ranks.
+//! Snapshots of masters of slices: of whole tensors, which go with any number of ranks, or of the rank's slices of them.
 
 use crate::{
     Group, RankDevice, Ranks, average,
@@ -9,8 +9,8 @@ use crate::{
     slices::{Divided, gather},
 };
 use binade_core::{Named, RawTensor, TensorSpec};
-use binade_master_weights::{LoadError, SavedParameter, Snapshot, StateKind, check_saved};
-use std::{iter, sync::Arc};
+use binade_master_weights::{LoadError, SavedParameter, Snapshot, StateKind, check_saved_slices};
+use std::{iter, ops::Range, sync::Arc};
 
 /// Tensor that has something of each element of a parameter.
 struct Part<'s> {
@@ -39,7 +39,7 @@ fn parts(SavedParameter { name, value, kept, .. }: &mut SavedParameter) -> Vec<P
     let kept = kept.iter_mut().map(|(kind, raw)| (Some(*kind), raw));
     let all = iter::once((None, value)).chain(kept);
     let part = |(kind, raw)| Part { name: name.clone(), kind, raw };
-    all.map(part).filter(|part| part.spec(&[0]).elements() == Some(0)).collect()
+    all.map(part).filter(|part| part.kind.is_none_or(|kind| kind.width().is_some())).collect()
 }
 
 impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
@@ -67,7 +67,26 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
         Ok(saved)
     }
 
-    /// Loads this rank's slices of a file, and the parameters whole.
+    /// Returns this rank's slices of parameters and their states.
+    pub(crate) fn save_own(
+        &self,
+        params: &D::Params,
+        masters: &D::Masters,
+    ) -> Result<Vec<SavedParameter>, Failed<D>> {
+        let mut saved =
+            self.own_part(|device| Ok(device.save(&self.cut(device, params)?, masters)?))?;
+        let model = self.model(params);
+        for (part, spec) in saved.iter_mut().zip(&model).flat_map(with_specs) {
+            let own = self.own_elements(&part, spec.elements().unwrap_or_default());
+            let bytes = part.raw.bytes().to_vec();
+            if let Some(raw) = RawTensor::of_slice(part.spec(&spec.shape), own, bytes) {
+                *part.raw = raw;
+            }
+        }
+        Ok(saved)
+    }
+
+    /// Loads this rank's slices of a file, and the parameters whole, or this rank's slices of them where the file has no more.
     pub(crate) fn load_slices(
         &self,
         device: &D,
@@ -75,12 +94,17 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<D::Error>> {
         let specs = device.specs(params, masters).map_err(LoadError::Device)?;
-        let whole = check_saved(&specs, saved)?;
+        let own = |name: &str, elements| self.own_slice(name, elements);
+        let saved = check_saved_slices(&specs, saved, own)?;
         let mut slices = self.cut(device, params).map_err(LoadError::Device)?;
-        let own: Vec<_> = whole.iter().map(|whole| self.cut_saved(whole)).collect();
-        let values = params.iter().zip(&whole).map(|(param, whole)| {
-            let (raw, dtype) = (&whole.value, device.dtype(&param.value));
-            device.upload(&raw.to_f32().unwrap_or_default(), &raw.spec().shape, dtype)
+        let own: Vec<_> = saved.iter().map(|saved| self.cut_saved(saved)).collect();
+        let values = params.iter().zip(&saved).map(|(Named { value, .. }, saved)| {
+            let raw = &saved.value;
+            let mut values = if raw.is_slice() { device.download(value)? } else { Vec::new() };
+            values.resize(raw.spec().elements().unwrap_or_default(), 0.0);
+            let own = values.iter_mut().skip(raw.elements().start);
+            own.zip(raw.to_f32().unwrap_or_default()).for_each(|(value, saved)| *value = saved);
+            device.upload(&values, &raw.spec().shape, device.dtype(value))
         });
         let values = values.collect::<Result<Vec<_>, _>>().map_err(LoadError::Device)?;
         device.load(&mut slices, masters, &own)?;
@@ -88,18 +112,32 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
         Ok(())
     }
 
-    /// Returns this rank's slice of a saved parameter.
-    fn cut_saved(&self, whole: &SavedParameter) -> SavedParameter {
-        let elements = whole.value.spec().elements().unwrap_or_default();
-        let mut saved = whole.clone();
+    /// Gathers parameters of which each rank has loaded its slice.
+    pub(crate) fn gather_loaded(&self, params: &mut D::Params) -> Result<(), Failed<D>> {
+        let slices = self.own_part(|device| Ok(self.cut(device, params)?))?;
+        self.gather_params(Call::Load, params.iter_mut().zip(&slices))
+    }
+
+    /// Returns this rank's slice of a saved parameter, as a parameter of its own.
+    fn cut_saved(&self, saved: &SavedParameter) -> SavedParameter {
+        let elements = saved.value.spec().elements().unwrap_or_default();
+        let mut saved = saved.clone();
         for part in parts(&mut saved) {
-            let bytes = part.divided(elements).bytes(self.group().rank(), self.group().ranks());
-            let spec = part.spec(&[self.own(&part.name, elements).len()]);
-            if let Some(raw) = RawTensor::new(spec, part.raw.bytes()[bytes].to_vec()) {
+            let spec = part.spec(&[self.own_slice(&part.name, elements).len()]);
+            let slice = part.raw.slice(self.own_elements(&part, elements));
+            if let Some(raw) = slice.and_then(|slice| RawTensor::new(spec, slice.bytes().to_vec()))
+            {
                 *part.raw = raw;
             }
         }
         saved
+    }
+
+    /// Returns the elements of a tensor that this rank owns, for a parameter of so many elements.
+    fn own_elements(&self, part: &Part<'_>, elements: usize) -> Range<usize> {
+        let own = self.own_slice(&part.name, elements);
+        let width = part.kind.and_then(StateKind::width).unwrap_or(1);
+        own.start * width..own.end * width
     }
 
     /// Returns whole values in `f32`, of all ranks' slices.

@@ -62,6 +62,11 @@ impl<D: GradOps> Scaler<D> {
         let Some(grads) = &saved.grads else { return Ok(window) };
         let specs = self.device().grad_specs(params).map_err(LoadError::Device)?;
         fit(&specs, grads)?;
+        for Named { name, value } in grads {
+            let Some(raw) = value else { continue };
+            let own = self.device().slice(name, raw.spec().elements().unwrap_or_default());
+            SpecMismatch::check_elements("gradient sum", name, raw, &own)?;
+        }
         self.put(&mut window, params, saved, grads).map_err(LoadError::Device)?;
         Ok(window)
     }

@@ -49,6 +49,12 @@ impl StateKind {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("moment", |(_, name)| name)
     }
 
+    /// Its elements for each of the parameter's; `None` if it has one form whatever the parameter's shape.
+    pub fn width(self) -> Option<usize> {
+        let elements = |len| self.spec(DType::F32, &[len]).elements();
+        elements(1).filter(|_| elements(0) == Some(0))
+    }
+
     /// Its type and shape for a parameter of this type and shape.
     pub fn spec(self, stored: DType, shape: &[usize]) -> TensorSpec {
         match self {
@@ -85,6 +91,11 @@ mod tests {
     fn every_kind_is_read_as_it_is_written() {
         for (kind, name) in NAMES {
             assert_eq!((kind.to_string().as_str(), name.parse()), (name, Ok(kind)));
+        }
+        let widths =
+            [1, 2, 1, 1].map(Some).into_iter().chain([None, None, Some(1), Some(1), Some(1)]);
+        for ((kind, _), width) in NAMES.into_iter().zip(widths) {
+            assert_eq!(kind.width(), width, "{kind}");
         }
         for word in ["moment3", "moment", "Master", ""] {
             assert_eq!(word.parse::<StateKind>(), Err(UnknownStateKind(word.into())));

@@ -10,6 +10,7 @@ pub use kind::{StateKind, UnknownStateKind};
 use crate::MasterWeights;
 use binade_core::{LoadError, Named, RawTensor, SpecMismatch, TensorSpec};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One parameter and all that is kept for it.
@@ -104,6 +105,20 @@ pub fn check_saved<'s>(
     specs: &[ParameterSpec],
     saved: &'s [SavedParameter],
 ) -> Result<Vec<&'s SavedParameter>, SpecMismatch> {
+    check_saved_slices(specs, saved, |_, elements| 0..elements)
+}
+
+/// Saved parameters in the order of `specs`; all of them fit, and have the slices of a parameter's elements that `slice` gives by its
+/// name and their number.
+///
+/// # Errors
+///
+/// The first that does not, or that is missing on one side or twice on the other.
+pub fn check_saved_slices<'s>(
+    specs: &[ParameterSpec],
+    saved: &'s [SavedParameter],
+    slice: impl Fn(&str, usize) -> Range<usize>,
+) -> Result<Vec<&'s SavedParameter>, SpecMismatch> {
     let mut waiting: HashMap<&str, &SavedParameter> = HashMap::new();
     for one in saved {
         if waiting.insert(&one.name, one).is_some() {
@@ -127,8 +142,23 @@ pub fn check_saved<'s>(
     }
     for (spec, one) in specs.iter().zip(&ordered) {
         fits_kept(spec, one)?;
+        has_slices(one, &slice)?;
     }
     Ok(ordered)
+}
+
+fn has_slices(
+    SavedParameter { name, value, kept, .. }: &SavedParameter,
+    slice: impl Fn(&str, usize) -> Range<usize>,
+) -> Result<(), SpecMismatch> {
+    let own = slice(name, value.spec().elements().unwrap_or_default());
+    SpecMismatch::check_elements("value", name, value, &own)?;
+    for (kind, raw) in kept {
+        let all = 0..raw.spec().elements().unwrap_or_default();
+        let own = kind.width().map_or(all, |width| own.start * width..own.end * width);
+        SpecMismatch::check_elements(kind.name(), name, raw, &own)?;
+    }
+    Ok(())
 }
 
 fn fits_kept(spec: &ParameterSpec, saved: &SavedParameter) -> Result<(), SpecMismatch> {

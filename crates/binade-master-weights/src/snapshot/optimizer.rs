@@ -1,6 +1,6 @@
 //! Snapshots of a whole optimizer.
 
-use super::{LoadError, SavedParameter, Snapshot, check_saved};
+use super::{LoadError, SavedParameter, Snapshot, check_saved_slices};
 use crate::MasterOptimizer;
 use binade_core::Named;
 
@@ -21,7 +21,7 @@ impl<D: Snapshot> MasterOptimizer<D> {
     /// What it would refuse.
     pub fn check_load(&self, saved: &[SavedParameter]) -> Result<(), LoadError<D::Error>> {
         let specs = self.device().specs(&self.params, self.masters()).map_err(LoadError::Device)?;
-        check_saved(&specs, saved)?;
+        check_saved_slices(&specs, saved, |name, elements| self.device().slice(name, elements))?;
         Ok(())
     }
 
