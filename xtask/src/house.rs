@@ -25,9 +25,11 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 7] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
+    // Each rank writes a file of its own.
+    ("binade-checkpoint", "binade-ranks"),
     // A GPU backend is a driver and its kernels under a host that all share.
     ("binade-cuda", "binade-gpu"),
     ("binade-wgpu", "binade-gpu"),

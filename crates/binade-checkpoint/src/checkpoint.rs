@@ -1,6 +1,9 @@
 //! Contents of a checkpoint.
 
-use crate::{FormatError, Restore, format};
+use crate::{
+    FormatError, Restore,
+    format::{self, Contents},
+};
 use binade_core::RawTensor;
 use binade_grad_scaler::{LossScale, SavedWindow, ScaleState};
 use binade_master_weights::{OptimizerConfig, SavedParameter};
@@ -51,14 +54,17 @@ impl Checkpoint {
     ///
     /// If they are torn, changed, or something else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
-        format::read(bytes)
+        match format::read(bytes)? {
+            Contents::Whole(checkpoint) => Ok(checkpoint),
+            Contents::Manifest(_) => Err(FormatError::Manifest),
+        }
     }
 
     /// Returns the bytes of a file in the safetensors format. Equal checkpoints give equal bytes.
     ///
     /// # Errors
     ///
-    /// If names and numbers are more than the format's header holds, 100 MB.
+    /// If names and numbers are more than the format's header holds, 100 MB, or it has slices of one rank.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
         format::write(self)
     }

@@ -21,8 +21,12 @@ pub(crate) fn written(dtype: DType) -> Option<Dtype> {
     TYPES.iter().find(|row| row.0 == dtype).map(|row| row.1)
 }
 
+/// Returns the element type of safetensors' name; `None` if Binade does not have it.
+pub(crate) fn read(dtype: Dtype) -> Option<DType> {
+    TYPES.iter().find(|row| row.1 == dtype).map(|row| row.0)
+}
+
 /// Returns the tensor of a file; `None` if it is of a type that Binade does not have.
 pub(crate) fn raw(view: &TensorView<'_>) -> Option<RawTensor> {
-    let (dtype, _) = TYPES.iter().find(|row| row.1 == view.dtype())?;
-    RawTensor::new(TensorSpec::new(*dtype, view.shape()), view.data().to_vec())
+    RawTensor::new(TensorSpec::new(read(view.dtype())?, view.shape()), view.data().to_vec())
 }

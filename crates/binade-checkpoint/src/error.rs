@@ -35,12 +35,15 @@ pub enum DraftError {
     Name(String),
 }
 
-/// Reason why an object was not taken into a checkpoint.
+/// Reason why an object was not taken into a checkpoint, or a checkpoint not written by rank.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError<E> {
     /// Object that cannot be taken, here or under this name.
     #[error(transparent)]
     Draft(#[from] DraftError),
+    /// File that was not written, on this rank or another.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Error of the device.
     #[error(transparent)]
     Device(E),
@@ -81,6 +84,32 @@ pub enum FormatError {
         "a number in its index is infinite, NaN or beyond its type ({0}); look at rates, rules and scales"
     )]
     Number(String),
+    /// Manifest of a checkpoint by rank, whose tensors are in other files.
+    #[error(
+        "it is the manifest of a checkpoint by rank, whose tensors are in the files beside it: read it by its path"
+    )]
+    Manifest,
+    /// One rank's file of a checkpoint by rank.
+    #[error(
+        "it is one rank's file of a checkpoint by rank: give the manifest, which has the same name without `.STEP.RANK-of-RANKS`"
+    )]
+    RankFile,
+    /// Rank's file that is not the one that the manifest names.
+    #[error(
+        "it is of another checkpoint than its manifest, or has been changed: it has {found}, and the manifest names {expected}"
+    )]
+    OtherFile {
+        /// Value of the file.
+        found: String,
+        /// Value of the manifest.
+        expected: String,
+    },
+    /// Tensor of which one rank has a slice.
+    #[error(
+        "it has a slice of `{0}` alone: write the checkpoint by `write_by_rank`, or save it from a device without \
+         `with_saved_slices`"
+    )]
+    Slice(String),
     /// Index that is larger than a header can be.
     #[error("it cannot be written: {0}")]
     TooLarge(String),
@@ -123,6 +152,25 @@ pub enum FileError {
         why: Box<FileError>,
         /// Path of the one before it.
         previous: PathBuf,
+    },
+    /// Failure of another rank.
+    #[error("on rank {rank}: {why}")]
+    Rank {
+        /// Number of the rank.
+        rank: usize,
+        /// Its error in words.
+        why: String,
+    },
+    /// File of a rank that the first rank does not see.
+    #[error(
+        "rank {rank} has written {}, which rank 0 does not see as it was written: give all ranks a path on one shared file system, or \
+         save whole files", path.display()
+    )]
+    Unseen {
+        /// Number of the rank.
+        rank: usize,
+        /// Path of the file, as rank 0 has it.
+        path: PathBuf,
     },
     /// File that does not exist.
     #[error(
@@ -197,9 +245,12 @@ fn list(names: &[String]) -> String {
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
-/// Reason why a run was not restored. Nothing of it has changed, unless the device failed.
+/// Reason why a run was not restored, or a checkpoint not read by rank. Nothing of it has changed, unless the device failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError<E> {
+    /// File that was not read, on this rank or another.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Checkpoint of another run.
     #[error(transparent)]
     Mismatch(#[from] Mismatch),

@@ -3,7 +3,9 @@
 //! The standard library does all of it, so that the order of calls can be read here: it matters which file has which name at
 //! which moment, and a crate for temporary files would decide a part of it.
 
-use crate::{Checkpoint, FileError, FormatError, format};
+use crate::format::{self, Contents};
+use crate::slices::{self, Reader};
+use crate::{Checkpoint, FileError, FormatError, manifest};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -40,12 +42,7 @@ impl Checkpoint {
     ///
     /// If the file cannot be written; the ones before it are whole then.
     pub fn write(&self, path: &Path) -> Result<(), FileError> {
-        let bytes = self.to_bytes();
-        let bytes = bytes.map_err(|source| FileError::Format { path: path.to_owned(), source })?;
-        let partial = beside(path, "partial");
-        in_file("write", &partial, put(&partial, &bytes))?;
-        in_file("keep the last of", path, keep(path))?;
-        in_file("replace", path, fs::rename(&partial, path).and_then(|()| sync_folder(path)))
+        replace(path, &in_format(path, self.to_bytes())?)
     }
 
     /// Reads the checkpoint at `path`, and no other.
@@ -62,7 +59,7 @@ impl Checkpoint {
         }
     }
 
-    /// Reads the checkpoint at `path`, or the one before it if that is not whole.
+    /// Reads the checkpoint at `path`, or the one before it if that is not whole. One that ranks wrote by rank is read whole.
     ///
     /// # Errors
     ///
@@ -75,60 +72,91 @@ impl Checkpoint {
         let previous = previous(path);
         match open(&previous) {
             Ok(checkpoint) => Ok(Loaded::Previous { checkpoint, why }),
-            Err(FileError::Io { source, .. })
-                if source.kind() == ErrorKind::NotFound && is_missing(&why) =>
-            {
-                Err(FileError::None { path: path.to_owned(), previous })
-            }
-            Err(_) => Err(why),
+            Err(error) => Err(neither(path, why, &error)),
         }
     }
 }
 
-fn is_missing(error: &FileError) -> bool {
-    matches!(error, FileError::Io { source, .. } if source.kind() == ErrorKind::NotFound)
+/// Returns the error of a path where neither the last nor the previous checkpoint was read.
+pub(crate) fn neither(path: &Path, last: FileError, before: &FileError) -> FileError {
+    let previous = previous(path);
+    if is_missing(&last, path) && is_missing(before, &previous) {
+        return FileError::None { path: path.to_owned(), previous };
+    }
+    last
+}
+
+fn is_missing(error: &FileError, missing: &Path) -> bool {
+    matches!(error, FileError::Io { source, path, .. } if source.kind() == ErrorKind::NotFound && path == missing)
 }
 
 fn open(path: &Path) -> Result<Checkpoint, FileError> {
     let bytes = in_file("read", path, fs::read(path))?;
-    let checkpoint = Checkpoint::from_bytes(&bytes);
-    checkpoint.map_err(|source| FileError::Format { path: path.to_owned(), source })
+    match in_format(path, format::read(&bytes))? {
+        Contents::Whole(checkpoint) => Ok(checkpoint),
+        Contents::Manifest(manifest) => slices::read(path, manifest, &Reader::ALONE),
+    }
 }
 
-/// Writes a file and brings it to the disk.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+/// Replaces the checkpoint at `path` by a file of these bytes, keeps the one there before as the previous one, and removes files of ranks
+/// that neither names.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let partial = beside(path, "partial");
+    in_file("write", &partial, File::create(&partial).and_then(|file| put(file, bytes)))?;
+    let linked = in_file("keep the last of", path, keep(path))?;
+    in_file("replace", path, fs::rename(&partial, path).and_then(|()| sync_folder(path)))?;
+    if let Some(linked) = linked {
+        in_file("keep the last of", path, fs::rename(&linked, previous(path)))?;
+        // If both were one file already, renaming does nothing and leaves the name.
+        in_file("remove", &linked, remove(&linked))?;
+        in_file("keep the last of", path, sync_folder(path))?;
+    }
+    manifest::clean(path)
+}
+
+/// Fills a file and brings it to the disk.
+pub(crate) fn put(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Keeps the last checkpoint as the previous one. A file that is not whole is not kept: the previous may be the only one that is.
-fn keep(path: &Path) -> io::Result<()> {
-    match fs::read(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        read => match format::verify(&read?) {
-            Ok(()) => {}
-            // A file of another program is not replaced.
-            Err(error @ (FormatError::Foreign | FormatError::NotSafetensors(_))) => {
-                return Err(io::Error::other(error.to_string()));
-            }
-            Err(_) => return Ok(()),
-        },
-    }
-    let (linked, previous) = (beside(path, "linked"), previous(path));
+/// Gives the last checkpoint a second name, which it returns, to become the previous one once the last is replaced. Where the file system
+/// has no second names it is the previous one at once. A file that is not whole is not kept: the previous may be the only one that is.
+fn keep(path: &Path) -> io::Result<Option<PathBuf>> {
+    let linked = beside(path, "linked");
     remove(&linked)?;
-    // A second name, if the file system has such, keeps `path` in place all the time.
-    if fs::hard_link(path, &linked).is_ok() {
-        fs::rename(&linked, &previous)?;
-        // If both were one file already, renaming does nothing and leaves the name.
-        remove(&linked)?;
-    } else {
-        fs::rename(path, &previous)?;
+    if !is_kept(path)? {
+        return Ok(None);
     }
-    sync_folder(path)
+    if fs::hard_link(path, &linked).is_ok() {
+        return Ok(Some(linked));
+    }
+    fs::rename(path, previous(path))?;
+    sync_folder(path)?;
+    Ok(None)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+/// Returns true if there is a checkpoint to be kept.
+///
+/// # Errors
+///
+/// If it is a file of another program, which is not replaced.
+pub(crate) fn is_kept(path: &Path) -> io::Result<bool> {
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        read => read?,
+    };
+    match format::verify(&bytes) {
+        Ok(()) => {}
+        Err(error @ (FormatError::Foreign | FormatError::NotSafetensors(_))) => {
+            return Err(io::Error::other(error.to_string()));
+        }
+        Err(_) => return Ok(false),
+    }
+    Ok(manifest::of(&bytes).is_none_or(|manifest| manifest.is_there(path)))
+}
+
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -143,19 +171,32 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Returns the folder of a file.
+pub(crate) fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Brings the folder's names to the disk, if the system can.
 #[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder(path))?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
 /// Names the path and what was tried in an error of the operating system.
-fn in_file<T>(what: &'static str, path: &Path, done: io::Result<T>) -> Result<T, FileError> {
+pub(crate) fn in_file<T>(
+    what: &'static str,
+    path: &Path,
+    done: io::Result<T>,
+) -> Result<T, FileError> {
     done.map_err(|source| FileError::Io { what, path: path.to_owned(), source })
+}
+
+/// Names the path in an error of a file's bytes.
+pub(crate) fn in_format<T>(path: &Path, read: Result<T, FormatError>) -> Result<T, FileError> {
+    read.map_err(|source| FileError::Format { path: path.to_owned(), source })
 }

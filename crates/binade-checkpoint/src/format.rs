@@ -4,16 +4,21 @@
 //! CRC-32 (IEEE) over the whole file with eight zeros in its own place: safetensors has none, and a file whose header is whole
 //! may be torn or rotten behind it. CRC-32 finds every change within 32 bits in a row, and misses another with a chance of 2^-32.
 //! It does not protect against forgery.
+//!
+//! The index of a whole checkpoint is an `Index`. Those of a checkpoint by rank have one key: `manifest`, or `slices` in a rank's file.
 
-use crate::index::{Index, Tensors, tensors};
+use crate::index::{Index, Stored, Tensors, tensors};
+use crate::manifest::Manifest;
 use crate::{Checkpoint, FormatError, dtype};
 use binade_core::TensorSpec;
-use safetensors::{Dtype, SafeTensors, View};
+use safetensors::{Dtype, SafeTensors, View, tensor::Metadata};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::io::{self, Read};
 
 /// Number of bytes that tell the header's length.
-const LENGTH: usize = 8;
+pub(crate) const LENGTH: usize = 8;
 /// Start of every header, up to the format's number.
 const MAGIC: &str = "{\"__metadata__\":{\"binade\":\"checkpoint ";
 /// Number of this format, and the text behind it.
@@ -24,6 +29,11 @@ const ZEROS: &str = "00000000";
 const AT: usize = LENGTH + MAGIC.len() + VERSION.len();
 /// Byte offset of the index in the value, behind the checksum and a space.
 const INDEX: usize = "checkpoint ".len() + VERSION.len() + ZEROS.len() + 1;
+
+/// Key of the index of a manifest.
+pub(crate) const MANIFEST: &str = "manifest";
+/// Key of the index of a rank's file.
+pub(crate) const SLICES: &str = "slices";
 
 /// Tensor to be written.
 struct Written<'a> {
@@ -50,16 +60,27 @@ impl View for Written<'_> {
     }
 }
 
-/// Returns the file's bytes.
+/// Returns the bytes of a whole checkpoint's file.
 pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
-    let index = checked(&Index::of(checkpoint))?;
+    let all = tensors(checkpoint);
+    if let Some(slice) = all.iter().find(|stored| stored.slice.is_some()) {
+        return Err(FormatError::Slice(slice.name.clone()));
+    }
+    let whole = all.into_iter().map(|Stored { name, spec, bytes, .. }| (name, spec, bytes));
+    sealed(&checked(&Index::of(checkpoint))?, whole)
+}
+
+/// Returns the bytes of a file of this index and these tensors, by name.
+pub(crate) fn sealed<'a>(
+    index: &Value,
+    tensors: impl Iterator<Item = (String, TensorSpec, &'a [u8])>,
+) -> Result<Vec<u8>, FormatError> {
     let value = format!("checkpoint {VERSION}{ZEROS} {index}");
     let view = |(name, spec, bytes): (String, TensorSpec, _)| {
         let dtype = dtype::written(spec.dtype).ok_or_else(|| strange(&name, &spec.dtype))?;
         Ok((name, Written { dtype, spec, bytes }))
     };
-    let views =
-        tensors(checkpoint).into_iter().map(view).collect::<Result<Vec<_>, FormatError>>()?;
+    let views = tensors.map(view).collect::<Result<Vec<_>, FormatError>>()?;
     // There is one key alone, so that the order of a hash map does not show.
     let metadata = [("binade".to_owned(), value)].into_iter().collect();
     let mut bytes = safetensors::serialize(views, Some(metadata))
@@ -69,29 +90,47 @@ pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     Ok(bytes)
 }
 
-/// Reads the checkpoint in a file's bytes.
-pub(crate) fn read(bytes: &[u8]) -> Result<Checkpoint, FormatError> {
+/// Contents of a file.
+pub(crate) enum Contents {
+    Whole(Checkpoint),
+    Manifest(Manifest),
+}
+
+/// Reads a file's bytes.
+pub(crate) fn read(bytes: &[u8]) -> Result<Contents, FormatError> {
     verify(bytes)?;
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(FormatError::index)?;
+    let index = index(&metadata)?;
+    if let Some(manifest) = index.get(MANIFEST) {
+        return decoded(manifest).map(Contents::Manifest);
+    }
+    if index.get(SLICES).is_some() {
+        return Err(FormatError::RankFile);
+    }
+    let index: Index = decoded(&index)?;
+    let whole = index.with(all(&SafeTensors::deserialize(bytes).map_err(FormatError::index)?)?);
+    whole.map(Contents::Whole)
+}
+
+/// Returns the index in a file's metadata.
+pub(crate) fn index(metadata: &Metadata) -> Result<Value, FormatError> {
     let index = metadata.metadata().as_ref().and_then(|all| all.get("binade")?.get(INDEX..));
-    let index: Value =
-        serde_json::from_str(index.unwrap_or_default()).map_err(FormatError::index)?;
-    let index = index_of(&index).map_err(FormatError::index)?;
+    serde_json::from_str(index.unwrap_or_default()).map_err(FormatError::index)
+}
+
+/// Returns the contents of a value from a file; an error names the field.
+pub(crate) fn decoded<T: Serialize + DeserializeOwned>(value: &Value) -> Result<T, FormatError> {
+    let decoded = serde_path_to_error::deserialize(value).map_err(FormatError::index)?;
     // A number beyond f32 becomes an infinity in a field of that type, which no file has.
-    checked(&index)?;
-    index.with(all(&SafeTensors::deserialize(bytes).map_err(FormatError::index)?)?)
+    checked(&decoded)?;
+    Ok(decoded)
 }
 
 /// Returns an index as JSON, which has no infinity and no NaN: an error names the field of one.
-fn checked(index: &Index) -> Result<Value, FormatError> {
+pub(crate) fn checked<T: Serialize + DeserializeOwned>(index: &T) -> Result<Value, FormatError> {
     let value = serde_json::to_value(index).map_err(FormatError::index)?;
-    let read = index_of(&value);
+    let read: Result<T, _> = serde_path_to_error::deserialize(&value);
     read.map(|_| value).map_err(|error| FormatError::Number(error.to_string()))
-}
-
-/// Returns the index of this value; an error names the field.
-fn index_of(value: &Value) -> Result<Index, serde_path_to_error::Error<serde_json::Error>> {
-    serde_path_to_error::deserialize(value)
 }
 
 /// Returns the error of a tensor of a type that Binade or safetensors does not have.
@@ -101,6 +140,16 @@ fn strange(name: &str, dtype: &dyn std::fmt::Debug) -> FormatError {
 
 /// Checks that these are the bytes that were written, without reading their contents.
 pub(crate) fn verify(bytes: &[u8]) -> Result<(), FormatError> {
+    let expected = stated(bytes)?;
+    let found = checksum(bytes);
+    if format!("{found:08x}") == expected {
+        return Ok(());
+    }
+    Err(FormatError::Checksum { found, expected })
+}
+
+/// Returns the checksum that a file states, given its header or all of it.
+pub(crate) fn stated(bytes: &[u8]) -> Result<String, FormatError> {
     let header = bytes.get(LENGTH..).ok_or(FormatError::Short(bytes.len()))?;
     let known = MAGIC.len().min(header.len());
     if header[..known] != MAGIC.as_bytes()[..known] {
@@ -114,11 +163,7 @@ pub(crate) fn verify(bytes: &[u8]) -> Result<(), FormatError> {
     if version != VERSION.as_bytes() {
         return Err(FormatError::Version(text(version)));
     }
-    let found = checksum(bytes);
-    if format!("{found:08x}").as_bytes() == written {
-        return Ok(());
-    }
-    Err(FormatError::Checksum { found, expected: text(written) })
+    Ok(text(written))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -132,6 +177,22 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.update(ZEROS.as_bytes());
     hasher.update(bytes.get(AT + ZEROS.len()..).unwrap_or_default());
     hasher.finalize()
+}
+
+/// Returns the checksum of a file that is read piece by piece.
+pub(crate) fn checksum_of(mut file: impl Read) -> io::Result<u32> {
+    let mut piece = Vec::new();
+    file.by_ref().take((AT + ZEROS.len()) as u64).read_to_end(&mut piece)?;
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(piece.get(..AT).unwrap_or(&piece));
+    hasher.update(ZEROS.as_bytes());
+    piece.resize(1 << 20, 0);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hasher.finalize()),
+            read => hasher.update(&piece[..read]),
+        }
+    }
 }
 
 fn all(file: &SafeTensors<'_>) -> Result<Tensors, FormatError> {

@@ -5,7 +5,7 @@ use binade_core::{DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec};
 use binade_grad_scaler::{BadMicroBatch, PartReport, SavedWindow};
 use binade_master_weights::{OptimizerConfig, SavedParameter, StateKind};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// Contents of a checkpoint but for the tensors, which stand under the names made here.
 #[derive(Deserialize, Serialize)]
@@ -47,6 +47,31 @@ struct Sum {
     grads: Vec<(String, bool)>,
 }
 
+/// Elements of a parameter that a rank owns or needs, by the parameter's name and number of elements.
+pub(crate) type Own<'o> = dyn Fn(&str, usize) -> Range<usize> + 'o;
+
+/// Part of a tensor that each rank's file has.
+#[derive(Clone, Copy)]
+pub(crate) enum Share<'i> {
+    /// All of it in the file of the first rank, and nothing in the others.
+    First,
+    /// The elements of this parameter that the rank owns, so many of the tensor for each of the parameter's.
+    Each(&'i str, usize),
+}
+
+impl Share<'_> {
+    /// Returns the elements of a tensor of so many that belong to what `own` gives by a parameter's name and number of elements.
+    pub(crate) fn of(self, elements: usize, own: &Own<'_>) -> Range<usize> {
+        match self {
+            Self::First => 0..elements,
+            Self::Each(parameter, width) => {
+                let own = own(parameter, elements / width);
+                own.start * width..own.end * width
+            }
+        }
+    }
+}
+
 /// Tensors by their names in the file.
 pub(crate) type Tensors = BTreeMap<String, RawTensor>;
 
@@ -82,6 +107,30 @@ impl Index {
             blobs: checkpoint.blobs.keys().cloned().collect(),
             tensors: checkpoint.tensors.keys().cloned().collect(),
         }
+    }
+
+    /// Returns the share that ranks have of each tensor, by its name in the file.
+    pub(crate) fn shares(&self) -> Result<BTreeMap<String, Share<'_>>, FormatError> {
+        let mut shares = BTreeMap::new();
+        for (optimizer, saved) in &self.optimizers {
+            for Parameter { name, kept, .. } in &saved.parameters {
+                shares.insert(parameter(optimizer, VALUE, name), Share::Each(name, 1));
+                for kind in kept {
+                    let width = kind.parse::<StateKind>().map_err(FormatError::index)?.width();
+                    let share = width.map_or(Share::First, |width| Share::Each(name, width));
+                    shares.insert(parameter(optimizer, kind, name), share);
+                }
+            }
+        }
+        for (window, saved) in &self.windows {
+            for (name, _) in saved.sum.iter().flat_map(|sum| &sum.grads) {
+                shares.insert(gradient(window, name), Share::Each(name, 1));
+            }
+        }
+        let others = self.blobs.iter().map(|name| blob(name));
+        let others = others.chain(self.tensors.iter().map(|name| tensor(name)));
+        shares.extend(others.map(|name| (name, Share::First)));
+        Ok(shares)
     }
 
     /// Returns the checkpoint with `tensors`, all of which it takes.
@@ -165,35 +214,46 @@ impl Window {
     }
 }
 
-/// Returns every tensor of a checkpoint, under its name in the file. Blobs become tensors of bytes.
-pub(crate) fn tensors(checkpoint: &Checkpoint) -> Vec<(String, TensorSpec, &[u8])> {
+/// Tensor of a checkpoint, to be written.
+pub(crate) struct Stored<'c> {
+    /// Name in the file.
+    pub(crate) name: String,
+    /// Form of the whole tensor.
+    pub(crate) spec: TensorSpec,
+    /// Elements whose bytes are here; `None` for a whole tensor.
+    pub(crate) slice: Option<Range<usize>>,
+    pub(crate) bytes: &'c [u8],
+}
+
+/// Returns every tensor of a checkpoint. Blobs become tensors of bytes.
+pub(crate) fn tensors(checkpoint: &Checkpoint) -> Vec<Stored<'_>> {
     let mut all = Vec::new();
     for (optimizer, saved) in &checkpoint.optimizers {
         for one in &saved.parameters {
-            all.push(named(parameter(optimizer, VALUE, &one.name), &one.value));
+            all.push(stored(parameter(optimizer, VALUE, &one.name), &one.value));
             let kept = one.kept.iter();
-            all.extend(
-                kept.map(|(kind, raw)| {
-                    named(parameter(optimizer, &kind.to_string(), &one.name), raw)
-                }),
-            );
+            all.extend(kept.map(|(kind, raw)| {
+                stored(parameter(optimizer, &kind.to_string(), &one.name), raw)
+            }));
         }
     }
     for (window, saved) in &checkpoint.windows {
         for grad in saved.grads.iter().flatten() {
-            all.extend(grad.value.iter().map(|raw| named(gradient(window, &grad.name), raw)));
+            all.extend(grad.value.iter().map(|raw| stored(gradient(window, &grad.name), raw)));
         }
     }
     let blobs = checkpoint.blobs.iter();
     all.extend(blobs.map(|(name, bytes)| {
-        (blob(name), TensorSpec::new(DType::U8, [bytes.len()]), bytes.as_slice())
+        let spec = TensorSpec::new(DType::U8, [bytes.len()]);
+        Stored { name: blob(name), spec, slice: None, bytes }
     }));
-    all.extend(checkpoint.tensors.iter().map(|(name, raw)| named(tensor(name), raw)));
+    all.extend(checkpoint.tensors.iter().map(|(name, raw)| stored(tensor(name), raw)));
     all
 }
 
-fn named(name: String, raw: &RawTensor) -> (String, TensorSpec, &[u8]) {
-    (name, raw.spec().clone(), raw.bytes())
+fn stored(name: String, raw: &RawTensor) -> Stored<'_> {
+    let slice = raw.is_slice().then(|| raw.elements());
+    Stored { name, spec: raw.spec().clone(), slice, bytes: raw.bytes() }
 }
 
 fn take(from: &mut Tensors, name: &str) -> Result<RawTensor, FormatError> {

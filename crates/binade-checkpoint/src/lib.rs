@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod by_rank;
 mod checkpoint;
 mod config;
 mod draft;
@@ -9,8 +10,11 @@ mod error;
 mod file;
 mod format;
 mod index;
+mod manifest;
 pub mod order;
+mod part;
 mod restore;
+mod slices;
 mod torch;
 
 pub use checkpoint::{Checkpoint, SavedOptimizer, SavedScaler};

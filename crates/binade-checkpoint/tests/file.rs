@@ -1,16 +1,9 @@
 //! Files: replaced whole, the one before kept, and other files left alone.
 
+use crate::common::{folder, names};
 use binade_checkpoint::{Checkpoint, Draft, FileError, Loaded, previous};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// Returns an empty folder for this test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checkpoint").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use std::path::Path;
 
 fn numbered(number: u32) -> Checkpoint {
     Draft::fresh().word("number", number).finish().unwrap()
@@ -26,14 +19,6 @@ fn fallen_back(path: &Path) -> (Checkpoint, FileError) {
         Loaded::Previous { checkpoint, why } => (checkpoint, why),
         Loaded::Last(checkpoint) => panic!("the last was taken: {checkpoint:?}"),
     }
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
-    let mut names: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(unreachable_pub, reason = "all of it is within the test program")]
 
 pub mod device;
+pub mod ranks;
 
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::DType;
@@ -10,6 +11,8 @@ use binade_grad_scaler::{
 };
 use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 use device::Trains;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Setup of a run.
 #[derive(Clone, Debug)]
@@ -215,4 +218,21 @@ pub fn resummed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum = format!("{:08x}", crc32fast::hash(&bytes));
     bytes[at..at + 8].copy_from_slice(sum.as_bytes());
     bytes
+}
+
+/// Returns an empty folder for this test.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checkpoint").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Returns the names in a folder.
+pub fn names(folder: &Path) -> Vec<String> {
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();
+    names.sort();
+    names
 }
