@@ -6,6 +6,7 @@ mod by_rank_torn;
 mod common;
 mod file;
 mod killed;
+mod killed_ranks;
 mod numbers;
 #[path = "../../binade-ranks/tests/observed.rs"]
 mod observed;

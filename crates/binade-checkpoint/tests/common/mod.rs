@@ -2,6 +2,7 @@
 #![allow(unreachable_pub, reason = "all of it is within the test program")]
 
 pub mod device;
+pub mod processes;
 pub mod ranks;
 
 use binade_checkpoint::{Checkpoint, Draft};
