@@ -81,6 +81,10 @@ pub struct Args {
     /// any number of ranks trains alike but for roundings.
     #[arg(long)]
     pub sync_bn: bool,
+    /// Saves after each epoch to this path, with a file of each rank beside it, and goes on from there if it is there: on any number of
+    /// ranks, with the same bits. It takes one level and one low type.
+    #[arg(long, value_name = "PATH")]
+    pub checkpoint_by_rank: Option<PathBuf>,
     /// Looks at no step, so that none waits for the device; the scale is read once, at the end.
     #[arg(long)]
     pub unwatched: bool,
@@ -96,7 +100,9 @@ Examples:
   digits --level O1 --init-scale 2^30        a scale that has to come down
   digits --model mlp --ranks 4               data-parallel training on four threads
   digits --model mlp --ranks 4 --slices      the same, with a quarter of masters and moments on each
-  digits --ranks 4 --sync-bn                 the same of the model with batch normalisation";
+  digits --ranks 4 --sync-bn                 the same of the model with batch normalisation
+  digits --model mlp --level O2 --dtype f16 --ranks 4 --slices --checkpoint-by-rank run.safetensors
+                                             saved after each epoch, and resumed from there";
 
 /// Model to train.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

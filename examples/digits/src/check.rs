@@ -16,6 +16,7 @@ use binade_example_shared::program::{DeviceKind, is_scaled};
 pub fn check(args: &Args, images: &Images) -> Result<()> {
     check_scaling(args)?;
     check_ranks(args)?;
+    check_checkpoint(args)?;
     check_images(args, images)?;
     let steps = config::steps(args, images.len());
     match args.inject_overflow {
@@ -33,6 +34,10 @@ fn check_ranks(args: &Args) -> Result<()> {
             (args.slices, "--slices: there are no ranks to divide among; add --ranks N"),
             (args.overlap, "--overlap: there are no ranks to send to; add --ranks N"),
             (args.sync_bn, "--sync-bn: one device has the whole batch; add --ranks N"),
+            (
+                args.checkpoint_by_rank.is_some(),
+                "--checkpoint-by-rank: there are no ranks to write files; add --ranks N",
+            ),
         ];
         let why = given.into_iter().find_map(|(is_given, why)| is_given.then_some(why));
         return why.map_or(Ok(()), |why| Err(why.into()));
@@ -55,6 +60,20 @@ fn check_ranks(args: &Args) -> Result<()> {
         return Ok(());
     };
     Err(format!("--ranks {ranks}: {why}").into())
+}
+
+fn check_checkpoint(args: &Args) -> Result<()> {
+    let runs = config::settings(args).len();
+    match &args.checkpoint_by_rank {
+        Some(_) if runs > 1 => Err(format!(
+            "--checkpoint-by-rank: {runs} runs would write to one path; take one --level and one --dtype"
+        )
+        .into()),
+        Some(_) if args.unwatched => Err(
+            "--checkpoint-by-rank: a checkpoint begins with a step's outcome; leave --unwatched out".into(),
+        ),
+        _ => Ok(()),
+    }
 }
 
 fn check_images(args: &Args, images: &Images) -> Result<()> {

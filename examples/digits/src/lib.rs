@@ -13,6 +13,7 @@ mod notice;
 mod part;
 pub mod ranks;
 pub mod record;
+mod saved;
 pub mod session;
 pub mod table;
 pub mod train;

@@ -2,10 +2,12 @@
 
 use crate::args::ModelKind;
 use crate::data::CLASSES;
-use binade::core::{DType, Handle, Named};
+use binade::core::{DType, Handle, Named, RawTensor, TensorSpec};
 use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
 use binade_example_shared::{first, mlp};
 use binade_tape::{TapeError, Var};
+
+use std::collections::BTreeMap;
 
 pub use binade_example_shared::program::Trains;
 
@@ -77,6 +79,44 @@ impl<D: Trains> Net<D> {
     pub fn norms(&self) -> Vec<&'static str> {
         let names = layout(self.kind, self.size).into_iter().map(|(name, _)| name);
         names.filter(|name| name.starts_with("norm")).collect()
+    }
+
+    /// Returns the running statistics, by name.
+    ///
+    /// # Errors
+    ///
+    /// If the device fails.
+    pub(crate) fn running(&self, device: &D) -> Result<Vec<(String, RawTensor)>, D::Error> {
+        let mut all = Vec::new();
+        for (index, RunningStats { mean, var }) in self.running.iter().enumerate() {
+            for (name, value) in [("mean", mean), ("var", var)] {
+                let values = device.download(value)?;
+                let raw = RawTensor::from_f32(TensorSpec::new(DType::F32, [values.len()]), &values);
+                all.extend(raw.map(|raw| (format!("norm{index}.{name}"), raw)));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Replaces the running statistics by those of these names.
+    ///
+    /// # Errors
+    ///
+    /// If the device fails.
+    pub(crate) fn set_running(
+        &mut self,
+        device: &D,
+        saved: &BTreeMap<String, RawTensor>,
+    ) -> Result<(), D::Error> {
+        for (index, RunningStats { mean, var }) in self.running.iter_mut().enumerate() {
+            for (name, value) in [("mean", mean), ("var", var)] {
+                let raw = saved.get(&format!("norm{index}.{name}"));
+                if let Some(values) = raw.and_then(RawTensor::to_f32) {
+                    *value = device.upload(&values, &[values.len()], DType::F32)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Trains logits of a batch, [N, 10], from pixels, [N, height · width]. Training normalises by the batch, and updates the

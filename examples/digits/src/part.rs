@@ -1,6 +1,7 @@
 //! Part of every batch that is trained on here: all of it, or the shards of one rank.
 
 use crate::model::{Norm, Trains};
+use crate::saved::Files;
 use binade::core::{Handle, Named, NamedGrads};
 use binade_cpu::Cpu;
 use binade_ranks::{Group, Ranks};
@@ -33,6 +34,8 @@ pub(crate) struct Part<D: Trains> {
     pub(crate) backward: Backward<D>,
     /// Normalises by a batch in training.
     pub(crate) norm: Norm<D>,
+    /// Checkpoints of ranks.
+    pub(crate) files: Option<Files<D>>,
 }
 
 impl<D: Trains> Part<D> {
@@ -43,7 +46,7 @@ impl<D: Trains> Part<D> {
             let set = set.into_iter().flatten().map(|gradient| change(0, gradient));
             Ok(set.collect::<Result<NamedGrads<_>, _>>()?.into())
         };
-        Self { own: 0..1, of: 1, backward, norm: Var::batch_norm }
+        Self { own: 0..1, of: 1, backward, norm: Var::batch_norm, files: None }
     }
 
     /// Returns this device's shards of a batch.
@@ -86,6 +89,6 @@ impl<G: Group> Part<Ranks<Cpu, G>> {
                 loss.backward_each(|gradient| Ok(tell(change(place, gradient)?)?))
             })
         };
-        Self { own, of, backward, norm }
+        Self { own, of, backward, norm, files: Some(Files::by_rank()) }
     }
 }

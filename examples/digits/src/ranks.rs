@@ -68,7 +68,8 @@ pub(crate) fn device<G: Group>(group: G, second: Option<G>, args: &Args) -> Resu
         Some(second) => Ranks::overlapping(Cpu, [group, second], BUCKET)?,
         None => Ranks::new(Cpu, group),
     };
-    Ok(device.with_partition(partition))
+    let device = device.with_partition(partition);
+    Ok(if args.checkpoint_by_rank.is_some() { device.with_saved_slices() } else { device })
 }
 
 /// Trains and tests `setting` as one rank, whose `args` name the number of ranks, and returns its figures.

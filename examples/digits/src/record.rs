@@ -22,7 +22,7 @@ pub struct Run {
     pub bytes: Memory,
     /// Most bytes that backward keeps of one micro-batch.
     pub activations_peak: u64,
-    /// Hash of parameters, masters and moments, of a run on ranks.
+    /// Hash of the parameters' `f32` values, of a run on ranks.
     pub weights: Option<u64>,
     /// Seconds of training and test.
     pub seconds: f64,

@@ -38,10 +38,11 @@ pub(crate) fn part<D: Trains>(
 ) -> Result<Run> {
     let started = Instant::now();
     let mut trainer = Trainer::new(device, part, args, setting, digits.train.size)?;
-    for _ in 0..args.epochs {
+    for epoch in trainer.resume()?..args.epochs {
         if trainer.epoch(&digits.train, bar)?.is_break() {
             break;
         }
+        trainer.save(epoch + 1)?;
     }
     let right = trainer.right(&digits.test)?;
     let (data, seconds) = (digits.source(), started.elapsed().as_secs_f64());

@@ -8,7 +8,7 @@ use crate::model::{Net, Trains};
 use crate::part::Part;
 use crate::record::{Outcomes, Run};
 use binade::core::{DType, Named};
-use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
+use binade::grad_scaler::{BadMicroBatch, Step, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
 use binade_ranks::Shards;
@@ -24,14 +24,16 @@ const TOGETHER: usize = 500;
 
 /// Model in training.
 pub(crate) struct Trainer<'a, D: Trains> {
-    device: &'a D,
-    part: Part<D>,
-    args: &'a Args,
-    net: Net<D>,
-    amp: Amp<D>,
-    run: Run,
+    pub(crate) device: &'a D,
+    pub(crate) part: Part<D>,
+    pub(crate) args: &'a Args,
+    pub(crate) net: Net<D>,
+    pub(crate) amp: Amp<D>,
+    pub(crate) run: Run,
     /// Generator that shuffles the images.
-    order: Rng,
+    pub(crate) order: Rng,
+    /// Outcome of the last step that was resolved.
+    pub(crate) last: Option<Step>,
 }
 
 impl<'a, D: Trains> Trainer<'a, D> {
@@ -53,7 +55,8 @@ impl<'a, D: Trains> Trainer<'a, D> {
             ..Run::default()
         };
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
-        Ok(Self { device, part, args, net, amp, run, order: Rng::with_seed(args.seed) })
+        let order = Rng::with_seed(args.seed);
+        Ok(Self { device, part, args, net, amp, run, order, last: None })
     }
 
     /// Runs one pass over the images in random order. Breaks off once the run has diverged.
@@ -91,7 +94,9 @@ impl<'a, D: Trains> Trainer<'a, D> {
         if self.args.unwatched {
             outcome.ignore();
         } else {
-            self.run.outcomes.enter(&outcome.resolve()?);
+            let step = outcome.resolve()?;
+            self.run.outcomes.enter(&step);
+            self.last = Some(step);
         }
         Ok(())
     }
@@ -201,12 +206,11 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(Run { bytes: memory, weights, ..self.run })
     }
 
-    /// Returns a hash of parameters, masters and moments.
+    /// Returns a hash of the parameters' `f32` values.
     fn weights(&self) -> Result<u64> {
         let mut hasher = DefaultHasher::new();
-        for saved in self.amp.optimizer.save()? {
-            saved.value.bytes().hash(&mut hasher);
-            saved.kept.iter().for_each(|(_, kept)| kept.bytes().hash(&mut hasher));
+        for Named { value, .. } in self.amp.optimizer.export_f32()? {
+            value.into_iter().map(f32::to_bits).for_each(|bits| bits.hash(&mut hasher));
         }
         Ok(hasher.finish())
     }

@@ -124,6 +124,18 @@ fn ranks_that_cannot_be() {
         ),
         ("--slices", "--slices: there are no ranks to divide among; add --ranks N"),
         ("--overlap", "--overlap: there are no ranks to send to; add --ranks N"),
+        (
+            "--checkpoint-by-rank run",
+            "--checkpoint-by-rank: there are no ranks to write files; add --ranks N",
+        ),
+        (
+            "--ranks 2 --checkpoint-by-rank run --level O1",
+            "--checkpoint-by-rank: 2 runs would write to one path; take one --level and one --dtype",
+        ),
+        (
+            "--ranks 2 --checkpoint-by-rank run --level O0 --unwatched",
+            "--checkpoint-by-rank: a checkpoint begins with a step's outcome; leave --unwatched out",
+        ),
     ] {
         unfollowed(line, told);
     }

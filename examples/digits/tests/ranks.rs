@@ -1,6 +1,8 @@
 //! Training on ranks: any number of them ends with the same weights, and learns as one device does.
 
+use crate::common::idx::Folder;
 use crate::common::{digits, only, short};
+use binade_checkpoint::Checkpoint;
 use binade_example_digits::config;
 use binade_example_digits::ranks;
 use binade_example_digits::record::{Run, Steps};
@@ -75,6 +77,42 @@ fn images_normalised_together_train_any_number_of_ranks_as_one_device() {
     near(&together(1), &alone, 0.01);
     for count in [2, 4, 8] {
         near(&together(count), &alone, 0.2);
+    }
+}
+
+#[test]
+fn a_run_that_is_saved_by_rank_is_resumed_on_any_number_of_ranks() {
+    let folder = Folder::empty("by-rank");
+    for (number, line) in [
+        "--model mlp --level O2 --dtype f16 --clip-norm 0.5 --inject-overflow 9 --slices",
+        "--model mlp --level O1 --dtype bf16 --accumulate 2",
+        "--model cnn --level O2 --dtype bf16 --sync-bn --batch 40 --slices",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = |name| folder.path(&format!("{name}{number}"));
+        let run = |count, epochs: usize, name| {
+            let path = path(name);
+            on_ranks(count, &format!("{line} --epochs {epochs} --checkpoint-by-rank {path}"))
+        };
+        let bytes = |name| {
+            let checkpoint = Checkpoint::read(path(name).as_ref()).unwrap();
+            assert_eq!(checkpoint.words["epochs"], "3");
+            checkpoint.to_bytes().unwrap()
+        };
+        // As many ranks trains to the same bits, and any other number too, unless a part of the batch depends on it.
+        let counts = if line.contains("--sync-bn") { [2, 2, 2] } else { [4, 1, 2] };
+        let whole = run(2, 3, "whole");
+        for (count, epochs) in counts.into_iter().zip(1..) {
+            let part = run(count, epochs, "part");
+            assert_eq!(part.losses.len(), 1, "{line}: one epoch was left");
+            if epochs == 3 {
+                assert_eq!(part.weights, whole.weights, "{line}");
+                assert_eq!(part.outcomes.steps, whole.outcomes.steps, "{line}");
+            }
+        }
+        assert!(bytes("part") == bytes("whole"), "{line}");
     }
 }
 
