@@ -106,6 +106,10 @@ impl AmpTensor for HostTensor {
         }])
     }
 
+    fn from_f32(values: &[f32], _: &[usize]) -> Option<Self> {
+        Some(Self::F32(values.to_vec()))
+    }
+
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
         match self {
             Self::BF16(elements) => map(elements, f),

@@ -17,6 +17,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 ///   once.
 /// * `shape` gives the extents of that order, slowest first, or `None` in every tensor.
 /// * `scaled` is differentiable where the tensor is; the provided one is for tensors that are not.
+/// * `from_f32` keeps every bit, and its tensor has the shape that it is given, where tensors tell theirs.
 ///
 /// # Tensors that record gradients
 ///
@@ -46,6 +47,13 @@ pub trait AmpTensor: Clone {
 
     /// Replaces each element `x` at index `i` by `f(i, x)`. The index counts in row-major order, whatever the strides.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32);
+
+    /// Returns an `f32` tensor of `values`, which are as many as `shape` has elements, in row-major order. Optional: several ranks take
+    /// it, since each is sent gradients that it may not have had itself. The provided method returns `None`.
+    fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
+        let _ = (values, shape);
+        None
+    }
 
     /// Returns this tensor in `f32`, times `factor`.
     ///

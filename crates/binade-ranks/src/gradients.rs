@@ -5,6 +5,7 @@ use crate::{
     sending::Sent, slice_grads::upload,
 };
 use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
+use binade_grad_scaler::{GradScaler, ScaleState};
 use std::{fmt, ops::Range};
 
 /// Gradients of a rank: a set for each of its shards of the batch until `unscale`, and the average over all ranks from there on. Where
@@ -133,5 +134,48 @@ impl<D: RankDevice, G: Group> GradSet for Ranks<D, G> {
         }
         let average = grads.into_average()?;
         self.alone(|device| device.materialise(average))
+    }
+}
+
+impl<D: RankDevice, G: Group> Ranks<D, G> {
+    /// Replaces gradients by their average over the ranks, in `f32`, and returns what all ranks found: for a loop that scales no loss, or has
+    /// an order of its own.
+    ///
+    /// It is `unscale` by a scale of 1. Where the finding is raised each rank has its own gradients still, in `f32`, and every rank has to
+    /// skip; the finding names rank, parameter and element.
+    ///
+    /// # Errors
+    ///
+    /// A [`Desync`](crate::Desync) if ranks differ in the model or the call; if the device or the group fails. `grads` stays as it was then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use binade_core::{HostDevice, HostTensor, Named};
+    /// use binade_ranks::{Group, Ranks, threads};
+    /// use std::{thread, time::Duration};
+    ///
+    /// let running = threads(2, Duration::from_secs(10)).into_iter().map(|group| {
+    ///     thread::spawn(move || {
+    ///         let own = [1.0, 4.0][group.rank()];
+    ///         let ranks = Ranks::new(HostDevice::new(), group);
+    ///         let mut grads = vec![Named::new("weight", Some(HostTensor::from(vec![own])))];
+    ///         let found = ranks.average(&mut grads).unwrap();
+    ///         assert!(!found.is_raised());
+    ///         grads.remove(0).value.unwrap().to_f32()[0]
+    ///     })
+    /// });
+    /// for rank in running.collect::<Vec<_>>() {
+    ///     assert_eq!(rank.join().unwrap(), 2.5);
+    /// }
+    /// ```
+    pub fn average(
+        &self,
+        grads: &mut NamedGrads<D::Tensor>,
+    ) -> Result<FoundInf, RanksError<D::Error>> {
+        let mut set = RankGrads::from(grads.clone());
+        let found = self.unscale(&mut set, &ScaleState::from_exponent(0))?;
+        *grads = self.materialise(set)?;
+        Ok(found)
     }
 }

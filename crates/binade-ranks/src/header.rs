@@ -19,6 +19,8 @@ pub(crate) enum Call {
     Export,
     SaveGrads,
     Materialise,
+    Broadcast,
+    CheckEqual,
     SyncBatchNorm,
     SyncBatchNormBackward,
     Gather,
@@ -28,7 +30,7 @@ pub(crate) enum Call {
 
 impl Call {
     /// Names of the calls, in their order.
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 19] = [
         "`masters`",
         "`join`",
         "`load`",
@@ -42,6 +44,8 @@ impl Call {
         "`export_f32`",
         "`save_grads`",
         "`materialise`",
+        "`broadcast`",
+        "`check_equal`",
         "`sync_batch_norm`",
         "`sync_batch_norm_backward`",
         "`gather`, as in `write_by_rank` and `read_by_rank`,",
@@ -66,6 +70,7 @@ impl Call {
             Self::Step | Self::Save | Self::Export | Self::SaveGrads | Self::Materialise => {
                 "the slices"
             }
+            Self::Broadcast | Self::CheckEqual => "the parameters",
             Self::SyncBatchNorm | Self::SyncBatchNormBackward => {
                 "the channels, numbers or running statistics of a batch normalisation"
             }

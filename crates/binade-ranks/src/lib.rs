@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod average;
+mod broadcast;
 mod buckets;
 mod device;
 mod error;
@@ -12,6 +13,7 @@ mod masters;
 mod meeting;
 mod model;
 mod ops;
+mod optimizer;
 mod overlap;
 mod partition;
 mod scaler;
@@ -29,6 +31,7 @@ pub use device::{RankDevice, Ranks};
 pub use error::{Desync, RanksError};
 pub use gradients::RankGrads;
 pub use group::{Alone, Group, GroupError};
+pub use optimizer::RankOptimizer;
 pub use partition::Partition;
 pub use sending::Tell;
 pub use shards::Shards;

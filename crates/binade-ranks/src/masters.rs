@@ -2,12 +2,10 @@
 
 use crate::{
     Group, RankDevice, RankGrads, Ranks, RanksError,
-    device::Failed,
     header::{Call, hash},
     meeting::Statement,
-    model::{Entry, travels},
 };
-use binade_core::{FoundInf, Named, RawTensor, TensorSpec};
+use binade_core::{FoundInf, Named, RawTensor};
 use binade_master_weights::{
     LoadError, MasterWeights, OptimizerConfig, ParameterSpec, SavedParameter, Snapshot,
 };
@@ -22,7 +20,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         config: &OptimizerConfig,
     ) -> Result<D::Masters, Self::Error> {
         self.divisible(config)?;
-        self.begin_alike(Call::Masters, params, config)?;
+        self.begin_alike(Call::Masters, params, self.setting(config))?;
         if self.is_sliced() {
             return self.masters_of_slices(params, config);
         }
@@ -58,7 +56,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         mut more: D::Params,
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
-        self.begin_alike(Call::Join, &mut more, config)?;
+        self.begin_alike(Call::Join, &mut more, self.setting(config))?;
         if self.is_sliced() {
             return self.join_slices(params, masters, more, config);
         }
@@ -67,45 +65,10 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
 }
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Replaces parameters by those of rank 0. It comes before they are lowered, so that masters are alike too.
-    fn begin_alike(
-        &self,
-        call: Call,
-        params: &mut D::Params,
-        config: &OptimizerConfig,
-    ) -> Result<(), Failed<D>> {
-        let (model, mut bytes) = self.own_part(|device| {
-            let (mut model, mut bytes) = (Vec::new(), Vec::<u8>::new());
-            for Named { name, value } in params.iter() {
-                let spec = TensorSpec::new(device.dtype(value), device.shape(value));
-                if travels(spec.dtype) {
-                    let values = device.download(value)?;
-                    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-                }
-                model.push(Entry { name: name.clone(), spec: Some(spec), is_whole: true });
-            }
-            Ok((model, bytes))
-        })?;
+    /// Returns what ranks must agree on beside the model, as text.
+    fn setting(&self, config: &OptimizerConfig) -> String {
         let saved = if self.saves_slices() { ", saved as slices" } else { "" };
-        let setting = format!("{config:?}, {:?}{saved}", self.partition());
-        self.meet(Statement { model, ..Statement::of(call, setting) })?;
-        self.kept(self.group().broadcast(0, &mut bytes))?;
-        if self.group().rank() == 0 {
-            return Ok(());
-        }
-        let (elements, _) = bytes.as_chunks::<4>();
-        let mut elements = elements.iter().map(|element| f32::from_le_bytes(*element));
-        self.alone(|device| {
-            for param in params.iter_mut() {
-                let (dtype, shape) = (device.dtype(&param.value), device.shape(&param.value));
-                if travels(dtype) {
-                    let count = device.element_count(&param.value);
-                    let values: Vec<f32> = elements.by_ref().take(count).collect();
-                    param.value = device.upload(&values, &shape, dtype)?;
-                }
-            }
-            Ok(())
-        })
+        format!("{config:?}, {:?}{saved}", self.partition())
     }
 }
 

@@ -78,12 +78,13 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         } else if met.found.overflow.is_some() {
             Sets::Unsent(own, met.model)
         } else {
-            self.average(shards, &met, scale)?
+            self.exchanged(shards, &met, scale)?
         };
         Ok((sets, met.found))
     }
 
-    fn average(
+    /// Exchanges gradients, and returns their average.
+    fn exchanged(
         &self,
         shards: &[Set<D>],
         met: &Met,

@@ -5,9 +5,12 @@
 mod averages;
 mod common;
 mod ends;
+#[path = "../../../tests/frameworks/mod.rs"]
+mod frameworks;
 mod kit;
 mod observed;
 mod overlap;
+mod own_tensor;
 mod settings;
 mod slice_meetings;
 mod slice_windows;

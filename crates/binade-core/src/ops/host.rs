@@ -27,6 +27,23 @@ pub trait Upload: Handle {
     ///
     /// `Mismatch` if `values` are not as many as `shape` says.
     fn upload_i64(&self, values: &[i64], shape: &[usize]) -> Result<Self::Tensor, Self::Error>;
+
+    /// Puts values in the place of a floating-point tensor of this shape and type. The provided method makes a new tensor. A device whose
+    /// tensors can be variables, which others hold too, sets these.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    fn upload_to(
+        &self,
+        place: &mut Self::Tensor,
+        values: &[f32],
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<(), Self::Error> {
+        *place = self.upload(values, shape, dtype)?;
+        Ok(())
+    }
 }
 
 /// Reading of tensors on the host; no other trait of this crate reads.

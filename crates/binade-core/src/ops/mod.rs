@@ -54,6 +54,7 @@ mod check;
 mod error;
 mod forward;
 mod host;
+mod host_device;
 mod invocation;
 mod operands;
 mod results;

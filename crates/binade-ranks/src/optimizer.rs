@@ -1,0 +1,62 @@
+//! Optimizers of the device itself, given averages.
+
+use crate::{RankDevice, RankGrads, RanksError};
+use binade_core::{FoundInf, Optimizer};
+
+/// Optimizer of the device itself on a rank: a framework's, or one's own. It is given the average in place of this rank's gradients, and
+/// every rank's moves alike.
+///
+/// It can be made for each step, of a reference. It takes [`Partition::Whole`](crate::Partition), since the optimizer's parameters are whole.
+/// `MasterOptimizer` and `HostOptimizer` of [`Ranks`](crate::Ranks) take averages by themselves.
+///
+/// # Examples
+///
+/// ```
+/// use binade::core::{FoundInf, HostTensor, Optimizer};
+/// use binade::prelude::*;
+/// use binade_ranks::{Alone, RankOptimizer, Ranks};
+///
+/// type Device = HostDevice<HostTensor>;
+///
+/// /// Optimizer that was there before the ranks.
+/// struct Descent(Vec<f32>);
+///
+/// impl Optimizer<NamedGrads<HostTensor>, FoundInf> for Descent {
+///     type Error = <Device as Handle>::Error;
+///
+///     fn step(&mut self, grads: NamedGrads<HostTensor>, found: &FoundInf) -> Result<(), Self::Error> {
+///         for (weight, grad) in self.0.iter_mut().zip(&grads).filter(|_| !found.is_raised()) {
+///             *weight -= 0.5 * grad.value.as_ref().map_or(0.0, |grad| grad.to_f32()[0]);
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let mut scaler = Scaler::new(Ranks::new(Device::new(), Alone), LossScale::dynamic())?;
+/// let mut descent = Descent(vec![1.0]);
+/// let losses = vec![HostTensor::from(vec![1.0_f32])];
+/// let grads = scaler.scale(&losses)?.backward(|scaled| {
+///     let set = |loss: &HostTensor| vec![Named::new("weight", Some(loss.clone()))];
+///     Ok(scaled.iter().map(set).collect::<Vec<_>>().into())
+/// })?;
+/// let step = grads.unscale()?.step(&mut RankOptimizer(&mut descent))?;
+/// assert!(scaler.update(step)?.resolve()?.is_applied());
+/// assert_eq!(descent.0, [0.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RankOptimizer<O>(pub O);
+
+impl<D, O> Optimizer<RankGrads<D>, FoundInf> for RankOptimizer<O>
+where
+    D: RankDevice,
+    O: Optimizer<D::Grads, FoundInf>,
+    D::Error: From<O::Error>,
+{
+    type Error = RanksError<D::Error>;
+
+    fn step(&mut self, grads: RankGrads<D>, found: &FoundInf) -> Result<(), Self::Error> {
+        let stepped = self.0.step(grads.into_average()?, found);
+        stepped.map_err(|error| RanksError::Device(error.into()))
+    }
+}
