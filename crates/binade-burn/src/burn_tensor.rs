@@ -84,6 +84,15 @@ impl BurnTensor {
         }
     }
 
+    /// Returns this tensor on another device.
+    pub(crate) fn to_device(&self, device: &Device) -> Self {
+        let elements = match &self.elements {
+            Elements::Device(flat) => Elements::Device(flat.clone().to_device(device)),
+            Elements::Host(values, _) => Elements::Host(values.clone(), device.clone()),
+        };
+        Self { elements, shape: self.shape.clone() }
+    }
+
     /// Returns all elements in row-major order, as one axis.
     pub fn flat(&self) -> Tensor<1> {
         match &self.elements {
@@ -140,6 +149,12 @@ impl AmpTensor for BurnTensor {
 
     fn shape(&self) -> Option<Vec<usize>> {
         Some(self.shape.to_vec())
+    }
+
+    /// Keeps the elements on the host. They belong on burn's default device, and a step moves them to their parameter's.
+    fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
+        let elements = Elements::Host(values.to_vec(), Device::default());
+        Some(Self { elements, shape: shape.into() })
     }
 
     /// Changes the elements on the host. If the device fails, burn panics.

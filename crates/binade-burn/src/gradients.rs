@@ -158,6 +158,8 @@ impl Numbers {
             }
             None => return refuse("it is quantised, and has no gradient: freeze it".to_owned()),
         };
+        // An average over ranks comes by the host.
+        let grad = grad.to_device(&param.base().device().inner());
         self.params.register(param.id, grad.to_tensor::<D>()?.inner());
         Ok(())
     }

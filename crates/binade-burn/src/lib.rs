@@ -7,6 +7,7 @@ mod error;
 mod gradients;
 mod numbers;
 mod optimizer;
+mod parameters;
 mod path;
 mod views;
 
@@ -15,4 +16,5 @@ pub use dtype::require_dtype;
 pub use error::{Error, TensorError};
 pub use gradients::{gradients_params, named_gradients};
 pub use optimizer::BurnOptimizer;
+pub use parameters::{parameters, with_parameters};
 pub use views::Views;

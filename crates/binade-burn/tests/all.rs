@@ -4,6 +4,9 @@ mod common;
 mod eighteen;
 #[path = "common/flex.rs"]
 mod flex;
+#[path = "../../../tests/frameworks/mod.rs"]
+mod frameworks;
 mod kit;
 mod module;
+mod ranks;
 mod views;

@@ -16,6 +16,11 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
+    /// Makes the elements of a tensor of this shape on this device.
+    pub(crate) fn new(dtype: DType, values: Vec<f32>, (shape, device): (Shape, Device)) -> Self {
+        Self { dtype, values, shape, device }
+    }
+
     /// Copies the elements of `tensor`. Waits for its device.
     pub(crate) fn read(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
         let dtype = trainable(name, tensor)?;

@@ -6,6 +6,7 @@ mod dtype;
 mod elements;
 mod error;
 mod handle;
+mod host;
 mod masters;
 pub mod ops;
 mod optimizer;

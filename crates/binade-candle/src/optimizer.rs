@@ -47,7 +47,7 @@ impl<O: CandleOptimizer> Wrapped<O> {
     }
 
     fn apply(&mut self, grads: NamedGrads<Tensor>) -> Result<(), Error> {
-        self.inner.step(&for_masters(&self.pairs, grads))?;
+        self.inner.step(&for_masters(&self.pairs, grads)?)?;
         self.pairs.iter().try_for_each(Pair::lower)
     }
 }
@@ -120,13 +120,15 @@ fn fit(pairs: &[Pair], grads: &NamedGrads<Tensor>) -> Result<(), Error> {
 }
 
 /// Returns the gradients as candle's optimizers look for them; these pass over the ones that they do not find.
-fn for_masters(pairs: &[Pair], grads: NamedGrads<Tensor>) -> GradStore {
+///
+/// An average over ranks comes by the host, and goes to its master's device here.
+fn for_masters(pairs: &[Pair], grads: NamedGrads<Tensor>) -> Result<GradStore, Error> {
     let masters: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, &pair.master)).collect();
     let mut store = GradStore::default();
     for Named { name, value } in grads {
         if let Some((master, grad)) = masters.get(&name).zip(value) {
-            store.insert(master, grad);
+            store.insert(master, grad.to_device(master.device())?);
         }
     }
-    store
+    Ok(store)
 }

@@ -4,10 +4,13 @@ mod batch_norm;
 mod blocks;
 mod checkpoint;
 mod common;
+#[path = "../../../tests/frameworks/mod.rs"]
+mod frameworks;
 mod images_and_rows;
 mod kit;
 mod ops;
 mod parameters;
+mod ranks;
 mod wrapped;
 
 use candle_core::{DType, Device, Result as CandleResult, Tensor};
