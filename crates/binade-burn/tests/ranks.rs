@@ -70,8 +70,7 @@ impl Framework for Trained {
         let Self { trained } = self;
         let losses = shards.iter().map(|shard| trained.module.loss(shard).into());
         let grads = scaler.scale(&losses.collect::<Vec<BurnTensor>>())?.backward(|losses| {
-            let sets = losses.iter().map(|loss| loss.backward(&trained.module));
-            Ok(sets.collect::<Result<Vec<_>, _>>()?.into())
+            losses.iter().map(|loss| Ok(loss.backward(&trained.module)?)).collect()
         })?;
         let step = grads.unscale()?.clip_norm(LIMIT)?.step(&mut RankOptimizer(trained))?;
         scaler.update(step)?.resolve()

@@ -65,8 +65,7 @@ impl Framework for Vars {
         let losses = shards.iter().map(|shard| Ok::<_, Error>(self.loss(shard)?));
         let losses = losses.collect::<Result<Vec<_>, _>>()?;
         let grads = scaler.scale(&losses)?.backward(|losses| {
-            let sets = losses.iter().map(|loss| backward(loss, &self.params));
-            Ok(sets.collect::<Result<Vec<_>, _>>()?.into())
+            losses.iter().map(|loss| Ok(backward(loss, &self.params)?)).collect()
         })?;
         let step = grads.unscale()?.clip_norm(LIMIT)?.step(&mut RankOptimizer(self.sgd()?))?;
         scaler.update(step)?.resolve()
@@ -114,8 +113,7 @@ fn masters<G: binade_ranks::Group>(group: G) -> Outcome<(Vec<Vec<f32>>, Vec<f32>
         };
         let losses = shards.iter().map(loss).collect::<Result<Vec<_>, _>>()?;
         let grads = amp.scaler.scale(&losses)?.backward(|losses| {
-            let sets = losses.iter().map(|loss| backward(loss, &amp.optimizer.params));
-            Ok(sets.collect::<Result<Vec<_>, _>>()?.into())
+            losses.iter().map(|loss| Ok(backward(loss, &amp.optimizer.params)?)).collect()
         })?;
         let step = grads.unscale()?.step(&mut amp.optimizer)?;
         amp.scaler.update(step)?.resolve()?.unless_diverged()?;

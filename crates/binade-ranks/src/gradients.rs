@@ -88,9 +88,9 @@ impl<D: GradSet> From<Vec<Named<Option<D::Tensor>>>> for RankGrads<D> {
 }
 
 /// Makes the sets of a rank with several shards, in the order in which they are added.
-impl<D: GradSet> From<Vec<Vec<Named<Option<D::Tensor>>>>> for RankGrads<D> {
-    fn from(sets: Vec<NamedGrads<D::Tensor>>) -> Self {
-        Self(Sets::Shards(sets))
+impl<D: GradSet> FromIterator<Vec<Named<Option<D::Tensor>>>> for RankGrads<D> {
+    fn from_iter<I: IntoIterator<Item = NamedGrads<D::Tensor>>>(sets: I) -> Self {
+        Self(Sets::Shards(sets.into_iter().collect()))
     }
 }
 

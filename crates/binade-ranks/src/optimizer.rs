@@ -37,7 +37,7 @@ use binade_core::{FoundInf, Optimizer};
 /// let losses = vec![HostTensor::from(vec![1.0_f32])];
 /// let grads = scaler.scale(&losses)?.backward(|scaled| {
 ///     let set = |loss: &HostTensor| vec![Named::new("weight", Some(loss.clone()))];
-///     Ok(scaled.iter().map(set).collect::<Vec<_>>().into())
+///     Ok(scaled.iter().map(set).collect())
 /// })?;
 /// let step = grads.unscale()?.step(&mut RankOptimizer(&mut descent))?;
 /// assert!(scaler.update(step)?.resolve()?.is_applied());

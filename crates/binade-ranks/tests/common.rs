@@ -63,7 +63,7 @@ pub(crate) fn averaged(
     shards: Vec<NamedGrads<Tensor>>,
     exponent: i32,
 ) -> Result<Averaged, Error> {
-    unscaled(rank, RankGrads::from(shards), &ScaleState::from_exponent(exponent))
+    unscaled(rank, RankGrads::from_iter(shards), &ScaleState::from_exponent(exponent))
 }
 
 /// Returns the average of gradients, unscaled, and the finding.

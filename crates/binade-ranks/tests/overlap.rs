@@ -87,7 +87,7 @@ fn averages_and_findings_are_those_of_gradients_that_are_sent_by_unscale() {
         let after = each(ranks, |group| {
             let rank = Ranks::new(Cpu, group);
             let own = shards[rank.group().rank()].clone();
-            bits(unscaled(&rank, RankGrads::from(own), &scale).unwrap())
+            bits(unscaled(&rank, RankGrads::from_iter(own), &scale).unwrap())
         });
         let during = overlapping(ranks, bytes, |rank| {
             let grads = told(rank, &params, &shards[rank.group().rank()]).unwrap();

@@ -53,8 +53,7 @@ impl Framework for Own {
                 let bias = shard.has_bias.then(|| grad(vec![2.0 * scale])).transpose()?;
                 Ok(vec![Named::new("w", Some(slopes)), Named::new("b", bias)])
             };
-            let sets = scaled.iter().zip(shards).map(set);
-            Ok(sets.collect::<Result<Vec<_>, _>>()?.into())
+            scaled.iter().zip(shards).map(|of| Ok(set(of)?)).collect()
         })?;
         let step = grads.unscale()?.clip_norm(LIMIT)?.step(&mut RankOptimizer(self))?;
         scaler.update(step)?.resolve()

@@ -123,7 +123,7 @@ fn shards_of_one_rank_that_differ_are_its_own_error() {
         let rank = Ranks::new(Cpu, group);
         let sets = [[1.0].as_slice(), &[1.0, 2.0]].map(|w| set(&[("w", w)], DType::F32));
         let of = if rank.group().rank() == 0 { [0, 1] } else { [0, 0] };
-        let mut grads = RankGrads::from(of.map(|set| sets[set].clone()).to_vec());
+        let mut grads = RankGrads::from_iter(of.map(|set| sets[set].clone()));
         rank.unscale(&mut grads, &ScaleState::from_exponent(0)).unwrap_err()
     });
     let whats = errors.into_iter().map(|error| match error {

@@ -144,12 +144,11 @@ fn backward<G: Group>(
             loss.backward_each(|grad| Ok(tell(entered(place, grad))?))
         });
     }
-    let of = |(place, loss): (usize, &Var<Ranks<Cpu, G>>)| {
+    let of = |(place, loss): (usize, &Var<Ranks<Cpu, G>>)| -> Outcome<NamedGrads<Tensor>> {
         let grads: NamedGrads<Tensor> = loss.backward()?;
         Ok(grads.into_iter().map(|grad| entered(place, grad)).collect())
     };
-    let sets: Outcome<Vec<NamedGrads<Tensor>>> = losses.iter().enumerate().map(of).collect();
-    Ok(RankGrads::from(sets?))
+    losses.iter().enumerate().map(of).collect()
 }
 
 /// Trains the steps, from the weights and the scale of `from` where there is one.

@@ -180,7 +180,8 @@ fn a_delayed_window_averages_once_over_the_passes_of_all_ranks() {
             };
             window.backward(&tensor(&[1.0], DType::F32), pass).unwrap();
         }
-        let grads = window.collect(|| Ok(sets.into())).unwrap().unwrap().unscale().unwrap();
+        let grads =
+            window.collect(|| Ok(sets.into_iter().collect())).unwrap().unwrap().unscale().unwrap();
         let step = grads.step(&mut optimizer).unwrap();
         assert!(scaler.update(step).unwrap().resolve().unwrap().is_applied());
         optimizer.params[0].value.to_f32().into_owned()

@@ -3,6 +3,7 @@
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
+use std::sync::{Mutex, PoisonError};
 
 /// Inputs and targets of a network.
 #[derive(Clone, Debug)]
@@ -30,6 +31,17 @@ impl Mlp {
             fc1: LinearConfig::new(WIDTH, 32).init(device),
             fc2: LinearConfig::new(32, 1).init(device),
         }
+    }
+
+    /// Creates a network with weights drawn from this seed, in any thread. burn's generator is the process's.
+    pub fn seeded(device: &Device, seed: u64) -> Self {
+        static GENERATOR: Mutex<()> = Mutex::new(());
+        let _alone = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+        device.seed(seed);
+        let network = Self::new(device);
+        // burn draws at the first use.
+        drop(network.clone().into_record());
+        network
     }
 
     /// Computes the output in the type of the parameters, which `x` must have.

@@ -9,6 +9,9 @@ mod forward;
 #[path = "../examples/candle_half_vars.rs"]
 #[expect(dead_code, reason = "a page has a `main` of its own")]
 mod half_vars;
+#[path = "../examples/candle_ranks.rs"]
+#[expect(dead_code, reason = "a page has a `main` of its own")]
+mod ranks;
 #[path = "../examples/candle_var_builder.rs"]
 #[expect(dead_code, reason = "a page has a `main` of its own")]
 mod var_builder;
@@ -80,4 +83,9 @@ fn two_runs_of_a_recipe_are_equal_to_the_bit() {
     for (name, train) in RECIPES {
         assert_eq!(train(DType::F16).unwrap().losses, train(DType::F16).unwrap().losses, "{name}");
     }
+}
+
+#[test]
+fn one_two_and_four_ranks_end_with_the_same_bits_and_name_the_rank_that_overflowed() {
+    binade_example_shared::ranks::check(ranks::rank);
 }

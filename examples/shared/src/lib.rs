@@ -12,3 +12,5 @@ pub mod kit;
 pub mod mlp;
 #[cfg(feature = "program")]
 pub mod program;
+#[cfg(feature = "ranks")]
+pub mod ranks;

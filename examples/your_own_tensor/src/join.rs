@@ -1,4 +1,4 @@
-//! Implementation of Binade's contract by the tensor: three methods, and an error with its kind. Count the lines.
+//! Implementation of Binade's contract by the tensor: three methods, one more for ranks, and an error with its kind. Count the lines.
 
 use crate::tensor::{Elements, Mine, NoSuchType};
 use binade::core::{AmpTensor, DType, Error, ErrorKind};
@@ -17,6 +17,10 @@ impl AmpTensor for Mine {
     fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
         let elements = Elements::of(to, self.to_f32().into_iter())?;
         Ok(Self { shape: self.shape.clone(), elements })
+    }
+
+    fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
+        Some(Self::new(values.iter().copied(), shape))
     }
 
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {

@@ -302,7 +302,7 @@ fn desync(group: Mpi) -> Outcome {
     let rank = Ranks::new(Cpu, group);
     let own = rank.group().rank();
     let grad = Tensor::from_f32(vec![1.0, 2.0], &[2], DType::F16)?;
-    let mut grads = RankGrads::from(vec![vec![Named::new("w", Some(grad))]]);
+    let mut grads = RankGrads::from(vec![Named::new("w", Some(grad))]);
     let scale = ScaleState::from_exponent(if own == 2 { 9 } else { 8 });
     heard(rank.group(), rank.unscale(&mut grads, &scale))
 }
