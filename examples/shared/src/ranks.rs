@@ -103,7 +103,7 @@ fn asked(arguments: impl Iterator<Item = String>) -> Result<usize> {
             let ranks = number
                 .parse()
                 .ok()
-                .filter(|ranks| (1..=SHARDS).contains(ranks) && SHARDS % ranks == 0);
+                .filter(|ranks| (1..=SHARDS).contains(ranks) && SHARDS.is_multiple_of(*ranks));
             ranks.ok_or_else(|| format!("--ranks {number}: expected {}", usage()).into())
         }
         _ => Err(format!("expected {}", usage()).into()),
