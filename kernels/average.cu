@@ -1,11 +1,11 @@
-// Averages the gradients of several devices or ranks, element by element.
+// Averages the gradients of several ranks, element by element.
 //
-// Oracle: the test `replicas::an_average_is_the_f64_sum_in_the_order_of_devices_rounded_once`; agreement: bits.
+// Oracle: `binade_ranks`, by the test `peers::an_average_is_that_of_ranks_of_the_cpu`; agreement: bits.
 //
-// `average`: a grid of any size strides over the elements. `own` holds this device's; `others` holds those of the other devices, in their
-// order, `stride` elements apart; all are of one type. `place` is this device's among all. `result` may be `own` where that is f32.
+// `average`: a grid of any size strides over the elements. `own` holds this rank's; `others` holds those of the other ranks, in their
+// order, `stride` elements apart; all are of one type. `place` is this rank's among all.
 //
-// Summed in f64 in the order of devices, whichever computes it, divided there and rounded to f32 once: values that are finite
+// Summed in f64 in the order of ranks, whichever computes it, divided there and rounded to f32 once: values that are finite
 // have an average that is, which a sum in f32 would not promise.
 #include "lib/elements.cuh"
 

@@ -1,6 +1,6 @@
 // Meetings of ranks: the header that each states, and the comparison of all, by which a rank that differs halts everyone.
 //
-// Oracles: `binade_grad_scaler::join_findings`, and the tests `ranks` of binade-cuda; agreement: bits.
+// Oracles: `binade_grad_scaler::join_findings`, and the tests `peers` of binade-cuda; agreement: bits.
 //
 // `rank_header`: one thread writes this rank's header, and counts the meeting. `rank_join`: one thread joins the findings of `all` in
 // the order of ranks into `joint`, compares the headers with rank 0's, keeps the first difference for good in `kept`, and halts `joint`

@@ -82,7 +82,7 @@ pub(crate) fn place(messages: &[serde_json::Value]) -> Result<()> {
 /// `f16`; or `swiftshader`, which `.ci/vulkan` unpacks, flushes subnormals and has no `f16`.
 pub(crate) fn on(device: &str, call: &Call) -> Result<Call> {
     let on_ptx = |libraries, required: &str| {
-        // Replicas want two devices.
+        // Ranks want two devices.
         let call = call.clone().var("BINADE_PTX_DEVICES", "2");
         let call = call.var("BINADE_REQUIRE", before(Path::new(required), "BINADE_REQUIRE", ','));
         call.var("LD_LIBRARY_PATH", before(&placed(libraries), "LD_LIBRARY_PATH", ':'))

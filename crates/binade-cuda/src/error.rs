@@ -13,7 +13,7 @@ impl DriverError for CudaError {
     const HANDLE: &'static str = "Cuda";
 }
 
-/// An error of the CUDA driver, its libraries, a capture, or replicas.
+/// An error of the CUDA driver, its libraries, a capture, or ranks.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CudaError {
@@ -157,52 +157,12 @@ pub enum CudaError {
         /// Why not.
         cause: String,
     },
-    /// Replicas of nothing.
+    /// A step of a rank's own gradients.
     #[error(
-        "replicas on no device; give the number of one, or of as many as the batch is to be split over"
-    )]
-    NoReplicas,
-    /// Parts that are not one for each device.
-    #[error("{found} parts for replicas on {devices} devices; give one for each, in their order")]
-    Parts {
-        /// Number of parts given.
-        found: usize,
-        /// Number of devices.
-        devices: usize,
-    },
-    /// A batch that does not split evenly.
-    #[error(
-        "{rows} rows over {devices} devices: the mean over devices is that of the batch where each has as many; give a \
-         multiple of {devices}, or build parts by `Replicas::tensor`"
-    )]
-    Shard {
-        /// Rows of the batch.
-        rows: usize,
-        /// Number of devices.
-        devices: usize,
-    },
-    /// One device of several failed.
-    #[error("replica {place}, on CUDA device {ordinal}: {cause}")]
-    OnReplica {
-        /// Its place among the replicas, from 0.
-        place: usize,
-        /// The driver's number of the device.
-        ordinal: usize,
-        /// The error there.
-        cause: Box<Error>,
-    },
-    /// A step of each device's own gradients.
-    #[error(
-        "gradients that have not been averaged over the devices; unscale them by the replicas' `Scaler`, or by \
+        "gradients that have not been averaged over the devices; unscale them by the ranks' `Scaler`, or by \
          `Scaler::check_unscaled`"
     )]
     NotAveraged,
-    /// Replicas that are not alike any more.
-    #[error("the replicas have come apart: {cause}; open them anew, and load a checkpoint")]
-    Apart {
-        /// The difference between two of them.
-        cause: String,
-    },
     /// No NCCL.
     #[error(
         "no NCCL: {cause}; install NVIDIA's package `libnccl2`, or `nvidia-nccl-cu13` from PyPI, and add its folder to the loader's path"
@@ -211,24 +171,26 @@ pub enum CudaError {
         /// File names, and why those that were found are of no use.
         cause: String,
     },
-    /// A call of NCCL that failed. The communicator has ended: every later call of the rank returns this.
-    #[error(
-        "{call}: NCCL says {cause}; see the other ranks' errors, and start all again from a checkpoint"
-    )]
-    Nccl {
+    /// A call between ranks that failed. The communicator has ended: every later call of the rank returns this.
+    #[error("{call}: {cause}; see the other ranks' errors, and start all again from a checkpoint")]
+    Communication {
         /// Call that failed.
         call: &'static str,
-        /// The library's own words.
+        /// Reason: NCCL's own words, or the rank that has ended.
         cause: String,
     },
     /// Ranks that did not come.
     #[error(
-        "some of {ranks} ranks did not come within {patience:?}: they have stalled, or make other calls; end all ranks and start \
-         again from a checkpoint"
+        "{call}: {} did not come within {patience:?}: they have stalled, or make other calls; end all ranks and start again from a \
+         checkpoint, or give a longer patience", late(*ranks, missing)
     )]
     RankTimeout {
+        /// Call to which they did not come.
+        call: &'static str,
         /// Number of ranks.
         ranks: usize,
+        /// Ranks that are known to be missing.
+        missing: Vec<usize>,
         /// Time that was waited.
         patience: Duration,
     },
@@ -244,8 +206,8 @@ pub enum CudaError {
         /// Value on rank 0, and on `rank`.
         values: [String; 2],
     },
-    /// One device's window among the replicas' gradients.
-    #[error("a window's sum of one device; open the window on the replicas' own `Scaler`")]
+    /// One device's window among the ranks' gradients.
+    #[error("a window's sum of one device; open the window on the ranks' own `Scaler`")]
     Window,
 }
 
@@ -256,7 +218,7 @@ impl binade_core::Error for CudaError {
             | Self::NoDevice { .. }
             | Self::DriverFailed { .. }
             | Self::NoNccl { .. }
-            | Self::Nccl { .. }
+            | Self::Communication { .. }
             | Self::RankTimeout { .. }
             | Self::Lost { .. } => ErrorKind::DeviceLost,
             Self::TooOld { .. }
@@ -264,18 +226,21 @@ impl binade_core::Error for CudaError {
             | Self::TooLarge { .. }
             | Self::DriverTooOld { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
-            Self::Parts { .. } | Self::Shard { .. } | Self::Desync { .. } => ErrorKind::Mismatch,
+            Self::Desync { .. } => ErrorKind::Mismatch,
             Self::PerThreadStream
             | Self::Kernels { .. }
-            | Self::NoReplicas
             | Self::NotAveraged
             | Self::Window
             | Self::Capture { .. } => ErrorKind::InvalidArgument,
-            Self::OnReplica { cause, .. } => cause.kind(),
-            Self::Call { .. }
-            | Self::Library { .. }
-            | Self::Unreported { .. }
-            | Self::Apart { .. } => ErrorKind::Other,
+            Self::Call { .. } | Self::Library { .. } | Self::Unreported { .. } => ErrorKind::Other,
         }
+    }
+}
+
+/// Names the ranks that did not come.
+fn late(ranks: usize, missing: &[usize]) -> String {
+    match missing {
+        [] => format!("some of {ranks} ranks"),
+        missing => format!("ranks {missing:?} of {ranks}"),
     }
 }

@@ -19,9 +19,7 @@ mod memory;
 mod ops;
 mod prefetch;
 mod probe;
-#[cfg(feature = "nccl")]
 mod ranks;
-mod replicas;
 mod scaler;
 mod stream;
 #[cfg(test)]
@@ -37,13 +35,9 @@ pub use cuda::Cuda;
 pub use cudarc;
 pub use error::{CudaError, Error};
 pub use facts::KernelFacts;
-#[cfg(feature = "nccl")]
-pub use library::nccl::Nccl;
 pub use library::{F32Products, Products, ProductsBackend};
 pub use prefetch::Prefetched;
-#[cfg(feature = "nccl")]
-pub use ranks::{CudaRank, RankGradients};
-pub use replicas::{JointGradients, Parts, Replicas};
+pub use ranks::{Communicator, CudaRank, RankGradients};
 
 type Result<T = (), E = Error> = std::result::Result<T, E>;
 

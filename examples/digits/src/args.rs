@@ -67,7 +67,7 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub inject_overflow: Option<u64>,
     /// Trains on N ranks, which are threads: 1, 2, 4 or 8. Each has a part of the 8 shards of every batch, and any N ends with the same
-    /// weights. Losses in the table are of rank 0's part.
+    /// weights. Losses in the table are of rank 0's part. With --device cuda each rank is a GPU, with one part of every batch.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks: Option<u32>,
@@ -101,6 +101,7 @@ Examples:
   digits --model mlp --ranks 4               data-parallel training on four threads
   digits --model mlp --ranks 4 --slices      the same, with a quarter of masters and moments on each
   digits --ranks 4 --sync-bn                 the same of the model with batch normalisation
+  digits --ranks 2 --device cuda             on two GPUs, which copy gradients from each other
   digits --model mlp --level O2 --dtype f16 --ranks 4 --slices --checkpoint-by-rank run.safetensors
                                              saved after each epoch, and resumed from there";
 

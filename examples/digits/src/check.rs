@@ -50,8 +50,13 @@ fn check_ranks(args: &Args) -> Result<()> {
     }
     let why = if !SHARDS.is_multiple_of(ranks as usize) {
         "the 8 shards of a batch do not go evenly on them; take 1, 2, 4 or 8"
-    } else if args.device != DeviceKind::Cpu {
-        "ranks are threads of the CPU; take --device cpu"
+    } else if args.device == DeviceKind::Wgpu {
+        "ranks are the CPU's threads or NVIDIA's GPUs; take --device cpu or cuda"
+    } else if args.device == DeviceKind::Cuda && (args.slices || args.overlap || args.sync_bn) {
+        "--slices, --overlap and --sync-bn are the CPU's; take --device cpu, or leave them out"
+    } else if args.device == DeviceKind::Cuda {
+        // Each GPU has one shard, of an image at least: a batch is not smaller than the 8 shards of the CPU.
+        return Ok(());
     } else if args.model == ModelKind::Cnn && !args.sync_bn {
         "each shard would have a batch normalisation of its own; add --sync-bn, or take --model mlp"
     } else if (args.batch as usize) < SHARDS {

@@ -8,6 +8,8 @@ pub mod args;
 pub mod check;
 pub mod config;
 pub mod data;
+#[cfg(feature = "cuda")]
+pub mod gpus;
 pub mod model;
 mod notice;
 mod part;

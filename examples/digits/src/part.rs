@@ -49,6 +49,12 @@ impl<D: Trains> Part<D> {
         Self { own: 0..1, of: 1, backward, norm: Var::batch_norm, files: None }
     }
 
+    /// Returns one of several equal parts of every batch, as one shard, by its number and their count.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn one_of([own, of]: [usize; 2]) -> Self {
+        Self { own: own..own + 1, of, ..Self::whole() }
+    }
+
     /// Returns this device's shards of a batch.
     pub(crate) fn shards<'b, T>(
         &self,

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Time that a rank waits for the others, which train on as much as it does.
-const PATIENCE: Duration = Duration::from_mins(5);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Bytes of a bucket of gradients, of which the embedded digits' model fills a few.
 const BUCKET: usize = 16 << 10;
@@ -31,21 +31,31 @@ pub fn run(
     digits: &Digits,
     bar: &ProgressBar,
 ) -> Result<Run> {
-    let one = |group: Threads, second: Option<Threads>| -> Result<Run, String> {
-        let rank = group.rank();
-        let bar = if rank == 0 { bar.clone() } else { ProgressBar::hidden() };
-        let run = device(group, second, args);
-        let run = run.and_then(|device| one_of(&device, args, setting, digits, &bar));
-        run.map_err(|error| format!("rank {rank}: {error}"))
-    };
     let mut seconds = args.overlap.then(|| threads(ranks, PATIENCE)).into_iter().flatten();
+    let groups = threads(ranks, PATIENCE).into_iter().map(|group| (group, seconds.next()));
+    let one = |(group, second): (Threads, Option<Threads>), bar: &ProgressBar| {
+        one_of(&device(group, second, args)?, args, setting, digits, bar)
+    };
+    each(groups.collect(), bar, one)?.into_iter().next().ok_or_else(|| "no rank ran".into())
+}
+
+/// Calls `one` for each rank, in a thread of its own, and returns the figures of all. Rank 0 alone shows progress.
+///
+/// # Errors
+///
+/// If a rank fails, with the errors of all that did.
+pub(crate) fn each<R: Send>(
+    ranks: Vec<R>,
+    bar: &ProgressBar,
+    one: impl Fn(R, &ProgressBar) -> Result<Run> + Sync,
+) -> Result<Vec<Run>> {
     let runs: Vec<Result<Run, String>> = thread::scope(|scope| {
-        let one = &one;
-        let start = |group| {
-            let second = seconds.next();
-            scope.spawn(move || one(group, second))
+        let start = |(rank, own): (usize, R)| {
+            let one = &one;
+            let bar = if rank == 0 { bar.clone() } else { ProgressBar::hidden() };
+            scope.spawn(move || one(own, &bar).map_err(|error| format!("rank {rank}: {error}")))
         };
-        let running: Vec<_> = threads(ranks, PATIENCE).into_iter().map(start).collect();
+        let running: Vec<_> = ranks.into_iter().enumerate().map(start).collect();
         let panicked = |_| Err("a rank panicked".to_owned());
         running.into_iter().map(|rank| rank.join().unwrap_or_else(panicked)).collect()
     });
@@ -53,7 +63,7 @@ pub fn run(
     if !errors.is_empty() {
         return Err(errors.join("; ").into());
     }
-    runs.into_iter().flatten().next().ok_or_else(|| "no rank ran".into())
+    Ok(runs.into_iter().flatten().collect())
 }
 
 /// Returns the CPU as one rank of a group that keeps what `args` say. With a second group of the same ranks gradients are sent while

@@ -5,10 +5,14 @@ use crate::args::Args;
 use crate::check::check;
 use crate::config::{self, Setting};
 use crate::data::{self, Digits};
+#[cfg(feature = "cuda")]
+use crate::gpus;
 use crate::model::Trains;
 use crate::ranks;
 use crate::record::Run;
 use crate::train;
+#[cfg(feature = "cuda")]
+use binade_example_shared::program::DeviceKind;
 use binade_example_shared::program::{OnDevice, open, progress};
 use binade_ranks::Group;
 use indicatif::ProgressBar;
@@ -82,6 +86,10 @@ impl OnDevice for Each<'_> {
         let Self { args, digits, .. } = self;
         self.run(|setting, bar| match args.ranks {
             None => train::run(device, args, setting, digits, bar),
+            #[cfg(feature = "cuda")]
+            Some(ranks) if args.device == DeviceKind::Cuda => {
+                gpus::run(ranks as usize, args, setting, digits, bar)
+            }
             Some(ranks) => ranks::run(ranks as usize, args, setting, digits, bar),
         })
     }

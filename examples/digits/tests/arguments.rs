@@ -113,7 +113,14 @@ fn ranks_that_cannot_be() {
             "--sync-bn: --model mlp has no batch normalisation; take --model cnn, or leave it out",
         ),
         ("--model cnn --sync-bn", "--sync-bn: one device has the whole batch; add --ranks N"),
-        ("--ranks 2 --device cuda", "--ranks 2: ranks are threads of the CPU; take --device cpu"),
+        (
+            "--ranks 2 --device wgpu",
+            "--ranks 2: ranks are the CPU's threads or NVIDIA's GPUs; take --device cpu or cuda",
+        ),
+        (
+            "--ranks 2 --device cuda --overlap",
+            "--ranks 2: --slices, --overlap and --sync-bn are the CPU's; take --device cpu, or leave them out",
+        ),
         (
             "--ranks 2 --model cnn",
             "--ranks 2: each shard would have a batch normalisation of its own; add --sync-bn, or take --model mlp",

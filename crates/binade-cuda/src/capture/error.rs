@@ -107,12 +107,12 @@ pub enum CaptureError {
     /// Memory of the captured step that has been dropped or replaced.
     #[error("what the captured step works on has been dropped or replaced; capture the step anew")]
     Stale,
-    /// Step that works on several devices.
+    /// Call between ranks that copy from each other's memory.
     #[error(
-        "it works on several devices, whose streams a capture of one does not follow; capture on one device, or let the \
-         step run uncaptured"
+        "it copies between devices, whose streams a capture of one does not follow; connect the ranks by NCCL, or let the step run \
+         uncaptured"
     )]
-    Replicas,
+    Peers,
     /// Outcome of a captured step that has not been replayed yet.
     #[error(
         "no replay of the captured step has sent it; replay the step before its outcome is read"

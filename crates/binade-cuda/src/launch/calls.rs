@@ -7,17 +7,14 @@ use cudarc::driver::{
     CudaContext, CudaEvent, CudaGraph, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result,
     sys,
 };
-use std::{
-    ops::Range,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 /// Creates the stream of a context that belongs to this crate alone.
 pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
     // SAFETY: without cudarc's events, slices must not be used in several streams unsynchronised. Those of this context are
     // this crate's own, none is handed out, and work on one is in the stream that it was made in, which the handle that made
-    // it alone has. There are two exceptions, with events before and behind them that the streams wait for: `send_peer`, by
-    // which another device's stream reads (`replicas::average`), and `send_to` in a stream of uploads (`prefetch`).
+    // it alone has. There are two exceptions, with events before and behind them that the streams wait for: `copy_from_peer`,
+    // by which another rank's stream reads (`ranks::peers`), and `send_to` in a stream of uploads (`prefetch`).
     unsafe { context.disable_event_tracking() };
     context.new_stream()
 }
@@ -138,31 +135,24 @@ pub(crate) fn fill(
     unsafe { sys::cuMemsetD32Async(at, word, count, stream.cu_stream()) }.result()
 }
 
-/// Starts a copy of these bytes of `from`, on any device, to `at` bytes into `to`, on `stream`'s device.
+/// Starts a copy into memory of one stream's device, in this stream, from memory of another's.
 ///
-/// Events alone order it with `from`'s own stream: see `replicas::exchange`.
-pub(crate) fn send_peer(
-    stream: &CudaStream,
-    (to, at): (&Buffer, usize),
-    (from, source, bytes): (&Buffer, &CudaStream, Range<usize>),
+/// The addresses are the caller's, who borrows their buffers: both have as many bytes. Events alone order the copy with the other stream.
+pub(crate) fn copy_from_peer(
+    (stream, to): (&CudaStream, u64),
+    (source, from): (&CudaStream, u64),
+    bytes: usize,
 ) -> Result<(), DriverError> {
-    let len = bytes.len();
-    assert!(bytes.end <= from.bytes(), "{bytes:?} of {from:?}");
-    assert!(at + len <= to.bytes(), "{len} bytes at {at} of {to:?}");
-    if len == 0 {
-        return Ok(());
-    }
     stream.context().bind_to_thread()?;
-    let (to, from) = (to.address() + at as u64, from.address() + bytes.start as u64);
     let [here, there] = [stream, source].map(|stream| stream.context().cu_ctx());
-    // SAFETY: both buffers have as many bytes (asserted), each in the device of the context beside it, which its stream keeps
-    // alive. Whoever reads or writes `to` is behind this copy in `stream`; that `from` is written before and neither written
-    // to nor freed until then is the caller's, by events.
+    // SAFETY: both addresses have as many bytes, as the caller has asserted, each in the device of the context beside it, which its stream
+    // keeps alive. Whoever reads or writes `to` is behind this copy in `stream`; that `from` is written before, and neither written to
+    // nor freed until then, is the caller's, by events.
     unsafe {
         if here == there {
-            result::memcpy_dtod_async(to, from, len, stream.cu_stream())
+            result::memcpy_dtod_async(to, from, bytes, stream.cu_stream())
         } else {
-            result::memcpy_peer_async(here, to, there, from, len, stream.cu_stream())
+            result::memcpy_peer_async(here, to, there, from, bytes, stream.cu_stream())
         }
     }
 }

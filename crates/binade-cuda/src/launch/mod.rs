@@ -13,8 +13,8 @@ mod entry;
 pub(crate) mod structs;
 
 pub(crate) use calls::{
-    allocate, allocate_pinned, begin_capture, driver_version, elapsed_ms, end_capture, fill,
-    is_default, loads, only_stream, received, send_from, send_peer, send_to,
+    allocate, allocate_pinned, begin_capture, copy_from_peer, driver_version, elapsed_ms,
+    end_capture, fill, is_default, loads, only_stream, received, send_from, send_to,
 };
 pub(crate) use entry::Entry;
 

@@ -7,7 +7,7 @@ mod dnn;
 mod fastest;
 mod lt;
 #[cfg(feature = "nccl")]
-pub(crate) mod nccl;
+mod nccl;
 mod opened;
 mod problem;
 mod products;

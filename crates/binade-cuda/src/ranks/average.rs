@@ -2,25 +2,26 @@
 
 use super::{
     CudaRank,
+    communicator::Move,
+    count,
     device::hash,
+    layout::{Layout, Run},
     meeting::{Call, Statement},
 };
 use crate::{
     Error, Found, Gradients, Scale, Tensor,
     chunks::{Rows, supported},
-    kernels::PACK,
+    kernels::{AVERAGE, PACK},
     launch::{
-        args,
+        Grid, args, code,
         structs::{FoundBits, PARTIAL, PackRow},
     },
-    library::nccl::Move,
     memory::Buffer,
-    replicas::{count, layout::Layout},
 };
 use binade_core::Named;
 use binade_gpu::{Driver, OwedBits};
 use binade_grad_scaler::GradScaler;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// Bytes between the slices of two ranks are a multiple of this.
 const APART: usize = 256;
@@ -89,8 +90,8 @@ impl CudaRank {
 
     /// Returns the averages of all ranks' vectors.
     fn exchange(&self, layout: &Layout, packed: &Buffer) -> Result<Buffer, Error> {
-        let (cuda, nccl) = (self.cuda(), self.nccl());
-        let (rank, ranks) = (nccl.rank(), nccl.ranks());
+        let (cuda, communicator) = (self.cuda(), self.communicator());
+        let (rank, ranks) = (communicator.rank(), communicator.ranks());
         let bytes = |place: usize| {
             let slice = layout.slice(place, ranks);
             layout.byte_of(slice.start)..layout.byte_of(slice.end)
@@ -112,14 +113,37 @@ impl CudaRank {
                 moves.push(Move::Receive { at, bytes: own, from: other });
             }
         }
-        self.kept(nccl.run("ncclSend", &moves))?;
+        self.kept(communicator.run("send", &moves))?;
         let slice = layout.slice(rank, ranks);
         let vectors = [packed.address(), averages.address()];
-        cuda.average_slice(layout, slice, vectors, (&others, stride), [rank, ranks])?;
+        self.average_slice(layout, slice, vectors, (&others, stride))?;
         let gather = Move::AllGather { at: averages.address(), bytes: each };
         let gather = if each > 0 { &[gather][..] } else { &[] };
-        self.kept(nccl.run("ncclAllGather", gather))?;
+        self.kept(communicator.run("all_gather", gather))?;
         Ok(averages)
+    }
+
+    /// Averages a slice in the order of ranks. `own` is the vector of this rank's gradients, in their own types, and `averages` that of the
+    /// averages; `others` has the other ranks' slices, so many bytes apart.
+    fn average_slice(
+        &self,
+        layout: &Layout,
+        slice: Range<usize>,
+        [own, averages]: [u64; 2],
+        (others, stride): (&Buffer, usize),
+    ) -> Result<(), Error> {
+        let [place, ranks] = [self.communicator().rank(), self.communicator().ranks()].map(count);
+        let first = layout.byte_of(slice.start);
+        for Run { dtype, elements, byte } in layout.runs(slice) {
+            let own = own + byte as u64;
+            let others = others.address() + (byte - first) as u64;
+            let result = averages + 4 * elements.start as u64;
+            let (type_code, len) = (code("average", dtype)?, elements.len());
+            let stride = stride / dtype.bytes();
+            let args = args![own, others, result, type_code, place, ranks, len, stride];
+            self.cuda().launch(AVERAGE, Grid::elementwise(len), &args)?;
+        }
+        Ok(())
     }
 }
 

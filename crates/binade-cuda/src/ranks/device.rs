@@ -1,7 +1,7 @@
 //! The handle of a rank.
 
-use super::meeting::DifferenceBits;
-use crate::{Cuda, Error, library::nccl::Nccl, memory::Buffer};
+use super::{Communicator, meeting::DifferenceBits};
+use crate::{Cuda, Error, memory::Buffer};
 use binade_core::Handle;
 use binade_gpu::lock;
 use std::{
@@ -29,16 +29,17 @@ use std::{
 ///   [`CudaError::Desync`](crate::CudaError::Desync) on every rank: from `resolve`, which finds the step halted, or from the call itself
 ///   where the host reads in it. The optimizer's configuration is compared by `masters` and `join`, and a checkpoint by `load`. What ranks
 ///   differ in besides `unscale` is told by the next one.
-/// * A rank that does not come, or fails, is an error of the others once NCCL knows or patience ends. After an error of NCCL or between ranks each call is
-///   that error.
-/// * A step is captured on the rank's own device, by [`Cuda::capture`]: its warm-ups make NCCL's connections.
+/// * A rank that does not come, or fails, is an error of the others once the communicator knows or patience ends. After an error of the
+///   communicator or between ranks each call is that error.
+/// * With NCCL a step is captured on the rank's own device, by [`Cuda::capture`]: its warm-ups make NCCL's connections. With peers it is not:
+///   [`CaptureError::Peers`](crate::CaptureError::Peers).
 #[derive(Clone)]
 pub struct CudaRank {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    nccl: Nccl,
+    communicator: Communicator,
     /// Number of meetings so far, on the device, since a captured step counts there.
     meetings: Buffer,
     /// First difference between ranks, as [`DifferenceBits`].
@@ -55,21 +56,21 @@ impl CudaRank {
     /// # Errors
     ///
     /// When the device fails.
-    pub fn new(nccl: Nccl) -> Result<Self, Error> {
-        let zeros = |bytes| nccl.cuda().lasting_of(&vec![0; bytes]);
+    pub fn new(communicator: Communicator) -> Result<Self, Error> {
+        let zeros = |bytes| communicator.cuda().lasting_of(&vec![0; bytes]);
         let (meetings, difference) = (zeros(8)?, zeros(size_of::<DifferenceBits>())?);
         let (settings, models) = (Mutex::default(), Mutex::default());
-        Ok(Self { inner: Arc::new(Inner { nccl, meetings, difference, settings, models }) })
+        Ok(Self { inner: Arc::new(Inner { communicator, meetings, difference, settings, models }) })
     }
 
     /// Returns the rank's device, by which a step is captured.
     pub fn cuda(&self) -> &Cuda {
-        self.inner.nccl.cuda()
+        self.inner.communicator.cuda()
     }
 
     /// Returns the communicator.
-    pub fn nccl(&self) -> &Nccl {
-        &self.inner.nccl
+    pub fn communicator(&self) -> &Communicator {
+        &self.inner.communicator
     }
 
     pub(super) fn meetings(&self) -> &Buffer {
@@ -85,7 +86,7 @@ impl CudaRank {
         &self,
         call: impl FnOnce(&Cuda) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.nccl().check()?;
+        self.communicator().check()?;
         call(self.cuda())
     }
 
@@ -133,6 +134,6 @@ impl Handle for CudaRank {
 
 impl fmt::Debug for CudaRank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CudaRank").field(self.nccl()).finish()
+        f.debug_tuple("CudaRank").field(self.communicator()).finish()
     }
 }

@@ -24,10 +24,10 @@ impl Loss<CudaRank> for Tensor {
 
 impl GradScaler for CudaRank {
     fn unscale(&self, grads: &mut RankGradients, scale: &Scale) -> Result<Found, Error> {
-        self.nccl().check()?;
+        self.communicator().check()?;
         let cuda = self.cuda();
         cuda.check_owner(&scale.bits)?;
-        if grads.is_average || self.nccl().ranks() == 1 {
+        if grads.is_average || self.communicator().ranks() == 1 {
             let call = if grads.is_average { Call::UnscaleAverage } else { Call::Unscale };
             let found = cuda.unscale(&mut grads.set, scale)?;
             grads.is_average = true;

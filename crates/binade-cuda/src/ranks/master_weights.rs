@@ -1,7 +1,7 @@
 //! Masters, of the same bits on every rank.
 
-use super::{CudaRank, RankGradients, device::hash, meeting::Call};
-use crate::{Error, Found, Masters, Tensor, library::nccl::Move};
+use super::{CudaRank, RankGradients, communicator::Move, device::hash, meeting::Call};
+use crate::{Error, Found, Masters, Tensor};
 use binade_core::Named;
 use binade_gpu::Driver;
 use binade_master_weights::{
@@ -53,7 +53,7 @@ impl CudaRank {
         params: &mut Params,
         config: &OptimizerConfig,
     ) -> Result<(), Error> {
-        self.nccl().check()?;
+        self.communicator().check()?;
         let cuda = self.cuda();
         let values = params.iter().map(|param| param.value.buffer());
         values.into_iter().try_for_each(|buffer| cuda.check_owner(buffer))?;
@@ -62,13 +62,13 @@ impl CudaRank {
         };
         let model = hash(&params.iter().map(spec).collect::<Vec<_>>());
         self.agree(call, hash(&format!("{config:?}")), model)?;
-        if self.nccl().ranks() == 1 {
+        if self.communicator().ranks() == 1 {
             return Ok(());
         }
         let mut moves = Vec::new();
         for param in params {
             // Rank 0 alone keeps memory that others read.
-            if self.nccl().rank() > 0 {
+            if self.communicator().rank() > 0 {
                 cuda.own_tensor(&mut param.value)?;
             }
             let (at, bytes) = (param.value.address(), param.value.bytes());
@@ -76,7 +76,7 @@ impl CudaRank {
                 moves.push(Move::Broadcast { at, bytes });
             }
         }
-        self.kept(self.nccl().run("ncclBroadcast", &moves))
+        self.kept(self.communicator().run("broadcast", &moves))
     }
 }
 
@@ -96,7 +96,7 @@ impl Snapshot for CudaRank {
         masters: &mut Masters,
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Error>> {
-        self.nccl().check().map_err(LoadError::Device)?;
+        self.communicator().check().map_err(LoadError::Device)?;
         let loaded = self.cuda().load(params, masters, saved);
         let call = if loaded.is_ok() { Call::Load } else { Call::Failed };
         let bytes = |saved: &SavedParameter| {

@@ -1,6 +1,6 @@
 //! Meetings: each rank states a header, on its device, and all are compared and joined there.
 
-use super::CudaRank;
+use super::{CudaRank, communicator::Move, count};
 use crate::{
     CaptureError, CudaError, Error,
     kernels::{RANK_HEADER, RANK_JOIN},
@@ -8,9 +8,7 @@ use crate::{
         Grid, args,
         structs::{FoundBits, ScaleBits},
     },
-    library::nccl::Move,
     memory::Buffer,
-    replicas::count,
 };
 use binade_gpu::Driver;
 use binade_grad_scaler::ScaleState;
@@ -84,22 +82,22 @@ impl CudaRank {
     ///
     /// The host reads the outcome where all ranks are not known to have this model, since what follows is sent in its sizes.
     pub(super) fn meet(&self, own: &Statement<'_>) -> Result<Arc<Buffer>, Error> {
-        let (cuda, nccl) = (self.cuda(), self.nccl());
+        let (cuda, communicator) = (self.cuda(), self.communicator());
         let is_new = !self.knows(own.model);
         if is_new {
-            nccl.refuse_capture("a meeting over a new model")?;
+            communicator.refuse_capture("a meeting over a new model")?;
         }
-        let (ranks, each) = (nccl.ranks(), size_of::<HeaderBits>());
+        let (ranks, each) = (communicator.ranks(), size_of::<HeaderBits>());
         let all = cuda.buffer(each * ranks)?;
         let joint = Arc::new(cuda.buffer(size_of::<FoundBits>())?);
-        let header = all.address() + (each * nccl.rank()) as u64;
+        let header = all.address() + (each * communicator.rank()) as u64;
         let (call, setting, model) = (own.call as u64, self.settled(), own.model);
         let is_shared = u32::from(own.call == Call::UnscaleAverage);
         let (scale, found) = (own.scale, own.found);
         let args = args![header, self.meetings(), call, setting, model, is_shared, scale, found];
         cuda.launch(RANK_HEADER, Grid::one(1), &args)?;
         let gather = Move::AllGather { at: all.address(), bytes: each };
-        self.kept(nccl.run("ncclAllGather", &[gather]))?;
+        self.kept(communicator.run("all_gather", &[gather]))?;
         let (numbers, known) = (own.numbers, own.numbers.map_or(0, |numbers| numbers.bytes() / 4));
         let args = args![&all, count(ranks), self.difference(), &*joint, numbers, count(known)];
         cuda.launch(RANK_JOIN, Grid::one(1), &args)?;
@@ -112,7 +110,7 @@ impl CudaRank {
 
     /// Meets the other ranks for a call in which there is no scale and no finding, and waits for the outcome.
     pub(super) fn agree(&self, call: Call, setting: u64, model: u64) -> Result<(), Error> {
-        self.nccl().refuse_capture("a meeting outside a step")?;
+        self.communicator().refuse_capture("a meeting outside a step")?;
         self.settles(setting);
         let cuda = self.cuda();
         let [scale, found] = [size_of::<ScaleBits>(), size_of::<FoundBits>()];
@@ -130,17 +128,17 @@ impl CudaRank {
             cuda.bind()?;
             cuda.check("poll", event.try_is_complete())
         };
-        self.kept(self.nccl().wait_for(is_past))?;
-        self.told()?.map_or(Ok(()), |error| Err(self.nccl().ends(error)))
+        self.kept(self.communicator().wait_for(is_past))?;
+        self.told()?.map_or(Ok(()), |error| Err(self.communicator().ends(error)))
     }
 
-    /// Ends the communicator after an error of NCCL. The difference between ranks that has led to it is the better error, if there is
+    /// Ends the communicator after an error of its calls. The difference between ranks that has led to it is the better error, if there is
     /// one.
     pub(super) fn kept<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         outcome.map_err(|error| match error {
-            Error::Driver(CudaError::Nccl { .. } | CudaError::RankTimeout { .. }) => {
-                self.nccl().abort();
-                self.nccl().ends(self.told().ok().flatten().unwrap_or(error))
+            Error::Driver(CudaError::Communication { .. } | CudaError::RankTimeout { .. }) => {
+                self.communicator().abort();
+                self.communicator().ends(self.told().ok().flatten().unwrap_or(error))
             }
             other => other,
         })

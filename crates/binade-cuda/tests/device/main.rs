@@ -13,6 +13,10 @@ mod ceilings;
 mod convolutions;
 mod counted;
 mod edges;
+mod engines;
+mod engines_kit;
+mod engines_refusals;
+mod engines_steps;
 mod faults;
 mod graphs;
 mod graphs_joins;
@@ -24,15 +28,9 @@ mod library_tf32;
 mod model;
 #[cfg(feature = "nccl")]
 mod nccl;
-#[cfg(feature = "nccl")]
-mod nccl_kit;
-#[cfg(feature = "nccl")]
-mod nccl_refusals;
 mod ops_products;
+mod peers;
 mod products;
-mod replicas;
-mod replicas_refusals;
-mod replicas_steps;
 #[path = "../../../../tests/device/mod.rs"]
 mod shared;
 mod support;
@@ -64,11 +62,13 @@ const ALL: [Module; 17] = [
     ("windows", windows::TESTS),
 ];
 
-/// Tests of several devices.
-const REPLICAS: [Module; 3] = [
-    ("replicas", replicas::TESTS),
-    ("replicas_refusals", replicas_refusals::TESTS),
-    ("replicas_steps", replicas_steps::TESTS),
+/// Tests of ranks that copy from each other's devices.
+const PEERS: [Module; 5] = [
+    ("peers", engines_steps::PEERS),
+    ("peers_alone", engines_kit::ALONE),
+    ("peers_kit", engines_kit::PEERS),
+    ("peers_refusals", engines_refusals::PEERS),
+    ("peers_copies", peers::TESTS),
 ];
 
 /// Tests of cuBLASLt.
@@ -87,16 +87,17 @@ const CUDNN: [Module; 0] = [];
 /// Tests of NCCL, if it is built in: with the library, and without it.
 #[cfg(feature = "nccl")]
 fn nccl(skip: Option<&str>) -> Vec<Trial> {
-    const NCCL: [Module; 3] = [
-        ("nccl", nccl::TESTS),
-        ("nccl_kit", nccl_kit::TESTS),
-        ("nccl_refusals", nccl_refusals::TESTS),
+    const NCCL: [Module; 4] = [
+        ("nccl", engines_steps::NCCL),
+        ("nccl_kit", engines_kit::NCCL),
+        ("nccl_refusals", engines_refusals::NCCL),
+        ("nccl_library", nccl::TESTS),
     ];
-    let missing = binade_cuda::Nccl::unique_id().err().map(|error| error.to_string());
+    let missing = binade_cuda::Communicator::nccl_id().err().map(|error| error.to_string());
     let is_there = missing.is_none().then_some("NCCL is installed");
     let skip = skip.map(ToOwned::to_owned);
     let missing = missing.filter(|_| !support::is_required(&["nccl"]));
-    let absent = trials(&[("nccl_absent", nccl_refusals::ABSENT)], is_there);
+    let absent = trials(&[("nccl_absent", nccl::ABSENT)], is_there);
     [trials(&NCCL, skip.or(missing).as_deref()), absent].into_iter().flatten().collect()
 }
 #[cfg(not(feature = "nccl"))]
@@ -110,7 +111,7 @@ fn main() {
     arguments.test_threads = Some(1);
     let skip = support::absent();
     let unused = |name, by| skip.clone().or_else(|| support::absent_library(name, by));
-    let all = [&ALL[..], &REPLICAS, &shared::TESTS].concat();
+    let all = [&ALL[..], &PEERS, &shared::TESTS].concat();
     let by_products = trials(&LIBRARY, unused("cublaslt", Cuda::products).as_deref());
     let by_convolutions = trials(&CUDNN, unused("cudnn", Cuda::convolutions).as_deref());
     let too_early = (!uploads::is_behind()).then(|| "BINADE_PTX_LAG is not above 1000".into());

@@ -1,12 +1,9 @@
-//! The device, opened once, and its replicas.
+//! The device, opened once.
 
 pub(crate) use crate::shared::support::*;
 
 use binade_core::DType;
-use binade_cuda::{
-    Capture, Captured, Cuda, Error, Gradients, JointGradients, Products, ProductsBackend, Replicas,
-    cudarc::driver::CudaContext,
-};
+use binade_cuda::{Capture, Captured, Cuda, CudaRank, Error, Products, ProductsBackend};
 use binade_grad_scaler::{GradScaler as _, ScaleState, ScaleStore as _};
 use std::sync::OnceLock;
 
@@ -48,33 +45,6 @@ fn device() -> &'static Result<Cuda, Error> {
 fn wanted() -> Products {
     let is_own = std::env::var("BINADE_PRODUCTS").is_ok_and(|by| by == "own");
     if is_own { Products::Own } else { Products::Library }
-}
-
-/// Returns replicas on two devices, or twice on one if there is no other.
-pub(crate) fn replicas() -> Replicas {
-    let second = usize::from(CudaContext::device_count().is_ok_and(|count| count > 1));
-    Replicas::open(&[0, second]).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// Returns replicas twice on one device, on two, and on three that begin with the last.
-pub(crate) fn all_replicas() -> Vec<Replicas> {
-    let second = usize::from(CudaContext::device_count().is_ok_and(|count| count > 1));
-    let open = |ordinals: &[usize]| Replicas::open(ordinals).unwrap_or_else(|e| panic!("{e}"));
-    vec![open(&[0, 0]), open(&[0, second]), open(&[second, 0, 0])]
-}
-
-/// Set of gradients; `None` is a missing one.
-pub(crate) type Set = Vec<(&'static str, Option<Vec<f32>>)>;
-
-/// Returns gradients of which each device has its own.
-pub(crate) fn apart(replicas: &Replicas, each: &[Set], dtype: DType) -> JointGradients {
-    let sets = replicas.devices().iter().zip(each);
-    sets.map(|(cuda, grads)| set(cuda, grads, dtype)).collect::<Vec<Gradients>>().into()
-}
-
-/// Returns the number of times that the host has waited for any of the devices.
-pub(crate) fn waits(replicas: &Replicas) -> u64 {
-    replicas.devices().iter().map(|cuda| cuda.counters().syncs).sum()
 }
 
 /// Returns the reason why the tests cannot run, unless they are required.
@@ -124,15 +94,8 @@ pub(crate) fn found(device: &Cuda, value: f32) -> Found<Cuda> {
     device.unscale(&mut set(device, &[("w", Some(vec![value]))], DType::F32), &scale).unwrap()
 }
 
-impl Device for Replicas {
-    /// Returns the bits on the first device, and asserts that they are the same on every device.
+impl Device for CudaRank {
     fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
-        let bits = |(cuda, part): (&Cuda, _)| cuda.to_bits(part).unwrap();
-        let mut parts = self.devices().iter().zip(&tensor.0).map(bits);
-        let first = parts.next().unwrap();
-        for other in parts {
-            assert_eq!(other, first, "devices differ");
-        }
-        first
+        self.cuda().to_bits(tensor).unwrap()
     }
 }

@@ -8,13 +8,14 @@ mod unreported;
 use binade_autocast::Autocast;
 use binade_core::ops::Upload;
 use binade_core::{DType, Error as _, ErrorKind, Named};
-use binade_cuda::{Cuda, CudaError, Error, Replicas, cudarc};
+use binade_cuda::{Communicator, Cuda, CudaError, CudaRank, Error, cudarc};
 use binade_grad_scaler::{LossScale, Scaler};
 use cudarc::{
     driver::{CudaContext, LaunchConfig, PushKernelArg},
     nvrtc::Ptx,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
+use std::{thread, time::Duration};
 
 /// Kernel that stores at an address it is given.
 const STORE: &str = ".version 6.3
@@ -51,7 +52,7 @@ fn main() {
             unreported::unreported,
             is_late,
         ),
-        ("a_device_that_is_lost_among_replicas_is_named_and_the_others_go_on", lost_replica, alone),
+        ("a_rank_whose_device_is_lost_is_named_and_the_other_devices_go_on", lost_rank, alone),
         ("a_lost_device_says_so_at_every_call_and_drops_quietly", lost, absent),
     ];
     let trial = |(name, run, skip)| Trial::test(name, run).with_ignored_flag(skip);
@@ -91,21 +92,29 @@ fn lost() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Two devices are needed: on one, both replicas are lost.
-fn lost_replica() -> Result<(), Failed> {
-    let replicas = Replicas::open(&[0, 1])?;
-    let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
-    let grads = replicas.upload(&[1.0], &[1], DType::F16)?;
-    replicas.synchronize()?;
-    spoil(&replicas.devices()[1])?;
-    replicas.devices()[1].synchronize().expect_err("the store was nowhere");
-
-    let error = scaler.check_unscaled(vec![Named::new("w", Some(grads))].into()).map(drop);
-    let error = error.expect_err("a replica is lost");
-    let told = error.to_string();
-    assert!(told.starts_with("replica 1, on CUDA device 1: the CUDA device is lost"), "{told}");
-    assert_eq!(error.kind(), ErrorKind::DeviceLost);
-    replicas.devices()[0].synchronize()?;
+/// Two devices are needed: on one, both ranks are lost.
+fn lost_rank() -> Result<(), Failed> {
+    let devices = vec![Cuda::open(0)?, Cuda::open(1)?];
+    let ranks = Communicator::peers(devices.clone(), Duration::from_mins(2));
+    let step = |rank: CudaRank| {
+        let grads = rank.upload(&[1.0], &[1], DType::F16)?;
+        if rank.communicator().rank() == 1 {
+            spoil(rank.cuda()).expect("a launch");
+            rank.cuda().synchronize().expect_err("the store was nowhere");
+        }
+        let scaler = Scaler::new(rank, LossScale::dynamic())?;
+        scaler.check_unscaled(vec![Named::new("w", Some(grads))].into()).map(drop)
+    };
+    let run = |rank| CudaRank::new(rank).and_then(step).expect_err("a rank is lost");
+    let errors: Vec<Error> = thread::scope(|scope| {
+        let running: Vec<_> =
+            ranks.into_iter().map(|rank| scope.spawn(move || run(rank))).collect();
+        running.into_iter().map(|rank| rank.join().expect("no panic")).collect()
+    });
+    assert!(errors[0].to_string().contains("rank 1 has ended"), "{}", errors[0]);
+    assert!(matches!(errors[1], Error::Driver(CudaError::Lost { .. })), "{}", errors[1]);
+    assert!(errors.iter().all(|error| error.kind() == ErrorKind::DeviceLost));
+    devices[0].synchronize()?;
     Ok(())
 }
 

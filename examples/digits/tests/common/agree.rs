@@ -7,14 +7,18 @@ use binade_example_digits::{config, train};
 use binade_example_shared::agree::is_within;
 use indicatif::ProgressBar;
 
-/// Asserts that a run on the device and on the CPU agree: each epoch's mean loss within `share` of the other, equal counts of applied and
-/// skipped steps, and the same scale throughout.
+/// Asserts that a run on the device agrees with the CPU's.
 pub(crate) fn agree<D: Trains>(device: &D, line: &str, share: f32) {
     let args = short(line);
     let [setting] = config::settings(&args).try_into().unwrap();
     let bar = ProgressBar::hidden();
     let there: Run = train::run(device, &args, setting, &digits(&args), &bar).unwrap();
-    let here = run(&args, setting);
+    assert_near(&run(&args, setting), &there, share);
+}
+
+/// Asserts that two runs agree: each epoch's mean loss within `share` of the other, equal counts of applied and skipped steps, and the same
+/// scale throughout.
+pub(crate) fn assert_near(here: &Run, there: &Run, share: f32) {
     assert_eq!(here.losses.len(), there.losses.len(), "epochs");
     for (a, b) in here.losses.iter().zip(&there.losses) {
         assert!(is_within(*a, *b, share), "losses {:?} and {:?}", here.losses, there.losses);

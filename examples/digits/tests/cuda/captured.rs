@@ -1,7 +1,7 @@
 //! Training step that is captured once and replayed: its bits are those of the uncaptured step, and near the CPU's, across an
 //! overflow and growths of the scale.
 
-use crate::training::{BATCHES, Record, Takes, Training, assert_near};
+use crate::training::{BATCHES, Record, Training, assert_near, give};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_example_digits::data::Images;
@@ -17,7 +17,7 @@ pub(crate) const RUNS: [Line; 3] = [
 /// Runs the first two steps as warm-ups, the others as replays.
 fn captured(cuda: &Cuda, line: &str) -> Vec<Record> {
     let mut training = Training::new(cuda, line);
-    let data = cuda.give(&training.batches[0]);
+    let data = give(cuda, &training.batches[0]);
     let (first, capture) = cuda.capture().warm_up(|| training.step(&data, false)).unwrap();
     let mut records = vec![training.record(first)];
     write(cuda, &data, &training.batches[1]);
@@ -46,7 +46,7 @@ pub(crate) fn agree(cuda: &Cuda, line: &str, share: f32) {
 /// A tape that lives through the step makes each step copy the parameters; the refusal says what to do.
 pub(crate) fn refuse(cuda: &Cuda, line: &str, _: f32) {
     let mut training = Training::new(cuda, line);
-    let data = cuda.give(&training.batches[0]);
+    let data = give(cuda, &training.batches[0]);
     let mut step = |keeps_tape| training.step(&data, keeps_tape).map(drop);
     let ((), capture) = cuda.capture().warm_up(|| step(true)).unwrap();
     let ((), capture) = capture.warm_up(|| step(true)).unwrap();

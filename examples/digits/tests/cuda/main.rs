@@ -5,7 +5,7 @@
 mod captured;
 #[path = "../common/mod.rs"]
 mod common;
-mod replicated;
+mod ranks;
 mod training;
 
 use binade_cuda::Cuda;
@@ -29,7 +29,7 @@ fn main() {
         ("agrees_with_the_cpu", agree, &RUNS),
         ("captured_steps_agree", captured::agree, &captured::RUNS),
         ("a_tape_that_is_kept_is_named", captured::refuse, &captured::RUNS),
-        ("replicas_agree", replicated::agree, &replicated::RUNS),
+        ("ranks_agree", ranks::agree, &ranks::RUNS),
     ];
     agree::main(agree::trials(&Cuda::open(0), &["cuda", "ptx"], &tests));
 }

@@ -4,8 +4,6 @@ use crate::common::{digits, short};
 use binade::core::{DType, Handle};
 use binade::grad_scaler::{Step, StepOutcome};
 use binade::{Amp, Model, initialize};
-use binade_cpu::Cpu;
-use binade_cuda::Cuda;
 use binade_example_digits::config;
 use binade_example_digits::data::Images;
 use binade_example_digits::model::{Net, Trains};
@@ -23,29 +21,20 @@ pub(crate) type Record = (u32, bool, u32);
 /// Loss and outcome of a step.
 pub(crate) type Stepped<D> = (<D as Handle>::Tensor, StepOutcome<D>);
 
-/// Device that takes whole batches, and returns the loss of a whole batch.
-pub(crate) trait Takes: Trains {
-    fn give(&self, batch: &Images) -> [Self::Tensor; 2] {
-        let pixels = self.upload(&batch.pixels, &[batch.len(), batch.area()], DType::F32);
-        [pixels.unwrap(), self.upload_i64(&batch.labels, &[batch.len()]).unwrap()]
-    }
-
-    fn loss(&self, loss: &Self::Tensor) -> f32 {
-        self.download(loss).unwrap()[0]
-    }
+/// Returns a batch on a device: pixels, and labels.
+pub(crate) fn give<D: Trains>(device: &D, batch: &Images) -> [D::Tensor; 2] {
+    let pixels = device.upload(&batch.pixels, &[batch.len(), batch.area()], DType::F32);
+    [pixels.unwrap(), device.upload_i64(&batch.labels, &[batch.len()]).unwrap()]
 }
 
-impl Takes for Cpu {}
-impl Takes for Cuda {}
-
-pub(crate) struct Training<D: Takes> {
+pub(crate) struct Training<D: Trains> {
     device: D,
     net: Net<D>,
     pub(crate) amp: Amp<D>,
     pub(crate) batches: Vec<Images>,
 }
 
-impl<D: Takes> Training<D> {
+impl<D: Trains> Training<D> {
     pub(crate) fn new(device: &D, line: &str) -> Self {
         let args = short(line);
         let [setting] = config::settings(&args).try_into().unwrap();
@@ -87,13 +76,17 @@ impl<D: Takes> Training<D> {
     pub(crate) fn record(&self, (loss, outcome): Stepped<D>) -> Record {
         let step = outcome.resolve().unwrap();
         let scale = step.report().scale.factor();
-        (self.device.loss(&loss).to_bits(), matches!(step, Step::Applied(_)), scale.to_bits())
+        (
+            self.device.download(&loss).unwrap()[0].to_bits(),
+            matches!(step, Step::Applied(_)),
+            scale.to_bits(),
+        )
     }
 
     /// Trains on all batches, and records each step.
     pub(crate) fn train(&mut self) -> Vec<Record> {
         let one = |number: usize| {
-            let data = self.device.give(&self.batches[number]);
+            let data = give(&self.device, &self.batches[number]);
             let stepped = self.step(&data, false).unwrap();
             self.record(stepped)
         };

@@ -2,6 +2,7 @@
 //! cudarc would look for it by names that NVIDIA's packages do not have, and panic where there is none.
 #![expect(unsafe_code, reason = "a C library")]
 
+use crate::ranks::Move;
 use cudarc::driver::{CudaStream, sys::CUstream};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -58,31 +59,6 @@ functions! {
     receive: ncclRecv(*mut c_void, usize, c_int, c_int, Pointer, CUstream) -> c_int;
     error_text: ncclGetErrorString(c_int) -> *const c_char;
     last_error: ncclGetLastError(Pointer) -> *const c_char;
-}
-
-/// Move of bytes between this rank's memory, at an address, and others'.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Move {
-    /// From each rank's own place in memory of all ranks' parts, to this place on all.
-    AllGather {
-        at: u64,
-        bytes: usize,
-    },
-    /// From rank 0 to the same memory on all.
-    Broadcast {
-        at: u64,
-        bytes: usize,
-    },
-    Send {
-        at: u64,
-        bytes: usize,
-        to: usize,
-    },
-    Receive {
-        at: u64,
-        bytes: usize,
-        from: usize,
-    },
 }
 
 /// Communicator of the library, used by one thread at a time and ended once.

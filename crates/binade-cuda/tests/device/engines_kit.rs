@@ -1,6 +1,6 @@
-//! The conformance kit on a communicator of one rank, and on two ranks that are given the same.
+//! The conformance kit on one rank, and on two ranks that are given the same.
 
-use crate::nccl::{counts, each};
+use crate::engines::{Engine, Peers, counts, each};
 use crate::support::Result;
 use binade_autocast::Autocast;
 use binade_conformance::{
@@ -11,7 +11,7 @@ use binade_core::{DType, stochastic::Key};
 use binade_cuda::{CudaRank, Tensor};
 use std::env;
 
-crate::tests![ranks_that_are_given_the_same_keep_every_contract_of_training];
+crate::by_engine![ranks_that_are_given_the_same_keep_every_contract_of_training];
 
 struct Rank(CudaRank);
 
@@ -23,7 +23,7 @@ impl Subject for Rank {
     }
 
     fn name(&self) -> &'static str {
-        "nccl"
+        "ranks"
     }
 
     fn arithmetic(&self) -> Arithmetic {
@@ -57,18 +57,24 @@ const SUITES: [&str; 4] = ["GradScaler", "GradOps", "ClipGroups", "Scaler"];
 /// Suites that the interpreter takes minutes for, which run where `BINADE_FULL` is set: steps are the device's too.
 const SLOW: [&str; 2] = ["MasterWeights", "Convergence"];
 
-fn ranks_that_are_given_the_same_keep_every_contract_of_training() -> Result {
+/// Contract of one rank, on which the engine moves nothing.
+pub(crate) const ALONE: &[crate::shared::Test] =
+    &[("a_rank_alone_keeps_every_contract_of_training", || keeps_every_contract::<Peers>(1))];
+
+fn ranks_that_are_given_the_same_keep_every_contract_of_training<E: Engine>() -> Result {
+    counts::<E>().filter(|ranks| *ranks == 2).try_for_each(keeps_every_contract::<E>)
+}
+
+fn keeps_every_contract<E: Engine>(ranks: usize) -> Result {
     let views = "views_are_read_in_row_major_order";
     let runner = Runner::from_env().excuse(views, "tensors lie row after row, without strides");
     let slow = SLOW.into_iter().filter(|_| env::var_os("BINADE_FULL").is_some());
     let runner = SUITES.into_iter().chain(slow).fold(runner.require_all(), Runner::suite);
-    for ranks in counts().filter(|ranks| *ranks < 3) {
-        for mut report in each(ranks, |device| runner.run(&Rank(device))) {
-            let doubled = report.records.iter_mut().filter(|record| is_doubled(record));
-            doubled.for_each(|record| record.outcome = Outcome::Passed);
-            println!("{report}");
-            report.assert_success();
-        }
+    for mut report in each::<E, _>(ranks, |device| runner.run(&Rank(device))) {
+        let doubled = report.records.iter_mut().filter(|record| ranks > 1 && is_doubled(record));
+        doubled.for_each(|record| record.outcome = Outcome::Passed);
+        println!("{report}");
+        report.assert_success();
     }
     Ok(())
 }

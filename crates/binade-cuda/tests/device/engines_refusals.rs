@@ -1,13 +1,13 @@
-//! Ranks that differ, stall or are gone, and a machine without NCCL.
+//! Ranks that differ, stall or are gone.
 
-use crate::nccl::{Run, backward, clip, counts, each, failed};
+use crate::engines::{Engine, Run, backward, clip, counts, each, failed};
 use crate::support::Result;
 use binade_core::{DType, Error as _, ErrorKind, GradSet as _, Named};
-use binade_cuda::{Cuda, CudaRank, Nccl, RankGradients};
+use binade_cuda::RankGradients;
 use binade_grad_scaler::{GradOps as _, GradScaler as _, ScaleState, ScaleStore as _, StepOutcome};
 use binade_master_weights::{MasterOptimizer, MasterWeights as _, OptimizerConfig, UpdateRule};
 
-crate::tests![
+crate::by_engine![
     another_scale_is_told_on_all_ranks_by_resolve,
     another_clip_is_told_by_the_next_step,
     another_call_is_told_with_its_number,
@@ -15,20 +15,16 @@ crate::tests![
     another_configuration_is_told_before_training,
     a_rank_that_is_gone_is_an_error_of_the_others,
     gradients_are_unscaled_before_they_are_used,
-    one_device_is_one_rank,
 ];
 
-pub(crate) const ABSENT: &[crate::shared::Test] =
-    &[("a_missing_library_is_told_by_its_names", a_missing_library_is_told_by_its_names)];
-
-fn several() -> impl Iterator<Item = usize> {
-    counts().filter(|ranks| *ranks > 1)
+fn several<E: Engine>() -> impl Iterator<Item = usize> {
+    counts::<E>().filter(|ranks| *ranks > 1)
 }
 
-fn another_scale_is_told_on_all_ranks_by_resolve() -> Result {
-    for ranks in several() {
-        let got = each(ranks, |device| {
-            let rank = device.nccl().rank();
+fn another_scale_is_told_on_all_ranks_by_resolve<E: Engine>() -> Result {
+    for ranks in several::<E>() {
+        let got = each::<E, _>(ranks, |device| {
+            let rank = device.communicator().rank();
             let mut run = Run::new(&device, 99);
             drop(run.step(backward(&device, 0, rank)).unwrap().resolve().unwrap());
             if rank == ranks - 1 {
@@ -54,10 +50,10 @@ fn another_scale_is_told_on_all_ranks_by_resolve() -> Result {
     Ok(())
 }
 
-fn another_clip_is_told_by_the_next_step() -> Result {
-    for ranks in several() {
-        let got = each(ranks, |device| {
-            let rank = device.nccl().rank();
+fn another_clip_is_told_by_the_next_step<E: Engine>() -> Result {
+    for ranks in several::<E>() {
+        let got = each::<E, _>(ranks, |device| {
+            let rank = device.communicator().rank();
             let mut run = Run::new(&device, 99);
             let max = [1.0, 2.0][usize::from(rank == 1)];
             assert!(clip(&mut run, max, backward(&device, 0, rank)).unwrap().resolve().is_ok());
@@ -70,10 +66,10 @@ fn another_clip_is_told_by_the_next_step() -> Result {
     Ok(())
 }
 
-fn another_call_is_told_with_its_number() -> Result {
-    for ranks in several() {
-        let got = each(ranks, |device| {
-            let rank = device.nccl().rank();
+fn another_call_is_told_with_its_number<E: Engine>() -> Result {
+    for ranks in several::<E>() {
+        let got = each::<E, _>(ranks, |device| {
+            let rank = device.communicator().rank();
             let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
             let mut grads = RankGradients::from(backward(&device, 0, rank));
             device.unscale(&mut grads, &scale).unwrap();
@@ -90,12 +86,12 @@ fn another_call_is_told_with_its_number() -> Result {
     Ok(())
 }
 
-fn another_model_is_told_on_all_ranks() -> Result {
-    for ranks in several() {
+fn another_model_is_told_on_all_ranks<E: Engine>() -> Result {
+    for ranks in several::<E>() {
         // A model that no rank knows, and one that the others know already.
         for known in [false, true] {
-            let got = each(ranks, |device| {
-                let rank = device.nccl().rank();
+            let got = each::<E, _>(ranks, |device| {
+                let rank = device.communicator().rank();
                 let mut run = Run::new(&device, 99);
                 if known {
                     run.step(backward(&device, 0, rank)).unwrap().ignore();
@@ -115,10 +111,10 @@ fn another_model_is_told_on_all_ranks() -> Result {
     Ok(())
 }
 
-fn another_configuration_is_told_before_training() -> Result {
-    for ranks in several() {
-        let got = each(ranks, |device| {
-            let lr = 0.1 / (1.0 + f64::from(u8::from(device.nccl().rank() == 1)));
+fn another_configuration_is_told_before_training<E: Engine>() -> Result {
+    for ranks in several::<E>() {
+        let got = each::<E, _>(ranks, |device| {
+            let lr = 0.1 / (1.0 + f64::from(u8::from(device.communicator().rank() == 1)));
             let value = device.cuda().from_bits(&[0; 4], DType::F32, &[1]).unwrap();
             let config = OptimizerConfig::new(UpdateRule::sgd(lr)).unwrap();
             failed(MasterOptimizer::new(device, vec![Named::new("w", value)], config))
@@ -133,10 +129,10 @@ fn another_configuration_is_told_before_training() -> Result {
     Ok(())
 }
 
-fn a_rank_that_is_gone_is_an_error_of_the_others() -> Result {
-    for ranks in several() {
-        let got = each(ranks, |device| {
-            let rank = device.nccl().rank();
+fn a_rank_that_is_gone_is_an_error_of_the_others<E: Engine>() -> Result {
+    for ranks in several::<E>() {
+        let got = each::<E, _>(ranks, |device| {
+            let rank = device.communicator().rank();
             let mut run = Run::new(&device, 99);
             drop(run.step(backward(&device, 0, rank)).unwrap().resolve().unwrap());
             if rank == 1 {
@@ -149,15 +145,15 @@ fn a_rank_that_is_gone_is_an_error_of_the_others() -> Result {
             Some((error.to_string(), later))
         });
         for (error, later) in got.into_iter().flatten() {
-            assert!(error.contains("ncclAllGather: NCCL says remote process exited"), "{error}");
+            assert!(error.contains("see the other ranks' errors"), "{error}");
             assert_eq!(later, [error.clone(), error]);
         }
     }
     Ok(())
 }
 
-fn gradients_are_unscaled_before_they_are_used() -> Result {
-    each(1, |device| {
+fn gradients_are_unscaled_before_they_are_used<E: Engine>() -> Result {
+    each::<E, _>(1, |device| {
         let mut run = Run::new(&device, 99);
         let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
         let own = || backward(&device, 0, 0).into();
@@ -176,35 +172,5 @@ fn gradients_are_unscaled_before_they_are_used() -> Result {
             assert!(error.starts_with(told), "{error}");
         }
     });
-    Ok(())
-}
-
-fn one_device_is_one_rank() -> Result {
-    if several().next().is_none() {
-        return Ok(());
-    }
-    let id = Nccl::unique_id()?;
-    let got = std::thread::scope(|scope| {
-        let join = |rank| {
-            scope.spawn(move || {
-                let cuda = Cuda::open(0).unwrap();
-                failed(Nccl::new(&cuda, id, rank, 2).and_then(CudaRank::new))
-            })
-        };
-        [0, 1].map(join).map(|rank| rank.join().unwrap())
-    });
-    for error in got {
-        assert!(
-            error.contains("new: NCCL says invalid usage") && error.contains("uplicate GPU"),
-            "{error}"
-        );
-    }
-    Ok(())
-}
-
-fn a_missing_library_is_told_by_its_names() -> Result {
-    let error = failed(Nccl::unique_id());
-    let told = "no NCCL: looked for libnccl.so.2, libnccl.so; install NVIDIA's package `libnccl2`";
-    assert!(error.starts_with(told), "{error}");
     Ok(())
 }

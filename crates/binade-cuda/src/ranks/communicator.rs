@@ -1,0 +1,182 @@
+//! Ranks that move bytes between their devices, in their streams, by the engine that connects them.
+
+use super::peers;
+use crate::{CaptureError, Cuda, CudaError, Error};
+use std::{
+    fmt,
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Time between two looks at work under way.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// Rank of several, each a GPU that a thread or process drives. [`CudaRank`](crate::CudaRank) trains by it.
+///
+/// # Examples
+///
+/// ```no_run
+/// use binade_cuda::{Communicator, Cuda, CudaRank};
+/// use std::{thread, time::Duration};
+///
+/// let devices = vec![Cuda::open(0)?, Cuda::open(1)?];
+/// for communicator in Communicator::peers(devices, Duration::from_mins(5)) {
+///     thread::spawn(move || {
+///         let device = CudaRank::new(communicator)?;
+///         // From here on as on one device, with this rank's part of each batch.
+///         # drop(device);
+///         Ok::<(), binade_cuda::Error>(())
+///     });
+/// }
+/// # Ok::<(), binade_cuda::Error>(())
+/// ```
+pub struct Communicator {
+    cuda: Cuda,
+    rank: usize,
+    ranks: usize,
+    patience: Duration,
+    engine: Box<dyn Engine>,
+    /// Error that has ended it, which every later call returns.
+    end: OnceLock<Error>,
+}
+
+/// Transport of bytes between ranks.
+pub(crate) trait Engine: Send + Sync {
+    /// Puts moves in the stream of `cuda`, whose turn the caller has. Addresses are those of buffers that the caller borrows and has
+    /// checked.
+    fn run(&self, cuda: &Cuda, call: &'static str, moves: &[Move]) -> Result<(), Error>;
+
+    /// Returns the error that has come up in work under way.
+    fn failure(&self) -> Result<(), Error>;
+
+    /// Ends the calls of all ranks, and what is under way, so that no rank waits for this one.
+    fn abort(&self, cuda: &Cuda);
+
+    /// Ends the calls of all ranks behind what is under way.
+    fn finish(&self, cuda: &Cuda);
+}
+
+/// Move of bytes between this rank's memory, at an address, and others'.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Move {
+    /// From each rank's own place in memory of all ranks' parts, to this place on all.
+    AllGather { at: u64, bytes: usize },
+    /// From rank 0 to the same memory on all.
+    Broadcast { at: u64, bytes: usize },
+    /// To memory that this rank's move `Receive` names there.
+    Send { at: u64, bytes: usize, to: usize },
+    /// Of the other rank's `Send`, of which there is one in a call.
+    Receive { at: u64, bytes: usize, from: usize },
+}
+
+impl Communicator {
+    /// Makes each device a rank, in their order, that copies from the others' memory. Each is for a thread of its own. A call waits as long as
+    /// `patience` for the other ranks to make it; it never waits for a device. No library is needed.
+    ///
+    /// Copies go by `cuMemcpyPeerAsync`: the driver chooses the way, without peer access through the host. Two handles of one device are
+    /// two ranks. A step of several such ranks cannot be captured: [`CaptureError::Peers`].
+    pub fn peers(devices: Vec<Cuda>, patience: Duration) -> Vec<Self> {
+        let engines = peers::engines(devices.len(), patience);
+        let ranks = devices.len();
+        let rank = |(rank, (cuda, engine)): (usize, (Cuda, peers::Peer))| {
+            Self::new(cuda, [rank, ranks], patience, Box::new(engine))
+        };
+        devices.into_iter().zip(engines).enumerate().map(rank).collect()
+    }
+
+    pub(crate) fn new(
+        cuda: Cuda,
+        [rank, ranks]: [usize; 2],
+        patience: Duration,
+        engine: Box<dyn Engine>,
+    ) -> Self {
+        Self { cuda, rank, ranks, patience, engine, end: OnceLock::new() }
+    }
+
+    /// Returns the number of this rank, from 0.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Returns the number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    pub(super) fn cuda(&self) -> &Cuda {
+        &self.cuda
+    }
+
+    /// Puts moves in the stream. Addresses are those of buffers that the caller borrows and has checked.
+    pub(super) fn run(&self, call: &'static str, moves: &[Move]) -> Result<(), Error> {
+        self.check()?;
+        if moves.is_empty() {
+            return Ok(());
+        }
+        self.cuda.check_alive()?;
+        self.cuda.bind()?;
+        self.cuda.with_stream(call, |_| self.engine.run(&self.cuda, call, moves))?
+    }
+
+    /// Waits until `is_ready` returns true, as long as no rank is known to be gone and patience lasts.
+    pub(super) fn wait_for(
+        &self,
+        mut is_ready: impl FnMut() -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let since = Instant::now();
+        while !is_ready()? {
+            self.check()?;
+            self.engine.failure()?;
+            if since.elapsed() > self.patience {
+                return Err(timed_out("resolve", self.ranks, Vec::new(), self.patience));
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Ends the calls of all ranks for this reason, and returns the first that there was.
+    pub(super) fn ends(&self, error: Error) -> Error {
+        self.engine.abort(&self.cuda);
+        self.end.get_or_init(|| error).clone()
+    }
+
+    /// Ends the calls of all ranks, so that no rank waits for this one.
+    pub(super) fn abort(&self) {
+        self.engine.abort(&self.cuda);
+    }
+
+    /// Returns the error that has ended the calls.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.end.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Refuses a meeting whose outcome the host reads, where a step is captured.
+    pub(super) fn refuse_capture(&self, operation: &'static str) -> Result<(), Error> {
+        self.cuda.inner.pool.state.refuse(operation, CaptureError::Read)
+    }
+}
+
+impl Drop for Communicator {
+    /// Ends the calls of all ranks behind what is under way. A device that is lost says so at the next call that returns an error.
+    fn drop(&mut self) {
+        self.engine.finish(&self.cuda);
+    }
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of {}", self.rank, self.ranks)
+    }
+}
+
+/// Returns the error of a call to which ranks have not come; `missing` is empty where they are not known.
+pub(crate) fn timed_out(
+    call: &'static str,
+    ranks: usize,
+    missing: Vec<usize>,
+    patience: Duration,
+) -> Error {
+    Error::Driver(CudaError::RankTimeout { call, ranks, missing, patience })
+}
