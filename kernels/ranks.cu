@@ -5,6 +5,8 @@
 // `rank_header`: one thread writes this rank's header, and counts the meeting. `rank_join`: one thread joins the findings of `all` in
 // the order of ranks into `joint`, compares the headers with rank 0's, keeps the first difference for good in `kept`, and halts `joint`
 // while there is one. `numbers` turns a place in the set into this device's number of a parameter; it may be null.
+// `rank_presence`: a grid of any size strides over parameters. `all` has a flag of each, rank behind rank; `any` and `every` say which
+// gradients one rank has at least, and which all have.
 //
 // The host reads nothing of it in a step: it asks for `kept` where a finding is halted.
 #include "lib/merge.cuh"
@@ -73,6 +75,17 @@ extern "C" __global__ void rank_join(
   if (kept->what != 0) found.halted = 1;
   if (numbers != nullptr && found.parameter < count) found.parameter = numbers[found.parameter];
   *joint = found;
+}
+
+extern "C" __global__ void __launch_bounds__(256) rank_presence(
+    const uint32_t* all, uint32_t ranks, uint32_t count, uint32_t* any, uint32_t* every) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    uint32_t number = 0;
+#pragma unroll 1
+    for (uint32_t rank = 0; rank < ranks; rank++) number += all[rank * count + i] != 0;
+    any[i] = number != 0;
+    every[i] = number == ranks;
+  }
 }
 // sass: rank_header slots 69
 // sass: rank_join slots 17

@@ -166,6 +166,7 @@ pub(crate) const PACK: &str = "pack";
 pub(crate) const PREPARE: &str = "prepare";
 pub(crate) const RANK_HEADER: &str = "rank_header";
 pub(crate) const RANK_JOIN: &str = "rank_join";
+pub(crate) const RANK_PRESENCE: &str = "rank_presence";
 pub(crate) const READ_ONLY: &str = "read_only";
 pub(crate) const SCALE: &str = "scale";
 pub(crate) const SCALED_F16_LARGEST: &str = "scaled_f16_largest";

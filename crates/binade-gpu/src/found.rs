@@ -18,11 +18,11 @@ pub struct Found<D: Driver> {
     pub stamp: u64,
     /// Trainable parameters without a gradient, as far as the host knows.
     pub missing: Vec<Arc<str>>,
-    /// Gradients of a window's sum that the device may find missing.
+    /// Gradients of a window's sum, or of several devices, that the device may find missing.
     window: Option<WindowNames<D>>,
 }
 
-/// Parameters of a window's sums, of which the device knows whether they have begun.
+/// Parameters of which the device knows whether they have a gradient.
 #[derive(Clone, Debug)]
 struct WindowNames<D: Driver> {
     /// A word for each parameter.
@@ -65,10 +65,20 @@ impl<D: Driver> Found<D> {
         Ok(bits.raised != 0 || bits.halted != 0)
     }
 
-    /// Returns a finding of several devices: their joint `bits`, and the parameters without a gradient on any of them.
+    /// Returns a finding of several devices: their joint `bits`. Where one of them may lack a gradient that this one has, `present` has the set
+    /// and a word for each of its parameters, which is 0 for a gradient that is missing on any.
     #[must_use]
-    pub fn joint(&self, bits: Arc<BufferOf<D>>, missing: Vec<Arc<str>>) -> Self {
-        Self { missing, window: self.window.clone(), ..Self::new(bits) }
+    pub fn joint(
+        &self,
+        bits: Arc<BufferOf<D>>,
+        present: Option<(&Gradients<D>, Arc<BufferOf<D>>)>,
+    ) -> Self {
+        let window = present.map(|(grads, present)| {
+            let names = grads.names().cloned().collect();
+            WindowNames { present, names }
+        });
+        let window = window.or_else(|| self.window.clone());
+        Self { missing: self.missing.clone(), window, ..Self::new(bits) }
     }
 
     /// Returns the finding to write to: copied first where somebody else reads it.
@@ -82,7 +92,7 @@ impl<D: Driver> Found<D> {
         Ok(bits)
     }
 
-    /// Returns the words that say which gradients of a window's sum are present, where only the device knows.
+    /// Returns the words that say which gradients are present, where only the device knows.
     pub fn words(&self) -> Option<&Arc<BufferOf<D>>> {
         self.window.as_ref().map(|window| &window.present).filter(|words| words.bytes() > 0)
     }

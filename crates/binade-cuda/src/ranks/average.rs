@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, Found, Gradients, Scale, Tensor,
     chunks::{Rows, supported},
-    kernels::{AVERAGE, PACK},
+    kernels::{AVERAGE, PACK, RANK_PRESENCE},
     launch::{
         Grid, args, code,
         structs::{FoundBits, PARTIAL, PackRow},
@@ -34,28 +34,30 @@ impl CudaRank {
         scale: &Scale,
     ) -> Result<(Gradients, Found), Error> {
         let cuda = self.cuda();
-        let spec = |tensor: &Tensor| (tensor.dtype(), tensor.shape().to_vec());
-        let specs = own.entries.iter().map(|entry| entry.value.as_ref().map(spec));
-        let layout = Layout::of(specs.collect());
-        // Elements between gradients are sent too, and must be something.
-        let packed = if layout.has_gaps() {
+        let model = self.model(own)?;
+        let (layout, is_whole) = (&model.layout, model.is_whole(own));
+        // What is missing counts as zero. Elements between gradients are sent too, and must be something.
+        let packed = if layout.has_gaps() || !is_whole {
             cuda.zeros(layout.bytes())
         } else {
             cuda.buffer(layout.bytes())
         }?;
-        let found = self.pack(own, &layout, &packed, scale)?;
+        let found = self.pack(own, layout, &packed, scale)?;
         let numbers = cuda.names().numbers(own.entries.iter().map(|entry| &entry.name));
         let numbers = cuda.table(&numbers)?;
         let (scale_bits, numbers) = (&*scale.bits, Some(&*numbers));
-        let (call, model) = (Call::Unscale, model(own));
+        let (call, model) = (Call::Unscale, model.hash);
         let statement = Statement { call, model, scale: scale_bits, found: &found, numbers };
         let joint = self.meet(&statement)?;
-        let averages = Arc::new(self.exchange(&layout, &packed)?);
-        let mut set = Gradients::from(layout.entries(own, &averages));
+        let flags: Vec<u32> = own.entries.iter().map(|it| u32::from(it.value.is_some())).collect();
+        let (averages, [any, every]) = self.exchange(layout, &packed, &flags)?;
+        let mut set = Gradients::from(layout.entries(own, &Arc::new(averages)));
+        // A rank that lacks a gradient does not know if another has it.
+        set.present = Some(Arc::new(any)).filter(|_| !is_whole);
         // Finite gradients have a finite average: this pass finds nothing, and measures.
         let found = cuda.unscale(&mut set, scale)?;
-        let missing = found.missing.clone();
-        Ok((set, found.joint(joint, missing)))
+        let found = found.joint(joint, Some((&set, Arc::new(every))));
+        Ok((set, found))
     }
 
     /// Copies each gradient into the vector, in its own type, and looks at it on the way. The finding names parameters by place.
@@ -88,8 +90,14 @@ impl CudaRank {
         Ok(found)
     }
 
-    /// Returns the averages of all ranks' vectors.
-    fn exchange(&self, layout: &Layout, packed: &Buffer) -> Result<Buffer, Error> {
+    /// Returns the averages of all ranks' vectors, and flags of the gradients that any rank has, and that every rank has; `flags` are those of
+    /// this rank.
+    fn exchange(
+        &self,
+        layout: &Layout,
+        packed: &Buffer,
+        flags: &[u32],
+    ) -> Result<(Buffer, [Buffer; 2]), Error> {
         let (cuda, communicator) = (self.cuda(), self.communicator());
         let (rank, ranks) = (communicator.rank(), communicator.ranks());
         let bytes = |place: usize| {
@@ -117,10 +125,20 @@ impl CudaRank {
         let slice = layout.slice(rank, ranks);
         let vectors = [packed.address(), averages.address()];
         self.average_slice(layout, slice, vectors, (&others, stride))?;
-        let gather = Move::AllGather { at: averages.address(), bytes: each };
-        let gather = if each > 0 { &[gather][..] } else { &[] };
-        self.kept(communicator.run("all_gather", gather))?;
-        Ok(averages)
+        let sent = cuda.table(flags)?;
+        let all = cuda.buffer(sent.bytes() * ranks)?;
+        let own = averages.address() + (each * rank) as u64;
+        let gathers = [
+            Move::AllGather { own, at: averages.address(), bytes: each },
+            Move::AllGather { own: sent.address(), at: all.address(), bytes: sent.bytes() },
+        ];
+        let is_some = |gather: &Move| matches!(gather, Move::AllGather { bytes: 1.., .. });
+        let gathers: Vec<Move> = gathers.into_iter().filter(is_some).collect();
+        self.kept(communicator.run("all_gather", &gathers))?;
+        let [any, every] = [cuda.buffer(sent.bytes())?, cuda.buffer(sent.bytes())?];
+        let args = args![&all, count(ranks), count(flags.len()), &any, &every];
+        cuda.launch(RANK_PRESENCE, Grid::elementwise(flags.len()), &args)?;
+        Ok((averages, [any, every]))
     }
 
     /// Averages a slice in the order of ranks. `own` is the vector of this rank's gradients, in their own types, and `averages` that of the
@@ -147,8 +165,8 @@ impl CudaRank {
     }
 }
 
-/// Returns the hash of a set's names, types and shapes.
-pub(super) fn model(set: &Gradients) -> u64 {
+/// Returns the hash of an average's names, types and shapes.
+pub(super) fn form(set: &Gradients) -> u64 {
     let spec = |tensor: &Tensor| (tensor.dtype(), tensor.shape().to_vec());
     let entry =
         |entry: &Named<Option<Tensor>>| (entry.name.clone(), entry.value.as_ref().map(spec));

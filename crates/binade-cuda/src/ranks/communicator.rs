@@ -60,8 +60,8 @@ pub(crate) trait Engine: Send + Sync {
 /// Move of bytes between this rank's memory, at an address, and others'.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
-    /// From each rank's own place in memory of all ranks' parts, to this place on all.
-    AllGather { at: u64, bytes: usize },
+    /// Of each rank's `own` part to its place in memory of all ranks' parts, on all. It may lie there already.
+    AllGather { own: u64, at: u64, bytes: usize },
     /// From rank 0 to the same memory on all.
     Broadcast { at: u64, bytes: usize },
     /// To memory that this rank's move `Receive` names there.

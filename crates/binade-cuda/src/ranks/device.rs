@@ -1,14 +1,14 @@
 //! The handle of a rank.
 
-use super::{Communicator, meeting::DifferenceBits};
+use super::{Communicator, meeting::DifferenceBits, model::Model};
 use crate::{Cuda, Error, memory::Buffer};
 use binade_core::Handle;
 use binade_gpu::lock;
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 /// A CUDA device as one rank of several, each a process or thread with a device of its own: data-parallel training of one model. A clone is
@@ -23,8 +23,10 @@ use std::{
 ///   average. An overflow on any skips the step on all; the gradients are sent all the same, since a graph cannot branch.
 /// * The average is the `f64` sum in the order of ranks, divided by their number and rounded once to `f32`. Gradients travel in their own
 ///   type.
-/// * In a step the host reads nothing and waits for nothing, but where `unscale` meets a model for the first time.
-/// * A gradient is missing on all ranks or on none.
+/// * In a step the host reads nothing and waits for nothing, but where `unscale` has a gradient that no rank has had before: in the first
+///   step, for most.
+/// * A gradient that some ranks lack counts as zero there; the report lists it as missing. One that all lack is missing. One that no rank has
+///   had before is new to all ranks in the same step: it has to come with another such gradient, or none, on each.
 /// * Ranks that differ in the call, the loss scale, the limits of clips, the rule of the scale or the model get
 ///   [`CudaError::Desync`](crate::CudaError::Desync) on every rank: from `resolve`, which finds the step halted, or from the call itself
 ///   where the host reads in it. The optimizer's configuration is compared by `masters` and `join`, and a checkpoint by `load`. What ranks
@@ -46,8 +48,8 @@ struct Inner {
     difference: Buffer,
     /// Hash of what all ranks must have done alike since the last meeting.
     settings: Mutex<u64>,
-    /// Hashes of models that all ranks are known to have.
-    models: Mutex<BTreeSet<u64>>,
+    /// Models that all ranks are known to have, by the hash of their parameters' names: the one that was used last is the last.
+    models: Mutex<BTreeMap<u64, Vec<Arc<Model>>>>,
 }
 
 impl CudaRank {
@@ -110,13 +112,9 @@ impl CudaRank {
         std::mem::take(&mut *lock(&self.inner.settings))
     }
 
-    /// Returns true if all ranks are known to have this model.
-    pub(super) fn knows(&self, model: u64) -> bool {
-        lock(&self.inner.models).contains(&model)
-    }
-
-    pub(super) fn learns(&self, model: u64) {
-        lock(&self.inner.models).insert(model);
+    /// Returns the models that all ranks are known to have, by the hash of their parameters' names.
+    pub(super) fn models(&self) -> MutexGuard<'_, BTreeMap<u64, Vec<Arc<Model>>>> {
+        lock(&self.inner.models)
     }
 }
 

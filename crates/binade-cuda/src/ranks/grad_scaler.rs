@@ -2,7 +2,7 @@
 
 use super::{
     CudaRank, RankGradients,
-    average::model,
+    average::form,
     meeting::{Call, Statement},
 };
 use crate::{CudaError, Error, Found, Scale, Tensor};
@@ -31,11 +31,10 @@ impl GradScaler for CudaRank {
             let call = if grads.is_average { Call::UnscaleAverage } else { Call::Unscale };
             let found = cuda.unscale(&mut grads.set, scale)?;
             grads.is_average = true;
-            let (model, bits) = (model(&grads.set), (&*scale.bits, &*found.bits));
+            let (model, bits) = (form(&grads.set), (&*scale.bits, &*found.bits));
             let (scale, own) = bits;
             let joint = self.meet(&Statement { call, model, scale, found: own, numbers: None })?;
-            let missing = found.missing.clone();
-            return Ok(found.joint(joint, missing));
+            return Ok(found.joint(joint, None));
         }
         if grads.set.present.is_some() {
             return Err(Error::Driver(CudaError::Window));

@@ -48,6 +48,7 @@ pub(super) enum Call {
     Masters,
     Join,
     Load,
+    Model,
     Unscale,
     UnscaleAverage,
     /// Call of a rank whose own part of some call failed.
@@ -55,10 +56,11 @@ pub(super) enum Call {
 }
 
 impl Call {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 7] = [
         "`masters`",
         "`join`",
         "`load`",
+        "`unscale` of a gradient that no rank has had before",
         "`unscale` of its own gradients",
         "`unscale` of an average",
         "an error of its own",
@@ -79,14 +81,8 @@ pub(super) struct Statement<'b> {
 
 impl CudaRank {
     /// Meets the other ranks on the device, and returns what all have found: halted where ranks differ.
-    ///
-    /// The host reads the outcome where all ranks are not known to have this model, since what follows is sent in its sizes.
     pub(super) fn meet(&self, own: &Statement<'_>) -> Result<Arc<Buffer>, Error> {
         let (cuda, communicator) = (self.cuda(), self.communicator());
-        let is_new = !self.knows(own.model);
-        if is_new {
-            communicator.refuse_capture("a meeting over a new model")?;
-        }
         let (ranks, each) = (communicator.ranks(), size_of::<HeaderBits>());
         let all = cuda.buffer(each * ranks)?;
         let joint = Arc::new(cuda.buffer(size_of::<FoundBits>())?);
@@ -96,15 +92,11 @@ impl CudaRank {
         let (scale, found) = (own.scale, own.found);
         let args = args![header, self.meetings(), call, setting, model, is_shared, scale, found];
         cuda.launch(RANK_HEADER, Grid::one(1), &args)?;
-        let gather = Move::AllGather { at: all.address(), bytes: each };
+        let gather = Move::AllGather { own: header, at: all.address(), bytes: each };
         self.kept(communicator.run("all_gather", &[gather]))?;
         let (numbers, known) = (own.numbers, own.numbers.map_or(0, |numbers| numbers.bytes() / 4));
         let args = args![&all, count(ranks), self.difference(), &*joint, numbers, count(known)];
         cuda.launch(RANK_JOIN, Grid::one(1), &args)?;
-        if is_new {
-            self.compare()?;
-            self.learns(own.model);
-        }
         Ok(joint)
     }
 
@@ -121,6 +113,12 @@ impl CudaRank {
 
     /// Waits for the device, and returns the error of ranks that differ, which ends the communicator.
     pub(super) fn compare(&self) -> Result<(), Error> {
+        self.wait()?;
+        self.told()?.map_or(Ok(()), |error| Err(self.communicator().ends(error)))
+    }
+
+    /// Waits for the device, as long as the communicator knows of no failure and patience lasts.
+    pub(super) fn wait(&self) -> Result<(), Error> {
         let cuda = self.cuda();
         let event =
             cuda.outside("event", CaptureError::Read, |stream| stream.record_event(None))?;
@@ -128,8 +126,7 @@ impl CudaRank {
             cuda.bind()?;
             cuda.check("poll", event.try_is_complete())
         };
-        self.kept(self.communicator().wait_for(is_past))?;
-        self.told()?.map_or(Ok(()), |error| Err(self.communicator().ends(error)))
+        self.kept(self.communicator().wait_for(is_past))
     }
 
     /// Ends the communicator after an error of its calls. The difference between ranks that has led to it is the better error, if there is
@@ -180,10 +177,7 @@ fn difference(bits: &DifferenceBits) -> Option<Error> {
                 format!("{} of {state:?}", state.factor())
             }),
         ),
-        4 => (
-            "the model, or which gradients it has",
-            both(|header| format!("names, types and shapes of the hash {:x}", header.model)),
-        ),
+        4 => ("the model", both(|header| format!("parameters of the hash {:x}", header.model))),
         _ => ("what they found in their averages", both(|header| format!("{:?}", header.found))),
     };
     let rank = usize::try_from(bits.rank).unwrap_or(usize::MAX);

@@ -8,6 +8,7 @@ mod gradients;
 mod layout;
 mod master_weights;
 mod meeting;
+mod model;
 mod peers;
 mod scale_store;
 mod tensors;

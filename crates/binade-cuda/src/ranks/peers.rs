@@ -179,14 +179,14 @@ fn copies(parts: &[Part]) -> Result<Vec<Copy>, String> {
                 format!("rank {rank} asks for {own:?}, and rank {other} for {their:?}")
             };
             match *own {
-                Move::AllGather { at, bytes } => {
-                    for other in (0..parts.len()).filter(|other| *other != rank) {
+                Move::AllGather { at, bytes, .. } => {
+                    for other in 0..parts.len() {
                         let from = match their(other) {
-                            Some(Move::AllGather { at, bytes: same }) if same == bytes => at,
+                            Some(Move::AllGather { own, bytes: same, .. }) if same == bytes => own,
                             their => return Err(misfit(other, their)),
                         };
-                        let place = (other * bytes) as u64;
-                        all.push(Copy { rank, to: at + place, other, from: from + place, bytes });
+                        let to = at + (other * bytes) as u64;
+                        all.push(Copy { rank, to, other, from, bytes });
                     }
                 }
                 Move::Broadcast { at, bytes } => match their(0) {
@@ -215,6 +215,7 @@ fn copies(parts: &[Part]) -> Result<Vec<Copy>, String> {
             }
         }
     }
-    all.retain(|copy| copy.rank != copy.other);
+    // What lies in its place already.
+    all.retain(|copy| copy.to != copy.from);
     Ok(all)
 }

@@ -8,7 +8,11 @@ use binade_grad_scaler::{LossScale, MergeRule, ScaleState, ScaleStore};
 impl ScaleStore for CudaRank {
     type Scale = Scale;
 
+    /// Forgets models where a scale is new: in earlier training parameters of the same names may have been others.
     fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
+        if state.updates == 0 {
+            self.models().clear();
+        }
         self.alone(|cuda| cuda.upload_state(state))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::engines::{Engine, Run, backward, clip, counts, each, failed};
 use crate::support::Result;
+use binade_core::ops::Upload as _;
 use binade_core::{DType, Error as _, ErrorKind, GradSet as _, Named};
 use binade_cuda::RankGradients;
 use binade_grad_scaler::{GradOps as _, GradScaler as _, ScaleState, ScaleStore as _, StepOutcome};
@@ -76,10 +77,11 @@ fn another_call_is_told_with_its_number<E: Engine>() -> Result {
             if rank == 0 {
                 grads = backward(&device, 0, rank).into();
             }
-            failed(device.unscale(&mut grads, &scale))
+            let found = device.unscale(&mut grads, &scale);
+            failed(found.and_then(|found| device.read(&[&found], &scale)))
         });
         for error in got {
-            let told = "their call: rank 0 has `unscale` of its own gradients in meeting 2, rank 1 `unscale` of an average in meeting 2";
+            let told = "their call: rank 0 has `unscale` of its own gradients in meeting 3, rank 1 `unscale` of an average in meeting 3";
             assert!(error.contains(told), "{error}");
         }
     }
@@ -88,8 +90,8 @@ fn another_call_is_told_with_its_number<E: Engine>() -> Result {
 
 fn another_model_is_told_on_all_ranks<E: Engine>() -> Result {
     for ranks in several::<E>() {
-        // A model that no rank knows, and one that the others know already.
-        for known in [false, true] {
+        // A model that no rank knows, and one that the others know already; another name, and another shape.
+        for (known, is_name) in [(false, true), (true, true), (false, false), (true, false)] {
             let got = each::<E, _>(ranks, |device| {
                 let rank = device.communicator().rank();
                 let mut run = Run::new(&device, 99);
@@ -97,14 +99,25 @@ fn another_model_is_told_on_all_ranks<E: Engine>() -> Result {
                     run.step(backward(&device, 0, rank)).unwrap().ignore();
                 }
                 let mut grads = backward(&device, 1, rank);
-                if rank == ranks - 1 {
-                    grads[0].value = None;
+                if rank == ranks - 1 && is_name {
+                    grads[0].name = "z".into();
+                } else if rank == ranks - 1 {
+                    grads[0].value = Some(device.upload(&[1.0], &[1], DType::F16).unwrap());
                 }
                 failed(run.step(grads).and_then(StepOutcome::resolve))
             });
+            let told = match (known, is_name) {
+                (true, _) => {
+                    "their call: rank 0 has `unscale` of its own gradients in meeting 4, rank LAST `unscale` of a gradient that no rank"
+                }
+                (false, true) => "the model: rank 0 has parameters of the hash",
+                (false, false) => {
+                    "the gradient of a parameter: rank 0 has `a` f16 [3000], rank LAST `a` f16 [1]"
+                }
+            };
+            let told = told.replace("LAST", &(ranks - 1).to_string());
             for error in got {
-                assert!(error.contains("ranks differ in the model, or which"), "{error}");
-                assert!(error.contains(&format!("rank {} names", ranks - 1)), "{error}");
+                assert!(error.contains(&format!("ranks differ in {told}")), "{error}");
             }
         }
     }

@@ -23,6 +23,7 @@ crate::by_engine![
     every_rank_begins_with_the_parameters_of_rank_0,
     a_run_is_saved_by_one_rank_and_loaded_by_all,
     windows_are_those_of_one_device,
+    a_gradient_that_some_ranks_lack_counts_as_zero_and_is_told,
 ];
 
 fn each_of_the_cpu<T: Send>(ranks: usize, run: impl Fn(Ranks<Cpu, Threads>) -> T + Sync) -> Vec<T> {
@@ -165,6 +166,9 @@ fn a_captured_step_is_the_uncaptured_one<E: Engine>() -> Result {
                 let (cuda, rank) = (device.cuda(), device.communicator().rank());
                 let mut run = Run::new(&device, 99);
                 let mut fixed = backward(&device, 0, rank);
+                if rank + 1 < ranks {
+                    fixed[0].value = None;
+                }
                 let mut told = Vec::new();
                 let write = |fixed: &mut NamedGrads<Tensor>, number: u64| {
                     for (at, to) in fixed.iter_mut().enumerate() {
@@ -173,7 +177,9 @@ fn a_captured_step_is_the_uncaptured_one<E: Engine>() -> Result {
                         if (number, rank, at) == (4, ranks - 1, 1) {
                             values[2] = f32::NEG_INFINITY;
                         }
-                        cuda.write(to.value.as_mut().unwrap(), &values).unwrap();
+                        if let Some(to) = &mut to.value {
+                            cuda.write(to, &values).unwrap();
+                        }
                     }
                 };
                 if is_captured {
@@ -318,6 +324,64 @@ fn windows_are_those_of_one_device<E: Engine>() -> Result {
             });
             assert!(got.iter().all(|got| *got == want), "{bad:?} on {ranks}");
         }
+    }
+    Ok(())
+}
+
+/// Returns the gradients of a rank in a step, without those that it lacks there: one that only rank 0 lacks, one that all but the last lack,
+/// and one that all lack.
+fn lacking<D: Upload>(device: &D, number: u64, [rank, ranks]: [usize; 2]) -> NamedGrads<D::Tensor>
+where
+    D::Error: Display,
+{
+    let mut set = backward(device, number, rank);
+    let lacks = [
+        number % 2 == 1 && rank == 0,
+        number == 2 && rank + 1 < ranks,
+        // Not in the first step, so that the model has it.
+        number == 3 || number == 4 && rank == 0,
+    ];
+    for (grad, lacks) in set.iter_mut().zip(lacks) {
+        if lacks {
+            grad.value = None;
+        }
+    }
+    set
+}
+
+fn a_gradient_that_some_ranks_lack_counts_as_zero_and_is_told<E: Engine>() -> Result {
+    fn said(step: &Step) -> String {
+        let missing = &step.report().steps[0].parts[0].finding.missing;
+        format!("{} {missing:?}", crate::engines::said(step))
+    }
+    for ranks in counts::<E>() {
+        let want = each_of_the_cpu(ranks, |device| {
+            let rank = binade_ranks::Group::rank(device.group());
+            let mut run = Run::new(&device, 99);
+            let steps = (0..STEPS).map(|number| {
+                let grads = lacking(&device, number, [rank, ranks]);
+                said(&run.step(grads).unwrap().resolve().unwrap())
+            });
+            (steps.collect::<Vec<_>>(), run.saved())
+        });
+        let got = each::<E, _>(ranks, |device| {
+            let rank = device.communicator().rank();
+            let mut run = Run::new(&device, 99);
+            let grads = |number| lacking(&device, number, [rank, ranks]);
+            let first = run.step(grads(0)).unwrap();
+            let all: Vec<_> = (1..STEPS).map(grads).collect();
+            let before = device.cuda().counters().syncs;
+            let later: Vec<_> = all.into_iter().map(|grads| run.step(grads).unwrap()).collect();
+            assert_eq!(device.cuda().counters().syncs, before, "reads nothing");
+            let outcomes = std::iter::once(first).chain(later);
+            let steps = outcomes.map(|outcome| said(&outcome.resolve().unwrap()));
+            (steps.collect::<Vec<_>>(), run.saved())
+        });
+        for (got, want) in got.iter().zip(&want) {
+            assert_eq!(got.0, want.0, "{ranks} ranks");
+            assert!(got.1 == want.1, "{ranks} ranks");
+        }
+        assert!(want[0].0[3].contains("[\"a\", \"c\"]"), "{:?}", want[0].0);
     }
     Ok(())
 }

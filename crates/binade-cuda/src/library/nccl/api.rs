@@ -91,30 +91,23 @@ impl Api {
     ///
     /// The addresses are the caller's, who borrows their buffers. Every sentence on the page of `launch` holds of this call as of a
     /// kernel's.
-    pub(super) fn run(
-        &self,
-        comm: &Comm,
-        rank: usize,
-        moves: &[Move],
-        stream: &CudaStream,
-    ) -> Failed {
+    pub(super) fn run(&self, comm: &Comm, moves: &[Move], stream: &CudaStream) -> Failed {
         // SAFETY: nothing but this thread's group.
         self.done(Some(comm), unsafe { (self.group_start)() })?;
-        let asked = moves.iter().try_for_each(|step| self.ask(comm, rank, *step, stream));
+        let asked = moves.iter().try_for_each(|step| self.ask(comm, *step, stream));
         // SAFETY: the group is open, and ended also where a call in it has failed.
         let ended = self.done(Some(comm), unsafe { (self.group_end)() });
         asked.and(ended)
     }
 
-    fn ask(&self, comm: &Comm, rank: usize, step: Move, stream: &CudaStream) -> Failed {
+    fn ask(&self, comm: &Comm, step: Move, stream: &CudaStream) -> Failed {
         let (to, stream) = (|at: u64| at as *mut c_void, stream.cu_stream());
         // SAFETY: communicator and stream are alive, and of one device. The device addresses hold as many bytes, as the caller has
         // asserted, and work behind this call is in the same stream.
         let code = unsafe {
             match step {
-                Move::AllGather { at, bytes } => {
-                    let own = to(at + (rank * bytes) as u64);
-                    (self.all_gather)(own, to(at), bytes, BYTES, comm.0, stream)
+                Move::AllGather { own, at, bytes } => {
+                    (self.all_gather)(to(own), to(at), bytes, BYTES, comm.0, stream)
                 }
                 Move::Broadcast { at, bytes } => {
                     (self.broadcast)(to(at), to(at), bytes, BYTES, 0, comm.0, stream)

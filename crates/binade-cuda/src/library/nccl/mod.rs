@@ -46,7 +46,7 @@ impl Communicator {
         let api = found()?;
         cuda.reads("a new communicator")?;
         let comm = join(api, cuda, id, [rank, ranks], patience)?;
-        let engine = Nccl { api, rank, comm: Mutex::new(Some(comm)), alive: Arc::default() };
+        let engine = Nccl { api, comm: Mutex::new(Some(comm)), alive: Arc::default() };
         let (cuda, engine) = (cuda.clone(), Box::new(engine));
         Ok(Self::new(cuda, [rank, ranks], patience, engine))
     }
@@ -83,7 +83,6 @@ fn join(
 /// Rank of a communicator of the library.
 struct Nccl {
     api: &'static api::Api,
-    rank: usize,
     /// `None` once it has ended.
     comm: Mutex<Option<Comm>>,
     /// Shared with captured steps, which cannot be replayed without it.
@@ -98,7 +97,7 @@ impl Engine for Nccl {
         let comm = lock(&self.comm);
         let comm = comm.as_ref().ok_or_else(|| failed(call, "nothing: this rank has ended"))?;
         cuda.launched(call);
-        let ran = self.api.run(comm, self.rank, moves, cuda.stream());
+        let ran = self.api.run(comm, moves, cuda.stream());
         ran.map_err(|cause| failed(call, &cause))
     }
 
@@ -135,7 +134,7 @@ fn found() -> Result<&'static api::Api, Error> {
 /// Returns all that the host gives a move.
 fn words(step: &Move) -> [u64; 4] {
     match *step {
-        Move::AllGather { at, bytes } => [0, at, bytes as u64, 0],
+        Move::AllGather { own, at, bytes } => [0, at, bytes as u64, own],
         Move::Broadcast { at, bytes } => [1, at, bytes as u64, 0],
         Move::Send { at, bytes, to } => [2, at, bytes as u64, to as u64],
         Move::Receive { at, bytes, from } => [3, at, bytes as u64, from as u64],
