@@ -13,6 +13,7 @@ mod overlap;
 mod own_tensor;
 mod settings;
 mod slice_meetings;
+mod slice_saved;
 mod slice_windows;
 mod slices;
 mod sync_batch_norm;

@@ -96,6 +96,30 @@ fn a_rank_that_saves_alone_is_told_what_the_others_do() {
 }
 
 #[test]
+fn bytes_of_any_length_are_gathered_and_ranks_that_gather_something_else_are_told() {
+    let all = each(3, |group| {
+        let rank = Ranks::new(Cpu, group);
+        let own = vec![7; rank.group().rank()];
+        rank.gather("numbers", &own).unwrap()
+    });
+    assert!(all.iter().all(|all| *all == [vec![], vec![7], vec![7, 7]]), "{all:?}");
+    differ(&["a `gather`", "letters", "numbers"], |rank| {
+        let what = ["letters", "numbers"][rank.group().rank()];
+        rank.gather(what, &[]).map(drop)
+    });
+}
+
+#[test]
+fn ranks_of_which_one_saves_slices_hear_of_it_before_any_is_made() {
+    differ(&["the optimizer", "saved as slices"], |rank| {
+        let rank = rank.with_partition(Partition::Slices);
+        let is_first = rank.group().rank() == 0;
+        let rank = if is_first { rank.with_saved_slices() } else { rank };
+        MasterOptimizer::new(rank, params(), config()).map(drop)
+    });
+}
+
+#[test]
 fn a_rank_whose_step_fails_alone_is_told_to_the_others() {
     let run = |group: Threads| {
         let own = group.rank();

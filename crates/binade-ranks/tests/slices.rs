@@ -14,7 +14,7 @@ use binade_ranks::{
 };
 
 /// Runs a program on so many ranks, and returns what each gives.
-fn of_each<T: Send>(
+pub(crate) fn of_each<T: Send>(
     (ranks, partition): (usize, Partition),
     run: impl Fn(Rank) -> Result<T, Error> + Sync,
 ) -> Vec<Result<T, Error>> {
@@ -33,14 +33,15 @@ fn one<T: Send + PartialEq + std::fmt::Debug>(run: impl Fn(Rank) -> Result<T, Er
     first
 }
 
-const SHAPES: [(&str, &[usize]); 4] = [("w", &[5, 7]), ("b", &[7]), ("one", &[1]), ("v", &[3, 2])];
+pub(crate) const SHAPES: [(&str, &[usize]); 4] =
+    [("w", &[5, 7]), ("b", &[7]), ("one", &[1]), ("v", &[3, 2])];
 
 fn values(seed: u64, len: usize) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..len).map(|_| random.f32() - 0.5).collect()
 }
 
-fn params(shapes: &[(&str, &[usize])]) -> Vec<Named<Tensor>> {
+pub(crate) fn params(shapes: &[(&str, &[usize])]) -> Vec<Named<Tensor>> {
     let param = |(name, shape): &(&str, &[usize])| {
         let values = values(name.len() as u64, shape.iter().product());
         Named::new(*name, Tensor::new(values, shape).unwrap())
@@ -65,7 +66,10 @@ fn average(rank: &Rank, set: NamedGrads<Tensor>) -> Result<(RankGrads<Cpu>, Foun
     Ok((grads, found))
 }
 
-fn steps(optimizer: &mut MasterOptimizer<Rank>, steps: std::ops::Range<u64>) -> Result<(), Error> {
+pub(crate) fn steps(
+    optimizer: &mut MasterOptimizer<Rank>,
+    steps: std::ops::Range<u64>,
+) -> Result<(), Error> {
     for step in steps {
         let (grads, found) = average(optimizer.device(), grads(&optimizer.params, step))?;
         optimizer.step(grads, &found)?;
@@ -74,20 +78,20 @@ fn steps(optimizer: &mut MasterOptimizer<Rank>, steps: std::ops::Range<u64>) -> 
 }
 
 /// Bits of parameters, all that is kept for them, and their values in `f32`.
-type Kept = (Vec<Vec<u8>>, Vec<SavedParameter>, Vec<Named<Vec<f32>>>);
+pub(crate) type Kept = (Vec<Vec<u8>>, Vec<SavedParameter>, Vec<Named<Vec<f32>>>);
 
-fn kept(optimizer: &MasterOptimizer<Rank>) -> Result<Kept, Error> {
+pub(crate) fn kept(optimizer: &MasterOptimizer<Rank>) -> Result<Kept, Error> {
     let bits = optimizer.params.iter().map(|param| param.value.to_bits()).collect();
     Ok((bits, optimizer.save()?, optimizer.export_f32()?))
 }
 
-fn config(store: MasterStore, dtype: DType) -> OptimizerConfig {
+pub(crate) fn config(store: MasterStore, dtype: DType) -> OptimizerConfig {
     let config = OptimizerConfig::new(UpdateRule::adamw(0.01)).unwrap().with_store(store);
     let config = config.with_group(["b"], UpdateRule::sgd(0.5)).unwrap();
     config.with_storage(dtype).keep(["one"])
 }
 
-const STORES: [(MasterStore, DType); 8] = [
+pub(crate) const STORES: [(MasterStore, DType); 8] = [
     (MasterStore::Copy, DType::BF16),
     (MasterStore::Copy, DType::F16),
     (MasterStore::Copy, DType::F32),
