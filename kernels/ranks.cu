@@ -89,3 +89,4 @@ extern "C" __global__ void __launch_bounds__(256) rank_presence(
 }
 // sass: rank_header slots 69
 // sass: rank_join slots 17
+// sass: rank_presence scalar 2; a flag of each rank in turn, one parameter a thread

@@ -180,3 +180,25 @@ pub(crate) fn timed_out(
 ) -> Error {
     Error::Driver(CudaError::RankTimeout { call, ranks, missing, patience })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::device;
+
+    #[test]
+    fn a_wait_for_the_device_ends_with_patience() -> Result<(), Error> {
+        let Some(cuda) = device() else { return Ok(()) };
+        let patience = Duration::from_millis(20);
+        let ranks = Communicator::peers(vec![cuda.clone(), cuda], patience);
+        let [rank, _] = &ranks[..] else { panic!("{ranks:?}") };
+        let late = timed_out("resolve", 2, Vec::new(), patience);
+        assert_eq!(rank.wait_for(|| Ok(false)), Err(late.clone()));
+        let told = "resolve: some of 2 ranks did not come within 20ms: they have stalled";
+        assert!(late.to_string().starts_with(told), "{late}");
+        assert_eq!(rank.wait_for(|| Ok(true)), Ok(()));
+        rank.ends(late.clone());
+        assert_eq!(rank.wait_for(|| Ok(false)), Err(late));
+        Ok(())
+    }
+}

@@ -91,7 +91,7 @@ fn nccl(skip: Option<&str>) -> Vec<Trial> {
         ("nccl", engines_steps::NCCL),
         ("nccl_kit", engines_kit::NCCL),
         ("nccl_refusals", engines_refusals::NCCL),
-        ("nccl_library", nccl::TESTS),
+        ("nccl_only", nccl::TESTS),
     ];
     let missing = binade_cuda::Communicator::nccl_id().err().map(|error| error.to_string());
     let is_there = missing.is_none().then_some("NCCL is installed");
