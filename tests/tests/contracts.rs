@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates whose traits state contracts: floors 0 to 2, the kit among them.
-const STATED_IN: [&str; 12] = [
+const STATED_IN: [&str; 13] = [
     "binade-core",
     "binade-cast-policy",
     "binade-autocast",
@@ -17,12 +17,13 @@ const STATED_IN: [&str; 12] = [
     "binade-wgpu",
     "binade-checkpoint",
     "binade-interchange",
+    "binade-model-parallel",
     "binade-ranks",
     "binade-conformance",
 ];
 
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
-const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 5] = [
+const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 6] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
     (
         "Stored",
@@ -31,6 +32,7 @@ const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 5] = [
     ),
     ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
     ("RankDevice", "a handle with what ranks need has it", "impl<D> RankDevice for D where"),
+    ("ModelDevice", "a handle that trains has it", "impl<D> ModelDevice for D where"),
     (
         "TrainingDevice",
         "a handle that trains what has names has it",

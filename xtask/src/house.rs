@@ -11,6 +11,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-conformance",
         "binade-gpu",
         "binade-interchange",
+        "binade-model-parallel",
         "binade-ptx",
         "binade-ranks",
         "binade-wgpu",

@@ -35,6 +35,14 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// Adds the sizes of other gradients, which come behind these.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.squares += other.squares;
+        // Bits of NaN are the largest.
+        let larger = self.largest.to_bits().max(other.largest.to_bits());
+        self.largest = f32::from_bits(larger);
+    }
+
     /// Returns the norm before rounding.
     pub(crate) fn norm(self, which: Norm) -> f64 {
         match which {

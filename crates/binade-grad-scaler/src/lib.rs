@@ -26,7 +26,7 @@ mod step;
 pub use binade_core as core;
 
 pub use binade_core::{MergeRule, clip_factor};
-pub use contract::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleStore};
+pub use contract::{ClipGroup, GradOps, GradScaler, Loss, Norm, PeerDevice, ScaleStore};
 pub use extras::{DelayedUnscale, Pass, ScaledSum, join_ranks};
 pub use loss_scale::{
     Averages, LogMax, LossScale, LossScaleError, ScaleState, Tolerance, UpdateInputs,

@@ -175,6 +175,17 @@ impl OptimizerConfig {
         &self.groups
     }
 
+    /// Returns the configuration of some of its parameters: it names those alone of which `is_kept` is true of the name.
+    #[must_use]
+    pub fn restricted_to(&self, is_kept: impl Fn(&str) -> bool) -> Self {
+        let mut config = self.clone();
+        let groups = config.groups.iter_mut().map(|group| &mut group.parameters);
+        for names in groups.chain([&mut config.storage.keep_f32]) {
+            names.retain(|name| is_kept(name));
+        }
+        config
+    }
+
     /// Returns true if `other` keeps the same masters of the same types, in whatever order it names them.
     pub(crate) fn stores_as(&self, other: &Self) -> bool {
         fn told(config: &OptimizerConfig) -> (Option<DType>, HashSet<&String>) {

@@ -6,7 +6,7 @@ use crate::{
     ops::{Outcome, Saves},
     record::{Grads, Node, Origin, Registered, Value},
 };
-use binade_core::ops::{Add, Fill};
+use binade_core::ops::Add;
 use binade_core::{DType, Handle, Named, Op, OpClass};
 use binade_grad_scaler::{Loss, ScaleStore};
 use std::{borrow::Cow, mem, sync::Arc};
@@ -174,6 +174,11 @@ fn collect<D: Device>(
     Ok(grads)
 }
 
+/// Returns the handle that creates tensors on the device of `tensor`.
+pub(crate) fn beside<'d, D: Device>(device: &'d D, tensor: &D::Tensor) -> Cow<'d, D> {
+    device.beside(tensor).map_or(Cow::Borrowed(device), Cow::Owned)
+}
+
 /// Tells the gradients of a scalar, as [`differentiate_each`] does from a gradient of 1.
 fn differentiate_scalar<D: Device>(
     loss: &Value<D>,
@@ -185,7 +190,8 @@ fn differentiate_scalar<D: Device>(
     if !shape.is_empty() {
         return Err(TapeError::NotScalar { shape });
     }
-    differentiate_each(loss, Fill::fill(device, 1.0, &[], loss.dtype())?, wanted, tell)
+    let one = beside(device, &loss.tensor).fill(1.0, &[], loss.dtype())?;
+    differentiate_each(loss, one, wanted, tell)
 }
 
 /// Returns the gradients with respect to each node of `wanted`, in its element type, from the gradient of `value`; `None` if no path

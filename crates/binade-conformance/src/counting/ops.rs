@@ -3,7 +3,7 @@
 use super::Counting;
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::DType;
-use binade_core::ops::{Download, Shaped, Upload, forward_ops};
+use binade_core::ops::{Download, Shaped, ToDevice, Upload, forward_ops};
 use std::borrow::Cow;
 
 forward_ops!([D] Counting<D> => D, launch);
@@ -16,6 +16,18 @@ impl<D: Shaped> Shaped for Counting<D> {
     fn element_count(&self, tensor: &D::Tensor) -> usize {
         self.device.element_count(tensor)
     }
+
+    fn beside(&self, tensor: &D::Tensor) -> Option<Self> {
+        Some(Self { device: self.device.beside(tensor)?, tally: self.tally.clone() })
+    }
+}
+
+impl<D: ToDevice> ToDevice for Counting<D> {
+    fn device_of(&self, tensor: &D::Tensor) -> usize {
+        self.device.device_of(tensor)
+    }
+
+    forward! { launch to_device(tensor: &D::Tensor, device: usize) -> D::Tensor; }
 }
 
 impl<D: Autocast> Autocast for Counting<D> {

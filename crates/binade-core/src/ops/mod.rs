@@ -11,7 +11,7 @@
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
 //! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`] [`RotaryEmbedding`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
 //! | moves of elements | [`Embedding`] [`MaxPool2d`] [`Permute`] [`Reshape`] |
-//! | several devices | [`SyncBatchNorm`], of devices that meet |
+//! | several devices | [`SyncBatchNorm`], of devices that meet; [`ToDevice`] |
 //! | host and device | [`Shaped`] [`Upload`] [`Fill`] and [`Download`], the only one that reads |
 //!
 //! Rules of all operations:
@@ -61,6 +61,7 @@ mod results;
 pub mod shape;
 mod shaped;
 mod sync_batch_norm;
+mod to_device;
 
 pub use crate::{for_each_op, forward_ops, op_modules};
 pub use error::{DTypeError, OperandError, ShapeError};
@@ -69,6 +70,7 @@ pub use host::{Download, Upload};
 pub use invocation::OpInvocation;
 pub use shaped::Shaped;
 pub use sync_batch_norm::{SyncBatchNorm, SyncBatchNormOutput, SyncedBatch};
+pub use to_device::ToDevice;
 
 use results::Results;
 

@@ -256,9 +256,7 @@ impl Block {
         if found.overflow.is_none() {
             found.overflow = self.first.map(overflow);
         }
-        measured.squares += self.squares;
-        let larger = measured.largest.to_bits().max(self.largest.to_bits());
-        measured.largest = f32::from_bits(larger);
+        measured.join(Measured { squares: self.squares, largest: self.largest });
     }
 }
 

@@ -8,10 +8,10 @@ use binade_core::{
     DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec, check_same_parameters,
 };
 use binade_grad_scaler::{
-    ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, ScaleStore, clip_factor,
+    ClipGroup, GradOps, GradScaler, Loss, Norm, PeerDevice, ScaleState, ScaleStore,
 };
 use binade_master_weights::step::Factor;
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 /// Loss of the CPU, and of devices that wrap the CPU.
 impl<D: ScaleStore<Scale = ScaleState, Error: From<Error>>> Loss<D> for Tensor {
@@ -47,11 +47,7 @@ impl GradOps for Cpu {
         max: f32,
         verdict: &mut FoundInf,
     ) -> Result<(), Error> {
-        positive("clip_norm", max)?;
-        let norm = measure(grads)?.norm(norm);
-        verdict.record_norm(norm);
-        grads.factor.clip = clip_factor(norm, max);
-        Ok(())
+        Self::clip_norms(&[*self], slice::from_mut(grads), (norm, max), slice::from_mut(verdict))
     }
 
     fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
@@ -144,7 +140,7 @@ fn each(tensor: &mut Tensor, f: impl Fn(f32) -> f32 + Sync) {
 }
 
 /// Returns the sizes of `grads`: those of the pass that unscaled them, if nothing has changed since.
-fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
+pub(super) fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
     match grads.measured {
         Some(measured) if grads.factor.clip == 1.0 => Ok(measured),
         _ => {
@@ -159,7 +155,7 @@ fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
     }
 }
 
-fn positive(what: &'static str, max: f32) -> Result<(), Error> {
+pub(super) fn positive(what: &'static str, max: f32) -> Result<(), Error> {
     if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
 }
 

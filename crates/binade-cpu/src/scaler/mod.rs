@@ -2,3 +2,4 @@
 
 mod clip_groups;
 mod grad_scaler;
+mod peers;

@@ -5,10 +5,12 @@ mod device;
 mod loss;
 mod native;
 mod ops;
+mod peers;
 mod store;
 
 pub use clip_groups::ClipGroup;
 pub use device::GradScaler;
 pub use loss::Loss;
 pub use ops::{GradOps, Norm};
+pub use peers::PeerDevice;
 pub use store::ScaleStore;

@@ -1,6 +1,7 @@
 //! Operations, named as in `binade_core::ops`, and the code that they share: a file each, unless [`signatures`] has them.
 
 mod scaled_by;
+mod to_device;
 #[macro_use]
 mod signatures;
 

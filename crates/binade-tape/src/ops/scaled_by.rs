@@ -1,7 +1,7 @@
 //! Product with a number.
 
 use super::{Outcome, Saves, all};
-use crate::{Device, Var};
+use crate::{Device, Var, backward::beside};
 use binade_core::ops::Mul;
 use binade_core::{Op, OpClass};
 
@@ -17,7 +17,7 @@ impl<D: Device + Mul> Var<D> {
     pub fn scaled_by(&self, factor: f32) -> Outcome<D> {
         let [x] = self.seen(SCALED_BY, [self])?;
         let device = self.tape().device();
-        let factor = device.fill(factor, &self.shape(), x.dtype())?;
+        let factor = beside(device, &x.tensor).fill(factor, &self.shape(), x.dtype())?;
         let output = Mul::mul(device, &x.tensor, &factor)?;
         let rule = move |device: &D, grad: &D::Tensor| Ok(all([Mul::mul(device, grad, &factor)?]));
         Ok(self.push(SCALED_BY, &[&x], &Saves::Nothing, output, rule))

@@ -1,0 +1,117 @@
+//! The conformance kit on one device, and on each of two.
+
+use binade_autocast::Autocast;
+use binade_conformance::{self as conformance, OpInvocation, Runner, Subject, compute};
+use binade_core::{DType, stochastic::Key};
+use binade_cpu::{Cpu, Tensor};
+use binade_model_parallel::{DeviceTensor, ModelParallel};
+use std::env;
+
+/// Model on several devices.
+struct Model {
+    handle: ModelParallel<Cpu>,
+    /// Device of a tensor of so many elements. A parameter and its gradient have as many, and so one device.
+    device: fn(usize) -> usize,
+}
+
+impl Model {
+    fn new(devices: usize, device: fn(usize) -> usize) -> Self {
+        let handle = ModelParallel::new(vec![Cpu; devices]).unwrap();
+        Self { handle: handle.on(device(0)).unwrap(), device }
+    }
+}
+
+impl Subject for Model {
+    type Handle = ModelParallel<Cpu>;
+
+    fn handle(&self) -> Option<&ModelParallel<Cpu>> {
+        Some(&self.handle)
+    }
+
+    fn name(&self) -> &'static str {
+        "model-parallel"
+    }
+
+    fn from_bits(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+    ) -> conformance::Result<DeviceTensor<Tensor>> {
+        let device = (self.device)(shape.iter().product());
+        Ok(self.handle.tensor(Tensor::from_bits(bits, dtype, shape)?, device)?)
+    }
+
+    fn to_bits(&self, tensor: &DeviceTensor<Tensor>) -> conformance::Result<Vec<u8>> {
+        Ok(tensor.tensor().to_bits())
+    }
+
+    fn cast(
+        &self,
+        tensor: &DeviceTensor<Tensor>,
+        to: DType,
+    ) -> conformance::Result<DeviceTensor<Tensor>> {
+        Ok(Autocast::cast(&self.handle, tensor, to)?)
+    }
+
+    fn cast_stochastic(
+        &self,
+        tensor: &DeviceTensor<Tensor>,
+        to: DType,
+        key: Key,
+    ) -> conformance::Result<DeviceTensor<Tensor>> {
+        let cast = Cpu.cast_stochastic(tensor.tensor(), to, key)?;
+        Ok(self.handle.tensor(cast, tensor.device())?)
+    }
+
+    fn compute(
+        &self,
+        op: &OpInvocation,
+        operands: &[&DeviceTensor<Tensor>],
+    ) -> conformance::Result<Vec<DeviceTensor<Tensor>>> {
+        compute(&self.handle, op, operands)
+    }
+}
+
+fn runner() -> Runner {
+    let views = "views_are_read_in_row_major_order";
+    let reason = "tensors of the CPU lie row after row, without strides";
+    Runner::from_env().excuse(views, reason).require_all()
+}
+
+const TRAINING: [&str; 5] = ["GradScaler", "GradOps", "ClipGroups", "MasterWeights", "Scaler"];
+/// Operations are handed on by one macro: some suites are enough of them, and all run where `BINADE_FULL` is set.
+const OPERATIONS: [&str; 3] = ["Autocast", "Linear", "LayerNorm"];
+
+fn holds(model: &Model) {
+    let suites = TRAINING.into_iter().chain(OPERATIONS);
+    let runner = match env::var_os("BINADE_FULL") {
+        Some(_) => runner(),
+        None => suites.fold(runner(), Runner::suite),
+    };
+    let report = runner.run(model);
+    println!("{report}");
+    report.assert_success();
+}
+
+#[test]
+fn one_device_keeps_every_contract() {
+    holds(&Model::new(1, |_| 0));
+}
+
+#[test]
+fn the_second_of_two_devices_keeps_every_contract() {
+    holds(&Model::new(2, |_| 1));
+}
+
+/// Cases of training whose tensors lie on one device or the other by their length. Operations, and groups of both, would be refused. Of
+/// overflows on both devices the first device's is told: by these lengths it is the first of the set, too.
+#[test]
+fn sets_that_are_divided_among_two_devices_keep_every_contract_of_training() {
+    let model = Model::new(2, |elements| elements / 2 % 2);
+    let suites = TRAINING.into_iter().filter(|suite| *suite != "ClipGroups");
+    let runner = suites.fold(runner(), Runner::suite);
+    let report = runner.run(&model);
+    println!("{report}");
+    report.assert_success();
+}
