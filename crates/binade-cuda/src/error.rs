@@ -157,6 +157,12 @@ pub enum CudaError {
         /// Why not.
         cause: String,
     },
+    /// Findings of two handles that number parameters by themselves.
+    #[error(
+        "two handles of CUDA name parameters each by itself, so that one does not know what the other found; open both by \
+         `Cuda::open_peers`"
+    )]
+    OtherNames,
     /// A step of a rank's own gradients.
     #[error(
         "gradients that have not been averaged over the devices; unscale them by the ranks' `Scaler`, or by \
@@ -229,6 +235,7 @@ impl binade_core::Error for CudaError {
             Self::Desync { .. } => ErrorKind::Mismatch,
             Self::PerThreadStream
             | Self::Kernels { .. }
+            | Self::OtherNames
             | Self::NotAveraged
             | Self::Window
             | Self::Capture { .. } => ErrorKind::InvalidArgument,

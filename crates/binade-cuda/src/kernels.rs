@@ -158,6 +158,7 @@ pub(crate) const CAST_SET: &str = "cast_set";
 pub(crate) const CLIP: &str = "clip";
 pub(crate) const CLIP_GROUPS: &str = "clip_groups";
 pub(crate) const IN_PLACE: &str = "in_place";
+pub(crate) const JOIN_SIZES: &str = "join_sizes";
 pub(crate) const L2NORM: &str = "l2norm";
 pub(crate) const MATERIALISE: &str = "materialise";
 pub(crate) const MERGE: &str = "merge";

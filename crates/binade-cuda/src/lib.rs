@@ -17,6 +17,7 @@ mod library;
 mod masters;
 mod memory;
 mod ops;
+mod peers;
 mod prefetch;
 mod probe;
 mod ranks;

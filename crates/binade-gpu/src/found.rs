@@ -81,6 +81,12 @@ impl<D: Driver> Found<D> {
         Self { missing: self.missing.clone(), window, ..Self::new(bits) }
     }
 
+    /// Returns this finding as a copy, `bits`, on another device. Which gradients of a window are missing only this device knows.
+    #[must_use]
+    pub fn on_peer(&self, bits: Arc<BufferOf<D>>) -> Self {
+        Self { missing: self.missing.clone(), ..Self::new(bits) }
+    }
+
     /// Returns the finding to write to: copied first where somebody else reads it.
     ///
     /// # Errors

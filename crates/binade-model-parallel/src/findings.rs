@@ -24,6 +24,13 @@ pub struct ModelFound<F> {
     pub(crate) names: Arc<[Arc<str>]>,
 }
 
+impl<F> ModelFound<F> {
+    /// Returns each device's, in the order of the devices.
+    pub fn parts(&self) -> &[F] {
+        &self.parts
+    }
+}
+
 impl<D: PeerDevice> ModelParallel<D> {
     /// Joins what each device has found in its own gradients, on every device.
     pub(crate) fn joined(&self, mut own: Vec<D::Found>) -> Result<Vec<D::Found>, Failed<D>> {

@@ -1,113 +1,133 @@
-//! Training with a tape for a few steps, on one device and divided among several.
+//! Training with a tape for a few steps, on one device and divided among several. The tests of backends include it.
 
 use binade::prelude::*;
 use binade_checkpoint::{Checkpoint, Draft};
-use binade_core::ops::{Add, Linear, MseLoss, Relu};
+use binade_core::ops::{Add, Download, Linear, MseLoss, Relu, Shaped, ToDevice, Upload};
 use binade_core::{DType, Handle, Named, NamedGrads};
-use binade_cpu::{Cpu, Tensor};
-use binade_grad_scaler::{BadMicroBatch, ScaleState, Step};
+use binade_grad_scaler::{BadMicroBatch, PeerDevice, ScaleState, Step};
 use binade_master_weights::{Snapshot, UpdateRule};
-use binade_model_parallel::{DeviceTensor, ModelParallel};
+use binade_model_parallel::{ModelParallel, ModelParallelError};
 use binade_tape::{ScalingDevice, Tape, TapeError, Var};
 use fastrand::Rng;
 use std::ops::Range;
 
 const ROWS: usize = 4;
 const WIDTHS: [usize; 4] = [5, 6, 6, 3];
-const STEPS: usize = 6;
+pub(crate) const STEPS: usize = 6;
 
-type Out<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
+pub(crate) type Out<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
 
 /// Device that the model trains on.
-pub(crate) trait Layout {
-    type D: ScalingDevice
-        + Snapshot<Params = Vec<Named<<Self::D as Handle>::Tensor>>>
+pub(crate) trait Trains:
+    ScalingDevice
+    + Snapshot<Params = Vec<Named<<Self as Handle>::Tensor>>>
+    + Upload
+    + Download
+    + Linear
+    + Relu
+    + MseLoss
+    + Add
+{
+}
+
+impl<D> Trains for D where
+    D: ScalingDevice
+        + Snapshot<Params = Vec<Named<<Self as Handle>::Tensor>>>
+        + Upload
+        + Download
         + Linear
         + Relu
         + MseLoss
-        + Add;
-
-    fn device(&self) -> Self::D;
-    fn place(&self, tensor: Tensor, layer: usize) -> <Self::D as Handle>::Tensor;
-    /// Returns the tensor of the CPU.
-    fn plain(tensor: &<Self::D as Handle>::Tensor) -> &Tensor;
-    /// Brings a value to the device of a layer.
-    fn to(&self, value: &Var<Self::D>, layer: usize) -> Out<Self::D>;
+        + Add
+{
 }
 
-impl Layout for Cpu {
-    type D = Self;
+/// Device, and where the layers of the model lie on it.
+pub(crate) trait Layout {
+    type Device: Trains;
 
-    fn device(&self) -> Self {
-        *self
+    fn device(&self) -> Self::Device;
+
+    /// Returns the handle that creates tensors where a layer lies.
+    fn of_layer(&self, layer: usize) -> Self::Device;
+
+    /// Brings a value to the device of a layer.
+    fn to(&self, value: &Var<Self::Device>, layer: usize) -> Out<Self::Device>;
+
+    /// Returns the number of times that the host has waited.
+    fn waits(&self) -> u64;
+}
+
+/// One device with the whole model, and its count of waits.
+pub(crate) struct Alone<D>(pub(crate) D, pub(crate) fn(&D) -> u64);
+
+impl<D: Trains> Layout for Alone<D> {
+    type Device = D;
+
+    fn device(&self) -> D {
+        self.0.clone()
     }
 
-    fn place(&self, tensor: Tensor, _: usize) -> Tensor {
-        tensor
+    fn of_layer(&self, _: usize) -> D {
+        self.0.clone()
     }
 
-    fn plain(tensor: &Tensor) -> &Tensor {
-        tensor
-    }
-
-    fn to(&self, value: &Var<Self>, _: usize) -> Out<Self> {
+    fn to(&self, value: &Var<D>, _: usize) -> Out<D> {
         Ok(value.clone())
     }
-}
 
-/// Devices, and the number of the device of each layer.
-#[derive(Clone)]
-pub(crate) struct Divided {
-    pub(crate) devices: ModelParallel<Cpu>,
-    pub(crate) layers: [usize; 3],
-}
-
-impl Divided {
-    pub(crate) fn new(devices: usize, layers: [usize; 3]) -> Self {
-        Self { devices: ModelParallel::new(vec![Cpu; devices]).unwrap(), layers }
+    fn waits(&self) -> u64 {
+        self.1(&self.0)
     }
 }
 
-impl Layout for Divided {
-    type D = ModelParallel<Cpu>;
+/// Devices, the number of the device of each layer, and a device's count of waits.
+pub(crate) struct Divided<D> {
+    pub(crate) devices: ModelParallel<D>,
+    pub(crate) layers: [usize; 3],
+    pub(crate) waits: fn(&D) -> u64,
+}
 
-    fn device(&self) -> ModelParallel<Cpu> {
+impl<D> Layout for Divided<D>
+where
+    D: PeerDevice,
+    ModelParallel<D>: Trains + ToDevice + Handle<Error = ModelParallelError<D::Error>>,
+{
+    type Device = ModelParallel<D>;
+
+    fn device(&self) -> ModelParallel<D> {
         self.devices.clone()
     }
 
-    fn place(&self, tensor: Tensor, layer: usize) -> DeviceTensor<Tensor> {
-        self.devices.tensor(tensor, self.layers[layer]).unwrap()
+    fn of_layer(&self, layer: usize) -> ModelParallel<D> {
+        self.devices.on(self.layers[layer]).unwrap()
     }
 
-    fn plain(tensor: &DeviceTensor<Tensor>) -> &Tensor {
-        tensor.tensor()
-    }
-
-    fn to(&self, value: &Var<ModelParallel<Cpu>>, layer: usize) -> Out<ModelParallel<Cpu>> {
+    fn to(&self, value: &Var<ModelParallel<D>>, layer: usize) -> Out<ModelParallel<D>> {
         value.to_device(self.layers[layer])
+    }
+
+    fn waits(&self) -> u64 {
+        self.devices.devices().iter().map(self.waits).sum()
     }
 }
 
-/// Every way to divide three layers that differs in what moves: two devices, three, the second before the first, and there and back.
-const LAYERS: [(usize, [usize; 3]); 5] =
-    [(1, [0, 0, 0]), (2, [0, 0, 1]), (3, [0, 1, 2]), (2, [1, 0, 0]), (2, [0, 1, 0])];
-
 #[derive(Clone, Copy)]
-struct Setting {
-    level: OptLevel,
-    dtype: DType,
-    rule: UpdateRule,
-    clip: Option<f32>,
-    micro_batches: usize,
+pub(crate) struct Setting {
+    pub(crate) level: OptLevel,
+    pub(crate) dtype: DType,
+    pub(crate) rule: UpdateRule,
+    pub(crate) clip: Option<f32>,
+    pub(crate) micro_batches: usize,
     /// Step, micro-batch and parameter whose gradient is infinite in one element.
-    overflow: Option<(usize, usize, &'static str)>,
-    bad: BadMicroBatch,
+    pub(crate) overflow: Option<(usize, usize, &'static str)>,
+    pub(crate) bad: BadMicroBatch,
     /// Parameter that no gradient reaches.
-    frozen: bool,
+    pub(crate) frozen: bool,
 }
 
 impl Setting {
-    fn new(level: OptLevel, dtype: DType) -> Self {
+    pub(crate) fn new(level: OptLevel, dtype: DType) -> Self {
         let rule = UpdateRule::adamw(0.01);
         let (clip, micro_batches, overflow) = (None, 1, None);
         let (bad, frozen) = (BadMicroBatch::SkipWindow, false);
@@ -115,7 +135,7 @@ impl Setting {
     }
 }
 
-const LEVELS: [(OptLevel, DType); 5] = [
+pub(crate) const LEVELS: [(OptLevel, DType); 5] = [
     (OptLevel::O0, DType::F32),
     (OptLevel::O1, DType::BF16),
     (OptLevel::O1, DType::F16),
@@ -125,40 +145,41 @@ const LEVELS: [(OptLevel, DType); 5] = [
 
 /// State at the end of a run.
 #[derive(Debug, PartialEq)]
-struct State {
+pub(crate) struct State {
     /// File of parameters, masters, moments, the scale and its counters.
-    checkpoint: Vec<u8>,
-    scale: ScaleState,
-    reports: Vec<String>,
+    pub(crate) checkpoint: Vec<u8>,
+    pub(crate) scale: ScaleState,
+    pub(crate) reports: Vec<String>,
     /// Norm of each step, bit by bit.
-    norms: Vec<Option<u32>>,
+    pub(crate) norms: Vec<Option<u32>>,
 }
 
 fn values(random: &mut Rng, len: usize) -> Vec<f32> {
     (0..len).map(|_| random.f32() - 0.5).collect()
 }
 
-fn params<L: Layout>(layout: &L) -> Vec<Named<<L::D as Handle>::Tensor>> {
+fn params<L: Layout>(layout: &L) -> Vec<Named<<L::Device as Handle>::Tensor>> {
     let mut random = Rng::with_seed(7);
     let mut params = Vec::new();
     for (layer, width) in WIDTHS.windows(2).enumerate() {
         for (kind, shape) in [("weight", vec![width[1], width[0]]), ("bias", vec![width[1]])] {
-            let tensor = Tensor::new(values(&mut random, shape.iter().product()), &shape).unwrap();
-            params.push(Named::new(format!("{layer}.{kind}"), layout.place(tensor, layer)));
+            let values = values(&mut random, shape.iter().product());
+            let tensor = layout.of_layer(layer).upload(&values, &shape, DType::F32).unwrap();
+            params.push(Named::new(format!("{layer}.{kind}"), tensor));
         }
     }
     params
 }
 
-fn loss<L: Layout>(layout: &L, amp: &Amp<L::D>, seed: usize, frozen: bool) -> Out<L::D> {
+fn loss<L: Layout>(layout: &L, amp: &Amp<L::Device>, seed: usize, frozen: bool) -> Out<L::Device> {
     let mut random = Rng::with_seed(seed as u64);
     let mut rows = |width, layer| {
-        let tensor = Tensor::new(values(&mut random, ROWS * width), &[ROWS, width]).unwrap();
-        layout.place(tensor, layer)
+        let values = values(&mut random, ROWS * width);
+        layout.of_layer(layer).upload(&values, &[ROWS, width], DType::F32)
     };
     let tape = Tape::new(layout.device(), &amp.region);
     let p = tape.parameters(&amp.optimizer.params);
-    let (x, y) = (tape.constant(rows(WIDTHS[0], 0)), tape.constant(rows(WIDTHS[3], 2)));
+    let (x, y) = (tape.constant(rows(WIDTHS[0], 0)?), tape.constant(rows(WIDTHS[3], 2)?));
     let first = x.cast(p[0].dtype())?.linear(&p[0], Some(&p[1]))?.relu()?;
     let here = layout.to(&first, 1)?;
     let second = if frozen { here } else { here.linear(&p[2], Some(&p[3]))?.relu()? };
@@ -166,20 +187,20 @@ fn loss<L: Layout>(layout: &L, amp: &Amp<L::D>, seed: usize, frozen: bool) -> Ou
     joined.linear(&p[4], Some(&p[5]))?.cast(DType::F32)?.mse_loss(&y)
 }
 
+/// Returns a gradient of a layer with an infinite element.
 fn spoilt<L: Layout>(
     layout: &L,
-    grad: &<L::D as Handle>::Tensor,
+    grad: &<L::Device as Handle>::Tensor,
     layer: usize,
-) -> <L::D as Handle>::Tensor {
-    let plain = L::plain(grad);
-    let mut elements = plain.to_f32().into_owned();
+) -> <L::Device as Handle>::Tensor {
+    let device = layout.of_layer(layer);
+    let mut elements = device.download(grad).unwrap();
     elements[2] = f32::INFINITY;
-    let spoilt = Tensor::from_f32(elements, plain.shape(), plain.dtype()).unwrap();
-    layout.place(spoilt, layer)
+    device.upload(&elements, &device.shape(grad), device.dtype(grad)).unwrap()
 }
 
 /// Trains the steps, from the checkpoint of `from` where there is one.
-fn train<L: Layout>(
+pub(crate) fn train<L: Layout>(
     layout: &L,
     setting: Setting,
     steps: Range<usize>,
@@ -197,6 +218,7 @@ fn train<L: Layout>(
     }
     let (mut draft, mut reports, mut norms) = (Draft::fresh(), Vec::new(), Vec::new());
     for number in steps {
+        let before = layout.waits();
         let mut window = amp.scaler.accumulate(setting.bad);
         for micro_batch in 0..setting.micro_batches {
             let seed = number * setting.micro_batches + micro_batch;
@@ -218,7 +240,11 @@ fn train<L: Layout>(
             grads = grads.clip_norm(max).unwrap();
         }
         let step = grads.step(&mut amp.optimizer).unwrap();
-        let step: Step = amp.scaler.update(step).unwrap().resolve().unwrap();
+        let outcome = amp.scaler.update(step).unwrap();
+        if setting.overflow.is_none_or(|(step, ..)| step != number) {
+            assert_eq!(layout.waits(), before, "a step waits for nothing");
+        }
+        let step: Step = outcome.resolve().unwrap();
         draft = Draft::after(&step);
         norms.push(step.report().steps[0].norm.map(f32::to_bits));
         reports.push(step.report().to_string());
@@ -231,82 +257,4 @@ fn train<L: Layout>(
         reports,
         norms,
     }
-}
-
-/// Checks that every division of the model ends as the CPU alone does.
-fn agrees(setting: Setting) -> State {
-    let alone = train(&Cpu, setting, 0..STEPS, None);
-    for (devices, layers) in LAYERS {
-        let divided = train(&Divided::new(devices, layers), setting, 0..STEPS, None);
-        assert_eq!(divided.reports, alone.reports, "{layers:?}");
-        assert!(divided == alone, "{layers:?}, {:?} {}", setting.level, setting.dtype);
-    }
-    alone
-}
-
-#[test]
-fn a_model_divided_among_devices_trains_with_the_bits_of_one() {
-    for (level, dtype) in LEVELS {
-        agrees(Setting::new(level, dtype));
-    }
-}
-
-#[test]
-fn an_overflow_on_any_device_skips_everywhere_halves_the_scale_once_and_names_the_parameter() {
-    for (level, dtype) in LEVELS.into_iter().filter(|(_, dtype)| *dtype == DType::F16) {
-        let start = level.with(dtype).loss_scale.start().factor();
-        for name in ["0.weight", "1.bias", "2.weight"] {
-            let setting = Setting { overflow: Some((2, 0, name)), ..Setting::new(level, dtype) };
-            let state = agrees(setting);
-            assert_eq!((state.scale.skipped, state.scale.overflows), (1, 1));
-            assert_eq!(state.scale.factor(), start / 2.0);
-            let report = &state.reports[2];
-            assert!(report.contains(&format!("{name}[2] is +inf (1 infinite, 0 NaN")), "{report}");
-        }
-    }
-}
-
-#[test]
-fn windows_and_the_norm_of_all_devices_give_the_bits_of_one_device() {
-    for (level, dtype) in LEVELS {
-        for (bad, overflow) in [
-            (BadMicroBatch::SkipWindow, None),
-            (BadMicroBatch::SkipWindow, Some((1, 1, "1.weight"))),
-            (BadMicroBatch::Drop, Some((1, 0, "2.bias"))),
-        ] {
-            let setting = Setting::new(level, dtype);
-            let (clip, micro_batches) = (Some(0.05), 3);
-            let state = agrees(Setting { clip, micro_batches, overflow, bad, ..setting });
-            let clipped = state.norms.iter().flatten().filter(|norm| f32::from_bits(**norm) > 0.05);
-            assert!(clipped.count() > 2, "{:?}", state.norms);
-        }
-    }
-}
-
-#[test]
-fn a_device_without_gradients_stays_as_it_is_and_the_report_lists_its_parameters() {
-    let setting = Setting::new(OptLevel::O2, DType::F16);
-    let setting = Setting { frozen: true, clip: Some(0.05), micro_batches: 2, ..setting };
-    let state = agrees(setting);
-    let report = &state.reports[0];
-    assert!(report.contains("1.weight") && report.contains("1.bias"), "{report}");
-}
-
-#[test]
-fn a_checkpoint_of_any_division_resumes_on_any_other() {
-    let setting = Setting::new(OptLevel::O2, DType::F16);
-    let setting = Setting { overflow: Some((4, 0, "2.weight")), ..setting };
-    let whole = train(&Cpu, setting, 0..STEPS, None);
-    let two = Divided::new(2, [0, 0, 1]);
-    let (half, half_of_two) = (train(&Cpu, setting, 0..3, None), train(&two, setting, 0..3, None));
-    assert!(half.checkpoint == half_of_two.checkpoint);
-    for from in [&half, &half_of_two] {
-        let file = |state: State| state.checkpoint;
-        let whole = file(train(&Cpu, setting, 0..STEPS, None));
-        assert!(file(train(&Cpu, setting, 3..STEPS, Some(from))) == whole);
-        assert!(file(train(&two, setting, 3..STEPS, Some(from))) == whole);
-        let three = Divided::new(3, [2, 0, 1]);
-        assert!(file(train(&three, setting, 3..STEPS, Some(from))) == whole);
-    }
-    assert_eq!(whole.scale.skipped, 1);
 }

@@ -107,10 +107,10 @@ pub enum CaptureError {
     /// Memory of the captured step that has been dropped or replaced.
     #[error("what the captured step works on has been dropped or replaced; capture the step anew")]
     Stale,
-    /// Call between ranks that copy from each other's memory.
+    /// Copy from another device's memory, as between ranks without NCCL and between the devices of one model.
     #[error(
-        "it copies between devices, whose streams a capture of one does not follow; connect the ranks by NCCL, or let the step run \
-         uncaptured"
+        "it copies between devices, whose streams a capture of one does not follow; let the step run uncaptured, or connect ranks \
+         by NCCL"
     )]
     Peers,
     /// Outcome of a captured step that has not been replayed yet.

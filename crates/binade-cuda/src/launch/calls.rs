@@ -14,7 +14,7 @@ pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>,
     // SAFETY: without cudarc's events, slices must not be used in several streams unsynchronised. Those of this context are
     // this crate's own, none is handed out, and work on one is in the stream that it was made in, which the handle that made
     // it alone has. There are two exceptions, with events before and behind them that the streams wait for: `copy_from_peer`,
-    // by which another rank's stream reads (`ranks::peers`), and `send_to` in a stream of uploads (`prefetch`).
+    // by which another rank's stream reads (`ranks::peers`, `peers`), and `send_to` in a stream of uploads (`prefetch`).
     unsafe { context.disable_event_tracking() };
     context.new_stream()
 }

@@ -26,6 +26,7 @@ mod library_fastest;
 mod library_no_tf32;
 mod library_tf32;
 mod model;
+mod model_parallel;
 #[cfg(feature = "nccl")]
 mod nccl;
 mod ops_products;
@@ -34,6 +35,8 @@ mod products;
 #[path = "../../../../tests/device/mod.rs"]
 mod shared;
 mod support;
+#[path = "../../../binade-model-parallel/tests/training.rs"]
+mod training;
 mod uploads;
 mod windows;
 
@@ -42,7 +45,7 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 17] = [
+const ALL: [Module; 18] = [
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),
@@ -57,6 +60,7 @@ const ALL: [Module; 17] = [
     ("handles", handles::TESTS),
     ("library_or_kernels", library::EITHER),
     ("library_no_tf32", library_no_tf32::TESTS),
+    ("model_parallel", model_parallel::TESTS),
     ("ops_products", ops_products::TESTS),
     ("uploads", uploads::TESTS),
     ("windows", windows::TESTS),

@@ -28,21 +28,9 @@ impl<D: Kernels> GradOps for Gpu<'_, D> {
     ) -> Result<(), D> {
         let device = self.0;
         check_limit::<D>("clip_norm", max)?;
-        grads.check_owner(device)?;
         device.check_owner(&verdict.bits)?;
-        if !grads.is_measured {
-            // At a scale of 1; the finding is nobody's verdict.
-            let one = self.upload_state(ScaleState::from_exponent(0))?;
-            self.unscale(grads, &one)?;
-        }
-        let verdict = verdict.own(device)?;
-        // In its place all along: were it lost to an error, scaled gradients would pass for unscaled ones.
-        let owed = match &mut grads.owed {
-            Some(owed) => owed,
-            none => none.insert(device.unit_factors()?.clone()),
-        };
-        let owed = device.own(owed)?;
-        device.run_clip(verdict, owed, norm, max)?;
+        let owed = grads.measure(device)?;
+        device.run_clip(verdict.own(device)?, owed, norm, max)?;
         // A second clip is of what the first has left.
         grads.is_measured = false;
         Ok(())
@@ -111,6 +99,26 @@ impl<D: Kernels> GradOps for Gpu<'_, D> {
 }
 
 impl<D: Kernels> Gradients<D> {
+    /// Returns the set's own factors, with the sizes of its values: measured now, unless unscaling has.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails; [`Error::Foreign`] for a set of another handle.
+    pub fn measure(&mut self, device: &D) -> Result<&BufferOf<D>, D> {
+        self.check_owner(device)?;
+        if !self.is_measured {
+            // At a scale of 1; the finding is nobody's verdict.
+            let one = Gpu(device).upload_state(ScaleState::from_exponent(0))?;
+            Gpu(device).unscale(self, &one)?;
+        }
+        // In its place all along: were it lost to an error, scaled gradients would pass for unscaled ones.
+        let owed = match &mut self.owed {
+            Some(owed) => owed,
+            none => none.insert(device.unit_factors()?.clone()),
+        };
+        device.own(owed)
+    }
+
     /// Returns each group with its gradients.
     fn by_group<'a>(
         &'a self,

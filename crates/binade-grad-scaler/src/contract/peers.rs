@@ -7,7 +7,7 @@ use crate::{GradOps, Norm};
 /// # For implementers
 ///
 /// * `copy_from` copies every bit, and keeps the element type and the shape. A change of either tensor leaves the other as it was.
-/// * `found_from` is read as the original is.
+/// * `found_from` is read as the original is, but for gradients that a window misses, which the original may know alone.
 /// * `clip_norms` clips by one norm, of the gradients of all sets together: squares are added in `f64` in the order of the devices. Each verdict
 ///   records it, and is raised if it is not finite, as [`GradOps::clip_norm`] does.
 /// * Nothing waits for a device.
