@@ -24,7 +24,7 @@ binade_gpu::device_counters! {
     reports,
     /// Captured steps that were replayed, each in one launch of its own; their kernels are not counted again.
     replays,
-    /// Times that this device was made to wait for another rank of [`Communicator::peers`](crate::Communicator::peers), by an event; the
-    /// host does not.
+    /// Times that this device was made to wait for another rank of [`Communicator::peers`](crate::Communicator::peers) or for another
+    /// device of its model, by an event; the host does not.
     meetings,
 }

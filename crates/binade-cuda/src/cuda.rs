@@ -73,9 +73,14 @@ impl Cuda {
     ///
     /// Where there is no driver, no such device, or one that is too old: the error says what was looked for.
     pub fn open(ordinal: usize) -> Result<Self, Error> {
+        Self::on(Self::stream_of(ordinal)?)
+    }
+
+    /// A new stream of device `ordinal`.
+    pub(crate) fn stream_of(ordinal: usize) -> Result<Arc<CudaStream>, Error> {
         let context = probe::open(ordinal)?;
         let failed = |error| Error::Driver(CudaError::DriverFailed { cause: probe::cause(error) });
-        Self::on(launch::only_stream(&context).map_err(failed)?)
+        launch::only_stream(&context).map_err(failed)
     }
 
     /// Works in `stream`, which a framework may be using too.
@@ -85,6 +90,11 @@ impl Cuda {
     /// When the device fails, is too old, or `stream` is `cudarc`'s `per_thread_stream`, which is another one on each
     /// thread: memory goes from one thread's work to another's in the order of one stream.
     pub fn on(stream: Arc<CudaStream>) -> Result<Self, Error> {
+        Self::naming(stream, Arc::default())
+    }
+
+    /// Works in `stream`, with the numbers that `names` gives to parameters.
+    pub(crate) fn naming(stream: Arc<CudaStream>, names: Arc<Names>) -> Result<Self, Error> {
         if stream.cu_stream() as usize == PER_THREAD {
             return Err(Error::Driver(CudaError::PerThreadStream));
         }
@@ -99,7 +109,7 @@ impl Cuda {
             staging: Arc::default(),
             reports: Arc::default(),
             tables: Tables::default(),
-            names: Arc::default(),
+            names,
             faults: Faults::default(),
             library: Library::default(),
             entries: Mutex::default(),
