@@ -187,8 +187,8 @@ mod tests {
     use crate::testing::device;
 
     #[test]
-    fn a_wait_for_the_device_ends_with_patience() -> Result<(), Error> {
-        let Some(cuda) = device() else { return Ok(()) };
+    fn a_wait_for_the_device_ends_with_patience() {
+        let Some(cuda) = device() else { return };
         let patience = Duration::from_millis(20);
         let ranks = Communicator::peers(vec![cuda.clone(), cuda], patience);
         let [rank, _] = &ranks[..] else { panic!("{ranks:?}") };
@@ -199,6 +199,5 @@ mod tests {
         assert_eq!(rank.wait_for(|| Ok(true)), Ok(()));
         rank.ends(late.clone());
         assert_eq!(rank.wait_for(|| Ok(false)), Err(late));
-        Ok(())
     }
 }
