@@ -4,7 +4,7 @@ use crate::frameworks::{Failed, Framework, LIMIT, Rank, Shard, framework_tests};
 use crate::values;
 use binade::prelude::*;
 use binade_candle::{Candle, Error, Wrapped, backward, candle_dtype, named, params, var_builder};
-use binade_ranks::{RankOptimizer, Ranks, threads};
+use binade_ranks::{Group, Partition, RankOptimizer, Ranks, threads};
 use candle_core::{DType as Type, Device, Tensor, Var};
 use candle_nn::{Module, SGD, VarBuilder, VarMap};
 use std::{thread, time::Duration};
@@ -88,7 +88,7 @@ framework_tests!(Vars);
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Trains candle's layer by masters on a rank, and returns the masters and the layer's weights at the end.
-fn masters<G: binade_ranks::Group>(group: G) -> Outcome<(Vec<Vec<f32>>, Vec<f32>)> {
+fn masters<G: Group>(group: G, partition: Partition) -> Outcome<(Vec<Vec<f32>>, Vec<f32>)> {
     let (rank, ranks) = (u8::try_from(group.rank())?, u8::try_from(group.ranks())?);
     let shards: Vec<u8> = (0..4).filter(|shard| shard * ranks / 4 == rank).collect();
     let map = VarMap::new();
@@ -99,7 +99,7 @@ fn masters<G: binade_ranks::Group>(group: G) -> Outcome<(Vec<Vec<f32>>, Vec<f32>
     }
     let level = OptLevel::O2.with(DType::BF16);
     let mut amp = initialize(
-        Ranks::new(Candle, group),
+        Ranks::new(Candle, group).with_partition(partition),
         Model::new(params(&map)),
         UpdateRule::adamw(0.01),
         level,
@@ -124,16 +124,19 @@ fn masters<G: binade_ranks::Group>(group: G) -> Outcome<(Vec<Vec<f32>>, Vec<f32>
 
 #[test]
 fn masters_of_half_vars_begin_as_rank_0s_and_the_layer_sees_every_step() {
-    let on = |ranks| {
+    let on = |ranks, partition| {
         let groups = threads(ranks, Duration::from_mins(1)).into_iter();
-        let running: Vec<_> = groups.map(|group| thread::spawn(|| masters(group))).collect();
+        let running: Vec<_> =
+            groups.map(|group| thread::spawn(move || masters(group, partition))).collect();
         running.into_iter().map(|rank| rank.join().unwrap().unwrap()).collect::<Vec<_>>()
     };
-    let one = on(1).remove(0);
+    let one = on(1, Partition::Whole).remove(0);
     let (weight, layer) = (&one.0[1], &one.1);
     assert!(weight.iter().zip(layer).all(|(master, low)| (master - low).abs() < 2e-3), "{one:?}");
     assert!(weight.iter().all(|master| *master < 0.49), "{one:?}");
     for ranks in [2, 4] {
-        assert_eq!(on(ranks), vec![one.clone(); ranks]);
+        for partition in [Partition::Whole, Partition::Slices] {
+            assert_eq!(on(ranks, partition), vec![one.clone(); ranks], "{partition:?}");
+        }
     }
 }

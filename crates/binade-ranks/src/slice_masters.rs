@@ -162,7 +162,8 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
                 let Some(spec) = entry.spec.clone() else { continue };
                 let (dtype, shape) = (spec.dtype, spec.shape.clone());
                 let values = RawTensor::new(spec, bytes).and_then(|raw| raw.to_f32());
-                param.value = device.upload(&values.unwrap_or_default(), &shape, dtype)?;
+                let values = values.unwrap_or_default();
+                device.upload_to(&mut param.value, &values, &shape, dtype)?;
             }
             Ok(())
         })

@@ -104,12 +104,15 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
             values.resize(raw.spec().elements().unwrap_or_default(), 0.0);
             let own = values.iter_mut().skip(raw.elements().start);
             own.zip(raw.to_f32().unwrap_or_default()).for_each(|(value, saved)| *value = saved);
-            device.upload(&values, &raw.spec().shape, device.dtype(value))
+            Ok(values)
         });
         let values = values.collect::<Result<Vec<_>, _>>().map_err(LoadError::Device)?;
         device.load(&mut slices, masters, &own)?;
-        params.iter_mut().zip(values).for_each(|(param, value)| param.value = value);
-        Ok(())
+        params.iter_mut().zip(&saved).zip(values).try_for_each(|((param, saved), values)| {
+            let (shape, dtype) = (&saved.value.spec().shape, device.dtype(&param.value));
+            let put = device.upload_to(&mut param.value, &values, shape, dtype);
+            put.map_err(LoadError::Device)
+        })
     }
 
     /// Gathers parameters of which each rank has loaded its slice.
