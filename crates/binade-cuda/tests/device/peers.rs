@@ -2,7 +2,8 @@
 
 use crate::engines::{Peers, Run, backward, each, failed, opened};
 use crate::support::Result;
-use binade_core::GradSet as _;
+use binade_core::ops::{Download as _, Upload as _};
+use binade_core::{DType, GradSet as _, Named};
 use binade_cuda::{CaptureError, Communicator, CudaError, CudaRank, Error, RankGradients};
 use binade_grad_scaler::{GradScaler as _, ScaleState, ScaleStore as _};
 use std::time::Duration;
@@ -12,6 +13,7 @@ crate::tests![
     an_average_is_looked_at_and_not_averaged_again,
     a_capture_of_several_ranks_is_refused_and_ranks_go_on,
     a_rank_that_stalls_is_named_after_patience,
+    zeros_are_sent_for_what_fills_its_memory,
 ];
 
 /// Waits are counted: one that is left out shows on no device whose work is fast enough, and in no bits of the interpreter's.
@@ -84,5 +86,25 @@ fn a_rank_that_stalls_is_named_after_patience() -> Result {
         let scale = device.cuda().upload_state(ScaleState::from_exponent(0))?;
         assert_eq!(failed(device.unscale(&mut own, &scale)), error.to_string());
     }
+    Ok(())
+}
+
+/// A vector without gaps is not filled with zeros, unless something is missing.
+fn zeros_are_sent_for_what_fills_its_memory() -> Result {
+    let got = each::<Peers, _>(2, |device| {
+        let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
+        let mut last = Vec::new();
+        for lacks in [false, true] {
+            let one = device.upload(&[2.0; 64], &[64], DType::F32).unwrap();
+            let has = !lacks || device.communicator().rank() == 1;
+            let set = vec![Named::new("a", has.then(|| one.clone())), Named::new("b", Some(one))];
+            let mut grads = RankGradients::from(set);
+            device.unscale(&mut grads, &scale).unwrap();
+            let set = device.materialise(grads).unwrap();
+            last = device.download(set[0].value.as_ref().unwrap()).unwrap();
+        }
+        last
+    });
+    assert_eq!(got, [vec![1.0; 64], vec![1.0; 64]]);
     Ok(())
 }
