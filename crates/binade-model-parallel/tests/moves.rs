@@ -1,6 +1,7 @@
 //! Moves between devices, alone and on a tape.
 
 use binade_autocast::Region;
+use binade_conformance::counting::Counting;
 use binade_core::ops::{Download, Fill, Shaped, ToDevice, Upload};
 use binade_core::{DType, Error, ErrorKind, Named};
 use binade_cpu::{Cpu, Tensor};
@@ -26,6 +27,19 @@ fn a_tensor_is_created_on_the_current_device_and_moved_to_another() {
     assert_eq!((moved.device(), moved.tensor().dtype(), x.device()), (0, DType::F16, 1));
     assert_eq!(model.download(&moved).unwrap(), [1.0, 2.0]);
     assert_eq!(model.to_device(&x, 1).unwrap().device(), 1);
+}
+
+/// The CPU has nothing to wait for; the wrapper shows that nothing is read.
+#[test]
+fn a_move_is_counted_as_a_call_and_reads_nothing() {
+    let device = Counting::strict(model());
+    let x = device.upload(&[1.0], &[1], DType::F32).unwrap();
+    let moved = device.to_device(&x, 1).unwrap();
+    let near = device.beside(&moved).unwrap().fill(1.0, &[], DType::F32).unwrap();
+    assert_eq!((device.device_of(&moved), device.device_of(&near)), (1, 1));
+    let methods: Vec<_> = device.calls().iter().map(|calls| calls.method).collect();
+    assert!(methods.contains(&"to_device") && methods.contains(&"fill"), "{methods:?}");
+    assert_eq!(device.reads(), 0);
 }
 
 #[test]
