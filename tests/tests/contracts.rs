@@ -120,7 +120,7 @@ fn stated() -> BTreeSet<(String, String)> {
 
 /// Returns true if a function or a section of doc tests has this name, as `docs/differences.md` names them.
 fn names(source: &str, test: &str) -> bool {
-    source.contains(&format!("fn {test}("))
+    ['(', '<'].iter().any(|next| source.contains(&format!("fn {test}{next}")))
         || source.lines().map(str::trim_start).any(|line| {
             [format!("//! # {test}"), format!("/// ## {test}")].contains(&line.to_owned())
         })
