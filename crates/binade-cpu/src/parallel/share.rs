@@ -42,17 +42,29 @@ pub(crate) fn map<T: Send, R: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// Shares items with `others` threads of rayon's pool at most.
+/// Turns in which a thread would take its share, if each were as long as the first.
+const TURNS: usize = 4;
+
+/// Shares items with `others` threads of rayon's pool at most. A thread takes several neighbours at once, and fewer towards the end: memory is
+/// read in long runs, and no thread waits for the last one long.
 fn share<T: Send>(
-    items: &mut (dyn Iterator<Item = T> + Send),
+    items: &mut (dyn ExactSizeIterator<Item = T> + Send),
     others: usize,
     work: &(dyn Fn(T) + Sync),
 ) {
     let items = Mutex::new(items);
-    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let take = |turn: &mut Vec<T>| {
+        let mut items = items.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = items.len().div_ceil((others + 1) * TURNS);
+        turn.extend((&mut *items).take(count));
+        !turn.is_empty()
+    };
     let take_turns = || {
         let _sharing = Sharing::begin();
-        iter::from_fn(next).for_each(work);
+        let mut turn = Vec::new();
+        while take(&mut turn) {
+            turn.drain(..).for_each(work);
+        }
     };
     let running = AtomicUsize::new(others);
     rayon::in_place_scope(|scope| {
