@@ -36,7 +36,7 @@ impl CudaRank {
         let cuda = self.cuda();
         let model = self.model(own)?;
         let (layout, is_whole) = (&model.layout, model.is_whole(own));
-        // What is missing counts as zero. Elements between gradients are sent too, and must be something.
+        // A missing gradient counts as zero. Elements between gradients are sent too, and must be something.
         let packed = if layout.has_gaps() || !is_whole {
             cuda.zeros(layout.bytes())
         } else {

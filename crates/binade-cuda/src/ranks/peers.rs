@@ -215,7 +215,7 @@ fn copies(parts: &[Part]) -> Result<Vec<Copy>, String> {
             }
         }
     }
-    // What lies in its place already.
-    all.retain(|copy| copy.to != copy.from);
+    // A rank's own part may lie in its place already.
+    all.retain(|copy| copy.rank != copy.other || copy.to != copy.from);
     Ok(all)
 }
