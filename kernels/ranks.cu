@@ -80,13 +80,14 @@ extern "C" __global__ void rank_join(
 extern "C" __global__ void __launch_bounds__(256) rank_presence(
     const uint32_t* all, uint32_t ranks, uint32_t count, uint32_t* any, uint32_t* every) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-    uint32_t number = 0;
+    uint32_t number = 0, rank = 0;
 #pragma unroll 1
-    for (uint32_t rank = 0; rank < ranks; rank++) number += all[rank * count + i] != 0;
+    do number += all[rank * count + i] != 0;
+    while (++rank < ranks);
     any[i] = number != 0;
     every[i] = number == ranks;
   }
 }
 // sass: rank_header slots 69
 // sass: rank_join slots 17
-// sass: rank_presence scalar 2; a flag of each rank in turn, one parameter a thread
+// sass: rank_presence scalar 3; a flag of each rank in turn, one parameter a thread
