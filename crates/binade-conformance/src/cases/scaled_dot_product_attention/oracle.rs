@@ -54,26 +54,38 @@ fn dot(a: &[f64], b: &[f64]) -> [f64; 2] {
     [terms.clone().sum(), terms.map(f64::abs).sum()]
 }
 
-/// The element of `mask` at a place of the scores, which have the extents `whole`: 0 is the place on each axis of extent 1.
-fn broadcast(mask: &Stored, whole: &[usize], mut at: usize) -> f64 {
-    let missing = whole.len() - mask.shape.len();
-    let (mut index, mut step) = (0, 1);
-    for (axis, extent) in whole.iter().enumerate().rev() {
-        let place = at % extent;
-        at /= extent;
-        if axis >= missing {
-            let own = mask.shape[axis - missing];
-            index += if own == 1 { 0 } else { place * step };
-            step *= own;
-        }
+/// A mask, whose elements are decoded once: a score asks for one of them.
+struct Mask<'a> {
+    shape: &'a [usize],
+    values: Vec<f64>,
+}
+
+impl<'a> Mask<'a> {
+    fn new(mask: &'a Stored) -> Self {
+        Self { shape: &mask.shape, values: mask.values().collect() }
     }
-    mask.values().nth(index).unwrap_or(f64::NAN)
+
+    /// The element at a place of the scores, which have the extents `whole`: 0 is the place on each axis of extent 1.
+    fn broadcast(&self, whole: &[usize], mut at: usize) -> f64 {
+        let missing = whole.len() - self.shape.len();
+        let (mut index, mut step) = (0, 1);
+        for (axis, extent) in whole.iter().enumerate().rev() {
+            let place = at % extent;
+            at /= extent;
+            if axis >= missing {
+                let own = self.shape[axis - missing];
+                index += if own == 1 { 0 } else { place * step };
+                step *= own;
+            }
+        }
+        self.values[index]
+    }
 }
 
 /// The matrices of one place, and the scores of its queries.
 struct Place<'a> {
     operands: [Matrix; 3],
-    mask: Option<&'a Stored>,
+    mask: Option<&'a Mask<'a>>,
     /// Extents of all scores, and the place's first.
     whole: Vec<usize>,
     first: usize,
@@ -84,7 +96,7 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn new(
         operands: [&Stored; 3],
-        mask: Option<&'a Stored>,
+        mask: Option<&'a Mask<'a>>,
         config: AttentionConfig,
         place: usize,
     ) -> Self {
@@ -112,7 +124,7 @@ impl<'a> Place<'a> {
             }
             let [sum, size] = dot(queries.row(row), keys.row(key)).map(|of| of * self.scale);
             let at = self.first + row * count_of_keys + key;
-            let score = sum + self.mask.map_or(0.0, |mask| broadcast(mask, &self.whole, at));
+            let score = sum + self.mask.map_or(0.0, |mask| mask.broadcast(&self.whole, at));
             let error = (count(queries.columns) + 4.0) * size.abs() + score.abs();
             if score == f64::NEG_INFINITY { (score, 0.0) } else { (score, error) }
         };
@@ -129,7 +141,7 @@ fn extents(of: &Stored) -> [usize; 2] {
 /// All places, and the queries of each.
 fn places<'a>(
     operands: [&'a Stored; 3],
-    mask: Option<&'a Stored>,
+    mask: Option<&'a Mask<'a>>,
     config: AttentionConfig,
 ) -> impl Iterator<Item = (usize, Place<'a>)> {
     let places: usize = operands[0].shape.iter().rev().skip(2).product();
@@ -143,7 +155,8 @@ pub(super) fn forward(
     config: AttentionConfig,
 ) -> [Vec<Expected>; 2] {
     let (mut output, mut statistics) = (Vec::new(), Vec::new());
-    for (_, place) in places(operands, mask, config) {
+    let mask = mask.map(Mask::new);
+    for (_, place) in places(operands, mask.as_ref(), config) {
         for row in 0..extents(q)[0] {
             let [of_row, of_statistics] = forward_row(&place, row, Rounding::to(q.dtype));
             output.extend(of_row);
@@ -203,7 +216,8 @@ pub(super) fn backward(
 ) -> [Vec<Expected>; 3] {
     let mut grads = operands.map(|of| vec![Expected::near(0.0, 0.0); of.len()]);
     let sizes = [q, k, v].map(|of| extents(of)[0] * extents(of)[1]);
-    for (at, place) in places(operands, mask, config) {
+    let mask = mask.map(Mask::new);
+    for (at, place) in places(operands, mask.as_ref(), config) {
         let mut own = Vec::new();
         for (grads, size) in grads.iter_mut().zip(sizes) {
             own.push(&mut grads[at * size..(at + 1) * size]);
