@@ -9,14 +9,11 @@
 // first largest it is. Each window is searched once. So for windows of K x K at a stride of S that is K^2 / S^2 reads for an
 // element of the image, and as many winners of 4 bytes: for 3 x 3 at 2 that is 2 and 2, where a search by each element reads 20.
 #include "lib/elements.cuh"
+#include "lib/planes.cuh"
 
 // Rows and columns: of the image, of the result, of the window and how it moves.
 struct Pool {
   uint64_t image[2], output[2], kernel[2], stride[2], padding[2];
-};
-
-struct Span {
-  uint64_t start, end;
 };
 
 // The part of the image that a window covers along an axis. Never empty: padding is at most half a window.
@@ -51,16 +48,6 @@ largest(const void* input, DType dtype, const Pool& pool, uint64_t plane, uint64
     }
   }
   return best;
-}
-
-// Where an index is in planes of this many rows and columns.
-struct Place {
-  uint64_t plane, row, column;
-};
-
-__device__ __forceinline__ Place place_of(uint64_t i, const uint64_t (&extents)[2]) {
-  uint64_t row = i / extents[1], plane = row / extents[0];
-  return {plane, row - plane * extents[0], i - row * extents[1]};
 }
 
 extern "C" __global__ void __launch_bounds__(256)

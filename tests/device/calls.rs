@@ -11,8 +11,8 @@
 
 use binade_core::DType;
 use binade_core::ops::{
-    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, Ops,
-    Upload, for_each_op,
+    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig,
+    OpInvocation as Call, Ops, Upload, for_each_op,
 };
 
 /// An operand before it is on any device.
@@ -177,6 +177,8 @@ fn windows(n: usize, dtype: DType) -> Vec<Row> {
     let (config, bias) = (Conv2dConfig { stride: [1, 2], padding: [1, 0] }, true);
     let [x, w, y]: [&[usize]; 3] = [&[3, 2, n, 2 * n + 1], &[4, 2, 3, 3], &[3, 4, n, n]];
     let pool = MaxPool2dConfig { kernel: [3, 2], stride: [1, 2], padding: [1, 0] };
+    let MaxPool2dConfig { kernel, stride, padding } = pool;
+    let mean = AvgPool2dConfig { kernel, stride, padding, count_include_pad: false };
     let [plane, pooled]: [&[usize]; 2] = [&[2, 3, n, 2 * n], &[2, 3, n, n]];
     vec![
         row(Call::Conv2d { config }, &[x, w]),
@@ -185,6 +187,10 @@ fn windows(n: usize, dtype: DType) -> Vec<Row> {
         row(Call::Conv2dBackwardOfWeight { bias, config }, &[y, x, w]),
         row(Call::MaxPool2d { config: pool }, &[plane]),
         row(Call::MaxPool2dBackward { config: pool }, &[pooled, plane]),
+        row(Call::AvgPool2d { config: mean }, &[plane]),
+        row(Call::AvgPool2dBackward { shape: plane.to_vec(), config: mean }, &[pooled]),
+        row(Call::AdaptiveAvgPool2d { output: [n, n] }, &[plane]),
+        row(Call::AdaptiveAvgPool2dBackward { shape: plane.to_vec() }, &[pooled]),
     ]
 }
 

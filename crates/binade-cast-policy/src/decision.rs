@@ -72,7 +72,7 @@ pub enum PolicyError {
     },
     /// Override that can never apply.
     #[error(
-        "the override for {when} can never apply: `{op}` sums no elements; go by its name or its path alone"
+        "the override for {when} can never apply: shapes tell no reduction length of `{op}`; go by its name or its path alone"
     )]
     Inapplicable {
         /// Condition of the override.

@@ -39,8 +39,8 @@ impl Summed {
     }
 }
 
-/// Returns true if an operation of Binade sums no elements; any other operation may.
-pub(crate) fn sums_nothing(op: &str) -> bool {
+/// Returns true for an operation of Binade that sums no elements, or as many as no shape tells; any other operation may have a length.
+pub(crate) fn has_no_length(op: &str) -> bool {
     Summed::of(op).is_none() && Op::ALL.iter().any(|known| known.name() == op)
 }
 

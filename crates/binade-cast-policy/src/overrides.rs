@@ -1,6 +1,6 @@
 //! Exceptions to a policy, as a layer over it.
 
-use crate::{CastPolicy, CastRule, Glob, OpCall, PolicyError, op_sizes::sums_nothing};
+use crate::{CastPolicy, CastRule, Glob, OpCall, PolicyError, op_sizes::has_no_length};
 use std::{borrow::Cow, fmt};
 
 /// Condition of an override: all of its parts hold. By default it has none, and always holds.
@@ -34,7 +34,7 @@ impl Condition {
     fn check(&self) -> Result<(), PolicyError> {
         let bounded = self.reduction_above.or(self.reduction_below).is_some();
         match self.op.as_deref() {
-            Some(op) if bounded && sums_nothing(op) => {
+            Some(op) if bounded && has_no_length(op) => {
                 Err(PolicyError::Inapplicable { when: self.to_string(), op: op.into() })
             }
             _ => Ok(()),

@@ -14,7 +14,7 @@ type Row = (Op, &'static [&'static [usize]], Option<u64>, Option<[u64; 3]>);
 
 #[test]
 fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
-    let shapes: [Row; 15] = [
+    let shapes: [Row; 17] = [
         (Op::MATMUL, &[&[2, 7], &[7, 5]], Some(7), Some([2, 5, 7])),
         (Op::BMM, &[&[3, 2, 7], &[3, 7, 5]], Some(7), Some([2, 5, 7])),
         (Op::LINEAR, &[&[3, 2, 7], &[5, 7], &[5]], Some(7), Some([6, 5, 7])),
@@ -30,6 +30,8 @@ fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
         (Op::MSE_LOSS, &[&[2, 7], &[2, 7]], Some(14), None),
         (Op::SUM, &[&[2, 7]], Some(14), None),
         (Op::MEAN, &[&[]], Some(1), None),
+        (Op::AVG_POOL2D, &[&[2, 3, 4, 4]], None, None),
+        (Op::ADAPTIVE_AVG_POOL2D, &[&[2, 3, 4, 4]], None, None),
     ];
     for (op, shapes, length, extents) in shapes {
         assert_eq!(sizes(op, shapes), (length, extents), "{op:?}");
@@ -83,8 +85,8 @@ fn an_override_by_a_length_that_its_operation_does_not_have_is_refused() {
     let above = |op| refused(Condition { reduction_above: Some(2), ..of(op) });
     assert_eq!(
         above(Op::RELU).unwrap_or_default(),
-        "the override for op `relu` and reduction length > 2 can never apply: `relu` sums no elements; go by its name or its path \
-         alone"
+        "the override for op `relu` and reduction length > 2 can never apply: shapes tell no reduction length of `relu`; \
+         go by its name or its path alone"
     );
     let shapes: [&[usize]; 2] = [&[2, 3, 4, 4], &[3, 3, 2, 2]];
     for &op in Op::ALL {

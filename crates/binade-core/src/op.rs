@@ -138,6 +138,8 @@ ops! {
     CAT "cat" Shape "Tensors joined along an axis.",
     MASKED_FILL "masked_fill" Pointwise "One value in the place of masked elements.",
     MAX_POOL2D "max_pool2d" Shape "The largest element of each window.",
+    AVG_POOL2D "avg_pool2d" Other "The mean of each window.",
+    ADAPTIVE_AVG_POOL2D "adaptive_avg_pool2d" Other "The mean of each of a given number of windows.",
     ROTARY_EMBEDDING "rotary_embedding" Pointwise "Rotates pairs of elements by angles of their position.",
     DROPOUT "dropout" Pointwise "Zeroes elements at random and scales the rest.",
 }

@@ -14,3 +14,4 @@ mod scaler_clipping;
 mod scaler_findings;
 mod sets;
 mod tensor;
+mod torch_values;

@@ -2,7 +2,7 @@
 
 use crate::common::{check, tensor};
 use binade_core::ops::{
-    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats,
+    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats,
 };
 use binade_cpu::Tensor;
 
@@ -108,6 +108,19 @@ fn what_picks_elements_goes_back_as_differences_say() {
     check(&[tensor(&[1, 2, 4, 4], 1)], |v| v[0].max_pool2d(MaxPool2dConfig::square(2)));
     let key = Tensor::new(vec![7_i64, 1], &[2]).unwrap();
     check(&[tensor(&[4, 5], 1)], |v| v[0].dropout(&key, 0.25));
+}
+
+#[test]
+fn averages_of_windows_go_back_as_differences_say() {
+    let x = [tensor(&[2, 2, 5, 4], 1)];
+    let (kernel, stride, padding) = ([3, 2], [2, 1], [1, 1]);
+    for count_include_pad in [true, false] {
+        let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad };
+        check(&x, |v| v[0].avg_pool2d(config));
+    }
+    for output in [[1, 1], [2, 3], [7, 4]] {
+        check(&x, |v| v[0].adaptive_avg_pool2d(output));
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use binade_core::DType::{F16, F32, I64};
 use binade_core::ops::{
-    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call,
-    OperandError, shape,
+    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig,
+    OpInvocation as Call, OperandError, shape,
 };
 
 /// Extents, two bytes each: small ones, powers of two, and those near the largest.
@@ -101,6 +101,11 @@ fn windows(image: &[usize], extents: &mut Extents<'_>) {
     bounded(result(&Call::Conv2d { config }, &[image, &weight]));
     let config = MaxPool2dConfig { kernel, stride, padding };
     bounded(result(&Call::MaxPool2d { config }, &[image]));
+    let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad: true };
+    bounded(result(&Call::AvgPool2d { config }, &[image]));
+    bounded(result(&Call::AvgPool2dBackward { shape: image.to_vec(), config }, &[image]));
+    bounded(result(&Call::AdaptiveAvgPool2d { output: kernel }, &[image]));
+    bounded(result(&Call::AdaptiveAvgPool2dBackward { shape: image.to_vec() }, &[image]));
 }
 
 /// A result that passes has fewer bytes than an allocation may have; one that does not is told in words.

@@ -28,6 +28,8 @@ impl CaseGroup {
             | Self::Sum
             | Self::Mean
             | Self::MaxPool2d
+            | Self::AvgPool2d
+            | Self::AdaptiveAvgPool2d
             | Self::Gelu
             | Self::GeluTanh
             | Self::Silu

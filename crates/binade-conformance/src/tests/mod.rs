@@ -24,3 +24,4 @@ mod wrong_sets;
 mod wrong_stages;
 mod wrong_steps;
 mod wrong_stores;
+mod wrong_windows;

@@ -179,10 +179,6 @@ impl OpInvocation {
                 let bias = bias.first().map(|bias| bias.1);
                 (shape::linear(op, input.1, weight.1, bias)?, float(op, operands)?)
             }
-            (Self::Conv2d { config }, [input, weight, bias @ ..]) => {
-                let bias = bias.first().map(|bias| bias.1);
-                (shape::conv2d(input.1, weight.1, bias, *config)?, float(op, operands)?)
-            }
             (Self::ScaledDotProductAttention { .. }, [query, key, value, mask @ ..]) => {
                 operands::attention(op, [*query, *key, *value], mask.first())?
             }
@@ -196,9 +192,15 @@ impl OpInvocation {
                 operands::attention_results(op, [*output, *statistics], (dtype, &shape))?;
                 (query.1.to_vec(), dtype)
             }
-            (Self::MaxPool2d { config }, [input]) => {
-                (shape::max_pool2d(input.1, *config)?, float(op, operands)?)
-            }
+            (
+                Self::Conv2d { .. }
+                | Self::MaxPool2d { .. }
+                | Self::AvgPool2d { .. }
+                | Self::AvgPool2dBackward { .. }
+                | Self::AdaptiveAvgPool2d { .. }
+                | Self::AdaptiveAvgPool2dBackward { .. },
+                _,
+            ) => self.rule_of_windows(op, operands)?,
             (Self::RotaryEmbedding | Self::RotaryEmbeddingBackward, [input, cos, sin]) => {
                 let shape = shape::rotary_embedding(input.1, [cos.1, sin.1])?;
                 (shape, operands::with_f32(op, *input, &[*cos, *sin])?)
@@ -233,6 +235,32 @@ impl OpInvocation {
             _ if op.class() == OpClass::Norm => self.rule_of_norms(op, operands)?,
             _ => rule_of_elements(op, operands)?,
         })
+    }
+
+    /// Applies the rule of an operation with windows over images.
+    fn rule_of_windows(&self, op: Op, operands: &[Operand<'_>]) -> Checked {
+        let shape = match (self, operands) {
+            (Self::Conv2d { config }, [input, weight, bias @ ..]) => {
+                let bias = bias.first().map(|bias| bias.1);
+                shape::conv2d(input.1, weight.1, bias, *config)?
+            }
+            (Self::MaxPool2d { config }, [input]) => shape::max_pool2d(input.1, *config)?,
+            (Self::AvgPool2d { config }, [input]) => shape::avg_pool2d(input.1, *config)?,
+            (Self::AdaptiveAvgPool2d { output }, [input]) => {
+                shape::adaptive_avg_pool2d(input.1, *output)?
+            }
+            (Self::AvgPool2dBackward { shape, config }, [grad]) => {
+                shape::check_same(op, grad.1, &shape::avg_pool2d(shape, *config)?)?;
+                shape::bounded(op, shape.clone())?
+            }
+            (Self::AdaptiveAvgPool2dBackward { shape }, [grad]) => {
+                let output = [2, 3].map(|axis| grad.1.get(axis).copied().unwrap_or(1));
+                shape::check_same(op, grad.1, &shape::adaptive_avg_pool2d(shape, output)?)?;
+                shape::bounded(op, shape.clone())?
+            }
+            _ => return rule_of_elements(op, operands),
+        };
+        Ok((shape, float(op, operands)?))
     }
 
     /// Applies the rule of a loss, a sum or a mean: its result is an f32 scalar.

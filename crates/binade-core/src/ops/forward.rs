@@ -151,6 +151,7 @@ macro_rules! __forward {
     (@list {$several:ident}) => { $several.iter().copied() };
     (@list $operand:ident) => { [$operand] };
     (@value [usize]) => { &[usize] };
+    (@value [usize; 2]) => { [usize; 2] };
     (@value f32) => { f32 };
     (@value bool) => { bool };
     (@value usize) => { usize };

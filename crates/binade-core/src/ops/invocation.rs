@@ -1,13 +1,15 @@
 //! Calls of operations as values.
 
 use crate::ops::{
-    AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, Results, RunningStats,
+    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, Results,
+    RunningStats,
 };
 use crate::{DType, Handle};
 
 /// Type of a value inside an [`OpInvocation`].
 macro_rules! owned {
     ([usize]) => { Vec<usize> };
+    ([usize; 2]) => { [usize; 2] };
     ($type:ident) => { $type };
 }
 
@@ -16,7 +18,7 @@ macro_rules! value {
     ($value:ident [usize]) => {
         $value
     };
-    ($value:ident $type:ident) => {
+    ($value:ident $type:tt) => {
         *$value
     };
 }

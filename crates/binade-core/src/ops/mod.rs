@@ -9,6 +9,7 @@
 //! | products | [`MatMul`] [`Bmm`] [`Linear`] [`LinearRelu`] [`Conv2d`] [`ScaledDotProductAttention`] |
 //! | normalisation | [`LayerNorm`] [`RmsNorm`] [`BatchNorm`] [`Softmax`] [`LogSoftmax`] |
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
+//! | averages | [`AvgPool2d`] [`AdaptiveAvgPool2d`] |
 //! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`] [`RotaryEmbedding`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
 //! | moves of elements | [`Embedding`] [`MaxPool2d`] [`Permute`] [`Reshape`] |
 //! | several devices | [`SyncBatchNorm`], of devices that meet; [`ToDevice`] |
@@ -99,5 +100,7 @@ for_each_op!([operations]);
 pub mod __private {
     pub use crate::DType;
     pub use crate::ops::results::exactly;
-    pub use crate::ops::{AttentionConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig};
+    pub use crate::ops::{
+        AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig,
+    };
 }

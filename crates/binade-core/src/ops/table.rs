@@ -145,6 +145,14 @@ macro_rules! for_each_op {
                 MaxPool2d max_pool2d(input) { config: MaxPool2dConfig } -> Tensor;
                 MaxPool2dBackward max_pool2d_backward(grad, input) { config: MaxPool2dConfig } -> Tensor;
             }
+            AvgPool2d avg_pool2d {
+                AvgPool2d avg_pool2d(input) { config: AvgPool2dConfig } -> Tensor;
+                AvgPool2dBackward avg_pool2d_backward(grad) { shape: [usize], config: AvgPool2dConfig } -> Tensor;
+            }
+            AdaptiveAvgPool2d adaptive_avg_pool2d {
+                AdaptiveAvgPool2d adaptive_avg_pool2d(input) { output: [usize; 2] } -> Tensor;
+                AdaptiveAvgPool2dBackward adaptive_avg_pool2d_backward(grad) { shape: [usize] } -> Tensor;
+            }
             LayerNorm layer_norm {
                 LayerNorm layer_norm(input, weight, bias) { eps: f32 } -> Tensor;
                 LayerNormBackward layer_norm_backward(grad, input, weight) { eps: f32 } -> NormGrads;

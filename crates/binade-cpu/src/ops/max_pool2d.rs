@@ -3,8 +3,10 @@
 use super::operands::check;
 use crate::{Cpu, Error, Tensor, parallel};
 use binade_core::TensorSpec;
-use binade_core::ops::{MaxPool2d, MaxPool2dConfig, OpInvocation, shape};
-use std::ops::Range;
+use binade_core::ops::{
+    MaxPool2d, MaxPool2dConfig, OpInvocation,
+    shape::{self, Windows},
+};
 
 impl MaxPool2d for Cpu {
     fn max_pool2d(&self, input: &Tensor, config: MaxPool2dConfig) -> Result<Tensor, Error> {
@@ -42,48 +44,48 @@ impl MaxPool2d for Cpu {
     }
 }
 
-/// One channel of one image.
-struct Plane {
-    image: [usize; 2],
-    output: [usize; 2],
-    config: MaxPool2dConfig,
-}
+/// One channel of one image: its windows along rows and columns.
+struct Plane([Windows; 2]);
 
 impl Plane {
     /// Describes an input `[N, C, H, W]` and the shape of its result.
     fn new(input: &Tensor, shape: &[usize], config: MaxPool2dConfig) -> Self {
-        let image = [input.shape()[2], input.shape()[3]];
-        Self { image, output: [shape[2], shape[3]], config }
+        let MaxPool2dConfig { kernel, stride, padding } = config;
+        Self([0, 1].map(|axis| {
+            let extents = [input.shape()[axis + 2], shape[axis + 2]];
+            Windows::sliding(extents, kernel[axis], stride[axis], padding[axis])
+        }))
     }
 
     fn pixels(&self) -> usize {
-        self.image[0] * self.image[1]
+        self.0[0].image * self.0[1].image
     }
 
     fn windows(&self) -> usize {
-        self.output[0] * self.output[1]
+        self.0[0].count * self.0[1].count
     }
 
     /// Returns the cost of a plane: about one comparison for each element of each window.
     fn cost(&self) -> usize {
-        self.windows() * self.config.kernel[0] * self.config.kernel[1]
+        self.windows() * self.0[0].length * self.0[1].length
     }
 
     /// Calls `visit(window, pixel)` with the index of each window's largest pixel.
     fn each(&self, image: &[f32], mut visit: impl FnMut(usize, usize)) {
-        for row in 0..self.output[0] {
-            for column in 0..self.output[1] {
-                visit(row * self.output[1] + column, self.largest(image, row, column));
+        let [rows, columns] = &self.0;
+        for row in 0..rows.count {
+            for column in 0..columns.count {
+                visit(row * columns.count + column, self.largest(image, row, column));
             }
         }
     }
 
     /// Returns the first largest pixel of a window, in row-major order, or its first NaN.
     fn largest(&self, image: &[f32], row: usize, column: usize) -> usize {
-        let (ys, xs) = (self.span(0, row), self.span(1, column));
-        let mut best = ys.start * self.image[1] + xs.start;
+        let (ys, xs, width) = (self.0[0].span(row), self.0[1].span(column), self.0[1].image);
+        let mut best = ys.start * width + xs.start;
         for y in ys {
-            for pixel in y * self.image[1] + xs.start..y * self.image[1] + xs.end {
+            for pixel in y * width + xs.start..y * width + xs.end {
                 let (x, largest) = (image[pixel], image[best]);
                 // A NaN wins, and then stays: comparisons with it are false.
                 if x > largest || (x.is_nan() && !largest.is_nan()) {
@@ -92,12 +94,5 @@ impl Plane {
             }
         }
         best
-    }
-
-    /// Returns the part of the image that a window covers along an axis. It is never empty: padding is at most half a window.
-    fn span(&self, axis: usize, position: usize) -> Range<usize> {
-        let (start, padding) = (position * self.config.stride[axis], self.config.padding[axis]);
-        let end = start + self.config.kernel[axis] - padding;
-        start.saturating_sub(padding)..end.min(self.image[axis])
     }
 }

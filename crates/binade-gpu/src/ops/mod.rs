@@ -10,6 +10,7 @@ mod pointwise;
 mod rows;
 mod total;
 
+pub use avg_pool2d::{AvgPool2dKernels, PoolingBits};
 pub use batch_norm::{BatchNormKernels, NormCall, NormStep};
 pub use channels::{ChannelKernels, Channels};
 pub use conv2d::{Conv2dKernels, Geometry, Layer};

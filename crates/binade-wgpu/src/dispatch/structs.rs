@@ -129,6 +129,9 @@ binade_gpu::layouts! {
 
     /// Parameters of `max_pool2d.wgsl`; extents are rows and columns.
     Pool { u32: len, dtype; [u32; 2]: starts, image, output, kernel, stride, padding; }
+
+    /// Parameters of `avg_pool2d.wgsl`.
+    AvgPool { u32: len, dtype; [u32; 2]: starts; [u32; 6]: rows, columns; u32: divisor; }
 }
 
 /// Constant `NONE` of `materialise.wgsl`: a gradient that no group's factor multiplies.

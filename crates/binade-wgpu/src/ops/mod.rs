@@ -1,5 +1,6 @@
 //! Operations: the shaders that the shared host code dispatches. None waits for the device.
 
+mod avg_pool2d;
 mod batch_norm;
 mod channels;
 mod conv2d;

@@ -18,7 +18,8 @@ pub use part::Part;
 pub(crate) use part::{cat, check_narrowed, narrow};
 pub(crate) use permute::permute;
 pub use permute::{MOST_AXES, Permutation};
-pub(crate) use windows::{conv2d, max_pool2d};
+pub use windows::{Pooling, Windows};
+pub(crate) use windows::{adaptive_avg_pool2d, avg_pool2d, conv2d, max_pool2d};
 
 /// Name of `Fill` in errors.
 const FILL: Op = Op::custom("fill", OpClass::Shape);

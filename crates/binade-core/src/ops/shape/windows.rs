@@ -4,7 +4,8 @@
 
 use super::bounded;
 use crate::Op;
-use crate::ops::{Conv2dConfig, MaxPool2dConfig, ShapeError};
+use crate::ops::{AvgPool2dConfig, Conv2dConfig, MaxPool2dConfig, ShapeError};
+use std::ops::Range;
 
 /// Returns the number of windows along an axis: `(extent + 2·padding − window) / stride + 1`, rounded down.
 fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Option<usize> {
@@ -58,28 +59,82 @@ fn conv2d_extents(
 ///
 /// # Errors
 ///
-/// `Mismatch` if the window does not fit; `InvalidArgument` for a window or stride of 0, too much padding,
-/// or a result larger than any memory.
+/// As of [`pool2d`].
 pub(crate) fn max_pool2d(
     input: &[usize],
     config: MaxPool2dConfig,
 ) -> Result<Vec<usize>, ShapeError> {
     let MaxPool2dConfig { kernel, stride, padding } = config;
+    pool2d(Op::MAX_POOL2D, input, [kernel, stride, padding])
+}
+
+/// Returns the shape of an average pooling: `[N, C, H, W]` gives `[N, C, H', W']`.
+///
+/// # Errors
+///
+/// As of [`pool2d`], and `InvalidArgument` for a window of more elements than a `usize` counts.
+pub(crate) fn avg_pool2d(
+    input: &[usize],
+    config: AvgPool2dConfig,
+) -> Result<Vec<usize>, ShapeError> {
+    let AvgPool2dConfig { kernel, stride, padding, .. } = config;
+    if kernel[0].checked_mul(kernel[1]).is_none() {
+        let argument = format!("kernel {kernel:?}");
+        let expected = "fewer elements than a `usize` counts";
+        return Err(ShapeError::argument(Op::AVG_POOL2D, argument, &[input], expected));
+    }
+    pool2d(Op::AVG_POOL2D, input, [kernel, stride, padding])
+}
+
+/// Returns the shape of an adaptive average pooling: `[N, C, H, W]` gives `[N, C, H', W']` of `output`.
+///
+/// # Errors
+///
+/// `Mismatch` for anything but images with elements in their planes; `InvalidArgument` for an output of 0 rows or columns, and for
+/// a result larger than any memory.
+pub(crate) fn adaptive_avg_pool2d(
+    input: &[usize],
+    output: [usize; 2],
+) -> Result<Vec<usize>, ShapeError> {
+    let op = Op::ADAPTIVE_AVG_POOL2D;
+    if output.contains(&0) {
+        let argument = format!("output {output:?}");
+        return Err(ShapeError::argument(op, argument, &[input], "at least 1 row and 1 column"));
+    }
+    match *input {
+        [n, c, h, w] if h > 0 && w > 0 => bounded(op, vec![n, c, output[0], output[1]]),
+        _ => Err(ShapeError::mismatch(op, &[input], "[N, C, H, W] with H and W at least 1")),
+    }
+}
+
+/// Returns the shape of a pooling of images by windows of this kernel, stride and padding.
+///
+/// # Errors
+///
+/// `Mismatch` if the window does not fit; `InvalidArgument` for a window or stride of 0, too much padding,
+/// or a result larger than any memory.
+fn pool2d(
+    op: Op,
+    input: &[usize],
+    [kernel, stride, padding]: [[usize; 2]; 3],
+) -> Result<Vec<usize>, ShapeError> {
     let too_padded = padding[0] > kernel[0] / 2 || padding[1] > kernel[1] / 2;
     if kernel.contains(&0) || stride.contains(&0) || too_padded {
         let argument = format!("kernel {kernel:?}, stride {stride:?}, padding {padding:?}");
         let expected = "kernel and stride at least 1, padding at most half the kernel";
-        return Err(ShapeError::argument(Op::MAX_POOL2D, argument, &[input], expected));
+        return Err(ShapeError::argument(op, argument, &[input], expected));
     }
-    let shape = max_pool2d_extents(input, config).ok_or_else(|| {
+    let shape = pool2d_extents(input, [kernel, stride, padding]).ok_or_else(|| {
         let expected = "[N, C, H, W] with H and W at least 1 and, padded, at least the kernel's";
-        ShapeError::mismatch(Op::MAX_POOL2D, &[input, &kernel], expected)
+        ShapeError::mismatch(op, &[input, &kernel], expected)
     })?;
-    bounded(Op::MAX_POOL2D, shape)
+    bounded(op, shape)
 }
 
-fn max_pool2d_extents(input: &[usize], config: MaxPool2dConfig) -> Option<Vec<usize>> {
-    let MaxPool2dConfig { kernel, stride, padding } = config;
+fn pool2d_extents(
+    input: &[usize],
+    [kernel, stride, padding]: [[usize; 2]; 3],
+) -> Option<Vec<usize>> {
     let &[n, c, h, w] = input else { return None };
     if h == 0 || w == 0 {
         return None;
@@ -87,4 +142,86 @@ fn max_pool2d_extents(input: &[usize], config: MaxPool2dConfig) -> Option<Vec<us
     let rows = positions(h, kernel[0], stride[0], padding[0])?;
     let columns = positions(w, kernel[1], stride[1], padding[1])?;
     Some(vec![n, c, rows, columns])
+}
+
+/// Windows of a pooling along one axis of an image.
+///
+/// With a step of `n / d`, window `i` begins at `⌊i·n / d⌋ − padding` and ends before `⌈(i·n + length) / d⌉ − padding`. Elements of
+/// the padding belong to no image.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Windows {
+    /// Elements of the image.
+    pub image: usize,
+    /// Number of windows.
+    pub count: usize,
+    /// Numerator and denominator of the distance between neighbouring windows.
+    pub step: [usize; 2],
+    /// Length of a window, times the denominator.
+    pub length: usize,
+    /// Elements of the padding before the image.
+    pub padding: usize,
+}
+
+impl Windows {
+    /// Describes `count` windows of `kernel` elements, `stride` elements apart.
+    pub const fn sliding(
+        [image, count]: [usize; 2],
+        kernel: usize,
+        stride: usize,
+        padding: usize,
+    ) -> Self {
+        Self { image, count, step: [stride, 1], length: kernel, padding }
+    }
+
+    /// Describes `count` windows that cover the image evenly: window `i` has the elements `⌊i·image / count⌋` to
+    /// `⌈(i + 1)·image / count⌉`, so that neighbours share an element where the image is not divisible.
+    pub const fn adaptive([image, count]: [usize; 2]) -> Self {
+        Self { image, count, step: [image, count], length: image, padding: 0 }
+    }
+
+    /// Returns the part of the image that window `i` covers. It is never empty: padding is at most half a window.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use binade_core::ops::shape::Windows;
+    ///
+    /// let halves = Windows::adaptive([5, 2]);
+    /// assert_eq!([halves.span(0), halves.span(1)], [0..3, 2..5]);
+    /// let padded = Windows::sliding([5, 3], 3, 2, 1);
+    /// assert_eq!([0, 1, 2].map(|i| padded.span(i)), [0..2, 1..4, 3..5]);
+    /// ```
+    pub const fn span(&self, i: usize) -> Range<usize> {
+        let (first, by) = (i * self.step[0], self.step[1]);
+        let end = (first + self.length).div_ceil(by) - self.padding;
+        let end = if end < self.image { end } else { self.image };
+        (first / by).saturating_sub(self.padding)..end
+    }
+}
+
+/// Windows of an average pooling along both axes of an image.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pooling {
+    /// Windows along rows and columns.
+    pub windows: [Windows; 2],
+    /// Number that each window's sum is divided by; `None` for the number of its elements in the image.
+    pub divisor: Option<usize>,
+}
+
+impl Pooling {
+    /// Describes the windows of [`AvgPool2d`](crate::ops::AvgPool2d) of images and results `[N, C, H, W]`.
+    pub fn sliding(image: &[usize], result: &[usize], config: AvgPool2dConfig) -> Self {
+        let AvgPool2dConfig { kernel, stride, padding, count_include_pad } = config;
+        let windows = [0, 1].map(|axis| {
+            let extents = [image[axis + 2], result[axis + 2]];
+            Windows::sliding(extents, kernel[axis], stride[axis], padding[axis])
+        });
+        Self { windows, divisor: count_include_pad.then_some(kernel[0] * kernel[1]) }
+    }
+
+    /// Describes the windows of [`AdaptiveAvgPool2d`](crate::ops::AdaptiveAvgPool2d) of images and results `[N, C, H, W]`.
+    pub fn adaptive(image: &[usize], result: &[usize]) -> Self {
+        let windows = [2, 3].map(|axis| Windows::adaptive([image[axis], result[axis]]));
+        Self { windows, divisor: None }
+    }
 }

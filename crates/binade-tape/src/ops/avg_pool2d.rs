@@ -1,0 +1,23 @@
+//! Mean of each window.
+
+use super::{Outcome, Saves, all};
+use crate::{Device, Var};
+use binade_core::Op;
+use binade_core::ops::{AvgPool2d, AvgPool2dConfig};
+
+impl<D: Device + AvgPool2d> Var<D> {
+    /// Returns the mean of each window of `self` [N, C, H, W]: see [`AvgPool2d`].
+    ///
+    /// # Errors
+    ///
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
+    pub fn avg_pool2d(&self, config: AvgPool2dConfig) -> Outcome<D> {
+        let [x] = self.operands(Op::AVG_POOL2D, [self])?;
+        let output = self.tape().device().avg_pool2d(&x.tensor, config)?;
+        let shape = self.shape();
+        let rule = move |device: &D, grad: &D::Tensor| {
+            Ok(all([device.avg_pool2d_backward(grad, &shape, config)?]))
+        };
+        Ok(self.push(Op::AVG_POOL2D, &[&x], &Saves::Nothing, output, rule))
+    }
+}
