@@ -8,7 +8,7 @@
 // `im2col_weight`: blocks of 256, one for each output, or fewer that stride.
 //
 // The matrix is [taps, row]: `pitch` elements from one image's windows to the next's, and whatever was there before between
-// them. A row beyond the taps is of ones, which the bias is multiplied by. Backward gathers, a pixel a thread, and so needs no
+// them. Rows and outputs fall into groups; a row beyond a group's taps is of ones, which the bias is multiplied by. Backward gathers, a pixel a thread, and so needs no
 // atomics. What elements are divided by is known before, so that none is divided.
 #include "lib/compact.cuh"
 #include "lib/divide.cuh"
@@ -17,14 +17,14 @@
 // Extents of a convolution, all of them of 32 bits; so are the elements of a row of the matrix, and of a channel of all images.
 struct Geometry {
   uint32_t images, channels, height, width, kernel_rows, kernel_columns, rows, columns;
-  uint32_t stride[2], padding[2], segments, pad;
+  uint32_t stride[2], padding[2], dilation[2], groups, segments;
   Divisor by_windows, by_columns, by_plane, by_width, by_stride[2];
 
   __device__ __forceinline__ uint32_t windows() const { return rows * columns; }
   __device__ __forceinline__ uint32_t taps() const { return channels * kernel_rows * kernel_columns; }
 };
 
-static_assert(sizeof(Geometry) == 128, "as `structs.rs`");
+static_assert(sizeof(Geometry) == 136, "as `structs.rs`");
 
 // Calls `work(line)(i)` for what this thread has of `lines` lines of `len` elements.
 template <class Work>
@@ -48,25 +48,27 @@ __device__ __forceinline__ uint32_t code_of_one(DType dtype) {
 
 extern "C" __global__ void __launch_bounds__(THREADS) im2col(
     const void* input, DType dtype, Geometry of, uint32_t matrix_rows, uint32_t pitch, uint32_t row, void* to) {
-  uint32_t taps = of.taps(), len = of.images * of.windows();
-  each_of_lines(of.segments, matrix_rows, len, [&](uint32_t tap) {
+  uint32_t taps = of.taps() / of.groups, group_rows = matrix_rows / of.groups, len = of.images * of.windows();
+  each_of_lines(of.segments, matrix_rows, len, [&](uint32_t line) {
+    uint32_t group = line / group_rows, of_group = line - group * group_rows, tap = group * taps + of_group;
     uint32_t kernel_row = tap / of.kernel_columns, channel = kernel_row / of.kernel_rows;
     // Below 0 in the padding, and then beyond every extent.
-    uint32_t down = kernel_row % of.kernel_rows - of.padding[0], across = tap % of.kernel_columns - of.padding[1];
+    uint32_t down = kernel_row % of.kernel_rows * of.dilation[0] - of.padding[0];
+    uint32_t across = tap % of.kernel_columns * of.dilation[1] - of.padding[1];
     return [=, &of](uint32_t i) {
       Divided image = divide(i, of.by_windows), window = divide(image.rest, of.by_columns);
       uint32_t y = window.quotient * of.stride[0] + down, x = window.rest * of.stride[1] + across;
-      uint32_t code = tap == taps ? code_of_one(dtype) : 0;
-      if (tap < taps && y < of.height && x < of.width) {
+      uint32_t code = of_group == taps ? code_of_one(dtype) : 0;
+      if (of_group < taps && y < of.height && x < of.width) {
         uint64_t plane = (uint64_t)image.quotient * of.channels + channel;
         code = code_at(input, dtype, (plane * of.height + y) * of.width + x);
       }
-      put<SIXTEEN_AND_32>(to, dtype, (uint64_t)tap * row + (uint64_t)image.quotient * pitch + image.rest, code);
+      put<SIXTEEN_AND_32>(to, dtype, (uint64_t)line * row + (uint64_t)image.quotient * pitch + image.rest, code);
     };
   });
 }
 
-// The position of the window whose tap `k` lies at `at`, or beyond all.
+// The position of the window that has `at` in the place `k` behind its first, or beyond all.
 __device__ __forceinline__ uint32_t window_at(uint32_t at, uint32_t k, const Divisor& by_stride, uint32_t padding) {
   if (at + padding < k) return 0xffffffffu;
   Divided from = divide(at + padding - k, by_stride);
@@ -82,11 +84,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
       float sum = 0.0f;
 #pragma unroll 1
       for (uint32_t ky = 0; ky < of.kernel_rows; ky++) {
-        uint32_t row = window_at(pixel.quotient, ky, of.by_stride[0], of.padding[0]);
+        uint32_t row = window_at(pixel.quotient, ky * of.dilation[0], of.by_stride[0], of.padding[0]);
         if (row >= of.rows) continue;
 #pragma unroll 1
         for (uint32_t kx = 0; kx < of.kernel_columns; kx++) {
-          uint32_t column = window_at(pixel.rest, kx, of.by_stride[1], of.padding[1]);
+          uint32_t column = window_at(pixel.rest, kx * of.dilation[1], of.by_stride[1], of.padding[1]);
           if (column >= of.columns) continue;
           uint64_t tap = ((uint64_t)channel * of.kernel_rows + ky) * of.kernel_columns + kx;
           sum = __fadd_rn(sum, matrix[tap * len + (uint64_t)image.quotient * windows + row * of.columns + column]);
@@ -109,5 +111,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) im2col_weight(
     };
   });
 }
-// sass: im2col scalar 2 slots 43; elements of a window lie anywhere
+// sass: im2col scalar 2 slots 35; elements of a window lie anywhere
 // sass: im2col_weight scalar 2 slots 19; elements go to other places one by one

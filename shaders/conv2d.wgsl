@@ -30,6 +30,8 @@ struct Params {
   stride_columns: u32,
   padding_rows: u32,
   padding_columns: u32,
+  dilation_rows: u32,
+  dilation_columns: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -46,15 +48,16 @@ fn tap_of_window(i: u32) -> u32 {
   let kernel_row = tap / params.kernel_columns;
   let channel = kernel_row / params.kernel_rows;
   // Below 0 in the padding, and then beyond every extent.
-  let y = window / params.columns * params.stride_rows + kernel_row % params.kernel_rows - params.padding_rows;
-  let x = window % params.columns * params.stride_columns + tap % params.kernel_columns - params.padding_columns;
+  let y = window / params.columns * params.stride_rows + kernel_row % params.kernel_rows * params.dilation_rows - params.padding_rows;
+  let across = tap % params.kernel_columns * params.dilation_columns;
+  let x = window % params.columns * params.stride_columns + across - params.padding_columns;
   if (i >= params.len || y >= params.height || x >= params.width) {
     return 0u;
   }
   return a_code_at(((image * params.channels + channel) * params.height + y) * params.width + x);
 }
 
-// The position of the window whose tap `k` lies at `at`, or beyond all.
+// The position of the window that has `at` in the place `k` behind its first, or beyond all.
 fn window_at(at: u32, k: u32, step: u32, padding: u32) -> u32 {
   let start = at + padding - k;
   return select(start / step, 0xffffffffu, at + padding < k || start % step != 0u);
@@ -72,9 +75,9 @@ fn pixel(i: u32) -> u32 {
   let line = params.images * windows();
   var sum = 0.0;
   for (var ky = 0u; ky < params.kernel_rows; ky++) {
-    let row = window_at(y, ky, params.stride_rows, params.padding_rows);
+    let row = window_at(y, ky * params.dilation_rows, params.stride_rows, params.padding_rows);
     for (var kx = 0u; kx < params.kernel_columns; kx++) {
-      let column = window_at(x, kx, params.stride_columns, params.padding_columns);
+      let column = window_at(x, kx * params.dilation_columns, params.stride_columns, params.padding_columns);
       if (row < params.rows && column < params.columns) {
         let tap = (channel * params.kernel_rows + ky) * params.kernel_columns + kx;
         sum += a_at(tap * line + image * windows() + row * params.columns + column);

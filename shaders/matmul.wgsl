@@ -1,4 +1,4 @@
-// Matrix products A * B, for each of a batch, with a bias or without, of matrices that may be transposed.
+// Matrix products A * B, for each of a batch and of each group, with a bias or without, of matrices that may be transposed.
 //
 // Oracle: `cases/matmul.rs`; agreement: bound: products are accumulated in f32 in the order of K, and rounded once.
 //
@@ -30,6 +30,11 @@ struct Params {
   // 0 for none, 1 for an element of each column, 2 for one of each row.
   bias: u32,
   bias_start: u32,
+  // Each group is a batch, and these are the elements from one to the next.
+  groups: u32,
+  a_group: u32,
+  b_group: u32,
+  c_group: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -48,11 +53,16 @@ fn value(word: u32, element: u32) -> f32 {
   return bitcast<f32>(widened(params.dtype, code_in(params.dtype, word, element)));
 }
 
+// Where a product's matrix begins. Those of all groups come after one another, before the next of the batch.
+fn place_of(matrix: u32, step: u32, group_step: u32) -> u32 {
+  return matrix / params.groups * step + matrix % params.groups * group_step;
+}
+
 fn element_of_a(matrix: u32, row: u32, k: u32) -> f32 {
   if (row >= params.m || k >= params.k) {
     return 0.0;
   }
-  let element = params.a_start + matrix * params.a_step + row * params.a_row + k * params.a_column;
+  let element = params.a_start + place_of(matrix, params.a_step, params.a_group) + row * params.a_row + k * params.a_column;
   return value(a[word_of(params.dtype, element)], element);
 }
 
@@ -60,12 +70,12 @@ fn element_of_b(matrix: u32, k: u32, column: u32) -> f32 {
   if (column >= params.n || k >= params.k) {
     return 0.0;
   }
-  let element = params.b_start + matrix * params.b_step + k * params.b_row + column * params.b_column;
+  let element = params.b_start + place_of(matrix, params.b_step, params.b_group) + k * params.b_row + column * params.b_column;
   return value(b[word_of(params.dtype, element)], element);
 }
 
-fn bias_at(row: u32, column: u32) -> f32 {
-  let i = select(row, column, params.bias == 1u);
+fn bias_at(matrix: u32, row: u32, column: u32) -> f32 {
+  let i = select(matrix % params.groups * params.m + row, column, params.bias == 1u);
   if (params.bias == 0u || row >= params.m || column >= params.n) {
     return 0.0;
   }
@@ -94,7 +104,7 @@ fn leave(matrix: u32, row: u32, column: u32, values: vec4<f32>) {
   if (row >= params.m) {
     return;
   }
-  let first = matrix * params.c_step + row * params.c_row + column;
+  let first = place_of(matrix, params.c_step, params.c_group) + row * params.c_row + column;
   for (var i = 0u; i < GROUP && column + i < params.n; i++) {
     if (params.to == F32) {
       output[first + i] = bitcast<u32>(values[i]);
@@ -121,13 +131,13 @@ fn matmul(
   let down = (params.m + TILE - 1u) / TILE;
   let r = thread / 16u * GROUP;
   let c = thread % 16u * GROUP;
-  for (var tile = group.x; tile < across * down * params.batch; tile += groups.x) {
+  for (var tile = group.x; tile < across * down * params.batch * params.groups; tile += groups.x) {
     let matrix = tile / (across * down);
     let row = tile / across % down * TILE;
     let column = tile % across * TILE;
     var sums: array<vec4<f32>, 4>;
     for (var i = 0u; i < 16u; i++) {
-      sums[i / 4u][i % 4u] = bias_at(row + r + i / 4u, column + c + i % 4u);
+      sums[i / 4u][i % 4u] = bias_at(matrix, row + r + i / 4u, column + c + i % 4u);
     }
     var x = sums[0];
     var y = sums[1];

@@ -174,7 +174,11 @@ fn attention(n: usize, dtype: DType) -> Vec<Row> {
 
 fn windows(n: usize, dtype: DType) -> Vec<Row> {
     let row = |call, shapes: &[&[usize]]| row(call, dtype, shapes);
-    let (config, bias) = (Conv2dConfig { stride: [1, 2], padding: [1, 0] }, true);
+    let (stride, padding, bias) = ([1, 2], [1, 0], true);
+    let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
+    // Two groups, and a kernel of five rows.
+    let apart = Conv2dConfig { stride, padding: [2, 0], dilation: [2, 1], groups: 2 };
+    let part: &[usize] = &[4, 1, 3, 3];
     let [x, w, y]: [&[usize]; 3] = [&[3, 2, n, 2 * n + 1], &[4, 2, 3, 3], &[3, 4, n, n]];
     let pool = MaxPool2dConfig { kernel: [3, 2], stride: [1, 2], padding: [1, 0] };
     let MaxPool2dConfig { kernel, stride, padding } = pool;
@@ -185,6 +189,8 @@ fn windows(n: usize, dtype: DType) -> Vec<Row> {
         row(Call::Conv2d { config }, &[x, w, &[4]]),
         row(Call::Conv2dBackward { bias, config }, &[y, x, w]),
         row(Call::Conv2dBackwardOfWeight { bias, config }, &[y, x, w]),
+        row(Call::Conv2d { config: apart }, &[x, part, &[4]]),
+        row(Call::Conv2dBackward { bias, config: apart }, &[y, x, part]),
         row(Call::MaxPool2d { config: pool }, &[plane]),
         row(Call::MaxPool2dBackward { config: pool }, &[pooled, plane]),
         row(Call::AvgPool2d { config: mean }, &[plane]),

@@ -70,7 +70,8 @@ fn attention_takes_masks_that_several_matrices_share() {
 #[test]
 fn windows_count_their_positions_as_torch_does() {
     let conv = |stride, padding| {
-        let config = Conv2dConfig { stride: [stride; 2], padding: [padding; 2] };
+        let (stride, padding) = ([stride; 2], [padding; 2]);
+        let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
         shape_of(&Call::Conv2d { config }, &[&[2, 3, 8, 7], &[5, 3, 3, 3]])
     };
     assert_eq!(conv(1, 0), Ok(vec![2, 5, 6, 5]));
@@ -79,6 +80,28 @@ fn windows_count_their_positions_as_torch_does() {
     assert_eq!(conv(100, 0), Ok(vec![2, 5, 1, 1]));
     let pool = Call::MaxPool2d { config: MaxPool2dConfig::square(2) };
     assert_eq!(shape_of(&pool, &[&[2, 3, 8, 7]]), Ok(vec![2, 3, 4, 3]));
+}
+
+#[test]
+fn a_dilated_kernel_is_longer_and_groups_divide_the_channels() {
+    let conv = |dilation, groups, weight: &[usize]| {
+        let config = Conv2dConfig { dilation, groups, ..Conv2dConfig::default() };
+        shape_of(&Call::Conv2d { config }, &[&[2, 6, 9, 9], weight])
+    };
+    assert_eq!(conv([2, 3], 1, &[4, 6, 3, 3]), Ok(vec![2, 4, 5, 3]));
+    assert_eq!(conv([1, 1], 3, &[9, 2, 3, 3]), Ok(vec![2, 9, 7, 7]));
+    assert_eq!(conv([1, 1], 6, &[6, 1, 3, 3]), Ok(vec![2, 6, 7, 7]), "depthwise");
+    assert!(conv([5, 1], 1, &[4, 6, 3, 3]).is_err(), "11 rows of 9");
+    assert!(conv([usize::MAX, 1], 1, &[4, 6, 3, 3]).is_err());
+    assert!(conv([1, 1], 3, &[4, 2, 3, 3]).is_err(), "4 outputs of 3 groups");
+    assert!(conv([1, 1], 4, &[4, 1, 3, 3]).is_err(), "6 channels of 4 groups");
+    let config = Conv2dConfig { groups: usize::MAX, ..Conv2dConfig::default() };
+    let empty = shape_of(&Call::Conv2d { config }, &[&[2, 0, 9, 9], &[0, 0, 3, 3]]);
+    assert!(empty.is_err(), "no device goes through so many groups");
+    for (dilation, groups) in [([0, 1], 1), ([1, 1], 0)] {
+        let error = conv(dilation, groups, &[4, 6, 3, 3]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
 }
 
 #[test]
@@ -99,7 +122,7 @@ fn windows_that_do_not_fit_are_refused() {
 
 #[test]
 fn no_extent_can_overflow_the_count_of_positions() {
-    let config = Conv2dConfig { stride: [1, 1], padding: [usize::MAX, 0] };
+    let config = Conv2dConfig { padding: [usize::MAX, 0], ..Conv2dConfig::default() };
     assert!(shape_of(&Call::Conv2d { config }, &[&[1, 1, 4, 4], &[1, 1, 3, 3]]).is_err());
 }
 
@@ -279,8 +302,8 @@ fn an_error_names_the_operation_every_shape_and_what_was_expected() {
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     assert_eq!(
         error.to_string(),
-        "conv2d: found [2, 3] and [5, 3, 3, 3] and [5]; expected input [N, C, H, W], weight [O, C, KH, KW] with \
-         1 ≤ KH ≤ H + 2·padding and 1 ≤ KW ≤ W + 2·padding, bias [O]"
+        "conv2d: found [2, 3] and [5, 3, 3, 3] and [5]; expected input [N, C, H, W], weight [O, C / groups, KH, KW] of O divisible \
+         by groups, with KH and KW at least 1 and, dilated, at most H and W with padding on both sides, bias [O]"
     );
 }
 

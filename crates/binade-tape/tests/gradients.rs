@@ -29,7 +29,8 @@ fn attention_goes_back_as_differences_say() {
 
 #[test]
 fn convolution_goes_back_as_differences_say() {
-    let config = Conv2dConfig { stride: [2, 1], padding: [1, 0] };
+    let (stride, padding) = ([2, 1], [1, 0]);
+    let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
     let operands = [tensor(&[2, 2, 5, 4], 1), tensor(&[3, 2, 3, 2], 2), tensor(&[3], 3)];
     check(&operands, |v| v[0].conv2d(&v[1], Some(&v[2]), config));
     check(&operands[..2], |v| v[0].conv2d(&v[1], None, Conv2dConfig::default()));

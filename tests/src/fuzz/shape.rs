@@ -96,8 +96,10 @@ fn fitting(lead: &[usize], [m, k]: [usize; 2], [n, rows]: [usize; 2]) {
 
 fn windows(image: &[usize], extents: &mut Extents<'_>) {
     let (stride, padding, kernel) = (extents.two(), extents.two(), extents.two());
-    let weight = [extents.next(), image[1], kernel[0], kernel[1]];
-    let config = Conv2dConfig { stride, padding };
+    let (dilation, groups) = (extents.two(), extents.next());
+    let channels = image[1].checked_div(groups).unwrap_or_default();
+    let weight = [extents.next(), channels, kernel[0], kernel[1]];
+    let config = Conv2dConfig { stride, padding, dilation, groups };
     bounded(result(&Call::Conv2d { config }, &[image, &weight]));
     let config = MaxPool2dConfig { kernel, stride, padding };
     bounded(result(&Call::MaxPool2d { config }, &[image]));

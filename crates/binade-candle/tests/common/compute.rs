@@ -197,11 +197,15 @@ fn beside_bias(
 
 /// Returns candle's configuration, which moves kernels alike along both axes. A stride of 0 along either is one along both.
 fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, SubjectError> {
-    let Conv2dConfig { stride: [stride, across], padding: [padding, beside] } = config;
-    if (stride, padding) != (across, beside) && stride != 0 && across != 0 {
+    let Conv2dConfig { stride: [stride, across], padding: [padding, beside], dilation, groups } =
+        config;
+    let steps = [stride, across, dilation[0], dilation[1]];
+    let is_square = (stride, padding, dilation[0]) == (across, beside, dilation[1]);
+    if !is_square && !steps.contains(&0) {
         return Err(SubjectError::unsupported("a stride or padding of its own along each axis"));
     }
-    Ok(candle_nn::Conv2dConfig { stride: stride.min(across), padding, ..Default::default() })
+    let (stride, dilation) = (stride.min(across), dilation[0].min(dilation[1]));
+    Ok(candle_nn::Conv2dConfig { stride, padding, dilation, groups, ..Default::default() })
 }
 
 /// Gradients of `inputs` if that of the result is `grad`: those of a loss that is their product.

@@ -115,7 +115,7 @@ fn largest(x: &[f64], [n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> Vec<
     let MaxPool2dConfig { kernel, stride, padding } = config;
     let wins = |best: usize, at: usize| !x[best].is_nan() && (x[at].is_nan() || x[at] > x[best]);
     let larger = |best, at| if wins(best, at) { at } else { best };
-    let taps = taps([n * c, 1, h, w], kernel, [stride, padding]);
+    let taps = taps([n * c, 1, h, w], kernel, [stride, padding, [1, 1]]);
     let windows = taps.chunks(kernel.iter().product());
     windows.map(|taps| taps.iter().flatten().copied().reduce(larger).unwrap_or_default()).collect()
 }

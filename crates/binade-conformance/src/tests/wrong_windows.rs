@@ -6,7 +6,7 @@ use super::toy::{Elements as _, Plain, Tensors, Toy};
 use super::toy_ops::map;
 use crate::backend::Backend as _;
 use crate::{OpInvocation, Result};
-use binade_core::ops::AvgPool2dConfig;
+use binade_core::ops::{AvgPool2dConfig, Conv2dConfig};
 
 /// The fault of this name.
 struct Wrong(&'static str);
@@ -44,12 +44,45 @@ impl Fault for Wrong {
                 let fits = slid[0].shape() == right[0].shape();
                 Ok(if fits { slid } else { right })
             }
+            ("gives_every_group_the_first_channels", C::Conv2d { config }, [x, w, ..])
+                if config.groups > 1 =>
+            {
+                let (channels, plane) = (x.shape()[1], x.shape()[2] * x.shape()[3]);
+                let (own, values) = (w.shape()[1] * plane, x.read());
+                let first =
+                    |at: usize| values[at / (channels * plane) * channels * plane + at % own];
+                let first: Vec<f32> = (0..values.len()).map(first).collect();
+                let first = Plain::write(&first, x.dtype(), x.shape());
+                Toy.compute(op, &[&[&first][..], &operands[1..]].concat())
+            }
+            ("forgets_dilation", C::Conv2d { config }, _) if config.dilation != [1, 1] => {
+                let config = Conv2dConfig { dilation: [1, 1], ..*config };
+                let whole = Toy.compute(&C::Conv2d { config }, operands)?.remove(0);
+                // A kernel without gaps has more windows; the first ones.
+                let ([.., down, along], [.., rows, columns]) = (whole.shape(), right[0].shape())
+                else {
+                    return Ok(right);
+                };
+                let values = whole.read();
+                let plane = |at: usize| (at / (rows * columns), at / columns % rows, at % columns);
+                let at = |at: usize| {
+                    let (plane, row, column) = plane(at);
+                    values[(plane * down + row) * along + column]
+                };
+                let first: Vec<f32> = (0..right[0].len()).map(at).collect();
+                Ok(vec![Plain::write(&first, right[0].dtype(), right[0].shape())])
+            }
             _ => Ok(right),
         }
     }
 }
 
 caught! {
+    fn gives_every_group_the_first_channels() by
+        "conv2d/f32/a_group_reads_its_own_channels"
+        "conv2d/f16/3x6x8x7_by_6x1x3x3_stride_2x2_padding_1x1_dilation_1x1_groups_6";
+    fn forgets_dilation() by
+        "conv2d/f16/elements_of_a_dilated_kernel_lie_apart" "conv2d/bf16/2x3x7x9_by_4x3x3x3_stride_1x1_padding_0x0_dilation_2x3_groups_1";
     fn counts_padding_always() by
         "avg_pool2d/f32/padding_counts_where_it_is_to_count" "avg_pool2d/bf16/random_2x3x5x6_by_3x2_stride_1x2_padding_1x1";
     fn shares_with_padding_always() by "avg_pool2d/f16/padding_counts_where_it_is_to_count";

@@ -3,26 +3,32 @@
 use crate::Handle;
 use crate::ops::{AffineGrads, WeightGrads};
 
-/// Stride and padding of a convolution. The default is stride 1 without padding.
+/// Stride, padding, dilation and groups of a convolution. The default is stride 1 without padding, dilation or groups.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Conv2dConfig {
     /// Rows and columns between neighbouring windows; at least 1.
     pub stride: [usize; 2],
     /// Rows and columns of zeros added on either side.
     pub padding: [usize; 2],
+    /// Rows and columns of the image from one element of the kernel to the next; at least 1.
+    pub dilation: [usize; 2],
+    /// Number of equal parts of the input's channels, each of which gives an equal part of the result's; at least 1. As many as
+    /// there are channels make a depthwise convolution.
+    pub groups: usize,
 }
 
 impl Default for Conv2dConfig {
     fn default() -> Self {
-        Self { stride: [1, 1], padding: [0, 0] }
+        Self { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 }
     }
 }
 
-/// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C, KH, KW]`, plus bias `[O]`.
+/// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
 ///
 /// # For implementers
 ///
-/// * The result is `[N, O, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike.
+/// * The result is `[N, O, H', W']` with `H' = (H + 2·padding − dilation·(KH − 1) − 1) / stride + 1`, rounded down; `W'` alike.
+/// * Group `g` of the outputs, of `O / groups` channels, has the products of its kernels with group `g` of the input's channels.
 /// * Products and bias are accumulated in f32 whatever the storage, and narrowed once, to nearest even.
 /// * The result has the element type that all operands have.
 /// * The weight's gradient is accumulated in f32 over the whole batch, and narrowed once.
@@ -31,8 +37,8 @@ pub trait Conv2d: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` if shapes or element types do not agree or the kernel is larger than the padded image;
-    /// `InvalidArgument` for a stride of 0.
+    /// `Mismatch` if shapes or element types do not agree, groups do not divide the channels, or the kernel is larger than the
+    /// padded image; `InvalidArgument` for a stride, a dilation or groups of 0.
     fn conv2d(
         &self,
         input: &Self::Tensor,

@@ -8,6 +8,7 @@ use crate::{
 };
 use binade_core::TensorSpec;
 use binade_core::ops::{AffineGrads, Conv2d, Conv2dConfig, OpInvocation};
+use std::ops::Range;
 
 impl Conv2d for Cpu {
     fn conv2d(
@@ -50,10 +51,11 @@ impl Conv2d for Cpu {
     }
 }
 
-/// One convolution: `images` times the same geometry.
+/// One convolution: `images` times the same geometry, whose taps and outputs fall into groups.
 struct Layer {
     images: usize,
     outputs: usize,
+    groups: usize,
     geometry: Geometry,
 }
 
@@ -63,18 +65,28 @@ impl Layer {
         let ([image, kernel], output) = ([input, weight].map(plane), [shape[2], shape[3]]);
         let channels = input.shape()[1];
         let geometry = Geometry { channels, image, kernel, output, config };
-        Self { images: shape[0], outputs: shape[1], geometry }
+        Self { images: shape[0], outputs: shape[1], groups: config.groups, geometry }
     }
 
     /// Returns the cost of one image. An empty input may have windows beyond any count.
     fn cost(&self) -> usize {
         let columns = self.geometry.taps().saturating_mul(self.geometry.windows());
-        columns.saturating_add(columns.saturating_mul(self.outputs) / PER_OPERATION)
+        columns.saturating_add(columns.saturating_mul(self.outputs) / self.groups / PER_OPERATION)
     }
 
     /// Returns the number of elements of one image's result.
     fn results(&self) -> usize {
         self.outputs * self.geometry.windows()
+    }
+
+    /// Returns the outputs of a group, and its taps.
+    fn product(&self) -> [usize; 2] {
+        [self.outputs / self.groups, self.geometry.taps() / self.groups]
+    }
+
+    fn parts(&self) -> impl Iterator<Item = Part> + use<> {
+        let groups = self.groups;
+        (0..groups).map(move |group| Part { group, groups })
     }
 
     /// Allocates a matrix for one image's windows.
@@ -84,7 +96,7 @@ impl Layer {
 
     /// Computes `W·columns + b` for each image.
     fn forward(&self, x: &[f32], w: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
-        let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
+        let ([m, k], windows) = (self.product(), self.geometry.windows());
         let mut out = vec![0.0; self.images * self.results()];
         parallel::rows(&mut out, self.results(), self.cost(), |first, block| {
             let mut columns = self.columns();
@@ -94,8 +106,11 @@ impl Layer {
                 for (plane, bias) in outputs.zip(bias.unwrap_or_default()) {
                     plane.fill(*bias);
                 }
-                let w = Matrix::f32(w, self.outputs, taps);
-                add_product(w, Matrix::f32(&columns, taps, windows), out);
+                for part in self.parts() {
+                    let [w, columns] = [part.of(w), part.of(&columns)];
+                    let (w, columns) = (Matrix::f32(w, m, k), Matrix::f32(columns, k, windows));
+                    add_product(w, columns, part.of_mut(out));
+                }
             }
         });
         out
@@ -103,14 +118,16 @@ impl Layer {
 
     /// Computes `Wᵀ·grad` for each image, and adds each element to the pixel that its tap lay on.
     fn input_grad(&self, g: &[f32], w: &[f32]) -> Vec<f32> {
-        let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
+        let ([m, k], windows) = (self.product(), self.geometry.windows());
         let mut dx = vec![0.0; self.images * self.geometry.pixels()];
         parallel::rows(&mut dx, self.geometry.pixels(), self.cost(), |first, block| {
             let mut columns = self.columns();
             for (i, dx) in block.chunks_exact_mut(self.geometry.pixels()).enumerate() {
-                let g = Matrix::f32(self.result(g, first + i), self.outputs, windows);
-                let w = Matrix::f32(w, self.outputs, taps);
-                product(w.transposed(), g, &mut columns);
+                for part in self.parts() {
+                    let [w, g] = [part.of(w), part.of(self.result(g, first + i))];
+                    let (w, g) = (Matrix::f32(w, m, k), Matrix::f32(g, m, windows));
+                    product(w.transposed(), g, part.of_mut(&mut columns));
+                }
                 self.geometry.scatter(&columns, dx);
             }
         });
@@ -119,18 +136,20 @@ impl Layer {
 
     /// Computes `Σ grad·columnsᵀ` over the images, block by block and then in the order of the blocks.
     fn weight_grad(&self, g: &[f32], x: &[f32]) -> Vec<f32> {
-        let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
+        let ([m, k], windows) = (self.product(), self.geometry.windows());
         let partials = parallel::partials(self.images, self.cost(), |images| {
-            let (mut columns, mut dw) = (self.columns(), vec![0.0; self.outputs * taps]);
+            let (mut columns, mut dw) = (self.columns(), vec![0.0; self.outputs * k]);
             for i in images {
                 self.geometry.gather(self.image(x, i), &mut columns);
-                let columns = Matrix::f32(&columns, taps, windows).transposed();
-                let g = Matrix::f32(self.result(g, i), self.outputs, windows);
-                add_product(g, columns, &mut dw);
+                for part in self.parts() {
+                    let [g, columns] = [part.of(self.result(g, i)), part.of(&columns)];
+                    let columns = Matrix::f32(columns, k, windows).transposed();
+                    add_product(Matrix::f32(g, m, windows), columns, part.of_mut(&mut dw));
+                }
             }
             dw
         });
-        let mut total = vec![0.0; self.outputs * taps];
+        let mut total = vec![0.0; self.outputs * k];
         for partial in &partials {
             total.iter_mut().zip(partial).for_each(|(total, part)| *total += part);
         }
@@ -143,6 +162,29 @@ impl Layer {
 
     fn result<'a>(&self, g: &'a [f32], i: usize) -> &'a [f32] {
         &g[i * self.results()..][..self.results()]
+    }
+}
+
+/// Group of a convolution: its equal part of weight, columns and results.
+#[derive(Clone, Copy)]
+struct Part {
+    group: usize,
+    groups: usize,
+}
+
+impl Part {
+    fn range(self, len: usize) -> Range<usize> {
+        let each = len / self.groups;
+        self.group * each..(self.group + 1) * each
+    }
+
+    fn of(self, all: &[f32]) -> &[f32] {
+        &all[self.range(all.len())]
+    }
+
+    fn of_mut(self, all: &mut [f32]) -> &mut [f32] {
+        let range = self.range(all.len());
+        &mut all[range]
     }
 }
 

@@ -33,9 +33,10 @@ impl Geometry {
     /// the padding are not visited.
     fn stretches(&self, mut visit: impl FnMut(usize, usize, usize)) {
         let ([height, width], [rows, columns]) = (self.image, self.output);
-        let Conv2dConfig { stride, padding } = self.config;
+        let Conv2dConfig { stride, padding, dilation, .. } = self.config;
         for tap in 0..self.taps() {
             let (kx, ky) = (tap % self.kernel[1], tap / self.kernel[1] % self.kernel[0]);
+            let (kx, ky) = (kx * dilation[1], ky * dilation[0]);
             let channel = tap / (self.kernel[0] * self.kernel[1]);
             let across = inside(kx, width, columns, stride[1], padding[1]);
             if across.is_empty() {
@@ -70,7 +71,7 @@ impl Geometry {
     }
 }
 
-/// Returns the positions along an axis where tap `k` of the window lies inside the image: `0 ≤ i·stride + k − padding < extent`.
+/// Returns the positions along an axis where an element `k` behind the window's first lies inside the image: `0 ≤ i·stride + k − padding < extent`.
 fn inside(
     k: usize,
     extent: usize,

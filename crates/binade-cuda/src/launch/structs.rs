@@ -77,8 +77,9 @@ binade_gpu::layouts! {
     PoolBits (80) { [u64; 2]: image, output, kernel, stride, padding; }
 
     /// `Geometry` of `im2col.cu`.
-    GeometryBits (128) {
-        u32: images, channels; [u32; 2]: image, kernel, output, stride, padding; u32: segments, pad;
+    GeometryBits (136) {
+        u32: images, channels; [u32; 2]: image, kernel, output, stride, padding, dilation;
+        u32: groups, segments;
         DivisorBits: by_windows, by_columns, by_plane, by_width; [DivisorBits; 2]: by_stride;
     }
 

@@ -75,21 +75,27 @@ impl Cuda {
         layer: &Layer,
         result: &Tensor,
     ) -> Result {
-        let (outputs, windows, taps) = (layer.outputs, layer.of.windows(), layer.of.taps());
+        let ([m, k], groups) = (layer.product(), layer.of.config.groups);
+        let (outputs, windows) = (layer.outputs, layer.of.windows());
         if multiplies_images(layer, input.dtype()) && bias.is_none() {
-            let (a, b) = (layer.weight(weight), Matrices::dense(input, taps, windows));
+            let (a, b) = (layer.weight(weight), Matrices::dense(input, layer.of.channels, windows));
             let (c, batch) = (Matrices::dense(result, outputs, windows), layer.of.images);
-            return self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, taps]) });
+            let group_steps = [m * k, k * windows, m * windows];
+            let gemm = Gemm::of(a, b, c, [m, windows, k]);
+            return self.gemm(&Gemm { batch, groups, group_steps, ..gemm });
         }
-        // The bias is one tap more, of a pixel that is 1 in every window.
-        let k = taps + usize::from(bias.is_some());
-        let matrix = self.weight_matrix(weight, bias, [outputs, taps])?;
-        for (of, part) in parts(layer, k, MOST_COLUMNS) {
-            let columns = self.columns(&part.of(input, pixels(&of))?, &of, k, Images::Apart)?;
+        // The bias is one tap more of each group, of a pixel that is 1 in every window.
+        let matrix = self.weight_matrix(weight, bias, [outputs, k])?;
+        let k = k + usize::from(bias.is_some());
+        for (of, part) in parts(layer, groups * k, MOST_COLUMNS) {
+            let input = part.of(input, pixels(&of))?;
+            let columns = self.columns(&input, &of, groups * k, Images::Apart)?;
             let to = part.of(result, outputs * windows)?;
             let (a, b) = (layer.weight(&matrix), columns.by_image());
             let (c, batch) = (Matrices::dense(&to, outputs, windows), of.images);
-            self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, k]) })?;
+            let group_steps = [m * a.row, k * b.row, m * windows];
+            let gemm = Gemm::of(a, b, c, [m, windows, k]);
+            self.gemm(&Gemm { batch, groups, group_steps, ..gemm })?;
         }
         Ok(())
     }
@@ -102,12 +108,13 @@ impl Cuda {
         layer: &Layer,
         most: usize,
     ) -> Result {
+        let ([m, k], groups) = (layer.product(), layer.of.config.groups);
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
-        let matrix = |to| Ok::<_, Error>((to, self.weight_matrix(weight, None, [outputs, taps])?));
+        let matrix = |to| Ok::<_, Error>((to, self.weight_matrix(weight, None, [outputs, k])?));
         let wanted = of_input.map(matrix).transpose()?;
         let all: Vec<(Geometry, ImageRange)> = parts(layer, taps, most).collect();
         let sums = match all.len() {
-            count if count > 1 && of_weight.is_some() => Some(self.sums(count, [outputs, taps])?),
+            count if count > 1 && of_weight.is_some() => Some(self.sums(count, [outputs, k])?),
             _ => None,
         };
         for (number, (of, part)) in all.iter().enumerate() {
@@ -126,15 +133,17 @@ impl Cuda {
             let Some(of_weight) = of_weight else { continue };
             let columns = self.columns(&x, of, taps, Images::Together)?;
             let one = sums.as_ref().map(|sums| sums.matrix(number)).transpose()?;
-            let whole = || Matrices::dense(of_weight, outputs, taps);
+            let whole = || Matrices::dense(of_weight, outputs, k);
             let c = one.as_ref().map_or_else(whole, Sums::matrices);
-            let (a, b, k) = (by_output.whole(), columns.whole().transposed(), of.images * windows);
-            self.gemm(&Gemm::of(a, b, c, [outputs, taps, k]))?;
+            let (a, b) = (by_output.whole(), columns.whole().transposed());
+            let group_steps = [m * a.row, k * b.row, m * c.row];
+            let gemm = Gemm::of(a, b, c, [m, k, of.images * windows]);
+            self.gemm(&Gemm { groups, group_steps, ..gemm })?;
         }
         if let (Some(sums), Some(of_weight)) = (sums, of_weight) {
-            let to = Matrices::dense(of_weight, outputs, taps);
+            let to = Matrices::dense(of_weight, outputs, k);
             self.join(
-                &JoinTarget { c: to, bias: None, relu: false, m: outputs, n: taps, batch: 1 },
+                &JoinTarget { c: to, bias: None, relu: false, m: outputs, n: k, batch: 1 },
                 &sums,
                 all.len(),
             )?;
@@ -149,10 +158,13 @@ impl Cuda {
         layer: &Layer,
         batch: usize,
     ) -> Result {
-        let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
+        let ([m, k], groups) = (layer.product(), layer.of.config.groups);
+        let (outputs, windows) = (layer.outputs, layer.of.windows());
         let (a, b) = (layer.weight(weight).transposed(), Matrices::dense(grad, outputs, windows));
-        let c = Matrices::dense(to, taps, windows);
-        self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [taps, windows, outputs]) })
+        let c = Matrices::dense(to, layer.of.channels, windows);
+        let group_steps = [m * a.row, m * windows, k * windows];
+        let gemm = Gemm::of(a, b, c, [k, windows, m]);
+        self.gemm(&Gemm { batch, groups, group_steps, ..gemm })
     }
 
     /// Computes `Wᵀ·grad`, in f32 until each pixel has been summed up.
@@ -163,13 +175,15 @@ impl Cuda {
         layer: &Layer,
         of: &Geometry,
     ) -> Result {
-        let (taps, outputs, n) = (of.taps(), layer.outputs, of.images * of.windows());
+        let ([m, k], groups) = (layer.product(), of.config.groups);
+        let n = of.images * of.windows();
         if to.is_empty() {
             return Ok(());
         }
-        let columns = self.unset_columns(DType::F32, of, taps, Images::Together)?;
+        let columns = self.unset_columns(DType::F32, of, of.taps(), Images::Together)?;
         let (a, b, c) = (layer.weight(weight).transposed(), by_output.whole(), columns.whole());
-        self.gemm(&Gemm::of(a, b, c, [taps, n, outputs]))?;
+        let group_steps = [m * a.row, m * b.row, k * c.row];
+        self.gemm(&Gemm { groups, group_steps, ..Gemm::of(a, b, c, [k, n, m]) })?;
         self.pixels(&columns, of, to)
     }
 }
@@ -196,7 +210,8 @@ fn pixels(of: &Geometry) -> usize {
 /// not: they would be read one by one.
 fn multiplies_images(layer: &Layer, dtype: DType) -> bool {
     let Geometry { kernel, config, .. } = layer.of;
-    let is_pixels = kernel == [1, 1] && config == Conv2dConfig::default();
+    let Conv2dConfig { stride, padding, .. } = config;
+    let is_pixels = [kernel, stride] == [[1, 1]; 2] && padding == [0, 0];
     is_pixels && (layer.of.windows() * dtype.bytes()).is_multiple_of(4)
 }
 
@@ -243,11 +258,16 @@ mod tests {
     #[test]
     fn gradients_in_parts_are_those_of_the_whole() {
         let Some(cuda) = device() else { return };
-        let config = Conv2dConfig { stride: [1, 2], padding: [1, 0] };
+        let (stride, padding) = ([1, 2], [1, 0]);
+        let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
         for dtype in [DType::F16, DType::F32] {
-            for (weight, config) in
-                [([4, 3, 2, 3], config), ([4, 3, 1, 1], Conv2dConfig::default())]
-            {
+            let apart = Conv2dConfig { dilation: [2, 1], groups: 3, ..config };
+            for (weight, config) in [
+                ([4, 3, 2, 3], config),
+                ([4, 3, 1, 1], Conv2dConfig::default()),
+                ([6, 1, 2, 3], apart),
+                ([6, 1, 1, 1], Conv2dConfig { groups: 3, ..Conv2dConfig::default() }),
+            ] {
                 let input = eighths(&cuda, &[5, 3, 4, 6], dtype, 1);
                 let weight = eighths(&cuda, &weight, dtype, 2);
                 let operands = [(dtype, input.shape()), (dtype, weight.shape())];

@@ -49,6 +49,9 @@ impl Cuda {
     ///
     /// If a tensor does not hold its matrices: a bug of this crate.
     pub(crate) fn gemm(&self, gemm: &Gemm<'_>) -> Result {
+        if gemm.groups > 1 {
+            return self.gemm_by_group(gemm);
+        }
         let Gemm { a, b, c, bias, m, n, k, batch, .. } = *gemm;
         let dtype = a.tensor.dtype();
         assert!(a.holds(m, k, batch) && b.holds(k, n, batch) && c.holds(m, n, batch), "{gemm:?}");
@@ -66,6 +69,34 @@ impl Cuda {
             return Ok(());
         }
         self.multiply(gemm, choice)
+    }
+
+    /// Computes the products of several groups: a launch for each group, or for each product of a group's batch if those are fewer.
+    fn gemm_by_group(&self, gemm: &Gemm<'_>) -> Result {
+        let Gemm { a, b, c, batch, groups, group_steps, .. } = *gemm;
+        let steps = [a.step, b.step, c.step];
+        let (launches, apart, batch, within) = if batch < groups {
+            (batch, steps, groups, group_steps)
+        } else {
+            (groups, group_steps, batch, steps)
+        };
+        for launch in 0..launches {
+            let from = |matrices: Matrices<'_>, step: usize| {
+                let first = (launch * step).min(matrices.tensor.len());
+                matrices.tensor.slice(first, matrices.tensor.len() - first)
+            };
+            let (a_part, b_part, c_part) =
+                (from(a, apart[0])?, from(b, apart[1])?, from(c, apart[2])?);
+            self.gemm(&Gemm {
+                a: Matrices { tensor: &a_part, step: within[0], ..a },
+                b: Matrices { tensor: &b_part, step: within[1], ..b },
+                c: Matrices { tensor: &c_part, step: within[2], ..c },
+                batch,
+                groups: 1,
+                ..*gemm
+            })?;
+        }
+        Ok(())
     }
 
     /// Computes the products by kernels. If K is cut into ranges, each range's sums come first.

@@ -36,8 +36,9 @@ fn launched(of: &Geometry, lines: usize, len: usize) -> Result<(GeometryBits, Gr
         output: plane(output)?,
         stride: plane(config.stride)?,
         padding: plane(config.padding)?,
+        dilation: plane(config.dilation)?,
+        groups: size(config.groups)?,
         segments: size(segments)?,
-        pad: 0,
         by_windows: by(of.windows())?,
         by_columns: by(output[1])?,
         by_plane: by(image[0] * image[1])?,
@@ -103,7 +104,7 @@ impl Cuda {
         Ok(Columns { tensor: self.unset(dtype, &[rows, row])?, pitch, row })
     }
 
-    /// Returns the windows of images: a row for each tap, then rows of ones up to `rows`.
+    /// Returns the windows of images: for each group a row for each of its taps, then rows of ones up to its share of `rows`.
     pub(super) fn columns(
         &self,
         input: &Tensor,

@@ -162,7 +162,7 @@ fn convolutions_of_f32_are_by_tf32_where_it_is_asked_for() -> Result {
 /// so it is a product over windows, in which a bias could be an operand.
 fn a_convolutions_bias_keeps_its_bits_by_tf32() -> Result {
     let Some(cuda) = by_tf32()? else { return Ok(()) };
-    let config = Conv2dConfig { stride: [1, 1], padding: [4, 0] };
+    let config = Conv2dConfig { padding: [4, 0], ..Conv2dConfig::default() };
     let x = cuda.upload(&[1.0; 9], &[1, 1, 3, 3], DType::F32)?;
     let w = cuda.upload(&[1.0; 18], &[2, 1, 3, 3], DType::F32)?;
     let bias = cuda.upload(&[FINE; 2], &[2], DType::F32)?;

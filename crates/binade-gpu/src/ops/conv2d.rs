@@ -21,7 +21,7 @@ pub struct Geometry {
     pub kernel: [usize; 2],
     /// Rows and columns of windows.
     pub output: [usize; 2],
-    /// Strides and padding.
+    /// Strides, padding, dilation and groups.
     pub config: Conv2dConfig,
 }
 
@@ -65,6 +65,12 @@ impl Layer {
         let [image, kernel] = [input, weight].map(|tensor| plane(tensor.shape()));
         let of = Geometry { images, channels, image, kernel, output: plane(shape), config };
         Self { of, outputs: shape[1] }
+    }
+
+    /// Returns the outputs of a group, and its taps.
+    pub fn product(&self) -> [usize; 2] {
+        let groups = self.of.config.groups;
+        [self.outputs / groups, self.of.taps() / groups]
     }
 
     /// Returns the shape of the result.

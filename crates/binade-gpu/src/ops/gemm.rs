@@ -44,8 +44,12 @@ pub struct Gemm<'a, D: Driver> {
     pub n: usize,
     /// Terms of each sum.
     pub k: usize,
-    /// Number of products.
+    /// Number of products of a group.
     pub batch: usize,
+    /// Number of groups, each a batch of its own; without a bias if there are several.
+    pub groups: usize,
+    /// Elements of A, B and C from one group to the next.
+    pub group_steps: [usize; 3],
     /// True if each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_core::ops::Bmm) promises that.
     pub by_pair: bool,
 }
@@ -74,7 +78,21 @@ impl<'a, D: Driver> Gemm<'a, D> {
         c: Matrices<'a, D>,
         [m, n, k]: [usize; 3],
     ) -> Self {
-        Self { a, b, bias: None, c, m, n, k, batch: 1, relu: false, by_pair: false }
+        let (groups, group_steps) = (1, [0; 3]);
+        Self {
+            a,
+            b,
+            bias: None,
+            c,
+            m,
+            n,
+            k,
+            batch: 1,
+            groups,
+            group_steps,
+            relu: false,
+            by_pair: false,
+        }
     }
 }
 

@@ -98,7 +98,10 @@ binade_gpu::layouts! {
     Dropout { u32: len, dtype; [u32; 2]: starts; u32: first, key_start, threshold; f32: factor; }
 
     /// Parameters of `matmul.wgsl`.
-    Product { u32: dtype, to, m, n, k, batch; Strides: a, b; u32: c_row, c_step, bias, bias_start; }
+    Product {
+        u32: dtype, to, m, n, k, batch; Strides: a, b; u32: c_row, c_step, bias, bias_start, groups;
+        [u32; 3]: group_steps;
+    }
 
     /// Strides of an operand of `matmul.wgsl`: elements before the first, and to the next row, column and matrix.
     Strides { u32: start, row, column, step; }
@@ -106,7 +109,7 @@ binade_gpu::layouts! {
     /// Parameters of `conv2d.wgsl`; extents are rows and columns.
     Convolution {
         u32: len, dtype; [u32; 2]: starts; u32: to, images, channels;
-        [u32; 2]: image, kernel, output, stride, padding;
+        [u32; 2]: image, kernel, output, stride, padding, dilation;
     }
 
     /// Parameters of `scaled_dot_product_attention.wgsl`.

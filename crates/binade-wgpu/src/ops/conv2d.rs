@@ -17,12 +17,14 @@ impl Conv2dKernels for Wgpu {
     ) -> Result<Tensor> {
         let [input, weight] = x;
         let result = self.unset(input.dtype(), &layer.shape())?;
-        let (taps, windows, batch) = (layer.of.taps(), layer.of.windows(), layer.of.images);
+        let ([m, k], groups) = (layer.product(), layer.of.config.groups);
+        let (windows, batch) = (layer.of.windows(), layer.of.images);
         let columns = self.columns(input, &layer.of)?;
         let b = Matrices { row: batch * windows, ..Matrices::dense(&columns, 1, windows) };
         let c = Matrices::dense(&result, layer.outputs, windows);
-        let gemm = Gemm::of(layer.weight(weight), b, c, [layer.outputs, windows, taps]);
-        self.gemm(&Gemm { batch, ..gemm }, bias)?;
+        let group_steps = [m * k, k * batch * windows, m * windows];
+        let gemm = Gemm::of(layer.weight(weight), b, c, [m, windows, k]);
+        self.gemm(&Gemm { batch, groups, group_steps, ..gemm }, bias)?;
         Ok(result)
     }
 
@@ -43,26 +45,32 @@ impl Conv2dKernels for Wgpu {
 impl Wgpu {
     /// Computes `Wᵀ·grad`, in f32 until each pixel has been summed up.
     fn conv2d_input(&self, grad: &Tensor, weight: &Tensor, layer: &Layer, to: &Tensor) -> Result {
-        let (taps, windows, batch) = (layer.of.taps(), layer.of.windows(), layer.of.images);
-        let columns = self.unset(DType::F32, &[taps, batch * windows])?;
+        let ([m, k], groups) = (layer.product(), layer.of.config.groups);
+        let (windows, batch) = (layer.of.windows(), layer.of.images);
+        let columns = self.unset(DType::F32, &[layer.of.taps(), batch * windows])?;
         let a = layer.weight(weight).transposed();
         let b = Matrices::dense(grad, layer.outputs, windows);
         let c = Matrices { row: batch * windows, ..Matrices::dense(&columns, 1, windows) };
-        self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [taps, windows, layer.outputs]) }, None)?;
+        let group_steps = [m * k, m * windows, k * batch * windows];
+        let gemm = Gemm::of(a, b, c, [k, windows, m]);
+        self.gemm(&Gemm { batch, groups, group_steps, ..gemm }, None)?;
         self.move_windows("conv2d_pixels", &columns, &layer.of, to)
     }
 
     /// Computes `Σ grad·columnsᵀ` over the images.
     fn conv2d_weight(&self, grad: &Tensor, input: &Tensor, layer: &Layer, to: &Tensor) -> Result {
-        let (taps, windows) = (layer.of.taps(), layer.of.windows());
+        let ([m, k], groups) = (layer.product(), layer.of.config.groups);
+        let windows = layer.of.windows();
         let all = layer.of.images * windows;
         let columns = self.columns(input, &layer.of)?;
         let of_grad = Geometry::of_pixels(layer.of.images, layer.outputs, windows);
         let by_output = self.columns(grad, &of_grad)?;
         let a = Matrices::dense(&by_output, layer.outputs, all);
-        let b = Matrices::dense(&columns, taps, all).transposed();
-        let c = Matrices::dense(to, layer.outputs, taps);
-        self.gemm(&Gemm::of(a, b, c, [layer.outputs, taps, all]), None)
+        let b = Matrices::dense(&columns, layer.of.taps(), all).transposed();
+        let c = Matrices::dense(to, layer.outputs, k);
+        let group_steps = [m * all, k * all, m * k];
+        let gemm = Gemm::of(a, b, c, [m, k, all]);
+        self.gemm(&Gemm { groups, group_steps, ..gemm }, None)
     }
 
     /// Returns the windows of images as `[taps, images · windows]`.
@@ -96,6 +104,7 @@ impl Wgpu {
             output: of.output.map(count),
             stride: of.config.stride.map(count),
             padding: of.config.padding.map(count),
+            dilation: of.config.dilation.map(count),
         };
         self.dispatch(shader, &params, vec![input, output], by_group(to.len()))
     }

@@ -23,7 +23,7 @@ impl GemmKernels for Wgpu {
 }
 
 impl Wgpu {
-    /// Computes the products, with a bias of their rows if there is one.
+    /// Computes the products, with a bias of their rows if there is one: those of a group behind those of the group before.
     pub(super) fn gemm(&self, gemm: &Gemm<'_>, of_rows: Option<&Tensor>) -> Result {
         let to = gemm.c.tensor;
         if to.is_empty() {
@@ -40,7 +40,7 @@ impl Wgpu {
     }
 
     fn multiply(&self, gemm: &Gemm<'_>, of_rows: Option<&Tensor>) -> Result {
-        let Gemm { a, b, c, m, n, k, batch, .. } = *gemm;
+        let Gemm { a, b, c, m, n, k, batch, groups, .. } = *gemm;
         let (a_bound, a_start) = self.whole(a.tensor)?;
         let (b_bound, b_start) = self.whole(b.tensor)?;
         let (output, _) = self.whole(c.tensor)?;
@@ -64,8 +64,10 @@ impl Wgpu {
             c_step: count(c.step),
             bias: kind,
             bias_start,
+            groups: count(groups),
+            group_steps: gemm.group_steps.map(count),
         };
-        let tiles = m.div_ceil(TILE) * n.div_ceil(TILE) * batch;
+        let tiles = m.div_ceil(TILE) * n.div_ceil(TILE) * batch * groups;
         self.dispatch("matmul", &params, vec![a_bound, b_bound, bias, output], groups_of(tiles))
     }
 }

@@ -13,11 +13,11 @@ fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Opt
     (padded.checked_sub(window)? / stride).checked_add(1)
 }
 
-/// Returns the shape of a convolution: `[N, C, H, W]` with weight `[O, C, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
+/// Returns the shape of a convolution: `[N, C, H, W]` with weight `[O, C / groups, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
 ///
 /// # Errors
 ///
-/// `Mismatch` if the operands do not fit; `InvalidArgument` for a stride of 0, and for a result larger than
+/// `Mismatch` if the operands do not fit; `InvalidArgument` for a stride, a dilation or groups of 0, and for a result larger than
 /// any memory.
 pub(crate) fn conv2d(
     input: &[usize],
@@ -26,15 +26,20 @@ pub(crate) fn conv2d(
     config: Conv2dConfig,
 ) -> Result<Vec<usize>, ShapeError> {
     let found = [&[input, weight][..], bias.as_slice()].concat();
-    if config.stride.contains(&0) {
-        let argument = format!("stride {:?}", config.stride);
-        return Err(ShapeError::argument(Op::CONV2D, argument, &found, "at least 1"));
+    let Conv2dConfig { stride, dilation, groups, .. } = config;
+    for (what, values) in [("stride", &stride[..]), ("dilation", &dilation), ("groups", &[groups])]
+    {
+        if values.contains(&0) {
+            let argument = format!("{what} {values:?}");
+            return Err(ShapeError::argument(Op::CONV2D, argument, &found, "at least 1"));
+        }
     }
     let shape = conv2d_extents(input, weight, bias, config).ok_or_else(|| {
         ShapeError::mismatch(
             Op::CONV2D,
             &found,
-            "input [N, C, H, W], weight [O, C, KH, KW] with 1 ≤ KH ≤ H + 2·padding and 1 ≤ KW ≤ W + 2·padding, bias [O]",
+            "input [N, C, H, W], weight [O, C / groups, KH, KW] of O divisible by groups, with KH and KW at least 1 and, dilated, at \
+             most H and W with padding on both sides, bias [O]",
         )
     })?;
     bounded(Op::CONV2D, shape)
@@ -44,15 +49,23 @@ fn conv2d_extents(
     input: &[usize],
     weight: &[usize],
     bias: Option<&[usize]>,
-    Conv2dConfig { stride, padding }: Conv2dConfig,
+    Conv2dConfig { stride, padding, dilation, groups }: Conv2dConfig,
 ) -> Option<Vec<usize>> {
     let (&[n, c, h, w], &[o, c2, kh, kw]) = (input, weight) else { return None };
-    if c != c2 || kh == 0 || kw == 0 || bias.is_some_and(|bias| bias != [o]) {
+    let is_grouped = c2.checked_mul(groups) == Some(c) && o.is_multiple_of(groups);
+    // No channels are in one group, and not in any number.
+    if !is_grouped || groups > c.max(1) || bias.is_some_and(|bias| bias != [o]) {
         return None;
     }
+    let [kh, kw] = [dilated(kh, dilation[0])?, dilated(kw, dilation[1])?];
     let rows = positions(h, kh, stride[0], padding[0])?;
     let columns = positions(w, kw, stride[1], padding[1])?;
     Some(vec![n, o, rows, columns])
+}
+
+/// Returns the extent of a kernel whose elements lie `dilation` apart; `None` for no elements.
+fn dilated(kernel: usize, dilation: usize) -> Option<usize> {
+    kernel.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)
 }
 
 /// Returns the shape of a max pooling: `[N, C, H, W]` gives `[N, C, H', W']`.

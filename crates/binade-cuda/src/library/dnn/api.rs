@@ -170,6 +170,7 @@ impl ConvolutionDescriptor {
         };
         let made = Self(result::create_convolution_descriptor()?);
         let ([up, left], [down, right]) = (problem.padding, problem.stride);
+        let [rows_apart, columns_apart] = problem.dilation;
         let (unflipped, sums) = (Mode::CUDNN_CROSS_CORRELATION, Kind::CUDNN_DATA_FLOAT);
         let math = match (problem.dtype, problem.f32) {
             (DType::F32, F32Products::Full) => Math::CUDNN_FMA_MATH,
@@ -179,8 +180,17 @@ impl ConvolutionDescriptor {
         // SAFETY: alive.
         unsafe {
             result::set_convolution2d_descriptor(
-                made.0, up, left, down, right, 1, 1, unflipped, sums,
+                made.0,
+                up,
+                left,
+                down,
+                right,
+                rows_apart,
+                columns_apart,
+                unflipped,
+                sums,
             )?;
+            result::set_convolution_group_count(made.0, problem.groups)?;
             result::set_convolution_math_type(made.0, math)?;
         }
         Ok(made)

@@ -17,12 +17,14 @@ pub(in crate::library) struct Problem {
     pub(super) dtype: DType,
     /// Shape of images or their gradients: `[N, C, H, W]`.
     pub(super) input: [i32; 4],
-    /// Shape of kernels or their gradients: `[O, C, KH, KW]`.
+    /// Shape of kernels or their gradients: `[O, C / groups, KH, KW]`.
     pub(super) weight: [i32; 4],
     /// Shape of results or their gradients: `[N, O, H', W']`.
     pub(super) output: [i32; 4],
     pub(super) stride: [i32; 2],
     pub(super) padding: [i32; 2],
+    pub(super) dilation: [i32; 2],
+    pub(super) groups: i32,
     /// Precision of `f32` products; always full for sixteen bits, which have no more bits to drop.
     pub(super) f32: F32Products,
 }
@@ -50,14 +52,20 @@ impl Problem {
             output: small(output.shape())?,
             stride: small(&config.stride)?,
             padding: small(&config.padding)?,
+            dilation: small(&config.dilation)?,
+            groups: i32::try_from(config.groups).ok()?,
             f32: if dtype == DType::F32 { f32 } else { F32Products::Full },
         })
     }
 
     /// Returns all parameters as words, by which one run of a step is compared with another.
     pub(super) fn words(&self) -> Vec<u64> {
-        let sizes = [&self.input[..], &self.weight, &self.output, &self.stride, &self.padding];
-        let sizes = sizes.concat().into_iter().map(|size| u64::from(size.unsigned_abs()));
+        let sizes = [&self.input[..], &self.weight, &self.output];
+        let config = [&self.stride[..], &self.padding, &self.dilation, &[self.groups]];
+        let sizes = [sizes.concat(), config.concat()]
+            .concat()
+            .into_iter()
+            .map(|size| u64::from(size.unsigned_abs()));
         let kinds = [self.pass as u64, self.dtype as u64, self.f32 as u64];
         kinds.into_iter().chain(sizes).collect()
     }

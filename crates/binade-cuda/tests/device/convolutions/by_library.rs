@@ -19,17 +19,26 @@ crate::tests![
     full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step,
 ];
 
-/// Input, weight, stride and padding.
-type Case = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);
+/// Input, weight and configuration.
+type Case = ([usize; 4], [usize; 4], Conv2dConfig);
 
-/// Kernels of one pixel and of the whole image, steps longer than the kernel, and pixels that no step reaches.
-const CASES: [Case; 6] = [
-    ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1], [0, 0]),
-    ([2, 3, 5, 7], [4, 3, 3, 3], [1, 1], [1, 1]),
-    ([3, 2, 6, 5], [5, 2, 2, 3], [2, 1], [0, 2]),
-    ([1, 2, 4, 9], [3, 2, 1, 2], [3, 4], [0, 0]),
-    ([2, 8, 4, 4], [9, 8, 4, 4], [1, 1], [0, 0]),
-    ([3, 5, 4, 6], [7, 5, 1, 1], [2, 2], [0, 0]),
+/// Stride and padding of a convolution without dilation and groups.
+const fn moves(stride: [usize; 2], padding: [usize; 2]) -> Conv2dConfig {
+    Conv2dConfig { stride, padding, dilation: [1, 1], groups: 1 }
+}
+
+/// Kernels of one pixel and of the whole image, steps longer than the kernel, pixels that no step reaches, groups down to one channel
+/// each, and kernels whose elements lie apart.
+const CASES: [Case; 9] = [
+    ([1, 1, 1, 1], [1, 1, 1, 1], moves([1, 1], [0, 0])),
+    ([2, 3, 5, 7], [4, 3, 3, 3], moves([1, 1], [1, 1])),
+    ([3, 2, 6, 5], [5, 2, 2, 3], moves([2, 1], [0, 2])),
+    ([1, 2, 4, 9], [3, 2, 1, 2], moves([3, 4], [0, 0])),
+    ([2, 8, 4, 4], [9, 8, 4, 4], moves([1, 1], [0, 0])),
+    ([3, 5, 4, 6], [7, 5, 1, 1], moves([2, 2], [0, 0])),
+    ([2, 6, 5, 7], [4, 3, 3, 3], Conv2dConfig { groups: 2, ..moves([1, 2], [1, 1]) }),
+    ([3, 5, 6, 4], [10, 1, 3, 2], Conv2dConfig { groups: 5, ..moves([1, 1], [1, 0]) }),
+    ([2, 3, 8, 9], [4, 3, 3, 2], Conv2dConfig { dilation: [2, 3], ..moves([1, 1], [2, 1]) }),
 ];
 
 fn noisy<H: Upload>(device: &H, seed: u64, shape: &[usize], dtype: DType) -> Result<H::Tensor> {
@@ -62,8 +71,7 @@ fn agrees(
 
 /// Checks all passes of a layer, and the number of its convolutions that the library was given.
 fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Result {
-    let (x, w, stride, padding) = *case;
-    let (config, what) = (Conv2dConfig { stride, padding }, format!("{case:?} {dtype}"));
+    let ((x, w, config), what) = (*case, format!("{case:?} {dtype}"));
     let both = |seed, shape: &[usize]| -> Result<_> {
         Ok((noisy(cuda, seed, shape, dtype)?, noisy(&Cpu, seed, shape, dtype)?))
     };
@@ -117,12 +125,12 @@ fn what_the_library_has_no_algorithm_for_is_multiplied() -> Result {
         return Ok(());
     }
     for dtype in types() {
-        let case = ([2, 1, 3, 3], [2, 1, 3, 3], [1, 1], [4, 0]);
+        let case = ([2, 1, 3, 3], [2, 1, 3, 3], moves([1, 1], [4, 0]));
         let cuda = own();
         assert_layer(&cuda, &case, dtype, [0; 4])?;
         let searches = cuda.counters().searches;
         let (x, w) = (noisy(&cuda, 1, &case.0, dtype)?, noisy(&cuda, 2, &case.1, dtype)?);
-        cuda.conv2d(&x, &w, None, Conv2dConfig { stride: case.2, padding: case.3 })?;
+        cuda.conv2d(&x, &w, None, case.2)?;
         assert_eq!(cuda.counters().searches, searches, "a refusal is kept as well");
     }
     Ok(())
@@ -157,7 +165,7 @@ fn what_lies_at_odd_places_is_multiplied() -> Result {
 
 /// Computes a layer without a bias, and its gradients.
 fn layer(cuda: &Cuda, [x, w]: [&Tensor; 2]) -> Result<[Tensor; 3], Error> {
-    let config = Conv2dConfig { stride: [1, 2], padding: [1, 1] };
+    let config = moves([1, 2], [1, 1]);
     let y = cuda.conv2d(x, w, None, config)?;
     let grads = cuda.conv2d_backward(&y, x, w, false, config)?;
     Ok([y, grads.input, grads.weight])

@@ -38,6 +38,7 @@ library_api! {
     ) = {
         driver.dnn.convolutions.get_mut(settings)?.set([[up, left], [down, right], [dilation_down, dilation_right]], mode, sums)
     };
+    fn cudnnSetConvolutionGroupCount(driver, settings: Handle, groups: c_int) = driver.dnn.convolutions.get_mut(settings)?.set_groups(groups);
     fn cudnnSetConvolutionMathType(driver, settings: Handle, math: u32) = driver.dnn.convolutions.get_mut(settings)?.set_math(math);
     fn cudnnDestroyConvolutionDescriptor(driver, settings: Handle) = driver.dnn.convolutions.delete(settings);
 

@@ -128,14 +128,15 @@ impl Problem {
         let Self { x, w, y, .. } = self;
         for of_y in each(y.sizes) {
             let [image, output, row, column] = of_y;
-            let [_, channels, rows, columns] = w.sizes;
+            let [outputs, channels, rows, columns] = w.sizes;
+            let first = output / (outputs / self.groups) * channels;
             for [channel, down, right, _] in each([channels, rows, columns, 1]) {
                 let (Some(up), Some(across)) =
                     (self.pixel(0, row, down), self.pixel(1, column, right))
                 else {
                     continue;
                 };
-                let of_x = x.place([image, channel, up, across]);
+                let of_x = x.place([image, first + channel, up, across]);
                 let of_w = w.place([output, channel, down, right]);
                 product([of_x, of_w, y.place(of_y)]);
             }
@@ -144,7 +145,8 @@ impl Problem {
 
     /// Returns the image's row or column under a kernel tap in a window; `None` in padding.
     fn pixel(&self, axis: usize, window: usize, tap: usize) -> Option<usize> {
-        let place = (window * self.stride[axis] + tap).checked_sub(self.padding[axis])?;
+        let place = (window * self.stride[axis] + tap * self.dilation[axis])
+            .checked_sub(self.padding[axis])?;
         (place < self.x.sizes[axis + 2]).then_some(place)
     }
 }

@@ -56,11 +56,13 @@ impl Tensor {
     }
 }
 
-/// Convolution descriptor: padding, stride and math type.
+/// Convolution descriptor: padding, stride, dilation, groups and math type.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConvolutionSettings {
-    /// Padding and stride, once they are set.
-    pub(crate) moves: Option<[[usize; 2]; 2]>,
+    /// Padding, stride and dilation, once they are set.
+    pub(crate) moves: Option<[[usize; 2]; 3]>,
+    /// Groups, once they are set; the library's default is 1.
+    pub(crate) groups: Option<usize>,
     /// Value of `cudnnMathType_t`; the default allows TF32 from compute capability 8.0 on.
     pub(crate) math: u32,
 }
@@ -81,16 +83,20 @@ impl ConvolutionSettings {
         if !(least(padding, 0) && least(stride, 1) && least(dilation, 1)) {
             return Err(bad("a negative padding, or a stride or dilation below 1"));
         }
-        if dilation != [1, 1] {
-            return Err(unknown("dilation", format_args!("{dilation:?}")));
-        }
         if mode != NOT_FLIPPED {
             return Err(unknown("convolution mode", mode));
         }
         if sums != F32 {
             return Err(unknown("compute type", sums));
         }
-        self.moves = Some([padding, stride].map(|it| it.map(|size| size.unsigned_abs() as usize)));
+        let moves = [padding, stride, dilation];
+        self.moves = Some(moves.map(|it| it.map(|size| size.unsigned_abs() as usize)));
+        Ok(())
+    }
+
+    pub(crate) fn set_groups(&mut self, groups: i32) -> Result {
+        let groups = usize::try_from(groups).ok().filter(|groups| *groups > 0);
+        self.groups = Some(groups.ok_or_else(|| bad("fewer than one group"))?);
         Ok(())
     }
 

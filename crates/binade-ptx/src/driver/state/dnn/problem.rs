@@ -55,6 +55,8 @@ pub(crate) struct Problem {
     pub(crate) y: Tensor,
     pub(crate) padding: [usize; 2],
     pub(crate) stride: [usize; 2],
+    pub(crate) dilation: [usize; 2],
+    pub(crate) groups: usize,
 }
 
 impl Problem {
@@ -70,15 +72,18 @@ impl Problem {
 
     /// Returns a message if the sizes or types do not fit together.
     fn objection(&self) -> Option<&'static str> {
-        let Self { x, w, y, padding, stride, .. } = self;
+        let Self { x, w, y, padding, stride, dilation, groups, .. } = self;
         let windows = |axis: usize| {
-            let room = (x.sizes[axis + 2] + 2 * padding[axis]).checked_sub(w.sizes[axis + 2])?;
+            let reach = dilation[axis] * (w.sizes[axis + 2] - 1) + 1;
+            let room = (x.sizes[axis + 2] + 2 * padding[axis]).checked_sub(reach)?;
             Some(room / stride[axis] + 1)
         };
         if x.kind != w.kind || x.kind != y.kind {
             Some("the types differ")
-        } else if x.sizes[1] != w.sizes[1] {
+        } else if x.sizes[1] != w.sizes[1] * groups {
             Some("images and kernels have other numbers of channels")
+        } else if w.sizes[0] % groups != 0 {
+            Some("the groups do not divide the results' channels")
         } else if [windows(0), windows(1)].contains(&None) {
             Some("the kernel is larger than the padded image")
         } else if [x.sizes[0], w.sizes[0]] != [y.sizes[0], y.sizes[1]]
@@ -107,7 +112,8 @@ impl Driver {
         let (x, y) = (tensor(of.x)?, tensor(of.y)?);
         let w = (*self.dnn.filters.get(of.w)?).ok_or_else(unset)?;
         let settings = *self.dnn.convolutions.get(of.settings)?;
-        let [padding, stride] = settings.moves.ok_or_else(unset)?;
+        let [padding, stride, dilation] = settings.moves.ok_or_else(unset)?;
+        let groups = settings.groups.unwrap_or(1);
         if of.algorithm != ALGORITHM {
             // Algorithm 0 of both gradients, and 3 of the filter's, add by atomics.
             return Err(unknown("algorithm", format_args!("{} of {:?}", of.algorithm, of.pass)));
@@ -118,7 +124,7 @@ impl Driver {
             (FMA, Kind::F32) | (TENSOR_OP, Kind::F16 | Kind::BF16) => Reads::All,
             (math, kind) => return Err(unknown("math type", format_args!("{math} of {kind:?}"))),
         };
-        let problem = Problem { reads, pass: of.pass, x, w, y, padding, stride };
+        let problem = Problem { reads, pass: of.pass, x, w, y, padding, stride, dilation, groups };
         if let Some(objection) = problem.objection() {
             tell(format_args!("cuDNN: {objection}: {problem:?}"));
             return Err(Status::ShapeMismatch);
