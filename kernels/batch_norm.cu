@@ -47,14 +47,6 @@ __device__ __forceinline__ float moved(float old, double next, float momentum) {
   return __double2float_rn(__dadd_rn(kept, __dmul_rn((double)momentum, next)));
 }
 
-// Calls `work(channel)` for this warp's channels.
-template <class Work>
-__device__ __forceinline__ void each_warps(uint64_t channels, Work work) {
-  uint64_t step = (uint64_t)gridDim.x * (THREADS / 32);
-#pragma unroll 1
-  for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; i < channels; i += step) work(i);
-}
-
 // The running statistics stay as they are where there are none.
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_stats(
     const double* sums, const double* squares, Shape shape, float eps, float momentum, const float* mean,

@@ -8,73 +8,7 @@
 // four elements; `batch_norm_parameters`: over groups of four of the sums, rounded.
 //
 // Two passes over a channel for its statistics, the second about the mean, so that nothing cancels. A channel is one team's.
-//!use lib/operands.wgsl
-//!use lib/teams.wgsl
-
-struct Params {
-  // Elements that are gone through one by one, or channels.
-  len: u32,
-  dtype: u32,
-  a_start: u32,
-  b_start: u32,
-  channels: u32,
-  inner: u32,
-  // Of each channel.
-  samples: u32,
-  // Invocations that share a channel: a power of two that follows from the samples.
-  team: u32,
-  weight_start: u32,
-  bias_start: u32,
-  // The type of weights and biases.
-  parameter_dtype: u32,
-  eps: f32,
-  // Which of a channel's numbers is taken.
-  number: u32,
-  // What it is multiplied by: of the variance n / (n - 1).
-  factor: f32,
-  // The weights of the new and of the old, in the running statistics.
-  momentum: f32,
-  kept: f32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-// Three for each channel: mean, 1 / sqrt(var + eps), var.
-@group(0) @binding(4) var<storage, read> numbers: array<f32>;
-@group(0) @binding(5) var<storage, read> weight: array<u32>;
-// The bias, or the two sums of each channel.
-@group(0) @binding(6) var<storage, read> third: array<u32>;
-
-fn parameter(word: u32, element: u32) -> f32 {
-  return bitcast<f32>(widened(params.parameter_dtype, code_in(params.parameter_dtype, word, element)));
-}
-
-fn weight_at(channel: u32) -> f32 {
-  let element = params.weight_start + channel;
-  return parameter(weight[word_of(params.parameter_dtype, element)], element);
-}
-
-fn bias_at(channel: u32) -> f32 {
-  let element = params.bias_start + channel;
-  return parameter(third[word_of(params.parameter_dtype, element)], element);
-}
-
-fn sum_at(channel: u32, number: u32) -> f32 {
-  return bitcast<f32>(third[2u * channel + number]);
-}
-
-fn channel_of(i: u32) -> u32 {
-  return i / params.inner % params.channels;
-}
-
-// Where a channel's sample lies.
-fn place_of(channel: u32, sample: u32) -> u32 {
-  let run = sample / params.inner;
-  return (run * params.channels + channel) * params.inner + (sample - run * params.inner);
-}
-
-fn normal(channel: u32, x: f32) -> f32 {
-  return (x - numbers[3u * channel]) * numbers[3u * channel + 1u];
-}
+//!use lib/channel_norm.wgsl
 
 fn affine(i: u32) -> u32 {
   if (i >= params.len) {
@@ -93,7 +27,7 @@ fn slope(i: u32) -> u32 {
   let samples = f32(params.samples);
   let product = normal(channel, b_at(i)) * (sum_at(channel, 0u) / samples);
   let rest = (a_at(i) - sum_at(channel, 1u) / samples) - product;
-  return narrow((weight_at(channel) * numbers[3u * channel + 1u]) * rest);
+  return narrow((weight_at(channel) * rstd_of(channel)) * rest);
 }
 
 fn parameter_slope(channel: u32) -> u32 {
@@ -107,11 +41,6 @@ fn leave_numbers(channel: u32, mean: f32, variance: f32) {
   output[3u * channel] = bitcast<u32>(mean);
   output[3u * channel + 1u] = bitcast<u32>(1.0 / sqrt(variance + params.eps));
   output[3u * channel + 2u] = bitcast<u32>(variance);
-}
-
-// Channels that a group does at a time.
-fn channels_at_once() -> u32 {
-  return THREADS / params.team;
 }
 
 @compute @workgroup_size(256)

@@ -131,15 +131,28 @@ __device__ __forceinline__ void each_job(const Shape& shape, Work work) {
   else each_of<Along<1>>(shape, work);
 }
 
-// The sum of `term(part)` over a channel's chunks, by a warp, told to each lane.
-template <class Term>
-__device__ __forceinline__ double joined(const Shape& shape, Term term) {
+// The sum of `term(part)` over `parts`, such as a channel's chunks, by a warp, told to each lane.
+template <class Part, class Term>
+__device__ __forceinline__ double joined_of(Part parts, Term term) {
   double all = 0.0;
 #pragma unroll 1
-  for (uint32_t part = threadIdx.x % 32; part < shape.chunks; part += 32) all = __dadd_rn(all, term(part));
+  for (Part part = threadIdx.x % 32; part < parts; part += 32) all = __dadd_rn(all, term(part));
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) {
     all = __dadd_rn(all, __shfl_xor_sync(0xffffffffu, all, distance));
   }
   return all;
+}
+
+template <class Term>
+__device__ __forceinline__ double joined(const Shape& shape, Term term) {
+  return joined_of(shape.chunks, term);
+}
+
+// Calls `work(channel)` for this warp's channels.
+template <class Work>
+__device__ __forceinline__ void each_warps(uint64_t channels, Work work) {
+  uint64_t step = (uint64_t)gridDim.x * (THREADS / 32);
+#pragma unroll 1
+  for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; i < channels; i += step) work(i);
 }

@@ -212,6 +212,8 @@ fn norms(n: usize, dtype: DType) -> Vec<Row> {
     vec![
         row(Call::LayerNorm { eps }, &[last, w, w]),
         row(Call::LayerNormBackward { eps }, &[last, last, w]),
+        row(Call::GroupNorm { groups: n, eps }, &[x, w, w]),
+        row(Call::GroupNormBackward { groups: n, eps }, &[x, x, w]),
         row(Call::RmsNorm { eps }, &[last, w]),
         row(Call::RmsNormBackward { eps }, &[last, last, w]),
         with(row(Call::BatchNorm { config: BatchNormConfig::default() }, &[x, w, w])),

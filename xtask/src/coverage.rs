@@ -19,6 +19,10 @@ const REASONS: &[(&str, &str)] = &[
     ),
     ("average", "what loads an element has the types of eight bits too, which no gradient has"),
     (
+        "group_norm_backward",
+        "its vectors of runs lie where four elements are loaded at once, and what loads others has a path for any address",
+    ),
+    (
         "pack",
         "its loop over four groups at once has the path for a part of a group, which only the last group takes",
     ),

@@ -14,7 +14,7 @@ type Row = (Op, &'static [&'static [usize]], Option<u64>, Option<[u64; 3]>);
 
 #[test]
 fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
-    let shapes: [Row; 17] = [
+    let shapes: [Row; 18] = [
         (Op::MATMUL, &[&[2, 7], &[7, 5]], Some(7), Some([2, 5, 7])),
         (Op::BMM, &[&[3, 2, 7], &[3, 7, 5]], Some(7), Some([2, 5, 7])),
         (Op::LINEAR, &[&[3, 2, 7], &[5, 7], &[5]], Some(7), Some([6, 5, 7])),
@@ -30,6 +30,7 @@ fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
         (Op::MSE_LOSS, &[&[2, 7], &[2, 7]], Some(14), None),
         (Op::SUM, &[&[2, 7]], Some(14), None),
         (Op::MEAN, &[&[]], Some(1), None),
+        (Op::GROUP_NORM, &[&[2, 4, 3], &[4], &[4]], None, None),
         (Op::AVG_POOL2D, &[&[2, 3, 4, 4]], None, None),
         (Op::ADAPTIVE_AVG_POOL2D, &[&[2, 3, 4, 4]], None, None),
     ];

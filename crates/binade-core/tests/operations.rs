@@ -168,6 +168,20 @@ fn normalisations_keep_the_input_shape_and_type() {
 }
 
 #[test]
+fn groups_of_a_normalisation_divide_the_channels() {
+    let norm = |groups, input: &[usize], c: usize| {
+        shape_of(&Call::GroupNorm { groups, eps: 0.0 }, &[input, &[c], &[c]])
+    };
+    assert_eq!(norm(3, &[2, 6, 4], 6), Ok(vec![2, 6, 4]));
+    assert_eq!(norm(1, &[2, 0], 0), Ok(vec![2, 0]));
+    assert!(norm(4, &[2, 6, 4], 6).is_err());
+    assert!(norm(2, &[2, 6, 4], 2).is_err(), "weights are by channel");
+    assert!(norm(2, &[6], 6).is_err(), "no samples");
+    assert!(norm(usize::MAX, &[2, 0, 4], 0).is_err(), "no device goes through so many groups");
+    assert_eq!(norm(0, &[2, 6], 6).unwrap_err().kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
 fn steps_of_a_batch_norm_take_and_give_f32_by_channel() {
     let by_channel = |call: &Call, operands: &[(DType, &[usize])]| {
         call.check(operands).map(|result| (result.shape, result.dtype))

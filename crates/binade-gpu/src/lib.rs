@@ -34,11 +34,11 @@ pub use masters::{
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use ops::{
-    Attention, AttentionKernels, AvgPool2dKernels, BatchNormKernels, ChannelKernels, Channels,
-    Conv2dKernels, CrossEntropyKernels, EmbeddingKernels, Gemm, GemmKernels, Geometry, Layer,
-    LayerNormKernels, MaskedFillKernels, Matrices, MaxPool2dKernels, NarrowKernels, NormBackward,
-    NormCall, NormStep, PermuteKernels, PointwiseKernels, PoolingBits, RmsNormKernels,
-    RotaryEmbeddingKernels, RowKernels, Total, TotalKernels,
+    Attention, AttentionKernels, AvgPool2dKernels, BatchNormKernels, ChannelGroups, ChannelKernels,
+    Channels, Conv2dKernels, CrossEntropyKernels, EmbeddingKernels, Gemm, GemmKernels, Geometry,
+    GroupNormKernels, Layer, LayerNormKernels, MaskedFillKernels, Matrices, MaxPool2dKernels,
+    NarrowKernels, NormBackward, NormCall, NormStep, PermuteKernels, PointwiseKernels, PoolingBits,
+    RmsNormKernels, RotaryEmbeddingKernels, RowKernels, Total, TotalKernels,
 };
 pub use scaler::{Readers, Report, Reported, Scale};
 pub use state::{FoundBits, LogMaxBits, LossScaleBits, OwedBits, ScaleBits};

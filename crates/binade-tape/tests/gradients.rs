@@ -112,6 +112,14 @@ fn what_picks_elements_goes_back_as_differences_say() {
 }
 
 #[test]
+fn a_normalisation_over_groups_goes_back_as_differences_say() {
+    let operands = [tensor(&[2, 6, 3], 1), tensor(&[6], 2), tensor(&[6], 3)];
+    for groups in [1, 2, 6] {
+        check(&operands, |v| v[0].group_norm(&v[1], &v[2], groups, 1e-3));
+    }
+}
+
+#[test]
 fn averages_of_windows_go_back_as_differences_say() {
     let x = [tensor(&[2, 2, 5, 4], 1)];
     let (kernel, stride, padding) = ([3, 2], [2, 1], [1, 1]);

@@ -65,6 +65,8 @@ fn any(a: &[usize], b: &[usize]) {
     let _ = (result(&Call::BiasAdd, &[a, b]), result(&Call::Reshape { shape: b.to_vec() }, &[a]));
     let _ = result(&Call::LayerNorm { eps: 0.0 }, &[a, b, b]);
     let _ = result(&Call::RmsNorm { eps: 0.0 }, &[a, b]);
+    let groups = b.first().copied().unwrap_or_default();
+    let _ = result(&Call::GroupNorm { groups, eps: 0.0 }, &[a, b, b]);
     let tables = [(F32, b), (F32, b)];
     let _ = Call::RotaryEmbedding.check(&[&[(F16, a)][..], &tables].concat());
     let config = AttentionConfig::default();

@@ -3,12 +3,9 @@
 use super::wide::narrowed;
 use crate::{Candle, Error};
 use binade_autocast::Scope;
-use binade_core::{Op, OpClass};
+use binade_core::Op;
 use candle_core::{D, Result as CandleResult, Tensor};
 use candle_nn::{GroupNorm, Module};
-
-/// Normalisation by groups of channels, which Binade's own list does not name: policies know it as `group_norm`.
-const GROUP_NORM: Op = Op::custom("group_norm", OpClass::Norm);
 
 /// Normalisation over the last axis to mean 0 and variance 1, `eps` added to the variance; then times `weight` plus `bias`.
 ///
@@ -56,7 +53,7 @@ pub fn group_norm(
     groups: usize,
     eps: f64,
 ) -> Result<Tensor, Error> {
-    narrowed(scope, GROUP_NORM, path, [input, weight, bias], |[x, weight, bias]| {
+    narrowed(scope, Op::GROUP_NORM, path, [input, weight, bias], |[x, weight, bias]| {
         GroupNorm::new(weight, bias, x.dim(1)?, groups, eps)?.forward(&x)
     })
 }

@@ -41,6 +41,7 @@ impl CaseGroup {
             | Self::LogSoftmax
             | Self::LayerNorm
             | Self::RmsNorm
+            | Self::GroupNorm
             | Self::BatchNorm
             | Self::RotaryEmbedding
             | Self::MseLoss

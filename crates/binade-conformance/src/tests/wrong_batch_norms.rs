@@ -1,8 +1,8 @@
-//! Subjects whose batch normalisation is wrong in one way each.
+//! Subjects whose normalisation of channels is wrong in one way each.
 
 use super::caught::caught;
 use super::faulty::Fault;
-use super::toy::{Plain, Tensors, Toy};
+use super::toy::{Elements as _, Plain, Tensors, Toy};
 use super::toy_ops::{count, map, zeroed, zip};
 use crate::backend::Backend as _;
 use crate::{OpInvocation, Result};
@@ -37,6 +37,24 @@ impl Fault for Wrong {
                 let means = zeroed(means, means.shape()[1], 1);
                 results = Toy.compute(op, &[rest, &[&means]].concat())?;
             }
+            ("normalises_by_all_channels", C::GroupNorm { eps, .. }, [x, w, b]) => {
+                results = Toy.compute(&C::GroupNorm { groups: 1, eps: *eps }, &[x, w, b])?;
+            }
+            ("weighs_behind_the_means", C::GroupNormBackward { groups, eps }, [g, x, w]) => {
+                // As batch normalisation has it, whose weight is one number for all that is averaged.
+                let ones = map(w, |_| 1.0);
+                let plain = C::GroupNormBackward { groups: *groups, eps: *eps };
+                let input = Toy.compute(&plain, &[g, x, &ones])?.remove(0);
+                let inner = x.len() / (x.shape()[0] * x.shape()[1]).max(1);
+                let (of_channel, factors) = (input.read(), w.read());
+                let weighed = of_channel.iter().enumerate();
+                let weighed = weighed.map(|(at, g)| g * factors[at / inner % factors.len()]);
+                results[0] = Plain::write(&weighed.collect::<Vec<_>>(), x.dtype(), x.shape());
+            }
+            ("sums_one_sample", C::GroupNormBackward { .. }, [g, x, w]) => {
+                let of_sample = x.len() / x.shape()[0].max(1);
+                results = Toy.compute(op, &[&zeroed(g, of_sample, 1), x, w])?;
+            }
             _ => {}
         }
         Ok(results)
@@ -50,6 +68,11 @@ fn biased(x: &Plain) -> f32 {
 }
 
 caught! {
+    fn normalises_by_all_channels() by
+        "group_norm/f32/random_2x6x5_by_3" "group_norm/f16/a_group_of_equal_values_is_its_bias";
+    fn weighs_behind_the_means() by
+        "group_norm/f32/random_3x6_by_2" "group_norm/f32/a_weight_of_zero_leaves_its_group_a_gradient";
+    fn sums_one_sample() by "group_norm/bf16/random_2x4x31_by_2";
     fn normalises_unbiased() by
         "batch_norm/bf16/a_batch_of_two_is_normalised_by_the_biased_variance"
         "batch_norm/f16/a_batch_of_two_is_normalised_by_the_biased_variance"

@@ -285,6 +285,7 @@ impl OpInvocation {
             (
                 Self::LayerNormBackward { .. }
                 | Self::RmsNormBackward { .. }
+                | Self::GroupNormBackward { .. }
                 | Self::BatchNormBackward { .. },
                 [grad, rest @ ..],
             ) => (Some(*grad), rest),
@@ -292,10 +293,12 @@ impl OpInvocation {
         };
         let [input, vectors @ ..] = operands else { return rule_of_elements(op, operands) };
         let (parameters, running) = vectors.split_at(vectors.len().min(2));
-        let shape = if op == Op::BATCH_NORM {
-            shape::batch_norm(input.1, &shapes(vectors))?
-        } else {
-            shape::norm_of_last_axis(op, input.1, &shapes(vectors))?
+        let shape = match self {
+            Self::GroupNorm { groups, .. } | Self::GroupNormBackward { groups, .. } => {
+                shape::group_norm(input.1, &shapes(vectors), *groups)?
+            }
+            _ if op == Op::BATCH_NORM => shape::batch_norm(input.1, &shapes(vectors))?,
+            _ => shape::norm_of_last_axis(op, input.1, &shapes(vectors))?,
         };
         let dtype = operands::norm(op, *input, parameters)?;
         operands::all_f32(op, running)?;

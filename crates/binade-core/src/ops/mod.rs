@@ -7,7 +7,7 @@
 //! | | |
 //! |---|---|
 //! | products | [`MatMul`] [`Bmm`] [`Linear`] [`LinearRelu`] [`Conv2d`] [`ScaledDotProductAttention`] |
-//! | normalisation | [`LayerNorm`] [`RmsNorm`] [`BatchNorm`] [`Softmax`] [`LogSoftmax`] |
+//! | normalisation | [`LayerNorm`] [`RmsNorm`] [`GroupNorm`] [`BatchNorm`] [`Softmax`] [`LogSoftmax`] |
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
 //! | averages | [`AvgPool2d`] [`AdaptiveAvgPool2d`] |
 //! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`] [`RotaryEmbedding`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |

@@ -161,6 +161,11 @@ macro_rules! for_each_op {
                 RmsNorm rms_norm(input, weight) { eps: f32 } -> Tensor;
                 RmsNormBackward rms_norm_backward(grad, input, weight) { eps: f32 } -> Pair;
             }
+            GroupNorm group_norm {
+                GroupNorm group_norm(input, weight, bias) { groups: usize, eps: f32 } -> Tensor;
+                GroupNormBackward
+                    group_norm_backward(grad, input, weight) { groups: usize, eps: f32 } -> NormGrads;
+            }
             BatchNorm batch_norm {
                 BatchNorm
                     batch_norm(input, weight, bias, (running)) { config: BatchNormConfig } -> BatchNormOutput;

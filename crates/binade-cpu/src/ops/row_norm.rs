@@ -31,7 +31,7 @@ impl Stats {
 
 impl RowNorm {
     /// Computes the statistics of one row by two passes: the second is about the mean, so that nothing cancels.
-    fn stats(self, row: &[f32]) -> Stats {
+    pub(super) fn stats(self, row: &[f32]) -> Stats {
         let mean = if self.is_centred { run(row, f64::from) / count(row.len()) } else { 0.0 };
         let squares = run(row, |x| (f64::from(x) - mean).powi(2));
         Stats::new(mean, squares / count(row.len()), self.eps)
@@ -65,18 +65,23 @@ impl RowNorm {
             let rows =
                 g[first * width..].chunks_exact(width).zip(x[first * width..].chunks_exact(width));
             for (dx, (g, x)) in block.chunks_exact_mut(width).zip(rows) {
-                let Stats { mean, rstd } = self.stats(x);
                 dx.iter_mut().zip(g).zip(w).for_each(|((dx, g), w)| *dx = g * w);
-                let offset = if self.is_centred { run(dx, f64::from) / count(width) } else { 0.0 };
-                let offset = round(offset);
-                let product = |g: f32, x: f32| f64::from(g) * f64::from((x - mean) * rstd);
-                let slope = round(run2(dx, x, product) / count(width));
-                for (dx, x) in dx.iter_mut().zip(x) {
-                    *dx = rstd * (*dx - offset - (x - mean) * rstd * slope);
-                }
+                self.row_grad(dx, x);
             }
         });
         dx
+    }
+
+    /// Computes the gradient of one row in the place of `g·w`.
+    pub(super) fn row_grad(self, dx: &mut [f32], x: &[f32]) {
+        let (Stats { mean, rstd }, width) = (self.stats(x), count(x.len()));
+        let offset = if self.is_centred { run(dx, f64::from) / width } else { 0.0 };
+        let offset = round(offset);
+        let product = |g: f32, x: f32| f64::from(g) * f64::from((x - mean) * rstd);
+        let slope = round(run2(dx, x, product) / width);
+        for (dx, x) in dx.iter_mut().zip(x) {
+            *dx = rstd * (*dx - offset - (x - mean) * rstd * slope);
+        }
     }
 
     /// Computes `Σ g·x̂` and `Σ g` over the rows, block by block and then in the order of the blocks.

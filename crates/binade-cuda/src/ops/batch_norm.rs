@@ -34,20 +34,20 @@ impl BatchNormKernels for Cuda {
         let NormCall { input, weight, bias, running, config, result } = *call;
         let layer = Layer::new(self, input)?;
         let stats = layer.stats(config, Some([running, to]))?;
-        layer.normalise(weight, bias, &stats, result)
+        layer.normalise([weight, bias], Arg::from(&stats), result)
     }
 
     fn launch_batch_norm_inference(&self, call: &NormCall<'_, Self>) -> Result {
         let NormCall { input, weight, bias, running, config, result } = *call;
         let layer = Layer::new(self, input)?;
-        layer.normalise(weight, bias, &layer.given(running, config.eps)?, result)
+        layer.normalise([weight, bias], Arg::from(&layer.given(running, config.eps)?), result)
     }
 
     fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result {
         let NormBackward { grad, input, weight, eps, grads } = *call;
         let layer = Layer::new(self, input)?;
         let stats = layer.stats(BatchNormConfig { momentum: 0.0, eps }, None)?;
-        let sums = layer.grad_sums(grad, &stats)?;
+        let sums = layer.grad_sums(grad, Arg::from(&stats))?;
         let means = layer.parameters(&sums, [&grads.weight, &grads.bias])?;
         layer.input_grad(grad, weight, &stats, Arg::from(&means), &grads.input)
     }
@@ -67,7 +67,7 @@ impl BatchNormKernels for Cuda {
     fn launch_batch_norm_grad_sums(&self, step: &NormStep<'_, Self>, sums: &Tensor) -> Result {
         let NormStep { grad, input, stats, eps } = *step;
         let layer = Layer::new(self, input)?;
-        let partials = layer.grad_sums(grad, &layer.given(stats, eps)?)?;
+        let partials = layer.grad_sums(grad, Arg::from(&layer.given(stats, eps)?))?;
         let row = |first| sums.slice(first, layer.channels());
         layer.parameters(&partials, [&row(0)?, &row(layer.channels())?]).map(drop)
     }
@@ -86,16 +86,16 @@ impl BatchNormKernels for Cuda {
 }
 
 /// One normalisation.
-struct Layer<'a> {
+pub(super) struct Layer<'a> {
     cuda: &'a Cuda,
     input: &'a Tensor,
     dtype: u32,
-    of: ChannelsBits,
+    pub(super) of: ChannelsBits,
     layout: Layout,
 }
 
 impl<'a> Layer<'a> {
-    fn new(cuda: &'a Cuda, input: &'a Tensor) -> Result<Self> {
+    pub(super) fn new(cuda: &'a Cuda, input: &'a Tensor) -> Result<Self> {
         let (of, layout) = channels(input.shape());
         Ok(Self { cuda, input, dtype: code("batch_norm", input.dtype())?, of, layout })
     }
@@ -124,7 +124,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Computes each channel's mean and deviation from the batch, and moves the running statistics from the first to the second.
-    fn stats(
+    pub(super) fn stats(
         &self,
         config: BatchNormConfig,
         running: Option<[&RunningStats<Tensor>; 2]>,
@@ -152,7 +152,12 @@ impl<'a> Layer<'a> {
         Ok(result)
     }
 
-    fn normalise(&self, weight: &Tensor, bias: &Tensor, stats: &Buffer, result: &Tensor) -> Result {
+    pub(super) fn normalise(
+        &self,
+        [weight, bias]: [&Tensor; 2],
+        stats: Arg<'_>,
+        result: &Tensor,
+    ) -> Result {
         let of_weight = code("batch_norm", weight.dtype())?;
         let shape = self.shape();
         let args = args![self.input, self.dtype, weight, bias, of_weight, shape, stats, result];
@@ -160,7 +165,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Computes two sums of each chunk of each channel: the gradient times the normalised input, and the gradient.
-    fn grad_sums(&self, grad: &Tensor, stats: &Buffer) -> Result<Buffer> {
+    pub(super) fn grad_sums(&self, grad: &Tensor, stats: Arg<'_>) -> Result<Buffer> {
         let sums = self.cuda.buffer(2 * size_of::<f64>() * self.partial_count())?;
         let args = args![grad, self.input, self.dtype, self.shape(), stats, &sums];
         self.cuda.launch("batch_norm_backward_sums", self.by_chunk(), &args)?;
@@ -193,7 +198,7 @@ impl<'a> Layer<'a> {
 }
 
 /// Returns a grid with a warp for each of `channels`.
-fn by_channel(channels: usize) -> Grid {
+pub(super) fn by_channel(channels: usize) -> Grid {
     Grid::of(channels.div_ceil(THREADS as usize / 32))
 }
 

@@ -7,6 +7,7 @@ mod conv2d;
 mod divisor;
 mod embedding;
 pub(crate) mod gemm;
+mod group_norm;
 mod im2col;
 mod layer_norm;
 mod masked_fill;

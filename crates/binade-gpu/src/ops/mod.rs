@@ -17,6 +17,7 @@ pub use conv2d::{Conv2dKernels, Geometry, Layer};
 pub use cross_entropy::CrossEntropyKernels;
 pub use embedding::EmbeddingKernels;
 pub use gemm::{Gemm, GemmKernels, Matrices};
+pub use group_norm::{ChannelGroups, GroupNormKernels};
 pub use layer_norm::{LayerNormKernels, NormBackward};
 pub use masked_fill::MaskedFillKernels;
 pub use max_pool2d::MaxPool2dKernels;

@@ -88,7 +88,7 @@ binade_gpu::layouts! {
     BatchNorm {
         u32: len, dtype; [u32; 2]: starts;
         u32: channels, inner, samples, team, weight_start, bias_start, parameter_dtype; f32: eps;
-        u32: number; f32: factor, momentum, kept;
+        u32: number; f32: factor, momentum, kept; u32: share, weights;
     }
 
     /// Parameters of `embedding.wgsl`.

@@ -83,16 +83,21 @@ impl BatchNormKernels for Wgpu {
 }
 
 /// One normalisation.
-struct Layer<'a> {
+pub(super) struct Layer<'a> {
     wgpu: &'a Wgpu,
     input: &'a Tensor,
     of: Channels,
     /// Parameters without the places where operands begin.
-    params: structs::BatchNorm,
+    pub(super) params: structs::BatchNorm,
 }
 
 impl<'a> Layer<'a> {
-    fn new(wgpu: &'a Wgpu, input: &'a Tensor, weight: &Tensor, eps: f32) -> Result<Self> {
+    pub(super) fn new(
+        wgpu: &'a Wgpu,
+        input: &'a Tensor,
+        weight: &Tensor,
+        eps: f32,
+    ) -> Result<Self> {
         let of = Channels::along(input.shape(), 1);
         let params = structs::BatchNorm {
             len: count(input.len()),
@@ -103,24 +108,26 @@ impl<'a> Layer<'a> {
             team: count(team(of.samples())),
             parameter_dtype: code("batch_norm", weight.dtype())?,
             eps,
+            share: 1,
+            weights: count(of.count),
             ..structs::BatchNorm::default()
         };
         Ok(Self { wgpu, input, of, params })
     }
 
     /// Returns the parameters for a pass over the channels, in vectors of f32.
-    fn by_channel(&self) -> Result<structs::BatchNorm> {
+    pub(super) fn by_channel(&self) -> Result<structs::BatchNorm> {
         let dtype = code("batch_norm", DType::F32)?;
         Ok(structs::BatchNorm { len: self.params.channels, dtype, ..self.params })
     }
 
     /// Allocates `each` f32 for each channel, unset.
-    fn by_channel_unset(&self, each: usize) -> Result<Tensor> {
+    pub(super) fn by_channel_unset(&self, each: usize) -> Result<Tensor> {
         self.wgpu.unset(DType::F32, &[self.of.count, each])
     }
 
     /// Computes mean, `1 / √(var + eps)` and biased variance of each channel of the batch.
-    fn numbers(&self) -> Result<Tensor> {
+    pub(super) fn numbers(&self) -> Result<Tensor> {
         let result = self.by_channel_unset(NUMBERS)?;
         let operands = [(self.input, Role::A), (&result, Role::Own)];
         self.dispatch("batch_norm_numbers", &operands, self.params, self.teams())?;
@@ -136,7 +143,7 @@ impl<'a> Layer<'a> {
         Ok(result)
     }
 
-    fn normalise(
+    pub(super) fn normalise(
         &self,
         weight: &Tensor,
         bias: &Tensor,
@@ -177,17 +184,21 @@ impl<'a> Layer<'a> {
         let numbers = self.numbers()?;
         let sums = self.grad_sums(grad, &numbers)?;
         self.input_grad(grad, weight, [&numbers, &sums], &grads.input)?;
-        for (number, to) in (0..).zip([&grads.weight, &grads.bias]) {
-            let params = structs::BatchNorm { number, ..self.by_channel()? };
-            let operands = [(to, Role::Own), (&sums, Role::Own)];
-            let groups = by_group(self.of.count);
-            self.dispatch("batch_norm_parameters", &operands, params, groups)?;
+        self.parameters(&sums, [&grads.weight, &grads.bias])
+    }
+
+    /// Rounds the sums `[count, 2]` of vectors like weight and bias to their gradients.
+    pub(super) fn parameters(&self, sums: &Tensor, grads: [&Tensor; 2]) -> Result {
+        for (number, to) in (0..).zip(grads) {
+            let params = structs::BatchNorm { number, len: count(to.len()), ..self.by_channel()? };
+            let operands = [(to, Role::Own), (sums, Role::Own)];
+            self.dispatch("batch_norm_parameters", &operands, params, by_group(to.len()))?;
         }
         Ok(())
     }
 
     /// Computes the sums of the gradient times the normalised input, and of the gradient, of each channel.
-    fn grad_sums(&self, grad: &Tensor, numbers: &Tensor) -> Result<Tensor> {
+    pub(super) fn grad_sums(&self, grad: &Tensor, numbers: &Tensor) -> Result<Tensor> {
         let result = self.by_channel_unset(SUMS)?;
         let operands =
             [(grad, Role::A), (self.input, Role::B), (&result, Role::Own), (numbers, Role::Own)];
@@ -219,7 +230,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Dispatches a shader on whole operands, unless there are no elements.
-    fn dispatch(
+    pub(super) fn dispatch(
         &self,
         shader: &'static str,
         operands: &[(&Tensor, Role)],

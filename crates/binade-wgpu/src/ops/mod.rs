@@ -7,6 +7,7 @@ mod conv2d;
 mod cross_entropy;
 mod embedding;
 mod gemm;
+mod group_norm;
 mod layer_norm;
 mod masked_fill;
 mod max_pool2d;

@@ -148,6 +148,36 @@ pub(crate) fn batch_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<us
     }
 }
 
+/// Returns the shape of a group normalisation: that of the input `[N, C, ..]`, with vectors `[C]` (weight and bias).
+///
+/// # Errors
+///
+/// `Mismatch` if the operands do not fit or groups do not divide C; `InvalidArgument` for 0 groups.
+pub(crate) fn group_norm(
+    input: &[usize],
+    vectors: &[&[usize]],
+    groups: usize,
+) -> Result<Vec<usize>, ShapeError> {
+    if groups == 0 {
+        return Err(ShapeError::argument(Op::GROUP_NORM, "0 groups", &[input], "at least 1"));
+    }
+    match input {
+        // No channels are in one group, and not in any number.
+        &[_, c, ..]
+            if groups <= c.max(1)
+                && c.is_multiple_of(groups)
+                && vectors.iter().all(|it| **it == [c]) =>
+        {
+            Ok(input.to_vec())
+        }
+        _ => Err(ShapeError::mismatch(
+            Op::GROUP_NORM,
+            &[&[input], vectors].concat(),
+            "input [N, C, ..] of C divisible by groups, and [C] for weight and bias",
+        )),
+    }
+}
+
 /// Checks that a batch that is normalised by its own statistics has two values of a channel; fewer have no variance.
 ///
 /// # Errors
