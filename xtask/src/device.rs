@@ -42,6 +42,9 @@ const NAMES: [&str; 4] = ["libcuda.so.1", "libcublasLt.so", "libcudnn.so", "libn
 
 /// Builds the driver, with the libraries beside it or without, and returns the folder.
 pub(crate) fn folder(libraries: bool) -> Result<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        return Err("the PTX interpreter takes the CUDA driver's place on Linux only: its loader alone finds a library by another's name".into());
+    }
     place(&messages("cargo build --quiet --package binade-ptx")?)?;
     Ok(placed(libraries))
 }

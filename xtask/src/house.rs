@@ -63,7 +63,7 @@ pub(crate) const OUTSIDE: [&str; 4] = [
 pub(crate) const ADAPTERS: [&str; 4] =
     ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
-/// Members that are no default members, since they build with a library that few machines have. Where it is installed
+/// Members that are no default members, since they build with a library that few machines have, on Linux only. Where it is installed
 /// the stages `clippy`, `docs` and `tests` have them too.
 pub(crate) const ENGINES: [&str; 2] = ["binade-mpi", "binade-example-mpi"];
 
@@ -95,6 +95,12 @@ pub(crate) const UNSAFE_ALLOWED: [&str; 12] = [
 pub(crate) fn floor(name: &str) -> Option<usize> {
     let floor = FLOORS.iter().position(|names| names.contains(&name));
     floor.or_else(|| ON_TOP.contains(&name).then_some(TOP))
+}
+
+/// The crates that the stage `platforms` checks for Windows and macOS: all but [`ENGINES`], and [`ADAPTERS`], which have a slow stage.
+pub(crate) fn portable() -> impl Iterator<Item = &'static str> {
+    let crates = FLOORS.into_iter().flatten().copied();
+    crates.filter(|name| !ENGINES.contains(name) && !ADAPTERS.contains(name))
 }
 
 /// The crates of floors 0 and 1: each must also build alone.

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Result,
-    house::{ADAPTERS, ENGINES, small_crates},
+    house::{ADAPTERS, ENGINES, portable, small_crates},
 };
 
 /// The repository's root. Cargo tells where this package lies now; where it lay at build time is for a start without cargo.
@@ -21,7 +21,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// One line of a shell, in which `$ROOT` is the repository, `$MEMBERS` are cargo's arguments that choose what one build is of, and `$SMALL_CRATES`,
-/// `$ADAPTERS` and `$ENGINES` are lists of crates. Displays as it can be pasted.
+/// `$PORTABLE`, `$ADAPTERS` and `$ENGINES` are lists of crates. Displays as it can be pasted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call(String);
 
@@ -50,6 +50,7 @@ impl Call {
             .env("ENGINES", ENGINES.join(" "))
             .env("MEMBERS", members());
         process.env("SMALL_CRATES", small_crates().collect::<Vec<_>>().join(" "));
+        process.env("PORTABLE", portable().collect::<Vec<_>>().join(" "));
         process
     }
 

@@ -4,10 +4,14 @@
 //! the same result: nothing here changes a bit.
 #![allow(unsafe_code, reason = "calling a function compiled for a feature that was just detected")]
 
-use binade_core::{DType, Element};
+#[cfg(target_arch = "x86_64")]
+use binade_core::DType;
+use binade_core::Element;
+#[cfg(target_arch = "x86_64")]
 use half::f16;
 #[cfg(target_arch = "x86_64")]
 use std::arch::{is_x86_feature_detected as has, x86_64 as intrinsics};
+#[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
 
 /// Loop over elements, with its operands.
@@ -106,8 +110,10 @@ pub(crate) fn widest_widening<E: Element, L: WideningLoop<E>>(work: L) -> L::Out
 }
 
 /// Loop that is compiled for the instructions `W`.
+#[cfg(target_arch = "x86_64")]
 struct By<W, L, E>(L, PhantomData<(W, E)>);
 
+#[cfg(target_arch = "x86_64")]
 impl<E, W: Widening<E>, L: WideningLoop<E>> Loop for By<W, L, E> {
     type Output = L::Output;
 

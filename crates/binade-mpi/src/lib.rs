@@ -1,5 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(not(unix))]
+compile_error!(
+    "binade-mpi is for Linux only, where `mpicc` finds MPI: elsewhere ranks are threads of one process, by binade-ranks"
+);
+
 mod frame;
 #[allow(unsafe_code, reason = "MPI is a library of C")]
 mod raw;

@@ -83,6 +83,10 @@ fn page(tree: &Tree, package: &Package) -> Vec<Issue> {
     if !text.starts_with("# ") || !text.trim().contains('\n') {
         issues.push(Issue::new(&page, 1, "write the crate's page: its name, and what it is for"));
     }
+    if ENGINES.contains(&&*package.name) && !text.contains("**Linux only.**") {
+        let message = "write `**Linux only.**` and the reason: the stage `platforms` checks every crate but this for Windows and macOS";
+        issues.push(Issue::new(&page, 1, message));
+    }
     if !tree.text(&root).unwrap_or_default().lines().any(|line| line == INCLUDE) {
         let message = format!("show the README as the crate's page: `{INCLUDE}`");
         issues.push(Issue::new(root, 1, message));
@@ -96,7 +100,7 @@ fn page(tree: &Tree, package: &Package) -> Vec<Issue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::told;
+    use crate::{house, tidy::told};
     use serde_json::{Value, json};
 
     /// A tree of these files, and of packages with a name and more data.
@@ -152,5 +156,20 @@ mod tests {
             let told = told(readmes, &tree(&files, &[("a", json!({}))]));
             assert!(told.contains(wanted) && told.is_empty() == wanted.is_empty(), "{told}");
         }
+    }
+
+    #[test]
+    fn a_crate_that_is_not_checked_for_windows_and_macos_says_that_it_is_for_linux_only() {
+        let told = |says: &str| {
+            let page = format!("# binade-mpi\n\nIts use.{says}\n");
+            let files = [
+                ("crates/binade-mpi/README.md", &*page),
+                ("crates/binade-mpi/src/lib.rs", INCLUDE),
+            ];
+            told(readmes, &tree(&files, &[("binade-mpi", json!({}))]))
+        };
+        assert_eq!(told("\n\n**Linux only.** It needs MPI."), "");
+        assert!(told("").contains("Linux only"));
+        assert!(!house::portable().any(|name| name == "binade-mpi"));
     }
 }

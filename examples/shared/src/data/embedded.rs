@@ -42,7 +42,8 @@ fn read(lines: impl BufRead) -> io::Result<Images> {
 }
 
 fn parse(line: &str) -> Option<(Vec<f32>, i64)> {
-    let numbers: Vec<u8> = line.trim().split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    let numbers =
+        line.trim().split(',').map(|n| n.parse::<u8>().ok()).collect::<Option<Vec<_>>>()?;
     let (label, pixels) = numbers.split_last()?;
     let fits =
         pixels.len() == PIXELS && pixels.iter().all(|&p| p <= 16) && usize::from(*label) < CLASSES;
