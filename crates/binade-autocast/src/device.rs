@@ -22,6 +22,7 @@ pub struct CacheKey {
 /// * `cast` keeps no count and no cache: it is called only where a cast is due.
 /// * `cache_key` is for parameters: long-lived, and used more than once in a region. A tensor whose version cannot be
 ///   told gives `None`, since its cast could go stale.
+/// * `version` counts a write once the write is ordered before later casts, so that no cast of older elements has a newer version.
 ///
 /// # Examples
 ///
@@ -70,6 +71,14 @@ pub trait Autocast: Handle<Tensor: Clone> {
 
     /// Returns the key to cache a cast of `tensor` under; `None`, the default, disables caching.
     fn cache_key(&self, tensor: &Self::Tensor) -> Option<CacheKey> {
+        let _ = tensor;
+        None
+    }
+
+    /// Returns the number of writes to the elements that clones of `tensor` have seen; a device whose clones see no write returns 0.
+    ///
+    /// A tape keeps casts of parameters under it. `None`, the default, says that writes are not counted, and disables that cache.
+    fn version(&self, tensor: &Self::Tensor) -> Option<u64> {
         let _ = tensor;
         None
     }

@@ -217,6 +217,18 @@ fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rul
 }
 
 #[test]
+fn a_tensor_of_ones_own_that_changes_inside_a_region_is_cast_anew() {
+    let (device, mut w) = (HostDevice::new(), Host::f32(&[1.0, 2.0]));
+    let scope = Region::bf16().open(&device);
+    let seen = |w: &Host| scope.cast(Op::MATMUL, "", [w]).unwrap().map(Cow::into_owned);
+    assert_eq!(seen(&w)[0].data, [1.0, 2.0]);
+    w.map_f32(&mut |_, x| x + 1.0);
+    let [cast] = seen(&w);
+    assert_eq!((cast.dtype, cast.data, scope.kept()), (BF16, vec![2.0, 3.0], 0));
+    assert_eq!(device.version(&w), None, "no write to it is counted, so that a tape keeps no cast");
+}
+
+#[test]
 fn a_scope_prints_its_region_and_how_many_casts_it_keeps() {
     let device = crate::common::Device::default();
     let scope = Region::f16().open(&device);

@@ -1,8 +1,9 @@
 //! Modules as a user meets them: names in reports, parameters that are frozen or shared, and errors in place of panics.
 
 use crate::common::{Mlp, Result, Weights, device, fixed, floats, step, trained};
-use binade_burn::{BurnTensor, TensorError, Views, gradients_params, named_gradients};
-use binade_core::{AmpTensor, DType, Error, ErrorKind, Named};
+use binade_autocast::Region;
+use binade_burn::{Burn, BurnTensor, TensorError, Views, gradients_params, named_gradients};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, Named, Op};
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::module::{Module, ParamGroup};
 use burn::nn::Linear;
@@ -156,5 +157,26 @@ fn each_group_of_parameters_has_the_rate_that_burns_schedulers_give_it() -> Resu
     let loss = trained.module.a.loss(&[1.0]) + trained.module.b.loss(&[1.0]);
     assert!(step(&mut fixed(0)?, &mut trained, loss)?.is_applied());
     assert_eq!((trained.module.a.values(), trained.module.b.values()), (vec![0.5], vec![0.75]));
+    Ok(())
+}
+
+#[test]
+fn a_module_that_is_stepped_inside_a_region_is_cast_anew() -> Result {
+    let scope = Region::bf16().open(&Burn);
+    let mut scaler = fixed(0)?;
+    for view in [DType::F32, DType::F16] {
+        let module = Weights::new(&[1.0, 2.0]);
+        let mut trained = trained(module, view, SgdConfig::new().init(), 1.0)?;
+        let seen = |module: &Weights| -> Result<[Vec<f32>; 2]> {
+            let weight = BurnTensor::from(module.w.val());
+            let [cast] = scope.cast(Op::MATMUL, "", [&weight])?;
+            assert_eq!(cast.dtype(), if view == DType::F32 { DType::BF16 } else { view });
+            Ok([floats(module.w.val()), floats(cast.to_tensor::<1>()?)])
+        };
+        assert_eq!(seen(&trained.module)?, [[1.0, 2.0], [1.0, 2.0]]);
+        let loss = trained.module.loss(&[0.5, 1.0]);
+        assert!(step(&mut scaler, &mut trained, loss)?.is_applied());
+        assert_eq!(seen(&trained.module)?, [[0.5, 1.0], [0.5, 1.0]]);
+    }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Parameters go by name, gradients that candle lost are named, and `Var`s are set where layers see them.
 
 use crate::{Result, values};
-use binade::core::Error as _;
+use binade::core::{Error as _, FoundInf};
 use binade::prelude::*;
 use binade_candle::{Candle, Error, Wrapped, backward, named, ops, params, set_map, var_builder};
 use candle_core::{DType as Type, Device, Module, Tensor, Var};
@@ -205,5 +205,26 @@ fn no_parameters_at_all_are_refused_since_every_step_would_be_applied_to_nothing
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().starts_with("there are no parameters"), "{error}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_var_that_changes_inside_a_region_is_cast_anew() -> Result {
+    let var = Var::new(&[1.0_f32, 2.0], &Device::Cpu)?;
+    let params = named([("w".to_owned(), var.clone())]);
+    let config = OptimizerConfig::new(UpdateRule::sgd(1.0))?;
+    let mut optimizer = MasterOptimizer::new(Candle, params, config)?;
+    let scope = Region::bf16().open(&Candle);
+    let seen = || -> Result<Vec<f32>> {
+        let [cast] = scope.cast(Op::MATMUL, "", [var.as_tensor()])?;
+        assert_eq!(cast.dtype(), Type::BF16);
+        Ok(values(&cast)?)
+    };
+    assert_eq!(seen()?, [1.0, 2.0]);
+    var.set(&Tensor::new(&[4.0_f32, 2.0], &Device::Cpu)?)?;
+    assert_eq!(seen()?, [4.0, 2.0]);
+    let grad = Tensor::new(&[0.5_f32, 1.0], &Device::Cpu)?;
+    optimizer.step(vec![Named::new("w", Some(grad))], &FoundInf::default())?;
+    assert_eq!(seen()?, [3.5, 1.0]);
     Ok(())
 }

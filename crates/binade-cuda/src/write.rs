@@ -25,11 +25,13 @@ impl Cuda {
         self.check_owner(tensor.buffer())?;
         let (bytes, to) = (bytemuck::cast_slice(values), code("write to", tensor.dtype())?);
         if tensor.dtype() == DType::F32 {
-            return self.put(bytes, tensor.buffer(), tensor.range().start);
+            return self.put_counted(bytes, tensor);
         }
         let wide = self.from_bits(bytes, DType::F32, tensor.shape())?;
         let args = args![&wide, code("write", DType::F32)?, tensor, to, tensor.len(), 0_u32];
-        self.launch(CAST, Grid::elementwise(tensor.len()), &args)
+        let launched = self.launch(CAST, Grid::elementwise(tensor.len()), &args);
+        tensor.buffer().count_write();
+        launched
     }
 
     /// Writes the little-endian bytes of elements into a tensor of any type, as [`write`](Self::write) does: indices, keys and
@@ -41,6 +43,13 @@ impl Cuda {
     /// [`capture`](Self::capture).
     pub fn write_bits(&self, tensor: &Tensor, bytes: &[u8]) -> Result<(), Error> {
         check_length::<Self>("bytes", bytes.len(), tensor.shape(), tensor.dtype().bytes())?;
-        self.put(bytes, tensor.buffer(), tensor.range().start)
+        self.put_counted(bytes, tensor)
+    }
+
+    /// Counts the write even if it fails, since some of the elements may be there.
+    fn put_counted(&self, bytes: &[u8], tensor: &Tensor) -> Result<(), Error> {
+        let put = self.put(bytes, tensor.buffer(), tensor.range().start);
+        tensor.buffer().count_write();
+        put
     }
 }

@@ -47,6 +47,10 @@ macro_rules! __implement_traits {
                     self.converted(tensor, to, Rounding::Nearest(OnOverflow::NonFinite))
                 }
 
+                fn version(&self, tensor: &Tensor<Self>) -> Option<u64> {
+                    Some(tensor.buffer().writes())
+                }
+
                 fn extents<'t>(&self, tensor: &'t Tensor<Self>) -> Option<Cow<'t, [usize]>> {
                     Some(tensor.shape().into())
                 }

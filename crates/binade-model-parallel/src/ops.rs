@@ -86,6 +86,10 @@ impl<D: Autocast> Autocast for ModelParallel<D> {
         Ok(DeviceTensor { tensor, device })
     }
 
+    fn version(&self, tensor: &DeviceTensor<D::Tensor>) -> Option<u64> {
+        self.of(tensor).version(&tensor.tensor)
+    }
+
     fn extents<'t>(&self, tensor: &'t DeviceTensor<D::Tensor>) -> Option<Cow<'t, [usize]>> {
         self.of(tensor).extents(&tensor.tensor)
     }

@@ -31,6 +31,10 @@ impl<D: Autocast, G: Group> Autocast for Ranks<D, G> {
         self.device().cache_key(tensor)
     }
 
+    fn version(&self, tensor: &D::Tensor) -> Option<u64> {
+        self.device().version(tensor)
+    }
+
     fn extents<'t>(&self, tensor: &'t D::Tensor) -> Option<Cow<'t, [usize]>> {
         self.device().extents(tensor)
     }

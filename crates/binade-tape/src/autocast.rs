@@ -34,10 +34,14 @@ impl<D: Device> Autocast for Recorder<D> {
         Ok(cast)
     }
 
-    /// Returns the key of a parameter. A value never changes; only its gradient mode tells two uses apart.
+    /// Returns the key of a parameter, whose elements change only where the device writes into memory that tensors share.
     fn cache_key(&self, value: &Value<D>) -> Option<CacheKey> {
-        let key = CacheKey { id: value.storage, version: 0, grad: value.node.is_some() };
-        value.parameter.then_some(key)
+        let version = if value.parameter { self.version(value)? } else { return None };
+        Some(CacheKey { id: value.storage, version, grad: value.node.is_some() })
+    }
+
+    fn version(&self, value: &Value<D>) -> Option<u64> {
+        value.record.device.version(&value.tensor)
     }
 
     fn extents<'t>(&self, value: &'t Value<D>) -> Option<Cow<'t, [usize]>> {

@@ -1,9 +1,10 @@
 //! Figures of runs: at every level, with clipping, with windows, and with an overflow put in.
 
-use crate::common::{only, parse, runs, short};
+use crate::common::{only, parse, runs, short, weights};
 use binade::OptLevel;
 use binade::core::DType::{BF16, F16, F32};
 use binade::master_weights::Memory;
+use binade_cpu::Cpu;
 use binade_example_digits::config;
 use binade_example_digits::record::{Run, Steps};
 
@@ -174,4 +175,9 @@ fn a_rest_of_one_image_is_no_batch() {
     let args = short("--batch 199");
     assert_eq!((config::batches(&args, 200), config::batches(&args, 201)), (1, 2));
     assert_eq!(config::steps(&args, 201), 4);
+}
+
+#[test]
+fn a_weight_that_was_stepped_is_cast_anew() {
+    ["bf16", "f16"].into_iter().for_each(|dtype| weights::stepped(&Cpu, dtype, 0.0));
 }

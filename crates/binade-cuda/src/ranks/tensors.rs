@@ -32,6 +32,10 @@ impl Autocast for CudaRank {
         self.cuda().cache_key(tensor)
     }
 
+    fn version(&self, tensor: &Tensor) -> Option<u64> {
+        self.cuda().version(tensor)
+    }
+
     fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
         self.cuda().extents(tensor)
     }

@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{Ordering, fence},
+        atomic::{AtomicU64, Ordering, fence},
     },
 };
 
@@ -23,12 +23,13 @@ pub struct Buffer<M: Memory> {
     memory: Option<M>,
     bytes: usize,
     pool: Arc<Pool<M>>,
+    writes: AtomicU64,
 }
 
 impl<M: Memory> Buffer<M> {
     /// Returns a buffer of the first `bytes` of `memory`.
     pub fn new(memory: M, bytes: usize, pool: Arc<Pool<M>>) -> Self {
-        Self { memory: Some(memory), bytes, pool }
+        Self { memory: Some(memory), bytes, pool, writes: AtomicU64::new(0) }
     }
 
     /// Returns true if it came from this pool.
@@ -39,6 +40,17 @@ impl<M: Memory> Buffer<M> {
     /// Returns the bytes that were asked for; the allocation may have more.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Returns the number of writes that all owners see: see [`count_write`](Self::count_write).
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Acquire)
+    }
+
+    /// Counts a write into memory that may be shared. The write is in the stream by then, so that no cast of the elements before it
+    /// is kept as one of those behind it.
+    pub fn count_write(&self) {
+        self.writes.fetch_add(1, Ordering::Release);
     }
 
     /// Returns the pool that it goes back to.

@@ -6,6 +6,7 @@
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub(crate) mod agree;
 pub(crate) mod idx;
+pub(crate) mod weights;
 
 use binade_cpu::Cpu;
 use binade_example_digits::args::Args;

@@ -7,10 +7,11 @@ mod captured;
 mod common;
 mod ranks;
 mod training;
+mod written;
 
 use binade_cuda::Cuda;
 use binade_example_shared::agree::{self, Line};
-use common::agree::agree;
+use common::{agree::agree, weights};
 
 const RUNS: [Line; 9] = [
     ("--level O0", 1e-4),
@@ -24,12 +25,17 @@ const RUNS: [Line; 9] = [
     ("--model cnn --epochs 1 --batch 100 --level O2 --dtype f16", 2e-2),
 ];
 
+/// Types of a region, for tests without a bound.
+const TYPES: [Line; 2] = [("bf16", 0.0), ("f16", 0.0)];
+
 fn main() {
-    let tests: [(&str, agree::Test<Cuda>, &[Line]); 4] = [
+    let tests: [(&str, agree::Test<Cuda>, &[Line]); 6] = [
         ("agrees_with_the_cpu", agree, &RUNS),
         ("captured_steps_agree", captured::agree, &captured::RUNS),
         ("a_tape_that_is_kept_is_named", captured::refuse, &captured::RUNS),
         ("ranks_agree", ranks::agree, &ranks::RUNS),
+        ("a_weight_that_was_stepped_is_cast_anew", weights::stepped, &TYPES),
+        ("a_weight_that_was_written_is_cast_anew", written::anew, &TYPES),
     ];
     agree::main(agree::trials(&Cuda::open(0), &["cuda", "ptx"], &tests));
 }

@@ -7,7 +7,7 @@ mod common;
 
 use binade_example_shared::agree::{self, Line};
 use binade_wgpu::Wgpu;
-use common::agree::agree;
+use common::{agree::agree, weights};
 
 const RUNS: [Line; 6] = [
     ("--level O0", 1e-4),
@@ -18,6 +18,13 @@ const RUNS: [Line; 6] = [
     ("--model cnn --epochs 1 --batch 100 --level O2 --dtype f16", 2e-2),
 ];
 
+/// Types of a region, for tests without a bound.
+const TYPES: [Line; 2] = [("bf16", 0.0), ("f16", 0.0)];
+
 fn main() {
-    agree::main(agree::trials(&Wgpu::open(), &["wgpu"], &[("agrees_with_the_cpu", agree, &RUNS)]));
+    let tests: [(&str, agree::Test<Wgpu>, &[Line]); 2] = [
+        ("agrees_with_the_cpu", agree, &RUNS),
+        ("a_weight_that_was_stepped_is_cast_anew", weights::stepped, &TYPES),
+    ];
+    agree::main(agree::trials(&Wgpu::open(), &["wgpu"], &tests));
 }
