@@ -35,7 +35,11 @@ fn main() {
         ("a_tape_that_is_kept_is_named", captured::refuse, &captured::RUNS),
         ("ranks_agree", ranks::agree, &ranks::RUNS),
         ("a_weight_that_was_stepped_is_cast_anew", weights::stepped, &TYPES),
-        ("a_weight_that_was_written_is_cast_anew", written::anew, &TYPES),
+        (
+            "a_weight_that_was_written_is_cast_anew",
+            written::a_weight_that_was_written_is_cast_anew,
+            &TYPES,
+        ),
     ];
     agree::main(agree::trials(&Cuda::open(0), &["cuda", "ptx"], &tests));
 }

@@ -4,7 +4,7 @@ use crate::common::weights::{Open, weight};
 use binade_cuda::Cuda;
 
 /// Asserts that the second pass casts the weight anew: its clone on the tape has the values that were written.
-pub(crate) fn anew(cuda: &Cuda, dtype: &str, _: f32) {
+pub(crate) fn a_weight_that_was_written_is_cast_anew(cuda: &Cuda, dtype: &str, _: f32) {
     let (open, weight) = (Open::new(cuda, dtype), weight(cuda));
     let on_tape = open.tape.parameter(&weight);
     assert_eq!((open.pass(&on_tape), open.pass(&on_tape), open.reused()), (2.0, 2.0, 1));
