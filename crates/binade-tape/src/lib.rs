@@ -6,6 +6,7 @@ mod backward;
 mod custom;
 mod device;
 mod error;
+mod norms;
 mod ops;
 mod recompute;
 mod record;

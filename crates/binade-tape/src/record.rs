@@ -116,6 +116,11 @@ impl<D: Device> Record<D> {
         self.log().nodes[..=last].to_vec()
     }
 
+    /// Returns all nodes.
+    pub(crate) fn all(&self) -> Vec<Arc<Node<D>>> {
+        self.log().nodes.clone()
+    }
+
     /// Returns names and nodes, in order of registration.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod each;
 mod errors;
 mod first_layer;
 mod gradients;
+mod norms;
 mod record;
 mod regions;
 mod training;
