@@ -23,6 +23,7 @@ impl Properties {
     /// The first reason found.
     pub fn check(&self) -> Result<(), Illegal> {
         self.check_types()?;
+        self.check_layers()?;
         if self.level == OptLevel::O1 {
             self.check_o1()?;
         } else if self.autocast {
@@ -92,7 +93,8 @@ impl Properties {
     }
 
     fn computes_in_f16(&self) -> bool {
-        (self.autocast && self.dtype == DType::F16) || self.storage == Some(DType::F16)
+        let layers = || self.layers.iter().any(|(_, policy)| policy.compute == DType::F16);
+        (self.autocast && self.dtype == DType::F16) || self.storage == Some(DType::F16) || layers()
     }
 
     /// Returns true if gradients go through f16 at a scale that never lifts them.
@@ -106,7 +108,7 @@ impl Properties {
     }
 }
 
-fn is_low(dtype: DType) -> bool {
+pub(crate) fn is_low(dtype: DType) -> bool {
     matches!(dtype, DType::BF16 | DType::F16)
 }
 

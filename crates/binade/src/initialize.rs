@@ -2,27 +2,38 @@
 
 use crate::{Illegal, Properties};
 use binade_autocast::{Autocast, Region};
-use binade_cast_policy::OpTable;
-use binade_core::{DType, Error, ErrorKind};
+use binade_core::{DType, Error, ErrorKind, Named};
 use binade_grad_scaler::{GradScaler, Scaler};
 use binade_master_weights::{
     MasterOptimizer, MasterStore, MasterWeights, OptimizerConfig, RuleError, UpdateRule,
 };
+use std::sync::Arc;
 
 /// Parameters of a model, and the names of its normalisations'.
 #[derive(Clone, Debug)]
 pub struct Model<P> {
     params: P,
+    /// Names of all parameters, where they are known.
+    names: Option<Vec<Arc<str>>>,
     norm: Vec<String>,
+}
+
+impl<T> Model<Vec<Named<T>>> {
+    /// Makes a model of these parameters and remembers their names, which policies of [layers](Properties::with_layer) go by.
+    pub fn named(params: Vec<Named<T>>) -> Self {
+        let names = params.iter().map(|param| param.name.clone()).collect();
+        Self { names: Some(names), ..Self::new(params) }
+    }
 }
 
 impl<P> Model<P> {
     /// Makes a model of these parameters, none of them known to be a normalisation's.
     pub fn new(params: P) -> Self {
-        Self { params, norm: Vec::new() }
+        Self { params, names: None, norm: Vec::new() }
     }
 
-    /// Names the gains and offsets of normalisations, which O2 keeps in `f32`.
+    /// Names the gains and offsets of normalisations, which O2 keeps in `f32`: `Tape::norms` of `binade-tape` finds them by their
+    /// operations.
     ///
     /// A name that no parameter has is refused at O2, the level that looks for it: all other levels treat parameters alike.
     #[must_use]
@@ -70,11 +81,15 @@ impl<E: Error> Error for InitError<E> {
 pub struct Setup<D> {
     device: D,
     properties: Properties,
-    /// Region that casts operations: by Apex's O1 lists on every device at O1, not at all at the other levels.
+    /// Region that casts operations: by Apex's O1 lists on every device at O1. At O2 and O3 products and convolutions cast their input to
+    /// the type of their weight, as Apex's O2 casts what a model is given; at O0 it is off. Policies of
+    /// [layers](Properties::with_layer) come first at every level.
     ///
     /// It and its clones count as one: an operation that asks one of them has asked all.
     pub region: Region,
 }
+
+const NAMELESS: &str = "a layer's policy stores its parameters in f32, and the model does not know which they are: make it with `Model::named`";
 
 /// The notice of reports at O1 until an operation asks the region.
 const IDLE: &str = "No operation has asked O1's region, so that all ran in the types that it was given, most likely f32: compute \
@@ -92,11 +107,7 @@ impl<D: Clone> Setup<D> {
         let enabled = properties.enabled;
         let properties = properties.with_enabled(enabled);
         properties.check()?;
-        let region = match Region::new(properties.dtype, OpTable::apex_o1()) {
-            Ok(region) if properties.autocast => region,
-            // A region that is off has no use for its type; O1's was checked.
-            _ => Region::bf16().off(),
-        };
+        let region = properties.region();
         Ok(Self { device, properties, region })
     }
 
@@ -106,16 +117,34 @@ impl<D: Clone> Setup<D> {
     }
 
     /// Returns the configuration by which a model's parameters are stored and moved.
-    fn config<P>(&self, model: &Model<P>, rule: UpdateRule) -> Result<OptimizerConfig, RuleError> {
-        let keep = self.properties.keep_norm_f32 == Some(true);
+    fn config<P, E>(
+        &self,
+        model: &Model<P>,
+        rule: UpdateRule,
+    ) -> Result<OptimizerConfig, InitError<E>> {
+        let keep = self.kept(model)?;
         let bare = self.properties.master_weights == Some(false);
         let config = OptimizerConfig::new(rule)?;
         let config =
             config.with_store(if bare { MasterStore::NoMaster } else { MasterStore::Copy });
         Ok(match self.properties.storage {
             None => config,
-            Some(dtype) => config.with_storage(dtype).keep(model.norm.iter().filter(|_| keep)),
+            Some(dtype) => config.with_storage(dtype).keep(keep),
         })
+    }
+
+    /// Returns the names of parameters that are kept in `f32`: those of layers by the layers' policies, and of other layers the
+    /// normalisations'.
+    fn kept<P>(&self, model: &Model<P>) -> Result<Vec<String>, Illegal> {
+        let by_layer = |name: &str| self.properties.layer_storage(name);
+        let norm = model.norm.iter().filter(|name| by_layer(name).is_none());
+        let norm = norm.filter(|_| self.properties.keep_norm_f32 == Some(true)).cloned();
+        let names = match &model.names {
+            None if self.properties.stores_by_layer() => return Err(Illegal(NAMELESS.into())),
+            names => names.iter().flatten(),
+        };
+        let kept = names.filter(|name| by_layer(name) == Some(DType::F32));
+        Ok(kept.map(|name| name.to_string()).chain(norm).collect())
     }
 }
 
@@ -138,6 +167,16 @@ impl<D: Autocast> Setup<D> {
     /// If the device refuses the cast.
     pub fn input(&self, input: &D::Tensor) -> Result<D::Tensor, D::Error> {
         self.brought(input, self.properties.storage)
+    }
+
+    /// Returns the output of the layer at `path` in the type of the layer's own policy, or else as [`output`](Self::output) does.
+    ///
+    /// # Errors
+    ///
+    /// If the device refuses the cast.
+    pub fn output_at(&self, path: &str, output: &D::Tensor) -> Result<D::Tensor, D::Error> {
+        let own = self.properties.layer(path).map(|policy| policy.output);
+        self.brought(output, own.or(self.properties.outputs))
     }
 
     fn brought(&self, tensor: &D::Tensor, to: Option<DType>) -> Result<D::Tensor, D::Error> {
@@ -185,7 +224,7 @@ impl<D: GradScaler + Clone> Setup<D> {
 /// Region, scaler and optimizer that one model trains with.
 #[derive(Debug)]
 pub struct Amp<D: GradScaler + MasterWeights> {
-    /// Region that casts operations; off unless the level is O1.
+    /// Region that casts operations: see [`Setup`](Setup#structfield.region).
     pub region: Region,
     /// Scaler of losses.
     pub scaler: Scaler<D>,

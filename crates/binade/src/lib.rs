@@ -3,6 +3,7 @@
 
 mod illegal;
 mod initialize;
+mod layers;
 mod level;
 pub mod prelude;
 mod properties;

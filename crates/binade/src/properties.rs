@@ -1,6 +1,7 @@
 //! Parts of an opt level, and what may be changed about it.
 
 use crate::{Illegal, OptLevel};
+use binade_cast_policy::Glob;
 use binade_core::DType;
 use binade_grad_scaler::LossScale;
 use binade_interchange::DTypePolicy;
@@ -58,6 +59,8 @@ pub struct Properties {
     /// Type that [`Setup::output`](crate::Setup::output) brings a model's outputs to, as Apex's `cast_model_outputs`; `None` if they
     /// keep the type they have.
     pub outputs: Option<DType>,
+    /// Policies of layers by path: see [`with_layer`](Self::with_layer).
+    pub layers: Vec<(Glob, DTypePolicy)>,
     /// True if mixed precision is on at all; [`with_enabled`](Self::with_enabled) turns it off.
     pub enabled: bool,
 }
@@ -125,6 +128,7 @@ impl Properties {
                 OptLevel::O0 | OptLevel::O1 => None,
                 OptLevel::O2 | OptLevel::O3 => Some(DType::F32),
             },
+            layers: Vec::new(),
             enabled: true,
         }
     }
@@ -144,6 +148,7 @@ impl Properties {
             loss_scale: LossScale::none(),
             unscaled_f16: true,
             outputs: None,
+            layers: Vec::new(),
             enabled: false,
             ..self
         }

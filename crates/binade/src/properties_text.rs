@@ -36,9 +36,13 @@ impl Properties {
 
     fn operations(&self, f: &mut Formatter<'_>) -> Result {
         if self.autocast {
-            return write!(f, "; operations cast to {} by policy; ", self.dtype);
+            write!(f, "; operations cast to {} by policy; ", self.dtype)?;
+        } else {
+            f.write_str("; operations as given; ")?;
         }
-        f.write_str("; operations as given; ")
+        self.layers
+            .iter()
+            .try_for_each(|(pattern, policy)| write!(f, "`{pattern}` by `{policy}`; "))
     }
 
     fn scaling(&self, f: &mut Formatter<'_>) -> Result {

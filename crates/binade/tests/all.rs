@@ -3,6 +3,7 @@
 mod combinations;
 mod illegal;
 mod initialize;
+mod layers;
 mod properties;
 mod region;
 mod schedule;

@@ -1,6 +1,6 @@
 //! O1 casts by one table, Apex's, on every device.
 
-use binade::OptLevel::{O0, O1, O2, O3};
+use binade::OptLevel::{O0, O1};
 use binade::Setup;
 use binade::cast_policy::OpCall;
 use binade::core::DType::{BF16, F16, F32};
@@ -57,12 +57,10 @@ fn o1_casts_the_same_on_every_device() {
 }
 
 #[test]
-fn the_other_levels_cast_no_operation() {
-    for level in [O0, O2, O3] {
-        let region = Setup::new(Cpu, level.with(F16)).unwrap().region;
-        for &op in Op::ALL {
-            let decision = region.decide(&OpCall::new(op, &[F32, F16])).unwrap();
-            assert_eq!((decision.operands, decision.output), (None, None), "{}", op.name());
-        }
+fn o0_casts_no_operation() {
+    let region = Setup::new(Cpu, O0.with(F16)).unwrap().region;
+    for &op in Op::ALL {
+        let decision = region.decide(&OpCall::new(op, &[F32, F16])).unwrap();
+        assert_eq!((decision.operands, decision.output), (None, None), "{}", op.name());
     }
 }
