@@ -144,7 +144,7 @@ impl<D: Clone> Setup<D> {
             names => names.iter().flatten(),
         };
         let kept = names.filter(|name| by_layer(name) == Some(DType::F32));
-        Ok(kept.map(|name| name.to_string()).chain(norm).collect())
+        Ok(kept.map(ToString::to_string).chain(norm).collect())
     }
 }
 
