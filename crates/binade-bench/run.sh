@@ -117,7 +117,7 @@ counters() {
     attempt "$1" 120 ncu --clock-control none --csv --page raw --log-file "$results/$2" --metrics "$metrics" \
         --section SpeedOfLight --section WarpStateStats --section Occupancy --section LaunchStats \
         --filter-mode per-launch-config --launch-skip 1 --launch-count 1 \
-        --kernel-name 'regex:^(unscale|l2norm|cast|cast_set|adam|sgd|accumulate|materialise|clip_groups|read_only|in_place)$' \
+        --kernel-name 'regex:^(unscale|axpby|norms|cast|cast_set|adam|sgd|accumulate|materialise|clip_groups|read_only|in_place)$' \
         "$here/speed" "${moved[@]:0:2}" --elements 67108864 --rounds 1
 }
 

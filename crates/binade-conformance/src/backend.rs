@@ -2,8 +2,8 @@
 
 use crate::{
     Arithmetic, Clip, Coordinates, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
-    LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, Subject, SubjectError,
-    TrainStep, TrainingDevice, UnscaleResult, device,
+    LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, SetCall, SetResult,
+    Subject, SubjectError, TrainStep, TrainingDevice, UnscaleResult, device,
 };
 use binade_core::{DType, FoundInf, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{
@@ -65,6 +65,7 @@ backend! { given {
     cast_all(tensors: &[&Tensor<Self>], to: DType) -> Result<Vec<Tensor<Self>>>;
     cast_saturating(tensor: &Tensor<Self>, to: DType) -> Result<Tensor<Self>>;
     cast_stochastic(tensor: &Tensor<Self>, to: DType, key: Key) -> Result<Tensor<Self>>;
+    multi_tensor(call: &SetCall, x: &[Named<Tensor<Self>>], y: &[Named<Tensor<Self>>]) -> Result<SetResult<Tensor<Self>>>;
     compute(op: &OpInvocation, operands: &[&Tensor<Self>]) -> Result<Vec<Tensor<Self>>>;
 } by_handle {
     /// Returns `tensor * scale`, in `f32`.

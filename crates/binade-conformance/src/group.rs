@@ -52,6 +52,8 @@ macro_rules! groups {
             [GradOps] Clip clip
             /// Groups of gradients limited, each by a norm of its own.
             [ClipGroups] ClipGroups clip_groups
+            /// Sets of tensors scaled, added, measured, cast and assigned.
+            [MultiTensor] MultiTensor multi_tensor
             /// The sum of a window's micro-batches.
             [GradOps] Accumulate accumulate
             /// The findings of two passes, joined.

@@ -32,7 +32,7 @@ pub use agreement::Agreement;
 pub use arithmetic::Arithmetic;
 pub use case::Failure;
 pub use contract::Sentence;
-pub use device::compute;
+pub use device::{SetCall, SetResult, compute, multi_tensor};
 pub use error::{Result, SubjectError};
 pub use group::CaseGroup;
 pub use layout::Layout;

@@ -1,6 +1,6 @@
 //! The trait of a subject: the device or tensor that the kit tests.
 
-use crate::{Arithmetic, Layout, OpInvocation, Result, SubjectError};
+use crate::{Arithmetic, Layout, OpInvocation, Result, SetCall, SetResult, SubjectError};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::MasterWeights;
@@ -113,6 +113,17 @@ pub trait Subject {
         key: Key,
     ) -> Result<TensorOf<Self>> {
         Err(SubjectError::unsupported("cast_stochastic"))
+    }
+
+    /// Returns the result of a call of [`MultiTensor`](binade_core::MultiTensor) on one set of tensors, or on two. If the handle has the
+    /// trait, the body is a call of [`multi_tensor`](crate::multi_tensor).
+    fn multi_tensor(
+        &self,
+        call: &SetCall,
+        x: &[Named<TensorOf<Self>>],
+        y: &[Named<TensorOf<Self>>],
+    ) -> Result<SetResult<TensorOf<Self>>> {
+        Err(SubjectError::unsupported("multi_tensor"))
     }
 
     /// Returns the results of an operation of `binade_core::ops`, as [`OpInvocation`] orders them. If the

@@ -6,6 +6,7 @@ mod elementary;
 mod error;
 mod gradients;
 mod masters;
+mod multi_tensor;
 mod ops;
 mod parallel;
 mod pool;

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
-mod batched;
 mod capture;
 mod ceilings;
 mod chunks;
@@ -16,6 +15,7 @@ mod launch;
 mod library;
 mod masters;
 mod memory;
+mod multi_tensor;
 mod ops;
 mod peers;
 mod prefetch;

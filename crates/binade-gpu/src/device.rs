@@ -36,8 +36,8 @@ pub mod __private {
     pub use binade_autocast::Autocast;
     pub use binade_core::ops::{Download, Shaped, Upload, forward_ops};
     pub use binade_core::{
-        DType, FoundInf, GradSet, Handle, Named, NamedGrads, RawTensor, TensorSpec, TrainError,
-        cast::OnOverflow, stochastic::Key,
+        Checked, DType, FoundInf, GradSet, Handle, MultiTensor, Named, NamedGrads, Norms,
+        RawTensor, TensorSpec, TrainError, cast::OnOverflow, stochastic::Key,
     };
     pub use binade_grad_scaler::{
         ClipGroup, GradOps, GradScaler, LossScale, MergeRule, Norm, ScaleState, ScaleStore,

@@ -139,6 +139,29 @@ macro_rules! __implement_traits {
                         saved: &NamedGrads<RawTensor>,
                     ) -> Result<Self::Grads>;
                 }
+                MultiTensor {
+                    fn scale_all(
+                        factor: f32,
+                        tensors: &[Named<Tensor<Self>>],
+                    ) -> Result<Checked<Self>>;
+                    fn axpby(
+                        x: (f32, &[Named<Tensor<Self>>]),
+                        y: (f32, &[Named<Tensor<Self>>]),
+                    ) -> Result<Checked<Self>>;
+                    fn norms(
+                        tensors: &[Named<Tensor<Self>>],
+                        norm: Norm,
+                    ) -> Result<Norms<Tensor<Self>>>;
+                    fn cast_all(
+                        tensors: &[Named<Tensor<Self>>],
+                        to: &[DType],
+                    ) -> Result<Vec<Named<Tensor<Self>>>>;
+                    fn assign(
+                        to: &mut [Named<Tensor<Self>>],
+                        from: &[Named<Tensor<Self>>],
+                        unless: &Self::Found,
+                    ) -> Result<()>;
+                }
                 MasterWeights {
                     type Masters = Masters<Self>;
 

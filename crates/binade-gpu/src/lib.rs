@@ -13,6 +13,7 @@ mod kernels;
 mod layout;
 mod masters;
 mod memory;
+mod multi_tensor;
 mod ops;
 mod scaler;
 mod state;
@@ -33,6 +34,7 @@ pub use masters::{
     MasterState, Masters, ParamState, Rules, ScaledMaster, Step, StepParam, StepState,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
+pub use multi_tensor::{Computed, MultiTensorKernels, Term};
 pub use ops::{
     Attention, AttentionKernels, AvgPool2dKernels, BatchNormKernels, ChannelGroups, ChannelKernels,
     Channels, Conv2dKernels, CrossEntropyKernels, EmbeddingKernels, Gemm, GemmKernels, Geometry,

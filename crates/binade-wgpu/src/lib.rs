@@ -12,6 +12,7 @@ mod health;
 mod limits;
 mod masters;
 mod memory;
+mod multi_tensor;
 mod open;
 mod ops;
 mod readback;

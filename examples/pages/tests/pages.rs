@@ -14,6 +14,8 @@ mod custom_op;
 mod gradient_penalty;
 #[path = "../examples/lost_updates.rs"]
 mod lost_updates;
+#[path = "../examples/multi_tensor.rs"]
+mod multi_tensor;
 #[path = "../examples/policy_overrides.rs"]
 mod policy_overrides;
 #[path = "../examples/two_losses.rs"]

@@ -2,8 +2,8 @@
 
 use crate::mlp::Device;
 use crate::tensor::{Elements, Mine};
-use binade::core::{AmpTensor, DType};
-use binade_conformance::{Report, Result, Runner, SubjectError};
+use binade::core::{AmpTensor, DType, Named};
+use binade_conformance::{Report, Result, Runner, SetCall, SetResult, SubjectError, multi_tensor};
 use half::{bf16, f16};
 
 /// Subject that runs the tensor.
@@ -51,5 +51,14 @@ impl binade_conformance::Subject for Subject {
 
     fn cast(&self, tensor: &Mine, to: DType) -> Result<Mine> {
         Ok(tensor.cast(to)?)
+    }
+
+    fn multi_tensor(
+        &self,
+        call: &SetCall,
+        x: &[Named<Mine>],
+        y: &[Named<Mine>],
+    ) -> Result<SetResult<Mine>> {
+        multi_tensor(&self.0, call, x, y)
     }
 }

@@ -6,17 +6,25 @@ use super::{
     work::{Turns, Work},
 };
 use binade_autocast::Autocast;
-use binade_core::DType;
+use binade_core::{DType, MultiTensor, Named, Norm, Norms};
 use binade_cuda::{Cuda, Found, Gradients, ReferencePass, Scale, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 
 /// Bytes of a block's partial result of a pass and of a norm, written and read.
-const PARTIALS: [usize; 2] = [2 * 40, 2 * 8];
+const PARTIALS: [usize; 2] = [2 * 40, 2 * 16];
 /// Bytes of a row of a kernel's table, of a pass or a cast, and of a norm.
 const ROWS: [usize; 2] = [40, 32];
 
 /// Element type, elements and tensors of a set.
 pub(crate) type Size = (DType, usize, usize);
+
+/// Tensors under names.
+type Set = Vec<Named<Tensor>>;
+
+fn named(sets: Vec<Vec<Tensor>>) -> Vec<Set> {
+    let one = |tensor| Named::new("w", tensor);
+    sets.into_iter().map(|set| set.into_iter().map(one).collect()).collect()
+}
 
 fn size<'t>(set: impl IntoIterator<Item = &'t Tensor> + Clone) -> Size {
     let dtype = set.clone().into_iter().next().map_or(DType::F32, Tensor::dtype);
@@ -54,28 +62,25 @@ pub(crate) fn ceiling<'w>(
 }
 
 /// Returns the cast of each of these sets.
-pub(crate) fn cast(
-    cuda: &Cuda,
-    sets: Vec<Vec<Tensor>>,
-    to: DType,
-) -> Turns<'_, Vec<Tensor>, Vec<Tensor>> {
+pub(crate) fn cast(cuda: &Cuda, sets: Vec<Vec<Tensor>>, to: DType) -> Turns<'_, Set, Set> {
     let (from, elements, tensors) = sets.first().map_or((to, 0, 0), size);
     let bytes = elements * (from.bytes() + to.bytes());
     let table = if tensors > 1 { tensors * ROWS[0] } else { 0 };
     let name = format!("{from} to {to}");
     let what = What::moving("cast", &name, Kind::Copy, (from, elements, tensors), [bytes, table]);
-    Turns::new(what, sets, move |set| match set.as_slice() {
-        [one] => Ok(vec![cuda.cast(one, to)?]),
-        many => Ok(cuda.cast_all(many, to)?),
+    let types = vec![to; tensors];
+    Turns::new(what, named(sets), move |set| match set.as_slice() {
+        [one] => Ok(vec![Named::new("one", cuda.cast(&one.value, to)?)]),
+        many => Ok(cuda.cast_all(many, &types)?),
     })
 }
 
 /// Returns the norm of each of these sets, by a pass of its own.
-pub(crate) fn norm(cuda: &Cuda, sets: Vec<Vec<Tensor>>) -> Turns<'_, Vec<Tensor>, Tensor> {
+pub(crate) fn norm(cuda: &Cuda, sets: Vec<Vec<Tensor>>) -> Turns<'_, Set, Norms<Tensor>> {
     let of = sets.first().map_or((DType::F32, 0, 0), size);
     let bytes = [of.1 * of.0.bytes(), overhead(of, 1)];
     let what = What::moving("norm", "L2 norm", Kind::Read, of, bytes);
-    Turns::new(what, sets, |set| Ok(cuda.l2_norm(set)?))
+    Turns::new(what, named(sets), |set| Ok(cuda.norms(set, Norm::L2)?))
 }
 
 /// Pass over a set of gradients, for each of several in turn.

@@ -4,7 +4,7 @@ use super::toy::{Device, Plain, Toy};
 use crate::{
     Arithmetic, Backend, Clip, Coordinates, DelayedResult, DelayedRun, Iteration,
     IterationFindings, Layout, LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace,
-    TrainStep, UnscaleResult,
+    SetCall, SetResult, TrainStep, UnscaleResult,
 };
 use binade_core::{DType, FoundInf, Named, NamedGrads, stochastic::Key};
 use binade_cpu::Cpu;
@@ -94,6 +94,7 @@ operations! {
     update_scale(rule: &LossScale, scale: ScaleState, round: &IterationFindings) -> ScaleState;
     train(params: Vec<Named<Plain>>, turns: Vec<TrainStep<Plain>>) -> Vec<Named<Plain>>;
     train_by(store: MasterStore, params: Vec<Named<Plain>>, turns: Vec<TrainStep<Plain>>) -> Vec<Named<Plain>>;
+    multi_tensor(call: &SetCall, x: &[Named<Plain>], y: &[Named<Plain>]) -> SetResult<Plain>;
     compute(op: &OpInvocation, operands: &[&Plain]) -> Vec<Plain>;
     sparse(grads: Vec<Named<Coordinates>>, scale: ScaleState) -> UnscaleResult<Plain>;
     delayed(window: DelayedRun<Plain>) -> DelayedResult<Plain>;

@@ -1,7 +1,8 @@
 //! The right subject, which every wrong one falls back to: the CPU's tensors, by the traits that users call.
 
 use crate::{
-    Layout, OpInvocation, Result, Subject, SubjectError, TrainStep, UnscaleResult, compute,
+    Layout, OpInvocation, Result, SetCall, SetResult, Subject, SubjectError, TrainStep,
+    UnscaleResult, compute, multi_tensor,
 };
 use binade_autocast::Autocast as _;
 use binade_core::{DType, Named, NamedGrads, stochastic::Key};
@@ -94,6 +95,15 @@ impl Subject for Device {
 
     fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain> {
         Ok(self.cpu("cast_stochastic")?.cast_stochastic(tensor, to, key)?)
+    }
+
+    fn multi_tensor(
+        &self,
+        call: &SetCall,
+        x: &[Named<Plain>],
+        y: &[Named<Plain>],
+    ) -> Result<SetResult<Plain>> {
+        multi_tensor(&self.cpu("multi_tensor")?, call, x, y)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {

@@ -166,7 +166,7 @@ fn none_of(grads: Gradients) -> Gradients {
 }
 
 /// Adds `grad`, times both factors, to `total`, which is f32.
-fn add(total: &mut Tensor, grad: &Tensor, factor: Factor) -> Result<(), Error> {
+pub(crate) fn add(total: &mut Tensor, grad: &Tensor, factor: Factor) -> Result<(), Error> {
     supported(grad, "add gradients of")?;
     parallel::blocks(total.as_mut_slice::<f32>().unwrap_or_default(), |first, sums| {
         widened(grad, first..first + sums.len(), |at, terms| {

@@ -3,3 +3,5 @@
 mod clip_groups;
 mod grad_scaler;
 mod peers;
+
+pub(crate) use grad_scaler::add;

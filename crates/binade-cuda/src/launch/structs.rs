@@ -24,7 +24,10 @@ binade_gpu::layouts! {
     /// `Row` of `cast.cu`.
     CastRow (40) { u64: from, to, len, first_chunk; u32: from_dtype, to_dtype; }
 
-    /// `Row` of `l2norm.cu`.
+    /// `Row` of `axpby.cu`.
+    AxpbyRow (56) { u64: x, y, result, len, first_chunk; u32: parameter, x_dtype, y_dtype, pad; }
+
+    /// `Row` of `norms.cu`.
     NormRow (32) { u64: values, len, first_chunk; u32: dtype, pad; }
 
     /// `StepRow` of `step.cuh`.
@@ -101,6 +104,12 @@ pub(crate) const BETWEEN: usize = 8;
 
 /// Bytes of `Partial` of `unscale.cu`.
 pub(crate) const PARTIAL: usize = 40;
+
+/// Bytes of `Partial` of `axpby.cu`.
+pub(crate) const AXPBY_PARTIAL: usize = 24;
+
+/// Bytes of `Partial` of `norms.cu`.
+pub(crate) const NORM_PARTIAL: usize = 16;
 
 /// Bytes of `Partial` of `clip_groups.cu`.
 pub(crate) const CLIP_PARTIAL: usize = 16;

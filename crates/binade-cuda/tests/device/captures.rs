@@ -2,7 +2,7 @@
 
 use crate::{
     model::Model,
-    support::{Result, cuda, own, vector, warmed},
+    support::{Result, cuda, l2_norm, own, vector, warmed},
 };
 use binade_autocast::Autocast;
 use binade_core::ops::Upload;
@@ -121,7 +121,7 @@ fn a_step_that_changes_is_refused_where_it_does() -> Result {
     let place = |run: u8| usize::from(run == 2);
     let address = differing(|model, run| model.cuda.cast(&model.data[1 + place(run)], DType::F16))?;
     assert_eq!(address, ("cast", CaptureError::Changed { number: 0 }));
-    let table = differing(|model, run| model.cuda.l2_norm(&model.data[place(run)..][..2]))?;
+    let table = differing(|model, run| l2_norm(&model.cuda, &model.data[place(run)..][..2]))?;
     assert_eq!(table, ("table", CaptureError::Table { bytes: 64 }));
     Ok(())
 }

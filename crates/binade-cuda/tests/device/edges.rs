@@ -2,7 +2,7 @@
 
 use crate::{
     casts::narrow,
-    support::{Grads, Result, noise, own, vector},
+    support::{Grads, Result, l2_norm, noise, own, vector},
 };
 use binade_core::{DType, GradSet, Named};
 use binade_cuda::{Cuda, Tensor};
@@ -80,7 +80,7 @@ fn sums_read_all_of_chunks_of_four_groups_a_thread() -> Result {
         let values = one_number_a_chunk(2.0_f32.powi(-digits), tail);
         let tensor = vector(&cuda, &values, dtype);
         let squares: f64 = values.iter().map(|x| f64::from(*x).powi(2)).sum();
-        let got = cuda.l2_norm(std::slice::from_ref(&tensor))?;
+        let got = l2_norm(&cuda, std::slice::from_ref(&tensor))?;
         assert_eq!(cuda.to_bits(&got)?, narrow(squares.sqrt()).to_le_bytes(), "{dtype:?}");
         let largest = f64::from(values[CHUNK * 32]);
         for (kind, norm) in [(Norm::L2, squares.sqrt()), (Norm::Infinity, largest)] {

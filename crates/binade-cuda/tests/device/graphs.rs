@@ -2,7 +2,7 @@
 
 use crate::{
     model::{Model, STEPS, Stepping, say},
-    support::{Device, Result, captured, noise, own, vector, warmed},
+    support::{Device, Result, captured, l2_norm, noise, own, vector, warmed},
 };
 use binade_core::DType;
 use binade_cuda::Error;
@@ -209,7 +209,7 @@ fn what_comes_behind_an_update_leaves_its_report_alone() -> Result {
     let mut step = || {
         let outcome = model.step()?;
         // The tensor has the size of a report, so that it would get its memory.
-        Ok::<_, Error>((outcome, cuda.l2_norm(&model.data)?))
+        Ok::<_, Error>((outcome, l2_norm(&cuda, &model.data)?))
     };
     drop(step()?);
     let ((first, _), capture) = cuda.capture().warm_up(&mut step)?;
@@ -221,7 +221,7 @@ fn what_comes_behind_an_update_leaves_its_report_alone() -> Result {
         model.write(number)?;
         let (outcome, norm) = captured.replay()?;
         assert_eq!(outcome.resolve()?.report().scale.updates, number + 2);
-        assert_eq!(cuda.bits(&norm), cuda.bits(&cuda.l2_norm(&model.data)?));
+        assert_eq!(cuda.bits(&norm), cuda.bits(&l2_norm(&cuda, &model.data)?));
     }
     Ok(())
 }
@@ -230,7 +230,7 @@ fn a_step_of_more_tables_than_are_kept_is_captured() -> Result {
     let cuda = own();
     let data = vector(&cuda, &noise(1, 100), DType::F32);
     let step = || {
-        let norm = |len: usize| cuda.l2_norm(&[data.slice(0, len)?]);
+        let norm = |len: usize| l2_norm(&cuda, &[data.slice(0, len)?]);
         (1..100).map(norm).collect::<Result<Vec<_>, Error>>()
     };
     let captured = captured(&cuda, step)?;

@@ -1,6 +1,8 @@
 //! Several handles, several threads, and memory that many values share.
 
-use crate::support::{Device as _, Found, Grads, Result, cuda, found, kind, noise, set, vector};
+use crate::support::{
+    Device as _, Found, Grads, Result, cast_all, cuda, found, kind, l2_norm, noise, set, vector,
+};
 use binade_autocast::Autocast;
 use binade_core::{DType, ErrorKind, Named};
 use binade_cuda::{Cuda, ReferencePass};
@@ -42,8 +44,8 @@ fn another_handles_values_are_refused() -> Result {
     let pair = [vector(&here, &[1.0], DType::F16), tensor.clone()];
     let group = [ClipGroup::new(["w"], Norm::L2, 1.0)];
     let refused = [
-        kind(here.cast_all(&pair, DType::F32)),
-        kind(here.l2_norm(&pair)),
+        kind(cast_all(&here, &pair, DType::F32)),
+        kind(l2_norm(&here, &pair)),
         kind(here.duplicate(&tensor)),
         kind(here.reference_pass(ReferencePass::Read(&tensor))),
         kind(here.reference_pass(ReferencePass::Rewrite(&mut vector(&there, &[1.0], DType::F16)))),

@@ -27,6 +27,7 @@ mod library_no_tf32;
 mod library_tf32;
 mod model;
 mod model_parallel;
+mod multi_tensor;
 #[cfg(feature = "nccl")]
 mod nccl;
 mod ops_products;
@@ -45,7 +46,7 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 18] = [
+const ALL: [Module; 19] = [
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),
@@ -61,6 +62,7 @@ const ALL: [Module; 18] = [
     ("library_or_kernels", library::EITHER),
     ("library_no_tf32", library_no_tf32::TESTS),
     ("model_parallel", model_parallel::TESTS),
+    ("multi_tensor", multi_tensor::TESTS),
     ("ops_products", ops_products::TESTS),
     ("uploads", uploads::TESTS),
     ("windows", windows::TESTS),

@@ -1,6 +1,6 @@
 //! Model whose whole step is captured: its data lies in tensors of fixed addresses.
 
-use crate::support::{Device, Result, noise, vector};
+use crate::support::{Device, Result, cast_all, noise, vector};
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use binade_cuda::{Captured, Cuda, Error, Tensor};
@@ -63,7 +63,7 @@ impl Model {
     /// Runs the whole step, with a cast of every gradient in place of a backward pass.
     pub(crate) fn step(&mut self) -> Result<StepOutcome<Cuda>, Error> {
         let grads = self.scaler.scale(&self.loss)?.backward(|_| {
-            let cast = self.cuda.cast_all(&self.data, self.dtype)?;
+            let cast = cast_all(&self.cuda, &self.data, self.dtype)?;
             let named = NAMES.iter().zip(cast).map(|(name, grad)| Named::new(*name, Some(grad)));
             Ok(named.collect::<Vec<_>>().into())
         })?;

@@ -2,8 +2,8 @@
 
 pub(crate) use crate::shared::support::*;
 
-use binade_core::DType;
-use binade_cuda::{Capture, Captured, Cuda, CudaRank, Error, Products, ProductsBackend};
+use binade_core::{DType, MultiTensor as _, Named, Norm};
+use binade_cuda::{Capture, Captured, Cuda, CudaRank, Error, Products, ProductsBackend, Tensor};
 use binade_grad_scaler::{GradScaler as _, ScaleState, ScaleStore as _};
 use std::sync::OnceLock;
 
@@ -67,6 +67,22 @@ pub(crate) fn absent_library(
 /// Returns true on the stand-in. A real library may have algorithms for other cases than the stand-in has.
 pub(crate) fn is_stand_in() -> bool {
     cuda().name().is_ok_and(|name| name == "Binade PTX interpreter")
+}
+
+/// Returns tensors as a set, all under one name.
+pub(crate) fn named(tensors: &[Tensor]) -> Vec<Named<Tensor>> {
+    tensors.iter().map(|tensor| Named::new("w", tensor.clone())).collect()
+}
+
+/// Returns tensors in another type, by one launch.
+pub(crate) fn cast_all(cuda: &Cuda, tensors: &[Tensor], to: DType) -> Result<Vec<Tensor>, Error> {
+    let cast = cuda.cast_all(&named(tensors), &vec![to; tensors.len()])?;
+    Ok(cast.into_iter().map(|tensor| tensor.value).collect())
+}
+
+/// Returns the L2 norm of all tensors together, by one launch.
+pub(crate) fn l2_norm(cuda: &Cuda, tensors: &[Tensor]) -> Result<Tensor, Error> {
+    Ok(cuda.norms(&named(tensors), Norm::L2)?.all)
 }
 
 /// Begins a capture with its two warm-ups, whose results are dropped.

@@ -1,16 +1,8 @@
 //! The trait of a device that works on whole sets of unscaled gradients: clips, adds, saves.
 
 use crate::{ClipGroup, GradScaler};
+pub use binade_core::Norm;
 use binade_core::{Named, NamedGrads, RawTensor, TensorSpec, TrainError};
-
-/// Which norm of all gradients together to clip by.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Norm {
-    /// The root of the sum of squares.
-    L2,
-    /// The largest absolute value.
-    Infinity,
-}
 
 /// Arithmetic on whole sets of unscaled gradients.
 ///

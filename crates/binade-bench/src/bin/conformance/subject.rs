@@ -2,9 +2,10 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::{
-    Arithmetic, Layout, OpInvocation, Report, Result, Runner, Subject, SubjectError, compute,
+    Arithmetic, Layout, OpInvocation, Report, Result, Runner, SetCall, SetResult, Subject,
+    SubjectError, compute, multi_tensor,
 };
-use binade_core::{DType, cast::OnOverflow, stochastic::Key};
+use binade_core::{DType, MultiTensor, Named, cast::OnOverflow, stochastic::Key};
 use binade_cpu::Cpu;
 use binade_cuda::{
     Cuda, F32Products, Products, ProductsBackend,
@@ -162,6 +163,15 @@ macro_rules! subject {
                 Ok(self.device.cast_stochastic(tensor, to, key)?)
             }
 
+            fn multi_tensor(
+                &self,
+                call: &SetCall,
+                x: &[Named<$tensor>],
+                y: &[Named<$tensor>],
+            ) -> Result<SetResult<$tensor>> {
+                multi_tensor(&self.device, call, x, y)
+            }
+
             fn compute(&self, op: &OpInvocation, operands: &[&$tensor]) -> Result<Vec<$tensor>> {
                 compute(&self.device, op, operands)
             }
@@ -222,8 +232,10 @@ gpu_subject!(Cuda, binade_cuda::Tensor, {
         tensors: &[&binade_cuda::Tensor],
         to: DType,
     ) -> Result<Vec<binade_cuda::Tensor>> {
-        let tensors: Vec<_> = tensors.iter().map(|tensor| (*tensor).clone()).collect();
-        Ok(self.device.cast_all(&tensors, to)?)
+        let set =
+            tensors.iter().map(|tensor| Named::new("", (*tensor).clone())).collect::<Vec<_>>();
+        let cast = self.device.cast_all(&set, &vec![to; set.len()])?;
+        Ok(cast.into_iter().map(|tensor| tensor.value).collect())
     }
 });
 
