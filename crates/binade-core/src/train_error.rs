@@ -1,6 +1,6 @@
 //! Errors that training has on every device, in the same words.
 
-use crate::{Error, ErrorKind, OrderError};
+use crate::{Error, ErrorKind, MatchError, OrderError};
 use std::any;
 
 /// Error that training has on every device, in the same words; a device's own error holds it.
@@ -18,6 +18,9 @@ pub enum TrainError {
     /// Training loop that uses its scaler wrongly.
     #[error(transparent)]
     Order(#[from] OrderError),
+    /// Sets that disagree about a parameter.
+    #[error(transparent)]
+    Match(#[from] MatchError),
     /// Optional method of a trait that the device leaves out.
     #[error(
         "`{device}` does not implement the optional `{method}`: go without it, or use a device that implements it"
@@ -63,6 +66,7 @@ impl Error for TrainError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Order(error) => error.kind(),
+            Self::Match(error) => error.kind(),
             Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::NoGradients { .. } | Self::ClipLimit { .. } => ErrorKind::InvalidArgument,
             Self::ClipTwice { .. } | Self::ClipUnknown { .. } => ErrorKind::Mismatch,

@@ -6,6 +6,7 @@ mod blocks;
 mod calls;
 mod errors;
 mod forwarded;
+mod fp16_optimizer;
 mod gradients_values;
 mod masters_refusals;
 mod masters_skip;

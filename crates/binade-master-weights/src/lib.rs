@@ -3,6 +3,7 @@
 
 mod config;
 mod config_error;
+mod fp16_optimizer;
 mod host;
 mod lost_updates;
 mod masters;
@@ -23,6 +24,7 @@ pub use binade_core as core;
 pub use binade_core::{HostOptimizer, LoadError};
 pub use config::{OptimizerConfig, ParamGroup, Storage};
 pub use config_error::ConfigError;
+pub use fp16_optimizer::{Fp16Optimizer, MasterSet, MasterStep};
 pub use host::HostMasters;
 pub use lost_updates::LostUpdates;
 pub use masters::MasterWeights;

@@ -179,6 +179,16 @@ fn findings<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
             })
         })
     });
+    cases.add(dtype, "the_first_of_many_tensors_is_named", move |s: &S, check| {
+        // A thread that joins findings may have those of both.
+        let bad = |place| match place {
+            5 => [1.0, 2.0, inf],
+            261 => [nan, 2.0, 3.0],
+            _ => [1.0, 2.0, 3.0],
+        };
+        let x = (0..600).map(|place| ("w", Stored::vector(dtype, bad(place)))).collect();
+        sums(s, check, [&x, &x], [0.5, 2.0])
+    });
     cases.add(dtype, "either_operand_is_looked_at", move |s: &S, check| {
         let (x, y) = (one(dtype, [1.0, 2.0, inf, 4.0]), one(dtype, [1.0, nan, -inf, 4.0]));
         sums(s, check, [&x, &y], [1.0, 1.0])?;
