@@ -4,7 +4,7 @@
 //! tensors of the device, and findings are values that a step can depend on.
 
 use binade::core::ops::Download;
-use binade::core::{MultiTensor, Norm};
+use binade::core::{GradSet, MultiTensor, Norm};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_example_pages::{Result, parameter};
