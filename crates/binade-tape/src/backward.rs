@@ -3,7 +3,7 @@
 use crate::{
     Device, TapeError, Var,
     error::Failed,
-    ops::{Outcome, Saves},
+    ops::{Outcome, Saves, linear_map::map},
     record::{Grads, Node, Origin, Registered, Value},
 };
 use binade_core::ops::Add;
@@ -31,7 +31,7 @@ where
     }
 }
 
-/// Records `change`, which is linear, and so its own derivative.
+/// Records `change`, a product with a number, which is its own transpose.
 fn recorded<D, F>(var: &Var<D>, op: Op, device: &D, scale: &D::Scale, change: F) -> Outcome<D>
 where
     D: Device + ScaleStore<Scale: Send + Sync + 'static>,
@@ -40,8 +40,8 @@ where
     let [x] = var.seen(op, [var])?;
     let output = change(&x.tensor, device, scale)?;
     let scale = scale.clone();
-    let rule = move |device: &D, grad: &D::Tensor| Ok(vec![Some(change(grad, device, &scale)?)]);
-    Ok(var.push(op, &[&x], &Saves::Nothing, output, rule))
+    let change = map(move |device: &D, x: &D::Tensor| change(x, device, &scale));
+    Ok(var.push_linear(op, &[&x], &Saves::Nothing, output, [change.clone(), change]))
 }
 
 impl<D: Device> Var<D> {
@@ -185,13 +185,21 @@ fn differentiate_scalar<D: Device>(
     wanted: &[usize],
     tell: &mut Tell<'_, D>,
 ) -> Result<(), Failed<D>> {
+    differentiate_each(loss, one(loss)?, wanted, tell)
+}
+
+/// Returns the gradient of a scalar with respect to itself.
+///
+/// # Errors
+///
+/// [`TapeError::NotScalar`] if it is none; if the device fails.
+pub(crate) fn one<D: Device>(loss: &Value<D>) -> Result<D::Tensor, Failed<D>> {
     let device = &loss.record.device;
     let shape = device.shape(&loss.tensor);
     if !shape.is_empty() {
         return Err(TapeError::NotScalar { shape });
     }
-    let one = beside(device, &loss.tensor).fill(1.0, &[], loss.dtype())?;
-    differentiate_each(loss, one, wanted, tell)
+    Ok(beside(device, &loss.tensor).fill(1.0, &[], loss.dtype())?)
 }
 
 /// Returns the gradients with respect to each node of `wanted`, in its element type, from the gradient of `value`; `None` if no path
@@ -295,7 +303,7 @@ impl<D: Device> Pass<'_, D> {
                 let grad = cast(self.device, &total, self.nodes[*source].dtype)?.into_owned();
                 self.arrive(*source, grad)
             }
-            Origin::Op { op, parents, rule } => {
+            Origin::Op { op, parents, rule, .. } => {
                 let grads = rule(self.device, &*cast(self.device, &total, node.dtype)?)?;
                 let (found, expected) = (grads.len(), parents.len());
                 if found != expected {

@@ -60,6 +60,15 @@ pub enum TapeError<E> {
         /// Name of the operation.
         op: &'static str,
     },
+    /// Operation whose gradient cannot be recorded, on the way of a gradient of [`Var::grad`](crate::Var::grad).
+    #[error(
+        "`{op}` has no double backward: its gradient cannot be recorded; take the gradient without history by `gradient` or \
+         `backward`, or detach what leads to the operation"
+    )]
+    NoDoubleBackward {
+        /// Name of the operation.
+        op: &'static str,
+    },
     /// Custom operation without operands.
     #[error(
         "`{op}` has no operands: what depends on nothing is a constant, as in `tape.constant(tensor)`"
@@ -105,7 +114,7 @@ impl<E: binade_core::Error> binade_core::Error for TapeError<E> {
         match self {
             Self::Device(error) => error.kind(),
             Self::Refused(refusal) => refusal.kind(),
-            Self::NoBackward { .. } => ErrorKind::Unsupported,
+            Self::NoBackward { .. } | Self::NoDoubleBackward { .. } => ErrorKind::Unsupported,
             Self::TwoTapes { .. }
             | Self::Duplicate { .. }
             | Self::NotParameter { .. }

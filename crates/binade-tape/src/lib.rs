@@ -5,6 +5,7 @@ mod autocast;
 mod backward;
 mod custom;
 mod device;
+mod double_backward;
 mod error;
 mod norms;
 mod ops;

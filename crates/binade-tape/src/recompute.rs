@@ -5,7 +5,7 @@ use crate::{
     backward::differentiate,
     error::Failed,
     ops::{Outcome, Saves},
-    record::{Grads, Value},
+    record::{Grads, Kept, Value},
 };
 use binade_autocast::Region;
 use binade_core::{Op, OpClass};
@@ -57,7 +57,7 @@ impl<D: Device> Tape<D> {
         let seen = values.iter().map(|value| Var::new(without.clone(), value.detached()));
         let output = f(&seen.collect::<Vec<_>>())?.tensor().clone();
         let again = Again { region: self.region().clone(), path: self.path().into(), f };
-        let kept = values.clone();
+        let kept: Vec<_> = values.iter().map(Value::kept).collect();
         let rule = move |device: &D, grad: &D::Tensor| again.gradients(device, &kept, grad);
         let values: Vec<_> = values.iter().collect();
         Ok(here.push(RECOMPUTE, &values, &Saves::Inputs(&values), output, rule))
@@ -65,25 +65,25 @@ impl<D: Device> Tape<D> {
 }
 
 /// Function that is called again, and the settings that it was called under.
-struct Again<F> {
-    region: Region,
-    path: String,
-    f: F,
+pub(crate) struct Again<F> {
+    pub(crate) region: Region,
+    pub(crate) path: String,
+    pub(crate) f: F,
 }
 
 impl<F> Again<F> {
     /// Computes the function on a record of its own, and returns the inputs' gradients from the result's.
-    fn gradients<D: Device>(
+    pub(crate) fn gradients<D: Device>(
         &self,
         device: &D,
-        inputs: &[Value<D>],
+        inputs: &[Kept<D>],
         grad: &D::Tensor,
     ) -> Result<Grads<D>, Failed<D>>
     where
         F: Fn(&[Var<D>]) -> Outcome<D>,
     {
         let tape = Tape::new(device.clone(), &self.region).at(&self.path);
-        let leaf = |input: &Value<D>| match input.node {
+        let leaf = |input: &Kept<D>| match input.node {
             Some(_) => tape.variable_of(input),
             None => tape.constant(input.tensor.clone()),
         };

@@ -1,6 +1,7 @@
 //! Record of computed values, in order.
 
-use crate::{Device, TapeError, error::Failed};
+use crate::{Device, Tape, TapeError, Var, error::Failed};
+use binade_core::ops::OpInvocation;
 use binade_core::{DType, Handle, Op};
 use std::{
     collections::HashSet,
@@ -17,6 +18,20 @@ pub(crate) type Grads<D> = Vec<Option<<D as Handle>::Tensor>>;
 pub(crate) type Rule<D> =
     Box<dyn Fn(&D, &<D as Handle>::Tensor) -> Result<Grads<D>, Failed<D>> + Send + Sync>;
 
+/// Backward rule of an operation as recorded operations, for double backward.
+pub(crate) enum RecordedRule<D: Device> {
+    /// No recorded rule: double backward refuses the operation by name.
+    Absent,
+    /// Rule that needs no trait of the device beyond those of the operation.
+    Own(OwnRule<D>),
+    /// Backward call, and the tensors that it takes beside the gradient: `double_backward` has its formula.
+    Call(OpInvocation, Vec<Kept<D>>),
+}
+
+/// Recorded rule: from the gradient of the result to that of the operand with this number; `None` if it is 0 everywhere.
+pub(crate) type OwnRule<D> =
+    Box<dyn Fn(&Var<D>, usize) -> Result<Option<Var<D>>, Failed<D>> + Send + Sync>;
+
 /// Name of a parameter, and its leaf.
 pub(crate) type Registered = (Arc<str>, usize);
 
@@ -32,6 +47,7 @@ pub(crate) enum Origin<D: Device> {
         /// Nodes of the operands; `None` for one whose gradient is not wanted.
         parents: Vec<Option<usize>>,
         rule: Rule<D>,
+        recorded: RecordedRule<D>,
     },
 }
 
@@ -80,7 +96,19 @@ impl<D: Device> Record<D> {
     }
 
     pub(crate) fn push(&self, dtype: DType, origin: Origin<D>) -> usize {
-        self.log().push(dtype, origin)
+        self.push_with(dtype, |_| origin)
+    }
+
+    /// Adds a node whose origin depends on its own number.
+    pub(crate) fn push_with(&self, dtype: DType, origin: impl FnOnce(usize) -> Origin<D>) -> usize {
+        let mut log = self.log();
+        let origin = origin(log.nodes.len());
+        log.push(dtype, origin)
+    }
+
+    /// Returns the number of nodes.
+    pub(crate) fn len(&self) -> usize {
+        self.log().nodes.len()
     }
 
     /// Adds a parameter's leaf. A view of its storage in another shape is no activation either.
@@ -155,7 +183,31 @@ pub(crate) struct Value<D: Device> {
     pub(crate) parameter: bool,
 }
 
+/// Value without its record, so that a node of the record may hold it without a cycle.
+pub(crate) struct Kept<D: Device> {
+    pub(crate) tensor: D::Tensor,
+    pub(crate) node: Option<usize>,
+    pub(crate) parameter: bool,
+    storage: u64,
+}
+
+impl<D: Device> Kept<D> {
+    /// Returns the value carrying `tape`, which is of its record.
+    pub(crate) fn on(&self, tape: &Tape<D>) -> Var<D> {
+        let (record, tensor) = (tape.record().clone(), self.tensor.clone());
+        let Self { node, parameter, storage, .. } = *self;
+        let value = Value { record, tensor, storage, node, parameter };
+        Var::new(tape.clone(), tape.seen(&value))
+    }
+}
+
 impl<D: Device> Value<D> {
+    /// Returns the value without its record.
+    pub(crate) fn kept(&self) -> Kept<D> {
+        let Self { node, parameter, storage, .. } = *self;
+        Kept { tensor: self.tensor.clone(), node, parameter, storage }
+    }
+
     /// Returns the value without its node, so that no gradient reaches it.
     pub(crate) fn detached(&self) -> Self {
         Self { node: None, ..self.clone() }

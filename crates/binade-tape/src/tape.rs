@@ -3,7 +3,7 @@
 use crate::{
     Device, Var,
     autocast::Recorder,
-    record::{Origin, Record, Value},
+    record::{Kept, Origin, Record, Value},
 };
 use binade_autocast::{CastStats, Region, Scope};
 use binade_core::Named;
@@ -75,6 +75,12 @@ impl<D: Device> Tape<D> {
         Self::of(Context { gradients: false, ..self.context.copy() })
     }
 
+    /// Returns this record with gradients, outside of any region and at no place in the model.
+    pub(crate) fn plain(&self) -> Self {
+        let off = self.within(self.region().off()).at("");
+        Self::of(Context { gradients: true, ..off.context.copy() })
+    }
+
     /// Returns a leaf whose gradient [`Var::backward`] gives, under its name and in order of registration.
     ///
     /// The tape has the tensor as it is now: a step taken later moves the parameter and not the record.
@@ -100,7 +106,7 @@ impl<D: Device> Tape<D> {
     }
 
     /// Returns a leaf with the tensor of a value of another record, which is cast as often as that.
-    pub(crate) fn variable_of(&self, value: &Value<D>) -> Var<D> {
+    pub(crate) fn variable_of(&self, value: &Kept<D>) -> Var<D> {
         let leaf = self.variable(value.tensor.clone());
         let value = Value { parameter: value.parameter, ..leaf.value().clone() };
         Var::new(self.clone(), value)

@@ -4,11 +4,11 @@ use crate::{
     Device, Tape, TapeError,
     error::Failed,
     ops::Saves,
-    record::{Grads, Origin, Value},
+    record::{Grads, Origin, RecordedRule, Value},
 };
 use binade_autocast::Autocast;
 use binade_cast_policy::OpCall;
-use binade_core::{DType, Op};
+use binade_core::{DType, Op, ops::OpInvocation};
 use std::{borrow::Cow, fmt, sync::Arc};
 
 /// Value on a tape. Cheap to clone; operations are its methods.
@@ -152,7 +152,7 @@ impl<D: Device> Var<D> {
         }
     }
 
-    /// Returns the result of `op` on `inputs`, and records it if a gradient of one of them is wanted.
+    /// Returns the result of `op` on `inputs`, and records it if a gradient of one of them is wanted. Double backward refuses it.
     pub(crate) fn push(
         &self,
         op: Op,
@@ -161,23 +161,53 @@ impl<D: Device> Var<D> {
         tensor: D::Tensor,
         rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, Failed<D>> + Send + Sync + 'static,
     ) -> Self {
+        self.push_recorded(op, inputs, saves, tensor, rule, |_| RecordedRule::Absent)
+    }
+
+    /// Returns the result of `op` as [`push`](Self::push) does, with the recorded rule that `recorded` makes of the result.
+    pub(crate) fn push_recorded(
+        &self,
+        op: Op,
+        inputs: &[&Value<D>],
+        saves: &Saves<'_, D>,
+        tensor: D::Tensor,
+        rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, Failed<D>> + Send + Sync + 'static,
+        recorded: impl FnOnce(&Value<D>) -> RecordedRule<D>,
+    ) -> Self {
         let record = self.tape.record();
         let mut output = record.value(tensor);
         if inputs.iter().any(|input| input.node.is_some()) {
-            match saves {
-                Saves::Nothing => {}
-                Saves::Inputs(kept) => kept.iter().for_each(|value| record.save(value)),
-                Saves::InputsAndOutput(kept) => {
-                    kept.iter().for_each(|value| record.save(value));
-                    record.save(&output);
-                }
-                Saves::Output => record.save(&output),
+            let (kept, keeps_output) = saves.parts();
+            kept.iter().for_each(|value| record.save(value));
+            if keeps_output {
+                record.save(&output);
             }
             let parents = inputs.iter().map(|input| input.node).collect();
-            let origin = Origin::Op { op, parents, rule: Box::new(rule) };
-            output.node = Some(record.push(output.dtype(), origin));
+            record.push_with(output.dtype(), |node| {
+                output.node = Some(node);
+                Origin::Op { op, parents, rule: Box::new(rule), recorded: recorded(&output) }
+            });
         }
         Self::new(self.tape.clone(), output)
+    }
+
+    /// Returns the result of `op` as [`push`](Self::push) does. Double backward records `backward`, a call that takes the gradient and
+    /// then what is saved.
+    pub(crate) fn push_call(
+        &self,
+        op: Op,
+        inputs: &[&Value<D>],
+        saves: &Saves<'_, D>,
+        tensor: D::Tensor,
+        rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, Failed<D>> + Send + Sync + 'static,
+        backward: OpInvocation,
+    ) -> Self {
+        self.push_recorded(op, inputs, saves, tensor, rule, |output| {
+            let (kept, keeps_output) = saves.parts();
+            let output = keeps_output.then_some(output);
+            let kept = kept.iter().copied().chain(output).map(Value::kept);
+            RecordedRule::Call(backward, kept.collect())
+        })
     }
 }
 

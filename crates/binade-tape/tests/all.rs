@@ -3,6 +3,7 @@
 mod common;
 mod convergence;
 mod counting;
+mod double_backward;
 mod each;
 mod errors;
 mod first_layer;

@@ -50,6 +50,20 @@ impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
     {
         run(&self.loss)?.unscaled(&self.shared.device, &self.scale)
     }
+
+    /// Returns several gradients as [`grad`](Self::grad) returns one: those of one backward pass, each divided by the scale.
+    ///
+    /// # Errors
+    ///
+    /// As [`grad`](Self::grad).
+    pub fn grads<F, G>(&self, run: F) -> Result<Vec<L>, L::Error>
+    where
+        F: FnOnce(&L) -> Result<G, L::Error>,
+        G: IntoIterator<Item = L>,
+    {
+        let unscaled = |grad: L| grad.unscaled(&self.shared.device, &self.scale);
+        run(&self.loss)?.into_iter().map(unscaled).collect()
+    }
 }
 
 impl<D: GradScaler<Scale = ScaleState>, L> ScaledLoss<D, L> {

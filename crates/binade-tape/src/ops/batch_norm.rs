@@ -2,11 +2,13 @@
 
 use super::{Failed, Outcome, Saves, all};
 use crate::{Device, TapeError, Var, record::Value};
-use binade_core::Op;
 use binade_core::ops::{
-    BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, SyncBatchNorm,
-    SyncBatchNormOutput,
+    BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats,
+    SyncBatchNorm, SyncBatchNormOutput,
 };
+use binade_core::{Op, OpClass};
+
+const SYNC_BATCH_NORM: Op = Op::custom("sync_batch_norm", OpClass::Norm);
 
 impl<D: Device + BatchNorm> Var<D> {
     /// Normalises `self` [N, C, ..] by the batch's own statistics. Also returns the running statistics, moved by this batch: see
@@ -31,7 +33,8 @@ impl<D: Device + BatchNorm> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             device.batch_norm_backward(grad, &input, &gain, config.eps)
         };
-        Ok((self.push_norm([x, w, b], output, rule), running))
+        let call = OpInvocation::BatchNormBackward { eps: config.eps };
+        Ok((self.push_norm([x, w, b], output, rule, Some(call)), running))
     }
 
     /// Normalises `self` by the running statistics, under [`Tape::no_grad`](crate::Tape::no_grad).
@@ -82,7 +85,7 @@ impl<D: Device + SyncBatchNorm> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             device.sync_batch_norm_backward(grad, &input, &gain, &batch, config.eps)
         };
-        Ok((self.push_norm([x, w, b], output, rule), running))
+        Ok((self.push_norm([x, w, b], output, rule, None), running))
     }
 }
 
@@ -93,18 +96,23 @@ impl<D: Device> Var<D> {
         Ok([x, w, b])
     }
 
-    /// Records the output of a normalisation by a batch, whose gradients `grads` returns.
+    /// Records the output of a normalisation by a batch, whose gradients `grads` returns, as the backward `call` of one device does.
     fn push_norm(
         &self,
         [x, w, b]: [Value<D>; 3],
         output: D::Tensor,
         grads: impl Fn(&D, &D::Tensor) -> Result<NormGrads<D::Tensor>, D::Error> + Send + Sync + 'static,
+        call: Option<OpInvocation>,
     ) -> Self {
         let rule = move |device: &D, grad: &D::Tensor| {
             let NormGrads { input, weight, bias } = grads(device, grad)?;
             Ok(all([input, weight, bias]))
         };
         let inputs = [&x, &w, &b];
-        self.push(Op::BATCH_NORM, &inputs, &Saves::Inputs(&inputs[..2]), output, rule)
+        let saves = Saves::Inputs(&inputs[..2]);
+        match call {
+            Some(call) => self.push_call(Op::BATCH_NORM, &inputs, &saves, output, rule, call),
+            None => self.push(SYNC_BATCH_NORM, &inputs, &saves, output, rule),
+        }
     }
 }

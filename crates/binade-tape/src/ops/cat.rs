@@ -1,7 +1,10 @@
 //! Tensors joined along an axis.
 
 use super::{Outcome, Saves};
-use crate::{Device, Var};
+use crate::{
+    Device, Var,
+    record::{OwnRule, RecordedRule},
+};
 use binade_core::Op;
 use binade_core::ops::{Cat, Narrow};
 
@@ -17,16 +20,25 @@ impl<D: Device + Cat + Narrow> Var<D> {
         let tensors: Vec<_> = inputs.iter().map(|input| &input.tensor).collect();
         let output = device.cat(&tensors, axis)?;
         let extents: Vec<usize> = tensors.iter().map(|tensor| device.shape(tensor)[axis]).collect();
+        let ends = extents.iter().scan(0, |end, extent| {
+            *end += extent;
+            Some(*end)
+        });
+        let parts: Vec<_> = ends.zip(extents.iter().copied()).collect();
+        let places = parts.clone();
         let rule = move |device: &D, grad: &D::Tensor| {
-            let mut start = 0;
-            let part = |extent: &usize| {
-                let part = device.narrow(grad, axis, start, *extent)?;
-                start += extent;
-                Ok(Some(part))
+            let part = |(end, len): &(usize, usize)| {
+                Ok(Some(device.narrow(grad, axis, end - len, *len)?))
             };
-            extents.iter().map(part).collect()
+            parts.iter().map(part).collect()
         };
+        let recorded: OwnRule<D> = Box::new(move |grad, operand| {
+            let (end, len) = places[operand];
+            grad.narrow(axis, end - len, len).map(Some)
+        });
         let inputs: Vec<_> = inputs.iter().collect();
-        Ok(self.push(Op::CAT, &inputs, &Saves::Nothing, output, rule))
+        Ok(self.push_recorded(Op::CAT, &inputs, &Saves::Nothing, output, rule, |_| {
+            RecordedRule::Own(recorded)
+        }))
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_core::ops::{Conv2d, Conv2dConfig};
+use binade_core::ops::{Conv2d, Conv2dConfig, OpInvocation};
 
 impl<D: Device + Conv2d> Var<D> {
     /// Convolves `self` [N, C, H, W] with `weight` [O, C, KH, KW], plus `bias` of O: see [`Conv2d`].
@@ -26,6 +26,7 @@ impl<D: Device + Conv2d> Var<D> {
             }
             Ok(in_order::<D>(device.conv2d_backward(grad, &x, &w, b, config)?))
         });
-        Ok(self.push(Op::CONV2D, &inputs, &Saves::Inputs(&inputs[..2]), output, rule))
+        let call = OpInvocation::Conv2dBackward { bias: inputs.len() > 2, config };
+        Ok(self.push_call(Op::CONV2D, &inputs, &Saves::Inputs(&inputs[..2]), output, rule, call))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Outcome, Saves};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_core::ops::CrossEntropy;
+use binade_core::ops::{CrossEntropy, OpInvocation};
 
 impl<D: Device + CrossEntropy> Var<D> {
     /// Returns the mean loss of logits [N, C] against N i64 `labels`, an `f32` scalar: see [`CrossEntropy`].
@@ -20,6 +20,7 @@ impl<D: Device + CrossEntropy> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(vec![Some(device.cross_entropy_backward(grad, &logits, &labels)?), None])
         };
-        Ok(self.push(Op::CROSS_ENTROPY, &inputs, &Saves::Inputs(&inputs), output, rule))
+        let call = OpInvocation::CrossEntropyBackward;
+        Ok(self.push_call(Op::CROSS_ENTROPY, &inputs, &Saves::Inputs(&inputs), output, rule, call))
     }
 }

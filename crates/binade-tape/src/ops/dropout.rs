@@ -1,6 +1,6 @@
 //! Dropout: zeroes elements at random and scales the rest.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, Saves, linear_map::map};
 use crate::{Device, Var};
 use binade_core::Op;
 use binade_core::ops::Dropout;
@@ -17,9 +17,9 @@ impl<D: Device + Dropout> Var<D> {
     pub fn dropout(&self, key: &D::Tensor, p: f32) -> Outcome<D> {
         let [x] = self.operands(Op::DROPOUT, [self])?;
         let output = self.tape().device().dropout(&x.tensor, key, p)?;
-        let key = key.clone();
-        let rule =
-            move |device: &D, grad: &D::Tensor| Ok(all([device.dropout_backward(grad, &key, p)?]));
-        Ok(self.push(Op::DROPOUT, &[&x], &Saves::Nothing, output, rule))
+        let [of, back] = [key.clone(), key.clone()];
+        let drop = map(move |device: &D, x: &D::Tensor| device.dropout(x, &of, p));
+        let back = map(move |device: &D, x: &D::Tensor| device.dropout_backward(x, &back, p));
+        Ok(self.push_linear(Op::DROPOUT, &[&x], &Saves::Nothing, output, [drop, back]))
     }
 }

@@ -1,6 +1,6 @@
 //! Rows of a table by index.
 
-use super::{Outcome, Saves};
+use super::{Outcome, Saves, linear_map::map};
 use crate::{Device, Var};
 use binade_core::Op;
 use binade_core::ops::Embedding;
@@ -17,10 +17,10 @@ impl<D: Device + Embedding> Var<D> {
         let output = self.tape().device().embedding(&table.tensor, &indices.tensor)?;
         // A table that the device took has rows.
         let rows = self.shape()[0];
-        let (inputs, kept) = ([&table, &indices], indices.tensor.clone());
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(vec![Some(device.embedding_backward(grad, &kept, rows)?), None])
-        };
-        Ok(self.push(Op::EMBEDDING, &inputs, &Saves::Inputs(&inputs[1..]), output, rule))
+        let [of, back] = [indices.tensor.clone(), indices.tensor.clone()];
+        let look_up = map(move |device: &D, x: &D::Tensor| device.embedding(x, &of));
+        let back = move |device: &D, x: &D::Tensor| device.embedding_backward(x, &back, rows);
+        let (inputs, maps) = ([&table, &indices], [look_up, map(back)]);
+        Ok(self.push_linear(Op::EMBEDDING, &inputs, &Saves::Inputs(&inputs[1..]), output, maps))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_core::ops::{LayerNorm, NormGrads};
+use binade_core::ops::{LayerNorm, NormGrads, OpInvocation};
 
 impl<D: Device + LayerNorm> Var<D> {
     /// Normalises `self` over the last axis, times `weight`, plus `bias`: see [`LayerNorm`].
@@ -20,6 +20,8 @@ impl<D: Device + LayerNorm> Var<D> {
             let NormGrads { input, weight, bias } = grads;
             Ok(all([input, weight, bias]))
         };
-        Ok(self.push(Op::LAYER_NORM, &[&x, &w, &b], &Saves::Inputs(&[&x, &w]), output, rule))
+        let call = OpInvocation::LayerNormBackward { eps };
+        let saves = Saves::Inputs(&[&x, &w]);
+        Ok(self.push_call(Op::LAYER_NORM, &[&x, &w, &b], &saves, output, rule, call))
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     record::{Grads, Value},
 };
 use binade_core::Op;
-use binade_core::ops::{AffineGrads, Linear, WeightGrads};
+use binade_core::ops::{AffineGrads, Linear, OpInvocation, WeightGrads};
 
 impl<D: Device + Linear> Var<D> {
     /// Returns `self·weightᵀ + bias`, of shape [.., out]: see [`Linear`].
@@ -25,7 +25,9 @@ impl<D: Device + Linear> Var<D> {
             }
             Ok(in_order::<D>(device.linear_backward(grad, &x, &w, b)?))
         });
-        Ok(self.push(Op::LINEAR, &inputs, &Saves::Inputs(&inputs[..2]), output, rule))
+        let (saves, call) =
+            (Saves::Inputs(&inputs[..2]), OpInvocation::LinearBackward { bias: inputs.len() > 2 });
+        Ok(self.push_call(Op::LINEAR, &inputs, &saves, output, rule, call))
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_core::ops::LinearRelu;
+use binade_core::ops::{LinearRelu, OpInvocation};
 
 impl<D: Device + LinearRelu> Var<D> {
     /// Returns `max(self·weightᵀ + bias, 0)`, of shape [.., out]: see [`LinearRelu`].
@@ -28,6 +28,7 @@ impl<D: Device + LinearRelu> Var<D> {
             Ok(in_order::<D>(device.linear_relu_backward(grad, &kept, &x, &w, b)?))
         });
         let saves = Saves::InputsAndOutput(&inputs[..2]);
-        Ok(self.push(Op::LINEAR_RELU, &inputs, &saves, output, rule))
+        let call = OpInvocation::LinearReluBackward { bias: inputs.len() > 2 };
+        Ok(self.push_call(Op::LINEAR_RELU, &inputs, &saves, output, rule, call))
     }
 }

@@ -1,6 +1,6 @@
 //! One value in the place of masked elements.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, Saves, linear_map::map};
 use crate::{Device, Var};
 use binade_core::Op;
 use binade_core::ops::MaskedFill;
@@ -15,8 +15,8 @@ impl<D: Device + MaskedFill> Var<D> {
         let [x] = self.operands(Op::MASKED_FILL, [self])?;
         let output = self.tape().device().masked_fill(&x.tensor, mask, value)?;
         let mask = mask.clone();
-        let rule =
-            move |device: &D, grad: &D::Tensor| Ok(all([device.masked_fill(grad, &mask, 0.0)?]));
-        Ok(self.push(Op::MASKED_FILL, &[&x], &Saves::Nothing, output, rule))
+        let rest = map(move |device: &D, x: &D::Tensor| device.masked_fill(x, &mask, 0.0));
+        let maps = [rest.clone(), rest];
+        Ok(self.push_linear(Op::MASKED_FILL, &[&x], &Saves::Nothing, output, maps))
     }
 }

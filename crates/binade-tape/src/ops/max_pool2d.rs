@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_core::ops::{MaxPool2d, MaxPool2dConfig};
+use binade_core::ops::{MaxPool2d, MaxPool2dConfig, OpInvocation};
 
 impl<D: Device + MaxPool2d> Var<D> {
     /// Returns the largest element of each window of `self` [N, C, H, W]: see [`MaxPool2d`].
@@ -18,6 +18,7 @@ impl<D: Device + MaxPool2d> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all([device.max_pool2d_backward(grad, &kept, config)?]))
         };
-        Ok(self.push(Op::MAX_POOL2D, &[&x], &Saves::Inputs(&[&x]), output, rule))
+        let call = OpInvocation::MaxPool2dBackward { config };
+        Ok(self.push_call(Op::MAX_POOL2D, &[&x], &Saves::Inputs(&[&x]), output, rule, call))
     }
 }

@@ -1,5 +1,6 @@
 //! Operations, named as in `binade_core::ops`, and the code that they share: a file each, unless [`signatures`] has them.
 
+pub(crate) mod linear_map;
 mod scaled_by;
 mod to_device;
 #[macro_use]
@@ -27,6 +28,18 @@ pub(crate) enum Saves<'v, D: Device> {
     Inputs(&'v [&'v Value<D>]),
     InputsAndOutput(&'v [&'v Value<D>]),
     Output,
+}
+
+impl<'v, D: Device> Saves<'v, D> {
+    /// Returns the inputs that are kept, and true if the output is.
+    pub(crate) fn parts(&self) -> (&'v [&'v Value<D>], bool) {
+        match self {
+            Self::Nothing => (&[], false),
+            Self::Inputs(kept) => (kept, false),
+            Self::InputsAndOutput(kept) => (kept, true),
+            Self::Output => (&[], true),
+        }
+    }
 }
 
 /// Returns a gradient for every operand.

@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_core::ops::MseLoss;
+use binade_core::ops::{MseLoss, OpInvocation};
 
 impl<D: Device + MseLoss> Var<D> {
     /// Returns the mean of `(self − target)²`, an `f32` scalar: see [`MseLoss`].
@@ -19,6 +19,7 @@ impl<D: Device + MseLoss> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all(device.mse_loss_backward(grad, &input, &target)?))
         };
-        Ok(self.push(Op::MSE_LOSS, &inputs, &Saves::Inputs(&inputs), output, rule))
+        let call = OpInvocation::MseLossBackward;
+        Ok(self.push_call(Op::MSE_LOSS, &inputs, &Saves::Inputs(&inputs), output, rule, call))
     }
 }

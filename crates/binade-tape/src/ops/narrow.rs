@@ -1,6 +1,6 @@
 //! Part of a tensor along one axis.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, linear_map::map};
 use crate::{Device, Var};
 use binade_core::ops::Narrow;
 use binade_core::{Op, OpClass};
@@ -14,12 +14,9 @@ impl<D: Device + Narrow> Var<D> {
     ///
     /// If `self` has no such axis or places, or the device fails.
     pub fn narrow(&self, axis: usize, start: usize, len: usize) -> Outcome<D> {
-        let [x] = self.seen(NARROW, [self])?;
-        let output = self.tape().device().narrow(&x.tensor, axis, start, len)?;
         let shape = self.shape();
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(all([device.narrow_backward(grad, &shape, axis, start)?]))
-        };
-        Ok(self.push(NARROW, &[&x], &Saves::Nothing, output, rule))
+        let part = map(move |device: &D, x: &D::Tensor| device.narrow(x, axis, start, len));
+        let back = move |device: &D, x: &D::Tensor| device.narrow_backward(x, &shape, axis, start);
+        self.linear_map(NARROW, [part, map(back)])
     }
 }

@@ -1,6 +1,6 @@
 //! Reordering of axes.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, linear_map::map};
 use crate::{Device, Var};
 use binade_core::ops::Permute;
 use binade_core::{Op, OpClass};
@@ -14,11 +14,10 @@ impl<D: Device + Permute> Var<D> {
     ///
     /// If `axes` do not name each axis once, or the device fails.
     pub fn permute(&self, axes: &[usize]) -> Outcome<D> {
-        let [x] = self.seen(PERMUTE, [self])?;
-        let output = self.tape().device().permute(&x.tensor, axes)?;
-        let mut back = vec![0; axes.len()];
-        axes.iter().enumerate().for_each(|(to, from)| back[*from] = to);
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.permute(grad, &back)?]));
-        Ok(self.push(PERMUTE, &[&x], &Saves::Nothing, output, rule))
+        // Axes that are none are refused by the device.
+        let place = |axis| axes.iter().position(|from| *from == axis).unwrap_or_default();
+        let back = (0..axes.len()).map(place).collect();
+        let by = |axes: Vec<usize>| map(move |device: &D, x: &D::Tensor| device.permute(x, &axes));
+        self.linear_map(PERMUTE, [by(axes.to_vec()), by(back)])
     }
 }

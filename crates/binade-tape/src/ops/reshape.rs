@@ -1,6 +1,6 @@
 //! Reshaping: equal elements under another shape.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, linear_map::map};
 use crate::{Device, Var};
 use binade_core::ops::Reshape;
 use binade_core::{Op, OpClass};
@@ -14,11 +14,9 @@ impl<D: Device + Reshape> Var<D> {
     ///
     /// If the number of elements would change, or the device fails.
     pub fn reshape(&self, shape: &[usize]) -> Outcome<D> {
-        let [x] = self.seen(RESHAPE, [self])?;
-        let output = self.tape().device().reshape(&x.tensor, shape)?;
-        let before = self.shape();
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.reshape(grad, &before)?]));
-        let output = self.push(RESHAPE, &[&x], &Saves::Nothing, output, rule);
-        Ok(output.sharing(x.storage))
+        let to =
+            |shape: Vec<usize>| map(move |device: &D, x: &D::Tensor| device.reshape(x, &shape));
+        let output = self.linear_map(RESHAPE, [to(shape.to_vec()), to(self.shape())])?;
+        Ok(output.sharing(self.value().storage))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::Op;
-use binade_core::ops::RmsNorm;
+use binade_core::ops::{OpInvocation, RmsNorm};
 
 impl<D: Device + RmsNorm> Var<D> {
     /// Divides `self` by its root mean square over the last axis, times `weight`: see [`RmsNorm`].
@@ -18,6 +18,7 @@ impl<D: Device + RmsNorm> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all(device.rms_norm_backward(grad, &input, &gain, eps)?))
         };
-        Ok(self.push(Op::RMS_NORM, &[&x, &w], &Saves::Inputs(&[&x, &w]), output, rule))
+        let (inputs, call) = ([&x, &w], OpInvocation::RmsNormBackward { eps });
+        Ok(self.push_call(Op::RMS_NORM, &inputs, &Saves::Inputs(&inputs), output, rule, call))
     }
 }

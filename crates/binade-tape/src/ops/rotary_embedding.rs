@@ -1,6 +1,6 @@
 //! Rotary position embedding.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, Saves, linear_map::map};
 use crate::{Device, Var};
 use binade_core::Op;
 use binade_core::ops::RotaryEmbedding;
@@ -14,10 +14,11 @@ impl<D: Device + RotaryEmbedding> Var<D> {
     pub fn rotary_embedding(&self, cos: &D::Tensor, sin: &D::Tensor) -> Outcome<D> {
         let [x] = self.operands(Op::ROTARY_EMBEDDING, [self])?;
         let output = self.tape().device().rotary_embedding(&x.tensor, cos, sin)?;
-        let (cos, sin) = (cos.clone(), sin.clone());
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(all([device.rotary_embedding_backward(grad, &cos, &sin)?]))
-        };
-        Ok(self.push(Op::ROTARY_EMBEDDING, &[&x], &Saves::Nothing, output, rule))
+        let [of, back] = [(cos.clone(), sin.clone()), (cos.clone(), sin.clone())];
+        let rotate = move |device: &D, x: &D::Tensor| device.rotary_embedding(x, &of.0, &of.1);
+        let back =
+            move |device: &D, x: &D::Tensor| device.rotary_embedding_backward(x, &back.0, &back.1);
+        let maps = [map(rotate), map(back)];
+        Ok(self.push_linear(Op::ROTARY_EMBEDDING, &[&x], &Saves::Nothing, output, maps))
     }
 }

@@ -1,6 +1,6 @@
 //! Product with a number.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, linear_map::map};
 use crate::{Device, Var, backward::beside};
 use binade_core::ops::Mul;
 use binade_core::{Op, OpClass};
@@ -15,11 +15,9 @@ impl<D: Device + Mul> Var<D> {
     ///
     /// If the device fails.
     pub fn scaled_by(&self, factor: f32) -> Outcome<D> {
-        let [x] = self.seen(SCALED_BY, [self])?;
-        let device = self.tape().device();
-        let factor = beside(device, &x.tensor).fill(factor, &self.shape(), x.dtype())?;
-        let output = Mul::mul(device, &x.tensor, &factor)?;
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([Mul::mul(device, grad, &factor)?]));
-        Ok(self.push(SCALED_BY, &[&x], &Saves::Nothing, output, rule))
+        let near = beside(self.tape().device(), self.tensor());
+        let factor = near.fill(factor, &self.shape(), self.dtype())?;
+        let scale = map(move |device: &D, x: &D::Tensor| Mul::mul(device, x, &factor));
+        self.linear_map(SCALED_BY, [scale.clone(), scale])
     }
 }

@@ -1,6 +1,6 @@
 //! Move to another device of a handle of several.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, linear_map::map};
 use crate::{Device, Var};
 use binade_core::ops::ToDevice;
 use binade_core::{Op, OpClass};
@@ -15,14 +15,12 @@ impl<D: Device + ToDevice> Var<D> {
     ///
     /// If there is no such device, or a device fails.
     pub fn to_device(&self, device: usize) -> Outcome<D> {
-        let [x] = self.seen(TO_DEVICE, [self])?;
-        let handle = self.tape().device();
-        let home = handle.device_of(&x.tensor);
+        let home = self.tape().device().device_of(self.tensor());
         if home == device {
+            let [x] = self.seen(TO_DEVICE, [self])?;
             return Ok(Self::new(self.tape().clone(), x));
         }
-        let output = handle.to_device(&x.tensor, device)?;
-        let rule = move |handle: &D, grad: &D::Tensor| Ok(all([handle.to_device(grad, home)?]));
-        Ok(self.push(TO_DEVICE, &[&x], &Saves::Nothing, output, rule))
+        let to = |device| map(move |handle: &D, x: &D::Tensor| handle.to_device(x, device));
+        self.linear_map(TO_DEVICE, [to(device), to(home)])
     }
 }
