@@ -10,6 +10,7 @@ mod golden;
 mod golden_attention;
 mod golden_autocast;
 mod golden_clip;
+mod golden_gradient_penalty;
 mod golden_jmp;
 mod golden_scalers;
 mod golden_semantics;
