@@ -5,6 +5,7 @@ mod attention;
 pub(crate) mod calls;
 mod clip_groups;
 pub(crate) mod counted;
+mod double_backward;
 mod fp16_optimizer;
 pub(crate) mod indices;
 mod joins;
@@ -36,10 +37,11 @@ macro_rules! tests {
 pub(crate) type Module = (&'static str, &'static [Test]);
 
 /// The tests, by module.
-pub(crate) const TESTS: [Module; 15] = [
+pub(crate) const TESTS: [Module; 16] = [
     ("attention", attention::TESTS),
     ("clip_groups", clip_groups::TESTS),
     ("counted", counted::TESTS),
+    ("double_backward", double_backward::TESTS),
     ("fp16_optimizer", fp16_optimizer::TESTS),
     ("indices", indices::TESTS),
     ("joins", joins::TESTS),
