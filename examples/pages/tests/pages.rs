@@ -8,6 +8,8 @@ mod accumulation;
 mod clipping;
 #[path = "../examples/convergence.rs"]
 mod convergence;
+#[path = "../examples/critic.rs"]
+mod critic;
 #[path = "../examples/custom_op.rs"]
 mod custom_op;
 #[path = "../examples/gradient_penalty.rs"]
