@@ -1,5 +1,6 @@
 //! Gradients of losses and means.
 
+use super::shapes::share;
 use crate::{
     Device, Var,
     ops::{Outcome, linear_map::map},
@@ -23,8 +24,8 @@ pub(super) fn mse_loss<D: Device + Ops>(operand: usize, taken: &[Var<D>]) -> Out
         unreachable!("`mse_loss_backward` takes three tensors")
     };
     let sign = if operand == 0 { 2.0 } else { -2.0 };
-    let count = input.value().elements() as f64;
-    let slope = input.sub(target)?.scaled_by((sign / count) as f32)?;
+    let count = input.value().elements();
+    let slope = input.sub(target)?.scaled_by(share(sign, count))?;
     grad.spread(input.shape(), DType::F32)?.mul(&slope)
 }
 
@@ -34,7 +35,7 @@ pub(super) fn cross_entropy<D: Device + Ops>(_: usize, taken: &[Var<D>]) -> Outc
         unreachable!("`cross_entropy_backward` takes three tensors")
     };
     let rows = logits.shape().first().copied().unwrap_or(1);
-    let shares = logits.softmax()?.scaled_by((1.0 / rows as f64) as f32)?;
+    let shares = logits.softmax()?.scaled_by(share(1.0, rows as u64))?;
     let one = grad.filled(1.0)?;
     let device = grad.tape().device();
     let value = device.cross_entropy_backward(one.tensor(), logits.tensor(), labels.tensor())?;

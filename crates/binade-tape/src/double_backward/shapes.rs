@@ -3,7 +3,10 @@
 use crate::{
     Device, Var,
     backward::beside,
-    ops::{Outcome, linear_map::map},
+    ops::{
+        Outcome,
+        linear_map::{Map, map},
+    },
 };
 use binade_core::ops::Ops;
 use binade_core::{DType, Op};
@@ -41,18 +44,23 @@ impl<D: Device + Ops> Var<D> {
     /// Returns the mean of each channel, as a vector.
     pub(super) fn channel_means(&self) -> Outcome<D> {
         let sums = self.channel_sums()?;
-        let device = self.tape().device();
-        let count =
-            device.element_count(self.tensor()) / device.element_count(sums.tensor()).max(1);
-        sums.scaled_by((1.0 / count as f64) as f32)
+        let count = self.value().elements() / sums.value().elements().max(1);
+        sums.scaled_by(share(1.0, count))
     }
 }
 
+/// Returns the share of one of so many elements.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "a factor of f32 elements, rounded once"
+)]
+pub(super) fn share(of: f64, count: u64) -> f32 {
+    (of / count as f64) as f32
+}
+
 /// Returns the sums of a tensor by channel, and the map from a vector of channels to that tensor's shape.
-fn channels<D: Device + Ops>(
-    shape: Vec<usize>,
-    dtype: DType,
-) -> [crate::ops::linear_map::Map<D>; 2] {
+fn channels<D: Device + Ops>(shape: Vec<usize>, dtype: DType) -> [Map<D>; 2] {
     let sums = map(|device: &D, x: &D::Tensor| {
         let [_, sums] = device.bias_add_backward(x)?;
         Ok(sums)

@@ -107,6 +107,28 @@ fn recorded_gradients_have_the_bits_of_plain_ones_at_every_type() {
     }
 }
 
+/// Returns the gradients of the weighted gradients, computed in `dtype` from inputs that it holds, in `f32`.
+fn second_gradients(row: &Row, dtype: DType) -> Vec<f32> {
+    let rounded = |input: &Tensor| input.cast(DType::F16).unwrap().cast(dtype).unwrap();
+    let inputs: Vec<_> = row.inputs.iter().map(rounded).collect();
+    let (vars, loss) = squared(row, &inputs);
+    let wide: Vec<_> = grads(&loss, &vars).iter().map(|it| it.cast(DType::F32).unwrap()).collect();
+    let scalar = weighted(&wide);
+    vars.iter().flat_map(|var| scalar.gradient(var).unwrap()).flat_map(|it| f32s(&it)).collect()
+}
+
+#[test]
+fn gradients_of_16_bit_gradients_are_near_those_of_f32() {
+    for row in rows() {
+        let (got, want) = (second_gradients(&row, DType::F16), second_gradients(&row, DType::F32));
+        assert!(!got.is_empty() && got.len() == want.len(), "{}", row.name);
+        let largest = want.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+        for (got, want) in got.iter().zip(&want) {
+            assert!((got - want).abs() <= 0.01 * largest, "{}: {got}, {want}", row.name);
+        }
+    }
+}
+
 /// Names of all operations of the table.
 macro_rules! names {
     ({} $($trait:ident $file:ident $methods:tt)*) => { [$(stringify!($file)),*] };

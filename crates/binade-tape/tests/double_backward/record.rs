@@ -74,6 +74,33 @@ fn a_region_casts_no_recorded_backward_but_what_is_computed_of_it() {
 }
 
 #[test]
+fn recorded_gradients_of_a_value_used_often_are_summed_in_f32_and_rounded_once() {
+    let x = plain().variable(tensor(&[64], 1).cast(DType::F16).unwrap());
+    let uses = (0_u8..5).map(|i| x.scaled_by(f32::from(i).mul_add(0.37, 0.11)).unwrap().tanh());
+    let sum = uses.reduce(|sum, part| sum?.add(&part?)).unwrap().unwrap();
+    let loss = sum.mul(&sum).unwrap().sum().unwrap();
+    let grad = grads(&loss, std::slice::from_ref(&x)).remove(0);
+    assert!(grad.tensor().to_bits() == loss.gradient(&x).unwrap().unwrap().to_bits());
+}
+
+#[test]
+fn a_normalisation_of_16_bit_values_with_f32_parameters_goes_back_twice() {
+    let second = |dtype| {
+        let tape = plain();
+        let x = tape.variable(tensor(&[3, 8], 1).cast(DType::F16).unwrap().cast(dtype).unwrap());
+        let [gain, offset] = [2, 3].map(|seed| tape.variable(tensor(&[8], seed)));
+        let y = x.layer_norm(&gain, &offset, 1e-3).unwrap().cast(DType::F32).unwrap();
+        let loss = y.mul(&y).unwrap().mul(&y).unwrap().sum().unwrap();
+        let grad = grads(&loss, &[gain]).remove(0);
+        assert_eq!(grad.dtype(), DType::F32);
+        f32s(&grad.mul(&grad).unwrap().sum().unwrap().gradient(&x).unwrap().unwrap())
+    };
+    let (got, want) = (second(DType::F16), second(DType::F32));
+    let largest = want.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+    assert!(got.iter().zip(&want).all(|(got, want)| (got - want).abs() <= 0.01 * largest));
+}
+
+#[test]
 fn a_gradient_taken_without_gradients_has_a_history_all_the_same() {
     let tape = plain();
     let x = tape.variable(tensor(&[3], 1));
