@@ -68,7 +68,7 @@ pub(crate) const ADAPTERS: [&str; 4] =
 pub(crate) const ENGINES: [&str; 2] = ["binade-mpi", "binade-example-mpi"];
 
 /// Modules and folders that may hold `unsafe`; everything else denies it.
-pub(crate) const UNSAFE_ALLOWED: [&str; 12] = [
+pub(crate) const UNSAFE_ALLOWED: [&str; 15] = [
     "crates/binade-cpu/src/simd",
     // Instructions of processors.
     "crates/binade-cpu/src/product/tile",
@@ -76,6 +76,10 @@ pub(crate) const UNSAFE_ALLOWED: [&str; 12] = [
     "crates/binade-cpu/src/parallel/filled",
     // Kernels take addresses, and memory comes unset.
     "crates/binade-cuda/src/launch",
+    // Memory of other programs, of which an address or a C structure tells.
+    "crates/binade-cuda/src/adopt/raw",
+    "crates/binade-cuda/src/adopt/dlpack",
+    "crates/binade-cuda/tests/device/adopt_raw",
     // C libraries, whose functions take addresses.
     "crates/binade-cuda/src/library/lt",
     "crates/binade-cuda/src/library/dnn/api",

@@ -2,6 +2,7 @@
 
 use crate::{
     Cuda, Error, Tensor,
+    adopt::check_aligned,
     kernels::{IN_PLACE, NOTHING, READ_ONLY, THREADS},
     launch::{Arg, Grid, args},
 };
@@ -58,6 +59,8 @@ impl Cuda {
     fn over(&self, kernel: &'static str, tensor: &Tensor, more: &[Arg<'_>]) -> Result<(), Error> {
         let buffer = tensor.buffer();
         self.check_owner(buffer)?;
+        // Adopted memory may begin anywhere.
+        check_aligned(kernel, buffer.address(), 16)?;
         let blocks = u32::try_from(buffer.bytes() / BLOCK).unwrap_or(u32::MAX);
         if blocks == 0 {
             return Ok(());

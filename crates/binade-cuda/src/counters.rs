@@ -20,6 +20,10 @@ binade_gpu::device_counters! {
     tables,
     /// Bytes of these tables.
     table_bytes,
+    /// Copies of tensors and of other memory within the device; casts are launches.
+    copies,
+    /// Tensors of other programs' memory that were adopted, without a copy.
+    adopted,
     /// Copies of step reports that were started towards the host; starting one waits for nothing.
     reports,
     /// Captured steps that were replayed, each in one launch of its own; their kernels are not counted again.

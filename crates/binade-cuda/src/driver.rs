@@ -1,7 +1,7 @@
 //! CUDA as a driver of the shared host code.
 
 use crate::{
-    CaptureError, Cuda, CudaError, Error, Tensor,
+    AdoptError, CaptureError, Cuda, CudaError, Error, Tensor,
     capture::Reservation,
     faults::FaultCopy,
     kernels::{CAST, CAST_STOCHASTIC},
@@ -67,6 +67,7 @@ impl Driver for Cuda {
             (from.bytes(), view(from, 0..from.bytes()), view_mut(&mut to))
         {
             self.enqueue("copy", || words, |stream| stream.memcpy_dtod(&from, &mut to))?;
+            self.inner.counters.copies.add(1);
         }
         Ok(to)
     }
@@ -128,8 +129,28 @@ impl Driver for Cuda {
         self.inner.pool.state.check_movable("copy", buffer.memory())
     }
 
+    fn is_writable(&self, buffer: &Buffer) -> bool {
+        buffer.memory().lender().is_none_or(|lender| lender.is_writable)
+    }
+
+    fn check_owned(&self, buffer: &Buffer) -> Result<(), Error> {
+        match buffer.memory().lender() {
+            Some(lender) if lender.is_writable => Err(AdoptError::Moved.of("step")),
+            Some(_) => Err(AdoptError::ReadOnly.of("step")),
+            None => Ok(()),
+        }
+    }
+
     fn writes(&self, buffer: &Arc<Buffer>) {
         let shared: Arc<dyn Any + Send + Sync> = buffer.clone();
         self.inner.pool.state.replayed(|replay| replay.sole.push(Arc::downgrade(&shared)));
+    }
+
+    fn replace(&self, tensor: &mut Tensor, value: Tensor) -> Result<(), Error> {
+        if tensor.buffer().memory().lender().is_none() {
+            *tensor = value;
+            return Ok(());
+        }
+        self.copy_into(&value, tensor)
     }
 }

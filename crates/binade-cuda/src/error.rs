@@ -1,6 +1,6 @@
 //! Errors that only a CUDA device has.
 
-use crate::CaptureError;
+use crate::{AdoptError, CaptureError};
 use binade_core::ErrorKind;
 use binade_gpu::DriverError;
 use std::time::Duration;
@@ -148,6 +148,14 @@ pub enum CudaError {
         /// The reason.
         why: CaptureError,
     },
+    /// Memory of another program that cannot be adopted, or an operation on it that is refused.
+    #[error("adopted memory: `{operation}`: {why}")]
+    Adopt {
+        /// Name of the call or operation.
+        operation: &'static str,
+        /// Reason of the refusal.
+        why: AdoptError,
+    },
     /// A captured step that was replayed, and cannot say how it went.
     #[error(
         "the step has been replayed and counted, and its report could not be sent: {cause}; read the scale by \
@@ -233,6 +241,7 @@ impl binade_core::Error for CudaError {
             | Self::DriverTooOld { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Desync { .. } => ErrorKind::Mismatch,
+            Self::Adopt { why, .. } => why.kind(),
             Self::PerThreadStream
             | Self::Kernels { .. }
             | Self::OtherNames

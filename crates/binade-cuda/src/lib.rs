@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod adopt;
 mod capture;
 mod ceilings;
 mod chunks;
@@ -28,6 +29,7 @@ mod testing;
 mod transfer;
 mod write;
 
+pub use adopt::{AdoptError, ForeignMemory, Loan, dlpack};
 pub use binade_gpu::MemoryUse;
 pub use capture::{Capture, CaptureError, Captured};
 pub use ceilings::ReferencePass;

@@ -1,10 +1,10 @@
 //! Device memory and what is copied into it and out of it.
 
 use crate::{
-    CaptureError, Cuda, CudaError, Error, launch,
+    AdoptError, CaptureError, Cuda, CudaError, Error, Tensor, launch,
     memory::{Buffer, HostCopy, Memory, Pinned, Ring, view, view_mut},
 };
-use binade_gpu::Driver;
+use binade_gpu::{Driver, check_length};
 use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, CudaStream, DriverError, sys::CUresult};
 use std::{ops::Range, sync::Arc};
@@ -110,8 +110,28 @@ impl Cuda {
         if let (1.., Some(from), Some(mut to)) = (len, view(from, bytes), view_mut(&mut to)) {
             let words = || vec![at, target, len as u64];
             self.enqueue("copy", words, |stream| stream.memcpy_dtod(&from, &mut to))?;
+            self.inner.counters.copies.add(1);
         }
         Ok(to)
+    }
+
+    /// Copies a tensor into another of its type and shape, where that lies.
+    pub(crate) fn copy_into(&self, from: &Tensor, to: &Tensor) -> Result<(), Error> {
+        [from, to].into_iter().try_for_each(|tensor| self.check_owner(tensor.buffer()))?;
+        self.check_writable("copy", to.buffer())?;
+        check_length::<Self>("bytes", from.bytes(), to.shape(), to.dtype().bytes())?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        let words = || vec![from.address(), to.address(), from.bytes() as u64];
+        self.enqueue("copy", words, |stream| launch::copy(stream, from, to))?;
+        self.inner.counters.copies.add(1);
+        Ok(())
+    }
+
+    /// Refuses a write to memory that was adopted to be read.
+    pub(crate) fn check_writable(&self, what: &'static str, to: &Buffer) -> Result<(), Error> {
+        if self.is_writable(to) { Ok(()) } else { Err(AdoptError::ReadOnly.of(what)) }
     }
 
     /// A table with these contents, uploaded unless it is there.

@@ -23,6 +23,7 @@ impl Cuda {
     pub fn write(&self, tensor: &Tensor, values: &[f32]) -> Result<(), Error> {
         check_length::<Self>("elements", values.len(), tensor.shape(), 1)?;
         self.check_owner(tensor.buffer())?;
+        self.check_writable("write", tensor.buffer())?;
         let (bytes, to) = (bytemuck::cast_slice(values), code("write to", tensor.dtype())?);
         if tensor.dtype() == DType::F32 {
             return self.put_counted(bytes, tensor);
@@ -43,6 +44,7 @@ impl Cuda {
     /// [`capture`](Self::capture).
     pub fn write_bits(&self, tensor: &Tensor, bytes: &[u8]) -> Result<(), Error> {
         check_length::<Self>("bytes", bytes.len(), tensor.shape(), tensor.dtype().bytes())?;
+        self.check_writable("write_bits", tensor.buffer())?;
         self.put_counted(bytes, tensor)
     }
 

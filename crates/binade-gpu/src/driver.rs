@@ -144,6 +144,30 @@ pub trait Driver:
         Ok(())
     }
 
+    /// Returns false for memory that another program has lent to be read.
+    fn is_writable(&self, _buffer: &BufferOf<Self>) -> bool {
+        true
+    }
+
+    /// Refuses memory that another program has lent, where a parameter would move out of it: that program would keep the old values.
+    ///
+    /// # Errors
+    ///
+    /// Where another program has lent it.
+    fn check_owned(&self, _buffer: &BufferOf<Self>) -> Result<(), Self> {
+        Ok(())
+    }
+
+    /// Gives a tensor another value of its type and shape: in its own memory where another program has lent that, or else by `value`'s.
+    ///
+    /// # Errors
+    ///
+    /// Where another program has lent the memory to be read, or the device fails.
+    fn replace(&self, tensor: &mut Tensor<Self>, value: Tensor<Self>) -> Result<(), Self> {
+        *tensor = value;
+        Ok(())
+    }
+
     /// Tells a capture that is under way that `buffer` is written to in place, so that a replay needs it unshared.
     fn writes(&self, _buffer: &Arc<BufferOf<Self>>) {}
 
@@ -151,24 +175,32 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// The errors of [`own_tensor`](Self::own_tensor).
+    /// The errors of [`own_tensor`](Self::own_tensor), and those of [`check_owned`](Self::check_owned) where it would move.
     fn own_parameter(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
+        if !self.may_write(tensor) {
+            self.check_owned(&tensor.buffer)?;
+        }
         self.own_tensor(tensor)
     }
 
-    /// Makes a tensor's memory its own before it is written to: copies the elements where it is shared.
+    /// Makes a tensor's memory its own before it is written to: copies the elements where it is shared, or lent to be read.
     ///
     /// # Errors
     ///
     /// [`Error::Foreign`] for another handle's tensor; where the device fails.
     fn own_tensor(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
         self.check_owner(&tensor.buffer)?;
-        if !is_alone(&tensor.buffer) {
+        if !self.may_write(tensor) {
             self.check_movable(&tensor.buffer)?;
             *tensor = self.copy_tensor(tensor)?;
         }
         self.writes(&tensor.buffer);
         Ok(())
+    }
+
+    /// Returns true if a tensor's memory can be written to where it lies.
+    fn may_write(&self, tensor: &Tensor<Self>) -> bool {
+        is_alone(&tensor.buffer) && self.is_writable(&tensor.buffer)
     }
 
     /// Refuses another handle's memory: nothing orders that handle's work with this one's.

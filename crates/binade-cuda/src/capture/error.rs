@@ -113,6 +113,12 @@ pub enum CaptureError {
          by NCCL"
     )]
     Peers,
+    /// Adoption of another program's memory, or an order of streams by an event.
+    #[error(
+        "it orders this stream and another program's by an event, which no replay would; adopt memory before the capture and keep it, \
+         and call `Cuda::wait_for` and `Cuda::precede` between replays"
+    )]
+    OtherStream,
     /// Outcome of a captured step that has not been replayed yet.
     #[error(
         "no replay of the captured step has sent it; replay the step before its outcome is read"

@@ -1,7 +1,10 @@
 //! Gate of a stream, shared by all handles that work in it. While one handle captures there, no other enters.
 
 use super::error::CaptureError;
-use crate::{Error, memory::Memory};
+use crate::{
+    Error,
+    memory::{Lender, Memory},
+};
 use binade_gpu::lock;
 use cudarc::driver::CudaStream;
 use std::{
@@ -16,6 +19,8 @@ pub(crate) struct Gate {
     pub(super) capture: RwLock<Option<Capture>>,
     /// Memory of handles dropped while another captured: the capture would record the free.
     buried: Mutex<Vec<Memory>>,
+    /// Owners of adopted memory that was dropped during a capture, which would record the event behind the work on it.
+    waiting: Mutex<Vec<Lender>>,
 }
 
 /// Capture under way.
@@ -73,7 +78,24 @@ impl Gate {
         let trouble = capture.take().and_then(|capture| lock(&capture.trouble).take());
         // Freed before the next capture can begin.
         lock(&self.buried).clear();
+        let waiting = std::mem::take(&mut *lock(&self.waiting));
+        let followed: Vec<_> = waiting.iter().map(Lender::follow).collect();
+        // An owner's code may come back here.
+        drop(capture);
+        waiting.into_iter().zip(followed).for_each(|(lender, it)| lender.give_back(it));
         (ended, trouble)
+    }
+
+    /// Gives adopted memory back to its owner, behind the handle's work: now, or when the capture has ended.
+    pub(crate) fn give_back(&self, lender: Lender) {
+        let capture = self.capture.read().unwrap_or_else(PoisonError::into_inner);
+        if capture.is_some() {
+            lock(&self.waiting).push(lender);
+            return;
+        }
+        let followed = lender.follow();
+        drop(capture);
+        lender.give_back(followed);
     }
 
     /// Frees memory of a dropped handle, now or when the capture has ended.

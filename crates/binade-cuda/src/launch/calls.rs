@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "memory comes unset, and copies run on while the host does")]
 
 use crate::memory::{Buffer, Pinned};
-use crate::probe::LIBRARIES;
+use crate::{Tensor, probe::LIBRARIES};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaGraph, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result,
     sys,
@@ -114,6 +114,16 @@ pub(crate) fn send_from(
 /// used again.
 fn record(stream: &CudaStream, pinned: &mut Pinned) -> Result<(), DriverError> {
     pinned.done.record(stream).inspect_err(|_| pinned.leak())
+}
+
+/// Copies a tensor's bytes into another tensor of as many.
+pub(crate) fn copy(stream: &CudaStream, from: &Tensor, to: &Tensor) -> Result<(), DriverError> {
+    assert_eq!(from.bytes(), to.bytes(), "{from:?} to {to:?}");
+    stream.context().bind_to_thread()?;
+    // SAFETY: both have as many bytes (asserted), which their buffers keep; whoever uses them next is behind this in the stream.
+    unsafe {
+        result::memcpy_dtod_async(to.address(), from.address(), from.bytes(), stream.cu_stream())
+    }
 }
 
 /// Fills `count` words with `word`, from `offset` bytes on.

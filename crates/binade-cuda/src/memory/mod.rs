@@ -1,11 +1,14 @@
 //! Device memory: buffers of a pool, tables of addresses and constants, cached by their contents, and small shared buffers.
 
 mod host_copy;
+mod lender;
 
 pub(crate) use host_copy::{Copies, HostCopy, LatestCopies, Pinned, ReplayCopy, Ring};
+pub(crate) use lender::Lender;
 
 use crate::{
     Cuda, Error,
+    adopt::raw,
     capture::{ArenaSlot, Recorder},
     kernels::SEEN,
 };
@@ -25,16 +28,41 @@ pub(crate) type Pool = binade_gpu::Pool<Memory>;
 /// Device memory and its address: to ask cudarc each time would put an event in the stream each time.
 #[derive(Debug)]
 pub struct Memory {
-    slice: CudaSlice<u8>,
+    /// Present until it is dropped.
+    slice: Option<CudaSlice<u8>>,
     pub(crate) address: u64,
+    bytes: usize,
     /// The capture that it was made for.
     pub(crate) home: Option<ArenaSlot>,
+    /// Owner of adopted memory, which is no pool's.
+    lender: Option<Lender>,
 }
 
 impl Memory {
     pub(crate) fn new(slice: CudaSlice<u8>, stream: &CudaStream) -> Self {
         let (address, _) = slice.device_ptr(stream);
-        Self { slice, address, home: None }
+        let bytes = slice.len();
+        Self { slice: Some(slice), address, bytes, home: None, lender: None }
+    }
+
+    /// Returns memory that `lender` keeps alive.
+    fn lent(address: u64, bytes: usize, lender: Lender) -> Self {
+        let slice = Some(raw::bytes_of(&lender, address, bytes));
+        Self { slice, address, bytes, home: None, lender: Some(lender) }
+    }
+
+    /// Returns the owner of adopted memory.
+    pub(crate) fn lender(&self) -> Option<&Lender> {
+        self.lender.as_ref()
+    }
+}
+
+impl Drop for Memory {
+    /// Gives adopted memory back to its owner; other memory is freed.
+    fn drop(&mut self) {
+        let Some(lender) = self.lender.take() else { return };
+        let _ = self.slice.take().map(CudaSlice::leak);
+        lender.gate.clone().give_back(lender);
     }
 }
 
@@ -43,11 +71,11 @@ impl binade_gpu::Memory for Memory {
     type State = Recorder;
 
     fn bytes(&self) -> usize {
-        self.slice.len()
+        self.bytes
     }
 
     fn retire(self, recorder: &Recorder) -> Option<Self> {
-        recorder.give(self)
+        recorder.give(self).filter(|memory| memory.lender.is_none())
     }
 
     fn free(idle: impl Iterator<Item = Self>, recorder: &Recorder) {
@@ -66,13 +94,13 @@ pub(crate) fn view(buffer: &Buffer, bytes: Range<usize>) -> Option<CudaView<'_, 
     if bytes.end > buffer.bytes() {
         return None;
     }
-    buffer.memory().slice.try_slice(bytes)
+    buffer.memory().slice.as_ref()?.try_slice(bytes)
 }
 
 /// All bytes of a buffer, to write to.
 pub(crate) fn view_mut(buffer: &mut Buffer) -> Option<CudaViewMut<'_, u8>> {
     let bytes = buffer.bytes();
-    buffer.memory_mut().slice.try_slice_mut(..bytes)
+    buffer.memory_mut().slice.as_mut()?.try_slice_mut(..bytes)
 }
 
 /// Number of tables that are kept: those of a few optimizers and windows, each with a handful of sets that take turns.
@@ -132,6 +160,11 @@ pub(crate) struct SharedBuffers {
 }
 
 impl Cuda {
+    /// Returns a buffer in memory that `lender` keeps alive.
+    pub(crate) fn adopted_buffer(&self, address: u64, bytes: usize, lender: Lender) -> Buffer {
+        Buffer::new(Memory::lent(address, bytes, lender), bytes, self.inner.pool.clone())
+    }
+
     /// Returns the small buffers, which are made when the device is opened.
     pub(crate) fn shared_buffers(&self) -> Result<&SharedBuffers, Error> {
         made_once(&self.inner.shared_buffers, || {

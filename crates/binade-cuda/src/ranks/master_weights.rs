@@ -69,7 +69,7 @@ impl CudaRank {
         for param in params {
             // Rank 0 alone keeps memory that others read.
             if self.communicator().rank() > 0 {
-                cuda.own_tensor(&mut param.value)?;
+                cuda.own_parameter(&mut param.value)?;
             }
             let (at, bytes) = (param.value.address(), param.value.bytes());
             if bytes > 0 {

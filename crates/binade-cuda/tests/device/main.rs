@@ -5,6 +5,9 @@
     reason = "one shape for all tests, those without a `?` among them"
 )]
 
+mod adopt;
+mod adopt_raw;
+mod adopt_training;
 mod captures;
 mod captures_beside;
 mod captures_clones;
@@ -46,7 +49,10 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 19] = [
+const ALL: [Module; 20] = [
+    ("adopt", adopt::TESTS),
+    ("adopt_raw", adopt_raw::TESTS),
+    ("adopt_training", adopt_training::TESTS),
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),

@@ -81,6 +81,9 @@ fn new_states<D: Kernels>(
     let one = |(number, param): (u32, &Named<Tensor<D>>)| {
         let now = storable::<D>(param.value.dtype())?;
         let stored = storable::<D>(config.dtype_of(&param.name, now))?;
+        if stored != now {
+            device.check_owned(param.value.buffer())?;
+        }
         let rule = config.rule_for(&param.name);
         kept.declare(&param.name, param.value.len(), stored)?;
         ParamState::new(device, number, &param.value, (config.store, stored), rule)

@@ -40,7 +40,7 @@ impl<D: Kernels> Snapshot for Gpu<'_, D> {
         let uploaded = uploaded.collect::<Result<Vec<_>, D>>().map_err(LoadError::Device)?;
         let counts = self.0.buffer_of(&masters.saved_counts(&saved)).map_err(LoadError::Device)?;
         for (param, (value, mut state)) in params.iter_mut().zip(uploaded) {
-            param.value = value;
+            self.0.replace(&mut param.value, value).map_err(LoadError::Device)?;
             let id = masters.kept.id(&param.name);
             if let Some(own) = id.and_then(|id| masters.states.get_mut(id)) {
                 own.put(&mut state);

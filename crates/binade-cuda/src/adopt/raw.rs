@@ -1,0 +1,61 @@
+//! Adoption of memory by its address.
+#![expect(unsafe_code, reason = "an address says nothing of what lies there")]
+
+use super::Adoption;
+use crate::{Cuda, Error, Tensor, memory::Lender};
+use binade_core::DType;
+use cudarc::driver::{CudaSlice, CudaStream};
+use std::sync::Arc;
+
+/// Device memory of another program, by its address.
+#[derive(Clone, Debug)]
+pub struct ForeignMemory {
+    /// Address of the first byte.
+    pub address: u64,
+    /// Number of bytes.
+    pub bytes: usize,
+    /// Stream in which the program works on the memory; `CudaContext::wrap_borrowed_stream` makes one of a `CUstream`.
+    pub stream: Arc<CudaStream>,
+    /// True if tensors in it may be written to.
+    pub is_writable: bool,
+}
+
+impl Cuda {
+    /// Adopts memory by its address, as [`adopt`](Self::adopt) and [`adopt_mut`](Self::adopt_mut) adopt a slice. The tensor drops `owner`
+    /// with its last clone, when it has put the memory's stream behind this handle's work.
+    ///
+    /// # Safety
+    ///
+    /// Until `owner` is dropped, all bytes are valid device memory of the stream's context, which nobody frees or maps anew. If the
+    /// memory is writable, no other value relies on its contents.
+    ///
+    /// # Errors
+    ///
+    /// As [`adopt`](Self::adopt), and [`AdoptError::Misaligned`](crate::AdoptError::Misaligned) where the address is no multiple of an
+    /// element's size.
+    pub unsafe fn adopt_raw(
+        &self,
+        memory: ForeignMemory,
+        dtype: DType,
+        shape: &[usize],
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Tensor, Error> {
+        let ForeignMemory { address, bytes, stream, is_writable } = memory;
+        let owner = || Box::new(owner);
+        let adoption = Adoption { address, bytes, stream, is_writable, owner };
+        self.adopt_memory("adopt_raw", adoption, dtype, shape)
+    }
+}
+
+/// Returns memory as a slice that belongs to somebody else: it must be leaked instead of dropped, as [`Memory`](crate::memory::Memory)
+/// and [`Loan`](super::Loan) do.
+pub(crate) fn borrowed<T>(stream: &Arc<CudaStream>, address: u64, len: usize) -> CudaSlice<T> {
+    // SAFETY: the caller's owner keeps as many elements there until the slice has been leaked. Whether elements are set does not matter:
+    // device memory is read by kernels and copies alone, never as a Rust value.
+    unsafe { stream.upgrade_device_ptr(address, len) }
+}
+
+/// Returns memory as bytes, which `lender` keeps alive.
+pub(crate) fn bytes_of(lender: &Lender, address: u64, bytes: usize) -> CudaSlice<u8> {
+    borrowed(&lender.ours, address, bytes)
+}
