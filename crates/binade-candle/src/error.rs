@@ -14,6 +14,28 @@ pub enum Error {
     /// A set of gradients or parameters that does not match, or a number out of range.
     #[error(transparent)]
     Set(#[from] HostDeviceError<HostTypeError>),
+    /// Error of `binade-cuda`.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Cuda(#[from] binade_cuda::Error),
+    /// A tensor that is not on a CUDA device.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "`{name}` is not on a CUDA device; move it there by `to_device`, or use the handle `Candle`"
+    )]
+    NotOnCuda {
+        /// Name of the tensor.
+        name: Arc<str>,
+    },
+    /// A parameter whose rows do not lie one behind the other.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "`{name}` is not contiguous, so that no kernel of `binade-cuda` takes it; make the `Var` of `contiguous()`"
+    )]
+    Strided {
+        /// Name of the parameter.
+        name: Arc<str>,
+    },
     /// A region's operands could not be cast.
     #[error(transparent)]
     Cast(Box<CastError<Self>>),
@@ -93,6 +115,12 @@ impl binade_core::Error for Error {
             Self::NoSuchType { .. } | Self::RoundsTwice { .. } | Self::Untrainable { .. } => {
                 ErrorKind::Unsupported
             }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(error) => error.kind(),
+            #[cfg(feature = "cuda")]
+            Self::NotOnCuda { .. } => ErrorKind::Mismatch,
+            #[cfg(feature = "cuda")]
+            Self::Strided { .. } => ErrorKind::InvalidArgument,
             Self::Strangers { .. } => ErrorKind::Mismatch,
             Self::Tied { .. } | Self::NoParameters | Self::NotVar { .. } => {
                 ErrorKind::InvalidArgument

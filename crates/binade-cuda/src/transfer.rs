@@ -115,11 +115,20 @@ impl Cuda {
         Ok(to)
     }
 
-    /// Copies a tensor into another of its type and shape, where that lies.
-    pub(crate) fn copy_into(&self, from: &Tensor, to: &Tensor) -> Result<(), Error> {
+    /// Copies a tensor into another of its type and number of elements, where that lies. As with [`write`](Self::write), clones, slices and
+    /// captured steps see the new elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where it has fewer or more bytes, [`AdoptError::ReadOnly`] where `to` was adopted to be read; when the device fails.
+    pub fn copy_into(&self, from: &Tensor, to: &Tensor) -> Result<(), Error> {
         [from, to].into_iter().try_for_each(|tensor| self.check_owner(tensor.buffer()))?;
         self.check_writable("copy", to.buffer())?;
-        check_length::<Self>("bytes", from.bytes(), to.shape(), to.dtype().bytes())?;
+        if from.dtype() != to.dtype() {
+            let (found, asked) = (from.dtype(), to.dtype());
+            return Err(AdoptError::DType { found, asked }.of("copy"));
+        }
+        check_length::<Self>("elements", from.len(), to.shape(), 1)?;
         if from.is_empty() {
             return Ok(());
         }

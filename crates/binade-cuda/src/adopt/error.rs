@@ -52,6 +52,9 @@ pub enum AdoptError {
          of the parameter, and let the configuration store it in the type that it has"
     )]
     Moved,
+    /// Parameter whose owner has put it in other memory since it was adopted.
+    #[error("the owner has put the tensor in other memory since; adopt it anew")]
+    Replaced,
     /// Part of a DLPack tensor that this backend does not take.
     #[error("DLPack: {part} is {found}; {needed}")]
     DlPack {
@@ -73,7 +76,9 @@ impl AdoptError {
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::DlPack { .. } => ErrorKind::Unsupported,
-            Self::Misaligned { .. } | Self::ReadOnly | Self::Moved => ErrorKind::InvalidArgument,
+            Self::Misaligned { .. } | Self::ReadOnly | Self::Moved | Self::Replaced => {
+                ErrorKind::InvalidArgument
+            }
             Self::Device { .. } | Self::Context { .. } | Self::DType { .. } => ErrorKind::Mismatch,
         }
     }

@@ -167,16 +167,18 @@ impl Cuda {
 
     /// Refuses memory or a stream of another context, whose addresses this handle's kernels cannot use.
     fn check_context(&self, operation: &'static str, theirs: &CudaContext) -> Result<(), Error> {
-        let ours = self.stream().context();
-        let (found, device) = (theirs.ordinal(), ours.ordinal());
-        if found != device {
-            return Err(AdoptError::Device { found, device }.of(operation));
-        }
-        if theirs.cu_ctx() != ours.cu_ctx() {
-            return Err(AdoptError::Context { device }.of(operation));
-        }
-        Ok(())
+        let place = |context: &CudaContext| (context.ordinal(), context.cu_ctx() as usize);
+        check_place(place(theirs), place(self.stream().context())).map_err(|it| it.of(operation))
     }
+}
+
+/// Refuses memory of another device or context, each by its number and address.
+fn check_place(theirs: (usize, usize), ours: (usize, usize)) -> Result<(), AdoptError> {
+    let ((found, context), (device, needed)) = (theirs, ours);
+    if found != device {
+        return Err(AdoptError::Device { found, device });
+    }
+    if context == needed { Ok(()) } else { Err(AdoptError::Context { device }) }
 }
 
 /// Refuses an address that is no multiple of `needed` bytes.
@@ -189,4 +191,19 @@ pub(crate) fn check_aligned(
         return Ok(());
     }
     Err(AdoptError::Misaligned { address, needed }.of(operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The interpreter has one context a device.
+    #[test]
+    fn memory_of_another_context_is_refused_as_that_of_another_device_is() {
+        let place = (0, 0x1000);
+        assert_eq!(check_place(place, place), Ok(()));
+        assert_eq!(check_place((0, 0x2000), place), Err(AdoptError::Context { device: 0 }));
+        let elsewhere = check_place((1, 0x1000), place);
+        assert_eq!(elsewhere, Err(AdoptError::Device { found: 1, device: 0 }));
+    }
 }

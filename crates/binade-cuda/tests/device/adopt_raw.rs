@@ -6,7 +6,7 @@ use crate::{
     support::{Result, own, vector},
 };
 use binade_core::DType;
-use binade_core::ops::Download;
+use binade_core::ops::{Add, Download};
 use binade_cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use binade_cuda::dlpack::{
     Device, ElementType, LegacyManagedTensor, ManagedTensor, READ_ONLY, Tensor as DlTensor, Version,
@@ -20,6 +20,8 @@ use std::sync::{
 
 crate::tests![
     memory_is_adopted_by_its_address,
+    work_on_memory_is_behind_the_stream_that_is_named_for_it,
+    work_on_a_slice_is_behind_every_stream_whose_events_it_has,
     a_misaligned_address_is_refused,
     a_dlpack_tensor_is_adopted_and_deleted_once,
     a_dlpack_tensor_before_version_1_is_adopted,
@@ -48,6 +50,35 @@ fn memory_is_adopted_by_its_address() -> Result {
     // SAFETY: as above.
     let long = unsafe { cuda.adopt_raw(memory, DType::F32, &[4], slice) };
     assert!(matches!(long, Err(Error::Length { found: 3, expected: 4, .. })), "{long:?}");
+    Ok(())
+}
+
+/// The stream's copy is from pinned memory, so that the interpreter has not made it yet when the tensor is adopted.
+fn work_on_memory_is_behind_the_stream_that_is_named_for_it() -> Result {
+    let (cuda, stream) = (own(), theirs()?);
+    let other = Cuda::on(stream.clone())?;
+    let slice = Arc::new(stream.clone_htod(&[1.0_f32; 100])?);
+    let there = other.adopt_mut(slice.clone(), &[100])?;
+    let address = address(&slice, &stream);
+    other.write(&there, &[2.0; 100])?;
+    let memory = ForeignMemory { address, bytes: 400, stream, is_writable: false };
+    // SAFETY: the slice has as many bytes there, and is the owner.
+    let tensor = unsafe { cuda.adopt_raw(memory, DType::F32, &[100], slice) }?;
+    assert_eq!(cuda.download(&cuda.add(&tensor, &tensor)?)?, [4.0; 100]);
+    Ok(())
+}
+
+/// cudarc records an event where it writes to a slice, in whatever stream.
+fn work_on_a_slice_is_behind_every_stream_whose_events_it_has() -> Result {
+    let (cuda, stream) = (own(), theirs()?);
+    let third = stream.context().new_stream()?;
+    let mut slice = stream.clone_htod(&[1.0_f32; 100])?;
+    // SAFETY: its elements are written before they are read, by the next line.
+    let mut pinned = unsafe { stream.context().alloc_pinned::<f32>(100) }?;
+    pinned.as_mut_slice()?.fill(2.0);
+    third.memcpy_htod(&pinned, &mut slice)?;
+    let tensor = cuda.adopt(slice, &[100])?;
+    assert_eq!(cuda.download(&cuda.add(&tensor, &tensor)?)?, [4.0; 100]);
     Ok(())
 }
 
@@ -254,7 +285,12 @@ fn a_tensor_handed_out_by_dlpack_is_adopted_by_another_handle() -> Result {
     let held = cuda.memory_use().bytes;
     drop(tensor);
     assert_eq!(cuda.memory_use().bytes, held, "the other handle has it");
+    let late = Arc::new(stream.clone_htod(&[0.0_f32; 10])?);
+    let (here, late) = (cuda.adopt(late.clone(), &[10])?, other.adopt_mut(late, &[10])?);
+    other.write(&late, &[1.0; 10])?;
     drop(there);
     assert!(cuda.memory_use().bytes < held);
+    // What the other stream had by then is done for the work from here on.
+    assert_eq!(cuda.download(&cuda.add(&here, &here)?)?, [2.0; 10]);
     Ok(())
 }

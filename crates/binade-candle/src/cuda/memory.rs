@@ -1,0 +1,82 @@
+//! Memory of candle's tensors, adopted by its address.
+#![expect(
+    unsafe_code,
+    reason = "candle lends a slice only behind a lock, and no value can hold that lock"
+)]
+
+use crate::Error;
+use binade_core::{DType, Element};
+use binade_cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
+use binade_cuda::{Cuda, ForeignMemory};
+use candle_core::cuda_backend::CudaStorageSlice;
+use candle_core::{Layout, Storage, Tensor};
+use std::sync::Arc;
+
+/// Place of a tensor's elements in device memory.
+pub(super) struct Place {
+    pub(super) address: u64,
+    bytes: usize,
+    dtype: DType,
+    pub(super) stream: Arc<CudaStream>,
+}
+
+impl Place {
+    /// Returns the place of a tensor's elements, whose storage is locked.
+    pub(super) fn of(name: &Arc<str>, storage: &Storage, layout: &Layout) -> Result<Self, Error> {
+        let name = || name.clone();
+        let Storage::Cuda(storage) = storage else {
+            return Err(Error::NotOnCuda { name: name() });
+        };
+        let range = layout.contiguous_offsets().ok_or_else(|| Error::Strided { name: name() })?;
+        match &storage.slice {
+            CudaStorageSlice::BF16(slice) => Ok(Self::within(slice, range)),
+            CudaStorageSlice::F16(slice) => Ok(Self::within(slice, range)),
+            CudaStorageSlice::F32(slice) => Ok(Self::within(slice, range)),
+            slice => Err(Error::Untrainable { name: name(), dtype: dtype(slice) }),
+        }
+    }
+
+    fn within<T: Element>(slice: &CudaSlice<T>, (start, end): (usize, usize)) -> Self {
+        assert!(start <= end && end <= slice.len(), "{start}..{end} of {}", slice.len());
+        let (address, _) = slice.device_ptr(slice.stream());
+        let size = T::DTYPE.bytes();
+        Self {
+            address: address + (start * size) as u64,
+            bytes: (end - start) * size,
+            dtype: T::DTYPE,
+            stream: slice.stream().clone(),
+        }
+    }
+}
+
+/// Returns a type that is not trained.
+fn dtype(slice: &CudaStorageSlice) -> candle_core::DType {
+    use candle_core::DType as D;
+    match slice {
+        CudaStorageSlice::U8(_) => D::U8,
+        CudaStorageSlice::U32(_) => D::U32,
+        CudaStorageSlice::I64(_) => D::I64,
+        CudaStorageSlice::F64(_) => D::F64,
+        CudaStorageSlice::F8E4M3(_) => D::F8E4M3,
+        _ => D::I32,
+    }
+}
+
+/// Adopts a tensor of candle's where it lies.
+pub(super) fn adopt(
+    cuda: &Cuda,
+    name: &Arc<str>,
+    tensor: &Tensor,
+    is_writable: bool,
+) -> Result<binade_cuda::Tensor, Error> {
+    let place = {
+        let (storage, layout) = tensor.storage_and_layout();
+        Place::of(name, &storage, layout)?
+    };
+    let Place { address, bytes, dtype, stream } = place;
+    let memory = ForeignMemory { address, bytes, stream, is_writable };
+    // SAFETY: the clone keeps the storage, in which the elements have these bytes (asserted). candle frees a storage's slice with the storage
+    // alone: `Var::set` and its operations in place write into the slice that is there. A step looks for it there under the lock. Nothing
+    // relies on a parameter's contents, which candle's `Var`s change the same way.
+    Ok(unsafe { cuda.adopt_raw(memory, dtype, tensor.dims(), tensor.clone()) }?)
+}
