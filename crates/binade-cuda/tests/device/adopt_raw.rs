@@ -271,8 +271,9 @@ fn steps_of_an_axis_with_one_element_do_not_matter() -> Result {
 }
 
 fn a_tensor_handed_out_by_dlpack_is_adopted_by_another_handle() -> Result {
-    let (cuda, stream) = (own(), theirs()?);
-    let other = Cuda::on(stream.clone())?;
+    // The other handle has a stream of its own, and says that it works in `stream`, where a third one copies.
+    let (cuda, other, stream) = (own(), own(), theirs()?);
+    let third = Cuda::on(stream.clone())?;
     let tensor = vector(&cuda, &[0.0; 6], DType::F32).reshape(&[2, 3])?;
     cuda.write(&tensor, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
     let managed = cuda.to_dlpack(&tensor.slice(3, 3)?, &stream)?;
@@ -286,11 +287,11 @@ fn a_tensor_handed_out_by_dlpack_is_adopted_by_another_handle() -> Result {
     drop(tensor);
     assert_eq!(cuda.memory_use().bytes, held, "the other handle has it");
     let late = Arc::new(stream.clone_htod(&[0.0_f32; 10])?);
-    let (here, late) = (cuda.adopt(late.clone(), &[10])?, other.adopt_mut(late, &[10])?);
-    other.write(&late, &[1.0; 10])?;
+    let (here, late) = (cuda.adopt(late.clone(), &[10])?, third.adopt_mut(late, &[10])?);
+    third.write(&late, &[1.0; 10])?;
     drop(there);
     assert!(cuda.memory_use().bytes < held);
-    // What the other stream had by then is done for the work from here on.
+    // What `stream` had by then is done for the work from here on.
     assert_eq!(cuda.download(&cuda.add(&here, &here)?)?, [2.0; 10]);
     Ok(())
 }

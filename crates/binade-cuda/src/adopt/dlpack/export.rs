@@ -6,7 +6,7 @@ use crate::{AdoptError, Cuda, Error, Tensor};
 use cudarc::driver::CudaStream;
 use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 
-/// What an exported tensor keeps until its deleter is called.
+/// State that an exported tensor keeps until its deleter is called.
 struct Exported {
     cuda: Cuda,
     tensor: Tensor,

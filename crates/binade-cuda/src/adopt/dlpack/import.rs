@@ -122,18 +122,18 @@ impl Cuda {
 }
 
 /// Returns the error of a part of the structure.
-fn part(part: &'static str, found: impl ToString, needed: &'static str) -> AdoptError {
+fn part(part: &'static str, found: &impl ToString, needed: &'static str) -> AdoptError {
     AdoptError::DlPack { part, found: found.to_string(), needed }
 }
 
 fn check_header(version: Version, flags: u64, is_writable: bool) -> Result<(), AdoptError> {
     if version.major != Version::WRITTEN.major {
-        return Err(part("the major version", version.major, "1 is read"));
+        return Err(part("the major version", &version.major, "1 is read"));
     }
     if is_writable && flags & READ_ONLY != 0 {
         return Err(part(
             "`flags`",
-            format!("{flags:#x}"),
+            &format!("{flags:#x}"),
             "a tensor that is read only is not written to",
         ));
     }
@@ -147,13 +147,13 @@ fn check_header(version: Version, flags: u64, is_writable: bool) -> Result<(), A
 /// `shape`, and `strides` unless it is null, point to `ndim` numbers.
 unsafe fn layout(tensor: &DlTensor) -> Result<(DType, Vec<usize>), AdoptError> {
     if tensor.device.kind != Device::CUDA {
-        return Err(part("`device_type`", tensor.device.kind, "2, CUDA, is taken"));
+        return Err(part("`device_type`", &tensor.device.kind, "2, CUDA, is taken"));
     }
     let known = "bf16, f16, f32, e4m3, e5m2 and i64 are taken, one lane each";
     let dtype = tensor.dtype.dtype();
-    let dtype = dtype.ok_or_else(|| part("`dtype`", format!("{:?}", tensor.dtype), known))?;
+    let dtype = dtype.ok_or_else(|| part("`dtype`", &format!("{:?}", tensor.dtype), known))?;
     let axes = usize::try_from(tensor.ndim);
-    let axes = axes.map_err(|_| part("`ndim`", tensor.ndim, "a number of axes is 0 or more"))?;
+    let axes = axes.map_err(|_| part("`ndim`", &tensor.ndim, "a number of axes is 0 or more"))?;
     let numbers = |at: *mut i64| match axes {
         0 => &[][..],
         // SAFETY: the caller promises as many numbers.
@@ -162,10 +162,10 @@ unsafe fn layout(tensor: &DlTensor) -> Result<(DType, Vec<usize>), AdoptError> {
     let extents = numbers(tensor.shape);
     let shape = extents.iter().map(|extent| usize::try_from(*extent)).collect::<Result<_, _>>();
     let shape: Vec<usize> =
-        shape.map_err(|_| part("`shape`", format!("{extents:?}"), "extents are 0 or more"))?;
+        shape.map_err(|_| part("`shape`", &format!("{extents:?}"), "extents are 0 or more"))?;
     if !tensor.strides.is_null() && !is_row_major(&shape, numbers(tensor.strides)) {
         let found = format!("{:?} of shape {shape:?}", numbers(tensor.strides));
-        return Err(part("`strides`", found, "make the tensor contiguous first"));
+        return Err(part("`strides`", &found, "make the tensor contiguous first"));
     }
     Ok((dtype, shape))
 }
