@@ -14,22 +14,22 @@ use std::sync::Arc;
 
 /// A tensor whose clones share its memory.
 #[derive(Clone)]
-pub struct GpuTensor<T> {
+pub(crate) struct GpuTensor<T> {
     elements: Arc<CudaSlice<T>>,
     shape: Vec<usize>,
 }
 
 /// A device with a context object and a stream of its own.
-pub struct Gpu {
+pub(crate) struct Gpu {
     stream: Arc<CudaStream>,
 }
 
 impl Gpu {
-    pub fn open() -> Result<Self, DriverError> {
+    pub(crate) fn open() -> Result<Self, DriverError> {
         Ok(Self { stream: CudaContext::new(0)?.new_stream()? })
     }
 
-    pub fn tensor<T: Element + DeviceRepr>(
+    pub(crate) fn tensor<T: Element + DeviceRepr>(
         &self,
         values: &[f32],
         shape: &[usize],
@@ -39,7 +39,7 @@ impl Gpu {
         Ok(GpuTensor { elements, shape: shape.to_vec() })
     }
 
-    pub fn values<T: Element + DeviceRepr>(
+    pub(crate) fn values<T: Element + DeviceRepr>(
         &self,
         tensor: &GpuTensor<T>,
     ) -> Result<Vec<f32>, DriverError> {
@@ -48,7 +48,7 @@ impl Gpu {
     }
 
     /// Returns the gradient of the loss (weight - 0.5)² / 2, times the number in `seed`. A real library launches its kernels here.
-    pub fn gradient<T: Element + DeviceRepr>(
+    pub(crate) fn gradient<T: Element + DeviceRepr>(
         &self,
         weight: &GpuTensor<T>,
         seed: &CudaSlice<f32>,
@@ -59,14 +59,14 @@ impl Gpu {
 }
 
 /// Returns the gradient of (weight - 0.5)² / 2, times `seed`.
-pub fn gradient(weights: &[f32], seed: f32) -> Vec<f32> {
+pub(crate) fn gradient(weights: &[f32], seed: f32) -> Vec<f32> {
     weights.iter().map(|weight| (weight - 0.5) * seed).collect()
 }
 
 // The glue begins.
 
 /// Binade's loss scale, masters and fused step for parameters of the other library.
-pub struct Trainer {
+pub(crate) struct Trainer {
     cuda: Cuda,
     /// Stream of the other library.
     theirs: Arc<CudaStream>,
@@ -76,11 +76,11 @@ pub struct Trainer {
 }
 
 /// Parameters by name.
-pub type Model<T> = Vec<Named<GpuTensor<T>>>;
+pub(crate) type Model<T> = Vec<Named<GpuTensor<T>>>;
 
 impl Trainer {
     /// Makes masters and moments for a model, whose tensors stay where they are.
-    pub fn new<T: Element>(
+    pub(crate) fn new<T: Element>(
         cuda: &Cuda,
         theirs: &Arc<CudaStream>,
         model: &Model<T>,
@@ -100,7 +100,7 @@ impl Trainer {
     }
 
     /// Takes a step. `backward` returns the gradients of the loss times the number that it is given, one for each parameter.
-    pub fn step<T: Element>(
+    pub(crate) fn step<T: Element>(
         &mut self,
         backward: impl FnOnce(&CudaSlice<f32>) -> Result<Vec<Named<GpuTensor<T>>>, DriverError>,
     ) -> Result<StepOutcome<Cuda>, Error> {
@@ -127,7 +127,7 @@ fn failed(error: DriverError) -> Error {
 // The glue ends.
 
 /// Trains a model of the other library for some steps, and prints what is remarkable.
-pub fn train<T: Element + DeviceRepr>(
+pub(crate) fn train<T: Element + DeviceRepr>(
     cuda: &Cuda,
     gpu: &Gpu,
     model: &Model<T>,

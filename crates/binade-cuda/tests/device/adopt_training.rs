@@ -1,7 +1,6 @@
 //! A stranger's CUDA tensors, trained where they lie: `examples/cuda_tensor.rs`.
 
 #[path = "../../examples/cuda_tensor.rs"]
-#[allow(unreachable_pub, clippy::missing_errors_doc, reason = "an example that is a module here")]
 mod cuda_tensor;
 
 use crate::support::{Result, noise, own};
