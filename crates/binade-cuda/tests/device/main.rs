@@ -49,7 +49,7 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 20] = [
+const ALL: [Module; 22] = [
     ("adopt", adopt::TESTS),
     ("adopt_raw", adopt_raw::TESTS),
     ("adopt_training", adopt_training::TESTS),
