@@ -5,7 +5,8 @@ use crate::support::{
 };
 use binade_core::{DType, Named};
 use binade_master_weights::{
-    Adam, Lion, LostUpdates, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule,
+    Adagrad, Adam, Lion, LostUpdates, MasterOptimizer, MasterStore, OptimizerConfig, Sgd,
+    UpdateRule,
 };
 
 crate::tests![
@@ -112,8 +113,12 @@ pub(crate) fn rules() -> Vec<UpdateRule> {
     let by_sgd = by_sgd.into_iter().flat_map(|one| [one, Sgd { weight_decay: 0.01, ..one }]);
     let lion = Lion { lr: 1e-3, betas: [0.5, 0.9], weight_decay: 0.0 };
     let by_lion = [lion, Lion { weight_decay: 0.1, ..lion }];
+    let (weight_decay, initial_accumulator_value) = (0.0, 0.1);
+    let adagrad =
+        Adagrad { lr: 1e-3, lr_decay: 0.5, weight_decay, initial_accumulator_value, eps: 1e-8 };
+    let by_adagrad = [adagrad, Adagrad { weight_decay: 0.1, ..adagrad }].map(UpdateRule::Adagrad);
     let by_adam = by_adam.map(UpdateRule::Adam).into_iter().chain(by_lion.map(UpdateRule::Lion));
-    by_sgd.map(UpdateRule::Sgd).chain(by_adam).collect()
+    by_sgd.map(UpdateRule::Sgd).chain(by_adam).chain(by_adagrad).collect()
 }
 
 fn counting_reads_nothing_and_changes_no_bit() -> Result {

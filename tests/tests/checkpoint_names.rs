@@ -26,7 +26,8 @@ fn a_missing_key_is_named() {
 
 #[test]
 fn a_rule_comes_back_as_it_was() {
-    for rule in [UpdateRule::sgd(0.1), UpdateRule::adam(0.1), UpdateRule::adamw(0.1)] {
+    let rules = [UpdateRule::sgd(0.1), UpdateRule::adam(0.1), UpdateRule::adamw(0.1)];
+    for rule in rules.into_iter().chain([UpdateRule::adagrad(0.1)]) {
         let written = serde_json::to_string(&rule).unwrap();
         assert_eq!(serde_json::from_str::<UpdateRule>(&written).unwrap(), rule, "{written}");
     }

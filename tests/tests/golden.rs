@@ -28,6 +28,12 @@ fn every_optimizer_step_replays_to_the_bit() {
     assert_eq!(replay(&table).unwrap().compared["steps of optimizers"], 1000);
 }
 
+#[test]
+fn two_hundred_steps_of_adagrad_replay_to_the_bit() {
+    let replayed = replay(&golden("adagrad.json.gz")).unwrap();
+    assert_eq!(replayed.compared["steps of optimizers"], 4 * 200);
+}
+
 /// JSON pointers of all that an event recorded, as opposed to what it was given.
 fn recorded(run: &Value) -> Vec<String> {
     let mut leaves = Vec::new();
@@ -130,6 +136,11 @@ fn one_changed_value_is_named_with_its_place_and_both_values() {
             "optim",
             "/cases/9/variants/forloop_ieee/49/2/exp_avg_sq/4",
             "case 9 (adam), step 49: exp_avg_sq of parameter 2[4] is ",
+        ),
+        (
+            "adagrad",
+            "/cases/3/variants/forloop_ieee/199/1/sum/4",
+            "case 3 (adagrad), step 199: sum of parameter 1[4] is ",
         ),
         ("clip", "/cases/3/after/0/0", "case 3 (value to 1e0): gradient 0[0] is "),
         ("clip", "/cases/4/after/0/0", "case 4 (norm "),

@@ -104,7 +104,9 @@ fn take(
         let StateKind::Moment(place) = kind else { continue };
         let key = keys.get(usize::from(*place)).copied().unwrap_or_default();
         let moment = kept.get(key).map(|moment| like(moment, raw.spec()));
-        *raw = moment.or_else(|| zeros(raw.spec())).unwrap_or_else(|| raw.clone());
+        let initial = rule.initial().get(usize::from(*place)).copied().unwrap_or_default();
+        let fresh = || filled(raw.spec(), initial);
+        *raw = moment.or_else(fresh).unwrap_or_else(|| raw.clone());
     }
     parameter.applied = match kept.get("step") {
         Some(step) => count(&parameter.name, step)?,
@@ -113,8 +115,8 @@ fn take(
     Ok(())
 }
 
-fn zeros(spec: &TensorSpec) -> Option<RawTensor> {
-    RawTensor::from_f32(spec.clone(), &vec![0.0; spec.elements()?])
+fn filled(spec: &TensorSpec, value: f32) -> Option<RawTensor> {
+    RawTensor::from_f32(spec.clone(), &vec![value; spec.elements()?])
 }
 
 /// Returns the moment in f32, and of one axis if the parameter tells no shape; unchanged if it does not fit, for the error.

@@ -98,7 +98,7 @@ impl HostMasters {
         }
         let number = u32::try_from(self.first + self.kept.len()).unwrap_or(u32::MAX);
         let rule = *self.config.rule_for(name);
-        let mut slot = HostParamState::new(store, number, rule.moments(), values, stored);
+        let mut slot = HostParamState::new(store, number, &rule, values, stored);
         slot.lost = self.config.counts_lost_updates.then(LostUpdates::default);
         self.push(Entry { name: name.clone(), slot, rule });
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::step::{Factor, Params, Slices, lower, of_compensation, of_remainder};
 use crate::stores::{kahan, remainder, scaled, stochastic::Key};
-use crate::{LostUpdates, MasterStore, StepConstants};
+use crate::{LostUpdates, MasterStore, StepConstants, UpdateRule};
 use binade_core::{DType, Element};
 use half::{bf16, f16};
 
@@ -103,12 +103,13 @@ impl HostParamState {
     pub(crate) fn new(
         store: MasterStore,
         number: u32,
-        moments: usize,
+        rule: &UpdateRule,
         values: Vec<f32>,
         stored: DType,
     ) -> Self {
         let len = values.len();
-        let moment = |i| if i < moments { vec![0.0; len] } else { Vec::new() };
+        let (moments, initial) = (rule.moments(), rule.initial());
+        let moment = |i| vec![initial[i]; if i < moments { len } else { 0 }];
         Self {
             master: Master::of(store, number, values, stored),
             moments: [0, 1, 2].map(moment),

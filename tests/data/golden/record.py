@@ -192,4 +192,5 @@ def main():
             file.write(gzip.compress(text.encode(), 9, mtime=0))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ use super::bits::{floats, same_bits};
 use super::error::{Wrong, same};
 use super::trace::{Hyper, State};
 use binade_master_weights::step::{Factor, Params, Slices, step};
-use binade_master_weights::{Adam, Sgd, StepConstants, UpdateRule};
+use binade_master_weights::{Adagrad, Adam, Sgd, StepConstants, UpdateRule};
 
 /// Parameters and their state.
 #[derive(Debug)]
@@ -77,7 +77,8 @@ impl Optimizer {
 
 impl Parameter {
     fn new(rule: &UpdateRule, bits: &[u32]) -> Self {
-        let moment = |i| vec![0.0; if i < rule.moments() { bits.len() } else { 0 }];
+        let initial = rule.initial();
+        let moment = |i| vec![initial[i]; if i < rule.moments() { bits.len() } else { 0 }];
         Self { values: floats(bits), moments: [0, 1, 2].map(moment), applied: 0 }
     }
 
@@ -116,6 +117,13 @@ fn rule(kind: &str, hyper: &Hyper) -> Result<UpdateRule, Wrong> {
             weight_decay: hyper.weight_decay.0,
             decoupled: kind == "adamw",
             amsgrad: hyper.amsgrad,
+        }),
+        "adagrad" => UpdateRule::Adagrad(Adagrad {
+            lr: hyper.lr.0,
+            lr_decay: hyper.lr_decay.map_or(0.0, |x| x.0),
+            weight_decay: hyper.weight_decay.0,
+            initial_accumulator_value: hyper.initial_accumulator_value.map_or(0.0, |x| x.0),
+            eps: hyper.eps.map_or(1e-10, |x| x.0),
         }),
         other => return Err(Wrong::Recording(format!("there is no optimizer {other} here"))),
     };

@@ -55,6 +55,8 @@ pub(super) struct Hyper {
     pub(super) nesterov: bool,
     pub(super) betas: Option<[Num; 2]>,
     pub(super) eps: Option<Num>,
+    pub(super) lr_decay: Option<Num>,
+    pub(super) initial_accumulator_value: Option<Num>,
     #[serde(default)]
     pub(super) amsgrad: bool,
     #[serde(default)]

@@ -13,7 +13,7 @@ impl CaseGroup {
             Self::Clip | Self::ClipGroups => Agreement::Ulps(4),
             // Another rounding in the gradient and another in the parameter, on values of which none cancel.
             Self::Sgd | Self::Lion if !fma => Agreement::Ulps(2),
-            Self::Adam if !fma || !rounded_div_sqrt => Agreement::Ulps(2),
+            Self::Adam | Self::Adagrad if !fma || !rounded_div_sqrt => Agreement::Ulps(2),
             Self::Div | Self::Sqrt if rounded_div_sqrt => Agreement::Bits,
             Self::MatMul
             | Self::Bmm

@@ -125,8 +125,9 @@ impl Slot {
 
     pub(super) fn step(&mut self, rule: &UpdateRule, grads: &[f32]) -> Result<()> {
         let constants = StepConstants::at(rule, self.applied);
-        for moment in self.moments.iter_mut().take(constants.moments()) {
-            moment.resize(grads.len(), 0.0);
+        for (moment, value) in self.moments.iter_mut().zip(rule.initial()).take(constants.moments())
+        {
+            moment.resize(grads.len(), value);
         }
         let slices = Slices::<f32, f32> {
             grads,

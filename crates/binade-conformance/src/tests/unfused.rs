@@ -4,7 +4,7 @@ use super::faulty::{Fault, Faulty};
 use super::toy::{Params, Slot, Steps, Toy};
 use super::toy_train::{self, Training};
 use crate::{Arithmetic, Backend as _, Result, Runner};
-use binade_master_weights::{Adam, BiasCorrection, Sgd, UpdateRule};
+use binade_master_weights::{Adam, Correction, Sgd, UpdateRule};
 
 /// Trains with every product rounded, and divides by multiplying with a reciprocal, as shaders do.
 struct Unfused {
@@ -81,7 +81,7 @@ fn sgd(rule: &Sgd, is_first: bool, p: &mut f32, mut g: f32, buffer: &mut f32) {
 
 fn adam(rule: &Adam, applied: u64, p: &mut f32, mut g: f32, moments: [&mut f32; 3]) {
     let [mean, square, largest] = moments;
-    let BiasCorrection { bias, root } = BiasCorrection::at(rule.betas, applied);
+    let corrected = Correction::Bias(rule.betas).at(applied);
     if rule.decoupled {
         *p *= narrow(1.0 - rule.lr * rule.weight_decay);
     } else {
@@ -90,8 +90,8 @@ fn adam(rule: &Adam, applied: u64, p: &mut f32, mut g: f32, moments: [&mut f32; 
     *mean += narrow(1.0 - rule.betas[0]) * (g - *mean);
     *square = *square * narrow(rule.betas[1]) + narrow(1.0 - rule.betas[1]) * (g * g);
     *largest = if rule.amsgrad { largest.max(*square) } else { *square };
-    let divisor = largest.sqrt() * (1.0 / root) + narrow(rule.eps);
-    *p -= narrow(rule.lr / bias) * *mean * (1.0 / divisor);
+    let divisor = largest.sqrt() * (1.0 / corrected.first) + narrow(rule.eps);
+    *p -= narrow(rule.lr / corrected.divisor) * *mean * (1.0 / divisor);
 }
 
 #[test]

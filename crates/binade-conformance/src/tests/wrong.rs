@@ -132,6 +132,10 @@ impl Wrong {
     fn altered(self, mut rule: UpdateRule) -> UpdateRule {
         match (self.0, &mut rule) {
             ("adds_epsilon_in_f16", UpdateRule::Adam(adam)) => adam.eps = 0.0,
+            ("forgets_the_initial_sum", UpdateRule::Adagrad(adagrad)) => {
+                adagrad.initial_accumulator_value = 0.0;
+            }
+            ("keeps_the_rate", UpdateRule::Adagrad(adagrad)) => adagrad.lr_decay = 0.0,
             ("steps_by_the_gradients_sign", UpdateRule::Lion(lion)) => lion.betas[0] = 0.0,
             _ => {}
         }
@@ -247,6 +251,8 @@ caught! {
     fn unscales_by_the_new_scale() by "sgd/f16<-f16/each_gradient_is_divided_by_the_scale_it_was_made_with";
     fn forgets_masters() by "sgd/bf16<-bf16/a_hundred_steps_of_1e_4_take_one_to_0_99";
     fn adds_epsilon_in_f16() by "adam/f16<-f16/a_gradient_of_zero_moves_nothing_and_makes_no_nan";
+    fn forgets_the_initial_sum() by "adagrad/f16<-f32/sums_begin_at_their_initial_value";
+    fn keeps_the_rate() by "adagrad/bf16<-f32/the_first_step_is_the_rate_and_the_second_less_by_the_decay";
     fn steps_by_the_gradients_sign() by "lion/bf16<-f16/a_momentum_that_outweighs_the_gradient_decides";
     fn takes_zero_for_positive() by "lion/f16<-f32/a_gradient_of_zero_moves_nothing_as_yet";
     fn loses_nan_in_one_lane() by "cast/e4m3-f32/a_value_is_rounded_alike_in_every_lane";

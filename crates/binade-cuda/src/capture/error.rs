@@ -124,13 +124,14 @@ pub enum CaptureError {
         "no replay of the captured step has sent it; replay the step before its outcome is read"
     )]
     Unplayed,
-    /// Beta too near 1, whose bias needs more rows than a table on the device holds.
+    /// Beta too near 1, or a decay of the learning rate: its corrections need more rows than a table on the device holds.
     #[error(
-        "the bias of betas {betas} fades too late for a table on the device, which holds {most} steps; take smaller ones"
+        "the correction {of} does not end within the table on the device, which holds {most} steps; take smaller betas, and a \
+         schedule in place of `lr_decay`"
     )]
-    Bias {
-        /// Both betas.
-        betas: String,
+    Correction {
+        /// The correction.
+        of: String,
         /// Rows of the longest table.
         most: u64,
     },

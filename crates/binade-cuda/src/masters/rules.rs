@@ -10,7 +10,7 @@ use binade_gpu::Rules;
 use binade_master_weights::{HostMasters, OptimizerConfig, StepConstants, UpdateRule};
 use std::sync::Arc;
 
-/// Rows of the longest table of bias corrections: 32 MiB, which betas to 0.99999 find enough.
+/// Rows of the longest table of corrections: 32 MiB, which betas to 0.99999 find enough.
 const MOST: u64 = 1 << 21;
 
 /// The rules in force.
@@ -28,7 +28,7 @@ struct RuleTable {
     /// Device memory of the rows; `None` before the first step.
     buffer: Option<Arc<Buffer>>,
     bytes: Vec<u8>,
-    /// The bias corrections that the rows have addresses in.
+    /// The corrections that the rows have addresses in.
     corrections: Option<Arc<Buffer>>,
     /// True if steps count lost updates: a captured step has the address of the counts, or none.
     counted: bool,
@@ -109,29 +109,29 @@ impl CudaRules {
         cuda.inner.pool.state.refuse("set_config", why)
     }
 
-    /// Returns a row for each of `rules` whose bias corrections are whole, for steps whose count the host does not know when it replays
+    /// Returns a row for each of `rules` whose corrections are whole, for steps whose count the host does not know when it replays
     /// them.
     fn whole_rows(
         &mut self,
         cuda: &Cuda,
         rules: &[UpdateRule],
     ) -> Result<(Vec<RuleBits>, Option<Arc<Buffer>>), Error> {
-        for betas in rules.iter().filter_map(UpdateRule::corrected_betas) {
-            if !self.in_force.need_whole(betas, MOST) {
-                let why = CaptureError::Bias { betas: format!("{betas:?}"), most: MOST };
+        for correction in rules.iter().filter_map(UpdateRule::correction) {
+            if !self.in_force.need_whole(correction, MOST) {
+                let why = CaptureError::Correction { of: format!("{correction:?}"), most: MOST };
                 return Err(why.of(PREPARE));
             }
         }
         self.rows(cuda, rules)
     }
 
-    /// Returns a row for each of `rules`, and the bias corrections that they have addresses in.
+    /// Returns a row for each of `rules`, and the corrections that they have addresses in.
     fn rows(
         &mut self,
         cuda: &Cuda,
         rules: &[UpdateRule],
     ) -> Result<(Vec<RuleBits>, Option<Arc<Buffer>>), Error> {
-        let is_corrected = rules.iter().any(|rule| rule.corrected_betas().is_some());
+        let is_corrected = rules.iter().any(|rule| rule.correction().is_some());
         let upload = |rows: &[u8]| cuda.lasting_of(rows);
         let corrections =
             is_corrected.then(|| self.in_force.corrections(upload).cloned()).transpose()?;

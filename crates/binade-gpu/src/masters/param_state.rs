@@ -33,8 +33,8 @@ impl<D: Kernels> ParamState<D> {
     ) -> Result<(Self, Tensor<D>), D> {
         let (master, low) = MasterState::new(device, store, values, stored)?;
         let mut moments = [None, None, None];
-        for moment in moments.iter_mut().take(rule.moments()) {
-            *moment = Some(device.zeros_tensor(DType::F32, values.shape())?);
+        for (moment, value) in moments.iter_mut().zip(rule.initial()).take(rule.moments()) {
+            *moment = Some(filled(device, value, values.shape())?);
         }
         Ok((Self { number, master, moments, len: values.len(), stored }, low))
     }
@@ -132,4 +132,13 @@ impl<D: Kernels> ParamState<D> {
         let state = saved.kept.iter().map(one).collect::<Result<_, D>>()?;
         Ok((value, state))
     }
+}
+
+/// Returns a tensor of `f32` whose elements are all `value`.
+fn filled<D: Kernels>(device: &D, value: f32, shape: &[usize]) -> Result<Tensor<D>, D> {
+    if value.to_bits() == 0 {
+        return device.zeros_tensor(DType::F32, shape);
+    }
+    let elements = shape.iter().product();
+    device.tensor_of(&value.to_le_bytes().repeat(elements), DType::F32, shape)
 }

@@ -1,31 +1,31 @@
 //! The rules of a configuration as the step's kernels take them, and what depends on the count of applied steps.
 
-use binade_master_weights::{BiasCorrection, UpdateRule};
+use binade_master_weights::{Corrected, Correction, UpdateRule};
 use bytemuck::{Pod, Zeroable};
 use std::sync::Arc;
 
-/// Rows of a new table of bias corrections.
+/// Rows of a new table of corrections.
 const FIRST: u64 = 1024;
 
-/// The rules in force, and the bias corrections of their betas in a buffer `B`.
+/// The rules in force, and their corrections in a buffer `B`.
 #[derive(Debug)]
 pub struct Rules<B> {
     /// The rules in force, each once.
     pub listed: Vec<UpdateRule>,
-    /// Of the betas in force: a schedule of betas would fill the memory with those that were.
-    tables: Vec<BiasTable>,
+    /// Of the corrections in force: a schedule of betas would fill the memory with those that were.
+    tables: Vec<CorrectionTable>,
     /// All tables behind each other.
     buffer: Option<Arc<B>>,
 }
 
-/// A table of bias corrections, which the device indexes by its own count of applied steps.
+/// A table of one correction, which the device indexes by its own count of applied steps.
 ///
 /// It has a row for every count that the device can have come to: more than were asked for. It is made anew at twice the length
-/// when that is no longer so, and ends for good where the bias has faded: after 17,000 steps at a beta2 of 0.999, which is
+/// when that is no longer so. One of a bias ends for good where the bias has faded: after 17,000 steps at a beta2 of 0.999, which is
 /// 280 kB.
 #[derive(Debug)]
-struct BiasTable {
-    betas: [f64; 2],
+struct CorrectionTable {
+    of: Correction,
     rows: Vec<CorrectionRow>,
     /// True if the last row stands for all that follow.
     is_whole: bool,
@@ -35,28 +35,24 @@ struct BiasTable {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct CorrectionRow {
-    bias: f64,
-    root: f32,
+    divisor: f64,
+    first: f32,
     pad: u32,
 }
 
-impl BiasTable {
+impl CorrectionTable {
     /// Makes a table of at most this many rows.
-    fn new(betas: [f64; 2], most: u64) -> Self {
-        let mut table = Self { betas, rows: Vec::new(), is_whole: false };
-        for correction in (0..most).map(|applied| BiasCorrection::at(betas, applied)) {
-            let BiasCorrection { bias, root } = correction;
-            table.rows.push(CorrectionRow { bias, root, pad: 0 });
-            table.is_whole = correction.is_last();
+    fn new(of: Correction, most: u64) -> Self {
+        let mut table = Self { of, rows: Vec::new(), is_whole: false };
+        for corrected in (0..most).map(|applied| of.at(applied)) {
+            let Corrected { divisor, first } = corrected;
+            table.rows.push(CorrectionRow { divisor, first, pad: 0 });
+            table.is_whole = of.ends_at(corrected);
             if table.is_whole {
                 break;
             }
         }
         table
-    }
-
-    fn is_for(&self, betas: [f64; 2]) -> bool {
-        self.betas.map(f64::to_bits) == betas.map(f64::to_bits)
     }
 
     /// Returns true if every step up to number `attempts` finds its row.
@@ -83,49 +79,49 @@ impl<B> Rules<B> {
 
     /// Makes tables for the rules in force, on a device that may come to apply its step number `attempts`.
     pub fn need(&mut self, attempts: u64) {
-        let betas: Vec<_> = self.listed.iter().filter_map(UpdateRule::corrected_betas).collect();
+        let needed: Vec<_> = self.listed.iter().filter_map(UpdateRule::correction).collect();
         self.retain(&self.listed.clone());
-        for betas in betas {
-            if !self.has(betas, |table| table.reaches(attempts)) {
-                self.put(BiasTable::new(betas, (2 * attempts).max(FIRST)));
+        for of in needed {
+            if !self.has(of, |table| table.reaches(attempts)) {
+                self.put(CorrectionTable::new(of, (2 * attempts).max(FIRST)));
             }
         }
     }
 
-    /// Makes a table for `betas` to where the bias has faded, for a device whose count the host does not know. Returns false if
-    /// that takes more than `most` rows.
-    pub fn need_whole(&mut self, betas: [f64; 2], most: u64) -> bool {
-        let known = self.has(betas, |table| table.is_whole);
-        let made = (!known).then(|| BiasTable::new(betas, most)).filter(|table| table.is_whole);
+    /// Makes a table of `of` to where it ends, for a device whose count the host does not know. Returns false if that takes more than
+    /// `most` rows.
+    pub fn need_whole(&mut self, of: Correction, most: u64) -> bool {
+        let known = self.has(of, |table| table.is_whole);
+        let made = (!known).then(|| CorrectionTable::new(of, most)).filter(|table| table.is_whole);
         known || made.map(|table| self.put(table)).is_some()
     }
 
     /// Drops the tables that none of `rules` reads.
     pub fn retain(&mut self, rules: &[UpdateRule]) {
         let count = self.tables.len();
-        let betas: Vec<_> = rules.iter().filter_map(UpdateRule::corrected_betas).collect();
-        self.tables.retain(|table| betas.iter().any(|&betas| table.is_for(betas)));
+        let needed: Vec<_> = rules.iter().filter_map(UpdateRule::correction).collect();
+        self.tables.retain(|table| needed.iter().any(|of| table.of.is_same(*of)));
         if self.tables.len() < count {
             self.buffer = None;
         }
     }
 
-    fn has(&self, betas: [f64; 2], does: impl Fn(&BiasTable) -> bool) -> bool {
-        self.tables.iter().any(|table| table.is_for(betas) && does(table))
+    fn has(&self, of: Correction, does: impl Fn(&CorrectionTable) -> bool) -> bool {
+        self.tables.iter().any(|table| table.of.is_same(of) && does(table))
     }
 
-    fn put(&mut self, table: BiasTable) {
-        self.tables.retain(|known| !known.is_for(table.betas));
+    fn put(&mut self, table: CorrectionTable) {
+        self.tables.retain(|known| !known.of.is_same(table.of));
         self.tables.push(table);
         self.buffer = None;
     }
 
-    /// Returns the index of the first row for the betas of `rule`, and the number of rows: none for a rule without betas.
+    /// Returns the index of the first row for the correction of `rule`, and the number of rows: none for a rule without.
     pub fn corrections_of(&self, rule: &UpdateRule) -> [usize; 2] {
-        let Some(betas) = rule.corrected_betas() else { return [0; 2] };
-        let is_other = |table: &&BiasTable| !table.is_for(betas);
+        let Some(of) = rule.correction() else { return [0; 2] };
+        let is_other = |table: &&CorrectionTable| !table.of.is_same(of);
         let first = self.tables.iter().take_while(is_other).map(|table| table.rows.len()).sum();
-        let table = self.tables.iter().find(|table| table.is_for(betas));
+        let table = self.tables.iter().find(|table| table.of.is_same(of));
         [first, table.map_or(0, |table| table.rows.len())]
     }
 
@@ -180,8 +176,11 @@ mod tests {
         assert_eq!(of(&all), [[short, 2050], [0, short]]);
         all.listed.retain(|rule| *rule == slow);
         all.need(1025);
-        assert_eq!(of(&all), [[0, 2050], [2050, 0]], "tables of betas that went are dropped");
-        assert!(!all.need_whole([0.9, 0.999], 4000) && all.need_whole([0.9, 0.999], 40_000));
+        assert_eq!(of(&all), [[0, 2050], [2050, 0]], "tables of corrections that went are dropped");
+        assert!(
+            [4000, 40_000].map(|most| all.need_whole(Correction::Bias([0.9, 0.999]), most))
+                == [false, true]
+        );
         assert_eq!(all.corrections_of(&adam([0.1, 0.2]))[1], 0);
     }
 
@@ -199,12 +198,8 @@ mod tests {
         let Ok(again) = all.corrections(&mut upload);
         assert!(Arc::ptr_eq(again, &rows));
         for (applied, row) in (0..).zip(rows.as_chunks::<16>().0) {
-            let want = BiasCorrection::at([0.9, 0.95], applied);
-            let CorrectionRow { bias, root, .. } = bytemuck::pod_read_unaligned(row);
-            assert_eq!(
-                (bias.to_bits(), root.to_bits()),
-                (want.bias.to_bits(), want.root.to_bits())
-            );
+            let CorrectionRow { divisor, first, .. } = bytemuck::pod_read_unaligned(row);
+            assert_eq!(Corrected { divisor, first }, Correction::Bias([0.9, 0.95]).at(applied));
         }
         assert_eq!(uploads, 1);
     }

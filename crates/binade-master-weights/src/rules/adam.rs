@@ -1,6 +1,8 @@
 //! Adam, `AdamW` and `AMSGrad`: torch's `_single_tensor_adam`.
 
-use super::{Constants, Element, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round};
+use super::{
+    Constants, Correction, Element, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
+};
 
 /// Adam (arXiv 1412.6980); `AdamW` (arXiv 1711.05101) where decay is decoupled; `AMSGrad` (arXiv 1904.09237) on request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,30 +67,6 @@ step_constants! {
     }
 }
 
-/// Part of a rule's constants that depends on the count of applied steps alone: the learning rate comes in later, so that a device's
-/// table of these outlives a schedule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BiasCorrection {
-    /// 1 - beta1^t
-    pub bias: f64,
-    /// sqrt(1 - beta2^t)
-    pub root: f32,
-}
-
-impl BiasCorrection {
-    /// Returns the correction of the step that follows `applied` applied steps, t being one more.
-    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 steps; torch counts in f32")]
-    pub fn at([beta1, beta2]: [f64; 2], applied: u64) -> Self {
-        let t = (applied + 1) as f64;
-        Self { bias: 1.0 - beta1.powf(t), root: round((1.0 - beta2.powf(t)).sqrt()) }
-    }
-
-    /// Returns true if all that follow are equal: the bias has faded.
-    pub fn is_last(&self) -> bool {
-        self.bias == 1.0 && self.root == 1.0
-    }
-}
-
 impl Rule for Adam {
     type Constants = AdamConstants;
     const MOMENTS: &'static [&'static str] = &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];
@@ -100,18 +78,18 @@ impl Rule for Adam {
         betas_below_1(self.betas)
     }
 
-    fn corrected_betas(&self) -> Option<[f64; 2]> {
-        Some(self.betas)
+    fn correction(&self) -> Option<Correction> {
+        Some(Correction::Bias(self.betas))
     }
 
     fn constants(&self, applied: u64) -> AdamConstants {
-        let correction = BiasCorrection::at(self.betas, applied);
+        let correction = Correction::Bias(self.betas).at(applied);
         let [beta1, beta2] = self.betas;
         let (decoupled, coupled) =
             if self.decoupled { (self.weight_decay, 0.0) } else { (0.0, self.weight_decay) };
         AdamConstants {
-            root_correction: correction.root,
-            negative_step: round(-self.lr / correction.bias),
+            root_correction: correction.first,
+            negative_step: round(-self.lr / correction.divisor),
             shrink: round(1.0 - self.lr * decoupled),
             weight_decay: round(coupled),
             mean_weight: round(1.0 - beta1),
@@ -196,17 +174,6 @@ mod tests {
     fn moments_are_those_that_are_kept() {
         assert_eq!(adam(|_| ()).moment_names(), ["exp_avg", "exp_avg_sq"]);
         assert_eq!(adam(|r| r.amsgrad = true).moments(), 3);
-    }
-
-    #[test]
-    fn once_the_bias_has_faded_it_stays_so() {
-        let betas = [0.9, 0.95];
-        let last = (0..1000).find(|&applied| BiasCorrection::at(betas, applied).is_last()).unwrap();
-        assert!((300..400).contains(&last), "{last}");
-        assert!((last..last + 1000).all(|applied| BiasCorrection::at(betas, applied).is_last()));
-        for only_one_has_faded in [[0.0, 0.999], [0.9, 0.0]] {
-            assert!(!BiasCorrection::at(only_one_has_faded, 0).is_last());
-        }
     }
 
     #[test]

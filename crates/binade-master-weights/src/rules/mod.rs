@@ -1,8 +1,10 @@
 //! Update rules: a row each in the table, and a file each for the data, the constants of a step and the arithmetic of an element.
 
+mod correction;
+
 use binade_core::{Error, ErrorKind};
 
-pub use adam::BiasCorrection;
+pub use correction::{Corrected, Correction};
 
 /// Calls a macro with the table of update rules.
 ///
@@ -27,6 +29,7 @@ macro_rules! for_each_rule {
             Sgd sgd
             Adam adam
             Lion lion
+            Adagrad adagrad
         }
     };
 }
@@ -40,8 +43,13 @@ trait Rule {
 
     fn validate(&self) -> Result<(), RuleError>;
 
-    /// Returns the betas by which the constants depend on the count of steps, if they do so by [`BiasCorrection`].
-    fn corrected_betas(&self) -> Option<[f64; 2]> {
+    /// Returns the moments before the first step, in their order.
+    fn initial(&self) -> [f32; 3] {
+        [0.0; 3]
+    }
+
+    /// Returns the correction by which the constants depend on the count of steps, if they do.
+    fn correction(&self) -> Option<Correction> {
         None
     }
 
@@ -70,7 +78,7 @@ pub(crate) struct Element {
 /// Declares the constants of a rule's step in the order of the row that kernels read, where flags are 0 and 1.
 ///
 /// A device fills in what depends on the count of steps: in the first step the first constant is 1 and later 0, or the first two are
-/// those of the rule's [`BiasCorrection`].
+/// those of the rule's [`Correction`].
 macro_rules! step_constants {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
@@ -147,10 +155,17 @@ macro_rules! rules {
                 &names[..self.moments()]
             }
 
-            /// Returns the betas whose [`BiasCorrection`] the steps need, or `None` for a rule without.
-            pub fn corrected_betas(&self) -> Option<[f64; 2]> {
+            /// Returns the value of each moment's elements before the first step, in the order of the moments.
+            pub fn initial(&self) -> [f32; 3] {
                 match self {
-                    $(Self::$rule(rule) => rule.corrected_betas(),)*
+                    $(Self::$rule(rule) => rule.initial(),)*
+                }
+            }
+
+            /// Returns the correction that the steps need, or `None` for a rule without.
+            pub fn correction(&self) -> Option<Correction> {
+                match self {
+                    $(Self::$rule(rule) => rule.correction(),)*
                 }
             }
 

@@ -1,0 +1,80 @@
+//! Part of a rule's constants that depends on the count of applied steps.
+
+use super::round;
+
+/// Part of a rule's constants that depends on the count of applied steps: the learning rate comes in later, so that a device's table of
+/// these outlives a schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Correction {
+    /// Bias of means that begin at zero, of these betas: the learning rate is divided by 1 - beta1^t, and the first constant is
+    /// sqrt(1 - beta2^t), where t counts applied steps from 1.
+    Bias([f64; 2]),
+    /// Decay of the learning rate, which is divided by 1 + t times this, where t counts applied steps from 0; the first constant is 0.
+    LrDecay(f64),
+}
+
+/// [`Correction`] of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Corrected {
+    /// Divisor of the learning rate.
+    pub divisor: f64,
+    /// First constant of the row.
+    pub first: f32,
+}
+
+impl Correction {
+    /// Returns the correction of the step that follows `applied` applied steps.
+    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 steps; torch counts in f32")]
+    pub fn at(self, applied: u64) -> Corrected {
+        match self {
+            Self::Bias([beta1, beta2]) => {
+                let t = (applied + 1) as f64;
+                let root = round((1.0 - beta2.powf(t)).sqrt());
+                Corrected { divisor: 1.0 - beta1.powf(t), first: root }
+            }
+            Self::LrDecay(decay) => Corrected { divisor: 1.0 + applied as f64 * decay, first: 0.0 },
+        }
+    }
+
+    /// Returns true if all that follow `corrected` are equal: the bias has faded, which a decay never does.
+    pub fn ends_at(self, corrected: Corrected) -> bool {
+        matches!(self, Self::Bias(_)) && corrected == Corrected { divisor: 1.0, first: 1.0 }
+    }
+
+    /// Returns true if both are the same to the bit.
+    pub fn is_same(self, other: Self) -> bool {
+        let bits = |correction| match correction {
+            Self::Bias(betas) => (false, betas.map(f64::to_bits)),
+            Self::LrDecay(decay) => (true, [decay.to_bits(), 0]),
+        };
+        bits(self) == bits(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns true if the correction has ended in the step that follows `applied` others.
+    fn is_last(correction: Correction, applied: u64) -> bool {
+        correction.ends_at(correction.at(applied))
+    }
+
+    #[test]
+    fn once_the_bias_has_faded_it_stays_so() {
+        let betas = Correction::Bias([0.9, 0.95]);
+        let last = (0..1000).find(|&applied| is_last(betas, applied)).unwrap();
+        assert!((300..400).contains(&last), "{last}");
+        assert!((last..last + 1000).all(|applied| is_last(betas, applied)));
+        for only_one_has_faded in [[0.0, 0.999], [0.9, 0.0]] {
+            assert!(!is_last(Correction::Bias(only_one_has_faded), 0));
+        }
+    }
+
+    #[test]
+    fn a_decay_divides_from_the_second_step_on_and_never_ends() {
+        let divisors = [0, 1, 4].map(|applied| Correction::LrDecay(0.5).at(applied).divisor);
+        assert_eq!(divisors, [1.0, 1.5, 3.0]);
+        assert!(!is_last(Correction::LrDecay(0.0), 0));
+    }
+}
