@@ -44,8 +44,7 @@ fn alike_groups(saved: &OptimizerConfig, running: &OptimizerConfig) -> bool {
 
 /// Checks the saved rates, which come from a file.
 fn rates(name: &str, saved: &OptimizerConfig) -> Result<(), Mismatch> {
-    let rules = saved.groups().iter().map(|group| &group.rule).chain([saved.rule()]);
-    let checked: Result<Vec<()>, _> = rules.map(UpdateRule::validate).collect();
+    let checked: Result<Vec<()>, _> = saved.rules().map(UpdateRule::validate).collect();
     checked.map(|_| ()).map_err(|error| Mismatch::Invalid {
         what: format!("the rule of optimizer `{name}`"),
         why: error.to_string(),

@@ -102,11 +102,11 @@ impl<F: DriverError> binade_core::Error for Error<F> {
             Self::Driver(error) => error.kind(),
             Self::Shape(error) => error.kind(),
             Self::Train(error) => error.kind(),
+            Self::OptimizerConfig(error) => error.kind(),
             Self::Store { .. } | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)
-            | Self::OptimizerConfig(_)
             | Self::Foreign => ErrorKind::Mismatch,
             Self::Limit { .. } | Self::Index { .. } => ErrorKind::InvalidArgument,
         }

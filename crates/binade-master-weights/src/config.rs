@@ -1,6 +1,6 @@
 //! Configuration of an optimizer: the rule of each parameter, and the store of its master.
 
-use crate::{MasterStore, RuleError, UpdateRule};
+use crate::{ConfigError, MasterStore, RuleError, UpdateRule};
 use binade_core::DType;
 use std::collections::{HashMap, HashSet};
 
@@ -168,6 +168,23 @@ impl OptimizerConfig {
     /// Returns the rule of parameters that no group names.
     pub fn rule(&self) -> &UpdateRule {
         &self.rule
+    }
+
+    /// Returns the rules of all parameters: that of each group, and that of parameters that no group names.
+    pub fn rules(&self) -> impl Iterator<Item = &UpdateRule> {
+        self.groups.iter().map(|group| &group.rule).chain([&self.rule])
+    }
+
+    /// Checks that each rule has a kernel, for a device of this name whose steps are kernels.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Rule`] of the first that has none.
+    pub fn check_kernels(&self, device: &'static str) -> Result<(), ConfigError> {
+        match self.rules().find(|rule| rule.kernel().is_none()) {
+            Some(rule) => Err(ConfigError::Rule { device, rule: rule.name() }),
+            None => Ok(()),
+        }
     }
 
     /// Groups in the order they were given.

@@ -1,6 +1,6 @@
 //! Refused configurations of an optimizer.
 
-use crate::MasterStore;
+use crate::{MasterStore, UpdateRule};
 use binade_core::{DType, Error, ErrorKind};
 use std::{collections::HashSet, sync::Arc};
 
@@ -49,11 +49,25 @@ pub enum ConfigError {
         /// Moments the rule needs.
         needed: usize,
     },
+    /// Rule that a device has no kernel for.
+    #[error(
+        "the {device} backend has no kernel for the update rule `{rule}`; it steps by {}: take one of these, or train on a device in \
+         host memory", UpdateRule::NAMES.join(", ")
+    )]
+    Rule {
+        /// The device's name.
+        device: &'static str,
+        /// Name of the rule.
+        rule: &'static str,
+    },
 }
 
 impl Error for ConfigError {
     fn kind(&self) -> ErrorKind {
-        ErrorKind::Mismatch
+        match self {
+            Self::Rule { .. } => ErrorKind::Unsupported,
+            _ => ErrorKind::Mismatch,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Updates that changed nothing: the measure of whether a store is precise enough.
 
 use crate::step::Factor;
-use crate::{StepConstants, rules::Element};
+use crate::{StepConstants, rules::ElementState};
 use std::ops::AddAssign;
 
 /// How many of the weights that a step had an update for did not move, since in their precision w + Δ is w.
@@ -38,7 +38,7 @@ impl LostUpdates {
         let mut count = Self::default();
         for (i, ((before, after), grad)) in before.iter().zip(after).zip(grads).enumerate() {
             let moments = moments.each_ref().map(|moment| moment.get(i).copied().unwrap_or(0.0));
-            let mut element = Element { param: *before, moments };
+            let mut element = ElementState { param: *before, moments };
             let updated = constants.element(factor.apply(grad.to_f32()), &mut element);
             match before == after {
                 true if updated => count.lost += 1,

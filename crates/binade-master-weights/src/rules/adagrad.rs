@@ -1,6 +1,6 @@
 //! Adagrad: torch's `_single_tensor_adagrad`.
 
-use super::{Constants, Correction, Element, Rule, RuleError, UpdateRule, not_negative, round};
+use super::{Constants, Correction, ElementState, Rule, RuleError, UpdateRule, not_negative, round};
 
 /// Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011): divides by the root of the sum of all squares so far.
 ///
@@ -73,13 +73,17 @@ impl Rule for Adagrad {
 }
 
 impl Constants for AdagradConstants {
+    fn row(self) -> [f32; 9] {
+        self.in_order()
+    }
+
     #[inline(always)]
     fn moments(&self) -> usize {
         1
     }
 
     #[inline(always)]
-    fn element(&self, mut grad: f32, Element { param, moments }: &mut Element) -> bool {
+    fn element(&self, mut grad: f32, ElementState { param, moments }: &mut ElementState) -> bool {
         let sum = &mut moments[0];
         if self.weight_decay != 0.0 {
             grad = param.mul_add(self.weight_decay, grad);
@@ -122,12 +126,12 @@ mod tests {
 
     #[test]
     fn the_rate_falls_with_the_count_of_steps_and_the_root_of_all_squares_divides() {
-        let mut element = Element { param: 1.0, moments: UpdateRule::Adagrad(EXACT).initial() };
+        let mut element = ElementState { param: 1.0, moments: UpdateRule::Adagrad(EXACT).initial() };
         EXACT.constants(0).element(3.0, &mut element);
-        assert_eq!(element, Element { param: 0.5, moments: [25.0, 0.0, 0.0] });
+        assert_eq!(element, ElementState { param: 0.5, moments: [25.0, 0.0, 0.0] });
         EXACT.constants(2).element(0.0, &mut element);
-        assert_eq!(element, Element { param: 0.5, moments: [25.0, 0.0, 0.0] });
-        let mut element = Element { param: 1.0, moments: [16.0, 0.0, 0.0] };
+        assert_eq!(element, ElementState { param: 0.5, moments: [25.0, 0.0, 0.0] });
+        let mut element = ElementState { param: 1.0, moments: [16.0, 0.0, 0.0] };
         EXACT.constants(2).element(-3.0, &mut element);
         assert_eq!(element.param, 1.25);
     }

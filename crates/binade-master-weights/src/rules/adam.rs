@@ -1,7 +1,7 @@
 //! Adam, `AdamW` and `AMSGrad`: torch's `_single_tensor_adam`.
 
 use super::{
-    Constants, Correction, Element, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
+    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
 };
 
 /// Adam (arXiv 1412.6980); `AdamW` (arXiv 1711.05101) where decay is decoupled; `AMSGrad` (arXiv 1904.09237) on request.
@@ -102,13 +102,17 @@ impl Rule for Adam {
 }
 
 impl Constants for AdamConstants {
+    fn row(self) -> [f32; 9] {
+        self.in_order()
+    }
+
     #[inline(always)]
     fn moments(&self) -> usize {
         2 + usize::from(self.amsgrad)
     }
 
     #[inline(always)]
-    fn element(&self, mut grad: f32, Element { param, moments }: &mut Element) -> bool {
+    fn element(&self, mut grad: f32, ElementState { param, moments }: &mut ElementState) -> bool {
         let [mean, square, largest] = moments;
         let shrinks = self.shrink != 1.0 && *param != 0.0;
         *param *= self.shrink;
@@ -179,14 +183,14 @@ mod tests {
     #[test]
     fn a_row_begins_with_the_corrections() {
         let constants = Adam { amsgrad: true, ..TORCH }.constants(3);
-        let row: [f32; 9] = constants.into();
+        let row = constants.row();
         assert_eq!(row[..2], [constants.root_correction, constants.negative_step]);
         assert_eq!(row[2..], [1.0, 0.0, 0.1, 0.999, 0.001, 1e-8, 1.0]);
     }
 
     /// Moves an element whose moments are the mean, the mean of squares and their largest.
-    fn moved(constants: &AdamConstants, grad: f32, moments: [f32; 3]) -> Element {
-        let mut element = Element { param: 1.0, moments };
+    fn moved(constants: &AdamConstants, grad: f32, moments: [f32; 3]) -> ElementState {
+        let mut element = ElementState { param: 1.0, moments };
         constants.element(grad, &mut element);
         element
     }

@@ -1,6 +1,6 @@
 //! Lion: algorithm 2 of arXiv 2302.06675.
 
-use super::{Constants, Element, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round};
+use super::{Constants, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round};
 
 /// Lion (arXiv 2302.06675): every element moves by the learning rate, in the direction that the sign of an interpolation between the
 /// momentum and the gradient tells.
@@ -68,13 +68,17 @@ impl Rule for Lion {
 }
 
 impl Constants for LionConstants {
+    fn row(self) -> [f32; 9] {
+        self.in_order()
+    }
+
     #[inline(always)]
     fn moments(&self) -> usize {
         1
     }
 
     #[inline(always)]
-    fn element(&self, grad: f32, Element { param, moments }: &mut Element) -> bool {
+    fn element(&self, grad: f32, ElementState { param, moments }: &mut ElementState) -> bool {
         let momentum = &mut moments[0];
         let shrinks = self.shrink != 1.0 && *param != 0.0;
         let direction = sign(*momentum * self.beta1 + grad * self.grad_weight);
@@ -100,7 +104,7 @@ mod tests {
 
     /// Moves a parameter of 1 with this momentum.
     fn moved(rule: Lion, grad: f32, momentum: f32) -> [f32; 2] {
-        let mut element = Element { param: 1.0, moments: [momentum, 0.0, 0.0] };
+        let mut element = ElementState { param: 1.0, moments: [momentum, 0.0, 0.0] };
         rule.constants(0).element(grad, &mut element);
         [element.param, element.moments[0]]
     }

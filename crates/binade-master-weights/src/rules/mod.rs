@@ -1,10 +1,12 @@
 //! Update rules: a row each in the table, and a file each for the data, the constants of a step and the arithmetic of an element.
 
 mod correction;
+mod custom;
 
 use binade_core::{Error, ErrorKind};
 
 pub use correction::{Corrected, Correction};
+pub use custom::{Custom, CustomRule};
 
 /// Calls a macro with the table of update rules.
 ///
@@ -57,22 +59,26 @@ trait Rule {
     fn constants(&self, applied: u64) -> Self::Constants;
 }
 
-/// Constants of one step of a rule, with the arithmetic. As an array they are a row of a device's table.
-trait Constants: Copy + Into<[f32; 9]> {
+/// Constants of one step of a rule, with the arithmetic.
+trait Constants: Copy {
     /// Returns how many moments the step reads and writes.
     fn moments(&self) -> usize;
 
     /// Moves an element by its gradient, unscaled and clipped. Returns true if there was something to add: the last product of the
     /// rule, which is added to the parameter, or a decay of its own.
-    fn element(&self, grad: f32, element: &mut Element) -> bool;
+    fn element(&self, grad: f32, element: &mut ElementState) -> bool;
+
+    /// Returns the row of a device's table.
+    fn row(self) -> [f32; 9];
 }
 
 /// State of one element of a parameter, which a step changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Element {
-    pub(crate) param: f32,
-    /// Zero where the rule has fewer.
-    pub(crate) moments: [f32; 3],
+pub struct ElementState {
+    /// Value of the parameter, or of its master.
+    pub param: f32,
+    /// Moments, in the rule's order; zero where the rule has fewer.
+    pub moments: [f32; 3],
 }
 
 /// Declares the constants of a rule's step in the order of the row that kernels read, where flags are 0 and 1.
@@ -87,10 +93,10 @@ macro_rules! step_constants {
             $($(#[$field_doc])* $field: $type,)*
         }
 
-        impl From<$name> for [f32; 9] {
-            fn from(constants: $name) -> Self {
+        impl $name {
+            fn in_order(self) -> [f32; 9] {
                 let mut row = [0.0; 9];
-                let fields = [$(f32::from(constants.$field)),*];
+                let fields = [$(f32::from(self.$field)),*];
                 row[..fields.len()].copy_from_slice(&fields);
                 row
             }
@@ -118,16 +124,27 @@ macro_rules! rules {
                 #[doc = concat!("Steps of [`", stringify!($rule), "`].")]
                 $rule($rule),
             )*
+            /// Steps of a rule of the program's own.
+            Custom(Custom),
         }
 
         impl UpdateRule {
-            /// Names of all rules, in the order of the table.
+            /// Names of the rules of the table, in its order.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// Returns the rule's name, which is its kernel's too.
+            /// Returns the rule's name.
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$rule(_) => stringify!($name),)*
+                    Self::Custom(rule) => rule.name(),
+                }
+            }
+
+            /// Returns the name of the rule's kernel, or `None` for a rule that is not of the table: no device has one.
+            pub const fn kernel(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$rule(_) => Some(stringify!($name)),)*
+                    Self::Custom(_) => None,
                 }
             }
 
@@ -135,6 +152,7 @@ macro_rules! rules {
             pub const fn lr(&self) -> f64 {
                 match self {
                     $(Self::$rule(rule) => rule.lr,)*
+                    Self::Custom(rule) => rule.lr(),
                 }
             }
 
@@ -143,6 +161,7 @@ macro_rules! rules {
             pub const fn with_lr(mut self, lr: f64) -> Self {
                 match &mut self {
                     $(Self::$rule(rule) => rule.lr = lr,)*
+                    Self::Custom(rule) => *rule.lr_mut() = lr,
                 }
                 self
             }
@@ -151,6 +170,7 @@ macro_rules! rules {
             pub fn moment_names(&self) -> &'static [&'static str] {
                 let names = match self {
                     $(Self::$rule(_) => <$rule as Rule>::MOMENTS,)*
+                    Self::Custom(rule) => rule.moment_names(),
                 };
                 &names[..self.moments()]
             }
@@ -159,6 +179,7 @@ macro_rules! rules {
             pub fn initial(&self) -> [f32; 3] {
                 match self {
                     $(Self::$rule(rule) => rule.initial(),)*
+                    Self::Custom(rule) => rule.initial(),
                 }
             }
 
@@ -166,6 +187,7 @@ macro_rules! rules {
             pub fn correction(&self) -> Option<Correction> {
                 match self {
                     $(Self::$rule(rule) => rule.correction(),)*
+                    Self::Custom(_) => None,
                 }
             }
 
@@ -177,6 +199,7 @@ macro_rules! rules {
             pub fn validate(&self) -> Result<(), RuleError> {
                 match self {
                     $(Self::$rule(rule) => rule.validate(),)*
+                    Self::Custom(rule) => rule.validate(),
                 }
             }
         }
@@ -184,6 +207,7 @@ macro_rules! rules {
         #[derive(Clone, Copy, Debug, PartialEq)]
         enum ConstantsOf {
             $($rule(<$rule as Rule>::Constants),)*
+            Custom(custom::CustomConstants),
         }
 
         impl StepConstants {
@@ -193,6 +217,7 @@ macro_rules! rules {
             pub fn at(rule: &UpdateRule, applied: u64) -> Self {
                 match rule {
                     $(UpdateRule::$rule(rule) => Self(ConstantsOf::$rule(rule.constants(applied))),)*
+                    UpdateRule::Custom(rule) => Self(ConstantsOf::Custom(rule.constants(applied))),
                 }
             }
 
@@ -201,13 +226,15 @@ macro_rules! rules {
             pub fn moments(&self) -> usize {
                 match &self.0 {
                     $(ConstantsOf::$rule(constants) => constants.moments(),)*
+                    ConstantsOf::Custom(constants) => constants.moments(),
                 }
             }
 
             /// Moves one element, and returns true if there was something to add.
-            pub(crate) fn element(&self, grad: f32, element: &mut Element) -> bool {
+            pub(crate) fn element(&self, grad: f32, element: &mut ElementState) -> bool {
                 match &self.0 {
                     $(ConstantsOf::$rule(constants) => constants.element(grad, element),)*
+                    ConstantsOf::Custom(constants) => constants.element(grad, element),
                 }
             }
 
@@ -221,6 +248,7 @@ macro_rules! rules {
             ) {
                 match &self.0 {
                     $(ConstantsOf::$rule(constants) => update(constants, grads, params, moments),)*
+                    ConstantsOf::Custom(constants) => update(constants, grads, params, moments),
                 }
             }
         }
@@ -229,7 +257,8 @@ macro_rules! rules {
             /// Returns a row of a device's table; behind the constants of a rule with fewer are zeros.
             fn from(constants: StepConstants) -> Self {
                 match constants.0 {
-                    $(ConstantsOf::$rule(constants) => constants.into(),)*
+                    $(ConstantsOf::$rule(constants) => constants.row(),)*
+                    ConstantsOf::Custom(constants) => constants.row(),
                 }
             }
         }
@@ -293,7 +322,7 @@ fn put<C: Constants, const N: usize>(
     param: &mut f32,
     moments: [&mut f32; N],
 ) {
-    let mut element = Element { param: *param, moments: [0.0; 3] };
+    let mut element = ElementState { param: *param, moments: [0.0; 3] };
     for (to, from) in element.moments.iter_mut().zip(&moments) {
         *to = **from;
     }

@@ -1,6 +1,6 @@
 //! Stochastic gradient descent: torch's `_single_tensor_sgd`.
 
-use super::{Constants, Element, Rule, RuleError, UpdateRule, need, not_negative, round};
+use super::{Constants, ElementState, Rule, RuleError, UpdateRule, need, not_negative, round};
 
 /// Stochastic gradient descent with torch's momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,13 +71,17 @@ impl Rule for Sgd {
 }
 
 impl Constants for SgdConstants {
+    fn row(self) -> [f32; 9] {
+        self.in_order()
+    }
+
     #[inline(always)]
     fn moments(&self) -> usize {
         usize::from(self.momentum != 0.0)
     }
 
     #[inline(always)]
-    fn element(&self, mut grad: f32, Element { param, moments }: &mut Element) -> bool {
+    fn element(&self, mut grad: f32, ElementState { param, moments }: &mut ElementState) -> bool {
         let momentum = &mut moments[0];
         if self.weight_decay != 0.0 {
             grad = param.mul_add(self.weight_decay, grad);
