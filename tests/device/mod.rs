@@ -12,6 +12,8 @@ mod joins;
 mod operations;
 mod ranks;
 mod resumed;
+#[path = "../rule/mod.rs"]
+mod rule;
 mod rules;
 mod scaled;
 mod snapshots;

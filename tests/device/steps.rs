@@ -1,11 +1,12 @@
 //! Steps beyond the kit: configurations that change, states that others hold, and waiting.
 
+use super::rule::warm_rmsprop;
 use crate::support::{
     Compared, Result, assert_near, calm, coarse, exact, gpu, optimizer, own, set, step, there,
     values, vector,
 };
 use binade_core::ops::Download as _;
-use binade_core::{DType, Named};
+use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_grad_scaler::{ClipGroup, LossScale, Norm, Scaler};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 
@@ -15,6 +16,7 @@ crate::tests![
     steps_read_nothing_until_they_are_resolved,
     who_holds_a_parameter_keeps_its_bits,
     more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu,
+    a_rule_without_a_kernel_is_refused_by_name_and_nothing_has_changed,
 ];
 
 /// Names and lengths of parameters.
@@ -118,4 +120,30 @@ fn more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu() -> 
     run.step(DType::F32, &all(500).into_iter().step_by(2).collect::<Vec<_>>())?;
     run.step(DType::F32, &all(500))?;
     run.assert_same("300 parameters")
+}
+
+fn a_rule_without_a_kernel_is_refused_by_name_and_nothing_has_changed() -> Result {
+    let gpu = gpu();
+    let sgd = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
+    for rule in
+        [warm_rmsprop(), UpdateRule::lamb(0.1), UpdateRule::novograd(0.1), UpdateRule::larc(0.1)]
+    {
+        let alone = OptimizerConfig::new(rule)?;
+        let group = sgd.clone().with_group(["w"], rule)?;
+        let params = || vec![Named::new("w", vector(&gpu, &[1.0, 2.0], DType::F32))];
+        let mut run = MasterOptimizer::new(gpu.clone(), params(), sgd.clone())?;
+        for config in [alone, group] {
+            let new = MasterOptimizer::new(gpu.clone(), params(), config.clone()).map(drop);
+            let more = vec![Named::new("v", vector(&gpu, &[3.0], DType::F32))];
+            let refused = [new, run.set_config(config.clone()), run.join(more, config)];
+            for error in refused.map(Result::unwrap_err) {
+                let text = error.to_string();
+                assert!(text.contains(&format!("the update rule `{}`", rule.name())), "{text}");
+                assert_eq!(error.kind(), ErrorKind::Unsupported);
+            }
+        }
+        step(&gpu, &mut run, &[("w", vec![1.0, 1.0])])?;
+        assert_eq!(gpu.download(&run.params[0].value)?, [0.5, 1.5]);
+    }
+    Ok(())
 }

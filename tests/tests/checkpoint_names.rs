@@ -1,5 +1,8 @@
 //! Under which names states and rules are written to a file.
 
+#[path = "../rule/mod.rs"]
+mod rule;
+
 use binade_interchange::protocol::{ProtocolScaler, StateDict};
 use binade_master_weights::UpdateRule;
 use serde_json::json;
@@ -31,4 +34,54 @@ fn a_rule_comes_back_as_it_was() {
         let written = serde_json::to_string(&rule).unwrap();
         assert_eq!(serde_json::from_str::<UpdateRule>(&written).unwrap(), rule, "{written}");
     }
+}
+
+#[test]
+fn a_rule_of_a_programs_own_is_read_by_its_name_once_it_was_made() {
+    let written = |name: &str, hyper: &[f64]| json!({"custom": {"name": name, "hyper": hyper}});
+    let own = rule::warm_rmsprop().with_lr(0.25);
+    let file = written("warm_rmsprop", &[0.25, 0.9, 1e-6, 0.5, 2.0]);
+    assert_eq!(serde_json::to_value(own).unwrap(), file);
+    assert_eq!(serde_json::from_value::<UpdateRule>(file).unwrap(), own);
+    for (file, why) in [
+        (written("another", &[0.25]), "the update rule is `another`, and no rule of this name"),
+        (written("warm_rmsprop", &[0.25]), "1 hyper-parameters were saved of `warm_rmsprop`"),
+    ] {
+        let error = serde_json::from_value::<UpdateRule>(file).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    assert!(format!("{own:?}").contains("warm_rmsprop { lr: 0.25, alpha: 0.9,"), "{own:?}");
+}
+
+#[test]
+fn two_rules_of_one_name_are_told_apart_and_refused_in_a_file() {
+    use binade_master_weights::{CustomRule, ElementState};
+    struct Other;
+    impl CustomRule for Other {
+        const NAME: &'static str = "twice";
+        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
+        const MOMENTS: &'static [&'static str] = &[];
+        fn constants(_: &[f64], _: u64) -> [f32; 9] {
+            [0.0; 9]
+        }
+        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
+            false
+        }
+    }
+    struct Same;
+    impl CustomRule for Same {
+        const NAME: &'static str = "twice";
+        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
+        const MOMENTS: &'static [&'static str] = &[];
+        fn constants(_: &[f64], _: u64) -> [f32; 9] {
+            [1.0; 9]
+        }
+        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
+            true
+        }
+    }
+    let (one, two) = (Other::rule([0.1]), Same::rule([0.1]));
+    assert_ne!(one, two);
+    let error = serde_json::from_value::<UpdateRule>(serde_json::to_value(one).unwrap());
+    assert!(error.unwrap_err().to_string().contains("several rules of the program"));
 }

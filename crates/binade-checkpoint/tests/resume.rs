@@ -1,7 +1,7 @@
 //! Resumed runs: a run stopped anywhere, written, read and resumed equals one without interruption, to the bit.
 
 use crate::common::device::{Host, Trains};
-use crate::common::{Setting, Training, loss_scales, rules, stores};
+use crate::common::{Setting, Training, all_rules, loss_scales, rules, stores};
 use binade_checkpoint::Checkpoint;
 use binade_conformance::counting::Counting;
 use binade_core::{DType, HostDevice};
@@ -42,7 +42,7 @@ fn settings() -> impl Strategy<Value = Setting> {
     let stored = storage.prop_flat_map(|storage| (Just(storage), select(stores(storage))));
     let bad = select(vec![BadMicroBatch::Drop, BadMicroBatch::SkipWindow]);
     let scale = select(vec![None, Some(3000.1), Some(1.5e-3)]);
-    let rule = select(rules().to_vec());
+    let rule = select(all_rules());
     let rest = (1_usize..4, bad, scale, any::<u64>());
     (rule, stored, select(loss_scales()), rest).prop_map(|(rule, stored, loss_scale, rest)| {
         let ((storage, store), (window, bad, scale, seed)) = (stored, rest);
@@ -81,7 +81,7 @@ proptest! {
 
 #[test]
 fn at_every_micro_batch_with_every_optimizer_and_storage() {
-    for rule in rules() {
+    for rule in all_rules() {
         for storage in [DType::BF16, DType::F16, DType::F32] {
             let setting = Setting { storage, window: 3, ..Setting::new(rule) };
             let whole = whole(&Cpu, &setting, 13);

@@ -5,7 +5,7 @@ use crate::sets;
 use binade_core::{FoundInf, Optimizer as _, Overflow};
 use binade_cpu::Cpu;
 use binade_master_weights::MasterOptimizer;
-use sets::{ALL, Random, STORES, config, name, params, rules, unscaled};
+use sets::{ALL, Random, STORES, all_rules, config, name, params, unscaled};
 
 fn stamps(optimizer: &MasterOptimizer<Cpu>) -> Vec<u64> {
     optimizer.params.iter().map(|param| param.value.stamp()).collect()
@@ -20,7 +20,7 @@ fn overflow() -> FoundInf {
 #[test]
 fn a_raised_finding_leaves_every_byte_and_every_stamp_alone() {
     let halted = FoundInf { halted: true, ..FoundInf::default() };
-    for (rule, store) in rules().into_iter().flat_map(|r| STORES.map(|s| (r, s))) {
+    for (rule, store) in all_rules().into_iter().flat_map(|r| STORES.map(|s| (r, s))) {
         let dtypes = ALL.into_iter().filter(|dtype| store.takes(*dtype));
         let set: Vec<_> = dtypes.map(|dtype| Random(7).part(dtype, 100)).collect();
         let config = config(rule).with_store(store);

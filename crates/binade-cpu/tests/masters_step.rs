@@ -9,8 +9,8 @@ use binade_master_weights::{
     HostMasters, MasterOptimizer, MasterStore, MasterWeights, OptimizerConfig, UpdateRule,
 };
 use sets::{
-    BLOCK, NATIVE, Part, Random, STORES, config, in_pools, name, native_params, native_unscaled,
-    params, rules, unscaled,
+    BLOCK, NATIVE, Part, Random, STORES, all_rules, config, in_pools, name, native_params,
+    native_unscaled, params, rules, unscaled,
 };
 
 /// Returns parameters, and gradients of the same lengths in types of their own for some steps.
@@ -55,7 +55,7 @@ fn train(
 
 #[test]
 fn steps_are_the_plain_loops_to_the_bit_on_any_number_of_threads() {
-    for (seed, rule) in (0..).zip(rules().into_iter().cycle().take(15)) {
+    for (seed, rule) in (0..).zip(all_rules()) {
         let (drawn, steps) = random_run(seed);
         for store in STORES {
             let config = config(rule).with_store(store).with_lost_updates(seed % 2 == 0);

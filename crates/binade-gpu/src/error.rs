@@ -104,10 +104,9 @@ impl<F: DriverError> binade_core::Error for Error<F> {
             Self::Train(error) => error.kind(),
             Self::OptimizerConfig(error) => error.kind(),
             Self::Store { .. } | Self::Unsupported { .. } => ErrorKind::Unsupported,
-            Self::DType(_)
-            | Self::Length { .. }
-            | Self::Match(_)
-            | Self::Foreign => ErrorKind::Mismatch,
+            Self::DType(_) | Self::Length { .. } | Self::Match(_) | Self::Foreign => {
+                ErrorKind::Mismatch
+            }
             Self::Limit { .. } | Self::Index { .. } => ErrorKind::InvalidArgument,
         }
     }

@@ -187,6 +187,18 @@ impl OptimizerConfig {
         }
     }
 
+    /// Checks that no rule needs the gradients of all parameters together, for a device that steps parts of a set apart.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::AllGradients`] of the first that does.
+    pub fn check_parts(&self) -> Result<(), ConfigError> {
+        match self.rules().find(|rule| rule.needs_all_gradients()) {
+            Some(rule) => Err(ConfigError::AllGradients(rule.name())),
+            None => Ok(()),
+        }
+    }
+
     /// Groups in the order they were given.
     pub fn groups(&self) -> &[ParamGroup] {
         &self.groups

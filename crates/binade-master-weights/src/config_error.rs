@@ -49,6 +49,12 @@ pub enum ConfigError {
         /// Moments the rule needs.
         needed: usize,
     },
+    /// Rule that clips all gradients together where they lie apart.
+    #[error(
+        "the update rule `{0}` clips by the norm of all gradients, which lie on several devices: set its `max_grad_norm` to 0, and clip \
+         by `clip_norm` before the step"
+    )]
+    AllGradients(&'static str),
     /// Rule that a device has no kernel for.
     #[error(
         "the {device} backend has no kernel for the update rule `{rule}`; it steps by {}: take one of these, or train on a device in \
@@ -65,7 +71,7 @@ pub enum ConfigError {
 impl Error for ConfigError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Rule { .. } => ErrorKind::Unsupported,
+            Self::Rule { .. } | Self::AllGradients(_) => ErrorKind::Unsupported,
             _ => ErrorKind::Mismatch,
         }
     }

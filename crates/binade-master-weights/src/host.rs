@@ -188,12 +188,12 @@ impl HostMasters {
             return Err(ConfigError::Stored);
         }
         // The first by name, so that the same mistake gives the same message.
-        let unfit = self
-            .kept
-            .iter()
-            .filter(|kept| kept.rule.moments() != config.rule_for(&kept.name).moments());
+        let state = |rule: &UpdateRule| (rule.moments(), usize::from(rule.keeps_norm()));
+        let unfit =
+            self.kept.iter().filter(|kept| state(&kept.rule) != state(config.rule_for(&kept.name)));
         if let Some(Entry { name, rule, .. }) = unfit.min_by_key(|kept| &*kept.name) {
-            let (kept, needed) = (rule.moments(), config.rule_for(name).moments());
+            let [kept, needed] =
+                [rule, config.rule_for(name)].map(|rule| state(rule).0 + state(rule).1);
             return Err(ConfigError::Moments { parameter: name.clone(), kept, needed });
         }
         Ok(())

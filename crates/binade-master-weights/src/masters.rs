@@ -10,10 +10,10 @@ use binade_core::{GradSet, Named, TrainError};
 /// # For implementers
 ///
 /// * Moments are `f32`; a parameter that is `f32` already is its own master. Masters are kept, and low-precision parameters
-///   rounded, as the configuration's [store](crate::stores) says: by default in `f32`, and to nearest even. A store that the device
-///   does not have is `Unsupported`, by name.
-/// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
-///   `f32` first, whatever its storage.
+///   rounded, as the configuration's [store](crate::stores) says: by default in `f32`, and to nearest even. A store or an
+///   update rule that the device does not have is `Unsupported`, by name.
+/// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit, and [`step::measure`](crate::step::measure) of the whole
+///   tensor before it where the rule measures tensors: the gradient is unscaled and clipped in `f32` first, whatever its storage.
 /// * Where the store rounds by chance, parameters are numbered by their place in `params`.
 /// * Where `found` is raised, `step` keeps every bit of parameters, masters, moments and step count, and tests it where
 ///   it lives. Any raised value skips.

@@ -140,6 +140,11 @@ impl HostMasters {
         self.kept.iter_mut().map(Entry::next)
     }
 
+    /// Returns true if a step needs the [norm of all gradients together](StepConstants::clipped).
+    pub fn clips(&self) -> bool {
+        self.kept.iter().any(|kept| kept.rule.needs_all_gradients())
+    }
+
     /// Returns the rule that moves the parameter of this id.
     pub fn rule(&self, id: usize) -> Option<&UpdateRule> {
         self.kept.get(id).map(|kept| &kept.rule)

@@ -14,7 +14,7 @@ pub struct Memory {
     pub masters: u64,
     /// Gradients, in their parameters' types.
     pub gradients: u64,
-    /// Moments, in `f32`.
+    /// Moments, in `f32`. A running norm of 4 bytes a tensor, where [`NovoGrad`](crate::NovoGrad) keeps one, is left out.
     pub optimizer: u64,
 }
 

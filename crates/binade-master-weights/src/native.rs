@@ -3,7 +3,7 @@
 use crate::matching::{self, LOWERED, Place, RETYPED};
 use crate::step::{self, Factor};
 use crate::{
-    ConfigError, HostMasters, HostParamState, MasterWeights, OptimizerConfig, StepConstants,
+    ConfigError, HostMasters, HostParamState, MasterWeights, OptimizerConfig, StepConstants, Sums,
     config::is_trainable,
 };
 use binade_core::{
@@ -125,14 +125,27 @@ pub(crate) fn advance<P, E>(
         return Ok(());
     }
     matching::require_gradients(&grads).map_err(HostDeviceError::Train)?;
+    let measured = masters.clips().then(|| norm_of(&grads));
     for (param, grad) in params.zip(grads) {
         if let Some((id, grad)) = grad
-            && let Some((constants, slot)) = masters.next(id)
+            && let Some((mut constants, slot)) = masters.next(id)
         {
+            if let Some(norm) = measured {
+                constants = constants.clipped(norm);
+            }
             step(param, &constants, slot, &grad)?;
         }
     }
     Ok(())
+}
+
+/// Returns the norm of all gradients together.
+fn norm_of(grads: &[Option<IdGrad>]) -> f32 {
+    let mut all = Sums::default();
+    for (_, grad) in grads.iter().flatten() {
+        all.append(Sums::of_grads(grad.iter().copied()));
+    }
+    all.norm()
 }
 
 /// Starts each of `params`, and gives them as they are to be stored.
@@ -175,7 +188,7 @@ fn stepped<T: AmpTensor, C: Element>(
 ) -> std::result::Result<(), step::LengthError> {
     let mut low = typed::<T, C>(param);
     let how = (constants, Factor::ONE);
-    slot.step(how, grad, &mut low, |slices| step::step(constants, Factor::ONE, slices))?;
+    slot.step(how, grad, &mut low, |constants, slices| step::pass(constants, Factor::ONE, slices))?;
     param.map_f32(&mut |i, old| low.get(i).map_or(old, |x| x.to_f32()));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::step::{Factor, Params, Slices, lower, of_compensation, of_remainder};
 use crate::stores::{kahan, remainder, scaled, stochastic::Key};
-use crate::{LostUpdates, MasterStore, StepConstants, UpdateRule};
+use crate::{LostUpdates, MasterStore, StepConstants, Sums, UpdateRule};
 use binade_core::{DType, Element};
 use half::{bf16, f16};
 
@@ -13,6 +13,8 @@ pub struct HostParamState {
     pub master: Master,
     /// Its state, in the rule's order; those that the rule does not keep are empty.
     pub moments: [Vec<f32>; 3],
+    /// Running norm of the tensor's gradients, where the rule keeps one; 0 otherwise.
+    pub norm: f32,
     /// Elements.
     pub len: usize,
     /// The type that it was stored in when it was started.
@@ -113,6 +115,7 @@ impl HostParamState {
         Self {
             master: Master::of(store, number, values, stored),
             moments: [0, 1, 2].map(moment),
+            norm: 0.0,
             len,
             stored,
             applied: 0,
@@ -158,7 +161,7 @@ impl HostParamState {
     }
 
     /// Takes one step, which is not skipped: lends `run` the slices that it works on, and counts. `run` is
-    /// [`step::step`](crate::step::step) on them, whole or in pieces on several threads.
+    /// [`step::pass`](crate::step::pass) on them, whole or in pieces on several threads; a rule that measures tensors runs it twice.
     ///
     /// # Errors
     ///
@@ -168,25 +171,34 @@ impl HostParamState {
         (constants, factor): (&StepConstants, Factor),
         grads: &[G],
         low: &mut [C],
-        run: impl FnOnce(Slices<'_, G, C>) -> Result<(), E>,
+        mut run: impl FnMut(&StepConstants, Slices<'_, G, C>) -> Result<Sums, E>,
     ) -> Result<(), E> {
+        let mut constants = *constants;
+        if constants.measures() {
+            let (sums, _) = self.lend(grads, low, |slices| run(&constants, slices))?;
+            constants = constants.measured(&sums, &mut self.norm);
+        }
         let before = self.lost.map(|_| (self.values(low), self.moments.clone()));
-        self.lend(grads, low, run)?;
+        let (_, wide) = self.lend(grads, low, |slices| run(&constants, slices))?;
+        if let Master::Scaled { .. } = self.master {
+            self.master = Master::packed(&wide);
+        }
         self.applied += 1;
         if let Some((before, moments)) = before {
             let after = self.values(low);
             let ways = [&before[..], &after[..]];
-            self.lost = Some(LostUpdates::of_step((constants, factor), grads, &moments, ways));
+            self.lost = Some(LostUpdates::of_step((&constants, factor), grads, &moments, ways));
         }
         Ok(())
     }
 
+    /// Lends `run` the slices of a pass. Returns also the values that it left of a scaled master, which is not packed yet.
     fn lend<G: Element, C: Element, E>(
         &mut self,
         grads: &[G],
         low: &mut [C],
-        run: impl FnOnce(Slices<'_, G, C>) -> Result<(), E>,
-    ) -> Result<(), E> {
+        run: impl FnOnce(Slices<'_, G, C>) -> Result<Sums, E>,
+    ) -> Result<(Sums, Vec<f32>), E> {
         // Its exponent hangs on every value that the step makes.
         let mut wide = match &self.master {
             Master::Scaled { .. } => self.values(low),
@@ -207,11 +219,8 @@ impl HostParamState {
                 Params::Stochastic { low, key, first: *first }
             }
         };
-        run(Slices { grads, params, moments })?;
-        if let Master::Scaled { .. } = self.master {
-            self.master = Master::packed(&wide);
-        }
-        Ok(())
+        let sums = run(Slices { grads, params, moments })?;
+        Ok((sums, wide))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::native::{LENGTHS, advance, matched, mismatch, refuse};
 use crate::step::{self, Factor};
-use crate::{HostMasters, MasterOptimizer, MasterWeights, OptimizerConfig};
+use crate::{HostMasters, MasterOptimizer, MasterWeights, OptimizerConfig, StepConstants};
 use binade_core::{
     Element, FoundInf, HostDeviceError, HostTensor, HostTypeError, Named, NamedGrads, StaticCast,
     StaticSet, TypedModel,
@@ -73,7 +73,9 @@ impl<P: StaticSet> MasterWeights for TypedModel<P> {
         };
         let grads = matched(facts, masters, grads, values)?;
         advance(params.into_iter(), masters, grads, found, |param, constants, slot, grad| {
-            let run = |slices: step::Slices<'_, _, _>| step::step(constants, Factor::ONE, slices);
+            let run = |constants: &StepConstants, slices: step::Slices<'_, _, _>| {
+                step::pass(constants, Factor::ONE, slices)
+            };
             let moved = slot.step((constants, Factor::ONE), grad, param.value, run);
             moved.map_err(|_| mismatch(&param.name, LENGTHS))
         })

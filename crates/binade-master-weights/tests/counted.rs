@@ -1,6 +1,8 @@
 //! Updates that are lost, counted.
 
-use crate::common::{bits, config, fine, grads, of_one, raised, rules, stores_and_types, values};
+use crate::common::{
+    all_rules, bits, config, fine, grads, of_one, raised, rules, stores_and_types, values,
+};
 use binade_core::{DType, Optimizer as _};
 use binade_master_weights::{LostUpdates, MasterStore, Sgd, UpdateRule};
 
@@ -74,7 +76,7 @@ fn decay_and_momentum_are_updates_though_the_gradient_is_zero() {
 #[test]
 fn counting_changes_no_bit_and_skips_count_nothing() {
     for (store, dtype) in stores_and_types() {
-        for rule in rules() {
+        for rule in all_rules() {
             let counted = config(rule).with_store(store).with_lost_updates(true);
             let mut counted = of_one(dtype, &values(40, 1), counted);
             let mut plain = of_one(dtype, &values(40, 1), config(rule).with_store(store));

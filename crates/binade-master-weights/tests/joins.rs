@@ -1,7 +1,7 @@
 //! Parameters that join a running optimizer, and values that leave it.
 
 use crate::common::{
-    Host, Optimizer, bits, config, fine, grads, of_one, optimizer, params, round, rules,
+    Host, Optimizer, all_rules, bits, config, fine, grads, of_one, optimizer, params, round,
     stores_and_types, values,
 };
 use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
@@ -18,7 +18,7 @@ fn stepped(optimizer: &mut Optimizer, set: &[(&'static str, &'static [f32])]) {
 #[test]
 fn parameters_that_join_begin_like_any_others_and_change_nothing_for_them() {
     for (store, dtype) in stores_and_types() {
-        for rule in rules() {
+        for rule in all_rules() {
             let config = || config(rule).with_store(store);
             let mut joined = optimizer(params(dtype, OLD), config());
             stepped(&mut joined, &ALL_THREE[..1]);

@@ -17,7 +17,8 @@ struct Mirror {
 
 impl Mirror {
     fn new(rule: &UpdateRule, values: Vec<f32>) -> Self {
-        let moment = |i| vec![0.0; if i < rule.moments() { values.len() } else { 0 }];
+        let initial = rule.initial();
+        let moment = |i| vec![initial[i]; if i < rule.moments() { values.len() } else { 0 }];
         Self { moments: [0, 1, 2].map(moment), values, applied: 0 }
     }
 

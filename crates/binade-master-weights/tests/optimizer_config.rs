@@ -1,6 +1,8 @@
 //! Which rule moves which parameter, and how a configuration is replaced.
 
-use crate::common::{ALL, Optimizer, bits, config, fine, grads, optimizer, params, rules};
+use crate::common::{
+    ALL, Optimizer, all_rules, bits, config, fine, grads, optimizer, params, rules,
+};
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _, RawTensor};
 use binade_master_weights::{
     MasterStore, OptimizerConfig, SavedParameter, StateKind, Storage, UpdateRule,
@@ -121,7 +123,7 @@ fn a_plan_is_refused_where_a_rule_would_be() {
 
 #[test]
 fn a_learning_rate_that_moved_keeps_the_state() {
-    for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
+    for (rule, dtype) in all_rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
         let mut optimizer = optimizer(params(dtype, SET), config(rule));
         stepped(&mut optimizer);
         let before = bits(&optimizer);
@@ -184,7 +186,7 @@ fn at(saved: &SavedParameter) -> (&RawTensor, Option<&(StateKind, RawTensor)>) {
 
 #[test]
 fn a_rate_of_0_freezes_and_a_later_one_thaws() {
-    for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
+    for (rule, dtype) in all_rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
         let frozen = config(rule).with_group(["b"], rule.with_lr(0.0)).unwrap();
         let mut optimizer = optimizer(params(dtype, SET), frozen);
         let before = bits(&optimizer);

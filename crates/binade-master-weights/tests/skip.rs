@@ -1,11 +1,13 @@
 //! A raised finding changes no bit.
 
-use crate::common::{bits, config, fine, grads, of_one, raised, rules, stores_and_types, values};
+use crate::common::{
+    all_rules, bits, config, fine, grads, of_one, raised, stores_and_types, values,
+};
 use binade_core::{DType, Optimizer as _};
 
 #[test]
 fn where_found_is_raised_every_bit_of_parameters_masters_moments_and_step_count_is_kept() {
-    for rule in rules() {
+    for rule in all_rules() {
         for (store, dtype) in stores_and_types() {
             let mut optimizer = of_one(dtype, &values(40, 3), config(rule).with_store(store));
             // Moments and counts that a skip could disturb.

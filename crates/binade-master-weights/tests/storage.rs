@@ -1,7 +1,8 @@
 //! Types in which parameters are stored, and the masters of each.
 
 use crate::common::{
-    ALL, Host, LOW, Optimizer, config, optimizer, params, round, rules, stores_and_types, values,
+    ALL, Host, LOW, Optimizer, all_rules, config, optimizer, params, round, stores_and_types,
+    values,
 };
 use binade_core::{DType, Error as _, ErrorKind, HostDevice, Named};
 use binade_master_weights::{Memory, UpdateRule};
@@ -34,7 +35,7 @@ fn a_type_that_the_tensor_cannot_have_is_the_tensors_own_error() {
 
 #[test]
 fn memory_says_before_what_masters_and_moments_take_after() {
-    for rule in rules() {
+    for rule in all_rules() {
         for (store, dtype) in stores_and_types() {
             for now in ALL {
                 let config =

@@ -8,7 +8,7 @@ use binade_core::{DType, Element, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::step::{Factor, LengthError, Slices, step};
 use binade_master_weights::stores::scaled;
 use binade_master_weights::{
-    HostMasters, HostParamState, Master, MasterStore, StepConstants, UpdateRule,
+    HostMasters, HostParamState, Master, MasterStore, StepConstants, Sums, UpdateRule,
 };
 use half::{bf16, f16};
 use std::sync::Arc;
@@ -29,7 +29,10 @@ fn in_pieces<C: Element>(
         let grad = values(2500, 70 + seed);
         let (constants, slot) = masters.next(0).unwrap();
         let how = (&constants, Factor::ONE);
-        slot.step(how, &grad, &mut low, |slices| pieces(&constants, slices, mids)).unwrap();
+        slot.step(how, &grad, &mut low, |constants, slices| {
+            pieces(constants, slices, mids).map(|()| Sums::default())
+        })
+        .unwrap();
     }
     (low.iter().map(|x| x.to_code()).collect(), masters.get("w").unwrap().clone())
 }

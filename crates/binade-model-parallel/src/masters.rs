@@ -52,6 +52,7 @@ impl<D: ModelDevice> MasterWeights for ModelParallel<D> {
         params: &mut Params<D>,
         config: &OptimizerConfig,
     ) -> Result<Self::Masters, Failed<D>> {
+        config.check_parts().map_err(ModelParallelError::Config)?;
         let names = params.iter().map(|param| &*param.name);
         let mut kept = HostMasters::new(config, names).map_err(ModelParallelError::Config)?;
         let parts = self.with_params(params, |sets| {
@@ -71,6 +72,7 @@ impl<D: ModelDevice> MasterWeights for ModelParallel<D> {
         config: &OptimizerConfig,
     ) -> Result<(), Failed<D>> {
         self.fits(masters.parts.len())?;
+        config.check_parts().map_err(ModelParallelError::Config)?;
         let mut kept = masters.kept.clone();
         kept.set_config(config).map_err(ModelParallelError::Config)?;
         let configs: Vec<_> =
@@ -118,6 +120,7 @@ impl<D: ModelDevice> MasterWeights for ModelParallel<D> {
     ) -> Result<(), Failed<D>> {
         self.fits(masters.parts.len())?;
         let names = more.iter().map(|param| &*param.name);
+        config.check_parts().map_err(ModelParallelError::Config)?;
         let joining = masters.kept.joining(config, names);
         let mut joined = joining.map_err(ModelParallelError::Config)?;
         let ModelMasters { parts, kept, homes } = masters;

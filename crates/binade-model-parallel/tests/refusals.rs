@@ -166,3 +166,14 @@ fn values_of_a_model_of_other_devices_are_refused() {
     );
     assert_eq!(error.kind(), ErrorKind::Mismatch);
 }
+
+#[test]
+fn a_rule_that_clips_all_gradients_together_is_refused_by_name() {
+    let model = model();
+    let lamb = OptimizerConfig::new(UpdateRule::lamb(0.1)).unwrap();
+    let error = optimizer(&model, sgd()).set_config(lamb).unwrap_err();
+    assert!(error.to_string().contains("`lamb`"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    // Norms of tensors are those of their devices.
+    optimizer(&model, OptimizerConfig::new(UpdateRule::novograd(0.1)).unwrap());
+}

@@ -35,6 +35,12 @@ pub enum RanksError<E> {
     /// Gradient of another shape than its parameter, or than in earlier micro-batches. Slices of both may have one length.
     #[error(transparent)]
     Mismatch(MatchError),
+    /// Update rule that steps by norms of whole tensors, of which each rank has slices.
+    #[error(
+        "the update rule `{0}` steps by norms of whole tensors, and each rank has slices of them: choose another rule, or \
+         `Partition::Whole`"
+    )]
+    WholeTensors(&'static str),
     /// Gradient that does not fit the parameters.
     #[error(
         "the gradient of `{name}` {why}; tell that of each parameter once, in the parameter's type and shape"
@@ -75,7 +81,7 @@ impl<E: Error> Error for RanksError<E> {
             Self::Desync(_) | Self::Gradient { .. } => ErrorKind::Mismatch,
             Self::Mismatch(error) => error.kind(),
             Self::Operands(error) => error.kind(),
-            Self::Indivisible(_) => ErrorKind::Unsupported,
+            Self::Indivisible(_) | Self::WholeTensors(_) => ErrorKind::Unsupported,
             Self::NotAveraged => ErrorKind::InvalidArgument,
         }
     }

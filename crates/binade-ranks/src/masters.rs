@@ -32,6 +32,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         masters: &mut D::Masters,
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
+        self.divisible(config)?;
         self.alone(|device| device.set_config(masters, config))
     }
 
@@ -56,6 +57,7 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
         mut more: D::Params,
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error> {
+        self.divisible(config)?;
         self.begin_alike(Call::Join, &mut more, self.setting(config))?;
         if self.is_sliced() {
             return self.join_slices(params, masters, more, config);

@@ -18,13 +18,18 @@ use std::collections::HashMap;
 type Param<D> = Named<<D as binade_core::Handle>::Tensor>;
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Returns an error where a store cannot be cut, on however many ranks, so that a run that one rank begins goes on with more.
+    /// Returns an error where a store or a rule cannot be cut, on however many ranks, so that a run that one rank begins goes on with more.
     pub(crate) fn divisible(&self, config: &OptimizerConfig) -> Result<(), Failed<D>> {
-        let is_whole = self.partition() == crate::Partition::Whole;
-        if is_whole || is_divisible(config.store) {
+        if self.partition() == crate::Partition::Whole {
             return Ok(());
         }
-        self.own_part(|_| Err(RanksError::Indivisible(config.store)))
+        if !is_divisible(config.store) {
+            return self.own_part(|_| Err(RanksError::Indivisible(config.store)));
+        }
+        match config.rules().find(|rule| rule.needs_whole_tensors()) {
+            Some(rule) => self.own_part(|_| Err(RanksError::WholeTensors(rule.name()))),
+            None => Ok(()),
+        }
     }
 
     /// Returns this rank's slices of parameters as they are now, of one axis each.

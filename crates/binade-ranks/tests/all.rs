@@ -16,6 +16,7 @@ mod slice_meetings;
 mod slice_saved;
 mod slice_windows;
 mod slices;
+mod slices_refused;
 mod sync_batch_norm;
 mod threads;
 mod together;

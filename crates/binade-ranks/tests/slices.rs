@@ -50,7 +50,7 @@ pub(crate) fn params(shapes: &[(&str, &[usize])]) -> Vec<Named<Tensor>> {
 }
 
 /// Gradients of a step, the same on every rank.
-fn grads(params: &[Named<Tensor>], step: u64) -> NamedGrads<Tensor> {
+pub(crate) fn grads(params: &[Named<Tensor>], step: u64) -> NamedGrads<Tensor> {
     let grad = |Named { name, value }: &Named<Tensor>| {
         // One has none in every other step.
         let is_there = &**name != "v" || step.is_multiple_of(2);
@@ -60,7 +60,10 @@ fn grads(params: &[Named<Tensor>], step: u64) -> NamedGrads<Tensor> {
     params.iter().map(grad).collect()
 }
 
-fn average(rank: &Rank, set: NamedGrads<Tensor>) -> Result<(RankGrads<Cpu>, FoundInf), Error> {
+pub(crate) fn average(
+    rank: &Rank,
+    set: NamedGrads<Tensor>,
+) -> Result<(RankGrads<Cpu>, FoundInf), Error> {
     let mut grads = RankGrads::from(set);
     let found = rank.unscale(&mut grads, &ScaleState::from_exponent(3))?;
     Ok((grads, found))

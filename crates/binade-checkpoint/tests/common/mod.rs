@@ -4,13 +4,22 @@
 pub mod device;
 pub mod processes;
 pub mod ranks;
+#[path = "../../../../tests/rule/mod.rs"]
+mod rule;
+#[path = "../../../../tests/rule/whole.rs"]
+mod whole;
+
+use rule::warm_rmsprop;
+use whole::whole_rules;
 
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::DType;
 use binade_grad_scaler::{
     Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler, Step, Tolerance, UnscaledGrads,
 };
-use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{
+    Adagrad, Adam, Lion, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule,
+};
 use device::Trains;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,8 +85,8 @@ pub fn stores(storage: DType) -> Vec<MasterStore> {
     all.into_iter().filter(|store| store.takes(storage)).collect()
 }
 
-/// Returns SGD without and with momentum, Adam, `AdamW`, `AMSGrad`.
-pub fn rules() -> [UpdateRule; 5] {
+/// Returns SGD without and with momentum, Adam, `AdamW`, `AMSGrad`, Adagrad, Lion and a rule of a program's own.
+pub fn rules() -> [UpdateRule; 8] {
     let momentum =
         Sgd { lr: 0.1, momentum: 0.9, dampening: 0.25, weight_decay: 0.01, nesterov: false };
     let amsgrad = Adam {
@@ -88,13 +97,35 @@ pub fn rules() -> [UpdateRule; 5] {
         decoupled: false,
         amsgrad: true,
     };
+    let [adagrad, lion, own] = more_rules();
     [
         UpdateRule::sgd(0.1),
         UpdateRule::Sgd(momentum),
         UpdateRule::adam(0.01),
         UpdateRule::adamw(0.01),
         UpdateRule::Adam(amsgrad),
+        adagrad,
+        lion,
+        own,
     ]
+}
+
+/// Returns Adagrad with everything in it, Lion, and a rule of a program's own.
+fn more_rules() -> [UpdateRule; 3] {
+    let adagrad = Adagrad {
+        lr: 0.1,
+        lr_decay: 0.5,
+        weight_decay: 0.01,
+        initial_accumulator_value: 0.1,
+        eps: 1e-10,
+    };
+    let lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.1 };
+    [UpdateRule::Adagrad(adagrad), UpdateRule::Lion(lion), warm_rmsprop()]
+}
+
+/// Returns every rule, those that step whole tensors among them.
+pub fn all_rules() -> Vec<UpdateRule> {
+    rules().into_iter().chain(whole_rules()).collect()
 }
 
 /// Run that may be left at any micro-batch.

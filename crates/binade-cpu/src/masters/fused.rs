@@ -7,7 +7,7 @@ use crate::{
 };
 use binade_core::{DType, Element};
 use binade_master_weights::step::{self, Factor, LengthError, Slices};
-use binade_master_weights::{HostParamState, StepConstants};
+use binade_master_weights::{HostParamState, StepConstants, Sums};
 use half::{bf16, f16};
 
 /// Operands of one parameter's step.
@@ -21,8 +21,13 @@ pub(super) struct Move<'a> {
 /// Parameters of more than all elements over this and over the number of threads are stepped by all threads.
 const SHARES: usize = 8;
 
-/// Steps all parameters. Elements are independent, so that neither blocks nor threads show in the result.
-pub(super) fn step_all(moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
+/// Steps all parameters. Elements are independent, and norms are added up in the order of elements, so that neither blocks nor threads
+/// show in the result.
+pub(super) fn step_all(mut moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
+    if moves.iter().any(|one| one.constants.clips()) {
+        let norm = norm_of(&moves, factor);
+        moves.iter_mut().for_each(|one| one.constants = one.constants.clipped(norm));
+    }
     let elements: usize = moves.iter().map(|one| one.grad.len()).sum();
     if !is_worth_threads(elements) {
         return moves.into_iter().try_for_each(|one| one.step(factor));
@@ -35,6 +40,19 @@ pub(super) fn step_all(moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error
 }
 
 impl Move<'_> {
+    /// Returns the sums of the squares of its gradient.
+    fn squares(&self, factor: Factor) -> Sums {
+        fn of<G: Element + Stored>(grad: &Tensor, factor: Factor) -> Sums {
+            let grads = grad.as_slice::<G>().unwrap_or_default();
+            Sums::of_grads(grads.iter().map(|grad| factor.apply(grad.to_f32())))
+        }
+        match self.grad.dtype() {
+            DType::BF16 => of::<bf16>(self.grad, factor),
+            DType::F16 => of::<f16>(self.grad, factor),
+            _ => of::<f32>(self.grad, factor),
+        }
+    }
+
     fn step(self, factor: Factor) -> Result<(), Error> {
         match self.grad.dtype() {
             DType::BF16 => self.with_grad::<bf16>(factor),
@@ -58,7 +76,9 @@ impl Move<'_> {
         let Self { constants, grad, param, slot } = self;
         let grads = grad.as_slice::<G>().unwrap_or_default();
         let low = param.as_mut_slice::<C>().unwrap_or_default();
-        slot.step((&constants, factor), grads, low, |slices| run(&constants, factor, slices))
+        slot.step((&constants, factor), grads, low, |constants, slices| {
+            run(constants, factor, slices)
+        })
     }
 }
 
@@ -66,7 +86,7 @@ fn run<G: Element, C: Element>(
     constants: &StepConstants,
     factor: Factor,
     slices: Slices<'_, G, C>,
-) -> Result<(), Error> {
+) -> Result<Sums, Error> {
     let step = |slices| Ok(simd::widest(Step { constants, factor, slices })?);
     if slices.len() <= BLOCK {
         return step(slices);
@@ -77,10 +97,23 @@ fn run<G: Element, C: Element>(
         blocks.push(block);
         rest = after;
     }
-    parallel::map(blocks.into_iter(), step).into_iter().collect()
+    let mut all = Sums::default();
+    for sums in parallel::map(blocks.into_iter(), step) {
+        all.append(sums?);
+    }
+    Ok(all)
 }
 
-/// Step of one block.
+/// Returns the norm of all gradients together.
+fn norm_of(moves: &[Move<'_>], factor: Factor) -> f32 {
+    let mut all = Sums::default();
+    for sums in parallel::map(moves.iter(), |one| one.squares(factor)) {
+        all.append(sums);
+    }
+    all.norm()
+}
+
+/// Pass over one block.
 struct Step<'a, G, C> {
     constants: &'a StepConstants,
     factor: Factor,
@@ -88,10 +121,10 @@ struct Step<'a, G, C> {
 }
 
 impl<G: Element, C: Element> Loop for Step<'_, G, C> {
-    type Output = Result<(), LengthError>;
+    type Output = Result<Sums, LengthError>;
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        step::step(self.constants, self.factor, self.slices)
+        step::pass(self.constants, self.factor, self.slices)
     }
 }

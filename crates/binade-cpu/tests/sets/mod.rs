@@ -2,12 +2,19 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+#[path = "../../../../tests/rule/mod.rs"]
+mod rule;
+#[path = "../../../../tests/rule/whole.rs"]
+mod whole;
+
 use binade_core::{
     AmpTensor, DType, FoundInf, GradSet as _, HostDevice, HostTensor, Named, NamedGrads,
 };
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
-use binade_master_weights::{Adam, MasterStore, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{Adagrad, Adam, Lion, MasterStore, OptimizerConfig, Sgd, UpdateRule};
+use rule::warm_rmsprop;
+pub(crate) use whole::whole_rules;
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
@@ -177,7 +184,7 @@ pub fn config(rule: UpdateRule) -> OptimizerConfig {
 }
 
 /// Returns one rule of each kind, with everything in it that a step may read.
-pub fn rules() -> [UpdateRule; 5] {
+pub fn rules() -> [UpdateRule; 8] {
     let momentum =
         Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.01, nesterov: true };
     let amsgrad = Adam {
@@ -188,11 +195,33 @@ pub fn rules() -> [UpdateRule; 5] {
         decoupled: false,
         amsgrad: true,
     };
+    let [adagrad, lion, own] = more_rules();
     [
         UpdateRule::sgd(0.1),
         UpdateRule::Sgd(momentum),
         UpdateRule::adam(0.01),
         UpdateRule::adamw(0.01),
         UpdateRule::Adam(amsgrad),
+        adagrad,
+        lion,
+        own,
     ]
+}
+
+/// Returns Adagrad with everything in it, Lion, and a rule of a program's own.
+fn more_rules() -> [UpdateRule; 3] {
+    let adagrad = Adagrad {
+        lr: 0.1,
+        lr_decay: 0.5,
+        weight_decay: 0.01,
+        initial_accumulator_value: 0.1,
+        eps: 1e-10,
+    };
+    let lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.1 };
+    [UpdateRule::Adagrad(adagrad), UpdateRule::Lion(lion), warm_rmsprop()]
+}
+
+/// Returns every rule, those that step whole tensors among them.
+pub fn all_rules() -> Vec<UpdateRule> {
+    rules().into_iter().chain(whole_rules()).collect()
 }

@@ -59,7 +59,7 @@ impl<D: Kernels> ParamState<D> {
         }
         let master = self.master.read(device, self.number)?;
         let Self { len, stored, .. } = *self;
-        Ok(HostParamState { master, moments, len, stored, applied, lost: None })
+        Ok(HostParamState { master, moments, norm: 0.0, len, stored, applied, lost: None })
     }
 
     /// Waits for the device and returns the `f32` values of its parameter, `param`.

@@ -1,6 +1,8 @@
 //! Adagrad: torch's `_single_tensor_adagrad`.
 
-use super::{Constants, Correction, ElementState, Rule, RuleError, UpdateRule, not_negative, round};
+use super::{
+    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, not_negative, round,
+};
 
 /// Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011): divides by the root of the sum of all squares so far.
 ///
@@ -126,7 +128,8 @@ mod tests {
 
     #[test]
     fn the_rate_falls_with_the_count_of_steps_and_the_root_of_all_squares_divides() {
-        let mut element = ElementState { param: 1.0, moments: UpdateRule::Adagrad(EXACT).initial() };
+        let mut element =
+            ElementState { param: 1.0, moments: UpdateRule::Adagrad(EXACT).initial() };
         EXACT.constants(0).element(3.0, &mut element);
         assert_eq!(element, ElementState { param: 0.5, moments: [25.0, 0.0, 0.0] });
         EXACT.constants(2).element(0.0, &mut element);

@@ -1,7 +1,8 @@
 //! Adam, `AdamW` and `AMSGrad`: torch's `_single_tensor_adam`.
 
 use super::{
-    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
+    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative,
+    round,
 };
 
 /// Adam (arXiv 1412.6980); `AdamW` (arXiv 1711.05101) where decay is decoupled; `AMSGrad` (arXiv 1904.09237) on request.

@@ -12,6 +12,12 @@ const MOST: usize = 8;
 /// host memory steps by it: with each [`MasterStore`](crate::MasterStore), with clipping and skips, with groups, joins and lost updates,
 /// and with checkpoints, which save the rule by its name. A device whose steps are kernels has none for it and refuses it by name.
 ///
+/// # For implementers
+///
+/// * `element` follows from its arguments alone: elements are stepped in any order, and on any number of threads.
+/// * `constants` follow from the hyper-parameters and the count alone, so that a resumed run has the same bits.
+/// * The name and the names of hyper-parameters stay: a saved rule is read by them.
+///
 /// # Examples
 ///
 /// ```
@@ -50,7 +56,7 @@ const MOST: usize = 8;
 /// # Ok::<(), HostDeviceError<HostTypeError>>(())
 /// ```
 pub trait CustomRule: Sized + 'static {
-    /// Name in messages and files: none of [`UpdateRule::NAMES`].
+    /// Name in messages and files: that of no rule of this crate.
     const NAME: &'static str;
     /// Names of the hyper-parameters, 1 to 8. The first is the learning rate.
     const HYPER_PARAMETERS: &'static [&'static str];
@@ -101,8 +107,8 @@ pub trait CustomRule: Sized + 'static {
 /// Returns true if a rule of the table has the name.
 const fn is_taken(name: &str) -> bool {
     let mut index = 0;
-    while index < UpdateRule::NAMES.len() {
-        if is_same(UpdateRule::NAMES[index].as_bytes(), name.as_bytes()) {
+    while index < UpdateRule::ALL_NAMES.len() {
+        if is_same(UpdateRule::ALL_NAMES[index].as_bytes(), name.as_bytes()) {
             return true;
         }
         index += 1;
@@ -296,10 +302,14 @@ mod file {
             };
             let mut all = [0.0; MOST];
             match all.get_mut(..hyper.len()) {
-                Some(to) if hyper.len() == kind.hyper_parameters.len() => to.copy_from_slice(&hyper),
+                Some(to) if hyper.len() == kind.hyper_parameters.len() => {
+                    to.copy_from_slice(&hyper)
+                }
                 _ => {
                     let (found, names) = (hyper.len(), kind.hyper_parameters.join(", "));
-                    let why = format!("{found} hyper-parameters were saved of `{name}`, which has {names}");
+                    let why = format!(
+                        "{found} hyper-parameters were saved of `{name}`, which has {names}"
+                    );
                     return Err(D::Error::custom(why));
                 }
             }

@@ -1,6 +1,8 @@
 //! Lion: algorithm 2 of arXiv 2302.06675.
 
-use super::{Constants, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round};
+use super::{
+    Constants, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
+};
 
 /// Lion (arXiv 2302.06675): every element moves by the learning rate, in the direction that the sign of an interpolation between the
 /// momentum and the gradient tells.

@@ -2,11 +2,22 @@
 
 mod correction;
 mod custom;
+mod measure;
+mod rule;
+mod rule_error;
+mod update;
 
-use binade_core::{Error, ErrorKind};
+use measure::Norms;
+use rule::{Constants, Rule};
+use rule_error::{betas_below_1, need, not_negative};
+use update::update;
 
 pub use correction::{Corrected, Correction};
 pub use custom::{Custom, CustomRule};
+pub use measure::Sums;
+pub use novograd::GradNorm;
+pub use rule::ElementState;
+pub use rule_error::RuleError;
 
 /// Calls a macro with the table of update rules.
 ///
@@ -36,51 +47,6 @@ macro_rules! for_each_rule {
     };
 }
 
-/// Update rule: its hyper-parameters, and what a configuration and a device have to know of it.
-trait Rule {
-    /// Constants of one step.
-    type Constants: Constants;
-    /// torch's keys of the moments, in their order.
-    const MOMENTS: &'static [&'static str];
-
-    fn validate(&self) -> Result<(), RuleError>;
-
-    /// Returns the moments before the first step, in their order.
-    fn initial(&self) -> [f32; 3] {
-        [0.0; 3]
-    }
-
-    /// Returns the correction by which the constants depend on the count of steps, if they do.
-    fn correction(&self) -> Option<Correction> {
-        None
-    }
-
-    /// Returns the constants of the step that follows `applied` applied steps.
-    fn constants(&self, applied: u64) -> Self::Constants;
-}
-
-/// Constants of one step of a rule, with the arithmetic.
-trait Constants: Copy {
-    /// Returns how many moments the step reads and writes.
-    fn moments(&self) -> usize;
-
-    /// Moves an element by its gradient, unscaled and clipped. Returns true if there was something to add: the last product of the
-    /// rule, which is added to the parameter, or a decay of its own.
-    fn element(&self, grad: f32, element: &mut ElementState) -> bool;
-
-    /// Returns the row of a device's table.
-    fn row(self) -> [f32; 9];
-}
-
-/// State of one element of a parameter, which a step changes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ElementState {
-    /// Value of the parameter, or of its master.
-    pub param: f32,
-    /// Moments, in the rule's order; zero where the rule has fewer.
-    pub moments: [f32; 3],
-}
-
 /// Declares the constants of a rule's step in the order of the row that kernels read, where flags are 0 and 1.
 ///
 /// A device fills in what depends on the count of steps: in the first step the first constant is 1 and later 0, or the first two are
@@ -104,8 +70,15 @@ macro_rules! step_constants {
     };
 }
 
+/// Declares the rules of the table, and behind them those that have no kernel.
 macro_rules! rules {
-    ({} $($rule:ident $name:ident)*) => {
+    ({ $($whole:ident $whole_name:ident)* } $($rule:ident $name:ident)*) => {
+        all_rules! { [$($name)*] $($rule $name)* $($whole $whole_name)* }
+    };
+}
+
+macro_rules! all_rules {
+    ([$($kernel:ident)*] $($rule:ident $name:ident)*) => {
         $(
             mod $name;
             pub use $name::$rule;
@@ -130,7 +103,10 @@ macro_rules! rules {
 
         impl UpdateRule {
             /// Names of the rules of the table, in its order.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($kernel)),*];
+
+            /// Names of all rules of this crate.
+            const ALL_NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
             /// Returns the rule's name.
             pub const fn name(&self) -> &'static str {
@@ -141,10 +117,15 @@ macro_rules! rules {
             }
 
             /// Returns the name of the rule's kernel, or `None` for a rule that is not of the table: no device has one.
-            pub const fn kernel(&self) -> Option<&'static str> {
+            pub fn kernel(&self) -> Option<&'static str> {
+                Self::NAMES.iter().copied().find(|name| *name == self.name())
+            }
+
+            /// Returns true if a running norm is kept of each tensor, as one value of state.
+            pub fn keeps_norm(&self) -> bool {
                 match self {
-                    $(Self::$rule(_) => Some(stringify!($name)),)*
-                    Self::Custom(_) => None,
+                    $(Self::$rule(rule) => rule.keeps_norm(),)*
+                    Self::Custom(_) => false,
                 }
             }
 
@@ -230,6 +211,55 @@ macro_rules! rules {
                 }
             }
 
+            /// Returns true if the step needs norms of its tensor that were not [measured](crate::step::measure) yet: it moves whole tensors.
+            #[inline(always)]
+            pub fn measures(&self) -> bool {
+                match &self.0 {
+                    $(ConstantsOf::$rule(constants) => constants.measures(),)*
+                    ConstantsOf::Custom(_) => false,
+                }
+            }
+
+            /// Returns true if the step needs the norm of all gradients together: see [`clipped`](Self::clipped).
+            pub fn clips(&self) -> bool {
+                match &self.0 {
+                    $(ConstantsOf::$rule(constants) => constants.clips(),)*
+                    ConstantsOf::Custom(_) => false,
+                }
+            }
+
+            /// Returns the constants of a step whose gradients, all parameters' together, have this norm.
+            #[must_use]
+            pub fn clipped(self, norm: f32) -> Self {
+                Self(match self.0 {
+                    $(ConstantsOf::$rule(constants) => ConstantsOf::$rule(constants.clipped(norm)),)*
+                    ConstantsOf::Custom(constants) => ConstantsOf::Custom(constants),
+                })
+            }
+
+            /// Returns the constants of the step of a tensor that was measured, and moves its running norm where the rule keeps one.
+            #[must_use]
+            pub fn measured(self, sums: &Sums, running: &mut f32) -> Self {
+                let norms = sums.norms();
+                Self(match self.0 {
+                    $(ConstantsOf::$rule(constants) => ConstantsOf::$rule(constants.measured(norms, running)),)*
+                    ConstantsOf::Custom(constants) => ConstantsOf::Custom(constants),
+                })
+            }
+
+            /// Measures elements in slices, whose lengths were checked, and moves their moments where the rule does so in this pass.
+            pub(crate) fn measure(
+                &self,
+                grads: impl Iterator<Item = f32>,
+                params: &[f32],
+                moments: [&mut [f32]; 3],
+            ) -> Sums {
+                match &self.0 {
+                    $(ConstantsOf::$rule(constants) => measure::measure(constants, grads, params, moments),)*
+                    ConstantsOf::Custom(constants) => measure::measure(constants, grads, params, moments),
+                }
+            }
+
             /// Moves one element, and returns true if there was something to add.
             pub(crate) fn element(&self, grad: f32, element: &mut ElementState) -> bool {
                 match &self.0 {
@@ -265,12 +295,22 @@ macro_rules! rules {
     };
 }
 
-for_each_rule!([rules]);
+for_each_rule!([rules] Lamb lamb NovoGrad novograd Lars lars);
 
 impl UpdateRule {
     /// Returns how many `f32` values of state are kept for each parameter.
     pub fn moments(&self) -> usize {
         StepConstants::at(self, 0).moments()
+    }
+
+    /// Returns true if a step needs norms of whole tensors: a slice of one has another norm.
+    pub fn needs_whole_tensors(&self) -> bool {
+        StepConstants::at(self, 0).measures()
+    }
+
+    /// Returns true if a step needs the norm of all parameters' gradients together.
+    pub fn needs_all_gradients(&self) -> bool {
+        StepConstants::at(self, 0).clips()
     }
 }
 
@@ -281,102 +321,10 @@ impl UpdateRule {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepConstants(ConstantsOf);
 
-#[inline(always)]
-fn update<C: Constants>(
-    constants: &C,
-    grads: impl Iterator<Item = f32>,
-    params: &mut [f32],
-    [first, second, third]: [&mut [f32]; 3],
-) {
-    // Loops of their own, so that a rule without a moment has no iterator for it.
-    let each = params.iter_mut().zip(grads);
-    match constants.moments() {
-        0 => {
-            for (param, grad) in each {
-                put(constants, grad, param, []);
-            }
-        }
-        1 => {
-            for ((param, grad), first) in each.zip(first) {
-                put(constants, grad, param, [first]);
-            }
-        }
-        2 => {
-            for ((param, grad), (first, second)) in each.zip(first.iter_mut().zip(second)) {
-                put(constants, grad, param, [first, second]);
-            }
-        }
-        _ => {
-            let moments = first.iter_mut().zip(second).zip(third);
-            for ((param, grad), ((first, second), third)) in each.zip(moments) {
-                put(constants, grad, param, [first, second, third]);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn put<C: Constants, const N: usize>(
-    constants: &C,
-    grad: f32,
-    param: &mut f32,
-    moments: [&mut f32; N],
-) {
-    let mut element = ElementState { param: *param, moments: [0.0; 3] };
-    for (to, from) in element.moments.iter_mut().zip(&moments) {
-        *to = **from;
-    }
-    constants.element(grad, &mut element);
-    *param = element.param;
-    for (to, from) in moments.into_iter().zip(element.moments) {
-        *to = from;
-    }
-}
-
 #[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
 fn round(value: f64) -> f32 {
     value as f32
 }
 
-fn not_negative(name: &'static str, value: f64) -> Result<(), RuleError> {
-    need(value.is_finite() && value >= 0.0, name, value, "a finite number, 0 or above")
-}
-
-fn betas_below_1(betas: [f64; 2]) -> Result<(), RuleError> {
-    let mut named = ["betas[0]", "betas[1]"].into_iter().zip(betas);
-    named.try_for_each(|(name, beta)| {
-        need((0.0..1.0).contains(&beta), name, beta, "at least 0 and below 1")
-    })
-}
-
-fn need(met: bool, name: &'static str, value: f64, range: &'static str) -> Result<(), RuleError> {
-    if met { Ok(()) } else { Err(RuleError { name, value, range }) }
-}
-
-/// Hyper-parameter that no step can be taken with.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("`{name}` is {value}, and has to be {range}")]
-pub struct RuleError {
-    /// Name of the hyper-parameter.
-    pub name: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// Range that it has to be in.
-    pub range: &'static str,
-}
-
-impl Error for RuleError {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::InvalidArgument
-    }
-}
-
-/// Asserts that the rules are refused, each by the name of the value.
 #[cfg(test)]
-fn refused<const N: usize>(table: [(UpdateRule, &str); N]) {
-    for (rule, name) in table {
-        let error = rule.validate().unwrap_err();
-        assert_eq!(error.name, name, "{rule:?}");
-        assert!(error.to_string().starts_with(&format!("`{name}` is ")), "{error}");
-    }
-}
+use rule_error::refused;

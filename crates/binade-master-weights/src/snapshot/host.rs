@@ -29,8 +29,10 @@ impl HostMasters {
         let id = self.id(name);
         let kept = id.and_then(|id| self.slot(id).zip(self.rule(id))).into_iter();
         kept.flat_map(|(slot, rule)| {
+            let norm = rule.keeps_norm().then_some(StateKind::Norm);
             let moments = [0, 1, 2].into_iter().take(rule.moments()).map(StateKind::Moment);
-            slot.master.kinds().iter().copied().chain(moments).map(move |kind| (slot, kind))
+            let kinds = slot.master.kinds().iter().copied().chain(norm).chain(moments);
+            kinds.map(move |kind| (slot, kind))
         })
     }
 
@@ -70,6 +72,7 @@ impl HostParamState {
             }
             (StateKind::Number, Master::Stochastic { number, .. }) => number.to_le_bytes().into(),
             (StateKind::Exponent, Master::Scaled { exponent, .. }) => exponent.to_le_bytes().into(),
+            (StateKind::Norm, _) => self.norm.to_le_bytes().into(),
             (StateKind::Moment(place), _) => {
                 let moment = self.moments.get(usize::from(place));
                 moment.map_or_else(Vec::new, |moment| bytes(moment, f32::to_le_bytes))
@@ -92,6 +95,9 @@ impl HostParamState {
             }
             (StateKind::Exponent, Master::Scaled { exponent, .. }) => {
                 fill(slice::from_mut(exponent), bytes, i32::from_le_bytes);
+            }
+            (StateKind::Norm, _) => {
+                fill(slice::from_mut(&mut self.norm), bytes, f32::from_le_bytes)
             }
             (StateKind::Moment(place), _) => {
                 if let Some(moment) = self.moments.get_mut(usize::from(place)) {

@@ -19,6 +19,8 @@ pub enum StateKind {
     Exponent,
     /// The parameter's number, which chooses its random words: a little-endian word, as four bytes.
     Number,
+    /// Running norm of the tensor's gradients.
+    Norm,
     /// A moment, counted from 0 in the rule's order: momentum for SGD; mean, mean of squares and the largest of these for
     /// Adam.
     Moment(u8),
@@ -31,13 +33,14 @@ pub enum StateKind {
 )]
 pub struct UnknownStateKind(String);
 
-const NAMES: [(StateKind, &str); 9] = [
+const NAMES: [(StateKind, &str); 10] = [
     (StateKind::Master, "master"),
     (StateKind::Remainder, "remainder"),
     (StateKind::Compensation, "compensation"),
     (StateKind::ScaledMaster, "scaled_master"),
     (StateKind::Exponent, "exponent"),
     (StateKind::Number, "number"),
+    (StateKind::Norm, "norm"),
     (StateKind::Moment(0), "moment0"),
     (StateKind::Moment(1), "moment1"),
     (StateKind::Moment(2), "moment2"),
@@ -62,6 +65,7 @@ impl StateKind {
             Self::Remainder => TensorSpec::new(DType::U8, [shape, &[2]].concat()),
             Self::Compensation => TensorSpec::new(stored, shape),
             Self::ScaledMaster => TensorSpec::new(DType::F16, shape),
+            Self::Norm => TensorSpec::new(DType::F32, [1]),
             Self::Exponent => TensorSpec::new(DType::I32, [1]),
             Self::Number => TensorSpec::new(DType::U8, [4]),
         }
@@ -92,8 +96,7 @@ mod tests {
         for (kind, name) in NAMES {
             assert_eq!((kind.to_string().as_str(), name.parse()), (name, Ok(kind)));
         }
-        let widths =
-            [1, 2, 1, 1].map(Some).into_iter().chain([None, None, Some(1), Some(1), Some(1)]);
+        let widths = [1, 2, 1, 1].map(Some).into_iter().chain([None; 3]).chain([Some(1); 3]);
         for ((kind, _), width) in NAMES.into_iter().zip(widths) {
             assert_eq!(kind.width(), width, "{kind}");
         }

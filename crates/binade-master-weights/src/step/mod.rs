@@ -42,10 +42,11 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-use crate::StepConstants;
+use crate::{StepConstants, Sums};
 use binade_core::Element;
 pub use params::Params;
 pub(crate) use params::{lower, of_compensation, of_remainder};
+use slices::same;
 pub use slices::{LengthError, Slices};
 
 /// Factors that turn a stored gradient into the one that is stepped with.
@@ -77,7 +78,8 @@ const BLOCK: usize = 256;
 ///
 /// # Errors
 ///
-/// Slices of different lengths, or moments that do not fit the rule; nothing was changed then.
+/// Slices of different lengths, moments that do not fit the rule, or a rule whose norms were not [measured](measure); nothing was changed
+/// then.
 #[inline(always)]
 pub fn step<G: Element, C: Element>(
     constants: &StepConstants,
@@ -85,6 +87,7 @@ pub fn step<G: Element, C: Element>(
     slices: Slices<'_, G, C>,
 ) -> Result<(), LengthError> {
     slices.check(constants.moments())?;
+    same("measured norms of the tensor", 0, usize::from(constants.measures()))?;
     let mut values = [0.0_f32; BLOCK];
     let mut rest = slices;
     while !rest.is_empty() {
@@ -94,6 +97,52 @@ pub fn step<G: Element, C: Element>(
         rest = after;
     }
     Ok(())
+}
+
+/// Measures a tensor for a rule whose step needs its norms, and moves moments where the rule does so before it knows them. Parameters stay
+/// as they are. [`StepConstants::measured`] takes the sums, and returns the constants that [`step`] takes.
+///
+/// A tensor may be split at multiples of 256 elements; sums are put behind each other in the order of elements.
+///
+/// # Errors
+///
+/// Slices of different lengths, or moments that do not fit the rule; nothing was changed then.
+#[inline(always)]
+pub fn measure<G: Element, C: Element>(
+    constants: &StepConstants,
+    factor: Factor,
+    slices: Slices<'_, G, C>,
+) -> Result<Sums, LengthError> {
+    slices.check(constants.moments())?;
+    let (mut values, mut sums) = ([0.0_f32; BLOCK], Sums::default());
+    let mut rest = slices;
+    while !rest.is_empty() {
+        let (block, after) = rest.split_at(BLOCK);
+        let len = block.len();
+        let grads = block.grads.iter().map(|grad| factor.apply(grad.to_f32()));
+        let (params, _) = block.params.open(&mut values[..len]);
+        sums.append(constants.measure(grads, params, block.moments));
+        rest = after;
+    }
+    Ok(sums)
+}
+
+/// Takes the pass that `constants` are for: [`measure`] where norms are missing, and [`step`] otherwise, which measures nothing.
+///
+/// # Errors
+///
+/// Those of either.
+#[inline(always)]
+pub fn pass<G: Element, C: Element>(
+    constants: &StepConstants,
+    factor: Factor,
+    slices: Slices<'_, G, C>,
+) -> Result<Sums, LengthError> {
+    if constants.measures() {
+        return measure(constants, factor, slices);
+    }
+    step(constants, factor, slices)?;
+    Ok(Sums::default())
 }
 
 #[inline(always)]

@@ -4,12 +4,19 @@
 
 #[path = "../../../../tests/host/mod.rs"]
 mod host;
+#[path = "../../../../tests/rule/mod.rs"]
+mod rule;
+#[path = "../../../../tests/rule/whole.rs"]
+mod whole;
 
 pub(crate) use host::{Host, round};
+use rule::warm_rmsprop;
+pub(crate) use whole::whole_rules;
 
 use binade_core::{DType, FoundInf, HostDevice, Named, NamedGrads, Overflow};
 use binade_master_weights::{
-    Adam, MasterOptimizer, MasterStore, OptimizerConfig, SavedParameter, Sgd, UpdateRule,
+    Adagrad, Adam, Lion, MasterOptimizer, MasterStore, OptimizerConfig, SavedParameter, Sgd,
+    UpdateRule,
 };
 
 pub const LOW: [DType; 2] = [DType::BF16, DType::F16];
@@ -81,7 +88,7 @@ pub fn raised() -> [FoundInf; 2] {
 }
 
 /// One of each kind, with everything in it that a step may read.
-pub fn rules() -> [UpdateRule; 5] {
+pub fn rules() -> [UpdateRule; 8] {
     let adam = Adam {
         lr: 0.01,
         betas: [0.4, 0.99],
@@ -90,6 +97,7 @@ pub fn rules() -> [UpdateRule; 5] {
         decoupled: false,
         amsgrad: true,
     };
+    let [adagrad, lion, own] = more_rules();
     [
         UpdateRule::sgd(0.1),
         UpdateRule::Sgd(Sgd {
@@ -102,7 +110,28 @@ pub fn rules() -> [UpdateRule; 5] {
         UpdateRule::adam(0.01),
         UpdateRule::adamw(0.01),
         UpdateRule::Adam(adam),
+        adagrad,
+        lion,
+        own,
     ]
+}
+
+/// Returns Adagrad with everything in it, Lion, and a rule of a program's own.
+fn more_rules() -> [UpdateRule; 3] {
+    let adagrad = Adagrad {
+        lr: 0.1,
+        lr_decay: 0.5,
+        weight_decay: 0.01,
+        initial_accumulator_value: 0.1,
+        eps: 1e-10,
+    };
+    let lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.1 };
+    [UpdateRule::Adagrad(adagrad), UpdateRule::Lion(lion), warm_rmsprop()]
+}
+
+/// Returns every rule, those that step whole tensors among them.
+pub fn all_rules() -> Vec<UpdateRule> {
+    rules().into_iter().chain(whole_rules()).collect()
 }
 
 /// Values within ±4 that differ from seed to seed: the upper bits of splitmix64.

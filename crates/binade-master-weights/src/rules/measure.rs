@@ -1,0 +1,113 @@
+//! Norms of a tensor that a step starts from: LAMB's, `NovoGrad`'s and those of LARS.
+
+use super::{Constants, ElementState};
+
+/// Elements whose squares are added up by themselves.
+const BLOCK: usize = 256;
+
+/// What a pass over a tensor measured, block by block in the order of elements.
+///
+/// Sums are in `f64`, of blocks of 256 elements, and blocks are added in order: neither threads nor pieces that begin at multiples of
+/// 256 show in a norm.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums(Vec<BlockSums>);
+
+/// Sums of the squares of two numbers of each element of a block, and the largest magnitude of the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct BlockSums {
+    squares: [f64; 2],
+    largest: f32,
+}
+
+impl Sums {
+    /// Puts the sums of the elements that follow behind these.
+    pub fn append(&mut self, mut later: Self) {
+        self.0.append(&mut later.0);
+    }
+
+    /// Returns the sums of the squares of a tensor's gradients.
+    pub fn of_grads(grads: impl Iterator<Item = f32>) -> Self {
+        let mut sums = Self::default();
+        for (index, grad) in grads.enumerate() {
+            sums.add(index, [grad, 0.0]);
+        }
+        sums
+    }
+
+    /// Returns the root of the sum of the squares of the first numbers.
+    pub fn norm(&self) -> f32 {
+        self.norms().of_squares()[0]
+    }
+
+    /// Adds the numbers of the element at `index`, which comes next.
+    #[inline(always)]
+    fn add(&mut self, index: usize, values: [f32; 2]) {
+        if index.is_multiple_of(BLOCK) {
+            self.0.push(BlockSums::default());
+        }
+        if let Some(block) = self.0.last_mut() {
+            block.add(values);
+        }
+    }
+
+    pub(super) fn norms(&self) -> Norms {
+        let mut all = Norms::default();
+        for block in &self.0 {
+            for (sum, square) in all.squares.iter_mut().zip(block.squares) {
+                *sum += square;
+            }
+            all.largest = all.largest.max(block.largest);
+        }
+        all
+    }
+}
+
+impl BlockSums {
+    #[inline(always)]
+    fn add(&mut self, [first, second]: [f32; 2]) {
+        self.squares[0] += f64::from(first) * f64::from(first);
+        self.squares[1] += f64::from(second) * f64::from(second);
+        self.largest = self.largest.max(first.abs());
+    }
+}
+
+/// Norms of a whole tensor.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Norms {
+    squares: [f64; 2],
+    largest: f32,
+}
+
+impl Norms {
+    /// Returns the roots of both sums of squares.
+    #[expect(clippy::cast_possible_truncation, reason = "norms meet f32 tensors")]
+    pub(super) fn of_squares(self) -> [f32; 2] {
+        self.squares.map(|sum| sum.sqrt() as f32)
+    }
+
+    /// Returns the largest magnitude of the first numbers.
+    pub(super) fn largest(self) -> f32 {
+        self.largest
+    }
+}
+
+/// Measures elements in slices, and moves their moments where the rule does so in this pass.
+pub(super) fn measure<C: Constants>(
+    constants: &C,
+    grads: impl Iterator<Item = f32>,
+    params: &[f32],
+    mut moments: [&mut [f32]; 3],
+) -> Sums {
+    let mut sums = Sums::default();
+    for (index, (param, grad)) in params.iter().zip(grads).enumerate() {
+        let kept = moments.each_ref().map(|moment| moment.get(index).copied().unwrap_or_default());
+        let mut element = ElementState { param: *param, moments: kept };
+        sums.add(index, constants.measure(grad, &mut element));
+        for (moment, value) in moments.iter_mut().zip(element.moments) {
+            if let Some(to) = moment.get_mut(index) {
+                *to = value;
+            }
+        }
+    }
+    sums
+}

@@ -1,0 +1,186 @@
+//! `NovoGrad`, as Apex's `FusedNovoGrad` computes it.
+
+use super::{
+    Constants, Correction, ElementState, Norms, Rule, RuleError, UpdateRule, betas_below_1,
+    not_negative, round,
+};
+
+/// `NovoGrad` (arXiv 1905.11286): Adam's with one second moment a tensor, the running norm of its gradients.
+///
+/// The formulas are those of Apex's `csrc/multi_tensor_novograd.cu` and `apex/optimizers/fused_novograd.py`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NovoGrad {
+    /// Learning rate.
+    pub lr: f64,
+    /// Shares of the running mean of gradients, and of their running norm, that a step keeps.
+    pub betas: [f64; 2],
+    /// Added to the norm, so that it divides.
+    pub eps: f64,
+    /// Added to the update, times the parameter, or to the gradient: see [`reg_inside_moment`](Self::reg_inside_moment).
+    pub weight_decay: f64,
+    /// Divides the mean by 1 - beta1^t, and the norm by sqrt(1 - beta2^t).
+    pub bias_correction: bool,
+    /// Divides and decays each gradient before it is taken into the mean, as in the paper; the mean otherwise.
+    pub reg_inside_moment: bool,
+    /// Takes 1 - beta1 of each gradient into the mean; all of it otherwise.
+    pub grad_averaging: bool,
+    /// Norm of a tensor's gradient.
+    pub norm: GradNorm,
+    /// Lets the running norm begin at zero, and not at the norm of the first gradient.
+    pub init_zero: bool,
+}
+
+/// Norm of a tensor's gradient, which [`NovoGrad`] divides by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
+pub enum GradNorm {
+    /// Root of the sum of squares: Apex's `norm_type` 2.
+    L2,
+    /// Largest magnitude: Apex's `norm_type` 0.
+    Max,
+}
+
+impl UpdateRule {
+    /// Returns `NovoGrad` with Apex's defaults: betas 0.9 and 0.999, eps 1e-8, no decay.
+    pub const fn novograd(lr: f64) -> Self {
+        Self::NovoGrad(NovoGrad {
+            lr,
+            betas: [0.9, 0.999],
+            eps: 1e-8,
+            weight_decay: 0.0,
+            bias_correction: true,
+            reg_inside_moment: false,
+            grad_averaging: true,
+            norm: GradNorm::L2,
+            init_zero: false,
+        })
+    }
+}
+
+/// Constants of one step of [`NovoGrad`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct NovoGradConstants {
+    lr: f32,
+    /// 1 - beta1^t and sqrt(1 - beta2^t), or 1
+    corrections: [f32; 2],
+    betas: [f32; 2],
+    /// 1 - beta1, or 1
+    mean_weight: f32,
+    eps: f32,
+    weight_decay: f32,
+    is_inside: bool,
+    norm: GradNorm,
+    /// True where the running norm begins with this step's.
+    begins: bool,
+    /// Corrected running norm plus `eps`, once the gradient is measured.
+    denominator: Option<f32>,
+}
+
+impl Rule for NovoGrad {
+    type Constants = NovoGradConstants;
+    /// Apex's; its `exp_avg_sq` is the running norm of all tensors, which is kept as `norm` here.
+    const MOMENTS: &'static [&'static str] = &["exp_avg"];
+
+    fn validate(&self) -> Result<(), RuleError> {
+        not_negative("lr", self.lr)?;
+        not_negative("eps", self.eps)?;
+        not_negative("weight_decay", self.weight_decay)?;
+        betas_below_1(self.betas)
+    }
+
+    fn keeps_norm(&self) -> bool {
+        true
+    }
+
+    fn constants(&self, applied: u64) -> NovoGradConstants {
+        let [beta1, _] = self.betas;
+        let corrected = Correction::Bias(self.betas).at(applied);
+        let corrections = [round(corrected.divisor), corrected.first];
+        NovoGradConstants {
+            lr: round(self.lr),
+            corrections: if self.bias_correction { corrections } else { [1.0; 2] },
+            betas: self.betas.map(round),
+            mean_weight: if self.grad_averaging { round(1.0 - beta1) } else { 1.0 },
+            eps: round(self.eps),
+            weight_decay: round(self.weight_decay),
+            is_inside: self.reg_inside_moment,
+            norm: self.norm,
+            begins: applied == 0 && !self.init_zero,
+            denominator: None,
+        }
+    }
+}
+
+impl Constants for NovoGradConstants {
+    #[inline(always)]
+    fn moments(&self) -> usize {
+        1
+    }
+
+    fn measures(&self) -> bool {
+        self.denominator.is_none()
+    }
+
+    #[inline(always)]
+    fn measure(&self, grad: f32, _: &mut ElementState) -> [f32; 2] {
+        [grad, 0.0]
+    }
+
+    fn measured(mut self, norms: Norms, kept: &mut f32) -> Self {
+        let (kept_share, share) = (self.betas[1], 1.0 - self.betas[1]);
+        *kept = match self.norm {
+            GradNorm::L2 => {
+                let [now, _] = norms.of_squares();
+                let before = if self.begins { now } else { *kept };
+                (kept_share * before * before + share * now * now).sqrt()
+            }
+            GradNorm::Max => {
+                let before = if self.begins { norms.largest() } else { *kept };
+                kept_share * before + share * norms.largest()
+            }
+        };
+        self.denominator = Some(*kept / self.corrections[1] + self.eps);
+        self
+    }
+
+    #[inline(always)]
+    fn element(&self, grad: f32, ElementState { param, moments }: &mut ElementState) -> bool {
+        let denominator = self.denominator.unwrap_or(f32::NAN);
+        let mean = &mut moments[0];
+        let update = if self.is_inside {
+            let grad = grad / denominator + self.weight_decay * *param;
+            *mean = self.betas[0] * *mean + self.mean_weight * grad;
+            *mean / self.corrections[0]
+        } else {
+            *mean = self.betas[0] * *mean + self.mean_weight * grad;
+            *mean / self.corrections[0] / denominator + self.weight_decay * *param
+        };
+        let change = self.lr * update;
+        *param -= change;
+        change != 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::refused;
+    use super::*;
+
+    #[test]
+    fn apexs_defaults_are_valid_and_a_refusal_names_the_value() {
+        let UpdateRule::NovoGrad(novograd) = UpdateRule::novograd(1e-3) else { unreachable!() };
+        assert_eq!(UpdateRule::NovoGrad(novograd).validate(), Ok(()));
+        assert_eq!(UpdateRule::NovoGrad(novograd).moment_names(), ["exp_avg"]);
+        refused([
+            (UpdateRule::NovoGrad(NovoGrad { lr: -1.0, ..novograd }), "lr"),
+            (UpdateRule::NovoGrad(NovoGrad { eps: f64::NAN, ..novograd }), "eps"),
+            (UpdateRule::NovoGrad(NovoGrad { betas: [1.0, 0.9], ..novograd }), "betas[0]"),
+            (UpdateRule::NovoGrad(NovoGrad { weight_decay: -0.1, ..novograd }), "weight_decay"),
+        ]);
+    }
+}
