@@ -4,17 +4,22 @@ use crate::{
     AdoptError, CaptureError, Cuda, CudaError, Error, Tensor,
     capture::Reservation,
     faults::FaultCopy,
-    kernels::{CAST, CAST_STOCHASTIC},
+    kernels::{self, CAST, CAST_STOCHASTIC},
     launch::{Grid, args, code},
     memory::{Buffer, Memory, Pool, view, view_mut},
 };
 use binade_core::ops::shape;
 use binade_core::{DType, Names, cast::OnOverflow, stochastic::Key};
 use binade_gpu::{Driver, Rounding};
+use binade_master_weights::UpdateRule;
 use std::{any::Any, ops::Range, sync::Arc};
 
 impl Driver for Cuda {
     const NAME: &'static str = "cuda";
+
+    fn steps_by(rule: &UpdateRule) -> bool {
+        rule.kernel().is_some() || kernels::is_added(rule)
+    }
     type Memory = Memory;
     type Failure = CudaError;
 

@@ -99,6 +99,14 @@ pub enum CudaError {
         /// Reason why it cannot be used.
         cause: String,
     },
+    /// Kernel that cannot be that of an update rule.
+    #[error("the update rule `{rule}` cannot have this kernel: {cause}")]
+    RuleKernel {
+        /// Name of the rule.
+        rule: &'static str,
+        /// Reason why.
+        cause: &'static str,
+    },
     /// The device failed, and with it everything that is on it.
     #[error(
         "the CUDA device is lost: {cause}, first seen after kernel `{kernel}` was launched; nothing on it can be used, and \
@@ -244,6 +252,7 @@ impl binade_core::Error for CudaError {
             Self::Adopt { why, .. } => why.kind(),
             Self::PerThreadStream
             | Self::Kernels { .. }
+            | Self::RuleKernel { .. }
             | Self::OtherNames
             | Self::NotAveraged
             | Self::Window

@@ -1,10 +1,15 @@
 //! The kernels: their PTX, and the parameters of each entry, as the PTX declares them.
 
+mod added;
+
+pub use added::add_rule;
+
 use crate::{
     CudaError,
     launch::Param::{self, Bytes, F32, U32, U64},
     probe::Capability,
 };
+use binade_master_weights::UpdateRule;
 use std::{
     collections::{BTreeMap, HashMap},
     env, fs,
@@ -96,13 +101,19 @@ fn entries(modules: &Modules) -> Entries {
 
 /// Returns the declaration of a kernel, or `None` if there is no such entry.
 pub(crate) fn declaration(kernel: &str) -> Option<&'static Declaration> {
-    ENTRIES.get(kernel)
+    ENTRIES.get(kernel).or_else(|| added::entry(kernel).map(|entry| &entry.declared))
+}
+
+/// Returns true if the rule of a program's own has a kernel.
+pub(crate) fn is_added(rule: &UpdateRule) -> bool {
+    matches!(rule, UpdateRule::Custom(_)) && added::entry(rule.name()).is_some()
 }
 
 /// Returns the text of a kernel's module; empty, which no driver loads, if there is no such entry.
 pub(crate) fn ptx(kernel: &str) -> &'static str {
     let text = |entry: &Declaration| MODULES.as_ref().ok()?.get(entry.module).copied();
-    declaration(kernel).and_then(text).unwrap_or_default()
+    let added = || added::entry(kernel).map(|entry| entry.ptx);
+    ENTRIES.get(kernel).and_then(text).or_else(added).unwrap_or_default()
 }
 
 /// Returns the least GPU that runs a kernel, from its PTX.

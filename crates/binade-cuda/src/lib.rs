@@ -38,6 +38,7 @@ pub use cuda::Cuda;
 pub use cudarc;
 pub use error::{CudaError, Error};
 pub use facts::KernelFacts;
+pub use kernels::add_rule;
 pub use library::{F32Products, Products, ProductsBackend};
 pub use prefetch::Prefetched;
 pub use ranks::{Communicator, CudaRank, RankGradients};

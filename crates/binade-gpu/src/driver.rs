@@ -3,6 +3,7 @@
 use crate::{Buffer, DriverError, Error, Memory, Pool, Tensor, check_length, memory::is_alone};
 use binade_autocast::Autocast;
 use binade_core::{DType, Names, cast::OnOverflow, stochastic::Key};
+use binade_master_weights::UpdateRule;
 use std::{
     fmt,
     ops::Range,
@@ -40,6 +41,11 @@ pub trait Driver:
 {
     /// The backend's name in the output of `Debug`: `cuda`.
     const NAME: &'static str;
+
+    /// Returns true if there is a kernel of the rule's name.
+    fn steps_by(rule: &UpdateRule) -> bool {
+        rule.kernel().is_some()
+    }
 
     /// One allocation.
     type Memory: Memory;

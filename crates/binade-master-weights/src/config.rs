@@ -175,16 +175,25 @@ impl OptimizerConfig {
         self.groups.iter().map(|group| &group.rule).chain([&self.rule])
     }
 
-    /// Checks that each rule has a kernel, for a device of this name whose steps are kernels.
+    /// Checks that each rule has a kernel, for a device of this name whose steps are kernels, of which `has_kernel` tells.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Rule`] of the first that has none.
-    pub fn check_kernels(&self, device: &'static str) -> Result<(), ConfigError> {
-        match self.rules().find(|rule| rule.kernel().is_none()) {
-            Some(rule) => Err(ConfigError::Rule { device, rule: rule.name() }),
-            None => Ok(()),
+    /// [`ConfigError::Rule`] of the first that has none, and [`ConfigError::Counted`] of the first whose constants a device cannot count.
+    pub fn check_kernels(
+        &self,
+        device: &'static str,
+        has_kernel: impl Fn(&UpdateRule) -> bool,
+    ) -> Result<(), ConfigError> {
+        for rule in self.rules() {
+            if !has_kernel(rule) {
+                return Err(ConfigError::Rule { device, rule: rule.name() });
+            }
+            if !rule.is_counted_by_rows() {
+                return Err(ConfigError::Counted { device, rule: rule.name() });
+            }
         }
+        Ok(())
     }
 
     /// Checks that no rule needs the gradients of all parameters together, for a device that steps parts of a set apart.

@@ -55,6 +55,17 @@ pub enum ConfigError {
          by `clip_norm` before the step"
     )]
     AllGradients(&'static str),
+    /// Rule whose constants depend on the count of steps otherwise than a device counts.
+    #[error(
+        "the {device} backend counts steps by the first constant, 1 in the first step and 0 later, or by the rule's `correction`, and the \
+         constants of `{rule}` depend on the count otherwise: have them do so, or train on a device in host memory"
+    )]
+    Counted {
+        /// The device's name.
+        device: &'static str,
+        /// Name of the rule.
+        rule: &'static str,
+    },
     /// Rule that a device has no kernel for.
     #[error(
         "the {device} backend has no kernel for the update rule `{rule}`; it steps by {}: take one of these, or train on a device in \
@@ -71,7 +82,9 @@ pub enum ConfigError {
 impl Error for ConfigError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Rule { .. } | Self::AllGradients(_) => ErrorKind::Unsupported,
+            Self::Rule { .. } | Self::Counted { .. } | Self::AllGradients(_) => {
+                ErrorKind::Unsupported
+            }
             _ => ErrorKind::Mismatch,
         }
     }

@@ -158,6 +158,20 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
 }
 
 #[test]
+fn a_rule_that_keeps_a_norm_does_not_follow_one_that_keeps_a_moment_alone() {
+    for rules in
+        [[UpdateRule::lion(0.1), UpdateRule::novograd(0.1)], [0.1, 0.2].map(UpdateRule::novograd)]
+    {
+        for [had, wanted] in [rules, [rules[1], rules[0]]] {
+            let mut optimizer = optimizer(params(DType::F32, SET), config(had));
+            stepped(&mut optimizer);
+            let is_set = optimizer.set_config(config(wanted)).is_ok();
+            assert_eq!(is_set, had.keeps_norm() == wanted.keeps_norm(), "{had:?} {wanted:?}");
+        }
+    }
+}
+
+#[test]
 fn another_store_or_storage_is_refused_in_a_running_optimizer() {
     let f16 = || config(UpdateRule::sgd(0.5)).with_storage(DType::F16);
     let stored = || f16().keep(["a", "b"]);

@@ -253,7 +253,7 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     let mut model = Model::new(&own(), OptimizerConfig::new(rule)?, DType::F16)?;
     let (operation, reason) = why(model.cuda.capture().warm_up(|| model.step()).map(drop));
     assert_eq!(operation, "prepare");
-    assert!(matches!(reason, CaptureError::Bias { .. }), "{reason}");
+    assert!(matches!(reason, CaptureError::Correction { .. }), "{reason}");
     model.write(0)?;
     assert!(matches!(model.step()?.resolve()?, Step::Applied(_)), "uncaptured it steps as ever");
 
@@ -261,13 +261,13 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     let (mut model, steps) = captured()?;
     let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 9], DType::F16))];
     let refused = model.optimizer.join(more, OptimizerConfig::new(rule)?);
-    assert!(matches!(why(refused).1, CaptureError::Bias { .. }));
+    assert!(matches!(why(refused).1, CaptureError::Correction { .. }));
     drop(steps.replay()?.resolve()?);
 
     // A new configuration with them is refused too, and the old one goes on.
     let (mut model, steps) = captured()?;
     let refused = model.optimizer.set_config(OptimizerConfig::new(rule)?);
-    assert!(matches!(why(refused).1, CaptureError::Bias { .. }));
+    assert!(matches!(why(refused).1, CaptureError::Correction { .. }));
     let (mut other, others) = captured()?;
     steps.replay()?.ignore();
     others.replay()?.ignore();

@@ -5,6 +5,7 @@
     reason = "one shape for all tests, those without a `?` among them"
 )]
 
+mod added_rules;
 mod adopt;
 mod adopt_raw;
 mod adopt_training;
@@ -49,7 +50,8 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 22] = [
+const ALL: [Module; 23] = [
+    ("added_rules", added_rules::TESTS),
     ("adopt", adopt::TESTS),
     ("adopt_raw", adopt_raw::TESTS),
     ("adopt_training", adopt_training::TESTS),

@@ -1,6 +1,6 @@
 //! Update rules of a program's own.
 
-use super::{Constants, ElementState, RuleError, UpdateRule, need};
+use super::{Constants, Correction, ElementState, RuleError, UpdateRule, need};
 use std::{any::TypeId, fmt};
 
 /// Most hyper-parameters of a [`CustomRule`], the learning rate among them.
@@ -10,7 +10,9 @@ const MOST: usize = 8;
 ///
 /// A rule is the names of its hyper-parameters and moments, the constants of a step, and the arithmetic of one element. Every device in
 /// host memory steps by it: with each [`MasterStore`](crate::MasterStore), with clipping and skips, with groups, joins and lost updates,
-/// and with checkpoints, which save the rule by its name. A device whose steps are kernels has none for it and refuses it by name.
+/// and with checkpoints, which save the rule by its name. A device whose steps are kernels refuses it by name, unless it was given one:
+/// `binade_cuda::add_rule` takes PTX. A kernel reads the constants as a row, whose first is 1 in the first step and 0 later, or whose first
+/// two are those of the rule's [`correction`](Self::correction); a rule whose constants depend on the count otherwise is refused there.
 ///
 /// # For implementers
 ///
@@ -78,6 +80,11 @@ pub trait CustomRule: Sized + 'static {
         [0.0; 3]
     }
 
+    /// Returns the correction by which the constants depend on the count of steps, if they do; by default `None`. Kernels alone go by it.
+    fn correction(_hyper: &[f64]) -> Option<Correction> {
+        None
+    }
+
     /// Returns the constants of the step that follows `applied` applied steps: 0 for the first. Skipped steps are not counted.
     fn constants(hyper: &[f64], applied: u64) -> [f32; 9];
 
@@ -132,6 +139,7 @@ struct Kind {
     moments: &'static [&'static str],
     validate: fn(&[f64]) -> Result<(), RuleError>,
     initial: fn(&[f64]) -> [f32; 3],
+    correction: fn(&[f64]) -> Option<Correction>,
     constants: fn(&[f64], u64) -> [f32; 9],
     element: fn(&[f32; 9], f32, &mut ElementState) -> bool,
 }
@@ -155,6 +163,7 @@ impl<R: CustomRule> Erased for R {
         moments: R::MOMENTS,
         validate: R::validate,
         initial: R::initial,
+        correction: R::correction,
         constants: R::constants,
         element: R::element,
     };
@@ -199,6 +208,10 @@ impl Custom {
 
     pub(super) fn initial(&self) -> [f32; 3] {
         (self.kind.initial)(self.hyper())
+    }
+
+    pub(super) fn correction(&self) -> Option<Correction> {
+        (self.kind.correction)(self.hyper())
     }
 
     pub(super) fn constants(&self, applied: u64) -> CustomConstants {

@@ -168,7 +168,7 @@ macro_rules! all_rules {
             pub fn correction(&self) -> Option<Correction> {
                 match self {
                     $(Self::$rule(rule) => rule.correction(),)*
-                    Self::Custom(_) => None,
+                    Self::Custom(rule) => rule.correction(),
                 }
             }
 
@@ -301,6 +301,25 @@ impl UpdateRule {
     /// Returns how many `f32` values of state are kept for each parameter.
     pub fn moments(&self) -> usize {
         StepConstants::at(self, 0).moments()
+    }
+
+    /// Returns true if a device that counts steps has the constants of every step: those of the first, with the first constant 1 in
+    /// the first step and 0 later, or with the two constants of the rule's [`Correction`] in front. Tried at a few counts.
+    pub(crate) fn is_counted_by_rows(&self) -> bool {
+        if self.kernel().is_some() {
+            return true;
+        }
+        let first: [f32; 9] = StepConstants::at(self, 0).into();
+        [0, 1, 2, 3, 10, 1000].into_iter().all(|applied| {
+            let mut row = first;
+            match self.correction().map(|correction| correction.at(applied)) {
+                Some(Corrected { divisor, first }) => {
+                    (row[0], row[1]) = (first, round(-self.lr() / divisor));
+                }
+                None => row[0] = f32::from(applied == 0),
+            }
+            row == <[f32; 9]>::from(StepConstants::at(self, applied))
+        })
     }
 
     /// Returns true if a step needs norms of whole tensors: a slice of one has another norm.
