@@ -45,7 +45,7 @@ impl UpdateRule {
 }
 
 impl Lars {
-    /// The rule that takes the scaled gradient.
+    /// Returns the rule that takes the scaled gradient.
     const fn sgd(&self) -> Sgd {
         let Self { lr, momentum, dampening, nesterov, .. } = *self;
         Sgd { lr, momentum, dampening, weight_decay: 0.0, nesterov }
@@ -61,7 +61,7 @@ pub(super) struct LarsConstants {
     trust_coefficient: f32,
     clip: bool,
     eps: f32,
-    /// What the gradient is multiplied by, once it is measured.
+    /// Factor of the gradient, once it is measured.
     ratio: Option<f32>,
 }
 

@@ -5,7 +5,7 @@ use super::{Constants, ElementState};
 /// Elements whose squares are added up by themselves.
 const BLOCK: usize = 256;
 
-/// What a pass over a tensor measured, block by block in the order of elements.
+/// Sums that a pass over a tensor measured, block by block in the order of elements.
 ///
 /// Sums are in `f64`, of blocks of 256 elements, and blocks are added in order: neither threads nor pieces that begin at multiples of
 /// 256 show in a norm.
