@@ -5,7 +5,7 @@ use crate::args::{Args, ModelKind};
 use crate::config;
 use crate::data::Images;
 use crate::model;
-use crate::part::SHARDS;
+use crate::ranks::SHARDS;
 use binade_example_shared::program::{DeviceKind, is_scaled};
 
 /// Refuses arguments that would be ignored, or fail late, with these images to train on.

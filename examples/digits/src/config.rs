@@ -1,7 +1,7 @@
 //! Settings of the runs: one run for each level and low type asked for.
 
 use crate::args::{Args, OptimizerKind};
-use crate::part::SHARDS;
+use crate::ranks::SHARDS;
 use binade::Properties;
 use binade::grad_scaler::LossScaleError;
 use binade::master_weights::{Adam, Sgd, UpdateRule};

@@ -4,11 +4,10 @@ use crate::Result;
 use crate::args::Args;
 use crate::config::Setting;
 use crate::data::Digits;
-use crate::part::Part;
-use crate::ranks::{PATIENCE, each};
 use crate::record::Run;
 use crate::train;
 use binade_cuda::{Communicator, Cuda, CudaRank, cudarc::driver::CudaContext};
+use binade_example_shared::program::{PATIENCE, Part, each};
 use indicatif::ProgressBar;
 
 /// Trains and tests `setting` on `ranks` ranks, each with one part of every batch, and returns the figures of rank 0. Where there are fewer
@@ -28,7 +27,7 @@ pub fn run(
     let devices = (0..ranks).map(|rank| Cuda::open(rank % gpus)).collect::<Result<_, _>>()?;
     let one = |communicator: Communicator, bar: &ProgressBar| -> Result<Run> {
         let part = Part::one_of([communicator.rank(), ranks]);
-        train::part(&CudaRank::new(communicator)?, part, args, setting, digits, bar)
+        train::part(&CudaRank::new(communicator)?, part, None, args, setting, digits, bar)
     };
     let runs = each(Communicator::peers(devices, PATIENCE), bar, one)?;
     if runs.iter().any(|run| run.weights != runs[0].weights) {

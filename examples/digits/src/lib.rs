@@ -12,7 +12,6 @@ pub mod data;
 pub mod gpus;
 pub mod model;
 mod notice;
-mod part;
 pub mod ranks;
 pub mod record;
 mod saved;

@@ -4,6 +4,7 @@ use crate::args::ModelKind;
 use crate::data::CLASSES;
 use binade::core::{DType, Handle, Named, RawTensor, TensorSpec};
 use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
+use binade_example_shared::program::Norm;
 use binade_example_shared::{first, mlp};
 use binade_tape::{TapeError, Var};
 
@@ -12,17 +13,6 @@ use std::collections::BTreeMap;
 pub use binade_example_shared::program::Trains;
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
-
-/// Normalisation by a batch: of an input, by a gain and an offset. Also returns the running statistics, moved by the batch.
-pub(crate) type Norm<D> =
-    fn(
-        &Var<D>,
-        &Var<D>,
-        &Var<D>,
-        &RunningStats<<D as Handle>::Tensor>,
-        BatchNormConfig,
-    )
-        -> Result<(Var<D>, RunningStats<<D as Handle>::Tensor>), TapeError<<D as Handle>::Error>>;
 
 const CHANNELS: [usize; 3] = [1, 16, 32];
 /// Factor by which two poolings reduce each side, rounded down.

@@ -4,17 +4,17 @@ use crate::Result;
 use crate::args::Args;
 use crate::config::Setting;
 use crate::data::Digits;
-use crate::part::Part;
 use crate::record::Run;
+use crate::saved::Files;
 use crate::train;
 use binade_cpu::Cpu;
+use binade_example_shared::program::{Norm, PATIENCE, Part, each};
 use binade_ranks::{Group, Partition, Ranks, Threads, threads};
+use binade_tape::Var;
 use indicatif::ProgressBar;
-use std::thread;
-use std::time::Duration;
 
-/// Time that a rank waits for the others, which train on as much as it does.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
+/// Shards of a batch on ranks, on however many of them: so the number of ranks changes no bit.
+pub(crate) const SHARDS: usize = 8;
 
 /// Bytes of a bucket of gradients, of which the embedded digits' model fills a few.
 const BUCKET: usize = 16 << 10;
@@ -37,33 +37,6 @@ pub fn run(
         one_of(&device(group, second, args)?, args, setting, digits, bar)
     };
     each(groups.collect(), bar, one)?.into_iter().next().ok_or_else(|| "no rank ran".into())
-}
-
-/// Calls `one` for each rank, in a thread of its own, and returns the figures of all. Rank 0 alone shows progress.
-///
-/// # Errors
-///
-/// If a rank fails, with the errors of all that did.
-pub(crate) fn each<R: Send>(
-    ranks: Vec<R>,
-    bar: &ProgressBar,
-    one: impl Fn(R, &ProgressBar) -> Result<Run> + Sync,
-) -> Result<Vec<Run>> {
-    let runs: Vec<Result<Run, String>> = thread::scope(|scope| {
-        let start = |(rank, own): (usize, R)| {
-            let one = &one;
-            let bar = if rank == 0 { bar.clone() } else { ProgressBar::hidden() };
-            scope.spawn(move || one(own, &bar).map_err(|error| format!("rank {rank}: {error}")))
-        };
-        let running: Vec<_> = ranks.into_iter().enumerate().map(start).collect();
-        let panicked = |_| Err("a rank panicked".to_owned());
-        running.into_iter().map(|rank| rank.join().unwrap_or_else(panicked)).collect()
-    });
-    let errors: Vec<&str> = runs.iter().filter_map(|run| Some(&**run.as_ref().err()?)).collect();
-    if !errors.is_empty() {
-        return Err(errors.join("; ").into());
-    }
-    Ok(runs.into_iter().flatten().collect())
 }
 
 /// Returns the CPU as one rank of a group that keeps what `args` say. With a second group of the same ranks gradients are sent while
@@ -94,7 +67,13 @@ pub fn one_of<G: Group>(
     digits: &Digits,
     bar: &ProgressBar,
 ) -> Result<Run> {
-    let run = train::part(device, Part::of_rank(device, args.sync_bn), args, setting, digits, bar)?;
+    // Images that are normalised as one batch are one shard a rank.
+    let (of, norm): (_, Norm<_>) = match args.sync_bn {
+        true => (device.group().ranks(), Var::sync_batch_norm),
+        false => (SHARDS, Var::batch_norm),
+    };
+    let (part, files) = (Part::of_rank(device, of, norm), Some(Files::by_rank()));
+    let run = train::part(device, part, files, args, setting, digits, bar)?;
     let own = run.weights.unwrap_or_default().to_ne_bytes();
     let ranks = device.group().ranks();
     let mut all = vec![0; own.len() * ranks];

@@ -37,7 +37,7 @@ impl<D: Trains> Trainer<'_, D> {
     /// Writes a checkpoint after so many epochs, where the command line asks for it.
     pub(crate) fn save(&self, epochs: u32) -> Result<()> {
         let (Some(path), Some(files), Some(last)) =
-            (&self.args.checkpoint_by_rank, &self.part.files, &self.last)
+            (&self.args.checkpoint_by_rank, &self.files, &self.last)
         else {
             return Ok(());
         };
@@ -52,7 +52,7 @@ impl<D: Trains> Trainer<'_, D> {
 
     /// Goes on from a checkpoint where the command line names one that is there, and returns the number of epochs that are done.
     pub(crate) fn resume(&mut self) -> Result<u32> {
-        let (Some(path), Some(files)) = (&self.args.checkpoint_by_rank, &self.part.files) else {
+        let (Some(path), Some(files)) = (&self.args.checkpoint_by_rank, &self.files) else {
             return Ok(0);
         };
         let Some(checkpoint) = (files.read)(self.device, path)? else { return Ok(0) };

@@ -5,9 +5,10 @@ use crate::args::Args;
 use crate::config::Setting;
 use crate::data::Digits;
 use crate::model::Trains;
-use crate::part::Part;
 use crate::record::Run;
+use crate::saved::Files;
 use crate::trainer::Trainer;
+use binade_example_shared::program::Part;
 use indicatif::ProgressBar;
 use std::time::Instant;
 
@@ -24,20 +25,21 @@ pub fn run<D: Trains>(
     digits: &Digits,
     bar: &ProgressBar,
 ) -> Result<Run> {
-    part(device, Part::whole(), args, setting, digits, bar)
+    part(device, Part::whole(), None, args, setting, digits, bar)
 }
 
-/// Trains on a part of every batch, and tests.
+/// Trains on a part of every batch, and tests. Ranks that save have `files`.
 pub(crate) fn part<D: Trains>(
     device: &D,
     part: Part<D>,
+    files: Option<Files<D>>,
     args: &Args,
     setting: Setting,
     digits: &Digits,
     bar: &ProgressBar,
 ) -> Result<Run> {
     let started = Instant::now();
-    let mut trainer = Trainer::new(device, part, args, setting, digits.train.size)?;
+    let mut trainer = Trainer::new(device, part, files, args, setting, digits.train.size)?;
     for epoch in trainer.resume()?..args.epochs {
         if trainer.epoch(&digits.train, bar)?.is_break() {
             break;

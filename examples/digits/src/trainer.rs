@@ -5,12 +5,13 @@ use crate::args::Args;
 use crate::config::{self, Setting};
 use crate::data::{CLASSES, Images, best};
 use crate::model::{Net, Trains};
-use crate::part::Part;
 use crate::record::{Outcomes, Run};
+use crate::saved::Files;
 use binade::core::{DType, Named};
 use binade::grad_scaler::{BadMicroBatch, Step, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
+use binade_example_shared::program::Part;
 use binade_ranks::Shards;
 use binade_tape::{Tape, TapeError, Var};
 use fastrand::Rng;
@@ -26,6 +27,8 @@ const TOGETHER: usize = 500;
 pub(crate) struct Trainer<'a, D: Trains> {
     pub(crate) device: &'a D,
     pub(crate) part: Part<D>,
+    /// Checkpoints of ranks.
+    pub(crate) files: Option<Files<D>>,
     pub(crate) args: &'a Args,
     pub(crate) net: Net<D>,
     pub(crate) amp: Amp<D>,
@@ -40,6 +43,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     pub(crate) fn new(
         device: &'a D,
         part: Part<D>,
+        files: Option<Files<D>>,
         args: &'a Args,
         setting: Setting,
         size: [usize; 2],
@@ -56,7 +60,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         };
         let amp = initialize(device.clone(), model, config::rule(args), properties)?;
         let order = Rng::with_seed(args.seed);
-        Ok(Self { device, part, args, net, amp, run, order, last: None })
+        Ok(Self { device, part, files, args, net, amp, run, order, last: None })
     }
 
     /// Runs one pass over the images in random order. Breaks off once the run has diverged.
@@ -76,7 +80,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         // This is the one read of an epoch beside outcomes.
         let total: f32 = self.device.download(&total)?.iter().sum();
         #[expect(clippy::cast_precision_loss, reason = "a few hundred batches")]
-        let mean = total / (batches.len() * self.part.len()) as f32;
+        let mean = total / (batches.len() * self.part.count()) as f32;
         self.run.losses.push(mean);
         bar.set_message(format!("loss {mean:.4}"));
         Ok(ControlFlow::Continue(()))

@@ -5,7 +5,6 @@
 
 pub mod args;
 mod checkpoint;
-mod curve;
 mod model;
 pub mod report;
 mod schedule;

@@ -1,15 +1,16 @@
 //! Figures of the runs, and the report that is printed of them.
 
-use crate::curve;
-use binade_example_shared::program::Outcomes;
 use binade_example_shared::program::table::{scales, table, wrap};
+use binade_example_shared::program::{Outcomes, curve};
+
+pub use curve::Point;
 
 /// Run of one level in one low type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Level and low type, such as `O1 f16`.
     pub name: String,
-    /// Losses in the course of the run, since it was resumed.
+    /// Losses in the course of the run, since it was resumed, in nats a character.
     pub curve: Vec<Point>,
     /// Outcomes of the steps.
     pub outcomes: Outcomes,
@@ -19,17 +20,6 @@ pub struct Run {
     pub seconds: f64,
     /// Text that the model wrote; empty if the run diverged.
     pub sample: String,
-}
-
-/// Losses at one step, in nats a character.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// Steps taken.
-    pub step: u32,
-    /// Mean training loss of the steps since the point before.
-    pub train: f32,
-    /// Loss on the validation text.
-    pub validation: f32,
 }
 
 impl Run {

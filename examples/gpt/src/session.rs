@@ -1,11 +1,11 @@
 //! Session: all runs of the command line, one after the other.
 
+use crate::Result;
 use crate::args::Args;
 use crate::report::Run;
 use crate::text::Text;
 use crate::trainer::Trainer;
-use crate::{Result, curve};
-use binade_example_shared::program::{OnDevice, Trains, open, progress, settings};
+use binade_example_shared::program::{OnDevice, Trains, curve, open, progress, settings};
 use std::{fs, fs::File, io, path::Path};
 
 /// Runs every setting of `args`. Each finished run is kept in `runs`, even if a later one fails.
@@ -19,7 +19,8 @@ pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<()> {
     // A picture that cannot be written is told before any training; one that is there is kept until then.
     with_svg(args, |file| File::options().append(true).create(true).open(file).map(drop))?;
     open(args.device, "gpt", Each { args, text: &text, runs })?;
-    with_svg(args, |file| fs::write(file, curve::svg(runs)))
+    let curves: Vec<_> = runs.iter().map(|run| (&*run.name, &*run.curve)).collect();
+    with_svg(args, |file| fs::write(file, curve::svg(&curves, "loss in nats a character")))
 }
 
 fn with_svg(args: &Args, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {

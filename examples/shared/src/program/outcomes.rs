@@ -34,7 +34,9 @@ impl Outcomes {
 
     /// Records the outcome of a step.
     pub fn enter(&mut self, step: &Step) {
-        self.scales.push(step.report().scale.factor());
+        let state = &step.report().scale;
+        self.scales.push(state.factor());
+        (self.steps.applied, self.steps.skipped) = (state.applied(), state.skipped);
         match step {
             Step::Skipped(report) if self.first_skip.is_none() => {
                 self.first_skip = Some(report.to_string());

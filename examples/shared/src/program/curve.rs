@@ -1,35 +1,47 @@
 //! Loss curves as bars in a line of text, and as a picture.
 
-use crate::report::{Point, Run};
-
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Colours of the runs, one after the other, told apart by colour-blind people too (Okabe, Ito 2008).
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
+/// Losses at one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Steps taken.
+    pub step: u32,
+    /// Mean training loss of the steps since the point before.
+    pub train: f32,
+    /// Loss on the validation data.
+    pub validation: f32,
+}
+
+/// Curve of one run, and the run's name.
+pub type Curve<'r> = (&'r str, &'r [Point]);
+
 /// Returns the losses as bars, from the least to the greatest; a blank for one that is not finite.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 7")]
-pub(crate) fn bars(losses: impl Iterator<Item = f32> + Clone) -> String {
+pub fn bars(losses: impl Iterator<Item = f32> + Clone) -> String {
     let [least, most] = extent(losses.clone());
     let height = |loss: f32| (7.0 * (loss - least) / (most - least).max(1e-6)).round() as usize;
     losses.map(|loss| if loss.is_finite() { BARS[height(loss)] } else { ' ' }).collect()
 }
 
-/// Returns the runs' curves as a picture in SVG: training dashed, validation solid.
-pub(crate) fn svg(runs: &[Run]) -> String {
-    let points = || runs.iter().flat_map(|run| &run.curve);
+/// Returns the runs' curves as a picture in SVG: training dashed, validation solid. The `caption` tells the unit of losses.
+pub fn svg(runs: &[Curve<'_>], caption: &str) -> String {
+    let points = || runs.iter().flat_map(|(_, curve)| *curve);
     let [least, most] = extent(points().flat_map(|it| [it.train, it.validation]));
     let steps = points().map(|it| it.step).max().unwrap_or(1);
-    let line = |run: &Run, of: fn(&Point) -> f32| {
+    let line = |curve: &[Point], of: fn(&Point) -> f32| {
         let place = |it: &Point| {
             let right = 560.0 * f64::from(it.step) / f64::from(steps);
             let down = 340.0 * (most - of(it)) / (most - least).max(1e-6);
             format!("{:.1},{:.1} ", 40.0 + right, 20.0 + down)
         };
-        run.curve.iter().filter(|it| of(it).is_finite()).map(place).collect::<String>()
+        curve.iter().filter(|it| of(it).is_finite()).map(place).collect::<String>()
     };
-    let lines = runs.iter().zip(COLOURS).zip(1..).map(|((run, colour), row)| {
-        let [train, validation] = [line(run, |it| it.train), line(run, |it| it.validation)];
-        let (name, y) = (&run.name, 20 + 16 * row);
+    let lines = runs.iter().zip(COLOURS).zip(1..).map(|(((name, curve), colour), row)| {
+        let [train, validation] = [line(curve, |it| it.train), line(curve, |it| it.validation)];
+        let y = 20 + 16 * row;
         format!(
             "<g fill=\"none\" stroke=\"{colour}\"><polyline stroke-dasharray=\"3\" points=\"{train}\"/>\
              <polyline points=\"{validation}\"/></g>\n\
@@ -41,7 +53,7 @@ pub(crate) fn svg(runs: &[Run]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 640 400\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <path d=\"M40 20V360H600\" fill=\"none\" stroke=\"black\"/>\n\
          <text x=\"4\" y=\"24\">{most:.2}</text><text x=\"4\" y=\"364\">{least:.2}</text>\n\
-         <text x=\"600\" y=\"380\" text-anchor=\"end\">{steps} steps; loss in nats a character</text>\n{lines}</svg>\n"
+         <text x=\"600\" y=\"380\" text-anchor=\"end\">{steps} steps; {caption}</text>\n{lines}</svg>\n"
     )
 }
 
@@ -60,9 +72,12 @@ mod tests {
         let losses = [3.0, f32::NAN, 2.0, 1.0];
         assert_eq!(bars(losses.into_iter()), "█ ▅▁");
         let point = |(validation, step)| Point { step, train: 2.0, validation };
-        let curve = losses.into_iter().zip(0..).map(point).collect();
-        let svg = svg(&[Run { name: "O1 f16".into(), curve, ..Run::default() }]);
+        let curve: Vec<_> = losses.into_iter().zip(0..).map(point).collect();
+        let svg = svg(&[("O1 f16", &curve)], "loss in nats");
         assert!(svg.contains(" points=\"40.0,20.0 413.3,190.0 600.0,360.0 \""), "{svg}");
-        assert!(svg.contains(">O1 f16<") && !svg.contains("NaN"), "{svg}");
+        assert!(
+            svg.contains(">O1 f16<") && svg.contains("; loss in nats<") && !svg.contains("NaN"),
+            "{svg}"
+        );
     }
 }
