@@ -68,9 +68,10 @@ pub fn one_of<G: Group>(
     bar: &ProgressBar,
 ) -> Result<Run> {
     // Images that are normalised as one batch are one shard a rank.
-    let (of, norm): (_, Norm<_>) = match args.sync_bn {
-        true => (device.group().ranks(), Var::sync_batch_norm),
-        false => (SHARDS, Var::batch_norm),
+    let (of, norm): (_, Norm<_>) = if args.sync_bn {
+        (device.group().ranks(), Var::sync_batch_norm)
+    } else {
+        (SHARDS, Var::batch_norm)
     };
     let (part, files) = (Part::of_rank(device, of, norm), Some(Files::by_rank()));
     let run = train::part(device, part, files, args, setting, digits, bar)?;

@@ -1,5 +1,7 @@
 //! Tests of training on a device, which may be absent: ignored then, or failed where `BINADE_REQUIRE` names it.
 
+#[cfg(feature = "program")]
+use crate::program::{DeviceKind, OnDevice, Result as Outcome, Trains, open};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fmt::Display;
 
@@ -39,6 +41,29 @@ where
         .iter()
         .flat_map(|&(name, test, lines)| lines.iter().map(move |line| (name, test, *line)));
     trials.map(|(name, test, line)| trial(name, test, line)).collect()
+}
+
+/// Returns the test of a program on CUDA and by wgpu, on each of its lines.
+#[cfg(feature = "program")]
+pub fn on_devices(test: Test<DeviceKind>, lines: &[Line]) -> Vec<Trial> {
+    /// Work that only asks whether the device is there.
+    struct Nothing;
+
+    impl OnDevice for Nothing {
+        fn on<D: Trains>(self, _: &D) -> Outcome<()> {
+            Ok(())
+        }
+    }
+
+    let devices: [(_, &str, &[&str]); 2] = [
+        (DeviceKind::Cuda, "cuda_agrees_with_the_cpu", &["cuda", "ptx"]),
+        (DeviceKind::Wgpu, "wgpu_agrees_with_the_cpu", &["wgpu"]),
+    ];
+    let each = devices.into_iter().flat_map(|(kind, name, names)| {
+        let opened = open(kind, "", Nothing).map(|()| kind).map_err(|error| error.to_string());
+        trials(&opened, names, &[(name, test, lines)])
+    });
+    each.collect()
 }
 
 /// Runs the tests one after the other, and ends the program.

@@ -7,7 +7,7 @@ mod common;
 
 use binade_example_gpt::args::Args;
 use binade_example_shared::agree::{self, Line, is_within};
-use binade_example_shared::program::{DeviceKind, OnDevice, Result, Trains, open};
+use binade_example_shared::program::DeviceKind;
 use common::{only, small};
 
 const RUNS: [Line; 3] = [
@@ -15,15 +15,6 @@ const RUNS: [Line; 3] = [
     ("--level O1 --dtype f16", 2e-2),
     ("--level O2 --dtype bf16", 2e-2),
 ];
-
-/// Work that only asks whether the device is there.
-struct Nothing;
-
-impl OnDevice for Nothing {
-    fn on<D: Trains>(self, _: &D) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// Asserts that a run on the device and one on the CPU agree: losses within `share`, the same steps applied and skipped, the same
 /// scales.
@@ -43,13 +34,5 @@ fn agree(device: &DeviceKind, line: &str, share: f32) {
 }
 
 fn main() {
-    let devices: [(_, &str, &[&str]); 2] = [
-        (DeviceKind::Cuda, "cuda_agrees_with_the_cpu", &["cuda", "ptx"]),
-        (DeviceKind::Wgpu, "wgpu_agrees_with_the_cpu", &["wgpu"]),
-    ];
-    let trials = devices.into_iter().flat_map(|(kind, name, names)| {
-        let opened = open(kind, "gpt", Nothing).map(|()| kind).map_err(|error| error.to_string());
-        agree::trials(&opened, names, &[(name, agree, &RUNS)])
-    });
-    agree::main(trials.collect());
+    agree::main(agree::on_devices(agree, &RUNS));
 }

@@ -1,0 +1,109 @@
+//! Session: what the command line asks for, from its checks to its report.
+
+use crate::Result;
+use crate::args::Args;
+use crate::data::{self, Data};
+use crate::job::Job;
+use crate::ranks::{self, Place};
+use crate::report::Run;
+use crate::trainer::Trainer;
+use binade_example_shared::program::{DeviceKind, OnDevice, Trains, curve, open, progress};
+use std::path::Path;
+use std::{fs, fs::File, io};
+
+/// Does what `args` ask for, and returns the words that end it.
+///
+/// # Errors
+///
+/// As [`train`] has; if the folder of generated pictures cannot be written.
+pub fn run(args: &Args) -> Result<String> {
+    if let Some(folder) = &args.generate {
+        data::generate(folder, data::COUNTS)?;
+        let folder = folder.display();
+        return Ok(format!(
+            "{folder} has the pictures; `imagenet --image-size 32 --width 16 {folder}` trains on them"
+        ));
+    }
+    Ok(train(args)?.to_string())
+}
+
+/// Trains, or validates, as `args` say.
+///
+/// # Errors
+///
+/// Before anything is trained, if `args` cannot be followed or the folder of images has not what it needs; later, if the run fails.
+pub fn train(args: &Args) -> Result<Run> {
+    check(args)?;
+    let folder = args.data.clone().map_or_else(data::default_folder, Ok)?;
+    let (data, sizes) = (Data::open(&folder)?, args.sizes());
+    check_batch(args, sizes.batch, data.train.len())?;
+    // A picture that cannot be written is told before any training; one that is there is kept until then.
+    with_svg(args, |file| File::options().append(true).create(true).open(file).map(drop))?;
+    let job = Job { args, sizes, data: &data };
+    let mut run = Run::default();
+    open(args.device, "imagenet", Work { job: &job, run: &mut run })?;
+    with_svg(args, |file| fs::write(file, curve::svg(&[(&run.name, &run.curve)], "loss in nats")))?;
+    Ok(run)
+}
+
+fn with_svg(args: &Args, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+    let Some(file) = &args.svg else { return Ok(()) };
+    let advice = "name a file that you may write, in a folder that is there";
+    write(file).map_err(|error| format!("--svg {}: {error}; {advice}", file.display()).into())
+}
+
+/// Refuses arguments that do not go together.
+fn check(args: &Args) -> Result<()> {
+    if let (Some(ranks), true) = (args.ranks, args.device != DeviceKind::Cpu) {
+        return Err(format!(
+            "--ranks {ranks}: ranks are the CPU's threads; take --device cpu, or leave it out"
+        )
+        .into());
+    }
+    if args.evaluate && args.resume.is_none() {
+        return Err("--evaluate: there is no model to validate; add --resume FILE".into());
+    }
+    let checkpoint = args.checkpoint.as_deref().and_then(Path::parent);
+    match checkpoint.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        Some(folder) => Err(format!(
+            "--checkpoint: there is no folder {}; make it, or name another file",
+            folder.display()
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+fn check_batch(args: &Args, batch: usize, images: usize) -> Result<()> {
+    if batch <= images {
+        return Ok(());
+    }
+    let ranks = args.ranks();
+    Err(format!(
+        "--batch-size {}: a step has {batch} images on all ranks, and there are {images} to train on; take 2 to {}",
+        batch / ranks,
+        images / ranks
+    )
+    .into())
+}
+
+/// Run on a device of any type.
+struct Work<'w> {
+    job: &'w Job<'w>,
+    run: &'w mut Run,
+}
+
+impl OnDevice for Work<'_> {
+    fn on<D: Trains>(self, device: &D) -> Result<()> {
+        let Self { job, run } = self;
+        let name = format!("{} {}", job.args.arch.name(), job.args.opt_level);
+        let bar = progress(name, job.steps(), "steps");
+        let outcome = match job.args.ranks {
+            Some(_) => ranks::run(job, &bar),
+            None => Trainer::new(device, Place::alone(), job, &bar).and_then(|it| Ok(it.run()?.0)),
+        };
+        bar.finish_and_clear();
+        *run = outcome?;
+        Ok(())
+    }
+}

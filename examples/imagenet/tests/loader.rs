@@ -1,0 +1,48 @@
+//! Batches are the same whatever loads them.
+
+use crate::common::{PICTURES, file};
+use binade_example_imagenet::data::{Batch, Data, Loader, View, order};
+use std::fs;
+
+fn batches(random: Option<[u64; 2]>, workers: usize) -> Vec<Batch> {
+    let data = Data::open(&PICTURES).unwrap();
+    let order = order(1, 2, data.train.len());
+    let batches = order.chunks(5).map(<[usize]>::to_vec).collect();
+    let loader = Loader::new(&data.train, batches, View { size: 12, random }, workers);
+    loader.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn the_number_of_workers_changes_no_batch() {
+    let one = batches(Some([1, 2]), 1);
+    let sizes: Vec<_> = one.iter().map(|batch| batch.labels.len()).collect();
+    assert_eq!(sizes, [5, 5, 5, 5, 5, 5, 2]);
+    assert!(one.iter().all(|batch| batch.pixels.len() == 3 * 144 * batch.labels.len()));
+    for workers in [2, 3, 9] {
+        assert!(batches(Some([1, 2]), workers) == one, "{workers} workers");
+    }
+}
+
+#[test]
+fn an_epoch_and_the_centre_are_other_pixels_of_the_same_images() {
+    let [first, second, centre] = [Some([1, 2]), Some([1, 3]), None].map(|view| batches(view, 2));
+    for other in [&second, &centre] {
+        for (a, b) in first.iter().zip(other) {
+            assert!(a.labels == b.labels && a.pixels != b.pixels);
+        }
+    }
+}
+
+#[test]
+fn the_contents_of_an_image_tell_its_format() {
+    let png = PICTURES.join("val/cool-dots/001.png");
+    let folder = file("renamed");
+    for path in ["train/a", "val/a"].map(|path| folder.join(path)) {
+        fs::create_dir_all(&path).unwrap();
+        fs::copy(&png, path.join("1.jpg")).unwrap();
+    }
+    let data = Data::open(&folder).unwrap();
+    let view = View { size: 8, random: None };
+    let batch = Loader::new(&data.val, vec![vec![0]], view, 1).next().unwrap().unwrap();
+    assert_eq!(batch.labels, [0]);
+}
