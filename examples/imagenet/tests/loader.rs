@@ -46,3 +46,17 @@ fn the_contents_of_an_image_tell_its_format() {
     let batch = Loader::new(&data.val, vec![vec![0]], view, 1).next().unwrap().unwrap();
     assert_eq!(batch.labels, [0]);
 }
+
+#[test]
+fn a_thread_that_panicked_is_an_error_and_no_end() {
+    let data = Data::open(&PICTURES).unwrap();
+    let view = View { size: 8, random: None };
+    // No image has this number.
+    let mut loader = Loader::new(&data.val, vec![vec![0], vec![9999], vec![1]], view, 1);
+    assert!(loader.next().unwrap().is_ok());
+    for _ in 0..2 {
+        let told = loader.next().unwrap().unwrap_err();
+        assert!(told.starts_with("a thread that loads images has panicked"), "{told}");
+    }
+    assert!(loader.next().is_none());
+}

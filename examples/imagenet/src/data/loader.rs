@@ -27,6 +27,7 @@ pub struct Batch {
 pub struct Loader {
     ready: Vec<Receiver<Result<Batch, String>>>,
     next: usize,
+    count: usize,
 }
 
 impl Loader {
@@ -46,7 +47,7 @@ impl Loader {
             thread::spawn(own);
             receiver
         };
-        Self { ready: (0..workers).map(start).collect(), next: 0 }
+        Self { ready: (0..workers).map(start).collect(), next: 0, count: batches.len() }
     }
 }
 
@@ -54,10 +55,13 @@ impl Iterator for Loader {
     type Item = Result<Batch, String>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if self.next == self.count {
+            return None;
+        }
         let place = self.next % self.ready.len();
         self.next += 1;
-        // A thread without a further batch has ended.
-        self.ready[place].recv().ok()
+        let gone = "a thread that loads images has panicked, with the reason above".to_owned();
+        Some(self.ready[place].recv().unwrap_or(Err(gone)))
     }
 }
 
