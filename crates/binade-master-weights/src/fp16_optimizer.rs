@@ -89,6 +89,10 @@ where
     /// # Errors
     ///
     /// If the device fails, or cannot cast a parameter.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the parameters are taken over, as by `MasterOptimizer`"
+    )]
     pub fn new(
         device: D,
         params: Vec<Named<D::Tensor>>,
