@@ -137,7 +137,12 @@ fn gather<D: Device + Ops>(
             device.max_pool2d_backward(&device.masked_fill(&ones, &others, 0.0)?, x, config)?;
         let elsewhere = device.masked_fill(&all, &sent, 0.0)?;
         let picked = device.reshape(&device.masked_fill(values, &elsewhere, 0.0)?, &flat)?;
-        let sums = device.conv2d(&picked, &window, None, Conv2dConfig { stride, padding })?;
+        let sums = device.conv2d(
+            &picked,
+            &window,
+            None,
+            Conv2dConfig { stride, padding, ..Conv2dConfig::default() },
+        )?;
         let part = device.masked_fill(&device.reshape(&sums, shape)?, &others, 0.0)?;
         total = device.add(&total, &part)?;
     }
