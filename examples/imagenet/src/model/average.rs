@@ -11,7 +11,7 @@ pub(super) fn global_average<D: Trains>(x: &Var<D>) -> Outcome<D> {
     let [images, channels, places] = [shape[0], shape[1], shape[2] * shape[3]];
     #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
     let tensor = x.tape().device().fill(1.0 / places as f32, &[1, places], DType::F32)?;
-    let share = x.tape().constant(tensor).cast(x.dtype())?;
+    let weight = x.tape().constant(tensor).cast(x.dtype())?;
     let rows = x.reshape(&[images * channels, places])?;
-    rows.linear(&share, None)?.reshape(&[images, channels])
+    rows.linear(&weight, None)?.reshape(&[images, channels])
 }
