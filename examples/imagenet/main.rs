@@ -1,4 +1,4 @@
-//! Trains a ResNet on a folder of images, as Apex's `examples/imagenet/main_amp.py` does: see `--help`.
+//! Trains a residual net on a folder of images, as Apex's `examples/imagenet/main_amp.py` does: see `--help`.
 
 use binade_example_imagenet::args::Args;
 use binade_example_imagenet::session;
