@@ -1,6 +1,5 @@
 //! ResNet-18 and ResNet-50: parameters by torchvision's names, and the forward pass.
 
-mod average;
 mod block;
 mod layout;
 
@@ -146,7 +145,9 @@ impl<D: Trains> Net<D> {
         let x = x.at("maxpool").max_pool2d(pool)?;
         let x = resnet.blocks.iter().try_fold(x, |x, block| block.apply(&mut pass, &x))?;
         let [weight, bias] = resnet.head;
-        average::global_average(&x.at("avgpool"))?.at("fc").linear(&p[weight], Some(&p[bias]))
+        let x = x.at("avgpool").adaptive_avg_pool2d([1, 1])?;
+        let rows = x.reshape(&x.shape()[..2])?;
+        rows.at("fc").linear(&p[weight], Some(&p[bias]))
     }
 
     /// Returns the running statistics as `f32`, by torchvision's names.

@@ -35,8 +35,9 @@ impl Unit {
     pub(super) fn apply<D: Trains>(&self, pass: &mut Pass<'_, D>, x: &Var<D>) -> Outcome<D> {
         let [weight, gain, offset] = self.params.map(|place| &pass.p[place]);
         let [conv, norm] = &self.paths;
-        let (stride, padding) = ([self.stride; 2], [self.padding; 2]);
-        let x = x.at(conv).conv2d(weight, None, Conv2dConfig { stride, padding })?.at(norm);
+        let [stride, padding] = [self.stride, self.padding].map(|extent| [extent; 2]);
+        let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
+        let x = x.at(conv).conv2d(weight, None, config)?.at(norm);
         let (config, running) = (BatchNormConfig::default(), &mut pass.running[self.running]);
         let Some(norm) = pass.norm else {
             return x.batch_norm_inference(gain, offset, running, config.eps);
