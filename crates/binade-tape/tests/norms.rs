@@ -15,13 +15,13 @@ fn gains_and_offsets_are_found_whatever_they_are_called_and_cast_to() {
     for region in [Region::bf16().off(), Region::f16()] {
         let tape = Tape::new(Cpu, &region);
         let names = ["product", "a", "b", "unused", "c"];
-        let [w, a, b, _, c] = names.map(|name| match name {
+        let [product, a, b, _, c] = names.map(|name| match name {
             "product" => tape.parameter(&named(name, &[4, 4], 2)),
             _ => tape.parameter(&vector(name)),
         });
-        let x = tape.constant(tensor(&[2, 4], 3)).linear(&w, None).unwrap();
-        let x = x.layer_norm(&a, &b, 1e-5).unwrap();
-        x.rms_norm(&c.cast(DType::BF16).unwrap().cast(DType::F32).unwrap(), 1e-5).unwrap();
+        let batch = tape.constant(tensor(&[2, 4], 3)).linear(&product, None).unwrap();
+        let normed = batch.layer_norm(&a, &b, 1e-5).unwrap();
+        normed.rms_norm(&c.cast(DType::BF16).unwrap().cast(DType::F32).unwrap(), 1e-5).unwrap();
         assert_eq!(tape.norms().unwrap(), ["a", "b", "c"]);
     }
 }
