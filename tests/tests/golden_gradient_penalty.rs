@@ -84,7 +84,7 @@ impl Model {
         let p = &self.0;
         let zeros = || Tensor::new(vec![0.0_f32; 3], &[3]);
         let running = RunningStats { mean: zeros()?, var: zeros()? };
-        let config = Conv2dConfig { stride: [1, 1], padding: [1, 1] };
+        let config = Conv2dConfig { padding: [1, 1], ..Conv2dConfig::default() };
         let x = x.conv2d(&p["conv.weight"], Some(&p["conv.bias"]), config)?;
         let config = BatchNormConfig::default();
         let (x, _) = x.batch_norm(&p["norm.weight"], &p["norm.bias"], &running, config)?;

@@ -48,7 +48,9 @@ macro_rules! __implement_traits {
                 }
 
                 fn version(&self, tensor: &Tensor<Self>) -> Option<u64> {
-                    Some(tensor.buffer().writes())
+                    // Nothing counts the writes of a program that has lent its memory.
+                    let is_owned = self.check_owned(tensor.buffer()).is_ok();
+                    is_owned.then(|| tensor.buffer().writes())
                 }
 
                 fn extents<'t>(&self, tensor: &'t Tensor<Self>) -> Option<Cow<'t, [usize]>> {

@@ -72,7 +72,7 @@ fn pointwise() -> Vec<Row> {
 }
 
 fn products() -> Vec<Row> {
-    let config = Conv2dConfig { stride: [2, 1], padding: [1, 0] };
+    let config = Conv2dConfig { stride: [2, 1], padding: [1, 0], ..Conv2dConfig::default() };
     let (images, kernels): (&[usize], &[usize]) = (&[2, 2, 5, 4], &[3, 2, 3, 2]);
     vec![
         row("matmul", &[&[3, 4], &[4, 2]], |v| v[0].matmul(&v[1])),
