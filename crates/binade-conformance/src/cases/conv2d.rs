@@ -105,6 +105,11 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             Ok(())
         });
     }
+    add_refusals(cases);
+}
+
+/// Operands and configurations that do not fit.
+fn add_refusals(cases: &mut OpCases) {
     let config = Conv2dConfig::default();
     let none = [
         Conv2dConfig { stride: [0, 1], ..config },

@@ -23,7 +23,7 @@ impl GroupNorm for Cpu {
         let call = OpInvocation::GroupNorm { groups, eps };
         let TensorSpec { dtype, shape } = check(&call, &[input, weight, bias])?;
         let (x, w, b) = (input.to_f32(), weight.to_f32(), bias.to_f32());
-        Tensor::from_f32(Groups::new(&shape, groups, eps).forward(&x, &w, &b), &shape, dtype)
+        Tensor::from_f32(Layer::new(&shape, groups, eps).forward(&x, &w, &b), &shape, dtype)
     }
 
     fn group_norm_backward(
@@ -36,7 +36,7 @@ impl GroupNorm for Cpu {
     ) -> Result<NormGrads<Tensor>, Error> {
         let call = OpInvocation::GroupNormBackward { groups, eps };
         let TensorSpec { dtype, shape } = check(&call, &[grad, input, weight])?;
-        let layer = Groups::new(&shape, groups, eps);
+        let layer = Layer::new(&shape, groups, eps);
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let [dw, db] = layer.parameter_grads(&g, &x);
         Ok(NormGrads {
@@ -48,7 +48,7 @@ impl GroupNorm for Cpu {
 }
 
 /// Tensor `[N, C, ..]` as rows, one for each group of each sample.
-struct Groups {
+struct Layer {
     samples: usize,
     groups: usize,
     /// Channels of a group.
@@ -58,7 +58,7 @@ struct Groups {
     norm: RowNorm,
 }
 
-impl Groups {
+impl Layer {
     fn new(shape: &[usize], groups: usize, eps: f32) -> Self {
         let inner = shape[2..].iter().product();
         let norm = RowNorm { is_centred: true, eps };

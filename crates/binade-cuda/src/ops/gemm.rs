@@ -85,12 +85,11 @@ impl Cuda {
                 let first = (launch * step).min(matrices.tensor.len());
                 matrices.tensor.slice(first, matrices.tensor.len() - first)
             };
-            let (a_part, b_part, c_part) =
-                (from(a, apart[0])?, from(b, apart[1])?, from(c, apart[2])?);
+            let parts = [from(a, apart[0])?, from(b, apart[1])?, from(c, apart[2])?];
             self.gemm(&Gemm {
-                a: Matrices { tensor: &a_part, step: within[0], ..a },
-                b: Matrices { tensor: &b_part, step: within[1], ..b },
-                c: Matrices { tensor: &c_part, step: within[2], ..c },
+                a: Matrices { tensor: &parts[0], step: within[0], ..a },
+                b: Matrices { tensor: &parts[1], step: within[1], ..b },
+                c: Matrices { tensor: &parts[2], step: within[2], ..c },
                 batch,
                 groups: 1,
                 ..*gemm

@@ -1,5 +1,10 @@
 //! Two-dimensional convolution: windows of images as the columns of a matrix, then a matrix product.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
 use super::operands::by_group;
 use crate::{
     Result, Tensor, Wgpu,
