@@ -182,10 +182,10 @@ fn a_dlpack_tensor_is_adopted_and_deleted_once() -> Result {
 fn a_dlpack_tensor_before_version_1_is_adopted() -> Result {
     let (cuda, stream) = (own(), theirs()?);
     let deleted = Arc::default();
-    let mut theirs = Theirs::new(&stream, &deleted)?;
-    let mut tensor = theirs.tensor(&stream);
+    let mut older = Theirs::new(&stream, &deleted)?;
+    let mut tensor = older.tensor(&stream);
     tensor.strides = null_mut();
-    let manager = Box::into_raw(theirs).cast();
+    let manager = Box::into_raw(older).cast();
     let managed = leaked(LegacyManagedTensor { tensor, manager, deleter: Some(delete_legacy) });
     // SAFETY: the structure is as DLPack says.
     let tensor = unsafe { cuda.adopt_dlpack(managed, &stream, false) }?;
@@ -205,9 +205,8 @@ fn adopt(cuda: &Cuda, change: Change) -> Result<(Result<Tensor, Error>, usize)> 
     let managed = leaked(managed);
     // SAFETY: the structure is as DLPack says, but for what is checked before it is used.
     let adopted = unsafe { cuda.adopt_dlpack(managed, &stream, true) };
-    let is_adopted = adopted.is_ok();
     let count = deleted.load(Ordering::Relaxed);
-    if !is_adopted {
+    if adopted.is_err() {
         // SAFETY: it is the caller's still.
         unsafe { delete(managed.as_ptr()) };
     }
