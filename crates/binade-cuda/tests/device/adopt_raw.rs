@@ -186,9 +186,9 @@ fn a_dlpack_tensor_before_version_1_is_adopted() -> Result {
     let mut tensor = older.tensor(&stream);
     tensor.strides = null_mut();
     let manager = Box::into_raw(older).cast();
-    let managed = leaked(LegacyManagedTensor { tensor, manager, deleter: Some(delete_legacy) });
+    let handed = leaked(LegacyManagedTensor { tensor, manager, deleter: Some(delete_legacy) });
     // SAFETY: the structure is as DLPack says.
-    let tensor = unsafe { cuda.adopt_dlpack(managed, &stream, false) }?;
+    let tensor = unsafe { cuda.adopt_dlpack(handed, &stream, false) }?;
     assert_eq!(cuda.download(&tensor)?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     drop(tensor);
     assert_eq!(deleted.load(Ordering::Relaxed), 1);
