@@ -129,6 +129,24 @@ fn gradients_of_16_bit_gradients_are_near_those_of_f32() {
     }
 }
 
+#[test]
+fn recorded_gradients_of_gradients_are_the_plain_ones() {
+    for row in rows() {
+        let (vars, loss) = squared(&row, &row.inputs);
+        let scalar = weighted(&grads(&loss, &vars));
+        for (grad, var) in scalar.grad(&vars.iter().collect::<Vec<_>>()).unwrap().iter().zip(&vars)
+        {
+            let plain = scalar.gradient(var).unwrap().map(|it| f32s(&it)).unwrap_or_default();
+            let found = grad.as_ref().map(|it| f32s(it.tensor())).unwrap_or_default();
+            assert_eq!(found.len(), plain.len(), "{}", row.name);
+            for (found, plain) in found.into_iter().zip(plain) {
+                let close = relative_eq!(found, plain, epsilon = 1e-4, max_relative = 1e-4);
+                assert!(close, "{}: {found}, {plain}", row.name);
+            }
+        }
+    }
+}
+
 /// Names of all operations of the table.
 macro_rules! names {
     ({} $($trait:ident $file:ident $methods:tt)*) => { [$(stringify!($file)),*] };
