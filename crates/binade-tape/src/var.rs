@@ -178,7 +178,9 @@ impl<D: Device> Var<D> {
         let mut output = record.value(tensor);
         if inputs.iter().any(|input| input.node.is_some()) {
             let (kept, keeps_output) = saves.parts();
-            kept.iter().for_each(|value| record.save(value));
+            for value in kept {
+                record.save(value);
+            }
             if keeps_output {
                 record.save(&output);
             }

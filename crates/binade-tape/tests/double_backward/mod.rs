@@ -114,7 +114,7 @@ fn second_gradients(row: &Row, dtype: DType) -> Vec<f32> {
     let (vars, loss) = squared(row, &inputs);
     let wide: Vec<_> = grads(&loss, &vars).iter().map(|it| it.cast(DType::F32).unwrap()).collect();
     let scalar = weighted(&wide);
-    vars.iter().flat_map(|var| scalar.gradient(var).unwrap()).flat_map(|it| f32s(&it)).collect()
+    vars.iter().filter_map(|var| scalar.gradient(var).unwrap()).flat_map(|it| f32s(&it)).collect()
 }
 
 #[test]

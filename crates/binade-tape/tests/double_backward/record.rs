@@ -157,8 +157,8 @@ fn a_scaled_losss_gradients_are_unscaled_on_the_tape_with_their_history() {
     let tape = plain();
     let [x, y] = [1, 2].map(|seed| tape.variable(tensor(&[3], seed)));
     let loss = x.mul(&x).unwrap().mul(&y).unwrap().sum().unwrap();
-    let scaled = scaler.scale(&loss).unwrap();
-    let grads = scaled.grads(|loss| Ok(loss.grad(&[&x, &y])?.into_iter().flatten())).unwrap();
+    let raised = scaler.scale(&loss).unwrap();
+    let grads = raised.grads(|loss| Ok(loss.grad(&[&x, &y])?.into_iter().flatten())).unwrap();
     let (x_values, y_values) = (f32s(x.tensor()), f32s(y.tensor()));
     let twice: Vec<f32> = x_values.iter().zip(&y_values).map(|(x, y)| 2.0 * x * y).collect();
     assert_eq!(f32s(grads[0].tensor()), twice);
@@ -174,7 +174,7 @@ fn nothing_is_left_of_a_thousand_recorded_gradients_and_parts_computed_again() {
         let tape = Tape::new(Cpu, &Region::bf16());
         let w = tape.parameter(&weight);
         let kept = token.clone();
-        let part = tape.recompute(&[&w], move |of| {
+        let again = tape.recompute(&[&w], move |of| {
             let _ = &kept;
             of[0].exp()
         });
@@ -185,7 +185,7 @@ fn nothing_is_left_of_a_thousand_recorded_gradients_and_parts_computed_again() {
         );
         let loss = hidden.unwrap().sum().unwrap();
         let grad = grads(&loss, &[w]).remove(0);
-        drop(part.unwrap().mul(&grad).unwrap());
+        drop(again.unwrap().mul(&grad).unwrap());
         assert_eq!(Arc::strong_count(&token), 2, "this step's rule alone");
     }
     assert_eq!(Arc::strong_count(&token), 1);
@@ -196,7 +196,7 @@ fn a_deep_record_is_recorded_backward_without_recursion() {
     let tape = plain();
     let x = tape.variable(tensor(&[1], 1));
     let deep = (0..20_000).fold(x.clone(), |y, _| y.reshape(&[1]).unwrap());
-    let grad = grads(&deep.mul(&deep).unwrap().sum().unwrap(), &[x.clone()]).remove(0);
+    let grad = grads(&deep.mul(&deep).unwrap().sum().unwrap(), std::slice::from_ref(&x)).remove(0);
     assert_eq!(f32s(&grad.sum().unwrap().gradient(&x).unwrap().unwrap()), [2.0]);
 }
 

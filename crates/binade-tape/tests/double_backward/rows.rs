@@ -5,11 +5,13 @@ use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningSt
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::Var;
 
+type Run = dyn Fn(&[Var<Cpu>]) -> Outcome;
+
 /// One operation on operands whose gradients are wanted.
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) inputs: Vec<Tensor>,
-    pub(super) run: Box<dyn Fn(&[Var<Cpu>]) -> Outcome>,
+    pub(super) run: Box<Run>,
 }
 
 fn row(
@@ -47,6 +49,7 @@ macro_rules! unary_rows {
     (@row $rows:ident $name:ident $methods:tt) => {};
 }
 
+#[expect(clippy::vec_init_then_push, reason = "the table has other rows in between")]
 fn unary() -> Vec<Row> {
     let mut rows = Vec::new();
     binade_core::ops::for_each_op!([unary_rows] rows);
