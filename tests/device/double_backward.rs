@@ -32,8 +32,7 @@ fn penalized<D: ScalingDevice + Ops>(
 
     let scaler = Scaler::new(device.clone(), LossScale::fixed(256.0).unwrap())?;
     let inputs: Vec<_> = p.iter().collect();
-    let scaled = scaler.scale(&loss)?;
-    let grads = scaled.grads(|loss| Ok(loss.grad(&inputs)?.into_iter().flatten()))?;
+    let grads = scaler.scale(&loss)?.grads(|loss| Ok(loss.grad(&inputs)?.into_iter().flatten()))?;
     let mut squares = grads[0].mul(&grads[0])?.sum()?;
     for grad in &grads[1..] {
         squares = squares.add(&grad.mul(grad)?.sum()?)?;

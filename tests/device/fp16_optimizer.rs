@@ -37,6 +37,7 @@ fn sgd<D: Device<Tensor: Clone> + MultiTensor>(
 }
 
 /// Returns an optimizer of these parameters, with a momentum of zeros.
+#[expect(clippy::type_complexity, reason = "a closure has no name")]
 fn begun<D: Device<Tensor: Clone> + MultiTensor>(
     device: &D,
 ) -> Result<

@@ -146,8 +146,8 @@ fn train(
     let loss = output.cross_entropy(&labels)?;
 
     let inputs: Vec<_> = params.iter().collect();
-    let scaled = scaler.scale(&loss)?;
-    let grad_params = scaled.grads(|loss| Ok(loss.grad(&inputs)?.into_iter().flatten()))?;
+    let grad_params =
+        scaler.scale(&loss)?.grads(|loss| Ok(loss.grad(&inputs)?.into_iter().flatten()))?;
     assert_eq!(grad_params.len(), params.len());
 
     let squares = grad_params.iter().map(|grad| grad.mul(grad)?.sum());

@@ -27,6 +27,7 @@ fn grads(weight: [f32; 3]) -> Gradients {
 }
 
 /// Steps by SGD at a rate of 1/8, by operations on tensors.
+#[expect(clippy::needless_pass_by_value, reason = "an optimizer passes it so")]
 fn sgd(step: MasterStep<'_, Tensor>) -> Next {
     let mut masters = Vec::new();
     for (master, grad) in step.masters.iter().zip(step.present()) {

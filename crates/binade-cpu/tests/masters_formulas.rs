@@ -30,15 +30,15 @@ fn lamb(rule: &Lamb, kept: &mut Kept, grad: &[f64], (all, t): (f64, i32)) {
     let divisor = if rule.max_grad_norm > 0.0 { (all / rule.max_grad_norm).max(1.0) } else { 1.0 };
     let share = if rule.grad_averaging { 1.0 - b1 } else { 1.0 };
     let mut update = Vec::new();
-    for (i, g) in grad.iter().enumerate() {
-        let (p, m, v) = (kept.values[i], &mut kept.mean[i], &mut kept.square[i]);
+    for (i, grad) in grad.iter().enumerate() {
+        let (param, mean, square) = (kept.values[i], &mut kept.mean[i], &mut kept.square[i]);
         let (inside, outside) =
             if rule.adam_w_mode { (0.0, rule.weight_decay) } else { (rule.weight_decay, 0.0) };
-        let g = g / divisor + inside * p;
-        *m = b1 * *m + share * g;
-        *v = b2 * *v + (1.0 - b2) * g * g;
-        let root = (*v / corrected(b2)).sqrt() + rule.eps;
-        update.push(*m / corrected(b1) / root + outside * p);
+        let grad = grad / divisor + inside * param;
+        *mean = b1 * *mean + share * grad;
+        *square = b2 * *square + (1.0 - b2) * grad * grad;
+        let root = (*square / corrected(b2)).sqrt() + rule.eps;
+        update.push(*mean / corrected(b1) / root + outside * param);
     }
     let [w, u] = [l2(&kept.values), l2(&update)];
     let adapts = (rule.use_nvlamb || rule.weight_decay != 0.0) && w != 0.0 && u != 0.0;

@@ -81,7 +81,10 @@ fn main() -> Result<()> {
         let mut amp = start(OptLevel::O1.with(DType::F16))?;
         println!("penalty x {weight}");
         for number in 0..=40 {
-            let Losses { loss, grad_norm, .. } = step(&mut amp, weight)?;
+            let Losses { loss, grad_norm, applied } = step(&mut amp, weight)?;
+            if !applied {
+                println!("  step {number}: skipped, as its gradients overflowed");
+            }
             if number % 10 == 0 {
                 println!("  step {number}: loss {loss:.4}, norm of its gradient {grad_norm:.4}");
             }

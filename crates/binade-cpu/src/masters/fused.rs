@@ -26,7 +26,9 @@ const SHARES: usize = 8;
 pub(super) fn step_all(mut moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
     if moves.iter().any(|one| one.constants.clips()) {
         let norm = norm_of(&moves, factor);
-        moves.iter_mut().for_each(|one| one.constants = one.constants.clipped(norm));
+        for one in &mut moves {
+            one.constants = one.constants.clipped(norm);
+        }
     }
     let elements: usize = moves.iter().map(|one| one.grad.len()).sum();
     if !is_worth_threads(elements) {

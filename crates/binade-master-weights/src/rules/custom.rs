@@ -225,7 +225,7 @@ impl fmt::Debug for Custom {
         for (name, value) in self.kind.hyper_parameters.iter().zip(self.hyper()) {
             fields.field(name, value);
         }
-        fields.finish()
+        fields.finish_non_exhaustive()
     }
 }
 
@@ -316,7 +316,7 @@ mod file {
             let mut all = [0.0; MOST];
             match all.get_mut(..hyper.len()) {
                 Some(to) if hyper.len() == kind.hyper_parameters.len() => {
-                    to.copy_from_slice(&hyper)
+                    to.copy_from_slice(&hyper);
                 }
                 _ => {
                     let (found, names) = (hyper.len(), kind.hyper_parameters.join(", "));

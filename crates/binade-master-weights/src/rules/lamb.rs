@@ -9,6 +9,7 @@ use super::{
 ///
 /// The formulas are those of Apex's `csrc/multi_tensor_lamb.cu` and `apex/optimizers/fused_lamb.py`. With masters it is
 /// `FusedMixedPrecisionLamb`: the norms are those of masters and of unscaled gradients.
+#[expect(clippy::struct_excessive_bools, reason = "the options of Apex, by its names")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lamb {

@@ -8,6 +8,7 @@ use super::{
 /// `NovoGrad` (arXiv 1905.11286): Adam's with one second moment a tensor, the running norm of its gradients.
 ///
 /// The formulas are those of Apex's `csrc/multi_tensor_novograd.cu` and `apex/optimizers/fused_novograd.py`.
+#[expect(clippy::struct_excessive_bools, reason = "the options of Apex, by its names")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NovoGrad {

@@ -97,7 +97,7 @@ impl HostParamState {
                 fill(slice::from_mut(exponent), bytes, i32::from_le_bytes);
             }
             (StateKind::Norm, _) => {
-                fill(slice::from_mut(&mut self.norm), bytes, f32::from_le_bytes)
+                fill(slice::from_mut(&mut self.norm), bytes, f32::from_le_bytes);
             }
             (StateKind::Moment(place), _) => {
                 if let Some(moment) = self.moments.get_mut(usize::from(place)) {
