@@ -18,6 +18,7 @@ macro_rules! forward {
 mod calls;
 mod error;
 mod masters;
+mod multi_tensor;
 mod ops;
 mod scaler;
 

@@ -2,8 +2,10 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::counting::Counting;
-use binade_conformance::{OpInvocation, Result, Runner, Subject, compute};
-use binade_core::{DType, stochastic::Key};
+use binade_conformance::{
+    OpInvocation, Result, Runner, SetCall, SetResult, Subject, compute, multi_tensor,
+};
+use binade_core::{DType, Named, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
 
 struct Strict(Counting<Cpu>);
@@ -33,6 +35,15 @@ impl Subject for Strict {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor> {
         Ok(self.0.as_ref().cast_stochastic(tensor, to, key)?)
+    }
+
+    fn multi_tensor(
+        &self,
+        call: &SetCall,
+        x: &[Named<Tensor>],
+        y: &[Named<Tensor>],
+    ) -> Result<SetResult<Tensor>> {
+        multi_tensor(&self.0, call, x, y)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
