@@ -10,8 +10,8 @@ use std::fmt;
 /// `MasterOptimizer` of `binade-master-weights` reads nothing. A set without any gradient is an error and does not reach the
 /// closure either.
 ///
-/// It keeps no master weights, so that it is no counterpart of Apex's `FP16_Optimizer`: that is `Fp16Optimizer` of `binade-master-weights`,
-/// which reads nothing either. What the closure updates should be stored in `f32`: in sixteen bits small updates are lost.
+/// It keeps no master weights. The counterpart of Apex's `FP16_Optimizer` is `Fp16Optimizer` of `binade-master-weights`, which reads nothing
+/// either. The tensors that the closure updates should be stored in `f32`: in sixteen bits small updates are lost.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 
 use crate::{DType, GradSet, MatchError, Named, check_same_parameters};
 
-/// Which norm of a set of tensors.
+/// Norm of a set of tensors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Norm {
     /// The root of the sum of squares.
@@ -26,7 +26,7 @@ pub type Checked<D> = (Vec<Named<<D as crate::Handle>::Tensor>>, <D as GradSet>:
 /// Scale, weighted sum, norms and cast of a whole set of tensors: `multi_tensor_scale`, `multi_tensor_axpby` and `multi_tensor_l2norm` of
 /// Apex's `amp_C`.
 ///
-/// A set is a list of tensors under names, as parameters are. A device that can launches one kernel for all of its tensors.
+/// A set is a list of tensors under names, as parameters are. A device with kernels for sets launches one of them for all tensors.
 ///
 /// # For implementers
 ///

@@ -104,7 +104,7 @@ pub(crate) fn declaration(kernel: &str) -> Option<&'static Declaration> {
     ENTRIES.get(kernel).or_else(|| added::entry(kernel).map(|entry| &entry.declared))
 }
 
-/// Returns true if the rule of a program's own has a kernel.
+/// Returns true if `rule` is of the program's own and the program has added its kernel.
 pub(crate) fn is_added(rule: &UpdateRule) -> bool {
     matches!(rule, UpdateRule::Custom(_)) && added::entry(rule.name()).is_some()
 }

@@ -115,7 +115,7 @@ impl<D: MultiTensorKernels> MultiTensor for Gpu<'_, D> {
         self.0.run_cast_all(tensors, to)
     }
 
-    /// Adds `from` to sums that have not begun: such a sum becomes what is added, unless the finding is raised.
+    /// Adds `from` to sums that have not begun, so that each sum becomes the tensor that is added, unless the finding is raised.
     fn assign(
         &self,
         to: &mut [Named<Tensor<D>>],

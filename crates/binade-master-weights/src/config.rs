@@ -175,11 +175,12 @@ impl OptimizerConfig {
         self.groups.iter().map(|group| &group.rule).chain([&self.rule])
     }
 
-    /// Checks that each rule has a kernel, for a device of this name whose steps are kernels, of which `has_kernel` tells.
+    /// Checks that each rule has a kernel on the device of this name. `has_kernel` returns true for a rule that has one.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Rule`] of the first that has none, and [`ConfigError::Counted`] of the first whose constants a device cannot count.
+    /// [`ConfigError::Rule`] for the first rule without a kernel, and [`ConfigError::Counted`] for the first whose constants a device cannot
+    /// compute from its count of steps.
     pub fn check_kernels(
         &self,
         device: &'static str,
@@ -200,7 +201,7 @@ impl OptimizerConfig {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::AllGradients`] of the first that does.
+    /// [`ConfigError::AllGradients`] for the first rule that does.
     pub fn check_parts(&self) -> Result<(), ConfigError> {
         match self.rules().find(|rule| rule.needs_all_gradients()) {
             Some(rule) => Err(ConfigError::AllGradients(rule.name())),

@@ -49,13 +49,13 @@ pub enum ConfigError {
         /// Moments the rule needs.
         needed: usize,
     },
-    /// Rule that clips all gradients together where they lie apart.
+    /// Rule that clips all gradients together, where gradients lie on several devices.
     #[error(
         "the update rule `{0}` clips by the norm of all gradients, which lie on several devices: set its `max_grad_norm` to 0, and clip \
          by `clip_norm` before the step"
     )]
     AllGradients(&'static str),
-    /// Rule whose constants depend on the count of steps otherwise than a device counts.
+    /// Rule whose constants depend on the count of steps in a way that a device does not compute.
     #[error(
         "the {device} backend counts steps by the first constant, 1 in the first step and 0 later, or by the rule's `correction`, and the \
          constants of `{rule}` depend on the count otherwise: have them do so, or train on a device in host memory"

@@ -14,12 +14,14 @@ pub struct MasterStep<'a, T> {
     pub masters: &'a [Named<T>],
     /// Gradients of the same parameters, unscaled and clipped; `None` is a missing one.
     pub grads: &'a NamedGrads<T>,
-    /// State of [`Fp16Optimizer::with_state`], as the last step that was not skipped has left it.
+    /// State of [`Fp16Optimizer::with_state`], as the last applied step left it.
     pub state: &'a [Named<T>],
 }
 
 impl<T: Clone> MasterStep<'_, T> {
-    /// Returns the gradients that are not missing, as a set beside the masters.
+    /// Returns the gradients that are not missing, as a set of tensors.
+    ///
+    /// The set leaves out parameters without a gradient, so that it fits the masters only where no gradient is missing.
     pub fn present(&self) -> Vec<Named<T>> {
         let one =
             |grad: &Named<Option<T>>| Some(Named::new(grad.name.clone(), grad.value.clone()?));
@@ -40,10 +42,10 @@ pub struct MasterSet<T> {
 ///
 /// The rule is a closure from masters, gradients and state to the next masters and state. It computes by operations of the device, and the
 /// host reads nothing: the results are assigned on the device, unless the gradients overflowed, and the parameters in sixteen bits are
-/// cast from the masters. Where the step is skipped, masters, state and parameters keep their bits. The rule is called all the same, so
-/// that it must count steps in its state rather than in a variable.
+/// cast from the masters. Where the step is skipped, masters, state and parameters keep their bits. The rule is called in skipped steps
+/// too, so that it must count steps in its state and not in a variable.
 ///
-/// A set whose missing gradients only the device knows, as a window's sum on a GPU, waits for the device.
+/// A step waits for the device where only the device knows which gradients are missing, as in a window's sum on a GPU.
 ///
 /// # Examples
 ///
@@ -84,7 +86,7 @@ where
     D: MultiTensor<Tensor: Clone>,
     F: FnMut(MasterStep<'_, D::Tensor>) -> Result<MasterSet<D::Tensor>, D::Error>,
 {
-    /// Takes over `params`, with masters as they are now, and stores them in `dtype`. `update` is the rule.
+    /// Takes over `params`: keeps masters of their present values, and stores the parameters in `dtype`. `update` is the rule.
     ///
     /// # Errors
     ///
@@ -105,7 +107,7 @@ where
         Ok(Self { device, current, types, update, params })
     }
 
-    /// Stores the parameters of these names in `f32`: those of normalisations.
+    /// Stores the parameters of these names in `f32`, for example those of normalisations.
     ///
     /// # Errors
     ///
@@ -124,7 +126,7 @@ where
         Ok(self)
     }
 
-    /// Keeps this state for the rule, in `f32`, in the place of any that it had: momentum, averages, counts of steps.
+    /// Replaces the rule's state by this one, in `f32`: momentum, averages, counts of steps.
     ///
     /// # Errors
     ///
@@ -225,7 +227,7 @@ where
 {
     type Error = D::Error;
 
-    /// Reads `found` only where there is no gradient at all, which is an error unless the step is skipped.
+    /// Reads `found` only where no parameter has a gradient, which is an error unless the step is skipped.
     fn step(&mut self, grads: D::Grads, found: &D::Found) -> Result<(), D::Error> {
         let grads = self.device.materialise(grads)?;
         let masters = self.masters().iter().map(|master| (&master.name, None));

@@ -192,7 +192,8 @@ impl HostParamState {
         Ok(())
     }
 
-    /// Lends `run` the slices of a pass. Returns also the values that it left of a scaled master, which is not packed yet.
+    /// Lends `run` the slices of a pass, and returns its sums. For a scaled master it also returns the new values, which are not packed
+    /// yet.
     fn lend<G: Element, C: Element, E>(
         &mut self,
         grads: &[G],

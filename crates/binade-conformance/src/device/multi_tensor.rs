@@ -16,9 +16,9 @@ pub enum SetCall {
     Norms(Norm),
     /// `cast_all` to these types.
     Cast(Vec<DType>),
-    /// `assign` of `y` to `x`, unless a finding is raised, as this one is or is not.
+    /// `assign` of `y` to `x`, with a finding that is raised or not.
     Assign {
-        /// True for a finding that is raised.
+        /// True if the finding is raised.
         is_raised: bool,
     },
 }
@@ -26,9 +26,9 @@ pub enum SetCall {
 /// Result of a [`SetCall`].
 #[derive(Clone, Debug)]
 pub struct SetResult<T> {
-    /// Tensors that it gave: those of the set, before them the norm of all.
+    /// Tensors that the call gave, in the order of the set. The norm of all comes before the norms of each.
     pub tensors: Vec<Named<T>>,
-    /// Finding that it gave, if it gives one.
+    /// Finding of a call that gives one.
     pub found: Option<FoundInf>,
 }
 

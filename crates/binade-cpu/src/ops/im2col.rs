@@ -71,7 +71,8 @@ impl Geometry {
     }
 }
 
-/// Returns the positions along an axis where an element `k` behind the window's first lies inside the image: `0 ≤ i·stride + k − padding < extent`.
+/// Returns the positions along an axis where the element that is `k` behind the window's first lies inside the image:
+/// `0 ≤ i·stride + k − padding < extent`.
 fn inside(
     k: usize,
     extent: usize,

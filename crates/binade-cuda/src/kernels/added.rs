@@ -23,10 +23,11 @@ pub(super) fn entry(kernel: &str) -> Option<&'static Added> {
     added.iter().find(|(name, _)| *name == kernel).map(|(_, added)| *added)
 }
 
-/// Adds the kernel of a [`CustomRule`](binade_master_weights::CustomRule), for all handles of the process: PTX with an entry of the rule's name.
+/// Adds the kernel of a [`CustomRule`](binade_master_weights::CustomRule) for all handles of the process: PTX with an entry of the rule's
+/// name.
 ///
-/// It is compiled from a `.cu` that includes `kernels/lib/fused.cuh` and ends in `STEP_KERNEL(name, Rule)`, as `kernels/lion.cu` does, where
-/// `Rule` has the nine constants or fewer of a row, in their order. A rule that has a kernel already keeps it.
+/// The PTX is compiled from a `.cu` that includes `kernels/lib/fused.cuh` and ends in `STEP_KERNEL(name, Rule)`, as `kernels/lion.cu` does.
+/// `Rule` has the constants of a row in their order, nine at most. A rule that has a kernel already keeps it.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ impl GroupNormKernels for Cuda {
         of: ChannelGroups,
     ) -> Result {
         let NormBackward { grad, input, weight, eps, grads } = *call;
-        // A bias is moved along and not read.
+        // The weight stands in the place of a bias, which backward does not read.
         let by_run = self.vectors_of_runs(input, [weight, weight], of, eps)?;
         let input = of.runs(input)?;
         let layer = Layer::new(self, &input)?;
@@ -87,7 +87,7 @@ impl Cuda {
     }
 }
 
-/// Returns a number of runs that a kernel counts in 32 bits.
+/// Returns a count as the 32 bits that a kernel takes.
 fn small(runs: usize) -> Result<u32> {
     let too_large = || Error::Driver(CudaError::TooLarge { what: "channels", sizes: vec![runs] });
     u32::try_from(runs).ok().filter(|_| runs < 1 << 31).ok_or_else(too_large)

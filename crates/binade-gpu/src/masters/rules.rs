@@ -12,7 +12,7 @@ const FIRST: u64 = 1024;
 pub struct Rules<B> {
     /// The rules in force, each once.
     pub listed: Vec<UpdateRule>,
-    /// Of the corrections in force: a schedule of betas would fill the memory with those that were.
+    /// Tables of the corrections in force: a schedule of betas would fill the memory with earlier ones.
     tables: Vec<CorrectionTable>,
     /// All tables behind each other.
     buffer: Option<Arc<B>>,
@@ -20,9 +20,9 @@ pub struct Rules<B> {
 
 /// A table of one correction, which the device indexes by its own count of applied steps.
 ///
-/// It has a row for every count that the device can have come to: more than were asked for. It is made anew at twice the length
-/// when that is no longer so. One of a bias ends for good where the bias has faded: after 17,000 steps at a beta2 of 0.999, which is
-/// 280 kB.
+/// It has a row for every count that the device can have come to. Before the count passes its end, a table of twice the length takes its
+/// place. The table of a bias ends where the bias has faded: after 17,000 steps at a beta2 of 0.999, which is 280 kB. The table of a decay
+/// has no end.
 #[derive(Debug)]
 struct CorrectionTable {
     of: Correction,

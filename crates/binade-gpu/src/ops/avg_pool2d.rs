@@ -14,7 +14,7 @@ use binade_core::ops::{
 pub struct PoolingBits {
     /// Windows along rows and columns: image, count, both parts of the step, length and padding.
     pub windows: [[u32; 6]; 2],
-    /// Number that sums are divided by; 0 for that of a window's elements in the image.
+    /// Number that sums are divided by; 0 for the number of a window's elements in the image.
     pub divisor: u32,
 }
 
@@ -27,7 +27,8 @@ impl PoolingBits {
     }
 }
 
-/// Returns the words of windows along one axis. Kernels add up to three of them, or multiply the image by the step's denominator.
+/// Returns the words of windows along one axis; `None` if one of them, or the image times the step's denominator, is beyond 29 bits.
+/// Kernels add up to three such numbers in 32 bits.
 fn words(windows: Windows) -> Option<[u32; 6]> {
     let Windows { image, count, step: [step, by], length, padding } = windows;
     let small = |extent: usize| u32::try_from(extent).ok().filter(|_| extent < 1 << 29);

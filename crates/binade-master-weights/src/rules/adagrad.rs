@@ -33,7 +33,7 @@ impl UpdateRule {
 step_constants! {
     /// Constants of one step of [`Adagrad`].
     AdagradConstants {
-        /// Read by no step: the sum has its value before the first.
+        /// Read by no step: the sum has its initial value before the first one.
         first: f32,
         /// -lr / (1 + t · `lr_decay`)
         negative_step: f32,

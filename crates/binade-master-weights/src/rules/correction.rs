@@ -2,8 +2,9 @@
 
 use super::round;
 
-/// Part of a rule's constants that depends on the count of applied steps: the learning rate comes in later, so that a device's table of
-/// these outlives a schedule.
+/// Part of a rule's constants that depends on the count of applied steps.
+///
+/// It leaves out the learning rate, so that a device's table of corrections outlives a schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Correction {
     /// Bias of means that begin at zero, of these betas: the learning rate is divided by 1 - beta1^t, and the first constant is
@@ -36,7 +37,7 @@ impl Correction {
         }
     }
 
-    /// Returns true if all that follow `corrected` are equal: the bias has faded, which a decay never does.
+    /// Returns true if all later corrections equal `corrected`: the bias has faded. A decay never ends.
     pub fn ends_at(self, corrected: Corrected) -> bool {
         matches!(self, Self::Bias(_)) && corrected == Corrected { divisor: 1.0, first: 1.0 }
     }

@@ -201,7 +201,7 @@ impl Custom {
 
     pub(super) fn validate(&self) -> Result<(), RuleError> {
         (self.kind.validate)(self.hyper())?;
-        // What files and comparisons go by.
+        // Files and comparisons go by these values, and a NaN equals nothing.
         let mut named = self.kind.hyper_parameters.iter().zip(self.hyper());
         named.try_for_each(|(name, value)| need(value.is_finite(), name, *value, "a finite number"))
     }

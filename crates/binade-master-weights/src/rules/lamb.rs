@@ -27,7 +27,7 @@ pub struct Lamb {
     pub adam_w_mode: bool,
     /// Takes 1 - beta1 of each gradient into the mean; all of it otherwise.
     pub grad_averaging: bool,
-    /// Norm of all gradients of a step together above which they are divided down to it; 0 for no such limit.
+    /// Largest norm of all gradients of a step together: larger gradients are divided down to it. 0 sets no limit.
     pub max_grad_norm: f64,
     /// Scales the update also where there is no weight decay.
     pub use_nvlamb: bool,
@@ -76,7 +76,7 @@ pub(super) struct LambConstants {
 
 impl Rule for Lamb {
     type Constants = LambConstants;
-    /// Apex's.
+    /// Apex's keys.
     const MOMENTS: &'static [&'static str] = &["exp_avg", "exp_avg_sq"];
 
     fn validate(&self) -> Result<(), RuleError> {

@@ -5,8 +5,8 @@ use super::{Constants, ElementState, Norms, Rule, RuleError, UpdateRule, not_neg
 
 /// LARS (arXiv 1708.03888): SGD whose rate is scaled by the norm of the parameter over that of the gradient, tensor by tensor.
 ///
-/// With [`clip`](Self::clip) it is LARC, which scales down alone. The formulas are those of Apex's `apex/parallel/LARC.py`: the gradient
-/// and its decay are scaled, and then stepped by [`Sgd`]. Where a norm is zero, neither happens.
+/// With [`clip`](Self::clip) it is LARC, which only scales down. The formulas are those of Apex's `apex/parallel/LARC.py`: the gradient
+/// and its decay are scaled, and then stepped by [`Sgd`]. Where a norm is zero, the gradient is neither decayed nor scaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lars {

@@ -1,8 +1,8 @@
-//! Norms of a tensor that a step starts from: LAMB's, `NovoGrad`'s and those of LARS.
+//! Norms of whole tensors, which the steps of LAMB, `NovoGrad` and LARS need.
 
 use super::{Constants, ElementState};
 
-/// Elements whose squares are added up by themselves.
+/// Elements of a block, whose squares have a sum of their own.
 const BLOCK: usize = 256;
 
 /// Sums that a pass over a tensor measured, block by block in the order of elements.
@@ -20,7 +20,7 @@ struct BlockSums {
 }
 
 impl Sums {
-    /// Puts the sums of the elements that follow behind these.
+    /// Appends the sums of the elements that come next.
     pub fn append(&mut self, mut later: Self) {
         self.0.append(&mut later.0);
     }
@@ -34,7 +34,7 @@ impl Sums {
         sums
     }
 
-    /// Returns the root of the sum of the squares of the first numbers.
+    /// Returns the root of the sum of the squares of each element's first number.
     pub fn norm(&self) -> f32 {
         self.norms().of_squares()[0]
     }
@@ -85,7 +85,7 @@ impl Norms {
         self.squares.map(|sum| sum.sqrt() as f32)
     }
 
-    /// Returns the largest magnitude of the first numbers.
+    /// Returns the largest magnitude of each element's first number.
     pub(super) fn largest(self) -> f32 {
         self.largest
     }

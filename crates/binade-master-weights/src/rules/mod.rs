@@ -116,7 +116,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns the name of the rule's kernel, or `None` for a rule that is not of the table: no device has one.
+            /// Returns the name of the rule's kernel, or `None` for a rule that is not of the table: no device brings a kernel for it.
             pub fn kernel(&self) -> Option<&'static str> {
                 Self::NAMES.iter().copied().find(|name| *name == self.name())
             }
@@ -211,7 +211,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns true if the step needs norms of its tensor that were not [measured](crate::step::measure) yet: it moves whole tensors.
+            /// Returns true if the step needs norms of its whole tensor that are not [measured](crate::step::measure) yet.
             #[inline(always)]
             pub fn measures(&self) -> bool {
                 match &self.0 {
@@ -228,7 +228,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns the constants of a step whose gradients, all parameters' together, have this norm.
+            /// Returns the constants of a step in which the gradients of all parameters together have this norm.
             #[must_use]
             pub fn clipped(self, norm: f32) -> Self {
                 Self(match self.0 {
@@ -303,8 +303,10 @@ impl UpdateRule {
         StepConstants::at(self, 0).moments()
     }
 
-    /// Returns true if a device that counts steps has the constants of every step: those of the first, with the first constant 1 in
-    /// the first step and 0 later, or with the two constants of the rule's [`Correction`] in front. Tried at a few counts.
+    /// Returns true if a device can make the constants of every step from those of the first.
+    ///
+    /// A device puts the two constants of the rule's [`Correction`] in front. For a rule without one it sets the first constant to 1 in
+    /// the first step and to 0 later. The check compares a few counts of steps.
     pub(crate) fn is_counted_by_rows(&self) -> bool {
         if self.kernel().is_some() {
             return true;

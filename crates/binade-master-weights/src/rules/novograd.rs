@@ -5,7 +5,7 @@ use super::{
     not_negative, round,
 };
 
-/// `NovoGrad` (arXiv 1905.11286): Adam's with one second moment a tensor, the running norm of its gradients.
+/// `NovoGrad` (arXiv 1905.11286): Adam with one second moment for each tensor, the running norm of its gradients.
 ///
 /// The formulas are those of Apex's `csrc/multi_tensor_novograd.cu` and `apex/optimizers/fused_novograd.py`.
 #[expect(clippy::struct_excessive_bools, reason = "the options of Apex, by its names")]
@@ -22,13 +22,14 @@ pub struct NovoGrad {
     pub weight_decay: f64,
     /// Divides the mean by 1 - beta1^t, and the norm by sqrt(1 - beta2^t).
     pub bias_correction: bool,
-    /// Divides and decays each gradient before it is taken into the mean, as in the paper; the mean otherwise.
+    /// Divides and decays each gradient before it is taken into the mean, as in the paper. Otherwise divides the mean, and
+    /// adds the decay to the update.
     pub reg_inside_moment: bool,
     /// Takes 1 - beta1 of each gradient into the mean; all of it otherwise.
     pub grad_averaging: bool,
     /// Norm of a tensor's gradient.
     pub norm: GradNorm,
-    /// Lets the running norm begin at zero, and not at the norm of the first gradient.
+    /// Starts the running norm at zero; otherwise it starts at the norm of the first gradient.
     pub init_zero: bool,
 }
 
@@ -84,7 +85,7 @@ pub(super) struct NovoGradConstants {
 
 impl Rule for NovoGrad {
     type Constants = NovoGradConstants;
-    /// Apex's; its `exp_avg_sq` is the running norm of all tensors, which is kept as `norm` here.
+    /// Apex's key. The running norm, which is Apex's `exp_avg_sq`, is kept as `norm` here.
     const MOMENTS: &'static [&'static str] = &["exp_avg"];
 
     fn validate(&self) -> Result<(), RuleError> {

@@ -99,10 +99,10 @@ pub fn step<G: Element, C: Element>(
     Ok(())
 }
 
-/// Measures a tensor for a rule whose step needs its norms, and moves moments where the rule does so before it knows them. Parameters stay
-/// as they are. [`StepConstants::measured`] takes the sums, and returns the constants that [`step`] takes.
+/// Measures a tensor for a rule whose step needs its norms, and moves the moments where the rule does so before it knows the norms.
+/// Parameters stay as they are. [`StepConstants::measured`] takes the sums, and returns the constants that [`step`] takes.
 ///
-/// A tensor may be split at multiples of 256 elements; sums are put behind each other in the order of elements.
+/// A tensor may be split at multiples of 256 elements: the sums of its parts are then appended in the order of elements.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ pub fn measure<G: Element, C: Element>(
     Ok(sums)
 }
 
-/// Takes the pass that `constants` are for: [`measure`] where norms are missing, and [`step`] otherwise, which measures nothing.
+/// Takes the pass that `constants` need: [`measure`] where norms are missing, and otherwise [`step`], whose sums are empty.
 ///
 /// # Errors
 ///

@@ -162,7 +162,7 @@ pub(crate) fn group_norm(
         return Err(ShapeError::argument(Op::GROUP_NORM, "0 groups", &[input], "at least 1"));
     }
     match input {
-        // No channels are in one group, and not in any number.
+        // A tensor without channels has one group: any number divides 0, and no device goes through so many.
         &[_, c, ..]
             if groups <= c.max(1)
                 && c.is_multiple_of(groups)

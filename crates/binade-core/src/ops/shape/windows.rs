@@ -53,7 +53,7 @@ fn conv2d_extents(
 ) -> Option<Vec<usize>> {
     let (&[n, c, h, w], &[o, c2, kh, kw]) = (input, weight) else { return None };
     let is_grouped = c2.checked_mul(groups) == Some(c) && o.is_multiple_of(groups);
-    // No channels are in one group, and not in any number.
+    // A tensor without channels has one group: any number divides 0, and no device goes through so many.
     if !is_grouped || groups > c.max(1) || bias.is_some_and(|bias| bias != [o]) {
         return None;
     }
