@@ -89,6 +89,14 @@ impl Rule for Lars {
     }
 }
 
+impl LarsConstants {
+    /// Returns the lesser of `rate / lr` and 1, or NaN where the rate is.
+    fn clipped_ratio(&self, rate: f32) -> f32 {
+        let ratio = if self.lr > 0.0 { rate / self.lr } else { f32::INFINITY };
+        if ratio > 1.0 { 1.0 } else { ratio }
+    }
+}
+
 impl Constants for LarsConstants {
     #[inline(always)]
     fn moments(&self) -> usize {
@@ -111,9 +119,7 @@ impl Constants for LarsConstants {
             return self;
         }
         let rate = self.trust_coefficient * param / (grad + param * self.weight_decay + self.eps);
-        // A rate of 0 steps nowhere, whatever it is divided by.
-        self.ratio =
-            Some(if self.clip && self.lr > 0.0 { (rate / self.lr).min(1.0) } else { rate });
+        self.ratio = Some(if self.clip { self.clipped_ratio(rate) } else { rate });
         self
     }
 
@@ -126,8 +132,27 @@ impl Constants for LarsConstants {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measure::measure;
     use super::super::refused;
     use super::*;
+
+    /// Returns the factor of a gradient, for a parameter of norm 5.
+    fn ratio(lars: &Lars, grads: [f32; 2]) -> Option<f32> {
+        let constants = lars.constants(0);
+        let sums = measure(&constants, grads.into_iter(), &[3.0, 4.0], [&mut [], &mut [], &mut []]);
+        constants.measured(sums.norms(), &mut 0.0).ratio
+    }
+
+    #[test]
+    fn a_clipped_ratio_is_one_at_a_rate_of_zero_and_nan_where_a_gradient_is() {
+        let UpdateRule::Lars(larc) = UpdateRule::larc(0.0) else { unreachable!() };
+        assert_eq!(ratio(&larc, [6.0, 8.0]), Some(1.0));
+        for lr in [0.1, 1e-6] {
+            let nan = ratio(&Lars { lr, ..larc }, [f32::NAN, 8.0]);
+            assert!(nan.is_some_and(f32::is_nan), "{lr}: {nan:?}");
+        }
+        assert_eq!(ratio(&Lars { lr: 1e-6, ..larc }, [6.0, 8.0]), Some(1.0));
+    }
 
     #[test]
     fn apexs_defaults_are_valid_and_a_refusal_names_the_value() {
