@@ -56,7 +56,7 @@ impl Sums {
             for (sum, square) in all.squares.iter_mut().zip(block.squares) {
                 *sum += square;
             }
-            all.largest = all.largest.max(block.largest);
+            all.largest = larger(all.largest, block.largest);
         }
         all
     }
@@ -67,8 +67,14 @@ impl BlockSums {
     fn add(&mut self, [first, second]: [f32; 2]) {
         self.squares[0] += f64::from(first) * f64::from(first);
         self.squares[1] += f64::from(second) * f64::from(second);
-        self.largest = self.largest.max(first.abs());
+        self.largest = larger(self.largest, first.abs());
     }
+}
+
+/// Returns the larger, or NaN where one is.
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b <= a { a } else { b }
 }
 
 /// Norms of a whole tensor.
@@ -110,4 +116,20 @@ pub(super) fn measure<C: Constants>(
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_magnitude_is_nan_where_an_element_is() {
+        let largest = |grads: &[f32]| Sums::of_grads(grads.iter().copied()).norms().largest();
+        assert_eq!([largest(&[1.0, -3.0, 2.0])], [3.0]);
+        for place in [0, BLOCK - 1, BLOCK, 2 * BLOCK] {
+            let mut grads = [1.0; 2 * BLOCK + 1];
+            grads[place] = f32::NAN;
+            assert!(largest(&grads).is_nan(), "{place}");
+        }
+    }
 }
