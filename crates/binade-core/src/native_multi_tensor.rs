@@ -58,6 +58,10 @@ impl<T: AmpTensor> MultiTensor for HostDevice<T> {
 
     fn assign(&self, to: &mut [Named<T>], from: &[Named<T>], unless: &FoundInf) -> Result<(), T> {
         check_same::<T>(to, from)?;
+        if let Some(other) = to.iter().find(|tensor| tensor.value.dtype() != DType::F32) {
+            let why = "elements are assigned to tensors of f32 alone: cast it to f32 before";
+            return Err(HostDeviceError::Mismatch { parameter: other.name.clone(), why });
+        }
         if unless.is_raised() {
             return Ok(());
         }

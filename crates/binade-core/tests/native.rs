@@ -1,8 +1,8 @@
 //! Errors of host tensors, and of what a device leaves out.
 
 use binade_core::{
-    DType, Error, ErrorKind, GradSet, Handle, HostDeviceError, HostTypeError, OrderError,
-    TrainError,
+    AmpTensor as _, DType, Error, ErrorKind, FoundInf, GradSet, Handle, HostDevice,
+    HostDeviceError, HostTensor, HostTypeError, MultiTensor as _, Named, OrderError, TrainError,
 };
 use std::{error::Error as _, fmt, sync::Arc};
 
@@ -104,5 +104,19 @@ fn an_optional_method_that_a_device_leaves_out_is_unsupported_by_both_names() {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         let text = error.to_string();
         assert!(text.contains(device) && text.contains(method), "{text}");
+    }
+}
+
+#[test]
+fn an_assignment_to_a_tensor_that_is_not_f32_is_refused_whatever_was_found() {
+    let wide = |x: f32| HostTensor::from(vec![x]);
+    let from = [Named::new("v", wide(1.0)), Named::new("w", wide(2.0))];
+    let low = wide(4.0).cast(DType::BF16).unwrap();
+    for halted in [false, true] {
+        let mut to = [Named::new("v", wide(3.0)), Named::new("w", low.clone())];
+        let found = FoundInf { halted, ..FoundInf::default() };
+        let error = HostDevice::<HostTensor>::new().assign(&mut to, &from, &found).unwrap_err();
+        assert!(error.to_string().starts_with("`w`: elements are assigned to"), "{error}");
+        assert_eq!(to.map(|tensor| tensor.value.to_f32()), [[3.0], [4.0]]);
     }
 }
