@@ -2,7 +2,9 @@
 
 use crate::{Mismatch, RestoreError, dtype};
 use binade_core::{DType, RawTensor, TensorSpec};
-use binade_master_weights::{MasterOptimizer, SavedParameter, Snapshot, StateKind, UpdateRule};
+use binade_master_weights::{
+    MasterOptimizer, SavedParameter, Snapshot, StateKind, StepConstants, UpdateRule,
+};
 use safetensors::SafeTensors;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +24,13 @@ type TorchState = BTreeMap<usize, BTreeMap<String, RawTensor>>;
 /// ```
 ///
 /// `names` are the optimizer's own, in the order of torch's parameters. A parameter for which torch has kept nothing, since it
-/// never had a gradient, starts anew. SGD counts no steps in torch: if there is momentum, the first was taken.
+/// never had a gradient, starts anew. SGD counts no steps in torch: if there is momentum, the first was taken. A rule whose steps depend on
+/// their number needs the `step` of each parameter. Apex keeps it by group: write it beside the moments.
 ///
 /// # Errors
 ///
-/// If the bytes are something else, names, keys, types or shapes do not go together, or the device fails.
+/// If the bytes are something else, names, keys, types or shapes do not go together, a count is missing, the rule keeps a running norm, or
+/// the device fails.
 pub fn load_torch_optimizer<D: Snapshot>(
     bytes: &[u8],
     names: &[&str],
@@ -89,6 +93,13 @@ fn take(
     rule: &UpdateRule,
     kept: &BTreeMap<String, RawTensor>,
 ) -> Result<(), Mismatch> {
+    if rule.keeps_norm() {
+        return Err(Mismatch::Torch(format!(
+            "`{}` is moved by `{}`, which keeps a running norm, and torch's state has none by parameter: train it from the start",
+            parameter.name,
+            rule.name()
+        )));
+    }
     let keys = rule.moment_names();
     let found: BTreeSet<&str> =
         kept.keys().map(String::as_str).filter(|key| *key != "step").collect();
@@ -110,9 +121,23 @@ fn take(
     }
     parameter.applied = match kept.get("step") {
         Some(step) => count(&parameter.name, step)?,
+        None if !kept.is_empty() && is_counted(rule) => {
+            return Err(Mismatch::Torch(format!(
+                "the state of `{}` has no `step`, and the steps of `{}` depend on their number: write it beside the moments, from the \
+                 group if it is kept there",
+                parameter.name,
+                rule.name()
+            )));
+        }
         None => u64::from(!kept.is_empty()),
     };
     Ok(())
+}
+
+/// Returns true if a step depends on how many came before, and not only on whether one did.
+fn is_counted(rule: &UpdateRule) -> bool {
+    let at = |applied| StepConstants::at(rule, applied);
+    rule.correction().is_some() || [2, 1 << 20].into_iter().any(|applied| at(applied) != at(1))
 }
 
 fn filled(spec: &TensorSpec, value: f32) -> Option<RawTensor> {

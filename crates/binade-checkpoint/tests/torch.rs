@@ -3,7 +3,7 @@
 use binade_checkpoint::load_torch_optimizer as load;
 use binade_core::{DType, FoundInf, Named, Optimizer};
 use binade_cpu::{Cpu, Tensor};
-use binade_master_weights::{Adam, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{Adam, Lars, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 use safetensors::{SafeTensors, serialize, tensor::TensorView};
 use std::{fs, path::Path};
 
@@ -48,10 +48,15 @@ fn rule(name: &str) -> UpdateRule {
 
 /// Returns an optimizer of torch's parameters after five steps, which has taken none.
 fn fresh(name: &str) -> Running {
+    with_rule(name, rule(name))
+}
+
+/// Returns [`fresh`] with another rule.
+fn with_rule(name: &str, rule: UpdateRule) -> Running {
     let run = file(&format!("{name}.run"));
     let param = |(i, name): (usize, &str)| Named::new(name, tensor(&run, &format!("before.{i}")));
     let params = NAMES.into_iter().enumerate().map(param).collect();
-    MasterOptimizer::new(Cpu, params, OptimizerConfig::new(rule(name)).unwrap()).unwrap()
+    MasterOptimizer::new(Cpu, params, OptimizerConfig::new(rule).unwrap()).unwrap()
 }
 
 fn step(optimizer: &mut Running, run: &[u8], number: usize) {
@@ -144,4 +149,36 @@ fn what_is_no_torch_state_is_told() {
     }
     assert!(refused("adamw", b"pickle", &NAMES).contains("no torch optimizer's state"));
     assert_eq!(DType::F32, fresh("adamw").params[0].value.dtype());
+}
+
+/// Returns a file without the counts of steps.
+fn uncounted(bytes: &[u8]) -> Vec<u8> {
+    let file = SafeTensors::deserialize(bytes).unwrap();
+    let kept = file.tensors().into_iter().filter(|(name, _)| !name.ends_with(".step"));
+    serialize(kept, None).unwrap()
+}
+
+#[test]
+fn a_rule_that_counts_is_refused_without_a_step() {
+    let moments = uncounted(&file("adamw"));
+    for (rule, name) in [(UpdateRule::adamw(0.01), "adam"), (UpdateRule::lamb(0.01), "lamb")] {
+        let mut optimizer = with_rule("adamw", rule);
+        let before = optimizer.save().unwrap();
+        let error = load(&moments, &NAMES, &mut optimizer).unwrap_err().to_string();
+        let told = format!("`weight` has no `step`, and the steps of `{name}` depend");
+        assert!(error.contains(&told), "{error}");
+        assert_eq!(optimizer.save().unwrap(), before);
+        load(&file("adamw"), &NAMES, &mut optimizer).unwrap();
+    }
+    let UpdateRule::Lars(larc) = UpdateRule::larc(0.1) else { unreachable!() };
+    let mut lars = with_rule("momentum", UpdateRule::Lars(Lars { momentum: 0.9, ..larc }));
+    load(&file("momentum"), &NAMES, &mut lars).unwrap();
+    assert_eq!(lars.save().unwrap()[0].applied, 1);
+}
+
+#[test]
+fn a_rule_that_keeps_a_running_norm_is_refused_by_name() {
+    let mut optimizer = with_rule("adamw", UpdateRule::novograd(0.01));
+    let error = load(&file("adamw"), &NAMES, &mut optimizer).unwrap_err().to_string();
+    assert!(error.contains("`weight` is moved by `novograd`, which keeps a running"), "{error}");
 }
