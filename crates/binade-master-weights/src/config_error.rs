@@ -49,6 +49,19 @@ pub enum ConfigError {
         /// Moments the rule needs.
         needed: usize,
     },
+    /// Running norm that one of two rules keeps, where both have as many moments.
+    #[error(
+        "`{parameter}` is moved by `{old}` and the new rule is `{new}`, and one of them alone keeps a running norm; start a new \
+         optimizer to change the rule's kind"
+    )]
+    Norm {
+        /// The parameter.
+        parameter: Arc<str>,
+        /// Name of the rule in force.
+        old: &'static str,
+        /// Name of the new rule.
+        new: &'static str,
+    },
     /// Rule that clips all gradients together, where gradients lie on several devices.
     #[error(
         "the update rule `{0}` clips by the norm of all gradients, which lie on several devices: set its `max_grad_norm` to 0, and clip \

@@ -188,13 +188,17 @@ impl HostMasters {
             return Err(ConfigError::Stored);
         }
         // The first by name, so that the same mistake gives the same message.
-        let state = |rule: &UpdateRule| (rule.moments(), usize::from(rule.keeps_norm()));
+        let state = |rule: &UpdateRule| (rule.moments(), rule.keeps_norm());
         let unfit =
             self.kept.iter().filter(|kept| state(&kept.rule) != state(config.rule_for(&kept.name)));
         if let Some(Entry { name, rule, .. }) = unfit.min_by_key(|kept| &*kept.name) {
-            let [kept, needed] =
-                [rule, config.rule_for(name)].map(|rule| state(rule).0 + state(rule).1);
-            return Err(ConfigError::Moments { parameter: name.clone(), kept, needed });
+            let (parameter, next) = (name.clone(), config.rule_for(name));
+            let (kept, needed) = (rule.moments(), next.moments());
+            return Err(if kept == needed {
+                ConfigError::Norm { parameter, old: rule.name(), new: next.name() }
+            } else {
+                ConfigError::Moments { parameter, kept, needed }
+            });
         }
         Ok(())
     }

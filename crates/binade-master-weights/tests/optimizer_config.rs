@@ -172,6 +172,20 @@ fn a_rule_that_keeps_a_norm_does_not_follow_one_that_keeps_a_moment_alone() {
 }
 
 #[test]
+fn a_refused_rule_is_told_by_its_moments_or_else_by_its_running_norm() {
+    let novograd = UpdateRule::novograd(0.1);
+    for (had, told) in [
+        (UpdateRule::adam(0.1), "`a` has 2 moments and the new rule needs 1;"),
+        (UpdateRule::lion(0.1), "`a` is moved by `lion` and the new rule is `novograd`, and one"),
+    ] {
+        let mut optimizer = optimizer(params(DType::F32, SET), config(had));
+        let error = optimizer.set_config(config(novograd)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().starts_with(told), "{error}");
+    }
+}
+
+#[test]
 fn another_store_or_storage_is_refused_in_a_running_optimizer() {
     let f16 = || config(UpdateRule::sgd(0.5)).with_storage(DType::F16);
     let stored = || f16().keep(["a", "b"]);
