@@ -5,7 +5,8 @@ use crate::common::{
 };
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _, RawTensor};
 use binade_master_weights::{
-    MasterStore, OptimizerConfig, SavedParameter, StateKind, Storage, UpdateRule,
+    ConfigError, CustomRule, ElementState, MasterStore, OptimizerConfig, SavedParameter, StateKind,
+    Storage, UpdateRule,
 };
 
 const SET: [(&str, &[f32]); 3] = [("a", &[1.0]), ("b", &[1.0]), ("c", &[1.0])];
@@ -241,4 +242,33 @@ fn a_partition_has_each_parameter_once_with_those_that_its_rule_moves() {
     }
     assert_eq!(config(rates[0]).partition(names), [names]);
     assert_eq!(groups.partition([]), [[""; 0]; 4]);
+}
+
+/// A rule whose last constant changes at the count of its second hyper-parameter.
+struct Late;
+
+impl CustomRule for Late {
+    const NAME: &'static str = "late";
+    const HYPER_PARAMETERS: &'static [&'static str] = &["lr", "change"];
+    const MOMENTS: &'static [&'static str] = &[];
+
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    fn constants(hyper: &[f64], applied: u64) -> [f32; 9] {
+        let is_late = applied as f64 >= hyper[1];
+        [f32::from(applied == 0), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, f32::from(is_late)]
+    }
+
+    fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
+        false
+    }
+}
+
+#[test]
+fn constants_that_change_after_many_steps_are_refused_by_a_device_that_counts() {
+    let checked = |change| config(Late::rule([0.1, change])).check_kernels("cuda", |_| true);
+    for change in [5.0, 500.0, 5e3, 5e11] {
+        let counted = ConfigError::Counted { device: "cuda", rule: "late" };
+        assert_eq!(checked(change), Err(counted), "{change}");
+    }
+    assert_eq!(checked(1e15), Ok(()));
 }

@@ -13,6 +13,7 @@ const MOST: usize = 8;
 /// and with checkpoints, which save the rule by its name. A device whose steps are kernels refuses it by name, unless it was given one:
 /// `binade_cuda::add_rule` takes PTX. A kernel reads the constants as a row, whose first is 1 in the first step and 0 later, or whose first
 /// two are those of the rule's [`correction`](Self::correction); a rule whose constants depend on the count otherwise is refused there.
+/// The check is a sample: it compares the constants at each power of two up to 2^40, and at one less.
 ///
 /// # For implementers
 ///

@@ -306,13 +306,14 @@ impl UpdateRule {
     /// Returns true if a device can make the constants of every step from those of the first.
     ///
     /// A device puts the two constants of the rule's [`Correction`] in front. For a rule without one it sets the first constant to 1 in
-    /// the first step and to 0 later. The check compares a few counts of steps.
+    /// the first step and to 0 later. The check compares a sample of counts: each power of two up to 2^40, and one less.
     pub(crate) fn is_counted_by_rows(&self) -> bool {
         if self.kernel().is_some() {
             return true;
         }
         let first: [f32; 9] = StepConstants::at(self, 0).into();
-        [0, 1, 2, 3, 10, 1000].into_iter().all(|applied| {
+        let mut sample = (0..=40).map(|power| 1_u64 << power).flat_map(|count| [count - 1, count]);
+        sample.all(|applied| {
             let mut row = first;
             match self.correction().map(|correction| correction.at(applied)) {
                 Some(Corrected { divisor, first }) => {
