@@ -86,9 +86,10 @@ fn lacking(ours: &Entries, theirs: &Entries) -> Option<&'static str> {
     ours.iter().find(differs).map(|(name, _)| *name)
 }
 
-fn entries(modules: &Modules) -> Entries {
-    let entries = |(module, ptx): (&&'static str, &&'static str)| {
-        let module = *module;
+/// Returns the declarations of all entries of these modules, whose texts may live shorter than the process.
+fn entries<'p>(modules: &HashMap<&'static str, &'p str>) -> BTreeMap<&'p str, Declaration> {
+    let entries = |(module, ptx): (&&'static str, &&'p str)| {
+        let (module, ptx) = (*module, *ptx);
         let entries = ptx.split(".visible .entry ").skip(1);
         entries.filter_map(move |entry| {
             let (name, rest) = entry.split_once('(')?;

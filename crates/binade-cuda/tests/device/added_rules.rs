@@ -77,7 +77,9 @@ impl CustomRule for Warm {
 fn a_rule_with_a_kernel_of_its_own_has_the_bits_of_the_cpu() -> Result {
     let rule = Own::rule([0.1, 0.25, 0.01]);
     add_rule(&rule, &ptx("own_adagrad"))?;
-    add_rule(&rule, "a second time changes nothing")?;
+    add_rule(&rule, &ptx("own_adagrad"))?;
+    let error = add_rule(&rule, &format!("{}\n", ptx("own_adagrad"))).unwrap_err();
+    assert!(error.to_string().contains("`own_adagrad` cannot have this kernel: a rule"), "{error}");
     let values = |seed: u64, len| crate::support::noise(seed, len);
     for dtype in [DType::BF16, DType::F16, DType::F32] {
         let start = [("a", values(1, 4103)), ("b", values(2, 5)), ("c", Vec::new())];
@@ -106,12 +108,29 @@ fn a_kernel_that_is_no_step_is_refused_by_name() -> Result {
             false
         }
     }
+    struct Ranks;
+    impl CustomRule for Ranks {
+        const NAME: &'static str = "ranks";
+        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
+        const MOMENTS: &'static [&'static str] = &[];
+        fn constants(_: &[f64], _: u64) -> [f32; 9] {
+            [0.0; 9]
+        }
+        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
+            false
+        }
+    }
     let merge = binade_gpu::unpack_kernels(include_bytes!("../../ptx/kernels.ptx.lzma"))["merge"];
     for (rule, ptx, told) in [
         (
             Cast::rule([0.1]),
             ptx("cast"),
             "`cast` cannot have this kernel: the name is that of a kernel",
+        ),
+        (
+            Ranks::rule([0.1]),
+            ptx("ranks"),
+            "`ranks` cannot have this kernel: the name is that of a kernel",
         ),
         (
             UpdateRule::sgd(0.1),
