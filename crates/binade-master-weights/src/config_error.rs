@@ -82,7 +82,7 @@ pub enum ConfigError {
     /// Rule that a device has no kernel for.
     #[error(
         "the {device} backend has no kernel for the update rule `{rule}`; it steps by {}: take one of these, or train on a device in \
-         host memory", UpdateRule::NAMES.join(", ")
+         host memory{}", UpdateRule::NAMES.join(", "), remedy(.device, .rule)
     )]
     Rule {
         /// The device's name.
@@ -90,6 +90,14 @@ pub enum ConfigError {
         /// Name of the rule.
         rule: &'static str,
     },
+}
+
+/// Returns what else gives a rule to a device: CUDA takes kernels of a program's own rules.
+fn remedy(device: &str, rule: &str) -> &'static str {
+    if device == "cuda" && !UpdateRule::ALL_NAMES.contains(&rule) {
+        return ", or give the device its kernel, as by `binade_cuda::add_rule`";
+    }
+    ""
 }
 
 impl Error for ConfigError {

@@ -272,3 +272,16 @@ fn constants_that_change_after_many_steps_are_refused_by_a_device_that_counts() 
     }
     assert_eq!(checked(1e15), Ok(()));
 }
+
+#[test]
+fn a_refusal_of_a_rule_of_the_programs_own_tells_how_cuda_gets_its_kernel() {
+    for (device, rule, is_told) in [
+        ("cuda", Late::rule([0.1, 1e15]), true),
+        ("wgpu", Late::rule([0.1, 1e15]), false),
+        ("cuda", UpdateRule::lamb(0.1), false),
+    ] {
+        let error = config(rule).check_kernels(device, |_| false).unwrap_err().to_string();
+        assert_eq!(error.ends_with("as by `binade_cuda::add_rule`"), is_told, "{error}");
+        assert!(error.contains("or train on a device in host memory"), "{error}");
+    }
+}

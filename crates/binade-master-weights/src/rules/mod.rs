@@ -106,7 +106,7 @@ macro_rules! all_rules {
             pub const NAMES: &'static [&'static str] = &[$(stringify!($kernel)),*];
 
             /// Names of all rules of this crate.
-            const ALL_NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+            pub(crate) const ALL_NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
             /// Returns the rule's name.
             pub const fn name(&self) -> &'static str {
