@@ -89,8 +89,11 @@ impl<B> Rules<B> {
     }
 
     /// Makes a table of `of` to where it ends, for a device whose count the host does not know. Returns false if that takes more than
-    /// `most` rows.
+    /// `most` rows, as the table of a decay always does.
     pub fn need_whole(&mut self, of: Correction, most: u64) -> bool {
+        if matches!(of, Correction::LrDecay(_)) {
+            return false;
+        }
         let known = self.has(of, |table| table.is_whole);
         let made = (!known).then(|| CorrectionTable::new(of, most)).filter(|table| table.is_whole);
         known || made.map(|table| self.put(table)).is_some()
@@ -182,6 +185,12 @@ mod tests {
                 == [false, true]
         );
         assert_eq!(all.corrections_of(&adam([0.1, 0.2]))[1], 0);
+    }
+
+    #[test]
+    fn no_row_is_made_for_a_decay_that_should_end() {
+        // To make this many rows, one would run out of memory.
+        assert!(!Rules::<Vec<u8>>::default().need_whole(Correction::LrDecay(0.5), u64::MAX));
     }
 
     #[test]
