@@ -46,8 +46,8 @@ use crate::{StepConstants, Sums};
 use binade_core::Element;
 pub use params::Params;
 pub(crate) use params::{lower, of_compensation, of_remainder};
-use slices::same;
 pub use slices::{LengthError, Slices};
+use slices::{NORMS, same};
 
 /// Factors that turn a stored gradient into the one that is stepped with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +87,7 @@ pub fn step<G: Element, C: Element>(
     slices: Slices<'_, G, C>,
 ) -> Result<(), LengthError> {
     slices.check(constants.moments())?;
-    same("measured norms of the tensor", 0, usize::from(constants.measures()))?;
+    same(NORMS, 0, usize::from(constants.measures()))?;
     let mut values = [0.0_f32; BLOCK];
     let mut rest = slices;
     while !rest.is_empty() {

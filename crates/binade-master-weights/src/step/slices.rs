@@ -2,6 +2,7 @@
 
 use super::Params;
 use binade_core::{Element, Error, ErrorKind};
+use std::fmt;
 
 /// One parameter tensor, or a piece of one, with all that belongs to it.
 #[derive(Debug)]
@@ -51,6 +52,9 @@ impl<G, C: Element> Slices<'_, G, C> {
     }
 }
 
+/// Operand that a step needs and no slice has.
+pub(super) const NORMS: &str = "norms of the tensor";
+
 const MOMENTS: [&str; 3] = ["first moments", "second moments", "largest second moments"];
 
 #[inline(always)]
@@ -62,11 +66,8 @@ pub(super) fn same(what: &'static str, got: usize, expected: usize) -> Result<()
     if got == expected { Ok(()) } else { Err(LengthError { what, got, expected }) }
 }
 
-/// A slice that does not go with the parameters.
+/// A slice that does not go with the parameters, or norms that the step needs and that were not measured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "{got} {what} were given and {expected} are needed: one for each parameter where the rule keeps them, else none"
-)]
 pub struct LengthError {
     /// Which slice.
     pub what: &'static str,
@@ -74,6 +75,22 @@ pub struct LengthError {
     pub got: usize,
     /// The length that fits.
     pub expected: usize,
+}
+
+impl fmt::Display for LengthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, got, expected } = self;
+        if *what == NORMS {
+            return f.write_str(
+                "the step needs norms of the whole tensor, which were not measured: call `measure`, and step by the constants that \
+                 `StepConstants::measured` returns",
+            );
+        }
+        write!(
+            f,
+            "{got} {what} were given and {expected} are needed: one for each parameter where the rule keeps them, else none"
+        )
+    }
 }
 
 impl Error for LengthError {

@@ -109,3 +109,13 @@ fn a_moment_that_the_rule_does_not_keep_is_refused() {
     let refused = step(&StepConstants::at(&RULES[0], 0), Factor::ONE, owned.slices(&ramp(3)));
     assert_eq!(refused, Err(LengthError { what: "first moments", got: 3, expected: 0 }));
 }
+
+#[test]
+fn a_step_whose_norms_are_not_measured_is_refused_in_words_of_its_own() {
+    let (rule, grads) = (UpdateRule::larc(0.1), ramp(3));
+    let mut owned = Owned::<f32>::new(&rule, &ramp(3));
+    let before = owned.clone();
+    let error = step(&StepConstants::at(&rule, 0), Factor::ONE, owned.slices(&grads)).unwrap_err();
+    assert!(error.to_string().starts_with("the step needs norms of the whole tensor"), "{error}");
+    assert_eq!(owned, before);
+}
