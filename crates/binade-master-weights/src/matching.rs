@@ -141,7 +141,7 @@ impl HostMasters {
     }
 
     /// Returns true if a step needs the [norm of all gradients together](StepConstants::clipped).
-    pub fn clips(&self) -> bool {
+    pub(crate) fn clips(&self) -> bool {
         self.kept.iter().any(|kept| kept.rule.needs_all_gradients())
     }
 

@@ -180,7 +180,7 @@ pub struct Custom {
 
 impl Custom {
     /// Returns the hyper-parameters, in the order of their names.
-    pub fn hyper(&self) -> &[f64] {
+    fn hyper(&self) -> &[f64] {
         &self.hyper[..self.kind.hyper_parameters.len()]
     }
 
