@@ -1,8 +1,22 @@
-//! Update rules that step by norms of whole tensors, with everything in them that a step may read.
+//! Update rules that the tests of several crates step by, with everything in them that a step may read.
 
-use binade_master_weights::{GradNorm, Lamb, Lars, NovoGrad, UpdateRule};
+use super::rule::warm_rmsprop;
+use binade_master_weights::{Adagrad, GradNorm, Lamb, Lars, Lion, NovoGrad, UpdateRule};
 
-/// Returns each such rule in both of its modes.
+/// Returns Adagrad with everything in it, Lion, and a rule of a program's own.
+pub(crate) fn more_rules() -> [UpdateRule; 3] {
+    let adagrad = Adagrad {
+        lr: 0.1,
+        lr_decay: 0.5,
+        weight_decay: 0.01,
+        initial_accumulator_value: 0.1,
+        eps: 1e-10,
+    };
+    let lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.1 };
+    [UpdateRule::Adagrad(adagrad), UpdateRule::Lion(lion), warm_rmsprop()]
+}
+
+/// Returns each rule that steps by norms of whole tensors, in both of its modes.
 pub(crate) fn whole_rules() -> [UpdateRule; 6] {
     let (betas, weight_decay) = ([0.9, 0.99], 0.1);
     let lamb = Lamb {

@@ -9,17 +9,14 @@ mod rule;
 #[path = "../../../../tests/rule/whole.rs"]
 mod whole;
 
-use rule::warm_rmsprop;
-use whole::whole_rules;
+use whole::{more_rules, whole_rules};
 
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::DType;
 use binade_grad_scaler::{
     Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler, Step, Tolerance, UnscaledGrads,
 };
-use binade_master_weights::{
-    Adagrad, Adam, Lion, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule,
-};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 use device::Trains;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,19 +105,6 @@ pub fn rules() -> [UpdateRule; 8] {
         lion,
         own,
     ]
-}
-
-/// Returns Adagrad with everything in it, Lion, and a rule of a program's own.
-fn more_rules() -> [UpdateRule; 3] {
-    let adagrad = Adagrad {
-        lr: 0.1,
-        lr_decay: 0.5,
-        weight_decay: 0.01,
-        initial_accumulator_value: 0.1,
-        eps: 1e-10,
-    };
-    let lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.1 };
-    [UpdateRule::Adagrad(adagrad), UpdateRule::Lion(lion), warm_rmsprop()]
 }
 
 /// Returns every rule, those that step whole tensors among them.

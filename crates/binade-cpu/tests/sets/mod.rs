@@ -12,8 +12,8 @@ use binade_core::{
 };
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
-use binade_master_weights::{Adagrad, Adam, Lion, MasterStore, OptimizerConfig, Sgd, UpdateRule};
-use rule::warm_rmsprop;
+use binade_master_weights::{Adam, MasterStore, OptimizerConfig, Sgd, UpdateRule};
+use whole::more_rules;
 pub(crate) use whole::whole_rules;
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
@@ -206,19 +206,6 @@ pub fn rules() -> [UpdateRule; 8] {
         lion,
         own,
     ]
-}
-
-/// Returns Adagrad with everything in it, Lion, and a rule of a program's own.
-fn more_rules() -> [UpdateRule; 3] {
-    let adagrad = Adagrad {
-        lr: 0.1,
-        lr_decay: 0.5,
-        weight_decay: 0.01,
-        initial_accumulator_value: 0.1,
-        eps: 1e-10,
-    };
-    let lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.1 };
-    [UpdateRule::Adagrad(adagrad), UpdateRule::Lion(lion), warm_rmsprop()]
 }
 
 /// Returns every rule, those that step whole tensors among them.

@@ -10,13 +10,12 @@ mod rule;
 mod whole;
 
 pub(crate) use host::{Host, round};
-use rule::warm_rmsprop;
+use whole::more_rules;
 pub(crate) use whole::whole_rules;
 
 use binade_core::{DType, FoundInf, HostDevice, Named, NamedGrads, Overflow};
 use binade_master_weights::{
-    Adagrad, Adam, Lion, MasterOptimizer, MasterStore, OptimizerConfig, SavedParameter, Sgd,
-    UpdateRule,
+    Adam, MasterOptimizer, MasterStore, OptimizerConfig, SavedParameter, Sgd, UpdateRule,
 };
 
 pub const LOW: [DType; 2] = [DType::BF16, DType::F16];
@@ -114,19 +113,6 @@ pub fn rules() -> [UpdateRule; 8] {
         lion,
         own,
     ]
-}
-
-/// Returns Adagrad with everything in it, Lion, and a rule of a program's own.
-fn more_rules() -> [UpdateRule; 3] {
-    let adagrad = Adagrad {
-        lr: 0.1,
-        lr_decay: 0.5,
-        weight_decay: 0.01,
-        initial_accumulator_value: 0.1,
-        eps: 1e-10,
-    };
-    let lion = Lion { lr: 0.01, betas: [0.9, 0.99], weight_decay: 0.1 };
-    [UpdateRule::Adagrad(adagrad), UpdateRule::Lion(lion), warm_rmsprop()]
 }
 
 /// Returns every rule, those that step whole tensors among them.
