@@ -39,7 +39,8 @@ impl Summed {
     }
 }
 
-/// Returns true for an operation of Binade that sums no elements, or as many as no shape tells; any other operation may have a length.
+/// Returns true for an operation of Binade that sums no elements, or whose shapes do not tell how many. Any other operation may have a
+/// reduction length.
 pub(crate) fn has_no_length(op: &str) -> bool {
     Summed::of(op).is_none() && Op::ALL.iter().any(|known| known.name() == op)
 }

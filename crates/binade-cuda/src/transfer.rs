@@ -115,12 +115,13 @@ impl Cuda {
         Ok(to)
     }
 
-    /// Copies a tensor into another of its type and number of elements, where that lies. As with [`write`](Self::write), clones, slices and
-    /// captured steps see the new elements.
+    /// Copies the elements of a tensor into the memory of another, which has the same type and number of elements. As with
+    /// [`write`](Self::write), clones, slices and captured steps see the new elements.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where it has fewer or more bytes, [`AdoptError::ReadOnly`] where `to` was adopted to be read; when the device fails.
+    /// [`AdoptError::DType`] where the types differ, [`Error::Length`] where the numbers of elements do, [`AdoptError::ReadOnly`] where
+    /// `to` was adopted to be read, [`Error::Foreign`] for another handle's tensor; when the device fails.
     pub fn copy_into(&self, from: &Tensor, to: &Tensor) -> Result<(), Error> {
         [from, to].into_iter().try_for_each(|tensor| self.check_owner(tensor.buffer()))?;
         self.check_writable("copy", to.buffer())?;

@@ -48,7 +48,7 @@ impl Cuda {
         self.put_counted(bytes, tensor)
     }
 
-    /// Counts the write even if it fails, since some of the elements may be there.
+    /// Writes bytes, and counts the write even if it fails, since some elements may have been written.
     fn put_counted(&self, bytes: &[u8], tensor: &Tensor) -> Result<(), Error> {
         let put = self.put(bytes, tensor.buffer(), tensor.range().start);
         tensor.buffer().count_write();

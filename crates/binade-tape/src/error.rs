@@ -60,7 +60,7 @@ pub enum TapeError<E> {
         /// Name of the operation.
         op: &'static str,
     },
-    /// Operation whose gradient cannot be recorded, on the way of a gradient of [`Var::grad`](crate::Var::grad).
+    /// Operation whose gradient cannot be recorded, between an input of [`Var::grad`](crate::Var::grad) and the scalar.
     #[error(
         "`{op}` has no double backward: its gradient cannot be recorded; take the gradient without history by `gradient` or \
          `backward`, or detach what leads to the operation"

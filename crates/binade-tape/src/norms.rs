@@ -12,7 +12,7 @@ impl<D: Device> Tape<D> {
     /// Returns the names of the parameters that a normalisation of this record scales or shifts by, in order of registration: those
     /// that O2 keeps in `f32`.
     ///
-    /// A forward pass finds them, whatever the layers are called. Its region may be off, and its batch of any size.
+    /// The names of layers do not matter. Call it after a forward pass, which may have its region off and a batch of any size.
     ///
     /// # Errors
     ///

@@ -52,7 +52,7 @@ pub(crate) enum Origin<D: Device> {
 }
 
 impl<D: Device> Origin<D> {
-    /// Returns the nodes that the value was computed from, one that it was computed from twice two times.
+    /// Returns the nodes of the operands. A node that is an operand twice comes twice.
     pub(crate) fn operands(&self) -> impl Iterator<Item = usize> {
         let (source, parents) = match self {
             Self::Leaf => (None, &[][..]),
@@ -192,7 +192,7 @@ pub(crate) struct Kept<D: Device> {
 }
 
 impl<D: Device> Kept<D> {
-    /// Returns the value carrying `tape`, which is of its record.
+    /// Returns the value as one of `tape`, whose record it comes from.
     pub(crate) fn on(&self, tape: &Tape<D>) -> Var<D> {
         let (record, tensor) = (tape.record().clone(), self.tensor.clone());
         let Self { node, parameter, storage, .. } = *self;

@@ -20,8 +20,8 @@ use std::{fmt, sync::Arc};
 /// * Every operation asks the region by its [`Op`](binade_core::Op) and place. Casts are recorded, so that a gradient arrives in
 ///   the element type of the value before the cast.
 /// * Backward computes in the types that forward chose, whatever region is in force by then.
-/// * A parameter is cast once for each type, however often it is used, without gradients another time, and anew after a write to its
-///   memory that the device counts ([`Autocast::version`](binade_autocast::Autocast::version)).
+/// * A parameter is cast once for each type, however often it is used, and once more without gradients. After a write to its memory
+///   that the device counts ([`Autocast::version`](binade_autocast::Autocast::version)), it is cast anew.
 /// * Gradients of a value used more than once are summed in `f32` and rounded once, to the value's type. A gradient that reaches
 ///   a cast is rounded to the type before the cast only.
 /// * The last handle or value of the tape frees everything.

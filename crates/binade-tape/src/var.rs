@@ -152,7 +152,7 @@ impl<D: Device> Var<D> {
         }
     }
 
-    /// Returns the result of `op` on `inputs`, and records it if a gradient of one of them is wanted. Double backward refuses it.
+    /// Returns the result of `op` on `inputs`, and records it if a gradient of one of them is wanted. Double backward refuses `op`.
     pub(crate) fn push(
         &self,
         op: Op,

@@ -133,8 +133,8 @@ impl<D: Clone> Setup<D> {
         })
     }
 
-    /// Returns the names of parameters that are kept in `f32`: those of layers by the layers' policies, and of other layers the
-    /// normalisations'.
+    /// Returns the names of parameters that are kept in `f32`. A layer's own policy decides over its parameters; in layers without one,
+    /// the parameters of normalisations are kept.
     fn kept<P>(&self, model: &Model<P>) -> Result<Vec<String>, Illegal> {
         let by_layer = |name: &str| self.properties.layer_storage(name);
         let norm = model.norm.iter().filter(|name| by_layer(name).is_none());

@@ -7,12 +7,13 @@ use binade_core::{DType, OpClass};
 use binade_interchange::DTypePolicy;
 
 impl Properties {
-    /// Gives the layers whose path `pattern` covers a policy of their own, as Keras's `DTypePolicyMap` does. The last that covers a
-    /// path wins.
+    /// Adds a policy for the layers whose path is covered by `pattern`, as Keras's `DTypePolicyMap` does. The last pattern that covers
+    /// a path wins.
     ///
-    /// * `compute`: every operation at the path casts its operands to it, softmax and losses too.
-    /// * `params`: parameters whose name without its last part is covered are stored in it: `head.out.weight` by `head.**`.
-    /// * `output`: [`Setup::output_at`](crate::Setup::output_at) casts to it.
+    /// * `compute`: every operation at the path casts its operands to this type, softmax and losses too.
+    /// * `params`: the layers' parameters are stored in this type. A parameter's layer is its name without the last part, so that
+    ///   `head.**` covers `head.out.weight`.
+    /// * `output`: [`Setup::output_at`](crate::Setup::output_at) casts to this type.
     ///
     /// ```
     /// use binade::{OptLevel, Properties, core::DType, interchange::DTypePolicy};
@@ -102,8 +103,8 @@ fn fits(dtype: DType) -> bool {
     is_low(dtype) || dtype == DType::F32
 }
 
-/// Policy of levels that store parameters low: an operation that multiplies by a weight runs in the weight's type, whatever type its
-/// input has, as if the input had been cast before; every other operation runs as it is given.
+/// Policy of levels that store parameters in 16 bits. A product or convolution runs in the type of its second operand, the weight, as
+/// if the input had been cast before. Every other operation runs in the types that it is given.
 #[derive(Clone, Copy, Debug)]
 struct AsTheWeight;
 

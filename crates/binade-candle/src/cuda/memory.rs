@@ -49,7 +49,7 @@ impl Place {
     }
 }
 
-/// Returns a type that is not trained.
+/// Returns the element type of a slice that is not trained.
 fn dtype(slice: &CudaStorageSlice) -> candle_core::DType {
     use candle_core::DType as D;
     match slice {

@@ -1,4 +1,4 @@
-//! Reasons why memory of another program cannot be adopted, or not be used so.
+//! Reasons why memory of another program cannot be adopted, or an operation on it is refused.
 
 use crate::{CudaError, Error};
 use binade_core::{DType, ErrorKind};
@@ -60,7 +60,7 @@ pub enum AdoptError {
     DlPack {
         /// Field of the structure.
         part: &'static str,
-        /// Its value.
+        /// Value of the field.
         found: String,
         /// Values that are taken.
         needed: &'static str,

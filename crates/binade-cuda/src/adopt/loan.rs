@@ -6,7 +6,7 @@ use binade_core::Element;
 use cudarc::driver::{CudaSlice, CudaStream};
 use std::{fmt, ops::Deref, sync::Arc};
 
-/// Memory of a tensor as a slice that every call of cudarc's reads: see [`Cuda::lend`].
+/// Memory of a tensor, lent as a slice that cudarc's calls read: see [`Cuda::lend`].
 pub struct Loan<T> {
     /// Slice of the tensor's elements; `Some` until it is dropped.
     slice: Option<CudaSlice<T>>,
@@ -52,7 +52,8 @@ impl<T> Deref for Loan<T> {
 }
 
 impl<T> Drop for Loan<T> {
-    /// Puts whoever uses the memory next behind the borrower. Where that fails, nobody uses it again.
+    /// Puts this handle's later work behind the borrower's stream. Where that fails, the tensor is leaked, so that nobody uses its memory
+    /// again.
     fn drop(&mut self) {
         let _ = self.slice.take().map(CudaSlice::leak);
         if self.cuda.wait_for(&self.to).is_err() {

@@ -62,7 +62,7 @@ impl Cuda {
         self.adopt_slice("adopt", owner, shape, false)
     }
 
-    /// Adopts the first elements of a slice as [`adopt`](Self::adopt) does, to be written to where it lies: a parameter that steps change.
+    /// Adopts the first elements of a slice as [`adopt`](Self::adopt) does, as a tensor that is also written to where it lies: a parameter.
     ///
     /// # Contract
     ///
@@ -88,11 +88,11 @@ impl Cuda {
         is_writable: bool,
     ) -> Result<Tensor, Error> {
         let owner = Box::new(owner);
-        // Borrowed where the owner stays until it is dropped.
+        // The box keeps the owner, and so the slice, at one address.
         let slice: &CudaSlice<T> = (*owner).borrow();
         self.check_context(operation, slice.context())?;
         let stream = slice.stream().clone();
-        // A slice of a context with cudarc's events is also behind whatever other stream wrote to it.
+        // cudarc's events, where the slice's context has them, also put this stream behind other streams that wrote to the slice.
         let wait = |ours: &Arc<CudaStream>| Ok(slice.device_ptr(ours).0);
         let address = self.outside(operation, CaptureError::OtherStream, wait)?;
         let bytes = slice.num_bytes();
@@ -122,8 +122,8 @@ impl Cuda {
         Ok(Tensor::filling(buffer, dtype, shape))
     }
 
-    /// Puts the work of this handle from here on behind what `stream` has now, by an event: call it after another program has written to
-    /// memory that this handle has adopted. It does nothing for this handle's own stream.
+    /// Puts this handle's later work behind the work that `stream` has now, by an event. Call it after another program has written to
+    /// memory that this handle has adopted. For this handle's own stream, the call does nothing.
     ///
     /// # Errors
     ///
@@ -132,8 +132,8 @@ impl Cuda {
         self.with_other(stream, |ours| ours.join(stream))
     }
 
-    /// Puts the work of `stream` from here on behind that of this handle so far, by an event: call it before another program reads or
-    /// writes memory that this handle has adopted and keeps. It does nothing for this handle's own stream.
+    /// Puts the later work of `stream` behind this handle's work so far, by an event. Call it before another program reads or writes
+    /// memory that this handle has adopted and keeps. For this handle's own stream, the call does nothing.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Cuda {
         self.outside("order another stream", CaptureError::OtherStream, join)
     }
 
-    /// Refuses what cannot be lent to a stream, and puts that stream behind this handle's work.
+    /// Refuses another handle's tensor and a stream of another context, and puts the stream behind this handle's work.
     fn lends_to(
         &self,
         operation: &'static str,
@@ -197,7 +197,7 @@ pub(crate) fn check_aligned(
 mod tests {
     use super::*;
 
-    /// The interpreter has one context a device.
+    /// The interpreter has one context for each device, so that only this test meets a second one.
     #[test]
     fn memory_of_another_context_is_refused_as_that_of_another_device_is() {
         let place = (0, 0x1000);

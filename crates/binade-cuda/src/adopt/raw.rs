@@ -47,11 +47,11 @@ impl Cuda {
     }
 }
 
-/// Returns memory as a slice that belongs to somebody else: it must be leaked instead of dropped, as [`Memory`](crate::memory::Memory)
-/// and [`Loan`](super::Loan) do.
+/// Returns memory as a slice that belongs to another owner. The slice must be leaked instead of dropped, as
+/// [`Memory`](crate::memory::Memory) and [`Loan`](super::Loan) do.
 pub(crate) fn borrowed<T>(stream: &Arc<CudaStream>, address: u64, len: usize) -> CudaSlice<T> {
-    // SAFETY: the caller's owner keeps as many elements there until the slice has been leaked. Whether elements are set does not matter:
-    // device memory is read by kernels and copies alone, never as a Rust value.
+    // SAFETY: the caller's owner keeps as many elements there until the slice has been leaked. Elements may be unset: kernels and copies
+    // alone read device memory, and no Rust code does.
     unsafe { stream.upgrade_device_ptr(address, len) }
 }
 

@@ -80,7 +80,7 @@ impl Gate {
         lock(&self.buried).clear();
         let waiting = std::mem::take(&mut *lock(&self.waiting));
         let followed: Vec<_> = waiting.iter().map(Lender::follow).collect();
-        // An owner's code may come back here.
+        // Owners run code of their own when they are dropped, and that code may enter this gate.
         drop(capture);
         waiting.into_iter().zip(followed).for_each(|(lender, it)| lender.give_back(it));
         (ended, trouble)

@@ -3,9 +3,9 @@
 //!
 //! One argument holds for all kernels. Arguments are checked at every launch, by kind, against the parameters that the PTX
 //! declares. Addresses come from buffers and tables that are borrowed for the call and that this handle has made
-//! (`Cuda::check_owner` refuses others), or are of memory whose owner such a buffer keeps (`adopt`). A buffer that is dropped while its
-//! kernel still waits goes to the pool, and its next user comes later in the same stream, from whatever thread. If a captured step has
-//! its address, it stays with that step. Every kernel runs in tests under an interpreter that checks each access.
+//! (`Cuda::check_owner` refuses others), or from memory whose owner such a buffer keeps (`adopt`). A buffer that is dropped while
+//! its kernel still waits goes to the pool, and its next user comes later in the same stream, from whatever thread. If a captured
+//! step has its address, it stays with that step. Every kernel runs in tests under an interpreter that checks each access.
 #![expect(unsafe_code, reason = "a launch")]
 
 mod calls;

@@ -34,7 +34,7 @@ pub struct Memory {
     bytes: usize,
     /// The capture that it was made for.
     pub(crate) home: Option<ArenaSlot>,
-    /// Owner of adopted memory, which is no pool's.
+    /// Owner of adopted memory. Adopted memory goes to no pool.
     lender: Option<Lender>,
 }
 

@@ -15,8 +15,8 @@ use binade_core::ops::{OpInvocation, Ops};
 use binade_core::{DType, Op};
 use std::sync::Arc;
 
-/// Returns the recorded gradients of the operands `places` of `op`, from that of its result: by the formula of its backward `call`
-/// where the formula makes the same calls, and otherwise by the plain `rule`.
+/// Returns the recorded gradients of the operands `places` of `op`, from the gradient of its result. An exact formula of the backward
+/// `call` computes them itself; of any other formula, the plain `rule` computes the values.
 pub(super) fn gradients<D: Device + Ops>(
     op: Op,
     (call, kept): (&OpInvocation, &[Kept<D>]),

@@ -5,14 +5,14 @@ use crate::{Device, Var, ops::Outcome};
 use binade_core::ops::{OpInvocation as Call, Ops};
 use std::sync::Arc;
 
-/// Gradient of the operand with this number, as operations on what the backward call takes: the gradient first.
+/// Function that records the gradient of the operand with this number, from the values that the backward call takes, the gradient first.
 type Of<D> = Arc<dyn Fn(usize, &[Var<D>]) -> Outcome<D> + Send + Sync>;
 
 /// Formula of a backward call.
 pub(super) enum Formula<D: Device> {
     /// Formula made of the operations that the call computes by, so that recording it gives the call's own result.
     Exact(Of<D>),
-    /// Formula that rounds otherwise than the call does in one pass. Only its gradient is used; 16-bit tensors are given to it in `f32`.
+    /// Formula that does not round as the call does. Only its gradient is used, and it is given 16-bit tensors in `f32`.
     Wide(Of<D>),
 }
 

@@ -29,7 +29,7 @@ pub(super) fn mse_loss<D: Device + Ops>(operand: usize, taken: &[Var<D>]) -> Out
     grad.spread(input.shape(), DType::F32)?.mul(&slope)
 }
 
-/// Computes `(softmax(logits) − onehot)·g/n`. The one-hot rows are constant: what the kernel's result has beside the softmax.
+/// Computes `(softmax(logits) − onehot)·g/n`. The one-hot rows are a constant: the kernel's result for `g = 1`, less the softmax.
 pub(super) fn cross_entropy<D: Device + Ops>(_: usize, taken: &[Var<D>]) -> Outcome<D> {
     let [grad, logits, labels] = taken else {
         unreachable!("`cross_entropy_backward` takes three tensors")

@@ -1,8 +1,8 @@
 //! Double backward: a backward pass whose operations are recorded, so that gradients are values of the tape with a history.
 //!
-//! A node passes its gradient on by its [`RecordedRule`]. The rule of an operation whose backward is made of operations of the tape
-//! records those. Any other backward call is recorded as one node: its value is the plain rule's, to the bit, and its own gradient is
-//! that of the call's formula, computed again from what the call took.
+//! A node passes its gradient on by its [`RecordedRule`]. Where operations of the tape compute the same bits as the plain backward rule,
+//! the recorded rule records those operations. Any other backward call is recorded as one node. The node's value is the plain rule's. Its
+//! gradient is that of the call's formula, which is computed again from the operands of the call.
 
 mod call;
 mod formula;
@@ -33,9 +33,9 @@ impl<D: Device + Ops> Var<D> {
     ///
     /// # Errors
     ///
-    /// [`TapeError::NoDoubleBackward`] if an operation between an input and this scalar cannot be recorded: attention,
-    /// `sync_batch_norm`, `recompute` and custom ones. If `self` is no scalar, or no parameter led to it; if an input is of another
-    /// tape; if the device fails.
+    /// [`TapeError::NoDoubleBackward`] if an operation between an input and this scalar cannot be recorded: attention, `group_norm`,
+    /// `sync_batch_norm`, average pooling, `recompute` and custom ones. If `self` is no scalar, or no parameter led to it; if an input is
+    /// of another tape; if the device fails.
     ///
     /// # Examples
     ///
@@ -122,7 +122,7 @@ impl<D: Device + Ops> RecordedPass<D> {
         self.totals.get(&node).map(|total| total.cast(self.nodes[node].dtype)).transpose()
     }
 
-    /// Passes on the gradient of a node, of which each later node has passed its own on.
+    /// Passes a node's gradient on to its operands, after all later nodes have been visited.
     fn visit(&mut self, index: usize) -> Result<(), Failed<D>> {
         let node = self.nodes[index].clone();
         let leads = node.origin.operands().any(|operand| self.leads[operand]);

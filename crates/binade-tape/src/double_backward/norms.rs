@@ -30,7 +30,7 @@ impl<D: Device + Ops> Groups<D> {
     }
 }
 
-/// Returns the mean of its channel, for each element.
+/// Returns, for each element, the mean of the element's channel.
 fn mean_of_each<D: Device + Ops>(x: &Var<D>) -> Outcome<D> {
     x.channel_means()?.spread_channels(x)
 }

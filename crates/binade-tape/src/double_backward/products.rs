@@ -10,7 +10,7 @@ pub(super) fn matmul<D: Device + Ops>(operand: usize, taken: &[Var<D>]) -> Outco
     if operand == 0 { grad.matmul(&transposed(b)?) } else { transposed(a)?.matmul(grad) }
 }
 
-/// Computes the same for each pair of matrices.
+/// Computes `g·Bᵀ` and `Aᵀ·g` for each pair of matrices.
 pub(super) fn bmm<D: Device + Ops>(operand: usize, taken: &[Var<D>]) -> Outcome<D> {
     let [grad, a, b] = taken else { unreachable!("`bmm_backward` takes three tensors") };
     if operand == 0 { grad.bmm(&transposed(b)?) } else { transposed(a)?.bmm(grad) }
@@ -27,7 +27,7 @@ pub(super) fn linear<D: Device + Ops>(operand: usize, taken: &[Var<D>]) -> Outco
     }
 }
 
-/// Computes the same of what the rectifier lets pass.
+/// Computes the gradients of [`linear`] from the part of `g` that the rectifier lets pass.
 pub(super) fn linear_relu<D: Device + Ops>(operand: usize, taken: &[Var<D>]) -> Outcome<D> {
     let [grad, x, w, output] = taken else {
         unreachable!("`linear_relu_backward` takes four tensors")

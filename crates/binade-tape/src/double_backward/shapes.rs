@@ -23,7 +23,7 @@ impl<D: Device + Ops> Var<D> {
         self.add(&self.filled(value)?)
     }
 
-    /// Returns a tensor of this scalar everywhere.
+    /// Returns a tensor whose elements are all this scalar.
     pub(super) fn spread(&self, shape: Vec<usize>, dtype: DType) -> Outcome<D> {
         let spread = move |device: &D, x: &D::Tensor| device.sum_backward(x, &shape, dtype);
         self.linear_map(Op::SUM, [map(spread), map(|device: &D, x: &D::Tensor| device.sum(x))])
@@ -49,7 +49,7 @@ impl<D: Device + Ops> Var<D> {
     }
 }
 
-/// Returns the share of one of so many elements.
+/// Returns `of` divided by a number of elements.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

@@ -11,7 +11,7 @@ use binade_core::ops::{Conv2dConfig, MaxPool2dConfig, Ops};
 use binade_core::{Handle, Op};
 use std::sync::Arc;
 
-/// Gradients of input, weight and bias of a convolution.
+/// Records the gradient of input, weight or bias of a convolution.
 pub(super) fn conv2d<D: Device + Ops>(
     operand: usize,
     taken: &[Var<D>],
@@ -26,7 +26,8 @@ pub(super) fn conv2d<D: Device + Ops>(
     }
 }
 
-/// Form `Σ g·conv(x, w)`, linear in each of input, weight and output's gradient; its derivative by each is a call on the other two.
+/// Form `Σ g·conv(x, w)` of input, weight and the output's gradient. It is linear in each, and its derivative by one is a call on the
+/// other two.
 struct Convolution<D: Device> {
     /// Tensors of the shapes of input and weight, which backward calls ask for.
     x: D::Tensor,
@@ -113,8 +114,8 @@ pub(super) fn max_pool2d<D: Device + Ops>(taken: &[Var<D>], config: MaxPool2dCon
 
 /// Returns the element of `values` at the place of each window's largest element of `x`.
 ///
-/// Windows are taken in turns of which no two overlap. The places of a turn's windows are where the pooling sends ones back to; a
-/// sum over each window, by a convolution with ones, has one element that is not 0.
+/// Windows are taken in turns, so that no two windows of a turn overlap. Backward of the pooling sends a one to the place of each window
+/// of the turn. All other elements become 0, and a convolution with ones adds up each window, which has one element left.
 fn gather<D: Device + Ops>(
     device: &D,
     values: &D::Tensor,

@@ -68,7 +68,7 @@ impl Cuda {
     }
 }
 
-/// Takes back what [`Cuda::to_dlpack`] has handed out.
+/// Takes back a tensor that [`Cuda::to_dlpack`] has handed out.
 ///
 /// # Safety
 ///
@@ -77,7 +77,7 @@ unsafe extern "C" fn delete(managed: *mut ManagedTensor) {
     // SAFETY: both were boxes that `to_dlpack` has turned into pointers, and the caller calls this once.
     let exported = unsafe { Box::from_raw(Box::from_raw(managed).manager.cast::<Exported>()) };
     if exported.cuda.wait_for(&exported.to).is_err() {
-        // Nobody uses the memory again.
+        // The tensor is leaked, since nothing orders the next use of its memory behind the reader.
         std::mem::forget(exported);
     }
 }

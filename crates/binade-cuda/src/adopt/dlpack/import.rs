@@ -61,7 +61,7 @@ impl sealed::Sealed for LegacyManagedTensor {
     }
 }
 
-/// Tensor that is given back when this is dropped.
+/// Owner of a structure, whose deleter it calls when it is dropped.
 struct Owner<M: Managed>(NonNull<M>);
 
 // SAFETY: whoever handed the tensor over has promised that its deleter may be called on any thread, and nothing else of it is used.
@@ -82,8 +82,8 @@ impl<M: Managed> Drop for Owner<M> {
 
 impl Cuda {
     /// Adopts a tensor that another library hands over by DLPack, whose work on it is in `stream`, as [`adopt`](Self::adopt) and
-    /// [`adopt_mut`](Self::adopt_mut) adopt a slice. Its deleter is called with the last clone of the tensor, when `stream` has been put
-    /// behind this handle's work. After an error it is the caller's still.
+    /// [`adopt_mut`](Self::adopt_mut) adopt a slice. The last clone of the tensor puts `stream` behind this handle's work and calls the
+    /// structure's deleter. After an error, the caller still owns the structure.
     ///
     /// # Safety
     ///

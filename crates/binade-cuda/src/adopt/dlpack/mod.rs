@@ -9,18 +9,18 @@ mod import;
 use binade_core::DType;
 use std::ffi::c_void;
 
-/// Version of DLPack, of which the major number says how the rest lies in memory.
+/// Version of DLPack. The major number says how the rest of the structure lies in memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Version {
-    /// Changes of the layout.
+    /// Number of the layout.
     pub major: u32,
-    /// Additions to it.
+    /// Number of the additions to the layout.
     pub minor: u32,
 }
 
 impl Version {
-    /// Version that this crate writes. It reads every version of this major number.
+    /// Version that this crate writes. Adoption takes every version of the same major number.
     pub const WRITTEN: Self = Self { major: 1, minor: 1 };
 }
 
@@ -68,7 +68,7 @@ impl ElementType {
         Some(Self { code, bits, lanes: 1 })
     }
 
-    /// Returns the type that this backend knows it by.
+    /// Returns the [`DType`] of such elements, if this backend has it.
     fn dtype(self) -> Option<DType> {
         let is_it = |(_, [code, bits]): &&(_, [u8; 2])| [*code, *bits] == [self.code, self.bits];
         let (dtype, _) = *Self::KNOWN.iter().find(is_it).filter(|_| self.lanes == 1)?;
@@ -106,7 +106,7 @@ pub struct ManagedTensor {
     pub manager: *mut c_void,
     /// Function that gives the tensor back, called once with the structure's address.
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,
-    /// Bits of [`READ_ONLY`] and others.
+    /// Flags, such as [`READ_ONLY`], a bit each.
     pub flags: u64,
     /// The tensor.
     pub tensor: Tensor,
