@@ -34,8 +34,8 @@ impl<D: Device + Ops> Var<D> {
     /// # Errors
     ///
     /// [`TapeError::NoDoubleBackward`] if an operation between an input and this scalar cannot be recorded: attention, `group_norm`,
-    /// `sync_batch_norm`, average pooling, `recompute` and custom ones. If `self` is no scalar, or no parameter led to it; if an input is
-    /// of another tape; if the device fails.
+    /// `sync_batch_norm`, `recompute` and custom ones. If `self` is no scalar, or no parameter led to it; if an input is of another tape;
+    /// if the device fails.
     ///
     /// # Examples
     ///

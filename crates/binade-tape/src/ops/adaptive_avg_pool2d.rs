@@ -1,6 +1,6 @@
 //! Mean of each of a given number of windows.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, Saves, linear_map::map};
 use crate::{Device, Var};
 use binade_core::Op;
 use binade_core::ops::AdaptiveAvgPool2d;
@@ -15,9 +15,9 @@ impl<D: Device + AdaptiveAvgPool2d> Var<D> {
         let [x] = self.operands(Op::ADAPTIVE_AVG_POOL2D, [self])?;
         let result = self.tape().device().adaptive_avg_pool2d(&x.tensor, output)?;
         let shape = self.shape();
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(all([device.adaptive_avg_pool2d_backward(grad, &shape)?]))
-        };
-        Ok(self.push(Op::ADAPTIVE_AVG_POOL2D, &[&x], &Saves::Nothing, result, rule))
+        let pool = map(move |device: &D, x: &D::Tensor| device.adaptive_avg_pool2d(x, output));
+        let back = move |device: &D, x: &D::Tensor| device.adaptive_avg_pool2d_backward(x, &shape);
+        let maps = [pool, map(back)];
+        Ok(self.push_linear(Op::ADAPTIVE_AVG_POOL2D, &[&x], &Saves::Nothing, result, maps))
     }
 }

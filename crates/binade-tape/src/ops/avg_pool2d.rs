@@ -1,6 +1,6 @@
 //! Mean of each window.
 
-use super::{Outcome, Saves, all};
+use super::{Outcome, Saves, linear_map::map};
 use crate::{Device, Var};
 use binade_core::Op;
 use binade_core::ops::{AvgPool2d, AvgPool2dConfig};
@@ -15,9 +15,9 @@ impl<D: Device + AvgPool2d> Var<D> {
         let [x] = self.operands(Op::AVG_POOL2D, [self])?;
         let output = self.tape().device().avg_pool2d(&x.tensor, config)?;
         let shape = self.shape();
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(all([device.avg_pool2d_backward(grad, &shape, config)?]))
-        };
-        Ok(self.push(Op::AVG_POOL2D, &[&x], &Saves::Nothing, output, rule))
+        let pool = map(move |device: &D, x: &D::Tensor| device.avg_pool2d(x, config));
+        let back = move |device: &D, x: &D::Tensor| device.avg_pool2d_backward(x, &shape, config);
+        let maps = [pool, map(back)];
+        Ok(self.push_linear(Op::AVG_POOL2D, &[&x], &Saves::Nothing, output, maps))
     }
 }

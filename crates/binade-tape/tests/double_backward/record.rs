@@ -28,6 +28,15 @@ fn attention_is_refused_by_name() {
 }
 
 #[test]
+fn group_norm_is_refused_by_name() {
+    let tape = plain();
+    let x = tape.variable(tensor(&[2, 4, 3], 1));
+    let [weight, bias] = [2, 3].map(|seed| tape.constant(tensor(&[4], seed)));
+    let y = x.group_norm(&weight, &bias, 2, 1e-3).unwrap();
+    refused(&y.sum().unwrap(), &x, "group_norm");
+}
+
+#[test]
 fn parts_computed_again_and_custom_operations_are_refused_by_name() {
     let tape = plain();
     let x = tape.variable(tensor(&[3], 1));

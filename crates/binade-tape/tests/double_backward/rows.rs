@@ -1,7 +1,9 @@
 //! Operations by name, with operands of small shapes: each goes back twice.
 
 use crate::common::{Outcome, tensor};
-use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
+use binade_core::ops::{
+    AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats,
+};
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::Var;
 
@@ -91,6 +93,8 @@ fn products() -> Vec<Row> {
 fn moves() -> Vec<Row> {
     let indices = Tensor::new(vec![1_i64, 3, 1, 0], &[2, 2]).unwrap();
     let overlapping = MaxPool2dConfig { kernel: [3, 2], stride: [2, 1], padding: [1, 0] };
+    let MaxPool2dConfig { kernel, stride, padding } = overlapping;
+    let means = AvgPool2dConfig { kernel, stride, padding, count_include_pad: false };
     vec![
         row("reshape", &[&[4, 5]], |v| v[0].reshape(&[2, 10])),
         row("permute", &[&[2, 3, 2, 2]], |v| v[0].permute(&[2, 0, 3, 1])),
@@ -99,6 +103,8 @@ fn moves() -> Vec<Row> {
         row("embedding", &[&[4, 3]], move |v| v[0].embedding(&indices)),
         row("max_pool2d", &[&[1, 2, 4, 4]], |v| v[0].max_pool2d(MaxPool2dConfig::square(2))),
         row("max_pool2d", &[&[2, 2, 5, 4]], move |v| v[0].max_pool2d(overlapping)),
+        row("avg_pool2d", &[&[2, 2, 5, 4]], move |v| v[0].avg_pool2d(means)),
+        row("adaptive_avg_pool2d", &[&[2, 2, 5, 4]], |v| v[0].adaptive_avg_pool2d([3, 2])),
     ]
 }
 
