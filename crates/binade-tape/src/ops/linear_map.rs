@@ -48,7 +48,10 @@ impl<D: Device> Var<D> {
             Ok(grads)
         };
         self.push_recorded(op, inputs, saves, output, rule, |_| {
-            RecordedRule::Own(Box::new(move |grad, _| {
+            RecordedRule::Own(Box::new(move |grad, place| {
+                if place > 0 {
+                    return Ok(None);
+                }
                 grad.linear_map(op, [transpose.clone(), forward.clone()]).map(Some)
             }))
         })
