@@ -71,18 +71,22 @@ fn widened<D: Device>(taken: &[Var<D>], formula: impl Fn(&[Var<D>]) -> Outcome<D
     formula(&taken.iter().map(widen).collect::<Result<Vec<_>, _>>()?)
 }
 
-/// Returns the recorded gradient of one operand of a formula, which is computed again for it; `None` if it does not depend on it.
+/// Returns the recorded gradient of one operand of a formula, which is computed again for it; `None` if it does not depend on it. A node
+/// that is an operand twice has its whole gradient at the first place, and none at the second.
 fn differentiate<D: Device + Ops>(
     formula: impl Fn(&[Var<D>]) -> Outcome<D>,
     taken: &[Var<D>],
     grad: &Var<D>,
     place: usize,
 ) -> Result<Option<Var<D>>, Failed<D>> {
+    let node = taken[place].value().node;
+    if taken[..place].iter().any(|earlier| earlier.value().node == node) {
+        return Ok(None);
+    }
     let start = grad.tape().record().len();
     let value = formula(taken)?;
     if value.value().node.is_none() {
         return Ok(None);
     }
-    let wanted = [taken[place].value().node];
-    Ok(record_backward(&value, grad.clone(), &wanted, start)?.pop().flatten())
+    Ok(record_backward(&value, grad.clone(), &[node], start)?.pop().flatten())
 }

@@ -116,6 +116,7 @@ fn normalisations() -> Vec<Row> {
     vec![
         row("layer_norm", &[&[2, 3, 5], &[5], &[5]], |v| v[0].layer_norm(&v[1], &v[2], 1e-3)),
         row("rms_norm", &[&[2, 3, 5], &[5]], |v| v[0].rms_norm(&v[1], 1e-3)),
+        row("rms_norm", &[&[5]], |v| v[0].rms_norm(&v[0], 0.5)),
         row("batch_norm", &[&[3, 2, 2, 2], &[2], &[2]], move |v| {
             Ok(v[0].batch_norm(&v[1], &v[2], &of_images, config)?.0)
         }),
