@@ -7,7 +7,7 @@ use crate::common::{f32s, plain, tensor, values};
 use approx::relative_eq;
 use binade_core::DType;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::Var;
+use binade_tape::{TapeError, Var};
 use rows::{Row, rows};
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ fn third_derivatives_are_what_differences_of_the_second_say() {
         };
         let (scalar, vars) = second(&row.inputs);
         // A polynomial of the second degree has no third derivative.
-        if scalar.gradient(&vars[0]).is_ok() {
+        if !matches!(scalar.gradient(&vars[0]), Err(TapeError::Detached)) {
             check(row.name, &scalar, &vars, |inputs| f64::from(f32s(second(inputs).0.tensor())[0]));
         }
     }
