@@ -134,7 +134,10 @@ impl Cuda {
             return Ok(());
         }
         let words = || vec![from.address(), to.address(), from.bytes() as u64];
-        self.enqueue("copy", words, |stream| launch::copy(stream, from, to))?;
+        let copied = self.enqueue("copy", words, |stream| launch::copy(stream, from, to));
+        // The write counts even if it fails, since some elements may have been written.
+        to.buffer().count_write();
+        copied?;
         self.inner.counters.copies.add(1);
         Ok(())
     }
