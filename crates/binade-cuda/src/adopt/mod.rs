@@ -107,6 +107,7 @@ impl Cuda {
         dtype: DType,
         shape: &[usize],
     ) -> Result<Tensor, Error> {
+        self.inner.pool.state.refuse(operation, CaptureError::OtherStream)?;
         let (needed, found) = (self.tensor_bytes(dtype, shape)?, bytes / dtype.bytes());
         if bytes < needed {
             let expected = needed / dtype.bytes();
@@ -153,7 +154,7 @@ impl Cuda {
         self.outside("order another stream", CaptureError::OtherStream, join)
     }
 
-    /// Refuses another handle's tensor and a stream of another context, and puts the stream behind this handle's work.
+    /// Refuses another handle's tensor, a stream of another context and a captured run, and puts the stream behind this handle's work.
     fn lends_to(
         &self,
         operation: &'static str,
@@ -162,6 +163,7 @@ impl Cuda {
     ) -> Result<(), Error> {
         self.check_owner(tensor.buffer())?;
         self.check_context(operation, to.context())?;
+        self.inner.pool.state.refuse(operation, CaptureError::OtherStream)?;
         self.precede(to)
     }
 

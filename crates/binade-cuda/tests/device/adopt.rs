@@ -272,7 +272,10 @@ fn a_captured_run_adopts_nothing_and_orders_no_streams() -> Result {
     assert_eq!(adopt, ("adopt", CaptureError::OtherStream));
     assert_eq!(refused(&|| cuda.wait_for(&stream))?, order);
     assert_eq!(refused(&|| cuda.precede(&stream))?, order);
-    assert_eq!(refused(&|| cuda.lend::<f32>(&x, &stream).map(drop))?, order);
+    let lend = ("lend", CaptureError::OtherStream);
+    for to in [&stream, cuda.stream()] {
+        assert_eq!(refused(&|| cuda.lend::<f32>(&x, to).map(drop))?, lend);
+    }
     Ok(())
 }
 
