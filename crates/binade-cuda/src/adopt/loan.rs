@@ -4,12 +4,12 @@ use super::raw::borrowed;
 use crate::{AdoptError, Cuda, Error, Tensor};
 use binade_core::Element;
 use cudarc::driver::{CudaSlice, CudaStream};
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{fmt, mem::ManuallyDrop, ops::Deref, sync::Arc};
 
 /// Memory of a tensor, lent as a slice that cudarc's calls read: see [`Cuda::lend`].
 pub struct Loan<T> {
     /// Slice of the tensor's elements; `Some` until it is dropped.
-    slice: Option<CudaSlice<T>>,
+    slice: Option<ManuallyDrop<CudaSlice<T>>>,
     to: Arc<CudaStream>,
     cuda: Cuda,
     tensor: Option<Tensor>,
@@ -47,7 +47,7 @@ impl<T> Deref for Loan<T> {
     type Target = CudaSlice<T>;
 
     fn deref(&self) -> &CudaSlice<T> {
-        self.slice.as_ref().unwrap_or_else(|| unreachable!("it stays until the loan is dropped"))
+        self.slice.as_deref().unwrap_or_else(|| unreachable!("it stays until the loan is dropped"))
     }
 }
 
@@ -55,7 +55,7 @@ impl<T> Drop for Loan<T> {
     /// Puts this handle's later work behind the borrower's stream. Where that fails, the tensor is leaked, so that nobody uses its memory
     /// again.
     fn drop(&mut self) {
-        let _ = self.slice.take().map(CudaSlice::leak);
+        let _ = self.slice.take().map(ManuallyDrop::into_inner).map(CudaSlice::leak);
         if self.cuda.wait_for(&self.to).is_err() {
             std::mem::forget(self.tensor.take());
         }

@@ -5,7 +5,7 @@ use super::Adoption;
 use crate::{Cuda, Error, Tensor, memory::Lender};
 use binade_core::DType;
 use cudarc::driver::{CudaSlice, CudaStream};
-use std::sync::Arc;
+use std::{mem::ManuallyDrop, sync::Arc};
 
 /// Device memory of another program, by its address.
 #[derive(Clone, Debug)]
@@ -47,15 +47,19 @@ impl Cuda {
     }
 }
 
-/// Returns memory as a slice that belongs to another owner. The slice must be leaked instead of dropped, as
-/// [`Memory`](crate::memory::Memory) and [`Loan`](super::Loan) do.
-pub(crate) fn borrowed<T>(stream: &Arc<CudaStream>, address: u64, len: usize) -> CudaSlice<T> {
+/// Returns memory as a slice that belongs to another owner, so that dropping it does not free the memory.
+/// [`Memory`](crate::memory::Memory) and [`Loan`](super::Loan) leak it, which frees what else the slice holds.
+pub(crate) fn borrowed<T>(
+    stream: &Arc<CudaStream>,
+    address: u64,
+    len: usize,
+) -> ManuallyDrop<CudaSlice<T>> {
     // SAFETY: the caller's owner keeps as many elements there until the slice has been leaked. Elements may be unset: kernels and copies
     // alone read device memory, and no Rust code does.
-    unsafe { stream.upgrade_device_ptr(address, len) }
+    ManuallyDrop::new(unsafe { stream.upgrade_device_ptr(address, len) })
 }
 
 /// Returns memory as bytes, which `lender` keeps alive.
-pub(crate) fn bytes_of(lender: &Lender, address: u64, bytes: usize) -> CudaSlice<u8> {
+pub(crate) fn bytes_of(lender: &Lender, address: u64, bytes: usize) -> ManuallyDrop<CudaSlice<u8>> {
     borrowed(&lender.ours, address, bytes)
 }

@@ -16,6 +16,7 @@ use binade_gpu::{Addressed, Driver, OwedBits, lock, made_once};
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr};
 use std::{
     collections::VecDeque,
+    mem::ManuallyDrop,
     ops::Range,
     sync::{Arc, Mutex},
 };
@@ -47,7 +48,8 @@ impl Memory {
 
     /// Returns memory that `lender` keeps alive.
     fn lent(address: u64, bytes: usize, lender: Lender) -> Self {
-        let slice = Some(raw::bytes_of(&lender, address, bytes));
+        // `drop` leaks the slice.
+        let slice = Some(ManuallyDrop::into_inner(raw::bytes_of(&lender, address, bytes)));
         Self { slice, address, bytes, home: None, lender: Some(lender) }
     }
 
