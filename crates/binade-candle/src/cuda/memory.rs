@@ -8,6 +8,7 @@ use crate::Error;
 use binade_core::{DType, Element};
 use binade_cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use binade_cuda::{Cuda, ForeignMemory};
+use candle_core::backend::BackendStorage;
 use candle_core::cuda_backend::CudaStorageSlice;
 use candle_core::{Layout, Storage, Tensor};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ impl Place {
             CudaStorageSlice::BF16(slice) => Ok(Self::within(slice, range)),
             CudaStorageSlice::F16(slice) => Ok(Self::within(slice, range)),
             CudaStorageSlice::F32(slice) => Ok(Self::within(slice, range)),
-            slice => Err(Error::Untrainable { name: name(), dtype: dtype(slice) }),
+            _ => Err(Error::Untrainable { name: name(), dtype: storage.dtype() }),
         }
     }
 
@@ -46,19 +47,6 @@ impl Place {
             dtype: T::DTYPE,
             stream: slice.stream().clone(),
         }
-    }
-}
-
-/// Returns the element type of a slice that is not trained.
-fn dtype(slice: &CudaStorageSlice) -> candle_core::DType {
-    use candle_core::DType as D;
-    match slice {
-        CudaStorageSlice::U8(_) => D::U8,
-        CudaStorageSlice::U32(_) => D::U32,
-        CudaStorageSlice::I64(_) => D::I64,
-        CudaStorageSlice::F64(_) => D::F64,
-        CudaStorageSlice::F8E4M3(_) => D::F8E4M3,
-        _ => D::I32,
     }
 }
 
