@@ -81,8 +81,8 @@ impl<E: Error> Error for InitError<E> {
 pub struct Setup<D> {
     device: D,
     properties: Properties,
-    /// Region that casts operations: by Apex's O1 lists on every device at O1. At O2 and O3 products and convolutions cast their input to
-    /// the type of their weight, as Apex's O2 casts what a model is given; at O0 it is off. Policies of
+    /// Region that casts operations: by Apex's O1 lists on every device at O1. At O2 and O3 linear layers and convolutions cast their input
+    /// to the type of their weight, as Apex's O2 casts what a model is given; at O0 it is off. Policies of
     /// [layers](Properties::with_layer) come first at every level.
     ///
     /// It and its clones count as one: an operation that asks one of them has asked all.

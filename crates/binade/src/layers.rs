@@ -3,7 +3,7 @@
 use crate::{Illegal, Properties, illegal::is_low};
 use binade_autocast::Region;
 use binade_cast_policy::{CastPolicy, CastRule, Glob, OpCall, OpTable, Overrides, PolicyError};
-use binade_core::{DType, OpClass};
+use binade_core::{DType, Op, OpClass};
 use binade_interchange::DTypePolicy;
 
 impl Properties {
@@ -103,17 +103,18 @@ fn fits(dtype: DType) -> bool {
     is_low(dtype) || dtype == DType::F32
 }
 
-/// Policy of levels that store parameters in 16 bits. A product or convolution runs in the type of its second operand, the weight, as
-/// if the input had been cast before. Every other operation runs in the types that it is given.
+/// Policy of levels that store parameters in 16 bits. A linear layer or convolution runs in the type of its second operand, the weight,
+/// as if the input had been cast before. Every other operation runs in the types that it is given: the second operand of other products
+/// need not be a weight.
 #[derive(Clone, Copy, Debug)]
 struct AsTheWeight;
 
 impl CastPolicy for AsTheWeight {
     fn rule(&self, call: &OpCall<'_>) -> CastRule {
-        match (call.op.class(), call.operands) {
-            (OpClass::MatMul | OpClass::Conv, [input, weight, ..])
-                if input != weight && fits(*weight) =>
-            {
+        let is_linear = [Op::LINEAR, Op::LINEAR_RELU].contains(&call.op);
+        let takes_weight = is_linear || call.op.class() == OpClass::Conv;
+        match call.operands {
+            [input, weight, ..] if takes_weight && input != weight && fits(*weight) => {
                 CastRule::To(*weight)
             }
             _ => CastRule::Untouched,

@@ -119,7 +119,7 @@ fn a_layers_policy_comes_before_the_norms_and_the_last_that_covers_a_path_wins()
 }
 
 #[test]
-fn at_o2_and_o3_products_run_in_the_type_of_their_weight_and_nothing_else_is_cast() {
+fn at_o2_and_o3_layers_run_in_the_type_of_their_weight_and_nothing_else_is_cast() {
     for level in [OptLevel::O2, OptLevel::O3] {
         let region = Setup::new(Cpu, level.with(F16)).unwrap().region;
         let decided =
@@ -128,6 +128,10 @@ fn at_o2_and_o3_products_run_in_the_type_of_their_weight_and_nothing_else_is_cas
         assert_eq!(decided(Op::CONV2D, &[F16, F32]), Some(F32), "a weight that is kept in f32");
         assert_eq!(decided(Op::LINEAR, &[F16, F16]), None);
         assert_eq!(decided(Op::LINEAR, &[F32, DType::E4M3]), None);
+        assert_eq!(decided(Op::LINEAR_RELU, &[F32, F16]), Some(F16));
+        for product in [Op::MATMUL, Op::BMM, Op::SCALED_DOT_PRODUCT_ATTENTION] {
+            assert_eq!(decided(product, &[F16, F32]), None, "the second operand is no weight");
+        }
         assert_eq!(decided(Op::LAYER_NORM, &[F16, F32, F32]), None);
         assert_eq!(decided(Op::MSE_LOSS, &[F16, F32]), None);
     }
