@@ -3,6 +3,7 @@
 use binade_core::ops::{DTypeError, OperandError, ShapeError};
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
 use binade_master_weights::ConfigError;
+use std::sync::Arc;
 
 /// An error that only one driver has, and the names by which messages speak of its backend.
 pub trait DriverError: binade_core::Error + Clone + PartialEq {
@@ -65,6 +66,14 @@ pub enum Error<F: DriverError> {
     /// An error that training has on every device.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// A parameter in memory that another program has lent to be read.
+    #[error(
+        "`{name}` lies in memory that was lent to be read, and a step writes to its parameters; adopt it to be written to"
+    )]
+    ReadOnly {
+        /// Name of the parameter.
+        name: Arc<str>,
+    },
     /// A clipping limit that is not a positive number.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -107,7 +116,9 @@ impl<F: DriverError> binade_core::Error for Error<F> {
             Self::DType(_) | Self::Length { .. } | Self::Match(_) | Self::Foreign => {
                 ErrorKind::Mismatch
             }
-            Self::Limit { .. } | Self::Index { .. } => ErrorKind::InvalidArgument,
+            Self::Limit { .. } | Self::Index { .. } | Self::ReadOnly { .. } => {
+                ErrorKind::InvalidArgument
+            }
         }
     }
 }

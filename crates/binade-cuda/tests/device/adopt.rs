@@ -161,8 +161,16 @@ fn memory_that_was_adopted_to_be_read_is_not_written_to() -> Result {
     let mut tensor = cuda.adopt(slice.clone(), &[5])?;
     assert_eq!(refusal(cuda.write(&tensor, &[2.0; 5])), AdoptError::ReadOnly);
     assert_eq!(refusal(cuda.write_bits(&tensor, &[0; 20])), AdoptError::ReadOnly);
-    let stepped = step(&cuda, &mut vec![Named::new("w", tensor.clone())], DType::F32);
-    assert_eq!(refusal(stepped), AdoptError::ReadOnly);
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
+    let taken = cuda.masters(&mut vec![Named::new("w", tensor.clone())], &config).map(drop);
+    assert_eq!(taken, Err(Error::ReadOnly { name: "w".into() }));
+    let params = ["v", "w"].map(|name| Named::new(name, vector(&cuda, &[1.0; 5], DType::F32)));
+    let mut optimizer = MasterOptimizer::new(cuda.clone(), Vec::from(params), config)?;
+    let saved = optimizer.save()?;
+    cuda.write(&optimizer.params[0].value, &[9.0; 5])?;
+    optimizer.params[1].value = tensor.clone();
+    assert!(optimizer.load(&saved).is_err());
+    assert_eq!(cuda.download(&optimizer.params[0].value)?, [9.0; 5], "nothing has moved");
     cuda.reference_pass(ReferencePass::Rewrite(&mut tensor))?;
     assert_eq!(stream.clone_dtoh(&*slice)?, [1.0; 5]);
     Ok(())

@@ -1,7 +1,7 @@
 //! Masters of new parameters, and configurations that change.
 
 use super::{Masters, ParamState, step::storable};
-use crate::{Kernels, Result, StepState, Tensor};
+use crate::{Error, Kernels, Result, StepState, Tensor};
 use binade_core::Named;
 use binade_master_weights::{HostMasters, OptimizerConfig};
 use std::sync::Arc;
@@ -81,6 +81,7 @@ fn new_states<D: Kernels>(
     config: &OptimizerConfig,
     first: u32,
 ) -> Result<Vec<NewState<D>>, D> {
+    check_writable(device, params)?;
     let one = |(number, param): (u32, &Named<Tensor<D>>)| {
         let now = storable::<D>(param.value.dtype())?;
         let stored = storable::<D>(config.dtype_of(&param.name, now))?;
@@ -92,6 +93,14 @@ fn new_states<D: Kernels>(
         ParamState::new(device, number, &param.value, (config.store, stored), rule)
     };
     (first..).zip(params).map(one).collect()
+}
+
+/// Refuses a parameter in memory that another program has lent to be read.
+pub(super) fn check_writable<D: Kernels>(device: &D, params: &[Named<Tensor<D>>]) -> Result<(), D> {
+    match params.iter().find(|param| !device.is_writable(param.value.buffer())) {
+        Some(param) => Err(Error::ReadOnly { name: param.name.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// Stores the parameters, and returns their states.

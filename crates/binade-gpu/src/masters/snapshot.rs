@@ -1,6 +1,6 @@
 //! Parameters and their state as bytes, and back: both wait for the device.
 
-use super::{Masters, ParamState};
+use super::{Masters, ParamState, join::check_writable};
 use crate::{Gpu, Kernels, Result, StepState, Tensor};
 use binade_core::{Named, SpecMismatch};
 use binade_master_weights::{
@@ -35,6 +35,7 @@ impl<D: Kernels> Snapshot for Gpu<'_, D> {
     ) -> std::result::Result<(), LoadError<Self::Error>> {
         let saved = check_saved(&masters.specs(params), saved)?;
         saved.iter().try_for_each(|saved| masters.has_number(saved))?;
+        check_writable(self.0, params).map_err(LoadError::Device)?;
         // All of it on the device before any of it is in place.
         let uploaded = saved.iter().map(|saved| ParamState::upload(self.0, saved));
         let uploaded = uploaded.collect::<Result<Vec<_>, D>>().map_err(LoadError::Device)?;
