@@ -22,6 +22,12 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Returns the place of a tensor's elements.
+    pub(super) fn of_tensor(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
+        let (storage, layout) = tensor.storage_and_layout();
+        Self::of(name, &storage, layout)
+    }
+
     /// Returns the place of a tensor's elements, whose storage is locked.
     pub(super) fn of(name: &Arc<str>, storage: &Storage, layout: &Layout) -> Result<Self, Error> {
         let name = || name.clone();
@@ -57,11 +63,7 @@ pub(super) fn adopt(
     tensor: &Tensor,
     is_writable: bool,
 ) -> Result<binade_cuda::Tensor, Error> {
-    let place = {
-        let (storage, layout) = tensor.storage_and_layout();
-        Place::of(name, &storage, layout)?
-    };
-    let Place { address, bytes, dtype, stream } = place;
+    let Place { address, bytes, dtype, stream } = Place::of_tensor(name, tensor)?;
     let memory = ForeignMemory { address, bytes, stream, is_writable };
     // SAFETY: the clone keeps the storage, in which the elements have these bytes (asserted). candle frees a storage's slice with the storage
     // alone: `Var::set` and its operations in place write into the slice that is there. A step looks for it there under the lock. Nothing

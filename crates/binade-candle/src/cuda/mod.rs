@@ -74,6 +74,7 @@ impl CudaOptimizer {
                 var.value = Var::zeros(shape, stored, var.value.device())?.into_inner();
                 let low = memory::adopt(cuda, &var.name, &var.value, true)?;
                 cuda.copy_into(&param.value, &low)?;
+                cuda.precede(&memory::Place::of_tensor(&var.name, &var.value)?.stream)?;
                 param.value = low;
             }
         }
@@ -87,17 +88,19 @@ impl Optimizer<Gradients, Found> for CudaOptimizer {
     fn step(&mut self, grads: Gradients, found: &Found) -> Result<(), Self::Error> {
         let held: Vec<_> = self.vars.iter().map(|var| var.value.storage_and_layout()).collect();
         let places = self.vars.iter().zip(&held).zip(&self.inner.params);
-        let mut theirs = None;
+        let mut streams = Vec::new();
         for ((var, (storage, layout)), param) in places {
             let place = memory::Place::of(&var.name, storage, layout).ok();
             let Some(place) = place.filter(|it| it.address == param.value.address()) else {
                 let (operation, why) = ("step", AdoptError::Replaced);
                 return Err(binade_cuda::Error::Driver(CudaError::Adopt { operation, why }));
             };
-            theirs.get_or_insert(place.stream);
+            if !streams.contains(&place.stream) {
+                streams.push(place.stream);
+            }
         }
         self.inner.step(grads, found)?;
-        theirs.map_or(Ok(()), |stream| self.cuda.precede(&stream))
+        streams.iter().try_for_each(|stream| self.cuda.precede(stream))
     }
 }
 
