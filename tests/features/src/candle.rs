@@ -1,4 +1,5 @@
 //! candle with its `cuda` feature: Binade's handle over its tensors, and Binade's backend on its `Var`s where they lie.
+#![expect(unsafe_code, reason = "candle's memory is adopted by its address")]
 
 use binade_candle::cuda::{CudaLoss, CudaOptimizer, adopt_grads};
 use binade_candle::{Candle, Error, backward};
@@ -19,7 +20,11 @@ pub fn step(
     loss: Tensor,
 ) -> Result<StepOutcome<Cuda>, Error> {
     let grads = scaler.scale(&CudaLoss(loss))?;
-    let grads = grads.backward(|loss| adopt_grads(cuda, &backward(&loss.0, &optimizer.vars)?))?;
+    let grads = grads.backward(|loss| {
+        let grads = backward(&loss.0, &optimizer.vars)?;
+        // SAFETY: backward made the gradients, and nobody else has them.
+        unsafe { adopt_grads(cuda, &grads) }
+    })?;
     let step = grads.unscale()?.clip_norm(1.0)?.step(optimizer)?;
     Ok(scaler.update(step)?)
 }

@@ -1,6 +1,6 @@
 //! Compiles where the backend's cudarc and candle's are one crate, with what either asks of it.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(feature = "candle")]
 pub mod candle;

@@ -1,5 +1,6 @@
 //! candle's `Var`s on a CUDA device, stepped where they lie. Nothing here launches a kernel of candle's.
 #![cfg(feature = "candle")]
+#![expect(unsafe_code, reason = "candle's memory is adopted by its address")]
 
 use binade_candle::cuda::{CudaOptimizer, adopt_grads, backend};
 use binade_core::ops::{Download, Upload};
@@ -47,13 +48,27 @@ fn config() -> Result<OptimizerConfig> {
     Ok(OptimizerConfig::new(UpdateRule::adamw(0.01))?)
 }
 
+fn optimizer(
+    cuda: &Cuda,
+    vars: &[Named<Tensor>],
+    config: OptimizerConfig,
+) -> Result<CudaOptimizer> {
+    // SAFETY: nothing but `Swap` replaces memory, and the tensors are not used after it: the step that follows is refused.
+    Ok(unsafe { CudaOptimizer::new(cuda, vars, config) }?)
+}
+
+fn adopted(cuda: &Cuda, grads: &NamedGrads<Tensor>) -> Result<Gradients> {
+    // SAFETY: nothing replaces the memory of gradients here.
+    Ok(unsafe { adopt_grads(cuda, grads) }?)
+}
+
 /// Takes a step of candle's `Var`s.
 fn step(
     cuda: &Cuda,
     (scaler, optimizer): (&mut Scaler<Cuda>, &mut CudaOptimizer),
     grads: &NamedGrads<Tensor>,
 ) -> Result<StepOutcome<Cuda>> {
-    let grads = scaler.check_unscaled(adopt_grads(cuda, grads)?)?;
+    let grads = scaler.check_unscaled(adopted(cuda, grads)?)?;
     Ok(scaler.update(grads.clip_norm(1.0)?.step(optimizer)?)?)
 }
 
@@ -84,7 +99,7 @@ fn vars_are_stepped_where_they_lie_with_the_bits_of_binades_own_tensors() -> Res
     let device = Device::new_cuda_with_stream(0)?;
     let cuda = backend(&device)?;
     let vars = vars(&device)?;
-    let mut optimizer = CudaOptimizer::new(&cuda, &vars, config()?)?;
+    let mut optimizer = optimizer(&cuda, &vars, config()?)?;
     let mut scaler = Scaler::new(cuda.clone(), LossScale::none())?;
     for number in 1..=STEPS {
         let grads = grads(number, &device)?;
@@ -106,7 +121,7 @@ fn a_var_that_is_stored_in_another_type_becomes_a_new_var() -> Result {
     let wide = Var::from_tensor(&Tensor::from_vec(values(2, 100), 100, &device)?)?.into_inner();
     let vars = [Named::new("weight", wide.clone())];
     let config = config()?.with_storage(DType::F16);
-    let optimizer = CudaOptimizer::new(&cuda, &vars, config)?;
+    let optimizer = optimizer(&cuda, &vars, config)?;
     let low = &optimizer.vars[0].value;
     assert!(low.is_variable() && low.to_vec1::<f16>()? == halves(&values(2, 100)));
     assert_eq!(wide.to_vec1::<f32>()?, values(2, 100));
@@ -136,10 +151,10 @@ fn a_var_that_lies_elsewhere_than_it_was_adopted_is_refused() -> Result {
     let device = Device::new_cuda_with_stream(0)?;
     let cuda = backend(&device)?;
     let vars = vars(&device)?;
-    let mut optimizer = CudaOptimizer::new(&cuda, &vars, config()?)?;
+    let mut optimizer = optimizer(&cuda, &vars, config()?)?;
     let scaler = Scaler::new(cuda.clone(), LossScale::none())?;
     vars[1].value.inplace_op1(&Swap)?;
-    let grads = scaler.check_unscaled(adopt_grads(&cuda, &grads(1, &device)?)?)?;
+    let grads = scaler.check_unscaled(adopted(&cuda, &grads(1, &device)?)?)?;
     let refused = grads.step(&mut optimizer).map(drop);
     let (operation, why) = ("step", AdoptError::Replaced);
     assert_eq!(refused, Err(binade_cuda::Error::Driver(CudaError::Adopt { operation, why })));
@@ -151,7 +166,7 @@ fn tensors_on_the_host_are_refused_by_name() -> Result {
     let device = Device::new_cuda_with_stream(0)?;
     let cuda = backend(&device)?;
     let vars = vars(&Device::Cpu)?;
-    let refused = CudaOptimizer::new(&cuda, &vars, config()?).map(drop);
+    let refused = optimizer(&cuda, &vars, config()?).map(drop);
     let text = refused.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(text.starts_with("`bias` is not on a CUDA device"), "{text}");
     assert!(backend(&Device::Cpu).is_err());

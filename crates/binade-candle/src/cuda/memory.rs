@@ -4,13 +4,16 @@
     reason = "candle lends a slice only behind a lock, and no value can hold that lock"
 )]
 
-use crate::Error;
-use binade_core::{DType, Element};
+use super::CudaOptimizer;
+use crate::params::{require_parameters, untied};
+use crate::{Error, candle_dtype};
+use binade_core::{DType, Element, Named, NamedGrads};
 use binade_cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
-use binade_cuda::{Cuda, ForeignMemory};
+use binade_cuda::{Cuda, ForeignMemory, Gradients};
+use binade_master_weights::{MasterOptimizer, OptimizerConfig};
 use candle_core::backend::BackendStorage;
 use candle_core::cuda_backend::CudaStorageSlice;
-use candle_core::{Layout, Storage, Tensor};
+use candle_core::{Layout, Storage, Tensor, Var};
 use std::sync::Arc;
 
 /// Place of a tensor's elements in device memory.
@@ -23,7 +26,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Returns the place of a tensor's elements.
-    pub(super) fn of_tensor(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
+    fn of_tensor(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
         let (storage, layout) = tensor.storage_and_layout();
         Self::of(name, &storage, layout)
     }
@@ -56,8 +59,82 @@ impl Place {
     }
 }
 
+impl CudaOptimizer {
+    /// Makes masters and moments for `params`, all of them `Var`s on the device of `cuda`.
+    ///
+    /// # Safety
+    ///
+    /// No operation replaces the memory of these `Var`s, or of those of [`vars`](Self::vars), while the optimizer or a tensor of its
+    /// [`inner`](Self::inner) is alive. candle's own operations in place and `Var::set` write into the memory that is there. An
+    /// `InplaceOp1` of a program's own replaces the memory if it assigns `CudaStorage::slice`.
+    ///
+    /// # Errors
+    ///
+    /// If there are no parameters, one is no `Var`, not on that device or not contiguous, or two are the same; if the device fails.
+    pub unsafe fn new(
+        cuda: &Cuda,
+        params: &[Named<Tensor>],
+        config: OptimizerConfig,
+    ) -> Result<Self, Error> {
+        require_parameters(params)?;
+        untied(params)?;
+        let mut adopted = Vec::new();
+        for Named { name, value } in params {
+            if !value.is_variable() {
+                return Err(Error::NotVar { name: name.clone() });
+            }
+            // SAFETY: the caller promises that the memory is not replaced.
+            let tensor = unsafe { adopt(cuda, name, value, true) }?;
+            let stays = config.dtype_of(name, tensor.dtype()) == tensor.dtype();
+            let tensor = if stays { tensor } else { cuda.duplicate(&tensor)? };
+            adopted.push(Named::new(name.clone(), tensor));
+        }
+        let mut inner = MasterOptimizer::new(cuda.clone(), adopted, config)?;
+        let mut vars = params.to_vec();
+        for (var, param) in vars.iter_mut().zip(&mut inner.params) {
+            let stored = candle_dtype(param.value.dtype())?;
+            if stored != var.value.dtype() {
+                let shape = var.value.shape();
+                var.value = Var::zeros(shape, stored, var.value.device())?.into_inner();
+                // SAFETY: the caller promises that the memory is not replaced.
+                let low = unsafe { adopt(cuda, &var.name, &var.value, true) }?;
+                cuda.copy_into(&param.value, &low)?;
+                cuda.precede(&Place::of_tensor(&var.name, &var.value)?.stream)?;
+                param.value = low;
+            }
+        }
+        Ok(Self { vars, inner, cuda: cuda.clone() })
+    }
+}
+
+/// Adopts gradients of candle's, as [`backward`](crate::backward) gives them, where they lie. One that is not contiguous is made so by
+/// candle first, which copies it.
+///
+/// # Safety
+///
+/// No operation replaces the memory of these gradients while an adopted tensor is alive: see [`CudaOptimizer::new`].
+///
+/// # Errors
+///
+/// [`Error::NotOnCuda`] and [`Error::Untrainable`] for a gradient that `binade-cuda` does not take; if the device fails.
+pub unsafe fn adopt_grads(cuda: &Cuda, grads: &NamedGrads<Tensor>) -> Result<Gradients, Error> {
+    let one = |Named { name, value }: &Named<Option<Tensor>>| {
+        let adopt = |grad: &Tensor| {
+            let grad = grad.contiguous()?;
+            // SAFETY: the caller promises that the memory is not replaced.
+            unsafe { adopt(cuda, name, &grad, false) }
+        };
+        Ok(Named::new(name.clone(), value.as_ref().map(adopt).transpose()?))
+    };
+    Ok(grads.iter().map(one).collect::<Result<Vec<_>, Error>>()?.into())
+}
+
 /// Adopts a tensor of candle's where it lies.
-pub(super) fn adopt(
+///
+/// # Safety
+///
+/// No operation replaces the tensor's memory while the adopted tensor is alive.
+unsafe fn adopt(
     cuda: &Cuda,
     name: &Arc<str>,
     tensor: &Tensor,
@@ -66,7 +143,7 @@ pub(super) fn adopt(
     let Place { address, bytes, dtype, stream } = Place::of_tensor(name, tensor)?;
     let memory = ForeignMemory { address, bytes, stream, is_writable };
     // SAFETY: the clone keeps the storage, in which the elements have these bytes (asserted). candle frees a storage's slice with the storage
-    // alone: `Var::set` and its operations in place write into the slice that is there. A step looks for it there under the lock. Nothing
-    // relies on a parameter's contents, which candle's `Var`s change the same way.
+    // alone, and the caller promises that no operation puts another in its place. Nothing relies on a parameter's contents, which candle's
+    // `Var`s change the same way.
     Ok(unsafe { cuda.adopt_raw(memory, dtype, tensor.dims(), tensor.clone()) }?)
 }

@@ -2,16 +2,17 @@
 
 mod memory;
 
-use crate::params::{require_parameters, untied};
-use crate::{Error, candle_dtype};
+pub use memory::adopt_grads;
+
+use crate::Error;
 use binade_core::ops::Fill;
-use binade_core::{DType, Named, NamedGrads, Optimizer};
+use binade_core::{DType, Named, Optimizer};
 use binade_cuda::{AdoptError, Cuda, CudaError, Found, Gradients, Scale};
 use binade_grad_scaler::Loss;
-use binade_master_weights::{MasterOptimizer, OptimizerConfig};
+use binade_master_weights::MasterOptimizer;
 use candle_core::cuda_backend::CudaStorage;
 use candle_core::op::BackpropOp;
-use candle_core::{Device, Storage, Tensor, Var};
+use candle_core::{Device, Storage, Tensor};
 use std::fmt;
 
 /// Returns Binade's CUDA backend in the stream of a device of candle's: its work and candle's are in one order, and no event is needed.
@@ -37,49 +38,10 @@ pub fn backend(device: &Device) -> Result<Cuda, Error> {
 pub struct CudaOptimizer {
     /// Parameters that the model computes with.
     pub vars: Vec<Named<Tensor>>,
-    /// Masters and moments, and the `Var`s' memory as tensors: for checkpoints, and to move the configuration.
+    /// Masters and moments, and the `Var`s' memory as tensors: for checkpoints, and to move the configuration. The promise made to
+    /// [`new`](Self::new) covers these tensors and their clones.
     pub inner: MasterOptimizer<Cuda>,
     cuda: Cuda,
-}
-
-impl CudaOptimizer {
-    /// Makes masters and moments for `params`, all of them `Var`s on the device of `cuda`.
-    ///
-    /// # Errors
-    ///
-    /// If there are no parameters, one is no `Var`, not on that device or not contiguous, or two are the same; if the device fails.
-    pub fn new(
-        cuda: &Cuda,
-        params: &[Named<Tensor>],
-        config: OptimizerConfig,
-    ) -> Result<Self, Error> {
-        require_parameters(params)?;
-        untied(params)?;
-        let mut adopted = Vec::new();
-        for Named { name, value } in params {
-            if !value.is_variable() {
-                return Err(Error::NotVar { name: name.clone() });
-            }
-            let tensor = memory::adopt(cuda, name, value, true)?;
-            let stays = config.dtype_of(name, tensor.dtype()) == tensor.dtype();
-            let tensor = if stays { tensor } else { cuda.duplicate(&tensor)? };
-            adopted.push(Named::new(name.clone(), tensor));
-        }
-        let mut inner = MasterOptimizer::new(cuda.clone(), adopted, config)?;
-        let mut vars = params.to_vec();
-        for (var, param) in vars.iter_mut().zip(&mut inner.params) {
-            let stored = candle_dtype(param.value.dtype())?;
-            if stored != var.value.dtype() {
-                let shape = var.value.shape();
-                var.value = Var::zeros(shape, stored, var.value.device())?.into_inner();
-                let low = memory::adopt(cuda, &var.name, &var.value, true)?;
-                cuda.copy_into(&param.value, &low)?;
-                cuda.precede(&memory::Place::of_tensor(&var.name, &var.value)?.stream)?;
-                param.value = low;
-            }
-        }
-        Ok(Self { vars, inner, cuda: cuda.clone() })
-    }
 }
 
 impl Optimizer<Gradients, Found> for CudaOptimizer {
@@ -108,20 +70,6 @@ impl fmt::Debug for CudaOptimizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CudaOptimizer").field("vars", &self.vars.len()).finish_non_exhaustive()
     }
-}
-
-/// Adopts gradients of candle's, as [`backward`](crate::backward) gives them, where they lie. One that is not contiguous is made so by
-/// candle first, which copies it.
-///
-/// # Errors
-///
-/// [`Error::NotOnCuda`] and [`Error::Untrainable`] for a gradient that `binade-cuda` does not take; if the device fails.
-pub fn adopt_grads(cuda: &Cuda, grads: &NamedGrads<Tensor>) -> Result<Gradients, Error> {
-    let one = |Named { name, value }: &Named<Option<Tensor>>| {
-        let adopt = |grad: &Tensor| memory::adopt(cuda, name, &grad.contiguous()?, false);
-        Ok(Named::new(name.clone(), value.as_ref().map(adopt).transpose()?))
-    };
-    Ok(grads.iter().map(one).collect::<Result<Vec<_>, Error>>()?.into())
 }
 
 /// Loss of candle's for a [`Scaler`](binade_grad_scaler::Scaler) of `binade-cuda`: it is multiplied in candle's graph by the scale on
