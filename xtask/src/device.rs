@@ -4,6 +4,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    process,
     sync::{Mutex, PoisonError},
 };
 
@@ -65,11 +66,11 @@ pub(crate) fn place(messages: &[serde_json::Value]) -> Result<()> {
     let built = built.ok_or("cargo built no PTX interpreter")?;
     for (folder, names) in [(placed(false), &NAMES[..1]), (placed(true), &NAMES)] {
         fs::create_dir_all(&folder)?;
-        // Under another name first, so that a process that is starting never loads half a library.
-        let new = folder.join("new");
+        // Under another name first, so that a process that is starting never loads half a library. Another program may place them too.
+        let new = folder.join(format!("{}.new", process::id()));
         fs::copy(built, &new)?;
         for name in names {
-            let link = folder.join(format!("{name}.new"));
+            let link = folder.join(format!("{name}.{}.new", process::id()));
             if link.exists() {
                 fs::remove_file(&link)?;
             }
