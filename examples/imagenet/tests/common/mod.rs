@@ -5,25 +5,23 @@ use binade_example_imagenet::data::generate;
 use binade_example_imagenet::report::Run;
 use binade_example_imagenet::session;
 use clap::Parser;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::{fs, process};
 
 /// Parses arguments as typed, after the program's name.
 pub(crate) fn parse(line: &str) -> Result<Args, clap::Error> {
     Args::try_parse_from(std::iter::once("imagenet").chain(line.split_whitespace()))
 }
 
-/// Folder of 4 pictures of each of 8 classes to train on, and 2 to validate with, written once for all tests.
-pub(crate) static PICTURES: LazyLock<PathBuf> = LazyLock::new(|| pictures("pictures", [4, 2]));
-
-/// Returns a folder of generated pictures.
-pub(crate) fn pictures(name: &str, counts: [u64; 2]) -> PathBuf {
-    let folder = file(name);
+/// Folder of 4 pictures of each of 8 classes to train on, and 2 to validate with, written once for all tests. Programs of tests that run
+/// at the same time have one each.
+pub(crate) static PICTURES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = file(&format!("pictures-{}", process::id()));
     let _ = fs::remove_dir_all(&folder);
-    generate(&folder, counts).unwrap();
+    generate(&folder, [4, 2]).unwrap();
     folder
-}
+});
 
 /// Folder of 16 pictures of each of two colours to train on, and 4 to validate with: a few steps learn them.
 pub(crate) static COLOURS: LazyLock<PathBuf> = LazyLock::new(|| {
