@@ -30,7 +30,7 @@ impl<D: Trains> Trainer<'_, D> {
         Ok(())
     }
 
-    /// Resumes the run that was saved in `file`; to validate, its model alone has to be this one.
+    /// Resumes the run that was saved in `file`. To validate, its model alone has to be this one, and nothing else is loaded.
     pub(crate) fn resume(&mut self, file: &Path) -> Result<()> {
         self.restore(file).map_err(|why| format!("--resume {}: {why}", file.display()).into())
     }
@@ -56,10 +56,14 @@ impl<D: Trains> Trainer<'_, D> {
             )
             .into());
         }
-        let mut restore = saved.restore();
-        restore.scaler("loss", &mut self.amp.scaler)?;
-        restore.optimizer("model", &mut self.amp.optimizer)?;
-        restore.finish()?;
+        if self.job.args.evaluate {
+            self.set_parameters(&saved)?;
+        } else {
+            let mut restore = saved.restore();
+            restore.scaler("loss", &mut self.amp.scaler)?;
+            restore.optimizer("model", &mut self.amp.optimizer)?;
+            restore.finish()?;
+        }
         let running = |name: &str| saved.tensors.get(name).and_then(RawTensor::to_f32);
         if let Some(name) = self.net.set_running(self.device, running)? {
             return Err(format!("it has no `{name}`").into());
@@ -67,6 +71,23 @@ impl<D: Trains> Trainer<'_, D> {
         self.run.best = best;
         self.run.outcomes.steps.attempted = step;
         self.run.outcomes.scales = vec![self.amp.scaler.state()?.factor()];
+        Ok(())
+    }
+
+    /// Puts the parameters of a checkpoint in the place of these. Its scale and counts of steps are loaded for the report.
+    fn set_parameters(&mut self, saved: &Checkpoint) -> Result<()> {
+        let scaler = saved.scalers.get("loss").ok_or("it has no scaler `loss`")?;
+        let model = saved.optimizers.get("model").ok_or("it has no optimizer `model`")?;
+        self.amp.scaler.set_state(scaler.state)?;
+        let params = self.amp.optimizer.params.iter_mut();
+        for (param, (name, shape)) in params.zip(self.net.resnet.shapes()) {
+            let of_name = model.parameters.iter().find(|saved| *saved.name == *name);
+            let value = of_name.map(|saved| &saved.value).filter(|it| it.spec().shape == shape);
+            let Some((value, values)) = value.and_then(|it| Some((it, it.to_f32()?))) else {
+                return Err(format!("it has no `{name}` of shape {shape:?}").into());
+            };
+            param.value = self.device.upload(&values, shape, value.spec().dtype)?;
+        }
         Ok(())
     }
 
