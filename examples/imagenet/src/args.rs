@@ -85,7 +85,7 @@ pub struct Args {
     /// Saves after each epoch, and at the end, in this file; the best so far in the same with `.best` at the end.
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
-    /// Resumes the run of this checkpoint, to the bit.
+    /// Resumes the run of this checkpoint: with the same bits after whole epochs, and with one rank or --sync-bn inside an epoch too.
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// Validates the model of --resume, and trains nothing.
