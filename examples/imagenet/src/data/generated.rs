@@ -1,5 +1,6 @@
 //! Generated pictures: textures in warm and cool colours, so that the program runs anywhere.
 
+use super::Data;
 use super::random::generator;
 use crate::Result;
 use fastrand::Rng;
@@ -24,7 +25,7 @@ const COLOURS: [(&str, [f32; 3]); 2] =
 /// Pictures of each class in `train` and in `val`.
 pub const COUNTS: [u64; 2] = [48, 16];
 
-/// Returns the folder of the pictures, which are generated if they are not there.
+/// Returns the folder of the pictures, which are generated if they are not all there.
 ///
 /// # Errors
 ///
@@ -32,19 +33,41 @@ pub const COUNTS: [u64; 2] = [48, 16];
 pub fn default_folder() -> Result<PathBuf> {
     // A version that makes other pictures has another name.
     let folder = env::temp_dir().join("binade-imagenet-1");
-    if !folder.is_dir() {
-        // Two programs at once make one each, and one of them stays.
-        let own = folder.with_extension(process::id().to_string());
-        generate(&own, COUNTS)?;
-        let moved = fs::rename(&own, &folder);
-        if moved.is_err() {
-            fs::remove_dir_all(&own)?;
-        }
-        if !folder.is_dir() {
-            moved.map_err(|error| format!("{}: {error}", folder.display()))?;
-        }
-    }
+    fill(&folder, COUNTS)?;
     Ok(folder)
+}
+
+/// Generates a folder anew unless it has all pictures: a system that clears temporary files removes old ones.
+fn fill(folder: &Path, counts: [u64; 2]) -> Result<()> {
+    if is_whole(folder, counts) {
+        return Ok(());
+    }
+    // Two programs at once make one each, and one of them stays. An earlier one of this number may have been ended.
+    let own = folder.with_extension(process::id().to_string());
+    if own.is_dir() {
+        fs::remove_dir_all(&own)?;
+    }
+    generate(&own, counts)?;
+    if folder.is_dir() && !is_whole(folder, counts) {
+        fs::remove_dir_all(folder)?;
+    }
+    let moved = fs::rename(&own, folder);
+    if moved.is_err() {
+        fs::remove_dir_all(&own)?;
+    }
+    if !is_whole(folder, counts) {
+        moved.map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    Ok(())
+}
+
+/// Returns true if the folder has `counts` pictures of each class.
+fn is_whole(folder: &Path, counts: [u64; 2]) -> bool {
+    let classes = (COLOURS.len() * TEXTURES.len()) as u64;
+    let is_of = |data: Data| {
+        [data.train.len() as u64, data.val.len() as u64] == counts.map(|count| count * classes)
+    };
+    Data::open(folder).is_ok_and(is_of)
 }
 
 /// Writes `counts` pictures of each of 8 classes as a folder with `train` and `val`: every other as JPEG, the others as PNG.
@@ -97,4 +120,26 @@ fn picture(light: [f32; 3], texture: Texture, random: &mut Rng) -> RgbImage {
         };
         Rgb([mix(0), mix(1), mix(2)])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_lacks_a_picture_is_generated_anew_and_a_whole_one_is_kept() {
+        let name = format!("binade-imagenet-test-{}", process::id());
+        let folder = env::temp_dir().join(name);
+        let (lost, mark) = (folder.join("val/warm-dots/000.jpg"), folder.join("mark"));
+        fill(&folder, [1, 1]).unwrap();
+        fs::write(&mark, "").unwrap();
+        fill(&folder, [1, 1]).unwrap();
+        assert!(mark.exists() && lost.exists());
+        fs::remove_file(&lost).unwrap();
+        // What an ended program of the same number left.
+        fs::create_dir_all(folder.with_extension(process::id().to_string()).join("train")).unwrap();
+        fill(&folder, [1, 1]).unwrap();
+        assert!(!mark.exists() && lost.exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
