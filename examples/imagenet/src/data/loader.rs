@@ -1,7 +1,7 @@
 //! Loader: threads that read images ahead of the training.
 
 use super::{Sample, View};
-use image::{ImageReader, RgbImage};
+use image::{DynamicImage, ImageReader};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -90,7 +90,7 @@ fn load(images: &[Sample], batch: &[usize], view: View) -> Result<Batch, String>
 }
 
 /// Reads an image, whose contents tell its format: some of `ImageNet` have another than their name says.
-fn read(path: &Path) -> Result<RgbImage, String> {
+fn read(path: &Path) -> Result<DynamicImage, String> {
     let told = |error: &dyn std::fmt::Display| {
         format!(
             "{}: {error}; replace it with a JPEG or PNG that can be read, or remove it",
@@ -99,5 +99,5 @@ fn read(path: &Path) -> Result<RgbImage, String> {
     };
     let reader = ImageReader::open(path).map_err(|error| told(&error))?;
     let image = reader.with_guessed_format().map_err(|error| told(&error))?.decode();
-    Ok(image.map_err(|error| told(&error))?.into_rgb8())
+    Ok(DynamicImage::from(image.map_err(|error| told(&error))?.into_rgb8()))
 }

@@ -2,8 +2,8 @@
 
 use super::random::generator;
 use fastrand::Rng;
-use image::imageops::{self, FilterType};
-use image::{GenericImageView, RgbImage};
+use image::imageops::FilterType;
+use image::{DynamicImage, GenericImageView, RgbImage};
 
 /// Mean of `ImageNet`'s pixels in red, green and blue, of 0 to 1, and their deviation: those of `main_amp`'s `data_prefetcher`.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
@@ -24,7 +24,8 @@ pub struct View {
 impl View {
     /// Returns the pixels of an image by its number, which with seed and epoch fixes the crop: three planes of `size` rows each, red,
     /// green and blue.
-    pub fn pixels(&self, image: &RgbImage, number: usize) -> Vec<f32> {
+    pub fn pixels(&self, image: &DynamicImage, number: usize) -> Vec<f32> {
+        // Methods of `DynamicImage` are compiled in `image`, which is optimized where this crate is not.
         let seen = match self.random {
             Some([seed, epoch]) => {
                 random(image, self.size, &mut generator([seed, epoch, number as u64]))
@@ -41,11 +42,12 @@ impl View {
 
 /// Returns a part of random area, proportions and place, flipped in one half of the cases: torchvision's `RandomResizedCrop` and
 /// `RandomHorizontalFlip`.
-fn random(image: &RgbImage, size: u32, random: &mut Rng) -> RgbImage {
+fn random(image: &DynamicImage, size: u32, random: &mut Rng) -> RgbImage {
     let [x, y, width, height] = random_part([image.width(), image.height()], random);
-    let part = image.view(x, y, width, height).to_image();
-    let seen = imageops::resize(&part, size, size, FilterType::Triangle);
-    if random.bool() { imageops::flip_horizontal(&seen) } else { seen }
+    let part = image.crop_imm(x, y, width, height);
+    let seen = part.resize_exact(size, size, FilterType::Triangle);
+    let seen = if random.bool() { seen.fliph() } else { seen };
+    seen.into_rgb8()
 }
 
 /// Returns left, top, width and height of a part of 8 % to 100 % of the area, 3:4 to 4:3 wide; the largest part in the centre of such
@@ -72,14 +74,14 @@ fn random_part([width, height]: [u32; 2], random: &mut Rng) -> [u32; 4] {
 }
 
 /// Returns the centre of the image, resized so that a margin is left out.
-fn centre(image: &RgbImage, size: u32) -> RgbImage {
+fn centre(image: &DynamicImage, size: u32) -> RgbImage {
     let [numerator, denominator] = RESIZED;
     let shorter = (size * numerator + denominator / 2) / denominator;
     let (width, height) = image.dimensions();
     let resized = |side: u32| side.saturating_mul(shorter) / width.min(height);
     let [width, height] = [width, height].map(|side| resized(side).max(shorter));
-    let resized = imageops::resize(image, width, height, FilterType::Triangle);
-    resized.view((width - size) / 2, (height - size) / 2, size, size).to_image()
+    let resized = image.resize_exact(width, height, FilterType::Triangle);
+    resized.crop_imm((width - size) / 2, (height - size) / 2, size, size).into_rgb8()
 }
 
 #[cfg(test)]
@@ -111,7 +113,7 @@ mod tests {
             (31 | 32, _) => Rgb([255, 0, 0]),
             _ => Rgb([255; 3]),
         });
-        let pixels = View { size: 28, random: None }.pixels(&image, 0);
+        let pixels = View { size: 28, random: None }.pixels(&DynamicImage::from(image), 0);
         let (planes, rest) = pixels.as_chunks::<{ 28 * 28 }>();
         assert_eq!((planes.len(), rest.len()), (3, 0));
         let at = |channel: usize, x: usize, y: usize| planes[channel][28 * y + x];
@@ -128,6 +130,7 @@ mod tests {
         let image = RgbImage::from_fn(40, 30, |x, y| {
             Rgb([x, y, 0].map(|place| u8::try_from(6 * place).unwrap()))
         });
+        let image = DynamicImage::from(image);
         let pixels = |seed, epoch, number| {
             View { size: 8, random: Some([seed, epoch]) }.pixels(&image, number)
         };
