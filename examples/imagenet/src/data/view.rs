@@ -3,7 +3,7 @@
 use super::random::generator;
 use fastrand::Rng;
 use image::imageops::FilterType;
-use image::{DynamicImage, GenericImageView, RgbImage};
+use image::{DynamicImage, RgbImage};
 
 /// Mean of `ImageNet`'s pixels in red, green and blue, of 0 to 1, and their deviation: those of `main_amp`'s `data_prefetcher`.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
@@ -73,15 +73,17 @@ fn random_part([width, height]: [u32; 2], random: &mut Rng) -> [u32; 4] {
     [(width - part_width) / 2, (height - part_height) / 2, part_width, part_height]
 }
 
-/// Returns the centre of the image, resized so that a margin is left out.
+/// Returns the centre of the image, resized so that a margin is left out. The square of its shorter side is cut out first: a long image
+/// resized as a whole takes many times its memory.
 fn centre(image: &DynamicImage, size: u32) -> RgbImage {
     let [numerator, denominator] = RESIZED;
     let shorter = (size * numerator + denominator / 2) / denominator;
-    let (width, height) = image.dimensions();
-    let resized = |side: u32| side.saturating_mul(shorter) / width.min(height);
-    let [width, height] = [width, height].map(|side| resized(side).max(shorter));
-    let resized = image.resize_exact(width, height, FilterType::Triangle);
-    resized.crop_imm((width - size) / 2, (height - size) / 2, size, size).into_rgb8()
+    let (width, height) = (image.width(), image.height());
+    let side = width.min(height);
+    let square = image.crop_imm((width - side) / 2, (height - side) / 2, side, side);
+    let resized = square.resize_exact(shorter, shorter, FilterType::Triangle);
+    let margin = (shorter - size) / 2;
+    resized.crop_imm(margin, margin, size, size).into_rgb8()
 }
 
 #[cfg(test)]
@@ -123,6 +125,15 @@ mod tests {
         }
         assert!((at(0, 14, 14) - 2.248_9).abs() < 1e-3);
         assert!((at(1, 14, 14) - -2.035_7).abs() < 1e-3, "{}", at(1, 14, 14));
+    }
+
+    #[test]
+    fn the_centre_of_a_long_image_is_cut_out_before_it_is_resized() {
+        let image =
+            RgbImage::from_fn(1, 60_001, |_, y| Rgb([if y == 30_000 { 255 } else { 0 }; 3]));
+        let pixels = View { size: 8, random: None }.pixels(&DynamicImage::from(image), 0);
+        assert_eq!(pixels.len(), 3 * 64);
+        assert!(pixels.iter().all(|pixel| *pixel > 2.2), "{pixels:?}");
     }
 
     #[test]
