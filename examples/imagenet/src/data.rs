@@ -40,7 +40,8 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// If `train` or `val` is missing or has no folders, a class has no image, or both have not the same classes.
+    /// If `train` or `val` is missing or has no folders, a class has no image or a name that is not UTF-8, or both have not the same
+    /// classes.
     pub fn open(folder: &Path) -> Result<Self> {
         let [train, val] = ["train", "val"].map(|name| folder.join(name));
         let (classes, of_val) = (classes(&train)?, classes(&val)?);
@@ -72,10 +73,12 @@ fn classes(split: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(split).map_err(|error| of_split(&error))? {
         let path = entry?.path();
+        if is_hidden(&path) || !path.is_dir() {
+            continue;
+        }
         let name = path.file_name().and_then(|name| name.to_str());
-        // A name that begins with a dot is a tool's.
-        names
-            .extend(name.filter(|name| path.is_dir() && !name.starts_with('.')).map(str::to_owned));
+        let told = || format!("{}: its name is not UTF-8; rename the class", path.display());
+        names.push(name.ok_or_else(told)?.to_owned());
     }
     names.sort();
     if names.is_empty() {
@@ -84,13 +87,19 @@ fn classes(split: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Returns true for a name that begins with a dot, which is a tool's.
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
 /// Returns the images of a class, in the order of their names.
 fn images(class: &Path, label: i64) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for entry in fs::read_dir(class).map_err(|error| format!("{}: {error}", class.display()))? {
         let path = entry?.path();
         let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-        if ["jpg", "jpeg", "png"].contains(&&*extension.to_lowercase()) {
+        let is_image = ["jpg", "jpeg", "png"].contains(&&*extension.to_lowercase());
+        if is_image && !is_hidden(&path) {
             samples.push(Sample { path, label });
         }
     }

@@ -32,6 +32,7 @@ fn a_folder_lists_images_by_class_and_leaves_other_files_out() {
     let folder = folder("whole", &pictures);
     fs::write(folder.join("train/a/notes.txt"), "no image").unwrap();
     fs::create_dir(folder.join("train/.git")).unwrap();
+    fs::write(folder.join("train/a/._1.jpg"), "no image").unwrap();
     let data = Data::open(&folder).unwrap();
     assert_eq!(data.classes, ["a", "b"]);
     let listed: Vec<_> =
@@ -64,6 +65,22 @@ fn classes_that_are_empty_or_in_one_part_alone_are_named() {
     fs::create_dir(empty.join("val/b")).unwrap();
     let advice = "put .jpg, .jpeg or .png files in it, or remove this class from train and val";
     refused(&empty, "val/b", &format!("it has no image; {advice}"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_class_whose_name_is_not_utf_8_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = folder("not_utf_8", &["train/a/1.png", "val/a/1.png"]);
+    let class = folder.join("train").join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&class).unwrap();
+    let told = "its name is not UTF-8; rename the class";
+    assert_eq!(
+        Data::open(&folder).unwrap_err().to_string(),
+        format!("{}: {told}", class.display())
+    );
 }
 
 #[test]
