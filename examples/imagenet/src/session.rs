@@ -36,7 +36,9 @@ pub fn train(args: &Args) -> Result<Run> {
     check(args)?;
     let folder = args.data.clone().map_or_else(data::default_folder, Ok)?;
     let (data, sizes) = (Data::open(&folder)?, args.sizes());
-    check_batch(args, sizes.batch, data.train.len())?;
+    if !args.evaluate {
+        check_batch(args, sizes.batch, data.train.len())?;
+    }
     // A picture that cannot be written is told before any training; one that is there is kept until then.
     with_svg(args, |file| File::options().append(true).create(true).open(file).map(drop))?;
     let job = Job { args, sizes, data: &data };
@@ -60,8 +62,8 @@ fn check(args: &Args) -> Result<()> {
         )
         .into());
     }
-    if args.evaluate && args.resume.is_none() {
-        return Err("--evaluate: there is no model to validate; add --resume FILE".into());
+    if args.evaluate {
+        check_evaluate(args)?;
     }
     let checkpoint = args.checkpoint.as_deref().and_then(Path::parent);
     match checkpoint.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
@@ -74,15 +76,33 @@ fn check(args: &Args) -> Result<()> {
     }
 }
 
+fn check_evaluate(args: &Args) -> Result<()> {
+    let given = [
+        (args.resume.is_none(), "--evaluate: there is no model to validate; add --resume FILE"),
+        (
+            args.checkpoint.is_some(),
+            "--checkpoint: --evaluate trains nothing to save; leave one of them out",
+        ),
+        (args.svg.is_some(), "--svg: --evaluate has no curve to draw; leave one of them out"),
+    ];
+    let why = given.into_iter().find_map(|(is_given, why)| is_given.then_some(why));
+    why.map_or(Ok(()), |why| Err(why.into()))
+}
+
 fn check_batch(args: &Args, batch: usize, images: usize) -> Result<()> {
     if batch <= images {
         return Ok(());
     }
     let ranks = args.ranks();
+    let most = images / ranks;
+    let advice = if most < 2 {
+        "each rank needs 2, so put more in train".to_owned()
+    } else {
+        format!("take 2 to {most}")
+    };
     Err(format!(
-        "--batch-size {}: a step has {batch} images on all ranks, and there are {images} to train on; take 2 to {}",
-        batch / ranks,
-        images / ranks
+        "--batch-size {}: a step has {batch} images on all ranks, and there are {images} to train on; {advice}",
+        batch / ranks
     )
     .into())
 }

@@ -62,7 +62,17 @@ fn arguments_that_do_not_go_together() {
         "--batch-size 20 --ranks 2",
         "--batch-size 20: a step has 40 images on all ranks, and there are 32 to train on; take 2 to 16",
     );
+    unfollowed(
+        "--batch-size 2 --ranks 20",
+        "--batch-size 2: a step has 40 images on all ranks, and there are 32 to train on; each rank needs 2, so put more in train",
+    );
     unfollowed("--evaluate", "--evaluate: there is no model to validate; add --resume FILE");
+    for (flag, what) in
+        [("--checkpoint", "trains nothing to save"), ("--svg", "has no curve to draw")]
+    {
+        let told = format!("{flag}: --evaluate {what}; leave one of them out");
+        unfollowed(&format!("--evaluate --resume a.ckpt {flag} a"), &told);
+    }
     unfollowed("--checkpoint none/a.ckpt", "--checkpoint: there is no folder none; make it");
     unfollowed("--svg none/a.svg", "--svg none/a.svg: ");
     unfollowed("--resume gone.ckpt", "--resume gone.ckpt: ");
