@@ -6,7 +6,6 @@ use crate::report::Run;
 use crate::text::Text;
 use crate::trainer::Trainer;
 use binade_example_shared::program::{OnDevice, Trains, curve, open, progress, settings};
-use std::{fs, fs::File, io, path::Path};
 
 /// Runs every setting of `args`. Each finished run is kept in `runs`, even if a later one fails.
 ///
@@ -16,17 +15,10 @@ use std::{fs, fs::File, io, path::Path};
 pub fn run(args: &Args, runs: &mut Vec<Run>) -> Result<()> {
     check(args)?;
     let text = Text::load(args.text.as_deref(), args.context as usize)?;
-    // A picture that cannot be written is told before any training; one that is there is kept until then.
-    with_svg(args, |file| File::options().append(true).create(true).open(file).map(drop))?;
+    curve::check(args.svg.as_deref())?;
     open(args.device, "gpt", Each { args, text: &text, runs })?;
     let curves: Vec<_> = runs.iter().map(|run| (&*run.name, &*run.curve)).collect();
-    with_svg(args, |file| fs::write(file, curve::svg(&curves, "loss in nats a character")))
-}
-
-fn with_svg(args: &Args, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
-    let Some(file) = &args.svg else { return Ok(()) };
-    let advice = "name a file that you may write, in a folder that is there";
-    write(file).map_err(|error| format!("--svg {}: {error}; {advice}", file.display()).into())
+    curve::draw(args.svg.as_deref(), &curves, "loss in nats a character")
 }
 
 /// Refuses arguments that do not go together.

@@ -9,7 +9,6 @@ use crate::report::Run;
 use crate::trainer::Trainer;
 use binade_example_shared::program::{DeviceKind, OnDevice, Trains, curve, open, progress};
 use std::path::Path;
-use std::{fs, fs::File, io};
 
 /// Does what `args` ask for, and returns the words that end it.
 ///
@@ -39,19 +38,12 @@ pub fn train(args: &Args) -> Result<Run> {
     if !args.evaluate {
         check_batch(args, sizes.batch, data.train.len())?;
     }
-    // A picture that cannot be written is told before any training; one that is there is kept until then.
-    with_svg(args, |file| File::options().append(true).create(true).open(file).map(drop))?;
+    curve::check(args.svg.as_deref())?;
     let job = Job { args, sizes, data: &data };
     let mut run = Run::default();
     open(args.device, "imagenet", Work { job: &job, run: &mut run })?;
-    with_svg(args, |file| fs::write(file, curve::svg(&[(&run.name, &run.curve)], "loss in nats")))?;
+    curve::draw(args.svg.as_deref(), &[(&run.name, &run.curve)], "loss in nats")?;
     Ok(run)
-}
-
-fn with_svg(args: &Args, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
-    let Some(file) = &args.svg else { return Ok(()) };
-    let advice = "name a file that you may write, in a folder that is there";
-    write(file).map_err(|error| format!("--svg {}: {error}; {advice}", file.display()).into())
 }
 
 /// Refuses arguments that do not go together.

@@ -1,5 +1,10 @@
 //! Loss curves as bars in a line of text, and as a picture.
 
+use super::Result;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Colours of the runs, one after the other, told apart by colour-blind people too (Okabe, Ito 2008).
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
@@ -26,8 +31,32 @@ pub fn bars(losses: impl Iterator<Item = f32> + Clone) -> String {
     losses.map(|loss| if loss.is_finite() { BARS[height(loss)] } else { ' ' }).collect()
 }
 
+/// Checks before any training that the picture of `--svg` can be written, where it is asked for. One that is there is kept.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn check(file: Option<&Path>) -> Result<()> {
+    with_svg(file, |file| File::options().append(true).create(true).open(file).map(drop))
+}
+
+/// Draws the runs' curves in the file of `--svg`, where it is asked for. The `caption` tells the unit of losses.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn draw(file: Option<&Path>, runs: &[Curve<'_>], caption: &str) -> Result<()> {
+    with_svg(file, |file| fs::write(file, svg(runs, caption)))
+}
+
+fn with_svg(file: Option<&Path>, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    let advice = "name a file that you may write, in a folder that is there";
+    write(file).map_err(|error| format!("--svg {}: {error}; {advice}", file.display()).into())
+}
+
 /// Returns the runs' curves as a picture in SVG: training dashed, validation solid. The `caption` tells the unit of losses.
-pub fn svg(runs: &[Curve<'_>], caption: &str) -> String {
+fn svg(runs: &[Curve<'_>], caption: &str) -> String {
     let points = || runs.iter().flat_map(|(_, curve)| *curve);
     let [least, most] = extent(points().flat_map(|it| [it.train, it.validation]));
     let steps = points().map(|it| it.step).max().unwrap_or(1);
