@@ -4,8 +4,11 @@ use super::{digits, run, short};
 use binade_example_digits::model::Trains;
 use binade_example_digits::record::Run;
 use binade_example_digits::{config, train};
-use binade_example_shared::agree::is_within;
+use binade_example_shared::agree::{Line, is_within};
 use indicatif::ProgressBar;
+
+/// Types of a region, for tests without a bound.
+pub(crate) const TYPES: [Line; 2] = [("bf16", 0.0), ("f16", 0.0)];
 
 /// Asserts that a run on the device agrees with the CPU's.
 pub(crate) fn agree<D: Trains>(device: &D, line: &str, share: f32) {

@@ -11,7 +11,8 @@ mod written;
 
 use binade_cuda::Cuda;
 use binade_example_shared::agree::{self, Line};
-use common::{agree::agree, weights};
+use common::agree::{TYPES, agree};
+use common::weights;
 
 const RUNS: [Line; 9] = [
     ("--level O0", 1e-4),
@@ -24,9 +25,6 @@ const RUNS: [Line; 9] = [
     ("--model cnn --epochs 1 --batch 100 --level O0", 1e-4),
     ("--model cnn --epochs 1 --batch 100 --level O2 --dtype f16", 2e-2),
 ];
-
-/// Types of a region, for tests without a bound.
-const TYPES: [Line; 2] = [("bf16", 0.0), ("f16", 0.0)];
 
 fn main() {
     let tests: [(&str, agree::Test<Cuda>, &[Line]); 6] = [

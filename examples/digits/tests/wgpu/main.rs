@@ -7,7 +7,8 @@ mod common;
 
 use binade_example_shared::agree::{self, Line};
 use binade_wgpu::Wgpu;
-use common::{agree::agree, weights};
+use common::agree::{TYPES, agree};
+use common::weights;
 
 const RUNS: [Line; 6] = [
     ("--level O0", 1e-4),
@@ -17,9 +18,6 @@ const RUNS: [Line; 6] = [
     ("--level O2 --dtype bf16 --clip-norm 0.5 --accumulate 2", 2e-2),
     ("--model cnn --epochs 1 --batch 100 --level O2 --dtype f16", 2e-2),
 ];
-
-/// Types of a region, for tests without a bound.
-const TYPES: [Line; 2] = [("bf16", 0.0), ("f16", 0.0)];
 
 fn main() {
     let tests: [(&str, agree::Test<Wgpu>, &[Line]); 2] = [
