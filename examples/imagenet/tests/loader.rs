@@ -2,6 +2,7 @@
 
 use crate::common::{PICTURES, file};
 use binade_example_imagenet::data::{Batch, Data, Loader, View, order};
+use image::{DynamicImage, GrayImage, ImageBuffer, Luma, Rgb, Rgba, RgbaImage};
 use std::fs;
 
 fn batches(random: Option<[u64; 2]>, workers: usize) -> Vec<Batch> {
@@ -45,6 +46,32 @@ fn the_contents_of_an_image_tell_its_format() {
     let view = View { size: 8, random: None };
     let batch = Loader::new(&data.val, vec![vec![0]], view, 1).next().unwrap().unwrap();
     assert_eq!(batch.labels, [0]);
+}
+
+#[test]
+fn images_of_other_channels_and_depths_are_read_as_rgb() {
+    let folder = file("depths");
+    let pictures = [
+        DynamicImage::ImageLuma8(GrayImage::from_pixel(9, 9, Luma([200]))),
+        DynamicImage::ImageRgba8(RgbaImage::from_pixel(9, 9, Rgba([200, 200, 200, 100]))),
+        DynamicImage::ImageRgb16(ImageBuffer::from_pixel(9, 9, Rgb([257 * 200; 3]))),
+    ];
+    for path in ["train/a", "val/a"].map(|path| folder.join(path)) {
+        fs::create_dir_all(&path).unwrap();
+        for (number, picture) in pictures.iter().enumerate() {
+            picture.save(path.join(format!("{number}.png"))).unwrap();
+        }
+    }
+    let data = Data::open(&folder).unwrap();
+    let view = View { size: 8, random: None };
+    let batch = Loader::new(&data.val, vec![vec![0, 1, 2]], view, 1).next().unwrap().unwrap();
+    let (images, rest) = batch.pixels.as_chunks::<{ 3 * 64 }>();
+    assert_eq!((images.len(), rest.len()), (3, 0));
+    // A level of 255 is 0.02.
+    let red = (200.0 / 255.0 - 0.485) / 0.229;
+    for image in images {
+        assert!(image[..64].iter().all(|pixel| (pixel - red).abs() < 0.02), "{image:?}");
+    }
 }
 
 #[test]

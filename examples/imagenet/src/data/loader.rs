@@ -2,6 +2,7 @@
 
 use super::{Sample, View};
 use image::{DynamicImage, ImageReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -98,6 +99,9 @@ fn read(path: &Path) -> Result<DynamicImage, String> {
         )
     };
     let reader = ImageReader::open(path).map_err(|error| told(&error))?;
-    let image = reader.with_guessed_format().map_err(|error| told(&error))?.decode();
-    Ok(DynamicImage::from(image.map_err(|error| told(&error))?.into_rgb8()))
+    let reader = reader.with_guessed_format().map_err(|error| told(&error))?;
+    // An image on which a decoder panics is named too.
+    let image = catch_unwind(AssertUnwindSafe(|| reader.decode().map(DynamicImage::into_rgb8)));
+    let image = image.map_err(|_| told(&"its decoder has panicked, with the reason above"))?;
+    Ok(DynamicImage::from(image.map_err(|error| told(&error))?))
 }
