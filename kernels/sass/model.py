@@ -62,8 +62,8 @@ class Case:
 CASES = [
     Case("unscale", "16 bits", 4, 0, 1, 2, True, ("check and unscale", "bf16")),
     Case("unscale", "f32", 4, 0, 2, 4, True, ("check and unscale", "f32")),
-    Case("l2norm", "16 bits", 4, 0, 1, 2, True, ("L2 norm", "bf16")),
-    Case("l2norm", "f32", 4, 0, 2, 4, True, ("L2 norm", "f32")),
+    Case("norms", "16 bits, L2", 4, 0, 1, 2, True, ("L2 norm", "bf16")),
+    Case("norms", "f32, L2", 4, 0, 2, 4, True, ("L2 norm", "f32")),
     Case("clip_groups", "16 bits", 4, 0, 1, 2, True, ("clip by groups", "bf16")),
     Case("cast", "f32 to 16 bits", 2, 0, 1, 6, False, ("f32 to bf16", "f32")),
     Case("cast_set", "f32 to 16 bits", 2, 0, 1, 6, False, ("f32 to bf16", "f32")),
@@ -134,7 +134,10 @@ def rows():
     found = {}
     for row in measure.rows(texts, archs, known, toolchain.ROOT / "target/sass/model"):
         counts = row.counts
-        found.setdefault((row.entry, row.arch, counts.wide_loads, counts.wide_stores, counts.read_ratio), row)
+        key = (row.entry, row.arch, counts.wide_loads, counts.wide_stores, counts.read_ratio)
+        # Of two loops with the same accesses, the one with sums in f64: `norms` has the largest magnitude besides.
+        if key not in found or counts.f64 > found[key].counts.f64:
+            found[key] = row
     return {(it, arch): found[it.entry, arch, it.loads, it.stores, it.read] for it in CASES for arch in archs}
 
 

@@ -23,13 +23,14 @@ const STATED_IN: [&str; 13] = [
 ];
 
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
-const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 6] = [
+const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 7] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
     (
         "Stored",
         "sealed: a tensor is an array of one of these types",
         "only this crate can name `Data`",
     ),
+    ("Managed", "sealed: DLPack has these structures", "sealed::Sealed + 'static"),
     ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
     ("RankDevice", "a handle with what ranks need has it", "impl<D> RankDevice for D where"),
     ("ModelDevice", "a handle that trains has it", "impl<D> ModelDevice for D where"),
