@@ -78,12 +78,13 @@ fn random_part([width, height]: [u32; 2], random: &mut Rng) -> [u32; 4] {
 fn centre(image: &DynamicImage, size: u32) -> RgbImage {
     let [numerator, denominator] = RESIZED;
     let shorter = (size * numerator + denominator / 2) / denominator;
-    let (width, height) = (image.width(), image.height());
-    let side = width.min(height);
-    let square = image.crop_imm((width - side) / 2, (height - side) / 2, side, side);
-    let resized = square.resize_exact(shorter, shorter, FilterType::Triangle);
+    let [width, height] = [image.width(), image.height()];
+    let square = width.min(height);
+    let [left, top] = [width, height].map(|extent| (extent - square) / 2);
+    let cut = image.crop_imm(left, top, square, square);
+    let reduced = cut.resize_exact(shorter, shorter, FilterType::Triangle);
     let margin = (shorter - size) / 2;
-    resized.crop_imm(margin, margin, size, size).into_rgb8()
+    reduced.crop_imm(margin, margin, size, size).into_rgb8()
 }
 
 #[cfg(test)]
