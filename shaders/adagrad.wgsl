@@ -6,7 +6,7 @@
 // `adagrad`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing
 // where the step is skipped.
 //
-// What is added to a master keeps subnormals. The sum and the quotient are by the driver's arithmetic, which may flush and fuse.
+// The term added to a master keeps subnormals. The sum and the quotient are by the driver's arithmetic, which may flush and fuse.
 //!use lib/step.wgsl
 
 @group(0) @binding(5) var<storage, read_write> sums: array<u32>;

@@ -21,7 +21,7 @@ struct Params {
   eps: f32,
   // Which of a channel's numbers is taken.
   number: u32,
-  // What it is multiplied by: of the variance n / (n - 1).
+  // Factor of the number: n / (n - 1) of the variance.
   factor: f32,
   // The weights of the new and of the old, in the running statistics.
   momentum: f32,

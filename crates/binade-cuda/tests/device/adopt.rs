@@ -334,7 +334,7 @@ fn a_tensors_memory_is_lent_and_comes_back_in_order() -> Result {
     let (here, there) = (cuda.adopt(late.clone(), &[10])?, other.adopt_mut(late, &[10])?);
     other.write(&there, &[1.0; 10])?;
     drop(loan);
-    // What the borrower's stream had by then is done for the work from here on.
+    // Work from here on waits for the borrower's stream as it was then.
     let sum = cuda.add(&here, &here)?;
     assert_eq!(cuda.counters().syncs, before, "nothing waits");
     assert_eq!(cuda.download(&sum)?, [2.0; 10]);

@@ -290,7 +290,7 @@ fn a_tensor_handed_out_by_dlpack_is_adopted_by_another_handle() -> Result {
     third.write(&late, &[1.0; 10])?;
     drop(there);
     assert!(cuda.memory_use().bytes < held);
-    // What `stream` had by then is done for the work from here on.
+    // Work from here on waits for `stream` as it was then.
     assert_eq!(cuda.download(&cuda.add(&here, &here)?)?, [2.0; 10]);
     Ok(())
 }

@@ -131,7 +131,7 @@ pub fn measure<G: Element, C: Element>(
 ///
 /// # Errors
 ///
-/// Those of either.
+/// The errors of [`measure`] and of [`step`].
 #[inline(always)]
 pub fn pass<G: Element, C: Element>(
     constants: &StepConstants,

@@ -136,7 +136,7 @@ mod tests {
         fill(&folder, [1, 1]).unwrap();
         assert!(mark.exists() && lost.exists());
         fs::remove_file(&lost).unwrap();
-        // What an ended program of the same number left.
+        // A program that ended may have had the same number, and have left its folder.
         fs::create_dir_all(folder.with_extension(process::id().to_string()).join("train")).unwrap();
         fill(&folder, [1, 1]).unwrap();
         assert!(!mark.exists() && lost.exists());
