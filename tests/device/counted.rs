@@ -107,6 +107,7 @@ pub(crate) fn rules() -> Vec<UpdateRule> {
         weight_decay: 0.0,
         decoupled: false,
         amsgrad: false,
+        sparse: false,
     };
     let decayed = Adam { weight_decay: 0.1, ..adam };
     let by_adam = [adam, Adam { decoupled: true, ..decayed }, Adam { amsgrad: true, ..decayed }];

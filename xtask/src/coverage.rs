@@ -23,6 +23,10 @@ const REASONS: &[(&str, &str)] = &[
         "its vectors of runs lie where four elements are loaded at once, and what loads others has a path for any address",
     ),
     (
+        "sparse_overflow",
+        "its division has a path for an index above 2^32, which takes a gradient of 4 G elements",
+    ),
+    (
         "pack",
         "its loop over four groups at once has the path for a part of a group, which only the last group takes",
     ),

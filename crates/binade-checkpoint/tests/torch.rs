@@ -42,6 +42,7 @@ fn rule(name: &str) -> UpdateRule {
             weight_decay: 0.1,
             decoupled: false,
             amsgrad: true,
+            sparse: false,
         }),
     }
 }

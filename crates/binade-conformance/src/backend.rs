@@ -1,9 +1,9 @@
 //! A subject as the cases see it: its tensors, and training by way of its handle's traits, which users call.
 
 use crate::{
-    Arithmetic, Clip, Coordinates, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
-    LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, SetCall, SetResult,
-    Subject, SubjectError, TrainStep, TrainingDevice, UnscaleResult, device,
+    Arithmetic, Clip, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout, LossPair,
+    MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, SetCall, SetResult, SparseResult,
+    SparseRun, Subject, SubjectError, TrainStep, TrainingDevice, UnscaleResult, device,
 };
 use binade_core::{DType, FoundInf, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{
@@ -66,6 +66,7 @@ backend! { given {
     cast_saturating(tensor: &Tensor<Self>, to: DType) -> Result<Tensor<Self>>;
     cast_stochastic(tensor: &Tensor<Self>, to: DType, key: Key) -> Result<Tensor<Self>>;
     multi_tensor(call: &SetCall, x: &[Named<Tensor<Self>>], y: &[Named<Tensor<Self>>]) -> Result<SetResult<Tensor<Self>>>;
+    sparse(run: SparseRun<Tensor<Self>>) -> Result<SparseResult<Tensor<Self>>>;
     compute(op: &OpInvocation, operands: &[&Tensor<Self>]) -> Result<Vec<Tensor<Self>>>;
 } by_handle {
     /// Returns `tensor * scale`, in `f32`.
@@ -104,9 +105,6 @@ backend! { given {
     /// Returns parameters after `steps` with masters in this store.
     train_by(store: MasterStore, params: Params<Self>, steps: Vec<TrainStep<Tensor<Self>>>) -> Params<Self> =
         |_, device| device::train(device, store, params, steps);
-    /// Returns sparse gradients divided by their scale, whole and in `f32`, and the finding of that pass.
-    sparse(grads: Vec<Named<Coordinates>>, scale: ScaleState) -> Unscaled<Self> =
-        |subject, device| device::sparse(subject, device, grads, scale);
     /// Runs losses whose gradients are unscaled once, at the end.
     delayed(window: DelayedRun<Tensor<Self>>) -> DelayedResult<Tensor<Self>> =
         |subject, device| device::delayed(subject, device, window);

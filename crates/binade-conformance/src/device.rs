@@ -4,11 +4,13 @@ mod loops;
 mod multi_tensor;
 mod scale;
 mod sets;
+mod sparse;
 
-pub(crate) use loops::{delayed, sparse, update_each};
+pub(crate) use loops::{delayed, update_each};
 pub use multi_tensor::{SetCall, SetResult, multi_tensor};
 pub(crate) use scale::{iterate, merge, update_scale};
 pub(crate) use sets::{accumulate, clip, norm, train};
+pub use sparse::{LookupGrad, SparseBatch, SparseResult, SparseRun, sparse};
 
 use crate::{OpInvocation, Result, SubjectError};
 use binade_core::ops::Ops;

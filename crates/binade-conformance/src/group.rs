@@ -78,8 +78,8 @@ macro_rules! groups {
                 #[doc = concat!("[`", stringify!($op), "`](binade_core::ops::", stringify!($op), ").")]
                 [Ops $op] $op $name
             )*
-            /// Gradients as coordinates that may repeat, made whole and divided by their scale.
-            [Scaler] Sparse sparse
+            /// Gradients of look-ups: rows added where they repeat, checked, and stepped alone.
+            [SparseEmbedding] Sparse sparse
             /// Losses whose gradients are divided once, at the end.
             [Scaler] Delayed delayed
             /// Scales that move by the overflows of their own losses.

@@ -32,7 +32,10 @@ pub use agreement::Agreement;
 pub use arithmetic::Arithmetic;
 pub use case::Failure;
 pub use contract::Sentence;
-pub use device::{SetCall, SetResult, compute, multi_tensor};
+pub use device::{
+    LookupGrad, SetCall, SetResult, SparseBatch, SparseResult, SparseRun, compute, multi_tensor,
+    sparse,
+};
 pub use error::{Result, SubjectError};
 pub use group::CaseGroup;
 pub use layout::Layout;
@@ -45,8 +48,8 @@ use backend::{Backend, Tensor};
 use case::{Case, CaseError, Cases, Check, Verdict};
 use difference::Difference;
 use runs::{
-    Clip, CoalesceType, Coordinates, DelayedPass, DelayedResult, DelayedRun, Iteration,
-    IterationFindings, IterationResult, LossPair, MergeResult, MicroBatch, PassFinding, ScaleTrace,
-    StepSharing, TrainStep, UnscaleResult,
+    Clip, DelayedPass, DelayedResult, DelayedRun, Iteration, IterationFindings, IterationResult,
+    LossPair, MergeResult, MicroBatch, PassFinding, ScaleTrace, StepSharing, TrainStep,
+    UnscaleResult,
 };
 use stored::Stored;

@@ -1,6 +1,5 @@
 //! Values that the kit hands to a subject and takes from it, besides tensors.
 
-use crate::Stored;
 use binade_core::{FoundInf, NamedGrads};
 use binade_grad_scaler::{
     BadMicroBatch, LossScale, MergeRule, Norm, ScaleState, StepSummary, UpdateInputs,
@@ -116,28 +115,6 @@ pub(crate) struct IterationResult {
 pub(crate) struct ScaleTrace {
     pub(crate) stages: Vec<IterationResult>,
     pub(crate) scale: ScaleState,
-}
-
-/// Sparse gradient: coordinates that may repeat, and a row of elements for each.
-#[derive(Clone, Debug)]
-pub(crate) struct Coordinates {
-    pub(crate) shape: Vec<usize>,
-    pub(crate) width: usize,
-    /// Index of each entry in each dimension, by dimension.
-    pub(crate) indices: Vec<Vec<usize>>,
-    /// Rows, one after the other.
-    pub(crate) values: Stored,
-    /// Type in which rows of one coordinate are added up.
-    pub(crate) coalesce: CoalesceType,
-}
-
-/// Type of the sum of rows of one coordinate.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum CoalesceType {
-    /// Added in `f32`, and left there.
-    InF32,
-    /// Added in `f32`, and each sum rounded once to the type of the rows, as torch has them.
-    InOwnType,
 }
 
 /// Losses whose gradients are unscaled once, at the end, by the scale that was in force when their window opened.

@@ -1,6 +1,9 @@
 //! The trait of a subject: the device or tensor that the kit tests.
 
-use crate::{Arithmetic, Layout, OpInvocation, Result, SetCall, SetResult, SubjectError};
+use crate::{
+    Arithmetic, Layout, OpInvocation, Result, SetCall, SetResult, SparseResult, SparseRun,
+    SubjectError,
+};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::MasterWeights;
@@ -124,6 +127,12 @@ pub trait Subject {
         y: &[Named<TensorOf<Self>>],
     ) -> Result<SetResult<TensorOf<Self>>> {
         Err(SubjectError::unsupported("multi_tensor"))
+    }
+
+    /// Returns the result of steps by sparse gradients. If the handle has [`SparseEmbedding`](crate::ops::SparseEmbedding), the body is a
+    /// call of [`sparse`](crate::sparse).
+    fn sparse(&self, run: SparseRun<TensorOf<Self>>) -> Result<SparseResult<TensorOf<Self>>> {
+        Err(SubjectError::unsupported("sparse"))
     }
 
     /// Returns the results of an operation of `binade_core::ops`, as [`OpInvocation`] orders them. If the

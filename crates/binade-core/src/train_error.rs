@@ -1,7 +1,7 @@
 //! Errors that training has on every device, in the same words.
 
 use crate::{Error, ErrorKind, MatchError, OrderError};
-use std::any;
+use std::{any, sync::Arc};
 
 /// Error that training has on every device, in the same words; a device's own error holds it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -31,6 +31,16 @@ pub enum TrainError {
         /// Name of the trait and its method.
         method: &'static str,
     },
+    /// Step by a sparse gradient that would move rows without one, or that the device does not have.
+    #[error(
+        "`{parameter}`: its gradient is sparse, and {why}; by `embedding` in place of `embedding_sparse` it is a whole one"
+    )]
+    SparseStep {
+        /// Name of the parameter.
+        parameter: Arc<str>,
+        /// Reason for the refusal.
+        why: &'static str,
+    },
     /// Limit of a clipping group that is no positive number.
     #[error("clip_groups: group {group} has a limit of {max}, takes a positive number")]
     ClipLimit {
@@ -56,6 +66,12 @@ pub enum TrainError {
 }
 
 impl TrainError {
+    /// Returns the refusal to save an open window in which this parameter's gradient is sparse.
+    pub fn sparse_window(parameter: Arc<str>) -> Self {
+        let why = "an open window with sparse gradients cannot be saved: finish the window first";
+        Self::SparseStep { parameter, why }
+    }
+
     /// Returns the error of an optional `method` that the device `D` leaves out. Provided methods of traits return it.
     pub fn unsupported<D: ?Sized>(method: &'static str) -> Self {
         Self::Unsupported { device: any::type_name::<D>(), method }
@@ -67,7 +83,7 @@ impl Error for TrainError {
         match self {
             Self::Order(error) => error.kind(),
             Self::Match(error) => error.kind(),
-            Self::Unsupported { .. } => ErrorKind::Unsupported,
+            Self::Unsupported { .. } | Self::SparseStep { .. } => ErrorKind::Unsupported,
             Self::NoGradients { .. } | Self::ClipLimit { .. } => ErrorKind::InvalidArgument,
             Self::ClipTwice { .. } | Self::ClipUnknown { .. } => ErrorKind::Mismatch,
         }

@@ -10,6 +10,5 @@ mod operations;
 mod promote;
 mod random_bits;
 mod serialised;
-mod sparse;
 mod stochastic;
 mod unbiased;

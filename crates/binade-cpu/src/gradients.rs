@@ -1,14 +1,16 @@
 //! Sets of gradients with the factors that their values still have to be multiplied by.
 
 mod inspect;
+mod sparse;
 
 pub(crate) use inspect::inspect;
 
 use crate::{Error, Tensor, parallel};
-use binade_core::{DType, Named};
+use binade_core::{DType, Named, SparseGrads, SparseRows};
 use binade_grad_scaler::Norm;
 use binade_master_weights::step::Factor;
-use std::{ops::Range, sync::Arc};
+use sparse::whole;
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 /// Number of elements widened at once: few enough to stay in the cache until they are used.
 const CHUNK: usize = 512;
@@ -20,6 +22,8 @@ const CHUNK: usize = 512;
 #[derive(Clone, Debug)]
 pub struct Gradients {
     pub(crate) entries: Vec<Named<Option<Tensor>>>,
+    /// Rows of the sparse gradients, by place: their entries have the elements of these rows alone.
+    pub(crate) rows: BTreeMap<usize, SparseRows<Tensor>>,
     pub(crate) factor: Factor,
     /// Sizes of the unscaled, unclipped values, if a pass has measured them.
     pub(crate) measured: Option<Measured>,
@@ -54,7 +58,14 @@ impl Measured {
 
 impl From<Vec<Named<Option<Tensor>>>> for Gradients {
     fn from(entries: Vec<Named<Option<Tensor>>>) -> Self {
-        Self { entries, factor: Factor::ONE, measured: None }
+        Self { entries, rows: BTreeMap::new(), factor: Factor::ONE, measured: None }
+    }
+}
+
+impl From<SparseGrads<Tensor>> for Gradients {
+    fn from(gradients: SparseGrads<Tensor>) -> Self {
+        let (entries, rows) = gradients.into_parts();
+        Self { rows, ..entries.into() }
     }
 }
 
@@ -64,7 +75,8 @@ impl Gradients {
         self.entries.iter().map(|entry| &entry.name)
     }
 
-    /// Returns the gradients as backward left them, or as the last operation on the whole set did: not yet multiplied.
+    /// Returns the gradients as backward left them, or as the last operation on the whole set did: not yet multiplied. Of a sparse
+    /// gradient it has the rows that are there.
     pub fn as_stored(&self) -> &[Named<Option<Tensor>>] {
         &self.entries
     }
@@ -74,22 +86,43 @@ impl Gradients {
         self.entries.iter().enumerate().filter_map(|(i, entry)| Some((i, entry.value.as_ref()?)))
     }
 
-    /// Returns unscaled, clipped gradients in `f32`.
+    /// Returns what sets that are added must agree on: each parameter's name, and its shape where it has a gradient.
+    pub(crate) fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
+        self.entries.iter().enumerate().map(|(place, entry)| {
+            let own = entry.value.as_ref().map(Tensor::shape);
+            (&entry.name, self.rows.get(&place).map(|rows| &*rows.shape).or(own))
+        })
+    }
+
+    /// Returns unscaled, clipped, whole gradients in `f32`.
     ///
     /// # Errors
     ///
     /// [`Error::Unsupported`] for gradients that are not bf16, f16 or f32.
     pub(crate) fn materialised(&self) -> Result<Vec<Named<Option<Tensor>>>, Error> {
-        let one = |entry: &Named<Option<Tensor>>| {
-            let value = entry.value.as_ref().map(|tensor| multiplied(tensor, self.factor));
-            Ok(Named { name: entry.name.clone(), value: value.transpose()? })
-        };
-        self.entries.iter().map(one).collect()
+        let mut set = self.apply_factors()?;
+        for (place, rows) in &set.rows {
+            if let Some(value) = &mut set.entries[*place].value {
+                *value = whole(value, rows)?;
+            }
+        }
+        Ok(set.entries)
     }
 
-    /// Returns the set with its factors multiplied in.
+    /// Returns the set in `f32`, with its factors multiplied in.
     pub(crate) fn apply_factors(&self) -> Result<Self, Error> {
-        Ok(Self::from(self.materialised()?))
+        self.multiplied_by(|_| self.factor)
+    }
+
+    /// Returns the set in `f32`, each gradient times the factors for its place.
+    pub(crate) fn multiplied_by(&self, factor: impl Fn(usize) -> Factor) -> Result<Self, Error> {
+        let one = |(place, entry): (usize, &Named<Option<Tensor>>)| {
+            let value = entry.value.as_ref().map(|tensor| multiplied(tensor, factor(place)));
+            Ok(Named { name: entry.name.clone(), value: value.transpose()? })
+        };
+        let entries =
+            self.entries.iter().enumerate().map(one).collect::<Result<Vec<_>, Error>>()?;
+        Ok(Self { rows: self.rows.clone(), ..entries.into() })
     }
 }
 

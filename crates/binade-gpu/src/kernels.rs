@@ -4,7 +4,16 @@ use crate::{
     BufferOf, Driver, Found, Gradients, GroupClip, Materialise, Memory, Readers, Report, Result,
     Scale, ScaledMaster, StepState, Tensor,
 };
+use binade_core::{SparseGradient, SparseRows, TrainError};
 use binade_grad_scaler::{GradScaler, LossScale, MergeRule, Norm};
+
+/// Elements of a sparse gradient, and the places of its rows.
+pub type SparseParts<'g, D> = (&'g Tensor<D>, &'g SparseRows<Tensor<D>>);
+
+/// Returns the refusal of a sparse gradient by a device that has no kernels for it.
+pub(crate) fn no_sparse<D: Driver>() -> D::Error {
+    TrainError::unsupported::<D>("SparseEmbedding").into()
+}
 
 /// A driver with the kernels of training. Nothing here waits for the device.
 ///
@@ -22,6 +31,9 @@ pub trait Kernels:
 
     /// Tables of the step's kernels, and its launches.
     type StepState: StepState<Self>;
+
+    /// True if a step takes sparse gradients.
+    const STEPS_ROWS: bool = false;
 
     /// False if a gradient that is measured must be owed nothing: its kernel multiplies by one factor alone.
     const MEASURES_OWED: bool;
@@ -82,6 +94,25 @@ pub trait Kernels:
 
     /// Measures each group of gradients, writes the groups' factors, and raises the verdict where a norm is not finite.
     fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Self>;
+
+    /// Returns the whole `f32` gradient of a sparse one in `f32`. Optional.
+    fn run_whole(
+        &self,
+        _values: &Tensor<Self>,
+        _rows: &SparseRows<Tensor<Self>>,
+    ) -> Result<Tensor<Self>, Self> {
+        Err(no_sparse::<Self>())
+    }
+
+    /// Returns the sum of two sparse gradients in `f32`, or `sum` where `found` is raised, with the places of both. Optional.
+    fn run_join(
+        &self,
+        _sum: Option<SparseParts<'_, Self>>,
+        _grad: SparseParts<'_, Self>,
+        _found: &BufferOf<Self>,
+    ) -> Result<SparseGradient<Tensor<Self>>, Self> {
+        Err(no_sparse::<Self>())
+    }
 
     /// Returns the master of these values, of any type, with `f16` elements and an exponent.
     fn scaled_master(&self, values: &Tensor<Self>) -> Result<ScaledMaster<Self>, Self>;

@@ -29,7 +29,7 @@ pub use error::{DriverError, Error};
 pub use found::{Found, finding_offset};
 pub use gradients::{Gradients, GroupClip, Materialise, PresentGradient, trained};
 pub use host::check_length;
-pub use kernels::Kernels;
+pub use kernels::{Kernels, SparseParts};
 pub use masters::{
     MasterState, Masters, ParamState, Rules, ScaledMaster, Step, StepParam, StepState,
 };

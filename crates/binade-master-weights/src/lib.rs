@@ -14,6 +14,7 @@ mod optimizer;
 mod param_state;
 mod rules;
 mod snapshot;
+mod sparse;
 mod static_set;
 pub mod step;
 pub mod stores;
@@ -37,4 +38,5 @@ pub use snapshot::{
     ParameterSpec, SavedParameter, Snapshot, StateKind, UnknownStateKind, check_saved,
     check_saved_slices,
 };
+pub use sparse::{gathered, scattered};
 pub use stores::MasterStore;

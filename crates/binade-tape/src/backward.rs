@@ -5,6 +5,7 @@ use crate::{
     error::Failed,
     ops::{Outcome, Saves, linear_map::map},
     record::{Grads, Node, Origin, Registered, Value},
+    sparse::SparseTables,
 };
 use binade_core::ops::Add;
 use binade_core::{DType, Handle, Named, Op, OpClass};
@@ -159,10 +160,10 @@ impl<D: Device> Var<D> {
 }
 
 /// Callback that takes a gradient that is complete, by its place among those that are wanted.
-type Tell<'t, D> = dyn FnMut(usize, <D as Handle>::Tensor) -> Result<(), Failed<D>> + 't;
+pub(crate) type Tell<'t, D> = dyn FnMut(usize, <D as Handle>::Tensor) -> Result<(), Failed<D>> + 't;
 
 /// Returns the `count` gradients that `run` tells; `None` for one that it does not.
-fn collect<D: Device>(
+pub(crate) fn collect<D: Device>(
     count: usize,
     run: impl FnOnce(&mut Tell<'_, D>) -> Result<(), Failed<D>>,
 ) -> Result<Grads<D>, Failed<D>> {
@@ -185,7 +186,7 @@ fn differentiate_scalar<D: Device>(
     wanted: &[usize],
     tell: &mut Tell<'_, D>,
 ) -> Result<(), Failed<D>> {
-    differentiate_each(loss, one(loss)?, wanted, tell)
+    differentiate_each(loss, one(loss)?, wanted, &mut SparseTables::none(), tell)
 }
 
 /// Returns the gradient of a scalar with respect to itself.
@@ -211,14 +212,17 @@ pub(crate) fn differentiate<D: Device>(
     grad: D::Tensor,
     wanted: &[usize],
 ) -> Result<Grads<D>, Failed<D>> {
-    collect::<D>(wanted.len(), |tell| differentiate_each(value, grad, wanted, tell))
+    let mut none = SparseTables::none();
+    collect::<D>(wanted.len(), |tell| differentiate_each(value, grad, wanted, &mut none, tell))
 }
 
-/// Tells the gradients with respect to each node of `wanted` to which a path leads, as soon as each is complete.
-fn differentiate_each<D: Device>(
+/// Tells the gradients with respect to each node of `wanted` to which a path leads, as soon as each is complete. Those of `sparse` tables
+/// are not told: their look-ups are kept there.
+pub(crate) fn differentiate_each<D: Device>(
     value: &Value<D>,
     grad: D::Tensor,
     wanted: &[usize],
+    sparse: &mut SparseTables<D>,
     tell: &mut Tell<'_, D>,
 ) -> Result<(), Failed<D>> {
     let device = &value.record.device;
@@ -226,7 +230,7 @@ fn differentiate_each<D: Device>(
     let nodes = value.record.nodes(last);
     let totals = nodes.iter().map(|_| None).collect();
     let due = due(&nodes, wanted);
-    let mut pass = Pass { device, nodes, totals, wanted, due };
+    let mut pass = Pass { device, nodes, totals, wanted, due, sparse };
     pass.arrive(last, grad)?;
     pass.run(tell)
 }
@@ -262,6 +266,7 @@ struct Pass<'a, D: Device> {
     wanted: &'a [usize],
     /// Places of `wanted` by the node after which their gradient is complete.
     due: Vec<Vec<usize>>,
+    sparse: &'a mut SparseTables<D>,
 }
 
 impl<D: Device> Pass<'_, D> {
@@ -302,6 +307,13 @@ impl<D: Device> Pass<'_, D> {
             Origin::Cast(source) => {
                 let grad = cast(self.device, &total, self.nodes[*source].dtype)?.into_owned();
                 self.arrive(*source, grad)
+            }
+            Origin::Lookup(lookup) => {
+                let grad = cast(self.device, &total, node.dtype)?.into_owned();
+                match self.sparse.keep(lookup, grad) {
+                    None => Ok(()),
+                    Some(grad) => self.arrive(lookup.table, lookup.whole(self.device, &grad)?),
+                }
             }
             Origin::Op { op, parents, rule, .. } => {
                 let grads = rule(self.device, &*cast(self.device, &total, node.dtype)?)?;

@@ -11,6 +11,7 @@ mod norms;
 mod ops;
 mod recompute;
 mod record;
+mod sparse;
 mod tape;
 mod var;
 

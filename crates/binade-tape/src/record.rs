@@ -2,7 +2,7 @@
 
 use crate::{Device, Tape, TapeError, Var, error::Failed};
 use binade_core::ops::OpInvocation;
-use binade_core::{DType, Handle, Op};
+use binade_core::{DType, Handle, Op, SparseGradient};
 use std::{
     collections::HashSet,
     sync::{
@@ -49,14 +49,47 @@ pub(crate) enum Origin<D: Device> {
         rule: Rule<D>,
         recorded: RecordedRule<D>,
     },
+    /// Rows of a table whose gradient may stay sparse.
+    Lookup(Lookup<D>),
 }
+
+/// Gradients of look-ups in one table, each with its indices.
+pub(crate) type Lookups<'l, D> = &'l [(<D as Handle>::Tensor, <D as Handle>::Tensor)];
+
+/// Look-up in a table, with its backward rules.
+pub(crate) struct Lookup<D: Device> {
+    /// Node of the table.
+    pub(crate) table: usize,
+    pub(crate) indices: D::Tensor,
+    pub(crate) rules: LookupRules<D>,
+}
+
+/// Backward rules of the look-ups in one table.
+pub(crate) struct LookupRules<D: Device> {
+    /// Rows of the table.
+    pub(crate) rows: usize,
+    /// Returns the gradient as rows, from all look-ups.
+    pub(crate) sparse: fn(&D, Lookups<'_, D>, usize) -> Result<SparseGradient<D::Tensor>, D::Error>,
+    /// Returns the whole gradient, from the gradient of one look-up and its indices.
+    pub(crate) whole: fn(&D, &D::Tensor, &D::Tensor, usize) -> Result<D::Tensor, D::Error>,
+}
+
+impl<D: Device> Clone for LookupRules<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for LookupRules<D> {}
 
 impl<D: Device> Origin<D> {
     /// Returns the nodes of the operands. A node that is an operand twice comes twice.
     pub(crate) fn operands(&self) -> impl Iterator<Item = usize> {
         let (source, parents) = match self {
             Self::Leaf => (None, &[][..]),
-            Self::Cast(source) => (Some(*source), &[][..]),
+            Self::Cast(source) | Self::Lookup(Lookup { table: source, .. }) => {
+                (Some(*source), &[][..])
+            }
             Self::Op { parents, .. } => (None, &parents[..]),
         };
         source.into_iter().chain(parents.iter().copied().flatten())

@@ -11,4 +11,5 @@ mod gradients;
 mod norms;
 mod record;
 mod regions;
+mod sparse;
 mod training;

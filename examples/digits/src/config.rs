@@ -66,5 +66,5 @@ pub fn rule(args: &Args) -> UpdateRule {
 fn amsgrad(lr: f64) -> UpdateRule {
     let (betas, eps) = ([0.9, 0.999], 1e-8);
     let (weight_decay, decoupled, amsgrad) = (0.0, false, true);
-    UpdateRule::Adam(Adam { lr, betas, eps, weight_decay, decoupled, amsgrad })
+    UpdateRule::Adam(Adam { lr, betas, eps, weight_decay, decoupled, amsgrad, sparse: false })
 }

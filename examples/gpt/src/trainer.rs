@@ -188,5 +188,13 @@ fn drawn(logits: &[f32], temperature: f32, at: f32) -> i64 {
 /// Returns `AdamW` with a second beta for short runs of transformers.
 fn adamw(lr: f64, weight_decay: f64) -> UpdateRule {
     let (betas, eps) = ([0.9, 0.99], 1e-8);
-    UpdateRule::Adam(Adam { lr, betas, eps, weight_decay, decoupled: true, amsgrad: false })
+    UpdateRule::Adam(Adam {
+        lr,
+        betas,
+        eps,
+        weight_decay,
+        decoupled: true,
+        amsgrad: false,
+        sparse: false,
+    })
 }

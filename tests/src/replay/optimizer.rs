@@ -117,6 +117,7 @@ fn rule(kind: &str, hyper: &Hyper) -> Result<UpdateRule, Wrong> {
             weight_decay: hyper.weight_decay.0,
             decoupled: kind == "adamw",
             amsgrad: hyper.amsgrad,
+            sparse: false,
         }),
         "adagrad" => UpdateRule::Adagrad(Adagrad {
             lr: hyper.lr.0,

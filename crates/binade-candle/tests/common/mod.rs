@@ -120,6 +120,7 @@ const LACKING: &[(&str, &str)] = &[
     ("-e4m3/", NO_E4M3),
     ("stochastic_cast/", NO_STOCHASTIC),
     ("multi_tensor/", "candle has no operations on sets of tensors"),
+    ("sparse/", "candle's embeddings have whole gradients"),
     ("sum/e4m3", NO_E4M3),
     ("mean/e4m3", NO_E4M3),
     ("gradients_of_0x4_by_4x3", NOTHING),

@@ -17,6 +17,7 @@ const PLAIN: Adam = Adam {
     weight_decay: 0.0,
     decoupled: false,
     amsgrad: false,
+    sparse: false,
 };
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
@@ -98,6 +99,7 @@ pub(super) fn step(rule: &Adam, element: &mut Element, g: f32) {
 
     let second = if rule.amsgrad { element.largest.max(element.second) } else { element.second };
     element.largest = second;
-    let denominator = second.sqrt() / narrow(bc2.sqrt()) + narrow(rule.eps);
-    element.master = p + narrow(-rule.lr / bc1) * element.first / denominator;
+    let (root, bias) = if rule.sparse { (1.0, bc1 / bc2.sqrt()) } else { (bc2.sqrt(), bc1) };
+    let denominator = second.sqrt() / narrow(root) + narrow(rule.eps);
+    element.master = p + narrow(-rule.lr / bias) * element.first / denominator;
 }

@@ -14,6 +14,7 @@ pub(super) const SUBTRACTING: Adam = Adam {
     weight_decay: 0.0,
     decoupled: false,
     amsgrad: false,
+    sparse: false,
 };
 
 /// 2^60.

@@ -197,7 +197,7 @@ fn train(run: &Run) -> Vec<Vec<Element>> {
 macro_rules! by_rule {
     ({} $($rule:ident $name:ident)*) => {
         /// Moves `element` by the unscaled gradient `g`.
-        fn step(rule: &UpdateRule, element: &mut Element, g: f32) {
+        pub(super) fn step(rule: &UpdateRule, element: &mut Element, g: f32) {
             match rule {
                 $(UpdateRule::$rule(rule) => super::$name::step(rule, element, g),)*
                 other => panic!("{other:?} is no rule of the table"),

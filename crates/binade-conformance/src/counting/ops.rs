@@ -3,7 +3,7 @@
 use super::Counting;
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::DType;
-use binade_core::ops::{Download, Shaped, ToDevice, Upload, forward_ops};
+use binade_core::ops::{Download, Shaped, SparseEmbedding, ToDevice, Upload, forward_ops};
 use std::borrow::Cow;
 
 forward_ops!([D] Counting<D> => D, launch);
@@ -20,6 +20,10 @@ impl<D: Shaped> Shaped for Counting<D> {
     fn beside(&self, tensor: &D::Tensor) -> Option<Self> {
         Some(Self { device: self.device.beside(tensor)?, tally: self.tally.clone() })
     }
+}
+
+impl<D: SparseEmbedding> SparseEmbedding for Counting<D> {
+    forward! { launch unique_rows(indices: &[&D::Tensor], rows: usize) -> [D::Tensor; 2]; }
 }
 
 impl<D: ToDevice> ToDevice for Counting<D> {

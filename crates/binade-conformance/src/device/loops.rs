@@ -1,54 +1,14 @@
 //! Whole iterations by what a training loop holds: a [`Scaler`], its windows, and an optimizer.
 
 use crate::{
-    Backend, CoalesceType, Coordinates, DelayedResult, DelayedRun, LossPair, Result, StepSharing,
-    SubjectError, Tensor, TrainingDevice, UnscaleResult,
+    Backend, DelayedResult, DelayedRun, LossPair, Result, StepSharing, SubjectError, Tensor,
+    TrainingDevice,
 };
-use binade_core::{DType, Element, GradSet, Handle, Named, NamedGrads, Optimizer, SparseGrad};
+use binade_core::{GradSet, Handle, NamedGrads, Optimizer};
 use binade_grad_scaler::{LossScale, ScaleState, ScaledGrads, Scaler, Step, UnscaledGrads};
-use half::{bf16, f16};
 use std::marker::PhantomData;
 
 type GradsOf<S> = <<S as Backend>::Handle as GradSet>::Grads;
-
-/// Makes sparse gradients whole by [`SparseGrad::dense`], and unscales them.
-pub(crate) fn sparse<S: Backend + ?Sized>(
-    subject: &S,
-    device: &S::Handle,
-    grads: Vec<Named<Coordinates>>,
-    scale: ScaleState,
-) -> Result<UnscaleResult<Tensor<S>>> {
-    let whole = |Named { name, value }: Named<Coordinates>| {
-        let dense = dense(&value)?;
-        let bits: Vec<u8> = dense.iter().flat_map(|x| x.to_le_bytes()).collect();
-        let shape: Vec<usize> = value.shape.iter().copied().chain([value.width]).collect();
-        let value = Some(subject.from_bits(&bits, DType::F32, &shape)?);
-        Ok(Named { name, value })
-    };
-    let grads = grads.into_iter().map(whole).collect::<Result<NamedGrads<_>>>()?;
-    super::clip(device, grads, scale, None, None)
-}
-
-/// The whole gradient, in `f32`.
-fn dense(grad: &Coordinates) -> Result<Vec<f32>> {
-    match grad.values.dtype {
-        DType::BF16 => dense_of::<bf16>(grad),
-        DType::F16 => dense_of::<f16>(grad),
-        DType::F32 => dense_of::<f32>(grad),
-        other => Err(SubjectError::unsupported(&format!("a sparse gradient of {other}"))),
-    }
-}
-
-fn dense_of<E: Element>(grad: &Coordinates) -> Result<Vec<f32>> {
-    let code = |code: u64| u32::try_from(code).map_or_else(|_| E::default(), E::from_code);
-    let values = grad.values.codes().map(code).collect();
-    let indices: Vec<&[usize]> = grad.indices.iter().map(Vec::as_slice).collect();
-    let rows = SparseGrad::new(&grad.shape, grad.width, &indices, values)?;
-    Ok(match grad.coalesce {
-        CoalesceType::InF32 => rows.dense(),
-        CoalesceType::InOwnType => rows.dense_in_own_type(),
-    })
-}
 
 /// Sums losses by [`Scaler::sum_scaled`], or by [`Scaler::delay_unscale`] where the framework adds gradients up.
 pub(crate) fn delayed<S: Backend + ?Sized>(

@@ -72,7 +72,7 @@ pub(crate) fn accumulate<D: TrainingDevice>(
 }
 
 /// Clips a set in place, by [`GradOps::clip_norm`] or [`GradOps::clip_value`].
-fn limit<D: GradOps>(
+pub(super) fn limit<D: GradOps>(
     device: &D,
     grads: &mut D::Grads,
     clip: Clip,

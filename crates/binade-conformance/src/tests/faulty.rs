@@ -2,9 +2,9 @@
 
 use super::toy::{Device, Plain, Toy};
 use crate::{
-    Arithmetic, Backend, Clip, Coordinates, DelayedResult, DelayedRun, Iteration,
-    IterationFindings, Layout, LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace,
-    SetCall, SetResult, TrainStep, UnscaleResult,
+    Arithmetic, Backend, Clip, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
+    LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, SetCall, SetResult,
+    SparseResult, SparseRun, TrainStep, UnscaleResult,
 };
 use binade_core::{DType, FoundInf, Named, NamedGrads, stochastic::Key};
 use binade_cpu::Cpu;
@@ -96,7 +96,7 @@ operations! {
     train_by(store: MasterStore, params: Vec<Named<Plain>>, turns: Vec<TrainStep<Plain>>) -> Vec<Named<Plain>>;
     multi_tensor(call: &SetCall, x: &[Named<Plain>], y: &[Named<Plain>]) -> SetResult<Plain>;
     compute(op: &OpInvocation, operands: &[&Plain]) -> Vec<Plain>;
-    sparse(grads: Vec<Named<Coordinates>>, scale: ScaleState) -> UnscaleResult<Plain>;
+    sparse(run: SparseRun<Plain>) -> SparseResult<Plain>;
     delayed(window: DelayedRun<Plain>) -> DelayedResult<Plain>;
     update_each(losses: LossPair<Plain>) -> [Step; 2];
 }

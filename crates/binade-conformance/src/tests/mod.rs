@@ -22,6 +22,7 @@ mod wrong_ops;
 mod wrong_rules;
 mod wrong_runs;
 mod wrong_sets;
+mod wrong_sparse;
 mod wrong_stages;
 mod wrong_steps;
 mod wrong_stores;

@@ -1,8 +1,8 @@
 //! The right subject, which every wrong one falls back to: the CPU's tensors, by the traits that users call.
 
 use crate::{
-    Layout, OpInvocation, Result, SetCall, SetResult, Subject, SubjectError, TrainStep,
-    UnscaleResult, compute, multi_tensor,
+    Layout, OpInvocation, Result, SetCall, SetResult, SparseResult, SparseRun, Subject,
+    SubjectError, TrainStep, UnscaleResult, compute, multi_tensor, sparse,
 };
 use binade_autocast::Autocast as _;
 use binade_core::{DType, Named, NamedGrads, stochastic::Key};
@@ -104,6 +104,10 @@ impl Subject for Device {
         y: &[Named<Plain>],
     ) -> Result<SetResult<Plain>> {
         multi_tensor(&self.cpu("multi_tensor")?, call, x, y)
+    }
+
+    fn sparse(&self, run: SparseRun<Plain>) -> Result<SparseResult<Plain>> {
+        sparse(&self.cpu("sparse")?, run)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>> {

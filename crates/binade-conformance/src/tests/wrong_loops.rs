@@ -6,8 +6,8 @@ use super::toy::{Elements, Grads, Plain, Toy, Unscaled, plain};
 use super::toy_sets::norm;
 use super::wrong_sets::{in_f16, tame};
 use crate::{
-    Backend as _, Coordinates, DelayedResult, DelayedRun, LossPair, MicroBatch, Result,
-    StepSharing, Stored, UnscaleResult,
+    Backend as _, DelayedResult, DelayedRun, LossPair, MicroBatch, Result, StepSharing,
+    UnscaleResult,
 };
 use binade_core::{FoundInf, Named};
 use binade_grad_scaler::{BadMicroBatch, Norm, ScaleState, Step, StepReport, UpdateInputs};
@@ -19,40 +19,6 @@ pub(super) struct Wrong(&'static str);
 const ONE: fn() -> ScaleState = || ScaleState::from_exponent(0);
 
 impl Fault for Wrong {
-    fn sparse(&self, grads: Vec<Named<Coordinates>>, scale: ScaleState) -> Result<Unscaled> {
-        let mut spoiled = grads.clone();
-        for Named { value, .. } in &mut spoiled {
-            match self.0 {
-                "adds_duplicates_in_their_own_type" => add_in_own_type(value),
-                "runs_the_first_dimension_fastest" => {
-                    value.shape.reverse();
-                    value.indices.reverse();
-                }
-                "takes_any_index" => {
-                    for (size, indices) in value.shape.iter().zip(&mut value.indices) {
-                        for index in indices {
-                            *index %= size;
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        let mut unscaled = Toy.sparse(spoiled, scale)?;
-        for (dense, Named { value: grad, .. }) in unscaled.grads.iter_mut().zip(&grads) {
-            let shape = [&grad.shape[..], &[grad.width]].concat();
-            dense.value = dense.value.as_ref().map(|dense| dense.reshape(&shape)).transpose()?;
-        }
-        if self.0 == "checks_before_duplicates_are_added" {
-            let rows = |Named { name, value }: Named<Coordinates>| {
-                let Stored { bytes, dtype, shape, .. } = value.values;
-                Named { name, value: Some(plain(&bytes, dtype, &shape)) }
-            };
-            unscaled.found = Toy.unscale(grads.into_iter().map(rows).collect(), scale)?.found;
-        }
-        Ok(unscaled)
-    }
-
     fn delayed(&self, mut window: DelayedRun<Plain>) -> Result<DelayedResult<Plain>> {
         let mut right = Toy.delayed(window.clone())?;
         let moved = window.passes.iter().map(|pass| pass.moved);
@@ -147,30 +113,6 @@ fn moved(step: &Step, scale: ScaleState) -> Step {
     }
 }
 
-/// Adds rows of one coordinate up, with each sum rounded to their type.
-fn add_in_own_type(grad: &mut Coordinates) {
-    let dtype = grad.values.dtype;
-    let rows = plain(&grad.values.bytes, dtype, &[grad.values.len()]).read();
-    let place = |entry: usize| grad.indices.iter().map(move |at| at.get(entry)).collect::<Vec<_>>();
-    let mut sums: Vec<(usize, Vec<f32>)> = Vec::new();
-    for (entry, row) in rows.chunks(grad.width.max(1)).enumerate() {
-        let same = sums.iter_mut().find(|(other, _)| place(*other) == place(entry));
-        let Some((_, sums)) = same else {
-            sums.push((entry, row.to_vec()));
-            continue;
-        };
-        for (sum, x) in sums.iter_mut().zip(row) {
-            *sum = Plain::write(&[*sum + x], dtype, &[1]).read()[0];
-        }
-    }
-    let kept =
-        |at: &Vec<usize>| sums.iter().filter_map(|(entry, _)| at.get(*entry).copied()).collect();
-    let indices = grad.indices.iter().map(kept).collect();
-    let rows: Vec<f32> = sums.iter().flat_map(|(_, row)| row).copied().collect();
-    grad.values = Stored::vector(dtype, rows.into_iter().map(f64::from));
-    grad.indices = indices;
-}
-
 fn is_beyond(grads: &Grads) -> bool {
     let mut found = FoundInf::default();
     found.record_norm(norm(grads, Norm::L2));
@@ -178,11 +120,6 @@ fn is_beyond(grads: &Grads) -> bool {
 }
 
 caught! {
-    fn adds_duplicates_in_their_own_type() by
-        "sparse/f16/rows_of_one_coordinate_are_added_in_f32" "sparse/bf16/in_their_own_type_a_sum_is_rounded_once";
-    fn checks_before_duplicates_are_added() by "sparse/f16/duplicates_that_overflow_when_they_are_added_are_found";
-    fn runs_the_first_dimension_fastest() by "sparse/f32/rows_no_coordinate_lists_are_zeros_and_the_last_dimension_runs_fastest";
-    fn takes_any_index() by_only "sparse/f16/an_index_beyond_its_dimension_is_an_invalid_argument";
     fn scales_by_the_new_scale() by_only "delayed/f32/each_loss_is_scaled_by_the_scale_the_window_opened_with";
     fn unscales_the_sum_by_the_new_scale() by
         "delayed/f16/the_sum_is_divided_once_by_the_scale_the_window_opened_with"

@@ -3,7 +3,8 @@
 use binade_autocast::Autocast;
 use binade_conformance::counting::Counting;
 use binade_conformance::{
-    OpInvocation, Result, Runner, SetCall, SetResult, Subject, compute, multi_tensor,
+    OpInvocation, Result, Runner, SetCall, SetResult, SparseResult, SparseRun, Subject, compute,
+    multi_tensor, sparse,
 };
 use binade_core::{DType, Named, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
@@ -44,6 +45,10 @@ impl Subject for Strict {
         y: &[Named<Tensor>],
     ) -> Result<SetResult<Tensor>> {
         multi_tensor(&self.0, call, x, y)
+    }
+
+    fn sparse(&self, run: SparseRun<Tensor>) -> Result<SparseResult<Tensor>> {
+        sparse(&self.0, run)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {

@@ -11,7 +11,7 @@
 //! | losses and sums, f32 scalars | [`CrossEntropy`] [`MseLoss`] [`Sum`] [`Mean`] |
 //! | averages | [`AvgPool2d`] [`AdaptiveAvgPool2d`] |
 //! | elementwise | [`Add`] [`Mul`] [`BiasAdd`] [`Dropout`] [`RotaryEmbedding`], and activations such as [`Relu`] and [`Gelu`]: [`Ops`] lists them |
-//! | moves of elements | [`Embedding`] [`MaxPool2d`] [`Permute`] [`Reshape`] |
+//! | moves of elements | [`Embedding`], [`SparseEmbedding`] with a gradient of rows, [`MaxPool2d`] [`Permute`] [`Reshape`] |
 //! | several devices | [`SyncBatchNorm`], of devices that meet; [`ToDevice`] |
 //! | host and device | [`Shaped`] [`Upload`] [`Fill`] and [`Download`], the only one that reads |
 //!
@@ -61,6 +61,7 @@ mod operands;
 mod results;
 pub mod shape;
 mod shaped;
+mod sparse_embedding;
 mod sync_batch_norm;
 mod to_device;
 
@@ -70,6 +71,7 @@ pub use forward::Invoke;
 pub use host::{Download, Upload};
 pub use invocation::OpInvocation;
 pub use shaped::Shaped;
+pub use sparse_embedding::SparseEmbedding;
 pub use sync_batch_norm::{SyncBatchNorm, SyncBatchNormOutput, SyncedBatch};
 pub use to_device::ToDevice;
 

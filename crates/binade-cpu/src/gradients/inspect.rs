@@ -40,7 +40,7 @@ pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(FoundInf, Meas
     for (piece, block) in pieces.iter().zip(blocks(&pieces, inverse)) {
         block.join(&mut found, &mut measured, |(index, scaled, unscaled)| Overflow {
             parameter: grads.entries[piece.parameter].name.clone(),
-            index: index as u64,
+            index: grads.index_in_parameter(piece.parameter, index) as u64,
             rank: None,
             scaled,
             unscaled,

@@ -1,6 +1,9 @@
 //! Creating master weights, and stepping them.
 
-use super::fused::{self, Move};
+use super::{
+    fused::{self, Move},
+    sparse::StepRows,
+};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
 use binade_core::{DType, FoundInf, Named};
 use binade_master_weights::{
@@ -41,14 +44,25 @@ impl MasterWeights for Cpu {
         }
         require_gradients(&matched)?;
         let mut slots: Vec<_> = masters.next_of_all().map(Some).collect();
-        let mut moves = Vec::new();
+        let (mut moves, mut sparse) = (Vec::new(), Vec::new());
         for (param, matched) in params.iter_mut().zip(matched) {
-            let Some((id, grad)) = matched else { continue };
-            if let Some((constants, slot)) = slots.get_mut(id).and_then(Option::take) {
-                moves.push(Move { constants, grad, param: &mut param.value, slot });
+            let Some(Matched { id, grad: place }) = matched else { continue };
+            let next = slots.get_mut(id).and_then(Option::take);
+            let (Some((constants, slot)), Some(grad)) = (next, &grads.entries[place].value) else {
+                continue;
+            };
+            let param = &mut param.value;
+            match grads.rows_of(place) {
+                None => moves.push(Move { constants, grad, param, slot }),
+                Some(rows) => {
+                    sparse.push((constants, StepRows::of(grad, rows, param, slot)?, param, slot));
+                }
             }
         }
-        fused::step_all(moves, grads.factor)
+        moves.extend(sparse.iter_mut().map(|(constants, rows, ..)| rows.step(*constants)));
+        fused::step_all(moves, grads.factor)?;
+        sparse.into_iter().for_each(|(_, rows, param, slot)| rows.finish(param, slot));
+        Ok(())
     }
 
     fn join(
@@ -97,25 +111,26 @@ fn storable(dtype: DType) -> Result<DType, Error> {
     }
 }
 
-/// Returns the gradients in the parameters' order, behind their parameters' ids. An error comes before anything has moved.
-fn matched<'g>(
+/// Returns each parameter's gradient. An error comes before anything has moved.
+fn matched(
     params: &[Named<Tensor>],
     masters: &HostMasters,
-    grads: &'g Gradients,
-) -> Result<Vec<Option<(usize, &'g Tensor)>>, Error> {
+    grads: &Gradients,
+) -> Result<Vec<Option<Matched>>, Error> {
     let facts: Vec<ParamInfo<'_>> = params.iter().map(facts).collect();
     let entries = grads.as_stored();
     for grad in entries.iter().filter_map(|entry| entry.value.as_ref()) {
         supported(grad, "step with gradients of")?;
     }
-    let shapes = entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
-    let matched = binade_master_weights::match_gradients(&facts, masters, shapes)?;
-    let grad = |(param, matched): (&Named<Tensor>, Option<Matched>)| {
-        let Some(Matched { id, grad }) = matched else { return Ok(None) };
+    let matched = binade_master_weights::match_gradients(&facts, masters, grads.shapes())?;
+    for (param, matched) in params.iter().zip(&matched) {
+        let Some(Matched { id, grad }) = matched else { continue };
         storable(param.value.dtype())?;
-        Ok(entries[grad].value.as_ref().map(|grad| (id, grad)))
-    };
-    params.iter().zip(matched).map(grad).collect()
+        if grads.rows.contains_key(grad) {
+            masters.check_sparse(*id)?;
+        }
+    }
+    Ok(matched)
 }
 
 fn facts(param: &Named<Tensor>) -> ParamInfo<'_> {

@@ -3,3 +3,4 @@
 mod fused;
 mod master_weights;
 mod snapshot;
+mod sparse;

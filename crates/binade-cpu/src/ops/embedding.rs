@@ -2,7 +2,7 @@
 
 use super::operands::{self, check};
 use crate::{Cpu, Error, Stored, Tensor};
-use binade_core::ops::{Embedding, OpInvocation};
+use binade_core::ops::{Embedding, OpInvocation, SparseEmbedding};
 use binade_core::{DType, Op, TensorSpec};
 use half::{bf16, f16};
 
@@ -35,6 +35,25 @@ impl Embedding for Cpu {
             to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         }
         Tensor::from_f32(sums, &shape, dtype)
+    }
+}
+
+impl SparseEmbedding for Cpu {
+    fn unique_rows(&self, indices: &[&Tensor], rows: usize) -> Result<[Tensor; 2], Error> {
+        let mut all = Vec::new();
+        for tensor in indices {
+            operands::indices(Op::EMBEDDING, tensor, rows)?;
+            all.extend_from_slice(tensor.as_slice::<i64>().unwrap_or_default());
+        }
+        let mut unique = all.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        for index in &mut all {
+            let place = unique.partition_point(|other| *other < *index);
+            *index = i64::try_from(place).unwrap_or(i64::MAX);
+        }
+        let [unique_count, count] = [unique.len(), all.len()];
+        Ok([Tensor::new(unique, &[unique_count])?, Tensor::new(all, &[count])?])
     }
 }
 

@@ -1,8 +1,8 @@
 //! Clipping by groups.
 
-use crate::gradients::{inspect, multiplied};
-use crate::{Error, Gradients, Tensor};
-use binade_core::{FoundInf, Named};
+use crate::gradients::inspect;
+use crate::{Error, Gradients};
+use binade_core::FoundInf;
 use binade_grad_scaler::{ClipGroup, clip_factor};
 use binade_master_weights::step::Factor;
 
@@ -25,8 +25,9 @@ pub(super) fn clip(
         factors.push(clip_factor(norm, group.max));
     }
     if factors.iter().any(|factor| *factor != 1.0) {
-        let own = |place: &Option<usize>| place.and_then(|place| factors.get(place).copied());
-        *grads = shrunk(grads, places.iter().map(own))?;
+        let own = |place: usize| factors.get(places.get(place).copied().flatten()?).copied();
+        let factor = |place| Factor { clip: own(place).unwrap_or(1.0), ..grads.factor };
+        *grads = grads.multiplied_by(factor)?;
     }
     Ok(())
 }
@@ -36,17 +37,4 @@ fn members(grads: &Gradients, places: &[Option<usize>], group: usize) -> Gradien
     let own = grads.entries.iter().zip(places).filter(|(_, place)| **place == Some(group));
     let entries: Vec<_> = own.map(|(entry, _)| entry.clone()).collect();
     Gradients { factor: grads.factor, ..entries.into() }
-}
-
-/// Returns the set in `f32`, each gradient times the set's factors and then its own.
-fn shrunk(
-    grads: &Gradients,
-    factors: impl Iterator<Item = Option<f32>>,
-) -> Result<Gradients, Error> {
-    let one = |(entry, own): (&Named<Option<Tensor>>, Option<f32>)| {
-        let factor = Factor { clip: own.unwrap_or(1.0), ..grads.factor };
-        let value = entry.value.as_ref().map(|grad| multiplied(grad, factor)).transpose()?;
-        Ok(Named { name: entry.name.clone(), value })
-    };
-    Ok(grads.entries.iter().zip(factors).map(one).collect::<Result<Vec<_>, Error>>()?.into())
 }

@@ -2,16 +2,16 @@
 //! reads.
 
 use super::clip_groups;
-use crate::gradients::{Measured, inspect, multiplied, supported, widened};
+use crate::gradients::{Measured, inspect, supported, widened};
 use crate::{Cpu, Error, Gradients, Tensor, parallel};
 use binade_core::{
-    DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec, check_same_parameters,
+    DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec, TrainError, check_same_parameters,
 };
 use binade_grad_scaler::{
     ClipGroup, GradOps, GradScaler, Loss, Norm, PeerDevice, ScaleState, ScaleStore,
 };
 use binade_master_weights::step::Factor;
-use std::{slice, sync::Arc};
+use std::slice;
 
 /// Loss of the CPU, and of devices that wrap the CPU.
 impl<D: ScaleStore<Scale = ScaleState, Error: From<Error>>> Loss<D> for Tensor {
@@ -70,18 +70,14 @@ impl GradOps for Cpu {
         let Some(sum) = sum else {
             return if bad { Ok(none_of(grads)) } else { grads.apply_factors() };
         };
-        check_same_parameters(shapes(&sum), shapes(&grads))?;
+        check_same_parameters(sum.shapes(), grads.shapes())?;
         // A sum that was clipped, or not summed before, may be other than plain f32.
         let mut sum = sum.apply_factors()?;
         if bad {
             return Ok(sum);
         }
-        for (total, grad) in sum.entries.iter_mut().zip(grads.entries) {
-            let Some(grad) = grad.value else { continue };
-            match &mut total.value {
-                Some(total) => add(total, &grad, grads.factor)?,
-                none => *none = Some(multiplied(&grad, grads.factor)?),
-            }
+        for place in 0..sum.entries.len() {
+            sum.add(place, &grads)?;
         }
         Ok(sum)
     }
@@ -103,6 +99,10 @@ impl GradOps for Cpu {
     }
 
     fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
+        if let Some(place) = grads.rows.keys().next() {
+            let parameter = grads.entries[*place].name.clone();
+            return Err(TrainError::sparse_window(parameter).into());
+        }
         let raw = |grad: Named<Option<Tensor>>| Named {
             name: grad.name,
             value: grad.value.as_ref().map(RawTensor::from),
@@ -175,8 +175,4 @@ pub(crate) fn add(total: &mut Tensor, grad: &Tensor, factor: Factor) -> Result<(
         });
     });
     Ok(())
-}
-
-fn shapes(grads: &Gradients) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
-    grads.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
 }

@@ -194,6 +194,7 @@ pub fn rules() -> [UpdateRule; 8] {
         weight_decay: 0.1,
         decoupled: false,
         amsgrad: true,
+        sparse: false,
     };
     let [adagrad, lion, own] = more_rules();
     [

@@ -2,6 +2,7 @@
 
 use super::{
     lost::{lost_counts, read_lost},
+    rows::CopiedRows,
     rules::CudaRules,
     scaled::OpenedMasters,
 };
@@ -78,7 +79,7 @@ impl StepState<Cuda> for StepTables {
             step.attempts.fetch_add(1, Ordering::Relaxed);
         }
         self.rules.fix(cuda, step.kept)?;
-        StepBatch::of(&step, &mut self.rules)?.run(cuda, self, &step)
+        StepBatch::of(cuda, &step, &mut self.rules)?.run(cuda, self, &step)
     }
 
     fn read_lost(
@@ -101,25 +102,42 @@ pub(super) struct StepBatch {
     /// Parameters whose masters are opened for the step, and counted when they are packed.
     scaled: RowsByKernel<StepRow>,
     opened: Option<OpenedMasters>,
+    sparse: Vec<CopiedRows>,
 }
 
 impl StepBatch {
     /// Lists the parameters that a step moves.
-    pub(super) fn of(step: &Step<'_, Cuda>, rules: &mut CudaRules) -> Result<Self, Error> {
+    pub(super) fn of(
+        cuda: &Cuda,
+        step: &Step<'_, Cuda>,
+        rules: &mut CudaRules,
+    ) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
         let [plain, scaled] = [RowsByKernel::of(elements), RowsByKernel::of(elements)];
-        let mut moves = Self { elements, all: Vec::new(), plain, scaled, opened: None };
-        step.moving().try_for_each(|moving| moves.add(step, rules, moving))?;
+        let (all, sparse) = (Vec::new(), Vec::new());
+        let mut moves = Self { elements, all, plain, scaled, opened: None, sparse };
+        step.moving().try_for_each(|moving| moves.add(cuda, step, rules, moving))?;
         Ok(moves)
     }
 
     /// Adds a parameter with its gradient.
     fn add(
         &mut self,
+        cuda: &Cuda,
         step: &Step<'_, Cuda>,
         rules: &mut CudaRules,
-        StepParam { param, state: slot, rule, grad, place }: StepParam<'_, Cuda>,
+        StepParam { param, state: slot, rule, grad, place, rows }: StepParam<'_, Cuda>,
     ) -> Result<(), Error> {
+        let mut copied = rows.map(CopiedRows::of);
+        let mut address = |tensor: &Tensor| match &mut copied {
+            None => Ok(tensor.address()),
+            Some(copied) => copied.address(cuda, tensor),
+        };
+        let parameter = address(param)?;
+        let mut moments = [0; 3];
+        for (to, from) in moments.iter_mut().zip(&slot.moments) {
+            *to = from.as_ref().map_or(Ok(0), &mut address)?;
+        }
         let present = flag(step.grads, place);
         let number = rules.number(rule, slot.number);
         self.all.push(MoveRow { present, slot: slot.number, rule: number });
@@ -136,12 +154,11 @@ impl StepBatch {
             MasterState::Stochastic { .. } if store == STOCHASTIC => {
                 (&mut self.plain, step.counts.address() + 8 * u64::from(slot.number))
             }
-            master => (&mut self.plain, master.tensor().map_or(0, Tensor::address)),
+            master => (&mut self.plain, master.tensor().map_or(Ok(0), &mut address)?),
         };
-        let moments = [0, 1, 2].map(|at| slot.moments[at].as_ref().map_or(0, Tensor::address));
         by_rule.get(rule.name()).add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
-            parameter: param.address(),
+            parameter,
             beside,
             moments,
             present,
@@ -153,6 +170,7 @@ impl StepBatch {
             parameter_dtype,
             store,
         });
+        self.sparse.extend(copied);
         Ok(())
     }
 
@@ -173,6 +191,9 @@ impl StepBatch {
         cuda.launch(PREPARE, grid, &args)?;
         let args = args![constants, found, factors, lost];
         self.plain.launch(cuda, &args)?;
+        for copied in &self.sparse {
+            copied.put_back(cuda, found)?;
+        }
         let (Some(mut opened), mut scaled) = (self.opened, self.scaled) else { return Ok(()) };
         let wide = opened.open(cuda, found)?;
         // Rows have offsets until the copies have an address.

@@ -1,5 +1,6 @@
 //! Rows of a table by index.
 
+use super::sorted_indices::Outside;
 use crate::{
     Cuda, Result, Tensor,
     kernels::GROUP,
@@ -22,9 +23,21 @@ impl EmbeddingKernels for Cuda {
         self.launch("embedding", Grid::elementwise(len * padded(width).max(padded(1))), &args)
     }
 
-    fn launch_embedding_backward(&self, [grad, indices]: [&Tensor; 2], result: &Tensor) -> Result {
+    fn launch_embedding_backward(&self, operands: [&Tensor; 2], result: &Tensor) -> Result {
+        self.add_rows(operands, result, Outside::Fault)
+    }
+}
+
+impl Cuda {
+    /// Sums for each row of `result` the gradients of the indices that name it.
+    pub(super) fn add_rows(
+        &self,
+        [grad, indices]: [&Tensor; 2],
+        result: &Tensor,
+        outside: Outside,
+    ) -> Result {
         let (rows, width, len) = (result.shape()[0], result.shape()[1], indices.len());
-        let order = self.order(indices, rows)?;
+        let order = self.order(indices, rows, outside)?;
         let (sorted, starts) = (&order.sorted, &order.starts);
         let dtype = code("embedding", result.dtype())?;
         let args = args![grad, sorted, starts, result, dtype, rows, width];

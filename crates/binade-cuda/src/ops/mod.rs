@@ -21,6 +21,7 @@ mod rotary_embedding;
 mod rows;
 mod scaled_dot_product_attention;
 mod sorted_indices;
+mod sparse_rows;
 mod total;
 
 /// Returns the bytes of dynamic shared memory that this kernel's launches ask for.

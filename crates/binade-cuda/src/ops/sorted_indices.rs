@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Result, Tensor,
     kernels::THREADS,
-    launch::{Grid, args},
+    launch::{Arg, Grid, args},
     memory::Buffer,
 };
 use binade_gpu::Driver;
@@ -26,10 +26,36 @@ pub(super) struct SortedIndices {
     pub(super) starts: Buffer,
 }
 
+/// Treatment of indices out of range, which belong to no row.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Outside {
+    /// Left in the fault record, which the next read reports.
+    Fault,
+    /// Passed over.
+    Skip,
+}
+
 impl Cuda {
-    /// Sorts the positions of `indices`. Indices out of range are left in the fault record.
-    pub(super) fn order(&self, indices: &Tensor, rows: usize) -> Result<SortedIndices> {
+    /// Sorts the positions of `indices`, and finds each row's.
+    pub(super) fn order(
+        &self,
+        indices: &Tensor,
+        rows: usize,
+        outside: Outside,
+    ) -> Result<SortedIndices> {
+        let count = indices.len();
+        let sorted = self.sorted(indices, rows, outside)?;
+        let starts = self.buffer(size_of::<u64>() * (rows + 1))?;
+        let args = args![&sorted, indices, count, rows, &starts];
+        let grid = Grid::of((rows + 1).div_ceil(THREADS as usize));
+        self.launch("embedding_backward_starts", grid, &args)?;
+        Ok(SortedIndices { sorted, starts })
+    }
+
+    /// Returns the positions of `indices`, sorted by row, 64 bits each.
+    pub(super) fn sorted(&self, indices: &Tensor, rows: usize, outside: Outside) -> Result<Buffer> {
         let [record, launch] = self.fault_args()?;
+        let record = if outside == Outside::Fault { record } else { Arg::Address(0) };
         let count = indices.len();
         let chunk = count.div_ceil(MOST_CHUNKS).next_multiple_of(LEAST_CHUNK).max(LEAST_CHUNK);
         let chunks = count.div_ceil(chunk);
@@ -49,12 +75,7 @@ impl Cuda {
             self.launch("embedding_backward_move", Grid::of(chunks), &[&pass[..], &more].concat())?;
             last = Some(to);
         }
-        let sorted = last.map_or_else(|| self.buffer(0), Ok)?;
-        let starts = self.buffer(size_of::<u64>() * (rows + 1))?;
-        let args = args![&sorted, indices, count, rows, &starts];
-        let grid = Grid::of((rows + 1).div_ceil(THREADS as usize));
-        self.launch("embedding_backward_starts", grid, &args)?;
-        Ok(SortedIndices { sorted, starts })
+        last.map_or_else(|| self.buffer(0), Ok)
     }
 }
 

@@ -12,8 +12,10 @@ use crate::{
     masters::StepTables,
     memory::Buffer,
 };
-use binade_core::DType;
-use binade_gpu::{Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster, is_alone};
+use binade_core::{DType, SparseGradient, SparseRows};
+use binade_gpu::{
+    Driver, GroupClip, Kernels, Materialise, OwedBits, ScaledMaster, SparseParts, is_alone,
+};
 use binade_grad_scaler::{LossScale, MergeRule, Norm};
 use std::{any::Any, mem::offset_of, sync::Arc};
 
@@ -22,6 +24,7 @@ impl Kernels for Cuda {
     type Report = Report;
     type Readers = Readers;
 
+    const STEPS_ROWS: bool = true;
     const MEASURES_OWED: bool = true;
 
     fn run_scale(&self, tensor: &Tensor, scale: &Buffer, inverse: bool) -> Result<Tensor, Error> {
@@ -95,6 +98,9 @@ impl Kernels for Cuda {
         let (chunks, done) = (set.chunks, &self.shared_buffers()?.done);
         let args = args![0_u64, chunks.count, chunks.len, scale, &partials, done, &found, &factors];
         set.launch_blocks(self, UNSCALE, blocks, &args)?;
+        for (place, rows) in &grads.rows {
+            self.place_overflow(&found, self.names().number(&grads.entries[*place].name), rows)?;
+        }
         Ok([found, factors])
     }
 
@@ -125,6 +131,19 @@ impl Kernels for Cuda {
 
     fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Error> {
         self.measure_groups(clip)
+    }
+
+    fn run_whole(&self, values: &Tensor, rows: &SparseRows<Tensor>) -> Result<Tensor, Error> {
+        self.whole_rows(values, rows)
+    }
+
+    fn run_join(
+        &self,
+        sum: Option<SparseParts<'_, Self>>,
+        grad: SparseParts<'_, Self>,
+        found: &Buffer,
+    ) -> Result<SparseGradient<Tensor>, Error> {
+        self.join_sparse(sum, grad, found)
     }
 
     fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {

@@ -44,18 +44,20 @@ impl Cuda {
     ) -> Result<(), Error> {
         let mut set = Rows::of(grads.elements());
         for grad in grads.present() {
+            // Sums of rows are made already, and only marked here.
+            let len = if grads.rows.contains_key(&grad.place) { 0 } else { grad.tensor.len() };
             let total = sum.entries.get(grad.place).and_then(|entry| entry.value.as_ref());
             let row = AccumulateRow {
                 sum: total.map_or(0, Tensor::address),
                 values: grad.tensor.address(),
                 present: flag(sum, grad.place),
                 also: flag(grads, grad.place),
-                len: grad.tensor.len() as u64,
+                len: len as u64,
                 first_chunk: 0,
                 dtype: supported("add gradients of", grad.tensor)?,
                 pad: 0,
             };
-            set.add(grad.tensor.len(), |first_chunk| AccumulateRow { first_chunk, ..row });
+            set.add(len, |first_chunk| AccumulateRow { first_chunk, ..row });
         }
         let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
         let factors = grads.pending_factors(self)?;

@@ -99,6 +99,7 @@ const SUBTRACTING: Adam = Adam {
     weight_decay: 0.0,
     decoupled: false,
     amsgrad: false,
+    sparse: false,
 };
 
 /// Eight of each number are neighbours, and gradients take them halfway between two numbers of bf16, and of f16.

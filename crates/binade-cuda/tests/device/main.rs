@@ -39,6 +39,7 @@ mod peers;
 mod products;
 #[path = "../../../../tests/device/mod.rs"]
 mod shared;
+mod sparse;
 mod support;
 #[path = "../../../binade-model-parallel/tests/training.rs"]
 mod training;
@@ -50,7 +51,7 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 23] = [
+const ALL: [Module; 24] = [
     ("added_rules", added_rules::TESTS),
     ("adopt", adopt::TESTS),
     ("adopt_raw", adopt_raw::TESTS),
@@ -72,6 +73,7 @@ const ALL: [Module; 23] = [
     ("model_parallel", model_parallel::TESTS),
     ("multi_tensor", multi_tensor::TESTS),
     ("ops_products", ops_products::TESTS),
+    ("sparse", sparse::TESTS),
     ("uploads", uploads::TESTS),
     ("windows", windows::TESTS),
 ];

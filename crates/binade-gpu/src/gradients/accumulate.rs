@@ -23,6 +23,7 @@ impl<D: Kernels> Gradients<D> {
                 sum.writable(device)?
             }
         };
+        let grads = &*sum.join_sparse(device, grads, found)?;
         sum.add_missing(device, grads)?;
         device.run_sum(&sum, grads, found)?;
         sum.is_measured = false;

@@ -50,6 +50,7 @@ impl<D: Kernels> Gradients<D> {
         let entries = self.unset_f32(device)?;
         let results = &*entries;
         device.run_materialise(&Materialise { grads: self, results, factors, groups, limit })?;
-        Ok(Self { entries, present: self.present.clone(), owed: None, is_measured: false })
+        let (rows, present) = (self.rows.clone(), self.present.clone());
+        Ok(Self { entries, rows, present, owed: None, is_measured: false })
     }
 }

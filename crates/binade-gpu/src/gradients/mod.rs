@@ -4,13 +4,14 @@ mod accumulate;
 mod clip;
 mod materialise;
 mod save;
+mod sparse;
 
 pub use clip::GroupClip;
 pub use materialise::Materialise;
 
 use crate::{BufferOf, Driver, Error, Found, Gpu, Kernels, Result, Tensor};
-use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
-use std::sync::Arc;
+use binade_core::{DType, GradSet, Named, NamedGrads, SparseGrads, SparseRows, TrainError};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Gradients by parameter, and the factors that unscaling and clipping left to be multiplied in.
 ///
@@ -21,6 +22,8 @@ use std::sync::Arc;
 pub struct Gradients<D: Driver> {
     /// One entry a parameter, with its gradient where there is one.
     pub entries: Vec<Named<Option<Tensor<D>>>>,
+    /// Rows of the sparse gradients, by place: their entries have the elements of these rows alone.
+    pub rows: BTreeMap<usize, SparseRows<Tensor<D>>>,
     /// Flags of a window's sums: a word for each entry, not 0 once its sum has begun. They are on the device, since the host does
     /// not know which micro-batches were bad.
     pub present: Option<Arc<BufferOf<D>>>,
@@ -32,7 +35,14 @@ pub struct Gradients<D: Driver> {
 
 impl<D: Driver> From<Vec<Named<Option<Tensor<D>>>>> for Gradients<D> {
     fn from(entries: Vec<Named<Option<Tensor<D>>>>) -> Self {
-        Self { entries, present: None, owed: None, is_measured: false }
+        Self { entries, rows: BTreeMap::new(), present: None, owed: None, is_measured: false }
+    }
+}
+
+impl<D: Driver> From<SparseGrads<Tensor<D>>> for Gradients<D> {
+    fn from(gradients: SparseGrads<Tensor<D>>) -> Self {
+        let (entries, rows) = gradients.into_parts();
+        Self { rows, ..entries.into() }
     }
 }
 
@@ -53,7 +63,8 @@ impl<D: Driver> Gradients<D> {
         self.entries.iter().map(|entry| &entry.name)
     }
 
-    /// Returns the gradients as backward or the last operation on the whole set left them, without the factors that they are owed.
+    /// Returns the gradients as backward or the last operation on the whole set left them, without the factors that they are owed. Of a
+    /// sparse gradient it has the rows that are there.
     pub fn as_stored(&self) -> &[Named<Option<Tensor<D>>>] {
         &self.entries
     }
@@ -61,7 +72,8 @@ impl<D: Driver> Gradients<D> {
     /// Refuses a set of which another handle has made any part.
     pub(crate) fn check_owner(&self, device: &D) -> Result<(), D> {
         let words = self.present.iter().chain(&self.owed).map(|words| &**words);
-        let values = self.present().map(|grad| grad.tensor.buffer());
+        let rows = self.rows.values().map(|rows| &rows.indices);
+        let values = self.present().map(|grad| grad.tensor).chain(rows).map(Tensor::buffer);
         values.chain(words).try_for_each(|buffer| device.check_owner(buffer))
     }
 
@@ -98,7 +110,10 @@ impl<D: Driver> Gradients<D> {
 
     /// Returns what sets that are added must agree on: each entry's name, and its shape where it has a gradient.
     pub fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
-        self.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
+        self.entries.iter().enumerate().map(|(place, entry)| {
+            let own = entry.value.as_ref().map(Tensor::shape);
+            (&entry.name, self.rows.get(&place).map(|rows| &*rows.shape).or(own))
+        })
     }
 }
 

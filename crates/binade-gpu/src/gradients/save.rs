@@ -2,12 +2,13 @@
 
 use super::Gradients;
 use crate::{Kernels, Result, Tensor};
-use binade_core::{DType, Named, NamedGrads, RawTensor, TensorSpec};
+use binade_core::{DType, Named, NamedGrads, RawTensor, TensorSpec, TrainError};
 
 impl<D: Kernels> Gradients<D> {
     /// Returns plain `f32` tensors, absent where a window's sum has not begun, for which the device is asked.
     pub(super) fn materialised(&self, device: &D) -> Result<NamedGrads<Tensor<D>>, D> {
         let mut settled = self.apply_factors(device, f32::INFINITY)?;
+        settled.make_whole(device)?;
         let Some(present) = &settled.present else { return Ok(settled.entries) };
         let words = device.read_bytes(present, 0..present.bytes())?;
         let (words, _) = words.as_chunks::<4>();
@@ -18,6 +19,10 @@ impl<D: Kernels> Gradients<D> {
 
     /// Returns the gradients as a file has them.
     pub(super) fn saved(&self, device: &D) -> Result<NamedGrads<RawTensor>, D> {
+        if let Some(place) = self.rows.keys().next() {
+            let parameter = self.entries[*place].name.clone();
+            return Err(TrainError::sparse_window(parameter).into());
+        }
         let raw = |grad: Named<Option<Tensor<D>>>| {
             let value = grad.value.map(|grad| grad.to_raw(device)).transpose()?;
             Ok(Named { name: grad.name, value })

@@ -160,7 +160,15 @@ mod tests {
 
     fn adam(betas: [f64; 2]) -> UpdateRule {
         let (lr, eps, weight_decay) = (1e-3, 1e-8, 0.0);
-        UpdateRule::Adam(Adam { lr, betas, eps, weight_decay, decoupled: false, amsgrad: false })
+        UpdateRule::Adam(Adam {
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            decoupled: false,
+            amsgrad: false,
+            sparse: false,
+        })
     }
 
     #[test]

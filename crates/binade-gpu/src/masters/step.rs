@@ -3,8 +3,9 @@
 use super::{Masters, ParamState};
 use crate::{
     BufferOf, Found, Gpu, Gradients, Kernels, Result, StepState, Tensor, gradients::trained,
+    kernels::no_sparse,
 };
-use binade_core::{DType, Named};
+use binade_core::{DType, Named, SparseRows};
 use binade_master_weights::{
     HostMasters, MasterWeights, Matched, OptimizerConfig, ParamInfo, UpdateRule, match_gradients,
     require_gradients,
@@ -45,6 +46,8 @@ pub struct StepParam<'a, D: Kernels> {
     pub grad: &'a Tensor<D>,
     /// The gradient's index in the set.
     pub place: usize,
+    /// Rows that a sparse gradient has.
+    pub rows: Option<&'a SparseRows<Tensor<D>>>,
 }
 
 impl<D: Kernels> Step<'_, D> {
@@ -54,7 +57,8 @@ impl<D: Kernels> Step<'_, D> {
             let Matched { id, grad: place } = (*matched)?;
             let grad = self.grads.entries.get(place)?.value.as_ref()?;
             let (state, rule) = (self.states.get(id)?, self.kept.rule(id)?);
-            Some(StepParam { param: &param.value, state, rule, grad, place })
+            let rows = self.grads.rows.get(&place);
+            Some(StepParam { param: &param.value, state, rule, grad, place, rows })
         })
     }
 }
@@ -124,9 +128,15 @@ impl<D: Kernels> Masters<D> {
         }
         let facts: Vec<ParamInfo<'_>> = params.iter().map(facts).collect();
         let matched = match_gradients(&facts, &self.kept, grads.shapes())?;
-        let moving = params.iter().zip(&matched).filter(|(_, gradient)| gradient.is_some());
-        for (param, _) in moving {
+        for (param, matched) in params.iter().zip(&matched) {
+            let Some(Matched { id, grad }) = matched else { continue };
             storable::<D>(param.value.dtype())?;
+            if grads.rows.contains_key(grad) {
+                self.kept.check_sparse(*id)?;
+                if !D::STEPS_ROWS {
+                    return Err(no_sparse::<D>());
+                }
+            }
         }
         Ok(matched)
     }

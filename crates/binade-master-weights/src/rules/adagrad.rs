@@ -56,6 +56,10 @@ impl Rule for Adagrad {
         not_negative("eps", self.eps)
     }
 
+    fn steps_rows(&self) -> bool {
+        self.weight_decay == 0.0
+    }
+
     fn initial(&self) -> [f32; 3] {
         [round(self.initial_accumulator_value), 0.0, 0.0]
     }

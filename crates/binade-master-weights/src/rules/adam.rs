@@ -1,8 +1,8 @@
 //! Adam, `AdamW` and `AMSGrad`: torch's `_single_tensor_adam`.
 
 use super::{
-    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative,
-    round,
+    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, betas_below_1, need,
+    not_negative, round,
 };
 
 /// Adam (arXiv 1412.6980); `AdamW` (arXiv 1711.05101) where decay is decoupled; `AMSGrad` (arXiv 1904.09237) on request.
@@ -21,6 +21,9 @@ pub struct Adam {
     pub decoupled: bool,
     /// Divides by the largest mean of squares so far.
     pub amsgrad: bool,
+    /// Steps the rows of a sparse gradient alone, and adds `eps` before the bias is corrected: torch's `SparseAdam`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub sparse: bool,
 }
 
 /// torch's defaults.
@@ -31,6 +34,7 @@ const TORCH: Adam = Adam {
     weight_decay: 0.0,
     decoupled: false,
     amsgrad: false,
+    sparse: false,
 };
 
 impl UpdateRule {
@@ -43,14 +47,30 @@ impl UpdateRule {
     pub const fn adamw(lr: f64) -> Self {
         Self::Adam(Adam { lr, weight_decay: 0.01, decoupled: true, ..TORCH })
     }
+
+    /// Returns Adam for sparse gradients, with the betas 0.9 and 0.999 and eps 1e-8: torch's `SparseAdam` and its defaults. A row without
+    /// a gradient keeps its elements and its means.
+    ///
+    /// It differs from torch's in the last bit, since that divides before it multiplies by the learning rate. Unlike torch's, it takes
+    /// whole gradients too.
+    pub const fn sparse_adam(lr: f64) -> Self {
+        Self::Adam(Adam { lr, sparse: true, ..TORCH })
+    }
+}
+
+impl Adam {
+    fn bias(&self) -> Correction {
+        let bias = if self.sparse { Correction::SparseBias } else { Correction::Bias };
+        bias(self.betas)
+    }
 }
 
 step_constants! {
     /// Constants of one step of [`Adam`]; t counts applied steps from 1.
     AdamConstants {
-        /// sqrt(1 - beta2^t)
+        /// sqrt(1 - beta2^t); 1 for sparse Adam
         root_correction: f32,
-        /// -lr / (1 - beta1^t)
+        /// -lr / (1 - beta1^t); for sparse Adam times sqrt(1 - beta2^t)
         negative_step: f32,
         /// 1 - lr · `weight_decay` where decay is decoupled, 1 otherwise
         shrink: f32,
@@ -76,15 +96,23 @@ impl Rule for Adam {
         not_negative("lr", self.lr)?;
         not_negative("eps", self.eps)?;
         not_negative("weight_decay", self.weight_decay)?;
+        if self.sparse {
+            need(self.weight_decay == 0.0, "weight_decay", self.weight_decay, "0 with `sparse`")?;
+            need(!self.amsgrad, "amsgrad", 1.0, "false with `sparse`")?;
+        }
         betas_below_1(self.betas)
     }
 
+    fn steps_rows(&self) -> bool {
+        self.sparse
+    }
+
     fn correction(&self) -> Option<Correction> {
-        Some(Correction::Bias(self.betas))
+        Some(self.bias())
     }
 
     fn constants(&self, applied: u64) -> AdamConstants {
-        let correction = Correction::Bias(self.betas).at(applied);
+        let correction = self.bias().at(applied);
         let [beta1, beta2] = self.betas;
         let (decoupled, coupled) =
             if self.decoupled { (self.weight_decay, 0.0) } else { (0.0, self.weight_decay) };
@@ -172,6 +200,8 @@ mod tests {
             (adam(|r| r.betas[0] = 1.0), "betas[0]"),
             (adam(|r| r.betas[1] = f64::NAN), "betas[1]"),
             (adam(|r| r.weight_decay = f64::NAN), "weight_decay"),
+            (adam(|r| (r.sparse, r.weight_decay) = (true, 0.1)), "weight_decay"),
+            (adam(|r| (r.sparse, r.amsgrad) = (true, true)), "amsgrad"),
         ]);
     }
 

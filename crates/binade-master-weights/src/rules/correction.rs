@@ -10,6 +10,9 @@ pub enum Correction {
     /// Bias of means that begin at zero, of these betas: the learning rate is divided by 1 - beta1^t, and the first constant is
     /// sqrt(1 - beta2^t), where t counts applied steps from 1.
     Bias([f64; 2]),
+    /// Bias of the same means, taken off the learning rate alone: it is divided by (1 - beta1^t) / sqrt(1 - beta2^t), and the first constant
+    /// is 1.
+    SparseBias([f64; 2]),
     /// Decay of the learning rate, which is divided by 1 + t times this, where t counts applied steps from 0; the first constant is 0.
     LrDecay(f64),
 }
@@ -28,10 +31,13 @@ impl Correction {
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 steps; torch counts in f32")]
     pub fn at(self, applied: u64) -> Corrected {
         match self {
-            Self::Bias([beta1, beta2]) => {
-                let t = (applied + 1) as f64;
-                let root = round((1.0 - beta2.powf(t)).sqrt());
-                Corrected { divisor: 1.0 - beta1.powf(t), first: root }
+            Self::Bias(betas) => {
+                let [mean, root] = bias(betas, (applied + 1) as f64);
+                Corrected { divisor: mean, first: round(root) }
+            }
+            Self::SparseBias(betas) => {
+                let [mean, root] = bias(betas, (applied + 1) as f64);
+                Corrected { divisor: mean / root, first: 1.0 }
             }
             Self::LrDecay(decay) => Corrected { divisor: 1.0 + applied as f64 * decay, first: 0.0 },
         }
@@ -39,17 +45,23 @@ impl Correction {
 
     /// Returns true if all later corrections equal `corrected`: the bias has faded. A decay never ends.
     pub fn ends_at(self, corrected: Corrected) -> bool {
-        matches!(self, Self::Bias(_)) && corrected == Corrected { divisor: 1.0, first: 1.0 }
+        !matches!(self, Self::LrDecay(_)) && corrected == Corrected { divisor: 1.0, first: 1.0 }
     }
 
     /// Returns true if both are the same to the bit.
     pub fn is_same(self, other: Self) -> bool {
         let bits = |correction| match correction {
-            Self::Bias(betas) => (false, betas.map(f64::to_bits)),
-            Self::LrDecay(decay) => (true, [decay.to_bits(), 0]),
+            Self::Bias(betas) => (0, betas.map(f64::to_bits)),
+            Self::SparseBias(betas) => (1, betas.map(f64::to_bits)),
+            Self::LrDecay(decay) => (2, [decay.to_bits(), 0]),
         };
         bits(self) == bits(other)
     }
+}
+
+/// Returns 1 - beta1^t and sqrt(1 - beta2^t).
+fn bias([beta1, beta2]: [f64; 2], t: f64) -> [f64; 2] {
+    [1.0 - beta1.powf(t), (1.0 - beta2.powf(t)).sqrt()]
 }
 
 #[cfg(test)]

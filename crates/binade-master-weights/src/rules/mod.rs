@@ -129,6 +129,14 @@ macro_rules! all_rules {
                 }
             }
 
+            /// Returns true if the rule has a step of the rows of a sparse gradient alone.
+            pub fn steps_rows(&self) -> bool {
+                match self {
+                    $(Self::$rule(rule) => rule.steps_rows(),)*
+                    Self::Custom(_) => false,
+                }
+            }
+
             /// Returns the learning rate.
             pub const fn lr(&self) -> f64 {
                 match self {

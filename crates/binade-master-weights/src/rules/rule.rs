@@ -16,6 +16,11 @@ pub(super) trait Rule {
         false
     }
 
+    /// Returns true if an element without a gradient stays as it is, or the rule leaves such rows alone.
+    fn steps_rows(&self) -> bool {
+        false
+    }
+
     /// Returns the moments before the first step, in their order.
     fn initial(&self) -> [f32; 3] {
         [0.0; 3]

@@ -58,6 +58,10 @@ impl Rule for Sgd {
         Ok(())
     }
 
+    fn steps_rows(&self) -> bool {
+        self.momentum == 0.0 && self.weight_decay == 0.0
+    }
+
     fn constants(&self, applied: u64) -> SgdConstants {
         SgdConstants {
             first: applied == 0,

@@ -22,6 +22,7 @@ const RULES: [UpdateRule; 5] = [
         weight_decay: 0.1,
         decoupled: false,
         amsgrad: true,
+        sparse: false,
     }),
 ];
 

@@ -33,8 +33,8 @@ impl<D: Device + Ops> Var<D> {
     ///
     /// # Errors
     ///
-    /// [`TapeError::NoDoubleBackward`] if an operation between an input and this scalar cannot be recorded: attention, `group_norm`,
-    /// `sync_batch_norm`, `recompute` and custom ones. If `self` is no scalar, or no parameter led to it; if an input is of another tape;
+    /// [`TapeError::NoDoubleBackward`] if an operation between an input and this scalar cannot be recorded: attention, `embedding_sparse`,
+    /// `group_norm`, `sync_batch_norm`, `recompute` and custom ones. If `self` is no scalar, or no parameter led to it; if an input is of another tape;
     /// if the device fails.
     ///
     /// # Examples
@@ -130,6 +130,7 @@ impl<D: Device + Ops> RecordedPass<D> {
         match &node.origin {
             Origin::Leaf => Ok(()),
             Origin::Cast(source) => self.arrive(*source, sum.cast(self.nodes[*source].dtype)?),
+            Origin::Lookup(_) => Err(TapeError::NoDoubleBackward { op: "embedding_sparse" }),
             Origin::Op { op, parents, rule, recorded } => {
                 let grad = sum.cast(node.dtype)?;
                 let operands = parents.iter().enumerate();

@@ -91,7 +91,7 @@ fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     ];
     for (lr, betas) in rates.into_iter().zip(betas).chain(close) {
         let (weight_decay, decoupled, amsgrad) = (0.0, false, false);
-        let rule = Adam { lr, betas, eps: 1.0, weight_decay, decoupled, amsgrad };
+        let rule = Adam { lr, betas, eps: 1.0, weight_decay, decoupled, amsgrad, sparse: false };
         let config = OptimizerConfig::new(UpdateRule::Adam(rule))?;
         let mut run = Compared::new(&wgpu(), &[("w", vec![0.0; STEPS])], DType::F32, &config);
         for number in 0..STEPS {

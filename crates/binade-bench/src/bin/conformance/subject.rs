@@ -2,8 +2,8 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::{
-    Arithmetic, Layout, OpInvocation, Report, Result, Runner, SetCall, SetResult, Subject,
-    SubjectError, compute, multi_tensor,
+    Arithmetic, Layout, OpInvocation, Report, Result, Runner, SetCall, SetResult, SparseResult,
+    SparseRun, Subject, SubjectError, compute, multi_tensor, sparse,
 };
 use binade_core::{DType, MultiTensor, Named, cast::OnOverflow, stochastic::Key};
 use binade_cpu::Cpu;
@@ -104,6 +104,7 @@ fn no_tf32(by: &str) -> Box<dyn Error> {
 #[cfg(feature = "wgpu")]
 fn on_wgpu(runner: Runner) -> Result<Report, Box<dyn Error>> {
     let device = binade_wgpu::Wgpu::open()?;
+    let runner = runner.excuse("sparse/", "its embeddings have whole gradients");
     let runner = ["fill", "scale", "sum", "mean"].into_iter().fold(runner, |runner, operation| {
         let why = "eight bits are stored and cast, and computed with in no operation";
         ["e4m3", "e5m2"]
@@ -223,10 +224,24 @@ subject!(
         bits, dtype, shape
     ),
     |_: &Cpu, tensor: &binade_cpu::Tensor| Ok(tensor.to_bits()),
-    {}
+    {
+        fn sparse(
+            &self,
+            run: SparseRun<binade_cpu::Tensor>,
+        ) -> Result<SparseResult<binade_cpu::Tensor>> {
+            sparse(&self.device, run)
+        }
+    }
 );
 
 gpu_subject!(Cuda, binade_cuda::Tensor, {
+    fn sparse(
+        &self,
+        run: SparseRun<binade_cuda::Tensor>,
+    ) -> Result<SparseResult<binade_cuda::Tensor>> {
+        sparse(&self.device, run)
+    }
+
     fn cast_all(
         &self,
         tensors: &[&binade_cuda::Tensor],

@@ -1,0 +1,111 @@
+//! Sparse gradients: their rows, and their sums.
+
+use super::{Gradients, multiplied, supported};
+use crate::{Error, Tensor, scaler::add};
+use binade_core::SparseRows;
+use binade_master_weights::step::Factor;
+
+/// Returns the rows that have a place, each with its place among the values.
+fn placed(rows: &SparseRows<Tensor>) -> impl Iterator<Item = (usize, usize)> {
+    let indices = rows.indices.as_slice::<i64>().unwrap_or_default();
+    let row = |(place, row): (usize, &i64)| Some((place, usize::try_from(*row).ok()?));
+    indices.iter().enumerate().filter_map(row)
+}
+
+/// Returns the elements of a row.
+fn width(rows: &SparseRows<Tensor>) -> usize {
+    rows.shape[1..].iter().product()
+}
+
+/// Returns a whole gradient in `f32` of the rows of a sparse one, `values`.
+pub(super) fn whole(values: &Tensor, rows: &SparseRows<Tensor>) -> Result<Tensor, Error> {
+    let (mut all, width) = (vec![0.0; rows.shape.iter().product()], width(rows));
+    let values = values.to_f32();
+    for (place, row) in placed(rows) {
+        all[row * width..(row + 1) * width].copy_from_slice(&values[place * width..][..width]);
+    }
+    Tensor::new(all, &rows.shape)
+}
+
+/// Returns the elements of the rows `wanted`, which list those of `values` in ascending order, and zeros for the others.
+fn spread(values: &Tensor, rows: &SparseRows<Tensor>, wanted: &[i64]) -> Result<Tensor, Error> {
+    let width = width(rows);
+    let mut spread = vec![0.0; wanted.len() * width];
+    let values = values.to_f32();
+    for (place, row) in placed(rows) {
+        let at =
+            wanted.partition_point(|other| usize::try_from(*other).is_ok_and(|other| other < row));
+        spread[at * width..(at + 1) * width].copy_from_slice(&values[place * width..][..width]);
+    }
+    let mut shape = rows.shape.clone();
+    shape[0] = wanted.len();
+    Tensor::new(spread, &shape)
+}
+
+impl Gradients {
+    /// Returns the rows of the sparse gradient at `place` and their places among its values; `None` for a whole one.
+    pub(crate) fn rows_of(&self, place: usize) -> Option<Vec<(usize, usize)>> {
+        self.rows.get(&place).map(|rows| placed(rows).collect())
+    }
+
+    /// Returns the index in the parameter of an element of the gradient at `place`.
+    pub(super) fn index_in_parameter(&self, place: usize, index: usize) -> usize {
+        let Some(rows) = self.rows.get(&place) else { return index };
+        let width = width(rows).max(1);
+        let indices = rows.indices.as_slice::<i64>().unwrap_or_default();
+        let row = indices.get(index / width).and_then(|row| usize::try_from(*row).ok());
+        row.unwrap_or_default() * width + index % width
+    }
+
+    /// Adds the gradient at `place` of `grads` to the one here, which is `f32` and has no factors.
+    pub(crate) fn add(&mut self, place: usize, grads: &Self) -> Result<(), Error> {
+        let Some(grad) = &grads.entries[place].value else { return Ok(()) };
+        let Some(sum) = &mut self.entries[place].value else {
+            self.entries[place].value = Some(multiplied(grad, grads.factor)?);
+            self.rows.extend(grads.rows.get(&place).map(|rows| (place, rows.clone())));
+            return Ok(());
+        };
+        match (self.rows.get_mut(&place), grads.rows.get(&place)) {
+            (None, None) => add(sum, grad, grads.factor),
+            (None, Some(rows)) => add_rows(sum, grad, rows, grads.factor),
+            (Some(rows), None) => {
+                *sum = whole(sum, rows)?;
+                self.rows.remove(&place);
+                add(sum, grad, grads.factor)
+            }
+            (Some(rows), Some(more)) => {
+                let all = union([rows, more]);
+                *sum = spread(sum, rows, &all)?;
+                rows.indices = Tensor::new(all.clone(), &[all.len()])?;
+                add(sum, &spread(grad, more, &all)?, grads.factor)
+            }
+        }
+    }
+}
+
+/// Adds rows, times both factors, to a whole `f32` gradient.
+fn add_rows(
+    sum: &mut Tensor,
+    grad: &Tensor,
+    rows: &SparseRows<Tensor>,
+    factor: Factor,
+) -> Result<(), Error> {
+    supported(grad, "add gradients of")?;
+    let (terms, width) = (grad.to_f32(), width(rows));
+    let sums = sum.as_mut_slice::<f32>().unwrap_or_default();
+    for (place, row) in placed(rows) {
+        let terms = &terms[place * width..(place + 1) * width];
+        let sums = sums[row * width..].iter_mut().zip(terms);
+        sums.for_each(|(sum, term)| *sum += factor.apply(*term));
+    }
+    Ok(())
+}
+
+/// Returns the rows of both, in ascending order.
+fn union(rows: [&SparseRows<Tensor>; 2]) -> Vec<i64> {
+    let all = rows.iter().flat_map(|rows| rows.indices.as_slice::<i64>().unwrap_or_default());
+    let mut all: Vec<i64> = all.copied().filter(|row| *row >= 0).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

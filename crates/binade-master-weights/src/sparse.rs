@@ -1,0 +1,96 @@
+//! Steps of the rows that a sparse gradient has.
+
+use crate::{HostMasters, HostParamState, Master, MasterStore};
+use binade_core::{DType, TrainError};
+
+const RULE: &str = "its update rule would also move rows without a gradient: take SGD without momentum, Adagrad or sparse Adam, without weight decay";
+const STORE: &str =
+    "its store rounds by chance, or has one exponent for the whole parameter: take another store";
+
+impl HostMasters {
+    /// Refuses a sparse gradient of the parameter of this id, where its rule or its store has no step of rows alone.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::SparseStep`], which names the parameter.
+    pub fn check_sparse(&self, id: usize) -> Result<(), TrainError> {
+        let Some(kept) = self.kept.get(id) else { return Ok(()) };
+        let store = self.config.store;
+        let has_store = kept.slot.stored == DType::F32
+            || !matches!(store, MasterStore::Stochastic { .. } | MasterStore::ScaledF16);
+        let refuse = |why| Err(TrainError::SparseStep { parameter: kept.name.clone(), why });
+        match (kept.rule.steps_rows(), has_store) {
+            (false, _) => refuse(RULE),
+            (true, false) => refuse(STORE),
+            (true, true) => Ok(()),
+        }
+    }
+}
+
+impl HostParamState {
+    /// Returns the state of these rows of `width` elements, as that of a parameter of its own. A step of it is a step of the rows; then
+    /// [`scatter`](Self::scatter) puts them back.
+    ///
+    /// The master must be one that [`HostMasters::check_sparse`] admits.
+    ///
+    /// # Panics
+    ///
+    /// For a row beyond the parameter's end.
+    #[must_use]
+    pub fn gather(&self, rows: &[usize], width: usize) -> Self {
+        let master = match &self.master {
+            Master::Copy(values) => Master::Copy(gathered(values, rows, width)),
+            Master::Remainder(bits) => Master::Remainder(gathered(bits, rows, width)),
+            Master::Compensation(bits) => Master::Compensation(gathered(bits, rows, width)),
+            other => other.clone(),
+        };
+        let moments = self.moments.each_ref().map(|moment| match moment.len() {
+            0 => Vec::new(),
+            _ => gathered(moment, rows, width),
+        });
+        let Self { norm, stored, applied, lost, .. } = *self;
+        Self { master, moments, norm, len: rows.len() * width, stored, applied, lost }
+    }
+
+    /// Takes over the state of these rows after their step, and counts that step.
+    ///
+    /// # Panics
+    ///
+    /// For a row beyond the parameter's end, and a state of other rows.
+    pub fn scatter(&mut self, stepped: Self, rows: &[usize], width: usize) {
+        match (&mut self.master, stepped.master) {
+            (Master::Copy(to), Master::Copy(from)) => scattered(to, &from, rows, width),
+            (Master::Remainder(to), Master::Remainder(from))
+            | (Master::Compensation(to), Master::Compensation(from)) => {
+                scattered(to, &from, rows, width);
+            }
+            _ => (),
+        }
+        for (to, from) in self.moments.iter_mut().zip(&stepped.moments) {
+            if !to.is_empty() {
+                scattered(to, from, rows, width);
+            }
+        }
+        (self.applied, self.lost) = (stepped.applied, stepped.lost);
+    }
+}
+
+/// Returns the elements of these rows of `width` elements.
+///
+/// # Panics
+///
+/// For a row beyond the end.
+pub fn gathered<E: Copy>(from: &[E], rows: &[usize], width: usize) -> Vec<E> {
+    rows.iter().flat_map(|row| &from[row * width..(row + 1) * width]).copied().collect()
+}
+
+/// Puts the elements of these rows of `width` elements in their places.
+///
+/// # Panics
+///
+/// For a row beyond the end, and fewer elements than the rows have.
+pub fn scattered<E: Copy>(to: &mut [E], from: &[E], rows: &[usize], width: usize) {
+    for (place, row) in rows.iter().enumerate() {
+        to[row * width..(row + 1) * width].copy_from_slice(&from[place * width..][..width]);
+    }
+}
