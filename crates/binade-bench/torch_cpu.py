@@ -94,6 +94,25 @@ def step(dtype, elements, tensors: int):
     return work
 
 
+def embedding(rows, width, count, sparse):
+    """Rows of a table, their mean, backward, Adam or `SparseAdam`; unscaled and checked by a scaler."""
+    table = nn.Embedding(rows, width, sparse=sparse)
+    nn.init.constant_(table.weight, 0.5)
+    rule = torch.optim.SparseAdam if sparse else torch.optim.Adam
+    optimizer = rule(table.parameters(), lr=1e-4)
+    scaler = torch.amp.GradScaler("cpu", growth_interval=2**31 - 1)
+    indices = torch.arange(count) * 2654435769 % 2**32 % rows
+
+    def work():
+        optimizer.zero_grad()
+        with torch.enable_grad():
+            scaler.scale(table(indices).mean()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    return work
+
+
 def tiny():
     parameters = [nn.Parameter(torch.ones(8)) for _ in range(10)]
     optimizer, loss = torch.optim.SGD(parameters, lr=1e-4), torch.tensor(1.0)
@@ -207,7 +226,7 @@ def gpt(low):
 
 
 make = tensors
-KINDS = {it.__name__: it for it in (unscale, clip_norm, cast, cast_into, step, tiny, update, region, linear, matmul, attention, mlp, digits, gpt)}
+KINDS = {it.__name__: it for it in (unscale, clip_norm, cast, cast_into, step, embedding, tiny, update, region, linear, matmul, attention, mlp, digits, gpt)}
 
 
 def prepare(row):

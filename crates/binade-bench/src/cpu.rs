@@ -1,6 +1,7 @@
 //! Benchmarks of the CPU backend, alone or beside PyTorch on the same machine, and the page of figures.
 
 mod clock;
+mod embedding;
 mod gradients;
 mod memory;
 mod overheads;

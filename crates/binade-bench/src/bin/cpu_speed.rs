@@ -25,7 +25,7 @@ struct Cli {
     /// Writes the table, the figures and the plots into this folder.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Measures these groups only: unscale, `clip_norm`, cast, step, scaler, autocast, matmul, attention, mlp, digits, gpt, and
+    /// Measures these groups only: unscale, `clip_norm`, cast, step, embedding, scaler, autocast, matmul, attention, mlp, digits, gpt, and
     /// the plots' points, parameters and tensors.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,

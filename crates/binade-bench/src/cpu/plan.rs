@@ -2,7 +2,7 @@
 
 use super::row::Spec;
 use super::tensors::Size;
-use super::{gradients, overheads, products, steps, train};
+use super::{embedding, gradients, overheads, products, steps, train};
 use crate::mlp::Mlp;
 use crate::training::SETTINGS;
 use binade_core::DType::{self, BF16, E4M3, F16, F32};
@@ -28,6 +28,8 @@ pub(crate) fn specs(is_dry: bool) -> Vec<Spec> {
     specs.extend(
         [hundred, many].into_iter().flat_map(|size| TYPES.map(|dtype| steps::adamw(size, dtype))),
     );
+    let table = if is_dry { [1000, 8, 10] } else { [1 << 20, 64, 1000] };
+    specs.extend([false, true].map(|is_sparse| embedding::step(table, is_sparse)));
     specs.extend([steps::tiny(), overheads::update()]);
     specs.extend([
         overheads::decision(),
