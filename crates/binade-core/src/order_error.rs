@@ -38,19 +38,6 @@ pub enum OrderError {
         /// Number of the update that it was due for, from 1 since the scaler was made.
         update: u64,
     },
-    /// Ranks that would clip by factors of their own.
-    #[error(
-        "rank {rank} clips by a norm of {norm}, an earlier rank by {other}: clip gradients that are the same on all ranks, such \
-         as averages; where ranks hold shards, sum the norm over ranks in the device's `GradOps`"
-    )]
-    RankNorms {
-        /// The first rank whose norm is another.
-        rank: usize,
-        /// Its norm.
-        norm: f32,
-        /// The norm of the ranks before it.
-        other: f32,
-    },
     /// A backward pass whose gradients do not grow with the scale of the loss it is given.
     #[error(
         "backward does not differentiate the scaled loss: the largest |gradient| is {small:e} for a loss times 1 and {large:e} \
@@ -70,10 +57,9 @@ pub enum OrderError {
 impl Error for OrderError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::OtherScaler { .. }
-            | Self::SecondUpdate { .. }
-            | Self::NeverUpdated { .. }
-            | Self::RankNorms { .. } => ErrorKind::Mismatch,
+            Self::OtherScaler { .. } | Self::SecondUpdate { .. } | Self::NeverUpdated { .. } => {
+                ErrorKind::Mismatch
+            }
             Self::BackwardIgnoresScale { .. } => ErrorKind::InvalidArgument,
         }
     }

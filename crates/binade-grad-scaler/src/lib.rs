@@ -27,7 +27,7 @@ pub use binade_core as core;
 
 pub use binade_core::{MergeRule, clip_factor};
 pub use contract::{ClipGroup, GradOps, GradScaler, Loss, Norm, PeerDevice, ScaleStore};
-pub use extras::{DelayedUnscale, Pass, ScaledSum, join_ranks};
+pub use extras::{DelayedUnscale, ScaledSum};
 pub use loss_scale::{
     Averages, LogMax, LossScale, LossScaleError, ScaleState, Tolerance, UpdateInputs,
 };

@@ -13,7 +13,6 @@ mod host_loop;
 mod in_flight;
 mod missing;
 mod order;
-mod ranks;
 mod report_text;
 mod saved_windows;
 mod scale_each;

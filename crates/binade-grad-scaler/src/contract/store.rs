@@ -16,8 +16,7 @@ use binade_core::{FoundInf, GradSet, MergeRule, TrainError};
 ///   captured graph can be replayed.
 /// * `merge` keeps the place of the first overflow, adds counts up and takes the larger magnitude; a joined finding
 ///   that did not overflow names none. It is halted where either is: divergence halts whatever it touches.
-/// * What `upload_found` puts on the device is read back as it was, and steps and updates go by it: a hook of
-///   [`Scaler::with_reducer`](crate::Scaler::with_reducer) writes so what ranks found together.
+/// * What `upload_found` puts on the device is read back as it was, and steps and updates go by it.
 /// * A `Found` of the host is complete when `unscale` returns: `update` and `read` take it as it is.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait ScaleStore: GradSet {
@@ -85,34 +84,6 @@ pub trait ScaleStore: GradSet {
     /// When the device fails; `Unsupported` as provided.
     fn upload_found(&self, found: &FoundInf) -> Result<Self::Found, Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("ScaleStore::upload_found")))
-    }
-
-    /// Replaces a finding by the one that `reduce` makes of it on the host: for the hook of
-    /// [`Scaler::with_reducer`](crate::Scaler::with_reducer), on every device. Waits for the device.
-    ///
-    /// ```text
-    /// Scaler::with_reducer(device.clone(), rule, move |found, pass| {
-    ///     device.reduce_on_host(found, |own| group.gather_and_join(pass, own))
-    /// })
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// When the device fails, and the errors of `reduce`.
-    fn reduce_on_host(
-        &self,
-        found: &mut Self::Found,
-        reduce: impl FnOnce(&mut FoundInf) -> Result<(), Self::Error>,
-    ) -> Result<(), Self::Error>
-    where
-        Self: Sized,
-    {
-        let any = self.upload_state(ScaleState::from_exponent(0))?;
-        let (mut findings, _) = self.read(&[found], &any)?;
-        let mut own = findings.pop().unwrap_or_default();
-        reduce(&mut own)?;
-        *found = self.upload_found(&own)?;
-        Ok(())
     }
 }
 

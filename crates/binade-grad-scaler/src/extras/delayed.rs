@@ -170,7 +170,6 @@ impl<D: GradScaler> DelayedUnscale<D> {
 /// * It holds one scale, as [`DelayedUnscale`] does, and the sum is divided by it once.
 /// * A pass that overflowed adds nothing, is named in the report, and skips the window.
 /// * A sum that is not finite, before or after it is divided, skips too: the report has it as the part `sum`.
-/// * The hook of [`Scaler::with_reducer`] is called for each pass and for the sum.
 #[must_use = "a window that is not unscaled applies nothing"]
 pub struct ScaledSum<D: GradScaler> {
     held: Held<D>,
@@ -192,7 +191,7 @@ impl<D: GradOps> ScaledSum<D> {
     {
         let mut grads = run(&self.held.times(loss)?)?;
         let Held { shared, of, .. } = &self.held;
-        let found = shared.inspect(&mut grads, &shared.one)?;
+        let found = shared.device.unscale(&mut grads, &shared.one)?;
         let so_far = self.sum.take();
         let gone = so_far.is_none() && !self.parts.is_empty();
         let (name, of) = (format!("pass {}", self.parts.len()), Some(*of));
@@ -218,7 +217,7 @@ impl<D: GradOps> ScaledSum<D> {
     pub fn unscale(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
         let Some((mut grads, mut verdict)) = self.sum else { return Ok(None) };
         let Held { scale, shared, of } = self.held;
-        let found = shared.inspect(&mut grads, &scale)?;
+        let found = shared.device.unscale(&mut grads, &scale)?;
         shared.device.merge(&mut verdict, &found, MergeRule::Any)?;
         // One scale made all of it, the sum too.
         self.parts.push(Part { name: SUM.into(), found, of: Some(of), skips: true });

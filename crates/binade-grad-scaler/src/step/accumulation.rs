@@ -171,7 +171,7 @@ impl<D: GradOps> Accumulation<D> {
     /// When the device fails.
     pub fn finish(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
         let Some(mut sum) = self.sum else { return Ok(None) };
-        let found = sum.shared.inspect(&mut sum.grads, &sum.shared.one)?;
+        let found = sum.shared.device.unscale(&mut sum.grads, &sum.shared.one)?;
         sum.shared.device.merge(&mut sum.verdict, &found, MergeRule::Any)?;
         self.parts.push(Part { name: SUM.into(), found, of: None, skips: true });
         sum.parts = self.parts;

@@ -1,8 +1,7 @@
 //! The first half of the order: a scaled loss, its gradients, and the state that both share with their scaler.
 
 use super::pending::{Iterations, Origin};
-use crate::{GradScaler, Loss, Pass, ScaleState, UnscaledGrads};
-use binade_core::{GradSet, Handle};
+use crate::{GradScaler, Loss, ScaleState, UnscaledGrads};
 use std::sync::Arc;
 
 /// A loss times the scale, with the scale it was multiplied by.
@@ -103,27 +102,23 @@ impl<D: GradScaler> ScaledGrads<D> {
     /// When the device fails. An overflow is not an error: it shows up in the outcome.
     #[doc(alias = "unscale_")]
     pub fn unscale(mut self) -> Result<UnscaledGrads<D>, D::Error> {
-        let found = self.shared.inspect(&mut self.grads, &self.scale)?;
+        let found = self.shared.device.unscale(&mut self.grads, &self.scale)?;
         Ok(UnscaledGrads::new(self.grads, found, self.shared, self.of))
     }
 }
-
-pub(crate) type Reduce<D> =
-    dyn Fn(&mut <D as GradSet>::Found, Pass) -> Result<(), <D as Handle>::Error> + Send + Sync;
 
 /// State shared by a `Scaler` and every value derived from it.
 pub(crate) struct Shared<D: GradScaler> {
     pub(crate) device: D,
     /// A scale of 1, for gradients that no loss scaled.
     pub(crate) one: D::Scale,
-    pub(crate) reduce: Option<Box<Reduce<D>>>,
     /// Held by each pending step, which holds nothing else of this.
     pub(crate) iterations: Arc<Iterations>,
 }
 
 impl<D: GradScaler> Shared<D> {
-    pub(crate) fn new(device: D, one: D::Scale, reduce: Option<Box<Reduce<D>>>) -> Self {
-        Self { device, one, reduce, iterations: Arc::new(Iterations::new()) }
+    pub(crate) fn new(device: D, one: D::Scale) -> Self {
+        Self { device, one, iterations: Arc::new(Iterations::new()) }
     }
 
     /// Returns a state apart from the scaler's, for an outcome that does not count as under way.
@@ -131,29 +126,12 @@ impl<D: GradScaler> Shared<D> {
     where
         D: Clone,
     {
-        Self::new(self.device.clone(), self.one.clone(), None)
+        Self::new(self.device.clone(), self.one.clone())
     }
 
     /// An error if a step was dropped before its update, once.
     pub(crate) fn check_dropped(&self) -> Result<(), D::Error> {
         let dropped = self.iterations.take_dropped();
         dropped.map_or(Ok(()), |error| Err(self.device.train_error(error.into())))
-    }
-
-    /// One pass over `grads`, and what all ranks together found in it.
-    pub(crate) fn inspect(
-        &self,
-        grads: &mut D::Grads,
-        scale: &D::Scale,
-    ) -> Result<D::Found, D::Error> {
-        let mut found = self.device.unscale(grads, scale)?;
-        self.reduce(&mut found, Pass::Gradients)?;
-        Ok(found)
-    }
-
-    /// Makes what this rank found what all ranks found. Every finding that a step or an update depends on goes through here,
-    /// or is joined of findings that did.
-    pub(crate) fn reduce(&self, found: &mut D::Found, pass: Pass) -> Result<(), D::Error> {
-        self.reduce.as_ref().map_or(Ok(()), |reduce| reduce(found, pass))
     }
 }

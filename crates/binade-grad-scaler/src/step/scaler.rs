@@ -1,9 +1,9 @@
 //! The value a training loop holds.
 
-use super::scaled::{Reduce, Shared};
+use super::scaled::Shared;
 use crate::{
-    Accumulation, BadMicroBatch, GradScaler, Loss, LossScale, Pass, PendingStep, ScaleState,
-    ScaledGrads, ScaledLoss, StepOutcome, UnscaledGrads,
+    Accumulation, BadMicroBatch, GradScaler, Loss, LossScale, PendingStep, ScaleState, ScaledGrads,
+    ScaledLoss, StepOutcome, UnscaledGrads,
 };
 use std::sync::Arc;
 
@@ -47,33 +47,9 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// When the device fails.
     pub fn new(device: D, rule: LossScale) -> Result<Self, D::Error> {
-        Self::start(device, rule, None)
-    }
-
-    /// A scaler that calls `reduce` with every finding before a step or an update depends on it: the place for an all-reduce
-    /// among ranks.
-    ///
-    /// * It is called once for each `unscale`, each pass of `sum_scaled`, each window's end and each clip by a norm or by groups, on every rank, whether
-    ///   or not the rank has gradients: ranks must make the same calls, with the same limits.
-    /// * Every rank must leave with the same overflow or none, `halted` and magnitude: then ranks skip alike, and their
-    ///   scales stay one. [`join_ranks`](crate::join_ranks) does it, [`ScaleStore::reduce_on_host`](crate::ScaleStore::reduce_on_host) for what lives on a device.
-    /// * Ranks that clip hold the same gradients, such as averages over ranks. Where they hold shards, a norm is each rank's own,
-    ///   which [`join_ranks`](crate::join_ranks) refuses: such a device sums norms over ranks in its [`GradOps`](crate::GradOps).
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn with_reducer<F>(device: D, rule: LossScale, reduce: F) -> Result<Self, D::Error>
-    where
-        F: Fn(&mut D::Found, Pass) -> Result<(), D::Error> + Send + Sync + 'static,
-    {
-        Self::start(device, rule, Some(Box::new(reduce)))
-    }
-
-    fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
         let scale = device.upload_state(rule.start())?;
         let one = device.upload_state(ScaleState::from_exponent(0))?;
-        Ok(Self { shared: Arc::new(Shared::new(device, one, reduce)), scale, rule, notice: None })
+        Ok(Self { shared: Arc::new(Shared::new(device, one)), scale, rule, notice: None })
     }
 
     /// Lets the report of each step end with what `notice` says when the step is updated: for what a scaler cannot see, as an

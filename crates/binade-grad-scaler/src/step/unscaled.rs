@@ -2,7 +2,7 @@
 
 use super::pending::{Origin, Part, StepRecord};
 use super::scaled::Shared;
-use crate::{ClipGroup, GradOps, GradScaler, Norm, Pass, PendingStep};
+use crate::{ClipGroup, GradOps, GradScaler, Norm, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
 
@@ -96,8 +96,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
 impl<D: GradOps> UnscaledGrads<D> {
     /// Shrinks the gradients so that their L2 norm together is at most `max`. The report has the norm.
     ///
-    /// The norm is of the gradients in this set: ranks clip alike where they hold the same gradients, such as averages. The
-    /// hook of [`Scaler::with_reducer`](crate::Scaler::with_reducer) hears of it.
+    /// The norm is of the gradients in this set: ranks clip alike where they hold the same gradients, such as averages.
     ///
     /// # Errors
     ///
@@ -137,13 +136,11 @@ impl<D: GradOps> UnscaledGrads<D> {
     /// parameter, or a name is not among the gradients'; then nothing was clipped.
     pub fn clip_groups(mut self, groups: &[ClipGroup]) -> Result<Self, D::Error> {
         self.shared.device.clip_groups(&mut self.grads, groups, &mut self.verdict)?;
-        self.shared.reduce(&mut self.verdict, Pass::Norm)?;
         Ok(self)
     }
 
     fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
         self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
-        self.shared.reduce(&mut self.verdict, Pass::Norm)?;
         self.measured = true;
         Ok(self)
     }

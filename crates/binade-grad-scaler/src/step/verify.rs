@@ -11,7 +11,7 @@ impl<D: GradScaler> Scaler<D> {
     /// to be called once, at the start of a new loop, with what [`backward`](crate::ScaledLoss::backward) is given there.
     ///
     /// A backward pass that starts from the unscaled loss compiles, and gives gradients that are too small by the scale. The scaler
-    /// is left as it was, and the hook of [`with_reducer`](Self::with_reducer) is not called. Waits for the device.
+    /// is left as it was. Waits for the device.
     ///
     /// The forward pass must survive a backward pass, and a gradient must be above 0. An overflow under the larger scale alone
     /// says that the scale was heeded.
