@@ -1,4 +1,4 @@
-//! `cargo xtask mutate --device ptx|wgpu`: kernels with one change each, and the cases of the kit that notice.
+//! `cargo xtask mutate`: CUDA kernels with one change each, and the cases of the kit that notice.
 //!
 //! The packed text of kernels is part of the program that runs the kit. A mutant is a copy of that program in which one text differs, so
 //! that nothing is built again and no product code knows of it.
@@ -7,36 +7,16 @@ mod kernels;
 mod program;
 mod ptx;
 mod trial;
-mod wgsl;
 
 use std::{collections::BTreeSet, fmt};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::Result;
 
 use kernels::Kernel;
 use program::{Program, Which};
 use trial::{Outcome, Trial};
-
-/// A backend's kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Device {
-    /// The CUDA backend's, on the PTX interpreter.
-    Ptx,
-    /// The wgpu backend's, on the adapter that there is.
-    Wgpu,
-}
-
-impl Device {
-    /// The name on the command line, the backend's package, and the file that its kernels are packed into, from the root.
-    fn names(self) -> [&'static str; 3] {
-        match self {
-            Self::Ptx => ["ptx", "binade-cuda", crate::kernels::PACKED],
-            Self::Wgpu => ["wgpu", "binade-wgpu", crate::shaders::PACKED],
-        }
-    }
-}
 
 /// One change of one line, which is counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,18 +26,22 @@ struct Change {
     after: String,
 }
 
+impl Change {
+    /// Returns the text before and after.
+    fn texts(&self) -> [String; 2] {
+        [self.before.clone(), self.after.clone()]
+    }
+}
+
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: `{}` becomes `{}`", self.line, self.before, self.after)
     }
 }
 
-/// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
+/// Changes CUDA kernels at random, one instruction at a time, runs them on the PTX interpreter, and tells which changes no case of the kit notices.
 #[derive(Args)]
 pub(crate) struct Mutate {
-    /// The backend whose kernels are changed.
-    #[arg(long, value_enum)]
-    device: Device,
     /// Name of a kernel's file; all kernels where none is named. May be repeated.
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
@@ -71,17 +55,13 @@ pub(crate) struct Mutate {
 
 impl Mutate {
     pub(crate) fn run(self) -> Result<()> {
-        let all = kernels::named(self.device, &[])?;
-        let kernels = kernels::named(self.device, &self.kernel)?;
-        // Cases of other shaders notice changes of shared code.
-        let asked = if self.device == Device::Ptx { &kernels } else { &all };
-        let parts: Vec<_> = asked.iter().flat_map(|kernel| &kernel.parts).collect();
+        let kernels = kernels::named(&self.kernel)?;
+        let parts: Vec<_> = kernels.iter().flat_map(|kernel| &kernel.parts).collect();
         let needed = Which::ALL.into_iter().filter(|it| parts.iter().any(|part| it.runs(part)));
-        let programs: Vec<_> =
-            needed.map(|which| Program::built(self.device, which)).collect::<Result<_>>()?;
+        let programs: Vec<_> = needed.map(Program::built).collect::<Result<_>>()?;
         let mut missed = Vec::new();
         for kernel in &kernels {
-            if !self.is_held(kernel, &all, &programs)? {
+            if !self.is_held(kernel, &programs)? {
                 missed.push(kernel.name.as_str());
             }
         }
@@ -92,16 +72,16 @@ impl Mutate {
     }
 
     /// Tries the changes of one kernel, prints the outcome of each, and returns true if enough were noticed.
-    fn is_held(&self, kernel: &Kernel, all: &[Kernel], programs: &[Program]) -> Result<bool> {
+    fn is_held(&self, kernel: &Kernel, programs: &[Program]) -> Result<bool> {
         let name = &kernel.name;
         if kernel.parts.is_empty() {
             println!("{name}: no case of the kit loads it");
             return Ok(true);
         }
-        let trial = Trial::of(kernel, all, programs)?;
-        let (known, mut outcomes) = (kernels::known(self.device, kernel)?, Vec::new());
+        let trial = Trial::of(kernel, programs)?;
+        let (known, mut outcomes) = (kernels::known(kernel)?, Vec::new());
         for change in self.changes(kernel) {
-            let outcome = match known.get(&change) {
+            let outcome = match known.get(&change.texts()) {
                 Some(reason) => Outcome::Equivalent(reason.clone()),
                 None => trial.outcome(&change)?,
             };
@@ -115,10 +95,7 @@ impl Mutate {
 
     /// As many different changes as are asked for, or as a few hundred draws give.
     fn changes(&self, kernel: &Kernel) -> Vec<Change> {
-        let all = match self.device {
-            Device::Ptx => ptx::lines(&kernel.text),
-            Device::Wgpu => wgsl::lines(&kernel.text),
-        };
+        let all = ptx::lines(&kernel.text);
         let mut draw = Draw::new(self.seed, &kernel.name);
         let mut drawn = BTreeSet::new();
         let any = |_| draw.one(&all).and_then(|of_line| draw.one(of_line));

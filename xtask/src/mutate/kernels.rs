@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, Device, wgsl};
-use crate::{Result, packed, shell::root};
+use crate::{Result, kernels::PACKED, packed, shell::root};
 
 /// A kernel's text and the cases that are held against it.
 #[derive(Debug)]
@@ -25,11 +24,10 @@ fn serves() -> Result<BTreeMap<String, String>> {
 }
 
 /// The kernels of these names, or all where there are none.
-pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
-    let ([_, _, packed], serves) = (device.names(), serves()?);
-    let texts = packed::read(&root().join(packed))?;
+pub(super) fn named(names: &[String]) -> Result<Vec<Kernel>> {
+    let (serves, texts) = (serves()?, packed::read(&root().join(PACKED))?);
     if let Some(name) = names.iter().find(|name| !texts.contains_key(*name)) {
-        return Err(format!("no kernel in {packed} is called {name}").into());
+        return Err(format!("no kernel in {PACKED} is called {name}").into());
     }
     let kernel = |(name, text): (String, String)| {
         let parts = serves.get(&name).cloned().unwrap_or_else(|| format!("{name}/"));
@@ -41,28 +39,26 @@ pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
     Ok(texts.into_iter().filter(wanted).map(kernel).collect())
 }
 
-/// The changes of a kernel that make no difference, or that no case can reach, each with its reason, out of `known.txt`: its
-/// own and those of shared files.
-pub(super) fn known(device: Device, kernel: &Kernel) -> Result<BTreeMap<Change, String>> {
+/// Returns the changes of a kernel, as the texts before and after, that make no difference or that no case can reach, each with its
+/// reason, out of `known.txt`.
+pub(super) fn known(kernel: &Kernel) -> Result<BTreeMap<[String; 2], String>> {
     let rows = include_str!("known.txt").lines().filter(|row| !row.starts_with('#'));
     let mut found = BTreeMap::new();
     for row in rows {
-        let ([of, name], (change, reason)) =
+        let (name, texts, reason) =
             parse(row).ok_or_else(|| format!("known.txt: no change: `{row}`"))?;
-        let own = (name == kernel.name).then_some(change.line);
-        let line = own.or_else(|| wgsl::line_of(&kernel.text, name, change.line));
-        let line = line.filter(|_| of == device.names()[0]);
-        found.extend(line.map(|line| (Change { line, ..change }, reason)));
+        if name == kernel.name {
+            found.insert(texts, reason);
+        }
     }
     Ok(found)
 }
 
-/// Reads a row: device, kernel, line, text before, text after and reason, with ` :: ` between them.
-fn parse(row: &str) -> Option<([&str; 2], (Change, String))> {
+/// Reads a row: kernel, text before, text after and reason, with ` :: ` between them.
+fn parse(row: &str) -> Option<(&str, [String; 2], String)> {
     let parts: Vec<_> = row.split(" :: ").collect();
-    let [device, kernel, line, before, after, reason] = parts[..] else { return None };
-    let change = Change { line: line.parse().ok()?, before: before.into(), after: after.into() };
-    (!reason.is_empty()).then(|| ([device, kernel], (change, reason.into())))
+    let [kernel, before, after, reason] = parts[..] else { return None };
+    (!reason.is_empty()).then(|| (kernel, [before.into(), after.into()], reason.into()))
 }
 
 #[cfg(test)]
@@ -71,23 +67,21 @@ mod tests {
 
     #[test]
     fn a_kernel_is_found_by_its_name_and_one_that_is_not_there_is_told() {
-        let found = named(Device::Ptx, &["sgd".to_owned()]).unwrap();
+        let found = named(&["sgd".to_owned()]).unwrap();
         assert_eq!((found.len(), found[0].parts[0].as_str()), (1, "sgd/"));
-        let error = named(Device::Wgpu, &["sdg".to_owned()]).unwrap_err().to_string();
+        let error = named(&["sdg".to_owned()]).unwrap_err().to_string();
         assert!(error.ends_with("is called sdg"), "{error}");
     }
 
     #[test]
     fn every_row_is_of_a_kernel_and_every_known_change_of_a_line_that_is_committed() {
         let mut rows = serves().unwrap();
-        for device in [Device::Ptx, Device::Wgpu] {
-            for kernel in named(device, &[]).unwrap() {
-                rows.remove(&kernel.name);
-                for (change, _) in known(device, &kernel).unwrap() {
-                    let line = kernel.text.lines().nth(change.line - 1).unwrap_or_default();
-                    let name = &kernel.name;
-                    assert!(line.contains(&change.before), "{name}: {change}: no longer there");
-                }
+        for kernel in named(&[]).unwrap() {
+            rows.remove(&kernel.name);
+            for [before, after] in known(&kernel).unwrap().into_keys() {
+                let name = &kernel.name;
+                let is_there = kernel.text.lines().any(|line| line.contains(&before));
+                assert!(is_there, "{name}: `{before}` to `{after}`: no longer there");
             }
         }
         assert!(rows.is_empty(), "{rows:?}");
@@ -95,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_row_without_a_reason_is_none() {
-        assert!(parse("ptx :: sgd :: 7 :: add :: sub :: why").is_some());
-        assert_eq!(parse("ptx :: sgd :: 7 :: add :: sub :: "), None);
-        assert_eq!(parse("ptx :: sgd :: seven :: add :: sub :: why"), None);
+        assert!(parse("sgd :: add :: sub :: why").is_some());
+        assert_eq!(parse("sgd :: add :: sub :: "), None);
+        assert_eq!(parse("sgd :: 7 :: add :: sub :: why"), None);
     }
 }

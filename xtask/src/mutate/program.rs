@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
-use super::{Device, kernels::Kernel, trial::Outcome};
+use super::{kernels::Kernel, trial::Outcome};
 use crate::{
     Result,
     binaries::Binaries,
     device,
     issue::regex,
+    kernels::PACKED,
     packed::{self, Texts},
     shell::root,
 };
@@ -49,7 +50,6 @@ impl Which {
 
 /// The copy, and how it is started.
 pub(super) struct Program {
-    device: Device,
     pub(super) which: Which,
     /// The texts that are committed, packed, and where these bytes lie in the program.
     packed: Vec<u8>,
@@ -59,40 +59,38 @@ pub(super) struct Program {
     /// A folder of this process's, so that several may run side by side.
     pub(super) folder: PathBuf,
     copy: PathBuf,
-    libraries: Option<PathBuf>,
+    libraries: PathBuf,
 }
 
 impl Program {
-    pub(super) fn built(device: Device, which: Which) -> Result<Self> {
-        let [_, backend, file] = device.names();
-        let library = backend.replace('-', "_");
+    pub(super) fn built(which: Which) -> Result<Self> {
         let (command, package, name) = match which {
             Which::Kit => ("build --bin conformance", "binade-bench", "bin/conformance"),
-            Which::Tests => ("test --no-run --test device", backend, "tests/device"),
-            Which::Units => ("test --no-run --lib", backend, &*format!("units/{library}")),
+            Which::Tests => ("test --no-run --test device", "binade-cuda", "tests/device"),
+            Which::Units => ("test --no-run --lib", "binade-cuda", "units/binade_cuda"),
         };
         let built = Binaries::of(&format!("cargo {command} --package {package} --quiet"))?;
         let program = built.file(&format!("{package}/{name}"))?;
-        let packed = fs::read(root().join(file))?;
+        let packed = fs::read(root().join(PACKED))?;
         let places = places(&fs::read(program)?, &packed);
         let bare = packed::unpack(&packed)?;
         let bare = bare.into_iter().map(|(name, text)| (name, without_comments(&text))).collect();
-        let libraries = if device == Device::Ptx { Some(device::folder(false)?) } else { None };
+        let libraries = device::folder(false)?;
         let folder = root().join(format!("target/mutants/{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let copy = folder.join(name.replace('/', "-"));
         fs::copy(program, &copy)?;
-        Ok(Self { device, which, packed, places, bare, folder, copy, libraries })
+        Ok(Self { which, packed, places, bare, folder, copy, libraries })
     }
 
-    /// Returns the packed texts, of which these are changed.
+    /// Returns the packed texts, of which one is another.
     ///
     /// # Errors
     ///
     /// Where the program does not hold the packed texts, or these no longer fit into their place.
-    pub(super) fn packed(&self, changed: &Texts) -> Result<Vec<u8>> {
+    pub(super) fn packed(&self, name: &str, changed: &str) -> Result<Vec<u8>> {
         let mut texts = self.bare.clone();
-        texts.extend(changed.iter().map(|(name, text)| (name.clone(), without_comments(text))));
+        texts.insert(name.to_owned(), without_comments(changed));
         let mut packed = packed::pack(&texts)?;
         if packed.len() > self.packed.len() || self.places.is_empty() {
             return Err(format!("{} has no place for a change", self.copy.display()).into());
@@ -117,17 +115,14 @@ impl Program {
             copy.write_all(packed.unwrap_or(&self.packed))?;
         }
         drop(copy);
-        let [name, ..] = self.device.names();
         let mut process = Command::new("timeout");
         process.arg(format!("{}", limit.as_secs())).arg(&self.copy).stdin(Stdio::null());
         match Which::split(part) {
-            (Which::Kit, part) => process.args(["--device", name, "--only", part]),
+            (Which::Kit, part) => process.args(["--device", "ptx", "--only", part]),
             (_, part) => process.arg(part).env("BINADE_PTX_DEVICES", "2"),
         };
-        process.env("BINADE_REQUIRE", name).env("BINADE_FAIL_FAST", "1");
-        if let Some(folder) = &self.libraries {
-            process.env("LD_LIBRARY_PATH", device::before(folder, "LD_LIBRARY_PATH", ':'));
-        }
+        process.env("BINADE_REQUIRE", "ptx").env("BINADE_FAIL_FAST", "1");
+        process.env("LD_LIBRARY_PATH", device::before(&self.libraries, "LD_LIBRARY_PATH", ':'));
         kernel.capability.map(|version| process.env("BINADE_PTX_CC", version));
         coverage.map(|folder| process.env("BINADE_PTX_COVERAGE", folder));
         let output = process.output()?;
@@ -136,19 +131,11 @@ impl Program {
         Ok(match output.status.code() {
             Some(0) => Outcome::Survived,
             Some(124) => Outcome::Caught("a run without an end".into()),
-            _ if REFUSALS.iter().any(|sign| said.contains(sign)) => Outcome::Refused,
+            _ if said.contains("CUDA_ERROR_INVALID_PTX") => Outcome::Refused,
             _ => Outcome::Caught(first_failure(&said)),
         })
     }
 }
-
-/// Messages by which the PTX loader and the WGSL compiler refuse a text.
-const REFUSALS: [&str; 4] = [
-    "CUDA_ERROR_INVALID_PTX",
-    "Shader parsing error",
-    "Shader validation error",
-    "In Device::create_shader_module",
-];
 
 fn first_failure(said: &str) -> String {
     let is_failed = regex(r"^(FAILED|failed)|\.\.\. FAILED$");

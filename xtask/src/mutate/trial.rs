@@ -7,16 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Change, kernels::Kernel, program::Program, wgsl};
-use crate::{Result, coverage, packed::Texts};
+use super::{Change, kernels::Kernel, program::Program};
+use crate::{Result, coverage};
 
 /// A kernel whose unchanged text passes.
 pub(super) struct Trial<'a> {
     kernel: &'a Kernel,
-    /// All kernels of the device, some of which share lines with this one.
-    all: &'a [Kernel],
     programs: &'a [Program],
-    /// Lines that no case ran; empty where nobody can tell.
+    /// Lines that no case ran.
     missed: BTreeSet<usize>,
     limit: Duration,
 }
@@ -53,15 +51,11 @@ impl<'a> Trial<'a> {
     /// # Errors
     ///
     /// If the kernel fails unchanged.
-    pub(super) fn of(
-        kernel: &'a Kernel,
-        all: &'a [Kernel],
-        programs: &'a [Program],
-    ) -> Result<Self> {
+    pub(super) fn of(kernel: &'a Kernel, programs: &'a [Program]) -> Result<Self> {
         let folder = programs[0].folder.join("coverage");
         coverage::empty(&folder)?;
         let (start, limit) = (Instant::now(), Duration::from_mins(10));
-        let mut trial = Self { kernel, all, programs, missed: BTreeSet::new(), limit };
+        let mut trial = Self { kernel, programs, missed: BTreeSet::new(), limit };
         for part in &kernel.parts {
             if trial.run(part, None, Some(&folder))? != Outcome::Survived {
                 return Err(format!("{part} fails with {} unchanged", kernel.name).into());
@@ -74,33 +68,17 @@ impl<'a> Trial<'a> {
         Ok(trial)
     }
 
-    /// Tries a change. A shared file is changed in every kernel that has it, and held by the cases of this one, then by those of the others.
+    /// Tries a change.
     pub(super) fn outcome(&self, change: &Change) -> Result<Outcome> {
         if self.missed.contains(&change.line) {
             return Ok(Outcome::NeverRan);
         }
-        let mut texts =
-            Texts::from([(self.kernel.name.clone(), changed(&self.kernel.text, change))]);
-        let mut parts = self.kernel.parts.clone();
-        if let Some((file, line)) = wgsl::shared(&self.kernel.text, change.line) {
-            for kernel in self.all {
-                let Some(line) = wgsl::line_of(&kernel.text, file, line) else { continue };
-                let change = Change { line, ..change.clone() };
-                texts.insert(kernel.name.clone(), changed(&kernel.text, &change));
-                parts.extend(kernel.parts.iter().cloned());
-            }
-        }
-        let packed = self.programs[0].packed(&texts)?;
-        let mut tried = BTreeSet::new();
-        for part in parts.iter().filter(|part| tried.insert(*part)) {
-            match self.run(part, Some(&packed), None)? {
-                Outcome::Survived => {}
-                _ if !self.kernel.parts.contains(part)
-                    && self.run(part, None, None)? != Outcome::Survived =>
-                {
-                    return Err(format!("{part} fails unchanged").into());
-                }
-                outcome => return Ok(outcome),
+        let changed = changed(&self.kernel.text, change);
+        let packed = self.programs[0].packed(&self.kernel.name, &changed)?;
+        for part in &self.kernel.parts {
+            let outcome = self.run(part, Some(&packed), None)?;
+            if outcome != Outcome::Survived {
+                return Ok(outcome);
             }
         }
         Ok(Outcome::Survived)
