@@ -47,11 +47,9 @@ pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
 pub(crate) const SHARED: &str = "binade-example-shared";
 
 /// Folders, with all in them, of packages that are no members of the workspace.
-pub(crate) const OUTSIDE: [&str; 4] = [
+pub(crate) const OUTSIDE: [&str; 3] = [
     // A member's features are united into everyone's build; the stage `features` checks it.
     "tests/features",
-    // Strangers' crates have no dev feature of a neighbour's; the stage `adoption` tests them.
-    "tests/adoption",
     // A user's release profile is cargo's own; the stage `vectors` builds it and looks at its instructions.
     "tests/release_build",
     // Nightly builds it with a sanitizer in everything; the stage `fuzz` runs it.
