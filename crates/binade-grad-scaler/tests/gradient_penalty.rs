@@ -10,13 +10,13 @@ fn a_penalty_is_made_of_a_gradient_in_its_own_units() -> Result {
     let critic = f32s(&[3.0]);
     let loss = scaler.scale(&critic)?;
     scaler.set_state(ScaleState::from_exponent(3))?; // whatever happens to the scaler since
-    let gradient = loss.grad(|scaled| {
+    let gradients = loss.grads(|scaled| {
         assert_eq!(scaled.to_f32(), [3.0 * 65536.0]);
-        Ok(scaled.clone())
+        Ok([scaled.clone()])
     })?;
-    assert_eq!(gradient, f32s(&[3.0]));
+    assert_eq!(gradients, [f32s(&[3.0])]);
 
-    let penalty = (gradient.to_f32()[0] - 1.0).powi(2);
+    let penalty = (gradients[0].to_f32()[0] - 1.0).powi(2);
     let total = scaler.scale(&f32s(&[1.0 + 10.0 * penalty]))?;
     let grads = total.backward(|loss| Ok(times(&[("critic.w", &[1.0])], loss)))?.unscale()?;
     assert_eq!(first(grads.grads()), [41.0]);
@@ -27,8 +27,8 @@ fn a_penalty_is_made_of_a_gradient_in_its_own_units() -> Result {
 #[test]
 fn what_overflows_in_a_penalty_shows_up_in_the_loss_made_of_it() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
-    let gradient = scaler.scale(&f32s(&[1e35]))?.grad(|s| Ok(s.clone()))?;
-    let step = scaler.scale(&gradient)?.backward(|loss| Ok(times(&[("w", &[1.0])], loss)))?;
+    let gradients = scaler.scale(&f32s(&[1e35]))?.grads(|s| Ok([s.clone()]))?;
+    let step = scaler.scale(&gradients[0])?.backward(|loss| Ok(times(&[("w", &[1.0])], loss)))?;
     assert!(!finish(step.unscale()?, &mut scaler, &mut sgd)?.is_applied());
     Ok(())
 }

@@ -87,11 +87,11 @@ fn clipping_is_of_all_gradients_together_or_of_a_group() -> Result {
 
 #[test]
 fn a_loss_is_multiplied_by_the_scale_and_a_gradient_of_no_optimizer_divided_by_it() -> Result {
-    let towards_input = scaler(3)?.scale(&3.0)?.grad(|scaled| {
+    let towards_input = scaler(3)?.scale(&3.0)?.grads(|scaled| {
         assert_eq!(scaled.to_bits(), 24.0_f32.to_bits());
-        Ok(*scaled)
+        Ok([*scaled])
     })?;
-    assert_eq!(towards_input.to_bits(), 3.0_f32.to_bits());
+    assert_eq!(towards_input[0].to_bits(), 3.0_f32.to_bits());
     Ok(())
 }
 

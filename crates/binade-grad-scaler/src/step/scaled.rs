@@ -37,24 +37,12 @@ impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
         Ok(ScaledGrads::new(run(&loss)?, scale, shared, of))
     }
 
-    /// Returns a gradient that belongs to no optimizer, as a gradient penalty needs one, divided by the scale. Nothing is checked: what
-    /// it overflows shows up in the loss made of it.
+    /// Returns gradients that belong to no optimizer, as a gradient penalty needs them, each divided by the scale. Nothing is checked:
+    /// what they overflow shows up in the loss made of them.
     ///
     /// # Errors
     ///
     /// The errors of `run`, and of a device that fails.
-    pub fn grad<F>(&self, run: F) -> Result<L, L::Error>
-    where
-        F: FnOnce(&L) -> Result<L, L::Error>,
-    {
-        run(&self.loss)?.unscaled(&self.shared.device, &self.scale)
-    }
-
-    /// Returns several gradients as [`grad`](Self::grad) returns one: those of one backward pass, each divided by the scale.
-    ///
-    /// # Errors
-    ///
-    /// As [`grad`](Self::grad).
     pub fn grads<F, G>(&self, run: F) -> Result<Vec<L>, L::Error>
     where
         F: FnOnce(&L) -> Result<G, L::Error>,
