@@ -62,7 +62,6 @@ backend! { given {
     view(bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Tensor<Self>>;
     to_bits(tensor: &Tensor<Self>) -> Result<Vec<u8>>;
     cast(tensor: &Tensor<Self>, to: DType) -> Result<Tensor<Self>>;
-    cast_all(tensors: &[&Tensor<Self>], to: DType) -> Result<Vec<Tensor<Self>>>;
     cast_saturating(tensor: &Tensor<Self>, to: DType) -> Result<Tensor<Self>>;
     cast_stochastic(tensor: &Tensor<Self>, to: DType, key: Key) -> Result<Tensor<Self>>;
     multi_tensor(call: &SetCall, x: &[Named<Tensor<Self>>], y: &[Named<Tensor<Self>>]) -> Result<SetResult<Tensor<Self>>>;

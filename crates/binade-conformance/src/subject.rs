@@ -98,11 +98,6 @@ pub trait Subject {
         Err(SubjectError::unsupported("cast"))
     }
 
-    /// Returns each of `tensors` in another element type: by one call, where the device has one.
-    fn cast_all(&self, tensors: &[&TensorOf<Self>], to: DType) -> Result<Vec<TensorOf<Self>>> {
-        tensors.iter().map(|tensor| self.cast(tensor, to)).collect()
-    }
-
     /// Returns `tensor` in another element type, with overflow to the largest finite number of the value's sign.
     fn cast_saturating(&self, tensor: &TensorOf<Self>, to: DType) -> Result<TensorOf<Self>> {
         Err(SubjectError::unsupported("cast_saturating"))

@@ -3,12 +3,12 @@
 //! The oracle goes through one element after another, in `f64` where it rounds once and in `f32` where it rounds as often as the
 //! contract says.
 
-use super::cast::{round, rounded};
+use super::cast::{lanes, round, rounded};
 use super::norm::norm;
 use super::prelude::*;
 use super::training::narrow;
 use super::unscale::{mixed, told};
-use crate::{SetCall, SetResult};
+use crate::{Layout, SetCall, SetResult};
 use binade_core::{Norm, Overflow};
 
 /// Named tensors on the kit's side.
@@ -262,11 +262,34 @@ fn casts<S: Backend>(cases: &mut Cases<S>) {
             Ok(())
         });
     }
+    for from in lanes::all() {
+        cases.add(from, "many_are_cast_each_by_itself", move |s: &S, check| {
+            lanes::all().try_for_each(|to| together(s, check, [from, to]))
+        });
+    }
     cases.add("-", "as_many_types_as_tensors_are_asked_for", |s: &S, check| {
         let set = one(DType::F32, [1.0]);
         let got = call(s, check, &SetCall::Cast(vec![]), [&set, &vec![]]);
         check.rejected(&set, got, ErrorKind::Mismatch)
     });
+}
+
+/// Casts tensors of different lengths and starts, one of them without elements.
+fn together<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
+    let whole = lanes::fitting(from, to);
+    let set: Set =
+        [("a", 0, 1), ("b", 0, 0), ("c", 0, whole.len()), ("d", 1, whole.len()), ("e", 3, 33)]
+            .map(|(name, offset, length)| {
+                let part = Stored::code_vector(from, whole.codes().take(length));
+                (name, part.view(Layout::Offset(offset)))
+            })
+            .into();
+    let got = call(s, check, &SetCall::Cast(vec![to; set.len()]), [&set, &vec![]])?.tensors;
+    check.equal(&set, got.len().to_string(), set.len().to_string())?;
+    set.iter().zip(&got).try_for_each(|((_, input), got)| {
+        let values: Vec<f64> = input.values().collect();
+        check.exact(&[input], &get(s, &got.value, to, &input.shape)?, &values)
+    })
 }
 
 fn assigned<S: Backend>(cases: &mut Cases<S>, dtype: DType) {

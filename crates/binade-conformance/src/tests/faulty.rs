@@ -79,7 +79,6 @@ operations! {
     view(bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Plain;
     to_bits(tensor: &Plain) -> Vec<u8>;
     cast(tensor: &Plain, to: DType) -> Plain;
-    cast_all(tensors: &[&Plain], to: DType) -> Vec<Plain>;
     cast_saturating(tensor: &Plain, to: DType) -> Plain;
     cast_stochastic(tensor: &Plain, to: DType, key: Key) -> Plain;
     scale(tensor: &Plain, scale: ScaleState) -> Plain;

@@ -2,7 +2,7 @@
 
 use super::caught::caught;
 use super::faulty::Fault;
-use super::toy::{Elements, Grads, Params, Plain, Slot, Steps, Tensors, Toy, Unscaled, plain};
+use super::toy::{Elements, Grads, Params, Plain, Slot, Steps, Toy, Unscaled, plain};
 use super::toy_train::{self, Training};
 use crate::{Backend as _, IterationFindings, Result, UnscaleResult};
 use binade_core::{DType, FoundInf, Named, Overflow};
@@ -27,16 +27,6 @@ impl Fault for Wrong {
         let values = values.map(|(i, x)| if lost(i, x) { 0.0 } else { x });
         let narrowed = values.map(|x| if to == DType::F16 { self.before_f16(x) } else { x });
         Ok(Plain::write(&narrowed.collect::<Vec<f32>>(), to, tensor.shape()))
-    }
-
-    fn cast_all(&self, tensors: &[&Plain], to: DType) -> Result<Tensors> {
-        let mut results = Toy.cast_all(tensors, to)?;
-        if self.0 == "casts_the_first_of_many" {
-            for result in results.iter_mut().skip(1) {
-                *result = Plain::write(&vec![0.0; result.len()], result.dtype(), result.shape());
-            }
-        }
-        Ok(results)
     }
 
     fn cast_saturating(&self, tensor: &Plain, to: DType) -> Result<Plain> {
@@ -256,6 +246,5 @@ caught! {
     fn steps_by_the_gradients_sign() by "lion/bf16<-f16/a_momentum_that_outweighs_the_gradient_decides";
     fn takes_zero_for_positive() by "lion/f16<-f32/a_gradient_of_zero_moves_nothing_as_yet";
     fn loses_nan_in_one_lane() by "cast/e4m3-f32/a_value_is_rounded_alike_in_every_lane";
-    fn casts_the_first_of_many() by "cast/f32-bf16/many_tensors_at_once_are_cast_each_by_itself";
     fn overflows_where_it_saturates() by "cast/f32-f16/overflow_to_the_largest_is_given_or_refused";
 }

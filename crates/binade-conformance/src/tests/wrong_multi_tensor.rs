@@ -57,6 +57,11 @@ impl Fault for Wrong {
                     result.found = result.found.map(|told| FoundInf { overflow: None, ..told });
                 }
             }
+            ("casts_the_first_of_many", SetCall::Cast(_)) => {
+                for Named { value, .. } in result.tensors.iter_mut().skip(1) {
+                    *value = Plain::write(&vec![0.0; value.len()], value.dtype(), value.shape());
+                }
+            }
             ("counts_the_first_alone", _) => {
                 if let Some(found) = result.found.as_mut().filter(|found| found.nans > 0) {
                     (found.nans, found.infinities) = (0, 1);
@@ -97,6 +102,7 @@ caught! {
     fn counts_the_first_alone() by "multi_tensor/f16/the_first_that_is_not_finite_is_named_and_all_are_counted" "multi_tensor/bf16/either_operand_is_looked_at";
     fn gives_each_the_norm_of_all() by "multi_tensor/f32/norms_are_of_all_and_of_each";
     fn lets_a_nan_pass_the_largest() by_only "multi_tensor/f16/a_nan_shows_in_its_own_norm_and_in_that_of_all";
+    fn casts_the_first_of_many() by "multi_tensor/f32/many_are_cast_each_by_itself";
     fn casts_all_to_the_first_type() by_only "multi_tensor/f32/each_is_cast_to_a_type_of_its_own";
     fn assigns_whatever_was_found() by_only "multi_tensor/bf16/nothing_is_assigned_where_the_finding_is_raised";
     fn pairs_tensors_by_place() by_only "multi_tensor/f32/two_sets_that_differ_are_a_mismatch";

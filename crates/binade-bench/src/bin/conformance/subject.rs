@@ -5,7 +5,7 @@ use binade_conformance::{
     Arithmetic, Layout, OpInvocation, Report, Result, Runner, SetCall, SetResult, SparseResult,
     SparseRun, Subject, SubjectError, compute, multi_tensor, sparse,
 };
-use binade_core::{DType, MultiTensor, Named, cast::OnOverflow, stochastic::Key};
+use binade_core::{DType, Named, cast::OnOverflow, stochastic::Key};
 use binade_cpu::Cpu;
 use binade_cuda::{
     Cuda, F32Products, Products, ProductsBackend,
@@ -240,17 +240,6 @@ gpu_subject!(Cuda, binade_cuda::Tensor, {
         run: SparseRun<binade_cuda::Tensor>,
     ) -> Result<SparseResult<binade_cuda::Tensor>> {
         sparse(&self.device, run)
-    }
-
-    fn cast_all(
-        &self,
-        tensors: &[&binade_cuda::Tensor],
-        to: DType,
-    ) -> Result<Vec<binade_cuda::Tensor>> {
-        let set =
-            tensors.iter().map(|tensor| Named::new("", (*tensor).clone())).collect::<Vec<_>>();
-        let cast = self.device.cast_all(&set, &vec![to; set.len()])?;
-        Ok(cast.into_iter().map(|tensor| tensor.value).collect())
     }
 });
 

@@ -1,4 +1,4 @@
-//! Casts of values that stand beside any others: in each lane of a vector, in many tensors at once, with overflow to the largest,
+//! Casts of values that stand beside any others: in each lane of a vector, with overflow to the largest,
 //! and from and to eight bits.
 
 use super::{cast, cast_values, starts};
@@ -14,8 +14,6 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
             let (name, pair) = (format!("{from}-{to}"), [from, to]);
             let sentence = "a_value_is_rounded_alike_in_every_lane";
             cases.add(&name, sentence, move |s: &S, check| alike(s, check, pair));
-            let sentence = "many_tensors_at_once_are_cast_each_by_itself";
-            cases.add(&name, sentence, move |s: &S, check| together(s, check, pair));
             if to != DType::F32 {
                 let sentence = "overflow_to_the_largest_is_given_or_refused";
                 cases.add(&name, sentence, move |s: &S, check| to_the_largest(s, check, pair));
@@ -54,7 +52,7 @@ fn between(draw: &mut Draw, to: DType) -> Vec<u64> {
 }
 
 /// The elements whose cast is no choice of the caller's.
-fn fitting(from: DType, to: DType) -> Stored {
+pub(in crate::cases) fn fitting(from: DType, to: DType) -> Stored {
     Stored::code_vector(
         from,
         lanes(from, to).into_iter().filter(|code| fits(value(*code, from), to)),
@@ -66,23 +64,6 @@ fn alike<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdic
     [0, 1]
         .into_iter()
         .try_for_each(|offset| super::of(s, check, &input.clone().view(Layout::Offset(offset)), to))
-}
-
-/// Of different lengths and starts, one of them without elements.
-fn together<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
-    let whole = fitting(from, to);
-    let short = |length| Stored::code_vector(from, whole.codes().take(length));
-    let inputs = [(0, 1), (0, 0), (0, whole.len()), (1, whole.len()), (3, 33)]
-        .map(|(offset, length)| short(length).view(Layout::Offset(offset)));
-    let tensors = inputs.iter().map(|input| put(s, input));
-    let tensors = tensors.collect::<Result<Vec<_>, _>>()?;
-    let results = s.cast_all(&tensors.iter().collect::<Vec<_>>(), to)?;
-    let count = |n: usize| format!("{n} tensors");
-    check.equal(&whole, count(results.len()), count(inputs.len()))?;
-    inputs.iter().zip(&results).try_for_each(|(input, result)| {
-        let values: Vec<f64> = input.values().collect();
-        check.exact(&[input], &get(s, result, to, &input.shape)?, &values)
-    })
 }
 
 fn to_the_largest<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
