@@ -5,7 +5,11 @@ use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
 
-crate::tests![a_window_reads_nothing, a_window_of_windows_is_the_cpus_bit_for_bit];
+crate::tests![
+    a_window_reads_nothing,
+    a_window_of_windows_is_the_cpus_bit_for_bit,
+    a_sum_of_scaled_gradients_is_divided_as_on_the_cpu,
+];
 
 /// Elements of the second parameter: of a size that nothing else has here.
 pub(crate) const B: usize = 700;
@@ -48,6 +52,23 @@ fn a_window_of_windows_is_the_cpus_bit_for_bit() -> Result {
             outer.add(inner.finish()?.ok_or("an empty window")?)?;
         }
         let sum = outer.finish()?.ok_or("an empty window")?;
+        let values = device.materialise(sum.grads().clone())?;
+        let values = values.iter().filter_map(|entry| entry.value.as_ref());
+        Ok(values.map(|tensor| device.bits(tensor)).collect())
+    }
+    assert_eq!(sum(&gpu())?, sum(&Cpu)?);
+    Ok(())
+}
+
+fn a_sum_of_scaled_gradients_is_divided_as_on_the_cpu() -> Result {
+    fn sum<D: Device>(device: &D) -> Result<Vec<Vec<u8>>> {
+        let scaler = Scaler::new(device.clone(), LossScale::fixed(1024.0)?)?;
+        let loss = vector(device, &[1.0], DType::F32);
+        let mut window = scaler.sum_scaled();
+        for number in 0..3 {
+            window.backward(&loss, |_| Ok(set(device, &batch(number, false), DType::F16)))?;
+        }
+        let sum = window.unscale()?.ok_or("an empty window")?;
         let values = device.materialise(sum.grads().clone())?;
         let values = values.iter().filter_map(|entry| entry.value.as_ref());
         Ok(values.map(|tensor| device.bits(tensor)).collect())

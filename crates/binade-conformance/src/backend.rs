@@ -1,13 +1,13 @@
 //! A subject as the cases see it: its tensors, and training by way of its handle's traits, which users call.
 
 use crate::{
-    Arithmetic, Clip, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout, LossPair,
-    MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, SetCall, SetResult, SparseResult,
-    SparseRun, Subject, SubjectError, TrainStep, TrainingDevice, UnscaleResult, device,
+    Arithmetic, Clip, Iteration, IterationFindings, Layout, MergeResult, MicroBatch, OpInvocation,
+    Result, ScaleTrace, SetCall, SetResult, SparseResult, SparseRun, Subject, SubjectError,
+    TrainStep, TrainingDevice, UnscaleResult, device,
 };
 use binade_core::{DType, FoundInf, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{
-    ClipGroup, Loss as _, LossScale, MergeRule, Norm, ScaleState, ScaleStore as _, Step,
+    ClipGroup, Loss as _, LossScale, MergeRule, Norm, ScaleState, ScaleStore as _,
 };
 use binade_master_weights::MasterStore;
 
@@ -104,10 +104,4 @@ backend! { given {
     /// Returns parameters after `steps` with masters in this store.
     train_by(store: MasterStore, params: Params<Self>, steps: Vec<TrainStep<Tensor<Self>>>) -> Params<Self> =
         |_, device| device::train(device, store, params, steps);
-    /// Runs losses whose gradients are unscaled once, at the end.
-    delayed(window: DelayedRun<Tensor<Self>>) -> DelayedResult<Tensor<Self>> =
-        |subject, device| device::delayed(subject, device, window);
-    /// Returns by loss the outcome of an iteration in which each loss has a scale of its own.
-    update_each(losses: LossPair<Tensor<Self>>) -> [Step; 2] =
-        |_, device| device::update_each(device, losses);
 } }

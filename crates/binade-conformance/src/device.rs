@@ -1,12 +1,10 @@
 //! A subject's methods by way of its handle's traits, which users call.
 
-mod loops;
 mod multi_tensor;
 mod scale;
 mod sets;
 mod sparse;
 
-pub(crate) use loops::{delayed, update_each};
 pub use multi_tensor::{SetCall, SetResult, multi_tensor};
 pub(crate) use scale::{iterate, merge, update_scale};
 pub(crate) use sets::{accumulate, clip, norm, train};

@@ -80,10 +80,6 @@ macro_rules! groups {
             )*
             /// Gradients of look-ups: rows added where they repeat, checked, and stepped alone.
             [SparseEmbedding] Sparse sparse
-            /// Losses whose gradients are divided once, at the end.
-            [Scaler] Delayed delayed
-            /// Scales that move by the overflows of their own losses.
-            [Scaler] UpdateEach update_each
             /// Whole runs, held to the loss of `f32`.
             [Convergence] Convergence convergence
         }

@@ -48,8 +48,7 @@ use backend::{Backend, Tensor};
 use case::{Case, CaseError, Cases, Check, Verdict};
 use difference::Difference;
 use runs::{
-    Clip, DelayedPass, DelayedResult, DelayedRun, Iteration, IterationFindings, IterationResult,
-    LossPair, MergeResult, MicroBatch, PassFinding, ScaleTrace, StepSharing, TrainStep,
-    UnscaleResult,
+    Clip, Iteration, IterationFindings, IterationResult, MergeResult,
+    MicroBatch, PassFinding, ScaleTrace, TrainStep, UnscaleResult,
 };
 use stored::Stored;

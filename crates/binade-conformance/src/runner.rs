@@ -48,7 +48,7 @@ impl Runner {
     }
 
     /// Runs only the cases of this suite, and of others that are named so: a trait such as `GradScaler` or `Gelu`, `Ops` for all
-    /// operations, or `Storage`, `Scaler` or `Convergence`.
+    /// operations, `Storage` or `Convergence`.
     ///
     /// # Panics
     ///

@@ -1,9 +1,7 @@
 //! Values that the kit hands to a subject and takes from it, besides tensors.
 
 use binade_core::{FoundInf, NamedGrads};
-use binade_grad_scaler::{
-    BadMicroBatch, LossScale, MergeRule, Norm, ScaleState, StepSummary, UpdateInputs,
-};
+use binade_grad_scaler::{MergeRule, Norm, ScaleState, UpdateInputs};
 use binade_master_weights::UpdateRule;
 
 /// Set of gradients after unscaling.
@@ -115,59 +113,4 @@ pub(crate) struct IterationResult {
 pub(crate) struct ScaleTrace {
     pub(crate) stages: Vec<IterationResult>,
     pub(crate) scale: ScaleState,
-}
-
-/// Losses whose gradients are unscaled once, at the end, by the scale that was in force when their window opened.
-#[derive(Clone, Debug)]
-pub(crate) struct DelayedRun<T> {
-    /// State of the scaler when the window opens.
-    pub(crate) start: ScaleState,
-    pub(crate) passes: Vec<DelayedPass<T>>,
-    /// Sums of the framework's own buffers, where it adds gradients up itself; `None` where the window does.
-    pub(crate) buffers: Option<NamedGrads<T>>,
-}
-
-/// One loss of a [`DelayedRun`].
-#[derive(Clone, Debug)]
-pub(crate) struct DelayedPass<T> {
-    pub(crate) loss: T,
-    /// Its scaled gradients; of no use where the framework adds them up.
-    pub(crate) grads: NamedGrads<T>,
-    /// State that the scaler is put into after it, as the update of another loss would.
-    pub(crate) moved: ScaleState,
-}
-
-/// Result of a [`DelayedRun`].
-#[derive(Clone, Debug)]
-pub(crate) struct DelayedResult<T> {
-    /// Bits of each loss, scaled, in `f32`.
-    pub(crate) losses: Vec<Vec<u8>>,
-    /// Gradients that an optimizer was given.
-    pub(crate) grads: NamedGrads<T>,
-    /// Verdict of the step, and the finding of each pass.
-    pub(crate) summary: StepSummary,
-}
-
-/// One iteration of two losses that have a scale each.
-#[derive(Clone, Debug)]
-pub(crate) struct LossPair<T> {
-    pub(crate) rule: LossScale,
-    pub(crate) scales: [ScaleState; 2],
-    pub(crate) loss: T,
-    /// Gradients by loss, scaled by its own scale.
-    pub(crate) grads: [NamedGrads<T>; 2],
-    pub(crate) meet: StepSharing,
-}
-
-/// Place where gradients of two losses meet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum StepSharing {
-    /// A window whose sum makes one step.
-    Window {
-        /// Rule for an overflow of one of them.
-        bad: BadMicroBatch,
-        max_norm: Option<f32>,
-    },
-    /// Nowhere: each makes a step of its own, and one iteration has both.
-    Apart,
 }

@@ -3,7 +3,7 @@
 use crate::common::sgd::Sgd;
 use crate::common::{
     Grads, Host, HostScaler, Result, Set, bad_parts, f32s, finish, first, host, iterate, pair,
-    scaler, times, unscaled,
+    rule, scaler, times, unscaled, w,
 };
 use binade_core::{DType, Named};
 use binade_grad_scaler::{BadMicroBatch, DelayedUnscale, LossScale, ScaleState, ScaledSum, Step};
@@ -139,6 +139,23 @@ fn a_pass_that_overflowed_is_named_adds_nothing_and_skips_the_window_once() -> R
     assert_eq!((scale.exponent, scale.overflows, scale.skipped), (15, 1, 1));
     let verdict = &step.report().steps[0].verdict;
     assert_eq!((verdict.infinities, verdict.nans, verdict.magnitude), (1, 1, 3.0 * 65536.0));
+    Ok(())
+}
+
+#[test]
+fn a_sum_that_is_not_finite_before_or_after_it_is_divided_skips_as_the_part_sum() -> Result {
+    for (exponent, scaled) in [(2, 3e38), (-2, 1.5e38)] {
+        let rule = rule(|rule| rule.min_exponent = -20);
+        let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
+        scaler.set_state(ScaleState::from_exponent(exponent))?;
+        let mut sum = scaler.sum_scaled();
+        for _ in 0..2 {
+            sum.backward(&one(), |_| Ok(w(&[scaled])))?;
+        }
+        let step = step(&mut scaler, &mut sgd, sum)?;
+        assert!(matches!(step, Step::Skipped(_)), "{step:?}");
+        assert_eq!((bad_parts(&step), sgd.steps), (vec!["sum"], 0));
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A scale for each loss: whose gradients overflow, whose scale backs off.
 
 use crate::common::sgd::Sgd;
-use crate::common::{HostScaler, Result, Set, scaler, unscaled};
+use crate::common::{HostScaler, Result, Set, Unscaled, rule, scaler, unscaled};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step, UnscaledGrads};
 
 fn two_scalers() -> [HostScaler; 2] {
@@ -109,5 +109,45 @@ fn a_micro_batch_that_either_window_leaves_out_is_no_skip_of_its_loss() -> Resul
             assert_eq!((overflows, counted), (1, skipped.into()), "{inner:?} in {outer:?}");
         }
     }
+    Ok(())
+}
+
+/// Returns scalers under which finite gradients come to the end of `f32`, and a window of these.
+fn at_the_end(sets: [Set<'_>; 2], bad: BadMicroBatch) -> Result<([HostScaler; 2], Unscaled)> {
+    let mut scalers = [0, 1].map(|_| scaler(rule(|rule| rule.min_exponent = -20)));
+    for scaler in &mut scalers {
+        scaler.set_state(ScaleState::from_exponent(0))?;
+    }
+    let mut window = scalers[0].accumulate(bad);
+    for (scaler, set) in scalers.iter().zip(sets) {
+        window.add(unscaled(scaler, set)?)?;
+    }
+    Ok((scalers, window.finish()?.expect("two")))
+}
+
+#[test]
+fn a_sum_that_overflows_backs_off_both_scales() -> Result {
+    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
+        let sets: [Set<'_>; 2] = [&[("w", &[2e38])]; 2];
+        let (([mut a, mut b], sum), mut sgd) = (at_the_end(sets, bad)?, Sgd::new(GOOD));
+        let [a, b] = Scaler::update_each([&mut a, &mut b], sum.step(&mut sgd)?)?;
+        assert_eq!((exponents(&[a.resolve()?, b.resolve()?]), sgd.steps), ([-1, -1], 0));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_norm_that_is_not_finite_skips_and_backs_off_none() -> Result {
+    let sets: [Set<'_>; 2] = [&[("w", &[3e38, 3e38])], &[("w", &[0.0, 0.0])]];
+    let ([mut a, mut b], sum) = at_the_end(sets, BadMicroBatch::SkipWindow)?;
+    let mut sgd = Sgd::new(&[("w", &[8.0, 8.0])]);
+    let step = sum.clip_norm(1.0)?.step(&mut sgd)?;
+    let [a, b] = Scaler::update_each([&mut a, &mut b], step)?;
+    for step in [a.resolve()?, b.resolve()?] {
+        assert!(matches!(step, Step::Skipped(_)), "{step:?}");
+        let ScaleState { exponent, overflows, .. } = step.report().scale;
+        assert_eq!((exponent, overflows), (0, 0));
+    }
+    assert_eq!(sgd.steps, 0);
     Ok(())
 }

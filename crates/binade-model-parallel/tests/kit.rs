@@ -79,7 +79,7 @@ fn runner() -> Runner {
     Runner::from_env().excuse(views, reason).require_all()
 }
 
-const TRAINING: [&str; 5] = ["GradScaler", "GradOps", "ClipGroups", "MasterWeights", "Scaler"];
+const TRAINING: [&str; 4] = ["GradScaler", "GradOps", "ClipGroups", "MasterWeights"];
 /// Operations are handed on by one macro: some suites are enough of them, and all run where `BINADE_FULL` is set.
 const OPERATIONS: [&str; 3] = ["Autocast", "Linear", "LayerNorm"];
 

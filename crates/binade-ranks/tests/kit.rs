@@ -51,7 +51,7 @@ fn runner() -> Runner {
 
 /// Suites of what ranks do together. Operations are handed on to the device by one macro: some suites are enough of them, and all run
 /// where `BINADE_FULL` is set.
-const TRAINING: [&str; 5] = ["GradScaler", "GradOps", "ClipGroups", "MasterWeights", "Scaler"];
+const TRAINING: [&str; 4] = ["GradScaler", "GradOps", "ClipGroups", "MasterWeights"];
 const OPERATIONS: [&str; 3] = ["Autocast", "Linear", "LayerNorm"];
 
 #[test]

@@ -2,13 +2,13 @@
 
 use super::toy::{Device, Plain, Toy};
 use crate::{
-    Arithmetic, Backend, Clip, DelayedResult, DelayedRun, Iteration, IterationFindings, Layout,
-    LossPair, MergeResult, MicroBatch, OpInvocation, Result, ScaleTrace, SetCall, SetResult,
-    SparseResult, SparseRun, TrainStep, UnscaleResult,
+    Arithmetic, Backend, Clip, Iteration, IterationFindings, Layout, MergeResult, MicroBatch,
+    OpInvocation, Result, ScaleTrace, SetCall, SetResult, SparseResult, SparseRun, TrainStep,
+    UnscaleResult,
 };
 use binade_core::{DType, FoundInf, Named, NamedGrads, stochastic::Key};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{ClipGroup, LossScale, MergeRule, Norm, ScaleState, Step};
+use binade_grad_scaler::{ClipGroup, LossScale, MergeRule, Norm, ScaleState};
 use binade_master_weights::MasterStore;
 
 /// A fault as a subject: one type for all of them, so that the cases are compiled once.
@@ -96,6 +96,4 @@ operations! {
     multi_tensor(call: &SetCall, x: &[Named<Plain>], y: &[Named<Plain>]) -> SetResult<Plain>;
     compute(op: &OpInvocation, operands: &[&Plain]) -> Vec<Plain>;
     sparse(run: SparseRun<Plain>) -> SparseResult<Plain>;
-    delayed(window: DelayedRun<Plain>) -> DelayedResult<Plain>;
-    update_each(losses: LossPair<Plain>) -> [Step; 2];
 }

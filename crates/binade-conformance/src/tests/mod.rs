@@ -16,7 +16,6 @@ mod wrong;
 mod wrong_batch_norms;
 mod wrong_elements;
 mod wrong_groups;
-mod wrong_loops;
 mod wrong_multi_tensor;
 mod wrong_ops;
 mod wrong_rules;

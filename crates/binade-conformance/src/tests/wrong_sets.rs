@@ -149,7 +149,7 @@ fn alone(grads: &mut Grads, which: Norm, max: f32) {
 }
 
 /// Rounds the sum to f16 after each micro-batch.
-pub(super) fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<Grads> {
+fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<Grads> {
     let mut sums = None;
     for micro in window {
         let so_far = sums.map(|grads| MicroBatch { grads, scale: ScaleState::from_exponent(0) });
@@ -161,7 +161,7 @@ pub(super) fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<Grads> {
 }
 
 /// Makes bad gradients look good: what is not finite becomes zero, the rest stays.
-pub(super) fn tame(grads: &mut Grads) {
+fn tame(grads: &mut Grads) {
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values = grad.read().into_iter().map(|x| if x.is_finite() { x } else { 0.0 });
         *grad = Plain::write(&values.collect::<Vec<f32>>(), grad.dtype(), grad.shape());

@@ -52,7 +52,7 @@ impl Subject for Rank {
 }
 
 /// Suites of what ranks do together: operations are each rank's own, and the device's.
-const SUITES: [&str; 4] = ["GradScaler", "GradOps", "ClipGroups", "Scaler"];
+const SUITES: [&str; 3] = ["GradScaler", "GradOps", "ClipGroups"];
 
 /// Suites that the interpreter takes minutes for, which run where `BINADE_FULL` is set: steps are the device's too.
 const SLOW: [&str; 2] = ["MasterWeights", "Convergence"];
