@@ -49,7 +49,7 @@ fn what_is_kept_is_told_by_kind() {
         saved[0].kept.iter().map(|(kind, _)| kind.to_string()).collect::<Vec<_>>().join(" ")
     };
     let [none, one, two, three] = ["", "moment0", "moment0 moment1", "moment0 moment1 moment2"];
-    let moments = [none, one, two, two, three, one, one, two];
+    let moments = [none, one, two, two, three, one, one, two, one];
     assert_eq!(rules().map(|rule| kinds(MasterStore::Copy, DType::F32, rule)), moments);
     let novograd = UpdateRule::novograd(0.1);
     assert_eq!(kinds(MasterStore::Copy, DType::F32, novograd), "norm moment0");

@@ -9,14 +9,14 @@ mod rule;
 #[path = "../../../../tests/rule/whole.rs"]
 mod whole;
 
-use whole::{more_rules, whole_rules};
+pub(crate) use whole::{all_rules, rules};
 
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::DType;
 use binade_grad_scaler::{
     Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler, Step, Tolerance, UnscaledGrads,
 };
-use binade_master_weights::{Adam, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
 use device::Trains;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,37 +80,6 @@ pub fn stores(storage: DType) -> Vec<MasterStore> {
         MasterStore::ScaledF16,
     ];
     all.into_iter().filter(|store| store.takes(storage)).collect()
-}
-
-/// Returns SGD without and with momentum, Adam, `AdamW`, `AMSGrad`, Adagrad, Lion and a rule of a program's own.
-pub fn rules() -> [UpdateRule; 8] {
-    let momentum =
-        Sgd { lr: 0.1, momentum: 0.9, dampening: 0.25, weight_decay: 0.01, nesterov: false };
-    let amsgrad = Adam {
-        lr: 0.01,
-        betas: [0.9, 0.99],
-        eps: 1e-8,
-        weight_decay: 0.1,
-        decoupled: false,
-        amsgrad: true,
-        sparse: false,
-    };
-    let [adagrad, lion, own] = more_rules();
-    [
-        UpdateRule::sgd(0.1),
-        UpdateRule::Sgd(momentum),
-        UpdateRule::adam(0.01),
-        UpdateRule::adamw(0.01),
-        UpdateRule::Adam(amsgrad),
-        adagrad,
-        lion,
-        own,
-    ]
-}
-
-/// Returns every rule, those that step whole tensors among them.
-pub fn all_rules() -> Vec<UpdateRule> {
-    rules().into_iter().chain(whole_rules()).collect()
 }
 
 /// Run that may be left at any micro-batch.

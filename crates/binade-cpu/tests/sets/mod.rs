@@ -12,9 +12,8 @@ use binade_core::{
 };
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
-use binade_master_weights::{Adam, MasterStore, OptimizerConfig, Sgd, UpdateRule};
-use whole::more_rules;
-pub(crate) use whole::whole_rules;
+use binade_master_weights::{MasterStore, OptimizerConfig, UpdateRule};
+pub(crate) use whole::{all_rules, rules, whole_rules};
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
@@ -181,35 +180,4 @@ pub fn in_pools<R: Send>(work: impl Fn() -> R + Sync) -> [R; 3] {
 
 pub fn config(rule: UpdateRule) -> OptimizerConfig {
     OptimizerConfig::new(rule).unwrap()
-}
-
-/// Returns one rule of each kind, with everything in it that a step may read.
-pub fn rules() -> [UpdateRule; 8] {
-    let momentum =
-        Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.01, nesterov: true };
-    let amsgrad = Adam {
-        lr: 0.01,
-        betas: [0.4, 0.99],
-        eps: 1e-6,
-        weight_decay: 0.1,
-        decoupled: false,
-        amsgrad: true,
-        sparse: false,
-    };
-    let [adagrad, lion, own] = more_rules();
-    [
-        UpdateRule::sgd(0.1),
-        UpdateRule::Sgd(momentum),
-        UpdateRule::adam(0.01),
-        UpdateRule::adamw(0.01),
-        UpdateRule::Adam(amsgrad),
-        adagrad,
-        lion,
-        own,
-    ]
-}
-
-/// Returns every rule, those that step whole tensors among them.
-pub fn all_rules() -> Vec<UpdateRule> {
-    rules().into_iter().chain(whole_rules()).collect()
 }

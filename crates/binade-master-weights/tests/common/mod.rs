@@ -10,12 +10,11 @@ mod rule;
 mod whole;
 
 pub(crate) use host::{Host, round};
-use whole::more_rules;
-pub(crate) use whole::whole_rules;
+pub(crate) use whole::{all_rules, rules};
 
 use binade_core::{DType, FoundInf, HostDevice, Named, NamedGrads, Overflow};
 use binade_master_weights::{
-    Adam, MasterOptimizer, MasterStore, OptimizerConfig, SavedParameter, Sgd, UpdateRule,
+    MasterOptimizer, MasterStore, OptimizerConfig, SavedParameter, UpdateRule,
 };
 
 pub const LOW: [DType; 2] = [DType::BF16, DType::F16];
@@ -84,41 +83,6 @@ pub fn raised() -> [FoundInf; 2] {
         FoundInf { overflow: Some(overflow), infinities: 1, ..fine() },
         FoundInf { halted: true, ..fine() },
     ]
-}
-
-/// One of each kind, with everything in it that a step may read.
-pub fn rules() -> [UpdateRule; 8] {
-    let adam = Adam {
-        lr: 0.01,
-        betas: [0.4, 0.99],
-        eps: 1e-6,
-        weight_decay: 0.1,
-        decoupled: false,
-        amsgrad: true,
-        sparse: false,
-    };
-    let [adagrad, lion, own] = more_rules();
-    [
-        UpdateRule::sgd(0.1),
-        UpdateRule::Sgd(Sgd {
-            lr: 0.1,
-            momentum: 0.9,
-            dampening: 0.1,
-            weight_decay: 0.01,
-            nesterov: false,
-        }),
-        UpdateRule::adam(0.01),
-        UpdateRule::adamw(0.01),
-        UpdateRule::Adam(adam),
-        adagrad,
-        lion,
-        own,
-    ]
-}
-
-/// Returns every rule, those that step whole tensors among them.
-pub fn all_rules() -> Vec<UpdateRule> {
-    rules().into_iter().chain(whole_rules()).collect()
 }
 
 /// Values within ±4 that differ from seed to seed: the upper bits of splitmix64.
