@@ -1,10 +1,13 @@
 //! Under which names states and rules are written to a file.
 
+#[path = "../rule/idle.rs"]
+mod idle;
 #[path = "../rule/mod.rs"]
 mod rule;
 
 use binade_interchange::protocol::{ProtocolScaler, StateDict};
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{CustomRule as _, UpdateRule};
+use idle::idle_rule;
 use serde_json::json;
 
 #[test]
@@ -55,31 +58,8 @@ fn a_rule_of_a_programs_own_is_read_by_its_name_once_it_was_made() {
 
 #[test]
 fn two_rules_of_one_name_are_told_apart_and_refused_in_a_file() {
-    use binade_master_weights::{CustomRule, ElementState};
-    struct Other;
-    impl CustomRule for Other {
-        const NAME: &'static str = "twice";
-        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
-        const MOMENTS: &'static [&'static str] = &[];
-        fn constants(_: &[f64], _: u64) -> [f32; 9] {
-            [0.0; 9]
-        }
-        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
-            false
-        }
-    }
-    struct Same;
-    impl CustomRule for Same {
-        const NAME: &'static str = "twice";
-        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
-        const MOMENTS: &'static [&'static str] = &[];
-        fn constants(_: &[f64], _: u64) -> [f32; 9] {
-            [1.0; 9]
-        }
-        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
-            true
-        }
-    }
+    idle_rule!(Other, "twice", [], |_| [0.0; 9]);
+    idle_rule!(Same, "twice", [], |_| [1.0; 9]);
     let (one, two) = (Other::rule([0.1]), Same::rule([0.1]));
     assert_ne!(one, two);
     let error = serde_json::from_value::<UpdateRule>(serde_json::to_value(one).unwrap());

@@ -1,5 +1,8 @@
 //! Update rules of a program's own with a kernel of its own, against the CPU's.
 
+#[path = "../../../../tests/rule/idle.rs"]
+mod idle;
+
 use crate::shared::support::Compared;
 use crate::support::{Result, own};
 use binade_core::{DType, Error as _, ErrorKind};
@@ -7,6 +10,7 @@ use binade_cuda::add_rule;
 use binade_master_weights::{
     Correction, CustomRule, ElementState, MasterOptimizer, OptimizerConfig, UpdateRule,
 };
+use idle::idle_rule;
 
 crate::tests![
     a_rule_with_a_kernel_of_its_own_has_the_bits_of_the_cpu,
@@ -55,24 +59,14 @@ impl CustomRule for Own {
     }
 }
 
-/// A rule whose constants depend on the count by a warm-up.
-struct Warm;
-
-impl CustomRule for Warm {
-    const NAME: &'static str = "own_warm";
-    const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
-    const MOMENTS: &'static [&'static str] = &["sum"];
-
-    fn constants(_: &[f64], applied: u64) -> [f32; 9] {
-        let mut row = [0.0; 9];
-        row[3] = if applied < 10 { 1.0 } else { 2.0 };
-        row
-    }
-
-    fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
-        false
-    }
+/// Returns constants that depend on the number of steps by a warm-up.
+fn warm(applied: u64) -> [f32; 9] {
+    let mut row = [0.0; 9];
+    row[3] = if applied < 10 { 1.0 } else { 2.0 };
+    row
 }
+
+idle_rule!(Warm, "own_warm", ["sum"], warm);
 
 fn a_rule_with_a_kernel_of_its_own_has_the_bits_of_the_cpu() -> Result {
     let rule = Own::rule([0.1, 0.25, 0.01]);
@@ -96,30 +90,8 @@ fn a_rule_with_a_kernel_of_its_own_has_the_bits_of_the_cpu() -> Result {
 }
 
 fn a_kernel_that_is_no_step_is_refused_by_name() -> Result {
-    struct Cast;
-    impl CustomRule for Cast {
-        const NAME: &'static str = "cast";
-        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
-        const MOMENTS: &'static [&'static str] = &[];
-        fn constants(_: &[f64], _: u64) -> [f32; 9] {
-            [0.0; 9]
-        }
-        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
-            false
-        }
-    }
-    struct Ranks;
-    impl CustomRule for Ranks {
-        const NAME: &'static str = "ranks";
-        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
-        const MOMENTS: &'static [&'static str] = &[];
-        fn constants(_: &[f64], _: u64) -> [f32; 9] {
-            [0.0; 9]
-        }
-        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
-            false
-        }
-    }
+    idle_rule!(Cast, "cast", [], |_| [0.0; 9]);
+    idle_rule!(Ranks, "ranks", [], |_| [0.0; 9]);
     let merge = binade_gpu::unpack_kernels(include_bytes!("../../ptx/kernels.ptx.lzma"))["merge"];
     for (rule, ptx, told) in [
         (
@@ -152,18 +124,7 @@ fn a_kernel_that_is_no_step_is_refused_by_name() -> Result {
 }
 
 fn a_rule_that_counts_otherwise_than_a_device_is_refused_by_name() -> Result {
-    struct Late;
-    impl CustomRule for Late {
-        const NAME: &'static str = "own_late";
-        const HYPER_PARAMETERS: &'static [&'static str] = &["lr"];
-        const MOMENTS: &'static [&'static str] = &["sum"];
-        fn constants(hyper: &[f64], applied: u64) -> [f32; 9] {
-            Warm::constants(hyper, applied)
-        }
-        fn element(_: &[f32; 9], _: f32, _: &mut ElementState) -> bool {
-            false
-        }
-    }
+    idle_rule!(Late, "own_late", ["sum"], warm);
     let rule = Late::rule([0.1]);
     add_rule(&rule, &ptx("own_late"))?;
     let params = Vec::new();
