@@ -1,4 +1,4 @@
-//! Kernels with the cases that are held against each, and their changes that need not be noticed.
+//! Kernels with the cases that are held against each.
 
 use std::collections::BTreeMap;
 
@@ -39,28 +39,6 @@ pub(super) fn named(names: &[String]) -> Result<Vec<Kernel>> {
     Ok(texts.into_iter().filter(wanted).map(kernel).collect())
 }
 
-/// Returns the changes of a kernel, as the texts before and after, that make no difference or that no case can reach, each with its
-/// reason, out of `known.txt`.
-pub(super) fn known(kernel: &Kernel) -> Result<BTreeMap<[String; 2], String>> {
-    let rows = include_str!("known.txt").lines().filter(|row| !row.starts_with('#'));
-    let mut found = BTreeMap::new();
-    for row in rows {
-        let (name, texts, reason) =
-            parse(row).ok_or_else(|| format!("known.txt: no change: `{row}`"))?;
-        if name == kernel.name {
-            found.insert(texts, reason);
-        }
-    }
-    Ok(found)
-}
-
-/// Reads a row: kernel, text before, text after and reason, with ` :: ` between them.
-fn parse(row: &str) -> Option<(&str, [String; 2], String)> {
-    let parts: Vec<_> = row.split(" :: ").collect();
-    let [kernel, before, after, reason] = parts[..] else { return None };
-    (!reason.is_empty()).then(|| (kernel, [before.into(), after.into()], reason.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,23 +52,9 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_of_a_kernel_and_every_known_change_of_a_line_that_is_committed() {
+    fn every_row_is_of_a_kernel() {
         let mut rows = serves().unwrap();
-        for kernel in named(&[]).unwrap() {
-            rows.remove(&kernel.name);
-            for [before, after] in known(&kernel).unwrap().into_keys() {
-                let name = &kernel.name;
-                let is_there = kernel.text.lines().any(|line| line.contains(&before));
-                assert!(is_there, "{name}: `{before}` to `{after}`: no longer there");
-            }
-        }
+        named(&[]).unwrap().iter().for_each(|kernel| drop(rows.remove(&kernel.name)));
         assert!(rows.is_empty(), "{rows:?}");
-    }
-
-    #[test]
-    fn a_row_without_a_reason_is_none() {
-        assert!(parse("sgd :: add :: sub :: why").is_some());
-        assert_eq!(parse("sgd :: add :: sub :: "), None);
-        assert_eq!(parse("sgd :: 7 :: add :: sub :: why"), None);
     }
 }

@@ -29,8 +29,6 @@ pub(super) enum Outcome {
     NeverRan,
     /// The text is refused when it is loaded, so that it is no mutant.
     Refused,
-    /// It need not be noticed, for a reason.
-    Equivalent(String),
 }
 
 impl fmt::Display for Outcome {
@@ -40,7 +38,6 @@ impl fmt::Display for Outcome {
             Self::Survived => f.write_str("NOT CAUGHT: survived"),
             Self::NeverRan => f.write_str("NOT CAUGHT: never ran"),
             Self::Refused => f.write_str("no kernel"),
-            Self::Equivalent(reason) => write!(f, "makes no difference: {reason}"),
         }
     }
 }
