@@ -10,6 +10,8 @@ mod clipping;
 mod convergence;
 #[path = "../examples/critic.rs"]
 mod critic;
+#[path = "../examples/custom_dtype.rs"]
+mod custom_dtype;
 #[path = "../examples/custom_op.rs"]
 mod custom_op;
 #[path = "../examples/gradient_penalty.rs"]
@@ -18,10 +20,16 @@ mod gradient_penalty;
 mod lost_updates;
 #[path = "../examples/multi_tensor.rs"]
 mod multi_tensor;
+#[path = "../examples/multiple_models.rs"]
+mod multiple_models;
 #[path = "../examples/policy_overrides.rs"]
 mod policy_overrides;
+#[path = "../examples/several_devices.rs"]
+mod several_devices;
 #[path = "../examples/two_losses.rs"]
 mod two_losses;
+#[path = "../examples/typical_training.rs"]
+mod typical_training;
 
 use std::collections::BTreeSet;
 
