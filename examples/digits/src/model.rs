@@ -2,12 +2,12 @@
 
 use crate::args::ModelKind;
 use crate::data::CLASSES;
+use binade::autocast::Region;
 use binade::core::{DType, Handle, Named, RawTensor, TensorSpec};
 use binade_core::ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
 use binade_example_shared::program::Norm;
 use binade_example_shared::{first, mlp};
-use binade_tape::{TapeError, Var};
-
+use binade_tape::{Tape, TapeError, Var};
 use std::collections::BTreeMap;
 
 pub use binade_example_shared::program::Trains;
@@ -65,10 +65,22 @@ impl<D: Trains> Net<D> {
         layout(self.kind, self.size).into_iter().map(first).collect()
     }
 
-    /// Returns the names of gains and offsets of normalisations.
-    pub fn norms(&self) -> Vec<&'static str> {
-        let names = layout(self.kind, self.size).into_iter().map(|(name, _)| name);
-        names.filter(|name| name.starts_with("norm")).collect()
+    /// Returns the names of gains and offsets of normalisations, which a forward pass of one image in `f32` finds.
+    ///
+    /// # Errors
+    ///
+    /// If the device fails.
+    pub(crate) fn norms(
+        &self,
+        device: &D,
+        params: &[Named<D::Tensor>],
+    ) -> Result<Vec<String>, TapeError<D::Error>> {
+        let tape = Tape::new(device.clone(), &Region::bf16().off());
+        let image = device.fill(0.0, &[1, self.size.iter().product()], DType::F32)?;
+        // A model of its own, since training moves running statistics and may meet other ranks.
+        let mut alone = Self::new(self.kind, self.size, device)?;
+        alone.forward(&tape.parameters(params), &tape.constant(image), true)?;
+        tape.norms()
     }
 
     /// Returns the running statistics, by name.

@@ -50,7 +50,8 @@ impl<'a, D: Trains> Trainer<'a, D> {
     ) -> Result<Self> {
         let net = Net::new(args.model, size, device)?.with_norm(part.norm);
         let params = net.parameters(device, args.seed)?;
-        let model = Model::new(params).with_norm(net.norms());
+        let norms = net.norms(device, &params)?;
+        let model = Model::new(params).with_norm(norms);
         let properties = config::properties(args, setting)?;
         let run = Run {
             level: setting.0.to_string(),

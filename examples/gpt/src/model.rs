@@ -1,11 +1,12 @@
 //! GPT: its parameters and its forward pass.
 
 use crate::args::Args;
+use binade::autocast::Region;
 use binade::core::ops::AttentionConfig;
 use binade::core::{DType, Handle, Named};
 use binade_example_shared::first;
 use binade_example_shared::program::Trains;
-use binade_tape::{TapeError, Var};
+use binade_tape::{Tape, TapeError, Var};
 use fastrand::Rng;
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
@@ -75,9 +76,16 @@ impl Gpt {
         self.layout().into_iter().map(first).collect()
     }
 
-    /// Returns the names of the gains of normalisations.
-    pub(crate) fn norms(&self) -> impl Iterator<Item = String> {
-        self.layout().into_iter().map(|(name, _)| name).filter(|name| name.contains("norm"))
+    /// Returns the names of the gains of normalisations, which a forward pass of one character in `f32` finds.
+    pub(crate) fn norms<D: Trains>(
+        &self,
+        device: &D,
+        params: &[Named<D::Tensor>],
+    ) -> Result<Vec<String>, TapeError<D::Error>> {
+        let tape = Tape::new(device.clone(), &Region::bf16().off());
+        let number = device.upload_i64(&[0], &[1, 1])?;
+        self.forward(&tape.parameters(params), &number, Masks::NONE, false)?;
+        tape.norms()
     }
 
     /// Returns the logits of the character behind each of `numbers`, i64 [windows, length]: [windows · length, characters].

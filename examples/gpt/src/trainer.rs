@@ -45,10 +45,11 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let params = net.parameters(device, args.seed.into())?;
         let (properties, rule) = (properties(setting)?, adamw(args.lr, DECAY));
         let outcomes = Outcomes::from_scale(properties.loss_scale.start().factor());
-        let model = Model::new(params).with_norm(net.norms());
+        let norms = net.norms(device, &params)?;
+        let model = Model::new(params).with_norm(norms.clone());
         let mut amp = initialize(device.clone(), model, rule, properties)?;
         // The rows of rare characters would decay between their gradients, and gains are no matrices.
-        let undecayed = net.norms().chain(["embedding".into()]);
+        let undecayed = norms.into_iter().chain(["embedding".into()]);
         let config = amp.optimizer.config().clone();
         amp.optimizer.set_config(config.with_group(undecayed, adamw(args.lr, 0.0))?)?;
         let name = format!("{} {}", setting.0, setting.1);
