@@ -14,6 +14,8 @@ mod critic;
 mod custom_dtype;
 #[path = "../examples/custom_op.rs"]
 mod custom_op;
+#[path = "../examples/exponents.rs"]
+mod exponents;
 #[path = "../examples/gradient_penalty.rs"]
 mod gradient_penalty;
 #[path = "../examples/lost_updates.rs"]
