@@ -69,6 +69,13 @@ fn bytes_are_those_of_the_level() {
 }
 
 #[test]
+fn o2_keeps_gains_and_offsets_of_both_normalisations_in_f32() {
+    let of = |level| only(&format!("--model cnn --epochs 1 --batch 100 --level {level}")).bytes;
+    let (full, half) = (of("O0").parameters, of("O2 --dtype bf16").parameters);
+    assert_eq!(half, full / 2 + 2 * 2 * (16 + 32));
+}
+
+#[test]
 fn the_sum_of_a_window_is_four_bytes_an_element_beside_the_gradients() {
     for level in ["O0", "O1 --dtype bf16", "O2 --dtype f16", "O3"] {
         let bytes = |line| only(&format!("--epochs 1 --level {level} {line}")).bytes;
