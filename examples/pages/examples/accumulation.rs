@@ -14,6 +14,9 @@ use binade_tape::{Tape, Var};
 /// Inputs, one a micro-batch. 1e5 is beyond f16's 65504, and becomes infinite in the cast before the linear layer.
 const INPUTS: [[f32; 2]; 4] = [[1.0, 2.0], [3.0, -1.0], [1e5, 1.0], [-2.0, 0.5]];
 
+/// Number of micro-batches of a step, by which torch's recipe divides each loss.
+const ITERS_TO_ACCUMULATE: f32 = 4.0;
+
 /// Result of a window.
 #[derive(Clone, Debug)]
 struct Window {
@@ -58,7 +61,8 @@ fn gradients(amp: &Amp<Cpu>, input: &[f32]) -> Result<UnscaledGrads<Cpu>> {
     let weight = tape.parameter(&amp.optimizer.params[0]);
     let input = tape.constant(Tensor::new(input.to_vec(), &[1, 2])?);
     let target = tape.constant(Tensor::new(vec![1.0_f32], &[1, 1])?);
-    let loss = input.linear(&weight, None)?.mse_loss(&target)?.scaled_by(0.25)?;
+    let loss =
+        input.linear(&weight, None)?.mse_loss(&target)?.scaled_by(1.0 / ITERS_TO_ACCUMULATE)?;
     Ok(amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?)
 }
 

@@ -45,7 +45,9 @@ where
 
     let tape = Tape::new(Cpu, &amp.region);
     let loss = loss(&tape, &amp.optimizer.params)?;
+    // Unscales the gradients, as torch's `scaler.unscale_(optimizer)` does in its recipe.
     let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?;
+    // Clips as usual, since they are unscaled, and steps, which unscales no second time.
     let step = clip(grads)?.step(&mut amp.optimizer)?;
     let outcome = amp.scaler.update(step)?.resolve()?;
     let norm = outcome.into_applied()?.steps[0].norm;

@@ -1,8 +1,8 @@
 //! Operation of one's own: a layer that keeps nothing and computes its forward again on the way back.
 //!
 //! Recomputation is right only if it casts as the first pass did. [`CustomCall`] gives backward the region that forward ran in,
-//! whatever is in force by then, so that one function serves both. Nothing inside is cast by itself: the operation asks the
-//! region. The policy sees one operation, which is on no list and gets its operands uncast.
+//! whatever is in force by then, as torch's `custom_fwd` and `custom_bwd` do, so that one function serves both. Nothing inside is
+//! cast by itself: the operation asks the region. The policy sees one operation, which is on no list and gets its operands uncast.
 
 use binade::core::OpClass;
 use binade::prelude::*;
