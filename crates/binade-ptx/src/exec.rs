@@ -35,32 +35,41 @@ pub(crate) struct Launch<'a> {
     pub(crate) sums: MmaSums,
 }
 
+/// Registers of warps that have ended, for those of the next launch: there are too many to clear for each.
+pub(crate) type Spare = Vec<Vec<Values>>;
+
 /// Runs every block. `ran` marks the instructions that some thread executed.
 pub(crate) fn run(
     launch: &Launch<'_>,
     memory: &mut Global,
+    spare: &mut Spare,
     ran: &mut [bool],
 ) -> Result<(), Report> {
     let mut block = block::Block::new(launch, memory, ran);
-    let mut warps = launch.warps();
-    for number in 0..launch.grid.volume() {
-        block.run(launch.grid.place(number), &mut warps)?;
-    }
-    Ok(())
+    let mut warps = launch.warps(spare);
+    let mut blocks = 0..launch.grid.volume();
+    let outcome = blocks.try_for_each(|number| block.run(launch.grid.place(number), &mut warps));
+    spare.extend(warps.into_iter().map(Warp::into_registers));
+    outcome
 }
 
 impl Launch<'_> {
     #[expect(clippy::cast_possible_truncation, reason = "a block has at most 1024 threads")]
-    fn warps(&self) -> Vec<Warp> {
+    fn warps(&self, spare: &mut Spare) -> Vec<Warp> {
         let threads = self.block.volume() as u32;
         let firsts = (0..threads).step_by(LANES);
-        firsts.map(|first| Warp::new(self.registers(first), first, threads - first)).collect()
+        let new = |first| {
+            let registers = self.registers(first, spare.pop().unwrap_or_default());
+            Warp::new(registers, first, threads - first)
+        };
+        firsts.map(new).collect()
     }
 
     /// Returns the registers of a new warp whose first thread is `first`: literals and special registers filled, block index left
-    /// at 0.
-    fn registers(&self, first: u32) -> Vec<Values> {
-        let mut registers = vec![[0; LANES]; self.entry.registers];
+    /// at 0. All others have any values: compilers write each before they read it.
+    fn registers(&self, first: u32, mut registers: Vec<Values>) -> Vec<Values> {
+        let length = registers.len().max(self.entry.registers);
+        registers.resize(length, [0; LANES]);
         for (register, value) in &self.entry.literals {
             registers[*register] = [*value; LANES];
         }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Arg, Capability, Coverage, Dim3, Fault, Module,
-    exec::{self, Launch, MmaSums},
+    exec::{self, Launch, MmaSums, Spare},
     launch::{check_dimensions, parameters},
     memory::{Allocation, Devices, Global},
     module::Entry,
@@ -38,11 +38,12 @@ pub(crate) struct Job<'a> {
 pub struct Gpu {
     capability: Capability,
     memory: Global,
+    spare: Spare,
     /// Limit of warp instructions of each later launch, summed over all warps.
     pub step_limit: u64,
     pub(crate) sums: MmaSums,
-    /// PTX lines that ran, by module id and entry name.
-    ran: BTreeMap<(u64, String), BTreeSet<u32>>,
+    /// Instructions that ran, by module id and entry name.
+    ran: BTreeMap<(u64, String), Vec<bool>>,
 }
 
 impl Gpu {
@@ -51,6 +52,7 @@ impl Gpu {
         Self {
             capability,
             memory: Global::default(),
+            spare: Spare::new(),
             step_limit: STEP_LIMIT,
             sums: MmaSums::Exact,
             ran: BTreeMap::new(),
@@ -158,10 +160,9 @@ impl Gpu {
         let shared_bytes = entry.shared_bytes + job.shared_bytes;
         let (limit, sums) = (self.step_limit, self.sums);
         let launch = Launch { module, entry, grid, block, shared_bytes, params, limit, sums };
-        let mut ran = vec![false; entry.code.len()];
-        let outcome = exec::run(&launch, &mut self.memory, &mut ran);
-        self.note(module, entry, &ran);
-        Ok(outcome.map_err(Box::new)?)
+        let ran = self.ran.entry((module.id, entry.name.clone()));
+        let ran = ran.or_insert_with(|| vec![false; entry.code.len()]);
+        Ok(exec::run(&launch, &mut self.memory, &mut self.spare, ran).map_err(Box::new)?)
     }
 
     pub(crate) fn check(&self, job: &Job<'_>) -> Result<(), Fault> {
@@ -179,12 +180,6 @@ impl Gpu {
         check_dimensions(job.grid, job.block)
     }
 
-    fn note(&mut self, module: &Module, entry: &Entry, ran: &[bool]) {
-        let lines = self.ran.entry((module.id, entry.name.clone())).or_default();
-        lines
-            .extend(entry.code.iter().zip(ran).filter(|(_, ran)| **ran).map(|(code, _)| code.line));
-    }
-
     /// Returns the line coverage of an entry by all launches on this device so far.
     ///
     /// # Errors
@@ -193,8 +188,10 @@ impl Gpu {
         let kernel = find(module, entry)?;
         let ran = self.ran.get(&(module.id, entry.to_owned()));
         let lines: BTreeSet<u32> = kernel.code.iter().map(|code| code.line).collect();
-        let is_missed = |line: &u32| !ran.is_some_and(|ran| ran.contains(line));
-        let missed = lines.iter().copied().filter(is_missed).collect();
+        let marked = kernel.code.iter().zip(ran.into_iter().flatten());
+        let ran: BTreeSet<u32> =
+            marked.filter(|(_, ran)| **ran).map(|(code, _)| code.line).collect();
+        let missed = lines.difference(&ran).copied().collect();
         Ok(Coverage { lines: lines.len(), missed })
     }
 }

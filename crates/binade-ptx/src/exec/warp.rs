@@ -58,6 +58,10 @@ impl Warp {
         Self { registers, at: [0; LANES], exist, exited: 0, waiting: 0, first, ordered: 0 }
     }
 
+    pub(super) fn into_registers(self) -> Vec<Values> {
+        self.registers
+    }
+
     /// Resets the warp for the next block. Registers keep their values: compilers write each before they read it, and there are
     /// too many to clear.
     pub(super) fn restart(&mut self) {
