@@ -56,6 +56,7 @@ fn ended(launcher: &[&str], variables: &[(&str, &str)], program: &str) -> End {
     // As `--allow-run-as-root --oversubscribe`, which other launchers do not know.
     job.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     job.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    job.env("OMPI_MCA_mpi_yield_when_idle", "1");
     // Containers forbid a process to read another's memory.
     job.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
     let output = job.output().unwrap();

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Trial::test(name, run).with_ignored_flag(absent.is_some())
     };
     let mut arguments = Arguments::from_args();
-    // Each job has more ranks than there are cores.
-    arguments.test_threads = Some(1);
+    // Each job has more ranks than there are cores. Half of the tests wait, for patience to end or for `mpirun` to end a job.
+    arguments.test_threads = Some(2);
     libtest_mimic::run(&arguments, tests::ALL.into_iter().map(trial).collect()).exit_code()
 }
