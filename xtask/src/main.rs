@@ -50,6 +50,9 @@ enum Command {
     /// Measures the CPU backend, and with `--peer torch` PyTorch beside it; `--help` lists options.
     #[command(disable_help_flag = true)]
     Bench(Rest),
+    /// Trains on real data at every level, with three seeds, and prints tables of accuracy; `--help` lists options.
+    #[command(disable_help_flag = true)]
+    Accuracy(Rest),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
     Shaders(shaders::Shaders),
     /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
@@ -86,6 +89,10 @@ fn main() -> ExitCode {
         Command::Sass(rest) => rest.of(r#"python3 "$ROOT/kernels/sass""#),
         Command::Bench(rest) => rest.of(
             "cargo run --release -p binade-bench --no-default-features --bin cpu_speed -- --date $(date -u +%F) \
+             --commit $(git rev-parse --short=12 HEAD)",
+        ),
+        Command::Accuracy(rest) => rest.of(
+            "cargo run --release -p binade-bench --no-default-features --bin accuracy -- --date $(date -u +%F) \
              --commit $(git rev-parse --short=12 HEAD)",
         ),
         Command::Shaders(shaders) => shaders.run(),

@@ -16,10 +16,10 @@ mod tensors;
 mod train;
 
 pub use memory::peak;
-pub use page::{Origin, Page};
+pub use page::Page;
 pub use plot::draw;
 
-use crate::Result;
+use crate::{Origin, Result};
 use clock::Clock;
 use indicatif::{ProgressBar, ProgressStyle};
 use peer::Peer;

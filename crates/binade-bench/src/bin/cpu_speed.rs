@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::{env, fs, thread};
+use std::{fs, thread};
 
-use binade_bench::cpu::{Options, Origin, draw, measure, peak};
+use binade_bench::Origin;
+use binade_bench::cpu::{Options, draw, measure, peak};
 use clap::{Parser, ValueEnum};
 
 /// Measures the CPU backend: gradients, casts, steps, overheads, products, attention, and training.
@@ -63,7 +64,7 @@ impl Cli {
             return Ok(());
         }
         let peer = self.peer.map(|Library::Torch| torch(self.python)).transpose()?;
-        let origin = Origin { date: self.date, commit: self.commit, command: command() };
+        let origin = Origin::new("cargo xtask bench", self.date, self.commit);
         let options = Options {
             threads,
             seconds: self.seconds,
@@ -83,17 +84,6 @@ impl Cli {
         }
         Ok(())
     }
-}
-
-/// Returns the command line without what `cargo xtask bench` adds.
-fn command() -> String {
-    let mut given: Vec<_> = env::args().skip(1).collect();
-    for added in ["--date", "--commit"] {
-        if let Some(place) = given.iter().position(|it| it == added) {
-            given.drain(place..given.len().min(place + 2));
-        }
-    }
-    ["cargo xtask bench".into()].into_iter().chain(given).collect::<Vec<_>>().join(" ")
 }
 
 fn write(file: &Path, text: &str) -> Result<(), String> {

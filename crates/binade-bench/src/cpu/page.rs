@@ -1,27 +1,16 @@
-//! Figures of a run, and the machine and versions that they come from.
+//! Figures of a run, and the versions that they come from.
 
 use super::Options;
 use super::row::{Row, median};
+use crate::Origin;
 use serde::Serialize;
-use std::{fmt, fs};
-
-/// Origin of a run's figures, as far as the program cannot find it out itself.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Origin {
-    /// Day of the run.
-    pub date: Option<String>,
-    /// Commit that was built.
-    pub commit: Option<String>,
-    /// Command line, the program by its name alone.
-    pub command: String,
-}
+use std::fmt;
 
 /// Figures of a run. Displays as a table in Markdown.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
     #[serde(flatten)]
     origin: Origin,
-    processor: String,
     threads: usize,
     /// Version of PyTorch, if the run was beside it.
     torch: Option<String>,
@@ -37,32 +26,15 @@ impl Page {
         rows: Vec<Row>,
     ) -> Self {
         let (threads, dry_run) = (options.threads, options.dry_run);
-        Self { origin, processor: processor(), threads, torch, dry_run, rows }
+        Self { origin, threads, torch, dry_run, rows }
     }
-}
-
-/// Returns the model of the processor, and what it has of the instructions that the kernels use, where Linux tells.
-fn processor() -> String {
-    let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let value = |key: &str| about.lines().find(|line| line.starts_with(key))?.split(": ").nth(1);
-    let flags = value("flags").unwrap_or_default();
-    let flags = flags
-        .split(' ')
-        .filter(|it| ["avx2", "f16c", "avx512f", "avx512_bf16", "avx512_fp16"].contains(it));
-    format!("{}, {}", value("model name").unwrap_or("unknown"), flags.collect::<Vec<_>>().join(" "))
 }
 
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { origin: Origin { date, commit, command }, processor, threads, torch, .. } = self;
-        let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
-        writeln!(
-            f,
-            "`{command}` on {}, commit {}: {processor}; {threads} threads on either side{}.\n",
-            known(date),
-            known(commit),
-            torch.as_ref().map_or(String::new(), |it| format!("; PyTorch {it}"))
-        )?;
+        let Self { origin, threads, torch, .. } = self;
+        let torch = torch.as_ref().map_or(String::new(), |it| format!("; PyTorch {it}"));
+        writeln!(f, "{origin}; {threads} threads on either side{torch}.\n")?;
         writeln!(
             f,
             "| group | what | ours | PyTorch | times as fast | GB/s | share of in place | GFLOP/s | in place, GB/s | peak MiB, ours and PyTorch's |"

@@ -1,0 +1,94 @@
+//! The program of accuracies, at tiny sizes on the embedded digits, and the table that the book has of it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::{env, fs};
+
+fn accuracy(out: &Path, args: &[&str]) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_accuracy"));
+    program.args(["--dry-run", "--out"]).arg(out).args(args).output().unwrap()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("accuracy").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+fn said(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).into_owned()
+}
+
+#[test]
+fn a_second_call_repeats_no_run_and_has_the_same_tables_and_plots() {
+    let out = folder("again");
+    let first = accuracy(&out, &["--commit", "c0ffee"]);
+    assert!(first.status.success(), "{first:?}");
+    let (progress, page) = (said(&first.stderr), said(&first.stdout));
+    assert_eq!(progress.lines().count(), 42, "{progress}");
+    assert!(progress.contains("\n42/42 text, O3 f16, seed 2: "), "{progress}");
+    let rows = |page: &str| {
+        page.lines().filter(|it| it.starts_with("| O")).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&page).len(), 14, "{page}");
+    assert!(page.contains("| O0 f32 |") && page.contains("commit c0ffee"), "{page}");
+    let file = fs::read_to_string(out.join("README.md")).unwrap();
+    assert_eq!(rows(&file), rows(&page));
+
+    // One run less: it alone is repeated, and has the same figure.
+    let runs = fs::read_to_string(out.join("runs.jsonl")).unwrap();
+    let (rest, _) = runs.trim_end().rsplit_once('\n').unwrap();
+    fs::write(out.join("runs.jsonl"), format!("{rest}\n")).unwrap();
+    let second = accuracy(&out, &["--commit", "c0ffee"]);
+    let progress = said(&second.stderr);
+    assert!(
+        progress.lines().count() == 1 && progress.starts_with("42/42 text, O3 f16"),
+        "{progress}"
+    );
+    assert_eq!(rows(&said(&second.stdout)), rows(&page));
+
+    for (task, figure) in [("images", "test accuracy"), ("text", "validation loss")] {
+        let plot = fs::read_to_string(out.join(format!("{task}.svg"))).unwrap();
+        assert!(plot.contains(figure) && plot.matches("<circle").count() == 21, "{plot}");
+    }
+    let other = accuracy(&out, &["--commit", "decaf"]);
+    let told = said(&other.stderr);
+    assert!(
+        !other.status.success() && told.contains("runs of commit c0ffee, and this is decaf"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_line_that_is_no_run_is_named() {
+    let out = folder("torn");
+    assert!(accuracy(&out, &["--only", "text", "--commit", "c0ffee"]).status.success());
+    let path = out.join("runs.jsonl");
+    let runs = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &runs[..runs.len() - 9]).unwrap();
+    let torn = accuracy(&out, &["--only", "text", "--commit", "c0ffee"]);
+    let told = said(&torn.stderr);
+    assert!(!torn.status.success() && told.contains("runs.jsonl: line 22 is no run"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn without_a_network_the_script_says_what_to_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("offline");
+    fs::create_dir_all(&folder).unwrap();
+    let apt = folder.join("apt-get");
+    fs::write(&apt, "#!/bin/sh\nexit 100\n").unwrap();
+    fs::set_permissions(&apt, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), env::var("PATH").unwrap());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fashion_mnist.sh");
+    let data = folder.join("data");
+    let run = Command::new("bash").arg(script).arg(&data).env("PATH", path).output().unwrap();
+    if Path::new("/usr/share/datasets/fashion-mnist").exists() {
+        // The package is installed: nothing is downloaded.
+        return;
+    }
+    let told = said(&run.stderr);
+    assert!(!run.status.success() && told.contains("carry the four files"), "{told}");
+    assert!(!data.exists() && !folder.join("data.new").exists());
+}
