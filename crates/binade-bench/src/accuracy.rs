@@ -37,7 +37,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Folder of Fashion-MNIST's four files; the embedded digits if left out.
     pub data: Option<PathBuf>,
-    /// Tasks that are trained; all if none is named.
+    /// Tasks that are trained. With none, the page is of the runs that are there.
     pub only: Vec<Task>,
     /// Trains a few steps of tiny sizes, to prove that every run works: its figures mean nothing.
     pub dry_run: bool,

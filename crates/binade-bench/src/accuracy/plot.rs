@@ -36,7 +36,11 @@ fn drawn(task: Task, levels: &[Level], file: &Path) -> Result<(), String> {
         _ => String::new(),
     };
     let mut mesh = chart.configure_mesh();
-    mesh.disable_x_mesh().x_label_formatter(&name).draw().map_err(|error| told(&error))?;
+    mesh.disable_x_mesh()
+        .label_style(("sans-serif", 12))
+        .x_label_formatter(&name)
+        .draw()
+        .map_err(|error| told(&error))?;
     let first = levels.iter().find(|level| level.name.starts_with("O0"));
     let band =
         first.map(|first| [first.mean() - first.deviation(), first.mean() + first.deviation()]);

@@ -48,7 +48,7 @@ impl Task {
     /// Returns the arguments of the example's program, without the folder of its data.
     pub(super) fn arguments(self, options: &Options, (level, dtype): Setting, seed: u32) -> String {
         let sizes = match (self, options.dry_run) {
-            (Self::Images, false) => "digits --model cnn --batch 64 --epochs 1",
+            (Self::Images, false) => "digits --model cnn --batch 64 --epochs 1 --lr 0.001",
             (Self::Images, true) => "digits --model mlp --batch 128 --epochs 1",
             (Self::Text, false) => "gpt --layers 2 --width 64 --steps 1000 --every 1000 --sample 0",
             (Self::Text, true) => {

@@ -19,7 +19,7 @@ struct Cli {
     /// downloads into target/fashion-mnist at the first time (31 MB).
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
-    /// Trains these tasks only. Two programs may do one each in the same folder at once.
+    /// Trains these tasks only. Two programs, started one after the other, may do one each in the same folder.
     #[arg(long, value_name = "TASK", value_delimiter = ',')]
     only: Vec<Task>,
     /// The day, for the page.
