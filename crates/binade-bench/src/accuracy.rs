@@ -50,7 +50,6 @@ pub struct Options {
 ///
 /// If the folder has runs of another commit or cannot be written, or a run fails.
 pub fn measure(options: &Options, origin: Origin) -> Result<Page> {
-    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let mut runs = Runs::open(&options.out, &origin)?;
     let mut wanted = Vec::new();
     for seed in SEEDS {
@@ -63,6 +62,9 @@ pub fn measure(options: &Options, origin: Origin) -> Result<Page> {
         let arguments = task.arguments(options, *setting, *seed);
         runs.all.iter().all(|run| run.arguments != arguments)
     });
+    if !wanted.is_empty() {
+        rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
+    }
     let mut seconds = 0.0;
     for (done, (task, setting, seed)) in (0_u32..).zip(&wanted) {
         let run = Run::train(options, *task, *setting, *seed)

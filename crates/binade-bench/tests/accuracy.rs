@@ -1,5 +1,7 @@
 //! The program of accuracies, at tiny sizes on the embedded digits, and the table that the book has of it.
 
+use binade_bench::Origin;
+use binade_bench::accuracy::{Options, measure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
@@ -15,6 +17,11 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Returns the rows of a page's tables, a level each.
+fn rows(page: &str) -> Vec<&str> {
+    page.lines().filter(|line| line.starts_with("| O")).collect()
+}
+
 fn said(output: &[u8]) -> String {
     String::from_utf8_lossy(output).into_owned()
 }
@@ -27,9 +34,6 @@ fn a_second_call_repeats_no_run_and_has_the_same_tables_and_plots() {
     let (progress, page) = (said(&first.stderr), said(&first.stdout));
     assert_eq!(progress.lines().count(), 42, "{progress}");
     assert!(progress.contains("\n42/42 text, O3 f16, seed 2: "), "{progress}");
-    let rows = |page: &str| {
-        page.lines().filter(|it| it.starts_with("| O")).map(String::from).collect::<Vec<_>>()
-    };
     assert_eq!(rows(&page).len(), 14, "{page}");
     assert!(page.contains("| O0 f32 |") && page.contains("commit c0ffee"), "{page}");
     let file = fs::read_to_string(out.join("README.md")).unwrap();
@@ -91,4 +95,21 @@ fn without_a_network_the_script_says_what_to_do() {
     let told = said(&run.stderr);
     assert!(!run.status.success() && told.contains("carry the four files"), "{told}");
     assert!(!data.exists() && !folder.join("data.new").exists());
+}
+
+#[test]
+fn the_book_has_the_tables_that_its_runs_give() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let book = fs::read_to_string(here.join("../../docs/src/accuracy.md")).unwrap();
+    let (_, link) = book.split_once("binade-bench/results/").unwrap();
+    let name = link.split(['/', ')']).next().unwrap();
+    let (results, out) = (here.join("results").join(name), folder("book"));
+    fs::create_dir_all(&out).unwrap();
+    fs::copy(results.join("runs.jsonl"), out.join("runs.jsonl")).unwrap();
+    let commit = name.rsplit('-').next().map(String::from);
+    let options = Options { out, data: None, only: Vec::new(), dry_run: false };
+    let page = measure(&options, Origin::new("", None, commit)).unwrap().to_string();
+    assert_eq!(rows(&page).len(), 14, "{page}");
+    assert_eq!(rows(&book), rows(&page));
+    assert_eq!(rows(&fs::read_to_string(results.join("README.md")).unwrap()), rows(&page));
 }
