@@ -5,7 +5,8 @@
 //
 // `clip_groups`: a block of 256 for each chunk of the rows, which are in order of groups, at least one block; the block that
 // is done last sums up, group by group, what the others left in `partials`, one each, writes a factor for each group, and
-// raises `found` where a norm is not finite. `done` is a counter that is 0 before and after. `materialise` multiplies.
+// raises `found` where a norm is not finite. `done` is a counter that is 0 before and after. `materialise` multiplies. A group whose `max`
+// is negative gets its norm itself instead of a factor, and raises nothing.
 //
 // The set is read once, as unscaling and earlier clips leave it; nothing is written to the gradients.
 #include "lib/ahead.cuh"
@@ -96,6 +97,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 6) clip_groups(
     const Group& group = groups[g];
     double norm = norm_of(group, g + 1 < group_count ? groups[g + 1].first_chunk : chunks, partials);
     if (threadIdx.x != 0) continue;
+    if (group.max < 0.0f) {
+      factors[g] = __double2float_rn(norm);
+      continue;
+    }
     check(norm, group.name, found);
     factors[g] = norm > (double)group.max ? __double2float_rn(__ddiv_rn((double)group.max, norm)) : 1.0f;
   }

@@ -8,7 +8,7 @@
 //
 // A square of an f32 is exact in f64, and no sum of 2^64 of them overflows there. Magnitudes are compared as bits, where NaN is largest.
 #include "lib/ahead.cuh"
-#include "lib/reduce.cuh"
+#include "lib/team.cuh"
 
 struct Row {
   const void* values;
@@ -25,9 +25,6 @@ struct Partial {
 static_assert(sizeof(Row) == 32 && sizeof(Partial) == 16, "as `structs.rs`");
 
 enum Norm : uint32_t { L2 = 0, INFINITY_NORM = 1 };
-
-// Threads that join the chunks of one row.
-constexpr uint32_t TEAM = 8;
 
 __device__ __forceinline__ uint32_t larger(uint32_t a, uint32_t b) {
   return a > b ? a : b;
@@ -63,21 +60,15 @@ __device__ __forceinline__ uint32_t largest_of(const Row& row, const Chunk& chun
 // Each row's norm, a team of threads for each row in turn.
 __device__ __forceinline__ void
 each_norm(const Row* rows, uint32_t row_count, uint64_t chunks, Norm which, const Partial* partials, float* norms) {
-  for (uint32_t first = 0; first < row_count; first += THREADS / TEAM) {
-    uint32_t row = first + threadIdx.x / TEAM;
-    uint64_t chunk = chunks, end = chunks;
-    if (row < row_count) chunk = rows[row].first_chunk + threadIdx.x % TEAM;
-    if (row + 1 < row_count) end = rows[row + 1].first_chunk;
+  each_row_of_teams(rows, row_count, chunks, [&](uint32_t row, uint64_t chunk, uint64_t end) {
     double squares = 0.0;
     uint32_t largest = 0;
 #pragma unroll 4
     for (; chunk < end; chunk += TEAM) add(squares, largest, partials[chunk]);
-    for (uint32_t distance = TEAM / 2; distance > 0; distance /= 2) {
-      squares = __dadd_rn(squares, __shfl_down_sync(0xffffffffu, squares, distance, TEAM));
-      largest = larger(largest, __shfl_down_sync(0xffffffffu, largest, distance, TEAM));
-    }
+    squares = team_join<Sum>(squares);
+    largest = team_join<Max>(largest);
     if (row < row_count && threadIdx.x % TEAM == 0) norms[row] = norm_of(which, squares, largest);
-  }
+  });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 6) norms(

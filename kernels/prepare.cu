@@ -12,7 +12,7 @@
 // What depends on the count t of applied steps, this one included.
 struct Correction {
   double bias;  // 1 - beta1^t
-  float root;   // sqrt(1 - beta2^t)
+  float root;   // sqrt(1 - beta2^t), or 1 - beta2^t beside divisors
   uint32_t pad;
 };
 
@@ -22,6 +22,8 @@ struct Rule {
   uint64_t correction_count;
   // All that does not depend on the count; what does comes first.
   Constants constants;
+  // 1 where the constants have the bias itself, and whether the step is the first: `Correction::Divisors`.
+  uint32_t has_divisors, pad;
 };
 
 struct Move {
@@ -30,7 +32,7 @@ struct Move {
   uint32_t slot, rule;
 };
 
-static_assert(sizeof(Correction) == 16 && sizeof(Rule) == 64 && sizeof(Move) == 16, "as `structs.rs`");
+static_assert(sizeof(Correction) == 16 && sizeof(Rule) == 96 && sizeof(Move) == 16, "as `structs.rs`");
 
 extern "C" __global__ void prepare(
     const Move* moves, uint32_t count, const Rule* rules, const Found* found, uint64_t* applied, Constants* constants,
@@ -47,7 +49,9 @@ extern "C" __global__ void prepare(
   } else {
     const Correction& correction = rule.corrections[t < rule.correction_count ? t : rule.correction_count - 1];
     next.row[0] = correction.root;
-    next.row[1] = __double2float_rn(__ddiv_rn(rule.negative_lr, correction.bias));
+    double second = rule.has_divisors ? correction.bias : __ddiv_rn(rule.negative_lr, correction.bias);
+    next.row[1] = __double2float_rn(second);
+    if (rule.has_divisors) next.row[2] = t == 0 ? 1.0f : 0.0f;
   }
   constants[move.slot] = next;
   applied[move.slot] = t + 1;

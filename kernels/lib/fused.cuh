@@ -1,7 +1,7 @@
 // Frame of every optimizer's fused step around its arithmetic: reads a gradient once, settles it, moves the master, and
 // writes the low-precision copy. `binade_master_weights::step` is its model.
 //
-// A rule is a struct of its constants, in the order of `StepConstants::to_row`, with the number of its moments, and `element`: moves a
+// A rule is a struct of its constants, in the order of their row, with the number of its moments, and `element`: moves a
 // parameter and its moments, and tells whether it had anything to add. A kernel of `STEP_KERNEL` is launched with a block of 256
 // for each chunk of the rows, after `prepare` has put each row's constants in place. It does nothing where `found` is raised. `from` is the
 // number of the first block's chunk: 0 but in tests of far indices. Where `counts` is not 0, `prepare` has set the `LostCount` of each
@@ -33,6 +33,13 @@ __device__ __forceinline__ void count_lost(
   if (row.store != SCALED) sum.done(row.slot);
 }
 
+// True where a pass before the step has moved the moments by the gradient, so that the step neither reads the one nor writes the others: true
+// of no rule but one that says so by an overload.
+template <class Rule>
+__device__ __forceinline__ bool has_moved_moments(const Rule&) {
+  return false;
+}
+
 // Moves the elements of the block's chunk.
 template <class Rule>
 __device__ __forceinline__ void step_chunk(
@@ -55,7 +62,7 @@ __device__ __forceinline__ void step_chunk(
       if (row.moments[m] != nullptr) load_spread(row.moments[m], F32, i, count, moments[m]);
     }
     open_group(row, i, count, parameter);
-    load_spread(row.gradient, row.gradient_dtype, i, count, gradient);
+    if (!has_moved_moments(rule)) load_spread(row.gradient, row.gradient_dtype, i, count, gradient);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       float at[MOMENTS];
@@ -68,7 +75,7 @@ __device__ __forceinline__ void step_chunk(
     save_group(row, i, count, parameter);
 #pragma unroll
     for (uint32_t m = 0; m < MOMENTS; m++) {
-      if (row.moments[m] != nullptr) store_spread(row.moments[m], F32, i, count, moments[m]);
+      if (row.moments[m] != nullptr && !has_moved_moments(rule)) store_spread(row.moments[m], F32, i, count, moments[m]);
     }
   });
 }

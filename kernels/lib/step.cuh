@@ -5,9 +5,9 @@
 #include "set.cuh"
 #include "state.cuh"
 
-// `StepConstants::to_row`; flags are 0 or 1.
+// The row of a rule's `StepConstants`; flags are 0 or 1.
 struct Constants {
-  float row[9];
+  float row[16];
 };
 
 // How masters are kept: `MasterStore`, as `MasterState::code` numbers it. A SCALED one is a copy that `scaled_f16.cu` opened and packs,
@@ -19,7 +19,7 @@ struct StepRow {
   void* parameter;
   // What the store keeps: masters, remainders, compensations; the count of applied steps where it is STOCHASTIC.
   void* beside;
-  // Those that the rule keeps.
+  // Those that the rule keeps. The last is the tensor's running norm where the rule keeps one.
   float* moments[3];
   // 0 where the gradient is there for certain; otherwise it is only if this is not 0.
   const uint32_t* present;
@@ -31,7 +31,7 @@ struct StepRow {
   Store store;
 };
 
-static_assert(sizeof(Constants) == 36 && sizeof(StepRow) == 96, "as `structs.rs`");
+static_assert(sizeof(Constants) == 64 && sizeof(StepRow) == 96, "as `structs.rs`");
 
 // True if masters lie beside the parameters as they are.
 __device__ __forceinline__ bool is_copy(const StepRow& row) {

@@ -66,6 +66,8 @@ macro_rules! groups {
                 #[doc = concat!("A fused step of [`", stringify!($rule), "`](binade_master_weights::", stringify!($rule), ").")]
                 [MasterWeights] $rule $rule_name
             )*
+            /// Fused steps by norms of whole tensors: LAMB, `NovoGrad`, LARS and LARC.
+            [MasterWeights] WholeTensors whole_tensors
             /// Steps of masters in two halves, a `bf16` and a remainder.
             [MasterWeights] Remainder remainder
             /// Steps of parameters that are rounded by chance.

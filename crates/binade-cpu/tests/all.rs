@@ -8,7 +8,6 @@ mod errors;
 mod forwarded;
 mod fp16_optimizer;
 mod gradients_values;
-mod masters_formulas;
 mod masters_refusals;
 mod masters_skip;
 mod masters_step;

@@ -118,13 +118,9 @@ impl<Row: Pod> RowsByKernel<Row> {
         self.kernels.iter_mut().flat_map(|(_, rows)| &mut rows.rows)
     }
 
-    /// Puts all kernels in the stream. Each takes its rows and their count, the first chunk (0) and the length of a chunk, and then
-    /// the arguments in `more`.
-    pub(crate) fn launch(&self, cuda: &Cuda, more: &[Arg<'_>]) -> Result<(), Error> {
-        self.kernels.iter().try_for_each(|(kernel, rows)| {
-            let chunks = [Arg::U64(0), Arg::U64(rows.chunks.len)];
-            rows.launch(cuda, kernel, &[&chunks[..], more].concat())
-        })
+    /// Iterates over the kernels and their rows.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&'static str, &Rows<Row>)> {
+        self.kernels.iter().map(|(kernel, rows)| (*kernel, rows))
     }
 }
 

@@ -188,6 +188,8 @@ pub(crate) const SCALED_F16_OPEN: &str = "scaled_f16_open";
 pub(crate) const SCALED_F16_PACK: &str = "scaled_f16_pack";
 pub(crate) const SCALE_UPDATE: &str = "scale_update";
 pub(crate) const UNSCALE: &str = "unscale";
+pub(crate) const WHOLE_TENSORS: &str = "whole_tensors";
+pub(crate) const WHOLE_TENSORS_MEASURE: &str = "whole_tensors_measure";
 
 #[cfg(test)]
 mod tests {

@@ -82,7 +82,7 @@ pub enum ConfigError {
     /// Rule that a device has no kernel for.
     #[error(
         "the {device} backend has no kernel for the update rule `{rule}`; it steps by {}: take one of these, or train on a device in \
-         host memory{}", UpdateRule::NAMES.join(", "), remedy(.device, .rule)
+         host memory{}", names(.device).join(", "), remedy(.device, .rule)
     )]
     Rule {
         /// The device's name.
@@ -90,6 +90,11 @@ pub enum ConfigError {
         /// Name of the rule.
         rule: &'static str,
     },
+}
+
+/// Returns the names of the rules that a device steps by: CUDA also has a kernel of those that need norms of whole tensors.
+fn names(device: &str) -> &'static [&'static str] {
+    if device == "cuda" { UpdateRule::ALL_NAMES } else { UpdateRule::NAMES }
 }
 
 /// Returns what else gives a rule to a device: CUDA takes kernels of a program's own rules.

@@ -278,7 +278,7 @@ fn a_refusal_of_a_rule_of_the_programs_own_tells_how_cuda_gets_its_kernel() {
     for (device, rule, is_told) in [
         ("cuda", Late::rule([0.1, 1e15]), true),
         ("wgpu", Late::rule([0.1, 1e15]), false),
-        ("cuda", UpdateRule::lamb(0.1), false),
+        ("wgpu", UpdateRule::lamb(0.1), false),
     ] {
         let error = config(rule).check_kernels(device, |_| false).unwrap_err().to_string();
         assert_eq!(error.ends_with("as by `binade_cuda::add_rule`"), is_told, "{error}");

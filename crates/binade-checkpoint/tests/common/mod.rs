@@ -2,6 +2,8 @@
 #![allow(unreachable_pub, reason = "all of it is within the test program")]
 
 pub mod device;
+#[path = "../../../../tests/rule/all.rs"]
+mod all;
 pub mod processes;
 pub mod ranks;
 #[path = "../../../../tests/rule/mod.rs"]
@@ -9,7 +11,7 @@ mod rule;
 #[path = "../../../../tests/rule/whole.rs"]
 mod whole;
 
-pub(crate) use whole::{all_rules, rules};
+pub(crate) use all::{all_rules, rules};
 
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::DType;

@@ -65,6 +65,15 @@ impl Run {
         agreement: Option<Agreement>,
         wanted: impl Fn(usize) -> Vec<f64>,
     ) -> Verdict {
+        self.compare(s, |index, inputs, got| check.values(inputs, got, &wanted(index), agreement))
+    }
+
+    /// Trains, and gives every parameter to `compare`: its index, what it comes of, and its value.
+    pub(super) fn compare<S: Backend>(
+        &self,
+        s: &S,
+        mut compare: impl FnMut(usize, &[&Stored], &Stored) -> Verdict,
+    ) -> Verdict {
         let trained = self.train(s)?;
         for (index, (name, param)) in self.params.iter().enumerate() {
             let Some(after) = trained.iter().find(|after| &*after.name == *name) else {
@@ -75,7 +84,7 @@ impl Run {
             let grads = self.moves.iter().flat_map(|turn| &turn.grads);
             let grads = grads.filter(|grad| grad.0 == *name).filter_map(|grad| grad.1.as_ref());
             let inputs: Vec<&Stored> = std::iter::once(param).chain(grads).collect();
-            check.values(&inputs, &got, &wanted(index), agreement)?;
+            compare(index, &inputs, &got)?;
         }
         Ok(())
     }

@@ -120,26 +120,43 @@ pub(super) struct Slot {
     pub(super) master: Vec<f32>,
     pub(super) moments: [Vec<f32>; 3],
     pub(super) applied: u64,
+    /// Running norm of the gradients.
+    pub(super) running: f32,
+    /// Norm of the gradients of all parameters in this step.
+    pub(super) all: f32,
 }
 
 impl Slot {
     pub(super) fn new(param: &Plain) -> Self {
-        Self { master: param.read(), moments: Default::default(), applied: 0 }
+        Self {
+            master: param.read(),
+            moments: Default::default(),
+            applied: 0,
+            running: 0.0,
+            all: 0.0,
+        }
     }
 
     pub(super) fn step(&mut self, rule: &UpdateRule, grads: &[f32]) -> Result<()> {
-        let constants = StepConstants::at(rule, self.applied);
+        let mut constants = StepConstants::at(rule, self.applied).clipped(self.all);
         for (moment, value) in self.moments.iter_mut().zip(rule.initial()).take(constants.moments())
         {
             moment.resize(grads.len(), value);
         }
-        let slices = Slices::<f32, f32> {
+        if constants.measures() {
+            let sums = step::measure(&constants, Factor::ONE, self.slices(grads))?;
+            constants = constants.measured(&sums, &mut self.running);
+        }
+        step(&constants, Factor::ONE, self.slices(grads))?;
+        self.applied += 1;
+        Ok(())
+    }
+
+    fn slices<'a>(&'a mut self, grads: &'a [f32]) -> Slices<'a, f32, f32> {
+        Slices {
             grads,
             params: step::Params::Own(&mut self.master),
             moments: self.moments.each_mut().map(Vec::as_mut_slice),
-        };
-        step(&constants, Factor::ONE, slices)?;
-        self.applied += 1;
-        Ok(())
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::toy::{Device, Elements, Grads, Params, Plain, Slot, Steps, Toy, Unscaled};
 use crate::{Backend as _, Result, TrainStep, UnscaleResult};
 use binade_core::{FoundInf, MatchError, Named, TrainError};
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{Sums, UpdateRule};
 
 /// Steps of training that a subject may do otherwise.
 pub(super) trait Training {
@@ -53,6 +53,9 @@ pub(super) fn train(
         let beside = turn.beside.clone().map(|grads| Toy.unscale(grads, turn.scale)).transpose()?;
         let skipped = training.skips(&found, beside.map(|beside| beside.found).as_ref());
         let places = training.matched(&params, &grads)?;
+        let values = grads.iter().filter_map(|grad| grad.value.as_ref()).map(Plain::read);
+        let all = Sums::of_grads(values.flatten()).norm();
+        slots.iter_mut().for_each(|slot| slot.all = all);
         if !skipped && !params.is_empty() && places.iter().all(Option::is_none) {
             return Err(TrainError::NoGradients { parameters: params.len() }.into());
         }

@@ -7,7 +7,7 @@ use super::toy_train::{self, Training};
 use super::wrong::without_one_nan;
 use crate::{Backend as _, Clip, Result, TrainStep};
 use binade_core::{DType, FoundInf, Named};
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{Sums, UpdateRule};
 
 /// The fault of this name.
 #[derive(Clone, Copy)]
@@ -116,6 +116,13 @@ impl Training for Run {
         if let (Some(forgotten), Some(last)) = (self.forgotten.take(), slot.master.last_mut()) {
             *last = forgotten;
         }
+        match self.amiss {
+            "clips_each_tensor_by_its_own_norm" => {
+                slot.all = Sums::of_grads(grad.iter().copied()).norm();
+            }
+            "starts_the_running_norm_anew" => slot.running = 0.0,
+            _ => {}
+        }
         let before = slot.master.last().copied();
         let mut fitted = grad.to_vec();
         fitted.resize(slot.master.len(), 0.0);
@@ -179,5 +186,9 @@ caught! {
     fn ages_without_a_gradient() by_only "adam/bf16<-bf16/a_parameter_without_a_gradient_does_not_age";
     fn passes_over_strangers() by_only "sgd/f32<-f32/a_gradient_without_a_parameter_is_a_mismatch";
     fn takes_the_second_of_one_name() by_only "sgd/f32<-f32/a_second_gradient_of_one_name_is_a_mismatch";
+    fn clips_each_tensor_by_its_own_norm() by "whole_tensors/f32<-f32/200_steps_of_lamb";
+    fn starts_the_running_norm_anew() by
+        "whole_tensors/f32<-f32/2_steps_of_novograd"
+        "whole_tensors/f16<-f32/200_steps_of_novograd_by_the_largest_gradient";
     fn fits_gradients_to_their_parameters() by_only "sgd/f32<-f32/a_gradient_of_another_length_is_a_mismatch";
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+#[path = "../../../../tests/rule/all.rs"]
+mod all;
 #[path = "../../../../tests/rule/mod.rs"]
 mod rule;
 #[path = "../../../../tests/rule/whole.rs"]
@@ -13,7 +15,8 @@ use binade_core::{
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_master_weights::{MasterStore, OptimizerConfig, UpdateRule};
-pub(crate) use whole::{all_rules, rules, whole_rules};
+pub(crate) use all::{all_rules, rules};
+pub(crate) use whole::whole_rules;
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 

@@ -40,8 +40,9 @@ binade_gpu::layouts! {
     MoveRow (16) { u64: present; u32: slot, rule; }
 
     /// `Rule` of `prepare.cu`.
-    RuleBits (64) {
-        f64: negative_lr; u64: corrections, correction_count; [f32; 9]: constants; u32: pad;
+    RuleBits (96) {
+        f64: negative_lr; u64: corrections, correction_count; [f32; 16]: constants;
+        u32: has_divisors, pad;
     }
 
     /// `Row` of `scaled_f16.cu`.
@@ -94,7 +95,7 @@ binade_gpu::layouts! {
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
 /// Bytes of `Constants` of `step.cuh`.
-pub(crate) const CONSTANTS: usize = 36;
+pub(crate) const CONSTANTS: usize = 64;
 
 /// Bytes of `Correction` of `prepare.cu`.
 pub(crate) const CORRECTION: usize = 16;
@@ -110,6 +111,9 @@ pub(crate) const AXPBY_PARTIAL: usize = 24;
 
 /// Bytes of `Partial` of `norms.cu`.
 pub(crate) const NORM_PARTIAL: usize = 16;
+
+/// Bytes of `WholePartial` of `whole.cuh`.
+pub(crate) const WHOLE_PARTIAL: usize = 24;
 
 /// Bytes of `Partial` of `clip_groups.cu`.
 pub(crate) const CLIP_PARTIAL: usize = 16;

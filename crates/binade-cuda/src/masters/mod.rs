@@ -1,6 +1,7 @@
 //! Master weights on the device: the fused step, predicated there.
 
 mod lost;
+mod measure;
 mod rows;
 mod rules;
 mod scaled;

@@ -7,7 +7,7 @@ use crate::{
     memory::Buffer,
 };
 use binade_gpu::Rules;
-use binade_master_weights::{HostMasters, OptimizerConfig, StepConstants, UpdateRule};
+use binade_master_weights::{Correction, HostMasters, OptimizerConfig, StepConstants, UpdateRule};
 use std::sync::Arc;
 
 /// Rows of the longest table of corrections: 32 MiB, which betas to 0.99999 find enough.
@@ -143,6 +143,7 @@ impl CudaRules {
                 corrections: at.map_or(0, |rows| rows.address() + (CORRECTION * first) as u64),
                 correction_count: count as u64,
                 constants: StepConstants::at(rule, 0).into(),
+                has_divisors: matches!(rule.correction(), Some(Correction::Divisors(_))).into(),
                 pad: 0,
             }
         };

@@ -2,17 +2,18 @@
 
 use super::{
     lost::{lost_counts, read_lost},
+    measure::{StepArgs, kernel_of, norm_of},
     rows::CopiedRows,
     rules::CudaRules,
     scaled::OpenedMasters,
 };
 use crate::{
     Cuda, Error, Tensor,
-    chunks::{RowsByKernel, flag, supported},
+    chunks::{Rows, RowsByKernel, flag, supported},
     kernels::{PREPARE, THREADS},
     launch::{
         Grid, args,
-        structs::{CONSTANTS, MoveRow, ScaledRow, StepRow},
+        structs::{CONSTANTS, ClipRow, MoveRow, ScaledRow, StepRow},
     },
     memory::Buffer,
 };
@@ -102,6 +103,8 @@ pub(super) struct StepBatch {
     /// Parameters whose masters are opened for the step, and counted when they are packed.
     scaled: RowsByKernel<StepRow>,
     opened: Option<OpenedMasters>,
+    /// All gradients, where a rule clips by their norm.
+    clipped: Option<Rows<ClipRow>>,
     sparse: Vec<CopiedRows>,
 }
 
@@ -114,8 +117,10 @@ impl StepBatch {
     ) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
         let [plain, scaled] = [RowsByKernel::of(elements), RowsByKernel::of(elements)];
+        let clips = step.moving().any(|moving| moving.rule.needs_all_gradients());
+        let clipped = clips.then(|| Rows::of(elements));
         let (all, sparse) = (Vec::new(), Vec::new());
-        let mut moves = Self { elements, all, plain, scaled, opened: None, sparse };
+        let mut moves = Self { elements, all, plain, scaled, opened: None, clipped, sparse };
         step.moving().try_for_each(|moving| moves.add(cuda, step, rules, moving))?;
         Ok(moves)
     }
@@ -156,7 +161,15 @@ impl StepBatch {
             }
             master => (&mut self.plain, master.tensor().map_or(Ok(0), &mut address)?),
         };
-        by_rule.get(rule.name()).add(grad.len(), |first_chunk| StepRow {
+        if let Some(norm) = &slot.norm {
+            moments[2] = norm.address();
+        }
+        if let Some(clipped) = &mut self.clipped {
+            let (values, len, dtype) = (grad.address(), grad.len() as u64, gradient_dtype);
+            let row = |first_chunk| ClipRow { values, present, len, first_chunk, dtype, pad: 0 };
+            clipped.add(grad.len(), row);
+        }
+        by_rule.get(kernel_of(rule)).add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
             parameter,
             beside,
@@ -189,8 +202,9 @@ impl StepBatch {
         let args = args![&*moves, count, &*rules, found, step.counts, constants, lost];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(PREPARE, grid, &args)?;
-        let args = args![constants, found, factors, lost];
-        self.plain.launch(cuda, &args)?;
+        let norm = self.clipped.map(|grads| norm_of(cuda, &grads, [factors, found])).transpose()?;
+        let args = StepArgs { constants, found, factors, lost, norm: norm.as_ref() };
+        args.launch(cuda, &self.plain)?;
         for copied in &self.sparse {
             copied.put_back(cuda, found)?;
         }
@@ -198,7 +212,7 @@ impl StepBatch {
         let wide = opened.open(cuda, found)?;
         // Rows have offsets until the copies have an address.
         scaled.rows_mut().for_each(|row| row.beside += wide.address());
-        scaled.launch(cuda, &args)?;
+        args.launch(cuda, &scaled)?;
         opened.pack(cuda, args![found, lost])
     }
 }

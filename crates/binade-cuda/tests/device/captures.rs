@@ -80,7 +80,7 @@ fn what_no_graph_can_do_is_refused_by_name() -> Result {
     let rate = |model: &mut Model, _| {
         model.optimizer.set_config(OptimizerConfig::new(UpdateRule::adamw(1e-3)).unwrap())
     };
-    assert_eq!(refused(rate)?, ("set_config", CaptureError::Upload { bytes: 3 * 64 }));
+    assert_eq!(refused(rate)?, ("set_config", CaptureError::Upload { bytes: 3 * 96 }));
     // A refusal that the step swallows is still one.
     let swallowed = |model: &mut Model, _| {
         let _ = model.cuda.synchronize();

@@ -3,6 +3,7 @@
 use crate::{
     model::{Model, STEPS, Stepping, say},
     support::{Device, Result, captured, l2_norm, noise, own, vector, warmed},
+    whole::whole_rules,
 };
 use binade_core::DType;
 use binade_cuda::Error;
@@ -96,7 +97,7 @@ fn split(number: u64) -> OptimizerConfig {
 type Plan = fn(u64) -> OptimizerConfig;
 
 /// Plans by name, and the types of parameters that each is tried with.
-const PLANS: [(&str, Plan, &[DType]); 8] = [
+const PLANS: [(&str, Plan, &[DType]); 11] = [
     ("Adam", adam, &[DType::F16, DType::F32]),
     ("SGD", sgd, &[DType::F16, DType::F32]),
     (
@@ -109,7 +110,15 @@ const PLANS: [(&str, Plan, &[DType]); 8] = [
     ("Kahan", |n| with_store(n, MasterStore::Kahan), &[DType::BF16, DType::F16]),
     ("scaled", |n| with_store(n, MasterStore::ScaledF16), &[DType::F16]),
     ("counted", |n| adam(n).with_lost_updates(true), &[DType::F16]),
+    ("LAMB", |n| whole(n, 0), &[DType::F16, DType::F32]),
+    ("NovoGrad", |n| whole(n, 2), &[DType::F16, DType::F32]),
+    ("LARC", |n| whole(n, 4), &[DType::F16]),
 ];
+
+/// Returns the plan of one of the rules that step by norms of whole tensors.
+fn whole(number: u64, rule: usize) -> OptimizerConfig {
+    OptimizerConfig::new(whole_rules()[rule].with_lr(rate(number))).unwrap()
+}
 
 fn replays_are_the_uncaptured_steps_bit_for_bit() -> Result {
     for (name, plan, types) in PLANS {
@@ -125,9 +134,11 @@ fn replays_are_the_uncaptured_steps_bit_for_bit() -> Result {
             assert_eq!(got, want, "{name} in {dtype}");
         }
     }
-    let want = uncaptured(adam, DType::F16, Model::window)?;
-    assert!(want.0.iter().any(|said| said.contains("left out of the sum")), "{:?}", want.0);
-    assert_eq!(replayed(adam, DType::F16, Model::window)?, want);
+    for plan in [adam, |n| whole(n, 0)] {
+        let want = uncaptured(plan, DType::F16, Model::window)?;
+        assert!(want.0.iter().any(|said| said.contains("left out of the sum")), "{:?}", want.0);
+        assert_eq!(replayed(plan, DType::F16, Model::window)?, want);
+    }
     Ok(())
 }
 

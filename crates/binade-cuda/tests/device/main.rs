@@ -44,6 +44,9 @@ mod support;
 #[path = "../../../binade-model-parallel/tests/training.rs"]
 mod training;
 mod uploads;
+#[path = "../../../../tests/rule/whole.rs"]
+mod whole;
+mod whole_tensors;
 mod windows;
 
 use binade_cuda::Cuda;
@@ -75,6 +78,7 @@ const ALL: [Module; 24] = [
     ("ops_products", ops_products::TESTS),
     ("sparse", sparse::TESTS),
     ("uploads", uploads::TESTS),
+    ("whole_tensors", whole_tensors::TESTS),
     ("windows", windows::TESTS),
 ];
 

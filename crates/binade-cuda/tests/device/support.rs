@@ -10,6 +10,9 @@ use std::sync::OnceLock;
 /// The backend's handle, as the tests of every backend call it.
 pub(crate) type Gpu = Cuda;
 
+/// True if there are kernels of rules that step by norms of whole tensors.
+pub(crate) const STEPS_WHOLE_TENSORS: bool = true;
+
 /// Returns the one device of this process. A stream for each test would gain nothing, since the interpreter has one.
 pub(crate) fn cuda() -> Cuda {
     match device() {

@@ -18,6 +18,8 @@ pub struct ParamState<D: Kernels> {
     pub master: MasterState<D>,
     /// Moments in the rule's order; none where the rule has fewer.
     pub moments: [Option<Tensor<D>>; 3],
+    /// Running norm of the tensor's gradients, one value, where the rule keeps one.
+    pub norm: Option<Tensor<D>>,
     len: usize,
     stored: DType,
 }
@@ -36,7 +38,9 @@ impl<D: Kernels> ParamState<D> {
         for (moment, value) in moments.iter_mut().zip(rule.initial()).take(rule.moments()) {
             *moment = Some(filled(device, value, values.shape())?);
         }
-        Ok((Self { number, master, moments, len: values.len(), stored }, low))
+        let zero = || device.zeros_tensor(DType::F32, &[1]);
+        let norm = rule.keeps_norm().then(zero).transpose()?;
+        Ok((Self { number, master, moments, norm, len: values.len(), stored }, low))
     }
 
     /// Returns the bytes of the master.
@@ -58,8 +62,10 @@ impl<D: Kernels> ParamState<D> {
             }
         }
         let master = self.master.read(device, self.number)?;
+        let norm = self.norm.as_ref().map(|norm| norm.download(device)).transpose()?;
+        let norm = norm.and_then(|norm| norm.first().copied()).unwrap_or_default();
         let Self { len, stored, .. } = *self;
-        Ok(HostParamState { master, moments, norm: 0.0, len, stored, applied, lost: None })
+        Ok(HostParamState { master, moments, norm, len, stored, applied, lost: None })
     }
 
     /// Waits for the device and returns the `f32` values of its parameter, `param`.
@@ -77,7 +83,8 @@ impl<D: Kernels> ParamState<D> {
     fn parts(&self) -> Vec<(StateKind, Option<&Tensor<D>>)> {
         let moments = (0..).map(StateKind::Moment).zip(&self.moments);
         let moments = moments.filter_map(|(kind, moment)| Some((kind, Some(moment.as_ref()?))));
-        self.master.parts().into_iter().chain(moments).collect()
+        let norm = self.norm.as_ref().map(|norm| (StateKind::Norm, Some(norm)));
+        self.master.parts().into_iter().chain(norm).chain(moments).collect()
     }
 
     /// Returns types and shapes of the saved parts, of a parameter of this shape.
@@ -109,7 +116,8 @@ impl<D: Kernels> ParamState<D> {
     pub(super) fn put(&mut self, loaded: &mut StateTensors<D>) {
         let moments = (0..).map(StateKind::Moment).zip(self.moments.iter_mut());
         let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_mut()?)));
-        for (kind, place) in self.master.parts_mut().into_iter().chain(moments) {
+        let norm = self.norm.as_mut().map(|norm| (StateKind::Norm, norm));
+        for (kind, place) in self.master.parts_mut().into_iter().chain(norm).chain(moments) {
             if let Some(tensor) = loaded.remove(&kind) {
                 *place = tensor;
             }

@@ -1,7 +1,7 @@
 //! Adagrad: torch's `_single_tensor_adagrad`.
 
 use super::{
-    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, not_negative, round,
+    Constants, Correction, ElementState, Row, Rule, RuleError, UpdateRule, not_negative, round,
 };
 
 /// Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011): divides by the root of the sum of all squares so far.
@@ -79,7 +79,7 @@ impl Rule for Adagrad {
 }
 
 impl Constants for AdagradConstants {
-    fn row(self) -> [f32; 9] {
+    fn row(self) -> Row {
         self.in_order()
     }
 

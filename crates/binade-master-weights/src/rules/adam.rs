@@ -1,7 +1,7 @@
 //! Adam, `AdamW` and `AMSGrad`: torch's `_single_tensor_adam`.
 
 use super::{
-    Constants, Correction, ElementState, Rule, RuleError, UpdateRule, betas_below_1, need,
+    Constants, Correction, ElementState, Row, Rule, RuleError, UpdateRule, betas_below_1, need,
     not_negative, round,
 };
 
@@ -131,7 +131,7 @@ impl Rule for Adam {
 }
 
 impl Constants for AdamConstants {
-    fn row(self) -> [f32; 9] {
+    fn row(self) -> Row {
         self.in_order()
     }
 
@@ -216,7 +216,7 @@ mod tests {
         let constants = Adam { amsgrad: true, ..TORCH }.constants(3);
         let row = constants.row();
         assert_eq!(row[..2], [constants.root_correction, constants.negative_step]);
-        assert_eq!(row[2..], [1.0, 0.0, 0.1, 0.999, 0.001, 1e-8, 1.0]);
+        assert_eq!(row[2..9], [1.0, 0.0, 0.1, 0.999, 0.001, 1e-8, 1.0]);
     }
 
     /// Moves an element whose moments are the mean, the mean of squares and their largest.

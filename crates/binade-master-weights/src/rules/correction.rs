@@ -1,6 +1,6 @@
 //! Part of a rule's constants that depends on the count of applied steps.
 
-use super::round;
+use super::{Row, round};
 
 /// Part of a rule's constants that depends on the count of applied steps.
 ///
@@ -15,12 +15,15 @@ pub enum Correction {
     SparseBias([f64; 2]),
     /// Decay of the learning rate, which is divided by 1 + t times this, where t counts applied steps from 0; the first constant is 0.
     LrDecay(f64),
+    /// Bias of means that begin at zero, of these betas, where it divides the means themselves: the first constant is 1 - beta2^t, the second
+    /// 1 - beta1^t, and the third is 1 in the first step and 0 later, where t counts applied steps from 1.
+    Divisors([f64; 2]),
 }
 
 /// [`Correction`] of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corrected {
-    /// Divisor of the learning rate.
+    /// Divisor of the learning rate, or of the first mean.
     pub divisor: f64,
     /// First constant of the row.
     pub first: f32,
@@ -40,7 +43,27 @@ impl Correction {
                 Corrected { divisor: mean / root, first: 1.0 }
             }
             Self::LrDecay(decay) => Corrected { divisor: 1.0 + applied as f64 * decay, first: 0.0 },
+            Self::Divisors([beta1, beta2]) => {
+                let t = (applied + 1) as f64;
+                Corrected { divisor: 1.0 - beta1.powf(t), first: round(1.0 - beta2.powf(t)) }
+            }
         }
+    }
+
+    /// Puts its constants of the step that follows `applied` applied steps in front of a row, as a device does.
+    pub(super) fn put_in(self, row: &mut Row, lr: f64, applied: u64) {
+        if let Self::Divisors(betas) = self {
+            row[..3].copy_from_slice(&Self::divisors(betas, applied));
+            return;
+        }
+        let Corrected { divisor, first } = self.at(applied);
+        (row[0], row[1]) = (first, round(-lr / divisor));
+    }
+
+    /// Returns the constants of [`Divisors`](Self::Divisors) in the step that follows `applied` applied steps.
+    pub(super) fn divisors(betas: [f64; 2], applied: u64) -> [f32; 3] {
+        let Corrected { divisor, first } = Self::Divisors(betas).at(applied);
+        [first, round(divisor), f32::from(applied == 0)]
     }
 
     /// Returns true if all later corrections equal `corrected`: the bias has faded. A decay never ends.
@@ -54,6 +77,7 @@ impl Correction {
             Self::Bias(betas) => (0, betas.map(f64::to_bits)),
             Self::SparseBias(betas) => (1, betas.map(f64::to_bits)),
             Self::LrDecay(decay) => (2, [decay.to_bits(), 0]),
+            Self::Divisors(betas) => (3, betas.map(f64::to_bits)),
         };
         bits(self) == bits(other)
     }
@@ -82,6 +106,21 @@ mod tests {
         for only_one_has_faded in [[0.0, 0.999], [0.9, 0.0]] {
             assert!(!is_last(Correction::Bias(only_one_has_faded), 0));
         }
+    }
+
+    #[test]
+    fn divisors_fade_as_the_bias_does_and_tell_the_first_step() {
+        let betas = Correction::Divisors([0.5, 0.75]);
+        let front = |applied| {
+            let mut row = [9.0; 16];
+            betas.put_in(&mut row, 0.1, applied);
+            row
+        };
+        assert_eq!(front(0)[..4], [0.25, 0.5, 1.0, 9.0]);
+        assert_eq!(front(1)[..4], [0.4375, 0.75, 0.0, 9.0]);
+        assert!(!is_last(betas, 40) && is_last(betas, 400));
+        assert!(is_last(Correction::Divisors([0.0; 2]), 0));
+        assert!(!betas.is_same(Correction::Bias([0.5, 0.75])) && betas.is_same(betas));
     }
 
     #[test]

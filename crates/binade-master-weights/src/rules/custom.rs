@@ -1,6 +1,6 @@
 //! Update rules of a program's own.
 
-use super::{Constants, Correction, ElementState, RuleError, UpdateRule, need};
+use super::{Constants, Correction, ElementState, Row, RuleError, UpdateRule, need, padded};
 use std::{any::TypeId, fmt};
 
 /// Most hyper-parameters of a [`CustomRule`], the learning rate among them.
@@ -12,7 +12,7 @@ const MOST: usize = 8;
 /// host memory steps by it: with each [`MasterStore`](crate::MasterStore), with clipping and skips, with groups, joins and lost updates,
 /// and with checkpoints, which save the rule by its name. A device whose steps are kernels refuses it by name, unless it was given one:
 /// `binade_cuda::add_rule` takes PTX. A kernel reads the constants as a row, whose first is 1 in the first step and 0 later, or whose first
-/// two are those of the rule's [`correction`](Self::correction); a rule whose constants depend on the count otherwise is refused there.
+/// ones are those of the rule's [`correction`](Self::correction); a rule whose constants depend on the count otherwise is refused there.
 /// The check is a sample: it compares the constants at each power of two up to 2^40, and at one less.
 ///
 /// # For implementers
@@ -254,8 +254,8 @@ impl Constants for CustomConstants {
         (self.kind.element)(&self.row, grad, element)
     }
 
-    fn row(self) -> [f32; 9] {
-        self.row
+    fn row(self) -> Row {
+        padded(&self.row)
     }
 }
 

@@ -1,8 +1,8 @@
 //! LAMB, as Apex's `FusedLAMB` and `FusedMixedPrecisionLamb` compute it.
 
 use super::{
-    Constants, Correction, ElementState, Norms, Rule, RuleError, UpdateRule, betas_below_1,
-    not_negative, round,
+    Constants, Correction, ElementState, Norms, Row, Rule, RuleError, UpdateRule, betas_below_1,
+    not_negative, of_kind, round,
 };
 
 /// LAMB (arXiv 1904.00962): Adam's update, scaled by the norm of the parameter over the norm of the update, tensor by tensor.
@@ -54,8 +54,8 @@ impl UpdateRule {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LambConstants {
     lr: f32,
-    /// 1 - beta1^t and 1 - beta2^t, or 1
-    corrections: [f32; 2],
+    /// 1 - beta2^t and 1 - beta1^t, or 1, and a flag that no step reads
+    corrections: [f32; 3],
     betas: [f32; 2],
     /// 1 - beta1, or 1
     mean_weight: f32,
@@ -87,15 +87,15 @@ impl Rule for Lamb {
         betas_below_1(self.betas)
     }
 
+    fn correction(&self) -> Option<Correction> {
+        Some(Correction::Divisors(self.corrected_betas()))
+    }
+
     fn constants(&self, applied: u64) -> LambConstants {
         let [beta1, beta2] = self.betas;
-        let correction = |beta: f64| {
-            let corrected = Correction::Bias([beta, 0.0]).at(applied);
-            if self.bias_correction { round(corrected.divisor) } else { 1.0 }
-        };
         LambConstants {
             lr: round(self.lr),
-            corrections: [beta1, beta2].map(correction),
+            corrections: Correction::divisors(self.corrected_betas(), applied),
             betas: [beta1, beta2].map(round),
             mean_weight: if self.grad_averaging { round(1.0 - beta1) } else { 1.0 },
             square_weight: round(1.0 - beta2),
@@ -110,18 +110,35 @@ impl Rule for Lamb {
     }
 }
 
+impl Lamb {
+    /// Returns the betas whose bias is corrected: none has one at 0.
+    const fn corrected_betas(&self) -> [f64; 2] {
+        if self.bias_correction { self.betas } else { [0.0; 2] }
+    }
+}
+
 impl LambConstants {
     /// Returns the update that the moments make.
     #[inline(always)]
     fn update(&self, ElementState { param, moments }: &ElementState) -> f32 {
-        let mean = moments[0] / self.corrections[0];
-        let square = moments[1] / self.corrections[1];
+        let mean = moments[0] / self.corrections[1];
+        let square = moments[1] / self.corrections[0];
         let update = mean / (square.sqrt() + self.eps);
         if self.is_decoupled { update + self.weight_decay * *param } else { update }
     }
 }
 
 impl Constants for LambConstants {
+    fn row(self) -> Row {
+        let ([c2, c1, first], [b1, b2]) = (self.corrections, self.betas);
+        let [is_decoupled, adapts] = [self.is_decoupled, self.adapts].map(f32::from);
+        let Self { lr, mean_weight, square_weight, eps, weight_decay, .. } = self;
+        let means = [c2, c1, first, lr, b1, b2, mean_weight, square_weight, eps, weight_decay];
+        let clip = [is_decoupled, adapts, self.max_grad_norm, self.divisor];
+        // The device writes the ratio behind these.
+        of_kind(1, &[&means[..], &clip].concat())
+    }
+
     #[inline(always)]
     fn moments(&self) -> usize {
         2

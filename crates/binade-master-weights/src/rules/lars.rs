@@ -1,7 +1,9 @@
 //! LARS and LARC, as Apex's `LARC` around SGD computes them.
 
 use super::sgd::{Sgd, SgdConstants};
-use super::{Constants, ElementState, Norms, Rule, RuleError, UpdateRule, not_negative, round};
+use super::{
+    Constants, ElementState, Norms, Row, Rule, RuleError, UpdateRule, not_negative, of_kind, round,
+};
 
 /// LARS (arXiv 1708.03888): SGD whose rate is scaled by the norm of the parameter over that of the gradient, tensor by tensor.
 ///
@@ -98,6 +100,12 @@ impl LarsConstants {
 }
 
 impl Constants for LarsConstants {
+    fn row(self) -> Row {
+        let own = [self.weight_decay, self.trust_coefficient, f32::from(self.clip), self.eps];
+        // The device writes the ratio behind these.
+        of_kind(3, &[&self.sgd.row()[..6], &own].concat())
+    }
+
     #[inline(always)]
     fn moments(&self) -> usize {
         self.sgd.moments()

@@ -1,7 +1,7 @@
 //! Lion: algorithm 2 of arXiv 2302.06675.
 
 use super::{
-    Constants, ElementState, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
+    Constants, ElementState, Row, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
 };
 
 /// Lion (arXiv 2302.06675): every element moves by the learning rate, in the direction that the sign of an interpolation between the
@@ -70,7 +70,7 @@ impl Rule for Lion {
 }
 
 impl Constants for LionConstants {
-    fn row(self) -> [f32; 9] {
+    fn row(self) -> Row {
         self.in_order()
     }
 

@@ -3,11 +3,13 @@
 mod correction;
 mod custom;
 mod measure;
+mod row;
 mod rule;
 mod rule_error;
 mod update;
 
 use measure::Norms;
+use row::{Row, of_kind, padded};
 use rule::{Constants, Rule};
 use rule_error::{betas_below_1, need, not_negative};
 use update::update;
@@ -49,8 +51,8 @@ macro_rules! for_each_rule {
 
 /// Declares the constants of a rule's step in the order of the row that kernels read, where flags are 0 and 1.
 ///
-/// A device fills in what depends on the count of steps: in the first step the first constant is 1 and later 0, or the first two are
-/// those of the rule's [`Correction`].
+/// A device fills in what depends on the count of steps: in the first step the first constant is 1 and later 0, or the first ones
+/// are those of the rule's [`Correction`].
 macro_rules! step_constants {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
@@ -60,11 +62,8 @@ macro_rules! step_constants {
         }
 
         impl $name {
-            fn in_order(self) -> [f32; 9] {
-                let mut row = [0.0; 9];
-                let fields = [$(f32::from(self.$field)),*];
-                row[..fields.len()].copy_from_slice(&fields);
-                row
+            fn in_order(self) -> Row {
+                super::padded(&[$(f32::from(self.$field)),*])
             }
         }
     };
@@ -291,7 +290,7 @@ macro_rules! all_rules {
             }
         }
 
-        impl From<StepConstants> for [f32; 9] {
+        impl From<StepConstants> for [f32; 16] {
             /// Returns a row of a device's table; behind the constants of a rule with fewer are zeros.
             fn from(constants: StepConstants) -> Self {
                 match constants.0 {
@@ -313,23 +312,21 @@ impl UpdateRule {
 
     /// Returns true if a device can make the constants of every step from those of the first.
     ///
-    /// A device puts the two constants of the rule's [`Correction`] in front. For a rule without one it sets the first constant to 1 in
+    /// A device puts the constants of the rule's [`Correction`] in front. For a rule without one it sets the first constant to 1 in
     /// the first step and to 0 later. The check compares a sample of counts: each power of two up to 2^40, and one less.
     pub(crate) fn is_counted_by_rows(&self) -> bool {
         if self.kernel().is_some() {
             return true;
         }
-        let first: [f32; 9] = StepConstants::at(self, 0).into();
+        let first: Row = StepConstants::at(self, 0).into();
         let mut sample = (0..=40).map(|power| 1_u64 << power).flat_map(|count| [count - 1, count]);
         sample.all(|applied| {
             let mut row = first;
-            match self.correction().map(|correction| correction.at(applied)) {
-                Some(Corrected { divisor, first }) => {
-                    (row[0], row[1]) = (first, round(-self.lr() / divisor));
-                }
+            match self.correction() {
+                Some(correction) => correction.put_in(&mut row, self.lr(), applied),
                 None => row[0] = f32::from(applied == 0),
             }
-            row == <[f32; 9]>::from(StepConstants::at(self, applied))
+            row == Row::from(StepConstants::at(self, applied))
         })
     }
 

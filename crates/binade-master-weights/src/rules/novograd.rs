@@ -1,8 +1,8 @@
 //! `NovoGrad`, as Apex's `FusedNovoGrad` computes it.
 
 use super::{
-    Constants, Correction, ElementState, Norms, Rule, RuleError, UpdateRule, betas_below_1,
-    not_negative, round,
+    Constants, Correction, ElementState, Norms, Row, Rule, RuleError, UpdateRule, betas_below_1,
+    not_negative, of_kind, round,
 };
 
 /// `NovoGrad` (arXiv 1905.11286): Adam with one second moment for each tensor, the running norm of its gradients.
@@ -68,17 +68,18 @@ impl UpdateRule {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NovoGradConstants {
     lr: f32,
-    /// 1 - beta1^t and sqrt(1 - beta2^t), or 1
-    corrections: [f32; 2],
+    /// 1 - beta2^t and 1 - beta1^t, or 1, and 1 in the first step
+    corrections: [f32; 3],
     betas: [f32; 2],
     /// 1 - beta1, or 1
     mean_weight: f32,
+    /// 1 - beta2
+    norm_weight: f32,
     eps: f32,
     weight_decay: f32,
     is_inside: bool,
     norm: GradNorm,
-    /// True where the running norm begins with this step's.
-    begins: bool,
+    init_zero: bool,
     /// Corrected running norm plus `eps`, once the gradient is measured.
     denominator: Option<f32>,
 }
@@ -99,26 +100,45 @@ impl Rule for NovoGrad {
         true
     }
 
+    fn correction(&self) -> Option<Correction> {
+        Some(Correction::Divisors(self.corrected_betas()))
+    }
+
     fn constants(&self, applied: u64) -> NovoGradConstants {
         let [beta1, _] = self.betas;
-        let corrected = Correction::Bias(self.betas).at(applied);
-        let corrections = [round(corrected.divisor), corrected.first];
         NovoGradConstants {
             lr: round(self.lr),
-            corrections: if self.bias_correction { corrections } else { [1.0; 2] },
+            corrections: Correction::divisors(self.corrected_betas(), applied),
             betas: self.betas.map(round),
             mean_weight: if self.grad_averaging { round(1.0 - beta1) } else { 1.0 },
+            norm_weight: round(1.0 - self.betas[1]),
             eps: round(self.eps),
             weight_decay: round(self.weight_decay),
             is_inside: self.reg_inside_moment,
             norm: self.norm,
-            begins: applied == 0 && !self.init_zero,
+            init_zero: self.init_zero,
             denominator: None,
         }
     }
 }
 
+impl NovoGrad {
+    /// Returns the betas whose bias is corrected: none has one at 0.
+    const fn corrected_betas(&self) -> [f64; 2] {
+        if self.bias_correction { self.betas } else { [0.0; 2] }
+    }
+}
+
 impl Constants for NovoGradConstants {
+    fn row(self) -> Row {
+        let ([c2, c1, first], [b1, b2]) = (self.corrections, self.betas);
+        let flags = [self.is_inside, self.norm == GradNorm::Max, self.init_zero].map(f32::from);
+        let Self { lr, mean_weight, norm_weight, eps, weight_decay, .. } = self;
+        let means = [c2, c1, first, lr, b1, b2, mean_weight, norm_weight, eps, weight_decay];
+        // The device writes the denominator behind these.
+        of_kind(2, &[&means[..], &flags].concat())
+    }
+
     #[inline(always)]
     fn moments(&self) -> usize {
         1
@@ -134,19 +154,21 @@ impl Constants for NovoGradConstants {
     }
 
     fn measured(mut self, norms: Norms, kept: &mut f32) -> Self {
-        let (kept_share, share) = (self.betas[1], 1.0 - self.betas[1]);
+        let (kept_share, share) = (self.betas[1], self.norm_weight);
+        let [square_correction, _, first] = self.corrections;
+        let begins = first != 0.0 && !self.init_zero;
         *kept = match self.norm {
             GradNorm::L2 => {
                 let [now, _] = norms.of_squares();
-                let before = if self.begins { now } else { *kept };
+                let before = if begins { now } else { *kept };
                 (kept_share * before * before + share * now * now).sqrt()
             }
             GradNorm::Max => {
-                let before = if self.begins { norms.largest() } else { *kept };
+                let before = if begins { norms.largest() } else { *kept };
                 kept_share * before + share * norms.largest()
             }
         };
-        self.denominator = Some(*kept / self.corrections[1] + self.eps);
+        self.denominator = Some(*kept / square_correction.sqrt() + self.eps);
         self
     }
 
@@ -157,10 +179,10 @@ impl Constants for NovoGradConstants {
         let update = if self.is_inside {
             let grad = grad / denominator + self.weight_decay * *param;
             *mean = self.betas[0] * *mean + self.mean_weight * grad;
-            *mean / self.corrections[0]
+            *mean / self.corrections[1]
         } else {
             *mean = self.betas[0] * *mean + self.mean_weight * grad;
-            *mean / self.corrections[0] / denominator + self.weight_decay * *param
+            *mean / self.corrections[1] / denominator + self.weight_decay * *param
         };
         let change = self.lr * update;
         *param -= change;

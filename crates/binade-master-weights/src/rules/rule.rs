@@ -1,6 +1,6 @@
 //! Parts of an update rule: data, the constants of a step, and the arithmetic of an element.
 
-use super::{Correction, Norms, RuleError};
+use super::{Correction, Norms, Row, RuleError};
 
 /// Update rule: its hyper-parameters, and what a configuration and a device have to know of it.
 pub(super) trait Rule {
@@ -44,10 +44,8 @@ pub(super) trait Constants: Copy {
     /// rule, which is added to the parameter, or a decay of its own.
     fn element(&self, grad: f32, element: &mut ElementState) -> bool;
 
-    /// Returns the row of a device's table: zeros for a rule without a kernel.
-    fn row(self) -> [f32; 9] {
-        [0.0; 9]
-    }
+    /// Returns the row of a device's table.
+    fn row(self) -> Row;
 
     /// Returns true if the step needs norms of its tensor that were not measured yet.
     fn measures(&self) -> bool {

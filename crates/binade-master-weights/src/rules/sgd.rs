@@ -1,6 +1,6 @@
 //! Stochastic gradient descent: torch's `_single_tensor_sgd`.
 
-use super::{Constants, ElementState, Rule, RuleError, UpdateRule, need, not_negative, round};
+use super::{Constants, ElementState, Row, Rule, RuleError, UpdateRule, need, not_negative, round};
 
 /// Stochastic gradient descent with torch's momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +75,7 @@ impl Rule for Sgd {
 }
 
 impl Constants for SgdConstants {
-    fn row(self) -> [f32; 9] {
+    fn row(self) -> Row {
         self.in_order()
     }
 
@@ -102,7 +102,7 @@ impl Constants for SgdConstants {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{StepConstants, refused};
+    use super::super::{StepConstants, padded, refused};
     use super::*;
 
     fn sgd(change: impl FnOnce(&mut Sgd)) -> UpdateRule {
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn a_row_has_every_constant_and_only_the_first_step_is_first() {
         let rule = sgd(|r| (r.lr, r.dampening, r.weight_decay) = (0.5, 0.25, 0.125));
-        let row = [0.0, -0.5, 0.125, 0.9, 0.75, 0.0, 0.0, 0.0, 0.0];
-        assert_eq!(<[f32; 9]>::from(StepConstants::at(&rule, 1)), row);
-        let first: [f32; 9] = StepConstants::at(&sgd(|r| r.nesterov = true), 0).into();
+        let row = padded(&[0.0, -0.5, 0.125, 0.9, 0.75]);
+        assert_eq!(<[f32; 16]>::from(StepConstants::at(&rule, 1)), row);
+        let first: [f32; 16] = StepConstants::at(&sgd(|r| r.nesterov = true), 0).into();
         assert_eq!([first[0], first[5]], [1.0, 1.0]);
     }
 }

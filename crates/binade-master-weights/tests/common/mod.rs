@@ -4,13 +4,16 @@
 
 #[path = "../../../../tests/host/mod.rs"]
 mod host;
+#[path = "../../../../tests/rule/all.rs"]
+mod all;
 #[path = "../../../../tests/rule/mod.rs"]
 mod rule;
 #[path = "../../../../tests/rule/whole.rs"]
 mod whole;
 
 pub(crate) use host::{Host, round};
-pub(crate) use whole::{all_rules, rules};
+pub(crate) use all::{all_rules, rules};
+pub(crate) use whole::whole_rules;
 
 use binade_core::{DType, FoundInf, HostDevice, Named, NamedGrads, Overflow};
 use binade_master_weights::{

@@ -50,7 +50,8 @@ impl StepTables {
 
 fn rule_row(rules: &Rules<Buffer>, rule: &UpdateRule) -> RuleRow {
     let [first, rows] = rules.corrections_of(rule).map(count);
-    let constants: [f32; 9] = StepConstants::at(rule, 0).into();
+    let row: [f32; 16] = StepConstants::at(rule, 0).into();
+    let constants = row.first_chunk().copied().unwrap_or_default();
     RuleRow { negative_lr: halves((-rule.lr()).to_bits()), first, rows, constants, pad: 0 }
 }
 

@@ -11,6 +11,9 @@ use std::sync::OnceLock;
 /// The backend's handle, as the tests of every backend call it.
 pub(crate) type Gpu = Wgpu;
 
+/// True if there are kernels of rules that step by norms of whole tensors.
+pub(crate) const STEPS_WHOLE_TENSORS: bool = false;
+
 /// Types that there are shaders for.
 pub(crate) const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 

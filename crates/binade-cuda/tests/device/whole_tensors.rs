@@ -1,0 +1,198 @@
+//! Rules that step by norms of whole tensors, against the CPU. Norms are sums of `f64` in another order than the CPU's: they round to its
+//! `f32` on the data of these tests, so that all else has its bits too.
+
+use crate::support::{
+    Compared, Result, STORES, cuda, noise, optimizer, own, set, step, step_with, there,
+};
+use crate::whole::whole_rules;
+use binade_core::DType;
+use binade_cuda::Cuda;
+use binade_grad_scaler::{LossScale, Scaler};
+use binade_master_weights::{Lamb, LostUpdates, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
+
+crate::tests![
+    steps_have_the_cpus_bits_by_every_rule_store_and_type,
+    tensors_of_several_chunks_have_the_cpus_norms,
+    more_tensors_than_a_block_joins_at_once_have_their_own_norms,
+    a_group_is_clipped_by_the_norm_of_all_gradients,
+    a_skipped_step_changes_nothing,
+    a_run_resumed_is_the_one_that_was_not_interrupted,
+    a_snapshot_of_the_cpu_goes_on_here,
+    steps_read_nothing,
+];
+
+const SET: [(&str, usize); 5] = [("a", 3075), ("b", 5), ("c", 0), ("d", 300), ("zero", 3)];
+
+/// Parameters of which one is zero, so that no norm scales it.
+fn start() -> Vec<(&'static str, Vec<f32>)> {
+    SET.map(|(name, len)| match name {
+        "zero" => (name, vec![0.0; len]),
+        _ => (name, noise(len as u64, len)),
+    })
+    .into()
+}
+
+/// Gradients of all sizes. Those of one parameter are zero in the first step.
+fn grads(number: u64) -> Vec<(&'static str, Vec<f32>)> {
+    let sized = |(index, x): (usize, f32)| x * [1.0, 1e-2, 1e-4, 1e-6, 0.0][index % 5];
+    let one = |(name, len): (&'static str, usize)| {
+        let values = noise(number + len as u64, len).into_iter().enumerate().map(sized).collect();
+        (name, if number == 0 && name == "d" { vec![0.0; len] } else { values })
+    };
+    SET.map(one).into()
+}
+
+fn steps_have_the_cpus_bits_by_every_rule_store_and_type() -> Result {
+    let cuda = cuda();
+    let types = [DType::BF16, DType::F16, DType::F32];
+    let stores = STORES.into_iter().flat_map(|store| types.map(|low| (store, low)));
+    for rule in whole_rules() {
+        let mut seen = LostUpdates::default();
+        for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
+            let config = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
+            let config = config.with_storage(low);
+            let mut run = Compared::new(&cuda, &start(), DType::F32, &config);
+            for (number, made) in (0..).zip(types) {
+                run.step(made, &grads(number))?;
+                run.assert_same(&format!("{store:?} {low} {rule:?} {number}"))?;
+                seen += run.cpu.masters().lost_updates().ok_or("counts")?;
+            }
+        }
+        assert!(seen.lost > 100 && seen.moved > 1000, "{rule:?}: {seen:?}");
+    }
+    Ok(())
+}
+
+fn tensors_of_several_chunks_have_the_cpus_norms() -> Result {
+    let set = |seed: u64| {
+        [("a", 8192 * 9 + 5), ("b", 8192), ("c", 7)].map(|(name, len)| (name, noise(seed, len)))
+    };
+    for rule in whole_rules() {
+        let mut run = Compared::new(&cuda(), &set(1), DType::F16, &OptimizerConfig::new(rule)?);
+        for seed in 2..4 {
+            run.step(DType::F16, &set(seed))?;
+            run.assert_same(&format!("{rule:?} {seed}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn more_tensors_than_a_block_joins_at_once_have_their_own_norms() -> Result {
+    let names: Vec<String> = (0..70).map(|number| format!("w{number}")).collect();
+    let set = |seed: u64| -> Vec<(&str, Vec<f32>)> {
+        names.iter().zip(seed..).map(|(name, seed)| (&**name, noise(seed, 9))).collect()
+    };
+    for rule in whole_rules() {
+        let mut run = Compared::new(&cuda(), &set(1), DType::F32, &OptimizerConfig::new(rule)?);
+        // Every other parameter has a gradient, then all of them.
+        run.step(DType::F32, &set(100).into_iter().step_by(2).collect::<Vec<_>>())?;
+        run.step(DType::F32, &set(100))?;
+        run.assert_same(&format!("{rule:?}"))?;
+    }
+    Ok(())
+}
+
+/// Returns LAMB that clips to a norm of 0.5.
+fn clipping() -> UpdateRule {
+    let UpdateRule::Lamb(lamb) = UpdateRule::lamb(0.01) else { unreachable!() };
+    UpdateRule::Lamb(Lamb { max_grad_norm: 0.5, ..lamb })
+}
+
+fn a_group_is_clipped_by_the_norm_of_all_gradients() -> Result {
+    let [_, _, novograd, _, lars, _] = whole_rules();
+    let sgd = UpdateRule::Sgd(Sgd {
+        lr: 0.1,
+        momentum: 0.9,
+        dampening: 0.0,
+        weight_decay: 0.0,
+        nesterov: false,
+    });
+    let config = OptimizerConfig::new(clipping())?.with_storage(DType::BF16).keep(["b"]);
+    let config =
+        config.with_group(["a"], sgd)?.with_group(["b"], novograd)?.with_group(["zero"], lars)?;
+    let mut run = Compared::new(&cuda(), &start(), DType::F32, &config);
+    for number in 1..4 {
+        run.step(DType::F16, &grads(number))?;
+        run.assert_same(&format!("{number}"))?;
+    }
+    // Without the large gradients of the other groups, none is clipped.
+    let alone = |run: &mut MasterOptimizer<Cuda>| -> Result<Vec<f32>> {
+        step(&cuda(), run, &[("d", vec![0.01; 300])])?;
+        Ok(there(run, "d")?.moments[0].clone())
+    };
+    let mut fresh = optimizer(&cuda(), &start(), DType::F32, config.clone());
+    let unclipped = alone(&mut fresh)?;
+    let mut fresh = optimizer(&cuda(), &start(), DType::F32, config);
+    step(&cuda(), &mut fresh, &[("d", vec![0.01; 300]), ("a", vec![1.0; 3075])])?;
+    assert!(there(&fresh, "d")?.moments[0][0] < unclipped[0] / 50.0);
+    Ok(())
+}
+
+fn a_skipped_step_changes_nothing() -> Result {
+    let cuda = cuda();
+    for rule in whole_rules().into_iter().chain([clipping()]) {
+        let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
+        let mut run = optimizer(&cuda, &start(), DType::F32, config);
+        for bad in [false, true] {
+            let before = run.save()?;
+            let mut grads: Vec<_> = grads(3).into_iter().map(|(name, x)| (name, Some(x))).collect();
+            if let (true, Some(values)) = (bad, &mut grads[0].1) {
+                values[3074] = f32::INFINITY;
+            }
+            step_with(&cuda, &mut run, set(&cuda, &grads, DType::F32), 0)?;
+            assert_eq!(run.save()? == before, bad, "{rule:?}");
+        }
+    }
+    Ok(())
+}
+
+fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
+    let start = |config: &OptimizerConfig| optimizer(&cuda(), &start(), DType::F32, config.clone());
+    for (rule, store) in
+        whole_rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store)))
+    {
+        let config = OptimizerConfig::new(rule)?.with_store(store).with_storage(DType::BF16);
+        let mut whole = start(&config);
+        (0..2).try_for_each(|seed| step(&cuda(), &mut whole, &grads(seed)))?;
+        let mut resumed = start(&config);
+        resumed.load(&whole.save()?)?;
+        assert_eq!(resumed.save()?, whole.save()?, "{rule:?} {store:?}");
+        for run in [&mut whole, &mut resumed] {
+            (2..4).try_for_each(|seed| step(&cuda(), run, &grads(seed)))?;
+        }
+        assert_eq!(resumed.save()?, whole.save()?, "{rule:?} {store:?}");
+    }
+    Ok(())
+}
+
+fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
+    for rule in whole_rules() {
+        let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
+        let mut run = Compared::new(&cuda(), &start(), DType::F32, &config);
+        step(&binade_cpu::Cpu, &mut run.cpu, &grads(5))?;
+        run.gpu.load(&run.cpu.save()?)?;
+        run.step(DType::F32, &grads(6))?;
+        run.assert_same(&format!("{rule:?}"))?;
+    }
+    Ok(())
+}
+
+fn steps_read_nothing() -> Result {
+    let cuda = own();
+    for rule in whole_rules().into_iter().chain([clipping()]) {
+        let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
+        let mut run = optimizer(&cuda, &start(), DType::F32, config);
+        let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
+        let loss = crate::support::vector(&cuda, &[1.0], DType::F32);
+        let before = cuda.counters();
+        for number in 0..20 {
+            let grads: Vec<_> =
+                grads(number).into_iter().map(|(name, x)| (name, Some(x))).collect();
+            let made = scaler.scale(&loss)?.backward(|_| Ok(set(&cuda, &grads, DType::BF16)))?;
+            let step = made.unscale()?.step(&mut run)?;
+            scaler.update(step)?.ignore();
+        }
+        assert_eq!(cuda.counters().syncs, before.syncs, "{rule:?}");
+    }
+    Ok(())
+}
