@@ -22,7 +22,39 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
         for grad in FLOATS {
             signs(cases, [param, grad]);
         }
+        follows(cases, param);
     }
+}
+
+/// Two hundred steps, whose bits are the oracle's, and which stay near the formula in `f64`: masters are rounded twice in each step.
+fn follows<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
+    let rule = Lion { weight_decay: 0.05, ..PLAIN };
+    let has_bits = cases.agreement() == Agreement::Bits;
+    let sentence = "two_hundred_steps_follow_the_formula";
+    cases.add(variant([dtype, DType::F32]), sentence, move |s: &S, check| {
+        let mut draw = Draw::new(200);
+        let mut vector = |dtype| {
+            Stored::vector(dtype, (0..67).map(|_| draw.spread(-8.0, 8.0)).collect::<Vec<_>>())
+        };
+        let param = vector(dtype);
+        let moves = (0..200).map(|_| (UpdateRule::Lion(rule), vector(DType::F32))).collect();
+        let run = Run::single(param.clone(), moves);
+        let wanted: Vec<Expected> = param
+            .values()
+            .enumerate()
+            .map(|(place, param)| {
+                let grads = run.moves.iter().filter_map(|turn| turn.grads[0].1.as_ref());
+                let grads = grads.filter_map(|grad| grad.values().nth(place)).map(|g| g / 1024.0);
+                let value = formula(&rule, param, grads);
+                Expected::near(value, 400.0 * value.abs().max(1.0))
+            })
+            .collect();
+        if has_bits {
+            run.near(s, check)?;
+        }
+        let bound = Agreement::Bound { c: 1.0 };
+        run.compare(s, |_, inputs, got| check.within(bound, inputs, got, &wanted))
+    });
 }
 
 /// Steps of a quarter and momenta of powers of two, which no arithmetic rounds.
@@ -41,6 +73,18 @@ fn signs<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 }
 
 // The oracle.
+
+/// A parameter after steps by these gradients, where nothing is rounded.
+fn formula(rule: &Lion, mut param: f64, grads: impl Iterator<Item = f64>) -> f64 {
+    let [b1, b2] = rule.betas;
+    let mut momentum = 0.0;
+    for g in grads {
+        let mixed: f64 = b1 * momentum + (1.0 - b1) * g;
+        param = param * (1.0 - rule.lr * rule.weight_decay) - rule.lr * mixed.signum();
+        momentum = b2 * momentum + (1.0 - b2) * g;
+    }
+    param
+}
 
 /// Moves `element` by the unscaled gradient `g`.
 pub(super) fn step(rule: &Lion, element: &mut Element, g: f32) {
