@@ -48,7 +48,7 @@ use backend::{Backend, Tensor};
 use case::{Case, CaseError, Cases, Check, Verdict};
 use difference::Difference;
 use runs::{
-    Clip, Iteration, IterationFindings, IterationResult, MergeResult,
-    MicroBatch, PassFinding, ScaleTrace, TrainStep, UnscaleResult,
+    Clip, Iteration, IterationFindings, IterationResult, MergeResult, MicroBatch, PassFinding,
+    ScaleTrace, TrainStep, UnscaleResult,
 };
 use stored::Stored;

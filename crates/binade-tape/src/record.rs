@@ -64,23 +64,38 @@ pub(crate) struct Lookup<D: Device> {
     pub(crate) rules: LookupRules<D>,
 }
 
+/// Function from look-ups and the number of rows of their table to its sparse gradient.
+pub(crate) type SparseRule<D> =
+    fn(
+        &D,
+        Lookups<'_, D>,
+        usize,
+    ) -> Result<SparseGradient<<D as Handle>::Tensor>, <D as Handle>::Error>;
+
+/// Function from a look-up's gradient, its indices and the number of rows of the table to the table's gradient.
+pub(crate) type WholeRule<D> = fn(
+    &D,
+    &<D as Handle>::Tensor,
+    &<D as Handle>::Tensor,
+    usize,
+) -> Result<<D as Handle>::Tensor, <D as Handle>::Error>;
+
 /// Backward rules of the look-ups in one table.
 pub(crate) struct LookupRules<D: Device> {
     /// Rows of the table.
     pub(crate) rows: usize,
     /// Returns the gradient as rows, from all look-ups.
-    pub(crate) sparse: fn(&D, Lookups<'_, D>, usize) -> Result<SparseGradient<D::Tensor>, D::Error>,
+    pub(crate) sparse: SparseRule<D>,
     /// Returns the whole gradient, from the gradient of one look-up and its indices.
-    pub(crate) whole: fn(&D, &D::Tensor, &D::Tensor, usize) -> Result<D::Tensor, D::Error>,
+    pub(crate) whole: WholeRule<D>,
 }
 
 impl<D: Device> Clone for LookupRules<D> {
     fn clone(&self) -> Self {
-        *self
+        let Self { rows, sparse, whole } = *self;
+        Self { rows, sparse, whole }
     }
 }
-
-impl<D: Device> Copy for LookupRules<D> {}
 
 impl<D: Device> Origin<D> {
     /// Returns the nodes of the operands. A node that is an operand twice comes twice.

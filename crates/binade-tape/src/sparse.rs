@@ -83,12 +83,11 @@ impl<D: Device> Var<D> {
             differentiate_each(loss, one(loss)?, &nodes, &mut sparse, tell)
         })?;
         let named = |((name, node), dense): (Registered, Option<D::Tensor>)| {
-            let value = match dense {
-                Some(dense) => Some(Gradient::Dense(dense)),
-                None => {
-                    let dtype = record.get(node).map_or(DType::F32, |node| node.dtype);
-                    sparse.gradient(device, node, dtype)?.map(Gradient::Sparse)
-                }
+            let value = if let Some(dense) = dense {
+                Some(Gradient::Dense(dense))
+            } else {
+                let dtype = record.get(node).map_or(DType::F32, |node| node.dtype);
+                sparse.gradient(device, node, dtype)?.map(Gradient::Sparse)
             };
             Ok(Named { name, value })
         };
@@ -146,7 +145,7 @@ impl<D: Device> SparseTables<D> {
     pub(crate) fn keep(&mut self, lookup: &Lookup<D>, grad: D::Tensor) -> Option<D::Tensor> {
         let Some(table) = self.0.get_mut(&lookup.table) else { return Some(grad) };
         table.lookups.push((grad, lookup.indices.clone()));
-        table.rules = Some(lookup.rules);
+        table.rules = Some(lookup.rules.clone());
         None
     }
 
@@ -157,10 +156,7 @@ impl<D: Device> SparseTables<D> {
         node: usize,
         dtype: DType,
     ) -> Result<Option<SparseGradient<D::Tensor>>, Failed<D>> {
-        let table = self.0.get(&node);
-        let Some((SparseTable { lookups, .. }, rules)) =
-            table.and_then(|table| Some((table, table.rules?)))
-        else {
+        let Some(SparseTable { lookups, rules: Some(rules) }) = self.0.get(&node) else {
             return Ok(None);
         };
         // As they were in forward.

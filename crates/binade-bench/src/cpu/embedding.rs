@@ -24,16 +24,16 @@ pub(crate) fn step([rows, width, count]: Table, is_sparse: bool) -> Spec {
         let rule = if is_sparse { UpdateRule::sparse_adam(1e-4) } else { UpdateRule::adam(1e-4) };
         let mut optimizer = MasterOptimizer::new(Cpu, vec![table], OptimizerConfig::new(rule)?)?;
         let mut scaler = Scaler::new(Cpu, LossScale::dynamic().with_growth_interval(u32::MAX)?)?;
-        let indices = indices([rows, count])?;
+        let places = indices([rows, count])?;
         Ok(timed(move || {
             let tape = Tape::new(Cpu, &Region::bf16().off());
             let table = tape.parameter(&optimizer.params[0]);
-            let scaled = |loss: &Var<Cpu>| {
+            let differentiate = |loss: &Var<Cpu>| {
                 if is_sparse { loss.backward_sparse() } else { loss.backward() }
             };
             let looked_up = if is_sparse { Var::embedding_sparse } else { Var::embedding };
-            let loss = looked_up(&table, &indices)?.mean()?;
-            let grads = scaler.scale(&loss)?.backward(scaled)?;
+            let loss = looked_up(&table, &places)?.mean()?;
+            let grads = scaler.scale(&loss)?.backward(differentiate)?;
             // A record holds the parameter, which the step would copy then.
             drop((tape, table, loss));
             scaler.update(grads.unscale()?.step(&mut optimizer)?)?.ignore();

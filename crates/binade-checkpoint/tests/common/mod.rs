@@ -1,9 +1,9 @@
 //! Training that the tests stop and resume: two parameters on any device, with gradients from a generator, some of them infinite.
 #![allow(unreachable_pub, reason = "all of it is within the test program")]
 
-pub mod device;
 #[path = "../../../../tests/rule/all.rs"]
 mod all;
+pub mod device;
 pub mod processes;
 pub mod ranks;
 #[path = "../../../../tests/rule/mod.rs"]

@@ -61,7 +61,9 @@ impl MasterWeights for Cpu {
         }
         moves.extend(sparse.iter_mut().map(|(constants, rows, ..)| rows.step(*constants)));
         fused::step_all(moves, grads.factor)?;
-        sparse.into_iter().for_each(|(_, rows, param, slot)| rows.finish(param, slot));
+        for (_, rows, param, slot) in sparse {
+            rows.finish(param, slot);
+        }
         Ok(())
     }
 

@@ -9,14 +9,13 @@ mod rule;
 #[path = "../../../../tests/rule/whole.rs"]
 mod whole;
 
+pub(crate) use all::{all_rules, rules};
 use binade_core::{
     AmpTensor, DType, FoundInf, GradSet as _, HostDevice, HostTensor, Named, NamedGrads,
 };
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_master_weights::{MasterStore, OptimizerConfig, UpdateRule};
-pub(crate) use all::{all_rules, rules};
-pub(crate) use whole::whole_rules;
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 

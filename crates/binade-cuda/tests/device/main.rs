@@ -54,7 +54,7 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 24] = [
+const ALL: [Module; 25] = [
     ("added_rules", added_rules::TESTS),
     ("adopt", adopt::TESTS),
     ("adopt_raw", adopt_raw::TESTS),

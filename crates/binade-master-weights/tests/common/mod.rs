@@ -2,18 +2,17 @@
 
 #![allow(unreachable_pub, reason = "all of it is within the test program")]
 
-#[path = "../../../../tests/host/mod.rs"]
-mod host;
 #[path = "../../../../tests/rule/all.rs"]
 mod all;
+#[path = "../../../../tests/host/mod.rs"]
+mod host;
 #[path = "../../../../tests/rule/mod.rs"]
 mod rule;
 #[path = "../../../../tests/rule/whole.rs"]
 mod whole;
 
-pub(crate) use host::{Host, round};
 pub(crate) use all::{all_rules, rules};
-pub(crate) use whole::whole_rules;
+pub(crate) use host::{Host, round};
 
 use binade_core::{DType, FoundInf, HostDevice, Named, NamedGrads, Overflow};
 use binade_master_weights::{
