@@ -7,7 +7,7 @@ use crate::support::{
 use crate::whole::whole_rules;
 use binade_core::DType;
 use binade_cuda::Cuda;
-use binade_grad_scaler::{LossScale, Scaler};
+use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
 use binade_master_weights::{Lamb, LostUpdates, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
@@ -16,6 +16,7 @@ crate::tests![
     more_tensors_than_a_block_joins_at_once_have_their_own_norms,
     a_group_is_clipped_by_the_norm_of_all_gradients,
     a_skipped_step_changes_nothing,
+    a_gradient_that_only_a_dropped_micro_batch_had_moves_nothing,
     a_run_resumed_is_the_one_that_was_not_interrupted,
     a_snapshot_of_the_cpu_goes_on_here,
     steps_read_nothing,
@@ -63,9 +64,13 @@ fn steps_have_the_cpus_bits_by_every_rule_store_and_type() -> Result {
     Ok(())
 }
 
+/// The largest gradient is in a part that is joined before the last.
 fn tensors_of_several_chunks_have_the_cpus_norms() -> Result {
     let set = |seed: u64| {
-        [("a", 8192 * 9 + 5), ("b", 8192), ("c", 7)].map(|(name, len)| (name, noise(seed, len)))
+        let mut set = [("a", 8192 * 9 + 5), ("b", 8192), ("c", 7)]
+            .map(|(name, len)| (name, noise(seed, len)));
+        set[0].1[3] = 4.0;
+        set
     };
     for rule in whole_rules() {
         let mut run = Compared::new(&cuda(), &set(1), DType::F16, &OptimizerConfig::new(rule)?);
@@ -77,17 +82,42 @@ fn tensors_of_several_chunks_have_the_cpus_norms() -> Result {
     Ok(())
 }
 
+/// Without an epsilon, the update of an element that is not there would be NaN.
 fn more_tensors_than_a_block_joins_at_once_have_their_own_norms() -> Result {
     let names: Vec<String> = (0..70).map(|number| format!("w{number}")).collect();
     let set = |seed: u64| -> Vec<(&str, Vec<f32>)> {
         names.iter().zip(seed..).map(|(name, seed)| (&**name, noise(seed, 9))).collect()
     };
-    for rule in whole_rules() {
+    let UpdateRule::Lamb(lamb) = clipping() else { unreachable!() };
+    let without_eps = UpdateRule::Lamb(Lamb { eps: 0.0, ..lamb });
+    for rule in whole_rules().into_iter().chain([without_eps]) {
         let mut run = Compared::new(&cuda(), &set(1), DType::F32, &OptimizerConfig::new(rule)?);
         // Every other parameter has a gradient, then all of them.
         run.step(DType::F32, &set(100).into_iter().step_by(2).collect::<Vec<_>>())?;
         run.step(DType::F32, &set(100))?;
         run.assert_same(&format!("{rule:?}"))?;
+    }
+    Ok(())
+}
+
+fn a_gradient_that_only_a_dropped_micro_batch_had_moves_nothing() -> Result {
+    let cuda = own();
+    for rule in whole_rules() {
+        let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
+        let mut run = optimizer(&cuda, &start(), DType::F32, config);
+        let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
+        let loss = crate::support::vector(&cuda, &[1.0], DType::F32);
+        let [before, moved] = [there(&run, "a")?, there(&run, "d")?];
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        let bad = [("a", Some(vec![f32::INFINITY; 3075])), ("d", Some(vec![1.0; 300]))];
+        for batch in [bad, [("a", None), ("d", Some(vec![2.0; 300]))]] {
+            let grads = scaler.scale(&loss)?.backward(|_| Ok(set(&cuda, &batch, DType::F16)))?;
+            window.add(grads.unscale()?)?;
+        }
+        let step = window.finish()?.ok_or("an empty window")?.step(&mut run)?;
+        scaler.update(step)?.ignore();
+        assert_eq!(there(&run, "a")?, before, "{rule:?}");
+        assert_ne!(there(&run, "d")?, moved, "{rule:?}");
     }
     Ok(())
 }
