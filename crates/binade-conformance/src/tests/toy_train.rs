@@ -55,7 +55,9 @@ pub(super) fn train(
         let places = training.matched(&params, &grads)?;
         let values = grads.iter().filter_map(|grad| grad.value.as_ref()).map(Plain::read);
         let all = Sums::of_grads(values.flatten()).norm();
-        slots.iter_mut().for_each(|slot| slot.all = all);
+        for slot in &mut slots {
+            slot.all = all;
+        }
         if !skipped && !params.is_empty() && places.iter().all(Option::is_none) {
             return Err(TrainError::NoGradients { parameters: params.len() }.into());
         }
