@@ -61,6 +61,10 @@ impl Layout {
     /// Returns the buffer of a view of this layout: `bits` in their places, and ones in all others.
     pub fn buffer(self, bits: &[u8], dtype: DType, shape: &[usize]) -> Vec<u8> {
         let each = dtype.bytes();
+        if let Self::Offset(offset) = self {
+            let around = vec![0xff; offset * each];
+            return [&around, bits, &around].concat();
+        }
         let last = self.places(shape).max().map_or(self.offset(), |place| place + 1);
         let mut buffer = vec![0xff; (last + self.offset()) * each];
         for (place, element) in self.places(shape).zip(bits.chunks_exact(each)) {

@@ -40,9 +40,10 @@ impl Stored {
         shape: &[usize],
         codes: impl IntoIterator<Item = u64>,
     ) -> Self {
-        let bytes =
-            codes.into_iter().flat_map(|code| code.to_le_bytes().into_iter().take(dtype.bytes()));
-        Self::from_bytes(dtype, shape, bytes.collect())
+        let (codes, width) = (codes.into_iter(), dtype.bytes());
+        let mut bytes = Vec::with_capacity(codes.size_hint().0 * width);
+        codes.for_each(|code| bytes.extend_from_slice(&code.to_le_bytes()[..width]));
+        Self::from_bytes(dtype, shape, bytes)
     }
 
     /// A tensor of values, each rounded once.
@@ -80,9 +81,12 @@ impl Stored {
 
     /// Each element's bits.
     pub(crate) fn codes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.bytes
-            .chunks_exact(self.dtype.bytes())
-            .map(|chunk| chunk.iter().rev().fold(0, |code, byte| (code << 8) | u64::from(*byte)))
+        let width = self.dtype.bytes();
+        self.bytes.chunks_exact(width).map(move |chunk| {
+            let mut code = [0; 8];
+            code[..width].copy_from_slice(chunk);
+            u64::from_le_bytes(code)
+        })
     }
 
     /// Each element's value, exactly.

@@ -132,7 +132,7 @@ pub(crate) fn round(x: f64, dtype: DType) -> u64 {
     if x.is_nan() {
         return format.nan(x);
     }
-    format.sign(x) | format.code(x.abs(), f64::round_ties_even)
+    format.sign(x) | format.code(x.abs(), to_even)
 }
 
 /// `x` as `dtype` holds it.
@@ -169,6 +169,13 @@ pub(crate) fn ulp(x: f64, dtype: DType) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "significands have at most 24 bits")]
 fn small(significand: u64) -> f64 {
     significand as f64
+}
+
+/// The whole number nearest to a magnitude that is less than 2^52 or infinite, of two that are equally near the even one: the sum has no digits behind
+/// the point. As `f64::round_ties_even`, which is a call of C's library.
+fn to_even(magnitude: f64) -> f64 {
+    const WHOLE: f64 = 4503599627370496.0; // 2^52
+    (magnitude + WHOLE) - WHOLE
 }
 
 /// 2^exponent, which is normal in `f64` for every format's exponents.
