@@ -253,7 +253,7 @@ fn infinite(dtype: DType) -> LookUp {
 
 // The oracle.
 
-/// What a run is to give.
+/// Results that a run is to give.
 struct Wanted {
     tables: Vec<(&'static str, Stored)>,
     grads: Vec<Option<Vec<f64>>>,
