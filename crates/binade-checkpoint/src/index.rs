@@ -45,6 +45,9 @@ struct Sum {
     parts: Vec<PartReport>,
     /// Name of each gradient, and true if there is one.
     grads: Vec<(String, bool)>,
+    /// Rows of each sparse gradient.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<(String, Vec<u64>)>,
 }
 
 /// Elements of a parameter that a rank owns or needs, by the parameter's name and number of elements.
@@ -195,22 +198,24 @@ impl Window {
             verdict: saved.verdict.clone(),
             parts: saved.parts.clone(),
             grads: grads.iter().map(grad).collect(),
+            rows: saved.rows.iter().map(|it| (it.name.to_string(), it.value.clone())).collect(),
         };
         Self { bad: saved.bad, len: saved.len, sum: saved.grads.as_ref().map(sum) }
     }
 
     fn with(self, window: &str, from: &mut Tensors) -> Result<SavedWindow, FormatError> {
         let Self { bad, len, sum } = self;
-        let Some(Sum { verdict, parts, grads }) = sum else {
+        let Some(Sum { verdict, parts, grads, rows }) = sum else {
             let (verdict, parts) = (FoundInf::default(), Vec::new());
-            return Ok(SavedWindow { bad, len, verdict, parts, grads: None });
+            return Ok(SavedWindow { bad, len, verdict, parts, grads: None, rows: Vec::new() });
         };
         let grad = |(name, is_there): (String, bool)| {
             let value = is_there.then(|| take(from, &gradient(window, &name))).transpose()?;
             Ok(Named::new(name, value))
         };
         let grads = Some(grads.into_iter().map(grad).collect::<Result<_, FormatError>>()?);
-        Ok(SavedWindow { bad, len, verdict, parts, grads })
+        let rows = rows.into_iter().map(|(name, rows)| Named::new(name, rows)).collect();
+        Ok(SavedWindow { bad, len, verdict, parts, grads, rows })
     }
 }
 

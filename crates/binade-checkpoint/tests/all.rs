@@ -13,5 +13,6 @@ mod observed;
 mod refused;
 mod resume;
 mod several;
+mod sparse;
 mod torch;
 mod torn;

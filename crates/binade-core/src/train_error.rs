@@ -66,12 +66,6 @@ pub enum TrainError {
 }
 
 impl TrainError {
-    /// Returns the refusal to save an open window in which this parameter's gradient is sparse.
-    pub fn sparse_window(parameter: Arc<str>) -> Self {
-        let why = "an open window with sparse gradients cannot be saved: finish the window first";
-        Self::SparseStep { parameter, why }
-    }
-
     /// Returns the error of an optional `method` that the device `D` leaves out. Provided methods of traits return it.
     pub fn unsupported<D: ?Sized>(method: &'static str) -> Self {
         Self::Unsupported { device: any::type_name::<D>(), method }

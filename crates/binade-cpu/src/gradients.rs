@@ -9,6 +9,8 @@ use crate::{Error, Tensor, parallel};
 use binade_core::{DType, Named, SparseGrads, SparseRows};
 use binade_grad_scaler::Norm;
 use binade_master_weights::step::Factor;
+pub(crate) use sparse::rows_of;
+
 use sparse::whole;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 

@@ -140,6 +140,11 @@ macro_rules! __implement_traits {
                         params: &Self::Params,
                         saved: &NamedGrads<RawTensor>,
                     ) -> Result<Self::Grads>;
+                    fn save_rows(grads: &Self::Grads) -> Result<Vec<Named<Vec<u64>>>>;
+                    fn load_rows(
+                        grads: Self::Grads,
+                        rows: &[Named<Vec<u64>>],
+                    ) -> Result<Self::Grads>;
                 }
                 MultiTensor {
                     fn scale_all(

@@ -104,6 +104,15 @@ pub trait Kernels:
         Err(no_sparse::<Self>())
     }
 
+    /// Returns the rows of a whole gradient. Optional.
+    fn run_rows(
+        &self,
+        _whole: &Tensor<Self>,
+        _rows: &SparseRows<Tensor<Self>>,
+    ) -> Result<Tensor<Self>, Self> {
+        Err(no_sparse::<Self>())
+    }
+
     /// Returns the sum of two sparse gradients in `f32`, or `sum` where `found` is raised, with the places of both. Optional.
     fn run_join(
         &self,

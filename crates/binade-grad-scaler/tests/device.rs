@@ -78,6 +78,7 @@ fn an_optional_method_that_is_left_out_is_refused_by_name_before_anything_is_rea
         verdict: FoundInf::default(),
         parts,
         grads: Some(Vec::new()),
+        rows: Vec::new(),
     };
     let clipped = unscaled(&scaler, 3.0)?.clip_groups(&groups).map(drop);
     let kinds = [&refused, &clipped].map(|refused| refused.as_ref().err().map(Error::kind));

@@ -35,7 +35,7 @@ use std::{fmt, panic::Location, sync::Arc};
 /// It implements each trait of training and of operations that `D` implements, over the same tensors, parameters, gradients,
 /// masters and scale. A clone counts with the original.
 ///
-/// `download`, `is_raised`, `read`, `save_grads`, `save`, `load` and `export_f32` read. A [`strict`](Self::strict) device refuses
+/// `download`, `is_raised`, `read`, `save_grads`, `save_rows`, `save`, `load` and `export_f32` read. A [`strict`](Self::strict) device refuses
 /// them outside a [`window`](Self::window), but for `read`, by which an outcome is resolved. Calls that only ask for what the host
 /// knows, such as `shape` and `specs`, are not counted.
 ///

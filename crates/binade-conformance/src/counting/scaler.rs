@@ -132,6 +132,8 @@ impl<D: GradOps> GradOps for Counting<D> {
         ) -> ();
         look save_grads(grads: &D::Grads) -> NamedGrads<RawTensor>;
         launch load_grads(params: &D::Params, saved: &NamedGrads<RawTensor>) -> D::Grads;
+        look save_rows(grads: &D::Grads) -> Vec<Named<Vec<u64>>>;
+        launch load_rows(grads: D::Grads, rows: &[Named<Vec<u64>>]) -> D::Grads;
     }
 
     fn grad_specs(&self, params: &D::Params) -> Result<Vec<Named<TensorSpec>>, Self::Error> {

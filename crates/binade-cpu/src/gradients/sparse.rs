@@ -1,9 +1,10 @@
 //! Sparse gradients: their rows, and their sums.
 
 use super::{Gradients, multiplied, supported};
-use crate::{Error, Tensor, scaler::add};
-use binade_core::SparseRows;
-use binade_master_weights::step::Factor;
+use crate::{Error, Stored, Tensor, scaler::add};
+use binade_core::{DType, Element, Named, SparseRows};
+use binade_master_weights::{gathered, step::Factor};
+use half::{bf16, f16};
 
 /// Returns the rows that have a place, each with its place among the values.
 fn placed(rows: &SparseRows<Tensor>) -> impl Iterator<Item = (usize, usize)> {
@@ -46,6 +47,35 @@ impl Gradients {
     /// Returns the rows of the sparse gradient at `place` and their places among its values; `None` for a whole one.
     pub(crate) fn rows_of(&self, place: usize) -> Option<Vec<(usize, usize)>> {
         self.rows.get(&place).map(|rows| placed(rows).collect())
+    }
+
+    /// Returns the rows of each sparse gradient.
+    pub(crate) fn saved_rows(&self) -> Vec<Named<Vec<u64>>> {
+        let saved = |(place, rows): (&usize, &SparseRows<Tensor>)| {
+            let indices = placed(rows).map(|(_, row)| row as u64).collect();
+            Named::new(self.entries[*place].name.clone(), indices)
+        };
+        self.rows.iter().map(saved).collect()
+    }
+
+    /// Returns a set of whole gradients with the gradients sparse that have `rows`.
+    pub(crate) fn with_rows(mut self, rows: &[Named<Vec<u64>>]) -> Result<Self, Error> {
+        for Named { name, value: rows } in rows {
+            let entry = |(_, entry): &(usize, &mut Named<Option<Tensor>>)| entry.name == *name;
+            let Some((place, Named { value: Some(value), .. })) =
+                self.entries.iter_mut().enumerate().find(entry)
+            else {
+                continue;
+            };
+            let shape = value.shape().to_vec();
+            let indices: Vec<i64> = rows.iter().map(|row| row.cast_signed()).collect();
+            let indices = Tensor::new(indices, &[rows.len()])?;
+            let places: Vec<usize> =
+                rows.iter().filter_map(|row| usize::try_from(*row).ok()).collect();
+            *value = rows_of(value, &places)?;
+            self.rows.insert(place, SparseRows { indices, shape });
+        }
+        Ok(self)
     }
 
     /// Returns the index in the parameter of an element of the gradient at `place`.
@@ -108,4 +138,19 @@ fn union(rows: [&SparseRows<Tensor>; 2]) -> Vec<i64> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// Returns these rows of a tensor.
+pub(crate) fn rows_of(tensor: &Tensor, rows: &[usize]) -> Result<Tensor, Error> {
+    fn of<E: Element + Stored>(tensor: &Tensor, rows: &[usize]) -> Result<Tensor, Error> {
+        let mut shape = tensor.shape().to_vec();
+        shape[0] = rows.len();
+        let width = shape[1..].iter().product();
+        Tensor::new(gathered(tensor.as_slice::<E>().unwrap_or_default(), rows, width), &shape)
+    }
+    match tensor.dtype() {
+        DType::BF16 => of::<bf16>(tensor, rows),
+        DType::F16 => of::<f16>(tensor, rows),
+        _ => of::<f32>(tensor, rows),
+    }
 }

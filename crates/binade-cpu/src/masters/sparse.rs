@@ -1,9 +1,9 @@
 //! Rows of a parameter that a sparse gradient moves: copied out, stepped as a parameter of their own, and put back.
 
 use super::fused::Move;
-use crate::{Error, Stored, Tensor};
+use crate::{Error, Stored, Tensor, gradients::rows_of};
 use binade_core::{DType, Element};
-use binade_master_weights::{HostParamState, StepConstants, gathered, scattered};
+use binade_master_weights::{HostParamState, StepConstants, scattered};
 use half::{bf16, f16};
 
 /// Rows of one parameter, with their gradients and their state.
@@ -49,21 +49,6 @@ impl StepRows {
             _ => put::<f32>(param, &stepped, &rows, width),
         }
         slot.scatter(state, &rows, width);
-    }
-}
-
-/// Returns these rows of a tensor.
-fn rows_of(tensor: &Tensor, rows: &[usize]) -> Result<Tensor, Error> {
-    fn of<E: Element + Stored>(tensor: &Tensor, rows: &[usize]) -> Result<Tensor, Error> {
-        let mut shape = tensor.shape().to_vec();
-        shape[0] = rows.len();
-        let width = shape[1..].iter().product();
-        Tensor::new(gathered(tensor.as_slice::<E>().unwrap_or_default(), rows, width), &shape)
-    }
-    match tensor.dtype() {
-        DType::BF16 => of::<bf16>(tensor, rows),
-        DType::F16 => of::<f16>(tensor, rows),
-        _ => of::<f32>(tensor, rows),
     }
 }
 

@@ -5,7 +5,7 @@ use super::clip_groups;
 use crate::gradients::{Measured, inspect, supported, widened};
 use crate::{Cpu, Error, Gradients, Tensor, parallel};
 use binade_core::{
-    DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec, TrainError, check_same_parameters,
+    DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec, check_same_parameters,
 };
 use binade_grad_scaler::{
     ClipGroup, GradOps, GradScaler, Loss, Norm, PeerDevice, ScaleState, ScaleStore,
@@ -99,10 +99,6 @@ impl GradOps for Cpu {
     }
 
     fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
-        if let Some(place) = grads.rows.keys().next() {
-            let parameter = grads.entries[*place].name.clone();
-            return Err(TrainError::sparse_window(parameter).into());
-        }
         let raw = |grad: Named<Option<Tensor>>| Named {
             name: grad.name,
             value: grad.value.as_ref().map(RawTensor::from),
@@ -120,6 +116,14 @@ impl GradOps for Cpu {
             Ok(Named { name: saved.name.clone(), value })
         };
         Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>()?.into())
+    }
+
+    fn save_rows(&self, grads: &Gradients) -> Result<Vec<Named<Vec<u64>>>, Error> {
+        Ok(grads.saved_rows())
+    }
+
+    fn load_rows(&self, grads: Gradients, rows: &[Named<Vec<u64>>]) -> Result<Gradients, Error> {
+        grads.with_rows(rows)
     }
 }
 

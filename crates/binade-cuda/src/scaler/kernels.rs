@@ -137,6 +137,10 @@ impl Kernels for Cuda {
         self.whole_rows(values, rows)
     }
 
+    fn run_rows(&self, whole: &Tensor, rows: &SparseRows<Tensor>) -> Result<Tensor, Error> {
+        self.gather_rows(whole, rows)
+    }
+
     fn run_join(
         &self,
         sum: Option<SparseParts<'_, Self>>,

@@ -11,6 +11,7 @@ crate::tests![
     a_step_of_rows_reads_nothing_and_takes_the_same_memory_and_launches_for_any_table,
     a_captured_step_of_rows_is_the_uncaptured_one,
     several_lookups_of_one_table_are_added,
+    a_saved_sum_is_sparse_again,
     indices_of_another_type_are_a_mismatch,
 ];
 
@@ -114,6 +115,20 @@ fn several_lookups_of_one_table_are_added() -> Result {
     let mut wanted = vec![0.0; 40];
     (wanted[1], wanted[3], wanted[39]) = (4.0, 6.0, 2.0);
     assert_eq!(firsts, wanted);
+    Ok(())
+}
+
+fn a_saved_sum_is_sparse_again() -> Result {
+    let table = Table::new(40, &[&[3, 1, 3, 7]])?;
+    let cuda = &table.cuda;
+    let mut grads = table.grads()?;
+    let found = cuda.unscale(&mut grads, &table.scale)?;
+    let sum = cuda.accumulate(None, grads, &found)?;
+    let (whole, rows) = (cuda.save_grads(&sum)?, cuda.save_rows(&sum)?);
+    assert_eq!(rows, [Named::new("table", vec![1, 3, 7])]);
+    let loaded = cuda.load_rows(cuda.load_grads(&table.params, &whole)?, &rows)?;
+    assert_eq!((cuda.save_grads(&loaded)?, cuda.save_rows(&loaded)?), (whole, rows));
+    assert_eq!(loaded.as_stored()[0].value.as_ref().map(Tensor::shape), Some(&[3, WIDTH][..]));
     Ok(())
 }
 

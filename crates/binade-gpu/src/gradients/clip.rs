@@ -96,6 +96,14 @@ impl<D: Kernels> GradOps for Gpu<'_, D> {
     ) -> Result<Gradients<D>, D> {
         Gradients::loaded(self.0, saved)
     }
+
+    fn save_rows(&self, grads: &Gradients<D>) -> Result<Vec<Named<Vec<u64>>>, D> {
+        grads.saved_rows(self.0)
+    }
+
+    fn load_rows(&self, grads: Gradients<D>, rows: &[Named<Vec<u64>>]) -> Result<Gradients<D>, D> {
+        grads.with_rows(self.0, rows)
+    }
 }
 
 impl<D: Kernels> Gradients<D> {

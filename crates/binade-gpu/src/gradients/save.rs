@@ -2,7 +2,7 @@
 
 use super::Gradients;
 use crate::{Kernels, Result, Tensor};
-use binade_core::{DType, Named, NamedGrads, RawTensor, TensorSpec, TrainError};
+use binade_core::{DType, Named, NamedGrads, RawTensor, TensorSpec};
 
 impl<D: Kernels> Gradients<D> {
     /// Returns plain `f32` tensors, absent where a window's sum has not begun, for which the device is asked.
@@ -19,10 +19,6 @@ impl<D: Kernels> Gradients<D> {
 
     /// Returns the gradients as a file has them.
     pub(super) fn saved(&self, device: &D) -> Result<NamedGrads<RawTensor>, D> {
-        if let Some(place) = self.rows.keys().next() {
-            let parameter = self.entries[*place].name.clone();
-            return Err(TrainError::sparse_window(parameter).into());
-        }
         let raw = |grad: Named<Option<Tensor<D>>>| {
             let value = grad.value.map(|grad| grad.to_raw(device)).transpose()?;
             Ok(Named { name: grad.name, value })

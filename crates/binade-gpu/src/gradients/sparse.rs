@@ -1,7 +1,8 @@
 //! Sums of sparse gradients, and whole gradients made of them.
 
 use super::Gradients;
-use crate::{BufferOf, Kernels, Result};
+use crate::{BufferOf, Kernels, Result, Tensor};
+use binade_core::{DType, Named, SparseRows};
 use std::borrow::Cow;
 
 impl<D: Kernels> Gradients<D> {
@@ -32,6 +33,36 @@ impl<D: Kernels> Gradients<D> {
             self.join_sparse_entry(device, &mut settled, place, found)?;
         }
         Ok(Cow::Owned(settled))
+    }
+
+    /// Waits for the device and returns the rows of each sparse gradient.
+    pub(super) fn saved_rows(&self, device: &D) -> Result<Vec<Named<Vec<u64>>>, D> {
+        let saved = |(place, rows): (&usize, &SparseRows<Tensor<D>>)| {
+            let bytes = device.bits_of(&rows.indices)?;
+            let (indices, _) = bytes.as_chunks::<8>();
+            let row = |index: &[u8; 8]| u64::try_from(i64::from_le_bytes(*index)).ok();
+            let indices = indices.iter().filter_map(row).collect();
+            Ok(Named::new(self.entries[*place].name.clone(), indices))
+        };
+        self.rows.iter().map(saved).collect()
+    }
+
+    /// Returns a set of whole gradients with the gradients sparse that have `rows`.
+    pub(super) fn with_rows(mut self, device: &D, rows: &[Named<Vec<u64>>]) -> Result<Self, D> {
+        for Named { name, value: rows } in rows {
+            let entry = |(_, entry): &(usize, &mut Named<Option<Tensor<D>>>)| entry.name == *name;
+            let Some((place, Named { value: Some(value), .. })) =
+                self.entries.iter_mut().enumerate().find(entry)
+            else {
+                continue;
+            };
+            let indices =
+                device.tensor_of(bytemuck::cast_slice(rows), DType::I64, &[rows.len()])?;
+            let rows = SparseRows { indices, shape: value.shape().to_vec() };
+            *value = device.run_rows(value, &rows)?;
+            self.rows.insert(place, rows);
+        }
+        Ok(self)
     }
 
     fn join_sparse_entry(

@@ -31,7 +31,8 @@ use binade_core::{Named, NamedGrads, RawTensor, TensorSpec, TrainError};
 /// * `clip_groups` reads nothing to the host: groups are host knowledge, norms and factors are not.
 /// * What `save_grads` gives is `f32`, unscaled, and so is what `load_grads` makes of it: the same bits.
 /// * `load_grads` never fails for what has the right form; `Scaler::reopen` holds it to `grad_specs` first.
-/// * `save_grads` waits for the device.
+/// * A sparse gradient is saved whole, beside the rows that it has; `load_rows` makes it sparse again, with the same bits.
+/// * `save_grads` and `save_rows` wait for the device.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait GradOps: GradScaler {
     /// Shrinks `grads` so that the norm over all of them is at most `max`.
@@ -111,6 +112,32 @@ pub trait GradOps: GradScaler {
         saved: &NamedGrads<RawTensor>,
     ) -> Result<Self::Grads, Self::Error> {
         Err(self.train_error(TrainError::unsupported::<Self>("GradOps::load_grads")))
+    }
+
+    /// Returns the rows of each sparse gradient of a window's sum, in ascending order; none, as provided, for a device without sparse
+    /// gradients.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or refuses to be read.
+    fn save_rows(&self, grads: &Self::Grads) -> Result<Vec<Named<Vec<u64>>>, Self::Error> {
+        Ok(Vec::new())
+    }
+
+    /// Returns a set that [`load_grads`](Self::load_grads) made, with the gradients sparse that have `rows`. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails; `Unsupported`, as provided, if there are rows.
+    fn load_rows(
+        &self,
+        grads: Self::Grads,
+        rows: &[Named<Vec<u64>>],
+    ) -> Result<Self::Grads, Self::Error> {
+        if rows.is_empty() {
+            return Ok(grads);
+        }
+        Err(self.train_error(TrainError::unsupported::<Self>("GradOps::load_rows")))
     }
 }
 

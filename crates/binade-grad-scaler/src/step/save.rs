@@ -18,6 +18,8 @@ pub struct SavedWindow {
     pub parts: Vec<PartReport>,
     /// Sum of the gradients in `f32`; `None` before the first micro-batch.
     pub grads: Option<NamedGrads<RawTensor>>,
+    /// Rows of each sparse sum, which is whole in `grads`.
+    pub rows: Vec<Named<Vec<u64>>>,
 }
 
 impl<D: GradOps> Accumulation<D> {
@@ -31,16 +33,17 @@ impl<D: GradOps> Accumulation<D> {
         let (bad, len) = (*bad, *len);
         let Some(sum) = sum else {
             let (verdict, parts) = (FoundInf::default(), Vec::new());
-            return Ok(SavedWindow { bad, len, verdict, parts, grads: None });
+            return Ok(SavedWindow { bad, len, verdict, parts, grads: None, rows: Vec::new() });
         };
         let grads = Some(sum.shared.device.save_grads(sum.grads())?);
+        let rows = sum.shared.device.save_rows(sum.grads())?;
         let found: Vec<_> = parts.iter().map(|part| &part.found).chain([&sum.verdict]).collect();
         let (mut found, _) = sum.shared.device.read(&found, &sum.shared.one)?;
         let verdict = found.pop().unwrap_or_default();
         let part =
             |(part, finding): (&Part<D>, FoundInf)| PartReport { name: part.name.clone(), finding };
         let parts = parts.iter().zip(found).map(part).collect();
-        Ok(SavedWindow { bad, len, verdict, parts, grads })
+        Ok(SavedWindow { bad, len, verdict, parts, grads, rows })
     }
 }
 
@@ -67,6 +70,7 @@ impl<D: GradOps> Scaler<D> {
             let own = self.device().slice(name, raw.spec().elements().unwrap_or_default());
             SpecMismatch::check_elements("gradient sum", name, raw, &own)?;
         }
+        fit_rows(&specs, saved)?;
         self.put(&mut window, params, saved, grads).map_err(LoadError::Device)?;
         Ok(window)
     }
@@ -79,7 +83,7 @@ impl<D: GradOps> Scaler<D> {
         grads: &NamedGrads<RawTensor>,
     ) -> Result<(), D::Error> {
         let device = self.device();
-        let grads = device.load_grads(params, grads)?;
+        let grads = device.load_rows(device.load_grads(params, grads)?, &saved.rows)?;
         let (of, skips) = (self.shared.iterations.now(), window.bad == BadMicroBatch::SkipWindow);
         let part = |part: &PartReport| {
             let (name, found) = (part.name.clone(), device.upload_found(&part.finding)?);
@@ -104,6 +108,22 @@ fn fit(specs: &[Named<TensorSpec>], saved: &NamedGrads<RawTensor>) -> Result<(),
         if found.is_none() && expected.is_none() {
             let (what, parameter) = ("unknown gradient sum".to_owned(), name.clone());
             return Err(SpecMismatch { what, parameter, found: None, expected: None });
+        }
+    }
+    Ok(())
+}
+
+/// Sparse sums have ascending rows of gradients that there are.
+fn fit_rows(specs: &[Named<TensorSpec>], saved: &SavedWindow) -> Result<(), SpecMismatch> {
+    for Named { name, value: rows } in &saved.rows {
+        let there = saved.grads.iter().flatten().any(|it| it.name == *name && it.value.is_some());
+        let spec = specs.iter().find(|spec| spec.name == *name).map(|spec| &spec.value);
+        let extent = spec.and_then(|spec| spec.shape.first()).map_or(0, |extent| *extent as u64);
+        let fits =
+            rows.is_sorted_by(|row, next| row < next) && rows.iter().all(|row| *row < extent);
+        if !(there && fits) {
+            let (what, parameter) = ("rows of the gradient sum".to_owned(), name.clone());
+            return Err(SpecMismatch { what, parameter, found: None, expected: spec.cloned() });
         }
     }
     Ok(())
