@@ -6,7 +6,7 @@
 // place of its first sorted position, and all other places are empty: they have the row -1. `join_rows` strides over the rows of two
 // gradients, and makes those of the second one empty where `found` is raised. `gather_rows` and `scatter_rows` stride over the units
 // of all rows, of 16, 4 or 2 bytes: gather fills empty places with zeros, scatter passes over them, and does nothing where `found` is
-// raised. `sparse_overflow`, one thread, gives an overflow of this parameter its index in the table.
+// raised; neither goes beyond the table. `sparse_overflow`, one thread, gives an overflow of this parameter its index in the table.
 //
 // The plain loop lists rows without empty places. Here their number stays on the device, and no result hangs on them.
 #include "lib/order.cuh"
@@ -36,39 +36,41 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(
 
 template <class Unit>
 __device__ __forceinline__ void
-gather(const Unit* table, const int64_t* rows, uint64_t count, uint64_t width, Unit* output, Unit zero) {
+gather(const Unit* table, uint64_t extent, const int64_t* rows, uint64_t count, uint64_t width, Unit* output, Unit zero) {
   uint64_t first = (uint64_t)blockIdx.x * THREADS + threadIdx.x, step = (uint64_t)gridDim.x * THREADS;
   for (uint64_t i = first; i < count * width; i += step) {
     uint64_t place = i / width;
-    int64_t row = rows[place];
-    output[i] = row < 0 ? zero : table[(uint64_t)row * width + (i - place * width)];
+    // Negative ones are large ones.
+    uint64_t row = (uint64_t)rows[place];
+    output[i] = row < extent ? table[row * width + (i - place * width)] : zero;
   }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) gather_rows(
-    const void* table, const int64_t* rows, uint64_t count, uint64_t width, uint32_t bytes, void* output) {
-  if (bytes == 16) gather((const uint4*)table, rows, count, width, (uint4*)output, make_uint4(0, 0, 0, 0));
-  else if (bytes == 4) gather((const uint32_t*)table, rows, count, width, (uint32_t*)output, 0u);
-  else gather((const uint16_t*)table, rows, count, width, (uint16_t*)output, (uint16_t)0);
+    const void* table, uint64_t extent, const int64_t* rows, uint64_t count, uint64_t width, uint32_t bytes, void* output) {
+  if (bytes == 16) gather((const uint4*)table, extent, rows, count, width, (uint4*)output, make_uint4(0, 0, 0, 0));
+  else if (bytes == 4) gather((const uint32_t*)table, extent, rows, count, width, (uint32_t*)output, 0u);
+  else gather((const uint16_t*)table, extent, rows, count, width, (uint16_t*)output, (uint16_t)0);
 }
 
 template <class Unit>
 __device__ __forceinline__ void
-scatter(const Unit* values, const int64_t* rows, uint64_t count, uint64_t width, Unit* table) {
+scatter(const Unit* values, const int64_t* rows, uint64_t count, uint64_t width, Unit* table, uint64_t extent) {
   uint64_t first = (uint64_t)blockIdx.x * THREADS + threadIdx.x, step = (uint64_t)gridDim.x * THREADS;
   for (uint64_t i = first; i < count * width; i += step) {
     uint64_t place = i / width;
-    int64_t row = rows[place];
-    if (row >= 0) table[(uint64_t)row * width + (i - place * width)] = values[i];
+    uint64_t row = (uint64_t)rows[place];
+    if (row < extent) table[row * width + (i - place * width)] = values[i];
   }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) scatter_rows(
-    const void* values, const int64_t* rows, uint64_t count, uint64_t width, uint32_t bytes, const Found* found, void* table) {
+    const void* values, const int64_t* rows, uint64_t count, uint64_t width, uint32_t bytes, const Found* found, void* table,
+    uint64_t extent) {
   if (found != nullptr && is_raised(found)) return;
-  if (bytes == 16) scatter((const uint4*)values, rows, count, width, (uint4*)table);
-  else if (bytes == 4) scatter((const uint32_t*)values, rows, count, width, (uint32_t*)table);
-  else scatter((const uint16_t*)values, rows, count, width, (uint16_t*)table);
+  if (bytes == 16) scatter((const uint4*)values, rows, count, width, (uint4*)table, extent);
+  else if (bytes == 4) scatter((const uint32_t*)values, rows, count, width, (uint32_t*)table, extent);
+  else scatter((const uint16_t*)values, rows, count, width, (uint16_t*)table, extent);
 }
 
 extern "C" __global__ void sparse_overflow(Found* found, uint32_t parameter, const int64_t* rows, uint64_t width) {

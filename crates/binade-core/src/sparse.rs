@@ -1,7 +1,7 @@
 //! Sparse gradients: the rows of a table that a step has looked up.
 
-use crate::{Named, NamedGrads};
-use std::collections::BTreeMap;
+use crate::{DType, MatchError, Named, NamedGrads};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Gradient of a parameter: whole, or the rows of it that were looked up.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +14,8 @@ pub enum Gradient<T> {
 
 /// Rows of a gradient. All other rows are zero, and a step leaves those rows of the parameter alone.
 ///
-/// The rows are distinct. [`SparseEmbedding`](crate::ops::SparseEmbedding) adds the gradients of an index that occurs twice before
-/// anything looks at them: 64000 + 64000 is finite in neither gradient, and infinite in f16.
+/// The rows are distinct; a device need not check it. [`SparseEmbedding`](crate::ops::SparseEmbedding) adds the gradients of an index that
+/// occurs twice before anything looks at them: each of two gradients of 64000 is finite in f16, and their sum is not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseGradient<T> {
     /// Elements of the rows, `[n, …]`.
@@ -32,6 +32,29 @@ pub struct SparseRows<T> {
     /// Shape of the parameter, whose first extent counts its rows.
     pub shape: Vec<usize>,
 }
+
+impl<T> SparseRows<T> {
+    /// Checks the element type and shape of the indices, and the shape of the values, of the sparse gradient of `parameter`.
+    ///
+    /// # Errors
+    ///
+    /// If there is not one i64 index for each row of the values, or they are not as wide as the parameter's rows.
+    pub fn check(
+        &self,
+        parameter: &Arc<str>,
+        (dtype, indices): (DType, &[usize]),
+        values: &[usize],
+    ) -> Result<(), MatchError> {
+        let rows_fit = indices.len() == 1 && values.first() == indices.first();
+        let widths_fit = !self.shape.is_empty() && values.get(1..) == self.shape.get(1..);
+        if dtype == DType::I64 && rows_fit && widths_fit {
+            return Ok(());
+        }
+        Err(MatchError { parameter: parameter.clone(), why: ROWS })
+    }
+}
+
+const ROWS: &str = "its sparse gradient needs one i64 index for each row of values, and values as wide as the parameter's rows";
 
 impl<T> Gradient<T> {
     fn into_parts(self) -> (T, Option<SparseRows<T>>) {

@@ -31,7 +31,7 @@ pub enum TrainError {
         /// Name of the trait and its method.
         method: &'static str,
     },
-    /// Step by a sparse gradient that would move rows without one, or that the device does not have.
+    /// Sparse gradient that cannot be taken: the rule or the store has no step of rows alone, or the device takes whole gradients.
     #[error(
         "`{parameter}`: its gradient is sparse, and {why}; by `embedding` in place of `embedding_sparse` it is a whole one"
     )]

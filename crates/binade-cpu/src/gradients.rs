@@ -83,6 +83,11 @@ impl Gradients {
         &self.entries
     }
 
+    /// Returns the places of the rows of the gradient at `place` in the set; `None` for a whole one.
+    pub fn rows(&self, place: usize) -> Option<&SparseRows<Tensor>> {
+        self.rows.get(&place)
+    }
+
     /// Returns the gradients that are present, with their place in the set.
     pub(crate) fn present(&self) -> impl Iterator<Item = (usize, &Tensor)> {
         self.entries.iter().enumerate().filter_map(|(i, entry)| Some((i, entry.value.as_ref()?)))
@@ -118,6 +123,7 @@ impl Gradients {
 
     /// Returns the set in `f32`, each gradient times the factors for its place.
     pub(crate) fn multiplied_by(&self, factor: impl Fn(usize) -> Factor) -> Result<Self, Error> {
+        self.check_rows()?;
         let one = |(place, entry): (usize, &Named<Option<Tensor>>)| {
             let value = entry.value.as_ref().map(|tensor| multiplied(tensor, factor(place)));
             Ok(Named { name: entry.name.clone(), value: value.transpose()? })

@@ -113,7 +113,8 @@ pub trait Kernels:
         Err(no_sparse::<Self>())
     }
 
-    /// Returns the sum of two sparse gradients in `f32`, or `sum` where `found` is raised, with the places of both. Optional.
+    /// Returns the sum of two sparse gradients in `f32`, or `sum` where `found` is raised, with the places of both: one for each index of
+    /// a window. Optional.
     fn run_join(
         &self,
         _sum: Option<SparseParts<'_, Self>>,

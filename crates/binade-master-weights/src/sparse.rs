@@ -3,7 +3,7 @@
 use crate::{HostMasters, HostParamState, Master, MasterStore};
 use binade_core::{DType, TrainError};
 
-const RULE: &str = "its update rule would also move rows without a gradient: take SGD without momentum, Adagrad or sparse Adam, without weight decay";
+const RULE: &str = "its update rule has no step of rows alone: take SGD without momentum, Adagrad or sparse Adam, without weight decay";
 const STORE: &str =
     "its store rounds by chance, or has one exponent for the whole parameter: take another store";
 

@@ -67,7 +67,8 @@ impl<D: Device> Var<D> {
     /// Returns the gradients of this scalar with respect to every parameter of the tape, as [`backward`](Self::backward) does, but sparse
     /// for a table that [`embedding_sparse`](Self::embedding_sparse) alone has used.
     ///
-    /// Gradients of a row that was looked up several times are added in f32 and rounded once, before anything checks them.
+    /// Gradients of a row that was looked up several times are added in f32 and rounded once, before anything checks them. With several
+    /// look-ups of a 16-bit table the last bit may differ from [`backward`](Self::backward), which rounds the sum of each.
     ///
     /// # Errors
     ///
@@ -128,14 +129,21 @@ impl<D: Device> SparseTables<D> {
         Self(HashMap::new())
     }
 
-    /// Returns the leaves among `wanted` that look-ups alone use.
+    /// Returns the leaves among `wanted` from which look-ups alone lead to the last node.
     fn of(nodes: &[Arc<Node<D>>], wanted: &[usize]) -> Self {
         let is_leaf = |node: &&usize| matches!(nodes.get(**node), Some(node) if matches!(node.origin, Origin::Leaf));
         let table = |node: &usize| (*node, SparseTable { lookups: Vec::new(), rules: None });
         let mut tables: HashMap<_, _> = wanted.iter().filter(is_leaf).map(table).collect();
-        for node in nodes.iter().filter(|node| !matches!(node.origin, Origin::Lookup(_))) {
-            for operand in node.origin.operands() {
-                tables.remove(&operand);
+        let mut leads = vec![false; nodes.len()];
+        if let Some(loss) = leads.last_mut() {
+            *loss = true;
+        }
+        for (index, node) in nodes.iter().enumerate().rev() {
+            for operand in node.origin.operands().filter(|_| leads[index]).collect::<Vec<_>>() {
+                leads[operand] = true;
+                if !matches!(node.origin, Origin::Lookup(_)) {
+                    tables.remove(&operand);
+                }
             }
         }
         Self(tables)

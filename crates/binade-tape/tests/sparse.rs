@@ -2,7 +2,9 @@
 
 use crate::common::{Outcome, f32s, plain, tensor};
 use binade_core::ops::{Download, Upload};
-use binade_core::{DType, ErrorKind, FoundInf, GradSet, Gradient, Named, SparseGrads};
+use binade_core::{
+    DType, ErrorKind, FoundInf, GradSet, Gradient, Named, SparseGradient, SparseGrads, SparseRows,
+};
 use binade_cpu::{Cpu, Error, Gradients, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, LossScale, Norm, ScaleState, Scaler};
 use binade_master_weights::{
@@ -31,11 +33,69 @@ fn loss(table: &Var<Cpu>, look_up: LookUp) -> Outcome {
     first.add(&second.mul(&weights(&[3, 3], 3))?.sum()?)
 }
 
+/// One look-up of the same rows.
+fn one_lookup(table: &Var<Cpu>, look_up: LookUp) -> Outcome {
+    let rows = look_up(table, &indices(&[3, 0, 3, 1, 0, 4, 3], &[7]))?.cast(DType::F32)?;
+    rows.mul(&table.tape().constant(tensor(&[7, 3], 2)))?.sum()
+}
+
+#[test]
+fn sums_of_several_lookups_are_rounded_once() {
+    // 2^-8 is half a unit of 1 in bf16: alone it is lost, and two of them are not.
+    let table = Named::new("table", Cpu.upload(&[0.0; 2], &[2, 1], DType::BF16).unwrap());
+    let tape = plain();
+    let var = tape.parameter(&table);
+    let one = |weight: f32| {
+        let rows = var.embedding_sparse(&indices(&[1], &[1]))?.cast(DType::F32)?;
+        rows.mul(&tape.constant(Cpu.upload(&[weight], &[1, 1], DType::F32)?))?.sum()
+    };
+    let half = 2.0_f32.powi(-8);
+    let loss = one(1.0).unwrap().add(&one(half).unwrap()).unwrap().add(&one(half).unwrap());
+    let grads: Gradients = loss.unwrap().backward_sparse().unwrap();
+    assert_eq!(whole(&grads), [0.0, 1.0 + 2.0 * half]);
+}
+
+#[test]
+fn a_use_that_does_not_lead_to_the_loss_leaves_the_gradient_sparse() {
+    let (table, tape) = (table(&[5, 3], DType::F32), plain());
+    let var = tape.parameter(&table);
+    let _logged = var.sum().unwrap();
+    let loss = loss(&var, Var::embedding_sparse).unwrap();
+    let grads: SparseGrads<Tensor> = loss.backward_sparse().unwrap();
+    assert!(matches!(grads.0[0].value, Some(Gradient::Sparse(_))), "{grads:?}");
+}
+
+#[test]
+fn sets_made_by_hand_that_are_no_sparse_gradients_are_refused_by_name() {
+    let set = |values: Tensor, at: Tensor, shape: &[usize]| {
+        let rows = SparseRows { indices: at, shape: shape.to_vec() };
+        let sparse = Gradient::Sparse(SparseGradient { values, rows });
+        Gradients::from(SparseGrads(vec![Named::new("table", Some(sparse))]))
+    };
+    for (values, at, shape) in [
+        (tensor(&[2, 3], 1), indices(&[0, 5], &[2]), &[5, 3][..]),
+        (tensor(&[2, 3], 1), indices(&[1, 1], &[2]), &[5, 3]),
+        (tensor(&[2, 3], 1), indices(&[1, 0], &[2]), &[5, 3]),
+        (tensor(&[2, 3], 1), indices(&[1], &[1]), &[5, 3]),
+        (tensor(&[2, 2], 1), indices(&[0, 1], &[2]), &[5, 3]),
+        (tensor(&[2, 3], 1), tensor(&[2], 1), &[5, 3]),
+        (tensor(&[], 1), indices(&[], &[0]), &[]),
+    ] {
+        let grads = set(values, at, shape);
+        let one = ScaleState::from_exponent(0);
+        let error = Cpu.unscale(&mut grads.clone(), &one).unwrap_err();
+        assert!(error.to_string().contains("`table`"), "{error}");
+        assert!(Cpu.materialise(grads.clone()).is_err());
+        assert!(Cpu.accumulate(None, grads, &FoundInf::default()).is_err());
+    }
+}
+
 #[test]
 fn a_sparse_gradient_has_the_rows_of_the_whole_one_bit_for_bit() {
     for dtype in [DType::F32, DType::F16, DType::BF16] {
-        let table = table(&[5, 3], dtype);
-        let tape = plain();
+        let (table, tape) = (table(&[5, 3], dtype), plain());
+        // Of several look-ups a whole gradient in sixteen bits is rounded once more.
+        let loss = if dtype == DType::F32 { loss } else { one_lookup };
         let whole: Gradients =
             loss(&tape.parameter(&table), Var::embedding).unwrap().backward().unwrap();
         let tape = plain();

@@ -99,7 +99,8 @@ pub(super) fn step(rule: &Adam, element: &mut Element, g: f32) {
 
     let second = if rule.amsgrad { element.largest.max(element.second) } else { element.second };
     element.largest = second;
-    let (root, bias) = if rule.sparse { (1.0, bc1 / bc2.sqrt()) } else { (bc2.sqrt(), bc1) };
+    let (root, bias) =
+        if rule.sparse { (1.0, bc1 / f64::from(narrow(bc2.sqrt()))) } else { (bc2.sqrt(), bc1) };
     let denominator = second.sqrt() / narrow(root) + narrow(rule.eps);
     element.master = p + narrow(-rule.lr / bias) * element.first / denominator;
 }

@@ -32,7 +32,7 @@ pub trait SparseEmbedding: Embedding + Shaped + Cat + Reshape {
     ///
     /// # Errors
     ///
-    /// `Mismatch` if a gradient has not the shape of the result of its look-up, and without a look-up.
+    /// `Mismatch` if a gradient has not as many elements as the result of its look-up, and without a look-up.
     fn sparse_embedding_backward(
         &self,
         lookups: &[(&Self::Tensor, &Self::Tensor)],

@@ -30,6 +30,7 @@ struct Block {
 ///
 /// [`Error::Unsupported`] for gradients that are not bf16, f16 or f32.
 pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(FoundInf, Measured), Error> {
+    grads.check_rows()?;
     let missing = grads.entries.iter().filter(|entry| entry.value.is_none());
     let mut found = FoundInf {
         missing: missing.map(|entry| entry.name.clone()).collect(),

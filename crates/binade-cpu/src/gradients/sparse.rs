@@ -1,10 +1,16 @@
 //! Sparse gradients: their rows, and their sums.
 
 use super::{Gradients, multiplied, supported};
-use crate::{Error, Stored, Tensor, scaler::add};
-use binade_core::{DType, Element, Named, SparseRows};
+use crate::{
+    Error, Stored, Tensor,
+    scaler::{add, each},
+};
+use binade_core::{DType, Element, MatchError, Named, SparseRows};
 use binade_master_weights::{gathered, step::Factor};
 use half::{bf16, f16};
+
+const ORDER: &str =
+    "its sparse gradient needs rows of the parameter, each once, in ascending order";
 
 /// Returns the rows that have a place, each with its place among the values.
 fn placed(rows: &SparseRows<Tensor>) -> impl Iterator<Item = (usize, usize)> {
@@ -78,6 +84,21 @@ impl Gradients {
         Ok(self)
     }
 
+    /// Refuses sparse gradients that are none: of other forms, or with rows that the parameter has not, or twice.
+    pub(crate) fn check_rows(&self) -> Result<(), Error> {
+        for (place, rows) in &self.rows {
+            let Named { name, value: Some(value) } = &self.entries[*place] else { continue };
+            let indices = &rows.indices;
+            rows.check(name, (indices.dtype(), indices.shape()), value.shape())?;
+            let places: Vec<usize> = placed(rows).map(|(_, row)| row).collect();
+            let ascends = places.is_sorted_by(|row, next| row < next);
+            if !(ascends && places.last().is_none_or(|last| *last < rows.shape[0])) {
+                return Err(MatchError { parameter: name.clone(), why: ORDER }.into());
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the index in the parameter of an element of the gradient at `place`.
     pub(super) fn index_in_parameter(&self, place: usize, index: usize) -> usize {
         let Some(rows) = self.rows.get(&place) else { return index };
@@ -87,11 +108,24 @@ impl Gradients {
         row.unwrap_or_default() * width + index % width
     }
 
+    /// Returns a sum that begins with these gradients.
+    pub(crate) fn begun(&self) -> Result<Self, Error> {
+        let mut sum = self.apply_factors()?;
+        for place in self.rows.keys() {
+            sum.entries[*place].value.iter_mut().for_each(add_to_zero);
+        }
+        Ok(sum)
+    }
+
     /// Adds the gradient at `place` of `grads` to the one here, which is `f32` and has no factors.
     pub(crate) fn add(&mut self, place: usize, grads: &Self) -> Result<(), Error> {
         let Some(grad) = &grads.entries[place].value else { return Ok(()) };
         let Some(sum) = &mut self.entries[place].value else {
-            self.entries[place].value = Some(multiplied(grad, grads.factor)?);
+            let mut first = multiplied(grad, grads.factor)?;
+            if grads.rows.contains_key(&place) {
+                add_to_zero(&mut first);
+            }
+            self.entries[place].value = Some(first);
             self.rows.extend(grads.rows.get(&place).map(|rows| (place, rows.clone())));
             return Ok(());
         };
@@ -111,6 +145,11 @@ impl Gradients {
             }
         }
     }
+}
+
+/// Adds rows to zero, as those of a sum are: -0 becomes 0.
+fn add_to_zero(rows: &mut Tensor) {
+    each(rows, |x| x + 0.0);
 }
 
 /// Adds rows, times both factors, to a whole `f32` gradient.

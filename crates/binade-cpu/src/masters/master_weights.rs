@@ -53,15 +53,20 @@ impl MasterWeights for Cpu {
             };
             let param = &mut param.value;
             match grads.rows_of(place) {
-                None => moves.push(Move { constants, grad, param, slot }),
+                None => moves.push((place, Move { constants, grad, param, slot })),
                 Some(rows) => {
-                    sparse.push((constants, StepRows::of(grad, rows, param, slot)?, param, slot));
+                    let rows = StepRows::of(grad, rows, param, slot)?;
+                    sparse.push((place, constants, rows, (param, slot)));
                 }
             }
         }
-        moves.extend(sparse.iter_mut().map(|(constants, rows, ..)| rows.step(*constants)));
-        fused::step_all(moves, grads.factor)?;
-        for (_, rows, param, slot) in sparse {
+        moves.extend(
+            sparse.iter_mut().map(|(place, constants, rows, _)| (*place, rows.step(*constants))),
+        );
+        // The norm of all gradients is added up in the order of the set.
+        moves.sort_by_key(|(place, _)| *place);
+        fused::step_all(moves.into_iter().map(|(_, one)| one).collect(), grads.factor)?;
+        for (_, _, rows, (param, slot)) in sparse {
             rows.finish(param, slot);
         }
         Ok(())
@@ -124,6 +129,7 @@ fn matched(
     for grad in entries.iter().filter_map(|entry| entry.value.as_ref()) {
         supported(grad, "step with gradients of")?;
     }
+    grads.check_rows()?;
     let matched = binade_master_weights::match_gradients(&facts, masters, grads.shapes())?;
     for (param, matched) in params.iter().zip(&matched) {
         let Some(Matched { id, grad }) = matched else { continue };

@@ -68,8 +68,9 @@ impl GradOps for Cpu {
     ) -> Result<Gradients, Error> {
         let bad = found.is_raised();
         let Some(sum) = sum else {
-            return if bad { Ok(none_of(grads)) } else { grads.apply_factors() };
+            return if bad { Ok(none_of(grads)) } else { grads.begun() };
         };
+        grads.check_rows()?;
         check_same_parameters(sum.shapes(), grads.shapes())?;
         // A sum that was clipped, or not summed before, may be other than plain f32.
         let mut sum = sum.apply_factors()?;
@@ -135,7 +136,7 @@ fn times(tensor: &Tensor, factor: f32) -> Result<Tensor, Error> {
 }
 
 /// Replaces each element `x` of an `f32` tensor by `f(x)`.
-fn each(tensor: &mut Tensor, f: impl Fn(f32) -> f32 + Sync) {
+pub(crate) fn each(tensor: &mut Tensor, f: impl Fn(f32) -> f32 + Sync) {
     parallel::blocks(tensor.as_mut_slice().unwrap_or_default(), |_, block| {
         for x in block {
             *x = f(*x);

@@ -4,4 +4,4 @@ mod clip_groups;
 mod grad_scaler;
 mod peers;
 
-pub(crate) use grad_scaler::add;
+pub(crate) use grad_scaler::{add, each};

@@ -72,7 +72,7 @@ impl Cuda {
         shape[0] = rows.indices.len();
         let result = self.unset(table.dtype(), &shape)?;
         self.copy_rows("gather_rows", table, (&result, rows), |[count, width], bytes| {
-            args![table, &rows.indices, count, width, bytes, &result].to_vec()
+            args![table, rows.shape[0], &rows.indices, count, width, bytes, &result].to_vec()
         })?;
         Ok(result)
     }
@@ -86,7 +86,7 @@ impl Cuda {
         table: &Tensor,
     ) -> Result {
         self.copy_rows("scatter_rows", table, (values, rows), |[count, width], bytes| {
-            args![values, &rows.indices, count, width, bytes, found, table].to_vec()
+            args![values, &rows.indices, count, width, bytes, found, table, rows.shape[0]].to_vec()
         })
     }
 

@@ -6,7 +6,7 @@ use super::{
     meeting::{Call, Statement},
 };
 use crate::{CudaError, Error, Found, Scale, Tensor};
-use binade_core::{GradSet, Named, NamedGrads, RawTensor, TensorSpec};
+use binade_core::{GradSet, Named, NamedGrads, RawTensor, TensorSpec, TrainError};
 use binade_gpu::Driver;
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm};
 
@@ -35,6 +35,11 @@ impl GradScaler for CudaRank {
             let (scale, own) = bits;
             let joint = self.meet(&Statement { call, model, scale, found: own, numbers: None })?;
             return Ok(found.joint(joint, None));
+        }
+        if let Some(place) = grads.set.rows.keys().next() {
+            let parameter = grads.set.entries[*place].name.clone();
+            let why = "ranks average whole gradients";
+            return Err(TrainError::SparseStep { parameter, why }.into());
         }
         if grads.set.present.is_some() {
             return Err(Error::Driver(CudaError::Window));

@@ -69,8 +69,12 @@ impl<D: Driver> Gradients<D> {
         &self.entries
     }
 
-    /// Refuses a set of which another handle has made any part.
+    /// Refuses a set of which another handle has made any part, and sparse gradients of other forms.
     pub(crate) fn check_owner(&self, device: &D) -> Result<(), D> {
+        for (place, rows) in &self.rows {
+            let Named { name, value: Some(value) } = &self.entries[*place] else { continue };
+            rows.check(name, (rows.indices.dtype(), rows.indices.shape()), value.shape())?;
+        }
         let words = self.present.iter().chain(&self.owed).map(|words| &**words);
         let rows = self.rows.values().map(|rows| &rows.indices);
         let values = self.present().map(|grad| grad.tensor).chain(rows).map(Tensor::buffer);

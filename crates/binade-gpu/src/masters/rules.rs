@@ -44,10 +44,10 @@ impl CorrectionTable {
     /// Makes a table of at most this many rows.
     fn new(of: Correction, most: u64) -> Self {
         let mut table = Self { of, rows: Vec::new(), is_whole: false };
-        for corrected in (0..most).map(|applied| of.at(applied)) {
-            let Corrected { divisor, first } = corrected;
+        for applied in 0..most {
+            let Corrected { divisor, first } = of.at(applied);
             table.rows.push(CorrectionRow { divisor, first, pad: 0 });
-            table.is_whole = of.ends_at(corrected);
+            table.is_whole = of.ends_at(applied);
             if table.is_whole {
                 break;
             }

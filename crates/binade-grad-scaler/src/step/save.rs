@@ -36,7 +36,9 @@ impl<D: GradOps> Accumulation<D> {
             return Ok(SavedWindow { bad, len, verdict, parts, grads: None, rows: Vec::new() });
         };
         let grads = Some(sum.shared.device.save_grads(sum.grads())?);
-        let rows = sum.shared.device.save_rows(sum.grads())?;
+        let mut rows = sum.shared.device.save_rows(sum.grads())?;
+        // A sum that has not begun has no rows either.
+        rows.retain(|rows| has_sum(grads.as_ref(), &rows.name));
         let found: Vec<_> = parts.iter().map(|part| &part.found).chain([&sum.verdict]).collect();
         let (mut found, _) = sum.shared.device.read(&found, &sum.shared.one)?;
         let verdict = found.pop().unwrap_or_default();
@@ -113,14 +115,19 @@ fn fit(specs: &[Named<TensorSpec>], saved: &NamedGrads<RawTensor>) -> Result<(),
     Ok(())
 }
 
+/// Returns true if there is a sum of this name.
+fn has_sum(grads: Option<&NamedGrads<RawTensor>>, name: &str) -> bool {
+    grads.into_iter().flatten().any(|grad| &*grad.name == name && grad.value.is_some())
+}
+
 /// Sparse sums have ascending rows of gradients that there are.
 fn fit_rows(specs: &[Named<TensorSpec>], saved: &SavedWindow) -> Result<(), SpecMismatch> {
     for Named { name, value: rows } in &saved.rows {
-        let there = saved.grads.iter().flatten().any(|it| it.name == *name && it.value.is_some());
+        let there = has_sum(saved.grads.as_ref(), name);
         let spec = specs.iter().find(|spec| spec.name == *name).map(|spec| &spec.value);
-        let extent = spec.and_then(|spec| spec.shape.first()).map_or(0, |extent| *extent as u64);
-        let fits =
-            rows.is_sorted_by(|row, next| row < next) && rows.iter().all(|row| *row < extent);
+        let extent = spec.and_then(|spec| spec.shape.first()).map(|extent| *extent as u64);
+        let inside = extent.is_some_and(|extent| rows.iter().all(|row| *row < extent));
+        let fits = inside && rows.is_sorted_by(|row, next| row < next);
         if !(there && fits) {
             let (what, parameter) = ("rows of the gradient sum".to_owned(), name.clone());
             return Err(SpecMismatch { what, parameter, found: None, expected: spec.cloned() });

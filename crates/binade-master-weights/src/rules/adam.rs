@@ -48,11 +48,11 @@ impl UpdateRule {
         Self::Adam(Adam { lr, weight_decay: 0.01, decoupled: true, ..TORCH })
     }
 
-    /// Returns Adam for sparse gradients, with the betas 0.9 and 0.999 and eps 1e-8: torch's `SparseAdam` and its defaults. A row without
-    /// a gradient keeps its elements and its means.
+    /// Returns Adam for sparse gradients: torch's `SparseAdam`, with its betas of 0.9 and 0.999 and its eps of 1e-8. A step by a sparse
+    /// gradient leaves the elements and means of all other rows as they are.
     ///
-    /// It differs from torch's in the last bit, since that divides before it multiplies by the learning rate. Unlike torch's, it takes
-    /// whole gradients too.
+    /// A whole gradient, which torch refuses, moves every row: also those in which it is zero, by their means. Last bits differ from
+    /// torch's, which adds up the means and divides in another order.
     pub const fn sparse_adam(lr: f64) -> Self {
         Self::Adam(Adam { lr, sparse: true, ..TORCH })
     }

@@ -10,8 +10,8 @@ pub enum Correction {
     /// Bias of means that begin at zero, of these betas: the learning rate is divided by 1 - beta1^t, and the first constant is
     /// sqrt(1 - beta2^t), where t counts applied steps from 1.
     Bias([f64; 2]),
-    /// Bias of the same means, taken off the learning rate alone: it is divided by (1 - beta1^t) / sqrt(1 - beta2^t), and the first constant
-    /// is 1.
+    /// Bias of the same means, taken off the learning rate alone: it is divided by (1 - beta1^t) / sqrt(1 - beta2^t), of which the
+    /// root is rounded to `f32`, and the first constant is 1.
     SparseBias([f64; 2]),
     /// Decay of the learning rate, which is divided by 1 + t times this, where t counts applied steps from 0; the first constant is 0.
     LrDecay(f64),
@@ -34,13 +34,14 @@ impl Correction {
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 steps; torch counts in f32")]
     pub fn at(self, applied: u64) -> Corrected {
         match self {
-            Self::Bias(betas) => {
-                let [mean, root] = bias(betas, (applied + 1) as f64);
-                Corrected { divisor: mean, first: round(root) }
+            Self::Bias([beta1, beta2]) => {
+                let t = (applied + 1) as f64;
+                let root = round((1.0 - beta2.powf(t)).sqrt());
+                Corrected { divisor: 1.0 - beta1.powf(t), first: root }
             }
             Self::SparseBias(betas) => {
-                let [mean, root] = bias(betas, (applied + 1) as f64);
-                Corrected { divisor: mean / root, first: 1.0 }
+                let Corrected { divisor, first: root } = Self::Bias(betas).at(applied);
+                Corrected { divisor: divisor / f64::from(root), first: 1.0 }
             }
             Self::LrDecay(decay) => Corrected { divisor: 1.0 + applied as f64 * decay, first: 0.0 },
             Self::Divisors([beta1, beta2]) => {
@@ -66,9 +67,14 @@ impl Correction {
         [first, round(divisor), f32::from(applied == 0)]
     }
 
-    /// Returns true if all later corrections equal `corrected`: the bias has faded. A decay never ends.
-    pub fn ends_at(self, corrected: Corrected) -> bool {
-        !matches!(self, Self::LrDecay(_)) && corrected == Corrected { divisor: 1.0, first: 1.0 }
+    /// Returns true if all corrections from the step that follows `applied` others on are equal: the bias has faded. A decay never ends.
+    pub fn ends_at(self, applied: u64) -> bool {
+        match self {
+            Self::LrDecay(_) => false,
+            // Both parts may be equal long before they are 1.
+            Self::SparseBias(betas) => Self::Bias(betas).ends_at(applied),
+            _ => self.at(applied) == Corrected { divisor: 1.0, first: 1.0 },
+        }
     }
 
     /// Returns true if both are the same to the bit.
@@ -83,18 +89,13 @@ impl Correction {
     }
 }
 
-/// Returns 1 - beta1^t and sqrt(1 - beta2^t).
-fn bias([beta1, beta2]: [f64; 2], t: f64) -> [f64; 2] {
-    [1.0 - beta1.powf(t), (1.0 - beta2.powf(t)).sqrt()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Returns true if the correction has ended in the step that follows `applied` others.
     fn is_last(correction: Correction, applied: u64) -> bool {
-        correction.ends_at(correction.at(applied))
+        correction.ends_at(applied)
     }
 
     #[test]
@@ -106,6 +107,9 @@ mod tests {
         for only_one_has_faded in [[0.0, 0.999], [0.9, 0.0]] {
             assert!(!is_last(Correction::Bias(only_one_has_faded), 0));
         }
+        // The divisor of the first step is 1 already.
+        assert_eq!(Correction::SparseBias([0.5, 0.75]).at(0).divisor, 1.0);
+        assert!(!is_last(Correction::SparseBias([0.5, 0.75]), 0));
     }
 
     #[test]
