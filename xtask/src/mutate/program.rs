@@ -101,6 +101,10 @@ impl Program {
 
     /// Runs the cases whose names contain `part`, the kit's until one fails, with these packed texts or those that are committed, leaves
     /// which PTX lines ran in `coverage`, and returns what became of the kernel.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be run, or none of its tests has `part` in its name.
     pub(super) fn run(
         &self,
         part: &str,
@@ -128,6 +132,10 @@ impl Program {
         let output = process.output()?;
         let said = [output.stdout, output.stderr];
         let said = said.map(|it| String::from_utf8_lossy(&it).into_owned()).concat();
+        // The kit itself fails where no case ran.
+        if said.lines().any(|line| line == "running 0 tests") {
+            return Err(format!("no test is called {part}").into());
+        }
         Ok(match output.status.code() {
             Some(0) => Outcome::Survived,
             Some(124) => Outcome::Caught("a run without an end".into()),
