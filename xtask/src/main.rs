@@ -55,7 +55,7 @@ enum Command {
     Accuracy(Rest),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
     Shaders(shaders::Shaders),
-    /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
+    /// Changes CUDA kernels at random, one instruction at a time, and tells which changes no case notices.
     Mutate(mutate::Mutate),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
     Ptx {
@@ -89,11 +89,11 @@ fn main() -> ExitCode {
         Command::Sass(rest) => rest.of(r#"python3 "$ROOT/kernels/sass""#),
         Command::Bench(rest) => rest.of(
             "cargo run --release -p binade-bench --no-default-features --bin cpu_speed -- --date $(date -u +%F) \
-             --commit $(git rev-parse --short=12 HEAD)",
+             --commit $(git rev-parse --short=12 HEAD || echo unknown)",
         ),
         Command::Accuracy(rest) => rest.of(
             "cargo run --release -p binade-bench --no-default-features --bin accuracy -- --date $(date -u +%F) \
-             --commit $(git rev-parse --short=12 HEAD)",
+             --commit $(git rev-parse --short=12 HEAD || echo unknown)",
         ),
         Command::Shaders(shaders) => shaders.run(),
         Command::Mutate(mutate) => mutate.run(),

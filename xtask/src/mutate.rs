@@ -94,7 +94,7 @@ impl Mutate {
     }
 }
 
-/// Returns the counts in words, and true where at least 80 % of the kernels were caught. The others are for the reader to judge: some
+/// Returns the counts in words, and true where at least 80 % of the changes were caught. The others are for the reader to judge: some
 /// changes make no difference, such as that of a sign of zero.
 fn summary(outcomes: &[Outcome]) -> (String, bool) {
     let count = |is: fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| is(outcome)).count();
