@@ -4,9 +4,12 @@
 #
 #     ./fashion_mnist.sh FOLDER
 set -euo pipefail
-folder="$(realpath -m "$1")"
+folder="${1%/}"
 package=usr/share/datasets/fashion-mnist
-rm -rf "$folder.new" && mkdir -p "$folder.new" && cd "$folder.new"
+rm -rf "$folder.new"
+mkdir -p "$folder.new"
+cd "$folder.new"
+folder="${PWD%.new}"
 trap 'rm -rf "$folder.new"' EXIT
 if [ -d "/$package" ]; then
     mkdir -p "$package" && cp "/$package"/*-ubyte.gz "$package"
