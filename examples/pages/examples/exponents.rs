@@ -1,7 +1,8 @@
 //! Exponents of gradients: the histogram by which "Mixed Precision Training" (arXiv 1710.03740) chooses a loss scale.
 //!
-//! A scale of 2^s adds s to each exponent. In f16 a number below 2^-25 becomes zero, and one of 2^16 infinite: a good scale moves
-//! the histogram between the two. Training needs none, since a dynamic scale finds its place; it tells where a run's gradients lie.
+//! A scale of 2^s adds s to each exponent. In f16 a number of at most 2^-25 becomes zero, and one of 65520 or more infinite: a good
+//! scale moves the histogram between the two. Training does not need the histogram, since a dynamic scale finds its place; it shows
+//! where a run's gradients lie.
 
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
@@ -36,7 +37,8 @@ fn histogram(gradients: &[f32]) -> BTreeMap<i32, usize> {
     counts
 }
 
-/// Returns how many become zero in f16 under a scale of 2^`scale`.
+/// Returns how many become zero in f16 under a scale of 2^`scale`. It leaves out those that are 2^-25 exactly once they are scaled, since
+/// the others of their binade are kept.
 fn lost(histogram: &BTreeMap<i32, usize>, scale: i32) -> usize {
     histogram.range(..-25 - scale).map(|(_, count)| count).sum()
 }
