@@ -48,9 +48,10 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// If the folder has runs of another commit or cannot be written, or a run fails.
+/// If the folder has runs of another commit, of other sizes or on other pictures, or cannot be written, or a run fails.
 pub fn measure(options: &Options, origin: Origin) -> Result<Page> {
-    let mut runs = Runs::open(&options.out, &origin)?;
+    let pictures = task::pictures(options)?;
+    let mut runs = Runs::open(options, pictures.as_deref(), &origin)?;
     let mut wanted = Vec::new();
     for seed in SEEDS {
         for task in options.only.iter().copied() {
@@ -67,14 +68,16 @@ pub fn measure(options: &Options, origin: Origin) -> Result<Page> {
     }
     let mut seconds = 0.0;
     for (done, (task, setting, seed)) in (0_u32..).zip(&wanted) {
-        let run = Run::train(options, *task, *setting, *seed)
+        let run = Run::train(options, *task, *setting, *seed, pictures.as_deref())
             .map_err(|error| format!("{}, {} {}: {error}", task.name(), setting.0, setting.1))?;
         seconds += run.seconds;
         let left = u32::try_from(wanted.len())? - done - 1;
         let minutes = seconds / f64::from(done + 1) * f64::from(left) / 60.0;
         eprintln!("{}/{all} {run}; {minutes:.1} minutes left", all - left as usize);
-        runs.add(run)?;
+        runs.add(&run)?;
     }
+    // Another program may have added runs meanwhile.
+    let runs = Runs::open(options, pictures.as_deref(), &origin)?;
     let page = Page::new(origin, runs.all);
     page.write(&options.out)?;
     Ok(page)

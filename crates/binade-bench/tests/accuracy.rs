@@ -61,6 +61,32 @@ fn a_second_call_repeats_no_run_and_has_the_same_tables_and_plots() {
         !other.status.success() && told.contains("runs of commit c0ffee, and this is decaf"),
         "{told}"
     );
+    let whole = Options { out, data: None, only: Vec::new(), dry_run: false };
+    let refused = measure(&whole, Origin::new("", None, Some("c0ffee".into()))).unwrap_err();
+    assert!(refused.to_string().contains("it has dry runs"), "{refused}");
+}
+
+#[test]
+fn runs_on_other_pictures_are_refused() {
+    let (out, data) = (folder("pictures"), folder("pictures_data"));
+    fs::create_dir_all(&out).unwrap();
+    fs::create_dir_all(&data).unwrap();
+    for (name, count) in [("train", 2_u8), ("t10k", 1)] {
+        let images = vec![0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 1, 0, 0, 0, 1];
+        let labels = vec![0, 0, 8, 1, 0, 0, 0, count];
+        for (kind, mut bytes) in [("images-idx3", images), ("labels-idx1", labels)] {
+            bytes.resize(bytes.len() + usize::from(count), 1);
+            fs::write(data.join(format!("{name}-{kind}-ubyte")), bytes).unwrap();
+        }
+    }
+    let run = serde_json::json!({
+        "task": "images", "arguments": "digits", "pictures": "0123", "setting": "O0 f32", "seed": 0,
+        "figure": 90.0, "steps": 1, "skipped": 0, "diverged": null, "seconds": 1.0,
+    });
+    fs::write(out.join("runs.jsonl"), format!("{{\"commit\":\"c0ffee\"}}\n{run}\n")).unwrap();
+    let options = Options { out, data: Some(data), only: Vec::new(), dry_run: false };
+    let refused = measure(&options, Origin::new("", None, Some("c0ffee".into()))).unwrap_err();
+    assert!(refused.to_string().contains("line 2 had other pictures"), "{refused}");
 }
 
 #[test]

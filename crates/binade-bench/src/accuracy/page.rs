@@ -50,7 +50,8 @@ impl fmt::Display for Page {
             writeln!(f, "\n## {}: {}\n", task.name(), task.figure())?;
             let first = self.runs.iter().find(|run| run.task == task);
             let arguments = first.map(|run| run.arguments.split(" --level").next());
-            writeln!(f, "`{}`\n", arguments.flatten().unwrap_or_default())?;
+            let data = first.and_then(|run| run.pictures.as_ref()).map_or("", |_| " --data FOLDER");
+            writeln!(f, "`{}{data}`\n", arguments.flatten().unwrap_or_default())?;
             table(f, task, &levels)?;
         }
         Ok(())

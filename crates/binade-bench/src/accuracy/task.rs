@@ -10,6 +10,16 @@ use binade_example_gpt as gpt;
 use clap::{Parser, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+/// Returns a sum of the test set's labels in the folder of pictures, by which sets are told apart; `None` without a folder.
+pub(super) fn pictures(options: &Options) -> Result<Option<String>> {
+    let Some(folder) = options.data.as_deref() else { return Ok(None) };
+    let labels = digits::data::load(Some(folder), 0)?.test.labels;
+    // FNV-1a, with a label in the place of a byte.
+    let step =
+        |sum: u64, label: &i64| (sum ^ label.unsigned_abs()).wrapping_mul(0x0000_0100_0000_01b3);
+    Ok(Some(format!("{:016x}", labels.iter().fold(0xcbf2_9ce4_8422_2325, step))))
+}
+
 /// Program that is trained, and its data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
