@@ -116,8 +116,8 @@ caught! {
     fn adds_backwards() by "sparse/f32/gradients_are_added_in_the_order_of_the_indices";
     fn forgets_later_micro_batches() by_only "sparse/f32<-f32/a_window_adds_rows_up_and_leaves_out_a_bad_micro_batch";
     fn takes_any_index() by "sparse/f16/an_index_behind_the_last_is_an_invalid_argument";
-    fn checks_before_duplicates_are_added() by_only
+    fn checks_before_duplicates_are_added() by
         "sparse/f16/an_overflow_made_by_adding_up_is_found_at_its_element_of_the_table";
     fn tells_a_place_among_the_rows() by "sparse/f32/an_infinity_or_a_nan_among_duplicates_is_not_lost";
-    fn steps_every_row() by_only "sparse/f32<-f16/sparse_adam_steps_the_rows_that_were_looked_up";
+    fn steps_every_row() by "sparse/f32<-f16/sparse_adam_steps_the_rows_that_were_looked_up";
 }
