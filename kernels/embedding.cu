@@ -7,8 +7,7 @@
 // positions by index; `embedding_backward_starts`, a row a thread, says where each row's begin; `embedding_backward` writes rows
 // that few indices point to, and `embedding_backward_long` the others: one of their grids strides over runs of four elements of
 // the table, the other's blocks of 256 over 32 columns of each LONG-th sorted position. `done` is a counter that is 0 before and
-// after. An index that points nowhere is left in `fault`, unless that is null, its row is NaN, and backward passes
-// over it.
+// after. An index that points nowhere is left in `fault`, its row is NaN, and backward passes over it.
 //
 // Backward sums in f32 and in the order of the indices, as the plain loop does, without float atomics: the order of a stable sort
 // is the indices' own, whatever the grid. Estimates: gradients are read once; about 128 bytes go to and fro for each index and
@@ -51,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_count(
     uint32_t* counts, uint64_t* firsts, uint32_t* done, Fault* fault, uint32_t launch) {
   Order order = {{indices, rows}, from, count, chunk_len, shift};
   count_digits(order, counts, [&](uint64_t position) {
-    if (from == nullptr && fault != nullptr && !order.keys.is_row(position)) leave_fault(fault, EMBEDDING, launch, indices, position, rows);
+    if (from == nullptr && !order.keys.is_row(position)) leave_fault(fault, EMBEDDING, launch, indices, position, rows);
   });
   place_digits(order, counts, firsts, done);
 }

@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Result, Tensor,
     kernels::THREADS,
-    launch::{Arg, Grid, args},
+    launch::{Arg, Grid, args, structs::FaultBits},
     memory::Buffer,
 };
 use binade_gpu::Driver;
@@ -11,6 +11,9 @@ use binade_gpu::Driver;
 /// Bits of a digit that one pass sorts by, and below it the number of digits: the kernels' `DIGITS`.
 const BITS: u32 = 8;
 const DIGITS: usize = 1 << BITS;
+
+/// Bytes of a fault record.
+const FAULT: usize = size_of::<FaultBits>();
 
 /// Positions of the shortest chunk, of which all are multiples, and below it the most chunks: enough to fill any GPU, few enough
 /// for one block to add up. The result does not depend on them.
@@ -31,7 +34,7 @@ pub(super) struct SortedIndices {
 pub(super) enum Outside {
     /// Left in the fault record, which the next read reports.
     Fault,
-    /// Passed over.
+    /// Passed over: their record is nobody's.
     Skip,
 }
 
@@ -55,7 +58,8 @@ impl Cuda {
     /// Returns the positions of `indices`, sorted by row, 64 bits each.
     pub(super) fn sorted(&self, indices: &Tensor, rows: usize, outside: Outside) -> Result<Buffer> {
         let [record, launch] = self.fault_args()?;
-        let record = if outside == Outside::Fault { record } else { Arg::Address(0) };
+        let nobodys = if outside == Outside::Skip { Some(self.zeros(FAULT)?) } else { None };
+        let record = nobodys.as_ref().map_or(record, Arg::from);
         let count = indices.len();
         let chunk = count.div_ceil(MOST_CHUNKS).next_multiple_of(LEAST_CHUNK).max(LEAST_CHUNK);
         let chunks = count.div_ceil(chunk);
