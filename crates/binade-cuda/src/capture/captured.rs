@@ -28,6 +28,7 @@ use std::{
 /// * The memory that the step works on is kept from others for as long as this lives. If the step's own side drops or replaces
 ///   it, as `Scaler::set_state` and loading a checkpoint do, the next replay is [`CaptureError::Stale`]. If someone else holds a
 ///   clone and an ordinary operation would move it to another address, that operation is [`CaptureError::Moved`].
+/// * A configuration whose steps need other kernels, as another rule or a norm to clip by does, ends the replays as well.
 /// * A clone of a parameter or of a scale keeps its values, as it does with ordinary steps: a replay that would change it is
 ///   [`CaptureError::Held`]. Outcomes of replays hold no such clone, and writes by [`Cuda::write`] are meant to be seen. A clone
 ///   that another thread makes while `replay` is called may be one that the replay changes.

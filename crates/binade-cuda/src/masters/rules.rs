@@ -1,5 +1,6 @@
 //! Hyper-parameters on the device: one row for each rule that differs, or for each parameter where captured steps read them.
 
+use super::measure::kernel_of;
 use crate::{
     CaptureError, Cuda, Error,
     kernels::PREPARE,
@@ -32,6 +33,8 @@ struct RuleTable {
     corrections: Option<Arc<Buffer>>,
     /// True if steps count lost updates: a captured step has the address of the counts, or none.
     counted: bool,
+    /// The kernel of each parameter's rule, and true if the rule clips by all gradients: a captured step has these launches.
+    forms: Vec<(&'static str, bool)>,
     /// Gone with the steps that were captured for it.
     stands: Arc<()>,
 }
@@ -79,8 +82,10 @@ impl CudaRules {
         self.in_force.retain(&rules);
         let (rows, corrections) = self.whole_rows(cuda, &rules)?;
         let counted = kept.lost_updates().is_some();
+        let form = |rule: &UpdateRule| (kernel_of(rule), rule.needs_all_gradients());
+        let forms = rules.iter().map(form).collect();
         let Some(fixed) = &mut self.fixed else { return Ok(()) };
-        fixed.write(cuda, bytemuck::cast_slice(&rows), counted)?;
+        fixed.write(cuda, bytemuck::cast_slice(&rows), counted, forms)?;
         fixed.corrections = corrections;
         Ok(())
     }
@@ -152,9 +157,15 @@ impl CudaRules {
 }
 
 impl RuleTable {
-    fn write(&mut self, cuda: &Cuda, bytes: &[u8], counted: bool) -> Result<(), Error> {
-        if self.counted != counted {
-            (self.counted, self.stands) = (counted, Arc::default());
+    fn write(
+        &mut self,
+        cuda: &Cuda,
+        bytes: &[u8],
+        counted: bool,
+        forms: Vec<(&'static str, bool)>,
+    ) -> Result<(), Error> {
+        if self.counted != counted || self.forms != forms {
+            (self.counted, self.forms, self.stands) = (counted, forms, Arc::default());
         }
         if self.bytes == bytes {
             return Ok(());

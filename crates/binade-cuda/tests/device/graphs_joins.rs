@@ -8,11 +8,12 @@ use crate::{
 use binade_core::ops::{Embedding, Upload};
 use binade_core::{DType, Named};
 use binade_cuda::{CaptureError, Error};
-use binade_master_weights::{OptimizerConfig, UpdateRule};
+use binade_master_weights::{Lamb, OptimizerConfig, UpdateRule};
 
 crate::tests![
     replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them,
     a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on,
+    a_rule_of_other_launches_ends_the_replays_and_ordinary_steps_go_by_it,
     a_bad_index_in_a_replay_is_told_by_its_report_once,
 ];
 
@@ -61,6 +62,37 @@ fn a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on() -> Result 
         Ok((said, model.trace()?))
     };
     assert_eq!(run(true)?, run(false)?);
+    Ok(())
+}
+
+/// Returns a plan of LAMB that clips to this norm.
+fn lamb(max_grad_norm: f64) -> OptimizerConfig {
+    let UpdateRule::Lamb(lamb) = UpdateRule::lamb(1e-3) else { unreachable!() };
+    OptimizerConfig::new(UpdateRule::Lamb(Lamb { max_grad_norm, ..lamb })).unwrap()
+}
+
+/// The second pair has one kernel, and a launch for the norm of all gradients in one of its plans alone.
+fn a_rule_of_other_launches_ends_the_replays_and_ordinary_steps_go_by_it() -> Result {
+    for [before, after] in [[config(), lamb(0.0)], [lamb(0.0), lamb(0.1)]] {
+        let mut model = Model::new(&own(), before.clone(), DType::F16)?;
+        let (captured, mut said) = model.captured(Model::step)?;
+        model.optimizer.set_config(after.clone())?;
+        assert_eq!(why(captured.replay()).1, CaptureError::Stale);
+        drop(captured);
+        model.write(2)?;
+        said.push(say(&model.step()?.resolve()?));
+
+        let mut other = Model::new(&own(), before, DType::F16)?;
+        let mut wanted = Vec::new();
+        for number in 0..3 {
+            if number == 2 {
+                other.optimizer.set_config(after.clone())?;
+            }
+            other.write(number)?;
+            wanted.push(say(&other.step()?.resolve()?));
+        }
+        assert_eq!((said, model.trace()?), (wanted, other.trace()?), "{after:?}");
+    }
     Ok(())
 }
 
