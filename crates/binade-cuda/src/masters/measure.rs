@@ -3,12 +3,13 @@
 use crate::{
     Cuda, Error,
     chunks::{Rows, RowsByKernel},
-    kernels::{CLIP_GROUPS, WHOLE_TENSORS, WHOLE_TENSORS_MEASURE},
+    kernels::{WHOLE_TENSORS, WHOLE_TENSORS_MEASURE},
     launch::{
         Arg, args,
-        structs::{CLIP_PARTIAL, ClipGroupBits, ClipRow, StepRow, WHOLE_PARTIAL},
+        structs::{ClipGroupBits, ClipRow, StepRow, WHOLE_PARTIAL},
     },
     memory::Buffer,
+    scaler::group_norms,
 };
 use binade_gpu::Driver;
 use binade_master_weights::UpdateRule;
@@ -26,14 +27,20 @@ pub(super) fn norm_of(
 ) -> Result<Buffer, Error> {
     // A group with a negative limit gets its norm itself.
     let group = ClipGroupBits { first_chunk: 0, norm: 0, max: -1.0, name: 0, pad: 0 };
-    let table = cuda.table(bytemuck::bytes_of(&group))?;
-    let (norm, blocks) = (cuda.buffer(size_of::<f32>())?, grads.chunks.blocks().max(1));
-    let partials = cuda.buffer(CLIP_PARTIAL * blocks as usize)?;
-    let (chunks, done) = (grads.chunks, &cuda.shared_buffers()?.done);
-    let pass = args![chunks.count, chunks.len, &*table, 1_u32, factors, &partials, done];
-    let args = [&pass[..], &args![found, &norm]].concat();
-    grads.launch_blocks(cuda, CLIP_GROUPS, blocks, &args)?;
+    let norm = cuda.buffer(size_of::<f32>())?;
+    group_norms::launch(cuda, grads, &[group], factors, [found, &norm])?;
     Ok(norm)
+}
+
+/// Returns room for what the blocks of a measuring pass find, one pass after another, or `None` where nothing is measured.
+pub(super) fn partials_of(
+    cuda: &Cuda,
+    sets: [&RowsByKernel<StepRow>; 2],
+) -> Result<Option<Buffer>, Error> {
+    let rows = sets.into_iter().flat_map(RowsByKernel::each);
+    let measured = rows.filter(|(kernel, _)| *kernel == WHOLE_TENSORS);
+    let blocks = measured.map(|(_, rows)| rows.chunks.blocks().max(1)).max();
+    blocks.map(|blocks| cuda.buffer(WHOLE_PARTIAL * blocks as usize)).transpose()
 }
 
 /// Operands of the launches of a step, beside its rows.
@@ -44,6 +51,8 @@ pub(super) struct StepArgs<'a> {
     pub(super) lost: Option<&'a Buffer>,
     /// Norm of all gradients together, where a rule clips by it.
     pub(super) norm: Option<&'a Buffer>,
+    /// Room of the measuring passes, where a rule measures tensors.
+    pub(super) partials: Option<&'a Buffer>,
 }
 
 impl StepArgs<'_> {
@@ -65,10 +74,9 @@ impl StepArgs<'_> {
 
     /// Puts what follows from the norms of each tensor into its constants.
     fn measure(&self, cuda: &Cuda, rows: &Rows<StepRow>) -> Result<(), Error> {
-        let Self { constants, found, factors, norm, .. } = *self;
-        let partials = cuda.buffer(WHOLE_PARTIAL * rows.chunks.blocks().max(1) as usize)?;
+        let Self { constants, found, factors, norm, partials, .. } = *self;
         let done = &cuda.shared_buffers()?.done;
-        let args = args![rows.chunks.len, constants, found, factors, norm, &partials, done];
+        let args = args![rows.chunks.len, constants, found, factors, norm, partials, done];
         rows.launch(cuda, WHOLE_TENSORS_MEASURE, &args)
     }
 }

@@ -1,8 +1,9 @@
-//! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
+//! The launches of a step: constants for all parameters that move, norms where rules need them, then one fused step for each kind of
+//! rule.
 
 use super::{
     lost::{lost_counts, read_lost},
-    measure::{StepArgs, kernel_of, norm_of},
+    measure::{StepArgs, kernel_of, norm_of, partials_of},
     rows::CopiedRows,
     rules::CudaRules,
     scaled::OpenedMasters,
@@ -165,9 +166,7 @@ impl StepBatch {
             moments[2] = norm.address();
         }
         if let Some(clipped) = &mut self.clipped {
-            let (values, len, dtype) = (grad.address(), grad.len() as u64, gradient_dtype);
-            let row = |first_chunk| ClipRow { values, present, len, first_chunk, dtype, pad: 0 };
-            clipped.add(grad.len(), row);
+            clipped.add_gradient(grad, present, gradient_dtype);
         }
         by_rule.get(kernel_of(rule)).add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
@@ -199,11 +198,18 @@ impl StepBatch {
         let moves = cuda.table(&self.all)?;
         let (constants, lost) = (&tables.constants, tables.lost.as_deref());
         let (found, factors) = (&*step.found.bits, step.grads.pending_factors(cuda)?);
+        // Before the counts move: memory may be short.
+        let norm = self
+            .clipped
+            .as_ref()
+            .map(|grads| norm_of(cuda, grads, [factors, found]))
+            .transpose()?;
+        let partials = partials_of(cuda, [&self.plain, &self.scaled])?;
         let args = args![&*moves, count, &*rules, found, step.counts, constants, lost];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(PREPARE, grid, &args)?;
-        let norm = self.clipped.map(|grads| norm_of(cuda, &grads, [factors, found])).transpose()?;
-        let args = StepArgs { constants, found, factors, lost, norm: norm.as_ref() };
+        let (norm, partials) = (norm.as_ref(), partials.as_ref());
+        let args = StepArgs { constants, found, factors, lost, norm, partials };
         args.launch(cuda, &self.plain)?;
         for copied in &self.sparse {
             copied.put_back(cuda, found)?;

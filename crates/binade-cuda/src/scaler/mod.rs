@@ -1,6 +1,6 @@
 //! Loss scaling: the scale and the findings of passes are values on the device.
 
-mod group_norms;
+pub(crate) mod group_norms;
 mod kernels;
 mod report;
 mod sums;
