@@ -2,8 +2,9 @@
 
 use binade_master_weights::{GradNorm, Lamb, Lars, NovoGrad, UpdateRule};
 
-/// Returns each rule that steps by norms of whole tensors, in both of its modes.
-pub(crate) fn whole_rules() -> [UpdateRule; 6] {
+/// Returns each rule that steps by norms of whole tensors, in both of its modes, and LAMB in two more. Each `eps` is large
+/// enough to be seen.
+pub(crate) fn whole_rules() -> [UpdateRule; 8] {
     let (betas, weight_decay) = ([0.9, 0.99], 0.1);
     let lamb = Lamb {
         lr: 0.01,
@@ -19,7 +20,7 @@ pub(crate) fn whole_rules() -> [UpdateRule; 6] {
     let novograd = NovoGrad {
         lr: 0.02,
         betas,
-        eps: 1e-8,
+        eps: 0.1,
         weight_decay,
         bias_correction: true,
         reg_inside_moment: false,
@@ -35,7 +36,7 @@ pub(crate) fn whole_rules() -> [UpdateRule; 6] {
         nesterov: false,
         trust_coefficient: 0.02,
         clip: true,
-        eps: 1e-8,
+        eps: 0.5,
     };
     [
         UpdateRule::Lamb(lamb),
@@ -59,5 +60,7 @@ pub(crate) fn whole_rules() -> [UpdateRule; 6] {
         }),
         UpdateRule::Lars(larc),
         UpdateRule::Lars(Lars { dampening: 0.0, nesterov: true, clip: false, ..larc }),
+        UpdateRule::Lamb(Lamb { lr: 0.003, eps: 0.01, adam_w_mode: false, ..lamb }),
+        UpdateRule::Lamb(Lamb { weight_decay: 0.0, ..lamb }),
     ]
 }

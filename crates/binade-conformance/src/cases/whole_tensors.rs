@@ -27,7 +27,7 @@ const LAMB: Lamb = Lamb {
 const NOVOGRAD: NovoGrad = NovoGrad {
     lr: 0.02,
     betas: [0.9, 0.99],
-    eps: 1e-8,
+    eps: 0.1,
     weight_decay: 0.1,
     bias_correction: true,
     reg_inside_moment: false,
@@ -43,11 +43,12 @@ const LARC: Lars = Lars {
     nesterov: false,
     trust_coefficient: 0.02,
     clip: true,
-    eps: 1e-8,
+    eps: 0.5,
 };
 
-/// Returns each rule in both of its modes, by name.
-fn rules() -> [(&'static str, UpdateRule); 6] {
+/// Returns each rule in both of its modes, and LAMB in two more, by name. The sum of a gradient and its decay may be next to 0: a
+/// large `eps` keeps the error of such a sum small.
+fn rules() -> [(&'static str, UpdateRule); 8] {
     let inside = Lamb {
         weight_decay: 0.0,
         bias_correction: false,
@@ -65,6 +66,8 @@ fn rules() -> [(&'static str, UpdateRule); 6] {
         init_zero: true,
         ..NOVOGRAD
     };
+    let decayed = Lamb { eps: 0.01, adam_w_mode: false, ..LAMB };
+    let unadapted = Lamb { weight_decay: 0.0, ..LAMB };
     let scaled = Lars { dampening: 0.0, nesterov: true, clip: false, ..LARC };
     [
         ("lamb", UpdateRule::Lamb(LAMB)),
@@ -73,6 +76,8 @@ fn rules() -> [(&'static str, UpdateRule); 6] {
         ("novograd_by_the_largest_gradient", UpdateRule::NovoGrad(by_largest)),
         ("larc", UpdateRule::Lars(LARC)),
         ("lars_with_nesterov", UpdateRule::Lars(scaled)),
+        ("lamb_with_decay_in_the_gradient", UpdateRule::Lamb(decayed)),
+        ("lamb_that_adapts_nothing", UpdateRule::Lamb(unadapted)),
     ]
 }
 
@@ -152,7 +157,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Returns each rule in one of its modes.
+/// Returns each rule in one of its modes, and LAMB in one more.
 fn modes() -> impl Iterator<Item = UpdateRule> {
     rules().into_iter().step_by(2).map(|(_, rule)| rule)
 }
