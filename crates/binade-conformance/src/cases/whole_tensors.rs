@@ -91,6 +91,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
                 });
             }
             skips(cases, dtypes, name, rule);
+            absent(cases, dtypes, name, rule);
         }
         for dtypes in [[DType::F32; 2], [DType::F16, DType::F32]] {
             let sentence = format!("200_steps_of_{name}");
@@ -141,6 +142,16 @@ fn skips<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule:
             let (_, grad) = &mut run.moves[place].grads[1];
             *grad = grad.as_ref().map(|grad| grad.with(36, f64::INFINITY));
         }
+        near(&run, s, check)
+    });
+}
+
+/// A tensor without a gradient in a step keeps its state, and the norm of all gradients is of the others.
+fn absent<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule: UpdateRule) {
+    let sentence = format!("a_step_of_{name}_goes_by_the_gradients_that_are_there");
+    cases.add(variant(dtypes), sentence, move |s: &S, check| {
+        let mut run = run(dtypes, rule, 3);
+        run.moves[1].grads[1].1 = None;
         near(&run, s, check)
     });
 }
@@ -214,9 +225,10 @@ fn oracle(run: &Run) -> Vec<Vec<Expected>> {
         if found.is_raised() {
             continue;
         }
-        let grads: Vec<Vec<f64>> = grads.into_iter().flatten().collect();
-        let norm = l2(&grads.concat());
+        let together: Vec<f64> = grads.iter().flatten().flatten().copied().collect();
+        let norm = l2(&together);
         for (kept, grad) in all.iter_mut().zip(&grads) {
+            let Some(grad) = grad else { continue };
             kept.steps += 1;
             match &turn.rule {
                 UpdateRule::Lamb(rule) => lamb(rule, kept, grad, norm),

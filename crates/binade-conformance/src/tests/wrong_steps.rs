@@ -7,7 +7,7 @@ use super::toy_train::{self, Training};
 use super::wrong::without_one_nan;
 use crate::{Backend as _, Clip, Result, TrainStep};
 use binade_core::{DType, FoundInf, Named};
-use binade_master_weights::{Sums, UpdateRule};
+use binade_master_weights::{Lars, Sgd, Sums, UpdateRule};
 
 /// The fault of this name.
 #[derive(Clone, Copy)]
@@ -27,6 +27,20 @@ struct Run {
     before: bool,
     /// A master that was not written, as it was before.
     forgotten: Option<f32>,
+}
+
+impl Run {
+    /// Returns the rule that is stepped by in place of `rule`.
+    fn taken(&self, rule: &UpdateRule) -> UpdateRule {
+        match *rule {
+            UpdateRule::Lars(Lars { lr, momentum, dampening, weight_decay, nesterov, .. })
+                if self.amiss == "scales_no_tensor_by_its_norms" =>
+            {
+                UpdateRule::Sgd(Sgd { lr, momentum, dampening, weight_decay, nesterov })
+            }
+            rule => rule,
+        }
+    }
 }
 
 impl Training for Run {
@@ -126,7 +140,7 @@ impl Training for Run {
         let before = slot.master.last().copied();
         let mut fitted = grad.to_vec();
         fitted.resize(slot.master.len(), 0.0);
-        slot.step(rule, &fitted)?;
+        slot.step(&self.taken(rule), &fitted)?;
         // The tail of a loop by vectors of eight.
         let drops = match self.amiss {
             "drops_the_last_element" => !slot.master.len().is_multiple_of(8),
@@ -156,7 +170,7 @@ impl Training for Run {
     }
 
     fn after_step(&mut self, slot: &mut Slot, _: &Plain, has_gradient: bool) {
-        if self.amiss == "ages_without_a_gradient" && !has_gradient {
+        if self.amiss.starts_with("ages_") && !has_gradient {
             slot.applied += 1;
         }
     }
@@ -187,6 +201,11 @@ caught! {
     fn passes_over_strangers() by_only "sgd/f32<-f32/a_gradient_without_a_parameter_is_a_mismatch";
     fn takes_the_second_of_one_name() by_only "sgd/f32<-f32/a_second_gradient_of_one_name_is_a_mismatch";
     fn clips_each_tensor_by_its_own_norm() by "whole_tensors/f32<-f32/200_steps_of_lamb";
+    fn scales_no_tensor_by_its_norms() by
+        "whole_tensors/f32<-f32/1_steps_of_larc"
+        "whole_tensors/bf16<-bf16/a_trust_ratio_is_the_norm_of_the_parameter_over_that_of_the_gradient";
+    fn ages_a_whole_tensor_without_a_gradient() by
+        "whole_tensors/f32<-f32/a_step_of_lamb_that_adapts_nothing_goes_by_the_gradients_that_are_there";
     fn starts_the_running_norm_anew() by
         "whole_tensors/f32<-f32/2_steps_of_novograd"
         "whole_tensors/f16<-f32/200_steps_of_novograd_by_the_largest_gradient";
