@@ -49,7 +49,7 @@ pub(crate) fn run(
     let mut warps = launch.warps(spare);
     let mut blocks = 0..launch.grid.volume();
     let outcome = blocks.try_for_each(|number| block.run(launch.grid.place(number), &mut warps));
-    spare.extend(warps.into_iter().map(Warp::into_registers));
+    spare.extend(warps.into_iter().rev().map(Warp::into_registers));
     outcome
 }
 
@@ -66,7 +66,7 @@ impl Launch<'_> {
     }
 
     /// Returns the registers of a new warp whose first thread is `first`: literals and special registers filled, block index left
-    /// at 0. All others have any values: compilers write each before they read it.
+    /// at 0. All others have any values: no result may depend on a register that its thread has not written.
     fn registers(&self, first: u32, mut registers: Vec<Values>) -> Vec<Values> {
         let length = registers.len().max(self.entry.registers);
         registers.resize(length, [0; LANES]);

@@ -62,8 +62,8 @@ impl Warp {
         self.registers
     }
 
-    /// Resets the warp for the next block. Registers keep their values: compilers write each before they read it, and there are
-    /// too many to clear.
+    /// Resets the warp for the next block. Registers keep their values, of which there are too many to clear: no result may depend on a
+    /// register that its thread has not written.
     pub(super) fn restart(&mut self) {
         (self.at, self.exited, self.waiting, self.ordered) = ([0; LANES], 0, 0, 0);
     }
