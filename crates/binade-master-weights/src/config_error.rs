@@ -97,12 +97,13 @@ fn names(device: &str) -> &'static [&'static str] {
     if device == "cuda" { UpdateRule::ALL_NAMES } else { UpdateRule::NAMES }
 }
 
-/// Returns what else gives a rule to a device: CUDA takes kernels of a program's own rules.
+/// Returns what else helps: CUDA takes kernels of a program's own rules, and steps by all rules of this crate.
 fn remedy(device: &str, rule: &str) -> &'static str {
-    if device == "cuda" && !UpdateRule::ALL_NAMES.contains(&rule) {
-        return ", or give the device its kernel, as by `binade_cuda::add_rule`";
+    match (device == "cuda", UpdateRule::ALL_NAMES.contains(&rule)) {
+        (true, false) => ", or give the device its kernel, as by `binade_cuda::add_rule`",
+        (false, true) => ", or on CUDA",
+        _ => "",
     }
-    ""
 }
 
 impl Error for ConfigError {
