@@ -14,6 +14,7 @@ use binade_core::{GradSet, Named, TrainError};
 ///   update rule that the device does not have is `Unsupported`, by name.
 /// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit, and [`step::measure`](crate::step::measure) of the whole
 ///   tensor before it where the rule measures tensors: the gradient is unscaled and clipped in `f32` first, whatever its storage.
+///   Norms may be sums in the device's own order, so that one rounds to the next `f32`; all else has these bits.
 /// * Where the store rounds by chance, parameters are numbered by their place in `params`.
 /// * Where `found` is raised, `step` keeps every bit of parameters, masters, moments and step count, and tests it where
 ///   it lives. Any raised value skips.

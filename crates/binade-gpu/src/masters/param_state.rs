@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Tensors of one parameter's state, on their way into it.
 pub(super) type StateTensors<D> = HashMap<StateKind, Tensor<D>>;
 
-/// The optimizer's state of one parameter: its master and its moments.
+/// The optimizer's state of one parameter: its master, its moments and its running norm.
 #[derive(Debug)]
 pub struct ParamState<D: Kernels> {
     /// Its index among the counts of applied steps and the constants.

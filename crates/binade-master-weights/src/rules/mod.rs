@@ -69,7 +69,7 @@ macro_rules! step_constants {
     };
 }
 
-/// Declares the rules of the table, and behind them those that have no kernel.
+/// Declares the rules of the table, and behind them those without a kernel of their own.
 macro_rules! rules {
     ({ $($whole:ident $whole_name:ident)* } $($rule:ident $name:ident)*) => {
         all_rules! { [$($name)*] $($rule $name)* $($whole $whole_name)* }
@@ -115,7 +115,8 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns the name of the rule's kernel, or `None` for a rule that is not of the table: no device brings a kernel for it.
+            /// Returns the name of the rule's kernel, or `None` for a rule that is not of the table. Of these CUDA steps by those of whole
+            /// tensors, in one kernel for all.
             pub fn kernel(&self) -> Option<&'static str> {
                 Self::NAMES.iter().copied().find(|name| *name == self.name())
             }
