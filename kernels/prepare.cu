@@ -12,7 +12,7 @@
 // What depends on the count t of applied steps, this one included.
 struct Correction {
   double bias;  // 1 - beta1^t
-  float root;   // sqrt(1 - beta2^t), or 1 - beta2^t beside divisors
+  float root;   // sqrt(1 - beta2^t); for `Correction::Divisors`, 1 - beta2^t
   uint32_t pad;
 };
 
@@ -22,7 +22,7 @@ struct Rule {
   uint64_t correction_count;
   // All that does not depend on the count; what does comes first.
   Constants constants;
-  // 1 where the constants have the bias itself, and whether the step is the first: `Correction::Divisors`.
+  // 1 for `Correction::Divisors`: the second constant is then the bias itself, and the third is 1 in the first step.
   uint32_t has_divisors, pad;
 };
 

@@ -33,8 +33,8 @@ __device__ __forceinline__ void count_lost(
   if (row.store != SCALED) sum.done(row.slot);
 }
 
-// True where a pass before the step has moved the moments by the gradient, so that the step neither reads the one nor writes the others: true
-// of no rule but one that says so by an overload.
+// True where the measuring pass has moved the moments already. The step then reads no gradient and writes no moment. A rule says so by an
+// overload.
 template <class Rule>
 __device__ __forceinline__ bool has_moved_moments(const Rule&) {
   return false;

@@ -1,16 +1,16 @@
 // The measuring pass before a step by norms of whole tensors: it sums the squares of two numbers of each element of a tensor, and puts what
 // follows from the norms into the tensor's constants, where the step of `fused.cuh` finds it.
 //
-// A rule is one of `fused.cuh` with WHOLE_MOMENTS moments, which also has `moves_moments`, true where the pass moves them; `reads_parameter`, true
-// where it reads the parameter; `clip`, which takes in the norm of all gradients together; `measure`, which gives an element's two numbers and may move its moments; and `measured`, which takes the
-// norms into the constants, and moves the tensor's running norm where the rule keeps one.
+// A rule is one of `fused.cuh` with WHOLE_MOMENTS moments and five functions more. `moves_moments` is true where the pass moves the moments.
+// `reads_parameter` is true where it reads the parameter. `clip` takes in the norm of all gradients together. `measure` gives an element's two
+// numbers, and may move its moments. `measured` takes the norms into the constants, and moves the running norm where one is kept.
 //
 // The pass is launched with a block of 256 for each chunk of the rows. The block that is done last joins what the others left in `partials`,
 // one each. `done` is a counter that is 0 before and after. `all_gradients` is the norm of all gradients together, or 0 where no rule of the
 // step clips by it. Nothing happens where `found` is raised.
 //
-// Squares are summed in f64, in an order that follows from the lengths alone. The square of an f32 is exact there, so that the norm of n
-// elements is within n * 2^-53 of the host's, which adds up otherwise, before both round to f32.
+// Squares are summed in f64, in an order that follows from the lengths of the step's tensors alone. The square of an f32 is exact there, so that
+// the norm of n elements is within n * 2^-53 of the host's, which adds up otherwise, before both round to f32.
 #pragma once
 #include "fused.cuh"
 #include "team.cuh"
