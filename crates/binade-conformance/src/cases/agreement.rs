@@ -23,8 +23,8 @@ impl CaseGroup {
             | Self::Conv2d => Agreement::of_matrix_products(arithmetic),
             // The mass that the oracle works out from the roundings in `f32`, and from the error of a device's own functions. Of a run it is a
             // share of the first loss, the error of one rounding of 1: the roundings of all steps together are far below it, since
-            // gradients of either sign make up for each other. Norms of whole tensors are sums in the device's own order, one unit away where they
-            // lie beside a tie, and later steps start from them.
+            // gradients of either sign make up for each other. Norms of whole tensors are sums in the device's own order. Such a norm is one unit
+            // away where it lies beside a tie, and later steps start from it.
             Self::WholeTensors
             | Self::BiasAdd
             | Self::Sum

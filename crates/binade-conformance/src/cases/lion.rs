@@ -80,7 +80,8 @@ fn formula(rule: &Lion, mut param: f64, grads: impl Iterator<Item = f64>) -> f64
     let mut momentum = 0.0;
     for g in grads {
         let mixed: f64 = b1 * momentum + (1.0 - b1) * g;
-        param = param * (1.0 - rule.lr * rule.weight_decay) - rule.lr * mixed.signum();
+        let direction = if mixed == 0.0 { 0.0 } else { mixed.signum() };
+        param = param * (1.0 - rule.lr * rule.weight_decay) - rule.lr * direction;
         momentum = b2 * momentum + (1.0 - b2) * g;
     }
     param

@@ -171,8 +171,8 @@ fn small(significand: u64) -> f64 {
     significand as f64
 }
 
-/// The whole number nearest to a magnitude that is less than 2^52 or infinite, of two that are equally near the even one: the sum has no digits behind
-/// the point. As `f64::round_ties_even`, which is a call of C's library.
+/// The nearest whole number; of two equally near, the even one. For magnitudes below 2^52 and infinity: their sum with 2^52 has no
+/// fraction. As `f64::round_ties_even`, which is a call of C's library.
 fn to_even(magnitude: f64) -> f64 {
     const WHOLE: f64 = 4503599627370496.0; // 2^52
     (magnitude + WHOLE) - WHOLE
