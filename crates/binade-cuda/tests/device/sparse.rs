@@ -1,15 +1,19 @@
 //! Steps by sparse gradients: what they read, launch, and take of memory, and their capture.
 
-use crate::support::{Result, captured, own};
+use crate::support::{
+    Device, Grads, Result, captured, noise, own, step_with, told, values, vector,
+};
 use binade_core::ops::{Download, SparseEmbedding, Upload};
 use binade_core::{DType, ErrorKind, Gradient, Named, SparseGrads};
+use binade_cpu::Cpu;
 use binade_cuda::{Cuda, Error, Gradients, Masters, Scale, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState, ScaleStore};
-use binade_master_weights::{MasterWeights, OptimizerConfig, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterWeights, OptimizerConfig, UpdateRule};
 
 crate::tests![
     a_step_of_rows_reads_nothing_and_takes_the_same_memory_and_launches_for_any_table,
     a_captured_step_of_rows_is_the_uncaptured_one,
+    the_norm_of_all_gradients_takes_in_the_rows_of_a_table,
     several_lookups_of_one_table_are_added,
     a_saved_sum_is_sparse_again,
     indices_of_another_type_are_a_mismatch,
@@ -101,6 +105,42 @@ fn a_captured_step_of_rows_is_the_uncaptured_one() -> Result {
     assert_eq!(got, wanted);
     let moved = |row: usize| got[row * WIDTH..(row + 1) * WIDTH].iter().all(|x| *x < -0.5);
     assert_eq!((0..40).filter(|row| moved(*row)).collect::<Vec<_>>(), [1, 3, 7]);
+    Ok(())
+}
+
+/// Returns a table and a weight after steps by gradients of which those of the table have this size. The weight is moved by LAMB, which
+/// clips by the norm of all.
+fn beside_a_weight<D>(device: &D, size: f32) -> Result<Vec<Vec<f32>>>
+where
+    D: Device + SparseEmbedding,
+    Grads<D>: From<SparseGrads<D::Tensor>>,
+{
+    let table = device.upload(&[0.5; 40 * WIDTH], &[40, WIDTH], DType::F32).map_err(told)?;
+    let weight = vector(device, &noise(1, 300), DType::F32);
+    let params = vec![Named::new("table", table), Named::new("weight", weight)];
+    let config = OptimizerConfig::new(UpdateRule::lamb(0.01))?;
+    let config = config.with_group(["table"], UpdateRule::sgd(0.25))?;
+    let mut optimizer = MasterOptimizer::new(device.clone(), params, config).map_err(told)?;
+    for seed in 2..5 {
+        let looked: Vec<f32> = noise(seed, 4 * WIDTH).iter().map(|x| size * x).collect();
+        let looked = device.upload(&looked, &[4, WIDTH], DType::F32).map_err(told)?;
+        let indices = device.upload_i64(&[3, 1, 3, 7], &[4]).map_err(told)?;
+        let rows = device.sparse_embedding_backward(&[(&looked, &indices)], 40).map_err(told)?;
+        let whole = vector(device, &noise(10 + seed, 300), DType::F32);
+        let grads = SparseGrads(vec![
+            Named::new("table", Some(Gradient::Sparse(rows))),
+            Named::new("weight", Some(Gradient::Dense(whole))),
+        ]);
+        step_with(device, &mut optimizer, grads.into(), 0)?;
+    }
+    values(&optimizer)
+}
+
+fn the_norm_of_all_gradients_takes_in_the_rows_of_a_table() -> Result {
+    let cuda = own();
+    let got = beside_a_weight(&cuda, 64.0)?;
+    assert_eq!(got, beside_a_weight(&Cpu, 64.0)?);
+    assert_ne!(got[1], beside_a_weight(&cuda, 0.0)?[1]);
     Ok(())
 }
 
