@@ -22,8 +22,8 @@ fn add(scaler: &Scaler<Cpu>, window: &mut Accumulation<Cpu>, rows: &[i64], grad:
     let gradient = Cpu.sparse_embedding_backward(&[(&grad, &rows)], 6).unwrap();
     let set = SparseGrads(vec![Named::new("table", Some(Gradient::Sparse(gradient)))]);
     let loss = Tensor::scalar(1.0_f32);
-    let scaled = scaler.scale(&loss).unwrap().backward(|_| Ok(Gradients::from(set))).unwrap();
-    window.add(scaled.unscale().unwrap()).unwrap();
+    let grads = scaler.scale(&loss).unwrap().backward(|_| Ok(Gradients::from(set))).unwrap();
+    window.add(grads.unscale().unwrap()).unwrap();
 }
 
 /// Returns the table and its state after two steps, the second by a window that is saved and resumed in between if asked.
@@ -39,9 +39,9 @@ fn train(resumes: bool) -> (Vec<u8>, String) {
             (scaler, optimizer) = start();
             let checkpoint = Checkpoint::from_bytes(&saved).unwrap();
             let mut restore = checkpoint.restore();
+            window = restore.window("window", &scaler, &optimizer.params).unwrap();
             restore.scaler("loss", &mut scaler).unwrap();
             restore.optimizer("model", &mut optimizer).unwrap();
-            window = restore.window("window", &scaler, &optimizer.params).unwrap();
             restore.finish().unwrap();
         }
         add(&scaler, &mut window, &[4, 5], -6.0);
