@@ -71,7 +71,7 @@ fn rules() -> [(&'static str, UpdateRule); 8] {
     let scaled = Lars { dampening: 0.0, nesterov: true, clip: false, ..LARC };
     [
         ("lamb", UpdateRule::Lamb(LAMB)),
-        ("lamb_without_decay_or_correction", UpdateRule::Lamb(inside)),
+        ("unclipped_lamb", UpdateRule::Lamb(inside)),
         ("novograd", UpdateRule::NovoGrad(NOVOGRAD)),
         ("novograd_by_the_largest_gradient", UpdateRule::NovoGrad(by_largest)),
         ("larc", UpdateRule::Lars(LARC)),

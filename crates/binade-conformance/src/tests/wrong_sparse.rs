@@ -3,8 +3,10 @@
 use super::caught::caught;
 use super::faulty::Fault;
 use super::toy::{Elements, Plain, Toy};
-use crate::{Backend as _, LookupGrad, Result, SparseBatch, SparseResult, SparseRun, TrainStep};
-use binade_core::{DType, Named};
+use crate::{
+    Backend as _, Clip, LookupGrad, Result, SparseBatch, SparseResult, SparseRun, TrainStep,
+};
+use binade_core::{Named, Norm};
 use std::collections::BTreeSet;
 
 /// The fault of this name.
@@ -47,7 +49,9 @@ impl Fault for Wrong {
                 let row = i64::try_from(overflow.index).unwrap_or(0);
                 overflow.index = rows.range(..row).count() as u64;
             }
-            ("steps_every_row", _) => result.params = whole_steps(&run)?,
+            ("steps_every_row", _) if run.steps.iter().all(|step| step.len() == 1) => {
+                result.params = whole_steps(&run)?;
+            }
             _ => {}
         }
         Ok(result)
@@ -101,10 +105,12 @@ fn whole_steps(run: &SparseRun<Plain>) -> Result<Vec<Named<Plain>>> {
                 let place = usize::try_from(index).unwrap_or(0) * width;
                 all[place..].iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
             }
-            Named { name, value: Some(Plain::write(&all, DType::F32, &[value.rows, width])) }
+            let shape = [value.rows, width];
+            Named { name, value: Some(Plain::write(&all, value.grad.dtype(), &shape)) }
         };
         let grads = lookups.into_iter().map(whole).collect();
-        TrainStep { rule: run.rule, grads, scale, clip: None, beside: None }
+        let clip = run.max_norm.map(|max| Clip::Norm(Norm::L2, max));
+        TrainStep { rule: run.rule, grads, scale, clip, beside: None }
     };
     Toy.train(run.params.clone(), run.steps.iter().map(step).collect())
 }
