@@ -80,5 +80,5 @@ extern "C" __global__ void sparse_overflow(Found* found, uint32_t parameter, con
 }
 // sass: unique_rows scalar 6 slots 72; an index and its place, and a bisection, each of 8 bytes
 // sass: join_rows scalar 2 slots 15; an index each, of 8 bytes
-// sass: gather_rows loads 1 stores 1 scalar 1 slots 49; the row, of 8 bytes
-// sass: scatter_rows loads 1 stores 1 scalar 1 slots 49; the row, of 8 bytes
+// sass: gather_rows loads 1 stores 1 scalar 1 slots 50; the row, of 8 bytes
+// sass: scatter_rows loads 1 stores 1 scalar 1 slots 50; the row, of 8 bytes
