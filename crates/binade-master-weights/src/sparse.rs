@@ -81,7 +81,11 @@ impl HostParamState {
 ///
 /// For a row beyond the end.
 pub fn gathered<E: Copy>(from: &[E], rows: &[usize], width: usize) -> Vec<E> {
-    rows.iter().flat_map(|row| &from[row * width..(row + 1) * width]).copied().collect()
+    let mut elements = Vec::with_capacity(rows.len() * width);
+    for row in rows {
+        elements.extend_from_slice(&from[row * width..(row + 1) * width]);
+    }
+    elements
 }
 
 /// Puts the elements of these rows of `width` elements in their places.

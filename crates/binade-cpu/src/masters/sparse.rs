@@ -26,8 +26,9 @@ impl StepRows {
     ) -> Result<Self, Error> {
         let width = param.shape()[1..].iter().product();
         let (places, rows): (Vec<usize>, Vec<usize>) = rows.into_iter().unzip();
+        let has_all = places.iter().copied().eq(0..grad.shape()[0]);
         Ok(Self {
-            grad: rows_of(grad, &places)?,
+            grad: if has_all { grad.clone() } else { rows_of(grad, &places)? },
             param: rows_of(param, &rows)?,
             slot: slot.gather(&rows, width),
             rows,

@@ -4,6 +4,7 @@ use super::operands::{self, check};
 use crate::{Cpu, Error, Stored, Tensor};
 use binade_core::ops::{Embedding, OpInvocation, SparseEmbedding};
 use binade_core::{DType, Op, TensorSpec};
+use binade_master_weights::gathered;
 use half::{bf16, f16};
 
 impl Embedding for Cpu {
@@ -60,6 +61,5 @@ impl SparseEmbedding for Cpu {
 /// Copies `rows` of `table`, whose elements are `E`.
 fn gather<E: Stored>(table: &Tensor, rows: &[usize], shape: &[usize]) -> Result<Tensor, Error> {
     let (elements, width) = (table.as_slice::<E>().unwrap_or_default(), table.shape()[1]);
-    let copies = rows.iter().flat_map(|row| &elements[row * width..(row + 1) * width]);
-    Tensor::new(copies.copied().collect(), shape)
+    Tensor::new(gathered(elements, rows, width), shape)
 }
