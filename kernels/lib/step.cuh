@@ -19,7 +19,7 @@ struct StepRow {
   void* parameter;
   // What the store keeps: masters, remainders, compensations; the count of applied steps where it is STOCHASTIC.
   void* beside;
-  // Those that the rule keeps. The last is the tensor's running norm where the rule keeps one.
+  // Moments that the rule keeps. The last is the tensor's running norm where the rule keeps one.
   float* moments[3];
   // 0 where the gradient is there for certain; otherwise it is only if this is not 0.
   const uint32_t* present;

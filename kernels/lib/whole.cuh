@@ -18,7 +18,7 @@
 // Of the rule that keeps most.
 constexpr uint32_t WHOLE_MOMENTS = 2;
 
-// What a block found in its chunk.
+// Sums that a block found in its chunk.
 struct WholePartial {
   double squares[2];
   // Bits of the largest magnitude of the first numbers, where NaN is largest.
