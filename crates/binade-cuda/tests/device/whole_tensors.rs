@@ -1,6 +1,7 @@
 //! Rules that step by norms of whole tensors, against the CPU. Norms are sums of `f64` in another order than the CPU's: they round to its
 //! `f32` on the data of these tests, so that all else has its bits too.
 
+use crate::counted::steps_are_the_cpus;
 use crate::support::{
     Compared, Result, STORES, cuda, noise, optimizer, own, set, step, step_with, there,
 };
@@ -8,7 +9,7 @@ use crate::whole::whole_rules;
 use binade_core::DType;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
-use binade_master_weights::{Lamb, LostUpdates, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{Lamb, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
     steps_have_the_cpus_bits_by_every_rule_store_and_type,
@@ -44,24 +45,7 @@ fn grads(number: u64) -> Vec<(&'static str, Vec<f32>)> {
 }
 
 fn steps_have_the_cpus_bits_by_every_rule_store_and_type() -> Result {
-    let cuda = cuda();
-    let types = [DType::BF16, DType::F16, DType::F32];
-    let stores = STORES.into_iter().flat_map(|store| types.map(|low| (store, low)));
-    for rule in whole_rules() {
-        let mut seen = LostUpdates::default();
-        for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
-            let config = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
-            let config = config.with_storage(low);
-            let mut run = Compared::new(&cuda, &start(), DType::F32, &config);
-            for (number, made) in (0..).zip(types) {
-                run.step(made, &grads(number))?;
-                run.assert_same(&format!("{store:?} {low} {rule:?} {number}"))?;
-                seen += run.cpu.masters().lost_updates().ok_or("counts")?;
-            }
-        }
-        assert!(seen.lost > 100 && seen.moved > 1000, "{rule:?}: {seen:?}");
-    }
-    Ok(())
+    steps_are_the_cpus(whole_rules(), &start(), grads, 100)
 }
 
 /// The largest gradient is in a part that is joined before the last.
