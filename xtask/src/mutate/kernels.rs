@@ -57,4 +57,15 @@ mod tests {
         named(&[]).unwrap().iter().for_each(|kernel| drop(rows.remove(&kernel.name)));
         assert!(rows.is_empty(), "{rows:?}");
     }
+
+    #[test]
+    fn every_kernel_has_a_row_or_the_name_of_an_operation() {
+        let rows = serves().unwrap();
+        let is_operation =
+            |name: &str| root().join(format!("crates/binade-core/src/ops/{name}.rs")).exists();
+        let mut kernels = named(&[]).unwrap();
+        kernels.retain(|it| !rows.contains_key(&it.name) && !is_operation(&it.name));
+        let names: Vec<_> = kernels.into_iter().map(|it| it.name).collect();
+        assert!(names.is_empty(), "no case is named for the mutants of {names:?}");
+    }
 }
