@@ -55,6 +55,7 @@ struct Ran {
 fn run<S: Backend>(
     s: &S,
     rule: &LossScale,
+    start: ScaleState,
     rounds: &[IterationOf],
     keep: impl Fn(usize) -> bool,
 ) -> Result<Ran, CaseError> {
@@ -64,8 +65,8 @@ fn run<S: Backend>(
         Ok(Iteration { parts, join: round.join, keep: keep(index) })
     };
     let iterations = rounds.iter().enumerate().map(device).collect::<Result<_, CaseError>>()?;
-    let (wanted, scale) = iterate(rule, rule.start(), rounds);
-    let got = s.iterate(rule, rule.start(), iterations)?;
+    let (wanted, scale) = iterate(rule, start, rounds);
+    let got = s.iterate(rule, start, iterations)?;
     Ok(Ran { got, wanted, scale: format!("{scale:?}") })
 }
 
@@ -97,7 +98,7 @@ fn moves<S: Backend>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rounds: Vec<IterationOf>| {
         cases.add("-", sentence, move |s: &S, check| {
             let rule = rule(|_| ());
-            run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
+            run(s, &rule, rule.start(), &rounds, |_| false)?.compare(check, &rounds)
         });
     };
     let each = |bits: &str| -> Vec<IterationOf> {
@@ -109,9 +110,18 @@ fn moves<S: Backend>(cases: &mut Cases<S>) {
     add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(MergeRule::All), good()]);
     let nothing = IterationOf { parts: vec![], join: MergeRule::Any };
     add("an_iteration_without_a_pass_is_a_good_one", vec![nothing.clone(), nothing, good()]);
+    // 0.001 grows to 0.002, whose inverse takes the first of the two large gradients just below infinity, the second just above.
+    cases.add("-", "an_imported_scale_that_grew_unscales_by_its_inverse", |s: &S, check| {
+        let rule = rule(|rule| rule.min_exponent = -20);
+        let large = |grads| IterationOf { parts: vec![set(DType::F32, 1.0, grads)], ..good() };
+        let rounds = [good(), good(), large("w: 6.7e35 1"), large("w: 6.9e35 1"), good()];
+        let start = ScaleState::import(1e-3).unwrap_or_else(|| rule.start());
+        run(s, &rule, start, &rounds, |_| false)?.compare(check, &rounds)
+    });
     cases.add("-", "what_was_read_is_ready", |s: &S, check| {
         let rounds = [good(), bad()];
-        let ran = run(s, &rule(|_| ()), &rounds, |_| false)?;
+        let rule = rule(|_| ());
+        let ran = run(s, &rule, rule.start(), &rounds, |_| false)?;
         let ready: Vec<bool> = ran.got.stages.iter().map(|stage| stage.ready).collect();
         check.equal(&rounds, format!("{ready:?}"), format!("{:?}", [true; 2]))
     });
@@ -121,8 +131,9 @@ fn moves<S: Backend>(cases: &mut Cases<S>) {
 fn clones<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
         let rounds = [good(), good(), bad(), good(), bad(), bad(), good(), good()];
+        let rule = rule(|_| ());
         for keep in [[true; 2], [true, false], [false, true]] {
-            let ran = run(s, &rule(|_| ()), &rounds, |index| keep[index % 2])?;
+            let ran = run(s, &rule, rule.start(), &rounds, |index| keep[index % 2])?;
             for (stage, wanted) in ran.got.stages.iter().zip(&ran.wanted) {
                 if let Some(before) = &stage.before {
                     check.equal(&rounds, format!("{before:?}"), format!("{:?}", wanted.before))?;
@@ -136,7 +147,7 @@ fn clones<S: Backend>(cases: &mut Cases<S>) {
 fn divergence<S: Backend>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rule: LossScale, rounds: Vec<IterationOf>| {
         cases.add("-", sentence, move |s: &S, check| {
-            run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
+            run(s, &rule, rule.start(), &rounds, |_| false)?.compare(check, &rounds)
         });
     };
     let at_floor = rule(|rule| rule.init_exponent = 0);
@@ -157,7 +168,7 @@ fn at_random<S: Backend>(cases: &mut Cases<S>) {
         };
         let rounds: Vec<IterationOf> = (0..100).map(|_| round()).collect();
         let rule = rule(|rule| rule.min_exponent = -30);
-        run(s, &rule, &rounds, |index| index % 3 == 0)?.compare(check, &rounds)
+        run(s, &rule, rule.start(), &rounds, |index| index % 3 == 0)?.compare(check, &rounds)
     });
 }
 
