@@ -5,6 +5,7 @@ mod illegal;
 mod initialize;
 mod layers;
 mod level;
+mod muon;
 pub mod prelude;
 mod properties;
 mod properties_text;
@@ -12,6 +13,7 @@ mod properties_text;
 pub use illegal::Illegal;
 pub use initialize::{Amp, InitError, Model, Setup, initialize};
 pub use level::OptLevel;
+pub use muon::{AdjustLr, Muon, MuonError};
 pub use properties::Properties;
 
 pub use binade_autocast as autocast;

@@ -4,6 +4,7 @@ mod combinations;
 mod illegal;
 mod initialize;
 mod layers;
+mod muon;
 mod properties;
 mod region;
 mod schedule;
