@@ -12,6 +12,7 @@ mod golden_autocast;
 mod golden_clip;
 mod golden_gradient_penalty;
 mod golden_jmp;
+mod golden_muon;
 mod golden_scalers;
 mod golden_semantics;
 mod guides;
