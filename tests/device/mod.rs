@@ -9,6 +9,7 @@ mod double_backward;
 mod fp16_optimizer;
 pub(crate) mod indices;
 mod joins;
+mod muon;
 mod operations;
 mod ranks;
 mod resumed;
@@ -39,7 +40,7 @@ macro_rules! tests {
 pub(crate) type Module = (&'static str, &'static [Test]);
 
 /// The tests, by module.
-pub(crate) const TESTS: [Module; 16] = [
+pub(crate) const TESTS: [Module; 17] = [
     ("attention", attention::TESTS),
     ("clip_groups", clip_groups::TESTS),
     ("counted", counted::TESTS),
@@ -47,6 +48,7 @@ pub(crate) const TESTS: [Module; 16] = [
     ("fp16_optimizer", fp16_optimizer::TESTS),
     ("indices", indices::TESTS),
     ("joins", joins::TESTS),
+    ("muon", muon::TESTS),
     ("operations", operations::TESTS),
     ("ranks", ranks::TESTS),
     ("resumed", resumed::TESTS),
