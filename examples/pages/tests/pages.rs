@@ -24,6 +24,8 @@ mod lost_updates;
 mod multi_tensor;
 #[path = "../examples/multiple_models.rs"]
 mod multiple_models;
+#[path = "../examples/muon.rs"]
+mod muon;
 #[path = "../examples/policy_overrides.rs"]
 mod policy_overrides;
 #[path = "../examples/several_devices.rs"]
