@@ -12,7 +12,8 @@
 //!use lib/moves.wgsl
 //!use lib/state.wgsl
 
-// What depends on the count t of applied steps, this one included: the bits of 1 - beta1^t in f64, and of sqrt(1 - beta2^t).
+// What depends on the count t of applied steps, this one included: the bits of 1 - beta1^t in f64, and of sqrt(1 - beta2^t), or of
+// 1 - beta2^t for `Correction::Divisors`.
 struct Correction {
   bias: vec2<u32>,
   root: u32,
@@ -26,7 +27,9 @@ struct Rule {
   first: u32,
   rows: u32,
   // All that does not depend on the count; what does comes first.
-  constants: array<u32, 9>,
+  constants: array<u32, 16>,
+  // 1 for `Correction::Divisors`: the second constant is then the bias itself, and the third is 1 in the first step.
+  has_divisors: u32,
   pad: u32,
 }
 
@@ -61,6 +64,9 @@ fn exponent_of_f64(bits: vec2<u32>) -> i32 {
   return i32((bits.y >> 20u) & 0x7ffu) - 1075;
 }
 
+// 1 in f64.
+const ONE = vec2(0u, 0x3ff00000u);
+
 fn is_zero(bits: vec2<u32>) -> bool {
   return bits.x == 0u && (bits.y & MAGNITUDE_BITS) == 0u;
 }
@@ -86,16 +92,20 @@ fn narrow_quotient(a: vec2<u32>, b: vec2<u32>) -> u32 {
   return sign | nearest(wide, exponent_of_f64(a) - exponent_of_f64(b) - 55);
 }
 
-fn constants_at(rule: Rule, before: vec2<u32>) -> array<u32, 9> {
+fn constants_at(rule: Rule, before: vec2<u32>) -> array<u32, 16> {
   var constants = rule.constants;
+  let is_first = select(0u, 0x3f800000u, all(before == vec2(0u)));
   if (rule.rows == 0u) {
-    constants[0] = select(0u, 0x3f800000u, all(before == vec2(0u)));
+    constants[0] = is_first;
     return constants;
   }
   let is_within = before.y == 0u && before.x < rule.rows;
   let correction = corrections[rule.first + select(rule.rows - 1u, before.x, is_within)];
   constants[0] = correction.root;
-  constants[1] = narrow_quotient(rule.negative_lr, correction.bias);
+  let has_divisors = rule.has_divisors != 0u;
+  let above = select(rule.negative_lr, correction.bias, has_divisors);
+  constants[1] = narrow_quotient(above, select(correction.bias, ONE, has_divisors));
+  constants[2] = select(constants[2], is_first, has_divisors);
   return constants;
 }
 

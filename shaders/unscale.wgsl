@@ -27,6 +27,23 @@ struct Params {
   before: u32,
 }
 
+struct Partial {
+  // Of the first element that is not finite: its place, its parameter, and itself.
+  index: u32,
+  parameter: u32,
+  scaled: u32,
+  infinities: u32,
+  nans: u32,
+  // The largest that is finite, as it was made, and the largest of all, once unscaled.
+  magnitude: u32,
+  largest: u32,
+  // The sum of squares, times 4^-exponent.
+  exponent: i32,
+  squares: vec2<u32>,
+}
+
+const NOWHERE = 0xffffffffu;
+
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> values: array<u32>;
 @group(0) @binding(2) var<storage, read> present: array<u32>;
@@ -39,8 +56,6 @@ var<workgroup> largest_finite: atomic<u32>;
 var<workgroup> infinities: atomic<u32>;
 var<workgroup> nans: atomic<u32>;
 var<workgroup> first: atomic<u32>;
-// Of one sum, or of three.
-var<workgroup> limbs: array<atomic<u32>, 9>;
 
 fn bits_of(i: u32) -> u32 {
   let element = params.start + i;
@@ -54,21 +69,7 @@ fn clear() {
   atomicStore(&infinities, 0u);
   atomicStore(&nans, 0u);
   atomicStore(&first, NOWHERE);
-  for (var k = 0u; k < 9u; k++) {
-    atomicStore(&limbs[k], 0u);
-  }
-}
-
-// Adds to the sum whose limbs are these three.
-fn add_limbs(first: u32, sum: vec2<u32>) {
-  let parts = limbs_of(sum);
-  atomicAdd(&limbs[first], parts.x);
-  atomicAdd(&limbs[first + 1u], parts.y);
-  atomicAdd(&limbs[first + 2u], parts.z);
-}
-
-fn sum_at(first: u32) -> vec2<u32> {
-  return sum_of_limbs(vec3(atomicLoad(&limbs[first]), atomicLoad(&limbs[first + 1u]), atomicLoad(&limbs[first + 2u])));
+  clear_sums();
 }
 
 fn look(start: u32, end: u32) {
@@ -102,7 +103,7 @@ fn add_squares(start: u32, end: u32, unit: i32) {
       sum = plus(sum, squared(unscaled, unit));
     }
   }
-  add_limbs(0u, shifted_right(sum, 8u));
+  add_squares_of_thread(0u, sum);
 }
 
 // What one thread writes when all are done.
@@ -119,9 +120,9 @@ fn result_of(unit: i32) -> Partial {
   partial.nans = atomicLoad(&nans);
   partial.magnitude = atomicLoad(&magnitude);
   partial.largest = atomicLoad(&largest);
-  // What was lowered by 8 bits, of 4^exponent each.
-  partial.exponent = unit + 4;
-  partial.squares = sum_at(0u);
+  let sum = squares_of_chunk(0u, unit);
+  partial.exponent = sum.exponent;
+  partial.squares = sum.sum;
   return partial;
 }
 
@@ -161,11 +162,12 @@ struct JoinParams {
 @group(0) @binding(2) var<storage, read_write> found: Found;
 @group(0) @binding(4) var<storage, read_write> owed: Owed;
 
-var<workgroup> exponent: atomic<i32>;
 var<workgroup> upper_infinities: atomic<u32>;
 var<workgroup> upper_nans: atomic<u32>;
 
-const NO_SQUARES = -0x7fffffff;
+fn sum_of_chunk(i: u32) -> Squares {
+  return Squares(measured[i].squares, measured[i].exponent);
+}
 
 // Adds to two words in common memory; a carry that comes late is counted all the same.
 fn add_infinities(count: u32) {
@@ -189,47 +191,8 @@ fn gather(thread: u32) {
     if (partial.index != NOWHERE) {
       atomicMin(&first, i);
     }
-    if (any(partial.squares != vec2(0u))) {
-      atomicMax(&exponent, partial.exponent);
-    }
+    join_exponent(Squares(partial.squares, partial.exponent));
   }
-}
-
-// What is cut off when squares are lowered by so many bits, its 32 highest bits.
-fn cut_off(squares: vec2<u32>, dropped: u32) -> u32 {
-  if (dropped > 32u) {
-    return shifted_right(squares, dropped - 32u).x;
-  }
-  return shifted_left(squares, 32u - dropped).x;
-}
-
-// In units of 4^unit three sums, each of as many words as there are partials: of what is below a unit, and of the lower and the
-// upper words of what is not. So nothing is lost that a small part of the largest could show, however many partials there are.
-fn gather_squares(thread: u32, unit: i32) {
-  var sums: array<vec2<u32>, 3>;
-  for (var i = thread; i < join.count; i += THREADS) {
-    let squares = measured[i].squares;
-    // NaN: these are integers.
-    let dropped = 2u * u32(clamp(unit - measured[i].exponent, 0, 64));
-    let kept = shifted_right(squares, dropped);
-    sums[0] = plus(sums[0], vec2(cut_off(squares, dropped), 0u));
-    sums[1] = plus(sums[1], vec2(kept.x, 0u));
-    sums[2] = plus(sums[2], vec2(kept.y, 0u));
-  }
-  for (var k = 0u; k < 3u; k++) {
-    add_limbs(3u * k, sums[k]);
-  }
-}
-
-// The highest 64 bits, or 63, of what the three sums come to.
-fn joined(unit: i32) -> Squares {
-  let below = sum_at(0u);
-  let lower = plus(sum_at(3u), vec2(below.y, 0u));
-  let upper = plus(sum_at(6u), vec2(lower.y, 0u));
-  // An even number, since the exponent is of 4.
-  let dropped = (65u - leading_zeros(upper)) & 126u;
-  let rest = shifted_right(vec2(below.x, lower.x), dropped);
-  return Squares(rest | shifted_left(upper, 64u - dropped), unit - 16 + i32(dropped / 2u));
 }
 
 fn offender() -> Found {
@@ -261,7 +224,6 @@ fn write_join(unit: i32) {
 fn unscale_join(@builtin(local_invocation_index) thread: u32) {
   if (thread == 0u) {
     clear();
-    atomicStore(&exponent, NO_SQUARES);
     atomicStore(&upper_infinities, 0u);
     atomicStore(&upper_nans, 0u);
   }
@@ -269,7 +231,7 @@ fn unscale_join(@builtin(local_invocation_index) thread: u32) {
   gather(thread);
   workgroupBarrier();
   let unit = atomicLoad(&exponent);
-  gather_squares(thread, unit);
+  join_squares(thread, join.count, THREADS, unit);
   workgroupBarrier();
   if (thread == 0u) {
     write_join(unit);

@@ -8,7 +8,7 @@ struct Move {
   // Steps applied before this one: the lower word, which names random numbers.
   step: u32,
   // `StepConstants::to_row`.
-  constants: array<u32, 9>,
+  constants: array<u32, 16>,
 }
 
 struct Applied {

@@ -36,6 +36,8 @@ struct Params {
   seed_high: u32,
   // Whether lost updates are counted.
   counts: u32,
+  // Chunks of the tensor before the first of these, of one that is measured.
+  chunk: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

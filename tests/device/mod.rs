@@ -21,6 +21,9 @@ mod snapshots;
 pub(crate) mod steps;
 mod stores;
 pub(crate) mod support;
+#[path = "../rule/whole.rs"]
+pub(crate) mod whole;
+mod whole_tensors;
 pub(crate) mod windows;
 
 use libtest_mimic::{Failed, Trial};
@@ -57,6 +60,7 @@ pub(crate) const TESTS: [Module; 17] = [
     ("snapshots", snapshots::TESTS),
     ("steps", steps::TESTS),
     ("stores", stores::TESTS),
+    ("whole_tensors", whole_tensors::TESTS),
     ("windows", windows::TESTS),
 ];
 

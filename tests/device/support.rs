@@ -1,6 +1,6 @@
 //! Devices that train, and the same training on two of them.
 
-use crate::support::Gpu;
+use crate::support::{Gpu, HAS_THE_CPUS_NORMS};
 use binade_core::ops::{Ops, Upload};
 use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
 use binade_cpu::Cpu;
@@ -184,6 +184,28 @@ impl Compared {
             assert_eq!(bits, want.value.to_bits(), "{what} `{name}`");
         }
         self.assert_same_counts(what)
+    }
+
+    /// Asserts that masters agree after a step by norms of whole tensors: to the bit, or within the rounding of quotients and roots, and
+    /// of what the store keeps.
+    pub(crate) fn assert_agrees(&self, what: &str) -> Result {
+        if HAS_THE_CPUS_NORMS {
+            return self.assert_same(what);
+        }
+        let room = match self.cpu.config().store {
+            MasterStore::Copy | MasterStore::Remainder => 2.0_f32.powi(-20),
+            MasterStore::Kahan => 2.0_f32.powi(-14),
+            _ => 2.0_f32.powi(-7),
+        };
+        let names = self.gpu.params.iter().map(|param| &*param.name);
+        for (name, (got, want)) in names.zip(values(&self.gpu)?.iter().zip(values(&self.cpu)?)) {
+            assert_eq!(there(&self.gpu, name)?.applied, here(self.cpu.masters(), name).applied);
+            for (got, want) in got.iter().zip(want) {
+                let room = room * want.abs().max(1.0);
+                assert!((got - want).abs() <= room, "{what} `{name}`: {got} for {want}");
+            }
+        }
+        Ok(())
     }
 
     /// Asserts that as many updates were lost.

@@ -33,6 +33,7 @@ macro_rules! groups {
     (
         { [$($callback:tt)+] $arguments:tt [$($op:ident $name:ident)*] }
         $($rule:ident $rule_name:ident)*
+        [$($whole:ident $whole_name:ident)*]
     ) => {
         $($callback)+! {
             $arguments

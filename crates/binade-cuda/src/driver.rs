@@ -18,7 +18,7 @@ impl Driver for Cuda {
     const NAME: &'static str = "cuda";
 
     fn steps_by(rule: &UpdateRule) -> bool {
-        rule.kernel().is_some() || rule.needs_whole_tensors() || kernels::is_added(rule)
+        !matches!(rule, UpdateRule::Custom(_)) || kernels::is_added(rule)
     }
     type Memory = Memory;
     type Failure = CudaError;

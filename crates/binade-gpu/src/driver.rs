@@ -42,9 +42,9 @@ pub trait Driver:
     /// The backend's name in the output of `Debug`: `cuda`.
     const NAME: &'static str;
 
-    /// Returns true if there is a kernel of the rule's name.
+    /// Returns true if there is a kernel of the rule.
     fn steps_by(rule: &UpdateRule) -> bool {
-        rule.kernel().is_some()
+        !matches!(rule, UpdateRule::Custom(_))
     }
 
     /// One allocation.

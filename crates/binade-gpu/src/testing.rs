@@ -32,7 +32,7 @@ pub fn never_launched<'k>(
     // The first of two passes over rows has the name of the second, with this behind it.
     let name = |kernel: &'k str| kernel.strip_suffix("_numbers").unwrap_or(kernel);
     let unary: Vec<&str> = binade_core::ops::for_each_op!([unary_kernels]);
-    let kernels = kernels.filter(|kernel| !UpdateRule::NAMES.contains(kernel));
+    let kernels = kernels.filter(|kernel| !UpdateRule::KERNELS.contains(kernel));
     let kernels =
         kernels.filter(|kernel| !unary.contains(&name(kernel)) && !PAIRS.contains(kernel));
     Ok(kernels.filter(|kernel| !code.contains(&format!("{:?}", name(kernel)))).collect())

@@ -82,7 +82,7 @@ pub enum ConfigError {
     /// Rule that a device has no kernel for.
     #[error(
         "the {device} backend has no kernel for the update rule `{rule}`; it steps by {}: take one of these, or train on a device in \
-         host memory{}", names(.device).join(", "), remedy(.device, .rule)
+         host memory{}", UpdateRule::NAMES.join(", "), remedy(.device)
     )]
     Rule {
         /// The device's name.
@@ -92,16 +92,10 @@ pub enum ConfigError {
     },
 }
 
-/// Returns the names of the rules that a device steps by: CUDA also has a kernel of those that need norms of whole tensors.
-fn names(device: &str) -> &'static [&'static str] {
-    if device == "cuda" { UpdateRule::ALL_NAMES } else { UpdateRule::NAMES }
-}
-
-/// Returns what else helps: CUDA takes kernels of a program's own rules, and steps by all rules of this crate.
-fn remedy(device: &str, rule: &str) -> &'static str {
-    match (device == "cuda", UpdateRule::ALL_NAMES.contains(&rule)) {
-        (true, false) => ", or give the device its kernel, as by `binade_cuda::add_rule`",
-        (false, true) => ", or on CUDA",
+/// Returns what else helps: CUDA takes kernels of a program's own rules.
+fn remedy(device: &str) -> &'static str {
+    match device {
+        "cuda" => ", or give the device its kernel, as by `binade_cuda::add_rule`",
         _ => "",
     }
 }

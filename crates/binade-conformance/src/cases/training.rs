@@ -204,19 +204,19 @@ fn train(run: &Run) -> Vec<Vec<Element>> {
 }
 
 macro_rules! by_rule {
-    ({} $($rule:ident $name:ident)*) => {
+    ({} $($rule:ident $name:ident)* [$($whole:ident $whole_name:ident)*]) => {
         /// Moves `element` by the unscaled gradient `g`.
         pub(super) fn step(rule: &UpdateRule, element: &mut Element, g: f32) {
             match rule {
                 $(UpdateRule::$rule(rule) => super::$name::step(rule, element, g),)*
-                other => panic!("{other:?} is no rule of the table"),
+                other => panic!("{other:?} has no step of an element alone"),
             }
         }
 
         fn weight_decay(rule: &mut UpdateRule) -> &mut f64 {
             match rule {
                 $(UpdateRule::$rule(rule) => &mut rule.weight_decay,)*
-                other => panic!("{other:?} is no rule of the table"),
+                other => panic!("{other:?} has no step of an element alone"),
             }
         }
     };

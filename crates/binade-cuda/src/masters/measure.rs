@@ -12,12 +12,6 @@ use crate::{
     scaler::group_norms,
 };
 use binade_gpu::Driver;
-use binade_master_weights::UpdateRule;
-
-/// Returns the kernel that steps by a rule.
-pub(super) fn kernel_of(rule: &UpdateRule) -> &'static str {
-    if rule.needs_whole_tensors() { WHOLE_TENSORS } else { rule.name() }
-}
 
 /// Returns the norm of these gradients together, as unscaling and clips leave them. `found` stays as it is.
 pub(super) fn norm_of(

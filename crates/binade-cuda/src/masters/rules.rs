@@ -1,6 +1,5 @@
 //! Hyper-parameters on the device: one row for each rule that differs, or for each parameter where captured steps read them.
 
-use super::measure::kernel_of;
 use crate::{
     CaptureError, Cuda, Error,
     kernels::PREPARE,
@@ -82,7 +81,7 @@ impl CudaRules {
         self.in_force.retain(&rules);
         let (rows, corrections) = self.whole_rows(cuda, &rules)?;
         let counted = kept.lost_updates().is_some();
-        let form = |rule: &UpdateRule| (kernel_of(rule), rule.needs_all_gradients());
+        let form = |rule: &UpdateRule| (rule.kernel(), rule.needs_all_gradients());
         let forms = rules.iter().map(form).collect();
         let Some(fixed) = &mut self.fixed else { return Ok(()) };
         fixed.write(cuda, bytemuck::cast_slice(&rows), counted, forms)?;

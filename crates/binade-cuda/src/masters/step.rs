@@ -3,7 +3,7 @@
 
 use super::{
     lost::{lost_counts, read_lost},
-    measure::{StepArgs, kernel_of, norm_of, partials_of},
+    measure::{StepArgs, norm_of, partials_of},
     rows::CopiedRows,
     rules::CudaRules,
     scaled::OpenedMasters,
@@ -118,8 +118,7 @@ impl StepBatch {
     ) -> Result<Self, Error> {
         let elements = step.moving().map(|moving| moving.grad.len() as u64).sum();
         let [plain, scaled] = [RowsByKernel::of(elements), RowsByKernel::of(elements)];
-        let clips = step.moving().any(|moving| moving.rule.needs_all_gradients());
-        let clipped = clips.then(|| Rows::of(elements));
+        let clipped = step.clips().then(|| Rows::of(elements));
         let (all, sparse) = (Vec::new(), Vec::new());
         let mut moves = Self { elements, all, plain, scaled, opened: None, clipped, sparse };
         step.moving().try_for_each(|moving| moves.add(cuda, step, rules, moving))?;
@@ -168,7 +167,7 @@ impl StepBatch {
         if let Some(clipped) = &mut self.clipped {
             clipped.add_gradient(grad, present, gradient_dtype);
         }
-        by_rule.get(kernel_of(rule)).add(grad.len(), |first_chunk| StepRow {
+        by_rule.get(rule.kernel()).add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
             parameter,
             beside,

@@ -1,6 +1,9 @@
 //! Lost updates, counted on the device, against the CPU.
 
-use crate::shared::counted::{rules, total};
+use crate::shared::{
+    counted::{rules, total},
+    whole::whole_rules,
+};
 use crate::support::{
     Compared, Device as _, Grads, Result, STORES, cuda, noise, optimizer, set, step, step_in,
     vector,
@@ -13,6 +16,7 @@ use binade_master_weights::{Adam, LostUpdates, OptimizerConfig, Sgd, UpdateRule}
 
 crate::tests![
     counts_are_the_cpus_by_every_rule_store_and_type,
+    rules_of_whole_tensors_step_as_the_cpu_by_every_store_and_type,
     what_no_type_can_hold_is_counted_as_on_the_cpu,
     counting_rounds_ties_and_nan_in_every_lane_as_without,
     a_momentum_that_comes_to_nothing_is_no_update,
@@ -47,12 +51,17 @@ fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
     steps_are_the_cpus(rules(), &start(), grads, 1000)
 }
 
+/// Norms are sums of `f64` in another order than the CPU's, which round to its `f32` on these data.
+fn rules_of_whole_tensors_step_as_the_cpu_by_every_store_and_type() -> Result {
+    steps_are_the_cpus(whole_rules(), &start(), grads, 100)
+}
+
 /// Values of tensors, by name.
 type Values = Vec<(&'static str, Vec<f32>)>;
 
 /// Compares three steps with the CPU's by each rule, store and type: parameters, state, and lost updates, of which each rule has more than
 /// `least`.
-pub(crate) fn steps_are_the_cpus(
+fn steps_are_the_cpus(
     rules: impl IntoIterator<Item = UpdateRule>,
     start: &[(&'static str, Vec<f32>)],
     grads: fn(u64) -> Values,

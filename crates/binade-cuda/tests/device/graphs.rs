@@ -2,8 +2,8 @@
 
 use crate::{
     model::{Model, STEPS, Stepping, say},
+    shared::whole::whole_rules,
     support::{Device, Result, captured, l2_norm, noise, own, vector, warmed},
-    whole::whole_rules,
 };
 use binade_core::DType;
 use binade_cuda::Error;

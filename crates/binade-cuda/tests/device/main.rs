@@ -44,9 +44,6 @@ mod support;
 #[path = "../../../binade-model-parallel/tests/training.rs"]
 mod training;
 mod uploads;
-#[path = "../../../../tests/rule/whole.rs"]
-mod whole;
-mod whole_tensors;
 mod windows;
 
 use binade_cuda::Cuda;
@@ -54,7 +51,7 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 25] = [
+const ALL: [Module; 24] = [
     ("added_rules", added_rules::TESTS),
     ("adopt", adopt::TESTS),
     ("adopt_raw", adopt_raw::TESTS),
@@ -78,7 +75,6 @@ const ALL: [Module; 25] = [
     ("ops_products", ops_products::TESTS),
     ("sparse", sparse::TESTS),
     ("uploads", uploads::TESTS),
-    ("whole_tensors", whole_tensors::TESTS),
     ("windows", windows::TESTS),
 ];
 

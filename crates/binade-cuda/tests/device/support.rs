@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 /// The backend's handle, as the tests of every backend call it.
 pub(crate) type Gpu = Cuda;
 
-/// True if there are kernels of rules that step by norms of whole tensors.
-pub(crate) const STEPS_WHOLE_TENSORS: bool = true;
+/// True where norms of whole tensors, and what follows from them, have the CPU's bits.
+pub(crate) const HAS_THE_CPUS_NORMS: bool = true;
 
 /// Returns the one device of this process. A stream for each test would gain nothing, since the interpreter has one.
 pub(crate) fn cuda() -> Cuda {

@@ -61,6 +61,11 @@ impl<D: Kernels> Step<'_, D> {
             Some(StepParam { param: &param.value, state, rule, grad, place, rows })
         })
     }
+
+    /// Returns true if a rule of the step clips by the norm of all gradients together.
+    pub fn clips(&self) -> bool {
+        self.moving().any(|moving| moving.rule.needs_all_gradients())
+    }
 }
 
 impl<D: Kernels> MasterWeights for Gpu<'_, D> {

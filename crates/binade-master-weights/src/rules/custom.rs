@@ -112,16 +112,17 @@ pub trait CustomRule: Sized + 'static {
     }
 }
 
-/// Returns true if a rule of the table has the name.
+/// Returns true if a rule of the table has the name, or has a kernel of that name.
 const fn is_taken(name: &str) -> bool {
-    let mut index = 0;
-    while index < UpdateRule::ALL_NAMES.len() {
-        if is_same(UpdateRule::ALL_NAMES[index].as_bytes(), name.as_bytes()) {
+    let (mut index, name) = (0, name.as_bytes());
+    while index < UpdateRule::NAMES.len() {
+        let [rule, kernel] = [UpdateRule::NAMES[index], UpdateRule::KERNELS[index]];
+        if is_same(rule.as_bytes(), name) || is_same(kernel.as_bytes(), name) {
             return true;
         }
         index += 1;
     }
-    is_same(name.as_bytes(), b"") || is_same(name.as_bytes(), b"custom")
+    is_same(name, b"") || is_same(name, b"custom")
 }
 
 const fn is_same(a: &[u8], b: &[u8]) -> bool {

@@ -25,13 +25,16 @@ pub use rule_error::RuleError;
 ///
 /// The macro is named in brackets. Its input is the text behind them, in braces, and then one row for each rule: its variant of
 /// [`UpdateRule`], which is also the type of its hyper-parameters, and its name, which is also the name of its file, of its kernel
-/// and of its cases in the kit.
+/// and of its cases in the kit. The last rows, in brackets, are those of rules that step by norms of whole tensors: kernel and cases of all
+/// of these are named `whole_tensors`.
 ///
 /// # Examples
 ///
 /// ```
 /// macro_rules! names {
-///     ({} $($rule:ident $name:ident)*) => { [$(stringify!($name)),*] };
+///     ({} $($rule:ident $name:ident)* [$($whole:ident $whole_name:ident)*]) => {
+///         [$(stringify!($name),)* $(stringify!($whole_name)),*]
+///     };
 /// }
 /// let names = binade_master_weights::for_each_rule!([names]);
 /// assert_eq!(names, binade_master_weights::UpdateRule::NAMES);
@@ -45,6 +48,7 @@ macro_rules! for_each_rule {
             Adam adam
             Lion lion
             Adagrad adagrad
+            [Lamb lamb NovoGrad novograd Lars lars]
         }
     };
 }
@@ -69,15 +73,15 @@ macro_rules! step_constants {
     };
 }
 
-/// Declares the rules of the table, and behind them those without a kernel of their own.
+/// Declares the rules of the table, each with the name of its kernel.
 macro_rules! rules {
-    ({ $($whole:ident $whole_name:ident)* } $($rule:ident $name:ident)*) => {
-        all_rules! { [$($name)*] $($rule $name)* $($whole $whole_name)* }
+    ({} $($rule:ident $name:ident)* [$($whole:ident $whole_name:ident)*]) => {
+        all_rules! { $($rule $name $name)* $($whole $whole_name whole_tensors)* }
     };
 }
 
 macro_rules! all_rules {
-    ([$($kernel:ident)*] $($rule:ident $name:ident)*) => {
+    ($($rule:ident $name:ident $kernel:ident)*) => {
         $(
             mod $name;
             pub use $name::$rule;
@@ -102,10 +106,10 @@ macro_rules! all_rules {
 
         impl UpdateRule {
             /// Names of the rules of the table, in its order.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($kernel)),*];
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// Names of all rules of this crate.
-            pub(crate) const ALL_NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+            /// Names of the kernels of the same rules. Rules that step by norms of whole tensors share one.
+            pub const KERNELS: &'static [&'static str] = &[$(stringify!($kernel)),*];
 
             /// Returns the rule's name.
             pub const fn name(&self) -> &'static str {
@@ -115,10 +119,12 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns the name of the rule's kernel, or `None` for a rule that is not of the table. Of these CUDA steps by those of whole
-            /// tensors, in one kernel for all.
-            pub fn kernel(&self) -> Option<&'static str> {
-                Self::NAMES.iter().copied().find(|name| *name == self.name())
+            /// Returns the name of the kernel that steps by the rule: its own name for a rule of the program's own.
+            pub const fn kernel(&self) -> &'static str {
+                match self {
+                    $(Self::$rule(_) => stringify!($kernel),)*
+                    Self::Custom(rule) => rule.name(),
+                }
             }
 
             /// Returns true if a running norm is kept of each tensor, as one value of state.
@@ -303,7 +309,7 @@ macro_rules! all_rules {
     };
 }
 
-for_each_rule!([rules] Lamb lamb NovoGrad novograd Lars lars);
+for_each_rule!([rules]);
 
 impl UpdateRule {
     /// Returns how many `f32` values of state are kept for each parameter.
@@ -314,11 +320,14 @@ impl UpdateRule {
     /// Returns true if a device can make the constants of every step from those of the first.
     ///
     /// A device puts the constants of the rule's [`Correction`] in front. For a rule without one it sets the first constant to 1 in
-    /// the first step and to 0 later. The check compares a sample of counts: each power of two up to 2^40, and one less.
+    /// the first step and to 0 later. Kernels of this crate's rules read no other constant that depends on the count.
     pub(crate) fn is_counted_by_rows(&self) -> bool {
-        if self.kernel().is_some() {
-            return true;
-        }
+        !matches!(self, Self::Custom(_)) || self.has_rows_of_the_first()
+    }
+
+    /// Returns true if every row is what a device makes of the first. The check compares a sample of counts: each power of two up to 2^40,
+    /// and one less.
+    fn has_rows_of_the_first(&self) -> bool {
         let first: Row = StepConstants::at(self, 0).into();
         let mut sample = (0..=40).map(|power| 1_u64 << power).flat_map(|count| [count - 1, count]);
         sample.all(|applied| {

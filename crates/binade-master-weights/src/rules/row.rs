@@ -35,7 +35,7 @@ mod tests {
             (3.0, UpdateRule::larc(0.1)),
         ];
         for (kind, rule) in rules {
-            assert!(rule.is_counted_by_rows(), "{rule:?}");
+            assert!(rule.has_rows_of_the_first(), "{rule:?}");
             let row: Row = StepConstants::at(&rule, 3).into();
             assert_eq!(row[15], kind, "{rule:?}");
         }

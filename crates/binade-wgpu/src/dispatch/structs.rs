@@ -58,15 +58,21 @@ binade_gpu::layouts! {
     PrepareRow { u32: flag, slot, rule, pad; }
 
     /// `Rule` of `prepare.wgsl`.
-    RuleRow (56) { [u32; 2]: negative_lr; u32: first, rows; [f32; 9]: constants; u32: pad; }
+    RuleRow (88) {
+        [u32; 2]: negative_lr; u32: first, rows; [f32; 16]: constants; u32: has_divisors, pad;
+    }
 
     /// `Applied` of `moves.wgsl`.
     AppliedRow (16) { u64: steps; u32: lost, moved; }
 
     /// Parameters of `step.wgsl`.
     Step {
-        u32: len, block, gradient_dtype, start, dtype, store, slot, seed_low, seed_high, counts;
+        u32: len, block, gradient_dtype, start, dtype, store, slot, seed_low, seed_high, counts,
+            chunk;
     }
+
+    /// Parameters of `whole_tensors_join`.
+    WholeJoin { u32: slot, chunks; }
 
     /// Parameters of `scaled.wgsl`.
     Scaled { u32: len, flag, slot, counts; }
@@ -141,12 +147,15 @@ binade_gpu::layouts! {
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
 /// Bytes of `Move` of `moves.wgsl`.
-pub(crate) const MOVE: usize = 52;
+pub(crate) const MOVE: usize = 80;
 
-/// Bytes of `Partial` of `lib/chunks.wgsl`.
+/// Bytes of `Partial` of `unscale.wgsl`.
 pub(crate) const PARTIAL: usize = 40;
 
-/// Elements that one `Partial` covers, as its `CHUNK`.
+/// Bytes of what `whole_tensors_measure` leaves for a chunk: two of its `Measured`.
+pub(crate) const MEASURED: usize = 32;
+
+/// Elements of a chunk, as `CHUNK` of `lib/chunks.wgsl`.
 pub(crate) const CHUNK: usize = 16384;
 
 /// Returns the code of an element type in shaders. Other types are refused for the operation `what`.

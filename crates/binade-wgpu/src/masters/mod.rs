@@ -1,5 +1,6 @@
 //! Master weights on the device: the fused step, predicated there.
 
+mod measure;
 mod scaled;
 mod step;
 mod table;

@@ -2,20 +2,21 @@
 
 use super::{
     StepTables,
+    measure::{norm_of, partials_of},
     scaled::{self, OpenedStep},
 };
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{
         Bound, GROUP, groups, parts,
-        structs::{self, PrepareRow, RuleRow, count, halves},
+        structs::{self, CHUNK, PrepareRow, RuleRow, count, halves},
     },
     gradients::{flag, flags, pending_factors, supported},
     memory::Buffer,
     shaders::Shader,
 };
 use binade_gpu::{Driver, MasterState, Rules, Step, StepParam};
-use binade_master_weights::{StepConstants, UpdateRule};
+use binade_master_weights::{Correction, StepConstants, UpdateRule};
 use std::sync::atomic::Ordering;
 
 impl StepTables {
@@ -37,32 +38,46 @@ impl StepTables {
         let rows: Vec<_> = rules.listed.iter().map(|rule| rule_row(rules, rule)).collect();
         let tables = [table.of(wgpu, &asked)?, rule_rows.of(wgpu, &rows)?, corrections];
         let (grads, counts) = (step.grads, step.counts);
+        // Before the counts move: memory may be short.
+        let norm = norm_of(wgpu, step)?;
+        let partials = partials_of(wgpu, moving.iter())?;
         let seen =
             [Bound::whole(&step.found.bits), pending_factors(grads, wgpu)?, flags(grads, wgpu)?];
         let left = [counts, &*moves].map(Bound::whole);
         let bound = tables.into_iter().chain(seen).chain(left).collect();
         let params = structs::Prepare { count: count(asked.len()) };
         wgpu.dispatch("prepare", &params, bound, groups(asked.len()))?;
-        let among = StepBuffers { counts, moves, nothing, counts_lost: u32::from(*counts_lost) };
+        let together = norm.as_ref().unwrap_or(&step.found.bits);
+        let (partials, counts_lost) = (partials.as_ref(), u32::from(*counts_lost));
+        let among = StepBuffers { counts, moves, nothing, together, partials, counts_lost };
         moving.iter().try_for_each(|param| among.dispatch(wgpu, param))
     }
 }
 
 fn rule_row(rules: &Rules<Buffer>, rule: &UpdateRule) -> RuleRow {
     let [first, rows] = rules.corrections_of(rule).map(count);
-    let row: [f32; 16] = StepConstants::at(rule, 0).into();
-    let constants = row.first_chunk().copied().unwrap_or_default();
-    RuleRow { negative_lr: halves((-rule.lr()).to_bits()), first, rows, constants, pad: 0 }
+    RuleRow {
+        negative_lr: halves((-rule.lr()).to_bits()),
+        first,
+        rows,
+        constants: StepConstants::at(rule, 0).into(),
+        has_divisors: matches!(rule.correction(), Some(Correction::Divisors(_))).into(),
+        pad: 0,
+    }
 }
 
-/// Bindings of a step's shader without those of its moments.
-const BINDINGS: usize = 5;
+/// Shader with the groups of a grid that goes through so many elements.
+type GridOf = (&'static Shader, fn(usize) -> u32);
 
 /// State shared by all parameters of a step.
-struct StepBuffers<'a> {
+pub(super) struct StepBuffers<'a> {
     counts: &'a Buffer,
-    moves: &'a Buffer,
-    nothing: &'a [Buffer; 4],
+    pub(super) moves: &'a Buffer,
+    pub(super) nothing: &'a [Buffer; 4],
+    /// Verdict with the norm of all gradients together, where a rule clips by it.
+    pub(super) together: &'a Buffer,
+    /// Room for what is measured of a tensor, where a rule measures tensors.
+    pub(super) partials: Option<&'a Buffer>,
     counts_lost: u32,
 }
 
@@ -78,19 +93,38 @@ impl StepBuffers<'_> {
         scaled::pack(master, wgpu, &wide, during)
     }
 
-    /// The fused step, in parts where a binding does not hold it.
+    /// The fused step, behind the dispatches that measure the tensor where its rule needs norms.
     fn fused(
         &self,
         wgpu: &Wgpu,
-        StepParam { state: slot, param, grad, rule, .. }: &StepParam<'_, Wgpu>,
+        one: &StepParam<'_, Wgpu>,
         beside: Option<&Tensor>,
     ) -> Result<(), Error> {
+        if one.rule.needs_whole_tensors() {
+            self.measure(wgpu, one, beside)?;
+        }
+        let grid = |elements: usize| groups(elements.div_ceil(GROUP));
+        let shader = one.rule.kernel().into();
+        self.each_part(wgpu, (shader, grid), one, beside, &[self.counts]).map(drop)
+    }
+
+    /// Dispatches a shader over a parameter, its gradient, its master and its moments, in parts where a binding does not hold it. `behind`
+    /// are the buffers of the last bindings. Returns the number of chunks in all parts.
+    pub(super) fn each_part(
+        &self,
+        wgpu: &Wgpu,
+        (shader, grid): GridOf,
+        StepParam { state: slot, param, grad, .. }: &StepParam<'_, Wgpu>,
+        beside: Option<&Tensor>,
+        behind: &[&Buffer],
+    ) -> Result<usize, Error> {
         let (store, seed) = slot.master.code(param.dtype());
         let [seed_low, seed_high] = halves(seed);
         let gradient_dtype = supported("step with gradients of", grad)?;
         let dtype = supported("train parameters of", param)?;
-        let shader: &Shader = rule.name().into();
-        let moments = shader.bindings.len().saturating_sub(BINDINGS);
+        // Beside those of the constants, the gradient, the parameter and its master.
+        let moments = shader.bindings.len().saturating_sub(4 + behind.len());
+        let mut chunks = 0;
         let each = beside.map_or(4, |beside| beside.dtype().bytes().max(4));
         for part in parts(param.len(), each, wgpu.facts().most_binding_bytes) {
             let (gradient, start) = Bound::elements(grad, part.clone());
@@ -105,7 +139,9 @@ impl StepBuffers<'_> {
                 seed_low,
                 seed_high,
                 counts: self.counts_lost,
+                chunk: count(chunks),
             };
+            chunks += part.len().div_ceil(CHUNK);
             let parameter = Bound::elements(param, part.clone()).0;
             let mut bound = vec![Bound::whole(self.moves), gradient, parameter];
             let kept = slot.moments.iter().map(Option::as_ref).take(moments);
@@ -115,9 +151,9 @@ impl StepBuffers<'_> {
                     None => Bound::whole(nothing),
                 });
             }
-            bound.push(Bound::whole(self.counts));
-            wgpu.dispatch(shader, &params, bound, groups(part.len().div_ceil(GROUP)))?;
+            bound.extend(behind.iter().copied().map(Bound::whole));
+            wgpu.dispatch(shader, &params, bound, grid(part.len()))?;
         }
-        Ok(())
+        Ok(chunks)
     }
 }

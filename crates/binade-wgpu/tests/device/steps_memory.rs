@@ -33,7 +33,7 @@ fn parameters_and_gradients_may_begin_anywhere() -> Result {
 fn steps_in_parts_are_those_of_the_whole() -> Result {
     let (whole, narrow) = (wgpu(), narrow());
     let start = [("w", calm(1, 5003, 1.0))];
-    let rules = [UpdateRule::Sgd(exact()), UpdateRule::adamw(1e-2)];
+    let rules = [UpdateRule::Sgd(exact()), UpdateRule::adamw(1e-2), UpdateRule::lamb(1e-2)];
     let stores = [
         MasterStore::Copy,
         MasterStore::Remainder,

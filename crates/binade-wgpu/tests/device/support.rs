@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 /// The backend's handle, as the tests of every backend call it.
 pub(crate) type Gpu = Wgpu;
 
-/// True if there are kernels of rules that step by norms of whole tensors.
-pub(crate) const STEPS_WHOLE_TENSORS: bool = false;
+/// True where norms of whole tensors, and what follows from them, have the CPU's bits: here quotients and roots are the driver's.
+pub(crate) const HAS_THE_CPUS_NORMS: bool = false;
 
 /// Types that there are shaders for.
 pub(crate) const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];

@@ -1,21 +1,22 @@
-//! Rules that step by norms of whole tensors, against the CPU. Norms are sums of `f64` in another order than the CPU's: they round to its
+//! Rules that step by norms of whole tensors, against the CPU. Norms are sums in another order than the CPU's. On CUDA they round to its
 //! `f32` on the data of these tests, so that all else has its bits too.
 
-use crate::counted::steps_are_the_cpus;
+use super::whole::whole_rules;
 use crate::support::{
-    Compared, Result, STORES, cuda, noise, optimizer, own, set, step, step_with, there,
+    Compared, Device, Gpu, Result, STORES, gpu, here, noise, optimizer, own, set, step, step_with,
+    there, told,
 };
-use crate::whole::whole_rules;
-use binade_core::DType;
-use binade_cuda::Cuda;
-use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
-use binade_master_weights::{Lamb, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
+use binade_core::{DType, Optimizer as _};
+use binade_cpu::Cpu;
+use binade_grad_scaler::{BadMicroBatch, LossScale, Norm, ScaleState, Scaler};
+use binade_master_weights::{Lamb, MasterOptimizer, MasterStore, OptimizerConfig, Sgd, UpdateRule};
 
 crate::tests![
-    steps_have_the_cpus_bits_by_every_rule_store_and_type,
+    a_step_opens_masters_of_every_store_before_it_measures_them,
     tensors_of_several_chunks_have_the_cpus_norms,
     more_tensors_than_a_block_joins_at_once_have_their_own_norms,
     a_group_is_clipped_by_the_norm_of_all_gradients,
+    gradients_that_were_clipped_before_are_not_clipped_again_by_the_norm_that_they_had,
     a_skipped_step_changes_nothing,
     a_gradient_that_only_a_dropped_micro_batch_had_moves_nothing,
     a_run_resumed_is_the_one_that_was_not_interrupted,
@@ -44,8 +45,22 @@ fn grads(number: u64) -> Vec<(&'static str, Vec<f32>)> {
     SET.map(one).into()
 }
 
-fn steps_have_the_cpus_bits_by_every_rule_store_and_type() -> Result {
-    steps_are_the_cpus(whole_rules(), &start(), grads, 100)
+fn a_step_opens_masters_of_every_store_before_it_measures_them() -> Result {
+    let [lamb, _, _, _, larc, ..] = whole_rules();
+    let stores =
+        STORES.into_iter().flat_map(|store| [DType::BF16, DType::F16].map(|low| (store, low)));
+    for (store, low) in stores.filter(|(store, low)| store.takes(*low)) {
+        for rule in [lamb, larc] {
+            let config = OptimizerConfig::new(rule)?.with_store(store).with_storage(low);
+            let config = config.with_lost_updates(store == MasterStore::ScaledF16);
+            let mut run = Compared::new(&gpu(), &start(), DType::F32, &config);
+            for (number, made) in (0..).zip([DType::F32, low]) {
+                run.step(made, &grads(number))?;
+                run.assert_agrees(&format!("{store:?} {low} {rule:?} {number}"))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The largest gradient is in a part that is joined before the last.
@@ -57,10 +72,10 @@ fn tensors_of_several_chunks_have_the_cpus_norms() -> Result {
         set
     };
     for rule in whole_rules() {
-        let mut run = Compared::new(&cuda(), &set(1), DType::F16, &OptimizerConfig::new(rule)?);
+        let mut run = Compared::new(&gpu(), &set(1), DType::F16, &OptimizerConfig::new(rule)?);
         for seed in 2..4 {
             run.step(DType::F16, &set(seed))?;
-            run.assert_same(&format!("{rule:?} {seed}"))?;
+            run.assert_agrees(&format!("{rule:?} {seed}"))?;
         }
     }
     Ok(())
@@ -75,11 +90,11 @@ fn more_tensors_than_a_block_joins_at_once_have_their_own_norms() -> Result {
     let UpdateRule::Lamb(lamb) = clipping() else { unreachable!() };
     let without_eps = UpdateRule::Lamb(Lamb { eps: 0.0, ..lamb });
     for rule in whole_rules().into_iter().chain([without_eps]) {
-        let mut run = Compared::new(&cuda(), &set(1), DType::F32, &OptimizerConfig::new(rule)?);
+        let mut run = Compared::new(&gpu(), &set(1), DType::F32, &OptimizerConfig::new(rule)?);
         // Every other parameter has a gradient, then all of them.
         run.step(DType::F32, &set(100).into_iter().step_by(2).collect::<Vec<_>>())?;
         run.step(DType::F32, &set(100))?;
-        run.assert_same(&format!("{rule:?}"))?;
+        run.assert_agrees(&format!("{rule:?}"))?;
     }
     Ok(())
 }
@@ -89,19 +104,18 @@ type Batch = Vec<(&'static str, Option<Vec<f32>>)>;
 
 /// If the infinities of the absent `a` entered the norm, `d` would move otherwise than alone.
 fn a_gradient_that_only_a_dropped_micro_batch_had_moves_nothing() -> Result {
-    let cuda = own();
+    let gpu = own();
     let d = |value: f32| ("d", Some(vec![value; 300]));
     for rule in whole_rules() {
         let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
-        let fresh = || optimizer(&cuda, &start(), DType::F32, config.clone());
-        let stepped = |batches: [Batch; 2]| -> Result<MasterOptimizer<Cuda>> {
+        let fresh = || optimizer(&gpu, &start(), DType::F32, config.clone());
+        let stepped = |batches: [Batch; 2]| -> Result<MasterOptimizer<Gpu>> {
             let mut run = fresh();
-            let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
-            let loss = crate::support::vector(&cuda, &[1.0], DType::F32);
+            let mut scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
+            let loss = crate::support::vector(&gpu, &[1.0], DType::F32);
             let mut window = scaler.accumulate(BadMicroBatch::Drop);
             for batch in batches {
-                let grads =
-                    scaler.scale(&loss)?.backward(|_| Ok(set(&cuda, &batch, DType::F16)))?;
+                let grads = scaler.scale(&loss)?.backward(|_| Ok(set(&gpu, &batch, DType::F16)))?;
                 window.add(grads.unscale()?)?;
             }
             let step = window.finish()?.ok_or("an empty window")?.step(&mut run)?;
@@ -137,36 +151,59 @@ fn a_group_is_clipped_by_the_norm_of_all_gradients() -> Result {
     let config = OptimizerConfig::new(clipping())?.with_storage(DType::BF16).keep(["b"]);
     let config =
         config.with_group(["a"], sgd)?.with_group(["b"], novograd)?.with_group(["zero"], lars)?;
-    let mut run = Compared::new(&cuda(), &start(), DType::F32, &config);
+    let mut run = Compared::new(&gpu(), &start(), DType::F32, &config);
     for number in 1..4 {
         run.step(DType::F16, &grads(number))?;
-        run.assert_same(&format!("{number}"))?;
+        run.assert_agrees(&format!("{number}"))?;
     }
     // Without the large gradients of the other groups, none is clipped.
-    let alone = |run: &mut MasterOptimizer<Cuda>| -> Result<Vec<f32>> {
-        step(&cuda(), run, &[("d", vec![0.01; 300])])?;
+    let alone = |run: &mut MasterOptimizer<Gpu>| -> Result<Vec<f32>> {
+        step(&gpu(), run, &[("d", vec![0.01; 300])])?;
         Ok(there(run, "d")?.moments[0].clone())
     };
-    let mut fresh = optimizer(&cuda(), &start(), DType::F32, config.clone());
+    let mut fresh = optimizer(&gpu(), &start(), DType::F32, config.clone());
     let unclipped = alone(&mut fresh)?;
-    let mut fresh = optimizer(&cuda(), &start(), DType::F32, config);
-    step(&cuda(), &mut fresh, &[("d", vec![0.01; 300]), ("a", vec![1.0; 3075])])?;
+    let mut fresh = optimizer(&gpu(), &start(), DType::F32, config);
+    step(&gpu(), &mut fresh, &[("d", vec![0.01; 300]), ("a", vec![1.0; 3075])])?;
     assert!(there(&fresh, "d")?.moments[0][0] < unclipped[0] / 50.0);
     Ok(())
 }
 
+/// Steps with gradients of a norm of 10, which is clipped to `most` first.
+fn clipped_step<D: Device>(device: &D, run: &mut MasterOptimizer<D>, most: f32) -> Result {
+    let scale = device.upload_state(ScaleState::from_exponent(0)).map_err(told)?;
+    let mut grads = set(device, &[("d", Some(vec![10.0 / 300.0_f32.sqrt(); 300]))], DType::F32);
+    let mut found = device.unscale(&mut grads, &scale).map_err(told)?;
+    device.clip_norm(&mut grads, Norm::L2, most, &mut found).map_err(told)?;
+    Ok(run.step(grads, &found).map_err(told)?)
+}
+
+fn gradients_that_were_clipped_before_are_not_clipped_again_by_the_norm_that_they_had() -> Result {
+    let config = OptimizerConfig::new(clipping())?;
+    // The rule clips to 0.5: the first is not clipped again, and the second is.
+    for most in [0.25, 2.0] {
+        let mut run = Compared::new(&gpu(), &start(), DType::F32, &config);
+        clipped_step(&gpu(), &mut run.gpu, most)?;
+        clipped_step(&Cpu, &mut run.cpu, most)?;
+        let [got, want] =
+            [there(&run.gpu, "d")?, here(run.cpu.masters(), "d")].map(|kept| kept.moments[0][0]);
+        assert!((got - want).abs() <= 1e-5 * want.abs(), "{most}: {got} for {want}");
+    }
+    Ok(())
+}
+
 fn a_skipped_step_changes_nothing() -> Result {
-    let cuda = cuda();
+    let gpu = gpu();
     for rule in whole_rules().into_iter().chain([clipping()]) {
         let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
-        let mut run = optimizer(&cuda, &start(), DType::F32, config);
+        let mut run = optimizer(&gpu, &start(), DType::F32, config);
         for bad in [false, true] {
             let before = run.save()?;
             let mut grads: Vec<_> = grads(3).into_iter().map(|(name, x)| (name, Some(x))).collect();
             if let (true, Some(values)) = (bad, &mut grads[0].1) {
                 values[3074] = f32::INFINITY;
             }
-            step_with(&cuda, &mut run, set(&cuda, &grads, DType::F32), 0)?;
+            step_with(&gpu, &mut run, set(&gpu, &grads, DType::F32), 0)?;
             assert_eq!(run.save()? == before, bad, "{rule:?}");
         }
     }
@@ -174,18 +211,18 @@ fn a_skipped_step_changes_nothing() -> Result {
 }
 
 fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
-    let start = |config: &OptimizerConfig| optimizer(&cuda(), &start(), DType::F32, config.clone());
+    let start = |config: &OptimizerConfig| optimizer(&gpu(), &start(), DType::F32, config.clone());
     for (rule, store) in
         whole_rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store)))
     {
         let config = OptimizerConfig::new(rule)?.with_store(store).with_storage(DType::BF16);
         let mut whole = start(&config);
-        (0..2).try_for_each(|seed| step(&cuda(), &mut whole, &grads(seed)))?;
+        (0..2).try_for_each(|seed| step(&gpu(), &mut whole, &grads(seed)))?;
         let mut resumed = start(&config);
         resumed.load(&whole.save()?)?;
         assert_eq!(resumed.save()?, whole.save()?, "{rule:?} {store:?}");
         for run in [&mut whole, &mut resumed] {
-            (2..4).try_for_each(|seed| step(&cuda(), run, &grads(seed)))?;
+            (2..4).try_for_each(|seed| step(&gpu(), run, &grads(seed)))?;
         }
         assert_eq!(resumed.save()?, whole.save()?, "{rule:?} {store:?}");
     }
@@ -195,31 +232,31 @@ fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
 fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
     for rule in whole_rules() {
         let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
-        let mut run = Compared::new(&cuda(), &start(), DType::F32, &config);
-        step(&binade_cpu::Cpu, &mut run.cpu, &grads(5))?;
+        let mut run = Compared::new(&gpu(), &start(), DType::F32, &config);
+        step(&Cpu, &mut run.cpu, &grads(5))?;
         run.gpu.load(&run.cpu.save()?)?;
         run.step(DType::F32, &grads(6))?;
-        run.assert_same(&format!("{rule:?}"))?;
+        run.assert_agrees(&format!("{rule:?}"))?;
     }
     Ok(())
 }
 
 fn steps_read_nothing() -> Result {
-    let cuda = own();
+    let gpu = own();
     for rule in whole_rules().into_iter().chain([clipping()]) {
         let config = OptimizerConfig::new(rule)?.with_storage(DType::F16);
-        let mut run = optimizer(&cuda, &start(), DType::F32, config);
-        let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
-        let loss = crate::support::vector(&cuda, &[1.0], DType::F32);
-        let before = cuda.counters();
+        let mut run = optimizer(&gpu, &start(), DType::F32, config);
+        let mut scaler = Scaler::new(gpu.clone(), LossScale::dynamic())?;
+        let loss = crate::support::vector(&gpu, &[1.0], DType::F32);
+        let before = gpu.counters();
         for number in 0..20 {
             let grads: Vec<_> =
                 grads(number).into_iter().map(|(name, x)| (name, Some(x))).collect();
-            let made = scaler.scale(&loss)?.backward(|_| Ok(set(&cuda, &grads, DType::BF16)))?;
+            let made = scaler.scale(&loss)?.backward(|_| Ok(set(&gpu, &grads, DType::BF16)))?;
             let step = made.unscale()?.step(&mut run)?;
             scaler.update(step)?.ignore();
         }
-        assert_eq!(cuda.counters().syncs, before.syncs, "{rule:?}");
+        assert_eq!(gpu.counters().syncs, before.syncs, "{rule:?}");
     }
     Ok(())
 }
