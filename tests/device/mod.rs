@@ -9,6 +9,7 @@ mod double_backward;
 mod fp16_optimizer;
 pub(crate) mod indices;
 mod joins;
+mod killed;
 mod muon;
 mod operations;
 mod ranks;
@@ -43,7 +44,7 @@ macro_rules! tests {
 pub(crate) type Module = (&'static str, &'static [Test]);
 
 /// The tests, by module.
-pub(crate) const TESTS: [Module; 17] = [
+pub(crate) const TESTS: [Module; 18] = [
     ("attention", attention::TESTS),
     ("clip_groups", clip_groups::TESTS),
     ("counted", counted::TESTS),
@@ -51,6 +52,7 @@ pub(crate) const TESTS: [Module; 17] = [
     ("fp16_optimizer", fp16_optimizer::TESTS),
     ("indices", indices::TESTS),
     ("joins", joins::TESTS),
+    ("killed", killed::TESTS),
     ("muon", muon::TESTS),
     ("operations", operations::TESTS),
     ("ranks", ranks::TESTS),
