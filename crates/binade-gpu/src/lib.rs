@@ -31,7 +31,7 @@ pub use gradients::{Gradients, GroupClip, Materialise, PresentGradient, trained}
 pub use host::check_length;
 pub use kernels::{Kernels, SparseParts};
 pub use masters::{
-    MasterState, Masters, ParamState, Rules, ScaledMaster, Step, StepParam, StepState,
+    MasterState, Masters, ParamState, RuleNumbers, Rules, ScaledMaster, Step, StepParam, StepState,
 };
 pub use memory::{Addressed, Buffer, Memory, MemoryUse, Pool, is_alone};
 pub use multi_tensor::{Computed, MultiTensorKernels, Term};

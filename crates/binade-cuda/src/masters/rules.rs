@@ -6,8 +6,8 @@ use crate::{
     launch::structs::{CORRECTION, RuleBits},
     memory::Buffer,
 };
-use binade_gpu::Rules;
-use binade_master_weights::{Correction, HostMasters, OptimizerConfig, StepConstants, UpdateRule};
+use binade_gpu::{RuleNumbers, Rules};
+use binade_master_weights::{HostMasters, OptimizerConfig, UpdateRule};
 use std::sync::Arc;
 
 /// Rows of the longest table of corrections: 32 MiB, which betas to 0.99999 find enough.
@@ -140,14 +140,15 @@ impl CudaRules {
         let corrections =
             is_corrected.then(|| self.in_force.corrections(upload).cloned()).transpose()?;
         let row = |rule: &UpdateRule| {
-            let [first, count] = self.in_force.corrections_of(rule);
+            let RuleNumbers { negative_lr, corrections: [first, count], constants, has_divisors } =
+                self.in_force.numbers_of(rule);
             let at = corrections.as_ref().filter(|_| count > 0);
             RuleBits {
-                negative_lr: -rule.lr(),
+                negative_lr,
                 corrections: at.map_or(0, |rows| rows.address() + (CORRECTION * first) as u64),
                 correction_count: count as u64,
-                constants: StepConstants::at(rule, 0).into(),
-                has_divisors: matches!(rule.correction(), Some(Correction::Divisors(_))).into(),
+                constants,
+                has_divisors,
                 pad: 0,
             }
         };

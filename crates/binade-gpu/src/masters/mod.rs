@@ -10,7 +10,7 @@ mod step_state;
 
 pub use master::{MasterState, ScaledMaster};
 pub use param_state::ParamState;
-pub use rules::Rules;
+pub use rules::{RuleNumbers, Rules};
 pub use step::{Step, StepParam};
 pub use step_state::StepState;
 

@@ -1,6 +1,6 @@
 //! The rules of a configuration as the step's kernels take them, and what depends on the count of applied steps.
 
-use binade_master_weights::{Corrected, Correction, UpdateRule};
+use binade_master_weights::{Corrected, Correction, StepConstants, UpdateRule};
 use bytemuck::{Pod, Zeroable};
 use std::sync::Arc;
 
@@ -16,6 +16,19 @@ pub struct Rules<B> {
     tables: Vec<CorrectionTable>,
     /// All tables behind each other.
     buffer: Option<Arc<B>>,
+}
+
+/// Numbers of a rule in force, from which `prepare` makes the constants of each step.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleNumbers {
+    /// Negative learning rate.
+    pub negative_lr: f64,
+    /// Index of the first row of its correction, and the number of rows: none for a rule without.
+    pub corrections: [usize; 2],
+    /// Constants of the first step.
+    pub constants: [f32; 16],
+    /// 1 where the correction is [`Correction::Divisors`], 0 otherwise.
+    pub has_divisors: u32,
 }
 
 /// A table of one correction, which the device indexes by its own count of applied steps.
@@ -119,8 +132,18 @@ impl<B> Rules<B> {
         self.buffer = None;
     }
 
+    /// Returns the numbers of a rule.
+    pub fn numbers_of(&self, rule: &UpdateRule) -> RuleNumbers {
+        RuleNumbers {
+            negative_lr: -rule.lr(),
+            corrections: self.corrections_of(rule),
+            constants: StepConstants::at(rule, 0).into(),
+            has_divisors: matches!(rule.correction(), Some(Correction::Divisors(_))).into(),
+        }
+    }
+
     /// Returns the index of the first row for the correction of `rule`, and the number of rows: none for a rule without.
-    pub fn corrections_of(&self, rule: &UpdateRule) -> [usize; 2] {
+    fn corrections_of(&self, rule: &UpdateRule) -> [usize; 2] {
         let Some(of) = rule.correction() else { return [0; 2] };
         let is_other = |table: &&CorrectionTable| !table.of.is_same(of);
         let first = self.tables.iter().take_while(is_other).map(|table| table.rows.len()).sum();

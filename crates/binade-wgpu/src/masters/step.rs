@@ -15,8 +15,8 @@ use crate::{
     memory::Buffer,
     shaders::Shader,
 };
-use binade_gpu::{Driver, MasterState, Rules, Step, StepParam};
-use binade_master_weights::{Correction, StepConstants, UpdateRule};
+use binade_gpu::{Driver, MasterState, RuleNumbers, Rules, Step, StepParam};
+use binade_master_weights::UpdateRule;
 use std::sync::atomic::Ordering;
 
 impl StepTables {
@@ -55,15 +55,9 @@ impl StepTables {
 }
 
 fn rule_row(rules: &Rules<Buffer>, rule: &UpdateRule) -> RuleRow {
-    let [first, rows] = rules.corrections_of(rule).map(count);
-    RuleRow {
-        negative_lr: halves((-rule.lr()).to_bits()),
-        first,
-        rows,
-        constants: StepConstants::at(rule, 0).into(),
-        has_divisors: matches!(rule.correction(), Some(Correction::Divisors(_))).into(),
-        pad: 0,
-    }
+    let RuleNumbers { negative_lr, corrections, constants, has_divisors } = rules.numbers_of(rule);
+    let ([first, rows], negative_lr) = (corrections.map(count), halves(negative_lr.to_bits()));
+    RuleRow { negative_lr, first, rows, constants, has_divisors, pad: 0 }
 }
 
 /// Shader with the groups of a grid that goes through so many elements.
