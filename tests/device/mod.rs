@@ -44,7 +44,7 @@ macro_rules! tests {
 pub(crate) type Module = (&'static str, &'static [Test]);
 
 /// The tests, by module.
-pub(crate) const TESTS: [Module; 18] = [
+pub(crate) const TESTS: [Module; 19] = [
     ("attention", attention::TESTS),
     ("clip_groups", clip_groups::TESTS),
     ("counted", counted::TESTS),
