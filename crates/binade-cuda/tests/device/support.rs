@@ -10,6 +10,9 @@ use std::sync::OnceLock;
 /// The backend's handle, as the tests of every backend call it.
 pub(crate) type Gpu = Cuda;
 
+/// Rules by which a run is killed: a process each.
+pub(crate) const KILLED_RULES: usize = 5;
+
 /// True where norms of whole tensors, and what follows from them, have the CPU's bits.
 pub(crate) const HAS_THE_CPUS_NORMS: bool = true;
 

@@ -33,14 +33,15 @@ fn parameters_and_gradients_may_begin_anywhere() -> Result {
 fn steps_in_parts_are_those_of_the_whole() -> Result {
     let (whole, narrow) = (wgpu(), narrow());
     let start = [("w", calm(1, 5003, 1.0))];
-    let rules = [UpdateRule::Sgd(exact()), UpdateRule::adamw(1e-2), UpdateRule::lamb(1e-2)];
+    let rules = [UpdateRule::Sgd(exact()), UpdateRule::adamw(1e-2)];
     let stores = [
         MasterStore::Copy,
         MasterStore::Remainder,
         MasterStore::Stochastic { seed: 5 },
         MasterStore::ScaledF16,
     ];
-    for (rule, store) in rules.into_iter().flat_map(|rule| stores.map(|store| (rule, store))) {
+    let pairs = rules.into_iter().flat_map(|rule| stores.map(|store| (rule, store)));
+    for (rule, store) in pairs.chain([(UpdateRule::lamb(1e-2), MasterStore::ScaledF16)]) {
         let config = OptimizerConfig::new(rule)?.with_store(store).with_lost_updates(true);
         let mut got = optimizer(&narrow, &start, DType::BF16, config.clone());
         let mut want = optimizer(&whole, &start, DType::BF16, config);

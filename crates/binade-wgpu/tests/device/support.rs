@@ -11,6 +11,9 @@ use std::sync::OnceLock;
 /// The backend's handle, as the tests of every backend call it.
 pub(crate) type Gpu = Wgpu;
 
+/// Rules by which a run is killed: a process each, which compiles its shaders for a second.
+pub(crate) const KILLED_RULES: usize = 2;
+
 /// True where norms of whole tensors, and what follows from them, have the CPU's bits: here quotients and roots are the driver's.
 pub(crate) const HAS_THE_CPUS_NORMS: bool = false;
 
