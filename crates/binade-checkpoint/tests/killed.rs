@@ -2,11 +2,11 @@
 
 use crate::common::all_rules;
 use binade_cpu::Cpu;
-use killed::Kills;
+use kills::Kills;
 use std::path::Path;
 
 #[path = "../../../tests/killed/mod.rs"]
-mod killed;
+mod kills;
 
 const KILLS: u32 = 50;
 
