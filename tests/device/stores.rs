@@ -15,6 +15,7 @@ crate::tests![
     a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu,
     the_other_half_of_another_type_is_refused,
     a_store_that_keeps_no_masters_of_a_type_is_refused,
+    state_in_bf16_is_refused_by_name,
 ];
 
 /// Every store with each low type that it takes.
@@ -126,5 +127,14 @@ fn a_store_that_keeps_no_masters_of_a_type_is_refused() -> Result {
     let remainder = OptimizerConfig::new(UpdateRule::sgd(0.1))?.with_store(MasterStore::Remainder);
     let param = vec![Named::new("w", vector(&gpu(), &[1.0], DType::F16))];
     assert_eq!(kind(MasterOptimizer::new(gpu(), param, remainder)), ErrorKind::Mismatch);
+    Ok(())
+}
+
+fn state_in_bf16_is_refused_by_name() -> Result {
+    let config = OptimizerConfig::new(UpdateRule::adam(0.1))?.with_bf16_state(["exp_avg"]);
+    let params = vec![Named::new("w", vector(&gpu(), &[1.0], DType::F32))];
+    let error = MasterOptimizer::new(gpu(), params, config).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("keeps `exp_avg` in bf16"), "{error}");
+    assert_eq!(kind(Err::<(), _>(error)), ErrorKind::Unsupported);
     Ok(())
 }

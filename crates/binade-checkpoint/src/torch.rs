@@ -112,7 +112,7 @@ fn take(
         )));
     }
     for (kind, raw) in &mut parameter.kept {
-        let StateKind::Moment(place) = kind else { continue };
+        let (StateKind::Moment(place) | StateKind::Bf16Moment(place)) = kind else { continue };
         let key = keys.get(usize::from(*place)).copied().unwrap_or_default();
         let moment = kept.get(key).map(|moment| like(moment, raw.spec()));
         let initial = rule.initial().get(usize::from(*place)).copied().unwrap_or_default();

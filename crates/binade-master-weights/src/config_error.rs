@@ -12,6 +12,22 @@ pub enum ConfigError {
         "the configuration names `{0}`, and no parameter has that name; look for a typing error"
     )]
     UnknownParameter(String),
+    /// A name of state in bf16 that no rule of the configuration keeps.
+    #[error(
+        "the configuration keeps `{0}` in bf16, and no rule of it has state of that name; `UpdateRule::moment_names` lists them"
+    )]
+    UnknownState(String),
+    /// State in bf16 on a device that keeps `f32`.
+    #[error(
+        "the {device} backend keeps state in f32, and the configuration keeps `{name}` in bf16: leave out `with_bf16_state`, or train on a \
+         device in host memory"
+    )]
+    State {
+        /// The device's name.
+        device: &'static str,
+        /// Name of the state.
+        name: String,
+    },
     /// Two parameters of one name: which of them a gradient belongs to could not be told.
     #[error("two parameters are called `{0}`; give each a name of its own")]
     DuplicateParameter(String),
@@ -31,9 +47,9 @@ pub enum ConfigError {
         /// The parameter's type.
         stored: DType,
     },
-    /// Another store or storage than the optimizer was started with.
+    /// Another store, storage or type of state than the optimizer was started with.
     #[error(
-        "the new configuration has another `MasterStore` or storage, and neither can change in a running optimizer: \
+        "the new configuration has another `MasterStore`, storage or state in bf16, and none of them can change in a running optimizer: \
          derive it from the one in force, as `config.with_lr(…)` does, or start a new optimizer"
     )]
     Stored,
@@ -103,9 +119,10 @@ fn remedy(device: &str) -> &'static str {
 impl Error for ConfigError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Rule { .. } | Self::Counted { .. } | Self::AllGradients(_) => {
-                ErrorKind::Unsupported
-            }
+            Self::Rule { .. }
+            | Self::Counted { .. }
+            | Self::State { .. }
+            | Self::AllGradients(_) => ErrorKind::Unsupported,
             _ => ErrorKind::Mismatch,
         }
     }

@@ -35,13 +35,16 @@ impl HostMasters {
     ///
     /// # Errors
     ///
-    /// When `config` names a parameter that is not among `names`, or one of these comes twice.
+    /// When `config` names a parameter that is not among `names` or state that no rule keeps, or one of these comes twice.
     pub fn new<'p>(
         config: &OptimizerConfig,
         names: impl Iterator<Item = &'p str>,
     ) -> Result<Self, ConfigError> {
-        match config.unknown_parameter(distinct(names)?.into_iter()) {
-            Some(name) => Err(ConfigError::UnknownParameter(name.to_owned())),
+        if let Some(name) = config.unknown_parameter(distinct(names)?.into_iter()) {
+            return Err(ConfigError::UnknownParameter(name.to_owned()));
+        }
+        match config.unknown_state() {
+            Some(name) => Err(ConfigError::UnknownState(name.to_owned())),
             None => Ok(Self::empty(config, 0)),
         }
     }
@@ -98,7 +101,8 @@ impl HostMasters {
         }
         let number = u32::try_from(self.first + self.kept.len()).unwrap_or(u32::MAX);
         let rule = *self.config.rule_for(name);
-        let mut slot = HostParamState::new(store, number, &rule, values, stored);
+        let low = self.config.bf16_moments(&rule);
+        let mut slot = HostParamState::new((store, low), number, &rule, values, stored);
         slot.lost = self.config.counts_lost_updates.then(LostUpdates::default);
         self.push(Entry { name: name.clone(), slot, rule });
         Ok(())
@@ -185,6 +189,10 @@ impl HostMasters {
             return Err(ConfigError::UnknownParameter(name.to_owned()));
         }
         if !self.config.stores_as(config) {
+            return Err(ConfigError::Stored);
+        }
+        let low = |rule: &UpdateRule| config.bf16_moments(rule);
+        if self.kept.iter().any(|kept| low(&kept.rule) != low(config.rule_for(&kept.name))) {
             return Err(ConfigError::Stored);
         }
         // The first by name, so that the same mistake gives the same message.

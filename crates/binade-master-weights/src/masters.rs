@@ -9,9 +9,9 @@ use binade_core::{GradSet, Named, TrainError};
 ///
 /// # For implementers
 ///
-/// * Moments are `f32`; a parameter that is `f32` already is its own master. Masters are kept, and low-precision parameters
-///   rounded, as the configuration's [store](crate::stores) says: by default in `f32`, and to nearest even. A store or an
-///   update rule that the device does not have is `Unsupported`, by name.
+/// * Moments are `f32`, but for those that the configuration keeps in bf16; a parameter that is `f32` already is its own master. Masters
+///   are kept, and low-precision parameters rounded, as the configuration's [store](crate::stores) says: by default in `f32`, and to nearest
+///   even. A store, an update rule or state in bf16 that the device does not have is `Unsupported`, by name.
 /// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit, and [`step::measure`](crate::step::measure) of the whole
 ///   tensor before it where the rule measures tensors: the gradient is unscaled and clipped in `f32` first, whatever its storage.
 ///   Norms may be sums in the device's own order, so that one rounds to the next `f32`; all else has these bits.

@@ -14,7 +14,7 @@ pub struct Memory {
     pub masters: u64,
     /// Gradients, in their parameters' types.
     pub gradients: u64,
-    /// Moments, in `f32`. A running norm of 4 bytes a tensor, where [`NovoGrad`](crate::NovoGrad) keeps one, is left out.
+    /// Moments, in `f32` but for those that the configuration keeps in bf16. A running norm of 4 bytes a tensor, where [`NovoGrad`](crate::NovoGrad) keeps one, is left out.
     pub optimizer: u64,
 }
 
@@ -38,7 +38,10 @@ impl Memory {
             if is_trainable(dtype) {
                 total.masters += elements * config.store.bytes_beside(dtype) as u64;
             }
-            total.optimizer += 4 * elements * config.rule_for(name).moments() as u64;
+            let rule = config.rule_for(name);
+            let bf16 = config.bf16_moments(rule).map(u64::from);
+            total.optimizer +=
+                elements * (4 * rule.moments() as u64 - 2 * bf16.iter().sum::<u64>());
         }
         total
     }

@@ -11,8 +11,10 @@ use half::{bf16, f16};
 pub struct HostParamState {
     /// Master, or the tensor that its store keeps in place of one.
     pub master: Master,
-    /// Its state, in the rule's order; those that the rule does not keep are empty.
+    /// Its state in `f32`, in the rule's order; moments that the rule does not keep, or that are kept in bf16, are empty.
     pub moments: [Vec<f32>; 3],
+    /// Moments in bf16, at their places in the rule's order; the others are empty.
+    pub bf16_moments: [Vec<bf16>; 3],
     /// Running norm of the tensor's gradients, where the rule keeps one; 0 otherwise.
     pub norm: f32,
     /// Elements.
@@ -103,7 +105,7 @@ fn compensations<C: Element>(values: &[f32]) -> Vec<u16> {
 
 impl HostParamState {
     pub(crate) fn new(
-        store: MasterStore,
+        (store, low): (MasterStore, [bool; 3]),
         number: u32,
         rule: &UpdateRule,
         values: Vec<f32>,
@@ -111,10 +113,13 @@ impl HostParamState {
     ) -> Self {
         let len = values.len();
         let (moments, initial) = (rule.moments(), rule.initial());
-        let moment = |i| vec![initial[i]; if i < moments { len } else { 0 }];
+        let len_of = |is_kept| if is_kept { len } else { 0 };
+        let moment = |i: usize| vec![initial[i]; len_of(i < moments && !low[i])];
+        let low_moment = |i: usize| vec![bf16::from_f32(initial[i]); len_of(low[i])];
         Self {
             master: Master::of(store, number, values, stored),
             moments: [0, 1, 2].map(moment),
+            bf16_moments: [0, 1, 2].map(low_moment),
             norm: 0.0,
             len,
             stored,
@@ -125,8 +130,9 @@ impl HostParamState {
 
     /// Bytes of what is kept beside the parameter, but for an exponent, and of moments.
     pub(crate) fn bytes(&self) -> (u64, u64) {
-        let moments = self.moments.iter().map(|moment| 4 * moment.len() as u64);
-        (self.master.bytes() as u64, moments.sum())
+        let wide = self.moments.iter().map(|moment| 4 * moment.len() as u64);
+        let low = self.bf16_moments.iter().map(|moment| 2 * moment.len() as u64);
+        (self.master.bytes() as u64, wide.chain(low).sum())
     }
 
     /// The `f32` values that the next step starts from, `low` being the parameter.
@@ -163,10 +169,43 @@ impl HostParamState {
     /// Takes one step, which is not skipped: lends `run` the slices that it works on, and counts. `run` is
     /// [`step::pass`](crate::step::pass) on them, whole or in pieces on several threads; a rule that measures tensors runs it twice.
     ///
+    /// Moments in bf16 are lent in `f32`, and rounded to nearest even behind the last run.
+    ///
     /// # Errors
     ///
     /// Those of `run`; the step is not counted then.
     pub fn step<G: Element, C: Element, E>(
+        &mut self,
+        rule: (&StepConstants, Factor),
+        grads: &[G],
+        low: &mut [C],
+        run: impl FnMut(&StepConstants, Slices<'_, G, C>) -> Result<Sums, E>,
+    ) -> Result<(), E> {
+        self.widen_moments();
+        let stepped = self.step_widened(rule, grads, low, run);
+        self.narrow_moments();
+        stepped
+    }
+
+    fn widen_moments(&mut self) {
+        for (wide, low) in self.moments.iter_mut().zip(&self.bf16_moments) {
+            if !low.is_empty() {
+                wide.resize(low.len(), 0.0);
+                bf16::widen(low, wide);
+            }
+        }
+    }
+
+    fn narrow_moments(&mut self) {
+        for (wide, low) in self.moments.iter_mut().zip(&mut self.bf16_moments) {
+            if !low.is_empty() {
+                bf16::narrow(wide, low);
+                *wide = Vec::new();
+            }
+        }
+    }
+
+    fn step_widened<G: Element, C: Element, E>(
         &mut self,
         (constants, factor): (&StepConstants, Factor),
         grads: &[G],

@@ -44,12 +44,11 @@ impl HostParamState {
             Master::Compensation(bits) => Master::Compensation(gathered(bits, rows, width)),
             other => other.clone(),
         };
-        let moments = self.moments.each_ref().map(|moment| match moment.len() {
-            0 => Vec::new(),
-            _ => gathered(moment, rows, width),
-        });
+        let moments = self.moments.each_ref().map(|moment| kept(moment, rows, width));
+        let bf16_moments = self.bf16_moments.each_ref().map(|moment| kept(moment, rows, width));
         let Self { norm, stored, applied, lost, .. } = *self;
-        Self { master, moments, norm, len: rows.len() * width, stored, applied, lost }
+        let len = rows.len() * width;
+        Self { master, moments, bf16_moments, norm, len, stored, applied, lost }
     }
 
     /// Takes over the state of these rows after their step, and counts that step.
@@ -66,12 +65,20 @@ impl HostParamState {
             }
             _ => (),
         }
-        for (to, from) in self.moments.iter_mut().zip(&stepped.moments) {
-            if !to.is_empty() {
-                scattered(to, from, rows, width);
-            }
-        }
+        put_back(&mut self.moments, &stepped.moments, rows, width);
+        put_back(&mut self.bf16_moments, &stepped.bf16_moments, rows, width);
         (self.applied, self.lost) = (stepped.applied, stepped.lost);
+    }
+}
+
+/// Returns rows of a moment; none where the rule does not keep it.
+fn kept<E: Copy>(moment: &[E], rows: &[usize], width: usize) -> Vec<E> {
+    if moment.is_empty() { Vec::new() } else { gathered(moment, rows, width) }
+}
+
+fn put_back<E: Copy>(to: &mut [Vec<E>; 3], from: &[Vec<E>; 3], rows: &[usize], width: usize) {
+    for (to, from) in to.iter_mut().zip(from).filter(|(to, _)| !to.is_empty()) {
+        scattered(to, from, rows, width);
     }
 }
 

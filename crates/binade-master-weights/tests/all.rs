@@ -1,5 +1,6 @@
 //! Tests of the public interface in one program, which is linked once.
 
+mod bf16_state;
 mod common;
 mod counted;
 mod joins;

@@ -130,11 +130,10 @@ fn a_table_that_anything_else_uses_has_a_whole_gradient() {
 }
 
 /// Steps a table by look-ups, as the script of the recorded values does, and returns it.
-fn recorded(rule: UpdateRule, store: MasterStore, dtype: DType, sparse: bool) -> Vec<f32> {
+fn recorded(config: OptimizerConfig, dtype: DType, sparse: bool) -> Vec<f32> {
     let number = |x: usize| f32::from(u8::try_from(x).unwrap());
     let start: Vec<f32> = (0..18).map(|i| (number((i / 3 * 3 + i % 3) % 7) - 3.0) / 8.0).collect();
     let params = vec![Named::new("table", Cpu.upload(&start, &[6, 3], dtype).unwrap())];
-    let config = OptimizerConfig::new(rule).unwrap().with_store(store);
     let mut optimizer = MasterOptimizer::new(Cpu, params, config).unwrap();
     let mut scaler = Scaler::new(Cpu, LossScale::fixed(64.0).unwrap()).unwrap();
     for t in 0..17_usize {
@@ -161,7 +160,7 @@ fn seventeen_steps_are_those_of_torchs_sparse_gradients() {
         (UpdateRule::adagrad(0.05), ADAGRAD),
         (UpdateRule::sparse_adam(0.05), SPARSE_ADAM),
     ] {
-        let got = recorded(rule, MasterStore::Copy, DType::F32, true);
+        let got = recorded(OptimizerConfig::new(rule).unwrap(), DType::F32, true);
         for (got, wanted) in got.iter().zip(wanted) {
             assert!((got - wanted).abs() <= 2e-7, "{rule:?}: {got} for {wanted}");
         }
@@ -178,10 +177,20 @@ fn rules_that_keep_rows_without_a_gradient_step_to_the_bits_of_whole_gradients()
             (MasterStore::Copy, DType::F16),
             (MasterStore::Kahan, DType::F16),
         ]) {
-            let [sparse, whole] = [true, false].map(|sparse| recorded(rule, store, dtype, sparse));
-            assert_eq!(sparse, whole, "{rule:?} {store:?} {dtype}");
+            let config = OptimizerConfig::new(rule).unwrap().with_store(store);
+            let run = |sparse| recorded(config.clone(), dtype, sparse);
+            assert_eq!(run(true), run(false), "{rule:?} {store:?} {dtype}");
         }
     }
+}
+
+#[test]
+fn rows_of_state_in_bf16_step_to_the_bits_of_whole_gradients() {
+    let wide = OptimizerConfig::new(UpdateRule::adagrad(0.05)).unwrap();
+    let low = wide.clone().with_bf16_state(["sum"]);
+    let run = |sparse| recorded(low.clone(), DType::F32, sparse);
+    assert_eq!(run(true), run(false));
+    assert_ne!(run(true), recorded(wide, DType::F32, true));
 }
 
 /// Returns a sparse gradient of a table of four rows of two.

@@ -65,7 +65,8 @@ impl<D: Kernels> ParamState<D> {
         let norm = self.norm.as_ref().map(|norm| norm.download(device)).transpose()?;
         let norm = norm.and_then(|norm| norm.first().copied()).unwrap_or_default();
         let Self { len, stored, .. } = *self;
-        Ok(HostParamState { master, moments, norm, len, stored, applied, lost: None })
+        let bf16_moments = Default::default();
+        Ok(HostParamState { master, moments, bf16_moments, norm, len, stored, applied, lost: None })
     }
 
     /// Waits for the device and returns the `f32` values of its parameter, `param`.

@@ -3,6 +3,7 @@
 use super::{ParameterSpec, SavedParameter, StateKind};
 use crate::{HostMasters, HostParamState, Master};
 use binade_core::{RawTensor, TensorSpec};
+use half::bf16;
 use std::{slice, sync::Arc};
 
 impl HostMasters {
@@ -28,9 +29,13 @@ impl HostMasters {
     fn kinds(&self, name: &str) -> impl Iterator<Item = (&HostParamState, StateKind)> {
         let id = self.id(name);
         let kept = id.and_then(|id| self.slot(id).zip(self.rule(id))).into_iter();
-        kept.flat_map(|(slot, rule)| {
+        kept.flat_map(move |(slot, rule)| {
             let norm = rule.keeps_norm().then_some(StateKind::Norm);
-            let moments = [0, 1, 2].into_iter().take(rule.moments()).map(StateKind::Moment);
+            let low = self.config.bf16_moments(rule).into_iter().zip(0..).take(rule.moments());
+            let moments = low.map(|(is_low, place)| match is_low {
+                true => StateKind::Bf16Moment(place),
+                false => StateKind::Moment(place),
+            });
             let kinds = slot.master.kinds().iter().copied().chain(norm).chain(moments);
             kinds.map(move |kind| (slot, kind))
         })
@@ -77,6 +82,10 @@ impl HostParamState {
                 let moment = self.moments.get(usize::from(place));
                 moment.map_or_else(Vec::new, |moment| bytes(moment, f32::to_le_bytes))
             }
+            (StateKind::Bf16Moment(place), _) => {
+                let moment = self.bf16_moments.get(usize::from(place));
+                moment.map_or_else(Vec::new, |moment| bytes(moment, bf16::to_le_bytes))
+            }
             _ => Vec::new(),
         }
     }
@@ -102,6 +111,11 @@ impl HostParamState {
             (StateKind::Moment(place), _) => {
                 if let Some(moment) = self.moments.get_mut(usize::from(place)) {
                     fill(moment, bytes, f32::from_le_bytes);
+                }
+            }
+            (StateKind::Bf16Moment(place), _) => {
+                if let Some(moment) = self.bf16_moments.get_mut(usize::from(place)) {
+                    fill(moment, bytes, bf16::from_le_bytes);
                 }
             }
             _ => {}

@@ -24,6 +24,8 @@ pub enum StateKind {
     /// A moment, counted from 0 in the rule's order: momentum for SGD; mean, mean of squares and the largest of these for
     /// Adam.
     Moment(u8),
+    /// A moment that is kept in bf16, counted as [`Moment`](Self::Moment) is.
+    Bf16Moment(u8),
 }
 
 /// A word that no tensor goes by.
@@ -33,7 +35,7 @@ pub enum StateKind {
 )]
 pub struct UnknownStateKind(String);
 
-const NAMES: [(StateKind, &str); 10] = [
+const NAMES: [(StateKind, &str); 13] = [
     (StateKind::Master, "master"),
     (StateKind::Remainder, "remainder"),
     (StateKind::Compensation, "compensation"),
@@ -44,6 +46,9 @@ const NAMES: [(StateKind, &str); 10] = [
     (StateKind::Moment(0), "moment0"),
     (StateKind::Moment(1), "moment1"),
     (StateKind::Moment(2), "moment2"),
+    (StateKind::Bf16Moment(0), "bf16_moment0"),
+    (StateKind::Bf16Moment(1), "bf16_moment1"),
+    (StateKind::Bf16Moment(2), "bf16_moment2"),
 ];
 
 impl StateKind {
@@ -62,6 +67,7 @@ impl StateKind {
     pub fn spec(self, stored: DType, shape: &[usize]) -> TensorSpec {
         match self {
             Self::Master | Self::Moment(_) => TensorSpec::new(DType::F32, shape),
+            Self::Bf16Moment(_) => TensorSpec::new(DType::BF16, shape),
             Self::Remainder => TensorSpec::new(DType::U8, [shape, &[2]].concat()),
             Self::Compensation => TensorSpec::new(stored, shape),
             Self::ScaledMaster => TensorSpec::new(DType::F16, shape),

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 
 /// Where the `f32` value of a low-precision parameter is kept between steps.
 ///
-/// Moments are `f32` whatever the store, a parameter that is `f32` already is its own master under each, and a step
+/// Moments are the same whatever the store, a parameter that is `f32` already is its own master under each, and a step
 /// computes in `f32`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
