@@ -1,5 +1,7 @@
 //! The conformance kit on one rank, and on two ranks that are given the same.
 
+#[cfg(feature = "nccl")]
+use crate::engines::Nccl;
 use crate::engines::{Engine, Peers, counts, each};
 use crate::support::Result;
 use binade_autocast::Autocast;
@@ -10,8 +12,6 @@ use binade_conformance::{
 use binade_core::{DType, stochastic::Key};
 use binade_cuda::{CudaRank, Tensor};
 use std::env;
-
-crate::by_engine![ranks_that_are_given_the_same_keep_every_contract_of_training];
 
 struct Rank(CudaRank);
 
@@ -59,17 +59,43 @@ const SLOW: [&str; 2] = ["MasterWeights", "Convergence"];
 
 /// Contract of one rank, on which the engine moves nothing.
 pub(crate) const ALONE: &[crate::shared::Test] =
-    &[("a_rank_alone_keeps_every_contract_of_training", || keeps_every_contract::<Peers>(1))];
+    &[("a_rank_alone_keeps_every_contract_of_training", || keeps::<Peers>(1, &every_contract()))];
 
-fn ranks_that_are_given_the_same_keep_every_contract_of_training<E: Engine>() -> Result {
-    counts::<E>().filter(|ranks| *ranks == 2).try_for_each(keeps_every_contract::<E>)
-}
+/// Contract of two ranks.
+pub(crate) const PEERS: &[crate::shared::Test] =
+    &[("ranks_that_are_given_the_same_keep_every_contract_of_training", || {
+        on_two_ranks::<Peers>(&every_contract())
+    })];
 
-fn keeps_every_contract<E: Engine>(ranks: usize) -> Result {
+/// Contract of two ranks by NCCL.
+#[cfg(feature = "nccl")]
+pub(crate) const NCCL: &[crate::shared::Test] =
+    &[("ranks_that_are_given_the_same_keep_every_contract_of_what_nccl_moves", || {
+        // Ranks meet where they unscale, with gradients of every type and length: what follows is the same by every engine.
+        let moves = || runner().suite("GradScaler").only("unscale/");
+        on_two_ranks::<Nccl>(&if is_full() { every_contract() } else { moves() })
+    })];
+
+fn runner() -> Runner {
     let views = "views_are_read_in_row_major_order";
     let runner = Runner::from_env().excuse(views, "tensors lie row after row, without strides");
-    let slow = SLOW.into_iter().filter(|_| env::var_os("BINADE_FULL").is_some());
-    let runner = SUITES.into_iter().chain(slow).fold(runner.require_all(), Runner::suite);
+    runner.require_all()
+}
+
+fn is_full() -> bool {
+    env::var_os("BINADE_FULL").is_some()
+}
+
+fn every_contract() -> Runner {
+    let slow = SLOW.into_iter().filter(|_| is_full());
+    SUITES.into_iter().chain(slow).fold(runner(), Runner::suite)
+}
+
+fn on_two_ranks<E: Engine>(runner: &Runner) -> Result {
+    counts::<E>().filter(|ranks| *ranks == 2).try_for_each(|ranks| keeps::<E>(ranks, runner))
+}
+
+fn keeps<E: Engine>(ranks: usize, runner: &Runner) -> Result {
     for mut report in each::<E, _>(ranks, |device| runner.run(&Rank(device))) {
         let doubled = report.records.iter_mut().filter(|record| ranks > 1 && is_doubled(record));
         doubled.for_each(|record| record.outcome = Outcome::Passed);
