@@ -24,12 +24,14 @@ pub struct Item {
     pub text: String,
     /// Cases in backticks, tests behind a link, or what is not proved yet.
     pub proofs: Vec<String>,
+    /// The patterns of cases among the proofs.
+    pub patterns: Vec<String>,
 }
 
 impl Item {
-    /// The patterns of cases among the proofs.
-    pub fn patterns(&self) -> impl Iterator<Item = &str> {
-        self.proofs.iter().filter(|proof| !proof.contains("](")).flat_map(|proof| quoted(proof))
+    /// Returns true if the case of this name is among the proofs.
+    pub fn is_proved_by(&self, case: &str) -> bool {
+        self.patterns.iter().any(|pattern| is_like(case, pattern))
     }
 }
 
@@ -42,13 +44,19 @@ pub fn items(page: &str) -> Vec<Item> {
         if line.starts_with('#') {
             line.trim_start_matches('#').trim().clone_into(&mut under);
         } else if let Some(text) = line.strip_prefix("* ") {
-            items.push(Item { under: under.clone(), text: text.into(), proofs: Vec::new() });
+            let (proofs, patterns) = Default::default();
+            items.push(Item { under: under.clone(), text: text.into(), proofs, patterns });
         } else if let (Some(proof), Some(item)) = (line.strip_prefix("  * "), last) {
             item.proofs.push(proof.to_owned());
         } else if let (Some(more), Some(item)) = (line.strip_prefix("  "), items.last_mut()) {
             let text = item.proofs.last_mut().unwrap_or(&mut item.text);
             *text = format!("{text} {}", more.trim());
         }
+    }
+    // Once, and not for each of thousands of cases.
+    for item in &mut items {
+        let cases = item.proofs.iter().filter(|proof| !proof.contains("]("));
+        item.patterns = cases.flat_map(|proof| quoted(proof)).map(ToOwned::to_owned).collect();
     }
     items
 }

@@ -1,7 +1,7 @@
 //! The list of cases, a page of the book: by operation, how near a result must come, and what each case says, where, and of which contract.
 
 use super::cases::operations;
-use super::{Item, is_like, parts};
+use super::{Item, parts};
 use binade_conformance::{Arithmetic, CaseGroup};
 use std::fmt::Write as _;
 
@@ -65,7 +65,7 @@ fn rows(cases: &[String], items: &[Item]) -> Vec<Row> {
             rows.push(Row { sentence, numbers, variants, proves });
             rows.len() - 1
         });
-        let proved = items.iter().filter(|item| item.patterns().any(|like| is_like(case, like)));
+        let proved = items.iter().filter(|item| item.is_proved_by(case));
         add(&mut rows[at].numbers, numbers);
         add(&mut rows[at].variants, [variant.to_owned()]);
         add(&mut rows[at].proves, proved.map(|item| item.under.clone()));
