@@ -8,7 +8,8 @@ use crate::{
 use binade_core::{DType, Named, NamedGrads};
 use binade_grad_scaler::{LossScale, MergeRule, ScaleState, ScaleStore as _};
 
-/// Moves the scale by findings of gradients of that size, raised by an infinity beside them.
+/// Moves the scale by findings of gradients of that size, raised by an infinity beside them. Equal findings are those of one pass, which
+/// takes a device longer than the update.
 pub(crate) fn update_scale<S: Backend + ?Sized>(
     subject: &S,
     device: &S::Handle,
@@ -16,11 +17,17 @@ pub(crate) fn update_scale<S: Backend + ?Sized>(
     scale: ScaleState,
     round: &IterationFindings,
 ) -> Result<ScaleState> {
-    let flags = |passes: &[PassFinding]| {
-        passes.iter().map(|&pass| flag(subject, device, pass)).collect::<Result<Vec<_>, _>>()
+    let mut passes = Vec::new();
+    for &pass in round.parts.iter().chain(&round.verdicts) {
+        if !passes.iter().any(|(known, _)| *known == pass) {
+            passes.push((pass, flag(subject, device, pass)?));
+        }
+    }
+    let found = |pass: &PassFinding| passes.iter().find(|(known, _)| known == pass);
+    let of = |asked: &[PassFinding]| -> Vec<_> {
+        asked.iter().filter_map(found).map(|(_, found)| found).collect()
     };
-    let (parts, verdicts) = (flags(&round.parts)?, flags(&round.verdicts)?);
-    let (parts, verdicts): (Vec<_>, Vec<_>) = (parts.iter().collect(), verdicts.iter().collect());
+    let (parts, verdicts) = (of(&round.parts), of(&round.verdicts));
     let mut scale = device.upload_state(scale)?;
     device.update(&mut scale, &parts, &verdicts, rule)?;
     Ok(device.read(&[], &scale)?.1)
