@@ -25,32 +25,31 @@ struct Windows {
   }
 };
 
-// `divisor` is 0 where a window's elements in the image are counted.
+// `divisor` is 0 where a window's elements in the image are counted; `pixel` is as in `planes.cuh`.
 struct Pooling {
   Windows rows, columns;
-  uint32_t divisor;
+  uint32_t divisor, pixel;
 
   __device__ __forceinline__ float elements(const Span& ys, const Span& xs) const {
     return (float)(divisor != 0 ? divisor : (uint32_t)((ys.end - ys.start) * (xs.end - xs.start)));
   }
 };
 
-static_assert(sizeof(Pooling) == 52, "as `avg_pool2d.rs`");
+static_assert(sizeof(Pooling) == 56, "as `avg_pool2d.rs`");
 
 extern "C" __global__ void __launch_bounds__(256)
     avg_pool2d(const void* input, void* output, DType dtype, uint64_t len, const __grid_constant__ Pooling pool) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
-    Place window = place_of(i, {pool.rows.count, pool.columns.count});
+    Place window = place_of(i, {pool.rows.count, pool.columns.count}, pool.pixel);
     Span ys = pool.rows.covered((uint32_t)window.row), xs = pool.columns.covered((uint32_t)window.column);
-    uint64_t plane = window.plane * pool.rows.image * pool.columns.image;
+    uint64_t plane = window.first((uint64_t)pool.rows.image * pool.columns.image, pool.pixel);
     float sum = 0.0f;
 #pragma unroll 1
     for (uint64_t y = ys.start; y < ys.end; y++) {
+      uint64_t at = plane + (y * pool.columns.image + xs.start) * pool.pixel, end = at + (xs.end - xs.start) * pool.pixel;
 #pragma unroll 1
-      for (uint64_t x = xs.start; x < xs.end; x++) {
-        sum = __fadd_rn(sum, load(input, dtype, plane + y * pool.columns.image + x));
-      }
+      for (; at < end; at += pool.pixel) sum = __fadd_rn(sum, load(input, dtype, at));
     }
     float mean = __fdiv_rn(sum, pool.elements(ys, xs));
     put<SIXTEEN_AND_32>(output, dtype, i, code_of<SIXTEEN_AND_32>(dtype, mean));
@@ -61,16 +60,17 @@ extern "C" __global__ void __launch_bounds__(256)
     avg_pool2d_backward(const void* grad, void* result, DType dtype, uint64_t len, const __grid_constant__ Pooling pool) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
-    Place pixel = place_of(i, {pool.rows.image, pool.columns.image});
+    Place pixel = place_of(i, {pool.rows.image, pool.columns.image}, pool.pixel);
     Span rows = pool.rows.covering((uint32_t)pixel.row), columns = pool.columns.covering((uint32_t)pixel.column);
-    uint64_t windows = pixel.plane * pool.rows.count * pool.columns.count;
+    uint64_t windows = pixel.first((uint64_t)pool.rows.count * pool.columns.count, pool.pixel);
     float sum = 0.0f;
 #pragma unroll 1
     for (uint64_t row = rows.start; row < rows.end; row++) {
       Span ys = pool.rows.covered((uint32_t)row);
+      uint64_t at = windows + (row * pool.columns.count + columns.start) * pool.pixel;
 #pragma unroll 1
-      for (uint64_t column = columns.start; column < columns.end; column++) {
-        float g = load(grad, dtype, windows + row * pool.columns.count + column);
+      for (uint64_t column = columns.start; column < columns.end; column++, at += pool.pixel) {
+        float g = load(grad, dtype, at);
         sum = __fadd_rn(sum, __fdiv_rn(g, pool.elements(ys, pool.columns.covered((uint32_t)column))));
       }
     }
@@ -78,4 +78,4 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 // sass: avg_pool2d scalar 1 slots 12; elements of a window lie anywhere
-// sass: avg_pool2d_backward scalar 1 slots 22; elements of a window lie anywhere
+// sass: avg_pool2d_backward scalar 1 slots 23; elements of a window lie anywhere

@@ -1,15 +1,19 @@
-// The windows of images as the columns of a matrix, which makes convolution a matrix product, and what goes with it: the
-// sum of such columns back into images, and the weight and bias as a matrix.
+// The windows of images as the columns of a matrix, or as its rows, which makes convolution a matrix product, and what goes with
+// it: the sum of such windows back into images, and the weight and bias as a matrix.
 //
 // Oracle: `cases/conv2d.rs`; agreement: bound: elements are moved without rounding; a pixel's gradient is an f32 sum over the
 // windows that it lies in, in the order of their taps, rounded once.
 //
 // `im2col` and `col2im`: blocks of 256, `segments` for each row of the matrix or channel of the image, or fewer that stride.
+// `im2col_last`, `col2im_last`: blocks of 256, `segments` for each row of windows or of pixels, or fewer that stride.
 // `im2col_weight`: blocks of 256, one for each output, or fewer that stride.
 //
 // The matrix is [taps, row]: `pitch` elements from one image's windows to the next's, and whatever was there before between
 // them. Rows and outputs fall into groups; a row beyond a group's taps is of ones, which the bias is multiplied by. Backward gathers, a pixel a thread, and so needs no
 // atomics. What elements are divided by is known before, so that none is divided.
+//
+// Of images with the channels last the matrix is [windows, row], and the taps of a group are its pixels, with their channels: what
+// neighbouring threads read and write are neighbours.
 #include "lib/compact.cuh"
 #include "lib/divide.cuh"
 #include "lib/set.cuh"
@@ -41,6 +45,14 @@ __device__ __forceinline__ void each_of_lines(uint32_t segments, uint32_t lines,
     }
   }
 }
+
+// What elements with the channels last are divided by: the length of a pixel or of a window, the channels of a group, and the columns
+// of the kernel.
+struct Pixels {
+  Divisor by_line, by_channels, by_kernel_columns;
+};
+
+static_assert(sizeof(Pixels) == 36, "as `structs.rs`");
 
 __device__ __forceinline__ uint32_t code_of_one(DType dtype) {
   return dtype == F32 ? 0x3f800000u : dtype == BF16 ? 0x3f80u : 0x3c00u;
@@ -99,6 +111,56 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   });
 }
 
+// Windows of images with the channels last as rows of `by_line.by` elements.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    im2col_last(const void* input, DType dtype, Geometry of, Pixels by, uint32_t row, void* to) {
+  uint32_t taps = of.taps() / of.groups, group_columns = by.by_line.by / of.groups;
+  each_of_lines(of.segments, of.images * of.rows, of.columns * by.by_line.by, [&](uint32_t line) {
+    uint32_t image = line / of.rows;
+    uint32_t top = (line - image * of.rows) * of.stride[0] - of.padding[0];
+    return [=, &of, &by](uint32_t i) {
+      Divided window = divide(i, by.by_line);
+      uint32_t group = of.groups == 1 ? 0 : window.rest / group_columns, of_group = window.rest - group * group_columns;
+      Divided tap = divide(of_group, by.by_channels), place = divide(tap.quotient, by.by_kernel_columns);
+      // Below 0 in the padding, and then beyond every extent.
+      uint32_t y = top + place.quotient * of.dilation[0];
+      uint32_t x = window.quotient * of.stride[1] + place.rest * of.dilation[1] - of.padding[1];
+      uint32_t code = of_group == taps ? code_of_one(dtype) : 0;
+      if (of_group < taps && y < of.height && x < of.width) {
+        uint64_t pixel = ((uint64_t)image * of.height + y) * of.width + x;
+        code = code_at(input, dtype, pixel * of.channels + group * by.by_channels.by + tap.rest);
+      }
+      put<SIXTEEN_AND_32>(to, dtype, ((uint64_t)line * of.columns + window.quotient) * row + window.rest, code);
+    };
+  });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    col2im_last(const float* matrix, Geometry of, Pixels by, uint32_t row, void* to, DType dtype) {
+  uint32_t channels = by.by_channels.by, taps = of.taps() / of.groups;
+  each_of_lines(of.segments, of.images * of.height, of.width * of.channels, [&](uint32_t line) {
+    uint32_t image = line / of.height, y = line - image * of.height;
+    return [=, &of, &by](uint32_t i) {
+      Divided pixel = divide(i, by.by_line), channel = divide(pixel.rest, by.by_channels);
+      uint32_t first = channel.quotient * taps + channel.rest;
+      float sum = 0.0f;
+#pragma unroll 1
+      for (uint32_t ky = 0; ky < of.kernel_rows; ky++) {
+        uint32_t down = window_at(y, ky * of.dilation[0], of.by_stride[0], of.padding[0]);
+        if (down >= of.rows) continue;
+#pragma unroll 1
+        for (uint32_t kx = 0; kx < of.kernel_columns; kx++) {
+          uint32_t across = window_at(pixel.quotient, kx * of.dilation[1], of.by_stride[1], of.padding[1]);
+          if (across >= of.columns) continue;
+          uint64_t window = ((uint64_t)image * of.rows + down) * of.columns + across;
+          sum = __fadd_rn(sum, matrix[window * row + first + (ky * of.kernel_columns + kx) * channels]);
+        }
+      }
+      store_one(to, dtype, (uint64_t)line * of.width * of.channels + i, sum);
+    };
+  });
+}
+
 // [outputs, taps] as [outputs, matrix_rows]: the bias behind the taps, and zeros behind it.
 extern "C" __global__ void __launch_bounds__(THREADS) im2col_weight(
     const void* weight, const void* bias, DType dtype, uint32_t outputs, uint32_t taps, uint32_t matrix_rows, void* to) {
@@ -112,4 +174,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) im2col_weight(
   });
 }
 // sass: im2col scalar 2 slots 35; elements of a window lie anywhere
+// sass: im2col_last scalar 2 slots 46; pixels in the padding are not read
+// sass: col2im_last scalar 1 slots 40; windows that have a pixel lie anywhere
 // sass: im2col_weight scalar 2 slots 19; elements go to other places one by one

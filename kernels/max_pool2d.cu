@@ -11,9 +11,9 @@
 #include "lib/elements.cuh"
 #include "lib/planes.cuh"
 
-// Rows and columns: of the image, of the result, of the window and how it moves.
+// Rows and columns: of the image, of the result, of the window and how it moves. `pixel` is as in `planes.cuh`.
 struct Pool {
-  uint64_t image[2], output[2], kernel[2], stride[2], padding[2];
+  uint64_t image[2], output[2], kernel[2], stride[2], padding[2], pixel;
 };
 
 // The part of the image that a window covers along an axis. Never empty: padding is at most half a window.
@@ -35,13 +35,13 @@ __device__ __forceinline__ Span covering(const Pool& pool, uint32_t axis, uint64
 __device__ __forceinline__ uint64_t
 largest(const void* input, DType dtype, const Pool& pool, uint64_t plane, uint64_t row, uint64_t column) {
   Span ys = covered(pool, 0, row), xs = covered(pool, 1, column);
-  uint64_t best = plane + ys.start * pool.image[1] + xs.start;
+  uint64_t best = plane + (ys.start * pool.image[1] + xs.start) * pool.pixel;
   float most = load(input, dtype, best);
 #pragma unroll 1
   for (uint64_t y = ys.start; y < ys.end; y++) {
+    uint64_t at = plane + (y * pool.image[1] + xs.start) * pool.pixel, end = at + (xs.end - xs.start) * pool.pixel;
 #pragma unroll 1
-    for (uint64_t x = xs.start; x < xs.end; x++) {
-      uint64_t at = plane + y * pool.image[1] + x;
+    for (; at < end; at += pool.pixel) {
       float value = load(input, dtype, at);
       // Larger, or NaN, which wins and then stays.
       if (most == most && !(value <= most)) best = at, most = value;
@@ -54,8 +54,8 @@ extern "C" __global__ void __launch_bounds__(256)
     max_pool2d(const void* input, void* output, DType dtype, uint64_t len, const __grid_constant__ Pool pool) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
-    Place window = place_of(i, pool.output);
-    uint64_t plane = window.plane * pool.image[0] * pool.image[1];
+    Place window = place_of(i, pool.output, pool.pixel);
+    uint64_t plane = window.first(pool.image[0] * pool.image[1], pool.pixel);
     uint64_t best = largest(input, dtype, pool, plane, window.row, window.column);
     put<SIXTEEN_AND_32>(output, dtype, i, code_at(input, dtype, best));
   }
@@ -65,9 +65,10 @@ extern "C" __global__ void __launch_bounds__(256) max_pool2d_winners(
     const void* input, uint32_t* winners, DType dtype, uint64_t len, const __grid_constant__ Pool pool) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
-    Place window = place_of(i, pool.output);
-    uint64_t plane = window.plane * pool.image[0] * pool.image[1];
-    winners[i] = (uint32_t)(largest(input, dtype, pool, plane, window.row, window.column) - plane);
+    Place window = place_of(i, pool.output, pool.pixel);
+    uint64_t plane = window.first(pool.image[0] * pool.image[1], pool.pixel);
+    uint64_t best = largest(input, dtype, pool, plane, window.row, window.column) - plane;
+    winners[i] = (uint32_t)(pool.pixel == 1 ? best : best / pool.pixel);
   }
 }
 
@@ -75,16 +76,17 @@ extern "C" __global__ void __launch_bounds__(256) max_pool2d_backward(
     const void* grad, const uint32_t* winners, void* result, DType dtype, uint64_t len, const __grid_constant__ Pool pool) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
-    Place pixel = place_of(i, pool.image);
+    Place pixel = place_of(i, pool.image, pool.pixel);
     uint32_t own = (uint32_t)(pixel.row * pool.image[1] + pixel.column);
-    uint64_t windows = pixel.plane * pool.output[0] * pool.output[1];
+    uint64_t windows = pixel.first(pool.output[0] * pool.output[1], pool.pixel);
     Span rows = covering(pool, 0, pixel.row), columns = covering(pool, 1, pixel.column);
     float sum = 0.0f;
 #pragma unroll 1
     for (uint64_t row = rows.start; row < rows.end; row++) {
+      uint64_t window = windows + (row * pool.output[1] + columns.start) * pool.pixel;
+      uint64_t end = window + (columns.end - columns.start) * pool.pixel;
 #pragma unroll 1
-      for (uint64_t column = columns.start; column < columns.end; column++) {
-        uint64_t window = windows + row * pool.output[1] + column;
+      for (; window < end; window += pool.pixel) {
         if (winners[window] == own) sum = __fadd_rn(sum, load(grad, dtype, window));
       }
     }

@@ -27,6 +27,8 @@ struct Params {
   padding_columns: u32,
   // 0 where a window's elements in the image are counted.
   divisor: u32,
+  // Elements from one pixel of a channel to the next: 1, or the number of channels if they are last.
+  pixel: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -70,17 +72,24 @@ fn elements(ys: vec2<u32>, xs: vec2<u32>) -> f32 {
   return f32(select(params.divisor, (ys.y - ys.x) * (xs.y - xs.x), params.divisor == 0u));
 }
 
+// Where an index is among the pixels of planes of `count` pixels: its pixel, and where its plane begins among planes of `to` pixels.
+fn place_of(i: u32, count: u32, to: u32) -> vec2<u32> {
+  let channel = i % params.pixel;
+  let at = i / params.pixel;
+  return vec2(at % count, at / count * to * params.pixel + channel);
+}
+
 fn mean(i: u32) -> u32 {
   if (i >= params.len) {
     return 0u;
   }
-  let ys = covered(along_rows(), i / params.columns % params.rows);
-  let xs = covered(along_columns(), i % params.columns);
-  let plane = i / (params.columns * params.rows) * params.height * params.width;
+  let window = place_of(i, params.rows * params.columns, params.height * params.width);
+  let ys = covered(along_rows(), window.x / params.columns);
+  let xs = covered(along_columns(), window.x % params.columns);
   var sum = 0.0;
   for (var y = ys.x; y < ys.y; y++) {
     for (var x = xs.x; x < xs.y; x++) {
-      sum += a_at(plane + y * params.width + x);
+      sum += a_at(window.y + (y * params.width + x) * params.pixel);
     }
   }
   return narrow(sum / elements(ys, xs));
@@ -90,14 +99,15 @@ fn slope(i: u32) -> u32 {
   if (i >= params.len) {
     return 0u;
   }
-  let rows = covering(along_rows(), i / params.width % params.height);
-  let columns = covering(along_columns(), i % params.width);
-  let windows = i / (params.width * params.height) * params.rows * params.columns;
+  let pixel = place_of(i, params.height * params.width, params.rows * params.columns);
+  let rows = covering(along_rows(), pixel.x / params.width);
+  let columns = covering(along_columns(), pixel.x % params.width);
   var sum = 0.0;
   for (var row = rows.x; row < rows.y; row++) {
     let ys = covered(along_rows(), row);
     for (var column = columns.x; column < columns.y; column++) {
-      sum += a_at(windows + row * params.columns + column) / elements(ys, covered(along_columns(), column));
+      let g = a_at(pixel.y + (row * params.columns + column) * params.pixel);
+      sum += g / elements(ys, covered(along_columns(), column));
     }
   }
   return narrow(sum);

@@ -26,6 +26,8 @@ struct Params {
   stride_columns: u32,
   padding_rows: u32,
   padding_columns: u32,
+  // Elements from one pixel of a channel to the next: 1, or the number of channels if they are last.
+  pixel: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -53,16 +55,24 @@ fn covering(at: u32, step: u32, kernel: u32, padding: u32, count: u32) -> vec2<u
   return vec2(first, min(padded / step + 1u, count));
 }
 
-// The first largest element of a window, in row-major order; the first NaN, where there is one. `plane` is where the image begins.
+// Where an index is among the pixels of planes of `count` pixels: its pixel, and where its plane begins among planes of `to` pixels.
+fn place_of(i: u32, count: u32, to: u32) -> vec2<u32> {
+  let channel = i % params.pixel;
+  let at = i / params.pixel;
+  return vec2(at % count, at / count * to * params.pixel + channel);
+}
+
+// The pixel of the first largest element of a window, in row-major order; the first NaN, where there is one. `plane` is where the
+// image begins.
 fn largest(plane: u32, row: u32, column: u32) -> u32 {
   let ys = covered(row, params.stride_rows, params.kernel_rows, params.padding_rows, params.height);
   let xs = covered(column, params.stride_columns, params.kernel_columns, params.padding_columns, params.width);
-  var best = plane + ys.x * params.width + xs.x;
-  var most = order(a_code_at(best));
+  var best = ys.x * params.width + xs.x;
+  var most = order(a_code_at(plane + best * params.pixel));
   for (var y = ys.x; y < ys.y; y++) {
     for (var x = xs.x; x < xs.y; x++) {
-      let at = plane + y * params.width + x;
-      let value = order(a_code_at(at));
+      let at = y * params.width + x;
+      let value = order(a_code_at(plane + at * params.pixel));
       if (value > most) {
         best = at;
         most = value;
@@ -73,29 +83,30 @@ fn largest(plane: u32, row: u32, column: u32) -> u32 {
 }
 
 fn pooled(i: u32) -> u32 {
-  let column = i % params.columns;
-  let row = i / params.columns % params.rows;
-  let plane = i / (params.columns * params.rows);
   if (i >= params.len) {
     return 0u;
   }
-  return a_code_at(largest(plane * params.height * params.width, row, column));
+  let window = place_of(i, params.rows * params.columns, params.height * params.width);
+  let best = largest(window.y, window.x / params.columns, window.x % params.columns);
+  return a_code_at(window.y + best * params.pixel);
 }
 
 fn slope(i: u32) -> u32 {
   if (i >= params.len) {
     return 0u;
   }
-  let x = i % params.width;
-  let y = i / params.width % params.height;
-  let plane = i / (params.width * params.height);
+  let pixels = params.height * params.width;
+  let own = place_of(i, pixels, pixels);
+  let windows = place_of(i, pixels, params.rows * params.columns).y;
+  let x = own.x % params.width;
+  let y = own.x / params.width;
   let rows = covering(y, params.stride_rows, params.kernel_rows, params.padding_rows, params.rows);
   let columns = covering(x, params.stride_columns, params.kernel_columns, params.padding_columns, params.columns);
   var sum = 0.0;
   for (var row = rows.x; row < rows.y; row++) {
     for (var column = columns.x; column < columns.y; column++) {
-      if (largest(plane * params.height * params.width, row, column) == i) {
-        sum += b_at((plane * params.rows + row) * params.columns + column);
+      if (largest(own.y, row, column) == own.x) {
+        sum += b_at(windows + (row * params.columns + column) * params.pixel);
       }
     }
   }

@@ -11,7 +11,7 @@
 
 use binade_core::DType;
 use binade_core::ops::{
-    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig,
+    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, ImageLayout, MaxPool2dConfig,
     OpInvocation as Call, Ops, Upload, for_each_op,
 };
 
@@ -177,13 +177,17 @@ fn windows(n: usize, dtype: DType) -> Vec<Row> {
     let (stride, padding, bias) = ([1, 2], [1, 0], true);
     let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
     // Two groups, and a kernel of five rows.
-    let apart = Conv2dConfig { stride, padding: [2, 0], dilation: [2, 1], groups: 2 };
+    let (dilation, layout) = ([2, 1], ImageLayout::ChannelsFirst);
+    let apart = Conv2dConfig { stride, padding: [2, 0], dilation, groups: 2, layout };
     let part: &[usize] = &[4, 1, 3, 3];
     let [x, w, y]: [&[usize]; 3] = [&[3, 2, n, 2 * n + 1], &[4, 2, 3, 3], &[3, 4, n, n]];
-    let pool = MaxPool2dConfig { kernel: [3, 2], stride: [1, 2], padding: [1, 0] };
-    let MaxPool2dConfig { kernel, stride, padding } = pool;
-    let mean = AvgPool2dConfig { kernel, stride, padding, count_include_pad: false };
+    let pool = MaxPool2dConfig { kernel: [3, 2], stride: [1, 2], padding: [1, 0], layout };
+    let MaxPool2dConfig { kernel, stride, padding, .. } = pool;
+    let mean = AvgPool2dConfig { kernel, stride, padding, count_include_pad: false, layout };
     let [plane, pooled]: [&[usize]; 2] = [&[2, 3, n, 2 * n], &[2, 3, n, n]];
+    let layout = ImageLayout::ChannelsLast;
+    let (last, pool_last) = (Conv2dConfig { layout, ..apart }, MaxPool2dConfig { layout, ..pool });
+    let [x_last, y_last]: [&[usize]; 2] = [&[3, n, 2 * n + 1, 2], &[3, n, n, 4]];
     vec![
         row(Call::Conv2d { config }, &[x, w]),
         row(Call::Conv2d { config }, &[x, w, &[4]]),
@@ -195,6 +199,9 @@ fn windows(n: usize, dtype: DType) -> Vec<Row> {
         row(Call::MaxPool2dBackward { config: pool }, &[pooled, plane]),
         row(Call::AvgPool2d { config: mean }, &[plane]),
         row(Call::AvgPool2dBackward { shape: plane.to_vec(), config: mean }, &[pooled]),
+        row(Call::Conv2d { config: last }, &[x_last, part, &[4]]),
+        row(Call::Conv2dBackward { bias, config: last }, &[y_last, x_last, part]),
+        row(Call::MaxPool2d { config: pool_last }, &[&[2, n, 2 * n, 3]]),
         row(Call::AdaptiveAvgPool2d { output: [n, n] }, &[plane]),
         row(Call::AdaptiveAvgPool2dBackward { shape: plane.to_vec() }, &[pooled]),
     ]

@@ -88,7 +88,8 @@ impl Model {
         let x = x.conv2d(&p["conv.weight"], Some(&p["conv.bias"]), config)?;
         let config = BatchNormConfig::default();
         let (x, _) = x.batch_norm(&p["norm.weight"], &p["norm.bias"], &running, config)?;
-        let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding: [1, 1] };
+        let (stride, padding) = ([2, 2], [1, 1]);
+        let config = MaxPool2dConfig { stride, padding, ..MaxPool2dConfig::square(3) };
         let x = x.silu()?.max_pool2d(config)?;
         let x = x.reshape(&[x.shape()[0], 27])?;
         let (weight, bias) = (&p["layer_norm.weight"], &p["layer_norm.bias"]);

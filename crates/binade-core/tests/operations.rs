@@ -114,7 +114,8 @@ fn windows_that_do_not_fit_are_refused() {
     assert!(conv(&[2, 3, 4, 4], &[5, 3, 0, 3]).is_err(), "no kernel");
     assert!(conv(&[3, 4, 4], &[5, 3, 3, 3]).is_err(), "no batch axis");
     // A window over padding alone would have no largest element.
-    let padded = MaxPool2dConfig { kernel: [2, 2], stride: [1, 1], padding: [1, 1] };
+    let (stride, padding) = ([1, 1], [1, 1]);
+    let padded = MaxPool2dConfig { stride, padding, ..MaxPool2dConfig::square(2) };
     let pool = Call::MaxPool2d { config: padded };
     assert!(shape_of(&pool, &[&[1, 1, 0, 4]]).is_err());
     assert!(shape_of(&pool, &[&[1, 1, 1, 1]]).is_ok());

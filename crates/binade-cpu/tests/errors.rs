@@ -69,7 +69,8 @@ fn arguments_out_of_range_say_the_range() {
         ErrorKind::InvalidArgument,
         "batch_norm: 1 value(s) a channel for [1, 3]; expected at least 2 in training; a batch of one is for the inference form",
     );
-    let padded = MaxPool2dConfig { kernel: [2, 2], stride: [1, 1], padding: [2, 0] };
+    let (stride, padding) = ([1, 1], [2, 0]);
+    let padded = MaxPool2dConfig { stride, padding, ..MaxPool2dConfig::square(2) };
     let error = Cpu.max_pool2d(&f32s(&[1, 1, 4, 4]), padded).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }

@@ -69,7 +69,13 @@ fn average_pooling_has_torchs_values_whether_padding_counts_or_not() {
     ];
     for (count_include_pad, [result, gradient]) in [(true, counted), (false, inside)] {
         let (kernel, stride, padding) = ([3, 2], [2, 1], [1, 1]);
-        let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad };
+        let config = AvgPool2dConfig {
+            kernel,
+            stride,
+            padding,
+            count_include_pad,
+            ..AvgPool2dConfig::square(1)
+        };
         let x = input(&[1, 1, 4, 3]);
         near(&Cpu.avg_pool2d(&x, config).unwrap(), result);
         let g = grad(&[1, 1, 2, 4]);
@@ -82,7 +88,7 @@ fn a_convolution_of_groups_and_dilated_kernels_has_torchs_values() {
     let [x, w] = [input(&[1, 4, 3, 4]), whole(&[2, 2, 2, 2], [5, 7, 3])];
     let b = whole(&[2], [1, 6, 2]);
     let (stride, padding, dilation, groups) = ([2, 1], [1, 0], [2, 3], 2);
-    let config = Conv2dConfig { stride, padding, dilation, groups };
+    let config = Conv2dConfig { stride, padding, dilation, groups, ..Conv2dConfig::default() };
     near(&Cpu.conv2d(&x, &w, Some(&b), config).unwrap(), &[13.0, -18.0, -2.0, 8.0]);
     let grads = Cpu.conv2d_backward(&grad(&[1, 2, 2, 1]), &x, &w, true, config).unwrap();
     let mut of_x = [0.0; 48];

@@ -2,7 +2,8 @@
 
 use crate::common::{check, tensor};
 use binade_core::ops::{
-    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats,
+    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, ImageLayout, MaxPool2dConfig,
+    RunningStats,
 };
 use binade_cpu::Tensor;
 
@@ -120,11 +121,28 @@ fn a_normalisation_over_groups_goes_back_as_differences_say() {
 }
 
 #[test]
+fn images_with_the_channels_last_go_back_as_differences_say() {
+    let (stride, padding, layout) = ([2, 1], [1, 0], ImageLayout::ChannelsLast);
+    let config = Conv2dConfig { stride, padding, layout, ..Conv2dConfig::default() };
+    let operands = [tensor(&[2, 5, 4, 2], 1), tensor(&[3, 2, 3, 2], 2), tensor(&[3], 3)];
+    check(&operands, |v| v[0].conv2d(&v[1], Some(&v[2]), config));
+    let (max, mean) = (MaxPool2dConfig::square(2), AvgPool2dConfig::square(2));
+    check(&operands[..1], |v| v[0].max_pool2d(MaxPool2dConfig { layout, ..max }));
+    check(&operands[..1], |v| v[0].avg_pool2d(AvgPool2dConfig { layout, ..mean }));
+}
+
+#[test]
 fn averages_of_windows_go_back_as_differences_say() {
     let x = [tensor(&[2, 2, 5, 4], 1)];
     let (kernel, stride, padding) = ([3, 2], [2, 1], [1, 1]);
     for count_include_pad in [true, false] {
-        let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad };
+        let config = AvgPool2dConfig {
+            kernel,
+            stride,
+            padding,
+            count_include_pad,
+            ..AvgPool2dConfig::square(1)
+        };
         check(&x, |v| v[0].avg_pool2d(config));
     }
     for output in [[1, 1], [2, 3], [7, 4]] {

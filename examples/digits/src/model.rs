@@ -159,7 +159,7 @@ impl<D: Trains> Net<D> {
         } else {
             x.batch_norm_inference(&p[1], &p[2], &self.running[index], config.eps)?
         };
-        x.relu()?.max_pool2d(MaxPool2dConfig { kernel: [2, 2], stride: [2, 2], padding: [0, 0] })
+        x.relu()?.max_pool2d(MaxPool2dConfig::square(2))
     }
 }
 

@@ -141,7 +141,7 @@ impl<D: Trains> Net<D> {
         let Self { resnet, running, norm } = self;
         let mut pass = Pass { p, running, norm: training.then_some(*norm) };
         let x = resnet.stem.apply(&mut pass, images)?.relu()?;
-        let pool = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding: [1, 1] };
+        let pool = MaxPool2dConfig { stride: [2, 2], padding: [1, 1], ..MaxPool2dConfig::square(3) };
         let x = x.at("maxpool").max_pool2d(pool)?;
         let x = resnet.blocks.iter().try_fold(x, |x, block| block.apply(&mut pass, &x))?;
         let [weight, bias] = resnet.head;

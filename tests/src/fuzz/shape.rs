@@ -2,11 +2,12 @@
 
 use binade_core::DType::{F16, F32, I64};
 use binade_core::ops::{
-    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig,
+    AttentionConfig, AvgPool2dConfig, BatchNormConfig, Conv2dConfig, ImageLayout, MaxPool2dConfig,
     OpInvocation as Call, OperandError, shape,
 };
 
 /// Extents, two bytes each: small ones, powers of two, and those near the largest.
+#[derive(Clone)]
 struct Extents<'b>(std::slice::Iter<'b, u8>);
 
 impl Extents<'_> {
@@ -97,15 +98,22 @@ fn fitting(lead: &[usize], [m, k]: [usize; 2], [n, rows]: [usize; 2]) {
 }
 
 fn windows(image: &[usize], extents: &mut Extents<'_>) {
+    for layout in [ImageLayout::ChannelsFirst, ImageLayout::ChannelsLast] {
+        windows_in(layout, image, &mut extents.clone());
+    }
+}
+
+fn windows_in(layout: ImageLayout, image: &[usize], extents: &mut Extents<'_>) {
     let (stride, padding, kernel) = (extents.two(), extents.two(), extents.two());
     let (dilation, groups) = (extents.two(), extents.next());
-    let channels = image[1].checked_div(groups).unwrap_or_default();
+    let [_, images, ..] = layout.extents(image).unwrap_or_default();
+    let channels = images.checked_div(groups).unwrap_or_default();
     let weight = [extents.next(), channels, kernel[0], kernel[1]];
-    let config = Conv2dConfig { stride, padding, dilation, groups };
+    let config = Conv2dConfig { stride, padding, dilation, groups, layout };
     bounded(result(&Call::Conv2d { config }, &[image, &weight]));
-    let config = MaxPool2dConfig { kernel, stride, padding };
+    let config = MaxPool2dConfig { kernel, stride, padding, layout };
     bounded(result(&Call::MaxPool2d { config }, &[image]));
-    let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad: true };
+    let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad: true, layout };
     bounded(result(&Call::AvgPool2d { config }, &[image]));
     bounded(result(&Call::AvgPool2dBackward { shape: image.to_vec(), config }, &[image]));
     bounded(result(&Call::AdaptiveAvgPool2d { output: kernel }, &[image]));

@@ -2,7 +2,9 @@
 
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
-use binade_conformance::ops::{BatchNormConfig, Conv2dConfig, OperandError, ShapeError};
+use binade_conformance::ops::{
+    BatchNormConfig, Conv2dConfig, ImageLayout, OperandError, ShapeError,
+};
 use binade_conformance::{OpInvocation, SubjectError};
 use binade_core::ErrorKind;
 use candle_core::{D, DType, Device, Tensor, Var};
@@ -197,8 +199,11 @@ fn beside_bias(
 
 /// Returns candle's configuration, which moves kernels alike along both axes. A stride of 0 along either is one along both.
 fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, SubjectError> {
-    let Conv2dConfig { stride: [stride, across], padding: [padding, beside], dilation, groups } =
-        config;
+    let Conv2dConfig { stride: [stride, across], padding: [padding, beside], .. } = config;
+    let Conv2dConfig { dilation, groups, layout, .. } = config;
+    if layout != ImageLayout::ChannelsFirst {
+        return Err(SubjectError::unsupported("images with the channels last"));
+    }
     let steps = [stride, across, dilation[0], dilation[1]];
     let is_square = (stride, padding, dilation[0]) == (across, beside, dilation[1]);
     if !is_square && !steps.contains(&0) {

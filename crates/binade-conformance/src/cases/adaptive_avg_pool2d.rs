@@ -5,6 +5,7 @@
 use super::avg_pool2d::{Window, backward, by_plane, means};
 use super::prelude::*;
 use crate::OpInvocation::{AdaptiveAvgPool2d, AdaptiveAvgPool2dBackward};
+use binade_core::ops::ImageLayout;
 
 /// Input, and rows and columns of the result.
 const SIZES: &str = "1x1x1x1:1x1 2x3x7x7:1x1 2x3x8x9:3x4 1x2x5x5:7x6 2x1x1x1:2x3 2x3x6x6:6x6 1x2x33x31:5x7 \
@@ -51,7 +52,8 @@ fn both(run: &mut OpRun<'_>, x: &Stored, output: [usize; 2]) -> Verdict {
     let forward = AdaptiveAvgPool2d { output };
     run.near(forward, &[x], [(x.dtype, means(&values(x), &windows))])?;
     let g = uniform(2, x.dtype, &[x.shape[0], x.shape[1], output[0], output[1]], [-1.0, 1.0]);
-    backward(run, &g, &x.shape, &windows, |shape| AdaptiveAvgPool2dBackward { shape })
+    let order = ImageLayout::ChannelsFirst;
+    backward(run, &g, &x.shape, &windows, order, |shape| AdaptiveAvgPool2dBackward { shape })
 }
 
 // The oracle.

@@ -2,10 +2,10 @@
 //!
 //! The oracle is a loop over each window.
 
-use super::conv2d::extents;
+use super::conv2d::{extents, laid_out, ordered};
 use super::prelude::*;
 use crate::OpInvocation::{AvgPool2d, AvgPool2dBackward};
-use binade_core::ops::AvgPool2dConfig;
+use binade_core::ops::{AvgPool2dConfig, ImageLayout};
 
 /// Input, window, stride and padding.
 const SIZES: &str = "1x1x1x1:1x1:1x1:0x0 1x1x4x4:2x2:2x2:0x0 2x3x5x6:3x2:1x2:1x1 1x2x8x8:2x2:1x1:0x0 \
@@ -20,7 +20,13 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let [kernel, stride, padding] = [kernel, stride, padding].map(|it| [it[0], it[1]]);
             cases.add(dtype, sentence, move |run| {
                 [true, false].into_iter().try_for_each(|count_include_pad| {
-                    let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad };
+                    let config = AvgPool2dConfig {
+                        kernel,
+                        stride,
+                        padding,
+                        count_include_pad,
+                        ..AvgPool2dConfig::square(1)
+                    };
                     both(run, &uniform(1, dtype, &input, [-2.0, 1.0]), config)
                 })
             });
@@ -29,11 +35,18 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let x = uniform(1, dtype, &[2, 3, 30, 24], [-2.0, 2.0]);
             both(run, &x, AvgPool2dConfig::square(2))
         });
+        cases.add(dtype, "channels_last_are_channels_first_permuted", move |run| {
+            let x = uniform(1, dtype, &[2, 3, 5, 6], [-2.0, 1.0]);
+            let (kernel, stride, padding) = ([3, 2], [1, 2], [1, 1]);
+            let (count_include_pad, layout) = (false, ImageLayout::ChannelsLast);
+            both(run, &x, AvgPool2dConfig { kernel, stride, padding, count_include_pad, layout })
+        });
         cases.add(dtype, "padding_counts_where_it_is_to_count", move |run| {
             let x = ones(dtype, &[1, 1, 2, 2]);
             [(true, 0.25), (false, 1.0)].into_iter().try_for_each(|(count_include_pad, mean)| {
-                let (kernel, padding) = ([2, 2], [1, 1]);
-                let config = AvgPool2dConfig { kernel, stride: kernel, padding, count_include_pad };
+                let padding = [1, 1];
+                let config =
+                    AvgPool2dConfig { padding, count_include_pad, ..AvgPool2dConfig::square(2) };
                 run.exact(AvgPool2d { config }, &[&x], [(dtype, vec![mean; 4])])?;
                 let op = AvgPool2dBackward { shape: x.shape.clone(), config };
                 run.exact(op, &[&x], [(dtype, vec![mean; 4])])
@@ -59,12 +72,16 @@ pub(super) fn add_cases(cases: &mut OpCases) {
                 let windows = windows_of(&x, config);
                 run.near(AvgPool2d { config }, &[&x], [(dtype, means(&values(&x), &windows))])?;
                 let g = ones(dtype, &output(&x.shape, config)).with(4, bad);
-                backward(run, &g, &x.shape, &windows, |shape| AvgPool2dBackward { shape, config })
+                let order = config.layout;
+                backward(run, &g, &x.shape, &windows, order, |shape| AvgPool2dBackward {
+                    shape,
+                    config,
+                })
             })
         });
     }
     let pool = |kernel, stride, padding| {
-        let config = AvgPool2dConfig { kernel, stride, padding, count_include_pad: true };
+        let config = AvgPool2dConfig { kernel, stride, padding, ..AvgPool2dConfig::square(1) };
         (AvgPool2d { config }, "1x1x4x4")
     };
     let sentence = "a_window_or_stride_of_zero_or_too_much_padding_is_an_invalid_argument";
@@ -85,12 +102,14 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     too_large(cases, [(op, "1x1x2x2")]);
 }
 
-/// Forward and backward on random gradients.
+/// Forward and backward on random gradients, from images `[N, C, H, W]` in the configuration's layout.
 fn both(run: &mut OpRun<'_>, x: &Stored, config: AvgPool2dConfig) -> Verdict {
     let windows = windows_of(x, config);
-    run.near(AvgPool2d { config }, &[x], [(x.dtype, means(&values(x), &windows))])?;
-    let g = uniform(2, x.dtype, &output(&x.shape, config), [-1.0, 1.0]);
-    backward(run, &g, &x.shape, &windows, |shape| AvgPool2dBackward { shape, config })
+    let (order, pooled) = (config.layout, output(&x.shape, config));
+    let wanted = ordered(means(&values(x), &windows), pooled, order);
+    run.near(AvgPool2d { config }, &[&laid_out(x, order)], [(x.dtype, wanted)])?;
+    let g = uniform(2, x.dtype, &pooled, [-1.0, 1.0]);
+    backward(run, &g, &x.shape, &windows, order, |shape| AvgPool2dBackward { shape, config })
 }
 
 // The oracle.
@@ -107,7 +126,7 @@ fn output(shape: &[usize], config: AvgPool2dConfig) -> [usize; 4] {
 
 /// Each window of the images, in row-major order.
 fn windows_of(x: &Stored, config: AvgPool2dConfig) -> Vec<Window> {
-    let AvgPool2dConfig { kernel, stride, padding, count_include_pad } = config;
+    let AvgPool2dConfig { kernel, stride, padding, count_include_pad, .. } = config;
     let shape = output(&x.shape, config);
     let window = |row: usize, column: usize| {
         let first = [row * stride[0], column * stride[1]];
@@ -157,12 +176,13 @@ pub(super) fn means(x: &[f64], windows: &[Window]) -> Vec<Expected> {
     windows.iter().map(mean).collect()
 }
 
-/// Compares the gradient of images of this shape: each window's, shared out among its elements.
+/// Compares the gradient of images `[N, C, H, W]` of this shape in an order of their axes: each window's, shared out among its elements.
 pub(super) fn backward(
     run: &mut OpRun<'_>,
     grad: &Stored,
     shape: &[usize],
     windows: &[Window],
+    order: ImageLayout,
     op: impl Fn(Vec<usize>) -> OpInvocation,
 ) -> Verdict {
     let mut sums = vec![[0.0_f64; 3]; shape.iter().product()];
@@ -174,6 +194,8 @@ pub(super) fn backward(
     }
     // A rounding an addition, and those of the division of each term.
     let wanted = |[value, mass, terms]: [f64; 3]| Expected::near(value, (terms + 4.0) * mass);
-    let wanted = sums.into_iter().map(wanted).collect();
-    run.near(op(shape.to_vec()), &[grad], [(grad.dtype, wanted)])
+    let extents = [shape[0], shape[1], shape[2], shape[3]];
+    let wanted = ordered(sums.into_iter().map(wanted).collect(), extents, order);
+    let op = op(order.shape(extents).to_vec());
+    run.near(op, &[&laid_out(grad, order)], [(grad.dtype, wanted)])
 }

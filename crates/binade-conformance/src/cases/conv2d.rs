@@ -5,7 +5,7 @@
 use super::linear::{self, linear};
 use super::prelude::*;
 use crate::OpInvocation::{Conv2d, Conv2dBackward};
-use binade_core::ops::Conv2dConfig;
+use binade_core::ops::{Conv2dConfig, ImageLayout};
 
 const SIZES: &str = "1x1x1x1:1x1x1x1:1x1:0x0 1x1x5x5:1x1x3x3:1x1:0x0 2x3x7x6:4x3x3x3:1x1:1x1 \
     3x2x9x8:5x2x2x3:2x3:2x1 2x2x6x7:3x2x1x2:3x2:0x3 1x8x8x8:8x8x3x3:1x1:1x1 2x3x17x15:4x3x3x3:1x1:1x1 \
@@ -40,7 +40,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let sentence =
                 format!("{x}_by_{w}_stride_{by}_padding_{edge}_dilation_{apart}_groups_{groups}");
             let [stride, padding, dilation] = [&stride, &padding, &dilation].map(|it| two(it));
-            let config = Conv2dConfig { stride, padding, dilation, groups };
+            let config =
+                Conv2dConfig { stride, padding, dilation, groups, ..Conv2dConfig::default() };
             let layer = Layer { input: four(&input), weight: four(&weight), config };
             cases.add(dtype, sentence, move |run| {
                 both(run, dtype, layer, true)?;
@@ -54,6 +55,26 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         cases.starts(dtype, move |run, _, _| {
             both(run, dtype, layer, true)?;
             both(run, dtype, grouped, true)
+        });
+        cases.add(dtype, "channels_last_are_channels_first_permuted", move |run| {
+            let layout = ImageLayout::ChannelsLast;
+            let (stride, padding) = ([2, 1], [1, 0]);
+            let plain = Conv2dConfig { stride, padding, layout, ..Conv2dConfig::default() };
+            let (dilation, groups) = ([1, 2], 2);
+            let grouped = Conv2dConfig { dilation, groups, ..plain };
+            let pixels = Conv2dConfig { layout, ..Conv2dConfig::default() };
+            for (input, weight, config) in [
+                ([2, 3, 7, 6], [4, 3, 3, 2], plain),
+                ([2, 4, 5, 6], [6, 2, 3, 2], grouped),
+                ([2, 6, 3, 5], [4, 3, 1, 1], Conv2dConfig { groups: 2, ..pixels }),
+                ([2, 9, 3, 5], [4, 9, 1, 1], pixels),
+                ([1, 0, 3, 3], [2, 0, 2, 2], plain),
+            ] {
+                let layer = Layer { input, weight, config };
+                both(run, dtype, layer, true)?;
+                both(run, dtype, layer, false)?;
+            }
+            Ok(())
         });
         cases.add(dtype, "a_group_reads_its_own_channels", move |run| {
             let x = Stored::from_values(dtype, &[1, 2, 1, 3], [1.0, 2.0, 3.0, 10.0, 20.0, 30.0]);
@@ -154,11 +175,38 @@ fn both(run: &mut OpRun<'_>, dtype: DType, layer: Layer, bias: bool) -> Verdict 
     let g = of(4, &layer.output());
     let bv = values(&b);
     let wanted = layer.forward(&values(&x), &values(&w), bias.then_some(&bv));
+    let order = config.layout;
+    let [wanted_input, others @ ..] = layer.backward(&values(&g), &values(&x), &values(&w));
+    let (x, g) = (laid_out(&x, order), laid_out(&g, order));
     let operands = [&x, &w, &b];
+    let wanted = ordered(wanted, layer.output(), order);
     run.near(Conv2d { config }, &operands[..2 + usize::from(bias)], [(dtype, wanted)])?;
-    let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
-    let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
+    let wanted = std::iter::once(ordered(wanted_input, input, order)).chain(others);
+    let wanted = wanted.take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
     run.near(Conv2dBackward { config, bias }, &[&g, &x, &w], wanted)
+}
+
+/// Returns images `[N, C, H, W]` in another order of their axes.
+pub(super) fn laid_out(images: &Stored, order: ImageLayout) -> Stored {
+    let extents = four(&images.shape);
+    let values = ordered(values(images), extents, order);
+    Stored::from_values(images.dtype, &order.shape(extents), values)
+}
+
+/// Returns what there is of each element of `[N, C, H, W]`, for another order of the axes.
+pub(super) fn ordered<T: Copy>(
+    all: Vec<T>,
+    [n, c, h, w]: [usize; 4],
+    order: ImageLayout,
+) -> Vec<T> {
+    if order == ImageLayout::ChannelsFirst {
+        return all;
+    }
+    let place = |at: usize| {
+        let (channel, pixel) = (at % c, at / c);
+        (pixel / (h * w) * c + channel) * h * w + pixel % (h * w)
+    };
+    (0..n * h * w * c).map(|at| all[place(at)]).collect()
 }
 
 // The oracle.

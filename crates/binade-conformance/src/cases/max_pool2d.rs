@@ -2,10 +2,10 @@
 //!
 //! The oracle is a loop over each window.
 
-use super::conv2d::{extents, taps};
+use super::conv2d::{extents, laid_out, ordered, taps};
 use super::prelude::*;
 use crate::OpInvocation::{MaxPool2d, MaxPool2dBackward};
-use binade_core::ops::MaxPool2dConfig;
+use binade_core::ops::{ImageLayout, MaxPool2dConfig};
 
 /// Input, window, stride and padding.
 type Size = ([usize; 4], [usize; 2], [usize; 2], [usize; 2]);
@@ -32,7 +32,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let window =
                 format!("{}_stride_{}_padding_{}", name(&kernel), name(&stride), name(&padding));
             let sentence = format!("random_{}_by_{window}", name(&input));
-            let config = MaxPool2dConfig { kernel, stride, padding };
+            let config = MaxPool2dConfig { kernel, stride, padding, ..MaxPool2dConfig::square(1) };
             cases.add(dtype, sentence, move |run| {
                 both(run, &uniform(1, dtype, &input, [-2.0, -1.0]), config)
             });
@@ -41,15 +41,24 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let x = uniform(1, dtype, &[2, 3, 30, 24], [-2.0, 2.0]);
             both(run, &x, MaxPool2dConfig::square(2))
         });
+        cases.add(dtype, "channels_last_are_channels_first_permuted", move |run| {
+            let x = uniform(1, dtype, &[2, 3, 5, 6], [-2.0, -1.0]);
+            let (kernel, stride, padding) = ([3, 2], [1, 2], [1, 1]);
+            let layout = ImageLayout::ChannelsLast;
+            both(run, &x, MaxPool2dConfig { kernel, stride, padding, layout })?;
+            let equal = Stored::from_values(dtype, &[1, 2, 5, 5], vec![-1.0; 50]);
+            both(run, &equal, MaxPool2dConfig { stride, layout, ..MaxPool2dConfig::square(3) })
+        });
         cases.add(dtype, "of_equal_elements_the_first_takes_the_gradient", move |run| {
             for padding in [[0, 0], [1, 1]] {
-                let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding };
+                let stride = [2, 2];
+                let config = MaxPool2dConfig { stride, padding, ..MaxPool2dConfig::square(3) };
                 both(run, &Stored::from_values(dtype, &[1, 2, 5, 5], vec![-1.0; 50]), config)?;
             }
             Ok(())
         });
         cases.add(dtype, "a_nan_is_larger_than_everything_and_the_first_wins", move |run| {
-            let config = MaxPool2dConfig { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
+            let config = MaxPool2dConfig { kernel: [1, 2], ..MaxPool2dConfig::square(1) };
             let (inf, nan) = (f64::INFINITY, f64::NAN);
             let row = [1.0, nan, inf, nan, nan, 6.0, -inf, -inf];
             both(run, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config)
@@ -57,7 +66,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         cases.add(dtype, "gradients_of_windows_that_overlap_add_up_in_f32", move |run| {
             // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
             // by step: 2048 and eight ones.
-            let config = MaxPool2dConfig { kernel: [3, 3], stride: [1, 1], padding: [0, 0] };
+            let config = MaxPool2dConfig { stride: [1, 1], ..MaxPool2dConfig::square(3) };
             let x = Stored::from_values(dtype, &[1, 1, 5, 5], [0.0; 25]).with(12, 1.0);
             let (inf, nan) = (f64::INFINITY, f64::NAN);
             for (first, others, sum) in
@@ -72,7 +81,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         });
     }
     let pool = |kernel, stride, padding| {
-        (MaxPool2d { config: MaxPool2dConfig { kernel, stride, padding } }, "1x1x4x4")
+        let config = MaxPool2dConfig { kernel, stride, padding, ..MaxPool2dConfig::square(1) };
+        (MaxPool2d { config }, "1x1x4x4")
     };
     let sentence = "a_window_or_stride_of_zero_or_too_much_padding_is_an_invalid_argument";
     let outside =
@@ -89,30 +99,32 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     );
 }
 
-/// Forward by bits, and the gradient of random values.
+/// Forward by bits, and the gradient of random values, from images `[N, C, H, W]` in the configuration's layout.
 fn both(run: &mut OpRun<'_>, x: &Stored, config: MaxPool2dConfig) -> Verdict {
     let shape = [x.shape[0], x.shape[1], x.shape[2], x.shape[3]];
     let elements = values(x);
     let places = largest(&elements, shape, config);
+    let (order, pooled) = (config.layout, output(shape, config));
     let wanted = places.iter().map(|at| elements[*at]).collect();
-    run.exact(MaxPool2d { config }, &[x], [(x.dtype, wanted)])?;
-    let g = uniform(2, x.dtype, &output(shape, config), [-1.0, 1.0]);
-    let wanted = backward(&values(&g), &places, x.len());
-    run.near(MaxPool2dBackward { config }, &[&g, x], [(x.dtype, wanted)])
+    let x = &laid_out(x, order);
+    run.exact(MaxPool2d { config }, &[x], [(x.dtype, ordered(wanted, pooled, order))])?;
+    let g = uniform(2, x.dtype, &pooled, [-1.0, 1.0]);
+    let wanted = ordered(backward(&values(&g), &places, x.len()), shape, order);
+    run.near(MaxPool2dBackward { config }, &[&laid_out(&g, order), x], [(x.dtype, wanted)])
 }
 
 // The oracle.
 
 /// `[N, C, H', W']`.
 fn output([n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> [usize; 4] {
-    let MaxPool2dConfig { kernel, stride, padding } = config;
+    let MaxPool2dConfig { kernel, stride, padding, .. } = config;
     let [rows, columns] = extents([h, w], kernel, [stride, padding]);
     [n, c, rows, columns]
 }
 
 /// The place of each window's largest element: the first in row-major order, and a NaN before any number.
 fn largest(x: &[f64], [n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> Vec<usize> {
-    let MaxPool2dConfig { kernel, stride, padding } = config;
+    let MaxPool2dConfig { kernel, stride, padding, .. } = config;
     let wins = |best: usize, at: usize| !x[best].is_nan() && (x[at].is_nan() || x[at] > x[best]);
     let larger = |best, at| if wins(best, at) { at } else { best };
     let taps = taps([n * c, 1, h, w], kernel, [stride, padding, [1, 1]]);

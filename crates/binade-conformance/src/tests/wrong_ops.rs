@@ -267,7 +267,7 @@ fn several(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opt
 
 /// Each window's gradient to every one of its largest.
 fn every_tie(g: &Plain, x: &Plain, config: MaxPool2dConfig) -> Plain {
-    let MaxPool2dConfig { kernel, stride, padding } = config;
+    let MaxPool2dConfig { kernel, stride, padding, .. } = config;
     let result = OpInvocation::MaxPool2d { config }.check(&[(x.dtype(), x.shape())]);
     let (values, y) = (x.read(), result.map(|spec| spec.shape).unwrap_or_default());
     let (height, width) = (x.shape()[2], x.shape()[3]);

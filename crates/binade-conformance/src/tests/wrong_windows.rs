@@ -6,7 +6,7 @@ use super::toy::{Elements as _, Plain, Tensors, Toy};
 use super::toy_ops::map;
 use crate::backend::Backend as _;
 use crate::{OpInvocation, Result};
-use binade_core::ops::{AvgPool2dConfig, Conv2dConfig};
+use binade_core::ops::{AvgPool2dConfig, Conv2dConfig, ImageLayout, MaxPool2dConfig};
 
 /// The fault of this name.
 struct Wrong(&'static str);
@@ -34,12 +34,8 @@ impl Fault for Wrong {
             ("slides_in_the_place_of_adapting", C::AdaptiveAvgPool2d { output }, [x]) => {
                 // Windows of one size, as if the output divided the image.
                 let stride = [0, 1].map(|axis| (x.shape()[axis + 2] / output[axis]).max(1));
-                let config = AvgPool2dConfig {
-                    kernel: stride,
-                    stride,
-                    padding: [0, 0],
-                    count_include_pad: true,
-                };
+                let config =
+                    AvgPool2dConfig { kernel: stride, stride, ..AvgPool2dConfig::square(1) };
                 let slid = Toy.compute(&C::AvgPool2d { config }, operands)?;
                 let fits = slid[0].shape() == right[0].shape();
                 Ok(if fits { slid } else { right })
@@ -72,6 +68,22 @@ impl Fault for Wrong {
                 let first: Vec<f32> = (0..right[0].len()).map(at).collect();
                 Ok(vec![Plain::write(&first, right[0].dtype(), right[0].shape())])
             }
+            (
+                "leaves_results_channels_first",
+                C::Conv2d { config: Conv2dConfig { layout, .. } }
+                | C::MaxPool2d { config: MaxPool2dConfig { layout, .. } }
+                | C::AvgPool2d { config: AvgPool2dConfig { layout, .. } },
+                _,
+            ) if *layout == ImageLayout::ChannelsLast => {
+                let &[_, rows, columns, channels] = right[0].shape() else { return Ok(right) };
+                let (values, pixels) = (right[0].read(), rows * columns);
+                let last = |at: usize| {
+                    let (pixel, plane) = (at % pixels, at / pixels);
+                    values[(plane / channels * pixels + pixel) * channels + plane % channels]
+                };
+                let first: Vec<f32> = (0..values.len()).map(last).collect();
+                Ok(vec![Plain::write(&first, right[0].dtype(), right[0].shape())])
+            }
             _ => Ok(right),
         }
     }
@@ -87,6 +99,10 @@ caught! {
         "avg_pool2d/f32/padding_counts_where_it_is_to_count" "avg_pool2d/bf16/random_2x3x5x6_by_3x2_stride_1x2_padding_1x1";
     fn shares_with_padding_always() by "avg_pool2d/f16/padding_counts_where_it_is_to_count";
     fn averages_in_f16() by_only "avg_pool2d/f16/a_sum_beyond_the_format_still_has_a_mean";
+    fn leaves_results_channels_first() by
+        "conv2d/f16/channels_last_are_channels_first_permuted"
+        "max_pool2d/bf16/channels_last_are_channels_first_permuted"
+        "avg_pool2d/f32/channels_last_are_channels_first_permuted";
     fn slides_in_the_place_of_adapting() by
         "adaptive_avg_pool2d/f32/neighbouring_windows_share_an_element"
         "adaptive_avg_pool2d/f16/random_1x2x33x31_to_5x7";

@@ -1,8 +1,9 @@
 //! Mean of each window.
 
 use crate::Handle;
+use crate::ops::ImageLayout;
 
-/// Window of an average pooling, with its stride and padding.
+/// Window of an average pooling, with its stride, its padding and the layout of images.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct AvgPool2dConfig {
     /// Rows and columns of the window; at least 1.
@@ -13,13 +14,15 @@ pub struct AvgPool2dConfig {
     pub padding: [usize; 2],
     /// True if a window's sum is divided by all elements of the window; false if those in the padding do not count.
     pub count_include_pad: bool,
+    /// Order of the axes of the images and of the result.
+    pub layout: ImageLayout,
 }
 
 impl AvgPool2dConfig {
-    /// Returns square windows side by side, without padding.
+    /// Returns square windows side by side, without padding, channels first.
     pub const fn square(side: usize) -> Self {
-        let kernel = [side, side];
-        Self { kernel, stride: kernel, padding: [0, 0], count_include_pad: true }
+        let (kernel, layout) = ([side, side], ImageLayout::ChannelsFirst);
+        Self { kernel, stride: kernel, padding: [0, 0], count_include_pad: true, layout }
     }
 }
 
@@ -27,7 +30,8 @@ impl AvgPool2dConfig {
 ///
 /// # For implementers
 ///
-/// * The result is `[N, C, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike.
+/// * The result is `[N, C, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike. With the channels last,
+///   images and result are `[N, H, W, C]` and `[N, H', W', C]`, with the same elements.
 /// * A window's elements are added up in f32 whatever the storage, and divided by `KH·KW`, or by the number of those in the image if
 ///   padding does not count. The quotient is narrowed once, to nearest even.
 /// * Backward divides each window's gradient by the same number, in f32; an element's gradient is the f32 sum over the windows that
@@ -37,7 +41,7 @@ pub trait AvgPool2d: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` if `input` is not `[N, C, H, W]` or smaller than the window; `InvalidArgument` for a window or
+    /// `Mismatch` if `input` is not `[N, C, H, W]`, or `[N, H, W, C]` with the channels last, or smaller than the window; `InvalidArgument` for a window or
     /// stride of 0, or padding of more than half the window.
     fn avg_pool2d(
         &self,

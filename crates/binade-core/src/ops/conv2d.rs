@@ -1,9 +1,10 @@
 //! Two-dimensional convolution.
 
 use crate::Handle;
-use crate::ops::{AffineGrads, WeightGrads};
+use crate::ops::{AffineGrads, ImageLayout, WeightGrads};
 
-/// Stride, padding, dilation and groups of a convolution. The default is stride 1 without padding, dilation or groups.
+/// Stride, padding, dilation, groups and layout of a convolution. The default is stride 1 without padding, dilation or groups, channels
+/// first.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Conv2dConfig {
     /// Rows and columns between neighbouring windows; at least 1.
@@ -15,11 +16,14 @@ pub struct Conv2dConfig {
     /// Number of equal parts of the input's channels, each of which gives an equal part of the result's; at least 1. As many as
     /// there are channels make a depthwise convolution.
     pub groups: usize,
+    /// Order of the axes of the images and of the result.
+    pub layout: ImageLayout,
 }
 
 impl Default for Conv2dConfig {
     fn default() -> Self {
-        Self { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 }
+        let layout = ImageLayout::ChannelsFirst;
+        Self { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1, layout }
     }
 }
 
@@ -31,6 +35,8 @@ impl Default for Conv2dConfig {
 /// * Group `g` of the outputs, of `O / groups` channels, has the products of its kernels with group `g` of the input's channels.
 /// * Products and bias are accumulated in f32 whatever the storage, and narrowed once, to nearest even.
 /// * The result has the element type that all operands have.
+/// * With the channels last, images are `[N, H, W, C]` and the result is `[N, H', W', O]`; the weight and its gradient stay
+///   `[O, C / groups, KH, KW]`.
 /// * The weight's gradient is accumulated in f32 over the whole batch, and narrowed once.
 pub trait Conv2d: Handle {
     /// Returns the convolution.

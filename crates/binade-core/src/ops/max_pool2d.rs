@@ -1,8 +1,9 @@
 //! Largest element of each window.
 
 use crate::Handle;
+use crate::ops::ImageLayout;
 
-/// Window of a pooling, with its stride and padding.
+/// Window of a pooling, with its stride, its padding and the layout of images.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct MaxPool2dConfig {
     /// Rows and columns of the window; at least 1.
@@ -11,12 +12,15 @@ pub struct MaxPool2dConfig {
     pub stride: [usize; 2],
     /// Rows and columns added on either side, which are never the largest; at most half the window.
     pub padding: [usize; 2],
+    /// Order of the axes of the images and of the result.
+    pub layout: ImageLayout,
 }
 
 impl MaxPool2dConfig {
-    /// Returns square windows side by side, without padding.
+    /// Returns square windows side by side, without padding, channels first.
     pub const fn square(side: usize) -> Self {
-        Self { kernel: [side, side], stride: [side, side], padding: [0, 0] }
+        let (kernel, layout) = ([side, side], ImageLayout::ChannelsFirst);
+        Self { kernel, stride: kernel, padding: [0, 0], layout }
     }
 }
 
@@ -24,7 +28,8 @@ impl MaxPool2dConfig {
 ///
 /// # For implementers
 ///
-/// * The result is `[N, C, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike.
+/// * The result is `[N, C, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike. With the channels last,
+///   images and result are `[N, H, W, C]` and `[N, H', W', C]`, with the same elements.
 /// * A NaN is larger than everything: it is the result of each window that holds one.
 /// * Backward gives each window's gradient to its first largest element in row-major order (the first NaN, where there
 ///   is one); where windows overlap, gradients add up in f32 and are narrowed once.
@@ -33,7 +38,7 @@ pub trait MaxPool2d: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` if `input` is not `[N, C, H, W]` or smaller than the window; `InvalidArgument` for a window or
+    /// `Mismatch` if `input` is not `[N, C, H, W]`, or `[N, H, W, C]` with the channels last, or smaller than the window; `InvalidArgument` for a window or
     /// stride of 0, or padding of more than half the window.
     fn max_pool2d(
         &self,

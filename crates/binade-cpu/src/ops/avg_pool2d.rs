@@ -7,7 +7,9 @@ use crate::{
 };
 use binade_core::TensorSpec;
 use binade_core::ops::{
-    AvgPool2d, AvgPool2dConfig, OpInvocation,
+    AvgPool2d, AvgPool2dConfig,
+    ImageLayout::{ChannelsFirst, ChannelsLast},
+    OpInvocation, channels_first, channels_last,
     shape::{self, Pooling},
 };
 use std::ops::Range;
@@ -15,6 +17,10 @@ use std::ops::Range;
 impl AvgPool2d for Cpu {
     fn avg_pool2d(&self, input: &Tensor, config: AvgPool2dConfig) -> Result<Tensor, Error> {
         let spec = check(&OpInvocation::AvgPool2d { config }, &[input])?;
+        if config.layout == ChannelsLast {
+            let first = AvgPool2dConfig { layout: ChannelsFirst, ..config };
+            return channels_last(self, &self.avg_pool2d(&channels_first(self, input)?, first)?);
+        }
         let pooling = Pooling::sliding(input.shape(), &spec.shape, config);
         Planes(pooling).forward(input, &spec)
     }
@@ -27,6 +33,12 @@ impl AvgPool2d for Cpu {
     ) -> Result<Tensor, Error> {
         let call = OpInvocation::AvgPool2dBackward { shape: shape.to_vec(), config };
         let spec = check(&call, &[grad])?;
+        if config.layout == ChannelsLast {
+            let first = AvgPool2dConfig { layout: ChannelsFirst, ..config };
+            let extents = config.layout.extents(shape).unwrap_or_default();
+            let g = channels_first(self, grad)?;
+            return channels_last(self, &self.avg_pool2d_backward(&g, &extents, first)?);
+        }
         Planes(Pooling::sliding(shape, grad.shape(), config)).backward(grad, &spec)
     }
 }

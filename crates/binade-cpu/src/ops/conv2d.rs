@@ -1,4 +1,4 @@
-//! Two-dimensional convolution, image by image: windows as columns, then a matrix product.
+//! Two-dimensional convolution, image by image: windows as columns, then a matrix product. Images with the channels last are permuted.
 
 use super::{im2col::Geometry, operands::check};
 use crate::{
@@ -7,7 +7,11 @@ use crate::{
     reduce::{self, Channels},
 };
 use binade_core::TensorSpec;
-use binade_core::ops::{AffineGrads, Conv2d, Conv2dConfig, OpInvocation};
+use binade_core::ops::{
+    AffineGrads, Conv2d, Conv2dConfig,
+    ImageLayout::{ChannelsFirst, ChannelsLast},
+    OpInvocation, channels_first, channels_last,
+};
 use std::ops::Range;
 
 impl Conv2d for Cpu {
@@ -20,6 +24,11 @@ impl Conv2d for Cpu {
     ) -> Result<Tensor, Error> {
         let operands = [&[input, weight][..], bias.as_slice()].concat();
         let TensorSpec { dtype, shape } = check(&OpInvocation::Conv2d { config }, &operands)?;
+        if config.layout == ChannelsLast {
+            let first = Conv2dConfig { layout: ChannelsFirst, ..config };
+            let result = self.conv2d(&channels_first(self, input)?, weight, bias, first)?;
+            return channels_last(self, &result);
+        }
         let layer = Layer::new(input, weight, &shape, config);
         let bias = bias.map(Tensor::to_f32);
         let out = layer.forward(&input.to_f32(), &weight.to_f32(), bias.as_deref());
@@ -36,6 +45,12 @@ impl Conv2d for Cpu {
     ) -> Result<AffineGrads<Tensor>, Error> {
         let call = OpInvocation::Conv2dBackward { bias, config };
         let dtype = check(&call, &[grad, input, weight])?.dtype;
+        if config.layout == ChannelsLast {
+            let first = Conv2dConfig { layout: ChannelsFirst, ..config };
+            let (g, x) = (channels_first(self, grad)?, channels_first(self, input)?);
+            let grads = self.conv2d_backward(&g, &x, weight, bias, first)?;
+            return Ok(AffineGrads { input: channels_last(self, &grads.input)?, ..grads });
+        }
         let layer = Layer::new(input, weight, grad.shape(), config);
         let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let (dx, dw) = (layer.input_grad(&g, &w), layer.weight_grad(&g, &x));

@@ -4,7 +4,8 @@ use super::operands::check;
 use crate::{Cpu, Error, Tensor, parallel};
 use binade_core::TensorSpec;
 use binade_core::ops::{
-    MaxPool2d, MaxPool2dConfig, OpInvocation,
+    ImageLayout::{ChannelsFirst, ChannelsLast},
+    MaxPool2d, MaxPool2dConfig, OpInvocation, channels_first, channels_last,
     shape::{self, Windows},
 };
 
@@ -12,6 +13,10 @@ impl MaxPool2d for Cpu {
     fn max_pool2d(&self, input: &Tensor, config: MaxPool2dConfig) -> Result<Tensor, Error> {
         let call = OpInvocation::MaxPool2d { config };
         let TensorSpec { dtype, shape } = check(&call, &[input])?;
+        if config.layout == ChannelsLast {
+            let first = MaxPool2dConfig { layout: ChannelsFirst, ..config };
+            return channels_last(self, &self.max_pool2d(&channels_first(self, input)?, first)?);
+        }
         let (plane, x) = (Plane::new(input, &shape, config), input.to_f32());
         let mut out = vec![0.0; shape::element_count(&shape)];
         parallel::rows(&mut out, plane.windows(), plane.cost(), |first, block| {
@@ -30,6 +35,11 @@ impl MaxPool2d for Cpu {
         config: MaxPool2dConfig,
     ) -> Result<Tensor, Error> {
         let dtype = check(&OpInvocation::MaxPool2dBackward { config }, &[grad, input])?.dtype;
+        if config.layout == ChannelsLast {
+            let first = MaxPool2dConfig { layout: ChannelsFirst, ..config };
+            let (g, x) = (channels_first(self, grad)?, channels_first(self, input)?);
+            return channels_last(self, &self.max_pool2d_backward(&g, &x, first)?);
+        }
         let (plane, x, g) =
             (Plane::new(input, grad.shape(), config), input.to_f32(), grad.to_f32());
         let mut dx = parallel::zeros(x.len());
@@ -50,7 +60,7 @@ struct Plane([Windows; 2]);
 impl Plane {
     /// Describes an input `[N, C, H, W]` and the shape of its result.
     fn new(input: &Tensor, shape: &[usize], config: MaxPool2dConfig) -> Self {
-        let MaxPool2dConfig { kernel, stride, padding } = config;
+        let MaxPool2dConfig { kernel, stride, padding, .. } = config;
         Self([0, 1].map(|axis| {
             let extents = [input.shape()[axis + 2], shape[axis + 2]];
             Windows::sliding(extents, kernel[axis], stride[axis], padding[axis])

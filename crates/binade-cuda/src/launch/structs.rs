@@ -77,8 +77,8 @@ binade_gpu::layouts! {
     /// `Fault` of `fault.cuh`.
     FaultBits (32) { u64: order; i64: index; u64: limit; u32: op, base; }
 
-    /// `Pool` of `max_pool2d.cu`: rows and columns of each.
-    PoolBits (80) { [u64; 2]: image, output, kernel, stride, padding; }
+    /// `Pool` of `max_pool2d.cu`: rows and columns of each, and elements from one pixel to the next.
+    PoolBits (88) { [u64; 2]: image, output, kernel, stride, padding; u64: pixel; }
 
     /// `Geometry` of `im2col.cu`.
     GeometryBits (136) {
@@ -86,6 +86,9 @@ binade_gpu::layouts! {
         u32: groups, segments;
         DivisorBits: by_windows, by_columns, by_plane, by_width; [DivisorBits; 2]: by_stride;
     }
+
+    /// `Pixels` of `im2col.cu`.
+    PixelsBits (36) { DivisorBits: by_line, by_channels, by_kernel_columns; }
 
     /// `Divisor` of `divide.cuh`.
     DivisorBits { u32: by, multiplier, shift; }

@@ -9,7 +9,7 @@ use binade_core::ops::shape::Pooling;
 use binade_gpu::{AvgPool2dKernels, PoolingBits};
 
 /// Bytes of `Pooling` of `avg_pool2d.cu`.
-const _: () = assert!(size_of::<PoolingBits>() == 52);
+const _: () = assert!(size_of::<PoolingBits>() == 56);
 
 impl AvgPool2dKernels for Cuda {
     fn launch_avg_pool2d(

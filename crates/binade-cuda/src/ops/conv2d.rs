@@ -12,13 +12,15 @@ use super::{
 };
 use crate::{Cuda, Error, Result, Tensor, library::Pass};
 use binade_core::DType;
-use binade_core::ops::{BiasAdd, Conv2dConfig};
+use binade_core::ops::{BiasAdd, Conv2dConfig, ImageLayout};
 use binade_gpu::{Conv2dKernels, Driver, Geometry, Layer};
 
 /// Greatest number of elements of columns made at a time, unless one image has more.
 const MOST_COLUMNS: usize = 1 << 26;
 
 impl Conv2dKernels for Cuda {
+    const TAKES_CHANNELS_LAST: bool = true;
+
     fn launch_conv2d(&self, x: [&Tensor; 2], bias: Option<&Tensor>, of: &Layer) -> Result<Tensor> {
         let [input, weight] = x;
         let (dtype, config) = (input.dtype(), of.of.config);
@@ -30,7 +32,7 @@ impl Conv2dKernels for Cuda {
         let is_sum = bias.is_none() || dtype == DType::F32;
         if is_sum && self.convolves(Pass::Forward, [input, weight, &result], config)? {
             return match bias {
-                Some(bias) => self.bias_add(&result, bias),
+                Some(bias) => self.bias_add_to(&result, bias, of),
                 None => Ok(result),
             };
         }
@@ -38,9 +40,12 @@ impl Conv2dKernels for Cuda {
         if let Some(bias) = bias
             && self.drops_bits(dtype)?
         {
-            return self.bias_add(&self.launch_conv2d(x, None, of)?, bias);
+            return self.bias_add_to(&self.launch_conv2d(x, None, of)?, bias, of);
         }
-        self.conv2d_products(x, bias, of, &result)?;
+        match config.layout {
+            ImageLayout::ChannelsFirst => self.conv2d_products(x, bias, of, &result)?,
+            ImageLayout::ChannelsLast => self.conv2d_of_rows(x, bias, of, &result)?,
+        }
         Ok(result)
     }
 
@@ -67,6 +72,46 @@ impl Conv2dKernels for Cuda {
 }
 
 impl Cuda {
+    /// Adds a bias of the outputs to a result.
+    fn bias_add_to(&self, result: &Tensor, bias: &Tensor, layer: &Layer) -> Result<Tensor> {
+        if layer.of.config.layout == ImageLayout::ChannelsFirst {
+            return self.bias_add(result, bias);
+        }
+        let pixels = result.reshape(&[layer.of.images * layer.of.windows(), layer.outputs])?;
+        self.bias_add(&pixels, bias)?.reshape(&layer.shape())
+    }
+
+    /// Computes the convolution of images with the channels last: the product of windows, as rows, and kernels is the result.
+    fn conv2d_of_rows(
+        &self,
+        [input, weight]: [&Tensor; 2],
+        bias: Option<&Tensor>,
+        layer: &Layer,
+        result: &Tensor,
+    ) -> Result {
+        let ([m, k], groups) = (layer.product(), layer.of.config.groups);
+        let (outputs, windows) = (layer.outputs, layer.of.windows());
+        // A product of several groups takes no bias, which is one tap more of each, of a pixel that is 1.
+        let (bias, tap) = if groups == 1 { (bias, None) } else { (None, bias) };
+        let matrix = self.weight_matrix(weight, tap, [outputs, k])?;
+        let k = k + usize::from(tap.is_some());
+        for (of, part) in parts(layer, groups * k, MOST_COLUMNS) {
+            let input = part.of(input, pixels(&of))?;
+            let rows = if is_of_pixels(&of) && tap.is_none() {
+                Columns::of_pixels(input, of.channels)
+            } else {
+                self.columns(&input, &of, groups * k, Images::Together)?
+            };
+            let to = part.of(result, outputs * windows)?;
+            let (a, b) = (rows.whole().transposed(), layer.weight(&matrix).transposed());
+            let count = of.images * windows;
+            let group_steps = [rows.group_step(k), m * b.row, m];
+            let gemm = Gemm::of(a, b, Matrices::dense(&to, count, outputs), [count, m, k]);
+            self.gemm(&Gemm { bias, groups, group_steps, ..gemm })?;
+        }
+        Ok(())
+    }
+
     /// Computes the convolution by products.
     fn conv2d_products(
         &self,
@@ -121,7 +166,7 @@ impl Cuda {
             let [g, x] = [(grad, outputs * windows), (input, pixels(of))]
                 .map(|(tensor, each)| part.of(tensor, each));
             let (g, x) = (g?, x?);
-            let by_output = self.by_output(&g, [of.images, outputs, windows])?;
+            let by_output = self.by_output(&g, of, outputs)?;
             if let Some((to, matrix)) = &wanted {
                 let to = part.of(to, pixels(of))?;
                 if multiplies_images(layer, input.dtype()) {
@@ -131,12 +176,15 @@ impl Cuda {
                 }
             }
             let Some(of_weight) = of_weight else { continue };
-            let columns = self.columns(&x, of, taps, Images::Together)?;
+            let columns = match of.config.layout {
+                ImageLayout::ChannelsLast if is_of_pixels(of) => Columns::of_pixels(x, of.channels),
+                _ => self.columns(&x, of, taps, Images::Together)?,
+            };
             let one = sums.as_ref().map(|sums| sums.matrix(number)).transpose()?;
             let whole = || Matrices::dense(of_weight, outputs, k);
             let c = one.as_ref().map_or_else(whole, Sums::matrices);
             let (a, b) = (by_output.whole(), columns.whole().transposed());
-            let group_steps = [m * a.row, k * b.row, m * c.row];
+            let group_steps = [by_output.group_step(m), columns.group_step(k), m * c.row];
             let gemm = Gemm::of(a, b, c, [m, k, of.images * windows]);
             self.gemm(&Gemm { groups, group_steps, ..gemm })?;
         }
@@ -180,11 +228,25 @@ impl Cuda {
         if to.is_empty() {
             return Ok(());
         }
-        let columns = self.unset_columns(DType::F32, of, of.taps(), Images::Together)?;
-        let (a, b, c) = (layer.weight(weight).transposed(), by_output.whole(), columns.whole());
-        let group_steps = [m * a.row, m * b.row, k * c.row];
-        self.gemm(&Gemm { groups, group_steps, ..Gemm::of(a, b, c, [k, n, m]) })?;
-        self.pixels(&columns, of, to)
+        let (w, g) = (layer.weight(weight), by_output.whole());
+        let is_last = of.config.layout == ImageLayout::ChannelsLast;
+        let is_image = is_last && is_of_pixels(of);
+        let columns = if is_image {
+            Columns::of_pixels(to.clone(), of.channels)
+        } else {
+            self.unset_columns(DType::F32, of, of.taps(), Images::Together)?
+        };
+        let c = columns.whole();
+        let [of_w, of_g, of_c] = [m * w.row, by_output.group_step(m), columns.group_step(k)];
+        let gemm = if is_last {
+            let gemm = Gemm::of(g.transposed(), w, c.transposed(), [n, k, m]);
+            Gemm { groups, group_steps: [of_g, of_w, of_c], ..gemm }
+        } else {
+            let gemm = Gemm::of(w.transposed(), g, c, [k, n, m]);
+            Gemm { groups, group_steps: [of_w, of_g, of_c], ..gemm }
+        };
+        self.gemm(&gemm)?;
+        if is_image { Ok(()) } else { self.pixels(&columns, of, to) }
     }
 }
 
@@ -206,13 +268,17 @@ fn pixels(of: &Geometry) -> usize {
     of.channels * of.image[0] * of.image[1]
 }
 
-/// Returns true if each pixel is one window, and images are multiplied in place. Planes of an odd number of 16-bit elements are
+/// Returns true if each pixel is one window.
+fn is_of_pixels(of: &Geometry) -> bool {
+    let Conv2dConfig { stride, padding, .. } = of.config;
+    [of.kernel, stride] == [[1, 1]; 2] && padding == [0, 0]
+}
+
+/// Returns true if each pixel is one window, and planes of images are multiplied in place. Planes of an odd number of 16-bit elements are
 /// not: they would be read one by one.
 fn multiplies_images(layer: &Layer, dtype: DType) -> bool {
-    let Geometry { kernel, config, .. } = layer.of;
-    let Conv2dConfig { stride, padding, .. } = config;
-    let is_pixels = [kernel, stride] == [[1, 1]; 2] && padding == [0, 0];
-    is_pixels && (layer.of.windows() * dtype.bytes()).is_multiple_of(4)
+    let is_first = layer.of.config.layout == ImageLayout::ChannelsFirst;
+    is_first && is_of_pixels(&layer.of) && (layer.of.windows() * dtype.bytes()).is_multiple_of(4)
 }
 
 /// Returns the parts of the batch, as many images at a time as make columns of `rows` rows and at most `most` elements. The parts
@@ -260,7 +326,10 @@ mod tests {
         let Some(cuda) = device() else { return };
         let (stride, padding) = ([1, 2], [1, 0]);
         let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
-        for dtype in [DType::F16, DType::F32] {
+        let layouts = [ImageLayout::ChannelsFirst, ImageLayout::ChannelsLast];
+        for (dtype, layout) in
+            [DType::F16, DType::F32].into_iter().flat_map(|it| layouts.map(|layout| (it, layout)))
+        {
             let apart = Conv2dConfig { dilation: [2, 1], groups: 3, ..config };
             for (weight, config) in [
                 ([4, 3, 2, 3], config),
@@ -268,13 +337,16 @@ mod tests {
                 ([6, 1, 2, 3], apart),
                 ([6, 1, 1, 1], Conv2dConfig { groups: 3, ..Conv2dConfig::default() }),
             ] {
-                let input = eighths(&cuda, &[5, 3, 4, 6], dtype, 1);
+                let config = Conv2dConfig { layout, ..config };
+                let input = eighths(&cuda, &layout.shape([5, 3, 4, 6]), dtype, 1);
                 let weight = eighths(&cuda, &weight, dtype, 2);
                 let operands = [(dtype, input.shape()), (dtype, weight.shape())];
                 let call = OpInvocation::Conv2d { config };
                 let shape = call.check(&operands).unwrap().shape;
                 let grad = eighths(&cuda, &shape, dtype, 3);
                 let layer = Layer::new(&input, &weight, &shape, config);
+                let [o, c, kh, kw] = weight.shape().try_into().unwrap();
+                let weight = weight.reshape(&layout.shape([o, c, kh, kw])).unwrap();
                 let grads = |images: usize| {
                     let most = images * layer.of.taps() * layer.of.windows();
                     let all = [&grad, &input, &weight];

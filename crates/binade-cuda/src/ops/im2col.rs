@@ -1,4 +1,4 @@
-//! Windows of images as the columns of a matrix, and back.
+//! Windows of images as the columns of a matrix, or as its rows, and back.
 
 use super::gemm::Matrices;
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     kernels::THREADS,
     launch::{
         Arg, Grid, MOST_BLOCKS, args, code,
-        structs::{DivisorBits, GeometryBits},
+        structs::{DivisorBits, GeometryBits, PixelsBits},
     },
 };
-use binade_core::DType;
+use binade_core::{DType, ops::ImageLayout};
 use binade_gpu::{Driver, Geometry};
 
 /// Number of elements that a matrix's rows begin at a multiple of, so that products read them in whole chunks.
@@ -45,8 +45,19 @@ fn launched(of: &Geometry, lines: usize, len: usize) -> Result<(GeometryBits, Gr
         by_width: by(image[1])?,
         by_stride: [by(config.stride[0])?, by(config.stride[1])?],
     };
-    size(len)?;
+    (size(lines)?, size(len)?);
     Ok((bits, Grid::of(segments * at_once)))
+}
+
+/// Returns the divisors of elements of images with the channels last, in lines of `line`.
+fn by_pixel(of: &Geometry, line: usize) -> Result<PixelsBits> {
+    let by = |extent| Ok::<_, Error>(DivisorBits::of(size(extent)?));
+    let channels = of.channels / of.config.groups;
+    Ok(PixelsBits {
+        by_line: by(line)?,
+        by_channels: by(channels)?,
+        by_kernel_columns: by(of.kernel[1])?,
+    })
 }
 
 /// Returns an extent that kernels count in 32 bits, with room for the sum of two.
@@ -66,19 +77,31 @@ pub(super) enum Images {
     Apart,
 }
 
-/// Windows of images as the columns of a matrix, whose rows are whole chunks. Elements between images, and behind the last one,
-/// are unset.
+/// Windows of images as the columns of a matrix, or as the rows of one if the channels are last. Rows are whole chunks. Elements between
+/// images, and behind the last one, are unset.
 #[derive(Debug)]
 pub(super) struct Columns {
     tensor: Tensor,
     pitch: usize,
     row: usize,
+    /// True if each window is a row.
+    by_window: bool,
 }
 
 impl Columns {
-    /// Returns all windows of images that lie together as one matrix.
+    /// Wraps images or results with the channels last, whose pixels are the windows, of `row` elements.
+    pub(super) fn of_pixels(tensor: Tensor, row: usize) -> Self {
+        Self { tensor, pitch: 0, row, by_window: true }
+    }
+
+    /// Returns all windows of images that lie together as one matrix, a column for each window.
     pub(super) fn whole(&self) -> Matrices<'_> {
-        Matrices { tensor: &self.tensor, row: self.row, step: 0, transposed: false }
+        Matrices { tensor: &self.tensor, row: self.row, step: 0, transposed: self.by_window }
+    }
+
+    /// Returns the number of elements from one group to the next, of so many taps each.
+    pub(super) fn group_step(&self, taps: usize) -> usize {
+        if self.by_window { taps } else { taps * self.row }
     }
 
     /// Returns a matrix for each image.
@@ -96,15 +119,21 @@ impl Cuda {
         rows: usize,
         images: Images,
     ) -> Result<Columns> {
+        if of.config.layout == ImageLayout::ChannelsLast {
+            let row = rows.next_multiple_of(CHUNK);
+            let tensor = self.unset(dtype, &[of.images * of.windows(), row])?;
+            return Ok(Columns::of_pixels(tensor, row));
+        }
         let pitch = match images {
             Images::Together => of.windows(),
             Images::Apart => of.windows().next_multiple_of(CHUNK),
         };
         let row = (of.images * pitch).next_multiple_of(CHUNK);
-        Ok(Columns { tensor: self.unset(dtype, &[rows, row])?, pitch, row })
+        let tensor = self.unset(dtype, &[rows, row])?;
+        Ok(Columns { tensor, pitch, row, by_window: false })
     }
 
-    /// Returns the windows of images: for each group a row for each of its taps, then rows of ones up to its share of `rows`.
+    /// Returns the windows of images: for each group each of its taps, then ones up to its share of `rows`.
     pub(super) fn columns(
         &self,
         input: &Tensor,
@@ -112,20 +141,41 @@ impl Cuda {
         rows: usize,
         images: Images,
     ) -> Result<Columns> {
-        let (bits, grid) = launched(of, rows, of.images * of.windows())?;
         let columns = self.unset_columns(input.dtype(), of, rows, images)?;
-        let (dtype, bits) = (code("conv2d", input.dtype())?, Arg::Bytes(bytemuck::bytes_of(&bits)));
+        let dtype = code("conv2d", input.dtype())?;
+        if columns.by_window {
+            if columns.tensor.is_empty() {
+                return Ok(columns);
+            }
+            let (bits, grid) = launched(of, of.images * of.output[0], of.output[1] * rows)?;
+            let (bits, by) = (Arg::Bytes(bytemuck::bytes_of(&bits)), by_pixel(of, rows)?);
+            let by = Arg::Bytes(bytemuck::bytes_of(&by));
+            let args = args![input, dtype, bits, by, size(columns.row)?, &columns.tensor];
+            self.launch("im2col_last", grid, &args)?;
+            return Ok(columns);
+        }
+        let (bits, grid) = launched(of, rows, of.images * of.windows())?;
+        let bits = Arg::Bytes(bytemuck::bytes_of(&bits));
         let [rows, pitch, row] = [size(rows)?, size(columns.pitch)?, size(columns.row)?];
         let args = args![input, dtype, bits, rows, pitch, row, &columns.tensor];
         self.launch("im2col", grid, &args)?;
         Ok(columns)
     }
 
-    /// Sums each pixel over the windows that contain it, from f32 columns of images together into `to`, the images.
+    /// Sums each pixel over the windows that contain it, from f32 windows of images together into `to`, the images.
     pub(super) fn pixels(&self, columns: &Columns, of: &Geometry, to: &Tensor) -> Result {
+        let dtype = code("conv2d", to.dtype())?;
+        if columns.by_window {
+            let (lines, len) = (of.images * of.image[0], of.image[1] * of.channels);
+            let (bits, grid) = launched(of, lines, len)?;
+            let (bits, by) = (Arg::Bytes(bytemuck::bytes_of(&bits)), by_pixel(of, of.channels)?);
+            let by = Arg::Bytes(bytemuck::bytes_of(&by));
+            let args = args![&columns.tensor, bits, by, size(columns.row)?, to, dtype];
+            return self.launch("col2im_last", grid, &args);
+        }
         let pixels = of.images * of.image[0] * of.image[1];
         let (bits, grid) = launched(of, of.channels, pixels)?;
-        let (dtype, bits) = (code("conv2d", to.dtype())?, Arg::Bytes(bytemuck::bytes_of(&bits)));
+        let bits = Arg::Bytes(bytemuck::bytes_of(&bits));
         let args = args![&columns.tensor, bits, size(columns.row)?, to, dtype];
         self.launch("col2im", grid, &args)
     }
@@ -150,13 +200,18 @@ impl Cuda {
         Ok(matrix)
     }
 
-    /// Returns `[images, outputs, windows]` as `[outputs, images · windows]`: the columns of windows of one pixel.
+    /// Returns the gradient of a result as the matrix of windows of one pixel, a row for each output or, if the channels are last, for
+    /// each window: the gradient itself.
     pub(super) fn by_output(
         &self,
         grad: &Tensor,
-        [images, outputs, windows]: [usize; 3],
+        of: &Geometry,
+        outputs: usize,
     ) -> Result<Columns> {
-        let of = Geometry::of_pixels(images, outputs, windows);
+        if of.config.layout == ImageLayout::ChannelsLast {
+            return Ok(Columns::of_pixels(grad.clone(), outputs));
+        }
+        let of = Geometry::of_pixels(of.images, outputs, of.windows());
         self.columns(grad, &of, outputs, Images::Together)
     }
 }

@@ -16,6 +16,8 @@ pub struct PoolingBits {
     pub windows: [[u32; 6]; 2],
     /// Number that sums are divided by; 0 for the number of a window's elements in the image.
     pub divisor: u32,
+    /// Elements from one pixel of a channel to the next.
+    pub pixel: u32,
 }
 
 impl PoolingBits {
@@ -23,7 +25,8 @@ impl PoolingBits {
     pub fn new(pooling: &Pooling) -> Option<Self> {
         let [rows, columns] = pooling.windows.map(words);
         let divisor = u32::try_from(pooling.divisor.unwrap_or_default()).ok()?;
-        Some(Self { windows: [rows?, columns?], divisor })
+        let pixel = u32::try_from(pooling.pixel).ok()?;
+        Some(Self { windows: [rows?, columns?], divisor, pixel })
     }
 }
 
@@ -95,13 +98,15 @@ mod tests {
 
     #[test]
     fn windows_beyond_29_bits_have_no_words_but_a_stride_may_be_any() {
-        let one = |windows| PoolingBits::new(&Pooling { windows: [windows; 2], divisor: None });
+        let of = |windows| Pooling { windows: [windows; 2], divisor: None, pixel: 1 };
+        let one = |windows| PoolingBits::new(&of(windows));
         let long = Windows::sliding([5, 1], 5, usize::MAX, 0);
         assert_eq!(one(long).unwrap().windows[1], [5, 1, u32::MAX, 1, 5, 0]);
         assert!(one(Windows::sliding([1 << 29, 1], 5, 1, 0)).is_none());
         assert!(one(Windows::adaptive([1 << 15, 1 << 14])).is_none());
         assert!(one(Windows::adaptive([1 << 15, (1 << 14) - 1])).is_some());
         let divisor = Some(usize::MAX);
-        assert!(PoolingBits::new(&Pooling { windows: [long; 2], divisor }).is_none());
+        assert!(PoolingBits::new(&Pooling { divisor, ..of(long) }).is_none());
+        assert!(PoolingBits::new(&Pooling { pixel: 1 << 32, ..of(long) }).is_none());
     }
 }

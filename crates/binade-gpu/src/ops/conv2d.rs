@@ -4,9 +4,14 @@ use super::{
     channels::{ChannelKernels, Channels, channel_sums},
     check,
     gemm::Matrices,
+    permute::PermuteKernels,
 };
 use crate::{Driver, Gpu, Result, Tensor};
-use binade_core::ops::{AffineGrads, Conv2dConfig, OpInvocation, WeightGrads};
+use binade_core::ops::{
+    AffineGrads, Conv2dConfig,
+    ImageLayout::{ChannelsFirst, ChannelsLast},
+    OpInvocation, WeightGrads, channels_first, channels_last,
+};
 
 /// Batch of equal convolutions.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +26,7 @@ pub struct Geometry {
     pub kernel: [usize; 2],
     /// Rows and columns of windows.
     pub output: [usize; 2],
-    /// Strides, padding, dilation and groups.
+    /// Strides, padding, dilation, groups and layout.
     pub config: Conv2dConfig,
 }
 
@@ -60,11 +65,13 @@ impl Layer {
         shape: &[usize],
         config: Conv2dConfig,
     ) -> Self {
-        let plane = |shape: &[usize]| [shape[2], shape[3]];
-        let (images, channels) = (shape[0], input.shape()[1]);
-        let [image, kernel] = [input, weight].map(|tensor| plane(tensor.shape()));
-        let of = Geometry { images, channels, image, kernel, output: plane(shape), config };
-        Self { of, outputs: shape[1] }
+        let extents = |shape: &[usize]| config.layout.extents(shape).unwrap_or_default();
+        let ([_, channels, h, w], [images, outputs, rows, columns]) =
+            (extents(input.shape()), extents(shape));
+        let kernel = [weight.shape()[2], weight.shape()[3]];
+        let of =
+            Geometry { images, channels, image: [h, w], kernel, output: [rows, columns], config };
+        Self { of, outputs }
     }
 
     /// Returns the outputs of a group, and its taps.
@@ -75,8 +82,8 @@ impl Layer {
 
     /// Returns the shape of the result.
     pub fn shape(&self) -> [usize; 4] {
-        let Geometry { images, output: [rows, columns], .. } = self.of;
-        [images, self.outputs, rows, columns]
+        let Geometry { images, output: [rows, columns], config, .. } = self.of;
+        config.layout.shape([images, self.outputs, rows, columns])
     }
 
     /// Returns the weight, or a matrix of its rows, the same for all images.
@@ -87,7 +94,11 @@ impl Layer {
 }
 
 /// Driver with kernels of convolutions.
-pub trait Conv2dKernels: ChannelKernels {
+pub trait Conv2dKernels: ChannelKernels + PermuteKernels {
+    /// True if kernels take images with the channels last, and with them weights `[O, KH, KW, C / groups]`. Otherwise such images are
+    /// permuted before and after.
+    const TAKES_CHANNELS_LAST: bool;
+
     /// Returns the convolution of operands that have been checked.
     ///
     /// # Errors
@@ -125,8 +136,12 @@ impl<D: Conv2dKernels> binade_core::ops::Conv2d for Gpu<'_, D> {
     ) -> Result<Tensor<D>, D> {
         let operands = [&[input, weight][..], bias.as_slice()].concat();
         let shape = check(self.0, &OpInvocation::Conv2d { config }, &operands)?.shape;
+        if let Some(config) = permuted::<D>(config) {
+            let result = self.conv2d(&channels_first(self, input)?, weight, bias, config)?;
+            return channels_last(self, &result);
+        }
         let layer = Layer::new(input, weight, &shape, config);
-        self.0.launch_conv2d([input, weight], bias, &layer)
+        self.0.launch_conv2d([input, &as_images(self, weight, config)?], bias, &layer)
     }
 
     fn conv2d_backward(
@@ -138,9 +153,14 @@ impl<D: Conv2dKernels> binade_core::ops::Conv2d for Gpu<'_, D> {
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Tensor<D>>, D> {
         let layer = backward_layer(self.0, [grad, input, weight], config)?;
+        if let Some(config) = permuted::<D>(config) {
+            let (g, x) = (channels_first(self, grad)?, channels_first(self, input)?);
+            let grads = self.conv2d_backward(&g, &x, weight, bias, config)?;
+            return Ok(AffineGrads { input: channels_last(self, &grads.input)?, ..grads });
+        }
         let of_input = self.0.unset(input.dtype(), input.shape())?;
         let WeightGrads { weight, bias } =
-            weight_grads(self.0, [grad, input, weight], &layer, Some(&of_input), bias)?;
+            weight_grads(self, [grad, input, weight], &layer, Some(&of_input), bias)?;
         Ok(AffineGrads { input: of_input, weight, bias })
     }
 
@@ -153,7 +173,29 @@ impl<D: Conv2dKernels> binade_core::ops::Conv2d for Gpu<'_, D> {
         config: Conv2dConfig,
     ) -> Result<WeightGrads<Tensor<D>>, D> {
         let layer = backward_layer(self.0, [grad, input, weight], config)?;
-        weight_grads(self.0, [grad, input, weight], &layer, None, bias)
+        if let Some(config) = permuted::<D>(config) {
+            let (g, x) = (channels_first(self, grad)?, channels_first(self, input)?);
+            return self.conv2d_backward_of_weight(&g, &x, weight, bias, config);
+        }
+        weight_grads(self, [grad, input, weight], &layer, None, bias)
+    }
+}
+
+/// Returns the configuration with the channels first, if they are last and the driver's kernels do not take them so.
+fn permuted<D: Conv2dKernels>(config: Conv2dConfig) -> Option<Conv2dConfig> {
+    let is_taken = D::TAKES_CHANNELS_LAST || config.layout == ChannelsFirst;
+    (!is_taken).then_some(Conv2dConfig { layout: ChannelsFirst, ..config })
+}
+
+/// Returns the weight in the order of the images' axes.
+fn as_images<D: Conv2dKernels>(
+    device: &Gpu<'_, D>,
+    weight: &Tensor<D>,
+    config: Conv2dConfig,
+) -> Result<Tensor<D>, D> {
+    match config.layout {
+        ChannelsFirst => Ok(weight.clone()),
+        ChannelsLast => channels_last(device, weight),
     }
 }
 
@@ -170,16 +212,21 @@ fn backward_layer<D: Driver>(
 
 /// Returns the gradients of weight and bias, and computes the input's if there is memory for it.
 fn weight_grads<D: Conv2dKernels>(
-    device: &D,
-    operands: [&Tensor<D>; 3],
+    gpu: &Gpu<'_, D>,
+    [grad, input, weight]: [&Tensor<D>; 3],
     layer: &Layer,
     of_input: Option<&Tensor<D>>,
     bias: bool,
 ) -> Result<WeightGrads<Tensor<D>>, D> {
-    let [grad, _, weight] = operands;
+    let (device, config) = (gpu.0, layer.of.config);
+    let weight = as_images(gpu, weight, config)?;
     let of_weight = device.unset(weight.dtype(), weight.shape())?;
-    device.launch_conv2d_backward(operands, layer, of_input, &of_weight)?;
-    let of = Channels::along(grad.shape(), 1);
+    device.launch_conv2d_backward([grad, input, &weight], layer, of_input, &of_weight)?;
+    let (of_weight, axis) = match config.layout {
+        ChannelsFirst => (of_weight, 1),
+        ChannelsLast => (channels_first(gpu, &of_weight)?, 3),
+    };
+    let of = Channels::along(grad.shape(), axis);
     let sums = || channel_sums(device, grad, of, grad.dtype());
     Ok(WeightGrads { weight: of_weight, bias: bias.then(sums).transpose()? })
 }

@@ -93,7 +93,7 @@ fn what_does_not_fit_together_is_refused() {
             (Asked { x: [1 << 12, 1 << 12, 1 << 7, 1], ..plain() }, NOT_SUPPORTED),
             (Asked { kind: Kind::CUDNN_DATA_DOUBLE, ..plain() }, NOT_SUPPORTED),
             (Asked { mode: Mode::CUDNN_CONVOLUTION, ..plain() }, NOT_SUPPORTED),
-            (Asked { format: Format::CUDNN_TENSOR_NHWC, ..plain() }, NOT_SUPPORTED),
+            (Asked { format: Format::CUDNN_TENSOR_NCHW_VECT_C, ..plain() }, NOT_SUPPORTED),
         ] {
             assert_eq!(asked(&wrong, &FORWARD), said, "{wrong:?}");
         }

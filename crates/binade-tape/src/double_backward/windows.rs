@@ -7,7 +7,9 @@ use crate::{
     ops::{Outcome, Saves, linear_map::map},
     record::RecordedRule,
 };
-use binade_core::ops::{Conv2dConfig, MaxPool2dConfig, Ops};
+use binade_core::ops::{
+    Conv2dConfig, ImageLayout, MaxPool2dConfig, Ops, channels_first, channels_last,
+};
 use binade_core::{Handle, Op};
 use std::sync::Arc;
 
@@ -22,6 +24,10 @@ pub(super) fn conv2d<D: Device + Ops>(
     match operand {
         0 => form.record(Part::Input, [w, grad]),
         1 => form.record(Part::Weight, [grad, x]),
+        _ if config.layout == ImageLayout::ChannelsLast => {
+            let pixels: usize = grad.shape()[..3].iter().product();
+            grad.reshape(&[pixels, grad.shape()[3]])?.channel_sums()
+        }
         _ => grad.channel_sums(),
     }
 }
@@ -105,14 +111,21 @@ impl<D: Device + Ops> Convolution<D> {
 /// Records the gradient of a pooling's input: linear in `g`, with the places of the largest elements constant.
 pub(super) fn max_pool2d<D: Device + Ops>(taken: &[Var<D>], config: MaxPool2dConfig) -> Outcome<D> {
     let [grad, x] = taken else { unreachable!("`max_pool2d_backward` takes two tensors") };
-    let shape = grad.shape();
+    let shape = config.layout.extents(&grad.shape()).unwrap_or_default();
     let [of, back] = [x.tensor().clone(), x.tensor().clone()];
     let spread = move |device: &D, g: &D::Tensor| device.max_pool2d_backward(g, &of, config);
-    let gather = move |device: &D, v: &D::Tensor| gather(device, v, &back, &shape, config);
+    let gather = move |device: &D, v: &D::Tensor| {
+        if config.layout == ImageLayout::ChannelsFirst {
+            return gather(device, v, &back, &shape, config);
+        }
+        let [v, x] = [channels_first(device, v)?, channels_first(device, &back)?];
+        let first = MaxPool2dConfig { layout: ImageLayout::ChannelsFirst, ..config };
+        channels_last(device, &gather(device, &v, &x, &shape, first)?)
+    };
     grad.linear_map(Op::MAX_POOL2D, [map(spread), map(gather)])
 }
 
-/// Returns the element of `values` at the place of each window's largest element of `x`.
+/// Returns the element of `values` at the place of each window's largest element of `x`, of images with the channels first.
 ///
 /// Windows are taken in turns, so that no two windows of a turn overlap. Backward of the pooling sends a one to the place of each window
 /// of the turn. All other elements become 0, and a convolution with ones adds up each window, which has one element left.
@@ -123,7 +136,7 @@ fn gather<D: Device + Ops>(
     shape: &[usize],
     config: MaxPool2dConfig,
 ) -> Result<D::Tensor, <D as Handle>::Error> {
-    let MaxPool2dConfig { kernel, stride, padding } = config;
+    let MaxPool2dConfig { kernel, stride, padding, .. } = config;
     let near = beside(device, values);
     let (dtype, images) = (device.dtype(values), device.shape(values));
     let [ones, all] = [near.fill(1.0, shape, dtype)?, near.fill(1.0, &images, dtype)?];

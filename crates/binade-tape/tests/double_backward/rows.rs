@@ -2,7 +2,7 @@
 
 use crate::common::{Outcome, tensor};
 use binade_core::ops::{
-    AvgPool2dConfig, BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats,
+    AvgPool2dConfig, BatchNormConfig, Conv2dConfig, ImageLayout, MaxPool2dConfig, RunningStats,
 };
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::Var;
@@ -78,6 +78,7 @@ fn pointwise() -> Vec<Row> {
 
 fn products() -> Vec<Row> {
     let config = Conv2dConfig { stride: [2, 1], padding: [1, 0], ..Conv2dConfig::default() };
+    let last = Conv2dConfig { layout: ImageLayout::ChannelsLast, ..config };
     let (images, kernels): (&[usize], &[usize]) = (&[2, 2, 5, 4], &[3, 2, 3, 2]);
     vec![
         row("matmul", &[&[3, 4], &[4, 2]], |v| v[0].matmul(&v[1])),
@@ -87,14 +88,24 @@ fn products() -> Vec<Row> {
         row("linear_relu", &[&[3, 4], &[2, 4], &[2]], |v| v[0].linear_relu(&v[1], Some(&v[2]))),
         row("conv2d", &[images, kernels, &[3]], move |v| v[0].conv2d(&v[1], Some(&v[2]), config)),
         row("conv2d", &[images, kernels], |v| v[0].conv2d(&v[1], None, Conv2dConfig::default())),
+        row("conv2d", &[&[2, 5, 4, 2], kernels, &[3]], move |v| {
+            v[0].conv2d(&v[1], Some(&v[2]), last)
+        }),
     ]
 }
 
 fn moves() -> Vec<Row> {
     let indices = Tensor::new(vec![1_i64, 3, 1, 0], &[2, 2]).unwrap();
-    let overlapping = MaxPool2dConfig { kernel: [3, 2], stride: [2, 1], padding: [1, 0] };
-    let MaxPool2dConfig { kernel, stride, padding } = overlapping;
-    let means = AvgPool2dConfig { kernel, stride, padding, count_include_pad: false };
+    let (kernel, stride, padding) = ([3, 2], [2, 1], [1, 0]);
+    let overlapping = MaxPool2dConfig { kernel, stride, padding, ..MaxPool2dConfig::square(1) };
+    let last = MaxPool2dConfig { layout: ImageLayout::ChannelsLast, ..overlapping };
+    let means = AvgPool2dConfig {
+        kernel,
+        stride,
+        padding,
+        count_include_pad: false,
+        ..AvgPool2dConfig::square(1)
+    };
     vec![
         row("reshape", &[&[4, 5]], |v| v[0].reshape(&[2, 10])),
         row("permute", &[&[2, 3, 2, 2]], |v| v[0].permute(&[2, 0, 3, 1])),
@@ -103,6 +114,7 @@ fn moves() -> Vec<Row> {
         row("embedding", &[&[4, 3]], move |v| v[0].embedding(&indices)),
         row("max_pool2d", &[&[1, 2, 4, 4]], |v| v[0].max_pool2d(MaxPool2dConfig::square(2))),
         row("max_pool2d", &[&[2, 2, 5, 4]], move |v| v[0].max_pool2d(overlapping)),
+        row("max_pool2d", &[&[2, 5, 4, 2]], move |v| v[0].max_pool2d(last)),
         row("avg_pool2d", &[&[2, 2, 5, 4]], move |v| v[0].avg_pool2d(means)),
         row("adaptive_avg_pool2d", &[&[2, 2, 5, 4]], |v| v[0].adaptive_avg_pool2d([3, 2])),
     ]

@@ -137,10 +137,10 @@ binade_gpu::layouts! {
     Rotary { u32: len, dtype, start, first, rows, half, cos_start, sin_start; f32: sign; }
 
     /// Parameters of `max_pool2d.wgsl`; extents are rows and columns.
-    Pool { u32: len, dtype; [u32; 2]: starts, image, output, kernel, stride, padding; }
+    Pool { u32: len, dtype; [u32; 2]: starts, image, output, kernel, stride, padding; u32: pixel; }
 
     /// Parameters of `avg_pool2d.wgsl`.
-    AvgPool { u32: len, dtype; [u32; 2]: starts; [u32; 6]: rows, columns; u32: divisor; }
+    AvgPool { u32: len, dtype; [u32; 2]: starts; [u32; 6]: rows, columns; u32: divisor, pixel; }
 }
 
 /// Constant `NONE` of `materialise.wgsl`: a gradient that no group's factor multiplies.

@@ -17,7 +17,7 @@ impl AvgPool2dKernels for Wgpu {
     ) -> Result {
         let most = self.facts().most_binding_bytes;
         let too_large = || Error::Driver(WgpuError::TooLarge { bytes: from.bytes(), most });
-        let PoolingBits { windows: [rows, columns], divisor } =
+        let PoolingBits { windows: [rows, columns], divisor, pixel } =
             PoolingBits::new(of).ok_or_else(too_large)?;
         let ((operand, start), (result, _)) = (self.whole(from)?, self.whole(to)?);
         let params = structs::AvgPool {
@@ -27,6 +27,7 @@ impl AvgPool2dKernels for Wgpu {
             rows,
             columns,
             divisor,
+            pixel,
         };
         self.dispatch(shader, &params, vec![operand, result], by_group(to.len()))
     }

@@ -14,6 +14,8 @@ use binade_core::DType;
 use binade_gpu::{Conv2dKernels, Driver, Gemm, Geometry, Layer, Matrices};
 
 impl Conv2dKernels for Wgpu {
+    const TAKES_CHANNELS_LAST: bool = false;
+
     fn launch_conv2d(
         &self,
         x: [&Tensor; 2],

@@ -21,7 +21,7 @@ impl MaxPool2dKernels for Wgpu {
 }
 
 impl Wgpu {
-    /// Dispatches a shader on one operand or two, for images and results `[N, C, H, W]`.
+    /// Dispatches a shader on one operand or two.
     fn pool(
         &self,
         shader: &'static str,
@@ -41,7 +41,9 @@ impl Wgpu {
             bound.push(piece);
         }
         bound.push(self.whole(to)?.0);
-        let plane = |of: &Tensor| [count(of.shape()[2]), count(of.shape()[3])];
+        let extents = |of: &Tensor| config.layout.extents(of.shape()).unwrap_or_default();
+        let plane = |[_, _, rows, columns]: [usize; 4]| [rows, columns].map(count);
+        let [image, output] = [image, output].map(extents);
         let params = structs::Pool {
             len: count(to.len()),
             dtype: code("max_pool2d", to.dtype())?,
@@ -51,6 +53,7 @@ impl Wgpu {
             kernel: config.kernel.map(count),
             stride: config.stride.map(count),
             padding: config.padding.map(count),
+            pixel: count(config.layout.pixel(image)),
         };
         self.dispatch(shader, &params, bound, by_group(to.len()))
     }

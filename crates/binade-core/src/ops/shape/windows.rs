@@ -4,7 +4,7 @@
 
 use super::bounded;
 use crate::Op;
-use crate::ops::{AvgPool2dConfig, Conv2dConfig, MaxPool2dConfig, ShapeError};
+use crate::ops::{AvgPool2dConfig, Conv2dConfig, ImageLayout, MaxPool2dConfig, ShapeError};
 use std::ops::Range;
 
 /// Returns the number of windows along an axis: `(extent + 2·padding − window) / stride + 1`, rounded down.
@@ -13,7 +13,7 @@ fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Opt
     (padded.checked_sub(window)? / stride).checked_add(1)
 }
 
-/// Returns the shape of a convolution: `[N, C, H, W]` with weight `[O, C / groups, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
+/// Returns the shape of a convolution: `[N, C, H, W]` with weight `[O, C / groups, KH, KW]` and bias `[O]` gives `[N, O, H', W']`; images in the order of the configuration's layout.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub(crate) fn conv2d(
     config: Conv2dConfig,
 ) -> Result<Vec<usize>, ShapeError> {
     let found = [&[input, weight][..], bias.as_slice()].concat();
-    let Conv2dConfig { stride, dilation, groups, .. } = config;
+    let Conv2dConfig { stride, dilation, groups, layout, .. } = config;
     for (what, values) in [("stride", &stride[..]), ("dilation", &dilation), ("groups", &[groups])]
     {
         if values.contains(&0) {
@@ -35,12 +35,17 @@ pub(crate) fn conv2d(
         }
     }
     let shape = conv2d_extents(input, weight, bias, config).ok_or_else(|| {
-        ShapeError::mismatch(
-            Op::CONV2D,
-            &found,
-            "input [N, C, H, W], weight [O, C / groups, KH, KW] of O divisible by groups, with KH and KW at least 1 and, dilated, at \
-             most H and W with padding on both sides, bias [O]",
-        )
+        let expected = match layout {
+            ImageLayout::ChannelsFirst => {
+                "input [N, C, H, W], weight [O, C / groups, KH, KW] of O divisible by groups, with KH and KW at least 1 and, dilated, at \
+                 most H and W with padding on both sides, bias [O]"
+            }
+            ImageLayout::ChannelsLast => {
+                "input [N, H, W, C], weight [O, C / groups, KH, KW] of O divisible by groups, with KH and KW at least 1 and, dilated, at \
+                 most H and W with padding on both sides, bias [O]"
+            }
+        };
+        ShapeError::mismatch(Op::CONV2D, &found, expected)
     })?;
     bounded(Op::CONV2D, shape)
 }
@@ -49,9 +54,10 @@ fn conv2d_extents(
     input: &[usize],
     weight: &[usize],
     bias: Option<&[usize]>,
-    Conv2dConfig { stride, padding, dilation, groups }: Conv2dConfig,
+    Conv2dConfig { stride, padding, dilation, groups, layout }: Conv2dConfig,
 ) -> Option<Vec<usize>> {
-    let (&[n, c, h, w], &[o, c2, kh, kw]) = (input, weight) else { return None };
+    let &[o, c2, kh, kw] = weight else { return None };
+    let [n, c, h, w] = layout.extents(input)?;
     let is_grouped = c2.checked_mul(groups) == Some(c) && o.is_multiple_of(groups);
     // A tensor without channels has one group: any number divides 0, and no device goes through so many.
     if !is_grouped || groups > c.max(1) || bias.is_some_and(|bias| bias != [o]) {
@@ -60,7 +66,7 @@ fn conv2d_extents(
     let [kh, kw] = [dilated(kh, dilation[0])?, dilated(kw, dilation[1])?];
     let rows = positions(h, kh, stride[0], padding[0])?;
     let columns = positions(w, kw, stride[1], padding[1])?;
-    Some(vec![n, o, rows, columns])
+    Some(layout.shape([n, o, rows, columns]).into())
 }
 
 /// Returns the extent of a kernel whose elements lie `dilation` apart; `None` for no elements.
@@ -68,7 +74,7 @@ fn dilated(kernel: usize, dilation: usize) -> Option<usize> {
     kernel.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)
 }
 
-/// Returns the shape of a max pooling: `[N, C, H, W]` gives `[N, C, H', W']`.
+/// Returns the shape of a max pooling: `[N, C, H, W]` gives `[N, C, H', W']`, in the order of the configuration's layout.
 ///
 /// # Errors
 ///
@@ -77,11 +83,11 @@ pub(crate) fn max_pool2d(
     input: &[usize],
     config: MaxPool2dConfig,
 ) -> Result<Vec<usize>, ShapeError> {
-    let MaxPool2dConfig { kernel, stride, padding } = config;
-    pool2d(Op::MAX_POOL2D, input, [kernel, stride, padding])
+    let MaxPool2dConfig { kernel, stride, padding, layout } = config;
+    pool2d(Op::MAX_POOL2D, input, [kernel, stride, padding], layout)
 }
 
-/// Returns the shape of an average pooling: `[N, C, H, W]` gives `[N, C, H', W']`.
+/// Returns the shape of an average pooling: `[N, C, H, W]` gives `[N, C, H', W']`, in the order of the configuration's layout.
 ///
 /// # Errors
 ///
@@ -90,13 +96,13 @@ pub(crate) fn avg_pool2d(
     input: &[usize],
     config: AvgPool2dConfig,
 ) -> Result<Vec<usize>, ShapeError> {
-    let AvgPool2dConfig { kernel, stride, padding, .. } = config;
+    let AvgPool2dConfig { kernel, stride, padding, layout, .. } = config;
     if kernel[0].checked_mul(kernel[1]).is_none() {
         let argument = format!("kernel {kernel:?}");
         let expected = "fewer elements than a `usize` counts";
         return Err(ShapeError::argument(Op::AVG_POOL2D, argument, &[input], expected));
     }
-    pool2d(Op::AVG_POOL2D, input, [kernel, stride, padding])
+    pool2d(Op::AVG_POOL2D, input, [kernel, stride, padding], layout)
 }
 
 /// Returns the shape of an adaptive average pooling: `[N, C, H, W]` gives `[N, C, H', W']` of `output`.
@@ -130,6 +136,7 @@ fn pool2d(
     op: Op,
     input: &[usize],
     [kernel, stride, padding]: [[usize; 2]; 3],
+    layout: ImageLayout,
 ) -> Result<Vec<usize>, ShapeError> {
     let too_padded = padding[0] > kernel[0] / 2 || padding[1] > kernel[1] / 2;
     if kernel.contains(&0) || stride.contains(&0) || too_padded {
@@ -137,8 +144,15 @@ fn pool2d(
         let expected = "kernel and stride at least 1, padding at most half the kernel";
         return Err(ShapeError::argument(op, argument, &[input], expected));
     }
-    let shape = pool2d_extents(input, [kernel, stride, padding]).ok_or_else(|| {
-        let expected = "[N, C, H, W] with H and W at least 1 and, padded, at least the kernel's";
+    let shape = pool2d_extents(input, [kernel, stride, padding], layout).ok_or_else(|| {
+        let expected = match layout {
+            ImageLayout::ChannelsFirst => {
+                "[N, C, H, W] with H and W at least 1 and, padded, at least the kernel's"
+            }
+            ImageLayout::ChannelsLast => {
+                "[N, H, W, C] with H and W at least 1 and, padded, at least the kernel's"
+            }
+        };
         ShapeError::mismatch(op, &[input, &kernel], expected)
     })?;
     bounded(op, shape)
@@ -147,14 +161,15 @@ fn pool2d(
 fn pool2d_extents(
     input: &[usize],
     [kernel, stride, padding]: [[usize; 2]; 3],
+    layout: ImageLayout,
 ) -> Option<Vec<usize>> {
-    let &[n, c, h, w] = input else { return None };
+    let [n, c, h, w] = layout.extents(input)?;
     if h == 0 || w == 0 {
         return None;
     }
     let rows = positions(h, kernel[0], stride[0], padding[0])?;
     let columns = positions(w, kernel[1], stride[1], padding[1])?;
-    Some(vec![n, c, rows, columns])
+    Some(layout.shape([n, c, rows, columns]).into())
 }
 
 /// Windows of a pooling along one axis of an image.
@@ -219,22 +234,26 @@ pub struct Pooling {
     pub windows: [Windows; 2],
     /// Number that each window's sum is divided by; `None` for the number of its elements in the image.
     pub divisor: Option<usize>,
+    /// Elements from one pixel of a channel to the next: 1, or the number of channels if they are last.
+    pub pixel: usize,
 }
 
 impl Pooling {
-    /// Describes the windows of [`AvgPool2d`](crate::ops::AvgPool2d) of images and results `[N, C, H, W]`.
+    /// Describes the windows of [`AvgPool2d`](crate::ops::AvgPool2d) of images and results in the configuration's layout.
     pub fn sliding(image: &[usize], result: &[usize], config: AvgPool2dConfig) -> Self {
-        let AvgPool2dConfig { kernel, stride, padding, count_include_pad } = config;
+        let AvgPool2dConfig { kernel, stride, padding, count_include_pad, layout } = config;
+        let [image, result] = [image, result].map(|it| layout.extents(it).unwrap_or_default());
         let windows = [0, 1].map(|axis| {
             let extents = [image[axis + 2], result[axis + 2]];
             Windows::sliding(extents, kernel[axis], stride[axis], padding[axis])
         });
-        Self { windows, divisor: count_include_pad.then_some(kernel[0] * kernel[1]) }
+        let divisor = count_include_pad.then_some(kernel[0] * kernel[1]);
+        Self { windows, divisor, pixel: layout.pixel(image) }
     }
 
     /// Describes the windows of [`AdaptiveAvgPool2d`](crate::ops::AdaptiveAvgPool2d) of images and results `[N, C, H, W]`.
     pub fn adaptive(image: &[usize], result: &[usize]) -> Self {
         let windows = [2, 3].map(|axis| Windows::adaptive([image[axis], result[axis]]));
-        Self { windows, divisor: None }
+        Self { windows, divisor: None, pixel: 1 }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::problem::Problem;
 use crate::{F32Products, library::Pass};
-use binade_core::DType;
+use binade_core::{DType, ops::ImageLayout};
 use cudarc::{
     cudnn::{
         result::{self, CudnnError},
@@ -64,10 +64,10 @@ impl Handle {
 
     /// Returns the descriptors of a problem, and the workspace of its algorithm.
     pub(super) fn plan(&self, problem: &Problem) -> Result<Plan> {
-        let Problem { dtype, input, weight, output, .. } = *problem;
-        let (x, y) = (TensorDescriptor::new(dtype, input)?, TensorDescriptor::new(dtype, output)?);
-        let (w, how) =
-            (FilterDescriptor::new(dtype, weight)?, ConvolutionDescriptor::new(problem)?);
+        let Problem { dtype, layout, input, weight, output, .. } = *problem;
+        let [x, y] = [input, output].map(|extents| TensorDescriptor::new(dtype, layout, extents));
+        let (x, y, w) = (x?, y?, FilterDescriptor::new(dtype, layout, weight)?);
+        let how = ConvolutionDescriptor::new(problem)?;
         // SAFETY: all of them are alive to the end of the function.
         let workspace = unsafe {
             match problem.pass {
@@ -140,22 +140,28 @@ pub(in crate::library) struct Plan {
     pub(super) workspace: usize,
 }
 
-const NCHW: sys::cudnnTensorFormat_t = sys::cudnnTensorFormat_t::CUDNN_TENSOR_NCHW;
+/// Returns the library's name of a layout.
+fn format(layout: ImageLayout) -> sys::cudnnTensorFormat_t {
+    match layout {
+        ImageLayout::ChannelsFirst => sys::cudnnTensorFormat_t::CUDNN_TENSOR_NCHW,
+        ImageLayout::ChannelsLast => sys::cudnnTensorFormat_t::CUDNN_TENSOR_NHWC,
+    }
+}
 
 impl TensorDescriptor {
-    fn new(dtype: DType, shape: [i32; 4]) -> Result<Self> {
+    fn new(dtype: DType, layout: ImageLayout, extents: [i32; 4]) -> Result<Self> {
         let made = Self(result::create_tensor_descriptor()?);
         // SAFETY: alive.
-        unsafe { result::set_tensor4d_descriptor(made.0, NCHW, kind(dtype), shape) }?;
+        unsafe { result::set_tensor4d_descriptor(made.0, format(layout), kind(dtype), extents) }?;
         Ok(made)
     }
 }
 
 impl FilterDescriptor {
-    fn new(dtype: DType, shape: [i32; 4]) -> Result<Self> {
+    fn new(dtype: DType, layout: ImageLayout, extents: [i32; 4]) -> Result<Self> {
         let made = Self(result::create_filter_descriptor()?);
         // SAFETY: alive.
-        unsafe { result::set_filter4d_descriptor(made.0, kind(dtype), NCHW, shape) }?;
+        unsafe { result::set_filter4d_descriptor(made.0, kind(dtype), format(layout), extents) }?;
         Ok(made)
     }
 }

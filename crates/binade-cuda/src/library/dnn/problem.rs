@@ -2,7 +2,7 @@
 
 use crate::{F32Products, Tensor, library::Pass, probe::Capability};
 use binade_core::DType;
-use binade_core::ops::Conv2dConfig;
+use binade_core::ops::{Conv2dConfig, ImageLayout};
 
 /// Alignment of addresses in bytes. No call tells the library of any, and its Tensor Core kernels read 16 bytes at a time.
 const ALIGNED: u64 = 16;
@@ -15,11 +15,13 @@ const MOST: usize = i32::MAX as usize;
 pub(in crate::library) struct Problem {
     pub(super) pass: Pass,
     pub(super) dtype: DType,
-    /// Shape of images or their gradients: `[N, C, H, W]`.
+    /// Order of the axes of all three in memory.
+    pub(super) layout: ImageLayout,
+    /// Extents of images or their gradients: `[N, C, H, W]`.
     pub(super) input: [i32; 4],
-    /// Shape of kernels or their gradients: `[O, C / groups, KH, KW]`.
+    /// Extents of kernels or their gradients: `[O, C / groups, KH, KW]`.
     pub(super) weight: [i32; 4],
-    /// Shape of results or their gradients: `[N, O, H', W']`.
+    /// Extents of results or their gradients: `[N, O, H', W']`.
     pub(super) output: [i32; 4],
     pub(super) stride: [i32; 2],
     pub(super) padding: [i32; 2],
@@ -40,16 +42,18 @@ impl Problem {
         (capability, f32): (Capability, F32Products),
     ) -> Option<Self> {
         let [input, weight, output] = operands;
-        let dtype = input.dtype();
+        let (dtype, layout) = (input.dtype(), config.layout);
+        let extents = |of: &Tensor| small(&layout.extents(of.shape())?);
         if dtype == DType::BF16 && capability < (8, 0) || !operands.into_iter().all(is_takeable) {
             return None;
         }
         Some(Self {
             pass,
             dtype,
-            input: small(input.shape())?,
-            weight: small(weight.shape())?,
-            output: small(output.shape())?,
+            layout,
+            input: extents(input)?,
+            weight: extents(weight)?,
+            output: extents(output)?,
             stride: small(&config.stride)?,
             padding: small(&config.padding)?,
             dilation: small(&config.dilation)?,
@@ -66,7 +70,7 @@ impl Problem {
             .concat()
             .into_iter()
             .map(|size| u64::from(size.unsigned_abs()));
-        let kinds = [self.pass as u64, self.dtype as u64, self.f32 as u64];
+        let kinds = [self.pass as u64, self.dtype as u64, self.layout as u64, self.f32 as u64];
         kinds.into_iter().chain(sizes).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     support::{Result, captured, is_stand_in, noise, own, shifted, warmed},
 };
 use binade_core::DType;
-use binade_core::ops::{Conv2d, Conv2dConfig, Download, Upload};
+use binade_core::ops::{Conv2d, Conv2dConfig, Download, ImageLayout, Upload};
 use binade_cpu::Cpu;
 use binade_cuda::{CaptureError, Cuda, Error, F32Products, Products, Tensor};
 
@@ -24,12 +24,18 @@ type Case = ([usize; 4], [usize; 4], Conv2dConfig);
 
 /// Stride and padding of a convolution without dilation and groups.
 const fn moves(stride: [usize; 2], padding: [usize; 2]) -> Conv2dConfig {
-    Conv2dConfig { stride, padding, dilation: [1, 1], groups: 1 }
+    let layout = ImageLayout::ChannelsFirst;
+    Conv2dConfig { stride, padding, dilation: [1, 1], groups: 1, layout }
+}
+
+/// Returns a convolution of images with the channels last.
+const fn last(config: Conv2dConfig) -> Conv2dConfig {
+    Conv2dConfig { layout: ImageLayout::ChannelsLast, ..config }
 }
 
 /// Kernels of one pixel and of the whole image, steps longer than the kernel, pixels that no step reaches, groups down to one channel
-/// each, and kernels whose elements lie apart.
-const CASES: [Case; 9] = [
+/// each, kernels whose elements lie apart, and images with the channels last.
+const CASES: [Case; 12] = [
     ([1, 1, 1, 1], [1, 1, 1, 1], moves([1, 1], [0, 0])),
     ([2, 3, 5, 7], [4, 3, 3, 3], moves([1, 1], [1, 1])),
     ([3, 2, 6, 5], [5, 2, 2, 3], moves([2, 1], [0, 2])),
@@ -39,6 +45,9 @@ const CASES: [Case; 9] = [
     ([2, 6, 5, 7], [4, 3, 3, 3], Conv2dConfig { groups: 2, ..moves([1, 2], [1, 1]) }),
     ([3, 5, 6, 4], [10, 1, 3, 2], Conv2dConfig { groups: 5, ..moves([1, 1], [1, 0]) }),
     ([2, 3, 8, 9], [4, 3, 3, 2], Conv2dConfig { dilation: [2, 3], ..moves([1, 1], [2, 1]) }),
+    ([2, 5, 7, 6], [4, 6, 3, 3], last(moves([2, 1], [1, 1]))),
+    ([3, 4, 6, 5], [7, 5, 1, 1], last(moves([1, 1], [0, 0]))),
+    ([2, 5, 7, 6], [4, 3, 3, 2], Conv2dConfig { groups: 2, ..last(moves([1, 2], [1, 1])) }),
 ];
 
 fn noisy<H: Upload>(device: &H, seed: u64, shape: &[usize], dtype: DType) -> Result<H::Tensor> {

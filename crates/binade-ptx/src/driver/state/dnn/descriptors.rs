@@ -3,15 +3,19 @@
 use super::{Result, Status};
 use crate::driver::state::{lt::Kind, tell};
 
-/// Contiguous images or kernels in the layout `CUDNN_TENSOR_NCHW`.
+/// Contiguous images or kernels in the layout `CUDNN_TENSOR_NCHW` or `CUDNN_TENSOR_NHWC`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Tensor {
     pub(crate) kind: Kind,
+    /// True for `CUDNN_TENSOR_NHWC`.
+    pub(crate) is_channels_last: bool,
+    /// N, C, H and W in either layout.
     pub(crate) sizes: [usize; 4],
 }
 
-/// Value of `CUDNN_TENSOR_NCHW`.
+/// Values of `CUDNN_TENSOR_NCHW` and `CUDNN_TENSOR_NHWC`.
 const NCHW: u32 = 0;
+const NHWC: u32 = 1;
 
 /// Number of elements from which on the library takes no tensor.
 const TOO_MANY: usize = 1 << 31;
@@ -24,7 +28,7 @@ impl Tensor {
             9 => Kind::BF16,
             _ => return Err(unknown("data type", kind)),
         };
-        if format != NCHW {
+        if ![NCHW, NHWC].contains(&format) {
             return Err(unknown("tensor format", format));
         }
         let sizes = sizes.map(|size| usize::try_from(size).unwrap_or(0));
@@ -38,7 +42,7 @@ impl Tensor {
                 format_args!("{sizes:?}"),
             ));
         }
-        Ok(Self { kind, sizes })
+        Ok(Self { kind, is_channels_last: format == NHWC, sizes })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -52,6 +56,9 @@ impl Tensor {
     /// Returns the index of an element.
     pub(crate) fn place(&self, [a, b, c, d]: [usize; 4]) -> usize {
         let [_, channels, rows, columns] = self.sizes;
+        if self.is_channels_last {
+            return ((a * rows + c) * columns + d) * channels + b;
+        }
         ((a * channels + b) * rows + c) * columns + d
     }
 }

@@ -80,6 +80,8 @@ impl Problem {
         };
         if x.kind != w.kind || x.kind != y.kind {
             Some("the types differ")
+        } else if [w, y].iter().any(|it| it.is_channels_last != x.is_channels_last) {
+            Some("the layouts differ")
         } else if x.sizes[1] != w.sizes[1] * groups {
             Some("images and kernels have other numbers of channels")
         } else if w.sizes[0] % groups != 0 {
