@@ -10,11 +10,12 @@
 use crate::index::{Index, Stored, Tensors, tensors};
 use crate::manifest::Manifest;
 use crate::{Checkpoint, FormatError, dtype};
-use binade_core::TensorSpec;
+use binade_core::{RawTensor, TensorSpec};
 use safetensors::{Dtype, SafeTensors, View, tensor::Metadata};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 /// Number of bytes that tell the header's length.
@@ -193,6 +194,17 @@ pub(crate) fn checksum_of(mut file: impl Read) -> io::Result<u32> {
             read => hasher.update(&piece[..read]),
         }
     }
+}
+
+/// Returns all tensors of a safetensors file by name, whichever program wrote it: the weights of a torch model, saved by
+/// `safetensors.torch.save_file(model.state_dict(), path)`.
+///
+/// # Errors
+///
+/// If the bytes are no safetensors file, or a tensor is of a type that Binade does not have.
+pub fn read_safetensors(bytes: &[u8]) -> Result<BTreeMap<String, RawTensor>, FormatError> {
+    let file = SafeTensors::deserialize(bytes);
+    all(&file.map_err(|error| FormatError::NotSafetensors(error.to_string()))?)
 }
 
 fn all(file: &SafeTensors<'_>) -> Result<Tensors, FormatError> {

@@ -21,5 +21,6 @@ pub use checkpoint::{Checkpoint, SavedOptimizer, SavedScaler};
 pub use draft::Draft;
 pub use error::{DraftError, FileError, FormatError, Mismatch, RestoreError, SaveError};
 pub use file::{Loaded, previous};
+pub use format::read_safetensors;
 pub use restore::Restore;
 pub use torch::load_torch_optimizer;
