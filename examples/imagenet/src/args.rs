@@ -38,6 +38,12 @@ pub struct Args {
     /// A power of two, or dynamic; the level's choice if left out.
     #[arg(long, value_name = "SCALE", value_parser = loss_scale)]
     pub loss_scale: Option<LossScale>,
+    /// Keeps images as [N, H, W, C] inside the model, as Tensor Cores read them. Checkpoints are the same.
+    #[arg(long)]
+    pub channels_last: bool,
+    /// Starts from the weights of a safetensors file with torchvision's names.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub pretrained: Option<PathBuf>,
     /// Device to train on.
     #[arg(long, default_value = "cpu")]
     pub device: DeviceKind,

@@ -9,6 +9,7 @@ pub mod data;
 mod job;
 pub mod meter;
 pub mod model;
+mod pretrained;
 mod ranks;
 pub mod report;
 pub mod schedule;

@@ -3,10 +3,11 @@
 mod block;
 mod layout;
 
-use binade::core::ops::{MaxPool2dConfig, RunningStats};
+use binade::autocast::Region;
+use binade::core::ops::{AvgPool2dConfig, ImageLayout, MaxPool2dConfig, RunningStats};
 use binade::core::{DType, Handle, Named};
 use binade_example_shared::program::{Norm, Trains};
-use binade_tape::{TapeError, Var};
+use binade_tape::{Tape, TapeError, Var};
 use block::{Block, Pass, Unit};
 use clap::ValueEnum;
 use layout::Layout;
@@ -92,14 +93,29 @@ impl Resnet {
         self.layout.params.iter().map(|param| (&*param.name, &*param.shape))
     }
 
-    /// Returns the names of gains and offsets of normalisations.
-    pub fn norms(&self) -> impl Iterator<Item = &str> {
-        self.layout.params.iter().filter(|param| param.is_norm()).map(|param| &*param.name)
-    }
-
     /// Returns the names of gains and offsets of normalisations, and of the last layer's bias.
     pub fn vectors(&self) -> impl Iterator<Item = &str> {
         self.shapes().filter(|(_, shape)| shape.len() == 1).map(|(name, _)| name)
+    }
+
+    /// Returns the logits of images [N, 3, H, W]: [N, classes].
+    fn forward<D: Trains>(&self, pass: &mut Pass<'_, D>, images: &Var<D>) -> Outcome<D> {
+        let layout = pass.order;
+        let images = match layout {
+            ImageLayout::ChannelsFirst => images.clone(),
+            ImageLayout::ChannelsLast => images.permute(&[0, 2, 3, 1])?,
+        };
+        let x = self.stem.apply(pass, &images)?.relu()?;
+        let (stride, padding) = ([2, 2], [1, 1]);
+        let pool = MaxPool2dConfig { stride, padding, layout, ..MaxPool2dConfig::square(3) };
+        let x = x.at("maxpool").max_pool2d(pool)?;
+        let x = self.blocks.iter().try_fold(x, |x, block| block.apply(pass, &x))?;
+        let [count, channels, rows, columns] = layout.extents(&x.shape()).unwrap_or_default();
+        let (kernel, stride) = ([rows, columns], [1, 1]);
+        let pool = AvgPool2dConfig { kernel, stride, layout, ..AvgPool2dConfig::square(1) };
+        let rows = x.at("avgpool").avg_pool2d(pool)?.reshape(&[count, channels])?;
+        let [weight, bias] = self.head;
+        rows.at("fc").linear(&pass.p[weight], Some(&pass.p[bias]))
     }
 }
 
@@ -109,17 +125,23 @@ pub(crate) struct Net<D: Trains> {
     pub(crate) resnet: Resnet,
     pub(crate) running: Vec<RunningStats<D::Tensor>>,
     norm: Norm<D>,
+    order: ImageLayout,
 }
 
 impl<D: Trains> Net<D> {
-    /// Creates a model that normalises by `norm` in training, with fresh running statistics.
-    pub(crate) fn new(resnet: Resnet, norm: Norm<D>, device: &D) -> Result<Self, D::Error> {
+    /// Creates a model that normalises by `norm` in training, with images in this order inside and fresh running statistics.
+    pub(crate) fn new(
+        resnet: Resnet,
+        norm: Norm<D>,
+        order: ImageLayout,
+        device: &D,
+    ) -> Result<Self, D::Error> {
         let fresh = |(_, channels): &(String, usize)| {
             let filled = |value| device.fill(value, &[*channels], DType::F32);
             Ok(RunningStats { mean: filled(0.0)?, var: filled(1.0)? })
         };
         let running = resnet.layout.norms.iter().map(fresh).collect::<Result<_, _>>()?;
-        Ok(Self { resnet, running, norm })
+        Ok(Self { resnet, running, norm, order })
     }
 
     /// Returns first parameters, fixed by `seed`.
@@ -136,18 +158,27 @@ impl<D: Trains> Net<D> {
         self.resnet.layout.params.iter().map(first).collect()
     }
 
+    /// Returns the names of gains and offsets of normalisations, which a forward pass of two small images in `f32` finds.
+    pub(crate) fn norms(
+        &self,
+        device: &D,
+        params: &[Named<D::Tensor>],
+    ) -> Result<Vec<String>, TapeError<D::Error>> {
+        let tape = Tape::new(device.clone(), &Region::bf16().off());
+        let images = tape.constant(device.fill(0.0, &[2, 3, 8, 8], DType::F32)?);
+        let (p, mut running) = (tape.parameters(params), self.running.clone());
+        // Not by the model's own normalisation, which may meet other ranks.
+        let norm: Norm<D> = Var::batch_norm;
+        let mut pass = Pass { p: &p, running: &mut running, norm: Some(norm), order: self.order };
+        self.resnet.forward(&mut pass, &images)?;
+        tape.norms()
+    }
+
     /// Returns the logits of images [N, 3, H, W]: [N, classes]. Training normalises by the batch, and updates the running statistics.
     pub(crate) fn forward(&mut self, p: &[Var<D>], images: &Var<D>, training: bool) -> Outcome<D> {
-        let Self { resnet, running, norm } = self;
-        let mut pass = Pass { p, running, norm: training.then_some(*norm) };
-        let x = resnet.stem.apply(&mut pass, images)?.relu()?;
-        let pool = MaxPool2dConfig { stride: [2, 2], padding: [1, 1], ..MaxPool2dConfig::square(3) };
-        let x = x.at("maxpool").max_pool2d(pool)?;
-        let x = resnet.blocks.iter().try_fold(x, |x, block| block.apply(&mut pass, &x))?;
-        let [weight, bias] = resnet.head;
-        let x = x.at("avgpool").adaptive_avg_pool2d([1, 1])?;
-        let rows = x.reshape(&x.shape()[..2])?;
-        rows.at("fc").linear(&p[weight], Some(&p[bias]))
+        let Self { resnet, running, norm, order } = self;
+        let mut pass = Pass { p, running, norm: training.then_some(*norm), order: *order };
+        resnet.forward(&mut pass, images)
     }
 
     /// Returns the running statistics as `f32`, by torchvision's names.

@@ -5,10 +5,11 @@ use crate::data::{Batch, Loader, Sample, View, order};
 use crate::job::Job;
 use crate::meter::Hits;
 use crate::model::{self, Net, Resnet};
+use crate::pretrained;
 use crate::ranks::Place;
 use crate::report::{Meter, Run, Validation};
 use crate::schedule::rate;
-use binade::core::DType;
+use binade::core::{DType, ops::ImageLayout};
 use binade::grad_scaler::Step;
 use binade::master_weights::MasterOptimizer;
 use binade::{Amp, Model, Setup};
@@ -46,8 +47,13 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let Job { args, sizes, data } = job;
         let (arch, width, classes) = (args.arch, sizes.width, data.classes.len());
         let resnet = Resnet::new(model::Sizes { arch, width, classes }, args.zero_init_residual);
-        let net = Net::new(resnet, place.part.norm, device)?;
-        let params = net.parameters(device, args.seed.into())?;
+        let last = args.channels_last.then_some(ImageLayout::ChannelsLast);
+        let order = last.unwrap_or_default();
+        let mut net = Net::new(resnet, place.part.norm, order, device)?;
+        let mut params = net.parameters(device, args.seed.into())?;
+        if let Some(file) = &args.pretrained {
+            pretrained::load(file, device, &mut net, &mut params)?;
+        }
         let properties = job.properties();
         let run = Run {
             name: format!("{} {} {}", arch.name(), args.opt_level, properties.dtype),
@@ -55,7 +61,8 @@ impl<'a, D: Trains> Trainer<'a, D> {
             ..Run::default()
         };
         let setup = Setup::new(device.clone(), properties)?;
-        let model = Model::new(params).with_norm(net.resnet.norms());
+        let norms = net.norms(device, &params)?;
+        let model = Model::new(params).with_norm(norms);
         let (region, scaler) = (setup.region.clone(), setup.scaler()?);
         let mut optimizer = setup.optimizer(model, job.rule(args.weight_decay))?;
         if args.no_norm_decay {

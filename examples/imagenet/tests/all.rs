@@ -6,6 +6,7 @@ mod arguments;
 mod common;
 mod folders;
 mod loader;
+mod pretrained;
 mod ranks;
 mod resumed;
 mod runs;

@@ -16,11 +16,14 @@ fn unfollowed(line: &str, expected: &str) {
 #[test]
 fn the_flags_of_main_amp_are_read_as_it_reads_them() {
     let args = parse(
-        "-a resnet50 -b 224 -j 5 -p 7 --opt-level O2 --keep-batchnorm-fp32 True --loss-scale 128.0 --wd 0.5 DIR",
+        "-a resnet50 -b 224 -j 5 -p 7 --opt-level O2 --keep-batchnorm-fp32 True --loss-scale 128.0 --wd 0.5 --channels-last DIR",
     );
     let args = args.unwrap();
     assert_eq!((args.arch, args.opt_level, args.workers), (Arch::Resnet50, OptLevel::O2, 5));
-    assert_eq!((args.keep_batchnorm_fp32, args.print_freq), (Some(true), 7));
+    assert_eq!(
+        (args.keep_batchnorm_fp32, args.print_freq, args.channels_last),
+        (Some(true), 7, true)
+    );
     assert_eq!((args.loss_scale, args.weight_decay), (Some(LossScale::fixed(128.0).unwrap()), 0.5));
     assert_eq!(args.sizes(), Sizes { epochs: 90, batch: 224, image: 224, width: 64 });
     let args = parse("--loss-scale dynamic --ranks 2 --sync_bn").unwrap();
@@ -47,7 +50,7 @@ fn values_that_no_argument_takes() {
         let told = format!("error: invalid value '{value}' for '{argument}': {told}");
         assert_eq!(refused.lines().next(), Some(&*told), "{line}");
     }
-    for line in ["--sync-bn", "--generate a b"] {
+    for line in ["--sync-bn", "--generate a b", "--pretrained a --resume b"] {
         parse(line).expect_err(line);
     }
 }

@@ -76,6 +76,17 @@ fn an_overflow_is_skipped_and_told_and_the_model_stays() {
 }
 
 #[test]
+fn channels_last_trains_to_the_same_losses() {
+    let both = "--arch resnet50 --epochs 1";
+    for (line, share) in [("--opt-level O0", 1e-4), ("--opt-level O2 --dtype bf16", 2e-2)] {
+        let [first, last] = ["", "--channels-last"].map(|it| run(&format!("{line} {both} {it}")));
+        let ([a], [b]) = (&*first.curve, &*last.curve) else { panic!("{first:?} {last:?}") };
+        assert!((a.train - b.train).abs() <= share * a.train, "{line}: {a:?} {b:?}");
+        assert!((a.validation - b.validation).abs() <= share * a.validation, "{line}: {a:?} {b:?}");
+    }
+}
+
+#[test]
 fn the_deeper_model_trains() {
     let run = run("--arch resnet50 --opt-level O2 --dtype bf16 --epochs 1");
     assert_eq!((&*run.name, run.outcomes.steps.applied), ("resnet50 O2 bf16", 4));

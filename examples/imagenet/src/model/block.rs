@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::{Arch, Outcome};
-use binade::core::ops::{BatchNormConfig, Conv2dConfig, RunningStats};
+use binade::core::ops::{BatchNormConfig, Conv2dConfig, ImageLayout, RunningStats};
 use binade_example_shared::program::{Norm, Trains};
 use binade_tape::Var;
 
@@ -15,6 +15,8 @@ pub(super) struct Pass<'p, D: Trains> {
     pub(super) running: &'p mut [RunningStats<D::Tensor>],
     /// Normalisation in training; `None` in inference.
     pub(super) norm: Option<Norm<D>>,
+    /// Order of the axes of images inside the model.
+    pub(super) order: ImageLayout,
 }
 
 /// Convolution and its normalisation.
@@ -36,15 +38,25 @@ impl Unit {
         let [weight, gain, offset] = self.params.map(|place| &pass.p[place]);
         let [conv, norm] = &self.paths;
         let [stride, padding] = [self.stride, self.padding].map(|extent| [extent; 2]);
-        let config = Conv2dConfig { stride, padding, ..Conv2dConfig::default() };
-        let x = x.at(conv).conv2d(weight, None, config)?.at(norm);
+        let config =
+            Conv2dConfig { stride, padding, layout: pass.order, ..Conv2dConfig::default() };
+        let images = x.at(conv).conv2d(weight, None, config)?;
+        let shape = images.shape();
+        let x = match pass.order {
+            ImageLayout::ChannelsFirst => images,
+            // A normalisation by channel of all pixels.
+            ImageLayout::ChannelsLast => {
+                images.reshape(&[shape[..3].iter().product(), shape[3]])?
+            }
+        };
+        let x = x.at(norm);
         let (config, running) = (BatchNormConfig::default(), &mut pass.running[self.running]);
         let Some(norm) = pass.norm else {
-            return x.batch_norm_inference(gain, offset, running, config.eps);
+            return x.batch_norm_inference(gain, offset, running, config.eps)?.reshape(&shape);
         };
         let (x, moved) = norm(&x, gain, offset, running, config)?;
         *running = moved;
-        Ok(x)
+        x.reshape(&shape)
     }
 }
 

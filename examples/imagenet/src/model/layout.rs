@@ -26,11 +26,6 @@ pub(super) struct Param {
 }
 
 impl Param {
-    /// Returns true for the gain or the offset of a normalisation.
-    pub(super) fn is_norm(&self) -> bool {
-        matches!(self.init, Init::Fill(_))
-    }
-
     /// Returns first values.
     pub(super) fn values(&self, random: &mut Rng) -> Vec<f32> {
         let one = |_| match self.init {

@@ -32,13 +32,13 @@ fn parameters_have_the_names_and_shapes_of_torchvision() {
     }
     assert!(!shapes.contains_key("layer1.1.downsample.0.weight"));
     assert_eq!(shapes.len(), 161);
-    assert_eq!((resnet.norms().count(), resnet.vectors().count()), (2 * 53, 2 * 53 + 1));
+    assert_eq!(resnet.vectors().count(), 2 * 53 + 1);
 }
 
 #[test]
 fn first_weights_are_of_the_deviation_that_keeps_a_gradients_size() {
     let resnet = Resnet::new(Sizes { arch: Arch::Resnet18, width: 16, classes: 4 }, true);
-    let net = Net::new(resnet, Var::batch_norm, &Cpu).unwrap();
+    let net = Net::new(resnet, Var::batch_norm, ImageLayout::ChannelsFirst, &Cpu).unwrap();
     let params = net.parameters(&Cpu, 1).unwrap();
     let values = |name: &str| {
         let param = params.iter().find(|param| &*param.name == name).unwrap();
@@ -52,4 +52,18 @@ fn first_weights_are_of_the_deviation_that_keeps_a_gradients_size() {
     assert!(values("layer3.0.bn1.weight").iter().all(|gain| *gain == 1.0));
     assert!(values("layer3.0.bn2.weight").iter().all(|gain| *gain == 0.0));
     assert!(values("fc.bias").iter().all(|x| x.abs() <= 1.0 / 128_f32.sqrt()));
+}
+
+#[test]
+fn normalisations_are_found_by_their_operation_in_both_orders() {
+    for order in [ImageLayout::ChannelsFirst, ImageLayout::ChannelsLast] {
+        let resnet = Resnet::new(Sizes { arch: Arch::Resnet50, width: 2, classes: 4 }, false);
+        let net = Net::new(resnet, Var::batch_norm, order, &Cpu).unwrap();
+        let found = net.norms(&Cpu, &net.parameters(&Cpu, 1).unwrap()).unwrap();
+        let vectors: Vec<_> = net.resnet.vectors().filter(|name| *name != "fc.bias").collect();
+        assert_eq!(
+            (found, vectors.len()),
+            (vectors.iter().map(ToString::to_string).collect(), 106)
+        );
+    }
 }
