@@ -38,7 +38,7 @@ pub trait MaxPool2d: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` if `input` is not `[N, C, H, W]`, or `[N, H, W, C]` with the channels last, or smaller than the window; `InvalidArgument` for a window or
+    /// `Mismatch` if `input` has not the layout's four axes or is smaller than the window; `InvalidArgument` for a window or
     /// stride of 0, or padding of more than half the window.
     fn max_pool2d(
         &self,

@@ -13,7 +13,8 @@ fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Opt
     (padded.checked_sub(window)? / stride).checked_add(1)
 }
 
-/// Returns the shape of a convolution: `[N, C, H, W]` with weight `[O, C / groups, KH, KW]` and bias `[O]` gives `[N, O, H', W']`; images in the order of the configuration's layout.
+/// Returns the shape of a convolution: `[N, C, H, W]` with weight `[O, C / groups, KH, KW]` and bias `[O]` gives `[N, O, H', W']`, images
+/// and result in the order of the configuration's layout.
 ///
 /// # Errors
 ///
