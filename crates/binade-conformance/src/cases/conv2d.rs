@@ -56,26 +56,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             both(run, dtype, layer, true)?;
             both(run, dtype, grouped, true)
         });
-        cases.add(dtype, "channels_last_are_channels_first_permuted", move |run| {
-            let layout = ImageLayout::ChannelsLast;
-            let (stride, padding) = ([2, 1], [1, 0]);
-            let plain = Conv2dConfig { stride, padding, layout, ..Conv2dConfig::default() };
-            let (dilation, groups) = ([1, 2], 2);
-            let grouped = Conv2dConfig { dilation, groups, ..plain };
-            let pixels = Conv2dConfig { layout, ..Conv2dConfig::default() };
-            for (input, weight, config) in [
-                ([2, 3, 7, 6], [4, 3, 3, 2], plain),
-                ([2, 4, 5, 6], [6, 2, 3, 2], grouped),
-                ([2, 6, 3, 5], [4, 3, 1, 1], Conv2dConfig { groups: 2, ..pixels }),
-                ([2, 9, 3, 5], [4, 9, 1, 1], pixels),
-                ([1, 0, 3, 3], [2, 0, 2, 2], plain),
-            ] {
-                let layer = Layer { input, weight, config };
-                both(run, dtype, layer, true)?;
-                both(run, dtype, layer, false)?;
-            }
-            Ok(())
-        });
+        add_channels_last(cases, dtype);
         cases.add(dtype, "a_group_reads_its_own_channels", move |run| {
             let x = Stored::from_values(dtype, &[1, 2, 1, 3], [1.0, 2.0, 3.0, 10.0, 20.0, 30.0]);
             let w = Stored::from_values(dtype, &[2, 1, 1, 2], [1.0, 2.0, 1.0, -1.0]);
@@ -127,6 +108,30 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         });
     }
     add_refusals(cases);
+}
+
+/// Images with the channels last, against the oracle's with the channels first.
+fn add_channels_last(cases: &mut OpCases, dtype: DType) {
+    cases.add(dtype, "channels_last_are_channels_first_permuted", move |run| {
+        let layout = ImageLayout::ChannelsLast;
+        let (stride, padding) = ([2, 1], [1, 0]);
+        let plain = Conv2dConfig { stride, padding, layout, ..Conv2dConfig::default() };
+        let (dilation, groups) = ([1, 2], 2);
+        let grouped = Conv2dConfig { dilation, groups, ..plain };
+        let pixels = Conv2dConfig { layout, ..Conv2dConfig::default() };
+        for (input, weight, config) in [
+            ([2, 3, 7, 6], [4, 3, 3, 2], plain),
+            ([2, 4, 5, 6], [6, 2, 3, 2], grouped),
+            ([2, 6, 3, 5], [4, 3, 1, 1], Conv2dConfig { groups: 2, ..pixels }),
+            ([2, 9, 3, 5], [4, 9, 1, 1], pixels),
+            ([1, 0, 3, 3], [2, 0, 2, 2], plain),
+        ] {
+            let layer = Layer { input, weight, config };
+            both(run, dtype, layer, true)?;
+            both(run, dtype, layer, false)?;
+        }
+        Ok(())
+    });
 }
 
 /// Operands and configurations that do not fit.
