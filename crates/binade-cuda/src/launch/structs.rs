@@ -88,7 +88,7 @@ binade_gpu::layouts! {
     }
 
     /// `Pixels` of `im2col.cu`.
-    PixelsBits (36) { DivisorBits: by_line, by_channels, by_kernel_columns; }
+    PixelsBits (36) { DivisorBits: line, channels, kernel_columns; }
 
     /// `Divisor` of `divide.cuh`.
     DivisorBits { u32: by, multiplier, shift; }

@@ -45,7 +45,8 @@ fn launched(of: &Geometry, lines: usize, len: usize) -> Result<(GeometryBits, Gr
         by_width: by(image[1])?,
         by_stride: [by(config.stride[0])?, by(config.stride[1])?],
     };
-    (size(lines)?, size(len)?);
+    size(lines)?;
+    size(len)?;
     Ok((bits, Grid::of(segments * at_once)))
 }
 
@@ -53,11 +54,7 @@ fn launched(of: &Geometry, lines: usize, len: usize) -> Result<(GeometryBits, Gr
 fn by_pixel(of: &Geometry, line: usize) -> Result<PixelsBits> {
     let by = |extent| Ok::<_, Error>(DivisorBits::of(size(extent)?));
     let channels = of.channels / of.config.groups;
-    Ok(PixelsBits {
-        by_line: by(line)?,
-        by_channels: by(channels)?,
-        by_kernel_columns: by(of.kernel[1])?,
-    })
+    Ok(PixelsBits { line: by(line)?, channels: by(channels)?, kernel_columns: by(of.kernel[1])? })
 }
 
 /// Returns an extent that kernels count in 32 bits, with room for the sum of two.
