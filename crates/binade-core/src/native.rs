@@ -18,6 +18,8 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 /// * `shape` gives the extents of that order, slowest first, or `None` in every tensor.
 /// * `scaled` is differentiable where the tensor is; the provided one is for tensors that are not.
 /// * `from_f32` keeps every bit, and its tensor has the shape that it is given, where tensors tell theirs.
+/// * A tensor with `rows` is a sparse gradient, and zero in every other row. Its `shape` is its parameter's. `map_f32` visits the elements of
+///   its rows, with their index in the parameter.
 ///
 /// # Tensors that record gradients
 ///
@@ -53,6 +55,31 @@ pub trait AmpTensor: Clone {
     fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
         let _ = (values, shape);
         None
+    }
+
+    /// Returns the rows that a sparse gradient has, in ascending order; `None`, as provided, for a whole tensor. Optional, as are the three
+    /// methods below: for frameworks that look up a few rows of a large table.
+    fn rows(&self) -> Option<&[usize]> {
+        None
+    }
+
+    /// Returns a whole tensor, with zeros in the rows that a sparse one lacks. The provided method returns the tensor itself.
+    #[must_use]
+    fn whole(self) -> Self {
+        self
+    }
+
+    /// Returns the tensor that has these rows alone. A row that a sparse tensor lacks is zeros. The provided method returns the tensor
+    /// itself.
+    #[must_use]
+    fn with_rows(&self, rows: &[usize]) -> Self {
+        let _ = rows;
+        self.clone()
+    }
+
+    /// Puts the rows that [`with_rows`](Self::with_rows) gave, with other elements, in their places. The provided method replaces the tensor.
+    fn put_rows(&mut self, rows: Self) {
+        *self = rows;
     }
 
     /// Returns this tensor in `f32`, times `factor`.
@@ -191,7 +218,7 @@ impl<T: AmpTensor> GradSet for HostDevice<T> {
         mut grads: NamedGrads<T>,
     ) -> Result<NamedGrads<T>, HostDeviceError<T::Error>> {
         for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
-            *value = value.cast(DType::F32)?;
+            *value = value.cast(DType::F32)?.whole();
         }
         Ok(grads)
     }

@@ -69,6 +69,17 @@ impl<T> Gradient<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseGrads<T>(pub NamedGrads<Gradient<T>>);
 
+/// Makes a set of whole gradients.
+impl<T> From<Vec<Named<Option<T>>>> for SparseGrads<T> {
+    fn from(grads: NamedGrads<T>) -> Self {
+        let whole = |Named { name, value }: Named<Option<T>>| Named {
+            name,
+            value: value.map(Gradient::Dense),
+        };
+        Self(grads.into_iter().map(whole).collect())
+    }
+}
+
 impl<T> SparseGrads<T> {
     /// Returns the elements under their names, and the places of the rows of each sparse gradient by its place in the set.
     pub fn into_parts(self) -> (NamedGrads<T>, BTreeMap<usize, SparseRows<T>>) {

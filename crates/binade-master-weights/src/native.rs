@@ -45,7 +45,8 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         let facts = params.iter().map(|param| (&param.name, param.value.dtype()));
         let values = |place: usize, name: &_, grad: T| {
             HostDeviceError::same_shapes(name, &grad, &params[place].value)?;
-            Ok(elements(grad))
+            let rows = grad.rows().map(<[usize]>::to_vec);
+            Ok(Terms { values: elements(grad), rows })
         };
         let grads = matched(facts, masters, grads, values)?;
         advance(params.iter_mut(), masters, grads, found, |param, constants, slot, grad| {
@@ -74,8 +75,37 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 pub(crate) const LENGTHS: &str = "its gradient has another length than the parameter";
 const UNTRAINABLE: &str = "parameters are trained in bf16, f16 or f32, and it is of another type or would be stored as one: cast it first, or leave it out of the optimizer";
-/// A parameter's id, and its gradient as plain numbers.
-type IdGrad = (usize, Vec<f32>);
+const ROWS: &str = "its sparse gradient needs rows of the parameter, each once, in ascending order";
+
+/// Gradient as plain numbers.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    pub(crate) values: Vec<f32>,
+    /// Rows of the parameter that the values are of; `None` for all.
+    pub(crate) rows: Option<Vec<usize>>,
+}
+
+impl Terms {
+    /// Returns the number of elements of a row.
+    fn width(&self) -> usize {
+        self.values.len() / self.rows.as_ref().map_or(1, Vec::len).max(1)
+    }
+
+    /// Returns the reason why these are no gradient of a parameter of so many elements.
+    fn misfit(&self, len: usize) -> Option<&'static str> {
+        let Some(rows) = &self.rows else {
+            return (self.values.len() != len).then_some(LENGTHS);
+        };
+        let width = self.width();
+        let ascend = rows.is_sorted_by(|row, next| row < next);
+        let are_there = rows.last().is_none_or(|last| (last + 1) * width <= len);
+        let are_even = self.values.len() == rows.len() * width;
+        (!(ascend && are_there && are_even)).then_some(ROWS)
+    }
+}
+
+/// A parameter's id, and its gradient.
+type IdGrad = (usize, Terms);
 
 /// Returns gradients in the order of parameters given by name and type. An error comes before anything has moved, and before
 /// a skip: a set that does not fit is told at the first step, which in f16 is often skipped.
@@ -83,7 +113,7 @@ pub(crate) fn matched<'p, T: AmpTensor>(
     params: impl ExactSizeIterator<Item = (&'p Arc<str>, DType)> + Clone,
     masters: &HostMasters,
     grads: NamedGrads<T>,
-    values: impl Fn(usize, &Arc<str>, T) -> Result<T, Vec<f32>>,
+    values: impl Fn(usize, &Arc<str>, T) -> Result<T, Terms>,
 ) -> Result<T, Vec<Option<IdGrad>>> {
     let names = params.clone().map(|(name, _)| name);
     let places = matching::places(masters, names, grads.iter().map(|grad| &grad.name));
@@ -94,8 +124,11 @@ pub(crate) fn matched<'p, T: AmpTensor>(
         let (place, id, slot) = found.ok_or_else(|| mismatch(&name, STRANGER))?;
         let Some(grad) = value else { continue };
         let grad = values(place, &name, grad)?;
-        if grad.len() != slot.len {
-            return Err(mismatch(&name, LENGTHS));
+        if let Some(why) = grad.misfit(slot.len) {
+            return Err(mismatch(&name, why));
+        }
+        if grad.rows.is_some() {
+            masters.check_sparse(id).map_err(HostDeviceError::Train)?;
         }
         if masters.lacks_master(slot, dtypes[place]) {
             return Err(mismatch(&name, LOWERED));
@@ -118,7 +151,7 @@ pub(crate) fn advance<P, E>(
         P,
         &StepConstants,
         &mut HostParamState,
-        &[f32],
+        &Terms,
     ) -> std::result::Result<(), HostDeviceError<E>>,
 ) -> std::result::Result<(), HostDeviceError<E>> {
     if found.is_raised() {
@@ -143,7 +176,7 @@ pub(crate) fn advance<P, E>(
 fn norm_of(grads: &[Option<IdGrad>]) -> f32 {
     let mut all = Sums::default();
     for (_, grad) in grads.iter().flatten() {
-        all.append(Sums::of_grads(grad.iter().copied()));
+        all.append(Sums::of_grads(grad.values.iter().copied()));
     }
     all.norm()
 }
@@ -167,7 +200,23 @@ fn started<T: AmpTensor>(
     params.iter().map(start).collect()
 }
 
+/// Moves a parameter, or the rows of it that its gradient has.
 fn move_one<T: AmpTensor>(
+    param: &mut T,
+    constants: &StepConstants,
+    slot: &mut HostParamState,
+    grad: &Terms,
+) -> std::result::Result<(), step::LengthError> {
+    let Terms { values, rows } = grad;
+    let Some(rows) = rows else { return move_all(param, constants, slot, values) };
+    let (mut moved, mut state) = (param.with_rows(rows), slot.gather(rows, grad.width()));
+    move_all(&mut moved, constants, &mut state, values)?;
+    param.put_rows(moved);
+    slot.scatter(state, rows, grad.width());
+    Ok(())
+}
+
+fn move_all<T: AmpTensor>(
     param: &mut T,
     constants: &StepConstants,
     slot: &mut HostParamState,
@@ -189,7 +238,8 @@ fn stepped<T: AmpTensor, C: Element>(
     let mut low = typed::<T, C>(param);
     let how = (constants, Factor::ONE);
     slot.step(how, grad, &mut low, |constants, slices| step::pass(constants, Factor::ONE, slices))?;
-    param.map_f32(&mut |i, old| low.get(i).map_or(old, |x| x.to_f32()));
+    let mut low = low.into_iter();
+    param.map_f32(&mut |_, old| low.next().map_or(old, |x| x.to_f32()));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Masters for models whose element type is a type parameter.
 
-use crate::native::{LENGTHS, advance, matched, mismatch, refuse};
+use crate::native::{LENGTHS, Terms, advance, matched, mismatch, refuse};
 use crate::step::{self, Factor};
 use crate::{HostMasters, MasterOptimizer, MasterWeights, OptimizerConfig, StepConstants};
 use binade_core::{
@@ -68,15 +68,15 @@ impl<P: StaticSet> MasterWeights for TypedModel<P> {
         let facts = params.iter().map(|param| (&param.name, P::Element::DTYPE));
         // Unscaled gradients are `f32`, and are taken as they are.
         let values = |_, _: &_, grad| match grad {
-            HostTensor::F32(values) => Ok(values),
-            narrow => Ok(narrow.to_f32()),
+            HostTensor::F32(values) => Ok(Terms { values, rows: None }),
+            narrow => Ok(Terms { values: narrow.to_f32(), rows: None }),
         };
         let grads = matched(facts, masters, grads, values)?;
         advance(params.into_iter(), masters, grads, found, |param, constants, slot, grad| {
             let run = |constants: &StepConstants, slices: step::Slices<'_, _, _>| {
                 step::pass(constants, Factor::ONE, slices)
             };
-            let moved = slot.step((constants, Factor::ONE), grad, param.value, run);
+            let moved = slot.step((constants, Factor::ONE), &grad.values, param.value, run);
             moved.map_err(|_| mismatch(&param.name, LENGTHS))
         })
     }

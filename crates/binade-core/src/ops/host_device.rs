@@ -65,7 +65,7 @@ const COUNT: &str = "the values are more or fewer than the shape has elements; g
 /// Returns the elements, read from a cast, which copies: a clone may share them, and an autograd would see a write to it.
 fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
     let mut elements = Vec::new();
-    tensor.cast(DType::F32)?.map_f32(&mut |_, x| {
+    tensor.cast(DType::F32)?.whole().map_f32(&mut |_, x| {
         elements.push(x);
         x
     });

@@ -159,7 +159,7 @@ where
 
     fn save_grads(&self, grads: &NamedGrads<T>) -> Result<T, NamedGrads<RawTensor>> {
         let raw = |grad: &T| {
-            let values = elements(grad)?;
+            let values = elements(&grad.clone().whole())?;
             let spec = TensorSpec::new(DType::F32, [values.len()]);
             Ok::<_, T::Error>(RawTensor::from_f32(spec, &values))
         };
@@ -183,6 +183,30 @@ where
             Ok(Named::new(saved.name.clone(), grad))
         };
         saved.iter().map(one).collect()
+    }
+
+    fn save_rows(&self, grads: &NamedGrads<T>) -> Result<T, Vec<Named<Vec<u64>>>> {
+        let rows = |grad: &Named<Option<T>>| {
+            let rows = grad.value.as_ref()?.rows()?.iter().map(|row| *row as u64).collect();
+            Some(Named::new(grad.name.clone(), rows))
+        };
+        Ok(grads.iter().filter_map(rows).collect())
+    }
+
+    fn load_rows(
+        &self,
+        mut grads: NamedGrads<T>,
+        rows: &[Named<Vec<u64>>],
+    ) -> Result<T, NamedGrads<T>> {
+        for Named { name, value: rows } in rows {
+            let rows: Vec<usize> =
+                rows.iter().filter_map(|row| usize::try_from(*row).ok()).collect();
+            let own = grads.iter_mut().filter(|grad| grad.name == *name);
+            for grad in own.filter_map(|grad| grad.value.as_mut()) {
+                *grad = grad.with_rows(&rows);
+            }
+        }
+        Ok(grads)
     }
 }
 
@@ -265,15 +289,35 @@ fn names<T>(set: &NamedGrads<T>) -> impl Iterator<Item = (&Arc<str>, Option<&[us
 
 fn plus<T: AmpTensor>(mut total: T, grad: &T, name: &Arc<str>) -> Result<T, T> {
     HostDeviceError::same_shapes(name, grad, &total)?;
-    let terms = elements(grad)?;
+    let terms = match (total.rows(), grad.rows()) {
+        (None, None) => elements(grad)?,
+        (Some(rows), Some(more)) => {
+            let rows = union([rows, more]);
+            total = total.with_rows(&rows);
+            elements(&grad.with_rows(&rows))?
+        }
+        _ => {
+            total = total.whole();
+            elements(&grad.clone().whole())?
+        }
+    };
     let mut length = 0;
-    total.map_f32(&mut |index, x| {
-        length = index + 1;
-        terms.get(index).map_or(x, |term| x + term)
+    total.map_f32(&mut |_, x| {
+        let term = terms.get(length);
+        length += 1;
+        term.map_or(x, |term| x + term)
     });
     if length == terms.len() {
         return Ok(total);
     }
     let why = "its gradient has another length than in earlier micro-batches";
     Err(HostDeviceError::Mismatch { parameter: name.clone(), why })
+}
+
+/// Returns the rows of both, in ascending order.
+fn union(rows: [&[usize]; 2]) -> Vec<usize> {
+    let mut all = rows.concat();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
