@@ -8,7 +8,8 @@ use crate::elements::trainable;
 use crate::read::read;
 use crate::scaler::times;
 use binade_core::{
-    FoundInf, HostDeviceError, MatchError, Named, NamedGrads, check_same_parameters,
+    FoundInf, Gradient, HostDeviceError, MatchError, Named, NamedGrads, SparseGrads,
+    check_same_parameters,
 };
 use binade_grad_scaler::ScaleState;
 use candle_core::{DType, Result as CandleResult, Tensor, WithDType};
@@ -20,11 +21,41 @@ mod tests;
 
 pub(crate) use clip::{clip_groups, clip_norm, clip_value};
 
-/// Returns true if a set is worked on here: one of its gradients is on a CUDA device.
+/// Returns sets that are worked on here: all of their gradients are whole, and one is on a CUDA device.
 ///
 /// On the CPU a loop over a copy takes fewer passes, and adds up norms with the bits of the kit's oracles. Metal has no `f64`.
-pub(crate) fn has(grads: &NamedGrads<Tensor>) -> bool {
-    present(grads).any(|(_, grad)| grad.device().is_cuda())
+pub(crate) fn own<'s>(
+    sets: impl IntoIterator<Item = &'s SparseGrads<Tensor>>,
+) -> Option<Vec<NamedGrads<Tensor>>> {
+    let sets = sets.into_iter().map(whole).collect::<Option<Vec<_>>>()?;
+    let on_cuda = sets.iter().flat_map(present).any(|(_, grad)| grad.device().is_cuda());
+    on_cuda.then_some(sets)
+}
+
+/// Returns a set that has no sparse gradient.
+fn whole(grads: &SparseGrads<Tensor>) -> Option<NamedGrads<Tensor>> {
+    let one = |Named { name, value }: &Named<Option<Gradient<Tensor>>>| {
+        let value = match value {
+            None => None,
+            Some(Gradient::Dense(tensor)) => Some(tensor.clone()),
+            Some(Gradient::Sparse(_)) => return None,
+        };
+        Some(Named { name: name.clone(), value })
+    };
+    grads.0.iter().map(one).collect()
+}
+
+/// Returns the names of a set, with the shapes of the parameters whose gradients are there.
+pub(crate) fn shapes(
+    grads: &SparseGrads<Tensor>,
+) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
+    fn dims(gradient: &Gradient<Tensor>) -> &[usize] {
+        match gradient {
+            Gradient::Dense(tensor) => tensor.dims(),
+            Gradient::Sparse(sparse) => &sparse.rows.shape,
+        }
+    }
+    grads.0.iter().map(|grad| (&grad.name, grad.value.as_ref().map(dims)))
 }
 
 /// `GradScaler::unscale` with one read, and one more of each gradient that is not finite, to find the elements.
@@ -89,7 +120,7 @@ pub(crate) fn accumulate(
         grads.iter_mut().filter(|_| bad).for_each(|grad| grad.value = None);
         return Ok(map(&grads, |_, grad| grad.to_dtype(DType::F32))?);
     };
-    check_same_parameters(shapes(&sum), shapes(&grads)).map_err(mismatch)?;
+    check_same_parameters(dims(&sum), dims(&grads)).map_err(mismatch)?;
     for (total, grad) in sum.iter_mut().zip(grads).filter(|_| !bad) {
         if let Some(grad) = grad.value {
             let grad = grad.to_dtype(DType::F32)?;
@@ -103,7 +134,7 @@ pub(crate) fn mismatch(MatchError { parameter, why }: MatchError) -> Error {
     HostDeviceError::Mismatch { parameter, why }.into()
 }
 
-fn shapes(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
+fn dims(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
     grads.iter().map(|grad| (&grad.name, grad.value.as_ref().map(Tensor::dims)))
 }
 

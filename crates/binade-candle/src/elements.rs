@@ -1,8 +1,13 @@
 //! Elements of a tensor on the host, which the arithmetic of [`HostDevice`](binade_core::HostDevice) works on.
 
+mod rows;
+mod sets;
+
+pub(crate) use sets::{read_grads, read_moving, read_params, write_grads};
+
 use crate::{Error, dtype::dtype, read::read};
 use binade_core::cast::{OnOverflow::NonFinite, round};
-use binade_core::{AmpTensor, DType, HostTypeError, Named};
+use binade_core::{AmpTensor, DType, HostTypeError};
 use candle_core::{Device, Shape, Tensor, Var};
 use std::sync::Arc;
 
@@ -11,6 +16,9 @@ use std::sync::Arc;
 pub(crate) struct Elements {
     dtype: DType,
     values: Vec<f32>,
+    /// Rows that the values are of; `None` for all.
+    rows: Option<Arc<[usize]>>,
+    /// Shape of all rows.
     shape: Shape,
     device: Device,
 }
@@ -18,25 +26,28 @@ pub(crate) struct Elements {
 impl Elements {
     /// Makes the elements of a tensor of this shape on this device.
     pub(crate) fn new(dtype: DType, values: Vec<f32>, (shape, device): (Shape, Device)) -> Self {
-        Self { dtype, values, shape, device }
+        Self { dtype, values, rows: None, shape, device }
     }
 
     /// Copies the elements of `tensor`. Waits for its device.
     pub(crate) fn read(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
         let dtype = trainable(name, tensor)?;
         let values = read(&tensor.detach().to_dtype(candle_core::DType::F32)?)?;
-        Ok(Self { dtype, values, shape: tensor.shape().clone(), device: tensor.device().clone() })
+        Ok(Self::new(dtype, values, (tensor.shape().clone(), tensor.device().clone())))
     }
 
     /// Makes a tensor of these, on the device that they came from.
     pub(crate) fn to_tensor(&self) -> Result<Tensor, Error> {
-        let wide = Tensor::from_slice(&self.values, &self.shape, &self.device)?;
+        let wide = Tensor::from_slice(&self.values, self.own_shape(), &self.device)?;
         Ok(wide.to_dtype(crate::candle_dtype(self.dtype)?)?)
     }
 
     /// Writes these to a parameter: into a `Var` of this type, so that its other holders see them; else `place` becomes a new
     /// tensor, and a `Var` a new `Var`.
     pub(crate) fn put(&self, place: &mut Tensor) -> Result<(), Error> {
+        if let Some(rows) = &self.rows {
+            return self.put_in_rows(rows, place);
+        }
         let new = self.to_tensor()?;
         match (place.is_variable(), place.dtype() == new.dtype()) {
             (true, true) => Var::from_tensor(place)?.set(&new)?,
@@ -48,6 +59,11 @@ impl Elements {
 
     pub(crate) fn values(&self) -> &[f32] {
         &self.values
+    }
+
+    /// Returns the extents of all rows.
+    pub(crate) fn dims(&self) -> &[usize] {
+        self.shape.dims()
     }
 
     /// Returns the place with other elements.
@@ -70,10 +86,26 @@ impl AmpTensor for Elements {
     }
 
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        for (index, x) in self.values.iter_mut().enumerate() {
+        let width = self.width();
+        for (place, x) in self.values.iter_mut().enumerate() {
+            let index = self.rows.as_ref().map_or(place, |rows| {
+                rows.get(place / width).map_or(place, |row| row * width + place % width)
+            });
             let new = f(index, *x);
             *x = round(new, self.dtype, NonFinite).unwrap_or(new);
         }
+    }
+
+    fn rows(&self) -> Option<&[usize]> {
+        self.rows.as_deref()
+    }
+
+    fn whole(self) -> Self {
+        self.with_all_rows()
+    }
+
+    fn with_rows(&self, rows: &[usize]) -> Self {
+        self.of_rows(rows)
     }
 }
 
@@ -83,34 +115,4 @@ pub(crate) fn trainable(name: &Arc<str>, tensor: &Tensor) -> Result<DType, Error
         dtype @ (DType::BF16 | DType::F16 | DType::F32) => Ok(dtype),
         _ => Err(Error::Untrainable { name: name.clone(), dtype: tensor.dtype() }),
     }
-}
-
-/// Copies of a set of parameters, in its order.
-pub(crate) fn read_params(params: &[Named<Tensor>]) -> Result<Vec<Named<Elements>>, Error> {
-    let read = |param: &Named<Tensor>| {
-        Ok(Named::new(param.name.clone(), Elements::read(&param.name, &param.value)?))
-    };
-    params.iter().map(read).collect()
-}
-
-/// Copies of a set of gradients, in its order.
-pub(crate) fn read_grads(
-    grads: &[Named<Option<Tensor>>],
-) -> Result<Vec<Named<Option<Elements>>>, Error> {
-    let read = |grad: &Named<Option<Tensor>>| {
-        let elements = grad.value.as_ref().map(|value| Elements::read(&grad.name, value));
-        Ok(Named::new(grad.name.clone(), elements.transpose()?))
-    };
-    grads.iter().map(read).collect()
-}
-
-/// Tensors of a set of gradients, in its order.
-pub(crate) fn write_grads(
-    grads: Vec<Named<Option<Elements>>>,
-) -> Result<Vec<Named<Option<Tensor>>>, Error> {
-    let write = |grad: Named<Option<Elements>>| {
-        let tensor = grad.value.as_ref().map(Elements::to_tensor);
-        Ok(Named::new(grad.name, tensor.transpose()?))
-    };
-    grads.into_iter().map(write).collect()
 }

@@ -1,8 +1,11 @@
 //! Handle: candle's tensors under Binade's traits.
 
-use crate::{Error, candle_dtype, dtype::dtype};
+use crate::{Error, candle_dtype, dtype::dtype, elements::Elements};
 use binade_autocast::Autocast;
-use binade_core::{DType, FoundInf, GradSet, Handle, HostDevice, Named, NamedGrads, TrainError};
+use binade_core::{
+    AmpTensor, DType, FoundInf, GradSet, Gradient, Handle, HostDevice, Named, NamedGrads,
+    SparseGrads, TrainError,
+};
 use candle_core::Tensor;
 use std::borrow::Cow;
 
@@ -13,14 +16,15 @@ use std::borrow::Cow;
 ///   told from outside, since `Var::set` leaves its id, so that a region keeps no cast of it.
 /// * A tensor that is scaled or unscaled by itself stays in candle's graph.
 /// * Sets of gradients are looked at, clipped and added on the host or, on a CUDA device, where they are, with one read for a set
-///   that is unscaled and one for a set that is clipped by norm. Each read waits, since candle has no other.
+///   that is unscaled and one for a set that is clipped by norm. Each read waits, since candle has no other. A set with a sparse
+///   gradient is worked on on the host.
 /// * Masters are on the host: an applied step reads every gradient and every parameter, and copies parameters back.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Candle;
 
 impl Candle {
     /// Arithmetic on the host for sets of gradients and masters.
-    pub(crate) const HOST: HostDevice<crate::elements::Elements> = HostDevice::new();
+    pub(crate) const HOST: HostDevice<Elements> = HostDevice::new();
 }
 
 impl Handle for Candle {
@@ -30,7 +34,7 @@ impl Handle for Candle {
 
 impl GradSet for Candle {
     type Params = Vec<Named<Tensor>>;
-    type Grads = NamedGrads<Tensor>;
+    type Grads = SparseGrads<Tensor>;
     type Found = FoundInf;
 
     fn train_error(&self, error: TrainError) -> Error {
@@ -41,11 +45,16 @@ impl GradSet for Candle {
         Ok(found.is_raised())
     }
 
-    fn materialise(&self, mut grads: NamedGrads<Tensor>) -> Result<NamedGrads<Tensor>, Error> {
-        for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
-            *value = value.to_dtype(candle_core::DType::F32)?;
-        }
-        Ok(grads)
+    fn materialise(&self, grads: SparseGrads<Tensor>) -> Result<NamedGrads<Tensor>, Error> {
+        let one = |Named { name, value }: Named<Option<Gradient<Tensor>>>| {
+            let whole = value.map(|value| match &value {
+                Gradient::Dense(tensor) => Ok(tensor.clone()),
+                Gradient::Sparse(_) => Elements::read_gradient(&name, &value)?.whole().to_tensor(),
+            });
+            let wide = whole.transpose()?.map(|whole| whole.to_dtype(candle_core::DType::F32));
+            Ok(Named { name, value: wide.transpose()? })
+        };
+        grads.0.into_iter().map(one).collect()
     }
 }
 

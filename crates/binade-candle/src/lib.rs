@@ -16,6 +16,8 @@ mod params;
 mod read;
 mod scaler;
 mod snapshot;
+mod sparse_embedding;
+mod sparse_lookups;
 mod var_builder;
 
 pub use dtype::candle_dtype;
@@ -23,4 +25,5 @@ pub use error::Error;
 pub use handle::Candle;
 pub use optimizer::Wrapped;
 pub use params::{RUNNING_STATS, backward, grads, named, params, set_map, split_buffers};
+pub use sparse_lookups::SparseLookups;
 pub use var_builder::{casting_var_builder, var_builder};

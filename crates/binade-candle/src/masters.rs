@@ -1,9 +1,9 @@
 //! Masters and optimizer state on the host; parameters that are `Var`s are set in place.
 
-use crate::elements::{Elements, read_grads, read_params};
+use crate::elements::{Elements, read_grads, read_moving, read_params};
 use crate::params::untied;
 use crate::{Candle, Error, device, dtype::dtype};
-use binade_core::{FoundInf, Named, NamedGrads};
+use binade_core::{FoundInf, Named, SparseGrads};
 use binade_master_weights::{
     HostMasters, MasterWeights, OptimizerConfig, ParamInfo, match_gradients,
 };
@@ -36,7 +36,7 @@ impl MasterWeights for Candle {
         &self,
         params: &mut Vec<Named<Tensor>>,
         masters: &mut HostMasters,
-        grads: NamedGrads<Tensor>,
+        grads: SparseGrads<Tensor>,
         found: &FoundInf,
     ) -> Result<(), Error> {
         // The set is compared before the skip, so that one that does not fit is told at the first step; shapes alone are
@@ -45,7 +45,8 @@ impl MasterWeights for Candle {
         if found.is_raised() {
             return Ok(());
         }
-        let (mut elements, grads) = (read_params(params)?, read_grads(&grads)?);
+        let grads = read_grads(&grads)?;
+        let mut elements = read_moving(params, &grads)?;
         Self::HOST.step(&mut elements, masters, grads, found)?;
         put(&elements, params)
     }
@@ -71,15 +72,14 @@ impl MasterWeights for Candle {
 fn fit(
     params: &[Named<Tensor>],
     masters: &HostMasters,
-    grads: &NamedGrads<Tensor>,
+    grads: &SparseGrads<Tensor>,
 ) -> Result<(), Error> {
     let facts = params.iter().map(|Named { name, value }| ParamInfo {
         name,
         dtype: dtype(value.dtype()),
         shape: value.dims(),
     });
-    let shapes = grads.iter().map(|grad| (&grad.name, grad.value.as_ref().map(Tensor::dims)));
-    let places = match_gradients(&facts.collect::<Vec<_>>(), masters, shapes);
+    let places = match_gradients(&facts.collect::<Vec<_>>(), masters, device::shapes(grads));
     places.map(drop).map_err(device::mismatch)
 }
 

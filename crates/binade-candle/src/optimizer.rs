@@ -3,10 +3,10 @@
 mod masters;
 
 use crate::{
-    Candle, Error,
+    Candle, Error, device,
     params::{require_parameters, untied},
 };
-use binade_core::{FoundInf, HostDeviceError, Named, NamedGrads, Optimizer};
+use binade_core::{FoundInf, HostDeviceError, Named, NamedGrads, Optimizer, SparseGrads};
 use binade_master_weights::HostOptimizer;
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Tensor, Var};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// * A parameter in `f32` is set by the optimizer itself. One in sixteen bits gets a master in `f32`, a copy, which the optimizer
 ///   moves and the parameter is rounded from. candle's own over half `Var`s has moments in sixteen bits; in f16 the eps of
 ///   `AdamW` is 0 there, and a second moment of 0 gives NaN.
-/// * A skipped step does not reach the optimizer, and gradients come unscaled and in `f32`.
+/// * A skipped step does not reach the optimizer, and gradients come unscaled, whole and in `f32`.
 /// * A parameter without a gradient stays as it is, as with candle alone; the step's report names it.
 /// * Gradients of other names or shapes are an error before anything has moved, in a skipped step too.
 ///
@@ -52,10 +52,10 @@ impl<O: CandleOptimizer> Wrapped<O> {
     }
 }
 
-impl<O: CandleOptimizer> Optimizer<NamedGrads<Tensor>, FoundInf> for Wrapped<O> {
+impl<O: CandleOptimizer> Optimizer<SparseGrads<Tensor>, FoundInf> for Wrapped<O> {
     type Error = Error;
 
-    fn step(&mut self, grads: NamedGrads<Tensor>, found: &FoundInf) -> Result<(), Error> {
+    fn step(&mut self, grads: SparseGrads<Tensor>, found: &FoundInf) -> Result<(), Error> {
         // The set is compared before the skip, so that one that does not fit is told at the first step, which in f16 is often
         // skipped.
         fit(&self.pairs, &grads)?;
@@ -102,13 +102,13 @@ impl Pair {
 const SHAPE: &str = "its gradient has another shape than the parameter";
 
 /// Refuses gradients that have no parameter of their name, or have another shape than theirs.
-fn fit(pairs: &[Pair], grads: &NamedGrads<Tensor>) -> Result<(), Error> {
+fn fit(pairs: &[Pair], grads: &SparseGrads<Tensor>) -> Result<(), Error> {
     let mut waiting: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, pair)).collect();
     let mut strangers = Vec::new();
-    for Named { name, value } in grads {
-        match (waiting.remove(name), value) {
+    for (name, shape) in device::shapes(grads) {
+        match (waiting.remove(name), shape) {
             (None, _) => strangers.push(name.clone()),
-            (Some(pair), Some(grad)) if grad.dims() != pair.master.dims() => {
+            (Some(pair), Some(shape)) if shape != pair.master.dims() => {
                 return Err(
                     HostDeviceError::Mismatch { parameter: name.clone(), why: SHAPE }.into()
                 );

@@ -93,9 +93,12 @@ pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> 
 /// # Errors
 ///
 /// candle's, and if there are no parameters.
-pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Tensor>, Error> {
+pub fn backward<G: From<NamedGrads<Tensor>>>(
+    loss: &Tensor,
+    params: &[Named<Tensor>],
+) -> Result<G, Error> {
     require_parameters(params)?;
-    Ok(grads(&loss.backward()?, params))
+    Ok(grads(&loss.backward()?, params).into())
 }
 
 /// Sets the `Var`s of a map to `values`, as `MasterOptimizer::export_f32` gives them, for candle's `VarMap::save` to write.

@@ -1,10 +1,11 @@
 //! Loss scaling: losses in candle's graph, sets of gradients on the host or, with CUDA, on the device.
 
 use crate::elements::{Elements, read_grads, write_grads};
-use crate::snapshot::{raw, spec};
+use crate::snapshot::spec;
 use crate::{Candle, Error, device};
 use binade_core::{
-    FoundInf, HostDeviceError, HostTypeError, Named, NamedGrads, RawTensor, TensorSpec,
+    AmpTensor, FoundInf, Gradient, HostDeviceError, HostTypeError, Named, NamedGrads, RawTensor,
+    SparseGrads, TensorSpec,
 };
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
 use candle_core::{DType, Result as CandleResult, Tensor};
@@ -24,11 +25,11 @@ impl Loss<Candle> for Tensor {
 impl GradScaler for Candle {
     fn unscale(
         &self,
-        grads: &mut NamedGrads<Tensor>,
+        grads: &mut SparseGrads<Tensor>,
         scale: &ScaleState,
     ) -> Result<FoundInf, Error> {
-        if device::has(grads) {
-            return device::unscale(grads, scale);
+        if let Some(mut whole) = device::own([&*grads]) {
+            return on_device(grads, &mut whole, |whole| device::unscale(whole, scale));
         }
         on_host(grads, |elements| Self::HOST.unscale(elements, scale))
     }
@@ -37,45 +38,50 @@ impl GradScaler for Candle {
 impl GradOps for Candle {
     fn clip_norm(
         &self,
-        grads: &mut NamedGrads<Tensor>,
+        grads: &mut SparseGrads<Tensor>,
         norm: Norm,
         max: f32,
         verdict: &mut FoundInf,
     ) -> Result<(), Error> {
-        if device::has(grads) {
-            return device::clip_norm(grads, norm, max, verdict);
+        if let Some(mut whole) = device::own([&*grads]) {
+            return on_device(grads, &mut whole, |whole| {
+                device::clip_norm(whole, norm, max, verdict)
+            });
         }
         on_host(grads, |elements| Self::HOST.clip_norm(elements, norm, max, verdict))
     }
 
-    fn clip_value(&self, grads: &mut NamedGrads<Tensor>, max: f32) -> Result<(), Error> {
-        if device::has(grads) {
-            return device::clip_value(grads, max);
+    fn clip_value(&self, grads: &mut SparseGrads<Tensor>, max: f32) -> Result<(), Error> {
+        if let Some(mut whole) = device::own([&*grads]) {
+            return on_device(grads, &mut whole, |whole| device::clip_value(whole, max));
         }
         on_host(grads, |elements| Self::HOST.clip_value(elements, max))
     }
 
     fn accumulate(
         &self,
-        sum: Option<NamedGrads<Tensor>>,
-        grads: NamedGrads<Tensor>,
+        sum: Option<SparseGrads<Tensor>>,
+        grads: SparseGrads<Tensor>,
         found: &FoundInf,
-    ) -> Result<NamedGrads<Tensor>, Error> {
-        if device::has(&grads) || sum.as_ref().is_some_and(device::has) {
-            return device::accumulate(sum, grads, found);
+    ) -> Result<SparseGrads<Tensor>, Error> {
+        if let Some(mut whole) = device::own(sum.iter().chain([&grads])) {
+            let grads = whole.pop().unwrap_or_default();
+            return Ok(device::accumulate(whole.pop(), grads, found)?.into());
         }
-        let sum = sum.as_deref().map(read_grads).transpose()?;
+        let sum = sum.as_ref().map(read_grads).transpose()?;
         write_grads(Self::HOST.accumulate(sum, read_grads(&grads)?, found)?)
     }
 
     fn clip_groups(
         &self,
-        grads: &mut NamedGrads<Tensor>,
+        grads: &mut SparseGrads<Tensor>,
         groups: &[ClipGroup],
         verdict: &mut FoundInf,
     ) -> Result<(), Error> {
-        if device::has(grads) {
-            return device::clip_groups(grads, groups, verdict);
+        if let Some(mut whole) = device::own([&*grads]) {
+            return on_device(grads, &mut whole, |whole| {
+                device::clip_groups(whole, groups, verdict)
+            });
         }
         on_host(grads, |elements| Self::HOST.clip_groups(elements, groups, verdict))
     }
@@ -87,35 +93,62 @@ impl GradOps for Candle {
         Ok(params.iter().map(spec).collect())
     }
 
-    fn save_grads(&self, grads: &NamedGrads<Tensor>) -> Result<NamedGrads<RawTensor>, Error> {
-        let one = |grad: &Named<Option<Tensor>>| {
-            let value =
-                grad.value.as_ref().map(|value| raw(binade_core::DType::F32, &grad.name, value));
-            Ok(Named::new(grad.name.clone(), value.transpose()?))
+    fn save_grads(&self, grads: &SparseGrads<Tensor>) -> Result<NamedGrads<RawTensor>, Error> {
+        let one = |Named { name, value }: Named<Option<Elements>>| {
+            let raw = |elements: Elements| {
+                let spec = TensorSpec::new(binade_core::DType::F32, elements.dims());
+                RawTensor::from_f32(spec, elements.whole().values())
+            };
+            Named { name, value: value.and_then(raw) }
         };
-        grads.iter().map(one).collect()
+        Ok(read_grads(grads)?.into_iter().map(one).collect())
     }
 
     fn load_grads(
         &self,
         params: &Vec<Named<Tensor>>,
         saved: &NamedGrads<RawTensor>,
-    ) -> Result<NamedGrads<Tensor>, Error> {
+    ) -> Result<SparseGrads<Tensor>, Error> {
         let one = |saved: &Named<Option<RawTensor>>| {
             let param = params.iter().find(|param| param.name == saved.name);
             let tensor = param.zip(saved.value.as_ref()).map(|(param, raw)| {
                 let values = raw.to_f32().unwrap_or_default();
                 Tensor::from_vec(values, param.value.shape(), param.value.device())
             });
-            Ok(Named::new(saved.name.clone(), tensor.transpose()?))
+            let value = tensor.transpose()?.map(Gradient::Dense);
+            Ok(Named::new(saved.name.clone(), value))
         };
-        saved.iter().map(one).collect()
+        Ok(SparseGrads(saved.iter().map(one).collect::<Result<_, Error>>()?))
     }
+
+    fn save_rows(&self, grads: &SparseGrads<Tensor>) -> Result<Vec<Named<Vec<u64>>>, Error> {
+        Ok(Self::HOST.save_rows(&read_grads(grads)?)?)
+    }
+
+    fn load_rows(
+        &self,
+        grads: SparseGrads<Tensor>,
+        rows: &[Named<Vec<u64>>],
+    ) -> Result<SparseGrads<Tensor>, Error> {
+        write_grads(Self::HOST.load_rows(read_grads(&grads)?, rows)?)
+    }
+}
+
+/// Works on a set where it is, and puts it in place.
+fn on_device<T>(
+    grads: &mut SparseGrads<Tensor>,
+    whole: &mut [NamedGrads<Tensor>],
+    work: impl FnOnce(&mut NamedGrads<Tensor>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut set = whole.first_mut().map(std::mem::take).unwrap_or_default();
+    let result = work(&mut set)?;
+    *grads = set.into();
+    Ok(result)
 }
 
 /// Works on a copy of the elements of a set on the host, and puts it in place.
 fn on_host<T>(
-    grads: &mut NamedGrads<Tensor>,
+    grads: &mut SparseGrads<Tensor>,
     work: impl FnOnce(&mut NamedGrads<Elements>) -> Result<T, HostDeviceError<HostTypeError>>,
 ) -> Result<T, Error> {
     let mut elements = read_grads(grads)?;

@@ -11,6 +11,7 @@ mod kit;
 mod ops;
 mod parameters;
 mod ranks;
+mod sparse;
 mod wrapped;
 
 use candle_core::{DType, Device, Result as CandleResult, Tensor};

@@ -111,7 +111,7 @@ fn both_passes<E: Into<Error>>(
     let seed = drawn(result.dims(), 9)?;
     let loss = (result.to_dtype(Type::F32)? * seed)?.sum_all()?;
     let mut all = vec![result];
-    for grad in backward(&loss, &params)? {
+    for grad in backward::<NamedGrads<_>>(&loss, &params)? {
         all.push(grad.value.ok_or_else(|| format!("{}: cut", block.name))?);
     }
     Ok(all)
@@ -176,7 +176,7 @@ fn the_gradient_of_what_add_broadcasts_grows_beyond_where_halves_stop() -> Resul
         let region = Region::f16().off();
         let scope = region.open(&Candle);
         let sum = ops::add(&scope, "", &x, &params[0].value)?;
-        let grads = backward(&ops::sum(&scope, "", &sum)?, &params)?;
+        let grads: NamedGrads<_> = backward(&ops::sum(&scope, "", &sum)?, &params)?;
         assert_eq!(values(grads[0].value.as_ref().ok_or("cut")?)?, [4096.0]);
     }
     Ok(())

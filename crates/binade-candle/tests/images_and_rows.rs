@@ -46,7 +46,7 @@ fn differences(f: &dyn Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Vec<
 
 fn assert_differences(what: &str, f: &dyn Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result {
     let params = named([("x".to_owned(), Var::from_tensor(x)?)]);
-    let grads = backward(&f(&params[0].value)?, &params)?;
+    let grads: NamedGrads<_> = backward(&f(&params[0].value)?, &params)?;
     let grad = wide(grads[0].value.as_ref().ok_or("cut")?)?;
     for (got, wanted) in grad.into_iter().zip(differences(f, x)?) {
         assert!((got - wanted).abs() <= 1e-6 * (1.0 + wanted.abs()), "{what}: {got} {wanted}");
@@ -87,9 +87,8 @@ fn gradients_in_half_of_a_kernel_a_bias_and_a_row_grow_beyond_where_halves_stop(
         let indices = Tensor::zeros(4096, Type::U32, &Device::Cpu)?;
         let rows = ops::embedding(&scope, "", &table.value, &indices)?;
         let loss = (ops::sum(&scope, "", &y)? + ops::sum(&scope, "", &rows)?)?;
-        for (grad, wanted) in
-            backward(&loss, &params)?.iter().zip([vec![4096.0], vec![4096.0, 0.0], vec![4096.0]])
-        {
+        let grads: NamedGrads<_> = backward(&loss, &params)?;
+        for (grad, wanted) in grads.iter().zip([vec![4096.0], vec![4096.0, 0.0], vec![4096.0]]) {
             let grad = grad.value.as_ref().ok_or("cut")?;
             assert_eq!((wide(grad)?, grad.dtype()), (wanted, dtype));
         }

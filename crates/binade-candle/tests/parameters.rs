@@ -3,7 +3,9 @@
 use crate::{Result, values};
 use binade::core::{Error as _, FoundInf};
 use binade::prelude::*;
-use binade_candle::{Candle, Error, Wrapped, backward, named, ops, params, set_map, var_builder};
+use binade_candle::{
+    Candle, Error, SparseLookups, Wrapped, backward, named, ops, params, set_map, var_builder,
+};
 use candle_core::{DType as Type, Device, Module, Tensor, Var};
 use candle_nn::{AdamW, ParamsAdamW, SGD, VarBuilder, VarMap};
 
@@ -54,10 +56,10 @@ fn what_candle_cuts_off_is_missing_by_name_and_ops_have_it_whole() -> Result {
         let grads =
             scaler.scale(&cut.sqr()?.sum_all()?)?.backward(|loss| backward(loss, &params))?;
         assert!(
-            grads.unscale()?.grads()[0].value.is_none(),
+            grads.unscale()?.grads().0[0].value.is_none(),
             "candle has mended it: say so in the README"
         );
-        let grads = backward(&whole.sqr()?.sum_all()?, &params)?;
+        let grads: NamedGrads<_> = backward(&whole.sqr()?.sum_all()?, &params)?;
         assert!(grads[0].value.is_some());
     }
     Ok(())
@@ -198,8 +200,12 @@ fn one_var_under_two_names_is_refused_by_every_optimizer() -> Result {
 #[test]
 fn no_parameters_at_all_are_refused_since_every_step_would_be_applied_to_nothing() -> Result {
     let loss = ones(&[1])?.sqr()?.sum_all()?;
-    let errors =
-        [backward(&loss, &params(&VarMap::new())).err(), Wrapped::<SGD>::new(&[], 0.1).err()];
+    let none = params(&VarMap::new());
+    let errors = [
+        backward::<NamedGrads<_>>(&loss, &none).err(),
+        SparseLookups::default().backward(&loss, &none).err(),
+        Wrapped::<SGD>::new(&[], 0.1).err(),
+    ];
     for error in errors {
         let error = error.ok_or("it was taken")?;
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -224,7 +230,7 @@ fn a_var_that_changes_inside_a_region_is_cast_anew() -> Result {
     var.set(&Tensor::new(&[4.0_f32, 2.0], &Device::Cpu)?)?;
     assert_eq!(seen()?, [4.0, 2.0]);
     let grad = Tensor::new(&[0.5_f32, 1.0], &Device::Cpu)?;
-    optimizer.step(vec![Named::new("w", Some(grad))], &FoundInf::default())?;
+    optimizer.step(vec![Named::new("w", Some(grad))].into(), &FoundInf::default())?;
     assert_eq!(seen()?, [3.5, 1.0]);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Optimizers of candle's own: a set that does not fit is named before anything moves, and masters can be kept.
 
 use crate::Result;
-use binade::core::{Error as _, FoundInf, NamedGrads, Optimizer};
+use binade::core::{Error as _, FoundInf, Optimizer, SparseGrads};
 use binade::prelude::*;
 use binade_candle::{Wrapped, named};
 use candle_core::{DType as Type, Device, Tensor, Var};
@@ -16,12 +16,12 @@ fn params() -> Result<Vec<Named<Tensor>>> {
     Ok(named([("a".to_owned(), var(&[1.0, -2.0])?), ("b".to_owned(), var(&[0.5])?)]))
 }
 
-fn grads(of: &[(&str, &[f32])]) -> Result<NamedGrads<Tensor>> {
+fn grads(of: &[(&str, &[f32])]) -> Result<SparseGrads<Tensor>> {
     let one = |(name, values): &(&str, &[f32])| -> Result<_> {
         let grad = Tensor::from_slice(values, values.len(), &Device::Cpu)?;
         Ok(Named::new(*name, Some(grad)))
     };
-    of.iter().map(one).collect()
+    Ok(of.iter().map(one).collect::<Result<Vec<_>>>()?.into())
 }
 
 fn values(params: &[Named<Tensor>]) -> Result<Vec<Vec<f32>>> {

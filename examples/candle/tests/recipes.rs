@@ -12,6 +12,9 @@ mod half_vars;
 #[path = "../examples/candle_ranks.rs"]
 #[expect(dead_code, reason = "a page has a `main` of its own")]
 mod ranks;
+#[path = "../examples/candle_sparse.rs"]
+#[expect(dead_code, reason = "a page has a `main` of its own")]
+mod sparse;
 #[path = "../examples/candle_var_builder.rs"]
 #[expect(dead_code, reason = "a page has a `main` of its own")]
 mod var_builder;
@@ -88,4 +91,18 @@ fn two_runs_of_a_recipe_are_equal_to_the_bit() {
 #[test]
 fn one_two_and_four_ranks_end_with_the_same_bits_and_name_the_rank_that_overflowed() {
     binade_example_shared::ranks::check(ranks::rank);
+}
+
+#[test]
+fn steps_of_rows_are_those_of_whole_gradients_and_leave_other_rows_alone() {
+    let rows = 5000;
+    let ends = [true, false]
+        .map(|is_sparse| sparse::train(rows, is_sparse).unwrap().table.to_vec2::<f32>().unwrap());
+    let words = sparse::words(rows).unwrap().to_vec1::<u32>().unwrap();
+    for (row, [sparse, whole]) in ends[0].iter().zip(&ends[1]).map(<[_; 2]>::from).enumerate() {
+        let off = sparse.iter().zip(whole).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(off <= 1e-6, "{off} in row {row}");
+        let is_word = words.iter().any(|word| *word as usize == row);
+        assert_eq!(sparse[0] != 0.0, is_word, "row {row}");
+    }
 }

@@ -1,9 +1,9 @@
 //! Gradients on a device and on the host: the same findings and bits, held on the CPU, and reads counted.
 
-use super::{accumulate, clip_groups, clip_norm, clip_value, unscale};
+use super::{accumulate, clip_groups, clip_norm, clip_value, unscale, whole};
 use crate::read::count::reads;
 use crate::{Candle, Wrapped, named};
-use binade_core::{ErrorKind, FoundInf, Named, NamedGrads, Optimizer};
+use binade_core::{ErrorKind, FoundInf, Named, NamedGrads, Optimizer, SparseGrads};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 use candle_core::{DType, Device, Tensor, Var};
@@ -22,6 +22,17 @@ fn set(values: &[Option<&[f32]>], dtype: DType) -> Result<NamedGrads<Tensor>> {
         Ok(Named::new(name.to_string(), tensor.transpose()?))
     };
     values.iter().copied().enumerate().map(one).collect()
+}
+
+/// Runs a method of the handle on a set.
+fn on_host<T>(
+    grads: &mut NamedGrads<Tensor>,
+    run: impl FnOnce(&mut SparseGrads<Tensor>) -> T,
+) -> T {
+    let mut set = SparseGrads::from(std::mem::take(grads));
+    let result = run(&mut set);
+    *grads = whole(&set).unwrap_or_default();
+    result
 }
 
 fn bits(grads: &NamedGrads<Tensor>) -> Result<Vec<Option<Vec<u32>>>> {
@@ -61,7 +72,7 @@ fn what_is_found_and_unscaled_in_place_is_what_the_host_finds_and_unscales() -> 
             for grads in sets(dtype)? {
                 let (mut here, mut host) = (grads.clone(), grads);
                 let found = unscale(&mut here, &scale)?;
-                let wanted = Candle.unscale(&mut host, &scale)?;
+                let wanted = on_host(&mut host, |set| Candle.unscale(set, &scale))?;
                 assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{dtype:?} by {scale:?}");
                 assert_eq!(bits(&here)?, bits(&host)?, "{dtype:?} by {scale:?}");
             }
@@ -78,13 +89,13 @@ fn what_is_clipped_in_place_is_what_the_host_clips() -> Result {
                 let (mut here, mut host) = (grads.clone(), grads.clone());
                 let (mut found, mut wanted) = (FoundInf::default(), FoundInf::default());
                 clip_norm(&mut here, norm, max, &mut found)?;
-                Candle.clip_norm(&mut host, norm, max, &mut wanted)?;
+                on_host(&mut host, |set| Candle.clip_norm(set, norm, max, &mut wanted))?;
                 assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{norm:?} to {max}");
                 assert_eq!(bits(&here)?, bits(&host)?, "{norm:?} to {max}");
             }
             let (mut here, mut host) = (grads.clone(), grads.clone());
             clip_value(&mut here, max)?;
-            Candle.clip_value(&mut host, max)?;
+            on_host(&mut host, |set| Candle.clip_value(set, max))?;
             assert_eq!(bits(&here)?, bits(&host)?, "values to {max}");
         }
     }
@@ -118,7 +129,8 @@ fn groups_clipped_in_place_are_those_that_the_host_clips_or_refuses() -> Result 
         let (mut here, mut host) = (grads.clone(), grads.clone());
         let (mut found, mut wanted) = (FoundInf::default(), FoundInf::default());
         let refused = clip_groups(&mut here, groups, &mut found).map_err(|e| e.to_string());
-        let same = Candle.clip_groups(&mut host, groups, &mut wanted).map_err(|e| e.to_string());
+        let same = on_host(&mut host, |set| Candle.clip_groups(set, groups, &mut wanted))
+            .map_err(|e| e.to_string());
         assert_eq!(refused, same);
         assert_eq!(format!("{found:?}"), format!("{wanted:?}"));
         assert_eq!(bits(&here)?, bits(&host)?);
@@ -134,11 +146,11 @@ fn what_is_added_in_place_is_what_the_host_adds() -> Result {
         for dtype in ALL {
             let second = || set(&[Some(&[3.0, 0.1]), Some(&[5.0]), None], dtype);
             let first = accumulate(None, of(&[1.0, 0.2], dtype)?, &found)?;
-            let wanted_first = Candle.accumulate(None, of(&[1.0, 0.2], dtype)?, &found)?;
-            assert_eq!(bits(&first)?, bits(&wanted_first)?);
+            let wanted_first = Candle.accumulate(None, of(&[1.0, 0.2], dtype)?.into(), &found)?;
+            assert_eq!(bits(&first)?, bits(&whole(&wanted_first).ok_or("a sparse one")?)?);
             let sum = accumulate(Some(first), second()?, &found)?;
-            let wanted = Candle.accumulate(Some(wanted_first), second()?, &found)?;
-            assert_eq!(bits(&sum)?, bits(&wanted)?);
+            let wanted = Candle.accumulate(Some(wanted_first), second()?.into(), &found)?;
+            assert_eq!(bits(&sum)?, bits(&whole(&wanted).ok_or("a sparse one")?)?);
         }
     }
     let (one, other) = (set(&[Some(&[1.0])], DType::F32)?, set(&[None, None], DType::F32)?);
@@ -191,7 +203,7 @@ fn a_wrapped_step_reads_once_whether_it_is_applied_or_skipped_for_one_gradient_m
         let mut grads = set(&[Some(&[1.0, 1.0]), Some(&[1.0, last])], DType::F16)?;
         let (stepped, count) = reads(|| -> Result<bool> {
             let found = unscale(&mut grads, &ScaleState::from_exponent(0))?;
-            sgd.step(grads, &found)?;
+            sgd.step(grads.into(), &found)?;
             Ok(found.is_raised())
         });
         assert_eq!((stepped?, count), (!last.is_finite(), wanted));
@@ -209,7 +221,7 @@ fn a_skipped_step_of_masters_reads_nothing_and_an_applied_one_each_tensor_once()
         let mut optimizer = MasterOptimizer::new(Candle, params, config.clone())?;
         let grads = set(&[Some(&[1.0, 1.0]), Some(&[1.0, 1.0])], DType::F32)?;
         let found = FoundInf { halted, ..FoundInf::default() };
-        let (stepped, count) = reads(|| optimizer.step(grads, &found));
+        let (stepped, count) = reads(|| optimizer.step(grads.into(), &found));
         assert_eq!((stepped.is_ok(), count), (true, wanted));
     }
     Ok(())

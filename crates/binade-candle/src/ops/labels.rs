@@ -6,7 +6,7 @@ use candle_core::{DType, Error as CandleError, Result as CandleResult, Tensor};
 ///
 /// It is an error if they are no integers or, on the CPU, one is not below `limit`. candle itself checks this there too, but
 /// takes the largest integer for no class; on other devices a check would wait for the device.
-pub(super) fn below(limit: usize, labels: &Tensor, op: &'static str) -> CandleResult<Tensor> {
+pub(crate) fn below(limit: usize, labels: &Tensor, op: &'static str) -> CandleResult<Tensor> {
     if !labels.dtype().is_int() {
         let (msg, got) = ("labels are integers", labels.dtype());
         return Err(CandleError::UnexpectedDType { msg, expected: DType::U32, got });

@@ -36,3 +36,5 @@ pub use products::{linear, matmul};
 pub use rope::rope;
 pub use softmax::{log_softmax, softmax};
 pub use sums::{mean, sum};
+
+pub(crate) use labels::below;

@@ -4,7 +4,10 @@ mod compute;
 
 use binade_autocast::Autocast;
 use binade_candle::Candle;
-use binade_conformance::{Arithmetic, Layout, OpInvocation, Result, Runner, Subject, SubjectError};
+use binade_conformance::{
+    Arithmetic, Layout, OpInvocation, Result, Runner, SparseResult, SparseRun, Subject,
+    SubjectError,
+};
 use binade_core::DType;
 use candle_core::{Device as On, Tensor};
 
@@ -54,6 +57,10 @@ impl Subject for CandleCpu {
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor> {
         Ok(Autocast::cast(&Candle, tensor, to)?)
+    }
+
+    fn sparse(&self, run: SparseRun<Tensor>) -> Result<SparseResult<Tensor>> {
+        binade_conformance::sparse(&Candle, run)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
@@ -120,7 +127,6 @@ const LACKING: &[(&str, &str)] = &[
     ("-e4m3/", NO_E4M3),
     ("stochastic_cast/", NO_STOCHASTIC),
     ("multi_tensor/", "candle has no operations on sets of tensors"),
-    ("sparse/", "candle's embeddings have whole gradients"),
     ("sum/e4m3", NO_E4M3),
     ("mean/e4m3", NO_E4M3),
     ("gradients_of_0x4_by_4x3", NOTHING),

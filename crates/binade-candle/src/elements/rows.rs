@@ -1,0 +1,126 @@
+//! Rows of a table: read out of a parameter or a sparse gradient, and written back.
+
+use super::{Elements, trainable};
+use crate::{Error, device::mismatch, read::read};
+use binade_core::{Gradient, MatchError, SparseGradient, SparseRows};
+use candle_core::{DType, Device, Result as CandleResult, Shape, Tensor};
+use std::sync::Arc;
+
+const ORDER: &str =
+    "its sparse gradient needs rows of the parameter, each once, in ascending order";
+
+impl Elements {
+    /// Copies the elements of a gradient, or of the rows that it has.
+    pub(crate) fn read_gradient(
+        name: &Arc<str>,
+        gradient: &Gradient<Tensor>,
+    ) -> Result<Self, Error> {
+        let SparseGradient { values, rows } = match gradient {
+            Gradient::Dense(tensor) => return Self::read(name, tensor),
+            Gradient::Sparse(sparse) => sparse,
+        };
+        let indices = (crate::dtype::dtype(rows.indices.dtype()), rows.indices.dims());
+        rows.check(name, indices, values.dims()).map_err(mismatch)?;
+        let all: Vec<i64> = read(&rows.indices)?;
+        let mut own = Self { shape: Shape::from(&*rows.shape), ..Self::read(name, values)? };
+        let placed = all.iter().enumerate().filter(|(_, row)| **row != -1);
+        let placed = placed.map(|(place, row)| Some((place, usize::try_from(*row).ok()?)));
+        let refused = || mismatch(MatchError { parameter: name.clone(), why: ORDER });
+        let (places, rows): (Vec<_>, Vec<_>) =
+            placed.collect::<Option<Vec<_>>>().ok_or_else(refused)?.into_iter().unzip();
+        let ascend = rows.is_sorted_by(|row, next| row < next);
+        if !(ascend && rows.last().is_none_or(|last| *last < own.dims()[0])) {
+            return Err(refused());
+        }
+        let width = own.width();
+        let chunks = places.iter().map(|place| &own.values[place * width..][..width]);
+        own.values = chunks.flatten().copied().collect();
+        own.rows = Some(rows.into());
+        Ok(own)
+    }
+
+    /// Copies these rows of a parameter.
+    pub(super) fn read_rows(
+        name: &Arc<str>,
+        tensor: &Tensor,
+        rows: &Arc<[usize]>,
+    ) -> Result<Self, Error> {
+        let (shape, device) = (tensor.shape().clone(), tensor.device().clone());
+        let place = Self::new(trainable(name, tensor)?, Vec::new(), (shape, device));
+        let values = if rows.is_empty() {
+            Vec::new()
+        } else {
+            let found = tensor.detach().index_select(&indices(rows, tensor.device())?, 0)?;
+            read(&found.to_dtype(DType::F32)?)?
+        };
+        Ok(Self { values, rows: Some(rows.clone()), ..place })
+    }
+
+    /// Makes a gradient of these.
+    pub(crate) fn to_gradient(&self) -> Result<Gradient<Tensor>, Error> {
+        let values = self.to_tensor()?;
+        let Some(rows) = &self.rows else { return Ok(Gradient::Dense(values)) };
+        let rows =
+            SparseRows { indices: indices(rows, &self.device)?, shape: self.dims().to_vec() };
+        Ok(Gradient::Sparse(SparseGradient { values, rows }))
+    }
+
+    /// Writes these to their rows of a parameter: into a `Var`, so that its other holders see them; else `place` becomes a copy.
+    pub(super) fn put_in_rows(&self, rows: &[usize], place: &mut Tensor) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if !place.is_variable() {
+            *place = place.detach().copy()?;
+        }
+        let new = self.to_tensor()?;
+        let mut column = vec![1; new.rank()];
+        column[0] = rows.len();
+        let indices = indices(rows, &self.device)?.reshape(column)?;
+        Ok(place.scatter_set(&indices.broadcast_as(new.shape())?.contiguous()?, &new, 0)?)
+    }
+
+    /// Returns the elements of a row, at least 1.
+    pub(super) fn width(&self) -> usize {
+        self.dims().iter().skip(1).product::<usize>().max(1)
+    }
+
+    /// Returns the shape of the values.
+    pub(super) fn own_shape(&self) -> Shape {
+        let Some(rows) = &self.rows else { return self.shape.clone() };
+        let mut dims = self.dims().to_vec();
+        dims[0] = rows.len();
+        dims.into()
+    }
+
+    /// Returns a whole tensor, with zeros in the rows that this one lacks.
+    pub(super) fn with_all_rows(self) -> Self {
+        let Some(rows) = &self.rows else { return self };
+        let (mut values, width) = (vec![0.0; self.shape.elem_count()], self.width());
+        for (row, own) in rows.iter().zip(self.values.chunks(width)) {
+            values[row * width..][..width].copy_from_slice(own);
+        }
+        Self { values, rows: None, ..self }
+    }
+
+    /// Returns these rows, of which one that is not here is zeros.
+    pub(super) fn of_rows(&self, rows: &[usize]) -> Self {
+        let width = self.width();
+        let mut values = vec![0.0; rows.len() * width];
+        for (row, new) in rows.iter().zip(values.chunks_mut(width)) {
+            let place = match &self.rows {
+                None => Some(*row),
+                Some(own) => own.binary_search(row).ok(),
+            };
+            if let Some(place) = place {
+                new.copy_from_slice(&self.values[place * width..][..width]);
+            }
+        }
+        Self { values, rows: Some(rows.into()), ..self.clone() }
+    }
+}
+
+fn indices(rows: &[usize], device: &Device) -> CandleResult<Tensor> {
+    let indices: Vec<i64> = rows.iter().map(|row| row.cast_signed() as i64).collect();
+    Tensor::from_slice(&indices, indices.len(), device)
+}
