@@ -1,14 +1,19 @@
 //! Floating-point tensors of burn's without their number of axes in the type.
 
+mod rows;
+
 use crate::{TensorError, dtype, numbers};
 use binade_core::{AmpTensor, DType, HostDevice};
 use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
+use std::sync::Arc;
 
 /// Floating-point tensor of burn's with any number of axes, so that losses, gradients and parameters of different ranks have one
 /// type.
 ///
 /// Casting and scaling are burn's own operations and are differentiable. `f32` elements that were changed on the host stay there
 /// until a tensor is asked for, so that a step reads each gradient once and writes it once.
+///
+/// A gradient of [`SparseLookups`](crate::SparseLookups) has the elements of some rows alone, and the shape of its table.
 ///
 /// ```
 /// use binade_burn::BurnTensor;
@@ -23,7 +28,10 @@ use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
 #[derive(Clone, Debug)]
 pub struct BurnTensor {
     elements: Elements,
+    /// Shape of all rows.
     shape: Shape,
+    /// Rows that the elements are of; `None` for all.
+    rows: Option<Arc<[usize]>>,
 }
 
 /// Handle for burn's tensors, on whatever device each of them is: it holds nothing.
@@ -53,19 +61,20 @@ impl<const D: usize> From<Tensor<D>> for BurnTensor {
         let is_packed = matches!(tensor.dtype(), BurnDType::QFloat(_));
         let tensor = if is_packed { tensor.dequantize() } else { tensor };
         let shape = tensor.shape();
-        Self { elements: Elements::Device(tensor.reshape([shape.num_elements()])), shape }
+        let elements = Elements::Device(tensor.reshape([shape.num_elements()]));
+        Self { elements, shape, rows: None }
     }
 }
 
 impl BurnTensor {
-    /// Returns burn's tensor.
+    /// Returns burn's tensor; of a sparse gradient a whole one, with zeros in the rows that it lacks.
     ///
     /// # Errors
     ///
     /// If the tensor has another number of axes.
     pub fn to_tensor<const D: usize>(&self) -> Result<Tensor<D>, TensorError> {
         if self.shape.num_dims() == D {
-            return Ok(self.flat().reshape(self.shape.clone()));
+            return Ok(self.clone().whole().flat().reshape(self.shape.clone()));
         }
         let (found, shape) = (self.shape.num_dims(), self.shape().to_vec());
         Err(TensorError::Rank { found, asked: D, shape })
@@ -90,10 +99,10 @@ impl BurnTensor {
             Elements::Device(flat) => Elements::Device(flat.clone().to_device(device)),
             Elements::Host(values, _) => Elements::Host(values.clone(), device.clone()),
         };
-        Self { elements, shape: self.shape.clone() }
+        self.with_elements(elements)
     }
 
-    /// Returns all elements in row-major order, as one axis.
+    /// Returns all elements in row-major order, as one axis; of a sparse gradient those of its rows.
     pub fn flat(&self) -> Tensor<1> {
         match &self.elements {
             Elements::Device(flat) => flat.clone(),
@@ -114,7 +123,12 @@ impl BurnTensor {
         let shape = data.shape().clone();
         let (bytes, _, of) = data.into_parts();
         let data = TensorData::from_bytes(bytes, [shape.num_elements()], of);
-        Ok(Self { elements: Elements::Device(upload(data, device)), shape })
+        Ok(Self { elements: Elements::Device(upload(data, device)), shape, rows: None })
+    }
+
+    /// Returns this tensor with other elements, of the same rows.
+    fn with_elements(&self, elements: Elements) -> Self {
+        Self { elements, shape: self.shape.clone(), rows: self.rows.clone() }
     }
 }
 
@@ -144,7 +158,7 @@ impl AmpTensor for BurnTensor {
         if from == DType::F64 && to.bytes() == 2 {
             return Err(TensorError::TwoRoundings { to });
         }
-        Ok(Self { elements: Elements::Device(self.flat().cast(float)), shape: self.shape.clone() })
+        Ok(self.with_elements(Elements::Device(self.flat().cast(float))))
     }
 
     fn shape(&self) -> Option<Vec<usize>> {
@@ -154,28 +168,58 @@ impl AmpTensor for BurnTensor {
     /// Keeps the elements on the host. They belong on burn's default device, and a step moves them to their parameter's.
     fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
         let elements = Elements::Host(values.to_vec(), Device::default());
-        Some(Self { elements, shape: shape.into() })
+        Some(Self { elements, shape: shape.into(), rows: None })
     }
 
     /// Changes the elements on the host. If the device fails, burn panics.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        let (rows, width) = (self.rows.clone(), self.width());
+        let index = |place: usize| {
+            let row = rows.as_ref().and_then(|rows| rows.get(place / width));
+            row.map_or(place, |row| row * width + place % width)
+        };
+        let f = &mut |place, x| f(index(place), x);
         match &mut self.elements {
             Elements::Host(values, _) => apply(values, f),
             Elements::Device(flat) => {
                 let (data, device) = (flat.to_data(), flat.device());
                 let mut values = numbers::decoded(&data);
                 apply(&mut values, f);
-                self.elements = match data.dtype() {
-                    BurnDType::F32 => Elements::Host(values, device),
-                    dtype => Elements::Device(upload(numbers::encoded(values, dtype), &device)),
-                };
+                self.elements = Elements::of(values, data.dtype(), device);
             }
         }
     }
 
+    fn rows(&self) -> Option<&[usize]> {
+        self.rows.as_deref()
+    }
+
+    fn whole(self) -> Self {
+        self.with_all_rows()
+    }
+
+    fn with_rows(&self, rows: &[usize]) -> Self {
+        self.of_rows(rows)
+    }
+
+    /// Changes the rows where they are, if nothing else holds the tensor; burn copies it otherwise.
+    fn put_rows(&mut self, rows: Self) {
+        self.put(&rows);
+    }
+
     fn scaled(&self, factor: f32) -> Result<Self, TensorError> {
         let product = self.cast(DType::F32)?.flat().mul_scalar(factor);
-        Ok(Self { elements: Elements::Device(product), shape: self.shape.clone() })
+        Ok(self.with_elements(Elements::Device(product)))
+    }
+}
+
+impl Elements {
+    /// Makes elements of this type; those of `f32` stay on the host.
+    fn of(values: Vec<f32>, dtype: BurnDType, device: Device) -> Self {
+        match dtype {
+            BurnDType::F32 => Self::Host(values, device),
+            dtype => Self::Device(upload(numbers::encoded(values, dtype), &device)),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod numbers;
 mod optimizer;
 mod parameters;
 mod path;
+mod sparse_lookups;
 mod views;
 
 pub use burn_tensor::{Burn, BurnTensor};
@@ -17,4 +18,5 @@ pub use error::{Error, TensorError};
 pub use gradients::{gradients_params, named_gradients};
 pub use optimizer::BurnOptimizer;
 pub use parameters::{parameters, with_parameters};
+pub use sparse_lookups::SparseLookups;
 pub use views::Views;

@@ -1,11 +1,12 @@
 //! burn's own optimizer and the module that it steps, as one predicated step.
 
-use crate::{BurnTensor, Error, gradients_params};
+use crate::{Burn, BurnTensor, Error, gradients_params};
 use binade_core::{FoundInf, HostDeviceError, NamedGrads, Optimizer, TrainError};
+use binade_master_weights::MasterOptimizer;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLearningRate;
 use burn::module::Module;
-use burn::optim::ModuleOptimizer;
-use std::fmt;
+use burn::optim::{GradientsParams, ModuleOptimizer};
+use std::{collections::HashSet, fmt};
 
 /// Module, and burn's optimizer that steps it.
 ///
@@ -17,6 +18,7 @@ use std::fmt;
 ///   [`TrainError::NoGradients`].
 /// * The optimizer is given `f32` gradients, unscaled and clipped, and keeps its state in that type.
 /// * The module's old parameters live until the step has ended, since burn's step may panic.
+/// * Gradients of [`tables`](Self::tables) go to these, whose rule is Binade's: burn's optimizers take whole gradients.
 pub struct BurnOptimizer<M> {
     /// Module that is trained: compute the loss with it.
     pub module: M,
@@ -24,6 +26,9 @@ pub struct BurnOptimizer<M> {
     pub optimizer: ModuleOptimizer,
     /// Rate of the next step, or that of each group of parameters: `0.01.into()`, or what burn's schedulers give.
     pub learning_rate: ModuleLearningRate,
+    /// Tables of [`SparseLookups`](crate::SparseLookups), which are stepped by rows; `None` to begin with. Their names are other than the
+    /// paths of the module's parameters.
+    pub tables: Option<MasterOptimizer<Burn>>,
 }
 
 impl<M: Module> BurnOptimizer<M> {
@@ -33,7 +38,32 @@ impl<M: Module> BurnOptimizer<M> {
         optimizer: ModuleOptimizer,
         learning_rate: impl Into<ModuleLearningRate>,
     ) -> Self {
-        Self { module, optimizer, learning_rate: learning_rate.into() }
+        Self { module, optimizer, learning_rate: learning_rate.into(), tables: None }
+    }
+
+    /// Adds tables whose gradients stay sparse.
+    #[must_use]
+    pub fn with_tables(self, tables: MasterOptimizer<Burn>) -> Self {
+        Self { tables: Some(tables), ..self }
+    }
+
+    /// Moves the tables by their gradients, and returns those of the module.
+    fn step_tables(
+        &mut self,
+        grads: NamedGrads<BurnTensor>,
+        found: &FoundInf,
+    ) -> Result<GradientsParams, Error> {
+        let names = self.tables.iter().flat_map(|tables| &tables.params);
+        let names: HashSet<_> = names.map(|table| table.name.clone()).collect();
+        let (rows, rest): (Vec<_>, Vec<_>) =
+            grads.into_iter().partition(|grad| names.contains(&grad.name));
+        let rest = gradients_params(&self.module, rest)?;
+        if let Some(tables) = &mut self.tables
+            && rows.iter().any(|grad| grad.value.is_some())
+        {
+            tables.step(rows, found)?;
+        }
+        Ok(rest)
     }
 }
 
@@ -41,12 +71,12 @@ impl<M: Module> Optimizer<NamedGrads<BurnTensor>, FoundInf> for BurnOptimizer<M>
     type Error = Error;
 
     fn step(&mut self, grads: NamedGrads<BurnTensor>, found: &FoundInf) -> Result<(), Error> {
-        let parameters = grads.len();
-        let grads = gradients_params(&self.module, grads)?;
+        let (parameters, has_any) = (grads.len(), grads.iter().any(|grad| grad.value.is_some()));
+        let grads = self.step_tables(grads, found)?;
         if found.is_raised() {
             return Ok(());
         }
-        if grads.is_empty() && parameters > 0 {
+        if !has_any && parameters > 0 {
             return Err(HostDeviceError::Train(TrainError::NoGradients { parameters }));
         }
         self.module = self.optimizer.step(self.learning_rate.clone(), self.module.clone(), grads);

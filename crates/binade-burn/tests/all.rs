@@ -9,4 +9,5 @@ mod frameworks;
 mod kit;
 mod module;
 mod ranks;
+mod sparse;
 mod views;
