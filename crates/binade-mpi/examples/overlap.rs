@@ -14,6 +14,7 @@ use binade_tape::{ScalingDevice, Tape, TapeError, Var};
 use std::{
     env,
     error::Error,
+    fs,
     process::ExitCode,
     thread,
     time::{Duration, Instant},
@@ -84,7 +85,7 @@ fn measure(group: Mpi) -> Outcome {
     for round in 0..=rounds {
         for (way, times) in &mut times {
             gathered(rank.group(), 0.0)?;
-            let begun = Instant::now();
+            let (begun, busy) = (Instant::now(), processor_time()?);
             match way {
                 Way::Alone => step(&mut alone, &Cpu, size, |_, losses| {
                     Ok(losses.0[0].backward::<Vec<_>>()?.into())
@@ -98,10 +99,12 @@ fn measure(group: Mpi) -> Outcome {
                     })
                 })?,
             }
-            let time = begun.elapsed().as_secs_f64();
-            let time = gathered(rank.group(), time)?.into_iter().fold(0.0, f64::max);
+            let own = [begun.elapsed().as_secs_f64(), processor_time()? - busy];
+            let most =
+                |own| gathered(rank.group(), own).map(|all| all.into_iter().fold(0.0, f64::max));
+            let [time, busy] = own.map(most);
             if round > 0 {
-                times.push(time);
+                times.push([time?, busy?]);
             }
         }
     }
@@ -111,7 +114,7 @@ fn measure(group: Mpi) -> Outcome {
     Ok(())
 }
 
-fn tell(rank: &Rank, size: Size, bucket: usize, times: [(Way, Vec<f64>); 3]) {
+fn tell(rank: &Rank, size: Size, bucket: usize, times: [(Way, Vec<[f64; 2]>); 3]) {
     let Size { width, layers, batch, pause, level } = size;
     let (ranks, parameters) = (rank.group().ranks(), layers * width * width);
     println!(
@@ -119,11 +122,13 @@ fn tell(rank: &Rank, size: Size, bucket: usize, times: [(Way, Vec<f64>); 3]) {
         level.0, level.1
     );
     let [alone, after, during] = times.map(|(way, mut times)| {
-        times.sort_by(f64::total_cmp);
-        let (median, least, most) = (times[times.len() / 2], times[0], times[times.len() - 1]);
+        let count = times.len();
+        times.sort_by(|a, b| a[1].total_cmp(&b[1]));
+        let busy = times[count / 2][1];
+        times.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        let [median, least, most] = [count / 2, 0, count - 1].map(|place| times[place][0]);
         println!(
-            "{way:?}: {median:.4} s a step, median of {} ({least:.4} to {most:.4})",
-            times.len()
+            "{way:?}: {median:.4} s a step, median of {count} ({least:.4} to {most:.4}), {busy:.4} s of a core"
         );
         median
     });
@@ -187,6 +192,16 @@ fn paused<D: Trains>(x: &Var<D>, pause: Duration) -> Result<Var<D>, TapeError<D:
             Ok(vec![Some(gradient.clone())])
         },
     )
+}
+
+/// Returns the seconds that this process's threads had a core.
+fn processor_time() -> Outcome<f64> {
+    let mut nanoseconds = 0.0;
+    for thread in fs::read_dir("/proc/self/task")? {
+        let told = fs::read_to_string(thread?.path().join("schedstat"))?;
+        nanoseconds += told.split(' ').next().unwrap_or_default().parse::<f64>()?;
+    }
+    Ok(nanoseconds / 1e9)
 }
 
 fn gathered(group: &Mpi, own: f64) -> Outcome<Vec<f64>> {
