@@ -18,15 +18,16 @@ pub(crate) struct Head {
     pub(crate) call: Call,
 }
 
-/// Returns the lengths of parts with their heads.
-pub(crate) fn lengths(parts: &[usize]) -> Outcome<Vec<usize>> {
+/// Returns the lengths of parts with their heads; of the part of rank `own` that of the head.
+pub(crate) fn lengths(parts: &[usize], own: Option<usize>) -> Outcome<Vec<usize>> {
     let total = parts.iter().fold(0_usize, |sum, len| sum.saturating_add(*len));
     if total.saturating_add(parts.len().saturating_mul(HEAD)) > MOST {
         return Err(format!(
             "{total} bytes are more than the {MOST} that MPI counts in one call: train a smaller model, or fewer shards on a rank"
         ));
     }
-    Ok(parts.iter().map(|len| len + HEAD).collect())
+    let length = |(rank, len): (usize, &usize)| HEAD + if own == Some(rank) { 0 } else { *len };
+    Ok(parts.iter().enumerate().map(length).collect())
 }
 
 impl Head {
@@ -38,25 +39,35 @@ impl Head {
         bytes
     }
 
-    /// Returns parts of these lengths, each behind its head.
-    pub(crate) fn frame(self, mut parts: &[u8], lengths: &[usize]) -> Outcome<Vec<u8>> {
+    /// Fills `framed` with parts of these lengths, each behind its head. Of the part of rank `own` it takes the head alone.
+    pub(crate) fn frame(
+        self,
+        mut parts: &[u8],
+        lengths: &[usize],
+        own: Option<usize>,
+        framed: &mut Vec<u8>,
+    ) -> Outcome {
         fits("given", parts.len(), lengths)?;
-        let mut framed = Vec::with_capacity(parts.len() + lengths.len() * HEAD);
-        for len in lengths {
+        framed.clear();
+        framed.reserve(parts.len() + lengths.len() * HEAD);
+        for (rank, len) in lengths.iter().enumerate() {
             let (part, rest) = parts.split_at(*len);
             framed.extend_from_slice(&self.bytes(*len));
-            framed.extend_from_slice(part);
+            if own != Some(rank) {
+                framed.extend_from_slice(part);
+            }
             parts = rest;
         }
-        Ok(framed)
+        Ok(())
     }
 
-    /// Fills `into` with parts of these lengths, if each is of this call. Parts are of ranks from `first` on.
+    /// Fills `into` with parts of these lengths, if each is of this call. Parts are of ranks from `first` on; that of rank `own` has a head
+    /// alone, and its place is left.
     pub(crate) fn unframe(
         self,
         mut framed: &[u8],
         lengths: &[usize],
-        first: usize,
+        (first, own): (usize, Option<usize>),
         mut into: &mut [u8],
     ) -> Outcome {
         for (rank, len) in (first..).zip(lengths) {
@@ -64,9 +75,9 @@ impl Head {
             if head != self.bytes(*len) {
                 return Err(self.other(rank, head, *len));
             }
-            let (part, rest) = rest.split_at(*len);
-            let (own, room) = into.split_at_mut(*len);
-            own.copy_from_slice(part);
+            let (part, rest) = rest.split_at(if own == Some(rank) { 0 } else { *len });
+            let (place, room) = into.split_at_mut(*len);
+            place[..part.len()].copy_from_slice(part);
             (framed, into) = (rest, room);
         }
         Ok(())
@@ -104,16 +115,30 @@ mod tests {
 
     const HEAD_OF_SEVEN: Head = Head { number: 7, call: Call::AllGather };
 
+    fn frame(head: Head, parts: &[u8], lengths: &[usize]) -> Outcome<Vec<u8>> {
+        let mut framed = vec![9; 3];
+        head.frame(parts, lengths, None, &mut framed).map(|()| framed)
+    }
+
     #[test]
     fn parts_come_back_and_other_calls_and_lengths_are_told() {
-        let framed = HEAD_OF_SEVEN.frame(&[1, 2, 3], &[1, 0, 2]).unwrap();
+        let framed = frame(HEAD_OF_SEVEN, &[1, 2, 3], &[1, 0, 2]).unwrap();
         let mut into = [0; 3];
-        HEAD_OF_SEVEN.unframe(&framed, &[1, 0, 2], 0, &mut into).unwrap();
+        HEAD_OF_SEVEN.unframe(&framed, &[1, 0, 2], (0, None), &mut into).unwrap();
         assert_eq!(into, [1, 2, 3]);
+        // Of a rank's own part only the head travels, which tells another length all the same.
+        let mut framed = Vec::new();
+        HEAD_OF_SEVEN.frame(&[1, 2, 3], &[1, 0, 2], Some(2), &mut framed).unwrap();
+        assert_eq!(lengths(&[1, 0, 2], Some(2)).unwrap().iter().sum::<usize>(), framed.len());
+        let mut into = [9; 3];
+        HEAD_OF_SEVEN.unframe(&framed, &[1, 0, 2], (0, Some(2)), &mut into).unwrap();
+        assert_eq!(into, [1, 9, 9]);
+        let told = HEAD_OF_SEVEN.unframe(&framed, &[1, 0, 3], (0, Some(2)), &mut [0; 4]);
+        assert_eq!(told.unwrap_err(), "2 bytes came of rank 2, where 3 were expected");
         let other = |head: Head, bytes: &[u8], len: usize| {
-            let mut framed = head.frame(bytes, &[bytes.len()]).unwrap();
+            let mut framed = frame(head, bytes, &[bytes.len()]).unwrap();
             framed.resize(HEAD + len, 0);
-            HEAD_OF_SEVEN.unframe(&framed, &[len], 4, &mut vec![0; len]).unwrap_err()
+            HEAD_OF_SEVEN.unframe(&framed, &[len], (4, None), &mut vec![0; len]).unwrap_err()
         };
         let told = other(Head { call: Call::Exchange, ..HEAD_OF_SEVEN }, &[1, 2], 2);
         assert_eq!(told, "this rank calls `all_gather`, rank 4 `exchange`");
@@ -125,12 +150,12 @@ mod tests {
 
     #[test]
     fn more_bytes_than_mpi_counts_and_buffers_of_other_lengths_are_refused() {
-        assert_eq!(lengths(&[0, 5]), Ok(vec![HEAD, HEAD + 5]));
+        assert_eq!(lengths(&[0, 5], None), Ok(vec![HEAD, HEAD + 5]));
         for parts in [&[MOST - HEAD + 1][..], &[MOST, 1], &[usize::MAX, 1]] {
-            assert!(lengths(parts).unwrap_err().contains("2147483647"));
+            assert!(lengths(parts, None).unwrap_err().contains("2147483647"));
         }
-        assert!(lengths(&[MOST - HEAD]).is_ok());
-        let told = HEAD_OF_SEVEN.frame(&[1], &[1, 1]).unwrap_err();
+        assert!(lengths(&[MOST - HEAD], None).is_ok());
+        let told = frame(HEAD_OF_SEVEN, &[1], &[1, 1]).unwrap_err();
         assert_eq!(told, "1 bytes are given, and the lengths of their parts sum to 2");
     }
 }

@@ -26,8 +26,8 @@ use std::{
 
 /// Time for which a call that waits uses its core.
 const BUSY: Duration = Duration::from_millis(10);
-/// Time between turns after that. MPI moves some megabytes a turn.
-const PAUSE: Duration = Duration::from_micros(100);
+/// Least and greatest time between turns after that.
+const PAUSES: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(1)];
 
 /// Rank that is a process of MPI. [`run`] makes it.
 #[derive(Debug)]
@@ -92,11 +92,11 @@ impl Mpi {
         Ok(Self { busy: Duration::ZERO, state, ..*self })
     }
 
-    /// Makes a call, and fills `into` with the parts that come, of these lengths, of ranks from `first` on.
+    /// Makes a call, and fills `into` with the parts that come, of these lengths, of ranks as [`Head::unframe`] takes them.
     fn call(
         &self,
         call: Call,
-        (into, lengths, first): (&mut [u8], &[usize], usize),
+        (into, lengths, ranks): (&mut [u8], &[usize], (usize, Option<usize>)),
         begin: impl FnOnce(&mut World, Head) -> Outcome<Pending>,
     ) -> Result<(), GroupError> {
         let mut state = self.lock();
@@ -109,32 +109,37 @@ impl Mpi {
             let pending = begin(world, head)?;
             frame::fits("to be filled", into.len(), lengths).map(|()| pending)
         };
-        let come = self.complete(&mut state, call, begin);
-        let done = come.and_then(|come| head.unframe(&come, lengths, first, into).map_err(failed));
+        let done = self.complete(&mut state, call, begin).and_then(|pending| {
+            let done = head.unframe(pending.received(), lengths, ranks, into);
+            if let Some(world) = &mut state.world {
+                world.keep(pending);
+            }
+            done.map_err(failed)
+        });
         if let Err(error) = &done {
             state.end = Some(error.clone());
         }
         done
     }
 
-    /// Begins a call, and returns the bytes that come.
+    /// Begins a call, and returns it once it is done.
     fn complete(
         &self,
         state: &mut State,
         call: Call,
         begin: impl FnOnce(&mut World) -> Outcome<Pending>,
-    ) -> Result<Vec<u8>, GroupError> {
+    ) -> Result<Pending, GroupError> {
         let failed = |why| GroupError::Failed { call: call.name(), why };
         let State { world, roll, .. } = state;
         let world = world.as_mut().ok_or_else(|| failed("MPI has ended".into()))?;
         let start = Instant::now();
         let mut pending = begin(world).map_err(failed)?;
-        let turns = if self.busy.is_zero() { 4 } else { 64 };
+        let turns = if self.busy.is_zero() { 2 } else { 64 };
         loop {
             // MPI works on a call while it is asked. Most end within these turns, which look at no clock.
             for _ in 0..turns {
                 if world.is_done(&mut pending).map_err(failed)? {
-                    return Ok(pending.received());
+                    return Ok(pending);
                 }
             }
             roll.answer(world).map_err(failed)?;
@@ -147,7 +152,7 @@ impl Mpi {
                 roll.ask(world).map_err(failed)?;
             }
             // A rank that waits for a slow one leaves it the core.
-            if waited < self.busy { thread::yield_now() } else { thread::sleep(PAUSE) }
+            if waited < self.busy { thread::yield_now() } else { thread::sleep(pause(waited)) }
         }
     }
 
@@ -170,7 +175,7 @@ impl Mpi {
 
     /// Ends MPI together with the other ranks.
     fn finish(&self) -> Result<(), GroupError> {
-        self.call(Call::End, (&mut [], &[], 0), |world, _| world.barrier())?;
+        self.call(Call::End, (&mut [], &[], (0, None)), |world, _| world.barrier())?;
         let failed = |why| GroupError::Failed { call: Call::End.name(), why };
         let mut state = self.lock();
         let Some(Second { state: second, .. }) = state.second.take() else { return Ok(()) };
@@ -187,6 +192,12 @@ impl Mpi {
     }
 }
 
+/// Returns the time between two turns of a call that has waited so long: a quarter of it, so that a short call ends soon, and one that waits
+/// long takes few turns.
+fn pause(waited: Duration) -> Duration {
+    (waited / 4).clamp(PAUSES[0], PAUSES[1])
+}
+
 impl Group for Mpi {
     fn rank(&self) -> usize {
         self.rank
@@ -197,14 +208,14 @@ impl Group for Mpi {
     }
 
     fn all_gather(&self, own: &[u8], lengths: &[usize], all: &mut [u8]) -> Result<(), GroupError> {
-        self.call(Call::AllGather, (all, lengths, 0), |world, head| {
-            let framed = frame::lengths(lengths)?;
+        self.call(Call::AllGather, (all, lengths, (0, None)), |world, head| {
+            let framed = frame::lengths(lengths, None)?;
             frame::fits(
                 "given",
                 own.len(),
                 lengths.get(self.rank..=self.rank).unwrap_or_default(),
             )?;
-            world.all_gather(head.frame(own, &[own.len()])?, &framed)
+            world.all_gather(|into| head.frame(own, &[own.len()], None, into), &framed)
         })
     }
 
@@ -215,21 +226,49 @@ impl Group for Mpi {
         receive: &mut [u8],
         receives: &[usize],
     ) -> Result<(), GroupError> {
-        self.call(Call::Exchange, (receive, receives, 0), |world, head| {
-            let [to_send, to_receive] = [frame::lengths(sends)?, frame::lengths(receives)?];
-            world.exchange(head.frame(send, sends)?, &to_send, &to_receive)
-        })
+        // MPI would copy this rank's own part three times.
+        let own = Some(self.rank);
+        self.call(Call::Exchange, (&mut *receive, receives, (0, own)), |world, head| {
+            let [to_send, to_receive] = [sends, receives].map(|it| frame::lengths(it, own));
+            world.exchange(|into| head.frame(send, sends, own, into), &to_send?, &to_receive?)
+        })?;
+        let place = |lengths: &[usize]| {
+            let start: usize = lengths[..self.rank].iter().sum();
+            start..start + lengths[self.rank]
+        };
+        receive[place(receives)].copy_from_slice(&send[place(sends)]);
+        Ok(())
     }
 
     fn broadcast(&self, root: usize, bytes: &mut [u8]) -> Result<(), GroupError> {
         let lengths = [bytes.len()];
         let own = if self.rank == root { bytes.to_vec() } else { vec![] };
-        self.call(Call::Broadcast, (bytes, &lengths, root), |world, head| {
-            let mut framed = vec![0; frame::lengths(&lengths)?[0]];
+        self.call(Call::Broadcast, (bytes, &lengths, (root, None)), |world, head| {
+            let mut framed = vec![0; frame::lengths(&lengths, None)?[0]];
             if self.rank == root {
-                framed = head.frame(&own, &lengths)?;
+                head.frame(&own, &lengths, None, &mut framed)?;
             }
             world.broadcast(root, framed)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_call_ends_soon_and_one_that_waits_long_takes_few_turns() {
+        let turns = |until: Duration| {
+            let (mut waited, mut turns) = (Duration::ZERO, 0);
+            while waited < until {
+                let pause = pause(waited);
+                assert!(pause <= PAUSES[0].max(waited / 4));
+                (waited, turns) = (waited + pause, turns + 1);
+            }
+            turns
+        };
+        // Eight milliseconds are a megabyte at 1 Gbit/s.
+        assert_eq!([1, 8, 100].map(|it| turns(Duration::from_millis(it))), [9, 19, 111]);
     }
 }

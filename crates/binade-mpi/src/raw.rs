@@ -32,7 +32,12 @@ pub(crate) struct World {
     comm: ffi::MPI_Comm,
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
+    /// Buffers of the last call that ended, for the next: one to send from, and one to receive into. New memory costs more than a copy.
+    kept: [Vec<u8>; 2],
 }
+
+/// Bytes of the largest buffer that is kept.
+const MOST_KEPT: usize = 64 << 20;
 
 // SAFETY: a communicator is a handle that any thread may use under `MPI_THREAD_SERIALIZED`, which `start` asks for and `enter` keeps.
 unsafe impl Send for World {}
@@ -99,17 +104,22 @@ impl World {
             comms
         };
         let [rank, ranks] = [rank, ranks].map(|count| count.unsigned_abs() as usize);
-        Ok(comms.map(|comm| Self { comm, rank, ranks }))
+        Ok(comms.map(|comm| Self { comm, rank, ranks, kept: Default::default() }))
     }
 
-    /// Begins to gather the bytes of every rank, of these lengths.
-    pub(crate) fn all_gather(&mut self, own: Vec<u8>, lengths: &[usize]) -> Outcome<Pending> {
-        let sends = Parts::new(&[own.len()], 1)?;
+    /// Begins to gather what `fill` gives of this rank and the bytes of the others, of these lengths.
+    pub(crate) fn all_gather(
+        &mut self,
+        fill: impl FnOnce(&mut Vec<u8>) -> Outcome,
+        lengths: &[usize],
+    ) -> Outcome<Pending> {
+        let buffers = self.buffers(fill)?;
+        let sends = Parts::new(&[buffers[0].len()], 1)?;
         let receives = Parts::new(lengths, self.ranks)?;
         if receives.lengths[self.rank] != sends.lengths[0] {
             return Err(MISFIT.into());
         }
-        let mut it = Pending::new(own, sends, receives)?;
+        let mut it = Pending::new(buffers, sends, receives)?;
         let _in_mpi = enter();
         // SAFETY: `Pending` has the buffers and their lengths, and keeps them until MPI is done.
         let code = unsafe {
@@ -128,15 +138,15 @@ impl World {
         it.begun(code)
     }
 
-    /// Begins to exchange parts, of these lengths.
+    /// Begins to exchange the parts that `fill` gives, of these lengths.
     pub(crate) fn exchange(
         &mut self,
-        send: Vec<u8>,
+        fill: impl FnOnce(&mut Vec<u8>) -> Outcome,
         sends: &[usize],
         receives: &[usize],
     ) -> Outcome<Pending> {
         let [sends, receives] = [sends, receives].map(|lengths| Parts::new(lengths, self.ranks));
-        let mut it = Pending::new(send, sends?, receives?)?;
+        let mut it = Pending::new(self.buffers(fill)?, sends?, receives?)?;
         let _in_mpi = enter();
         // SAFETY: `Pending` has the buffers and their lengths, and keeps them until MPI is done.
         let code = unsafe {
@@ -160,8 +170,8 @@ impl World {
     pub(crate) fn broadcast(&mut self, root: usize, bytes: Vec<u8>) -> Outcome<Pending> {
         let rank = c_int::try_from(root).ok().filter(|_| root < self.ranks);
         let rank = rank.ok_or_else(|| format!("there is no rank {root} among {}", self.ranks))?;
-        let mut it = Pending::new(vec![], Parts::default(), Parts::new(&[bytes.len()], 1)?)?;
-        it.receive = bytes;
+        let receives = Parts::new(&[bytes.len()], 1)?;
+        let mut it = Pending::new([vec![], bytes], Parts::default(), receives)?;
         let _in_mpi = enter();
         // SAFETY: `Pending` has the buffer, and keeps it until MPI is done.
         let code = unsafe {
@@ -179,7 +189,7 @@ impl World {
 
     /// Begins to wait until every rank does.
     pub(crate) fn barrier(&mut self) -> Outcome<Pending> {
-        let mut it = Pending::new(vec![], Parts::default(), Parts::default())?;
+        let mut it = Pending::new(Default::default(), Parts::default(), Parts::default())?;
         let _in_mpi = enter();
         // SAFETY: the communicator is this one's, and the request is kept.
         let code = unsafe { ffi::MPI_Ibarrier(self.comm, &raw mut it.request) };
@@ -191,7 +201,7 @@ impl World {
         let rank = c_int::try_from(rank).map_err(|error| error.to_string())?;
         let bytes = note.map(u64::to_ne_bytes).concat();
         let sends = Parts::new(&[bytes.len()], 1)?;
-        let mut it = Pending::new(bytes, sends, Parts::default())?;
+        let mut it = Pending::new([bytes, vec![]], sends, Parts::default())?;
         let _in_mpi = enter();
         // SAFETY: `Pending` has the buffer, and keeps it until MPI is done.
         let code = unsafe {
@@ -237,6 +247,24 @@ impl World {
         Ok(Some(bytes.map(u64::from_ne_bytes)))
     }
 
+    /// Returns the buffers that are kept, of which `fill` fills the first.
+    fn buffers(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Outcome) -> Outcome<[Vec<u8>; 2]> {
+        let mut buffers = mem::take(&mut self.kept);
+        fill(&mut buffers[0]).map(|()| buffers)
+    }
+
+    /// Keeps the buffers of a call that is done, where they are larger than those that are kept.
+    pub(crate) fn keep(&mut self, mut it: Pending) {
+        if it.is_done {
+            let used = [mem::take(&mut it.send), mem::take(&mut it.receive)];
+            for (kept, used) in self.kept.iter_mut().zip(used) {
+                if (kept.capacity()..=MOST_KEPT).contains(&used.capacity()) {
+                    *kept = used;
+                }
+            }
+        }
+    }
+
     /// Returns true once the call is done, whose bytes may be taken then.
     #[expect(clippy::unused_self, reason = "where there is one, MPI runs")]
     pub(crate) fn is_done(&mut self, it: &mut Pending) -> Outcome<bool> {
@@ -277,29 +305,26 @@ fn enter() -> MutexGuard<'static, ()> {
 }
 
 impl Pending {
-    fn new(send: Vec<u8>, sends: Parts, receives: Parts) -> Outcome<Self> {
+    fn new([send, mut receive]: [Vec<u8>; 2], sends: Parts, receives: Parts) -> Outcome<Self> {
         if send.len() != sends.total {
             return Err(MISFIT.into());
         }
+        // One that is longer keeps its length: what is cut off would be set to zero again.
+        if receive.len() < receives.total {
+            receive.resize(receives.total, 0);
+        }
         // SAFETY: a constant of the library.
         let request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        Ok(Self {
-            request,
-            send,
-            receive: vec![0; receives.total],
-            sends,
-            receives,
-            is_done: false,
-        })
+        Ok(Self { request, send, receive, sends, receives, is_done: false })
     }
 
     fn begun(self, code: c_int) -> Outcome<Self> {
         check(code).map(|()| self)
     }
 
-    /// Returns the bytes that came, of a call that is done.
-    pub(crate) fn received(mut self) -> Vec<u8> {
-        if self.is_done { mem::take(&mut self.receive) } else { Vec::new() }
+    /// Returns the bytes that came, of a call that is done; none of another.
+    pub(crate) fn received(&self) -> &[u8] {
+        if self.is_done { &self.receive[..self.receives.total] } else { &[] }
     }
 }
 

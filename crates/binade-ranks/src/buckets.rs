@@ -134,7 +134,7 @@ const BLOCK: usize = 1024;
 
 /// Returns values in the type of `spec`, from which they were widened, and enters what is not finite; `None` if it is no type that
 /// travels.
-fn packed_as(
+pub(crate) fn packed_as(
     spec: &TensorSpec,
     values: &[f32],
     name: &Arc<str>,

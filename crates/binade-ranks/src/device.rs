@@ -2,6 +2,7 @@
 
 use crate::{
     Group, Partition, RanksError,
+    average::Buffers,
     header::Call,
     meeting::{self, Apart, Met, Statement},
     overlap::Exchanger,
@@ -16,7 +17,7 @@ use std::{
     fmt,
     ops::Range,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -71,6 +72,8 @@ struct Shared<G> {
     meetings: AtomicU64,
     /// Reason why the ranks do not go on together, if there is one.
     apart: OnceLock<Apart>,
+    /// Memory of exchanges that are this thread's.
+    buffers: Mutex<Buffers>,
     /// Thread that exchanges gradients while backward goes on. It ends after the group, whose other ranks wait for nobody then.
     exchanger: Option<Exchanger>,
 }
@@ -86,7 +89,8 @@ impl<D, G: Group> Ranks<D, G> {
 
     pub(crate) fn made(device: D, group: G, exchanger: Option<Exchanger>) -> Self {
         let (meetings, apart) = (AtomicU64::new(0), OnceLock::new());
-        let shared = Arc::new(Shared { group, meetings, apart, exchanger });
+        let buffers = Mutex::default();
+        let shared = Arc::new(Shared { group, meetings, apart, buffers, exchanger });
         Self { device, partition: Partition::Whole, saves_slices: false, shared }
     }
 
@@ -125,6 +129,10 @@ impl<D, G: Group> Ranks<D, G> {
 
     pub(crate) fn exchanger(&self) -> Option<&Exchanger> {
         self.shared.exchanger.as_ref()
+    }
+
+    pub(crate) fn buffers(&self) -> MutexGuard<'_, Buffers> {
+        self.shared.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the group.

@@ -1,11 +1,11 @@
 //! The thread that exchanges buckets while backward goes on, by a group of its own.
 //!
-//! A group's calls block, so that they are another thread's. Its ranks meet before each bucket: one that gives up its backward, or divides
-//! gradients otherwise, is known to all of them before any waits for bytes that do not come.
+//! A group's calls block, so that they are another thread's. Its ranks meet before the first bucket: one that divides gradients otherwise is
+//! known to all of them before any waits for bytes that do not come.
 
 use crate::{
     Desync, Group, GroupError,
-    average::{self, Shard},
+    average::{self, Averages, Buffers, Shard, Window},
     buckets::Layout,
     meeting::Apart,
 };
@@ -19,8 +19,6 @@ use std::{
 };
 
 /// Averages of a step in the set's order.
-pub(crate) type Averages = Vec<Option<Vec<f32>>>;
-
 type Outcome = Result<Averages, Apart>;
 
 /// Thread that exchanges buckets, and the size of a bucket. It ends when this is dropped, within the group's patience.
@@ -53,10 +51,10 @@ impl Exchanger {
     pub(crate) fn start<G: Group>(group: G, bucket_bytes: usize) -> io::Result<Self> {
         let (steps, queue) = mpsc::channel::<Step>();
         let run = move || {
-            let mut end = None;
+            let (mut end, mut buffers) = (None, Buffers::default());
             for step in queue {
                 let outcome = match &end {
-                    None => exchange(&group, &step),
+                    None => exchange(&group, &step, &mut buffers),
                     Some(apart) => Err(Apart::clone(apart)),
                 };
                 end = outcome.as_ref().err().cloned();
@@ -107,38 +105,34 @@ impl Pending {
 }
 
 /// Exchanges all buckets of a step, and returns the averages.
-fn exchange<G: Group>(group: &G, step: &Step) -> Outcome {
+///
+/// A rank that gives up its backward sends zeros from there on, so that no other waits for it; `unscale` tells them.
+fn exchange<G: Group>(group: &G, step: &Step, buffers: &mut Buffers) -> Outcome {
     let Step { layout, shards, is_sliced, buckets, .. } = step;
-    let (count, ranks) = (layout.buckets.len(), group.ranks());
-    // Terms of every bucket that came so far, by shard.
-    let mut terms: Vec<Vec<Vec<u8>>> = vec![Vec::new(); count];
-    let mut averages = Vec::new();
-    // Every rank comes to the buckets of a first shard; by the first of them all know how many each has.
-    let (mut all, mut shard) = (vec![1; ranks], 0);
-    while all.iter().any(|shards| shard < *shards) {
-        for bucket in 0..count {
-            let entries = layout.entries(bucket);
-            let own = if shard < *shards { buckets.recv().ok() } else { None };
-            let is_given_up = shard < *shards && own.is_none();
-            let Some(met) = meet(group, layout, *shards, is_given_up)? else { return Ok(vec![]) };
-            all = met;
-            let now: Vec<usize> = all.iter().map(|shards| usize::from(shard < *shards)).collect();
-            let own: Vec<Shard> = own.into_iter().collect();
-            terms[bucket].push(average::terms(group, &entries, &now, &own)?);
-            if all.iter().all(|shards| shard + 1 >= *shards) {
-                let terms = in_order_of_ranks(mem::take(&mut terms[bucket]), &all);
-                let place = (group.rank(), ranks);
-                let slices = average::mean_slices(place, &entries, &terms, all.iter().sum());
-                averages.extend(if *is_sliced {
-                    slices
-                } else {
-                    average::whole(group, &entries, &slices)?
-                });
+    let all = meet(group, layout, *shards)?;
+    let most = all.iter().copied().max().unwrap_or_default();
+    let bucket = |bucket: usize| {
+        let entries = layout.entries(bucket);
+        let window = Window::whole(&entries, group.ranks());
+        // Terms that came so far, by shard.
+        (window, Vec::new(), average::empty(group, &entries, *is_sliced))
+    };
+    let mut all_buckets: Vec<_> = (0..layout.buckets.len()).map(bucket).collect();
+    for shard in 0..most {
+        let now: Vec<usize> = all.iter().map(|shards| usize::from(shard < *shards)).collect();
+        for (window, terms, averages) in &mut all_buckets {
+            let own = (shard < *shards).then(|| buckets.recv().unwrap_or_default());
+            buffers.exchange(group, window, &now, own.as_slice())?;
+            terms.push(mem::take(&mut buffers.terms));
+            if shard + 1 == most {
+                let terms = in_order_of_ranks(mem::take(terms), &all);
+                let shards = all.iter().sum();
+                buffers.mean(group, window, (&terms, shards), *is_sliced, averages)?;
+                buffers.terms = terms;
             }
         }
-        shard += 1;
     }
-    Ok(layout.in_set_order(averages))
+    Ok(layout.in_set_order(all_buckets.into_iter().flat_map(|(.., averages)| averages).collect()))
 }
 
 /// Returns the terms of one bucket in the order of ranks, and of the shards of each. They came in the order of shards.
@@ -158,45 +152,29 @@ fn in_order_of_ranks(mut by_shard: Vec<Vec<u8>>, shards: &[usize]) -> Vec<u8> {
     ordered
 }
 
-/// Meets the other ranks before a bucket, and returns the number of shards of each; `None` if all have given up.
-fn meet<G: Group>(
-    group: &G,
-    layout: &Layout,
-    shards: usize,
-    is_given_up: bool,
-) -> Result<Option<Vec<usize>>, Apart> {
-    const WORDS: usize = 3;
-    let own = [u64::from(is_given_up), shards as u64, layout.hash];
-    let own: Vec<u8> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
+/// Meets the other ranks before the first bucket, and returns the number of shards of each.
+fn meet<G: Group>(group: &G, layout: &Layout, shards: usize) -> Result<Vec<usize>, Apart> {
+    const WORDS: usize = 2;
+    let own: Vec<u8> =
+        [shards as u64, layout.hash].into_iter().flat_map(u64::to_le_bytes).collect();
     let mut all = vec![0; own.len() * group.ranks()];
     group.all_gather(&own, &vec![own.len(); group.ranks()], &mut all)?;
     let (words, _) = all.as_chunks::<8>();
     let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let (rows, _) = words.as_chunks::<WORDS>();
-    let tell = |given_up: u64| match given_up {
-        0 => "gradients".to_owned(),
-        _ => "an error of its own".to_owned(),
-    };
-    agree(rows, "their backward", |row| row[0], tell)?;
-    agree(rows, "the buckets of gradients", |row| row[2], |hash| format!("the hash {hash:x}"))?;
-    let shards = rows.iter().map(|row| usize::try_from(row[1]).unwrap_or(usize::MAX));
-    Ok((!is_given_up).then(|| shards.collect()))
+    agree(rows)?;
+    let shards = rows.iter().map(|row| usize::try_from(row[0]).unwrap_or(usize::MAX));
+    Ok(shards.collect())
 }
 
-/// Fails where ranks differ in a word.
-fn agree<const N: usize>(
-    rows: &[[u64; N]],
-    what: &'static str,
-    of: impl Fn(&[u64; N]) -> u64,
-    tell: impl Fn(u64) -> String,
-) -> Result<(), Apart> {
-    let first = of(&rows[0]);
-    let ranks: Vec<usize> = (0..rows.len()).filter(|rank| of(&rows[*rank]) != first).collect();
+/// Fails where ranks divide gradients into other buckets.
+fn agree(rows: &[[u64; 2]]) -> Result<(), Apart> {
+    let ranks: Vec<usize> = (0..rows.len()).filter(|rank| rows[*rank][1] != rows[0][1]).collect();
     match ranks.first() {
         None => Ok(()),
         Some(other) => {
-            let values = [tell(first), tell(of(&rows[*other]))];
-            Err(Apart::Desync(Desync { what, ranks, values }))
+            let values = [0, *other].map(|rank| format!("the hash {:x}", rows[rank][1]));
+            Err(Apart::Desync(Desync { what: "the buckets of gradients", ranks, values }))
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     Desync, Group, RankDevice, RankGrads, Ranks, RanksError,
-    average::{self, Shard},
+    average::{Averages, Shard},
+    buckets::{packed_as, unscaled},
     device::{Failed, read},
     gradients::{Sets, SliceGrads},
     header::Call,
@@ -58,47 +59,52 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         shards: &[Set<D>],
         scale: &ScaleState,
     ) -> Result<(Sets<D>, FoundInf), Failed<D>> {
-        let (model, found, own) = self.own_part(|device| {
+        // One set is its own average.
+        let is_alone = self.group().ranks() == 1 && shards.len() == 1;
+        let (model, found, packed, own) = self.own_part(|device| {
             let model = self.model_of(device, shards)?;
-            let (found, first) = inspect(device, shards, scale)?;
-            let found = self.with_rank(found);
-            Ok((model, found, first))
+            if is_alone {
+                let (found, own) = inspect(device, shards, scale)?;
+                return Ok((model, found, Vec::new(), Some(own)));
+            }
+            let (packed, found) = packed(device, shards, &model)?;
+            let found = finding_at(found, scale)
+                .map_or_else(|| inspect(device, shards, scale).map(|(found, _)| found), Ok);
+            Ok((model, self.with_rank(found?), packed, None))
         })?;
         let setting = format!("{} of {scale:?}", scale.factor());
-        let met = self.meet(Statement {
-            call: Call::Unscale,
-            setting,
-            model,
-            shards: shards.len(),
-            found,
-        })?;
-        let sets = if met.shards == [1] {
-            // One set is its own average.
-            Sets::Average(own)
-        } else if met.found.overflow.is_some() {
-            Sets::Unsent(own, met.model)
-        } else {
-            self.exchanged(shards, &met, scale)?
+        let (call, count) = (Call::Unscale, shards.len());
+        let met = self.meet(Statement { call, setting, model, shards: count, found })?;
+        let sets = match own {
+            Some(own) => Sets::Average(own),
+            None if met.found.overflow.is_some() => self.unsent(shards, met.model, scale)?,
+            None => self.exchanged(&packed, &met, scale)?,
         };
         Ok((sets, met.found))
+    }
+
+    /// Returns this rank's own gradients, of its first shard, unscaled.
+    fn unsent(
+        &self,
+        shards: &[Set<D>],
+        model: Vec<Entry>,
+        scale: &ScaleState,
+    ) -> Result<Sets<D>, Failed<D>> {
+        let first = &shards[..shards.len().min(1)];
+        let (_, own) = self.alone(|device| inspect(device, first, scale))?;
+        Ok(Sets::Unsent(own, model))
     }
 
     /// Exchanges gradients, and returns their average.
     fn exchanged(
         &self,
-        shards: &[Set<D>],
+        own: &[Shard],
         met: &Met,
         scale: &ScaleState,
     ) -> Result<Sets<D>, Failed<D>> {
-        let own: Vec<Shard> =
-            self.alone(|device| shards.iter().map(|set| raw(device, set, &met.model)).collect())?;
-        let slices = average::own_slices(self.group(), &met.model, &met.shards, &own);
-        let slices = self.kept(slices)?;
-        let averages = if self.is_sliced() {
-            slices
-        } else {
-            self.kept(average::whole(self.group(), &met.model, &slices))?
-        };
+        let shards = (&met.shards[..], own);
+        let averages = self.buffers().averages(self.group(), &met.model, shards, self.is_sliced());
+        let averages = self.kept(averages)?;
         self.divided(&met.model, averages, scale)
     }
 
@@ -111,8 +117,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     ) -> Result<(Sets<D>, FoundInf), Failed<D>> {
         let (model, found) = self.own_part(|device| {
             let model = self.model_of(device, &sent.sets)?;
-            let found = sent
-                .found(scale)
+            let found = finding_at(sent.found.clone(), scale)
                 .map_or_else(|| inspect(device, &sent.sets, scale).map(|(found, _)| found), Ok);
             Ok((model, self.with_rank(found?)))
         })?;
@@ -122,8 +127,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         let met = self.meet(Statement { call, setting, model, shards, found })?;
         let sets = if met.found.overflow.is_some() {
             // Averages that are still on their way are dropped with `sent`.
-            let first = &sent.sets[..sent.sets.len().min(1)];
-            Sets::Unsent(self.alone(|device| inspect(device, first, scale))?.1, met.model)
+            self.unsent(&sent.sets, met.model, scale)?
         } else {
             let averages = self.kept(sent.pending.wait())?;
             self.divided(&met.model, averages, scale)?
@@ -135,7 +139,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     fn divided(
         &self,
         model: &[Entry],
-        averages: Vec<Option<Vec<f32>>>,
+        averages: Averages,
         scale: &ScaleState,
     ) -> Result<Sets<D>, Failed<D>> {
         let model: Vec<Entry> = model.iter().map(Entry::widened).collect();
@@ -225,16 +229,36 @@ fn shards_differ<E>(rank: usize, values: model::Difference) -> RanksError<E> {
     RanksError::Desync(Desync { what: "the shards of one rank", ranks: vec![rank], values })
 }
 
-/// Returns the bytes of a shard's gradients, in their own types.
-fn raw<D: RankDevice>(device: &D, set: &Set<D>, model: &[Entry]) -> Result<Shard, D::Error> {
-    let one = |(grad, entry): (&Named<Option<D::Tensor>>, &Entry)| {
-        let (Some(tensor), Some(spec)) = (&grad.value, &entry.spec) else { return Ok(None) };
-        // A download widens exactly, so that rounding back changes no bit of a finite element.
-        let raw = RawTensor::from_f32(spec.clone(), &device.download(tensor)?);
-        let unsupported = || TrainError::unsupported::<D>("Download::download of such gradients");
-        raw.ok_or_else(|| device.train_error(unsupported())).map(Some)
-    };
-    set.iter().zip(model).map(one).collect()
+/// Returns the bytes of the gradients of shards, in their own types, and the finding of all as backward left them.
+fn packed<D: RankDevice>(
+    device: &D,
+    shards: &[Set<D>],
+    model: &[Entry],
+) -> Result<(Vec<Shard>, FoundInf), D::Error> {
+    let mut joint = FoundInf::default();
+    let mut packed = Vec::with_capacity(shards.len());
+    for set in shards {
+        let mut found = FoundInf::default();
+        let mut shard = Shard::with_capacity(set.len());
+        for (Named { value, .. }, Entry { name, spec, .. }) in set.iter().zip(model) {
+            let (Some(tensor), Some(spec)) = (value, spec) else {
+                shard.push(None);
+                continue;
+            };
+            let raw = packed_as(spec, &device.download(tensor)?, name, &mut found);
+            let unsupported =
+                || TrainError::unsupported::<D>("Download::download of such gradients");
+            shard.push(Some(raw.ok_or_else(|| device.train_error(unsupported()))?));
+        }
+        joint.merge(&found, MergeRule::Any);
+        packed.push(shard);
+    }
+    Ok((packed, joint))
+}
+
+/// Returns the finding under a scale, of gradients as backward left them; `None` if it takes a pass over them.
+fn finding_at(found: FoundInf, scale: &ScaleState) -> Option<FoundInf> {
+    Some(FoundInf { halted: scale.diverged, ..unscaled(found, scale.inverse())? })
 }
 
 /// `save_grads` gathers a sum of which each rank has slices, so that every rank has to call it.

@@ -3,14 +3,13 @@
 use crate::{
     Group, GroupError, RankDevice, RankGrads, Ranks, RanksError,
     average::Shard,
-    buckets::{Layout, Packing, unscaled},
+    buckets::{Layout, Packing},
     device::Failed,
     gradients::Sets,
     model::{Entry, travels},
     overlap::{Exchanger, Pending},
 };
 use binade_core::{FoundInf, Handle, MergeRule, Named, NamedGrads, TensorSpec};
-use binade_grad_scaler::ScaleState;
 use std::sync::{Arc, mpsc::Sender};
 
 /// Callback that takes a gradient of one shard as soon as it is complete.
@@ -21,7 +20,7 @@ pub type Tell<'t, D> =
 pub(crate) struct Sent<D: Handle> {
     pub(crate) sets: Vec<NamedGrads<D::Tensor>>,
     /// Finding of all shards, as backward left them.
-    found: FoundInf,
+    pub(crate) found: FoundInf,
     pub(crate) pending: Pending,
     pub(crate) bucket_bytes: usize,
 }
@@ -154,14 +153,6 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
             Some(pending) => Sets::Sent(Sent { sets, found, pending, bucket_bytes }),
             None => Sets::Shards(sets),
         }))
-    }
-}
-
-impl<D: RankDevice> Sent<D> {
-    /// Returns the finding of this rank's own gradients under a scale; `None` if it takes a pass over them.
-    pub(crate) fn found(&self, scale: &ScaleState) -> Option<FoundInf> {
-        let found = unscaled(self.found.clone(), scale.inverse())?;
-        Some(FoundInf { halted: scale.diverged, ..found })
     }
 }
 

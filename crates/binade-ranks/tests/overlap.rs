@@ -3,11 +3,14 @@
 use crate::common::{Averaged, Error, PATIENCE, Rank, each, each_of_two, set, tensor, unscaled};
 use binade_core::{DType, Error as _, ErrorKind, Named, NamedGrads};
 use binade_cpu::{Cpu, Tensor};
-use binade_grad_scaler::ScaleState;
+use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_ranks::{Desync, Group, GroupError, RankGrads, Ranks, RanksError, Threads};
 use fastrand::Rng;
 use std::{
-    sync::Barrier,
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -302,6 +305,62 @@ fn an_end_of_the_group_of_buckets_comes_out_of_unscale_and_every_later_call() {
     });
     for end in ends {
         assert!(matches!(end, RanksError::Group(GroupError::Lost { .. })), "{end}");
+    }
+}
+
+/// Group that counts its calls.
+struct Counted(Threads, Arc<AtomicUsize>);
+
+impl Counted {
+    fn inner(&self) -> &Threads {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        &self.0
+    }
+}
+
+impl Group for Counted {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.0.ranks()
+    }
+
+    fn all_gather(&self, own: &[u8], lengths: &[usize], all: &mut [u8]) -> Result<(), GroupError> {
+        self.inner().all_gather(own, lengths, all)
+    }
+
+    fn exchange(
+        &self,
+        send: &[u8],
+        sends: &[usize],
+        receive: &mut [u8],
+        receives: &[usize],
+    ) -> Result<(), GroupError> {
+        self.inner().exchange(send, sends, receive, receives)
+    }
+
+    fn broadcast(&self, root: usize, bytes: &mut [u8]) -> Result<(), GroupError> {
+        self.inner().broadcast(root, bytes)
+    }
+}
+
+#[test]
+fn ranks_meet_once_in_a_backward_and_call_twice_a_bucket() {
+    for calls in each_of_two(PATIENCE, 2, |[group, second]| {
+        let counts = [0; 2].map(|count| Arc::new(AtomicUsize::new(count)));
+        let groups = [Counted(group, counts[0].clone()), Counted(second, counts[1].clone())];
+        let rank = Ranks::overlapping(Cpu, groups, 8).unwrap();
+        let params = params(&["a", "b", "c"], DType::F32);
+        let set = set(&[("a", &[1.0; 2]), ("b", &[2.0; 2]), ("c", &[3.0; 2])], DType::F32);
+        let grads = rank
+            .backward(&params, &[set], |set, tell| set.iter().rev().cloned().try_for_each(tell));
+        let grads: Result<_, RanksError<binade_cpu::Error>> = grads;
+        rank.unscale(&mut grads.unwrap(), &ScaleState::from_exponent(0)).unwrap();
+        counts.map(|count| count.load(Ordering::Relaxed))
+    }) {
+        assert_eq!(calls, [1, 1 + 2 * 3]);
     }
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod job;
+mod memory;
 #[path = "../../../binade-ranks/tests/observed.rs"]
 mod observed;
 mod programs;

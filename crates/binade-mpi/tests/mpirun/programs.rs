@@ -6,6 +6,7 @@
     reason = "all programs have one type"
 )]
 
+use crate::memory::memory;
 use crate::resumed::resumed;
 use crate::training::{BUCKET, LEVELS, STEPS, Setting, train};
 use binade::OptLevel;
@@ -39,6 +40,7 @@ pub(crate) fn run(name: &str) -> ExitCode {
         "resumed" => (LONG, resumed),
         "settings_that_overlap" => (LONG, settings_that_overlap),
         "stall_in_backward" => (SHORT, stall_in_backward),
+        "memory" => (LONG, memory),
         "late" => (SHORT, late),
         "unequal_ends" => (SHORT, unequal_ends),
         "stall" => (SHORT, stall),

@@ -1,6 +1,7 @@
 //! The tests: each starts jobs, and looks at how they end.
 
 use crate::job::{alone, on_ranks, on_ranks_by, on_ranks_with};
+use crate::memory;
 use crate::programs::{SHORT, hash, trained};
 use crate::resumed;
 use crate::training::{STEPS, train};
@@ -12,12 +13,13 @@ macro_rules! all {
     ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as fn())),*] };
 }
 
-pub(crate) const ALL: [(&str, fn()); 17] = all![
+pub(crate) const ALL: [(&str, fn()); 18] = all![
     bytes_come_in_the_order_of_ranks_and_a_part_may_be_empty,
     two_groups_call_at_once_from_two_threads,
     processes_train_to_the_bits_of_threads,
     slices_that_are_killed_and_resumed_on_fewer_ranks_have_the_bits_of_a_run_that_was_not,
     a_program_that_no_launcher_started_is_one_rank,
+    buffers_are_kept_from_step_to_step,
     a_rank_that_is_late_is_waited_for,
     ranks_wait_for_each_other_at_the_end,
     a_rank_that_stalls_is_named_within_the_patience,
@@ -106,6 +108,14 @@ fn a_program_that_no_launcher_started_is_one_rank() {
     assert_eq!(alone("calls").well().lines(), ["rank 0 of 1 called"]);
     let end = alone("again").well();
     assert!(end.errors.contains("MPI was started in this process before"), "{end:?}");
+}
+
+fn buffers_are_kept_from_step_to_step() {
+    for ranks in [2, 3] {
+        let end = on_ranks_with(&[memory::EACH_IS_NEW], ranks, "memory").well();
+        // Packed bytes, averages, and the tensors that are made of them; of gradients that `unscale` sends, what looks at them too.
+        assert_eq!(end.lines(), vec!["4 and 7 pages"; ranks]);
+    }
 }
 
 fn a_rank_that_is_late_is_waited_for() {
