@@ -200,7 +200,10 @@ fn another_store_or_storage_is_refused_in_a_running_optimizer() {
     for other in others {
         let error = optimizer.set_config(other).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
-        assert!(error.to_string().contains("none of them can change in a running optimizer"), "{error}");
+        assert!(
+            error.to_string().contains("none of them can change in a running optimizer"),
+            "{error}"
+        );
         assert_eq!(optimizer.config(), &stored());
     }
     let turned = f16().keep(["b", "a"]).with_lr(0.25).unwrap();
