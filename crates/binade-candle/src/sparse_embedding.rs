@@ -46,15 +46,15 @@ impl SparseEmbedding for Candle {
         for indices in indices {
             all.extend(read::<i64>(integers(indices)?)?);
         }
-        let wrong = |row: &&i64| usize::try_from(**row).is_ok_and(|row| row < rows);
-        if let Some(row) = all.iter().find(|row| !wrong(row)) {
+        let is_there = |row: &&i64| usize::try_from(**row).is_ok_and(|row| row < rows);
+        if let Some(row) = all.iter().find(|row| !is_there(row)) {
             let (op, index) = ("embedding", usize::try_from(*row).unwrap_or(usize::MAX));
             return Err(CandleError::InvalidIndex { op, index, size: rows }.into());
         }
         let mut unique = all.clone();
         unique.sort_unstable();
         unique.dedup();
-        let place = |row: &i64| unique.partition_point(|other| other < row) as i64;
+        let place = |row: &i64| unique.partition_point(|other| other < row).cast_signed() as i64;
         let places: Vec<i64> = all.iter().map(place).collect();
         let device = indices.first().map_or(&candle_core::Device::Cpu, |first| first.device());
         let tensor = |of: &[i64]| Tensor::from_slice(of, of.len(), device);

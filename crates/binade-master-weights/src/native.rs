@@ -239,7 +239,7 @@ fn stepped<T: AmpTensor, C: Element>(
     let how = (constants, Factor::ONE);
     slot.step(how, grad, &mut low, |constants, slices| step::pass(constants, Factor::ONE, slices))?;
     let mut low = low.into_iter();
-    param.map_f32(&mut |_, old| low.next().map_or(old, |x| x.to_f32()));
+    param.map_f32(&mut |_, old| low.next().map_or(old, Element::to_f32));
     Ok(())
 }
 
