@@ -1,6 +1,7 @@
 //! Steps of `torch.optim.Muon` beside ours, and both beside the formula in `f64`.
 
 use crate::common::golden;
+use binade::core::FoundInf;
 use binade::core::ops::{Download, Upload};
 use binade::prelude::*;
 use binade::{AdjustLr, Muon};
@@ -104,9 +105,10 @@ impl Settings {
     /// Takes a step by the formula.
     fn step(&self, param: &mut Matrix, momentum: &mut Matrix, grad: &Matrix) {
         *momentum = momentum.sum(self.momentum, 1.0 - self.momentum, grad);
-        let direction = match self.nesterov {
-            true => momentum.sum(self.momentum, 1.0 - self.momentum, grad),
-            false => momentum.clone(),
+        let direction = if self.nesterov {
+            momentum.sum(self.momentum, 1.0 - self.momentum, grad)
+        } else {
+            momentum.clone()
         };
         let [a, b, c] = self.ns_coefficients;
         let mut x = direction.sum(1.0 / direction.norm().max(self.eps), 0.0, &direction);
@@ -164,7 +166,7 @@ fn repeat(all: &Recording, run: &Run, region: &Region) -> Vec<Distances> {
     let mut far = Vec::new();
     let mut recorded = run.steps.iter().peekable();
     for (number, grads) in all.grads.iter().enumerate() {
-        ours.step(gradients(grads), &Default::default()).unwrap();
+        ours.step(gradients(grads), &FoundInf::default()).unwrap();
         for (name, grad) in grads.iter().filter_map(|(name, it)| Some((name, it.as_ref()?))) {
             let momentum = momentum.get_mut(name).unwrap();
             run.settings.step(exact.get_mut(name).unwrap(), momentum, grad);

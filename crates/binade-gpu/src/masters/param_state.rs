@@ -65,7 +65,7 @@ impl<D: Kernels> ParamState<D> {
         let norm = self.norm.as_ref().map(|norm| norm.download(device)).transpose()?;
         let norm = norm.and_then(|norm| norm.first().copied()).unwrap_or_default();
         let Self { len, stored, .. } = *self;
-        let bf16_moments = Default::default();
+        let bf16_moments = [const { Vec::new() }; 3];
         Ok(HostParamState { master, moments, bf16_moments, norm, len, stored, applied, lost: None })
     }
 

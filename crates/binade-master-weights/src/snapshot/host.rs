@@ -32,9 +32,8 @@ impl HostMasters {
         kept.flat_map(move |(slot, rule)| {
             let norm = rule.keeps_norm().then_some(StateKind::Norm);
             let low = self.config.bf16_moments(rule).into_iter().zip(0..).take(rule.moments());
-            let moments = low.map(|(is_low, place)| match is_low {
-                true => StateKind::Bf16Moment(place),
-                false => StateKind::Moment(place),
+            let moments = low.map(|(is_low, place)| {
+                if is_low { StateKind::Bf16Moment(place) } else { StateKind::Moment(place) }
             });
             let kinds = slot.master.kinds().iter().copied().chain(norm).chain(moments);
             kinds.map(move |kind| (slot, kind))
