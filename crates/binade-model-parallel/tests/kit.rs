@@ -79,7 +79,7 @@ fn runner() -> Runner {
     let runner = Runner::from_env().excuse(views, reason).require_all();
     // LAMB with its own clipping, which cases of many lengths step by too.
     let clips = "a rule that clips by the norm of all gradients is of one device";
-    let steps = ["1_steps", "2_steps", "3_steps", "200_steps", "a_skipped_step", "a_step"];
+    let steps = ["1_steps", "2_steps", "200_steps", "a_skipped_step", "a_step"];
     let excuse = |runner: Runner, steps| runner.excuse(format!("/{steps}_of_lamb"), clips);
     let runner = steps.into_iter().fold(runner, excuse);
     ["bf16", "f16", "f32"].into_iter().fold(runner, |runner, dtype| {

@@ -3,7 +3,7 @@
 
 use binade_candle::cuda::{CudaLoss, CudaOptimizer, adopt_grads};
 use binade_candle::{Candle, Error, backward};
-use binade_core::{FoundInf, NamedGrads};
+use binade_core::{FoundInf, SparseGrads};
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradScaler, ScaleState, Scaler, StepOutcome};
 use candle_core::Tensor;
@@ -34,6 +34,6 @@ pub fn step(
 /// # Errors
 ///
 /// candle's.
-pub fn unscale(grads: &mut NamedGrads<Tensor>, scale: &ScaleState) -> Result<FoundInf, Error> {
+pub fn unscale(grads: &mut SparseGrads<Tensor>, scale: &ScaleState) -> Result<FoundInf, Error> {
     Candle.unscale(grads, scale)
 }
