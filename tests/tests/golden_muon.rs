@@ -40,7 +40,8 @@ struct Settings {
 /// Parameters and momentum after a step.
 #[derive(Deserialize)]
 struct Step {
-    step: usize,
+    #[serde(rename = "step")]
+    number: usize,
     params: BTreeMap<String, Matrix>,
     momentum: BTreeMap<String, Matrix>,
 }
@@ -113,8 +114,8 @@ impl Settings {
         let [a, b, c] = self.ns_coefficients;
         let mut x = direction.sum(1.0 / direction.norm().max(self.eps), 0.0, &direction);
         for _ in 0..self.ns_steps {
-            let gram = x.times(&x.transposed());
-            let polynomial = gram.sum(b, c, &gram.times(&gram));
+            let square = x.times(&x.transposed());
+            let polynomial = square.sum(b, c, &square.times(&square));
             x = x.sum(a, 1.0, &polynomial.times(&x));
         }
         #[expect(clippy::cast_precision_loss, reason = "a dozen at most")]
@@ -171,7 +172,7 @@ fn repeat(all: &Recording, run: &Run, region: &Region) -> Vec<Distances> {
             let momentum = momentum.get_mut(name).unwrap();
             run.settings.step(exact.get_mut(name).unwrap(), momentum, grad);
         }
-        let Some(step) = recorded.next_if(|step| step.step == number) else { continue };
+        let Some(step) = recorded.next_if(|step| step.number == number) else { continue };
         for (own, own_momentum) in ours.masters().iter().zip(ours.state()) {
             let name = own.name.to_string();
             let (start, torchs) = (&all.params[&name], &step.params[&name]);

@@ -52,7 +52,7 @@ fn steps_of_rows_are_those_of_whole_gradients_bit_for_bit() -> Result {
     use binade_core::{FoundInf, Optimizer};
     for dtype in [DType::BF16, DType::F16, DType::F32] {
         for rule in [UpdateRule::sgd(0.1), UpdateRule::adagrad(0.1)] {
-            let [mut rows, mut whole] = [tables(dtype, rule.clone())?, tables(dtype, rule)?];
+            let [mut rows, mut whole] = [tables(dtype, rule)?, tables(dtype, rule)?];
             let before = values(&rows)?;
             for of in [&[4, 1, 4][..], &[1], &[5, 0, 5, 5]] {
                 let sparse = vec![gradients(&rows, of)?.remove(1)];

@@ -93,7 +93,7 @@ impl SparseLookups {
         let one = |Named { name, value }: &Named<Tensor>| {
             let own = lookups.iter().filter(|lookup| lookup.table == value.id());
             let own = own.filter_map(|lookup| Some((store.get(&lookup.rows)?, &lookup.indices)));
-            Ok(Named::new(name.clone(), gradient(value, &store, own.collect())?))
+            Ok(Named::new(name.clone(), gradient(value, &store, &own.collect::<Vec<_>>())?))
         };
         Ok(SparseGrads(params.iter().map(one).collect::<Result<_, Error>>()?))
     }
@@ -103,7 +103,7 @@ impl SparseLookups {
 fn gradient(
     table: &Tensor,
     store: &GradStore,
-    lookups: Vec<(&Tensor, &Tensor)>,
+    lookups: &[(&Tensor, &Tensor)],
 ) -> Result<Option<Gradient<Tensor>>, Error> {
     let whole = store.get(table);
     if lookups.is_empty() {

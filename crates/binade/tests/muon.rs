@@ -72,10 +72,10 @@ fn grads(seed: usize) -> Gradients {
 type Outcome = Result<MasterSet<Tensor>, Error>;
 
 /// Returns an optimizer of [`params`] in bf16.
-fn begun<'r>(
+fn begun(
     muon: Muon,
-    region: &'r Region,
-) -> Fp16Optimizer<Cpu, impl FnMut(MasterStep<'_, Tensor>) -> Outcome + use<'r>> {
+    region: &Region,
+) -> Fp16Optimizer<Cpu, impl FnMut(MasterStep<'_, Tensor>) -> Outcome + use<'_>> {
     let state = muon.state(&Cpu, &params()).unwrap();
     let rule = move |step: MasterStep<'_, Tensor>| muon.step(&region.open(&Cpu), step);
     Fp16Optimizer::new(Cpu, params(), DType::BF16, rule).unwrap().with_state(&state).unwrap()
@@ -97,9 +97,8 @@ fn direction(muon: Muon, region: &Region, shape: [usize; 2], grad: &[f64]) -> Ve
 /// Returns the largest difference.
 fn apart(got: &[f64], want: &[f64]) -> f64 {
     assert_eq!(got.len(), want.len());
-    got.iter()
-        .zip(want)
-        .fold(0.0, |most, (x, y)| if (x - y).abs() <= most { most } else { (x - y).abs() })
+    assert!(got.iter().chain(want).all(|x| x.is_finite()), "{got:?}");
+    got.iter().zip(want).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
 
 #[test]

@@ -26,16 +26,16 @@ impl Elements {
         let placed = all.iter().enumerate().filter(|(_, row)| **row != -1);
         let placed = placed.map(|(place, row)| Some((place, usize::try_from(*row).ok()?)));
         let refused = || mismatch(MatchError { parameter: name.clone(), why: ORDER });
-        let (places, rows): (Vec<_>, Vec<_>) =
+        let (kept, moved): (Vec<_>, Vec<_>) =
             placed.collect::<Option<Vec<_>>>().ok_or_else(refused)?.into_iter().unzip();
-        let ascend = rows.is_sorted_by(|row, next| row < next);
-        if !(ascend && rows.last().is_none_or(|last| *last < own.dims()[0])) {
+        let ascend = moved.is_sorted_by(|row, next| row < next);
+        if !(ascend && moved.last().is_none_or(|last| *last < own.dims()[0])) {
             return Err(refused());
         }
         let width = own.width();
-        let chunks = places.iter().map(|place| &own.values[place * width..][..width]);
+        let chunks = kept.iter().map(|place| &own.values[place * width..][..width]);
         own.values = chunks.flatten().copied().collect();
-        own.rows = Some(rows.into());
+        own.rows = Some(moved.into());
         Ok(own)
     }
 

@@ -14,7 +14,7 @@ pub enum AdjustLr {
     /// `sqrt(max(1, A / B))`, of Keller Jordan's implementation.
     #[default]
     Original,
-    /// `0.2 * sqrt(max(A, B))`, so that rate and weight decay of AdamW can be kept (arXiv 2502.16982).
+    /// `0.2 * sqrt(max(A, B))`, so that rate and weight decay of `AdamW` can be kept (arXiv 2502.16982).
     MatchRmsAdamW,
     /// `sqrt(A / B)`, which holds the spectral norm of a step.
     SpectralUnclamped,
@@ -70,7 +70,7 @@ impl AdjustLr {
 pub struct Muon {
     /// Learning rate, before [`adjust_lr`](Self#structfield.adjust_lr).
     pub lr: f64,
-    /// Share of the parameter that a step takes off, times the rate: decoupled, as AdamW's. It goes by `lr` unadjusted.
+    /// Share of the parameter that a step takes off, times the rate: decoupled, as `AdamW`'s. It goes by `lr` unadjusted.
     pub weight_decay: f64,
     /// Share of the average that a step keeps.
     pub momentum: f64,
@@ -165,6 +165,7 @@ impl Muon {
     /// # Errors
     ///
     /// If the scope's policy refuses a product, an operand does not fit, or the device fails.
+    #[expect(clippy::needless_pass_by_value, reason = "the rule of an optimizer is given its step")]
     pub fn step<D: Ops + Autocast + MultiTensor>(
         &self,
         scope: &Scope<'_, D>,
