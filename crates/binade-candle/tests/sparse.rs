@@ -70,8 +70,7 @@ fn train(dtype: Type, rule: UpdateRule, is_sparse: bool) -> Result<Vec<Vec<f32>>
 fn steps_of_rows_are_those_of_whole_gradients_bit_for_bit() -> Result {
     for dtype in [Type::BF16, Type::F16, Type::F32] {
         for rule in [UpdateRule::sgd(0.1), UpdateRule::adagrad(0.1)] {
-            let (sparse, whole) =
-                (train(dtype, rule.clone(), true)?, train(dtype, rule.clone(), false)?);
+            let (sparse, whole) = (train(dtype, rule, true)?, train(dtype, rule, false)?);
             assert_eq!(sparse, whole, "{rule:?} in {dtype:?}");
             let before = values(&params(dtype)?[1].value)?;
             let moved = sparse[1].chunks(2).zip(before.chunks(2)).map(|(is, was)| is != was);
