@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// let words = Named::new("words", BurnTensor::from(Tensor::<2>::ones([1000, 4], &device)));
 /// let rule = UpdateRule::sparse_adam(0.5);
 /// let tables = MasterOptimizer::new(Burn, vec![words], OptimizerConfig::new(rule)?)?;
-/// let module = LinearConfig::new(4, 1).init(&device.autodiff());
+/// let module = LinearConfig::new(4, 1).init(&device.clone().autodiff());
 /// let mut trained = BurnOptimizer::new(module, AdamWConfig::new().init(), 1e-2).with_tables(tables);
 /// let mut scaler = Scaler::new(Burn, LossScale::dynamic())?;
 ///

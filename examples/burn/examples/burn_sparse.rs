@@ -38,7 +38,9 @@ pub(crate) fn train(rows: u32, is_sparse: bool) -> Result<Trained> {
     let out = LinearConfig::new(WIDTH, 1).with_initializer(ones.clone()).init(&device);
     let embedding = EmbeddingConfig::new(rows as usize, WIDTH).with_initializer(ones);
     let own = (!is_sparse).then(|| embedding.init(&device));
-    let mut trained = BurnOptimizer::new(Net { words: own, out }, AdamConfig::new().init(), RATE);
+    // That of `sparse_adam`; burn's own is 1e-5.
+    let adam = AdamConfig::new().with_epsilon(1e-8).init();
+    let mut trained = BurnOptimizer::new(Net { words: own, out }, adam, RATE);
     if is_sparse {
         let table = Tensor::<2>::ones([rows as usize, WIDTH], &device.clone().inner());
         let tables = vec![Named::new("words", BurnTensor::from(table))];
