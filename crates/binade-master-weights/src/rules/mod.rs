@@ -11,7 +11,7 @@ mod update;
 use measure::Norms;
 use row::{Row, of_kind, padded};
 use rule::{Constants, Rule};
-use rule_error::{betas_below_1, need, not_negative};
+use rule_error::{betas_below_1, finite, need, not_negative};
 use update::update;
 
 pub use correction::{Corrected, Correction};
@@ -186,7 +186,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Refuses what torch's constructors refuse, and whatever is not a finite number.
+            /// Refuses what torch's constructors refuse, and whatever is not a finite number in `f32`.
             ///
             /// # Errors
             ///

@@ -1,9 +1,17 @@
 //! Hyper-parameters out of their ranges.
 
+use super::round;
 use binade_core::{Error, ErrorKind};
 
 pub(super) fn not_negative(name: &'static str, value: f64) -> Result<(), RuleError> {
-    need(value.is_finite() && value >= 0.0, name, value, "a finite number, 0 or above")
+    finite(name, value)?;
+    need(value >= 0.0, name, value, "a finite number, 0 or above")
+}
+
+/// Checks that a step, which computes in `f32`, has a finite number of it.
+pub(super) fn finite(name: &'static str, value: f64) -> Result<(), RuleError> {
+    need(value.is_finite(), name, value, "a finite number")?;
+    need(round(value).is_finite(), name, value, "finite in f32, which steps compute in")
 }
 
 pub(super) fn betas_below_1(betas: [f64; 2]) -> Result<(), RuleError> {

@@ -1,6 +1,8 @@
 //! Stochastic gradient descent: torch's `_single_tensor_sgd`.
 
-use super::{Constants, ElementState, Row, Rule, RuleError, UpdateRule, need, not_negative, round};
+use super::{
+    Constants, ElementState, Row, Rule, RuleError, UpdateRule, finite, need, not_negative, round,
+};
 
 /// Stochastic gradient descent with torch's momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +52,7 @@ impl Rule for Sgd {
         not_negative("lr", self.lr)?;
         not_negative("momentum", self.momentum)?;
         not_negative("weight_decay", self.weight_decay)?;
-        need(self.dampening.is_finite(), "dampening", self.dampening, "a finite number")?;
+        finite("dampening", self.dampening)?;
         if self.nesterov {
             need(self.momentum > 0.0, "momentum", self.momentum, "above 0 with nesterov")?;
             need(self.dampening == 0.0, "dampening", self.dampening, "0 with nesterov")?;
@@ -140,6 +142,8 @@ mod tests {
         let row = padded(&[0.0, -0.5, 0.125, 0.9, 0.75]);
         assert_eq!(<[f32; 16]>::from(StepConstants::at(&rule, 1)), row);
         let first: [f32; 16] = StepConstants::at(&sgd(|r| r.nesterov = true), 0).into();
+            (sgd(|r| r.lr = 1e300), "lr"),
+            (sgd(|r| r.dampening = -1e39), "dampening"),
         assert_eq!([first[0], first[5]], [1.0, 1.0]);
     }
 }

@@ -200,11 +200,12 @@ impl Muon {
             ("ns_coefficients[0]", self.ns_coefficients[0]),
         ];
         for (name, value) in not_negative {
-            need(value.is_finite() && value >= 0.0, name, value, "a finite number, 0 or above")?;
+            let is_finite = round(value).is_finite();
+            need(is_finite && value >= 0.0, name, value, "0 or above, and finite in f32")?;
         }
         for (name, value) in [("ns_coefficients[1]", 1), ("ns_coefficients[2]", 2)] {
             let value = self.ns_coefficients[value];
-            need(value.is_finite(), name, value, "a finite number")?;
+            need(round(value).is_finite(), name, value, "finite in f32")?;
         }
         need(self.eps.is_finite() && round(self.eps) > 0.0, "eps", self.eps, "above 0 in f32")?;
         need(self.ns_steps < 100, "ns_steps", self.ns_steps.into(), "below 100")
