@@ -38,6 +38,14 @@ pub enum OrderError {
         /// Number of the update that it was due for, from 1 since the scaler was made.
         update: u64,
     },
+    /// Window of accumulation whose sum was lost by an error while a micro-batch was added.
+    #[error(
+        "micro-batch {micro_batch} could not be added, and the sum before it is lost: begin the window again with `Scaler::accumulate`"
+    )]
+    LostWindow {
+        /// Place of the micro-batch that failed, from 0.
+        micro_batch: usize,
+    },
     /// A backward pass whose gradients do not grow with the scale of the loss it is given.
     #[error(
         "backward does not differentiate the scaled loss: the largest |gradient| is {small:e} for a loss times 1 and {large:e} \
@@ -57,9 +65,10 @@ pub enum OrderError {
 impl Error for OrderError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::OtherScaler { .. } | Self::SecondUpdate { .. } | Self::NeverUpdated { .. } => {
-                ErrorKind::Mismatch
-            }
+            Self::OtherScaler { .. }
+            | Self::SecondUpdate { .. }
+            | Self::NeverUpdated { .. }
+            | Self::LostWindow { .. } => ErrorKind::Mismatch,
             Self::BackwardIgnoresScale { .. } => ErrorKind::InvalidArgument,
         }
     }

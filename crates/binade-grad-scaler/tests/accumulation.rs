@@ -47,6 +47,29 @@ fn add(
 }
 
 #[test]
+fn a_window_that_lost_its_sum_to_an_error_is_refused_until_it_is_begun_again() -> Result {
+    const LOST: &str =
+        "micro-batch 2 could not be added, and the sum before it is lost: begin the window again";
+    let scaler = scaler(LossScale::dynamic());
+    let batch = |name, x| unscaled(&scaler, &[(name, &[x])]);
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    window.add(batch("w", 1.0)?)?;
+    window.add(batch("w", 1.0)?)?;
+    let wrong = window.add(batch("other", 1.0)?).unwrap_err();
+    assert!(wrong.to_string().starts_with("`other`: micro-batches of one window"), "{wrong}");
+    let refused = [
+        window.save().err(),
+        window.add(batch("w", 1.0)?).err(),
+        window.add(batch("w", 1.0)?).err(),
+        window.finish().err(),
+    ];
+    for refused in refused.map(|error| error.expect("a refusal").to_string()) {
+        assert!(refused.starts_with(LOST), "{refused}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_scale_that_grows_between_micro_batches_changes_no_bit() -> Result {
     let terms = [0.1_f32, 1.0e-3, 7.0e4, 0.3];
     let exact = terms.iter().fold(0.0, |sum, x| sum + x);

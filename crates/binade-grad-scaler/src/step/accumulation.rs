@@ -1,8 +1,10 @@
 //! A window of micro-batches that ends in one step.
 
 use super::pending::{Part, SUM};
+use super::scaled::Shared;
 use crate::{GradOps, GradScaler, UnscaledGrads};
-use binade_core::MergeRule;
+use binade_core::{MergeRule, OrderError};
+use std::sync::Arc;
 
 /// Effect of an overflow in one micro-batch on the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -117,11 +119,20 @@ pub struct Accumulation<D: GradScaler> {
     pub(crate) sum: Option<UnscaledGrads<D>>,
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) len: usize,
+    /// State of the scaler, and place of the micro-batch that failed; `None` while the sum is whole.
+    pub(crate) lost: Option<(Arc<Shared<D>>, usize)>,
 }
 
 impl<D: GradScaler> Accumulation<D> {
     pub(crate) fn new(bad: BadMicroBatch) -> Self {
-        Self { bad, sum: None, parts: Vec::new(), len: 0 }
+        Self { bad, sum: None, parts: Vec::new(), len: 0, lost: None }
+    }
+
+    /// Checks that no sum was lost: a device that fails may have changed it.
+    pub(crate) fn check_whole(&self) -> Result<(), D::Error> {
+        let Some((shared, micro_batch)) = &self.lost else { return Ok(()) };
+        let error = OrderError::LostWindow { micro_batch: *micro_batch };
+        Err(shared.device.train_error(error.into()))
     }
 }
 
@@ -130,17 +141,21 @@ impl<D: GradOps> Accumulation<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails, or the set differs from the earlier ones.
+    /// When the device fails, or the set differs from the earlier ones. The sum so far is lost then: the next `add`, `save` or `finish` is
+    /// [`OrderError::LostWindow`], since a step by the later micro-batches alone would be a smaller one.
     pub fn add(&mut self, micro_batch: UnscaledGrads<D>) -> Result<(), D::Error> {
+        self.check_whole()?;
         let UnscaledGrads { grads, verdict: found, parts, name, shared, of, .. } = micro_batch;
         let (so_far, verdict) = match self.sum.take() {
             None => (None, found.clone()),
             Some(mut sum) => {
+                self.lost = Some((shared.clone(), self.len));
                 shared.device.merge(&mut sum.verdict, &found, self.bad.join())?;
                 (Some(sum.grads), sum.verdict)
             }
         };
         let sum = shared.device.accumulate(so_far, grads, &found)?;
+        self.lost = None;
         self.note(&name, Part { name: String::new(), found, of: Some(of), skips: true }, parts);
         self.sum = Some(UnscaledGrads::new(sum, verdict, shared, of));
         Ok(())
@@ -168,8 +183,9 @@ impl<D: GradOps> Accumulation<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// When the device fails, or the sum was lost by an error of [`add`](Self::add).
     pub fn finish(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
+        self.check_whole()?;
         let Some(mut sum) = self.sum else { return Ok(None) };
         let found = sum.shared.device.unscale(&mut sum.grads, &sum.shared.one)?;
         sum.shared.device.merge(&mut sum.verdict, &found, MergeRule::Any)?;

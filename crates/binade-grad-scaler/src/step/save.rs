@@ -27,9 +27,10 @@ impl<D: GradOps> Accumulation<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails, refuses to be read, or has no [`GradOps::save_grads`].
+    /// When the device fails, refuses to be read, or has no [`GradOps::save_grads`], or the sum was lost by an error of [`add`](Self::add).
     pub fn save(&self) -> Result<SavedWindow, D::Error> {
-        let Self { bad, sum, parts, len } = self;
+        self.check_whole()?;
+        let Self { bad, sum, parts, len, .. } = self;
         let (bad, len) = (*bad, *len);
         let Some(sum) = sum else {
             let (verdict, parts) = (FoundInf::default(), Vec::new());
