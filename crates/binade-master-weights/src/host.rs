@@ -88,7 +88,7 @@ impl HostMasters {
     ///
     /// # Errors
     ///
-    /// When the configuration's store keeps no masters of this type.
+    /// When the configuration's store keeps no masters of this type, or a value is not finite in it.
     pub fn insert(
         &mut self,
         name: &Arc<str>,
@@ -98,6 +98,12 @@ impl HostMasters {
         let store = self.config.store;
         if !store.takes(stored) {
             return Err(ConfigError::Store { parameter: name.clone(), store, stored });
+        }
+        let bound = first_infinite(stored);
+        // A NaN is below no bound.
+        if let Some(index) = values.iter().position(|value| !(value.abs() < bound)) {
+            let (parameter, value) = (name.clone(), values[index]);
+            return Err(ConfigError::NotFinite { parameter, index, value, stored });
         }
         let number = u32::try_from(self.first + self.kept.len()).unwrap_or(u32::MAX);
         let rule = *self.config.rule_for(name);
@@ -225,5 +231,14 @@ impl HostMasters {
     pub fn bytes(&self) -> (u64, u64) {
         let each = self.kept.iter().map(|kept| kept.slot.bytes());
         each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+}
+
+/// Returns the least magnitude that becomes infinite in this type: halfway between its largest number and the next power of two.
+fn first_infinite(stored: DType) -> f32 {
+    match stored {
+        DType::F16 => 65520.0,
+        DType::BF16 => f32::from_bits(0x7f7f_8000),
+        _ => f32::INFINITY,
     }
 }
