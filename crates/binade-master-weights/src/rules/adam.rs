@@ -37,6 +37,21 @@ const TORCH: Adam = Adam {
     sparse: false,
 };
 
+/// torch's `Adam`: a rate of 0.001, betas of 0.9 and 0.999, `eps` of 1e-8, no decay.
+///
+/// ```
+/// use binade_master_weights::{Adam, UpdateRule};
+///
+/// let rule = UpdateRule::Adam(Adam { lr: 2e-3, betas: [0.9, 0.98], ..Adam::default() });
+/// assert_eq!(UpdateRule::Adam(Adam::default()), UpdateRule::adam(1e-3));
+/// # assert!(rule.validate().is_ok());
+/// ```
+impl Default for Adam {
+    fn default() -> Self {
+        TORCH
+    }
+}
+
 impl UpdateRule {
     /// Returns Adam with the betas 0.9 and 0.999 and eps 1e-8, without decay: torch's defaults.
     pub const fn adam(lr: f64) -> Self {

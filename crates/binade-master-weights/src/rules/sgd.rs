@@ -20,10 +20,29 @@ pub struct Sgd {
     pub nesterov: bool,
 }
 
+/// torch's defaults.
+const TORCH: Sgd =
+    Sgd { lr: 0.001, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
+
+/// torch's `SGD`: a rate of 0.001, without momentum and decay.
+///
+/// ```
+/// use binade_master_weights::{Sgd, UpdateRule};
+///
+/// let rule = UpdateRule::Sgd(Sgd { lr: 0.1, momentum: 0.9, ..Sgd::default() });
+/// assert_eq!(UpdateRule::Sgd(Sgd::default()), UpdateRule::sgd(1e-3));
+/// # assert!(rule.validate().is_ok());
+/// ```
+impl Default for Sgd {
+    fn default() -> Self {
+        TORCH
+    }
+}
+
 impl UpdateRule {
     /// Returns plain gradient descent.
     pub const fn sgd(lr: f64) -> Self {
-        Self::Sgd(Sgd { lr, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false })
+        Self::Sgd(Sgd { lr, ..TORCH })
     }
 }
 
@@ -108,8 +127,7 @@ mod tests {
     use super::*;
 
     fn sgd(change: impl FnOnce(&mut Sgd)) -> UpdateRule {
-        let mut sgd =
-            Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.0, nesterov: false };
+        let mut sgd = Sgd { lr: 0.1, momentum: 0.9, ..TORCH };
         change(&mut sgd);
         UpdateRule::Sgd(sgd)
     }
@@ -122,6 +140,8 @@ mod tests {
         refused([
             (sgd(|r| r.lr = -0.1), "lr"),
             (sgd(|r| r.lr = f64::NAN), "lr"),
+            (sgd(|r| r.lr = 1e300), "lr"),
+            (sgd(|r| r.dampening = -1e39), "dampening"),
             (sgd(|r| r.momentum = -0.5), "momentum"),
             (sgd(|r| r.dampening = f64::INFINITY), "dampening"),
             (sgd(|r| r.weight_decay = -1.0), "weight_decay"),
@@ -142,8 +162,6 @@ mod tests {
         let row = padded(&[0.0, -0.5, 0.125, 0.9, 0.75]);
         assert_eq!(<[f32; 16]>::from(StepConstants::at(&rule, 1)), row);
         let first: [f32; 16] = StepConstants::at(&sgd(|r| r.nesterov = true), 0).into();
-            (sgd(|r| r.lr = 1e300), "lr"),
-            (sgd(|r| r.dampening = -1e39), "dampening"),
         assert_eq!([first[0], first[5]], [1.0, 1.0]);
     }
 }
