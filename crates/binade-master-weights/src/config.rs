@@ -82,7 +82,8 @@ impl OptimizerConfig {
         })
     }
 
-    /// Moves the named parameters by a rule of their own; a later group takes over from an earlier one.
+    /// Moves the named parameters by a rule of their own; a later group takes over from an earlier one. A group of the same names as an
+    /// earlier one replaces it.
     ///
     /// # Errors
     ///
@@ -93,11 +94,56 @@ impl OptimizerConfig {
         rule: UpdateRule,
     ) -> Result<Self, RuleError> {
         rule.validate()?;
-        let parameters = parameters.into_iter().map(Into::into).collect();
-        // A rate so small that the ratio is infinite says no more than one of 0 does.
-        let ratio = Some(rule.lr() / self.rule.lr()).filter(|ratio| ratio.is_finite());
-        self.groups.push(ParamGroup { parameters, rule, ratio });
+        let parameters: Vec<String> = parameters.into_iter().map(Into::into).collect();
+        let group = ParamGroup { parameters, rule, ratio: self.ratio(rule.lr()) };
+        let is_same = |other: &ParamGroup| other.parameters == group.parameters;
+        let Some(place) = self.groups.iter().position(is_same) else {
+            self.groups.push(group);
+            return Ok(self);
+        };
+        let is_last = |later: &ParamGroup| {
+            later.parameters.iter().all(|name| !group.parameters.contains(name))
+        };
+        if self.groups[place + 1..].iter().all(is_last) {
+            self.groups[place] = group;
+        } else {
+            self.groups.remove(place);
+            self.groups.push(group);
+        }
         Ok(self)
+    }
+
+    /// Returns the configuration with another learning rate for one group, counted from 0 in the order of [`groups`](Self::groups), as
+    /// torch's `param_groups[1]["lr"] = x` sets it. A later [`with_lr`](Self::with_lr) keeps the ratio of the new rate.
+    ///
+    /// ```
+    /// use binade_master_weights::{OptimizerConfig, RuleError, UpdateRule};
+    ///
+    /// let config = OptimizerConfig::new(UpdateRule::sgd(0.1))?.with_group(["bias"], UpdateRule::sgd(0.2))?;
+    /// let config = config.with_group_lr(0, 0.05)?;
+    /// assert_eq!(config.rule_for("bias").lr(), 0.05);
+    /// assert!(config.with_group_lr(1, 0.05).is_err());
+    /// # Ok::<(), RuleError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When there is no such group, or `lr` is not a learning rate.
+    pub fn with_group_lr(mut self, group: u32, lr: f64) -> Result<Self, RuleError> {
+        let ratio = self.ratio(lr);
+        let Some(one) = self.groups.get_mut(group as usize) else {
+            let range = "the place of a group of `with_group`, from 0";
+            return Err(RuleError { name: "group", value: group.into(), range });
+        };
+        (one.rule, one.ratio) = (one.rule.with_lr(lr), ratio);
+        one.rule.validate()?;
+        Ok(self)
+    }
+
+    /// Returns a group's rate over that of the parameters that no group names. A rate so small that the ratio is infinite says no more
+    /// than one of 0 does.
+    fn ratio(&self, lr: f64) -> Option<f64> {
+        Some(lr / self.rule.lr()).filter(|ratio| ratio.is_finite())
     }
 
     /// Keeps masters of low-precision parameters as `store` says.

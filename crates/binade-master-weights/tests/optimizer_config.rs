@@ -77,6 +77,33 @@ fn a_frozen_group_stays_frozen_whatever_the_schedule_does() {
 }
 
 #[test]
+fn the_rate_of_one_group_is_set_alone_and_later_schedules_keep_its_new_ratio() {
+    let set = grouped().with_group_lr(1, 1.0).unwrap();
+    assert_eq!(rates(&set), [0.5_f64, 0.25, 1.0].map(f64::to_bits));
+    assert_eq!(
+        rates(&set.clone().with_lr(0.25).unwrap()),
+        [0.25_f64, 0.125, 0.5].map(f64::to_bits)
+    );
+    let unknown = set.clone().with_group_lr(2, 1.0).unwrap_err().to_string();
+    assert_eq!(unknown, "`group` is 2, and has to be the place of a group of `with_group`, from 0");
+    assert_eq!(set.with_group_lr(0, -1.0).unwrap_err().name, "lr");
+}
+
+#[test]
+fn a_group_that_is_given_again_replaces_the_earlier_one() {
+    let again = |config: OptimizerConfig, names: &[&str], lr| {
+        config.with_group(names.iter().copied(), UpdateRule::sgd(lr)).unwrap()
+    };
+    let config = (0..100).fold(grouped(), |config, _| again(config, &["c"], 0.75));
+    assert_eq!(rates(&config), [0.5_f64, 0.25, 0.75].map(f64::to_bits));
+    assert_eq!(config.groups()[1].parameters, ["c"], "in its place");
+    // The last that was given decides over `c`, as ever.
+    let config = (0..100).fold(config, |config, _| again(config, &["b", "c"], 0.125));
+    assert_eq!(rates(&config), [0.5_f64, 0.125, 0.125].map(f64::to_bits));
+    assert_eq!(config.groups().len(), 2);
+}
+
+#[test]
 fn a_name_that_no_parameter_has_is_refused() {
     let strange = [
         config(UpdateRule::sgd(0.1)).with_group(["a", "typo"], UpdateRule::sgd(0.2)).unwrap(),
