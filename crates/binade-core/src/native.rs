@@ -171,6 +171,21 @@ impl<E: Error> Error for HostDeviceError<E> {
 }
 
 impl<E> HostDeviceError<E> {
+    /// Returns an error of the program's own, such as one that ends a closure given to `backward`. Its kind is
+    /// [`Other`](ErrorKind::Other).
+    ///
+    /// ```
+    /// use binade_core::{HostDeviceError, HostTypeError};
+    ///
+    /// let read = || -> Result<f32, HostDeviceError<HostTypeError>> {
+    ///     "3,5".parse().map_err(HostDeviceError::other)
+    /// };
+    /// assert_eq!(read().unwrap_err().to_string(), "invalid float literal");
+    /// ```
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Refused(Box::new(OtherError(error.into())))
+    }
+
     /// Checks that both tensors have equal shapes, if both tell theirs.
     ///
     /// # Errors
@@ -187,6 +202,17 @@ impl<E> HostDeviceError<E> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Error of the program's own.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct OtherError(Box<dyn std::error::Error + Send + Sync>);
+
+impl Error for OtherError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Other
     }
 }
 

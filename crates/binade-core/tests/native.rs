@@ -75,6 +75,18 @@ fn a_wrapped_error_keeps_its_kind_and_its_cause() {
     }
 }
 
+#[test]
+fn an_error_of_the_programs_own_keeps_its_words() {
+    type Failure = HostDeviceError<HostTypeError>;
+    let gone = std::io::Error::new(std::io::ErrorKind::NotFound, "batch 3 is gone");
+    for error in [Failure::other(gone), Failure::other("batch 3 is gone")] {
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::Other, "batch 3 is gone")
+        );
+    }
+}
+
 /// A device that only scales losses.
 struct Losses;
 
