@@ -54,7 +54,8 @@ fn a_step_without_any_gradient() {
         grads.unscale().unwrap().step(&mut amp.optimizer),
         ErrorKind::InvalidArgument,
         "no gradient came for any of 2 parameters, so there is nothing to step with: run backward on a loss that \
-         depends on them, and hand its gradients over",
+         depends on them, and hand its gradients over; if the layers were built before `initialize`, build them over \
+         `optimizer.params`",
     );
 }
 
@@ -119,7 +120,6 @@ fn a_gradient_of_a_parameter_that_the_optimizer_does_not_have() {
     told(
         stepped.map(|_| ()),
         ErrorKind::Mismatch,
-        "`other`: a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a \
-         gradient had come already",
+        "`other`: a gradient came for it, and no parameter of the optimizer has that name",
     );
 }

@@ -2,6 +2,21 @@
 
 use crate::Mismatch;
 use binade_master_weights::{OptimizerConfig, UpdateRule};
+use serde_json::Value;
+
+/// Checks that both configurations move parameters by rules of one kind: their state then has the same tensors.
+pub(crate) fn same_kind(
+    name: &str,
+    saved: &OptimizerConfig,
+    running: &OptimizerConfig,
+) -> Result<(), Mismatch> {
+    let (saved, running) = (saved.rule().name(), running.rule().name());
+    if saved == running {
+        return Ok(());
+    }
+    let what = format!("the rule of optimizer `{name}`");
+    Err(Mismatch::Differs { what, found: saved.into(), expected: running.into() })
+}
 
 /// Checks that both configurations have the same rules but for learning rates, which a schedule moves, for the same parameters in the same
 /// storage.
@@ -16,7 +31,7 @@ pub(crate) fn agrees(
         expected,
     };
     if !alike(saved.rule(), running.rule()) {
-        let (found, expected) = (format!("{:?}", saved.rule()), format!("{:?}", running.rule()));
+        let [found, expected] = differing(saved.rule(), running.rule());
         return Err(differs("rule", found, expected));
     }
     if !alike_groups(saved, running) {
@@ -32,6 +47,25 @@ pub(crate) fn agrees(
 
 fn alike(saved: &UpdateRule, running: &UpdateRule) -> bool {
     saved.with_lr(0.0) == running.with_lr(0.0)
+}
+
+/// Returns the hyper-parameters of both rules that differ, but for the learning rate; each rule as a whole where none is found.
+fn differing(saved: &UpdateRule, running: &UpdateRule) -> [String; 2] {
+    let rules = [saved, running];
+    // A rule is a map from its name to the map of its hyper-parameters.
+    let fields = rules.map(|rule| match serde_json::to_value(rule.with_lr(0.0)) {
+        Ok(Value::Object(kind)) => {
+            kind.into_iter().next().map_or(Value::Null, |(_, fields)| fields)
+        }
+        _ => Value::Null,
+    });
+    let [Value::Object(a), Value::Object(b)] = &fields else {
+        return rules.map(|rule| format!("{rule:?}"));
+    };
+    [(a, b), (b, a)].map(|(own, other)| {
+        let own = own.iter().filter(|(name, value)| other.get(*name) != Some(value));
+        own.map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
+    })
 }
 
 fn alike_groups(saved: &OptimizerConfig, running: &OptimizerConfig) -> bool {

@@ -8,8 +8,8 @@ use std::{io, path::PathBuf};
 pub enum DraftError {
     /// Values of a step in flight, which no checkpoint holds.
     #[error(
-        "scalers have {in_flight} values under way, and {windows} of them are windows that this checkpoint holds: finish or \
-         drop scaled losses, gradients, pending steps and outcomes first, and hand over every open window"
+        "{} still in use (a loss, gradients, a step, an outcome or an open window): finish or drop it before the checkpoint, and hand \
+         over every open window", values(in_flight.saturating_sub(*windows))
     )]
     InFlight {
         /// Number of values in flight, by [`Scaler::in_flight`](binade_grad_scaler::Scaler::in_flight).
@@ -33,6 +33,14 @@ pub enum DraftError {
     /// Name with a character that the file uses as a separator.
     #[error("`{0}` cannot be a name: it has a `/`, which separates names in the file")]
     Name(String),
+}
+
+/// Returns how many values of scalers a message is of.
+fn values(count: usize) -> String {
+    match count {
+        1 => "1 value of a scaler is".into(),
+        _ => format!("{count} values of scalers are"),
+    }
 }
 
 /// Reason why an object was not taken into a checkpoint, or a checkpoint not written by rank.

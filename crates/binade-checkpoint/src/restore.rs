@@ -83,7 +83,9 @@ impl<'r, E: 'r> Restore<'r, E> {
     ) -> Result<(), RestoreError<E>> {
         let saved = self.ask(OPTIMIZER, name, &self.checkpoint.optimizers)?;
         let what = format!("optimizer `{name}`");
-        // Tensors come first: a model of another shape is the likelier mistake, and is told by its first tensor.
+        // Another kind of rule has other tensors; it is told before they are.
+        config::same_kind(name, &saved.config, optimizer.config())?;
+        // Tensors come next: a model of another shape is a likelier mistake than another hyper-parameter, and is told by its first tensor.
         let fit = optimizer.check_load(&saved.parameters);
         fit.map_err(|error| RestoreError::load(what.clone(), error))?;
         config::agrees(name, &saved.config, optimizer.config())?;

@@ -49,7 +49,9 @@ fn a_window_that_is_left_out_is_found() {
     let draft = Draft::within("g", g.window.as_ref().unwrap()).unwrap();
     let draft = draft.scaler("g", &g.scaler).unwrap().scaler("d", &d.scaler).unwrap();
     let expected = DraftError::InFlight { in_flight: 2, windows: 1 };
-    assert_eq!(draft.finish().unwrap_err(), expected);
+    let error = draft.finish().unwrap_err();
+    assert_eq!(error, expected);
+    assert!(error.to_string().starts_with("1 value of a scaler is still in use"), "{error}");
 }
 
 #[test]

@@ -113,8 +113,8 @@ pub enum HostDeviceError<E> {
     },
     /// Sets that disagree about a shape.
     #[error(
-        "`{parameter}`: a gradient of shape {found:?} for {expected:?}; give it the shape of its parameter, transposed where that \
-         is missing"
+        "`{parameter}`: a gradient of shape {found:?} for {expected:?}; give it the parameter's shape: it may have to be \
+         transposed"
     )]
     Shapes {
         /// Name of the parameter.

@@ -9,7 +9,7 @@ pub enum TrainError {
     /// Step without any gradient.
     #[error(
         "no gradient came for any of {parameters} parameters, so there is nothing to step with: run backward on a loss that \
-         depends on them, and hand its gradients over"
+         depends on them, and hand its gradients over; if the layers were built before `initialize`, build them over `optimizer.params`"
     )]
     NoGradients {
         /// Number of parameters that wanted one.

@@ -49,32 +49,32 @@ fn each_report_names_what_happened_and_what_to_do() -> Result {
         (
             dynamic,
             &[|s| unscaled(s, &[("decoder.bias", &[f32::NAN])])],
-            "step 1 skipped; decoder.bias[0] is NaN (0 infinite, 1 NaN, largest finite 0e0); scale 65536 -> 32768; 1 skipped in \
+            "step 1 skipped; decoder.bias[0] is NaN (0 infinite, 1 NaN, largest finite 0); scale 65536 -> 32768; 1 skipped in \
              a row, 1 of 1 in all. A lower scale cures NaN only where an overflow inside backward made it: if it stays, look at \
              the loss and at the operation before this parameter",
         ),
         (
             dynamic,
             &[|s| unscaled(s, &[("w", &[f32::NAN, INF])])],
-            "step 1 skipped; w[0] is NaN (1 infinite, 1 NaN, largest finite 0e0); scale 65536 -> 32768; 1 skipped in a row, 1 of \
+            "step 1 skipped; w[0] is NaN (1 infinite, 1 NaN, largest finite 0); scale 65536 -> 32768; 1 skipped in a row, 1 of \
              1 in all. The next loss is scaled less: nothing to do unless this stays",
         ),
         (
             LossScale::fixed(2.0_f32.powi(30)).expect("in reach"),
             &[|s| unscaled(s, &[("w", &[-INF])])],
-            "step 1 skipped; w[0] is -inf (1 infinite, 0 NaN, largest finite 0e0); scale 2^30; 1 skipped in a row, 1 of 1 in \
+            "step 1 skipped; w[0] is -inf (1 infinite, 0 NaN, largest finite 0); scale 2^30; 1 skipped in a row, 1 of 1 in \
              all. The rule keeps the scale where it is: if this stays, start lower or let the rule back off",
         ),
         (
             LossScale::none(),
             &[BAD],
-            "step 1 skipped; w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0); scale 1; 1 skipped in a row, 1 of 1 in all. The \
+            "step 1 skipped; w[0] is +inf (1 infinite, 0 NaN, largest finite 0); scale 1; 1 skipped in a row, 1 of 1 in all. The \
              loss is not scaled up, so no lower scale would help: look at the loss and at the learning rate",
         ),
         (
             impatient,
             &[BAD],
-            "step 1 skipped; w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0); scale 1; 1 skipped in a row, 1 of 1 in all. \
+            "step 1 skipped; w[0] is +inf (1 infinite, 0 NaN, largest finite 0); scale 1; 1 skipped in a row, 1 of 1 in all. \
              The run has diverged and later steps of scaled losses are skipped: lower the learning rate or clip, then go on from \
              a checkpoint with `Scaler::set_state`",
         ),
@@ -103,14 +103,14 @@ fn each_report_names_what_happened_and_what_to_do() -> Result {
             dynamic,
             &[|s| Ok(window(s, Drop, &[1.0, INF])?.named("generator"))],
             "step 1 applied without 1 of 2 micro-batches; generator, micro-batch 1: w[0] is +inf (1 infinite, 0 NaN, largest \
-             finite 0e0), left out of the sum; scale 65536 -> 32768. The next loss is scaled less: nothing to do unless this \
+             finite 0), left out of the sum; scale 65536 -> 32768. The next loss is scaled less: nothing to do unless this \
              stays",
         ),
         (
             dynamic,
             &[|s| window(s, Drop, &[-INF, INF])],
-            "step 1 skipped; micro-batch 0: w[0] is -inf (1 infinite, 0 NaN, largest finite 0e0); micro-batch 1: w[0] is +inf (1 \
-             infinite, 0 NaN, largest finite 0e0); scale 65536 -> 32768; 1 skipped in a row, 1 of 1 in all. The next loss is \
+            "step 1 skipped; micro-batch 0: w[0] is -inf (1 infinite, 0 NaN, largest finite 0); micro-batch 1: w[0] is +inf (1 \
+             infinite, 0 NaN, largest finite 0); scale 65536 -> 32768; 1 skipped in a row, 1 of 1 in all. The next loss is \
              scaled less: nothing to do unless this stays",
         ),
         (
@@ -122,7 +122,7 @@ fn each_report_names_what_happened_and_what_to_do() -> Result {
         (
             dynamic,
             &[|s| s.check_unscaled([w(&[INF]), vec![Named::new("frozen", None)]].concat())],
-            "step 1 skipped; w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0); no gradient for frozen; scale 65536 -> 32768; 1 \
+            "step 1 skipped; w[0] is +inf (1 infinite, 0 NaN, largest finite 0); no gradient for frozen; scale 65536 -> 32768; 1 \
              skipped in a row, 1 of 1 in all. The next loss is scaled less: nothing to do unless this stays. Let the \
              loss depend on a parameter that has no gradient, or take it out of the set",
         ),
@@ -157,7 +157,7 @@ fn two_optimizers_are_told_apart() -> Result {
     let g = unscaled(&scaler, &[("g.w", &[INF])])?.named("generator").step(&mut sgd)?;
     assert_eq!(
         scaler.update(d.and(g))?.resolve()?.report().to_string(),
-        "step 1 skipped for 1 of 2 (generator); generator: g.w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0); \
+        "step 1 skipped for 1 of 2 (generator); generator: g.w[0] is +inf (1 infinite, 0 NaN, largest finite 0); \
          scale 65536 -> 32768; 1 skipped in a row, 1 of 1 in all. The next loss is scaled less: nothing to do unless \
          this stays"
     );

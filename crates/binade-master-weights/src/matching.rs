@@ -5,7 +5,10 @@ use crate::{
     param_state::Master,
 };
 use binade_core::{DType, MatchError, TrainError};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// Name, type and length of a parameter, as matching compares them.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +45,8 @@ pub fn match_gradients<'a>(
     let places = places(masters, names, grads.clone().map(|(name, _)| name));
     let mut matched = vec![None; params.len()];
     for (grad, ((name, shape), place)) in grads.zip(places).enumerate() {
-        let Place { param, id } =
-            place.ok_or_else(|| MatchError { parameter: name.clone(), why: STRANGER })?;
+        let Place { param, id } = place
+            .ok_or_else(|| MatchError { parameter: name.clone(), why: unplaced(masters, name) })?;
         if let Some(shape) = shape {
             let id = fits(&params[param], masters, id, shape)?;
             matched[param] = Some(Matched { id, grad });
@@ -87,6 +90,11 @@ pub(crate) fn places<'p, 'g>(
     let place =
         |name: &Arc<str>| Some(Place { param: waiting.remove(&**name)?, id: masters.id(name) });
     grads.map(place).collect()
+}
+
+/// Returns why no parameter waits for a gradient of this name.
+pub(crate) fn unplaced(masters: &HostMasters, name: &str) -> &'static str {
+    if masters.id(name).is_some() { TWICE } else { STRANGER }
 }
 
 /// At least one gradient, where there are parameters that want some.
@@ -155,6 +163,19 @@ impl HostMasters {
         self.kept.get(id).map(|kept| &kept.slot)
     }
 
+    /// Returns the parameters that are not among `names`, in their order.
+    pub(crate) fn unlisted<'n>(
+        &self,
+        names: impl Iterator<Item = &'n Arc<str>> + Clone,
+    ) -> Vec<Arc<str>> {
+        if self.lists(names.clone()) {
+            return Vec::new();
+        }
+        let listed: HashSet<&str> = names.map(|name| &**name).collect();
+        let own = self.kept.iter().map(|kept| &kept.name);
+        own.filter(|name| !listed.contains(&***name)).cloned().collect()
+    }
+
     /// Returns true where `names` are those that were started, each in its place, so that places are ids. Names that are shared
     /// are not read.
     fn lists<'n>(&self, names: impl Iterator<Item = &'n Arc<str>>) -> bool {
@@ -195,7 +216,8 @@ const LENGTH: &str = "it has another length than when its master was made; start
 pub(crate) const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the configuration's `with_storage`, and start a new optimizer";
 pub(crate) const RETYPED: &str = "it has another type than when its optimizer was made, and what is kept beside it goes with that one; start a new optimizer";
 const SHAPE: &str = "its gradient has another shape than the parameter";
-const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
+const STRANGER: &str = "a gradient came for it, and no parameter of the optimizer has that name";
+const TWICE: &str = "two gradients came for it; give it one, such as their sum";
 
 #[cfg(test)]
 mod tests;

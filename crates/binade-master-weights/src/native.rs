@@ -1,6 +1,6 @@
 //! Masters in host memory: of tensors, and of models whose element type is a type parameter.
 
-use crate::matching::{self, LOWERED, Place, RETYPED};
+use crate::matching::{self, LOWERED, Place, RETYPED, unplaced};
 use crate::step::{self, Factor};
 use crate::{
     ConfigError, HostMasters, HostParamState, MasterWeights, OptimizerConfig, StepConstants, Sums,
@@ -72,7 +72,6 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
     }
 }
 
-const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 pub(crate) const LENGTHS: &str = "its gradient has another length than the parameter";
 const UNTRAINABLE: &str = "parameters are trained in bf16, f16 or f32, and it is of another type or would be stored as one: cast it first, or leave it out of the optimizer";
 const ROWS: &str = "its sparse gradient needs rows of the parameter, each once, in ascending order";
@@ -121,7 +120,7 @@ pub(crate) fn matched<'p, T: AmpTensor>(
     let mut matched = vec![None; dtypes.len()];
     for (Named { name, value }, place) in grads.into_iter().zip(places) {
         let found = place.and_then(|Place { param, id }| Some((param, id?, masters.slot(id?)?)));
-        let (place, id, slot) = found.ok_or_else(|| mismatch(&name, STRANGER))?;
+        let (place, id, slot) = found.ok_or_else(|| mismatch(&name, unplaced(masters, &name)))?;
         let Some(grad) = value else { continue };
         let grad = values(place, &name, grad)?;
         if let Some(why) = grad.misfit(slot.len) {

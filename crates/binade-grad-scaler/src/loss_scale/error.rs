@@ -6,8 +6,8 @@
 pub enum LossScaleError {
     /// Not a power of two in reach.
     #[error(
-        "a loss scale of {0} is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
-         `ScaleState::import`, which is not exact"
+        "a loss scale of {given} is not a power of two between 2^-126 and 2^126; take {power}",
+        given = .0, power = remedy(*.0)
     )]
     Factor(f32),
     /// An interval of zero.
@@ -36,4 +36,26 @@ pub enum LossScaleError {
         /// All there are.
         known: String,
     },
+}
+
+/// Returns the power of two that is nearest to a scale; the default's for what no scale can be.
+fn remedy(scale: f32) -> String {
+    if !(scale.is_finite() && scale > 0.0) {
+        return "65536 (2^16)".into();
+    }
+    let mut exponent = 0;
+    let mut power = 1.0_f32;
+    // Powers are doubled or halved while the next is no farther from the scale.
+    while exponent < 126 && scale >= 1.5 * power {
+        (power, exponent) = (2.0 * power, exponent + 1);
+    }
+    while exponent > -126 && scale < 0.75 * power {
+        (power, exponent) = (0.5 * power, exponent - 1);
+    }
+    let power = if (0..=24).contains(&exponent) {
+        format!("{power} (2^{exponent})")
+    } else {
+        format!("2^{exponent}")
+    };
+    format!("{power}, or import it with `ScaleState::import`, which is not exact")
 }

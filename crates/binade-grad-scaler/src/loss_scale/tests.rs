@@ -48,7 +48,7 @@ fn patience_ends_even_where_there_is_no_floor_to_reach() {
 fn rules_that_make_no_sense_are_refused_by_value() {
     let rule = LossScale::dynamic();
     let text = rule.with_init_scale(1000.0).unwrap_err().to_string();
-    assert!(text.contains("1000") && text.contains("65536"), "{text}");
+    assert!(text.contains("1000") && text.contains("1024"), "{text}");
     assert!(rule.with_init_scale(f32::NAN).is_err());
     assert_eq!(rule.with_growth_interval(0), Err(LossScaleError::Interval));
     let limits = LossScaleError::Limits { min: 8.0, max: 4.0 };
@@ -78,6 +78,25 @@ fn a_factor_out_of_reach_is_refused_by_value_wherever_one_is_taken() {
             let text = given.unwrap_err().to_string();
             assert!(text.contains(&format!("of {factor} is not a power of two")), "{text}");
         }
+    }
+}
+
+#[test]
+fn the_nearest_power_of_two_is_advised_and_an_import_only_of_what_can_be_imported() {
+    let advised = |factor| LossScale::fixed(factor).unwrap_err().to_string();
+    let near = [
+        (1000.0, "take 1024 (2^10), or import it"),
+        (1500.0, "take 1024 (2^10), or import it"),
+        (3.0, "take 4 (2^2), or import it"),
+        (0.3, "take 2^-2, or import it"),
+        (1e-45, "take 2^-126, or import it"),
+        (f32::MAX, "take 2^126, or import it"),
+    ];
+    for (factor, advice) in near {
+        assert!(advised(factor).contains(advice), "{}", advised(factor));
+    }
+    for factor in [0.0, -1000.0, f32::NAN, f32::INFINITY] {
+        assert!(advised(factor).ends_with("take 65536 (2^16)"), "{}", advised(factor));
     }
 }
 

@@ -154,7 +154,7 @@ fn place(overflow: &Overflow, f: &mut Formatter<'_>) -> Result {
         write!(f, "{parameter}[{index}]{rank} is {}", overflow.what())?;
     }
     if overflow.scaled.is_finite() {
-        write!(f, " once unscaled ({:e} before)", overflow.scaled)?;
+        write!(f, " once unscaled ({} before)", scientific(overflow.scaled))?;
     }
     Ok(())
 }
@@ -163,8 +163,18 @@ fn counts(finding: &FoundInf, f: &mut Formatter<'_>) -> Result {
     let FoundInf { infinities, nans, magnitude, .. } = finding;
     match infinities + nans {
         0 => Ok(()),
-        _ => write!(f, " ({infinities} infinite, {nans} NaN, largest finite {magnitude:e})"),
+        _ => write!(
+            f,
+            " ({infinities} infinite, {nans} NaN, largest finite {})",
+            scientific(*magnitude)
+        ),
     }
+}
+
+/// Returns a number in scientific notation, without an exponent of 0.
+fn scientific(value: f32) -> String {
+    let text = format!("{value:e}");
+    text.strip_suffix("e0").map_or_else(|| text.clone(), Into::into)
 }
 
 /// An optimizer's and a part's name, as far as they have one, and a colon.
