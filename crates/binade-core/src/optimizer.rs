@@ -1,6 +1,7 @@
 //! Contract between the code that unscales gradients and the optimizer that applies them.
 
 use crate::Error;
+use std::sync::Arc;
 
 /// Optimizer that applies a set of gradients, or leaves everything as it was.
 ///
@@ -25,6 +26,13 @@ pub trait Optimizer<G, F> {
     ///
     /// If the device fails, or `grads` does not match the parameters. An overflow is not an error.
     fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error>;
+
+    /// Returns names of parameters that `grads` has no entry for, not even one without a gradient. A step leaves them as they are, and its
+    /// report lists them as missing. The provided method returns none.
+    fn unlisted(&self, grads: &G) -> Vec<Arc<str>> {
+        let _ = grads;
+        Vec::new()
+    }
 }
 
 impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for &mut O {
@@ -33,6 +41,10 @@ impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for &mut O {
     fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error> {
         (**self).step(grads, found)
     }
+
+    fn unlisted(&self, grads: &G) -> Vec<Arc<str>> {
+        (**self).unlisted(grads)
+    }
 }
 
 impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for Box<O> {
@@ -40,6 +52,10 @@ impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for Box<O> {
 
     fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error> {
         (**self).step(grads, found)
+    }
+
+    fn unlisted(&self, grads: &G) -> Vec<Arc<str>> {
+        (**self).unlisted(grads)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::OptimizerConfig;
 use binade_core::{GradSet, Named, TrainError};
+use std::sync::Arc;
 
 /// Keeps `f32` masters and optimizer state of parameters, and steps them.
 ///
@@ -150,6 +151,12 @@ pub trait MasterWeights: GradSet {
         grads: Self::Grads,
         found: &Self::Found,
     ) -> Result<(), Self::Error>;
+
+    /// Returns names of parameters that `grads` has no entry for, which reports list as missing. Host knowledge: nothing is read. The
+    /// provided method returns none, for devices whose sets always list all parameters.
+    fn unlisted(&self, masters: &Self::Masters, grads: &Self::Grads) -> Vec<Arc<str>> {
+        Vec::new()
+    }
 
     /// Puts `more` behind `params`, in the middle of a run, all to be moved by `config` from the next step on: a layer that is
     /// added, one that thaws. Optional.

@@ -35,6 +35,10 @@ impl<T: AmpTensor> MasterWeights for HostDevice<T> {
         masters.set_config(config).map_err(refuse)
     }
 
+    fn unlisted(&self, masters: &HostMasters, grads: &NamedGrads<T>) -> Vec<Arc<str>> {
+        masters.unlisted(grads.iter().map(|grad| &grad.name))
+    }
+
     fn step(
         &self,
         params: &mut Vec<Named<T>>,

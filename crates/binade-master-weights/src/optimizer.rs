@@ -2,7 +2,7 @@
 
 use crate::{MasterWeights, OptimizerConfig};
 use binade_core::Optimizer;
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// Parameters, their masters, and the configuration that moves them: an [`Optimizer`] on any device that keeps masters.
 ///
@@ -102,6 +102,10 @@ impl<D: MasterWeights> Optimizer<D::Grads, D::Found> for MasterOptimizer<D> {
 
     fn step(&mut self, grads: D::Grads, found: &D::Found) -> Result<(), D::Error> {
         self.device.step(&mut self.params, &mut self.masters, grads, found)
+    }
+
+    fn unlisted(&self, grads: &D::Grads) -> Vec<Arc<str>> {
+        self.device.unlisted(&self.masters, grads)
     }
 }
 

@@ -7,7 +7,7 @@ use binade_core::{
     Element, FoundInf, HostDeviceError, HostTensor, HostTypeError, Named, NamedGrads, StaticCast,
     StaticSet, TypedModel,
 };
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 type Result<T> = std::result::Result<T, HostDeviceError<HostTypeError>>;
 
@@ -55,6 +55,10 @@ impl<P: StaticSet> MasterWeights for TypedModel<P> {
 
     fn set_config(&self, masters: &mut HostMasters, config: &OptimizerConfig) -> Result<()> {
         masters.set_config(config).map_err(refuse)
+    }
+
+    fn unlisted(&self, masters: &HostMasters, grads: &NamedGrads<HostTensor>) -> Vec<Arc<str>> {
+        masters.unlisted(grads.iter().map(|grad| &grad.name))
     }
 
     fn step(

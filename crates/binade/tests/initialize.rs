@@ -41,6 +41,32 @@ fn reported(amp: &mut Amp<Cpu>) -> String {
 }
 
 #[test]
+fn on_host_tensors_a_parameter_that_a_set_leaves_out_is_reported_as_missing() {
+    let device = HostDevice::<HostTensor>::new();
+    let params = ["a", "b"].map(|name| Named::new(name, HostTensor::from(vec![1.0_f32])));
+    let model = Model::new(params.into());
+    let mut amp = initialize(device, model, UpdateRule::sgd(1.0), O0.with(F32)).unwrap();
+    for (listed, missing) in [(&["a"][..], &["b"][..]), (&["b", "a"], &[]), (&["b"], &["a"])] {
+        let grads =
+            listed.iter().map(|name| Named::new(*name, Some(HostTensor::from(vec![0.5_f32]))));
+        let grads = amp.scaler.check_unscaled(grads.collect()).unwrap();
+        let mut window = amp.scaler.accumulate(BadMicroBatch::Drop);
+        window.add(grads).unwrap();
+        let step = window.finish().unwrap().unwrap().step(&mut amp.optimizer).unwrap();
+        let step = amp.scaler.update(step).unwrap().resolve().unwrap();
+        assert!(step.is_applied(), "{step:?}");
+        assert!(
+            step.report().missing().map(|name| &**name).eq(missing.iter().copied()),
+            "{step:?}"
+        );
+    }
+    let grads = vec![Named::new("a", Some(HostTensor::from(vec![0.5_f32])))];
+    let step = amp.scaler.check_unscaled(grads).unwrap().step(&mut amp.optimizer).unwrap();
+    let report = amp.scaler.update(step).unwrap().resolve().unwrap().into_applied().unwrap();
+    assert!(report.to_string().contains("no gradient for b"), "{report}");
+}
+
+#[test]
 fn o1_says_at_its_first_step_that_no_operation_asked_its_region() {
     let mut amp = at(O1, F16);
     let told = reported(&mut amp);

@@ -86,6 +86,10 @@ fn summary<D: ScaleStore>(
     if parts.is_empty() {
         parts.push(PartReport { name: String::new(), finding: verdict.clone() });
     }
+    // Each micro-batch of a window has the same list.
+    for part in parts.iter_mut().filter(|part| !part.is_sum()) {
+        part.finding.missing.extend(step.unlisted.iter().cloned());
+    }
     let (name, skipped) = (step.name.clone(), verdict.is_raised());
     let norm = verdict.norm.filter(|_| step.measured);
     StepSummary { name, skipped, norm, verdict, parts }

@@ -30,6 +30,8 @@ pub(crate) struct StepRecord<D: ScaleStore> {
     /// Empty where the verdict is what the one pass found.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
+    /// Parameters of the optimizer that the set has no entry for.
+    pub(crate) unlisted: Vec<Arc<str>>,
     /// True if the norm in the verdict is this step's.
     pub(crate) measured: bool,
     /// True once an update has taken it: dropping it is then no mistake.

@@ -80,12 +80,14 @@ impl<D: GradScaler> UnscaledGrads<D> {
         O: Optimizer<D::Grads, D::Found> + ?Sized,
         D::Error: From<O::Error>,
     {
+        let unlisted = optimizer.unlisted(&self.grads);
         optimizer.step(self.grads, &self.verdict)?;
         Ok(PendingStep::new(StepRecord {
             name: self.name,
             of: self.of,
             parts: self.parts,
             verdict: self.verdict,
+            unlisted,
             measured: self.measured,
             settled: false,
             iterations: self.shared.iterations.clone(),
