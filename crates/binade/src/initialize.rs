@@ -247,7 +247,8 @@ pub struct Amp<D: GradScaler + MasterWeights> {
 ///
 /// # Errors
 ///
-/// If the properties or `rule` are refused, the model names a parameter it does not have, or the device fails.
+/// If the properties or `rule` are refused, the model names a parameter it does not have, a [layer's pattern](Properties::with_layer)
+/// covers none, or the device fails.
 pub fn initialize<D>(
     device: D,
     model: Model<D::Params>,
@@ -258,6 +259,9 @@ where
     D: GradScaler + MasterWeights + Clone,
 {
     let setup = Setup::new(device, properties)?;
+    if let Some(names) = &model.names {
+        setup.properties.check_covered(names)?;
+    }
     Ok(Amp {
         region: setup.region.clone(),
         scaler: setup.scaler().map_err(InitError::Device)?,

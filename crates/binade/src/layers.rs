@@ -5,6 +5,7 @@ use binade_autocast::Region;
 use binade_cast_policy::{CastPolicy, CastRule, Glob, OpCall, OpTable, Overrides, PolicyError};
 use binade_core::{DType, Op, OpClass};
 use binade_interchange::DTypePolicy;
+use std::sync::Arc;
 
 impl Properties {
     /// Adds a policy for the layers whose path is covered by `pattern`, as Keras's `DTypePolicyMap` does. The last pattern that covers
@@ -12,7 +13,8 @@ impl Properties {
     ///
     /// * `compute`: every operation at the path casts its operands to this type, softmax and losses too.
     /// * `params`: the layers' parameters are stored in this type. A parameter's layer is its name without the last part, so that
-    ///   `head.**` covers `head.out.weight`.
+    ///   `head.**` covers `head.out.weight`. [`initialize`](crate::initialize) refuses a pattern that covers no parameter of a model whose
+    ///   [names it knows](crate::Model::named); [`Setup`](crate::Setup), which may be of several models, does not.
     /// * `output`: [`Setup::output_at`](crate::Setup::output_at) casts to this type.
     ///
     /// ```
@@ -41,8 +43,20 @@ impl Properties {
 
     /// Returns the type that the policy of a parameter's layer stores it in.
     pub(crate) fn layer_storage(&self, parameter: &str) -> Option<DType> {
-        let layer = parameter.rsplit_once('.').map_or("", |(layer, _)| layer);
-        self.layer(layer).map(|policy| policy.params)
+        self.layer(layer_of(parameter)).map(|policy| policy.params)
+    }
+
+    /// Checks that each pattern covers the layer of one of these parameters.
+    pub(crate) fn check_covered(&self, parameters: &[Arc<str>]) -> Result<(), Illegal> {
+        let covers =
+            |pattern: &Glob| parameters.iter().any(|parameter| pattern.covers(layer_of(parameter)));
+        match self.layers.iter().find(|(pattern, _)| !covers(pattern)) {
+            None => Ok(()),
+            Some((pattern, _)) => Err(Illegal(format!(
+                "the properties name the layers `{pattern}`, and no parameter's layer has that path; look for a typing error. `Setup` takes \
+                 patterns of layers without parameters"
+            ))),
+        }
     }
 
     /// Returns true if a layer stores its parameters in another type than the level does.
@@ -96,6 +110,11 @@ impl Properties {
         });
         Region::new(self.dtype, policy)
     }
+}
+
+/// Returns the path of a parameter's layer.
+fn layer_of(parameter: &str) -> &str {
+    parameter.rsplit_once('.').map_or("", |(layer, _)| layer)
 }
 
 /// Returns true for a type that layers compute in.

@@ -145,6 +145,21 @@ fn a_policy_that_cannot_hold_is_refused_with_the_pattern() {
         nameless.optimizer(Model::new(params()), UpdateRule::sgd(0.1)).unwrap_err().to_string();
     assert!(refused.contains("`Model::named`"), "{refused}");
 
+    let typo = OptLevel::O1.with(F16).with_layer("hed.**", keras("mixed_float16"));
+    let set_up = |properties: Properties| {
+        let amp = initialize(Cpu, Model::named(params()), UpdateRule::sgd(0.1), properties);
+        amp.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let refused = set_up(typo.clone()).unwrap_err();
+    let told = "the properties name the layers `hed.**`, and no parameter's layer has that path; look for a typing error";
+    assert!(refused.starts_with(told), "{refused}");
+    assert_eq!(set_up(typo.clone().with_enabled(false)), Ok(()), "layers are switched off too");
+    assert_eq!(
+        set_up(OptLevel::O1.with(F16).with_layer("head.**", keras("mixed_float16"))),
+        Ok(())
+    );
+    assert!(Setup::new(Cpu, typo).is_ok(), "of models that are to come");
+
     let o1 = OptLevel::O1.with(BF16);
     for (properties, why) in [
         (
