@@ -70,7 +70,7 @@ impl LossScale {
     /// limits but those of exact scales.
     ///
     /// For its behaviour to the bit, zero and infinite scales included, see `protocol` of
-    /// [`binade-interchange`](https://docs.rs/binade-interchange).
+    /// `binade-interchange`.
     pub const fn torch() -> Self {
         Self { min_exponent: -MAX_EXPONENT, max_exponent: MAX_EXPONENT, ..Self::dynamic() }
     }
