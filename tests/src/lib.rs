@@ -48,6 +48,8 @@ mod chapters {
     pub struct AccumulationAndClipping;
     #[doc = include_str!("../../docs/src/checkpoints.md")]
     pub struct Checkpoints;
+    #[doc = include_str!("../../docs/src/evaluation.md")]
+    pub struct Evaluation;
     #[doc = include_str!("../../docs/src/nan.md")]
     pub struct Nan;
     #[doc = include_str!("../../docs/src/kit-report.md")]

@@ -1,4 +1,4 @@
-//! Orders that do not compile, each beside the right one, and what is said of those that do.
+//! Orders that do not compile, each beside the right one, and the errors of wrong orders that do compile.
 //!
 //! | mistake | who tells | in which words |
 //! |---|---|---|
@@ -17,9 +17,9 @@
 //! | a backward pass that ignores the scaled loss | run, where [`Scaler::verify_backward`](crate::Scaler::verify_backward) is called | backward does not differentiate the scaled loss |
 //! | torch's `scaler.step(…)`, `scaler.unscale_(…)`, `grads.unscale_()` | compiler, E0277 and E0599 | gradients are unscaled and stepped with, and not the scaler; there is a method `unscale` with a similar name |
 //!
-//! Two things no one tells: an `update` for each optimizer whose loss is scaled after the update before, which to the scaler are
-//! two iterations, and the last step of a run, after which nothing is scaled. [`Scaler::state`](crate::Scaler::state) has both in its count
-//! of updates.
+//! Two mistakes are not found. One is an `update` for each of two optimizers where each loss is scaled after the update before: the
+//! scaler counts two iterations. The other is to leave out `update` after the last step of a run, since no `scale` follows. The count of
+//! updates in [`Scaler::state`](crate::Scaler::state) shows both.
 //!
 //! Every pair below is two doc tests: the first compiles and runs, the second differs in its order alone and must not
 //! compile, for the reason that its error code names. (What is forgotten has no code: `unused_must_use` is denied.)

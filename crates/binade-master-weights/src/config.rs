@@ -216,10 +216,11 @@ impl OptimizerConfig {
         Self { counts_lost_updates: counted, ..self }
     }
 
-    /// Returns the configuration at another learning rate, as a schedule sets it: each group keeps the [ratio](ParamGroup::ratio) that it
-    /// was given with, however often this is called and whether or not a rate on the way was 0. One given at 0 stays
-    /// frozen. One given to a configuration whose own rate was 0 has no ratio and keeps the rate it has: give groups before a
-    /// warm-up lowers the rate.
+    /// Returns the configuration at another learning rate, as a schedule sets it.
+    ///
+    /// Each group's rate is `lr` times the group's [ratio](ParamGroup::ratio), which is fixed when the group is added. A rate of 0 in between
+    /// does not change it. A group that is added at a rate of 0 stays frozen. A group that is added while the configuration's own rate is 0
+    /// has no ratio and keeps its rate: add groups before a warm-up sets the rate to 0.
     ///
     /// # Errors
     ///

@@ -4,14 +4,13 @@ use crate::step::Factor;
 use crate::{StepConstants, rules::ElementState};
 use std::ops::AddAssign;
 
-/// How many of the weights that a step had an update for did not move, since in their precision w + Δ is w.
+/// Count of the weights that did not move although the step had an update for them: in their precision w + Δ is w.
 ///
-/// Told of what is kept: of masters under stores that keep some, of parameters under those that keep none, so that a
-/// low-precision copy that did not change while its master did is no loss. A weight counts when its update was not zero
-/// as `f32` has it: the last product of the rule, which is added to the parameter, or its decay.
+/// Masters are counted where the store keeps masters, and parameters elsewhere. A master that moves is no lost update, even if its
+/// low-precision copy stays. A weight counts if its update in `f32` was not zero: what the rule adds to the parameter, or its decay.
 ///
-/// A share near 0 says that the store does; one that grows as the learning rate falls says that training has come to the
-/// end of its precision, and wants masters, or better ones.
+/// A share near 0 says that the store is precise enough. If the share grows as the learning rate falls, use a store with masters, or
+/// with more precise ones.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LostUpdates {
     /// Weights that stayed as they were though their update was not zero.

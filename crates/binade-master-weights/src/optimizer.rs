@@ -26,6 +26,9 @@ pub struct MasterOptimizer<D: MasterWeights> {
     masters: D::Masters,
     config: OptimizerConfig,
     /// Parameters that the model computes with.
+    ///
+    /// A step sets a parameter that has a master from the master, so that a value written here is lost. Change weights before
+    /// [`new`](Self::new), or put saved ones back by [`load`](Self::load).
     pub params: D::Params,
 }
 
