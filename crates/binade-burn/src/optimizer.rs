@@ -1,6 +1,6 @@
 //! burn's own optimizer and the module that it steps, as one predicated step.
 
-use crate::{Burn, BurnTensor, Error, gradients_params};
+use crate::{Burn, BurnTensor, Error, TensorError, gradients_params};
 use binade_core::{FoundInf, HostDeviceError, NamedGrads, Optimizer, TrainError};
 use binade_master_weights::MasterOptimizer;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLearningRate;
@@ -18,7 +18,8 @@ use std::{collections::HashSet, fmt};
 ///   [`TrainError::NoGradients`].
 /// * The optimizer is given `f32` gradients, unscaled and clipped, and keeps its state in that type.
 /// * The module's old parameters live until the step has ended, since burn's step may panic.
-/// * Gradients of [`tables`](Self::tables) go to these, whose rule is Binade's: burn's optimizers take whole gradients.
+/// * Gradients of [`tables`](Self::tables) go to these, whose rule is Binade's: burn's optimizers take whole gradients. A set that lacks
+///   a table is an error. If burn's step panics, the tables have moved already.
 pub struct BurnOptimizer<M> {
     /// Module that is trained: compute the loss with it.
     pub module: M,
@@ -57,6 +58,11 @@ impl<M: Module> BurnOptimizer<M> {
         let names: HashSet<_> = names.map(|table| table.name.clone()).collect();
         let (rows, rest): (Vec<_>, Vec<_>) =
             grads.into_iter().partition(|grad| names.contains(&grad.name));
+        if let Some(lacking) = names.iter().find(|name| rows.iter().all(|grad| grad.name != **name))
+        {
+            let why = "no gradients came for it: take them by `SparseLookups::backward`".to_owned();
+            return Err(TensorError::Parameter { path: lacking.to_string(), why }.into());
+        }
         let rest = gradients_params(&self.module, rest)?;
         if let Some(tables) = &mut self.tables
             && rows.iter().any(|grad| grad.value.is_some())

@@ -1,10 +1,10 @@
 //! Look-ups of a forward pass in tables whose gradients stay sparse.
 
 use crate::{BurnTensor, Error, TensorError, named_gradients};
-use binade_core::{AmpTensor, DType, Named, NamedGrads};
+use binade_core::{AmpTensor, Named, NamedGrads};
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use burn::tensor::{Gradients, Int, Shape, Tensor};
+use burn::tensor::{Device, Gradients, Int, Tensor};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///   [`UpdateRule::sparse_adam`](binade_master_weights::UpdateRule::sparse_adam), all without weight decay. Others refuse the table by name.
 /// * Look-ups of one table add up. Gradients of a row are added in `f32` and rounded once to the table's type, before the check: an
 ///   overflow that only their sum has is found at its element of the table.
+/// * Make one for each forward pass, in evaluation too, and drop it: it keeps the rows of every look-up.
 ///
 /// # Examples
 ///
@@ -39,10 +40,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// let mut scaler = Scaler::new(Burn, LossScale::dynamic())?;
 ///
 /// let lookups = SparseLookups::default();
-/// let table = trained.tables.as_ref().and_then(|tables| tables.params.first()).ok_or("no table")?;
-/// let rows = lookups.embedding(table, Tensor::from_ints([[7, 3, 7]], &device))?;
+/// let tables = &trained.tables.as_ref().ok_or("no tables")?.params;
+/// let rows = lookups.embedding(&tables[0], Tensor::from_ints([[7, 3, 7]], &device))?;
 /// let loss = BurnTensor::from(trained.module.forward(rows).sum());
-/// let grads = scaler.scale(&loss)?.backward(|loss| lookups.backward(loss, &trained.module))?;
+/// let grads = scaler.scale(&loss)?.backward(|loss| lookups.backward(loss, &trained.module, tables))?;
 /// let step = grads.unscale()?.clip_norm(1.0)?.step(&mut trained)?;
 /// assert!(scaler.update(step)?.resolve()?.is_applied());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -54,10 +55,15 @@ pub struct SparseLookups(Mutex<Vec<Lookup>>);
 #[derive(Debug)]
 struct Lookup {
     table: Arc<str>,
-    dtype: DType,
     shape: Vec<usize>,
     rows: Tensor<2>,
     indices: Vec<usize>,
+}
+
+impl Lookup {
+    fn is_of(&self, table: &Named<BurnTensor>) -> bool {
+        self.table == table.name && self.shape == table.value.shape()
+    }
 }
 
 impl SparseLookups {
@@ -80,7 +86,10 @@ impl SparseLookups {
         let [count, len] = indices.dims();
         let wrong = |index: i64| TensorError::Parameter {
             path: name.to_string(),
-            why: format!("{index} was looked up, and it has {rows} rows: give indices below that"),
+            why: match rows.checked_sub(1) {
+                Some(last) => format!("{index} was looked up: give indices from 0 to {last}"),
+                None => format!("{index} was looked up, and it has no rows"),
+            },
         };
         let index = |index: i64| {
             usize::try_from(index).ok().filter(|row| *row < rows).ok_or_else(|| wrong(index))
@@ -89,54 +98,77 @@ impl SparseLookups {
             indices.into_data().iter::<i64>().map(index).collect::<Result<Vec<_>, _>>()?;
         let rows = value.select(&indices).autodiff().require_grad();
         let output = rows.clone().reshape([count, len, width]);
-        let (table, dtype, shape) = (name.clone(), AmpTensor::dtype(value), value.shape().to_vec());
-        let lookup = Lookup { table, dtype, shape, rows, indices };
+        let (table, shape) = (name.clone(), value.shape().to_vec());
+        let lookup = Lookup { table, shape, rows, indices };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lookup);
         Ok(output)
     }
 
     /// Runs burn's backward pass from this loss, and returns the gradients of `module`'s parameters by path, as
-    /// [`BurnTensor::backward`] does, and behind them those of the tables that were looked up, as rows.
+    /// [`BurnTensor::backward`] does, and behind them those of `tables`, as rows. A table that was not looked up has none.
+    ///
+    /// A table gets gradients by look-ups alone. Keep one with other uses, such as the weight of a last layer, in the module.
     ///
     /// # Errors
     ///
-    /// If the loss depends on no parameter that requires a gradient.
+    /// If the loss depends on no parameter that requires a gradient, or a table that was looked up is none of `tables`.
     pub fn backward<M: Module>(
         &self,
         loss: &BurnTensor,
         module: &M,
+        tables: &[Named<BurnTensor>],
     ) -> Result<NamedGrads<BurnTensor>, Error> {
         if !loss.flat().is_tracked() {
             return Err(TensorError::Untracked.into());
         }
+        self.require(tables)?;
         let mut grads = loss.flat().backward();
-        let tables = self.tables(&mut grads)?;
+        let tables = self.gradients(&mut grads, tables)?;
         let mut named = named_gradients(module, GradientsParams::from_grads(grads, module))?;
         named.extend(tables);
         Ok(named)
     }
 
-    /// Takes the gradients of the tables out of burn's.
-    fn tables(&self, grads: &mut Gradients) -> Result<NamedGrads<BurnTensor>, Error> {
+    /// Fails where a table was looked up that is none of these.
+    fn require(&self, tables: &[Named<BurnTensor>]) -> Result<(), Error> {
         let lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut tables: BTreeMap<&Arc<str>, (&Lookup, Option<Sum>)> = BTreeMap::new();
-        for lookup in lookups.iter() {
-            let (_, sum) = tables.entry(&lookup.table).or_insert((lookup, None));
-            if let Some(grad) = lookup.rows.grad_remove(grads) {
-                grad.device().sync().map_err(TensorError::from)?;
-                let grad = BurnTensor::from(grad).floats();
-                add(sum.get_or_insert_default(), &lookup.indices, &grad);
-            }
+        let is_strange = |it: &&Lookup| !tables.iter().any(|table| it.is_of(table));
+        if let Some(Lookup { table, shape, .. }) = lookups.iter().find(is_strange) {
+            let why = format!(
+                "a table of the shape {shape:?} was looked up, and none of the tables has this name and shape: look up those of \
+                 `BurnOptimizer::tables`, and give them to `backward`"
+            );
+            return Err(TensorError::Parameter { path: table.to_string(), why }.into());
         }
-        let table = |(name, (lookup, sum)): (&Arc<str>, (&Lookup, Option<Sum>))| {
-            let value = sum.map(|sum| {
+        Ok(())
+    }
+
+    /// Takes the gradients of the tables out of burn's.
+    fn gradients(
+        &self,
+        grads: &mut Gradients,
+        tables: &[Named<BurnTensor>],
+    ) -> Result<NamedGrads<BurnTensor>, Error> {
+        let lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = |table: &Named<BurnTensor>| {
+            let mut sum: Option<(Sum, Device)> = None;
+            for lookup in lookups.iter().filter(|lookup| lookup.is_of(table)) {
+                if let Some(grad) = lookup.rows.grad_remove(grads) {
+                    grad.device().sync().map_err(TensorError::from)?;
+                    let grad = BurnTensor::from(grad).floats();
+                    let own = || (Sum::new(), lookup.rows.device().inner());
+                    add(&mut sum.get_or_insert_with(own).0, &lookup.indices, &grad);
+                }
+            }
+            let value = sum.map(|(sum, device)| {
                 let (rows, values): (Vec<_>, Vec<_>) = sum.into_iter().unzip();
-                let place = (Shape::from(lookup.shape.clone()), lookup.rows.device().inner());
-                BurnTensor::sparse(values.concat(), rows, place).cast(lookup.dtype)
+                let place = (table.value.shape().to_vec().into(), device);
+                BurnTensor::sparse(values.concat(), rows, place)
+                    .cast(AmpTensor::dtype(&table.value))
             });
-            Ok(Named::new(name.clone(), value.transpose()?))
+            Ok(Named::new(table.name.clone(), value.transpose()?))
         };
-        tables.into_iter().map(table).collect()
+        tables.iter().map(one).collect()
     }
 }
 

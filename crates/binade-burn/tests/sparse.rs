@@ -40,7 +40,7 @@ fn gradients(tables: &Tables, of: &[i64]) -> Result<NamedGrads<BurnTensor>> {
     let first = loss(&module, lookups.embedding(&tables.params[0], indices(of))?);
     let second = loss(&module, lookups.embedding(&tables.params[0], indices(&of[..1]))?);
     let both = BurnTensor::from(first.to_tensor::<1>()? + second.to_tensor::<1>()?);
-    Ok(lookups.backward(&both, &module)?)
+    Ok(lookups.backward(&both, &module, &tables.params)?)
 }
 
 fn values(tables: &Tables) -> Result<Vec<f32>> {
@@ -83,13 +83,15 @@ fn an_overflow_made_by_adding_up_two_look_ups_is_found_at_its_element_and_nothin
     let (before, lookups, mut scaler) = (table(&trained)?, SparseLookups::default(), fixed(0)?);
     let mut sum = trained.module.w.val();
     for of in [&[3, 1][..], &[3]] {
-        let words = &trained.tables.as_ref().ok_or("no tables")?.params[0];
-        let rows = lookups.embedding(words, indices(of))?.cast(FloatDType::F32);
+        let words = &trained.tables.as_ref().ok_or("no tables")?.params;
+        let rows = lookups.embedding(&words[0], indices(of))?.cast(FloatDType::F32);
         // Each is finite in f16.
         sum = sum + (rows.narrow(2, 1, 1) * 40_000.0).sum();
     }
     let loss = BurnTensor::from(sum);
-    let grads = scaler.scale(&loss)?.backward(|loss| lookups.backward(loss, &trained.module))?;
+    let tables = &trained.tables.as_ref().ok_or("no tables")?.params;
+    let grads =
+        scaler.scale(&loss)?.backward(|loss| lookups.backward(loss, &trained.module, tables))?;
     let step = grads.unscale()?.step(&mut trained)?;
     let step = scaler.update(step)?.resolve()?;
     assert!(!step.is_applied() && step.report().to_string().contains("words[7]"), "{step:?}");
@@ -192,5 +194,59 @@ fn windows(resumes: bool) -> Result<String> {
 #[test]
 fn a_window_of_look_ups_is_resumed_to_the_same_bits() -> Result {
     assert_eq!(windows(true)?, windows(false)?);
+    Ok(())
+}
+
+#[test]
+fn a_table_that_one_micro_batch_does_not_look_up_has_no_gradient_there_and_one_in_the_window()
+-> Result {
+    let table = |name, value| {
+        Named::new(name, BurnTensor::from(Tensor::<2>::full([3, 2], value, &Device::flex())))
+    };
+    let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?;
+    let tables =
+        MasterOptimizer::new(Burn, vec![table("words", 1.0), table("users", 2.0)], config)?;
+    let module = Weights::new(&[0.5, -1.5]);
+    let mut trained = BurnOptimizer::new(module, SgdConfig::new().init(), 0.1).with_tables(tables);
+    let scaler = fixed(2)?;
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for looked_up in [&[0][..], &[0, 1]] {
+        let (lookups, tables) =
+            (SparseLookups::default(), &trained.tables.as_ref().ok_or("no tables")?.params);
+        let rows = looked_up.iter().map(|place| lookups.embedding(&tables[*place], indices(&[1])));
+        let rows = rows.collect::<std::result::Result<Vec<_>, _>>()?;
+        let mut sum = Tensor::<1>::zeros([1], &device());
+        for rows in rows {
+            sum = sum + loss(&trained.module, rows).to_tensor::<1>()?;
+        }
+        let grads = scaler
+            .scale(&BurnTensor::from(sum))?
+            .backward(|loss| lookups.backward(loss, &trained.module, tables))?;
+        window.add(grads.unscale()?)?;
+    }
+    let _ = window.finish()?.ok_or("an empty window")?.step(&mut trained)?;
+    let tables = trained.tables.as_ref().ok_or("no tables")?;
+    for (table, before, count) in [(0, 1.0, 2.0), (1, 2.0, 1.0)] {
+        let gradient = [0.5, -1.5].map(|weight| count * weight);
+        let after = Burn.download(&tables.params[table].value)?;
+        assert_eq!(after[2..4], gradient.map(|gradient| before - 0.5 * gradient));
+        assert_eq!([after[0], after[5]], [before; 2]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_table_of_nobody_and_gradients_without_a_table_are_refused_by_name() -> Result {
+    let tables = tables(DType::F32, UpdateRule::sgd(0.5))?;
+    let (module, lookups) = (Weights::new(&[0.5, -1.5]), SparseLookups::default());
+    let loss = loss(&module, lookups.embedding(&tables.params[0], indices(&[1]))?);
+    let error = lookups.backward(&loss, &module, &[]).err().ok_or("it was taken")?;
+    assert!(error.to_string().contains("`words`"), "{error}");
+    let mut trained = BurnOptimizer::new(module, SgdConfig::new().init(), 0.1).with_tables(tables);
+    let grads =
+        fixed(0)?.scale(&loss)?.backward(|loss| loss.backward(&trained.module))?.unscale()?;
+    let error = grads.step(&mut trained).err().ok_or("it was taken")?;
+    assert!(error.to_string().contains("`words`"), "{error}");
+    assert_eq!(trained.module.values(), [0.5, -1.5]);
     Ok(())
 }

@@ -88,6 +88,17 @@ pub enum Error {
         "there are no parameters, and nothing would be trained: build the model before `params(&map)`, since its layers make the `Var`s"
     )]
     NoParameters,
+    /// Table of a look-up that is no `Var`.
+    #[error(
+        "a table that is looked up has to be a `Var`, since the gradient of a cast would be lost: give the parameter, and cast the rows"
+    )]
+    TableIsNoVar,
+    /// Look-up in a table that is none of the parameters.
+    #[error(
+        "a table was looked up that is none of the parameters: look up a `Var` of `optimizer.params`, and not one of the map that they \
+         were made of"
+    )]
+    StrangeTable,
     /// A tensor that is to be set and is no `Var`: a copy would be set.
     #[error("`{name}` is a tensor and no `Var`, so that it cannot be set: give the `Var` itself")]
     NotVar {
@@ -122,9 +133,11 @@ impl binade_core::Error for Error {
             #[cfg(feature = "cuda")]
             Self::Strided { .. } => ErrorKind::InvalidArgument,
             Self::Strangers { .. } => ErrorKind::Mismatch,
-            Self::Tied { .. } | Self::NoParameters | Self::NotVar { .. } => {
-                ErrorKind::InvalidArgument
-            }
+            Self::Tied { .. }
+            | Self::NoParameters
+            | Self::TableIsNoVar
+            | Self::StrangeTable
+            | Self::NotVar { .. } => ErrorKind::InvalidArgument,
         }
     }
 }

@@ -63,10 +63,16 @@ impl SparseLookups {
     ///
     /// # Errors
     ///
-    /// If `table` is no `Var`, as a cast of one is; candle's, and on the CPU if an index is no row.
+    /// If `table` is no `Var`, as a cast of one is; if the indices are no integers; candle's, and on the CPU if an index is no row.
     pub fn embedding(&self, table: &Tensor, indices: &Tensor) -> Result<Tensor, Error> {
         if !table.is_variable() {
-            return Err(Error::NotVar { name: "the table of a look-up".into() });
+            return Err(Error::TableIsNoVar);
+        }
+        if !indices.dtype().is_int() {
+            let (msg, got) = ("indices are integers", indices.dtype());
+            return Err(
+                candle_core::Error::UnexpectedDType { msg, expected: DType::I64, got }.into()
+            );
         }
         let indices = indices.to_dtype(DType::I64)?;
         let rows = Var::from_tensor(&Candle.embedding(&table.detach(), &indices)?)?;
@@ -81,7 +87,8 @@ impl SparseLookups {
     ///
     /// # Errors
     ///
-    /// candle's, and if there are no parameters.
+    /// candle's; if there are no parameters; if a table that was looked up is none of them. Elsewhere than on the CPU, also if an index
+    /// was no row.
     pub fn backward(
         &self,
         loss: &Tensor,
@@ -90,6 +97,10 @@ impl SparseLookups {
         require_parameters(params)?;
         let store = loss.backward()?;
         let lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = |it: &Lookup| params.iter().any(|param| param.value.id() == it.table);
+        if !lookups.iter().all(is_known) {
+            return Err(Error::StrangeTable);
+        }
         let one = |Named { name, value }: &Named<Tensor>| {
             let own = lookups.iter().filter(|lookup| lookup.table == value.id());
             let own = own.filter_map(|lookup| Some((store.get(&lookup.rows)?, &lookup.indices)));

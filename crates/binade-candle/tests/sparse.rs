@@ -147,6 +147,19 @@ fn a_table_that_is_a_cast_is_refused_since_its_gradient_would_be_lost() -> Resul
         let error = error.err().ok_or("taken")?;
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     }
+    let fraction = Tensor::new(&[1.9_f32], &Device::Cpu)?;
+    let error = SparseLookups::default().embedding(&params[1].value, &fraction);
+    assert!(error.is_err_and(|error| error.to_string().contains("integers")));
+    Ok(())
+}
+
+#[test]
+fn a_table_that_is_none_of_the_parameters_is_refused() -> Result {
+    let (params, others) = (params(Type::F32)?, params(Type::F32)?);
+    let lookups = SparseLookups::default();
+    let loss = lookups.embedding(&others[1].value, &indices(&[0])?)?.sum_all()?;
+    let error = lookups.backward(&loss, &params).err().ok_or("taken")?;
+    assert!(error.to_string().contains("none of the parameters"), "{error}");
     Ok(())
 }
 

@@ -64,7 +64,8 @@ pub(crate) fn train(rows: u32, is_sparse: bool) -> Result<Trained> {
         };
         let loss = BurnTensor::from((net.out.forward(found) - 1.0).powi_scalar(2).mean());
 
-        let grads = scaler.scale(&loss)?.backward(|loss| lookups.backward(loss, net))?;
+        let tables = trained.tables.as_ref().map_or(&[][..], |tables| &tables.params);
+        let grads = scaler.scale(&loss)?.backward(|loss| lookups.backward(loss, net, tables))?;
         let step = grads.unscale()?.clip_norm(1.0)?.step(&mut trained)?;
         scaler.update(step)?.resolve()?.into_applied()?;
         times.push(begin.elapsed());

@@ -3,7 +3,7 @@
 use super::{BurnTensor, Elements};
 use crate::numbers;
 use burn::tensor::{Device, IndexingUpdateOp, Int, Shape, Tensor, TensorData};
-use std::mem;
+use std::{borrow::Cow, mem};
 
 impl BurnTensor {
     /// Returns the gradient of a table of this shape that has these rows, in ascending order, in `f32`.
@@ -46,7 +46,10 @@ impl BurnTensor {
                 Elements::Device(own.reshape([rows.len() * width]))
             }
             (own, _) => {
-                let all = self.floats();
+                let all = match &self.elements {
+                    Elements::Host(values, _) => Cow::Borrowed(&values[..]),
+                    Elements::Device(flat) => Cow::Owned(numbers::decoded(&flat.to_data())),
+                };
                 let mut values = vec![0.0; rows.len() * width];
                 for (row, new) in rows.iter().zip(values.chunks_mut(width)) {
                     let place = own.as_ref().map_or(Some(*row), |own| own.binary_search(row).ok());
