@@ -195,6 +195,8 @@ impl Compared {
         let room = match self.cpu.config().store {
             MasterStore::Copy | MasterStore::Remainder => 2.0_f32.powi(-20),
             MasterStore::Kahan => 2.0_f32.powi(-14),
+            // Two roundings of f16.
+            MasterStore::ScaledF16 => 2.0_f32.powi(-9),
             _ => 2.0_f32.powi(-7),
         };
         let names = self.gpu.params.iter().map(|param| &*param.name);

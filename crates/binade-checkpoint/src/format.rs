@@ -196,12 +196,12 @@ pub(crate) fn checksum_of(mut file: impl Read) -> io::Result<u32> {
     }
 }
 
-/// Returns all tensors of a safetensors file by name, whichever program wrote it: the weights of a torch model, saved by
-/// `safetensors.torch.save_file(model.state_dict(), path)`.
+/// Returns all tensors of a safetensors file by name, whichever program wrote it. `safetensors.torch.save_file(model.state_dict(), path)`
+/// writes one of a torch model's weights.
 ///
 /// # Errors
 ///
-/// If the bytes are no safetensors file, or a tensor is of a type that Binade does not have.
+/// If the bytes are no safetensors file, or any tensor is of a type that Binade does not have, needed or not.
 pub fn read_safetensors(bytes: &[u8]) -> Result<BTreeMap<String, RawTensor>, FormatError> {
     let file = SafeTensors::deserialize(bytes);
     all(&file.map_err(|error| FormatError::NotSafetensors(error.to_string()))?)

@@ -144,7 +144,7 @@ fn filled(spec: &TensorSpec, value: f32) -> Option<RawTensor> {
     RawTensor::from_f32(spec.clone(), &vec![value; spec.elements()?])
 }
 
-/// Returns the moment in f32, and of one axis if the parameter tells no shape; unchanged if it does not fit, for the error.
+/// Returns the moment in the type of `spec`, and of one axis if the parameter tells no shape; unchanged if it does not fit, for the error.
 fn like(moment: &RawTensor, spec: &TensorSpec) -> RawTensor {
     let Some(values) = moment.to_f32() else { return moment.clone() };
     let flat = spec.shape.len() == 1 && spec.elements() == Some(values.len());

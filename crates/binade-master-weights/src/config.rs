@@ -174,7 +174,7 @@ impl OptimizerConfig {
     /// name.
     ///
     /// A rounding loses up to 2^-8 of a moment, and a change below 2^-9 is lost whole. With a `beta2` of 0.999 a mean of squares loses a
-    /// thousandth a step at most, so that in bf16 it never falls: it stays the largest that it was, and steps stay as small. Keep
+    /// thousandth a step at most, so that in bf16 it never falls: it stays at its largest value, and steps stay as small as that value made them. Keep
     /// `exp_avg_sq` in `f32`, or take a `beta2` of 0.99. [`LostUpdates`](crate::LostUpdates) counts weights, and does not see that.
     ///
     /// # Examples

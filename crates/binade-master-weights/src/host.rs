@@ -100,8 +100,8 @@ impl HostMasters {
             return Err(ConfigError::Store { parameter: name.clone(), store, stored });
         }
         let bound = first_infinite(stored);
-        // A NaN is below no bound.
-        if let Some(index) = values.iter().position(|value| !(value.abs() < bound)) {
+        let is_lost = |value: &f32| value.is_nan() || value.abs() >= bound;
+        if let Some(index) = values.iter().position(is_lost) {
             let (parameter, value) = (name.clone(), values[index]);
             return Err(ConfigError::NotFinite { parameter, index, value, stored });
         }

@@ -23,7 +23,7 @@ pub(crate) fn lengths(parts: &[usize], own: Option<usize>) -> Outcome<Vec<usize>
     let total = parts.iter().fold(0_usize, |sum, len| sum.saturating_add(*len));
     if total.saturating_add(parts.len().saturating_mul(HEAD)) > MOST {
         return Err(format!(
-            "{total} bytes are more than the {MOST} that MPI counts in one call: train a smaller model, or fewer shards on a rank"
+            "{total} bytes are more than the {MOST} that MPI counts in one call: take smaller buckets, or fewer shards on a rank, or train a smaller model"
         ));
     }
     let length = |(rank, len): (usize, &usize)| HEAD + if own == Some(rank) { 0 } else { *len };

@@ -15,7 +15,7 @@ pub(crate) type Shard = Vec<Option<RawTensor>>;
 /// Averages in the order of the model, whole or this rank's slices; `None` for a gradient that no rank has.
 pub(crate) type Averages = Vec<Option<Vec<f32>>>;
 
-/// Bytes of a rank's slices in one round. They stay in the cache between packing, sum and gather.
+/// Bytes of a rank's slices of all its shards in one round. They stay in the cache between packing, sum and gather.
 const ROUND: usize = 1 << 20;
 
 /// Number of elements that are added together.
@@ -115,7 +115,8 @@ impl Buffers {
         (shards, own): (&[usize], &[Shard]),
         is_sliced: bool,
     ) -> Result<Averages, GroupError> {
-        self.averages_by(ROUND, group, model, (shards, own), is_sliced)
+        let most_shards = shards.iter().copied().max().unwrap_or(1).max(1);
+        self.averages_by(ROUND / most_shards, group, model, (shards, own), is_sliced)
     }
 
     /// Returns averages, in rounds of so many bytes.
@@ -363,6 +364,8 @@ mod tests {
                     let whole = averages(usize::MAX);
                     assert!(whole[0].as_ref().is_some_and(|it| it.iter().any(|it| *it != 0.0)));
                     assert_eq!([8, 24].map(&mut averages), [whole.clone(), whole]);
+                    let Buffers { send, terms, own, all } = &buffers;
+                    assert!([send, terms, own, all].iter().all(|it| it.capacity() > 0));
                 }
                 assert!(places.iter().all(|it| *it == places[0]), "{places:?}");
             })

@@ -144,7 +144,7 @@ const LACKING: &[(&str, &str)] = &[
     ("3_rows_of_4x0", NOTHING),
     (
         "channels_last_are_channels_first_permuted",
-        "candle convolves images with the channels first",
+        "candle takes images with the channels first",
     ),
     ("3x2x9x8_by_5x2x2x3_stride_2x3_padding_2x1", SQUARE),
     ("2x2x6x7_by_3x2x1x2_stride_3x2_padding_0x3", SQUARE),

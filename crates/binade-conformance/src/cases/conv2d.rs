@@ -125,6 +125,8 @@ fn add_channels_last(cases: &mut OpCases, dtype: DType) {
             ([2, 6, 3, 5], [4, 3, 1, 1], Conv2dConfig { groups: 2, ..pixels }),
             ([2, 9, 3, 5], [4, 9, 1, 1], pixels),
             ([1, 0, 3, 3], [2, 0, 2, 2], plain),
+            // Lines of more elements than a GPU reads in one stretch.
+            ([1, 72, 3, 40], [2, 72, 3, 3], Conv2dConfig { padding: [1, 1], ..pixels }),
         ] {
             let layer = Layer { input, weight, config };
             both(run, dtype, layer, true)?;

@@ -26,7 +26,7 @@ impl AvgPool2dConfig {
     }
 }
 
-/// Average pooling: the mean of each window of images `[N, C, H, W]`.
+/// Average pooling: the mean of each window of images, `[N, C, H, W]` unless the layout says otherwise.
 ///
 /// # For implementers
 ///

@@ -27,7 +27,7 @@ impl Default for Conv2dConfig {
     }
 }
 
-/// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
+/// Cross-correlation of images, `[N, C, H, W]` unless the layout says otherwise, with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
 ///
 /// # For implementers
 ///

@@ -7,8 +7,8 @@ use super::Permute;
 /// A tensor has no strides, so that its shape alone does not tell one order from the other. Kernels of convolutions are
 /// `[O, C / groups, KH, KW]` in both, and checkpoints the same. [`channels_first`] and [`channels_last`] convert images.
 ///
-/// An operation without this setting takes channels last where its channels may be the last axis of `[N·H·W, C]`, such as
-/// [`BatchNorm`](super::BatchNorm) of reshaped images.
+/// [`BatchNorm`](super::BatchNorm) and [`BiasAdd`](super::BiasAdd) take images with the channels last once they are reshaped to
+/// `[N·H·W, C]`. [`AdaptiveAvgPool2d`](super::AdaptiveAvgPool2d) and [`GroupNorm`](super::GroupNorm) take the channels first alone.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum ImageLayout {
     /// `[N, C, H, W]`.

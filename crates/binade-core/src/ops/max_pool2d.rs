@@ -24,7 +24,7 @@ impl MaxPool2dConfig {
     }
 }
 
-/// Max pooling: the largest element of each window of images `[N, C, H, W]`.
+/// Max pooling: the largest element of each window of images, `[N, C, H, W]` unless the layout says otherwise.
 ///
 /// # For implementers
 ///

@@ -6,7 +6,7 @@ use binade_core::Op;
 use binade_core::ops::{AvgPool2d, AvgPool2dConfig};
 
 impl<D: Device + AvgPool2d> Var<D> {
-    /// Returns the mean of each window of `self` [N, C, H, W]: see [`AvgPool2d`].
+    /// Returns the mean of each window of images `self`, [N, C, H, W] unless the layout says otherwise: see [`AvgPool2d`].
     ///
     /// # Errors
     ///

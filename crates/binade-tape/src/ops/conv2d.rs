@@ -9,7 +9,7 @@ use binade_core::Op;
 use binade_core::ops::{Conv2d, Conv2dConfig, OpInvocation};
 
 impl<D: Device + Conv2d> Var<D> {
-    /// Convolves `self` [N, C, H, W] with `weight` [O, C / groups, KH, KW], plus `bias` of O: see [`Conv2d`].
+    /// Convolves images `self`, [N, C, H, W] unless the layout says otherwise, with `weight` [O, C / groups, KH, KW], plus `bias` of O: see [`Conv2d`].
     ///
     /// # Errors
     ///

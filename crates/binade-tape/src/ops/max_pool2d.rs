@@ -6,7 +6,7 @@ use binade_core::Op;
 use binade_core::ops::{MaxPool2d, MaxPool2dConfig, OpInvocation};
 
 impl<D: Device + MaxPool2d> Var<D> {
-    /// Returns the largest element of each window of `self` [N, C, H, W]: see [`MaxPool2d`].
+    /// Returns the largest element of each window of images `self`, [N, C, H, W] unless the layout says otherwise: see [`MaxPool2d`].
     ///
     /// # Errors
     ///

@@ -109,8 +109,8 @@ pub enum MuonError<E> {
     Rule(#[from] RuleError),
     /// Parameter that is no matrix.
     #[error(
-        "`{parameter}` has the shape {shape:?}, and Muon steps matrices, of two axes and no empty one: step it by Adam in an optimizer \
-         beside, or reshape it"
+        "`{parameter}` has the shape {shape:?}, and Muon steps matrices, which have two axes and at least one element: step it by Adam \
+         in a second optimizer, or reshape it"
     )]
     Shape {
         /// Name of the parameter.
@@ -160,7 +160,8 @@ impl Muon {
     /// came from [`state`](Self::state).
     ///
     /// `scope` casts the products, under the names of the parameters as paths. A parameter without a gradient keeps master and momentum.
-    /// For a schedule the rule calls this of a `Muon` with another rate.
+    /// For a schedule the rule calls this of a `Muon` with another rate. Its numbers are not checked again: keep them in the ranges of
+    /// [`state`](Self::state).
     ///
     /// # Errors
     ///
