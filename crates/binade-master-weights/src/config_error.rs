@@ -47,18 +47,6 @@ pub enum ConfigError {
         /// The parameter's type.
         stored: DType,
     },
-    /// Value that is not finite in the type that its parameter is stored in.
-    #[error("`{parameter}[{index}]` is {value:e}, {}", unstorable(*value, *stored))]
-    NotFinite {
-        /// The parameter.
-        parameter: Arc<str>,
-        /// Place of its first such element.
-        index: usize,
-        /// The element.
-        value: f32,
-        /// The type.
-        stored: DType,
-    },
     /// Another store, storage or type of state than the optimizer was started with.
     #[error(
         "the new configuration has another `MasterStore`, storage or state in bf16, and none of them can change in a running optimizer: \
@@ -120,17 +108,6 @@ pub enum ConfigError {
     },
 }
 
-/// Returns why a value cannot be stored, and what to do.
-fn unstorable(value: f32, stored: DType) -> String {
-    if !value.is_finite() {
-        return "and training begins with finite values: look at where they were made".into();
-    }
-    let largest = if stored == DType::F16 { "65504" } else { "3.39e38" };
-    format!(
-        "beyond {stored}'s {largest}: keep the parameter in f32 by `keep`, or store it in another type"
-    )
-}
-
 /// Returns what else helps: CUDA takes kernels of a program's own rules.
 fn remedy(device: &str) -> &'static str {
     match device {
@@ -146,7 +123,6 @@ impl Error for ConfigError {
             | Self::Counted { .. }
             | Self::State { .. }
             | Self::AllGradients(_) => ErrorKind::Unsupported,
-            Self::NotFinite { .. } => ErrorKind::InvalidArgument,
             _ => ErrorKind::Mismatch,
         }
     }

@@ -88,7 +88,7 @@ impl HostMasters {
     ///
     /// # Errors
     ///
-    /// When the configuration's store keeps no masters of this type, or a value is not finite in it.
+    /// When the configuration's store keeps no masters of this type.
     pub fn insert(
         &mut self,
         name: &Arc<str>,
@@ -98,12 +98,6 @@ impl HostMasters {
         let store = self.config.store;
         if !store.takes(stored) {
             return Err(ConfigError::Store { parameter: name.clone(), store, stored });
-        }
-        let bound = first_infinite(stored);
-        let is_lost = |value: &f32| value.is_nan() || value.abs() >= bound;
-        if let Some(index) = values.iter().position(is_lost) {
-            let (parameter, value) = (name.clone(), values[index]);
-            return Err(ConfigError::NotFinite { parameter, index, value, stored });
         }
         let number = u32::try_from(self.first + self.kept.len()).unwrap_or(u32::MAX);
         let rule = *self.config.rule_for(name);
@@ -231,14 +225,5 @@ impl HostMasters {
     pub fn bytes(&self) -> (u64, u64) {
         let each = self.kept.iter().map(|kept| kept.slot.bytes());
         each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    }
-}
-
-/// Returns the least magnitude that becomes infinite in this type: halfway between its largest number and the next power of two.
-fn first_infinite(stored: DType) -> f32 {
-    match stored {
-        DType::F16 => 65520.0,
-        DType::BF16 => f32::from_bits(0x7f7f_8000),
-        _ => f32::INFINITY,
     }
 }
