@@ -125,7 +125,9 @@ fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() ->
             let report = step(&mut fixed(0)?, &mut trained, loss)?.into_applied()?;
             assert_eq!(report.missing().count(), 0, "{report}");
             let moved = trained.module.bn.running_mean.value_sync() - before;
-            assert!(floats(moved).iter().all(|x| x.is_finite() && *x != 0.0));
+            let moved = floats(moved);
+            // The linear layer begins at random, so that one mean of few bf16 values may be 0.
+            assert!(moved.iter().all(|x| x.is_finite()) && moved.iter().any(|x| *x != 0.0));
         }
     }
     Ok(())
