@@ -52,7 +52,8 @@ if [ -n "${CUT_AFTER:-}" ]; then
     (sleep "$CUT_AFTER" && echo "the line of rank $((hosts - 1)) is cut" && ip link set "$name-$hosts" down) &
 fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-timeout --kill-after=5 "${LIMIT:-240}" ip netns exec "$name-1" mpirun -n "$hosts" --host "${list#,}" --oversubscribe \
+# Without `--bind-to none` every host's first rank is bound to core 0, which here is the same core.
+timeout --kill-after=5 "${LIMIT:-240}" ip netns exec "$name-1" mpirun -n "$hosts" --host "${list#,}" --oversubscribe --bind-to none \
     --mca plm_rsh_agent "$agent" --mca orte_keep_fqdn_hostnames 1 --mca oob_tcp_if_include 10.99.7.0/24 \
     --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.99.7.0/24 "$@"
 code=$?
