@@ -21,9 +21,9 @@ const ROUND: usize = 1 << 20;
 /// Number of elements that are added together.
 const BLOCK: usize = 1024;
 
-/// Part of every rank's slices that is averaged in one round.
+/// Pieces of the model that are averaged by one exchange.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct Round {
     /// Pieces of each rank's slices, in the order of the model.
     pieces: Vec<Vec<Piece>>,
 }
@@ -38,17 +38,17 @@ struct Piece {
     dtype: DType,
 }
 
-impl Window {
-    /// Returns the window of everything.
+impl Round {
+    /// Returns the one round of a whole model.
     pub(crate) fn whole(model: &[Entry], ranks: usize) -> Self {
-        let mut windows = Self::rounds(model, ranks, usize::MAX);
-        windows.pop().unwrap_or(Self { pieces: vec![Vec::new(); ranks] })
+        let mut rounds = Self::split(model, ranks, usize::MAX);
+        rounds.pop().unwrap_or(Self { pieces: vec![Vec::new(); ranks] })
     }
 
-    /// Divides a model into windows in which no rank has more than `most` bytes, or 8 if that is less. They are the same on all ranks.
-    fn rounds(model: &[Entry], ranks: usize, most: usize) -> Vec<Self> {
+    /// Divides a model into rounds in which no rank has more than `most` bytes, or 8 if that is less. They are the same on all ranks.
+    fn split(model: &[Entry], ranks: usize, most: usize) -> Vec<Self> {
         // Any element has room.
-        let (mut windows, most) = (Vec::<Self>::new(), most.max(size_of::<f64>()));
+        let (mut rounds, most) = (Vec::<Self>::new(), most.max(size_of::<f64>()));
         for rank in 0..ranks {
             let (mut round, mut room) = (0, most);
             for (place, entry) in model.iter().enumerate() {
@@ -63,18 +63,18 @@ impl Window {
                     }
                     let len = rest.len().min(room / width);
                     room -= len * width;
-                    if windows.len() <= round {
-                        windows.push(Self { pieces: vec![Vec::new(); ranks] });
+                    if rounds.len() <= round {
+                        rounds.push(Self { pieces: vec![Vec::new(); ranks] });
                     }
                     let elements = rest.start..rest.start + len;
                     let start = elements.start - slice.start;
                     rest.start = elements.end;
                     let piece = Piece { place, start, elements, dtype: spec.dtype };
-                    windows[round].pieces[rank].push(piece);
+                    rounds[round].pieces[rank].push(piece);
                 }
             }
         }
-        windows
+        rounds
     }
 
     /// Returns the number of bytes of each rank's pieces, of elements of this width.
@@ -129,10 +129,10 @@ impl Buffers {
         is_sliced: bool,
     ) -> Result<Averages, GroupError> {
         let mut averages = empty(group, model, is_sliced);
-        for window in Window::rounds(model, group.ranks(), most) {
-            self.exchange(group, &window, shards, own)?;
+        for round in Round::split(model, group.ranks(), most) {
+            self.exchange(group, &round, shards, own)?;
             let terms = mem::take(&mut self.terms);
-            self.mean(group, &window, (&terms, shards.iter().sum()), is_sliced, &mut averages)?;
+            self.mean(group, &round, (&terms, shards.iter().sum()), is_sliced, &mut averages)?;
             self.terms = terms;
         }
         Ok(averages)
@@ -142,13 +142,13 @@ impl Buffers {
     pub(crate) fn exchange<G: Group>(
         &mut self,
         group: &G,
-        window: &Window,
+        round: &Round,
         shards: &[usize],
         own: &[Shard],
     ) -> Result<(), GroupError> {
         let Self { send, terms, .. } = self;
         send.clear();
-        for pieces in &window.pieces {
+        for pieces in &round.pieces {
             for shard in own {
                 for Piece { place, elements: Range { start, end }, dtype, .. } in pieces {
                     let bytes = start * dtype.bytes()..end * dtype.bytes();
@@ -159,7 +159,7 @@ impl Buffers {
                 }
             }
         }
-        let bytes = window.bytes(Piece::width);
+        let bytes = round.bytes(Piece::width);
         let sends: Vec<usize> = bytes.iter().map(|bytes| bytes * own.len()).collect();
         let receives: Vec<usize> =
             shards.iter().map(|shards| bytes[group.rank()] * shards).collect();
@@ -167,26 +167,26 @@ impl Buffers {
         group.exchange(send, &sends, terms, &receives)
     }
 
-    /// Enters the averages of a window, of so many shards' terms in the order of ranks.
+    /// Enters the averages of a round, of so many shards' terms in the order of ranks.
     pub(crate) fn mean<G: Group>(
         &mut self,
         group: &G,
-        window: &Window,
+        round: &Round,
         (terms, shards): (&[u8], usize),
         is_sliced: bool,
         averages: &mut Averages,
     ) -> Result<(), GroupError> {
         let Self { own, all, .. } = self;
-        let pieces = &window.pieces[group.rank()];
+        let pieces = &round.pieces[group.rank()];
         means(pieces, terms, shards, own);
         if is_sliced {
             enter(pieces, |piece| piece.start, own, averages);
             return Ok(());
         }
-        let lengths = window.bytes(|_| size_of::<f32>());
+        let lengths = round.bytes(|_| size_of::<f32>());
         all.resize(lengths.iter().sum(), 0);
         group.all_gather(own, &lengths, all)?;
-        enter(window.pieces.iter().flatten(), |piece| piece.elements.start, all, averages);
+        enter(round.pieces.iter().flatten(), |piece| piece.elements.start, all, averages);
         Ok(())
     }
 }
@@ -330,11 +330,11 @@ mod tests {
     #[test]
     fn rounds_have_every_element_once_and_no_more_bytes_than_asked_for() {
         for (ranks, most) in [(1, 1), (2, 8), (3, 7), (3, 64), (4, usize::MAX)] {
-            let windows = Window::rounds(&model(), ranks, most);
+            let rounds = Round::split(&model(), ranks, most);
             let mut found = vec![vec![0; 40]; 5];
-            for window in &windows {
-                assert!(window.bytes(Piece::width).into_iter().all(|bytes| bytes <= most.max(8)));
-                for piece in window.pieces.iter().flatten() {
+            for round in &rounds {
+                assert!(round.bytes(Piece::width).into_iter().all(|bytes| bytes <= most.max(8)));
+                for piece in round.pieces.iter().flatten() {
                     piece.elements.clone().for_each(|at| found[piece.place][at] += 1);
                 }
             }

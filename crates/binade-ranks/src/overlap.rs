@@ -5,7 +5,7 @@
 
 use crate::{
     Desync, Group, GroupError,
-    average::{self, Averages, Buffers, Shard, Window},
+    average::{self, Averages, Buffers, Round, Shard},
     buckets::Layout,
     meeting::Apart,
 };
@@ -113,21 +113,21 @@ fn exchange<G: Group>(group: &G, step: &Step, buffers: &mut Buffers) -> Outcome 
     let most = all.iter().copied().max().unwrap_or_default();
     let bucket = |bucket: usize| {
         let entries = layout.entries(bucket);
-        let window = Window::whole(&entries, group.ranks());
+        let round = Round::whole(&entries, group.ranks());
         // Terms that came so far, by shard.
-        (window, Vec::new(), average::empty(group, &entries, *is_sliced))
+        (round, Vec::new(), average::empty(group, &entries, *is_sliced))
     };
     let mut all_buckets: Vec<_> = (0..layout.buckets.len()).map(bucket).collect();
     for shard in 0..most {
         let now: Vec<usize> = all.iter().map(|shards| usize::from(shard < *shards)).collect();
-        for (window, terms, averages) in &mut all_buckets {
+        for (round, terms, averages) in &mut all_buckets {
             let own = (shard < *shards).then(|| buckets.recv().unwrap_or_default());
-            buffers.exchange(group, window, &now, own.as_slice())?;
+            buffers.exchange(group, round, &now, own.as_slice())?;
             terms.push(mem::take(&mut buffers.terms));
             if shard + 1 == most {
                 let terms = in_order_of_ranks(mem::take(terms), &all);
                 let shards = all.iter().sum();
-                buffers.mean(group, window, (&terms, shards), *is_sliced, averages)?;
+                buffers.mean(group, round, (&terms, shards), *is_sliced, averages)?;
                 buffers.terms = terms;
             }
         }
