@@ -2,7 +2,7 @@
 
 use binade_core::{DType, Op};
 
-/// Operation that is about to run: words only, no tensor.
+/// Operation that is about to run, described without its tensors.
 #[derive(Clone, Copy, Debug)]
 pub struct OpCall<'a> {
     /// Operation.

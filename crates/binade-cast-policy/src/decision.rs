@@ -4,7 +4,7 @@ use crate::{CastRule, OpCall};
 use binade_core::{DType, ErrorKind, promote};
 use std::{fmt, sync::Arc};
 
-/// Casts that a rule means for one call in a region of one type.
+/// Casts of one call in a region of one type, by a rule.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Decision {

@@ -3,7 +3,7 @@
 use crate::{CastPolicy, CastRule, Glob, OpCall, PolicyError, op_sizes::has_no_length};
 use std::{borrow::Cow, fmt};
 
-/// Condition of an override: all of its parts hold. By default it has none, and always holds.
+/// Condition of an override, which holds if all of its parts hold. By default it has no parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Condition {
     /// Name of the operation.
@@ -53,8 +53,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Policy with exceptions. The most recent exception that applies wins, whatever it depends on; if none does, the policy below
-/// answers.
+/// Policy with exceptions. The most recent exception that applies wins; if none applies, the policy below decides.
 ///
 /// ```
 /// use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};

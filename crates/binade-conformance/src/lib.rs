@@ -21,7 +21,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
-/// Crates whose words a subject needs, so that this crate can be the only one that a manifest names.
+/// Crates whose types a subject uses, re-exported so that a manifest need not name them.
 pub use binade_core as core;
 pub use binade_core::ops;
 pub use binade_core::ops::OpInvocation;

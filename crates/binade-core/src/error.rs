@@ -20,7 +20,7 @@ pub enum ErrorKind {
     Other,
 }
 
-/// Error that generic code can sort by kind.
+/// Error with a kind that generic code can match on.
 ///
 /// # For implementers
 ///

@@ -35,7 +35,7 @@ impl Overflow {
     }
 }
 
-/// Result of one pass: the overflow, the size of the finite elements, and the trainable parameters without a gradient.
+/// Result of checking gradients: the first overflow, the largest finite magnitude, and the trainable parameters without a gradient.
 ///
 /// A host device uses it as its `Found`. A GPU keeps the numbers in a buffer and returns this when read.
 #[derive(Clone, Debug, Default)]

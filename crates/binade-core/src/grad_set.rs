@@ -3,7 +3,7 @@
 use crate::{Handle, NamedGrads, TrainError};
 use std::ops::Range;
 
-/// Gradients of a device, with their parameters and the finding of a pass over them.
+/// Types of a device for parameters, gradients and the result of checking gradients.
 ///
 /// Loss scaling and master weights are implemented over these types, so that an optimizer of a device takes the gradients that a
 /// scaler of it has unscaled.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// Handle that an adapter owns, with its tensor type, which may be foreign.
+/// Handle of a device. Its tensor type may come from another crate.
 ///
 /// Capabilities (`Autocast`, `GradScaler`, `MasterWeights`, the operations) are implemented on the handle. A foreign trait cannot
 /// be implemented for a foreign tensor (E0117), and a device operation needs a stream, kernels and an allocator. Handles are

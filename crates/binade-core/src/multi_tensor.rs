@@ -20,7 +20,7 @@ pub struct Norms<T> {
     pub each: Vec<Named<T>>,
 }
 
-/// Tensors under their names, and the finding of the pass that made them.
+/// Named tensors, and the found-inf result of the pass that computed them.
 pub type Checked<D> = (Vec<Named<<D as crate::Handle>::Tensor>>, <D as GradSet>::Found);
 
 /// Scale, weighted sum, norms and cast of a whole set of tensors: `multi_tensor_scale`, `multi_tensor_axpby` and `multi_tensor_l2norm` of
@@ -114,7 +114,7 @@ pub trait MultiTensor: GradSet {
     ) -> Result<(), Self::Error>;
 }
 
-/// Checks that two sets list the same names, with equal shapes where both are told, in one order.
+/// Checks that two sets list the same names in the same order, with equal shapes where both are known.
 ///
 /// # Errors
 ///

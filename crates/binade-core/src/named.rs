@@ -18,5 +18,5 @@ impl<V> Named<V> {
     }
 }
 
-/// Set of gradients as a host holds it: one entry a trainable parameter, `None` if it has no gradient.
+/// Set of gradients on a host: one entry for each trainable parameter, `None` if it has no gradient.
 pub type NamedGrads<T> = Vec<Named<Option<T>>>;

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{fmt, marker::PhantomData, sync::Arc};
 
-/// Tensor whose elements the host can reach. Implement this and use [`HostDevice`].
+/// Tensor whose elements the host can access. Implement this trait and use [`HostDevice`].
 ///
 /// # For implementers
 ///

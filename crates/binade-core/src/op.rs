@@ -1,6 +1,6 @@
 //! Operations, by name and by the precision they need.
 
-/// Class of operations that need the same precision, for policies that speak of kinds rather than names.
+/// Class of operations that need the same precision, for policies by class instead of name.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum OpClass {

@@ -22,7 +22,7 @@ pub mod order;
 mod report;
 mod step;
 
-/// The words that this crate speaks, so that it can be the only one that a manifest names.
+/// Crate whose types this one uses, re-exported so that a manifest need not name it.
 pub use binade_core as core;
 
 pub use binade_core::{MergeRule, clip_factor};

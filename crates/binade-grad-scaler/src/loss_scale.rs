@@ -16,7 +16,7 @@ use state::MAX_EXPONENT;
 pub use state::ScaleState;
 pub use tolerance::Tolerance;
 
-/// How the scale moves.
+/// Rule that updates the loss scale.
 ///
 /// Constructors take factors (`65536.0`), which are powers of two; fields hold exponents (`16`), and are named so.
 ///

@@ -58,7 +58,7 @@ impl Step {
     }
 }
 
-/// The particulars of an iteration.
+/// Report of an iteration.
 ///
 /// It is an error too, for loops that end on divergence with `Err(report.into())`. `Debug` gives the same words as
 /// `Display`, since they are what `main` prints of an error.
@@ -75,7 +75,7 @@ pub struct StepReport {
     pub notice: Option<Box<Cow<'static, str>>>,
 }
 
-/// One optimizer's step.
+/// Report of one optimizer's step.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StepSummary {
@@ -92,7 +92,7 @@ pub struct StepSummary {
     pub parts: Vec<PartReport>,
 }
 
-/// One pass over gradients.
+/// Report of one pass over gradients.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PartReport {

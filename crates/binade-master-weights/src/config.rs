@@ -50,7 +50,7 @@ pub struct Storage {
     pub keep_f32: Vec<String>,
 }
 
-/// Parameters that move by a rule of their own.
+/// Parameter group with its own update rule.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ParamGroup {

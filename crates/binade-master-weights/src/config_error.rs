@@ -4,7 +4,7 @@ use crate::{MasterStore, UpdateRule};
 use binade_core::{DType, Error, ErrorKind};
 use std::{collections::HashSet, sync::Arc};
 
-/// Error of a configuration that does not go with the parameters kept.
+/// Error of a configuration that does not fit the parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// A name that no parameter has.

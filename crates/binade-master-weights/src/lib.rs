@@ -19,7 +19,7 @@ mod static_set;
 pub mod step;
 pub mod stores;
 
-/// The words that this crate speaks, so that it can be the only one that a manifest names.
+/// Crate whose types this one uses, re-exported so that a manifest need not name it.
 pub use binade_core as core;
 
 pub use binade_core::{HostOptimizer, LoadError};

@@ -4,7 +4,7 @@ use crate::step::Factor;
 use crate::{StepConstants, rules::ElementState};
 use std::ops::AddAssign;
 
-/// Count of the weights that did not move although the step had an update for them: in their precision w + Δ is w.
+/// Count of the weights that a step did not change although their update was not zero: in their precision w + Δ is w.
 ///
 /// Masters are counted where the store keeps masters, and parameters elsewhere. A master that moves is no lost update, even if its
 /// low-precision copy stays. A weight counts if its update in `f32` was not zero: what the rule adds to the parameter, or its decay.

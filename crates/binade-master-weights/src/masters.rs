@@ -4,7 +4,7 @@ use crate::OptimizerConfig;
 use binade_core::{GradSet, Named, TrainError};
 use std::sync::Arc;
 
-/// Keeps `f32` masters and optimizer state of parameters, and steps them.
+/// Device that keeps `f32` masters and optimizer state of parameters, and updates them.
 ///
 /// `join` and `set_offsets` are optional: a device that leaves one out answers that it is `Unsupported`, before anything has changed.
 ///

@@ -3,7 +3,7 @@
 use crate::{OptimizerConfig, config::is_trainable};
 use binade_core::DType;
 
-/// Bytes that parameters and what goes with them take.
+/// Bytes that parameters, masters, gradients and optimizer state take.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Memory {

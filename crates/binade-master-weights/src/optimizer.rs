@@ -4,7 +4,7 @@ use crate::{MasterWeights, OptimizerConfig};
 use binade_core::Optimizer;
 use std::{fmt, sync::Arc};
 
-/// Parameters, their masters, and the configuration that moves them: an [`Optimizer`] on any device that keeps masters.
+/// Parameters with their masters and configuration: an [`Optimizer`] on any device that keeps masters.
 ///
 /// # Examples
 ///

@@ -9,7 +9,7 @@ use binade_autocast::{CastStats, Region, Scope};
 use binade_core::Named;
 use std::{fmt, sync::Arc};
 
-/// Record of one training step: the values computed on a device, their casts, and the way back.
+/// Record of one training step: the values computed on a device, their casts, and their backward operations.
 ///
 /// A tape is a handle: a clone is the same record. Besides the record it says how the next values are computed: by which
 /// [`Region`], at which place in the model, with gradients or without. These are values and no thread's state, so that a closure

@@ -4,7 +4,7 @@ use crate::{OptLevel, Properties};
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::LossScale;
 
-/// Choice of properties that would not do what its author means: the reason, and what to choose instead.
+/// Combination of properties that is refused, with the reason and a remedy.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct Illegal(pub(crate) String);

@@ -9,7 +9,7 @@ use binade_master_weights::{
 };
 use std::sync::Arc;
 
-/// Parameters of a model, and the names of its normalisations'.
+/// Parameters of a model, and the names of the parameters of its normalisations.
 #[derive(Clone, Debug)]
 pub struct Model<P> {
     params: P,
@@ -67,7 +67,7 @@ impl<E: Error> Error for InitError<E> {
     }
 }
 
-/// Device with checked properties: makes as many optimizers and scalers as a program needs.
+/// Device with checked properties, which creates any number of optimizers and scalers.
 ///
 /// One model, one optimizer, one loss: [`initialize`] does it in one call.
 ///
@@ -221,7 +221,7 @@ impl<D: GradScaler + Clone> Setup<D> {
     }
 }
 
-/// Region, scaler and optimizer that one model trains with.
+/// Region, scaler and optimizer of one model.
 #[derive(Debug)]
 pub struct Amp<D: GradScaler + MasterWeights> {
     /// Region that casts operations: see [`Setup`](Setup#structfield.region).
@@ -232,7 +232,7 @@ pub struct Amp<D: GradScaler + MasterWeights> {
     pub optimizer: MasterOptimizer<D>,
 }
 
-/// Sets up one model, one optimizer and one loss as `properties` say; [`Setup`] is for several.
+/// Sets up one model, one optimizer and one loss by `properties`; [`Setup`] is for several.
 ///
 /// ```
 /// use binade::prelude::*;

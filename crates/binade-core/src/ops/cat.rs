@@ -2,7 +2,7 @@
 
 use crate::Handle;
 
-/// Tensors one behind the other along an axis, as torch's `cat`.
+/// Concatenation of tensors along an axis, as torch's `cat`.
 ///
 /// # For implementers
 ///

@@ -2,7 +2,7 @@
 
 use super::Permute;
 
-/// Order of the axes of images: a setting of the operations whose windows move over them.
+/// Order of the axes of images: a setting of convolution and pooling.
 ///
 /// A tensor has no strides, so that its shape alone does not tell one order from the other. Kernels of convolutions are
 /// `[O, C / groups, KH, KW]` in both, and checkpoints the same. [`channels_first`] and [`channels_last`] convert images.

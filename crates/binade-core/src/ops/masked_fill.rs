@@ -2,7 +2,7 @@
 
 use crate::Handle;
 
-/// One value in the place of masked elements, as torch's `masked_fill`.
+/// Replacement of masked elements by one value, as torch's `masked_fill`.
 ///
 /// The mask is bf16, f16 or f32, whatever the input's type. An element other than 0 fills, NaN included. The mask has the input's
 /// shape, or that of its last axes and serves all before them: `[L, L]` for scores `[B, H, L, L]`.

@@ -2,7 +2,7 @@
 
 use crate::Handle;
 
-/// Places of one axis that follow each other, as torch's `narrow`. Several parts make a split.
+/// Range of indices along one axis, as torch's `narrow`. Several ranges make a split.
 ///
 /// # For implementers
 ///

@@ -2,7 +2,7 @@
 
 use crate::Handle;
 
-/// Reshaping: changes extents and nothing else.
+/// Reshaping: changes only the extents.
 ///
 /// # For implementers
 ///

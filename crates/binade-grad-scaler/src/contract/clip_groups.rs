@@ -4,7 +4,7 @@ use crate::Norm;
 use binade_core::TrainError;
 use std::{collections::HashMap, sync::Arc};
 
-/// Parameters whose gradients are clipped by the norm of these alone: torch's `clip_grad_norm_(group["params"], max)`.
+/// Group of parameters whose gradients are clipped by their common norm: torch's `clip_grad_norm_(group["params"], max)`.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 
 use crate::ScaleStore;
 
-/// Unscales gradients and looks for what is not finite.
+/// Device that unscales gradients and checks that they are finite.
 ///
 /// This is the device's side; what a training loop holds is a [`Scaler`](crate::Scaler). Losses are scaled by [`Loss`](crate::Loss).
 ///

@@ -2,7 +2,7 @@
 
 use crate::{GradOps, Norm};
 
-/// Device of which several train one model, each with its own parameters: what they exchange.
+/// Device that can exchange values with others of its kind, which train one model, each with its own parameters.
 ///
 /// # For implementers
 ///

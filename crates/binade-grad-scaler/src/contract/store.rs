@@ -3,7 +3,7 @@
 use crate::{LossScale, ScaleState, UpdateInputs};
 use binade_core::{FoundInf, GradSet, MergeRule, TrainError};
 
-/// Keeps a scaler's state where the gradients are.
+/// Device that keeps a scaler's state where the gradients are.
 ///
 /// A device whose `Found` is [`FoundInf`](binade_core::FoundInf), a value of the host, has this trait already, with its scale on the host.
 ///

@@ -1,6 +1,6 @@
 //! Numbers and names that cannot be part of a rule.
 
-/// A number or a name that cannot be part of a rule.
+/// Error for a number or a name that no loss-scale rule can have.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LossScaleError {

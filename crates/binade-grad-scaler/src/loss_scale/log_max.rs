@@ -1,6 +1,6 @@
 //! The rule that predicts: a scale that leaves room for the largest gradient to come.
 
-/// The scale that leaves the largest gradient to come below `2^ceiling_exponent`, by what the largest ones so far were.
+/// Scale predicted from the largest gradients so far, so that the next largest stays below `2^ceiling_exponent`.
 ///
 /// `OpenSeq2Seq`'s `LogMaxScaler` (`automatic_loss_scaler.py`): with `x` the base-2 logarithm of an iteration's largest
 /// |gradient|, its mean `m` and its standard deviation `s` estimated by exponential averages whose bias is corrected, the

@@ -6,7 +6,7 @@ use super::{LossScale, log_max};
 use crate::ScaleState;
 use binade_core::FoundInf;
 
-/// Inputs of an update, from the findings of an iteration.
+/// Inputs of a scale update, from the found-inf results of an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UpdateInputs {
     /// A gradient overflowed, whether or not its step was skipped for it.

@@ -2,7 +2,7 @@
 
 use crate::Averages;
 
-/// A loss scale, `significand * 2^exponent`, and what has happened to it.
+/// Loss scale, `significand * 2^exponent`, with its counters.
 ///
 /// The significand is 1 unless a scale that is no power of two was imported; rules move the exponent only. So the
 /// factor is exact, every product that stays in its format's normal range is exact, and the scale is never 0,

@@ -12,7 +12,7 @@ pub(super) const GROWTH: u32 = 4;
 /// Bit of a share of the updates, in the place of a number of overflows.
 const SHARE: u32 = 8;
 
-/// Which overflows back the scale off. A tolerated one skips its step all the same.
+/// Condition under which an overflow lowers the scale. A tolerated overflow still skips its step.
 ///
 /// `overflows` of 0 is as 1: every overflow backs off. These are all there are: a device has each of them, or does not
 /// compile.

@@ -56,7 +56,7 @@ impl<D: ScaleStore> StepRecord<D> {
     }
 }
 
-/// One or more optimizer steps whose scale update is due.
+/// Optimizer steps, one or more, that wait for the scale update.
 #[must_use = "the scale does not move until this reaches `Scaler::update`"]
 pub struct PendingStep<D: ScaleStore> {
     pub(crate) steps: Vec<StepRecord<D>>,

@@ -5,7 +5,7 @@ use crate::{Accumulation, BadMicroBatch, GradOps, PartReport, Scaler, UnscaledGr
 use binade_core::{FoundInf, LoadError, Named, NamedGrads, RawTensor, SpecMismatch, TensorSpec};
 use std::collections::HashMap;
 
-/// An open window: what [`Accumulation::save`] gives, and [`Scaler::reopen`] takes.
+/// Saved open window, which [`Accumulation::save`] returns and [`Scaler::reopen`] takes.
 #[derive(Clone, Debug)]
 pub struct SavedWindow {
     /// Effect of an overflow in one micro-batch on the window.

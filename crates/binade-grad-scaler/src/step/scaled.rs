@@ -4,7 +4,7 @@ use super::pending::{Iterations, Origin};
 use crate::{GradScaler, Loss, ScaleState, UnscaledGrads};
 use std::sync::Arc;
 
-/// A loss times the scale, with the scale it was multiplied by.
+/// Scaled loss, with its scale.
 #[must_use = "a scaled loss is for backward"]
 pub struct ScaledLoss<D: GradScaler, L> {
     loss: L,
@@ -63,7 +63,7 @@ impl<D: GradScaler<Scale = ScaleState>, L> ScaledLoss<D, L> {
     }
 }
 
-/// Gradients of a scaled loss, with the scale they were made with.
+/// Gradients of a scaled loss, with its scale.
 #[must_use = "scaled gradients are for unscaling"]
 pub struct ScaledGrads<D: GradScaler> {
     grads: D::Grads,

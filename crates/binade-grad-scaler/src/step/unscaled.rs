@@ -6,7 +6,7 @@ use crate::{ClipGroup, GradOps, GradScaler, Norm, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
 
-/// Gradients in the loss's own units: these can be looked at, clipped, accumulated and applied.
+/// Unscaled gradients, which can be inspected, clipped, accumulated and applied.
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct UnscaledGrads<D: GradScaler> {
     pub(crate) grads: D::Grads,

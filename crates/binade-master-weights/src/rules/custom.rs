@@ -6,7 +6,7 @@ use std::{any::TypeId, fmt};
 /// Most hyper-parameters of a [`CustomRule`], the learning rate among them.
 const MOST: usize = 8;
 
-/// Update rule of a program's own: a type without values, whose hyper-parameters are numbers.
+/// Custom update rule: a type without values, whose hyper-parameters are numbers.
 ///
 /// A rule is the names of its hyper-parameters and moments, the constants of a step, and the arithmetic of one element. Every device in
 /// host memory steps by it: with each [`MasterStore`](crate::MasterStore), with clipping and skips, with groups, joins and lost updates,

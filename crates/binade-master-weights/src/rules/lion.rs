@@ -4,8 +4,8 @@ use super::{
     Constants, ElementState, Row, Rule, RuleError, UpdateRule, betas_below_1, not_negative, round,
 };
 
-/// Lion (arXiv 2302.06675): every element moves by the learning rate, in the direction that the sign of an interpolation between the
-/// momentum and the gradient tells.
+/// Lion (arXiv 2302.06675): every element changes by the learning rate, in the direction of the sign of an interpolation between the
+/// momentum and the gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lion {

@@ -30,7 +30,7 @@ pub(super) fn need(
     if met { Ok(()) } else { Err(RuleError { name, value, range }) }
 }
 
-/// Hyper-parameter that no step can be taken with.
+/// Error for a hyper-parameter out of range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("`{name}` is {value}, and has to be {range}")]
 pub struct RuleError {

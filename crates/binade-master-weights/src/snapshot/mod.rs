@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One parameter and all that is kept for it.
+/// Saved parameter with its optimizer state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedParameter {
     /// Its name.
@@ -37,7 +37,7 @@ pub struct ParameterSpec {
     pub kept: Vec<(StateKind, TensorSpec)>,
 }
 
-/// A device whose parameters and optimizer state can be taken out as bytes and put back.
+/// Device whose parameters and optimizer state can be saved as bytes and loaded.
 ///
 /// # For implementers
 ///

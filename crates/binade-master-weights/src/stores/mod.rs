@@ -21,7 +21,7 @@ use binade_core::{DType, Element};
 use half::bf16;
 use std::borrow::Cow;
 
-/// Where the `f32` value of a low-precision parameter is kept between steps.
+/// Store of the `f32` values of low-precision parameters between steps.
 ///
 /// Moments are the same whatever the store, a parameter that is `f32` already is its own master under each, and a step
 /// computes in `f32`.
