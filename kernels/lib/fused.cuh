@@ -16,6 +16,7 @@ template <class Rule>
 __device__ __forceinline__ void count_lost(
     const StepRow& row, const Chunk& chunk, const Rule& rule, const Owed* owed, LostCount* counts) {
   LostSum sum{counts};
+  const Moments kept(row);
   float inverse = owed->inverse, clip = owed->clip;
   each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
 #pragma unroll 1
@@ -24,7 +25,7 @@ __device__ __forceinline__ void count_lost(
       float gradient = settle(load(row.gradient, row.gradient_dtype, at), inverse, clip);
       float before = open_one(row, at), parameter = before, moments[Rule::MOMENTS];
 #pragma unroll
-      for (uint32_t m = 0; m < Rule::MOMENTS; m++) moments[m] = row.moments[m] != nullptr ? row.moments[m][at] : 0.0f;
+      for (uint32_t m = 0; m < Rule::MOMENTS; m++) moments[m] = kept.has(m) ? kept.load_one(m, at) : 0.0f;
       bool updated = rule.element(gradient, parameter, moments);
       if (row.store == SCALED) ((uint32_t*)row.beside)[row.len + at] = updated;
       else sum.add(updated, before, kept_of(row, at, parameter));
@@ -52,6 +53,7 @@ __device__ __forceinline__ void step_chunk(
   const StepRow& row = rows[chunk.row];
   if (row.present != nullptr && *row.present == 0) return;
   const Rule rule = *(const Rule*)&constants[row.slot];
+  const Moments kept(row);
   float inverse = owed->inverse, clip = owed->clip;
   if (counts != nullptr) count_lost(row, chunk, rule, owed, counts);
   each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
@@ -59,7 +61,7 @@ __device__ __forceinline__ void step_chunk(
     // Moments and parameter are loaded before the gradient is widened, so that all loads are in flight.
 #pragma unroll
     for (uint32_t m = 0; m < MOMENTS; m++) {
-      if (row.moments[m] != nullptr) load_spread(row.moments[m], F32, i, count, moments[m]);
+      if (kept.has(m)) kept.load_group(m, i, count, moments[m]);
     }
     open_group(row, i, count, parameter);
     if (!has_moved_moments(rule)) load_spread(row.gradient, row.gradient_dtype, i, count, gradient);
@@ -75,7 +77,7 @@ __device__ __forceinline__ void step_chunk(
     save_group(row, i, count, parameter);
 #pragma unroll
     for (uint32_t m = 0; m < MOMENTS; m++) {
-      if (row.moments[m] != nullptr && !has_moved_moments(rule)) store_spread(row.moments[m], F32, i, count, moments[m]);
+      if (kept.has(m) && !has_moved_moments(rule)) kept.store_group(m, i, count, moments[m]);
     }
   });
 }

@@ -19,8 +19,8 @@ struct StepRow {
   void* parameter;
   // What the store keeps: masters, remainders, compensations; the count of applied steps where it is STOCHASTIC.
   void* beside;
-  // Moments that the rule keeps. The last is the tensor's running norm where the rule keeps one.
-  float* moments[3];
+  // Moments that the rule keeps, f32 or bf16. The last is the tensor's running norm where the rule keeps one.
+  void* moments[3];
   // 0 where the gradient is there for certain; otherwise it is only if this is not 0.
   const uint32_t* present;
   uint64_t len, first_chunk;
@@ -29,9 +29,37 @@ struct StepRow {
   uint32_t slot;
   DType gradient_dtype, parameter_dtype;
   Store store;
+  // Bit m is 1 where moment m is kept in bf16.
+  uint32_t bf16_moments, pad;
 };
 
-static_assert(sizeof(Constants) == 64 && sizeof(StepRow) == 96, "as `structs.rs`");
+static_assert(sizeof(Constants) == 64 && sizeof(StepRow) == 104, "as `structs.rs`");
+
+// Moments of a row: their addresses, and the types that are told apart before a loop.
+struct Moments {
+  void* const* at;
+  uint32_t bf16;
+
+  __device__ __forceinline__ explicit Moments(const StepRow& row) : at(row.moments), bf16(row.bf16_moments) {}
+
+  __device__ __forceinline__ bool has(uint32_t m) const { return at[m] != nullptr; }
+
+  __device__ __forceinline__ bool is_bf16(uint32_t m) const { return (bf16 >> m & 1) != 0; }
+
+  __device__ __forceinline__ float load_one(uint32_t m, uint64_t i) const {
+    return is_bf16(m) ? load(at[m], BF16, i) : load(at[m], F32, i);
+  }
+
+  __device__ __forceinline__ void load_group(uint32_t m, uint64_t i, uint32_t count, float (&x)[GROUP]) const {
+    if (is_bf16(m)) load_spread(at[m], BF16, i, count, x);
+    else load_spread(at[m], F32, i, count, x);
+  }
+
+  __device__ __forceinline__ void store_group(uint32_t m, uint64_t i, uint32_t count, const float (&x)[GROUP]) const {
+    if (is_bf16(m)) store_spread(at[m], BF16, i, count, x);
+    else store_spread(at[m], F32, i, count, x);
+  }
+};
 
 // True if masters lie beside the parameters as they are.
 __device__ __forceinline__ bool is_copy(const StepRow& row) {

@@ -93,7 +93,7 @@ __device__ __forceinline__ void join_rows(
 #pragma unroll
     for (uint32_t v = 0; v < 2; v++) norms[v] = __double2float_rn(__dsqrt_rn(all.squares[v]));
     Rule& rule = *(Rule*)&constants[row.slot];
-    rule.measured({norms[0], norms[1], __uint_as_float(all.largest)}, row.moments[2]);
+    rule.measured({norms[0], norms[1], __uint_as_float(all.largest)}, (float*)row.moments[2]);
   });
 }
 

@@ -15,7 +15,7 @@ crate::tests![
     a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu,
     the_other_half_of_another_type_is_refused,
     a_store_that_keeps_no_masters_of_a_type_is_refused,
-    state_in_bf16_is_refused_by_name,
+    state_of_lamb_in_bf16_is_refused_by_name,
 ];
 
 /// Every store with each low type that it takes.
@@ -130,11 +130,16 @@ fn a_store_that_keeps_no_masters_of_a_type_is_refused() -> Result {
     Ok(())
 }
 
-fn state_in_bf16_is_refused_by_name() -> Result {
-    let config = OptimizerConfig::new(UpdateRule::adam(0.1))?.with_bf16_state(["exp_avg"]);
+fn state_of_lamb_in_bf16_is_refused_by_name() -> Result {
+    let config = OptimizerConfig::new(UpdateRule::lamb(0.1))?.with_bf16_state(["exp_avg"]);
     let params = vec![Named::new("w", vector(&gpu(), &[1.0], DType::F32))];
     let error = MasterOptimizer::new(gpu(), params, config).map(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("keeps `exp_avg` in bf16"), "{error}");
+    assert!(
+        error.to_string().contains(
+            "keeps state of `lamb` in f32, and the configuration keeps `exp_avg` in bf16"
+        ),
+        "{error}"
+    );
     assert_eq!(kind(Err::<(), _>(error)), ErrorKind::Unsupported);
     Ok(())
 }

@@ -20,6 +20,12 @@ impl Driver for Cuda {
     fn steps_by(rule: &UpdateRule) -> bool {
         !matches!(rule, UpdateRule::Custom(_)) || kernels::is_added(rule)
     }
+
+    /// LAMB moves its moments in the pass that measures, and its step must not see them rounded.
+    fn takes_bf16_state(rule: &UpdateRule) -> bool {
+        !matches!(rule, UpdateRule::Lamb(_))
+    }
+
     type Memory = Memory;
     type Failure = CudaError;
 

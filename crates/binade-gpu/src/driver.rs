@@ -47,6 +47,11 @@ pub trait Driver:
         !matches!(rule, UpdateRule::Custom(_))
     }
 
+    /// Returns true if the rule's kernel keeps moments in bf16.
+    fn takes_bf16_state(_rule: &UpdateRule) -> bool {
+        false
+    }
+
     /// One allocation.
     type Memory: Memory;
 

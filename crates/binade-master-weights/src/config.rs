@@ -170,8 +170,8 @@ impl OptimizerConfig {
     /// Keeps moments of these names in bf16, besides those named before: 2 bytes an element in place of 4. The names are torch's, as
     /// [`UpdateRule::moment_names`] lists them: `exp_avg` and `exp_avg_sq` of Adam, `momentum_buffer` of SGD.
     ///
-    /// A step widens them to `f32`, computes as with `f32` state, and rounds each to nearest even. In host memory alone; GPUs refuse it by
-    /// name.
+    /// A step widens them to `f32`, computes as with `f32` state, and rounds each to nearest even. In host memory and on CUDA, where LAMB
+    /// keeps `f32`; wgpu refuses it by name.
     ///
     /// A rounding loses up to 2^-8 of a moment, and a change below 2^-9 is lost whole. With a `beta2` of 0.999 a mean of squares loses a
     /// thousandth a step at most, so that in bf16 it never falls: it stays at its largest value, and steps stay as small as that value made them. Keep
@@ -194,8 +194,8 @@ impl OptimizerConfig {
         self
     }
 
-    /// Returns which of a rule's moments are kept in bf16, in the rule's order.
-    pub(crate) fn bf16_moments(&self, rule: &UpdateRule) -> [bool; 3] {
+    /// Returns true for each of a rule's moments that is kept in bf16, in the rule's order.
+    pub fn bf16_moments(&self, rule: &UpdateRule) -> [bool; 3] {
         let names = rule.moment_names();
         let is_named = |name: &&str| self.bf16_state.iter().any(|own| own == name);
         [0, 1, 2].map(|place| place < rule.moments() && names.get(place).is_some_and(is_named))
@@ -268,16 +268,18 @@ impl OptimizerConfig {
         self.groups.iter().map(|group| &group.rule).chain([&self.rule])
     }
 
-    /// Checks that each rule has a kernel on the device of this name, and that all state is `f32`, as kernels keep it. `has_kernel` returns true for a rule that has one.
+    /// Checks that each rule has a kernel on the device of this name, for the types of its state. `has_kernel` returns true for a rule that
+    /// has one, and `takes_bf16` for a rule whose kernel keeps moments in bf16.
     ///
     /// # Errors
     ///
     /// [`ConfigError::Rule`] for the first rule without a kernel, [`ConfigError::Counted`] for the first whose constants a device cannot
-    /// compute from its count of steps, and [`ConfigError::State`] for the first state in bf16.
+    /// compute from its count of steps, and [`ConfigError::State`] for the first with state in bf16 that its kernel keeps in `f32`.
     pub fn check_kernels(
         &self,
         device: &'static str,
         has_kernel: impl Fn(&UpdateRule) -> bool,
+        takes_bf16: impl Fn(&UpdateRule) -> bool,
     ) -> Result<(), ConfigError> {
         for rule in self.rules() {
             if !has_kernel(rule) {
@@ -286,11 +288,12 @@ impl OptimizerConfig {
             if !rule.is_counted_by_rows() {
                 return Err(ConfigError::Counted { device, rule: rule.name() });
             }
+            let mut moments = rule.moment_names().iter().zip(self.bf16_moments(rule));
+            if let Some((name, _)) = moments.find(|(_, is_low)| *is_low && !takes_bf16(rule)) {
+                return Err(ConfigError::State { device, rule: rule.name(), name });
+            }
         }
-        match self.bf16_state.first() {
-            Some(name) => Err(ConfigError::State { device, name: name.clone() }),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Checks that no rule needs the gradients of all parameters together, for a device that steps parts of a set apart.

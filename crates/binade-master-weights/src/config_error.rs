@@ -17,16 +17,18 @@ pub enum ConfigError {
         "the configuration keeps `{0}` in bf16, and no rule of it has state of that name; `UpdateRule::moment_names` lists them"
     )]
     UnknownState(String),
-    /// State in bf16 on a device that keeps `f32`.
+    /// State in bf16 on a device that keeps it in `f32`.
     #[error(
-        "the {device} backend keeps state in f32, and the configuration keeps `{name}` in bf16: leave out `with_bf16_state`, or train on a \
-         device in host memory"
+        "the {device} backend keeps state of `{rule}` in f32, and the configuration keeps `{name}` in bf16: leave it out of \
+         `with_bf16_state`, or train on a device in host memory"
     )]
     State {
         /// The device's name.
         device: &'static str,
+        /// Name of the rule.
+        rule: &'static str,
         /// Name of the state.
-        name: String,
+        name: &'static str,
     },
     /// Two parameters of one name: which of them a gradient belongs to could not be told.
     #[error("two parameters are called `{0}`; give each a name of its own")]

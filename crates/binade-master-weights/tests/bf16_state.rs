@@ -126,8 +126,10 @@ fn a_name_that_no_rule_keeps_and_another_type_in_a_running_optimizer_are_refused
 #[test]
 fn a_device_of_kernels_refuses_state_in_bf16_by_name() {
     let config = config(UpdateRule::adam(0.1)).with_bf16_state(["exp_avg_sq"]);
-    let error = config.check_kernels("wgpu", |_| true).unwrap_err();
-    let state = ConfigError::State { device: "wgpu", name: "exp_avg_sq".into() };
+    let check = |takes_bf16: bool| config.check_kernels("wgpu", |_| true, |_| takes_bf16);
+    assert_eq!(check(true), Ok(()));
+    let error = check(false).unwrap_err();
+    let state = ConfigError::State { device: "wgpu", rule: "adam", name: "exp_avg_sq" };
     assert_eq!((error.kind(), &error), (ErrorKind::Unsupported, &state));
     assert!(error.to_string().contains("`exp_avg_sq` in bf16"), "{error}");
 }

@@ -295,7 +295,8 @@ impl CustomRule for Late {
 
 #[test]
 fn constants_that_change_after_many_steps_are_refused_by_a_device_that_counts() {
-    let checked = |change| config(Late::rule([0.1, change])).check_kernels("cuda", |_| true);
+    let checked =
+        |change| config(Late::rule([0.1, change])).check_kernels("cuda", |_| true, |_| true);
     for change in [5.0, 500.0, 5e3, 5e11] {
         let counted = ConfigError::Counted { device: "cuda", rule: "late" };
         assert_eq!(checked(change), Err(counted), "{change}");
@@ -309,7 +310,8 @@ fn a_refusal_of_a_rule_tells_what_cuda_needs_for_it() {
     for (device, rule, end) in
         [("cuda", Late::rule([0.1, 1e15]), own), ("wgpu", Late::rule([0.1, 1e15]), "")]
     {
-        let error = config(rule).check_kernels(device, |_| false).unwrap_err().to_string();
+        let error =
+            config(rule).check_kernels(device, |_| false, |_| true).unwrap_err().to_string();
         let end = format!("or train on a device in host memory{end}");
         assert!(error.ends_with(&end), "{error}");
     }

@@ -31,9 +31,9 @@ binade_gpu::layouts! {
     NormRow (32) { u64: values, len, first_chunk; u32: dtype, pad; }
 
     /// `StepRow` of `step.cuh`.
-    StepRow (96) {
+    StepRow (104) {
         u64: gradient, parameter, beside; [u64; 3]: moments; u64: present, len, first_chunk, seed;
-        u32: slot, gradient_dtype, parameter_dtype, store;
+        u32: slot, gradient_dtype, parameter_dtype, store, bf16_moments, pad;
     }
 
     /// `Move` of `prepare.cu`.

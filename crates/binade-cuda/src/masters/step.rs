@@ -180,6 +180,8 @@ impl StepBatch {
             gradient_dtype,
             parameter_dtype,
             store,
+            bf16_moments: slot.bf16_moments(),
+            pad: 0,
         });
         self.sparse.extend(copied);
         Ok(())

@@ -9,6 +9,7 @@ mod added_rules;
 mod adopt;
 mod adopt_raw;
 mod adopt_training;
+mod bf16_state;
 mod captures;
 mod captures_beside;
 mod captures_clones;
@@ -51,11 +52,12 @@ use libtest_mimic::{Arguments, Trial};
 use shared::{Module, trials};
 
 /// Tests of a device.
-const ALL: [Module; 24] = [
+const ALL: [Module; 25] = [
     ("added_rules", added_rules::TESTS),
     ("adopt", adopt::TESTS),
     ("adopt_raw", adopt_raw::TESTS),
     ("adopt_training", adopt_training::TESTS),
+    ("bf16_state", bf16_state::TESTS),
     ("captures", captures::TESTS),
     ("captures_beside", captures_beside::TESTS),
     ("captures_clones", captures_clones::TESTS),

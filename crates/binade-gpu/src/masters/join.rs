@@ -14,7 +14,7 @@ impl<D: Kernels> Masters<D> {
         config: &OptimizerConfig,
     ) -> Result<Self, D> {
         params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
-        config.check_kernels(D::NAME, D::steps_by)?;
+        config.check_kernels(D::NAME, D::steps_by, D::takes_bf16_state)?;
         let mut kept = HostMasters::new(config, params.iter().map(|param| &*param.name))?;
         let states = new_states(device, &mut kept, params, config, 0)?;
         let counts = device.zeros(Self::count_bytes(states.len()))?;
@@ -26,7 +26,7 @@ impl<D: Kernels> Masters<D> {
     /// Moves the parameters by another configuration from the next step on.
     pub(super) fn set_config(&mut self, device: &D, config: &OptimizerConfig) -> Result<(), D> {
         device.check_owner(&self.counts)?;
-        config.check_kernels(D::NAME, D::steps_by)?;
+        config.check_kernels(D::NAME, D::steps_by, D::takes_bf16_state)?;
         self.driver.admits(device, &self.kept, config, &[])?;
         self.kept.set_config(config)?;
         let parameters = [self.states.len(); 2];
@@ -45,7 +45,7 @@ impl<D: Kernels> Masters<D> {
     ) -> Result<(), D> {
         device.check_owner(&self.counts)?;
         more.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
-        config.check_kernels(D::NAME, D::steps_by)?;
+        config.check_kernels(D::NAME, D::steps_by, D::takes_bf16_state)?;
         let names: Vec<&str> = more.iter().map(|param| &*param.name).collect();
         self.driver.admits(device, &self.kept, config, &names)?;
         let mut kept = self.kept.joining(config, names.into_iter())?;
@@ -88,9 +88,8 @@ fn new_states<D: Kernels>(
         if stored != now {
             device.check_owned(param.value.buffer())?;
         }
-        let rule = config.rule_for(&param.name);
         kept.declare(&param.name, param.value.len(), stored)?;
-        ParamState::new(device, number, &param.value, (config.store, stored), rule)
+        ParamState::new(device, number, param, stored, config)
     };
     (first..).zip(params).map(one).collect()
 }

@@ -2,8 +2,8 @@
 
 use super::MasterState;
 use crate::{Error, Kernels, Result, Tensor};
-use binade_core::{DType, RawTensor, TensorSpec};
-use binade_master_weights::{HostParamState, MasterStore, SavedParameter, StateKind, UpdateRule};
+use binade_core::{DType, Element, Named, RawTensor, TensorSpec};
+use binade_master_weights::{HostParamState, OptimizerConfig, SavedParameter, StateKind};
 use std::collections::HashMap;
 
 /// Tensors of one parameter's state, on their way into it.
@@ -16,7 +16,7 @@ pub struct ParamState<D: Kernels> {
     pub number: u32,
     /// Its master.
     pub master: MasterState<D>,
-    /// Moments in the rule's order; none where the rule has fewer.
+    /// Moments in the rule's order, in `f32` or bf16; none where the rule has fewer.
     pub moments: [Option<Tensor<D>>; 3],
     /// Running norm of the tensor's gradients, one value, where the rule keeps one.
     pub norm: Option<Tensor<D>>,
@@ -29,14 +29,17 @@ impl<D: Kernels> ParamState<D> {
     pub(super) fn new(
         device: &D,
         number: u32,
-        values: &Tensor<D>,
-        (store, stored): (MasterStore, DType),
-        rule: &UpdateRule,
+        Named { name, value: values }: &Named<Tensor<D>>,
+        stored: DType,
+        config: &OptimizerConfig,
     ) -> Result<(Self, Tensor<D>), D> {
-        let (master, low) = MasterState::new(device, store, values, stored)?;
+        let rule = config.rule_for(name);
+        let (master, low) = MasterState::new(device, config.store, values, stored)?;
         let mut moments = [None, None, None];
-        for (moment, value) in moments.iter_mut().zip(rule.initial()).take(rule.moments()) {
-            *moment = Some(filled(device, value, values.shape())?);
+        let initial = rule.initial().into_iter().zip(config.bf16_moments(rule));
+        for (moment, (value, is_bf16)) in moments.iter_mut().zip(initial).take(rule.moments()) {
+            let dtype = if is_bf16 { DType::BF16 } else { DType::F32 };
+            *moment = Some(filled(device, value, dtype, values.shape())?);
         }
         let zero = || device.zeros_tensor(DType::F32, &[1]);
         let norm = rule.keeps_norm().then(zero).transpose()?;
@@ -53,19 +56,30 @@ impl<D: Kernels> ParamState<D> {
         self.moments.iter().flatten().map(|moment| moment.bytes() as u64).sum()
     }
 
+    /// Returns the moments in bf16 as kernels take them: bit 0 is 1 where the first moment is.
+    pub fn bf16_moments(&self) -> u32 {
+        let is_bf16 = |moment: &Tensor<D>| moment.dtype() == DType::BF16;
+        let bits = self.moments.iter().zip(0..);
+        bits.map(|(moment, bit)| u32::from(moment.as_ref().is_some_and(is_bf16)) << bit).sum()
+    }
+
     /// Waits for the device and returns the state on the host, after `applied` steps.
     pub(super) fn read(&self, device: &D, applied: u64) -> Result<HostParamState, D> {
         let mut moments = [const { Vec::new() }; 3];
-        for (to, from) in moments.iter_mut().zip(&self.moments) {
-            if let Some(from) = from {
-                *to = from.download(device)?;
+        let mut bf16_moments = [const { Vec::new() }; 3];
+        for ((wide, low), from) in moments.iter_mut().zip(&mut bf16_moments).zip(&self.moments) {
+            match from {
+                Some(from) if from.dtype() == DType::BF16 => {
+                    *low = from.download(device)?.into_iter().map(Element::from_f32).collect();
+                }
+                Some(from) => *wide = from.download(device)?,
+                None => {}
             }
         }
         let master = self.master.read(device, self.number)?;
         let norm = self.norm.as_ref().map(|norm| norm.download(device)).transpose()?;
         let norm = norm.and_then(|norm| norm.first().copied()).unwrap_or_default();
         let Self { len, stored, .. } = *self;
-        let bf16_moments = [const { Vec::new() }; 3];
         Ok(HostParamState { master, moments, bf16_moments, norm, len, stored, applied, lost: None })
     }
 
@@ -82,8 +96,10 @@ impl<D: Kernels> ParamState<D> {
 
     /// Returns the parts that are saved but for the count of steps; a number has no tensor.
     fn parts(&self) -> Vec<(StateKind, Option<&Tensor<D>>)> {
-        let moments = (0..).map(StateKind::Moment).zip(&self.moments);
-        let moments = moments.filter_map(|(kind, moment)| Some((kind, Some(moment.as_ref()?))));
+        let moments = self.moments.iter().zip(0..).filter_map(|(moment, place)| {
+            let moment = moment.as_ref()?;
+            Some((kind_of(moment, place), Some(moment)))
+        });
         let norm = self.norm.as_ref().map(|norm| (StateKind::Norm, Some(norm)));
         self.master.parts().into_iter().chain(norm).chain(moments).collect()
     }
@@ -115,8 +131,10 @@ impl<D: Kernels> ParamState<D> {
 
     /// Replaces its tensors by loaded ones.
     pub(super) fn put(&mut self, loaded: &mut StateTensors<D>) {
-        let moments = (0..).map(StateKind::Moment).zip(self.moments.iter_mut());
-        let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_mut()?)));
+        let moments = self.moments.iter_mut().zip(0..).filter_map(|(moment, place)| {
+            let moment = moment.as_mut()?;
+            Some((kind_of(moment, place), moment))
+        });
         let norm = self.norm.as_mut().map(|norm| (StateKind::Norm, norm));
         for (kind, place) in self.master.parts_mut().into_iter().chain(norm).chain(moments) {
             if let Some(tensor) = loaded.remove(&kind) {
@@ -143,11 +161,22 @@ impl<D: Kernels> ParamState<D> {
     }
 }
 
-/// Returns a tensor of `f32` whose elements are all `value`.
-fn filled<D: Kernels>(device: &D, value: f32, shape: &[usize]) -> Result<Tensor<D>, D> {
+/// Returns the kind of a moment at this place in the rule's order.
+fn kind_of<D: Kernels>(moment: &Tensor<D>, place: u8) -> StateKind {
+    let is_bf16 = moment.dtype() == DType::BF16;
+    if is_bf16 { StateKind::Bf16Moment(place) } else { StateKind::Moment(place) }
+}
+
+/// Returns a tensor of `dtype` whose elements are all `value`, rounded.
+fn filled<D: Kernels>(
+    device: &D,
+    value: f32,
+    dtype: DType,
+    shape: &[usize],
+) -> Result<Tensor<D>, D> {
     if value.to_bits() == 0 {
-        return device.zeros_tensor(DType::F32, shape);
+        return device.zeros_tensor(dtype, shape);
     }
     let elements = shape.iter().product();
-    device.tensor_of(&value.to_le_bytes().repeat(elements), DType::F32, shape)
+    Tensor::upload(device, &vec![value; elements], shape, dtype)
 }

@@ -3,11 +3,15 @@
 use crate::support::{
     Result, TYPES, calm, coarse, exact, narrow, optimizer, set, shifted, step_in, step_with, wgpu,
 };
-use binade_core::{DType, Named};
+use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_cpu::Cpu;
 use binade_master_weights::{MasterOptimizer, MasterStore, OptimizerConfig, UpdateRule};
 
-crate::tests![parameters_and_gradients_may_begin_anywhere, steps_in_parts_are_those_of_the_whole,];
+crate::tests![
+    parameters_and_gradients_may_begin_anywhere,
+    steps_in_parts_are_those_of_the_whole,
+    state_in_bf16_is_refused_by_name,
+];
 
 fn parameters_and_gradients_may_begin_anywhere() -> Result {
     let wgpu = wgpu();
@@ -54,5 +58,16 @@ fn steps_in_parts_are_those_of_the_whole() -> Result {
         let counts = [got.masters().lost_updates(&narrow)?, want.masters().lost_updates(&whole)?];
         assert_eq!(counts[0], counts[1], "{rule:?} {store:?}");
     }
+    Ok(())
+}
+
+fn state_in_bf16_is_refused_by_name() -> Result {
+    let wgpu = wgpu();
+    let config = OptimizerConfig::new(UpdateRule::adam(0.1))?.with_bf16_state(["exp_avg_sq"]);
+    let params = vec![Named::new("w", shifted(&wgpu, &[1.0], DType::F32, 0))];
+    let error = MasterOptimizer::new(wgpu, params, config).map(|_| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let expected = "state of `adam` in f32, and the configuration keeps `exp_avg_sq` in bf16";
+    assert!(error.to_string().contains(expected), "{error}");
     Ok(())
 }

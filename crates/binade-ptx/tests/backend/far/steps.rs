@@ -12,7 +12,8 @@ const COPY: u32 = 1;
 /// Returns two `StepRow`s of `step.cuh`: gradient, parameter, master, moments.
 fn step_rows(addresses: [u64; 6]) -> Vec<u8> {
     let row = |addresses: [u64; 6], len, first_chunk| {
-        [longs(addresses), longs([0, len, first_chunk, 0]), words([0, F16, F16, COPY])].concat()
+        [longs(addresses), longs([0, len, first_chunk, 0]), words([0, F16, F16, COPY, 0, 0])]
+            .concat()
     };
     [row([0; 6], SHORT, 0), row(addresses, LEN, 1)].concat()
 }
