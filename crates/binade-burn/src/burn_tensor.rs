@@ -3,9 +3,8 @@
 mod rows;
 
 use crate::{TensorError, dtype, numbers};
-use binade_core::{AmpTensor, DType, HostDevice};
+use binade_core::{AmpTensor, DType, HostDevice, HostRows};
 use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
-use std::sync::Arc;
 
 /// Floating-point tensor of burn's with any number of axes, so that losses, gradients and parameters of different ranks have one
 /// type.
@@ -28,10 +27,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct BurnTensor {
     elements: Elements,
-    /// Shape of all rows.
-    shape: Shape,
-    /// Rows that the elements are of; `None` for all.
-    rows: Option<Arc<[usize]>>,
+    /// Rows that the elements are of, and the shape of all rows.
+    rows: HostRows,
 }
 
 /// Handle for burn's tensors, on whatever device each of them is: it holds nothing.
@@ -62,7 +59,7 @@ impl<const D: usize> From<Tensor<D>> for BurnTensor {
         let tensor = if is_packed { tensor.dequantize() } else { tensor };
         let shape = tensor.shape();
         let elements = Elements::Device(tensor.reshape([shape.num_elements()]));
-        Self { elements, shape, rows: None }
+        Self { elements, rows: all_rows(&shape) }
     }
 }
 
@@ -73,16 +70,16 @@ impl BurnTensor {
     ///
     /// If the tensor has another number of axes.
     pub fn to_tensor<const D: usize>(&self) -> Result<Tensor<D>, TensorError> {
-        if self.shape.num_dims() == D {
-            return Ok(self.clone().whole().flat().reshape(self.shape.clone()));
+        let (found, shape) = (self.shape().len(), self.shape().to_vec());
+        if found == D {
+            return Ok(self.clone().whole().flat().reshape(Shape::from(shape)));
         }
-        let (found, shape) = (self.shape.num_dims(), self.shape().to_vec());
         Err(TensorError::Rank { found, asked: D, shape })
     }
 
     /// Returns the length along each axis.
     pub fn shape(&self) -> &[usize] {
-        self.shape.as_slice()
+        &self.rows.shape
     }
 
     /// Returns the device of the tensor.
@@ -123,13 +120,17 @@ impl BurnTensor {
         let shape = data.shape().clone();
         let (bytes, _, of) = data.into_parts();
         let data = TensorData::from_bytes(bytes, [shape.num_elements()], of);
-        Ok(Self { elements: Elements::Device(upload(data, device)), shape, rows: None })
+        Ok(Self { elements: Elements::Device(upload(data, device)), rows: all_rows(&shape) })
     }
 
     /// Returns this tensor with other elements, of the same rows.
     fn with_elements(&self, elements: Elements) -> Self {
-        Self { elements, shape: self.shape.clone(), rows: self.rows.clone() }
+        Self { elements, rows: self.rows.clone() }
     }
+}
+
+fn all_rows(shape: &[usize]) -> HostRows {
+    HostRows { indices: None, shape: shape.to_vec() }
 }
 
 fn upload(data: TensorData, device: &Device) -> Tensor<1> {
@@ -162,23 +163,19 @@ impl AmpTensor for BurnTensor {
     }
 
     fn shape(&self) -> Option<Vec<usize>> {
-        Some(self.shape.to_vec())
+        Some(self.rows.shape.clone())
     }
 
     /// Keeps the elements on the host. They belong on burn's default device, and a step moves them to their parameter's.
     fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
         let elements = Elements::Host(values.to_vec(), Device::default());
-        Some(Self { elements, shape: shape.into(), rows: None })
+        Some(Self { elements, rows: all_rows(shape) })
     }
 
     /// Changes the elements on the host. If the device fails, burn panics.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        let (rows, width) = (self.rows.clone(), self.width());
-        let index = |place: usize| {
-            let row = rows.as_ref().and_then(|rows| rows.get(place / width));
-            row.map_or(place, |row| row * width + place % width)
-        };
-        let f = &mut |place, x| f(index(place), x);
+        let rows = &self.rows;
+        let f = &mut |place, x| f(rows.element(place), x);
         match &mut self.elements {
             Elements::Host(values, _) => apply(values, f),
             Elements::Device(flat) => {
@@ -191,7 +188,7 @@ impl AmpTensor for BurnTensor {
     }
 
     fn rows(&self) -> Option<&[usize]> {
-        self.rows.as_deref()
+        self.rows.indices.as_deref()
     }
 
     fn whole(self) -> Self {

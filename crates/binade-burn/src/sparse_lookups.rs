@@ -162,7 +162,7 @@ impl SparseLookups {
             }
             let value = sum.map(|(sum, device)| {
                 let (rows, values): (Vec<_>, Vec<_>) = sum.into_iter().unzip();
-                let place = (table.value.shape().to_vec().into(), device);
+                let place = (table.value.shape().to_vec(), device);
                 BurnTensor::sparse(values.concat(), rows, place)
                     .cast(AmpTensor::dtype(&table.value))
             });

@@ -47,6 +47,22 @@ fn values(tables: &Tables) -> Result<Vec<f32>> {
     Ok(Burn.download(&tables.params[0].value)?)
 }
 
+/// Returns burn's own gradient of the table for the loss of [`gradients`], by its `select` on the whole table, rounded to the table's type.
+fn whole_gradient(tables: &Tables, of: &[i64]) -> Result<NamedGrads<BurnTensor>> {
+    let (module, Named { name, value }) = (Weights::new(&[0.5, -1.5]), &tables.params[0]);
+    let leaf = value.cast(DType::F32)?.to_tensor::<2>()?.autodiff().require_grad();
+    let rows = |of: &[i64]| {
+        let at = Tensor::<1, Int>::from_data(TensorData::new(of.to_vec(), [of.len()]), &device());
+        // Each look-up's gradient has the table's type; their sum is of f32.
+        let rows = BurnTensor::from(leaf.clone().select(0, at)).cast(AmpTensor::dtype(value))?;
+        let rows = rows.to_tensor::<2>()?.reshape([1, of.len(), 2]);
+        loss(&module, rows).to_tensor::<1>()
+    };
+    let grads = (rows(of)? + rows(&of[..1])?).backward();
+    let grad = BurnTensor::from(leaf.grad(&grads).ok_or("no gradient")?);
+    Ok(vec![Named::new(name.clone(), Some(grad.cast(AmpTensor::dtype(value))?))])
+}
+
 #[test]
 fn steps_of_rows_are_those_of_whole_gradients_bit_for_bit() -> Result {
     use binade_core::{FoundInf, Optimizer};
@@ -60,7 +76,7 @@ fn steps_of_rows_are_those_of_whole_gradients_bit_for_bit() -> Result {
                     sparse[0].value.as_ref().and_then(AmpTensor::rows).map(<[_]>::len),
                     Some(of.iter().collect::<std::collections::BTreeSet<_>>().len())
                 );
-                let dense = Burn.materialise(sparse.clone())?;
+                let dense = whole_gradient(&whole, of)?;
                 assert!(dense[0].value.as_ref().is_some_and(|grad| grad.rows().is_none()));
                 rows.step(sparse, &FoundInf::default())?;
                 whole.step(dense, &FoundInf::default())?;
@@ -194,6 +210,61 @@ fn windows(resumes: bool) -> Result<String> {
 #[test]
 fn a_window_of_look_ups_is_resumed_to_the_same_bits() -> Result {
     assert_eq!(windows(true)?, windows(false)?);
+    Ok(())
+}
+
+#[test]
+fn a_damaged_window_is_refused_with_its_row() -> Result {
+    let (scaler, tables) = (fixed(2)?, tables(DType::F32, UpdateRule::sgd(0.5))?);
+    let params = [parameters(&Weights::new(&[0.5, -1.5])), tables.params.clone()].concat();
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    add(&scaler, &mut window, (&tables, &[1, 4]))?;
+    let saved = window.save()?;
+    assert_eq!(saved.rows, [Named::new("words", vec![1, 4])]);
+    // Row 6 is the first beyond the table, whose 12 elements are more.
+    for (rows, told) in [(vec![1, 6], "6"), (vec![1, 12], "row 12"), (vec![4, 1], "row 1")] {
+        let mut damaged = saved.clone();
+        damaged.rows[0].value = rows;
+        let error = scaler.reopen(&params, &damaged).err().ok_or("it was taken")?;
+        assert!(error.to_string().contains(told), "{error}");
+    }
+    let mut damaged = saved.clone();
+    damaged.rows.extend(saved.rows.clone());
+    assert!(scaler.reopen(&params, &damaged).is_err());
+    let _ = scaler.reopen(&params, &saved)?;
+    Ok(())
+}
+
+/// Returns the bytes that a step of two rows allocates, by the rows that the table has.
+fn bytes_of_a_step(rows: usize) -> Result<u64> {
+    let table = BurnTensor::from(Tensor::<2>::ones([rows, 2], &Device::flex()));
+    let (params, config) =
+        (vec![Named::new("words", table)], OptimizerConfig::new(UpdateRule::sparse_adam(0.1))?);
+    let tables = MasterOptimizer::new(Burn, params, config)?;
+    let module = Weights::new(&[0.5, -1.5]);
+    let mut trained = BurnOptimizer::new(module, SgdConfig::new().init(), 0.1).with_tables(tables);
+    let mut scaler = fixed(0)?;
+    let mut result = Ok(());
+    let mut step = || -> Result {
+        let tables = trained.tables.as_ref().ok_or("no tables")?;
+        let grads = gradients(tables, &[2, 0])?;
+        let loss = BurnTensor::from(Tensor::<1>::ones([1], &Device::flex()));
+        let grads = scaler.scale(&loss)?.backward(|_| Ok(grads))?.unscale()?.clip_norm(1.0)?;
+        let step = grads.step(&mut trained)?;
+        assert!(scaler.update(step)?.resolve()?.is_applied());
+        Ok(())
+    };
+    step()?;
+    let bytes = allocation_counter::measure(|| result = step()).bytes_total;
+    result?;
+    Ok(bytes)
+}
+
+#[test]
+fn a_step_allocates_by_the_rows_that_it_moves_and_not_by_the_table() -> Result {
+    let [small, large] = [bytes_of_a_step(8)?, bytes_of_a_step(1 << 20)?];
+    // A table of 8 MiB; lists of threads and graphs differ by a little.
+    assert!(large <= small + 4096, "{small} and {large} bytes");
     Ok(())
 }
 

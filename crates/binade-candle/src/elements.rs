@@ -7,7 +7,7 @@ pub(crate) use sets::{read_grads, read_moving, read_params, write_grads};
 
 use crate::{Error, dtype::dtype, read::read};
 use binade_core::cast::{OnOverflow::NonFinite, round};
-use binade_core::{AmpTensor, DType, HostTypeError};
+use binade_core::{AmpTensor, DType, HostRows, HostTypeError};
 use candle_core::{Device, Shape, Tensor, Var};
 use std::sync::Arc;
 
@@ -16,17 +16,16 @@ use std::sync::Arc;
 pub(crate) struct Elements {
     dtype: DType,
     values: Vec<f32>,
-    /// Rows that the values are of; `None` for all.
-    rows: Option<Arc<[usize]>>,
-    /// Shape of all rows.
-    shape: Shape,
+    /// Rows that the values are of, and the shape of all rows.
+    rows: HostRows,
     device: Device,
 }
 
 impl Elements {
     /// Makes the elements of a tensor of this shape on this device.
     pub(crate) fn new(dtype: DType, values: Vec<f32>, (shape, device): (Shape, Device)) -> Self {
-        Self { dtype, values, rows: None, shape, device }
+        let rows = HostRows { indices: None, shape: shape.into_dims() };
+        Self { dtype, values, rows, device }
     }
 
     /// Copies the elements of `tensor`. Waits for its device.
@@ -45,7 +44,7 @@ impl Elements {
     /// Writes these to a parameter: into a `Var` of this type, so that its other holders see them; else `place` becomes a new
     /// tensor, and a `Var` a new `Var`.
     pub(crate) fn put(&self, place: &mut Tensor) -> Result<(), Error> {
-        if let Some(rows) = &self.rows {
+        if let Some(rows) = &self.rows.indices {
             return self.put_in_rows(rows, place);
         }
         let new = self.to_tensor()?;
@@ -63,7 +62,7 @@ impl Elements {
 
     /// Returns the extents of all rows.
     pub(crate) fn dims(&self) -> &[usize] {
-        self.shape.dims()
+        &self.rows.shape
     }
 
     /// Returns the place with other elements.
@@ -86,26 +85,25 @@ impl AmpTensor for Elements {
     }
 
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        let width = self.width();
         for (place, x) in self.values.iter_mut().enumerate() {
-            let index = self.rows.as_ref().map_or(place, |rows| {
-                rows.get(place / width).map_or(place, |row| row * width + place % width)
-            });
-            let new = f(index, *x);
+            let new = f(self.rows.element(place), *x);
             *x = round(new, self.dtype, NonFinite).unwrap_or(new);
         }
     }
 
     fn rows(&self) -> Option<&[usize]> {
-        self.rows.as_deref()
+        self.rows.indices.as_deref()
     }
 
     fn whole(self) -> Self {
-        self.with_all_rows()
+        let rows = HostRows { indices: None, shape: self.rows.shape.clone() };
+        Self { values: self.rows.whole(self.values), rows, ..self }
     }
 
     fn with_rows(&self, rows: &[usize]) -> Self {
-        self.of_rows(rows)
+        let values = self.rows.select(&self.values, rows);
+        let rows = HostRows { indices: Some(rows.into()), shape: self.rows.shape.clone() };
+        Self { dtype: self.dtype, values, rows, device: self.device.clone() }
     }
 }
 

@@ -221,3 +221,35 @@ fn a_window_of_look_ups_is_resumed_to_the_same_bits() -> Result {
     assert_eq!(windows(true)?, windows(false)?);
     Ok(())
 }
+
+/// Returns the bytes that a step of two rows allocates, by the rows that the table has.
+fn bytes_of_a_step(rows: usize) -> Result<u64> {
+    let table = Var::ones((rows, 2), Type::F32, &Device::Cpu)?;
+    let config = OptimizerConfig::new(UpdateRule::sparse_adam(0.1))?;
+    let params = named([("words".to_owned(), table)]);
+    let mut optimizer = MasterOptimizer::new(Candle, params, config)?;
+    let mut scaler = Scaler::new(Candle, LossScale::fixed(64.0)?)?;
+    let mut step = || -> Result {
+        let lookups = SparseLookups::default();
+        let rows = lookups.embedding(&optimizer.params[0].value, &indices(&[2, 0, 2])?)?;
+        let grads = scaler
+            .scale(&rows.sum_all()?)?
+            .backward(|loss| lookups.backward(loss, &optimizer.params))?;
+        let step = grads.unscale()?.clip_norm(1.0)?.step(&mut optimizer)?;
+        assert!(scaler.update(step)?.resolve()?.is_applied());
+        Ok(())
+    };
+    step()?;
+    let mut result = Ok(());
+    let bytes = allocation_counter::measure(|| result = step()).bytes_total;
+    result?;
+    Ok(bytes)
+}
+
+#[test]
+fn a_step_allocates_by_the_rows_that_it_moves_and_not_by_the_table() -> Result {
+    let [small, large] = [bytes_of_a_step(8)?, bytes_of_a_step(1 << 20)?];
+    // A table of 8 MiB; lists of threads and graphs differ by a little.
+    assert!(large <= small + 4096, "{small} and {large} bytes");
+    Ok(())
+}

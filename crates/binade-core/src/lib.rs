@@ -48,7 +48,7 @@ pub use optimizer::Optimizer;
 pub use order_error::OrderError;
 pub use promote::promote;
 pub use raw::{LoadError, RawTensor, SpecMismatch, TensorSpec};
-pub use sparse::{Gradient, SparseGradient, SparseGrads, SparseRows};
+pub use sparse::{Gradient, HostRows, SparseGradient, SparseGrads, SparseRows};
 pub use static_cast::{StaticCast, StaticSet};
 pub use static_set::{HostParams, TypedModel};
 pub use train_error::TrainError;

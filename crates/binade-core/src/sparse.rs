@@ -54,6 +54,53 @@ impl<T> SparseRows<T> {
     }
 }
 
+/// Rows of a parameter whose elements are on the host: those listed, in ascending order, or all of them (`None`).
+pub type HostRows = SparseRows<Option<Arc<[usize]>>>;
+
+/// Functions of `values`, the elements of these rows in row-major order.
+///
+/// # Panics
+///
+/// [`whole`](Self::whole) and [`select`](Self::select), for a row beyond the end of the parameter or of the values.
+impl HostRows {
+    /// Returns the number of elements of a row.
+    pub fn width(&self) -> usize {
+        self.shape.iter().skip(1).product()
+    }
+
+    /// Returns the index in the parameter of the value at `place`.
+    pub fn element(&self, place: usize) -> usize {
+        let Some(rows) = &self.indices else { return place };
+        let width = self.width();
+        rows[place / width] * width + place % width
+    }
+
+    /// Returns all elements of the parameter, with zeros in the rows that are not here.
+    #[must_use]
+    pub fn whole(&self, values: Vec<f32>) -> Vec<f32> {
+        let (Some(rows), width) = (&self.indices, self.width()) else { return values };
+        let mut all = vec![0.0; self.shape.iter().product()];
+        for (place, row) in rows.iter().enumerate() {
+            all[row * width..][..width].copy_from_slice(&values[place * width..][..width]);
+        }
+        all
+    }
+
+    /// Returns the elements of the rows `wanted`, with zeros for one that is not here.
+    #[must_use]
+    pub fn select(&self, values: &[f32], wanted: &[usize]) -> Vec<f32> {
+        let width = self.width();
+        let mut elements = vec![0.0; wanted.len() * width];
+        for (to, row) in wanted.iter().enumerate() {
+            let own = self.indices.as_ref();
+            if let Some(place) = own.map_or(Some(*row), |own| own.binary_search(row).ok()) {
+                elements[to * width..][..width].copy_from_slice(&values[place * width..][..width]);
+            }
+        }
+        elements
+    }
+}
+
 const ROWS: &str = "its sparse gradient needs one i64 index for each row of values, and values as wide as the parameter's rows";
 
 impl<T> Gradient<T> {

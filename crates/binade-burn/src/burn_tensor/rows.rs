@@ -1,78 +1,61 @@
 //! Rows of a table: taken out of a tensor, and put back.
 
-use super::{BurnTensor, Elements};
+use super::{BurnTensor, Elements, all_rows};
 use crate::numbers;
-use burn::tensor::{Device, IndexingUpdateOp, Int, Shape, Tensor, TensorData};
-use std::{borrow::Cow, mem};
+use binade_core::HostRows;
+use binade_master_weights::scattered;
+use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
+use std::mem;
 
 impl BurnTensor {
     /// Returns the gradient of a table of this shape that has these rows, in ascending order, in `f32`.
     pub(crate) fn sparse(
         values: Vec<f32>,
         rows: Vec<usize>,
-        (shape, device): (Shape, Device),
+        (shape, device): (Vec<usize>, Device),
     ) -> Self {
-        Self { elements: Elements::Host(values, device), shape, rows: Some(rows.into()) }
+        let rows = HostRows { indices: Some(rows.into()), shape };
+        Self { elements: Elements::Host(values, device), rows }
     }
 
     /// Returns these rows of a whole tensor, [n, width], without their history.
     pub(crate) fn select(&self, rows: &[usize]) -> Tensor<2> {
         let own = self.of_rows(rows);
-        own.flat().reshape([rows.len(), self.width()])
-    }
-
-    /// Returns the number of elements of a row, at least 1.
-    pub(super) fn width(&self) -> usize {
-        self.shape().iter().skip(1).product::<usize>().max(1)
+        own.flat().reshape([rows.len(), self.rows.width()])
     }
 
     pub(super) fn with_all_rows(self) -> Self {
-        let Some(rows) = &self.rows else { return self };
-        let (mut values, width) = (vec![0.0; self.shape.num_elements()], self.width());
-        for (row, own) in rows.iter().zip(self.floats().chunks(width)) {
-            values[row * width..][..width].copy_from_slice(own);
+        if self.rows.indices.is_none() {
+            return self;
         }
-        let elements = self.made_of(values);
-        Self { elements, shape: self.shape, rows: None }
+        let elements = self.made_of(self.rows.whole(self.floats()));
+        Self { elements, rows: all_rows(self.shape()) }
     }
 
     /// Returns these rows, of which one that is not here is zeros.
     pub(super) fn of_rows(&self, rows: &[usize]) -> Self {
-        let width = self.width();
-        let elements = match (&self.rows, &self.elements) {
+        let elements = match (&self.rows.indices, &self.elements) {
             (None, Elements::Device(flat)) => {
-                let table = flat.clone().inner().reshape([-1, width.cast_signed() as i64]);
+                let width = self.rows.width();
+                let table = flat.clone().inner().reshape([self.shape()[0], width]);
                 let own = table.select(0, indices(rows, &flat.device()));
                 Elements::Device(own.reshape([rows.len() * width]))
             }
-            (own, _) => {
-                let all = match &self.elements {
-                    Elements::Host(values, _) => Cow::Borrowed(&values[..]),
-                    Elements::Device(flat) => Cow::Owned(numbers::decoded(&flat.to_data())),
-                };
-                let mut values = vec![0.0; rows.len() * width];
-                for (row, new) in rows.iter().zip(values.chunks_mut(width)) {
-                    let place = own.as_ref().map_or(Some(*row), |own| own.binary_search(row).ok());
-                    if let Some(place) = place {
-                        new.copy_from_slice(&all[place * width..][..width]);
-                    }
-                }
-                self.made_of(values)
-            }
+            (_, Elements::Host(values, _)) => self.made_of(self.rows.select(values, rows)),
+            (_, Elements::Device(_)) => self.made_of(self.rows.select(&self.floats(), rows)),
         };
-        Self { elements, shape: self.shape.clone(), rows: Some(rows.into()) }
+        let shape = self.shape().to_vec();
+        Self { elements, rows: HostRows { indices: Some(rows.into()), shape } }
     }
 
     /// Puts rows of this type in their places of a whole tensor.
     pub(super) fn put(&mut self, new: &Self) {
-        let Some(rows) = new.rows.as_deref().filter(|rows| !rows.is_empty()) else { return };
-        let width = self.width();
+        let Some(rows) = new.rows.indices.as_deref().filter(|rows| !rows.is_empty()) else {
+            return;
+        };
+        let width = self.rows.width();
         match &mut self.elements {
-            Elements::Host(values, _) => {
-                for (row, new) in rows.iter().zip(new.floats().chunks(width)) {
-                    values[row * width..][..width].copy_from_slice(new);
-                }
-            }
+            Elements::Host(values, _) => scattered(values, &new.floats(), rows, width),
             Elements::Device(flat) => {
                 let device = flat.device();
                 let (at, new) = (indices(rows, &device), new.flat().to_device(&device));
@@ -81,11 +64,11 @@ impl BurnTensor {
                 let Elements::Device(flat) = mem::replace(&mut self.elements, nothing) else {
                     return;
                 };
-                let (len, columns) = (self.shape.num_elements(), width.cast_signed() as i64);
-                let table = flat.reshape([-1, columns]);
-                let new = new.reshape([-1, columns]);
+                let all = self.rows.shape[0];
+                let table = flat.reshape([all, width]);
+                let new = new.reshape([rows.len(), width]);
                 let table = table.select_assign(0, at, new, IndexingUpdateOp::Assign);
-                self.elements = Elements::Device(table.reshape([len]));
+                self.elements = Elements::Device(table.reshape([all * width]));
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use super::{Elements, trainable};
 use crate::{Error, device::mismatch, read::read};
-use binade_core::{Gradient, MatchError, SparseGradient, SparseRows};
+use binade_core::{Gradient, HostRows, MatchError, SparseGradient, SparseRows};
+use binade_master_weights::gathered;
 use candle_core::{DType, Device, Result as CandleResult, Shape, Tensor};
 use std::sync::Arc;
 
@@ -22,20 +23,18 @@ impl Elements {
         let indices = (crate::dtype::dtype(rows.indices.dtype()), rows.indices.dims());
         rows.check(name, indices, values.dims()).map_err(mismatch)?;
         let all: Vec<i64> = read(&rows.indices)?;
-        let mut own = Self { shape: Shape::from(&*rows.shape), ..Self::read(name, values)? };
+        let mut own = Self::read(name, values)?;
         let placed = all.iter().enumerate().filter(|(_, row)| **row != -1);
         let placed = placed.map(|(place, row)| Some((place, usize::try_from(*row).ok()?)));
         let refused = || mismatch(MatchError { parameter: name.clone(), why: ORDER });
         let (kept, moved): (Vec<_>, Vec<_>) =
             placed.collect::<Option<Vec<_>>>().ok_or_else(refused)?.into_iter().unzip();
         let ascend = moved.is_sorted_by(|row, next| row < next);
-        if !(ascend && moved.last().is_none_or(|last| *last < own.dims()[0])) {
+        if !(ascend && moved.last().is_none_or(|last| *last < rows.shape[0])) {
             return Err(refused());
         }
-        let width = own.width();
-        let chunks = kept.iter().map(|place| &own.values[place * width..][..width]);
-        own.values = chunks.flatten().copied().collect();
-        own.rows = Some(moved.into());
+        own.rows = HostRows { indices: Some(moved.into()), shape: rows.shape.clone() };
+        own.values = gathered(&own.values, &kept, own.rows.width());
         Ok(own)
     }
 
@@ -53,13 +52,14 @@ impl Elements {
             let found = tensor.detach().index_select(&indices(rows, tensor.device())?, 0)?;
             read(&found.to_dtype(DType::F32)?)?
         };
-        Ok(Self { values, rows: Some(rows.clone()), ..place })
+        let rows = HostRows { indices: Some(rows.clone()), ..place.rows };
+        Ok(Self { values, rows, ..place })
     }
 
     /// Makes a gradient of these.
     pub(crate) fn to_gradient(&self) -> Result<Gradient<Tensor>, Error> {
         let values = self.to_tensor()?;
-        let Some(rows) = &self.rows else { return Ok(Gradient::Dense(values)) };
+        let Some(rows) = &self.rows.indices else { return Ok(Gradient::Dense(values)) };
         let rows =
             SparseRows { indices: indices(rows, &self.device)?, shape: self.dims().to_vec() };
         Ok(Gradient::Sparse(SparseGradient { values, rows }))
@@ -80,43 +80,13 @@ impl Elements {
         Ok(place.scatter_set(&indices.broadcast_as(new.shape())?.contiguous()?, &new, 0)?)
     }
 
-    /// Returns the elements of a row, at least 1.
-    pub(super) fn width(&self) -> usize {
-        self.dims().iter().skip(1).product::<usize>().max(1)
-    }
-
     /// Returns the shape of the values.
     pub(super) fn own_shape(&self) -> Shape {
-        let Some(rows) = &self.rows else { return self.shape.clone() };
         let mut dims = self.dims().to_vec();
-        dims[0] = rows.len();
+        if let (Some(rows), Some(first)) = (&self.rows.indices, dims.first_mut()) {
+            *first = rows.len();
+        }
         dims.into()
-    }
-
-    /// Returns a whole tensor, with zeros in the rows that this one lacks.
-    pub(super) fn with_all_rows(self) -> Self {
-        let Some(rows) = &self.rows else { return self };
-        let (mut values, width) = (vec![0.0; self.shape.elem_count()], self.width());
-        for (row, own) in rows.iter().zip(self.values.chunks(width)) {
-            values[row * width..][..width].copy_from_slice(own);
-        }
-        Self { values, rows: None, ..self }
-    }
-
-    /// Returns these rows, of which one that is not here is zeros.
-    pub(super) fn of_rows(&self, rows: &[usize]) -> Self {
-        let width = self.width();
-        let mut values = vec![0.0; rows.len() * width];
-        for (row, new) in rows.iter().zip(values.chunks_mut(width)) {
-            let place = match &self.rows {
-                None => Some(*row),
-                Some(own) => own.binary_search(row).ok(),
-            };
-            if let Some(place) = place {
-                new.copy_from_slice(&self.values[place * width..][..width]);
-            }
-        }
-        Self { values, rows: Some(rows.into()), ..self.clone() }
     }
 }
 

@@ -199,15 +199,26 @@ where
         rows: &[Named<Vec<u64>>],
     ) -> Result<T, NamedGrads<T>> {
         for Named { name, value: rows } in rows {
-            let rows: Vec<usize> =
-                rows.iter().filter_map(|row| usize::try_from(*row).ok()).collect();
             let own = grads.iter_mut().filter(|grad| grad.name == *name);
             for grad in own.filter_map(|grad| grad.value.as_mut()) {
-                *grad = grad.with_rows(&rows);
+                let extent = grad.shape().and_then(|shape| shape.first().copied());
+                let rows = rows.iter().map(|row| inside(*row, extent));
+                *grad = grad.with_rows(&rows.collect::<Result<T, Vec<_>>>()?);
             }
         }
         Ok(grads)
     }
+}
+
+/// Returns a saved row as a row of a table of this extent: the gradient's form, of one axis, does not tell it.
+fn inside<E>(row: u64, extent: Option<usize>) -> std::result::Result<usize, HostDeviceError<E>> {
+    let place = usize::try_from(row).ok();
+    #[expect(clippy::cast_precision_loss, reason = "a number that is shown")]
+    let value = row as f64;
+    let (what, expected) = ("row of a saved gradient sum", "rows of the table");
+    place
+        .filter(|place| extent.is_none_or(|extent| *place < extent))
+        .ok_or(HostDeviceError::Invalid { what, value, expected })
 }
 
 const ALIAS: &str = "scaling it has changed it: `AmpTensor::cast` to its own type shares elements with it, and has to copy; a tensor that records gradients needs a `scaled` of its own too, by the library's multiplication";

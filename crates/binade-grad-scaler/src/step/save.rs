@@ -3,7 +3,7 @@
 use super::pending::Part;
 use crate::{Accumulation, BadMicroBatch, GradOps, PartReport, Scaler, UnscaledGrads};
 use binade_core::{FoundInf, LoadError, Named, NamedGrads, RawTensor, SpecMismatch, TensorSpec};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Saved open window, which [`Accumulation::save`] returns and [`Scaler::reopen`] takes.
 #[derive(Clone, Debug)]
@@ -121,17 +121,25 @@ fn has_sum(grads: Option<&NamedGrads<RawTensor>>, name: &str) -> bool {
     grads.into_iter().flatten().any(|grad| &*grad.name == name && grad.value.is_some())
 }
 
-/// Sparse sums have ascending rows of gradients that there are.
+/// Checks that each sparse sum is named once, and has ascending rows of a gradient that is there.
 fn fit_rows(specs: &[Named<TensorSpec>], saved: &SavedWindow) -> Result<(), SpecMismatch> {
+    let mut named = HashSet::new();
     for Named { name, value: rows } in &saved.rows {
-        let there = has_sum(saved.grads.as_ref(), name);
         let spec = specs.iter().find(|spec| spec.name == *name).map(|spec| &spec.value);
-        let extent = spec.and_then(|spec| spec.shape.first()).map(|extent| *extent as u64);
-        let inside = extent.is_some_and(|extent| rows.iter().all(|row| *row < extent));
-        let fits = inside && rows.is_sorted_by(|row, next| row < next);
-        if !(there && fits) {
-            let (what, parameter) = ("rows of the gradient sum".to_owned(), name.clone());
-            return Err(SpecMismatch { what, parameter, found: None, expected: spec.cloned() });
+        let refuse = |what: String| {
+            let (parameter, expected) = (name.clone(), spec.cloned());
+            Err(SpecMismatch { what, parameter, found: None, expected })
+        };
+        if !has_sum(saved.grads.as_ref(), name) || !named.insert(name) {
+            return refuse("rows of the gradient sum".to_owned());
+        }
+        let extent = spec.and_then(|spec| spec.shape.first()).map_or(0, |extent| *extent as u64);
+        let before = [None].into_iter().chain(rows.iter().map(Some));
+        let is_wrong = |(before, row): &(Option<&u64>, &u64)| {
+            **row >= extent || before.is_some_and(|before| before >= *row)
+        };
+        if let Some((_, row)) = before.zip(rows).find(is_wrong) {
+            return refuse(format!("row {row} of the gradient sum"));
         }
     }
     Ok(())
