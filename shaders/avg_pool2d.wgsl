@@ -6,6 +6,7 @@
 //
 // Backward gathers, without atomics: an element adds up the shares of the windows that cover it, in order.
 //!use lib/operands.wgsl
+//!use lib/planes.wgsl
 
 struct Params {
   len: u32,
@@ -70,13 +71,6 @@ fn covering(axis: Windows, at: u32) -> vec2<u32> {
 // The number that the sum of a window is divided by.
 fn elements(ys: vec2<u32>, xs: vec2<u32>) -> f32 {
   return f32(select(params.divisor, (ys.y - ys.x) * (xs.y - xs.x), params.divisor == 0u));
-}
-
-// Where an index is among the pixels of planes of `count` pixels: its pixel, and where its plane begins among planes of `to` pixels.
-fn place_of(i: u32, count: u32, to: u32) -> vec2<u32> {
-  let channel = i % params.pixel;
-  let at = i / params.pixel;
-  return vec2(at % count, at / count * to * params.pixel + channel);
 }
 
 fn mean(i: u32) -> u32 {

@@ -7,6 +7,7 @@
 // Elements are compared by their bits. Backward gathers, without atomics: an element looks through each window that covers it, in
 // order, and takes the gradient of those whose first largest it is.
 //!use lib/operands.wgsl
+//!use lib/planes.wgsl
 
 struct Params {
   len: u32,
@@ -53,13 +54,6 @@ fn covering(at: u32, step: u32, kernel: u32, padding: u32, count: u32) -> vec2<u
   let padded = at + padding;
   let first = select((max(padded, kernel) - kernel) / step + 1u, 0u, padded < kernel);
   return vec2(first, min(padded / step + 1u, count));
-}
-
-// Where an index is among the pixels of planes of `count` pixels: its pixel, and where its plane begins among planes of `to` pixels.
-fn place_of(i: u32, count: u32, to: u32) -> vec2<u32> {
-  let channel = i % params.pixel;
-  let at = i / params.pixel;
-  return vec2(at % count, at / count * to * params.pixel + channel);
 }
 
 // The pixel of the first largest element of a window, in row-major order; the first NaN, where there is one. `plane` is where the

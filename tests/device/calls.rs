@@ -187,6 +187,8 @@ fn windows(n: usize, dtype: DType) -> Vec<Row> {
     let [plane, pooled]: [&[usize]; 2] = [&[2, 3, n, 2 * n], &[2, 3, n, n]];
     let layout = ImageLayout::ChannelsLast;
     let (last, pool_last) = (Conv2dConfig { layout, ..apart }, MaxPool2dConfig { layout, ..pool });
+    let mean_last = AvgPool2dConfig { layout, ..mean };
+    let [plane_last, pooled_last]: [&[usize]; 2] = [&[2, n, 2 * n, 3], &[2, n, n, 3]];
     let [x_last, y_last]: [&[usize]; 2] = [&[3, n, 2 * n + 1, 2], &[3, n, n, 4]];
     vec![
         row(Call::Conv2d { config }, &[x, w]),
@@ -201,7 +203,14 @@ fn windows(n: usize, dtype: DType) -> Vec<Row> {
         row(Call::AvgPool2dBackward { shape: plane.to_vec(), config: mean }, &[pooled]),
         row(Call::Conv2d { config: last }, &[x_last, part, &[4]]),
         row(Call::Conv2dBackward { bias, config: last }, &[y_last, x_last, part]),
-        row(Call::MaxPool2d { config: pool_last }, &[&[2, n, 2 * n, 3]]),
+        row(Call::Conv2dBackwardOfWeight { bias, config: last }, &[y_last, x_last, part]),
+        row(Call::MaxPool2d { config: pool_last }, &[plane_last]),
+        row(Call::MaxPool2dBackward { config: pool_last }, &[pooled_last, plane_last]),
+        row(Call::AvgPool2d { config: mean_last }, &[plane_last]),
+        row(
+            Call::AvgPool2dBackward { shape: plane_last.to_vec(), config: mean_last },
+            &[pooled_last],
+        ),
         row(Call::AdaptiveAvgPool2d { output: [n, n] }, &[plane]),
         row(Call::AdaptiveAvgPool2dBackward { shape: plane.to_vec() }, &[pooled]),
     ]

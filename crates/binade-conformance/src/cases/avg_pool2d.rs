@@ -2,7 +2,7 @@
 //!
 //! The oracle is a loop over each window.
 
-use super::conv2d::{extents, laid_out, ordered};
+use super::conv2d::{LAYOUTS, extents, laid_out, ordered};
 use super::prelude::*;
 use crate::OpInvocation::{AvgPool2d, AvgPool2dBackward};
 use binade_core::ops::{AvgPool2dConfig, ImageLayout};
@@ -66,16 +66,13 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             run.exact(op, &[&g], [(dtype, wanted)])
         });
         cases.add(dtype, "nan_and_infinity_stay_in_their_windows", move |run| {
-            NON_FINITE.into_iter().try_for_each(|bad| {
-                let config = AvgPool2dConfig { stride: [1, 1], ..AvgPool2dConfig::square(2) };
-                let x = ones(dtype, &[1, 2, 4, 4]).with(5, bad);
-                let windows = windows_of(&x, config);
-                run.near(AvgPool2d { config }, &[&x], [(dtype, means(&values(&x), &windows))])?;
-                let g = ones(dtype, &output(&x.shape, config)).with(4, bad);
-                let order = config.layout;
-                backward(run, &g, &x.shape, &windows, order, |shape| AvgPool2dBackward {
-                    shape,
-                    config,
+            LAYOUTS.into_iter().try_for_each(|layout| {
+                let config =
+                    AvgPool2dConfig { stride: [1, 1], layout, ..AvgPool2dConfig::square(2) };
+                NON_FINITE.into_iter().try_for_each(|bad| {
+                    let x = ones(dtype, &[1, 2, 4, 4]).with(5, bad);
+                    let g = ones(dtype, &output(&x.shape, config)).with(4, bad);
+                    compare(run, &g, &x, config)
                 })
             })
         });
@@ -104,12 +101,14 @@ pub(super) fn add_cases(cases: &mut OpCases) {
 
 /// Forward and backward on random gradients, from images `[N, C, H, W]` in the configuration's layout.
 fn both(run: &mut OpRun<'_>, x: &Stored, config: AvgPool2dConfig) -> Verdict {
-    let windows = windows_of(x, config);
-    let (order, pooled) = (config.layout, output(&x.shape, config));
-    let wanted = ordered(means(&values(x), &windows), pooled, order);
+    compare(run, &uniform(2, x.dtype, &output(&x.shape, config), [-1.0, 1.0]), x, config)
+}
+
+fn compare(run: &mut OpRun<'_>, g: &Stored, x: &Stored, config: AvgPool2dConfig) -> Verdict {
+    let (windows, order) = (windows_of(x, config), config.layout);
+    let wanted = ordered(means(&values(x), &windows), output(&x.shape, config), order);
     run.near(AvgPool2d { config }, &[&laid_out(x, order)], [(x.dtype, wanted)])?;
-    let g = uniform(2, x.dtype, &pooled, [-1.0, 1.0]);
-    backward(run, &g, &x.shape, &windows, order, |shape| AvgPool2dBackward { shape, config })
+    backward(run, g, &x.shape, &windows, order, |shape| AvgPool2dBackward { shape, config })
 }
 
 // The oracle.

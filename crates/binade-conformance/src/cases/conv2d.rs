@@ -91,20 +91,17 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             run.exact(op, &[&g, &x, &w], wanted.map(|wanted| (dtype, wanted)))
         });
         cases.add(dtype, "nan_and_infinity_stay_in_their_windows", move |run| {
-            let (input, weight) = ([1, 1, 4, 4], [1, 1, 2, 2]);
-            let layer = Layer { input, weight, config: Conv2dConfig::default() };
-            for bad in NON_FINITE {
-                let x = ones(dtype, &layer.input).with(5, bad);
-                let w = uniform(1, dtype, &layer.weight, [0.5, 1.0]);
-                let wanted = layer.forward(&values(&x), &values(&w), None);
-                run.near(Conv2d { config: layer.config }, &[&x, &w], [(dtype, wanted)])?;
-                let g = ones(dtype, &layer.output()).with(4, bad);
-                let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
-                let op = Conv2dBackward { config: layer.config, bias: true };
-                let wanted = wanted.into_iter().map(|wanted| (dtype, wanted));
-                run.near(op, &[&g, &x, &w], wanted)?;
-            }
-            Ok(())
+            let (input, weight) = ([1, 2, 4, 4], [2, 2, 2, 2]);
+            LAYOUTS.into_iter().try_for_each(|layout| {
+                let config = Conv2dConfig { layout, ..Conv2dConfig::default() };
+                let layer = Layer { input, weight, config };
+                let w = uniform(1, dtype, &weight, [0.5, 1.0]);
+                NON_FINITE.into_iter().try_for_each(|bad| {
+                    let x = ones(dtype, &input).with(5, bad);
+                    let g = ones(dtype, &layer.output()).with(4, bad);
+                    compare(run, layer, [&g, &x, &w], None)
+                })
+            })
         });
     }
     add_refusals(cases);
@@ -176,22 +173,34 @@ fn two(extents: &[usize]) -> [usize; 2] {
 
 /// The result, and the gradients of input, weight and perhaps bias.
 fn both(run: &mut OpRun<'_>, dtype: DType, layer: Layer, bias: bool) -> Verdict {
-    let Layer { input, weight, config } = layer;
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
-    let (x, w, b) = (of(1, &input), of(2, &weight), of(3, &weight[..1]));
-    let g = of(4, &layer.output());
-    let bv = values(&b);
-    let wanted = layer.forward(&values(&x), &values(&w), bias.then_some(&bv));
-    let order = config.layout;
-    let [wanted_input, others @ ..] = layer.backward(&values(&g), &values(&x), &values(&w));
-    let (x, g) = (laid_out(&x, order), laid_out(&g, order));
-    let operands = [&x, &w, &b];
-    let wanted = ordered(wanted, layer.output(), order);
-    run.near(Conv2d { config }, &operands[..2 + usize::from(bias)], [(dtype, wanted)])?;
-    let wanted = std::iter::once(ordered(wanted_input, input, order)).chain(others);
-    let wanted = wanted.take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    run.near(Conv2dBackward { config, bias }, &[&g, &x, &w], wanted)
+    let (x, w, b) = (of(1, &layer.input), of(2, &layer.weight), of(3, &layer.weight[..1]));
+    compare(run, layer, [&of(4, &layer.output()), &x, &w], bias.then_some(&b))
 }
+
+/// Forward and backward on these operands, whose images are `[N, C, H, W]`, in the configuration's layout.
+fn compare(
+    run: &mut OpRun<'_>,
+    layer: Layer,
+    [g, x, w]: [&Stored; 3],
+    bias: Option<&Stored>,
+) -> Verdict {
+    let (Layer { input, config, .. }, dtype, order) = (layer, x.dtype, layer.config.layout);
+    let wanted = layer.forward(&values(x), &values(w), bias.map(values).as_deref());
+    let [wanted_input, others @ ..] = layer.backward(&values(g), &values(x), &values(w));
+    let (x, g) = (laid_out(x, order), laid_out(g, order));
+    let wanted = ordered(wanted, layer.output(), order);
+    let operands = [&[&x, w][..], bias.as_slice()].concat();
+    run.near(Conv2d { config }, &operands, [(dtype, wanted)])?;
+    let wanted = std::iter::once(ordered(wanted_input, input, order)).chain(others);
+    let bias = bias.is_some();
+    let wanted = wanted.take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
+    run.near(Conv2dBackward { config, bias }, &[&g, &x, w], wanted)
+}
+
+/// Orders of the axes of images.
+pub(super) const LAYOUTS: [ImageLayout; 2] =
+    [ImageLayout::ChannelsFirst, ImageLayout::ChannelsLast];
 
 /// Returns images `[N, C, H, W]` in another order of their axes.
 pub(super) fn laid_out(images: &Stored, order: ImageLayout) -> Stored {

@@ -2,7 +2,7 @@
 //!
 //! The oracle is a loop over each window.
 
-use super::conv2d::{extents, laid_out, ordered, taps};
+use super::conv2d::{LAYOUTS, extents, laid_out, ordered, taps};
 use super::prelude::*;
 use crate::OpInvocation::{MaxPool2d, MaxPool2dBackward};
 use binade_core::ops::{ImageLayout, MaxPool2dConfig};
@@ -58,10 +58,14 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             Ok(())
         });
         cases.add(dtype, "a_nan_is_larger_than_everything_and_the_first_wins", move |run| {
-            let config = MaxPool2dConfig { kernel: [1, 2], ..MaxPool2dConfig::square(1) };
             let (inf, nan) = (f64::INFINITY, f64::NAN);
             let row = [1.0, nan, inf, nan, nan, 6.0, -inf, -inf];
-            both(run, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config)
+            let rows = row.into_iter().chain(row.into_iter().rev());
+            let x = Stored::from_values(dtype, &[1, 2, 1, 8], rows);
+            LAYOUTS.into_iter().try_for_each(|layout| {
+                let kernel = [1, 2];
+                both(run, &x, MaxPool2dConfig { kernel, layout, ..MaxPool2dConfig::square(1) })
+            })
         });
         cases.add(dtype, "gradients_of_windows_that_overlap_add_up_in_f32", move |run| {
             // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step

@@ -84,6 +84,19 @@ impl Fault for Wrong {
                 let first: Vec<f32> = (0..values.len()).map(last).collect();
                 Ok(vec![Plain::write(&first, right[0].dtype(), right[0].shape())])
             }
+            (
+                "reads_nan_as_zero_in_channels_last",
+                C::Conv2d { config: Conv2dConfig { layout, .. } }
+                | C::Conv2dBackward { config: Conv2dConfig { layout, .. }, .. }
+                | C::MaxPool2d { config: MaxPool2dConfig { layout, .. } }
+                | C::AvgPool2d { config: AvgPool2dConfig { layout, .. } }
+                | C::AvgPool2dBackward { config: AvgPool2dConfig { layout, .. }, .. },
+                _,
+            ) if *layout == ImageLayout::ChannelsLast => {
+                let zero = |x: f32| if x.is_nan() { 0.0 } else { x };
+                let clean: Vec<_> = operands.iter().map(|operand| map(operand, zero)).collect();
+                Toy.compute(op, &clean.iter().collect::<Vec<_>>())
+            }
             _ => Ok(right),
         }
     }
@@ -103,6 +116,10 @@ caught! {
         "conv2d/f16/channels_last_are_channels_first_permuted"
         "max_pool2d/bf16/channels_last_are_channels_first_permuted"
         "avg_pool2d/f32/channels_last_are_channels_first_permuted";
+    fn reads_nan_as_zero_in_channels_last() by
+        "conv2d/bf16/nan_and_infinity_stay_in_their_windows"
+        "max_pool2d/f16/a_nan_is_larger_than_everything_and_the_first_wins"
+        "avg_pool2d/f32/nan_and_infinity_stay_in_their_windows";
     fn slides_in_the_place_of_adapting() by
         "adaptive_avg_pool2d/f32/neighbouring_windows_share_an_element"
         "adaptive_avg_pool2d/f16/random_1x2x33x31_to_5x7";

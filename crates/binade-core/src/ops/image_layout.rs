@@ -51,7 +51,7 @@ impl ImageLayout {
 
     /// Returns the number of elements from one pixel to the next in memory, given the extents.
     #[must_use]
-    pub const fn pixel(self, extents: [usize; 4]) -> usize {
+    pub const fn pixel_stride(self, extents: [usize; 4]) -> usize {
         match self {
             Self::ChannelsFirst => 1,
             Self::ChannelsLast => extents[1],

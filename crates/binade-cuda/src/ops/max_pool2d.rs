@@ -63,7 +63,7 @@ fn pool(image: &[usize], output: &[usize], config: MaxPool2dConfig) -> PoolBits 
         kernel: words(config.kernel),
         stride: words(config.stride),
         padding: words(config.padding),
-        pixel: config.layout.pixel(image) as u64,
+        pixel: config.layout.pixel_stride(image) as u64,
     }
 }
 

@@ -53,7 +53,7 @@ impl Wgpu {
             kernel: config.kernel.map(count),
             stride: config.stride.map(count),
             padding: config.padding.map(count),
-            pixel: count(config.layout.pixel(image)),
+            pixel: count(config.layout.pixel_stride(image)),
         };
         self.dispatch(shader, &params, bound, by_group(to.len()))
     }

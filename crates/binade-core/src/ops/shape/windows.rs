@@ -249,7 +249,7 @@ impl Pooling {
             Windows::sliding(extents, kernel[axis], stride[axis], padding[axis])
         });
         let divisor = count_include_pad.then_some(kernel[0] * kernel[1]);
-        Self { windows, divisor, pixel: layout.pixel(image) }
+        Self { windows, divisor, pixel: layout.pixel_stride(image) }
     }
 
     /// Describes the windows of [`AdaptiveAvgPool2d`](crate::ops::AdaptiveAvgPool2d) of images and results `[N, C, H, W]`.
