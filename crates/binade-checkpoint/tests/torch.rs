@@ -1,9 +1,11 @@
 //! State of torch's optimizers, loaded: the next steps are those that torch took.
 
 use binade_checkpoint::load_torch_optimizer as load;
-use binade_core::{DType, FoundInf, Named, Optimizer};
+use binade_core::{DType, FoundInf, Named, Optimizer, RawTensor, TensorSpec};
 use binade_cpu::{Cpu, Tensor};
-use binade_master_weights::{Adam, Lars, MasterOptimizer, OptimizerConfig, Sgd, UpdateRule};
+use binade_master_weights::{
+    Adam, Lars, MasterOptimizer, OptimizerConfig, Sgd, StateKind, UpdateRule,
+};
 use safetensors::{SafeTensors, serialize, tensor::TensorView};
 use std::{fs, path::Path};
 
@@ -89,6 +91,32 @@ fn steps_after_the_import_are_torchs() {
         let distance = distance(&optimizer, &run);
         assert!(distance <= most, "{name}: {distance:e}");
     }
+}
+
+#[test]
+fn moments_in_bf16_are_torchs_rounded_once() {
+    let config = fresh("adamw").config().clone().with_bf16_state(["exp_avg", "exp_avg_sq"]);
+    let mut low = MasterOptimizer::new(Cpu, fresh("adamw").params, config).unwrap();
+    let mut wide = fresh("adamw");
+    load(&file("adamw"), &NAMES, &mut low).unwrap();
+    load(&file("adamw"), &NAMES, &mut wide).unwrap();
+    let mut compared = 0;
+    for (low, wide) in low.save().unwrap().iter().zip(wide.save().unwrap()) {
+        assert_eq!(low.applied, wide.applied);
+        let bf16 = |place| low.kept.iter().find(|(kind, _)| *kind == StateKind::Bf16Moment(place));
+        for (kind, raw) in &wide.kept {
+            let StateKind::Moment(place) = *kind else { continue };
+            let (_, found) = bf16(place).unwrap();
+            let spec = TensorSpec::new(DType::BF16, raw.spec().shape.clone());
+            assert_eq!(Some(found), RawTensor::from_f32(spec, &raw.to_f32().unwrap()).as_ref());
+            compared += raw.spec().elements().unwrap();
+        }
+    }
+    assert!(compared > 0);
+    let run = file("adamw.run");
+    (0..3).for_each(|number| step(&mut low, &run, number));
+    let far = distance(&low, &run);
+    assert!(far > 0.0 && far <= 1e-3, "{far:e}");
 }
 
 #[test]

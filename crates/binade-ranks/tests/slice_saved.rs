@@ -2,9 +2,14 @@
 
 use crate::common::{Error, Rank};
 use crate::slices::{SHAPES, STORES, config, kept, of_each, params, steps};
+use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_master_weights::MasterOptimizer;
-use binade_ranks::{Alone, Partition::Slices, Ranks};
+use binade_master_weights::{MasterOptimizer, MasterStore, SavedParameter, StateKind};
+use binade_ranks::{
+    Alone,
+    Partition::{Slices, Whole},
+    Ranks,
+};
 
 #[test]
 fn saved_slices_are_parts_of_what_is_saved_whole_and_load_on_the_same_ranks() {
@@ -43,5 +48,28 @@ fn saved_slices_are_parts_of_what_is_saved_whole_and_load_on_the_same_ranks() {
         for one in all {
             one.unwrap();
         }
+    }
+}
+
+#[test]
+fn moments_in_bf16_have_the_bits_of_whole_ones_and_load_on_any_number_of_ranks() {
+    let config = config(MasterStore::Copy, DType::F16).with_bf16_state(["exp_avg", "exp_avg_sq"]);
+    let run = |group, saved: Option<&Vec<SavedParameter>>, range: std::ops::Range<u64>| {
+        let mut all = of_each(group, |rank| {
+            let mut optimizer = MasterOptimizer::new(rank, params(&SHAPES), config.clone())?;
+            saved.into_iter().for_each(|saved| optimizer.load(saved).unwrap());
+            steps(&mut optimizer, range.clone())?;
+            kept(&optimizer)
+        });
+        all.pop().unwrap().unwrap()
+    };
+    let whole = run((1, Whole), None, 0..6);
+    let kinds: Vec<_> = whole.1[0].kept.iter().map(|(kind, _)| kind).collect();
+    let is_low = |place| kinds.contains(&&StateKind::Bf16Moment(place));
+    assert!(is_low(0) && is_low(1), "{kinds:?}");
+    for group in [(2, Whole), (2, Slices), (3, Slices), (8, Slices)] {
+        assert_eq!(run(group, None, 0..6), whole, "{group:?}");
+        let (_, saved, _) = run((4, Slices), None, 0..3);
+        assert_eq!(run(group, Some(&saved), 3..6), whole, "{group:?}");
     }
 }
