@@ -1,5 +1,6 @@
 //! Muon: what becomes of singular values, which steps change nothing, and what is refused.
 
+use binade::autocast::CastStats;
 use binade::cast_policy::Overrides;
 use binade::core::ops::Upload;
 use binade::core::{FoundInf, GradSet, LoadError};
@@ -7,6 +8,7 @@ use binade::master_weights::{Fp16Optimizer, MasterSet, MasterStep};
 use binade::prelude::*;
 use binade::{AdjustLr, Muon, MuonError};
 use binade_cpu::{Cpu, Error, Gradients, Tensor};
+use std::sync::Arc;
 
 /// Muon whose step is the direction with its singular values changed, of a gradient that is its own momentum.
 const BARE: Muon = Muon {
@@ -138,6 +140,18 @@ fn products_are_cast_by_the_region_and_its_policy_goes_by_the_parameters_name() 
     assert_eq!(go(&Region::bf16().with_policy(named).unwrap()), exact);
     let other = Overrides::over(OpTable::torch_cuda()).path("other", CastRule::F32);
     assert_eq!(go(&Region::bf16().with_policy(other).unwrap()), go(&Region::bf16()));
+}
+
+#[test]
+fn an_operand_that_is_both_of_a_product_is_cast_once() {
+    let (region, stats) = (Region::bf16(), Arc::new(CastStats::default()));
+    let zeros = [Named::new("weight", tensor(&[0.0; 28], &[4, 7]))];
+    let grads = vec![Named::new("weight", Some(tensor(&noise(4, 28), &[4, 7])))];
+    let step = MasterStep { masters: &zeros, grads: &grads, state: &zeros };
+    BARE.step(&region.open(&Cpu).with_stats(stats.clone()), step).unwrap();
+    // Results of products are in bf16, so that the first X alone is cast: for its product with itself, once, and for the last one. The
+    // polynomial, a sum in f32, is cast in each of five iterations.
+    assert_eq!(stats.total().casts, 1 + 1 + 5);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{Muon, round};
 use binade_autocast::{Autocast, CastError, Scope};
+use binade_cast_policy::OpCall;
 use binade_core::ops::Ops;
 use binade_core::{DType, MatchError, MultiTensor, Named, Op, TrainError};
 use std::{slice::from_ref, sync::Arc};
@@ -53,9 +54,9 @@ impl Muon {
         identity: &D::Tensor,
     ) -> Result<D::Tensor, D::Error> {
         let [a, b, c] = self.ns_coefficients.map(round);
-        let gram = products.transposed(x, x)?;
+        let gram = products.gram(x)?;
         // It is symmetric, so that it is its own transpose.
-        let square = products.transposed(&gram, &gram)?;
+        let square = products.gram(&gram)?;
         let polynomial = products.sum((a, identity), (b, &gram))?;
         products.plain(&products.sum((1.0, &polynomial), (c, &square))?, x)
     }
@@ -76,11 +77,15 @@ struct Products<'p, 'd, D: Autocast> {
 }
 
 impl<D: Ops + Autocast + MultiTensor> Products<'_, '_, D> {
-    /// Returns `x yᵀ`.
-    fn transposed(&self, x: &D::Tensor, y: &D::Tensor) -> Result<D::Tensor, D::Error> {
-        let cast = self.scope.cast(Op::LINEAR, self.name, [x, y]);
-        let [x, y] = cast.map_err(|error| self.told(error))?;
-        self.scope.device.linear(&x, &y, None)
+    /// Returns `x xᵀ`.
+    fn gram(&self, x: &D::Tensor) -> Result<D::Tensor, D::Error> {
+        // One tensor is both operands: it is cast once, and the policy is told the sizes of both.
+        let shape = Some(self.scope.device.shape(x));
+        let call = OpCall { path: self.name, ..Op::LINEAR.into() };
+        let call = call.with_shapes(&[shape.clone(), shape]);
+        let cast = self.scope.cast_all(&call, &[x]).map_err(|error| self.told(error))?;
+        let x = cast.first().map_or(x, AsRef::as_ref);
+        self.scope.device.linear(x, x, None)
     }
 
     /// Returns `x y`.
