@@ -38,7 +38,7 @@ macro_rules! backend {
             $(fn $given(&self, $($a: $of_a),*) -> $gives;)*
 
             $($(#[$doc])* fn $method(&self, $($b: $of_b),*) -> Result<$makes> {
-                let missing = || SubjectError::unsupported(stringify!($method));
+                let missing = || SubjectError::unsupported("`Subject::handle`");
                 let ($subject, $device) = (self, self.handle().ok_or_else(missing)?);
                 $body
             })*

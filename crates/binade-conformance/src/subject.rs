@@ -95,12 +95,12 @@ pub trait Subject {
 
     /// Returns `tensor` in another element type.
     fn cast(&self, tensor: &TensorOf<Self>, to: DType) -> Result<TensorOf<Self>> {
-        Err(SubjectError::unsupported("cast"))
+        Err(SubjectError::unsupported("`Subject::cast`"))
     }
 
     /// Returns `tensor` in another element type, with overflow to the largest finite number of the value's sign.
     fn cast_saturating(&self, tensor: &TensorOf<Self>, to: DType) -> Result<TensorOf<Self>> {
-        Err(SubjectError::unsupported("cast_saturating"))
+        Err(SubjectError::unsupported("`Subject::cast_saturating`"))
     }
 
     /// Returns `tensor` rounded by the random words of `key` ([`binade_core::stochastic`]), with overflow to infinity or NaN.
@@ -110,7 +110,7 @@ pub trait Subject {
         to: DType,
         key: Key,
     ) -> Result<TensorOf<Self>> {
-        Err(SubjectError::unsupported("cast_stochastic"))
+        Err(SubjectError::unsupported("`Subject::cast_stochastic`"))
     }
 
     /// Returns the result of a call of [`MultiTensor`](binade_core::MultiTensor) on one set of tensors, or on two. If the handle has the
@@ -121,13 +121,13 @@ pub trait Subject {
         x: &[Named<TensorOf<Self>>],
         y: &[Named<TensorOf<Self>>],
     ) -> Result<SetResult<TensorOf<Self>>> {
-        Err(SubjectError::unsupported("multi_tensor"))
+        Err(SubjectError::unsupported("`Subject::multi_tensor`"))
     }
 
     /// Returns the result of steps by sparse gradients. If the handle has [`SparseEmbedding`](crate::ops::SparseEmbedding), the body is a
     /// call of [`sparse`](crate::sparse).
     fn sparse(&self, run: SparseRun<TensorOf<Self>>) -> Result<SparseResult<TensorOf<Self>>> {
-        Err(SubjectError::unsupported("sparse"))
+        Err(SubjectError::unsupported("`Subject::sparse`"))
     }
 
     /// Returns the results of an operation of `binade_core::ops`, as [`OpInvocation`] orders them. If the
@@ -137,6 +137,6 @@ pub trait Subject {
         op: &OpInvocation,
         operands: &[&TensorOf<Self>],
     ) -> Result<Vec<TensorOf<Self>>> {
-        Err(SubjectError::unsupported("compute"))
+        Err(SubjectError::unsupported("`Subject::compute`"))
     }
 }

@@ -13,10 +13,11 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 /// * `cast` rounds once, to nearest even, and is the identity on its own type.
 /// * `cast` makes a copy, to the own type too: what is written to it leaves the original as it was. A `Clone` may share
 ///   elements with what it was cloned from.
-/// * `map_f32` visits every element once, in logical (row-major) order whatever the strides, as `f32`, and rounds the result
-///   once.
+/// * `map_f32` visits every element once, in logical (row-major) order whatever the strides, as `f32`, and stores each result,
+///   rounded once.
 /// * `shape` gives the extents of that order, slowest first, or `None` in every tensor.
-/// * `scaled` is differentiable where the tensor is; the provided one is for tensors that are not.
+/// * `scaled` multiplies each element in `f32`, and is differentiable where the tensor is; the provided one, which calls `cast` and
+///   `map_f32`, is for tensors that are not.
 /// * `from_f32` keeps every bit, and its tensor has the shape that it is given, where tensors tell theirs.
 /// * A tensor with `rows` is a sparse gradient, and zero in every other row. Its `shape` is its parameter's. `map_f32` visits the elements of
 ///   its rows, with their index in the parameter.

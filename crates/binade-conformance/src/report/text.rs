@@ -1,17 +1,71 @@
 //! A report as it is printed.
 
-use super::{Report, Row};
-use crate::{Agreement, Failure};
+use super::{Outcome, Report, Row};
+use crate::{Agreement, CaseGroup, Failure};
+use std::collections::BTreeMap;
 use std::fmt;
 
+/// Failures that are printed in full. Of more, the first of each operation is: one fault often breaks hundreds of cases.
+const IN_FULL: usize = 20;
+
+/// Skips for one reason that are printed by name. Of more, the operations are.
+const BY_NAME: usize = 3;
+
 impl Report {
+    /// The table, without rows of which every case was skipped.
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "operation        dtype          cases  agreement   worst  status")?;
-        for row in self.rows() {
+        for row in self.rows().iter().filter(|row| row.skipped < row.cases()) {
             let (cases, status) = (row.cases(), row.status());
-            let Row { group, variant, agreement, .. } = &row;
+            let Row { group, variant, agreement, .. } = row;
             write!(f, "{group:<15}  {variant:<13}  {cases:>5}  {agreement:<10}")?;
             writeln!(f, "  {:>5}  {status}", worst(row.worst, *agreement))?;
+        }
+        Ok(())
+    }
+
+    /// Skips by reason, in the order in which the reasons came up.
+    fn skips(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut reasons: Vec<(&str, Vec<(&str, CaseGroup)>)> = Vec::new();
+        for record in &self.records {
+            let Outcome::Skipped(why) = &record.outcome else { continue };
+            let case = (&*record.name, record.group);
+            match reasons.iter_mut().find(|(reason, _)| reason == why) {
+                Some((_, cases)) => cases.push(case),
+                None => reasons.push((why, vec![case])),
+            }
+        }
+        for (why, cases) in reasons {
+            if cases.len() <= BY_NAME {
+                cases.iter().try_for_each(|(name, _)| writeln!(f, "skipped {name}: {why}"))?;
+            } else {
+                let mut groups: Vec<_> = cases.iter().map(|(_, group)| group.to_string()).collect();
+                groups.dedup();
+                writeln!(f, "skipped {} cases of {}: {why}", cases.len(), groups.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Failures in full; of many, the first of each operation, and the number of the others.
+    fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.failed();
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for (name, failure) in &all {
+            let operation = name.split('/').next().unwrap_or(name);
+            let count = seen.entry(operation).or_default();
+            *count += 1;
+            if all.len() <= IN_FULL || *count == 1 {
+                writeln!(f, "FAILED {name}\n{failure}{}", rest(self, name))?;
+            }
+        }
+        let more = seen.iter().filter(|(_, count)| all.len() > IN_FULL && **count > 1);
+        for (operation, count) in more {
+            let more = count - 1;
+            writeln!(
+                f,
+                "FAILED {more} more of {operation}: BINADE_CASE='{operation}/' runs them, `Report::failed` lists them"
+            )?;
         }
         Ok(())
     }
@@ -43,13 +97,11 @@ fn rest(report: &Report, name: &str) -> String {
 }
 
 impl fmt::Display for Report {
-    /// The table; then each skip and what was not run with its reason, each failure with its particulars, and the counts.
+    /// The table; then skips by reason, each case that was not run with its reason, failures with their particulars, and the counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.subject, self.arithmetic)?;
         self.table(f)?;
-        for (name, why) in self.skipped() {
-            writeln!(f, "skipped {name}: {why}")?;
-        }
+        self.skips(f)?;
         for (name, failure, why) in self.known() {
             writeln!(f, "known {name}: {why}\n{failure}{}", rest(self, name))?;
         }
@@ -62,9 +114,7 @@ impl fmt::Display for Report {
                 "FAILED {name}: no case is called so; remove it from the list ({why}), or correct it"
             )?;
         }
-        for (name, failure) in self.failed() {
-            writeln!(f, "FAILED {name}\n{failure}{}", rest(self, name))?;
-        }
+        self.failures(f)?;
         write!(f, "{}: {}", self.subject, self.counts())?;
         match (self.records.len(), self.skipped().len()) {
             (0, _) => f.write_str("; nothing ran, which is no success: look at BINADE_CASE")?,

@@ -15,8 +15,9 @@ enum Bug {
     None,
     WalksInTheOrderOfMemory,
     CastSharesElements,
+    LosesTheFactor,
 }
-use Bug::{CastSharesElements, WalksInTheOrderOfMemory};
+use Bug::{CastSharesElements, LosesTheFactor, WalksInTheOrderOfMemory};
 
 /// Elements as `f32`, whatever the type they are rounded to. A clone shares them.
 #[derive(Clone)]
@@ -72,6 +73,13 @@ impl AmpTensor for Strided {
             let x = f(index, buffer[place]);
             buffer[place] = round(x, self.dtype, NonFinite).unwrap_or(x);
         }
+    }
+
+    fn scaled(&self, factor: f32) -> Result<Self, HostTypeError> {
+        let factor = if self.bug == LosesTheFactor { 1.0 } else { factor };
+        let mut product = self.cast(DType::F32)?;
+        product.map_f32(&mut |_, x| x * factor);
+        Ok(product)
     }
 }
 
@@ -152,6 +160,20 @@ fn a_cast_that_shares_elements_is_caught_and_told_to_be_that_of_cast() {
     let text = report.to_string();
     assert!(text.contains("contract   your `AmpTensor::cast` makes a copy, to the own type too"));
     assert!(text.contains("`the loss`: scaling it has changed it"), "{text}");
+}
+
+#[test]
+fn a_loss_that_is_not_multiplied_is_told_to_be_that_of_scaled() {
+    let report = Runner::new().suite("GradScaler").run(&Subject(LosesTheFactor));
+    let failed = failed(&report);
+    assert!(failed.len() > 20, "{failed:#?}");
+    assert!(failed.iter().all(|case| case.starts_with("scale/")), "{failed:#?}");
+    let text = report.to_string();
+    assert!(text.contains("contract   your `AmpTensor::scaled` multiplies each element"), "{text}");
+    // Of so many failures the first is shown.
+    assert_eq!(text.matches("\n  inputs ").count(), 1, "{text}");
+    let others = format!("FAILED {} more of scale: BINADE_CASE='scale/'", failed.len() - 1);
+    assert!(text.contains(&others), "{text}");
 }
 
 #[test]
