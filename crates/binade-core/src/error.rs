@@ -29,6 +29,12 @@ pub enum ErrorKind {
 /// * What does not fit together is `Mismatch`, and a value that is wrong by itself `InvalidArgument`: these say that the
 ///   caller can mend it.
 /// * An error that wraps another has its kind.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not implement `binade_core::Error`",
+    label = "this error has no kind",
+    note = "implement `std::error::Error`, and `binade_core::Error` with its one method, `kind`; a tensor whose only error is a type that \
+            it cannot hold takes `HostTypeError`, and one that never fails `Infallible`"
+)]
 pub trait Error: std::error::Error + Send + Sync + 'static {
     /// Returns the kind, which callers may branch on.
     fn kind(&self) -> ErrorKind;

@@ -24,9 +24,9 @@ pub enum HostTensor {
     F32(Vec<f32>),
 }
 
-/// Error for an element type that a [`HostTensor`] does not have.
+/// Error for an element type that a tensor does not have: that of [`HostTensor`], and of your own tensor if it needs no other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("host tensors have elements of bf16, f16 or f32, and not of {0}: take one of these")]
+#[error("the tensor cannot have elements of {0}: take a type that it has, such as f32")]
 pub struct HostTypeError(pub DType);
 
 impl Error for HostTypeError {

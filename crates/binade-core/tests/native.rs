@@ -38,7 +38,7 @@ fn every_error_names_its_parameter_or_value_and_has_its_kind() {
         (
             HostTypeError(DType::I64).into(),
             ErrorKind::Unsupported,
-            "host tensors have elements of bf16, f16 or f32, and not of i64: take one of these",
+            "the tensor cannot have elements of i64: take a type that it has, such as f32",
         ),
         (
             HostDeviceError::Mismatch { parameter: w.clone(), why: "none such" },

@@ -5,7 +5,7 @@ pub use binade_autocast::{Autocast, Region};
 pub use binade_cast_policy::{CastPolicy, CastRule, Condition, OpCall, OpTable, Overrides};
 pub use binade_core::{
     AmpTensor, DType, Error as _, ErrorKind, Handle, HostDevice, HostDeviceError, HostTensor,
-    Named, NamedGrads, Op, OpClass, Optimizer,
+    HostTypeError, Named, NamedGrads, Op, OpClass, Optimizer,
 };
 pub use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, LossScale, ScaleState, Scaler, Step, StepReport,
