@@ -120,6 +120,6 @@ fn a_gradient_of_a_parameter_that_the_optimizer_does_not_have() {
     told(
         stepped.map(|_| ()),
         ErrorKind::Mismatch,
-        "`other`: a gradient came for it, and no parameter of the optimizer has that name",
+        "`other`: a gradient came for it, and no parameter of the optimizer has that name; correct the name, or give one optimizer all parameters and move some by another rule, as a group",
     );
 }

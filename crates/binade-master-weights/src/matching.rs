@@ -216,7 +216,7 @@ const LENGTH: &str = "it has another length than when its master was made; start
 pub(crate) const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the configuration's `with_storage`, and start a new optimizer";
 pub(crate) const RETYPED: &str = "it has another type than when its optimizer was made, and what is kept beside it goes with that one; start a new optimizer";
 const SHAPE: &str = "its gradient has another shape than the parameter";
-const STRANGER: &str = "a gradient came for it, and no parameter of the optimizer has that name";
+const STRANGER: &str = "a gradient came for it, and no parameter of the optimizer has that name; correct the name, or give one optimizer all parameters and move some by another rule, as a group";
 const TWICE: &str = "two gradients came for it; give it one, such as their sum";
 
 #[cfg(test)]

@@ -63,7 +63,11 @@ fn a_gradient_that_does_not_fit_is_refused_by_name_and_nothing_has_moved() {
     let before = bits(&optimizer);
     let good: (&str, &[f32]) = ("a", &[1.0, 1.0]);
     let strange: [(&str, &[f32], &str); 3] = [
-        ("c", &[1.0], "a gradient came for it, and no parameter of the optimizer has that name"),
+        (
+            "c",
+            &[1.0],
+            "a gradient came for it, and no parameter of the optimizer has that name; correct the name, or give one optimizer all parameters and move some by another rule, as a group",
+        ),
         ("b", &[1.0, 1.0], "its gradient has another length than the parameter"),
         ("a", &[2.0, 2.0], "two gradients came for it; give it one, such as their sum"),
     ];

@@ -9,13 +9,14 @@ use binade_master_weights::{
 };
 use std::sync::Arc;
 
-/// Parameters of a model, and the names of the parameters of its normalisations.
+/// Parameters of a model, the names of the parameters of its normalisations, and parameter groups with rules of their own.
 #[derive(Clone, Debug)]
 pub struct Model<P> {
     params: P,
     /// Names of all parameters, where they are known.
     names: Option<Vec<Arc<str>>>,
     norm: Vec<String>,
+    groups: Vec<(Vec<String>, UpdateRule)>,
 }
 
 impl<T> Model<Vec<Named<T>>> {
@@ -29,7 +30,7 @@ impl<T> Model<Vec<Named<T>>> {
 impl<P> Model<P> {
     /// Makes a model of these parameters, none of them known to be a normalisation's.
     pub fn new(params: P) -> Self {
-        Self { params, names: None, norm: Vec::new() }
+        Self { params, names: None, norm: Vec::new(), groups: Vec::new() }
     }
 
     /// Names the gains and offsets of normalisations, which O2 keeps in `f32`: `Tape::norms` of `binade-tape` finds them by their
@@ -39,6 +40,20 @@ impl<P> Model<P> {
     #[must_use]
     pub fn with_norm<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.norm.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Moves the named parameters by a rule of their own, of any kind: one of torch's `param_groups`, or one of two optimizers that share a
+    /// backward pass. A later group takes over from an earlier one.
+    ///
+    /// A rule with a value out of its range, and a name that no parameter has, are errors of [`initialize`] and [`Setup::optimizer`].
+    #[must_use]
+    pub fn with_group<S: Into<String>>(
+        mut self,
+        names: impl IntoIterator<Item = S>,
+        rule: UpdateRule,
+    ) -> Self {
+        self.groups.push((names.into_iter().map(Into::into).collect(), rule));
         self
     }
 }
@@ -124,7 +139,10 @@ impl<D: Clone> Setup<D> {
     ) -> Result<OptimizerConfig, InitError<E>> {
         let keep = self.kept(model)?;
         let bare = self.properties.master_weights == Some(false);
-        let config = OptimizerConfig::new(rule)?;
+        let mut config = OptimizerConfig::new(rule)?;
+        for (names, rule) in &model.groups {
+            config = config.with_group(names.iter().cloned(), *rule)?;
+        }
         let config =
             config.with_store(if bare { MasterStore::NoMaster } else { MasterStore::Copy });
         Ok(match self.properties.storage {

@@ -67,6 +67,27 @@ fn on_host_tensors_a_parameter_that_a_set_leaves_out_is_reported_as_missing() {
 }
 
 #[test]
+fn a_group_of_the_model_is_moved_by_a_rule_of_another_kind_at_every_level() {
+    for (level, dtype) in [(O0, F32), (O1, F16), (O2, F16), (O2, BF16), (O3, BF16)] {
+        let model = model().with_group(["norm.gain"], UpdateRule::adam(0.5));
+        let mut amp = initialize(Cpu, model, UpdateRule::sgd(1.0), level.with(dtype)).unwrap();
+        let before = [0, 1].map(|place| values(&amp, place)[1]);
+        let step = step(&mut amp, 0.25);
+        assert!(step.is_applied(), "{step:?}");
+        let moved = [0, 1].map(|place| before[place] - values(&amp, place)[1]);
+        let is_adams = (moved[1] - 0.5).abs() < 1e-3; // its first step is its rate
+        assert!(moved[0] == 0.25 && is_adams, "{level:?} {dtype:?}: {moved:?}");
+    }
+    let model = || model().with_group(["norm.gian"], UpdateRule::adam(0.5));
+    let refused = initialize(Cpu, model(), UpdateRule::sgd(1.0), O1.with(F16)).unwrap_err();
+    assert!(refused.to_string().contains("names `norm.gian`, and no parameter has"), "{refused}");
+    let rule = UpdateRule::adam(f64::NAN);
+    let model = self::model().with_group(["norm.gain"], rule);
+    let refused = initialize(Cpu, model, UpdateRule::sgd(1.0), O1.with(F16)).unwrap_err();
+    assert!(matches!(refused, binade::InitError::Rule(_)), "{refused}");
+}
+
+#[test]
 fn o1_says_at_its_first_step_that_no_operation_asked_its_region() {
     let mut amp = at(O1, F16);
     let told = reported(&mut amp);
