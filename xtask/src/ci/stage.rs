@@ -47,7 +47,7 @@ impl Stage {
                 return Ok(Outcome::Skipped(why.to_owned()));
             }
         }
-        if self.on.as_ref().is_some_and(|on| on.starts_with("ptx")) && !cfg!(target_os = "linux") {
+        if self.is_on_ptx() && !cfg!(target_os = "linux") {
             let why = "the stand-in for the driver is found by Linux's loader alone";
             return Ok(Outcome::Skipped(why.into()));
         }
@@ -68,10 +68,16 @@ impl Stage {
         })
     }
 
+    /// Returns true if the calls find the PTX interpreter, with stand-ins for libraries beside it or without.
+    fn is_on_ptx(&self) -> bool {
+        self.on.as_ref().is_some_and(|on| on.starts_with("ptx"))
+    }
+
     /// The calls on their device, with the paths of the binaries that they name.
     fn found(&self) -> Result<Vec<Call>> {
         let lines: Vec<_> = self.calls.iter().chain(&self.tests).collect();
-        let is_built = lines.iter().any(|line| line.contains('@'));
+        // The interpreter too is one of this build: built alone, it has other features, and then both are built twice.
+        let is_built = self.is_on_ptx() || lines.iter().any(|line| line.contains('@'));
         let built = is_built.then(Binaries::built).transpose()?;
         let calls = lines.into_iter().map(|line| {
             let line = built.iter().try_fold(line.clone(), |line, it| it.named_in(&line))?;
