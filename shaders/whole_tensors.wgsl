@@ -91,8 +91,9 @@ fn divisor() -> f32 {
 }
 
 // Moves LAMB's moments of an element.
-fn move_moments(i: u32, gradient: f32, parameter: f32, divisor: f32) {
+fn move_moments(i: u32, gradient: f32, parameter: f32) {
   var slope = gradient;
+  let divisor = divisor();
   // A quotient may be off.
   if (divisor != 1.0) {
     slope /= divisor;
@@ -114,7 +115,7 @@ fn update_of_lamb(i: u32, parameter: f32) -> f32 {
 }
 
 // The magnitudes of an element's two numbers, whose squares are added up over the tensor. LAMB's moments move the first time.
-fn numbers_at(i: u32, is_first: bool, divisor: f32) -> vec2<u32> {
+fn numbers_at(i: u32, is_first: bool) -> vec2<u32> {
   let kind = number(KIND);
   let kept = value_at(i);
   var slope = 0u;
@@ -126,7 +127,7 @@ fn numbers_at(i: u32, is_first: bool, divisor: f32) -> vec2<u32> {
     numbers = vec2(slope, 0u);
   } else if (kind == LAMB) {
     if (is_first) {
-      move_moments(i, bitcast<f32>(slope), bitcast<f32>(kept), divisor);
+      move_moments(i, bitcast<f32>(slope), bitcast<f32>(kept));
     }
     numbers.y = bitcast<u32>(update_of_lamb(i, bitcast<f32>(kept)));
   }
@@ -135,11 +136,11 @@ fn numbers_at(i: u32, is_first: bool, divisor: f32) -> vec2<u32> {
 
 // Goes through a chunk's elements: the first time for the largest of their numbers, the second time for the squares, in fixed point
 // below the largest.
-fn measure(start: u32, end: u32, is_first: bool, units: array<i32, 2>, divisor: f32) {
+fn measure(start: u32, end: u32, is_first: bool, units: array<i32, 2>) {
   var most = vec2(0u);
   var sums: array<vec2<u32>, 2>;
   for (var i = start; i < end; i += THREADS) {
-    let numbers = numbers_at(i, is_first, divisor);
+    let numbers = numbers_at(i, is_first);
     if (is_first) {
       most = max(most, numbers);
     } else {
@@ -163,7 +164,6 @@ fn whole_tensors_measure(
   @builtin(local_invocation_index) thread: u32,
 ) {
   let len = select(0u, params.len, moves[params.slot].is_stepped != 0u);
-  let by = divisor();
   for (var chunk = group.x; chunk * CHUNK < params.len; chunk += groups.x) {
     if (thread < 2u) {
       atomicStore(&largest[thread], 0u);
@@ -175,7 +175,7 @@ fn whole_tensors_measure(
     let start = chunk * CHUNK;
     var units: array<i32, 2>;
     for (var turn = 0u; turn < 2u; turn++) {
-      measure(start + thread, min(start + CHUNK, len), turn == 0u, units, by);
+      measure(start + thread, min(start + CHUNK, len), turn == 0u, units);
       workgroupBarrier();
       for (var k = 0u; k < 2u; k++) {
         units[k] = unit_of(atomicLoad(&largest[k]));

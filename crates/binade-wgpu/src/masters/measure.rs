@@ -40,14 +40,14 @@ pub(super) fn partials_of<'a>(
 }
 
 impl StepBuffers<'_> {
-    /// Puts what follows from the norms of a tensor into its constants.
+    /// Puts what follows from the norms of a tensor into its constants. `partials` has room for what is measured of its chunks.
     pub(super) fn measure(
         &self,
         wgpu: &Wgpu,
         one: &StepParam<'_, Wgpu>,
         beside: Option<&Tensor>,
+        partials: &Buffer,
     ) -> Result<(), Error> {
-        let Some(partials) = self.partials else { return Ok(()) };
         let grid = |elements: usize| groups_of(elements.div_ceil(CHUNK));
         let behind = [partials, self.together];
         let chunks =

@@ -71,7 +71,7 @@ pub(super) struct StepBuffers<'a> {
     /// Verdict with the norm of all gradients together, where a rule clips by it.
     pub(super) together: &'a Buffer,
     /// Room for what is measured of a tensor, where a rule measures tensors.
-    pub(super) partials: Option<&'a Buffer>,
+    partials: Option<&'a Buffer>,
     counts_lost: u32,
 }
 
@@ -94,8 +94,8 @@ impl StepBuffers<'_> {
         one: &StepParam<'_, Wgpu>,
         beside: Option<&Tensor>,
     ) -> Result<(), Error> {
-        if one.rule.needs_whole_tensors() {
-            self.measure(wgpu, one, beside)?;
+        if let Some(partials) = self.partials.filter(|_| one.rule.needs_whole_tensors()) {
+            self.measure(wgpu, one, beside, partials)?;
         }
         let grid = |elements: usize| groups(elements.div_ceil(GROUP));
         let shader = one.rule.kernel().into();

@@ -1,18 +1,23 @@
 //! Tensors that no binding holds whole: work goes by parts, with the bits of the whole, or is refused.
 
 use crate::{
-    shared::calls::{rows, run},
-    support::{Device, Result, kind, narrow, noise, own, set, vector, wgpu},
+    shared::{
+        calls::{rows, run},
+        whole::whole_rules,
+    },
+    support::{Compared, Device, Result, kind, narrow, noise, own, set, vector, wgpu},
 };
 use binade_core::ops::{Download as _, MatMul as _};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
+use binade_master_weights::OptimizerConfig;
 
 crate::tests![
     an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused,
     a_set_in_parts_is_looked_at_and_clipped_whole,
     operands_that_end_where_they_begin_are_no_operands,
+    a_tensor_of_more_chunks_than_join_at_once_has_the_cpus_norms,
 ];
 
 fn an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused() -> Result {
@@ -69,5 +74,21 @@ fn operands_that_end_where_they_begin_are_no_operands() -> Result {
         assert_eq!(wgpu.download(&product)?, [0.0; 12], "from {start}");
     }
     assert_eq!(wgpu.download(&x)?, noise(9, 64), "the device goes on");
+    Ok(())
+}
+
+/// 32 invocations join a tensor's chunks, of 16384 elements. Nearly all of each norm is in chunks behind the first 32.
+fn a_tensor_of_more_chunks_than_join_at_once_has_the_cpus_norms() -> Result {
+    let set = |seed: u64| {
+        let mut values = noise(seed, 16384 * 36 + 5);
+        values[..16384 * 32].iter_mut().for_each(|x| *x *= 1e-3);
+        [("w", values)]
+    };
+    let [lamb, _, novograd, by_largest, larc, ..] = whole_rules();
+    for rule in [lamb, novograd, by_largest, larc] {
+        let mut run = Compared::new(&wgpu(), &set(1), DType::F32, &OptimizerConfig::new(rule)?);
+        run.step(DType::F32, &set(2))?;
+        run.assert_agrees(&format!("{rule:?}"))?;
+    }
     Ok(())
 }
