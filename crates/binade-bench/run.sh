@@ -96,15 +96,12 @@ speed() {
         --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run} "$@"
 }
 
-# The kernels that limit a step, of this commit and of the one before their accesses were changed: times, then the counters of ncu.
+# The kernels that limit a step: times, then the counters of ncu.
 # The cache of compiled kernels is off, so that the time of the first load is that of a first start.
 kernels() {
-    local older=("$here"/older-*.ptx.lzma)
     local -x CUDA_CACHE_DISABLE=1
     speed "kernels" 90 kernels.json "${moved[@]}"
-    BINADE_CUDA_PTX="${older[0]}" speed "kernels, older" 90 kernels-older.json "${moved[@]}"
     counters "counters" ncu.csv
-    BINADE_CUDA_PTX="${older[0]}" counters "counters, older" ncu-older.csv
 }
 moved=(--only unscale,norm,cast,gradients,step --elements 16777216,268435456)
 
