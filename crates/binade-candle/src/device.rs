@@ -1,7 +1,7 @@
-//! Sets of gradients on their device: they are worked on by candle's own operations, and one read serves a whole set.
+//! Sets of gradients on their device: candle's own operations process them, and one read serves a whole set.
 //!
-//! candle has no test for elements that are not finite and no norm, and its reductions are of their operand's type: here all
-//! elements are widened first. One number for each gradient is read, in one tensor.
+//! candle has no test for elements that are not finite and no norm, and its reductions compute in their operand's type. So all elements are widened
+//! first. The host reads one number for each gradient, all in one tensor.
 
 use crate::Error;
 use crate::elements::trainable;
@@ -21,9 +21,9 @@ mod tests;
 
 pub(crate) use clip::{clip_groups, clip_norm, clip_value};
 
-/// Returns sets that are worked on here: all of their gradients are whole, and one is on a CUDA device.
+/// Returns the sets that this module processes: all of their gradients are whole, and one is on a CUDA device.
 ///
-/// On the CPU a loop over a copy takes fewer passes, and adds up norms with the bits of the kit's oracles. Metal has no `f64`.
+/// On the CPU a loop over a copy takes fewer passes, and its norms have the bits of the kit's oracles. Metal has no `f64`.
 pub(crate) fn own<'s>(
     sets: impl IntoIterator<Item = &'s SparseGrads<Tensor>>,
 ) -> Option<Vec<NamedGrads<Tensor>>> {
@@ -58,7 +58,7 @@ pub(crate) fn shapes(
     grads.0.iter().map(|grad| (&grad.name, grad.value.as_ref().map(dims)))
 }
 
-/// `GradScaler::unscale` with one read, and one more of each gradient that is not finite, to find the elements.
+/// Unscales as `GradScaler::unscale` does, with one read. Each gradient that is not finite takes one more, to find the elements.
 pub(crate) fn unscale(
     grads: &mut NamedGrads<Tensor>,
     scale: &ScaleState,
@@ -82,18 +82,18 @@ pub(crate) fn unscale(
     Ok(found)
 }
 
-/// Largest |scaled| of a gradient all of whose elements are finite before and after unscaling; else NaN.
+/// Returns the largest |scaled| of a gradient whose elements are all finite before and after unscaling; else NaN.
 fn largest(scaled: &Tensor, unscaled: &Tensor) -> CandleResult<Tensor> {
     if scaled.elem_count() == 0 {
         return Tensor::zeros((), DType::F32, scaled.device());
     }
     let size = scaled.detach().to_dtype(DType::F32)?.abs()?.max_all()?;
-    // A finite number less itself is 0, and any other NaN: a maximum alone may pass over NaN. Unscaling makes no infinite number
+    // A finite number minus itself is 0, any other number minus itself NaN; a maximum alone may miss a NaN. Unscaling makes no infinite number
     // finite.
     size + unscaled.sub(unscaled)?.sum_all()?
 }
 
-/// Looks at one gradient element by element.
+/// Checks one gradient element by element.
 fn look(
     found: &mut FoundInf,
     name: &Arc<str>,
@@ -109,7 +109,7 @@ fn look(
     Ok(())
 }
 
-/// `GradOps::accumulate`, without a read.
+/// Adds gradients as `GradOps::accumulate` does, without a read.
 pub(crate) fn accumulate(
     sum: Option<NamedGrads<Tensor>>,
     mut grads: NamedGrads<Tensor>,
@@ -138,12 +138,12 @@ fn dims(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, Option<&
     grads.iter().map(|grad| (&grad.name, grad.value.as_ref().map(Tensor::dims)))
 }
 
-/// Gradients that are present.
+/// Returns the gradients that are present.
 fn present(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, &Tensor)> {
     grads.iter().filter_map(|grad| Some((&grad.name, grad.value.as_ref()?)))
 }
 
-/// Returns the set with each gradient replaced; the old one is whole if one fails.
+/// Returns the set with each gradient replaced. If a replacement fails, the old set is unchanged.
 fn map(
     grads: &NamedGrads<Tensor>,
     f: impl Fn(&str, &Tensor) -> CandleResult<Tensor>,
@@ -155,7 +155,7 @@ fn map(
     grads.iter().map(one).collect()
 }
 
-/// Reads scalars at once, from a CUDA device if one is there: from the CPU, each of the others would be a read of its own.
+/// Reads scalars in one read. If one is on a CUDA device, all are moved there first: moved to the CPU, each would be a read of its own.
 fn gathered<S: WithDType>(
     scalars: impl Iterator<Item = CandleResult<Tensor>>,
 ) -> CandleResult<Vec<S>> {

@@ -6,8 +6,8 @@ use candle_core as candle;
 
 /// Returns Binade's name of candle's `dtype`.
 ///
-/// Types that Binade has no name for are never cast, and go by the nearest name that is never cast either: `U32` by `i64`, `I16`
-/// by `i32`, and formats of fewer than eight bits, which candle only carries, by `u8`.
+/// Types that Binade has no name for get the name of a near type that, like them, is never cast: `U32` gets `i64`, `I16` gets `i32`, and formats of
+/// fewer than eight bits, which candle only stores, get `u8`.
 pub(crate) const fn dtype(dtype: candle::DType) -> DType {
     match dtype {
         candle::DType::BF16 => DType::BF16,
@@ -25,7 +25,7 @@ pub(crate) const fn dtype(dtype: candle::DType) -> DType {
 ///
 /// # Errors
 ///
-/// [`Error::NoSuchType`] for the others: candle's own cast to `F8E4M3` saturates, and Binade's names leave that to be chosen.
+/// [`Error::NoSuchType`] for other types. `F8E4M3` is among these: candle's cast to it saturates, while Binade leaves that to the caller.
 pub const fn candle_dtype(dtype: DType) -> Result<candle::DType, Error> {
     match dtype {
         DType::BF16 => Ok(candle::DType::BF16),

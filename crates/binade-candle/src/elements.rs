@@ -11,12 +11,12 @@ use binade_core::{AmpTensor, DType, HostRows, HostTypeError};
 use candle_core::{Device, Shape, Tensor, Var};
 use std::sync::Arc;
 
-/// Elements as `f32`, each a value of `dtype`, in row-major order, and the form of the tensor that they came from.
+/// Elements as `f32` in row-major order, each a value of `dtype`, with the shape and device of their tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Elements {
     dtype: DType,
     values: Vec<f32>,
-    /// Rows that the values are of, and the shape of all rows.
+    /// Rows that the values belong to, and the shape of the whole tensor.
     rows: HostRows,
     device: Device,
 }
@@ -35,14 +35,14 @@ impl Elements {
         Ok(Self::new(dtype, values, (tensor.shape().clone(), tensor.device().clone())))
     }
 
-    /// Makes a tensor of these, on the device that they came from.
+    /// Makes a tensor of these elements, on the device that they came from.
     pub(crate) fn to_tensor(&self) -> Result<Tensor, Error> {
         let wide = Tensor::from_slice(&self.values, self.own_shape(), &self.device)?;
         Ok(wide.to_dtype(crate::candle_dtype(self.dtype)?)?)
     }
 
-    /// Writes these to a parameter: into a `Var` of this type, so that its other holders see them; else `place` becomes a new
-    /// tensor, and a `Var` a new `Var`.
+    /// Writes these elements to a parameter. A `Var` of this type is set, so that its other holders see them. Otherwise `place` becomes a new tensor,
+    /// or a new `Var` if it was one.
     pub(crate) fn put(&self, place: &mut Tensor) -> Result<(), Error> {
         if let Some(rows) = &self.rows.indices {
             return self.put_in_rows(rows, place);
@@ -60,12 +60,12 @@ impl Elements {
         &self.values
     }
 
-    /// Returns the extents of all rows.
+    /// Returns the extents of the whole tensor.
     pub(crate) fn dims(&self) -> &[usize] {
         &self.rows.shape
     }
 
-    /// Returns the place with other elements.
+    /// Returns other elements with the same type, rows, shape and device.
     pub(crate) fn with_values(self, values: Vec<f32>) -> Self {
         Self { values, ..self }
     }
@@ -107,7 +107,7 @@ impl AmpTensor for Elements {
     }
 }
 
-/// Type of a parameter or a gradient.
+/// Returns the type of a parameter or a gradient, if it can be trained.
 pub(crate) fn trainable(name: &Arc<str>, tensor: &Tensor) -> Result<DType, Error> {
     match dtype(tensor.dtype()) {
         dtype @ (DType::BF16 | DType::F16 | DType::F32) => Ok(dtype),

@@ -1,4 +1,4 @@
-//! Errors: candle's own, sorted by kind, and sets that do not match.
+//! Errors: candle's own, sorted by kind, and those of sets that do not match.
 
 use binade_autocast::CastError;
 use binade_core::{DType, ErrorKind, HostDeviceError, HostTypeError};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Error of [`Candle`](crate::Candle).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Error of candle's own.
+    /// Error of candle.
     #[error(transparent)]
     Candle(#[from] Candle),
     /// A set of gradients or parameters that does not match, or a number out of range.
@@ -27,7 +27,7 @@ pub enum Error {
         /// Name of the tensor.
         name: Arc<str>,
     },
-    /// A parameter whose rows do not lie one behind the other.
+    /// A parameter that is not contiguous.
     #[cfg(feature = "cuda")]
     #[error(
         "`{name}` is not contiguous, so that no kernel of `binade-cuda` takes it; make the `Var` of `contiguous()`"
@@ -39,7 +39,7 @@ pub enum Error {
     /// A region's operands could not be cast.
     #[error(transparent)]
     Cast(Box<CastError<Self>>),
-    /// A type that tensors are not cast to here.
+    /// A type that this crate casts no tensor to.
     #[error("candle's tensors are not cast to {dtype} here; cast to bf16, f16, f32 or f64")]
     NoSuchType {
         /// Type asked for.
@@ -63,17 +63,17 @@ pub enum Error {
         /// Type of its elements.
         dtype: candle_core::DType,
     },
-    /// Two parameters of an optimizer are one `Var`: each step would move it twice.
+    /// Two parameters of an optimizer are one `Var`, which each step would move twice.
     #[error(
         "`{first}` and `{second}` are one `Var`, which each step would move twice: leave one of the names out"
     )]
     Tied {
-        /// Name that comes first.
+        /// First of its names.
         first: Arc<str>,
         /// Other name.
         second: Arc<str>,
     },
-    /// Gradients that no parameter of an optimizer is waiting for.
+    /// Gradients that match no parameter: the optimizer has none of that name, or its gradient was given already.
     #[error(
         "gradients came for {} that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come \
          already",
@@ -88,18 +88,18 @@ pub enum Error {
         "there are no parameters, and nothing would be trained: build the model before `params(&map)`, since its layers make the `Var`s"
     )]
     NoParameters,
-    /// Table of a look-up that is no `Var`.
+    /// A table of a look-up is no `Var`.
     #[error(
         "a table that is looked up has to be a `Var`, since the gradient of a cast would be lost: give the parameter, and cast the rows"
     )]
     TableIsNoVar,
-    /// Look-up in a table that is none of the parameters.
+    /// A look-up's table is none of the parameters.
     #[error(
         "a table was looked up that is none of the parameters: look up a `Var` of `optimizer.params`, and not one of the map that they \
          were made of"
     )]
     StrangeTable,
-    /// A tensor that is to be set and is no `Var`: a copy would be set.
+    /// A tensor to be set is no `Var`, so only a copy would be set.
     #[error("`{name}` is a tensor and no `Var`, so that it cannot be set: give the `Var` itself")]
     NotVar {
         /// Name of the tensor.
@@ -142,7 +142,7 @@ impl binade_core::Error for Error {
     }
 }
 
-/// Kind of candle's own errors, under whatever wraps them.
+/// Returns the kind of candle's error, under any errors that wrap it.
 fn kind(error: &Candle) -> ErrorKind {
     match error {
         Candle::Context { inner, .. }

@@ -9,15 +9,14 @@ use binade_core::{
 use candle_core::Tensor;
 use std::borrow::Cow;
 
-/// Handle for candle's own tensors: a name that Binade's traits are implemented on.
+/// Handle for candle's tensors, on which Binade's traits are implemented.
 ///
-/// * [`Autocast::cast`] is candle's `to_dtype`, which is differentiable and gives the tensor itself if it is of that type
-///   already; a cast that would round twice, from `f64` to sixteen bits, is [`Error::RoundsTwice`]. A tensor's version cannot be
-///   told from outside, since `Var::set` leaves its id, so that a region keeps no cast of it.
-/// * A tensor that is scaled or unscaled by itself stays in candle's graph.
-/// * Sets of gradients are looked at, clipped and added on the host or, on a CUDA device, where they are, with one read for a set
-///   that is unscaled and one for a set that is clipped by norm. Each read waits, since candle has no other. A set with a sparse
-///   gradient is worked on on the host.
+/// * [`Autocast::cast`] is candle's `to_dtype`: it is differentiable, and returns the tensor itself if it already has that type. A cast from `f64` to
+///   sixteen bits, which would round twice, is [`Error::RoundsTwice`]. A region caches no cast, because `Var::set` changes the elements and leaves
+///   the tensor's id.
+/// * A single tensor that is scaled or unscaled stays in candle's graph.
+/// * Sets of gradients are unscaled, clipped and added on the host. If one is on a CUDA device, the set is processed there, with one read to unscale
+///   it and one to clip it by norm. Each read waits for the device, since candle has no other. A set with a sparse gradient is processed on the host.
 /// * Masters are on the host: an applied step reads every gradient and every parameter, and copies parameters back.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Candle;

@@ -1,4 +1,4 @@
-//! Shapes, uploads and downloads, which several ranks take.
+//! Shapes, uploads and downloads, as training on several ranks needs them.
 
 use crate::elements::Elements;
 use crate::{Candle, Error, candle_dtype, read::read};
@@ -12,7 +12,7 @@ impl Shaped for Candle {
     }
 }
 
-/// Makes tensors on the CPU. A step moves a gradient to its parameter's device.
+/// Makes tensors on the CPU; a step moves a gradient to its parameter's device.
 impl Upload for Candle {
     fn upload(&self, values: &[f32], shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
         let wide = Tensor::from_slice(values, shape, &Device::Cpu)?;
@@ -23,7 +23,7 @@ impl Upload for Candle {
         Ok(Tensor::from_slice(values, shape, &Device::Cpu)?)
     }
 
-    /// Sets a `Var`, which layers hold too; any other place is a new tensor on its device.
+    /// Sets a `Var` in place, so that layers that hold it see the values. Any other place becomes a new tensor on its device.
     fn upload_to(
         &self,
         place: &mut Tensor,

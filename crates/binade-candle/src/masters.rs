@@ -1,4 +1,4 @@
-//! Masters and optimizer state on the host; parameters that are `Var`s are set in place.
+//! Masters and optimizer state on the host. Parameters that are `Var`s are set in place.
 
 use crate::elements::{Elements, read_grads, read_moving, read_params};
 use crate::params::untied;
@@ -9,10 +9,9 @@ use binade_master_weights::{
 };
 use candle_core::Tensor;
 
-/// Optimizer of tensors by name, in which parameters that are `Var`s stay `Var`s: a step sets them, and a holder of a clone, such
-/// as a layer of candle's, computes with the new values from then on. A parameter that a configuration stores in another type becomes a
-/// new `Var`; the model is then to be built of [`MasterOptimizer::params`](binade_master_weights::MasterOptimizer), as
-/// [`var_builder`](crate::var_builder) does.
+/// Keeps masters of parameters that may be `Var`s. A step sets a `Var` in place, so that layers that hold a clone of it compute with the new values.
+/// A parameter that a configuration stores in another type becomes a new `Var`. Build the model of
+/// [`MasterOptimizer::params`](binade_master_weights::MasterOptimizer) then, by [`var_builder`](crate::var_builder).
 impl MasterWeights for Candle {
     type Masters = HostMasters;
 
@@ -39,8 +38,8 @@ impl MasterWeights for Candle {
         grads: SparseGrads<Tensor>,
         found: &FoundInf,
     ) -> Result<(), Error> {
-        // The set is compared before the skip, so that one that does not fit is told at the first step; shapes alone are
-        // compared, so that a skipped step reads nothing.
+        // Compared before the skip, so that even a skipped first step reports a wrong set. Only shapes are compared, so that a skipped step reads
+        // nothing.
         fit(params, masters, &grads)?;
         if found.is_raised() {
             return Ok(());
@@ -68,7 +67,7 @@ impl MasterWeights for Candle {
     }
 }
 
-/// Refuses gradients that the parameters are not waiting for.
+/// Refuses gradients that do not match the parameters.
 fn fit(
     params: &[Named<Tensor>],
     masters: &HostMasters,

@@ -1,4 +1,4 @@
-//! Optimizers of candle's own, given gradients that are fit to be applied.
+//! Steps of candle's own optimizers by checked and unscaled gradients.
 
 mod masters;
 
@@ -15,20 +15,20 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Optimizer of candle's whose `Var`s are in `f32`, in whatever type the parameters are stored.
+/// Optimizer of candle that steps `f32` `Var`s, whatever the type of the parameters.
 ///
-/// * A parameter in `f32` is set by the optimizer itself. One in sixteen bits gets a master in `f32`, a copy, which the optimizer
-///   moves and the parameter is rounded from. candle's own over half `Var`s has moments in sixteen bits; in f16 the eps of
-///   `AdamW` is 0 there, and a second moment of 0 gives NaN.
-/// * A skipped step does not reach the optimizer, and gradients come unscaled, whole and in `f32`.
+/// * The optimizer steps a parameter in `f32` directly. A parameter in sixteen bits gets an `f32` copy, its master: the optimizer steps the master,
+///   and the parameter is rounded from it. Over half `Var`s, candle's optimizer alone would keep its moments in sixteen bits. In f16 the eps of
+///   `AdamW` would then be 0, and a second moment of 0 would give NaN.
+/// * The optimizer is not called in a skipped step. It gets gradients unscaled, dense and in `f32`.
 /// * A parameter without a gradient stays as it is, as with candle alone; the step's report names it.
-/// * Gradients of other names or shapes are an error before anything has moved, in a skipped step too.
+/// * Gradients of other names or shapes are an error, in a skipped step too. Nothing has changed then.
 ///
-/// The state of candle's optimizer stays inside it, and cannot be read. [`export_f32`](Self::export_f32) has the masters, so that
-/// a run by an optimizer without state, such as `SGD`, is resumed to the bit; moments of `AdamW` begin anew.
+/// The state of candle's optimizer cannot be read. [`export_f32`](Self::export_f32) returns the masters: with them, a run of an optimizer without
+/// state, such as `SGD`, resumes to the bit. The moments of `AdamW` start again.
 pub struct Wrapped<O> {
     pairs: Vec<Pair>,
-    /// Optimizer of candle's, to set a learning rate by.
+    /// Optimizer of candle: set the learning rate here.
     pub inner: O,
 }
 
@@ -37,7 +37,7 @@ impl<O: CandleOptimizer> Wrapped<O> {
     ///
     /// # Errors
     ///
-    /// candle's; also if there are no parameters, one is of no type that is trained, one is no `Var`, or two are the same.
+    /// If there are no parameters, one has a type that cannot be trained, one is no `Var`, or two are the same; candle's errors.
     pub fn new(params: &[Named<Tensor>], config: O::Config) -> Result<Self, Error> {
         require_parameters(params)?;
         untied(params)?;
@@ -56,8 +56,7 @@ impl<O: CandleOptimizer> Optimizer<SparseGrads<Tensor>, FoundInf> for Wrapped<O>
     type Error = Error;
 
     fn step(&mut self, grads: SparseGrads<Tensor>, found: &FoundInf) -> Result<(), Error> {
-        // The set is compared before the skip, so that one that does not fit is told at the first step, which in f16 is often
-        // skipped.
+        // Compared before the skip, so that even a skipped first step reports a wrong set; in f16 the first step is often skipped.
         fit(&self.pairs, &grads)?;
         HostOptimizer::new(Candle, |grads| self.apply(grads)).step(grads, found)
     }
@@ -69,7 +68,7 @@ impl<O> fmt::Debug for Wrapped<O> {
     }
 }
 
-/// Parameter, and the `Var` that is moved for it.
+/// Parameter, and the `Var` that the optimizer steps for it.
 struct Pair {
     name: Arc<str>,
     stored: Var,
@@ -101,7 +100,7 @@ impl Pair {
 
 const SHAPE: &str = "its gradient has another shape than the parameter";
 
-/// Refuses gradients that have no parameter of their name, or have another shape than theirs.
+/// Refuses gradients without a parameter of their name, or of another shape than their parameter.
 fn fit(pairs: &[Pair], grads: &SparseGrads<Tensor>) -> Result<(), Error> {
     let mut waiting: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, pair)).collect();
     let mut strangers = Vec::new();
@@ -119,9 +118,9 @@ fn fit(pairs: &[Pair], grads: &SparseGrads<Tensor>) -> Result<(), Error> {
     if strangers.is_empty() { Ok(()) } else { Err(Error::Strangers { names: strangers }) }
 }
 
-/// Returns the gradients as candle's optimizers look for them; these pass over the ones that they do not find.
+/// Returns the gradients as candle's optimizers look them up. The optimizers leave out parameters whose gradient they do not find.
 ///
-/// An average over ranks comes by the host, and goes to its master's device here.
+/// An average over ranks is on the host, and is moved to its master's device.
 fn for_masters(pairs: &[Pair], grads: NamedGrads<Tensor>) -> Result<GradStore, Error> {
     let masters: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, &pair.master)).collect();
     let mut store = GradStore::default();

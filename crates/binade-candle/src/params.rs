@@ -10,14 +10,14 @@ use std::sync::PoisonError;
 
 /// Returns a model's parameters, sorted by name.
 ///
-/// `VarMap::all_vars` has the order of a hash map, which differs between processes; state that is keyed by place would go to
-/// other parameters after a restart. The tensors are the map's own: a step sets its `Var`s.
+/// `VarMap::all_vars` has the order of a hash map, which differs between processes: after a restart, state saved by position would belong to other
+/// parameters. The tensors are the map's own, so a step sets its `Var`s.
 pub fn params(map: &VarMap) -> Vec<Named<Tensor>> {
     let vars = map.data().lock().unwrap_or_else(PoisonError::into_inner);
     named(vars.iter().map(|(name, var)| (name.clone(), var.clone())))
 }
 
-/// Returns parameters that are not kept in a [`VarMap`], sorted by name.
+/// Returns `vars` as parameters sorted by name, for a model without a [`VarMap`].
 pub fn named(vars: impl IntoIterator<Item = (String, Var)>) -> Vec<Named<Tensor>> {
     let mut named: Vec<_> =
         vars.into_iter().map(|(name, var)| Named::new(name, var.into_inner())).collect();
@@ -25,13 +25,13 @@ pub fn named(vars: impl IntoIterator<Item = (String, Var)>) -> Vec<Named<Tensor>
     named
 }
 
-/// Last parts of the names of the buffers of candle's [`BatchNorm`](candle_nn::BatchNorm).
+/// Names of the buffers of candle's [`BatchNorm`](candle_nn::BatchNorm), without the layer's path.
 pub const RUNNING_STATS: [&str; 2] = ["running_mean", "running_var"];
 
-/// Splits `params` into those that are trained and buffers, which are kept in `f32` and have no gradient.
+/// Splits `params` into trained parameters and buffers. Buffers are kept in `f32` and have no gradient.
 ///
-/// A buffer has one of `names`, whole or behind a dot: `running_mean` is the name of `body.0.norm.running_mean` too. Give the
-/// optimizer the first list and [`var_builder`](crate::var_builder) both.
+/// A buffer's name is one of `names`, or ends in one after a dot: `running_mean` selects `body.0.norm.running_mean` too. Give the optimizer the first
+/// list, and [`var_builder`](crate::var_builder) both.
 ///
 /// ```
 /// use binade_candle::{RUNNING_STATS, params, split_buffers};
@@ -74,25 +74,25 @@ const NO_BUFFER: &str =
     "no parameter has that name, whole or behind a dot; look for a typing error";
 const LOW_BUFFER: &str = "it is a buffer, and buffers are kept in f32: make the `VarMap` with a builder of F32, and let the optimizer's configuration lower what is trained";
 
-/// Returns the gradient of each of `params`, in their order and as backward left it; `None` if candle has none.
+/// Returns the gradients of `params` in their order, as backward computed them; `None` where candle has none.
 ///
-/// candle cuts its graph in operations that have no backward, `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope`
-/// among them, and reports nothing: parameters above the cut get no gradient, and candle's optimizers leave them as they are.
-/// Here they are counted, and the step's report names them. The operations of [`ops`](crate::ops) do not cut.
+/// candle silently cuts its graph at operations without a backward pass, such as `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope`.
+/// Parameters above the cut get no gradient, and candle's optimizers leave them as they are. Binade counts these parameters, and the step's report
+/// names them. The operations of [`ops`](crate::ops) do not cut the graph.
 pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> {
     let grad =
         |param: &Named<Tensor>| Named::new(param.name.clone(), store.get(&param.value).cloned());
     params.iter().map(grad).collect()
 }
 
-/// Runs candle's backward and returns the gradients of `params`, which `ScaledLoss::backward` is given.
+/// Runs candle's backward pass and returns the gradients of `params`, for the closure of `ScaledLoss::backward`.
 ///
-/// `params` are the optimizer's own: if a configuration has lowered a `Var`, the optimizer has another one than the map that the model was
-/// made with, and gradients of the old ones would move the new ones, which no model computes with.
+/// Give the optimizer's own `params`. If a configuration has lowered a `Var`, the optimizer's `Var` is not the one of the map. Gradients of the map's
+/// `Var`s would then step the optimizer's, with which no model computes.
 ///
 /// # Errors
 ///
-/// candle's, and if there are no parameters.
+/// If there are no parameters; candle's errors.
 pub fn backward<G: From<NamedGrads<Tensor>>>(
     loss: &Tensor,
     params: &[Named<Tensor>],
@@ -101,13 +101,13 @@ pub fn backward<G: From<NamedGrads<Tensor>>>(
     Ok(grads(&loss.backward()?, params).into())
 }
 
-/// Sets the `Var`s of a map to `values`, as `MasterOptimizer::export_f32` gives them, for candle's `VarMap::save` to write.
+/// Sets the `Var`s of a map to `values` from `MasterOptimizer::export_f32`, so that candle's `VarMap::save` writes them.
 ///
-/// If a configuration stores parameters in another type, steps no longer set the map's own `Var`s, which hold what the model began with.
+/// If a configuration stores parameters in another type, steps do not set the map's own `Var`s: they keep their initial values.
 ///
 /// # Errors
 ///
-/// If the map has no `Var` of a name, before any is set; candle's, if one is of another length.
+/// If the map has no `Var` of a name: nothing is set then. candle's error, if a value has another length.
 pub fn set_map(map: &VarMap, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
     let vars = map.data().lock().unwrap_or_else(PoisonError::into_inner);
     let found = |Named { name, .. }: &Named<Vec<f32>>| {
@@ -125,7 +125,7 @@ pub fn set_map(map: &VarMap, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
 const UNKNOWN: &str =
     "the `VarMap` has no `Var` of that name; give the map that the parameters came from";
 
-/// Refuses an empty list of parameters: no step would say that nothing is trained.
+/// Refuses an empty list of parameters: no step would report that nothing is trained.
 pub(crate) fn require_parameters(params: &[Named<Tensor>]) -> Result<(), Error> {
     if params.is_empty() { Err(Error::NoParameters) } else { Ok(()) }
 }

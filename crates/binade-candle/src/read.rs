@@ -1,16 +1,15 @@
-//! Copies of tensors to the host, which are made here and nowhere else: each waits for the tensor's device, since candle has none
-//! that does not.
+//! Copies of tensors to the host. All are made here, and each waits for the tensor's device, since candle has no other.
 
 use candle_core::{Result, Tensor, WithDType};
 
-/// Elements of `tensor`, in row-major order.
+/// Returns the elements of `tensor`, in row-major order.
 pub(crate) fn read<S: WithDType>(tensor: &Tensor) -> Result<Vec<S>> {
     #[cfg(test)]
     count::READS.set(count::READS.get() + 1);
     tensor.flatten_all()?.to_vec1()
 }
 
-/// Reads of this thread, for tests to count.
+/// Number of this thread's reads, for tests.
 #[cfg(test)]
 pub(crate) mod count {
     use std::cell::Cell;

@@ -134,7 +134,7 @@ impl GradOps for Candle {
     }
 }
 
-/// Works on a set where it is, and puts it in place.
+/// Processes a set on its device, and replaces it by the result.
 fn on_device<T>(
     grads: &mut SparseGrads<Tensor>,
     whole: &mut [NamedGrads<Tensor>],
@@ -146,7 +146,7 @@ fn on_device<T>(
     Ok(result)
 }
 
-/// Works on a copy of the elements of a set on the host, and puts it in place.
+/// Processes a copy of a set's elements on the host, and replaces the set by the result.
 fn on_host<T>(
     grads: &mut SparseGrads<Tensor>,
     work: impl FnOnce(&mut NamedGrads<Elements>) -> Result<T, HostDeviceError<HostTypeError>>,
@@ -157,7 +157,7 @@ fn on_host<T>(
     Ok(result)
 }
 
-/// `tensor * factor` in `f32`. candle's `affine` adds 0 and so makes a zero of -0, and is not used.
+/// Returns `tensor * factor` in `f32`. candle's `affine` is not used: it adds 0, which turns -0 into 0.
 pub(crate) fn times(tensor: &Tensor, factor: f32) -> CandleResult<Tensor> {
     let factor = Tensor::new(factor, tensor.device())?;
     tensor.to_dtype(DType::F32)?.broadcast_mul(&factor)

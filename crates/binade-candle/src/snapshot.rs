@@ -63,14 +63,14 @@ pub(crate) fn spec(dtype: DType, tensor: &Tensor) -> TensorSpec {
     TensorSpec::new(dtype, tensor.dims())
 }
 
-/// Elements in `dtype`, which holds them: the tensor's own, or `f32`.
+/// Returns the elements as bytes of `dtype`: the tensor's own type, or `f32`.
 pub(crate) fn raw(dtype: DType, name: &Arc<str>, tensor: &Tensor) -> Result<RawTensor, Error> {
     let elements = Elements::read(name, tensor)?;
     let raw = RawTensor::from_f32(spec(dtype, tensor), elements.values());
     raw.ok_or_else(|| Error::Untrainable { name: name.clone(), dtype: tensor.dtype() })
 }
 
-/// Puts saved elements into a parameter. Its form was compared.
+/// Puts saved elements into a parameter, whose type and shape the caller has compared.
 fn put(param: &mut Named<Tensor>, saved: &RawTensor) -> Result<(), Error> {
     let place = Elements::read(&param.name, &param.value)?;
     place.with_values(saved.to_f32().unwrap_or_default()).put(&mut param.value)

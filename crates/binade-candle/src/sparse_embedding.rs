@@ -1,4 +1,4 @@
-//! Look-ups in tables, and their gradients as rows.
+//! Look-ups in tables, and their sparse gradients.
 
 use crate::ops::below;
 use crate::{Candle, Error, read::read};

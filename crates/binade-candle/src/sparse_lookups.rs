@@ -10,15 +10,15 @@ use std::sync::{Mutex, PoisonError};
 
 /// Look-ups of one forward pass in tables whose gradients stay sparse: torch's `Embedding(…, sparse=True)`.
 ///
-/// candle's own gradient of a table has every row. Here the rows that are looked up are a leaf of candle's graph, and the step gets
-/// their gradients alone: time and memory grow with the number of indices, and not with the table.
+/// candle's own gradient of a table is dense. Here the looked-up rows are a leaf of candle's graph, and the step gets the gradients of these rows
+/// only. Time and memory grow with the number of indices, not with the table.
 ///
-/// * A step takes them where its rule has a step of rows: SGD without momentum, Adagrad and
-///   [`UpdateRule::sparse_adam`](binade_master_weights::UpdateRule::sparse_adam), all without weight decay. Others refuse the parameter by
-///   name. [`Wrapped`](crate::Wrapped) makes them whole, since candle's optimizers take no others.
-/// * Look-ups of one table add up. Gradients of a row are added in `f32` and rounded once to the table's type, before the check: an
-///   overflow that only their sum has is found at its element of the table.
-/// * A table that has other uses too, as the weight of a last layer, gets a whole gradient, with that of the look-ups added.
+/// * The rules that step single rows take sparse gradients: SGD without momentum, Adagrad and
+///   [`UpdateRule::sparse_adam`](binade_master_weights::UpdateRule::sparse_adam), all without weight decay. Other rules refuse the parameter by name.
+///   [`Wrapped`](crate::Wrapped) makes sparse gradients dense, since candle's optimizers take no others.
+/// * Look-ups of one table add up. Gradients of a row are added in `f32` and rounded once to the table's type before the check. So an overflow of the
+///   sum alone is found too, at its element of the table.
+/// * A table with other uses, such as the weight of a last layer, gets a dense gradient that includes its look-ups.
 ///
 /// # Examples
 ///
@@ -49,7 +49,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct SparseLookups(Mutex<Vec<Lookup>>);
 
-/// Rows of a table as a leaf, with the indices that they were looked up by.
+/// Looked-up rows of a table as a leaf, with their indices.
 #[derive(Debug)]
 struct Lookup {
     table: TensorId,
@@ -58,12 +58,12 @@ struct Lookup {
 }
 
 impl SparseLookups {
-    /// Returns row `i` of `table`, a `Var` of `[V, D]`, for each `i` of `indices`, which are integers of any shape: D is appended to it. The
-    /// rows have the table's type; cast them to compute in another.
+    /// Returns row `i` of `table`, a `Var` of shape `[V, D]`, for each `i` of `indices`, integers of any shape. The result has the shape of `indices`
+    /// with D appended, and the table's type; cast it to compute in another type.
     ///
     /// # Errors
     ///
-    /// If `table` is no `Var`, as a cast of one is; if the indices are no integers; candle's, and on the CPU if an index is no row.
+    /// If `table` is no `Var` (a cast of a `Var` is none) or the indices are no integers; on the CPU, if an index is no row; candle's errors.
     pub fn embedding(&self, table: &Tensor, indices: &Tensor) -> Result<Tensor, Error> {
         if !table.is_variable() {
             return Err(Error::TableIsNoVar);
@@ -82,13 +82,12 @@ impl SparseLookups {
         Ok(output)
     }
 
-    /// Runs candle's backward and returns the gradients of `params`, as [`backward`](crate::backward) does, but sparse for a table that
-    /// these look-ups alone have used.
+    /// Runs candle's backward pass and returns the gradients of `params`, as [`backward`](crate::backward) does. The gradient of a table with no
+    /// other use than these look-ups is sparse.
     ///
     /// # Errors
     ///
-    /// candle's; if there are no parameters; if a table that was looked up is none of them. Elsewhere than on the CPU, also if an index
-    /// was no row.
+    /// If there are no parameters, or a looked-up table is none of them; on devices other than the CPU, if an index was no row; candle's errors.
     pub fn backward(
         &self,
         loss: &Tensor,
@@ -110,7 +109,7 @@ impl SparseLookups {
     }
 }
 
-/// Returns the gradient of a table from the gradients of its look-ups, and of its other uses.
+/// Returns the gradient of a table from the gradients of its look-ups and of its other uses.
 fn gradient(
     table: &Tensor,
     store: &GradStore,

@@ -1,4 +1,4 @@
-//! Models over parameters that are kept here, of candle's own layers.
+//! Builders of candle's own layers over parameters that Binade keeps.
 
 use binade_core::Named;
 use candle_core::{DType, Device, Result, Shape, Tensor};
@@ -7,11 +7,11 @@ use candle_nn::{Init, VarBuilder, VarMap};
 use std::collections::HashMap;
 use std::sync::PoisonError;
 
-/// Builds a model over `params` as they are, each in its own type: the half `Var`s of an optimizer that keeps masters, and behind
-/// them the buffers of [`split_buffers`](crate::split_buffers), by `params.iter().chain(&buffers)`.
+/// Returns a builder of models over `params`, each in its own type. `params` are an optimizer's parameters, such as half `Var`s with masters; add the
+/// buffers of [`split_buffers`](crate::split_buffers) by `params.iter().chain(&buffers)`.
 ///
-/// The layers hold the `Var`s themselves, so that a step is seen by the next forward pass. A builder of candle's would cast a
-/// parameter to its own type, and a layer that holds a cast never sees a step.
+/// The layers hold the `Var`s themselves, so the next forward pass sees a step. candle's own builder would cast each parameter to the builder's type,
+/// and a layer that holds a cast never sees a step.
 pub fn var_builder<'p>(params: impl IntoIterator<Item = &'p Named<Tensor>>) -> VarBuilder<'static> {
     let mut params = params.into_iter().peekable();
     let first = params.peek().map(|param| &param.value);
@@ -21,11 +21,10 @@ pub fn var_builder<'p>(params: impl IntoIterator<Item = &'p Named<Tensor>>) -> V
     VarBuilder::from_backend(Box::new(AsTheyAre(by_name)), dtype, device)
 }
 
-/// Builds a model that sees the `f32` `Var`s of `map` in the builder's type, `dtype` to begin with, for one pass.
+/// Returns a builder of models for one pass. The layers see the `f32` `Var`s of `map` cast to the builder's type, initially `dtype`.
 ///
-/// Parameters that are not there yet are made in `f32`. The casts are part of candle's graph, so that gradients are of the `f32`
-/// `Var`s and in `f32`. A view does not follow a step: build the model anew for each pass. Layers that want another type take it
-/// from `VarBuilder::to_dtype`.
+/// Parameters that the map lacks are made in `f32`. The casts are part of candle's graph, so gradients belong to the `f32` `Var`s and are in `f32`. A
+/// cast does not follow a step: build the model again for each pass. `VarBuilder::to_dtype` gives single layers another type.
 pub fn casting_var_builder(map: &VarMap, dtype: DType, device: &Device) -> VarBuilder<'static> {
     VarBuilder::from_backend(Box::new(Casting(map.clone())), dtype, device.clone())
 }

@@ -1,4 +1,4 @@
-//! Tests of the public interface in one program, which is linked once.
+//! Tests of the public interface, in one program so that the linker runs once.
 
 mod batch_norm;
 mod blocks;
@@ -18,12 +18,12 @@ use candle_core::{DType, Device, Result as CandleResult, Tensor};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Elements of a tensor, in row-major order.
+/// Returns the elements of a tensor, in row-major order.
 fn values(tensor: &Tensor) -> CandleResult<Vec<f32>> {
     tensor.to_dtype(DType::F32)?.flatten_all()?.to_vec1()
 }
 
-/// Multiples of 1/64 in [-1, 1), which every type holds, no two in a row alike.
+/// Returns multiples of 1/64 in [-1, 1), which every type holds. Neighbours differ.
 fn drawn(shape: &[usize], seed: u8) -> CandleResult<Tensor> {
     let count: usize = shape.iter().product();
     let mixed = (0..251_u8).cycle().take(count).map(|i| f32::from(i ^ seed));

@@ -140,7 +140,7 @@ fn a_buffer_that_is_not_there_or_not_in_f32_is_refused_by_name() -> Result {
     let typo = split_buffers(params(&map), &["running_mean", "running_varr"]);
     let typo = typo.err().ok_or("it was taken")?;
     assert!(typo.to_string().starts_with("`running_varr`: no parameter has that name"), "{typo}");
-    // A part of a name does not count: `running_mean` ends with `mean`.
+    // Only whole parts of a name count: `running_mean` ends with `mean`.
     let part = split_buffers(params(&map), &["mean"]).err().ok_or("it was taken")?;
     assert_eq!(part.kind(), ErrorKind::Mismatch);
 

@@ -1,4 +1,4 @@
-//! Operations whose backward the kit does not run, held to candle's own in `f32`.
+//! Operations whose backward pass the kit does not run, compared with candle's own in `f32`.
 
 use crate::{Result, drawn, values};
 use binade::autocast::Scope;
@@ -67,7 +67,7 @@ const BLOCKS: [Block; 8] = [
         name: "conv1d",
         shapes: &[&[2, 4, 9], &[6, 2, 3], &[6]],
         ours: |s, x| ops::conv1d(s, "", &x[0], &x[1], Some(&x[2]), CONV),
-        // A row at a time: over more, candle's own gradient of the kernel is wrong.
+        // One row at a time: over several, candle's own gradient of the kernel is wrong.
         theirs: |x| {
             let conv = Conv1d::new(x[1].clone(), Some(x[2].clone()), CONV);
             let row = |at| conv.forward(&x[0].narrow(0, at, 1)?);
@@ -94,7 +94,7 @@ const BLOCKS: [Block; 8] = [
     },
 ];
 
-/// Result of `run` on operands of `dtype`, and the gradient of each operand if that of the result is drawn.
+/// Returns the result of `run` on operands of `dtype`, and each operand's gradient for a random gradient of the result.
 fn both_passes<E: Into<Error>>(
     block: &Block,
     dtype: Type,
@@ -117,7 +117,7 @@ fn both_passes<E: Into<Error>>(
     Ok(all)
 }
 
-/// Bounds: one rounding to the type, and 2^-18 for two ways to sum in `f32`, of values up to 32.
+/// Bounds: one rounding to the type, and 2^-18 between two orders of summing values up to 32 in `f32`.
 #[test]
 fn blocks_in_half_are_candles_in_f32_rounded_once_forward_and_backward() -> Result {
     let region = Region::f16().off();
@@ -166,7 +166,7 @@ fn a_residual_of_a_layer_in_half_and_an_input_in_f32_is_summed_by_policy() -> Re
     Ok(())
 }
 
-/// Bias of a position, which is added to many rows: in `bf16` its gradient would stop at 256.
+/// A position's bias is added to many rows: in `bf16` its gradient would stop at 256.
 #[test]
 fn the_gradient_of_what_add_broadcasts_grows_beyond_where_halves_stop() -> Result {
     for dtype in [Type::BF16, Type::F16] {

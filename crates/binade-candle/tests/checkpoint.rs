@@ -56,7 +56,7 @@ fn unscaled((scaler, optimizer): &Run, slope: f32) -> Result<UnscaledGrads<Candl
     Ok(grads.unscale()?)
 }
 
-/// Runs to the end; at `break_at` the run goes through what was saved, into parameters that begin with other values.
+/// Runs to the end. At `break_at`, the run is saved and resumed with parameters of other initial values.
 fn run(break_at: Option<usize>) -> Result<(Vec<SavedParameter>, ScaleState)> {
     let mut run = start(1.0)?;
     let mut window = run.0.accumulate(BadMicroBatch::Drop);

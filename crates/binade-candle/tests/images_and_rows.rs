@@ -6,14 +6,14 @@ use binade_candle::{Candle, backward, named, ops};
 use candle_core::{DType as Type, Device, Tensor, Var};
 use candle_nn::Conv2dConfig;
 
-/// Images, kernels, and how these move.
+/// Shapes of images and kernels, and the configuration of the convolution.
 type Layer = ([usize; 4], [usize; 4], Conv2dConfig);
 
 fn config(padding: usize, stride: usize, dilation: usize, groups: usize) -> Conv2dConfig {
     Conv2dConfig { padding, stride, dilation, groups, cudnn_fwd_algo: None }
 }
 
-/// Layers with and without rows and columns that no window reaches, as many of both or not.
+/// Returns layers with and without rows and columns that no window covers, in equal or in different numbers.
 fn layers() -> [Layer; 6] {
     [
         ([2, 3, 5, 4], [4, 3, 3, 3], config(1, 1, 1, 1)),
@@ -33,7 +33,7 @@ fn wide(tensor: &Tensor) -> candle_core::Result<Vec<f64>> {
     tensor.to_dtype(Type::F64)?.flatten_all()?.to_vec1()
 }
 
-/// Gradient of `f` from differences over `f64`.
+/// Returns the gradient of `f` from differences in `f64`.
 fn differences(f: &dyn Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Vec<f64>> {
     let flat = wide(x)?;
     let at = |index: usize, by: f64| -> Result<f64> {

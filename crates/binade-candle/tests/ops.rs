@@ -10,7 +10,7 @@ fn matrix(dtype: Type) -> candle_core::Result<Tensor> {
     Tensor::new(&values, &Device::Cpu)?.to_dtype(dtype)
 }
 
-/// Region that casts nothing, so that each operation computes as it does by itself.
+/// Returns a region without casts, in which each operation computes in its operands' types.
 fn off() -> Region {
     Region::f16().off()
 }
@@ -102,7 +102,7 @@ fn an_index_that_is_no_class_or_row_is_refused_though_candle_passes_over_the_lar
     Ok(())
 }
 
-/// Labels of an integer type's largest value, which candle leaves out: of bytes that is 255, a class if there are 256.
+/// candle ignores labels of an integer type's largest value. For bytes that is 255, which is a class among 256.
 #[test]
 fn every_class_counts_whatever_integers_the_labels_are() -> Result {
     let logits = Tensor::zeros((1, 256), Type::F32, &Device::Cpu)?;

@@ -1,4 +1,4 @@
-//! Parameters go by name, gradients that candle lost are named, and `Var`s are set where layers see them.
+//! Parameters are matched by name, lost gradients are reported by name, and layers see the `Var`s that steps set.
 
 use crate::{Result, values};
 use binade::core::{Error as _, FoundInf};

@@ -16,7 +16,7 @@ struct Vars {
 }
 
 impl Vars {
-    /// Returns the optimizer, which is made of the parameters as they are at the first step.
+    /// Returns the optimizer, created from the parameters' values at the first step.
     fn sgd(&mut self) -> Result<&mut Wrapped<SGD>, Error> {
         let new = || Wrapped::new(&self.params, 1.0);
         let sgd = self.sgd.take().map_or_else(new, Ok)?;
@@ -24,7 +24,7 @@ impl Vars {
     }
 
     fn loss(&self, shard: &Shard) -> candle_core::Result<Tensor> {
-        // By name, `b` comes first.
+        // Sorted by name, `b` comes first.
         let [bias, weights] = [&self.params[0].value, &self.params[1].value];
         let slopes = Tensor::from_slice(&shard.slopes, shard.slopes.len(), &Device::Cpu)?;
         let product = (weights * slopes.to_dtype(weights.dtype())?)?;

@@ -21,7 +21,7 @@ fn indices(of: &[u32]) -> Result<Tensor> {
     Ok(Tensor::from_slice(of, (1, of.len()), &Device::Cpu)?)
 }
 
-/// Returns a look-up's rows times weights, by a last layer.
+/// Returns a weighted sum of the scores that a last layer, `params[0]`, gives to looked-up rows.
 fn loss(params: &[Named<Tensor>], rows: &Tensor) -> Result<Tensor> {
     let rows = rows.to_dtype(Type::F32)?.flatten_to(1)?;
     let scores = rows.matmul(&params[0].value.to_dtype(Type::F32)?)?;
@@ -38,7 +38,7 @@ fn start(dtype: Type, config: OptimizerConfig) -> Result<Run> {
     Ok((Scaler::new(Candle, LossScale::fixed(64.0)?)?, optimizer))
 }
 
-/// Returns the parameters after a few steps by whole gradients or by sparse ones.
+/// Returns the parameters after a few steps by dense or sparse gradients.
 fn train(dtype: Type, rule: UpdateRule, is_sparse: bool) -> Result<Vec<Vec<f32>>> {
     let (mut scaler, mut optimizer) = start(dtype, OptimizerConfig::new(rule)?)?;
     let held: Vec<_> = optimizer.params.iter().map(|param| param.value.clone()).collect();
@@ -191,7 +191,7 @@ fn add((scaler, optimizer): &Run, window: &mut Accumulation<Candle>, of: &[u32])
     Ok(window.add(grads.unscale()?)?)
 }
 
-/// Returns what is kept after two steps by windows, each saved and resumed within if asked.
+/// Returns the state after two steps by accumulation windows. If `resumes`, each window is saved and resumed in its middle.
 fn windows(resumes: bool) -> Result<String> {
     let begin = || start(Type::F16, OptimizerConfig::new(UpdateRule::sparse_adam(0.1))?);
     let mut run = begin()?;
@@ -222,7 +222,7 @@ fn a_window_of_look_ups_is_resumed_to_the_same_bits() -> Result {
     Ok(())
 }
 
-/// Returns the bytes that a step of two rows allocates, by the rows that the table has.
+/// Returns the bytes that a step of two rows allocates in a table of `rows` rows.
 fn bytes_of_a_step(rows: usize) -> Result<u64> {
     let table = Var::ones((rows, 2), Type::F32, &Device::Cpu)?;
     let config = OptimizerConfig::new(UpdateRule::sparse_adam(0.1))?;
@@ -249,7 +249,7 @@ fn bytes_of_a_step(rows: usize) -> Result<u64> {
 #[test]
 fn a_step_allocates_by_the_rows_that_it_moves_and_not_by_the_table() -> Result {
     let [small, large] = [bytes_of_a_step(8)?, bytes_of_a_step(1 << 20)?];
-    // A table of 8 MiB; lists of threads and graphs differ by a little.
+    // The larger table has 8 MiB; the lists of threads and graphs differ by a little.
     assert!(large <= small + 4096, "{small} and {large} bytes");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Optimizers of candle's own: a set that does not fit is named before anything moves, and masters can be kept.
+//! candle's own optimizers: a wrong set is an error before anything changes, and masters can be saved.
 
 use crate::Result;
 use binade::core::{Error as _, FoundInf, Optimizer, SparseGrads};
@@ -58,7 +58,7 @@ fn gradients_that_do_not_fit_are_named_before_anything_moves_in_a_skipped_step_t
 #[test]
 fn a_run_by_an_optimizer_that_keeps_nothing_is_resumed_to_the_bit_from_its_masters() -> Result {
     let step = |sgd: &mut Wrapped<SGD>, at: f32| -> Result {
-        // The step is less than half of the spacing of f16 at 1: only a master adds it up.
+        // The step is less than half an ulp of f16 at 1, so only a master adds it up.
         let set = grads(&[("a", &[at, -at]), ("b", &[3.0 * at])])?;
         Ok(sgd.step(set, &FoundInf::default())?)
     };
@@ -97,7 +97,7 @@ fn masters_that_do_not_fit_are_refused_by_name_and_none_is_set() -> Result {
     Ok(())
 }
 
-/// A gradient of zero, of which candle's `AdamW` makes NaN in an f16 `Var`, and steps that are lost in one.
+/// In an f16 `Var`, candle's `AdamW` turns a gradient of zero into NaN, and loses small steps.
 #[test]
 fn a_wrapped_adamw_is_moved_by_no_gradient_of_zero_and_loses_no_small_step() -> Result {
     for (lr, slope, steps, wanted) in

@@ -1,4 +1,4 @@
-//! Memory of candle's tensors, adopted by its address.
+//! Memory of candle's tensors, adopted by address.
 #![expect(
     unsafe_code,
     reason = "candle lends a slice only behind a lock, and no value can hold that lock"
@@ -60,17 +60,17 @@ impl Place {
 }
 
 impl CudaOptimizer {
-    /// Makes masters and moments for `params`, all of them `Var`s on the device of `cuda`.
+    /// Creates the optimizer, with masters and moments, of `params`, all of them `Var`s on the device of `cuda`.
     ///
     /// # Safety
     ///
     /// No operation replaces the memory of these `Var`s, or of those of [`vars`](Self::vars), while the optimizer or a tensor of its
-    /// [`inner`](Self::inner) is alive. candle's own operations in place and `Var::set` write into the memory that is there. An
-    /// `InplaceOp1` of a program's own replaces the memory if it assigns `CudaStorage::slice`.
+    /// [`inner`](Self::inner) is alive. candle's own in-place operations and `Var::set` write into the existing memory. A program's own `InplaceOp1`
+    /// replaces the memory if it assigns `CudaStorage::slice`.
     ///
     /// # Errors
     ///
-    /// If there are no parameters, one is no `Var`, not on that device or not contiguous, or two are the same; if the device fails.
+    /// If there are no parameters, two are the same, or one is no `Var`, not on that device or not contiguous; if the device fails.
     pub unsafe fn new(
         cuda: &Cuda,
         params: &[Named<Tensor>],
@@ -107,16 +107,15 @@ impl CudaOptimizer {
     }
 }
 
-/// Adopts gradients of candle's, as [`backward`](crate::backward) gives them, where they lie. One that is not contiguous is made so by
-/// candle first, which copies it.
+/// Adopts candle's gradients from [`backward`](crate::backward) in place. candle first copies a gradient that is not contiguous.
 ///
 /// # Safety
 ///
-/// No operation replaces the memory of these gradients while an adopted tensor is alive: see [`CudaOptimizer::new`].
+/// No operation replaces the memory of these gradients while an adopted tensor is alive; see [`CudaOptimizer::new`].
 ///
 /// # Errors
 ///
-/// [`Error::NotOnCuda`] and [`Error::Untrainable`] for a gradient that `binade-cuda` does not take; if the device fails.
+/// [`Error::NotOnCuda`] or [`Error::Untrainable`] for a gradient that `binade-cuda` does not take; if the device fails.
 pub unsafe fn adopt_grads(cuda: &Cuda, grads: &NamedGrads<Tensor>) -> Result<Gradients, Error> {
     let one = |Named { name, value }: &Named<Option<Tensor>>| {
         let adopt = |grad: &Tensor| {
@@ -129,7 +128,7 @@ pub unsafe fn adopt_grads(cuda: &Cuda, grads: &NamedGrads<Tensor>) -> Result<Gra
     Ok(grads.iter().map(one).collect::<Result<Vec<_>, Error>>()?.into())
 }
 
-/// Adopts a tensor of candle's where it lies.
+/// Adopts candle's tensor in place.
 ///
 /// # Safety
 ///
@@ -142,8 +141,7 @@ unsafe fn adopt(
 ) -> Result<binade_cuda::Tensor, Error> {
     let Place { address, bytes, dtype, stream } = Place::of_tensor(name, tensor)?;
     let memory = ForeignMemory { address, bytes, stream, is_writable };
-    // SAFETY: the clone keeps the storage, in which the elements have these bytes (asserted). candle frees a storage's slice with the storage
-    // alone, and the caller promises that no operation puts another in its place. Nothing relies on a parameter's contents, which candle's
-    // `Var`s change the same way.
+    // SAFETY: the clone keeps the storage alive, in which the elements have these bytes (asserted). candle frees the slice only with its storage, and
+    // the caller promises that no operation replaces the slice. Nothing relies on a parameter's contents, which candle's `Var`s change the same way.
     Ok(unsafe { cuda.adopt_raw(memory, dtype, tensor.dims(), tensor.clone()) }?)
 }

@@ -1,4 +1,4 @@
-//! `Var`s and gradients on a CUDA device, checked and stepped by `binade-cuda`'s kernels where they lie.
+//! `Var`s and gradients on a CUDA device, checked and stepped in place by `binade-cuda`'s kernels.
 
 mod memory;
 
@@ -15,12 +15,12 @@ use candle_core::op::BackpropOp;
 use candle_core::{Device, Storage, Tensor};
 use std::fmt;
 
-/// Returns Binade's CUDA backend in the stream of a device of candle's: its work and candle's are in one order, and no event is needed.
+/// Returns Binade's CUDA backend on the stream of candle's `device`. Work of both runs in the order of its launch, without events.
 ///
 /// # Errors
 ///
-/// [`Error::NotOnCuda`] for another device. `PerThreadStream` for a device of `Device::new_cuda`, which has another stream on each
-/// thread: make it by `Device::new_cuda_with_stream`.
+/// [`Error::NotOnCuda`] if `device` is no CUDA device. `PerThreadStream` for a device of `Device::new_cuda`, which has one stream for each thread:
+/// create it by `Device::new_cuda_with_stream`.
 pub fn backend(device: &Device) -> Result<Cuda, Error> {
     match device {
         Device::Cuda(device) => Ok(Cuda::on(device.cuda_stream())?),
@@ -28,17 +28,17 @@ pub fn backend(device: &Device) -> Result<Cuda, Error> {
     }
 }
 
-/// Optimizer of `Var`s on a CUDA device: one fused step on their own memory, with masters and moments on the device.
+/// Optimizer of `Var`s on a CUDA device. It runs one fused step in the `Var`s' own memory, and keeps masters and moments on the device.
 ///
-/// * Neither a gradient nor a parameter is copied in a step, and the host reads nothing.
-/// * A `Var` that the configuration stores in another type becomes a new `Var`, as with [`Candle`](crate::Candle)'s masters: build the
-///   model of [`vars`](Self::vars).
-/// * candle lends memory behind a lock, which a step holds for all `Var`s until its kernels are in the stream. A `Var` that lies
-///   elsewhere by then is [`AdoptError::Replaced`].
+/// * A step copies no gradient and no parameter, and the host reads nothing.
+/// * A `Var` that the configuration stores in another type becomes a new `Var`, as with the masters of [`Candle`](crate::Candle). So build the model
+///   of [`vars`](Self::vars).
+/// * candle guards memory by a lock. A step holds the locks of all `Var`s until its kernels are in the stream. If a `Var`'s memory has been replaced,
+///   the error is [`AdoptError::Replaced`].
 pub struct CudaOptimizer {
     /// Parameters that the model computes with.
     pub vars: Vec<Named<Tensor>>,
-    /// Masters and moments, and the `Var`s' memory as tensors: for checkpoints, and to move the configuration. The promise made to
+    /// Masters, moments, and the `Var`s' memory as tensors: for checkpoints and changes of the configuration. The caller's promise to
     /// [`new`](Self::new) covers these tensors and their clones.
     pub inner: MasterOptimizer<Cuda>,
     cuda: Cuda,
@@ -72,8 +72,8 @@ impl fmt::Debug for CudaOptimizer {
     }
 }
 
-/// Loss of candle's for a [`Scaler`](binade_grad_scaler::Scaler) of `binade-cuda`: it is multiplied in candle's graph by the scale on
-/// the device, which the host does not read.
+/// Loss of candle for a [`Scaler`](binade_grad_scaler::Scaler) of `binade-cuda`. candle's graph multiplies it by the scale on the device, which the
+/// host does not read.
 #[derive(Clone, Debug)]
 pub struct CudaLoss(pub Tensor);
 

@@ -7,7 +7,7 @@ use binade_core::{FoundInf, Named, NamedGrads};
 use binade_grad_scaler::{ClipGroup, GradOps, Norm, clip_factor};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
-/// `GradOps::clip_norm` with one read.
+/// Clips as `GradOps::clip_norm` does, with one read.
 pub(crate) fn clip_norm(
     grads: &mut NamedGrads<Tensor>,
     norm: Norm,
@@ -26,7 +26,7 @@ pub(crate) fn clip_norm(
     Ok(())
 }
 
-/// `GradOps::clip_groups` with one read for all groups.
+/// Clips as `GradOps::clip_groups` does, with one read for all groups.
 pub(crate) fn clip_groups(
     grads: &mut NamedGrads<Tensor>,
     groups: &[ClipGroup],
@@ -53,7 +53,7 @@ pub(crate) fn clip_groups(
     Ok(())
 }
 
-/// Part of one gradient in a norm, in `f64`: its sum of squares, or its largest magnitude.
+/// Returns one gradient's part of a norm, in `f64`: its sum of squares, or its largest magnitude.
 fn part(norm: Norm, grad: &Tensor) -> CandleResult<Tensor> {
     let wide = grad.to_dtype(DType::F64)?;
     match norm {
@@ -63,13 +63,13 @@ fn part(norm: Norm, grad: &Tensor) -> CandleResult<Tensor> {
     }
 }
 
-/// NaN if one of the elements is, else 0: a maximum may pass over NaN.
+/// Returns NaN if one of the elements is NaN, else 0: a maximum may miss a NaN.
 fn nan(wide: &Tensor) -> CandleResult<Tensor> {
     wide.ne(wide)?.where_cond(wide, &wide.zeros_like()?)?.sum_all()
 }
 
 fn total(norm: Norm, parts: impl Iterator<Item = f64>) -> f64 {
-    // `sum` begins at -0, and `f64::max` would let a NaN pass, so that neither is used.
+    // Not by `sum`, which begins at -0, nor by `f64::max`, which would drop a NaN.
     match norm {
         Norm::L2 => parts.fold(0.0, |total, squares| total + squares).sqrt(),
         Norm::Infinity => {
@@ -78,11 +78,11 @@ fn total(norm: Norm, parts: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// `GradOps::clip_value`, without a read.
+/// Clips as `GradOps::clip_value` does, without a read.
 pub(crate) fn clip_value(grads: &mut NamedGrads<Tensor>, max: f32) -> Result<(), Error> {
     Candle::HOST.clip_value(&mut Vec::new(), max)?;
     *grads = map(grads, |_, grad| {
-        // A clamp may take NaN for a limit.
+        // A clamp may replace NaN by a limit.
         grad.ne(grad)?.where_cond(grad, &grad.clamp(-max, max)?)
     })?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Gradients on a device and on the host: the same findings and bits, held on the CPU, and reads counted.
+//! Tests that gradients on a device and on the host have the same findings and bits, both on the CPU, and count the reads.
 
 use super::{accumulate, clip_groups, clip_norm, clip_value, unscale, whole};
 use crate::read::count::reads;
@@ -15,7 +15,7 @@ const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
 const BAD: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
 
-/// Set of gradients `0`, `1` and so on; an entry without values has no gradient.
+/// Returns a set of gradients `0`, `1` and so on; an entry without values has no gradient.
 fn set(values: &[Option<&[f32]>], dtype: DType) -> Result<NamedGrads<Tensor>> {
     let one = |(name, values): (usize, Option<&[f32]>)| -> Result<Named<Option<Tensor>>> {
         let tensor = values.map(|x| Tensor::from_slice(x, x.len(), &Device::Cpu)?.to_dtype(dtype));
@@ -44,7 +44,7 @@ fn bits(grads: &NamedGrads<Tensor>) -> Result<Vec<Option<Vec<u32>>>> {
     grads.iter().map(|grad| grad.value.as_ref().map(bits).transpose()).collect()
 }
 
-/// Sets with every kind of element in every place, an empty gradient and a missing one.
+/// Returns sets with every kind of element in every place, an empty gradient and a missing one.
 fn sets(dtype: DType) -> Result<Vec<NamedGrads<Tensor>>> {
     let plain: &[f32] = &[1.5, -0.0, 2e-7, -40_000.0, 6e-8];
     let large: &[f32] = &[-3.0e38, 1.0];
@@ -192,7 +192,7 @@ fn clipping_by_norms_is_one_read_and_by_values_and_adding_none() -> Result {
     Ok(())
 }
 
-/// Reads of a step with one of candle's own optimizers: the check alone waits for the device.
+/// A step with one of candle's own optimizers reads in the check alone.
 #[test]
 fn a_wrapped_step_reads_once_whether_it_is_applied_or_skipped_for_one_gradient_more() -> Result {
     for (last, wanted) in [(1.0, 1), (BAD[1], 2)] {
@@ -211,7 +211,7 @@ fn a_wrapped_step_reads_once_whether_it_is_applied_or_skipped_for_one_gradient_m
     Ok(())
 }
 
-/// Masters are on the host, so that an applied step copies each gradient and each parameter; a skipped one copies nothing.
+/// Masters are on the host, so an applied step copies each gradient and each parameter. A skipped step copies nothing.
 #[test]
 fn a_skipped_step_of_masters_reads_nothing_and_an_applied_one_each_tensor_once() -> Result {
     let config = OptimizerConfig::new(UpdateRule::sgd(0.5))?;

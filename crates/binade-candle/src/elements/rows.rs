@@ -11,7 +11,7 @@ const ORDER: &str =
     "its sparse gradient needs rows of the parameter, each once, in ascending order";
 
 impl Elements {
-    /// Copies the elements of a gradient, or of the rows that it has.
+    /// Copies the elements of a gradient; those of its rows, if it is sparse.
     pub(crate) fn read_gradient(
         name: &Arc<str>,
         gradient: &Gradient<Tensor>,
@@ -56,7 +56,7 @@ impl Elements {
         Ok(Self { values, rows, ..place })
     }
 
-    /// Makes a gradient of these.
+    /// Makes a gradient of these elements.
     pub(crate) fn to_gradient(&self) -> Result<Gradient<Tensor>, Error> {
         let values = self.to_tensor()?;
         let Some(rows) = &self.rows.indices else { return Ok(Gradient::Dense(values)) };
@@ -65,7 +65,7 @@ impl Elements {
         Ok(Gradient::Sparse(SparseGradient { values, rows }))
     }
 
-    /// Writes these to their rows of a parameter: into a `Var`, so that its other holders see them; else `place` becomes a copy.
+    /// Writes these elements to their rows of a parameter. A `Var` is set, so that its other holders see them. Otherwise `place` becomes a copy.
     pub(super) fn put_in_rows(&self, rows: &[usize], place: &mut Tensor) -> Result<(), Error> {
         if rows.is_empty() {
             return Ok(());

@@ -7,7 +7,7 @@ use candle_core::Tensor;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Copies of a set of parameters, in its order.
+/// Copies a set of parameters, in its order.
 pub(crate) fn read_params(params: &[Named<Tensor>]) -> Result<Vec<Named<Elements>>, Error> {
     let read = |param: &Named<Tensor>| {
         Ok(Named::new(param.name.clone(), Elements::read(&param.name, &param.value)?))
@@ -15,7 +15,8 @@ pub(crate) fn read_params(params: &[Named<Tensor>]) -> Result<Vec<Named<Elements
     params.iter().map(read).collect()
 }
 
-/// Copies of what a step moves of a set of parameters, in its order: the rows of a sparse gradient, and no row without a gradient.
+/// Copies the elements that a step changes, in the order of the parameters: the rows of a sparse gradient, and no row of a parameter without a
+/// gradient.
 pub(crate) fn read_moving(
     params: &[Named<Tensor>],
     grads: &NamedGrads<Elements>,
@@ -33,7 +34,7 @@ pub(crate) fn read_moving(
     params.iter().map(read).collect()
 }
 
-/// Copies of a set of gradients, in its order.
+/// Copies a set of gradients, in its order.
 pub(crate) fn read_grads(grads: &SparseGrads<Tensor>) -> Result<NamedGrads<Elements>, Error> {
     let read = |Named { name, value }: &Named<Option<_>>| {
         let elements = value.as_ref().map(|value| Elements::read_gradient(name, value));
@@ -42,7 +43,7 @@ pub(crate) fn read_grads(grads: &SparseGrads<Tensor>) -> Result<NamedGrads<Eleme
     grads.0.iter().map(read).collect()
 }
 
-/// Gradients of a set of elements, in its order.
+/// Makes gradients of a set of elements, in its order.
 pub(crate) fn write_grads(grads: NamedGrads<Elements>) -> Result<SparseGrads<Tensor>, Error> {
     let write = |grad: Named<Option<Elements>>| {
         let gradient = grad.value.as_ref().map(Elements::to_gradient);

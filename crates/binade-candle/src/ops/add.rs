@@ -6,9 +6,9 @@ use binade_autocast::Scope;
 use binade_core::Op;
 use candle_core::Tensor;
 
-/// Elementwise sum, as of a residual connection: operands whose types differ are cast as the policy says.
+/// Returns the elementwise sum, such as that of a residual connection. The policy casts operands whose types differ.
 ///
-/// A shape is broadcast to the other as `broadcast_add` does it, and the gradient of what was broadcast is summed in `f32`.
+/// One shape is broadcast to the other as by `broadcast_add`, and the gradient of a broadcast operand is summed in `f32`.
 ///
 /// # Errors
 ///

@@ -7,15 +7,15 @@ use binade_core::{HostDeviceError, Op};
 use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 use candle_nn::{BatchNorm, ModuleT};
 
-/// Normalisation of `input`, `[N, C, ..]`, by the mean and variance of each channel in the batch, `eps` added to the variance; then
-/// times `weight` plus `bias`.
+/// Normalises `input`, `[N, C, ..]`, by the mean and variance of each channel in the batch, with `eps` added to the variance; then multiplies by
+/// `weight` and adds `bias`.
 ///
-/// `running`, mean and variance in `f32`, are `Var`s as [`split_buffers`](crate::split_buffers) gives them. They are set, with
-/// `momentum` as the weight of this batch and its unbiased variance.
+/// `running` are the mean and variance in `f32`, both `Var`s, as [`split_buffers`](crate::split_buffers) returns them. They are updated with the
+/// batch's mean and unbiased variance, whose weight is `momentum`.
 ///
 /// # Errors
 ///
-/// See the [module](super). `InvalidArgument` if a channel has fewer than two values, or `running` are no `Var`s.
+/// See the [module](super). `InvalidArgument` if a channel has fewer than two values, or one of `running` is no `Var`.
 pub fn batch_norm(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -39,7 +39,7 @@ pub fn batch_norm(
     normalised(scope, path, operands, running, (momentum, eps), true)
 }
 
-/// Normalisation of `input`, `[N, C, ..]`, by the `running` mean and variance of each channel; then times `weight` plus `bias`.
+/// Normalises `input`, `[N, C, ..]`, by the `running` mean and variance of each channel; then multiplies by `weight` and adds `bias`.
 ///
 /// candle's own layer takes no sixteen-bit input in inference.
 ///
@@ -56,7 +56,7 @@ pub fn batch_norm_inference(
     normalised(scope, path, operands, running, (0.0, eps), false)
 }
 
-/// Normalisation by candle's own layer, over operands that were widened.
+/// Normalises widened operands by candle's own layer.
 fn normalised(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -73,7 +73,7 @@ fn normalised(
     })
 }
 
-/// Refuses operands that do not fit before a running statistic is set: candle's own error for it has no kind.
+/// Refuses operands that do not fit, before a running statistic is set: candle's own error has no kind.
 fn fits([x, weight, bias]: [&Tensor; 3], running: [&Tensor; 2]) -> CandleResult<usize> {
     let (channels, op) = (x.dim(1)?, Op::BATCH_NORM.name());
     for tensor in [weight, bias].into_iter().chain(running) {

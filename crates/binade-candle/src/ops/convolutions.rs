@@ -7,10 +7,10 @@ use binade_core::{HostDeviceError, HostTypeError, Op, OpClass};
 use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 use candle_nn::{Conv1dConfig, Conv2dConfig};
 
-/// Convolution along one axis, which Binade's own list does not name: policies know it as `conv1d`.
+/// Convolution along one axis. Binade's list of operations lacks it; policies know it as `conv1d`.
 const CONV1D: Op = Op::custom("conv1d", OpClass::Conv);
 
-/// Cross-correlation of rows `[N, C, L]` with kernels `[O, C / groups, K]`, plus bias `[O]`.
+/// Returns the cross-correlation of rows `[N, C, L]` with kernels `[O, C / groups, K]`, plus bias `[O]`.
 ///
 /// It is computed as [`conv2d`] of images of height 1.
 ///
@@ -33,10 +33,9 @@ pub fn conv1d(
     Ok(result.squeeze(2)?)
 }
 
-/// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
+/// Returns the cross-correlation of images `[N, C, H, W]` with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
 ///
-/// candle's own backward assumes that as many columns as rows are reached by no window, and otherwise fails; here the image is
-/// cut to what windows reach.
+/// candle's own backward fails unless windows leave as many rows as columns uncovered. Here the image is first cut to the part that windows cover.
 ///
 /// # Errors
 ///
@@ -53,7 +52,7 @@ pub fn conv2d(
     convolution(scope, Op::CONV2D, path, [input, weight], bias, config)
 }
 
-/// [`conv2d`] under the name that policies know `op` by.
+/// Computes [`conv2d`] as the operation `op`, by which policies know it.
 fn convolution(
     scope: &Scope<'_, Candle>,
     op: Op,
@@ -72,7 +71,7 @@ fn convolution(
     })
 }
 
-/// Refuses zeros in a configuration: candle divides by these, or by what is left of them.
+/// Refuses zeros in a configuration: candle divides by these numbers, or by numbers derived from them.
 fn above_zero(config: Conv2dConfig) -> Result<(), HostDeviceError<HostTypeError>> {
     let Conv2dConfig { stride, dilation, groups, .. } = config;
     let named = [
@@ -88,7 +87,7 @@ fn above_zero(config: Conv2dConfig) -> Result<(), HostDeviceError<HostTypeError>
     }
 }
 
-/// Windows along one axis: their number, and how much of the padded image they reach.
+/// Windows along one axis: their number, and the extent of the padded image that they cover.
 #[derive(Clone, Copy)]
 struct Windows {
     count: usize,
@@ -110,7 +109,7 @@ impl Windows {
     }
 }
 
-/// Operands that fit each other: the result's shape, and where windows end.
+/// Result's shape and windows of operands that fit each other.
 struct Fit {
     output: (usize, usize, usize, usize),
     rows: Windows,
@@ -142,7 +141,7 @@ impl Fit {
         Ok(Self { output: (images, kernels, rows.count, columns.count), rows, columns, config })
     }
 
-    /// Convolution by candle's own, with every element of the image in a window, since its backward is right there.
+    /// Computes candle's convolution on an image without elements outside of windows, for which candle's backward is right.
     fn convolve(&self, x: &Tensor, weight: &Tensor) -> CandleResult<Tensor> {
         if x.elem_count() == 0 || weight.elem_count() == 0 {
             return Tensor::zeros(self.output, x.dtype(), x.device());
@@ -154,7 +153,7 @@ impl Fit {
         self.cut(x)?.conv2d_with_algo(weight, 0, stride, dilation, groups, cudnn_fwd_algo)
     }
 
-    /// Cuts the padded image to what windows reach.
+    /// Cuts the padded image to the part that windows cover.
     fn cut(&self, x: &Tensor) -> CandleResult<Tensor> {
         let padding = self.config.padding;
         let padded = x.pad_with_zeros(2, padding, padding)?.pad_with_zeros(3, padding, padding)?;

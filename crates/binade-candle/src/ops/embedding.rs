@@ -10,10 +10,10 @@ use candle_core::{
     Tensor,
 };
 
-/// Row `i` of `table`, `[V, D]`, for each `i` of `indices`, which are integers of any shape: D is appended to it.
+/// Returns row `i` of `table`, `[V, D]`, for each `i` of `indices`, integers of any shape. The result has the shape of `indices` with D appended.
 ///
-/// Rows are copied bit for bit. Gradients of a row are added in `f32`, on the CPU in the order of the indices, and narrowed once;
-/// candle's own are added in the table's type, where a row that is used often stops growing.
+/// Rows are copied bit for bit. Gradients of a row are added in `f32` (in `f64` for a table of `f64`), on the CPU in the order of the indices, and
+/// narrowed once. candle's own lookup adds them in the table's type, where the sum of a frequent row stops growing.
 ///
 /// # Errors
 ///
@@ -32,8 +32,7 @@ pub fn embedding(
     Ok(table.contiguous()?.apply_op2(&indices, Rows)?.reshape(shape)?)
 }
 
-/// Lookup of candle's with gradients that are added up wide. A lookup in a widened table would cost a copy of the whole table in
-/// each pass, and would make NaNs quiet.
+/// candle's lookup, with gradients added in the wider type. To widen the table itself would copy all of it in each pass, and make NaNs quiet.
 struct Rows;
 
 impl CustomOp2 for Rows {

@@ -1,11 +1,11 @@
-//! Integers that name a class or a row, and their checks.
+//! Checks of integers that name a class or a row.
 
 use candle_core::{DType, Error as CandleError, Result as CandleResult, Tensor};
 
-/// Returns `labels` in the widest integers, whose largest is the one that candle passes over: 255 is a class among 256.
+/// Returns `labels` as `i64`. candle ignores the largest integer of a type, so as `u8`, 255 would be no class among 256.
 ///
-/// It is an error if they are no integers or, on the CPU, one is not below `limit`. candle itself checks this there too, but
-/// takes the largest integer for no class; on other devices a check would wait for the device.
+/// Labels that are no integers are an error; on the CPU, so is a label that is not below `limit`. candle's own check on the CPU takes the largest
+/// integer for no class. On other devices a check would wait for the device.
 pub(crate) fn below(limit: usize, labels: &Tensor, op: &'static str) -> CandleResult<Tensor> {
     if !labels.dtype().is_int() {
         let (msg, got) = ("labels are integers", labels.dtype());

@@ -7,7 +7,7 @@ use binade_autocast::Scope;
 use binade_core::Op;
 use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 
-/// Mean of squared differences, a scalar.
+/// Returns the mean of squared differences, a scalar.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ pub fn mse_loss(
     wide(scope, Op::MSE_LOSS, path, [input, target], |[x, y]| candle_nn::loss::mse(&x, &y))
 }
 
-/// Mean negative log-likelihood of class labels (integers, one a row) from logits, a scalar; NaN if there is no row.
+/// Returns the mean negative log-likelihood of class labels (integers, one a row) from logits, a scalar; NaN if there is no row.
 ///
 /// # Errors
 ///

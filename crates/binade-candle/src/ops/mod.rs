@@ -1,17 +1,16 @@
-//! candle's operations in an open region: cast as its policy says, accumulated in `f32`, and never cutting the graph.
+//! candle's operations in an open autocast region: operands are cast by the region's policy, sums are accumulated in `f32`, and the graph is never
+//! cut.
 //!
-//! candle's own operations compute in the type that they are given: a sum of ones in `f16` stops at 2048, and one in `bf16` at
-//! 256. Its fused `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope` have no backward, and leave all operations
-//! above them without a gradient. The operations here are slower, and have both.
+//! candle's own operations compute in their operands' type: a sum of ones in `f16` stops at 2048, and one in `bf16` at 256. Its fused `LayerNorm`
+//! with a bias, `RmsNorm`, `softmax_last_dim` and `rope` have no backward pass, and leave all operations above them without a gradient. The
+//! operations of this module avoid both, and are slower.
 //!
-//! * Operands are cast as the region's policy says for the operation, at `path` in the model. If their types still differ, that is
-//!   an error.
-//! * All compute in `f32`, or in `f64` where the operands are, whatever the operands' type. Products and convolutions do so on the
-//!   CPU, where candle's own in `f16` round sums in between and are slower; on another device they are candle's own, but for
-//!   a bias, which is added in `f32`.
-//! * Products, convolutions, normalisations, softmax, `add` and `rope` give the type that their operands have after the cast,
-//!   rounded once; sums, means and losses stay as they were computed. Embeddings copy rows, and their gradients are rounded once.
-//! * The errors are the policy's, where it refuses the operation, and candle's.
+//! * The region's policy chooses the operands' casts by the operation and its `path` in the model. Types that still differ are an error.
+//! * All compute in `f32`, or in `f64` on operands of `f64`. Products and convolutions do so on the CPU, where candle's own in `f16` round partial
+//!   sums and are slower. On another device they are candle's own, except that a bias is added in `f32`.
+//! * Products, convolutions, normalisations, softmax, `add` and `rope` round the result once to the type of the cast operands. Sums, means and losses
+//!   keep the type that they are computed in. Embeddings copy rows, and round gradients once.
+//! * An operation fails if the policy refuses it, or with candle's error.
 
 mod add;
 mod batch_norm;

@@ -7,7 +7,7 @@ use binade_core::Op;
 use candle_core::{D, Result as CandleResult, Tensor};
 use candle_nn::{GroupNorm, Module};
 
-/// Normalisation over the last axis to mean 0 and variance 1, `eps` added to the variance; then times `weight` plus `bias`.
+/// Normalises the last axis to mean 0 and variance 1, with `eps` added to the variance; then multiplies by `weight` and adds `bias`.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn layer_norm(
     })
 }
 
-/// Division by the root mean square over the last axis, `eps` added to the mean square; then times `weight`.
+/// Divides by the root mean square over the last axis, with `eps` added to the mean square; then multiplies by `weight`.
 ///
 /// # Errors
 ///
@@ -40,8 +40,8 @@ pub fn rms_norm(
     })
 }
 
-/// Normalisation of `input`, `[N, C, ..]`, to mean 0 and variance 1 in each of `groups` groups of channels, `eps` added to the
-/// variance; then times `weight` plus `bias` by channel.
+/// Normalises `input`, `[N, C, ..]`, to mean 0 and variance 1 in each of `groups` groups of channels, with `eps` added to the variance; then
+/// multiplies by `weight` and adds `bias`, both by channel.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub fn group_norm(
     })
 }
 
-/// `x` over the root of its mean square along the last axis.
+/// Returns `x` divided by its root mean square along the last axis, with `eps` added to the mean square.
 fn unit(x: &Tensor, eps: f64) -> CandleResult<Tensor> {
     x.broadcast_div(&(x.sqr()?.mean_keepdim(D::Minus1)? + eps)?.sqrt()?)
 }

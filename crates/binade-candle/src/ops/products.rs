@@ -8,7 +8,7 @@ use candle_core::{DType, Error as CandleError, Module, Result as CandleResult, T
 use candle_nn::Linear;
 use std::borrow::Cow;
 
-/// Product of two matrices, or of two equal batches of them.
+/// Returns the product of two matrices, or of two batches of equal shape.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub fn matmul(
     product(scope, op, path, [a, b], |[a, b]| a.matmul(&b))
 }
 
-/// Linear layer: `input` by the transpose of `weight`, plus `bias`.
+/// Returns `input` times the transpose of `weight`, plus `bias`: a linear layer.
 ///
 /// # Errors
 ///
@@ -42,14 +42,14 @@ pub fn linear(
     product(scope, Op::LINEAR, path, operands, |[x, w, b]| plus(&rows(&x, w)?, &b))
 }
 
-/// Linear layer of candle's, for one row too.
+/// Computes candle's linear layer, for one row too.
 fn rows(x: &Tensor, weight: Tensor) -> CandleResult<Tensor> {
     let layer = Linear::new(weight, None);
     if x.rank() == 1 { layer.forward(&x.unsqueeze(0)?)?.squeeze(0) } else { layer.forward(x) }
 }
 
-/// Returns a product plus a bias, of the product's type. The sum is made in `f32` on every device: its bits are those of candle's
-/// own, but the gradient of the bias, a sum over rows, would stop growing in sixteen bits.
+/// Returns a product plus a bias, in the product's type. On every device they are added in `f32`: the bits equal those of candle's own addition, but
+/// the gradient of the bias, a sum over rows, would stop growing in sixteen bits.
 pub(super) fn plus(product: &Tensor, bias: &Tensor) -> CandleResult<Tensor> {
     let (lhs, rhs) = (product.dtype(), bias.dtype());
     if lhs != rhs {
@@ -59,8 +59,8 @@ pub(super) fn plus(product: &Tensor, bias: &Tensor) -> CandleResult<Tensor> {
     product.to_dtype(wide)?.broadcast_add(&bias.to_dtype(wide)?)?.to_dtype(lhs)
 }
 
-/// Returns a product: on the CPU in `f32` and rounded once, since candle's own there round sums in between; on other devices it
-/// is candle's own.
+/// Returns a product: on the CPU computed in `f32` and rounded once, since candle's own products round partial sums there; on other devices candle's
+/// own.
 pub(super) fn product<const N: usize>(
     scope: &Scope<'_, Candle>,
     op: Op,
@@ -79,7 +79,7 @@ mod tests {
     use super::plus;
     use candle_core::{DType, Device, Result, Var};
 
-    /// Product as on a device where it is candle's own; on the CPU operands come in `f32`.
+    /// Tests `plus` on a sixteen-bit product, as other devices give it; on the CPU operands come in `f32`.
     #[test]
     fn a_bias_beside_a_half_product_has_a_whole_gradient_and_candles_own_sum() -> Result<()> {
         for dtype in [DType::BF16, DType::F16] {

@@ -7,13 +7,13 @@ use binade_core::{Op, OpClass};
 use candle_core::Tensor;
 use candle_nn::rotary_emb;
 
-/// Rotary position embedding, which Binade's own list does not name: policies know it as `rope`.
+/// Rotary position embedding. Binade's list of operations lacks it; policies know it as `rope`.
 const ROPE: Op = Op::custom("rope", OpClass::Pointwise);
 
-/// Rotates pairs of `input`, `[N, heads, T, D]`, by the angles whose cosines and sines, `[T or more, D / 2]`, are given.
+/// Rotates pairs of `input`, `[N, heads, T, D]`, by angles given as their cosines and sines, `[T or more, D / 2]`.
 ///
-/// Element `i` of the first half of D is paired with element `i` of the second, as in candle's `rope`, which has no backward.
-/// The tables may be of any floating-point type, and are used in `f32`; the policy is asked about `input` alone.
+/// Element `i` of the first half of D is paired with element `i` of the second, as in candle's `rope`, which has no backward. Cosines and sines may
+/// be of any floating-point type, and are cast to the type of the computation. The policy is asked about `input` alone.
 ///
 /// # Errors
 ///

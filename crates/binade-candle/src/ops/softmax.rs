@@ -8,7 +8,7 @@ use binade_core::Op;
 use candle_core::shape::Dim;
 use candle_core::{Result as CandleResult, Tensor};
 
-/// Exponentials along `dim`, normalised to sum 1.
+/// Returns exponentials along `dim`, normalised to sum 1.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn softmax(
     along(scope, Op::SOFTMAX, path, (input, axis), |x| candle_nn::ops::softmax(x, axis))
 }
 
-/// Logarithm of [`softmax`].
+/// Returns the logarithm of [`softmax`].
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn log_softmax(
     along(scope, Op::LOG_SOFTMAX, path, (input, axis), |x| candle_nn::ops::log_softmax(x, axis))
 }
 
-/// Runs `compute` along an axis of a tensor that has elements: candle has no largest element of an empty one.
+/// Runs `compute` along an axis, unless the tensor is empty: candle finds no maximum of an empty tensor.
 fn along(
     scope: &Scope<'_, Candle>,
     op: Op,

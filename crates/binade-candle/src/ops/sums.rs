@@ -6,7 +6,7 @@ use binade_autocast::Scope;
 use binade_core::Op;
 use candle_core::Tensor;
 
-/// Sum of all elements, a scalar.
+/// Returns the sum of all elements, a scalar.
 ///
 /// # Errors
 ///
@@ -15,7 +15,7 @@ pub fn sum(scope: &Scope<'_, Candle>, path: &str, input: &Tensor) -> Result<Tens
     wide(scope, Op::SUM, path, [input], |[x]| x.sum_all())
 }
 
-/// Mean of all elements, a scalar.
+/// Returns the mean of all elements, a scalar.
 ///
 /// # Errors
 ///

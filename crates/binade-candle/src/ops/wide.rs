@@ -1,4 +1,4 @@
-//! Casts that all operations share: operands are cast as the policy says, then widened.
+//! Casts that all operations share: operands are cast by the policy, then widened.
 
 use crate::{Candle, Error};
 use binade_autocast::Scope;
@@ -43,9 +43,8 @@ pub(super) fn narrowed_call<const N: usize>(
     Ok(compute(widened(call.op, cast)?)?.to_dtype(dtype)?)
 }
 
-/// Widens operands to `f32`, or to `f64` if the first is of that type. An operand of no floating-point type, or of another than
-/// the first, is an error, as it is to candle; but the parameters of a normalisation may be of `f32`, as they are if its input
-/// alone was lowered.
+/// Widens operands to `f32`, or to `f64` if the first is of that type. As in candle, operands must be floating-point and all of one type. As an
+/// exception, the parameters of a normalisation may be `f32` beside an input of another type.
 fn widened<const N: usize>(op: Op, mut operands: [Tensor; N]) -> CandleResult<[Tensor; N]> {
     let lhs = operands.first().map_or(DType::F32, Tensor::dtype);
     let wanted = operands.last().map_or(lhs, Tensor::dtype);

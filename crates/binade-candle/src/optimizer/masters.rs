@@ -1,4 +1,4 @@
-//! Masters of a wrapped optimizer as plain numbers, and back: the state of such a run that can be kept.
+//! Masters of a wrapped optimizer as plain numbers, and back: the part of its state that can be saved.
 
 use super::{Pair, Wrapped};
 use crate::{Error, read::read};
@@ -7,7 +7,7 @@ use candle_core::Tensor;
 use std::collections::HashMap;
 
 impl<O> Wrapped<O> {
-    /// Values that the optimizer moves, in `f32` and in the parameters' order: more bits than parameters in sixteen have.
+    /// Returns the masters in `f32`, in the parameters' order. They have more bits than parameters in sixteen bits.
     ///
     /// # Errors
     ///
@@ -17,12 +17,11 @@ impl<O> Wrapped<O> {
         self.pairs.iter().map(one).collect()
     }
 
-    /// Sets masters, and parameters rounded from them, to what [`export_f32`](Self::export_f32) gave.
+    /// Sets the masters to the values of [`export_f32`](Self::export_f32), and rounds the parameters from them.
     ///
     /// # Errors
     ///
-    /// If a parameter is without values, values are without a parameter, or values are of another length, before anything is set;
-    /// candle's.
+    /// If a parameter has no values, values have no parameter, or have another length: nothing is set then. Also candle's errors.
     pub fn load_f32(&mut self, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
         let mut given: HashMap<_, _> = values.iter().map(|given| (&given.name, given)).collect();
         let found = self.pairs.iter().map(|pair| {

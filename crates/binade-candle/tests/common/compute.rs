@@ -1,4 +1,4 @@
-//! Operations of `ops` as the kit's: forward as they are, backward by candle's graph.
+//! The kit's operations by those of `ops`: forward directly, backward by candle's graph.
 
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
@@ -11,7 +11,7 @@ use candle_core::{D, DType, Device, Tensor, Var};
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// Computes an operation of the kit's, with nothing cast.
+/// Computes an operation of the kit, without casts.
 pub(super) fn compute(
     op: &OpInvocation,
     operands: &[&Tensor],
@@ -24,7 +24,7 @@ pub(super) fn compute(
         _ if nothing && is_backward(op) => {
             Err(SubjectError::unsupported("candle's gradient of nothing"))
         }
-        // candle sets running statistics to tensors that are made of them, which its `Var`s refuse.
+        // candle sets running statistics to tensors computed from them, which its `Var`s refuse.
         (C::BatchNorm { .. }, _) if nothing => {
             Err(SubjectError::unsupported("candle's batch norm of nothing"))
         }
@@ -115,7 +115,7 @@ fn is_backward(op: &OpInvocation) -> bool {
     format!("{op:?}").contains("Backward")
 }
 
-/// Returns true if the result is larger than any memory, which candle finds when it allocates it.
+/// Returns true if the result is larger than any memory: candle would fail when it allocates it.
 fn is_too_large(op: &OpInvocation, operands: &[&Tensor]) -> bool {
     use OpInvocation as C;
     let is_sized_late = matches!(
@@ -139,7 +139,7 @@ fn dtype(tensor: &Tensor) -> Option<binade_core::DType> {
     })
 }
 
-/// Returns the refusal of a tensor of another rank: `ops::matmul` takes both, and the kit asks for one.
+/// Returns the refusal of a tensor of another rank: `ops::matmul` takes both ranks, and the kit asks for one.
 fn not_of_rank(tensor: &Tensor, rank: usize) -> SubjectError {
     SubjectError::Rejected(
         ErrorKind::Mismatch,
@@ -153,12 +153,12 @@ fn has_negative_zero(tensor: &Tensor) -> Result<bool> {
     Ok(values.into_iter().any(|x| x.is_sign_negative() && x.abs() < f32::MIN_POSITIVE))
 }
 
-/// Returns the refusal of operands of two shapes: `ops::add` broadcasts, and the kit asks for one.
+/// Returns the refusal of operands of two shapes: `ops::add` broadcasts, and the kit wants equal shapes.
 fn not_of_shape(a: &Tensor, b: &Tensor) -> SubjectError {
     SubjectError::Rejected(ErrorKind::Mismatch, format!("{:?} is not {:?}", b.shape(), a.shape()))
 }
 
-/// Returns the result, and copies of both statistics after it, since the kit's are values.
+/// Returns the result, and copies of both statistics after it, since the kit wants values.
 fn batch_norm(
     s: &Scope<'_, Candle>,
     operands: [&Tensor; 3],
@@ -184,7 +184,7 @@ fn batch_norm_backward(
     })
 }
 
-/// Gradients of the operands of a product, and of a bias of zeros if there is one.
+/// Returns the gradients of a product's operands, and of a bias of zeros if there is one.
 fn beside_bias(
     grad: &Tensor,
     [x, w]: [&Tensor; 2],
@@ -197,7 +197,7 @@ fn beside_bias(
     differentiated(grad, inputs, |x| run(&x[0], &x[1], x.get(2).map(Var::as_tensor)))
 }
 
-/// Returns candle's configuration, which moves kernels alike along both axes. A stride of 0 along either is one along both.
+/// Returns candle's configuration, which has one stride for both axes. A stride of 0 along one axis becomes 0 along both.
 fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, SubjectError> {
     let Conv2dConfig { stride: [stride, across], padding: [padding, beside], .. } = config;
     let Conv2dConfig { dilation, groups, layout, .. } = config;
@@ -213,7 +213,7 @@ fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, 
     Ok(candle_nn::Conv2dConfig { stride, padding, dilation, groups, ..Default::default() })
 }
 
-/// Gradients of `inputs` if that of the result is `grad`: those of a loss that is their product.
+/// Returns the gradients of `inputs` when the result's gradient is `grad`: the loss is the product of the result and `grad`.
 fn differentiated(
     grad: &Tensor,
     inputs: &[&Tensor],

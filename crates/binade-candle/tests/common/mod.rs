@@ -1,4 +1,4 @@
-//! Tensors of candle's as the kit's subject: made from bits and read back, the rest by the handle's traits.
+//! candle's tensors as the kit's subject: made from bits and read back here, all else by the handle's traits.
 
 mod compute;
 
@@ -11,7 +11,7 @@ use binade_conformance::{
 use binade_core::DType;
 use candle_core::{Device as On, Tensor};
 
-/// CPU tensors of candle's.
+/// candle's CPU tensors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CandleCpu;
 
@@ -97,7 +97,7 @@ const HERE: [&str; 16] = [
     "embedding",
 ];
 
-/// Returns the runner with the cases that candle or the handle lacks, and with those that candle fails.
+/// Returns the runner with the lists of cases that candle or the handle lacks, and of cases that candle fails.
 pub(crate) fn listed(runner: Runner) -> Runner {
     let mut runner =
         LACKING.iter().fold(runner, |runner, (part, reason)| runner.excuse(*part, *reason));
@@ -168,7 +168,7 @@ const LACKING: &[(&str, &str)] = &[
     ("two_hundred_steps_track_the_loss_of_f32", OWN),
 ];
 
-/// As [`LACKING`], of operations in each type of floating-point numbers.
+/// As [`LACKING`], by operation and floating-point type.
 const LACKING_BY_TYPE: &[(&[&str], &[&str], &str)] = &[
     (&["mse_loss", "add"], &["all_of_0"], NOTHING),
     (&["add"], &["any_two_patterns"], FROM_ZERO),
