@@ -1,4 +1,4 @@
-//! Floating-point tensors of burn's without their number of axes in the type.
+//! burn's floating-point tensors, without the number of axes in the type.
 
 mod rows;
 
@@ -6,13 +6,12 @@ use crate::{TensorError, dtype, numbers};
 use binade_core::{AmpTensor, DType, HostDevice, HostRows};
 use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
 
-/// Floating-point tensor of burn's with any number of axes, so that losses, gradients and parameters of different ranks have one
-/// type.
+/// burn's floating-point tensor with any number of axes, so that losses, gradients and parameters of different ranks have one type.
 ///
-/// Casting and scaling are burn's own operations and are differentiable. `f32` elements that were changed on the host stay there
-/// until a tensor is asked for, so that a step reads each gradient once and writes it once.
+/// Casts and scaling are burn's own, differentiable operations. `f32` elements that were changed on the host stay there until a burn tensor is
+/// needed, so a step reads each gradient once and writes it once.
 ///
-/// A gradient of [`SparseLookups`](crate::SparseLookups) has the elements of some rows alone, and the shape of its table.
+/// A gradient of [`SparseLookups`](crate::SparseLookups) is sparse: it holds the elements of some rows, and its shape is the table's.
 ///
 /// ```
 /// use binade_burn::BurnTensor;
@@ -27,32 +26,31 @@ use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
 #[derive(Clone, Debug)]
 pub struct BurnTensor {
     elements: Elements,
-    /// Rows that the elements are of, and the shape of all rows.
+    /// Rows that the elements belong to, and the shape of the whole tensor.
     rows: HostRows,
 }
 
-/// Handle for burn's tensors, on whatever device each of them is: it holds nothing.
+/// Handle for burn's tensors on any device. It has no state.
 ///
-/// Scaling and casting are burn's operations. Gradients are checked, clipped and added up on the host by [`HostDevice`], so that
-/// every backend of burn's gives the same findings. Masters are the host's too; a module's are the bases of its views.
+/// Scaling and casts are burn's operations. [`HostDevice`] checks, clips and adds gradients on the host, so that the found-inf results are the same
+/// for every backend of burn. Masters are on the host too; a module's masters are the bases of its views.
 ///
-/// A device of burn's that fails is an error where [`named_gradients`](crate::named_gradients) takes gradients. Reading tensors that were
-/// put together by hand panics then, as burn does.
+/// If burn's device fails, [`named_gradients`](crate::named_gradients) returns an error. Reading tensors of other sources then panics, as in burn.
 pub type Burn = HostDevice<BurnTensor>;
 
-/// The one value of the handle.
+/// The handle's only value.
 #[expect(non_upper_case_globals, reason = "it is the type's only value, as of a unit struct")]
 pub const Burn: Burn = HostDevice::new();
 
-/// All elements in row-major order, as one axis.
+/// Elements of a tensor in row-major order.
 #[derive(Clone, Debug)]
 enum Elements {
     Device(Tensor<1>),
-    /// Elements of an `f32` tensor that belongs on the device.
+    /// Elements of an `f32` tensor of that device, still on the host.
     Host(Vec<f32>, Device),
 }
 
-/// Makes a tensor of any number of axes of one of burn's; a quantised one is dequantised.
+/// Makes a tensor with any number of axes of burn's tensor; a quantised tensor is dequantised.
 impl<const D: usize> From<Tensor<D>> for BurnTensor {
     fn from(tensor: Tensor<D>) -> Self {
         let is_packed = matches!(tensor.dtype(), BurnDType::QFloat(_));
@@ -64,7 +62,7 @@ impl<const D: usize> From<Tensor<D>> for BurnTensor {
 }
 
 impl BurnTensor {
-    /// Returns burn's tensor; of a sparse gradient a whole one, with zeros in the rows that it lacks.
+    /// Returns burn's tensor. A sparse gradient becomes dense, with zeros in the rows that it lacks.
     ///
     /// # Errors
     ///
@@ -99,7 +97,7 @@ impl BurnTensor {
         self.with_elements(elements)
     }
 
-    /// Returns all elements in row-major order, as one axis; of a sparse gradient those of its rows.
+    /// Returns all elements in row-major order, along one axis. A sparse gradient gives the elements of its rows.
     pub fn flat(&self) -> Tensor<1> {
         match &self.elements {
             Elements::Device(flat) => flat.clone(),
@@ -113,7 +111,7 @@ impl BurnTensor {
     ///
     /// # Errors
     ///
-    /// `Unsupported` if `device` does not compute in its type, or the type is not floating-point.
+    /// `Unsupported` if `device` does not compute in the type of `data`, or the type is not floating-point.
     pub fn from_data(data: TensorData, device: &Device) -> Result<Self, TensorError> {
         let of = dtype::known(data.dtype()).ok_or_else(|| TensorError::NoFloats(data.dtype()))?;
         dtype::require_dtype(device, of)?;
@@ -123,7 +121,7 @@ impl BurnTensor {
         Ok(Self { elements: Elements::Device(upload(data, device)), rows: all_rows(&shape) })
     }
 
-    /// Returns this tensor with other elements, of the same rows.
+    /// Returns this tensor with other elements in the same rows.
     fn with_elements(&self, elements: Elements) -> Self {
         Self { elements, rows: self.rows.clone() }
     }
@@ -155,7 +153,7 @@ impl AmpTensor for BurnTensor {
         if from == to {
             return Ok(self.clone());
         }
-        // `f16::from_f64`, which burn calls, goes by way of f32 where the processor has an instruction for the rest.
+        // burn calls `f16::from_f64`, which rounds to f32 first if the processor has an instruction from there to f16.
         if from == DType::F64 && to.bytes() == 2 {
             return Err(TensorError::TwoRoundings { to });
         }
@@ -166,7 +164,7 @@ impl AmpTensor for BurnTensor {
         Some(self.rows.shape.clone())
     }
 
-    /// Keeps the elements on the host. They belong on burn's default device, and a step moves them to their parameter's.
+    /// Keeps the elements on the host. Their device is burn's default device; a step moves them to their parameter's device.
     fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
         let elements = Elements::Host(values.to_vec(), Device::default());
         Some(Self { elements, rows: all_rows(shape) })
@@ -199,7 +197,7 @@ impl AmpTensor for BurnTensor {
         self.of_rows(rows)
     }
 
-    /// Changes the rows where they are, if nothing else holds the tensor; burn copies it otherwise.
+    /// Changes the rows in place. If something else holds the tensor too, burn copies it first.
     fn put_rows(&mut self, rows: Self) {
         self.put(&rows);
     }
@@ -211,7 +209,7 @@ impl AmpTensor for BurnTensor {
 }
 
 impl Elements {
-    /// Makes elements of this type; those of `f32` stay on the host.
+    /// Makes elements of this type; `f32` elements stay on the host.
     fn of(values: Vec<f32>, dtype: BurnDType, device: Device) -> Self {
         match dtype {
             BurnDType::F32 => Self::Host(values, device),

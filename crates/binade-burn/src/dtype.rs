@@ -1,4 +1,4 @@
-//! Element types by burn's names, and whether a device computes in them.
+//! burn's names of element types, and the check that a device computes in one.
 
 use crate::TensorError;
 use binade_core::DType;
@@ -15,7 +15,7 @@ const fn float_dtype(dtype: DType) -> Option<FloatDType> {
     })
 }
 
-/// Returns burn's name of `dtype` if `device` computes in it; burn itself would panic at a type that it does not compute in.
+/// Returns burn's name of `dtype`, if `device` computes in it. burn itself would panic at another type.
 ///
 /// # Errors
 ///
@@ -25,8 +25,7 @@ pub fn require_dtype(device: &Device, dtype: DType) -> Result<FloatDType, Tensor
     supported.ok_or_else(|| TensorError::Unsupported { dtype, device: format!("{device:?}") })
 }
 
-/// Returns Binade's name of a floating-point type of burn's; `None` for integers and quantised types. `Flex32` is stored as `f32`
-/// and counts as that.
+/// Returns Binade's name of burn's floating-point type; `None` for integers and quantised types. `Flex32` is stored as `f32`, and is named so.
 pub(crate) const fn known(dtype: BurnDType) -> Option<DType> {
     Some(match dtype {
         BurnDType::BF16 => DType::BF16,

@@ -1,10 +1,10 @@
-//! Errors. A call at which burn would panic is refused before it is made.
+//! Errors. A call at which burn would panic is refused first.
 
 use binade_cast_policy::PolicyError;
 use binade_core::{DType, ErrorKind, HostDeviceError};
 use burn::tensor::ExecutionError;
 
-/// Error that the handle's methods return.
+/// Error of the handle's methods.
 pub type Error = HostDeviceError<TensorError>;
 
 /// Error of one tensor, or of the tensors of a module.
@@ -21,7 +21,7 @@ pub enum TensorError {
         /// Device, as burn prints it.
         device: String,
     },
-    /// Data of no floating-point type.
+    /// Data of a type that is not floating-point.
     #[error("a tensor of floats was asked for, of data of type {0:?}: convert it first")]
     NoFloats(burn::tensor::DType),
     /// A cast that burn rounds twice.
@@ -42,21 +42,21 @@ pub enum TensorError {
         /// Shape of the tensor.
         shape: Vec<usize>,
     },
-    /// A loss that no gradient comes from.
+    /// A loss that depends on no parameter that requires a gradient.
     #[error(
         "the loss depends on no parameter that requires a gradient: make the model on `device.autodiff()`, and compute the \
          loss from it"
     )]
     Untracked,
-    /// A parameter that cannot be used so.
+    /// A parameter that cannot be used this way.
     #[error("`{path}`: {why}")]
     Parameter {
         /// Path of the parameter in the module.
         path: String,
-        /// Reason, and what to do.
+        /// Reason, and the remedy.
         why: String,
     },
-    /// A pattern of what views keep that keeps nothing.
+    /// A pattern given to [`Views::keep`](crate::Views::keep) covers no parameter.
     #[error(
         "`{pattern}` is to be kept, and covers no parameter: of this module's {count} the first is `{first}`; `**.bias` covers a \
          bias at any depth"

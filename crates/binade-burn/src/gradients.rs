@@ -1,4 +1,4 @@
-//! Gradients by path: from burn's, which know parameters by number, and back.
+//! Gradients by path, from burn's gradients by parameter number, and back.
 
 use crate::path::Path;
 use crate::{BurnTensor, Error, TensorError, dtype};
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl BurnTensor {
-    /// Runs burn's backward pass from this loss, and returns the gradients of `module`'s parameters by path.
+    /// Runs burn's backward pass from this loss and returns the gradients of `module`'s parameters by path.
     ///
     /// # Errors
     ///
@@ -25,13 +25,12 @@ impl BurnTensor {
 
 /// Returns burn's gradients of `module`'s parameters by path, in the order in which the module is visited.
 ///
-/// Each parameter that requires a gradient has an entry, `None` if burn has no gradient for it, so that a missing gradient is
-/// reported by name.
+/// Each parameter that requires a gradient has an entry, `None` if burn has no gradient for it. So the step reports a missing gradient by name.
 ///
 /// # Errors
 ///
-/// If some of `grads` belong to no parameter of `module`, or a parameter that requires a gradient is in the module twice; burn's, if
-/// the backward pass failed, which is waited for.
+/// If some of `grads` belong to no parameter of `module`, or a parameter that requires a gradient is in the module twice. burn's error, if the
+/// backward pass failed; the function waits for its end.
 pub fn named_gradients<M: Module>(
     module: &M,
     grads: GradientsParams,
@@ -44,19 +43,19 @@ pub fn named_gradients<M: Module>(
     if !visitor.grads.is_empty() {
         return Err(TensorError::Strangers { count: visitor.grads.len() }.into());
     }
-    // To read a gradient of a backward pass that failed would be a panic.
+    // Reading a gradient after a failed backward pass would panic.
     for grad in visitor.named.iter().filter_map(|grad| grad.value.as_ref()) {
         grad.device().sync().map_err(TensorError::from)?;
     }
     Ok(visitor.named)
 }
 
-/// Returns gradients by path in the form that burn's optimizers take; those that are `None` are left out.
+/// Returns gradients by path in the form that burn's optimizers take, without those that are `None`.
 ///
 /// # Errors
 ///
-/// If a gradient has no parameter that requires one, or is of another shape, or its parameter is held in sixteen bits, so that a
-/// step in `f32` would need a master.
+/// If a gradient has no parameter that requires one, has another shape than its parameter, or its parameter is stored in sixteen bits, where a step
+/// in `f32` would need a master.
 pub fn gradients_params<M: Module>(
     module: &M,
     grads: NamedGrads<BurnTensor>,
@@ -149,7 +148,7 @@ impl Numbers {
             return refuse(format!("its gradient is of shape {of:?}, and the parameter of {is:?}"));
         }
         let grad = match held {
-            // The cast is exact, and burn takes no step in mixed types.
+            // The cast is exact. burn steps a parameter only by a gradient of its own type.
             Some(wide @ (DType::F32 | DType::F64)) => grad.cast(wide)?,
             Some(low) => {
                 return refuse(format!(
@@ -158,7 +157,7 @@ impl Numbers {
             }
             None => return refuse("it is quantised, and has no gradient: freeze it".to_owned()),
         };
-        // An average over ranks comes by the host.
+        // An average over ranks is on the host.
         let grad = grad.to_device(&param.base().device().inner());
         self.params.register(param.id, grad.to_tensor::<D>()?.inner());
         Ok(())

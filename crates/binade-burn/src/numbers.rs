@@ -2,9 +2,9 @@
 
 use burn::tensor::{DType, TensorData, bf16, f16};
 
-/// Elements as `f32`; those of `f64` are rounded.
+/// Returns the elements as `f32`; `f64` elements are rounded.
 ///
-/// They are read from the bytes, which cannot fail: an element that could not be read would not be checked.
+/// They are read from the bytes, which cannot fail: an element that cannot be read would go unchecked.
 pub(crate) fn decoded(data: &TensorData) -> Vec<f32> {
     let bytes = data.as_bytes();
     match data.dtype() {
@@ -15,7 +15,7 @@ pub(crate) fn decoded(data: &TensorData) -> Vec<f32> {
     }
 }
 
-/// Elements of type `dtype`, each rounded once, as one axis.
+/// Returns elements of type `dtype`, each rounded once, along one axis.
 pub(crate) fn encoded(values: Vec<f32>, dtype: DType) -> TensorData {
     let shape = [values.len()];
     match dtype {

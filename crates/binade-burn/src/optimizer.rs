@@ -1,4 +1,4 @@
-//! burn's own optimizer and the module that it steps, as one predicated step.
+//! burn's own optimizer and its module as one optimizer, whose step is skipped on overflow.
 
 use crate::{Burn, BurnTensor, Error, TensorError, gradients_params};
 use binade_core::{FoundInf, HostDeviceError, NamedGrads, Optimizer, TrainError};
@@ -8,7 +8,7 @@ use burn::module::Module;
 use burn::optim::{GradientsParams, ModuleOptimizer};
 use std::{collections::HashSet, fmt};
 
-/// Module, and burn's optimizer that steps it.
+/// Module together with the burn optimizer that steps it.
 ///
 /// # Contract
 ///
@@ -21,19 +21,19 @@ use std::{collections::HashSet, fmt};
 /// * Gradients of [`tables`](Self::tables) go to these, whose rule is Binade's: burn's optimizers take whole gradients. A set that lacks
 ///   a table is an error. If burn's step panics, the tables have moved already.
 pub struct BurnOptimizer<M> {
-    /// Module that is trained: compute the loss with it.
+    /// Module in training: compute the loss with it.
     pub module: M,
-    /// Optimizer of burn's, with its state.
+    /// burn's optimizer, with its state.
     pub optimizer: ModuleOptimizer,
-    /// Rate of the next step, or that of each group of parameters: `0.01.into()`, or what burn's schedulers give.
+    /// Learning rate of the next step, or of each parameter group: `0.01.into()`, or the value of one of burn's schedulers.
     pub learning_rate: ModuleLearningRate,
-    /// Tables of [`SparseLookups`](crate::SparseLookups), which are stepped by rows; `None` to begin with. Their names are other than the
-    /// paths of the module's parameters.
+    /// Tables of [`SparseLookups`](crate::SparseLookups), stepped row by row; `None` at first. Their names must differ from the paths of the module's
+    /// parameters.
     pub tables: Option<MasterOptimizer<Burn>>,
 }
 
 impl<M: Module> BurnOptimizer<M> {
-    /// Makes a step of `module` by `optimizer`, as its config's `init` gives it.
+    /// Creates an optimizer of `module` that steps by `optimizer`, which the config's `init` makes.
     pub fn new(
         module: M,
         optimizer: ModuleOptimizer,
@@ -48,7 +48,7 @@ impl<M: Module> BurnOptimizer<M> {
         Self { tables: Some(tables), ..self }
     }
 
-    /// Moves the tables by their gradients, and returns those of the module.
+    /// Steps the tables by their gradients, and returns the gradients of the module.
     fn step_tables(
         &mut self,
         grads: NamedGrads<BurnTensor>,

@@ -1,4 +1,4 @@
-//! Parameters of a module by path, out of it and back.
+//! Parameters of a module by path: read and replaced.
 
 use crate::{BurnTensor, Error, TensorError, dtype, path::Path};
 use binade_core::{AmpTensor, HostDeviceError, Named};
@@ -7,17 +7,17 @@ use burn::tensor::Tensor;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Returns the floating-point parameters of `module` by path, in the order in which the module is visited: as they are held, under any
-/// views. Running statistics are among them, and quantised parameters are not.
+/// Returns the floating-point parameters of `module` by path, in the order in which the module is visited. They are the stored tensors, without
+/// views. Running statistics are included; quantised parameters are not.
 pub fn parameters<M: Module>(module: &M) -> Vec<Named<BurnTensor>> {
     let mut visitor = Visitor::default();
     module.visit(&mut visitor);
     visitor.named
 }
 
-/// Returns `module` with other values of its parameters, by path. A parameter that is not listed stays.
+/// Returns `module` with new values of the listed parameters, by path. Other parameters keep theirs.
 ///
-/// Several ranks begin with the parameters of the first so:
+/// This example lets several ranks begin with the parameters of the first rank:
 ///
 /// ```
 /// use binade_burn::{Burn, parameters, with_parameters};
@@ -34,7 +34,7 @@ pub fn parameters<M: Module>(module: &M) -> Vec<Named<BurnTensor>> {
 ///
 /// # Errors
 ///
-/// If a value has no parameter of its path, or is of another shape or type than its parameter.
+/// If a value has no parameter of its path, or another shape or type than its parameter.
 pub fn with_parameters<M: Module>(module: M, values: Vec<Named<BurnTensor>>) -> Result<M, Error> {
     let waiting = values.into_iter().map(|named| (named.name, named.value)).collect();
     let mut mapper = Mapper { waiting, path: Path::default(), error: None };

@@ -1,6 +1,6 @@
-//! Path of a visitor in a module.
+//! Path of a visitor's place in a module.
 
-/// Names of the modules that were entered and not left.
+/// Names of the modules that the visitor is in.
 #[derive(Debug, Default)]
 pub(crate) struct Path(Vec<String>);
 
@@ -13,12 +13,12 @@ impl Path {
         self.0.pop();
     }
 
-    /// Full path, as `encoder.0.linear.weight`: burn's own parameter groups write it so.
+    /// Returns the full path, such as `encoder.0.linear.weight`, as burn's own parameter groups write it.
     pub(crate) fn full(&self) -> String {
         self.0.join(".")
     }
 
-    /// Path of the layer that holds the parameter: `encoder.0.linear`.
+    /// Returns the path of the layer that holds the parameter: `encoder.0.linear`.
     pub(crate) fn layer(&self) -> String {
         self.0.split_last().map_or_else(String::new, |(_, layer)| layer.join("."))
     }

@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Look-ups of one forward pass in tables whose gradients stay sparse: torch's `Embedding(…, sparse=True)`.
 ///
-/// burn's own gradient of a table has every row, and so has a step of burn's optimizers. Here the table is outside of the module, in
-/// [`BurnOptimizer::tables`](crate::BurnOptimizer::tables). The rows that are looked up are a leaf of burn's graph, and the step gets their
-/// gradients alone: time and memory grow with the number of indices, and not with the table.
+/// burn's own gradient of a table is dense, and burn's optimizers step every row. Here the table is outside of the module, in
+/// [`BurnOptimizer::tables`](crate::BurnOptimizer::tables). The looked-up rows are a leaf of burn's graph, and the step gets the gradients of these
+/// rows only. Time and memory grow with the number of indices, not with the table.
 ///
-/// * The tables' rule needs a step of rows: SGD without momentum, Adagrad and
-///   [`UpdateRule::sparse_adam`](binade_master_weights::UpdateRule::sparse_adam), all without weight decay. Others refuse the table by name.
-/// * Look-ups of one table add up. Gradients of a row are added in `f32` and rounded once to the table's type, before the check: an
-///   overflow that only their sum has is found at its element of the table.
-/// * Make one for each forward pass, in evaluation too, and drop it: it keeps the rows of every look-up.
+/// * The tables' rule must be able to step single rows: SGD without momentum, Adagrad or
+///   [`UpdateRule::sparse_adam`](binade_master_weights::UpdateRule::sparse_adam), all without weight decay. Other rules refuse the table by name.
+/// * Look-ups of one table add up. Gradients of a row are added in `f32` and rounded once to the table's type before the check. So an overflow of the
+///   sum alone is found too, at its element of the table.
+/// * Create a `SparseLookups` for each forward pass, in evaluation too, and drop it afterwards: it keeps the rows of every look-up.
 ///
 /// # Examples
 ///
@@ -51,7 +51,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct SparseLookups(Mutex<Vec<Lookup>>);
 
-/// Rows of a table as a leaf, with the indices that they were looked up by.
+/// Looked-up rows of a table as a leaf, with their indices.
 #[derive(Debug)]
 struct Lookup {
     table: Arc<str>,
@@ -67,8 +67,8 @@ impl Lookup {
 }
 
 impl SparseLookups {
-    /// Returns row `i` of `table`, [V, D], for each `i` of `indices`, [N, L], as burn's `Embedding` does: [N, L, D]. The rows have the
-    /// table's type; cast them to compute in another. The indices are read to the host.
+    /// Returns row `i` of `table`, [V, D], for each `i` of `indices`, [N, L], as burn's `Embedding` does. The result, [N, L, D], has the table's
+    /// type; cast it to compute in another type. The indices are read to the host.
     ///
     /// # Errors
     ///
@@ -104,14 +104,14 @@ impl SparseLookups {
         Ok(output)
     }
 
-    /// Runs burn's backward pass from this loss, and returns the gradients of `module`'s parameters by path, as
-    /// [`BurnTensor::backward`] does, and behind them those of `tables`, as rows. A table that was not looked up has none.
+    /// Runs burn's backward pass from this loss. Returns the gradients of `module`'s parameters by path, as [`BurnTensor::backward`] does, followed
+    /// by the sparse gradients of `tables`. A table without look-ups has no gradient.
     ///
-    /// A table gets gradients by look-ups alone. Keep one with other uses, such as the weight of a last layer, in the module.
+    /// A table gets gradients from its look-ups only. Keep a table with other uses, such as the weight of a last layer, in the module.
     ///
     /// # Errors
     ///
-    /// If the loss depends on no parameter that requires a gradient, or a table that was looked up is none of `tables`.
+    /// If the loss depends on no parameter that requires a gradient, or a looked-up table is none of `tables`.
     pub fn backward<M: Module>(
         &self,
         loss: &BurnTensor,
@@ -129,7 +129,7 @@ impl SparseLookups {
         Ok(named)
     }
 
-    /// Fails where a table was looked up that is none of these.
+    /// Refuses a looked-up table that is none of `tables`.
     fn require(&self, tables: &[Named<BurnTensor>]) -> Result<(), Error> {
         let lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_strange = |it: &&Lookup| !tables.iter().any(|table| it.is_of(table));

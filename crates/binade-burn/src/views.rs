@@ -1,4 +1,4 @@
-//! Low-precision views of `f32` parameters, by burn's reparameterisation: the model's code stays as it is.
+//! Low-precision views of `f32` parameters by burn's reparameterisation, without changes to the model's code.
 
 mod survey;
 
@@ -11,10 +11,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use survey::{Survey, Surveyed};
 
-/// Choice of the parameters that a module computes with in another type than the `f32` that they are held in.
+/// Choice of the `f32` parameters that a module computes with in another type, and of that type.
 ///
-/// The `f32` parameter is what is stored, stepped and saved, and so is its own master. Each use casts it, and gradients come back
-/// through the cast in `f32`.
+/// The module stores, steps and saves the `f32` parameter, which is its own master. Each use casts it, and its gradient passes back through the cast
+/// in `f32`.
 ///
 /// ```
 /// use binade_burn::Views;
@@ -31,31 +31,31 @@ use survey::{Survey, Surveyed};
 #[derive(Clone, Debug)]
 pub struct Views {
     dtype: DType,
-    /// Policy that chooses, if not every parameter is lowered.
+    /// Policy that chooses the types; `None` to lower every parameter.
     policy: Option<Arc<dyn CastPolicy>>,
     keep: Vec<Glob>,
 }
 
 impl Views {
-    /// Views of every parameter in `dtype`.
+    /// Creates views of every parameter in `dtype`.
     ///
-    /// burn's `LayerNorm` computes in `f32` if it is given f16, and in bf16 if it is given bf16. For more precision,
-    /// [`keep`](Self::keep) it and cast its input.
+    /// burn's `LayerNorm` computes in `f32` on inputs of f16, but in bf16 on inputs of bf16. For more precision, [`keep`](Self::keep) it and cast its
+    /// input.
     pub const fn lower(dtype: DType) -> Self {
         Self { dtype, policy: None, keep: Vec::new() }
     }
 
-    /// Views of parameters in the types that `policy` gives to operands of their layers, in a region of type `dtype`.
+    /// Creates views of parameters in the types that `policy` chooses for operands of their layers, in a region of type `dtype`.
     ///
-    /// The policy is asked at the layer's path for `linear` (burn's `Linear`), `conv2d` (its convolutions), `layer_norm`
-    /// (`LayerNorm`, `GroupNorm`, `InstanceNorm`), `rms_norm`, `batch_norm`, `embedding`, and for `parameter` if a layer is none
-    /// of these. All parameters of a layer get one answer, and how much the layer sums depends on its input, so that no override
-    /// by elements or an attribute applies. A parameter that the policy leaves, or wants in `f32`, stays as it is held.
+    /// The policy is asked with the layer's path and one of the operations `linear` (burn's `Linear`), `conv2d` (its convolutions), `layer_norm`
+    /// (`LayerNorm`, `GroupNorm`, `InstanceNorm`), `rms_norm`, `batch_norm` and `embedding`; for any other layer, `parameter`. All parameters of a
+    /// layer get one answer. The number of terms that a layer sums depends on its input, so overrides by elements or by an attribute do not apply. A
+    /// parameter that the policy leaves, or wants in `f32`, stays as it is stored.
     pub fn by_policy(policy: impl CastPolicy + 'static, dtype: DType) -> Self {
         Self { dtype, policy: Some(Arc::new(policy)), keep: Vec::new() }
     }
 
-    /// Leaves parameters as they are held whose path `pattern` covers, as `encoder.*.norm.*` does.
+    /// Leaves parameters as they are stored if `pattern`, such as `encoder.*.norm.*`, covers their path.
     #[must_use]
     pub fn keep(mut self, pattern: impl Into<Glob>) -> Self {
         self.keep.push(pattern.into());
@@ -66,10 +66,9 @@ impl Views {
     ///
     /// # Errors
     ///
-    /// `Unsupported` if a parameter's device does not compute in the type or the policy refuses a layer; `Mismatch` if a
-    /// parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one, or is a `BatchNorm`'s,
-    /// whose running statistics are in `f32`, so that `forward` would panic; `InvalidArgument` if a pattern to
-    /// [`keep`](Self::keep) covers no parameter, since the parameters that it was meant for would be lowered.
+    /// `Unsupported` if a parameter's device does not compute in the type, or the policy refuses a layer. `Mismatch` if a parameter is not stored in
+    /// `f32`, has a reparameterisation already (burn allows one), or is lowered and belongs to a `BatchNorm`: its running statistics are in `f32`, so
+    /// `forward` would panic. `InvalidArgument` if a pattern given to [`keep`](Self::keep) covers no parameter.
     pub fn attach<M: Module>(&self, module: M) -> Result<M, Error> {
         let mut survey = Survey::default();
         module.visit(&mut survey);
@@ -103,7 +102,7 @@ impl Views {
         }
     }
 
-    /// Type that a parameter is to be computed with in; `None` for the type that it is held in.
+    /// Returns the type that a parameter is used in; `None` for the type that it is stored in.
     fn dtype_of(&self, parameter: &Surveyed) -> Result<Option<DType>, TensorError> {
         if self.keep.iter().any(|pattern| pattern.covers(&parameter.path)) {
             return Ok(None);
@@ -117,7 +116,7 @@ impl Views {
     }
 }
 
-/// Refuses batch normalisations among lowered parameters, and names what to keep of all of them.
+/// Refuses lowered parameters of batch normalisations, and names all layers to keep.
 fn no_batch_norm(lowered: &[(Surveyed, DType)]) -> Result<(), TensorError> {
     let mut of_batch_norm = lowered.iter().filter(|(one, _)| one.op == Op::BATCH_NORM).peekable();
     let Some((Surveyed { path, .. }, to)) = of_batch_norm.peek() else { return Ok(()) };
@@ -148,7 +147,7 @@ fn allowed(parameter: &Surveyed, to: DType) -> Result<FloatDType, TensorError> {
     require_dtype(device, to)
 }
 
-/// View of a parameter: it is cast to this type at each use.
+/// View of a parameter, which is cast to this type at each use.
 #[derive(Module, Debug)]
 pub(crate) struct View {
     #[module(skip)]
@@ -163,7 +162,7 @@ impl Reparameterization for View {
     }
 }
 
-/// Types by path; other parameters are left as they are.
+/// Types by path; parameters without one are left as they are.
 struct Chosen(HashMap<String, FloatDType>);
 
 impl Reparameterizer for Chosen {

@@ -1,4 +1,4 @@
-//! Tests of the public interface in one program, which is linked once.
+//! Tests of the public interface, in one program so that the linker runs once.
 
 mod common;
 mod eighteen;

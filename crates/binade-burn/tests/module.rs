@@ -45,8 +45,8 @@ struct Pair {
     b: Weights,
 }
 
-/// burn's optimizers take a gradient out at the first place, and find none at the second: after a step there are two parameters of one
-/// number, and the next gradient of either would be taken for the other's.
+/// burn's optimizers use a shared parameter's gradient at its first place, and find none at its second. After a step there are two parameters with
+/// one number, and the next gradient of one would be taken for the other's.
 #[test]
 fn a_parameter_that_is_there_twice_is_refused_by_both_paths() {
     let a = Weights::new(&[1.0]);

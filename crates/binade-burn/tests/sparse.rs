@@ -34,7 +34,7 @@ fn loss(module: &Weights, rows: Tensor<3>) -> BurnTensor {
     BurnTensor::from((rows.cast(FloatDType::F32) * weights * places.sqrt()).sum())
 }
 
-/// Returns gradients of a module's and a table's, of which some rows are looked up twice.
+/// Returns the gradients of a module and of a table with repeated look-ups of some rows.
 fn gradients(tables: &Tables, of: &[i64]) -> Result<NamedGrads<BurnTensor>> {
     let (module, lookups) = (Weights::new(&[0.5, -1.5]), SparseLookups::default());
     let first = loss(&module, lookups.embedding(&tables.params[0], indices(of))?);
@@ -53,7 +53,7 @@ fn whole_gradient(tables: &Tables, of: &[i64]) -> Result<NamedGrads<BurnTensor>>
     let leaf = value.cast(DType::F32)?.to_tensor::<2>()?.autodiff().require_grad();
     let rows = |of: &[i64]| {
         let at = Tensor::<1, Int>::from_data(TensorData::new(of.to_vec(), [of.len()]), &device());
-        // Each look-up's gradient has the table's type; their sum is of f32.
+        // Each look-up's gradient has the table's type; their sum is in f32.
         let rows = BurnTensor::from(leaf.clone().select(0, at)).cast(AmpTensor::dtype(value))?;
         let rows = rows.to_tensor::<2>()?.reshape([1, of.len(), 2]);
         loss(&module, rows).to_tensor::<1>()
@@ -174,7 +174,7 @@ fn add(
     Ok(window.add(scaler.scale(&loss)?.backward(|_| Ok(grads))?.unscale()?)?)
 }
 
-/// Returns the tables' state after two steps by windows, each saved and resumed within if asked.
+/// Returns the tables' state after two steps by accumulation windows. If `resumes`, each window is saved and resumed in its middle.
 fn windows(resumes: bool) -> Result<String> {
     let begin = || tables(DType::F16, UpdateRule::sparse_adam(0.1));
     let (mut scaler, module) = (fixed(2)?, Weights::new(&[0.5, -1.5]));
@@ -221,7 +221,7 @@ fn a_damaged_window_is_refused_with_its_row() -> Result {
     add(&scaler, &mut window, (&tables, &[1, 4]))?;
     let saved = window.save()?;
     assert_eq!(saved.rows, [Named::new("words", vec![1, 4])]);
-    // Row 6 is the first beyond the table, whose 12 elements are more.
+    // Row 6 is the first beyond the table, although the table has 12 elements.
     for (rows, told) in [(vec![1, 6], "6"), (vec![1, 12], "row 12"), (vec![4, 1], "row 1")] {
         let mut damaged = saved.clone();
         damaged.rows[0].value = rows;
@@ -235,7 +235,7 @@ fn a_damaged_window_is_refused_with_its_row() -> Result {
     Ok(())
 }
 
-/// Returns the bytes that a step of two rows allocates, by the rows that the table has.
+/// Returns the bytes that a step of two rows allocates in a table of `rows` rows.
 fn bytes_of_a_step(rows: usize) -> Result<u64> {
     let table = BurnTensor::from(Tensor::<2>::ones([rows, 2], &Device::flex()));
     let (params, config) =
@@ -263,7 +263,7 @@ fn bytes_of_a_step(rows: usize) -> Result<u64> {
 #[test]
 fn a_step_allocates_by_the_rows_that_it_moves_and_not_by_the_table() -> Result {
     let [small, large] = [bytes_of_a_step(8)?, bytes_of_a_step(1 << 20)?];
-    // A table of 8 MiB; lists of threads and graphs differ by a little.
+    // The larger table has 8 MiB; the lists of threads and graphs differ by a little.
     assert!(large <= small + 4096, "{small} and {large} bytes");
     Ok(())
 }

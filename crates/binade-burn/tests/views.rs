@@ -23,7 +23,7 @@ impl Normed {
         Self { linear: linear.init(&device()), norm: norm.init(&device()) }
     }
 
-    /// Types that the weights of the layer and of the normalisation are seen in.
+    /// Returns the types of the views of the layer's and the normalisation's weights.
     fn seen(&self) -> [BurnDType; 2] {
         [self.linear.weight.val().dtype(), self.norm.gamma.val().dtype()]
     }
@@ -86,7 +86,7 @@ impl BatchNormed {
         }
     }
 
-    /// Casts around the layers, which the refusal says to do.
+    /// Casts around the layers, as the refusal advises.
     fn forward(&self, x: Tensor<2>) -> Tensor<2> {
         let dtype = self.linear.weight.val().dtype();
         let hidden = self.linear.forward(x.cast(dtype)).cast(FloatDType::F32);
@@ -95,7 +95,7 @@ impl BatchNormed {
     }
 }
 
-/// Limit of burn's own: running statistics are `f32`, and those of a batch are in the type that it computes in.
+/// Limit of burn: running statistics are `f32`, and a batch's statistics have the type of the computation.
 #[test]
 fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() -> Result {
     for dtype in [DType::BF16, DType::F16] {
@@ -110,7 +110,7 @@ fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() ->
         let alone = alone.expect_err("burn would panic").to_string();
         assert!(alone.contains("add `.keep(\"*\")` to these"), "{alone}");
 
-        // The refusal says to do this.
+        // As the refusal advises.
         let views = Views::lower(dtype).keep("block.bn.*").keep("bn.*");
         let by_policy = Views::by_policy(OpTable::torch_cuda(), dtype);
         for views in [views, by_policy] {
@@ -126,7 +126,7 @@ fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() ->
             assert_eq!(report.missing().count(), 0, "{report}");
             let moved = trained.module.bn.running_mean.value_sync() - before;
             let moved = floats(moved);
-            // The linear layer begins at random, so that one mean of few bf16 values may be 0.
+            // The linear layer starts at random values, so one mean of a few bf16 values may be 0.
             assert!(moved.iter().all(|x| x.is_finite()) && moved.iter().any(|x| *x != 0.0));
         }
     }

@@ -8,7 +8,7 @@ use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
 use std::mem;
 
 impl BurnTensor {
-    /// Returns the gradient of a table of this shape that has these rows, in ascending order, in `f32`.
+    /// Returns an `f32` gradient of a table of this shape, with these rows in ascending order.
     pub(crate) fn sparse(
         values: Vec<f32>,
         rows: Vec<usize>,
@@ -18,7 +18,7 @@ impl BurnTensor {
         Self { elements: Elements::Host(values, device), rows }
     }
 
-    /// Returns these rows of a whole tensor, [n, width], without their history.
+    /// Returns these rows of a dense tensor, [n, width], without their autodiff history.
     pub(crate) fn select(&self, rows: &[usize]) -> Tensor<2> {
         let own = self.of_rows(rows);
         own.flat().reshape([rows.len(), self.rows.width()])
@@ -32,7 +32,7 @@ impl BurnTensor {
         Self { elements, rows: all_rows(self.shape()) }
     }
 
-    /// Returns these rows, of which one that is not here is zeros.
+    /// Returns these rows. Rows that the tensor lacks are zeros.
     pub(super) fn of_rows(&self, rows: &[usize]) -> Self {
         let elements = match (&self.rows.indices, &self.elements) {
             (None, Elements::Device(flat)) => {
@@ -48,7 +48,7 @@ impl BurnTensor {
         Self { elements, rows: HostRows { indices: Some(rows.into()), shape } }
     }
 
-    /// Puts rows of this type in their places of a whole tensor.
+    /// Puts rows of the same type into a dense tensor.
     pub(super) fn put(&mut self, new: &Self) {
         let Some(rows) = new.rows.indices.as_deref().filter(|rows| !rows.is_empty()) else {
             return;
@@ -59,7 +59,7 @@ impl BurnTensor {
             Elements::Device(flat) => {
                 let device = flat.device();
                 let (at, new) = (indices(rows, &device), new.flat().to_device(&device));
-                // Held once, so that burn has no need of a copy.
+                // The tensor has a single holder then, so that burn need not copy it.
                 let nothing = Elements::Host(Vec::new(), device);
                 let Elements::Device(flat) = mem::replace(&mut self.elements, nothing) else {
                     return;

@@ -1,4 +1,4 @@
-//! Parameters of a module, before anything is attached to them.
+//! Parameters of a module before views are attached to them.
 
 use crate::{dtype, path::Path};
 use binade_cast_policy::OpCall;
@@ -6,7 +6,7 @@ use binade_core::{DType, Op, OpClass};
 use burn::module::{ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 
-/// Parameter, as its module holds it.
+/// Parameter as its module stores it.
 pub(super) struct Surveyed {
     pub(super) path: String,
     pub(super) layer: String,
@@ -18,13 +18,13 @@ pub(super) struct Surveyed {
 }
 
 impl Surveyed {
-    /// Call that a policy is asked about. It states no number of elements: parameters of one layer would get different answers,
-    /// and burn refuses a layer of two types.
+    /// Returns the call that a policy is asked about. It states no number of elements: with it, parameters of one layer could get different types,
+    /// which burn refuses.
     pub(super) fn call<'a>(&'a self, operands: &'a [DType]) -> OpCall<'a> {
         OpCall { path: &self.layer, ..OpCall::new(self.op, operands) }
     }
 
-    /// Call of `keep` for its layer; for a parameter of the module itself, for every parameter.
+    /// Returns the call of `keep` that keeps its layer; for a parameter of the root module, the call that keeps all parameters.
     pub(super) fn keep_layer(&self) -> String {
         match &*self.layer {
             "" => ".keep(\"*\")".to_owned(),
@@ -41,7 +41,7 @@ pub(super) struct Survey {
     pub(super) parameters: Vec<Surveyed>,
 }
 
-/// Name by which burn calls what is attached to the parameter visited last.
+/// burn's name of the container that is attached to the parameter visited last.
 const ATTACHED: &str = "Reparameterization";
 
 impl ModuleVisitor for Survey {
@@ -75,7 +75,7 @@ impl ModuleVisitor for Survey {
     }
 }
 
-/// Returns the operation of a layer of burn's, by the name of its type in burn 0.22.
+/// Returns the operation of burn's layer by the name of its type in burn 0.22.
 fn operation(container: &str) -> Op {
     match container.trim_start_matches("Struct:") {
         "Linear" => Op::LINEAR,

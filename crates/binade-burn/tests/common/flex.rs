@@ -1,6 +1,6 @@
 //! burn as a subject of the kit, through the traits that users call.
 //!
-//! It lies here and not in the example that reports on it, since the adapter's tests go with the adapter.
+//! It is here and not in the example that reports on it, because the adapter's tests belong to the adapter.
 
 use binade_autocast::Autocast;
 use binade_burn::{Burn, BurnTensor, require_dtype};
@@ -8,7 +8,7 @@ use binade_conformance::{Arithmetic, Result, Runner, Subject};
 use binade_core::DType;
 use burn::tensor::{Device, TensorData};
 
-/// Backend of burn's for CPUs.
+/// burn's backend for CPUs.
 #[derive(Clone, Debug)]
 pub(crate) struct Flex(Device);
 
@@ -53,7 +53,7 @@ macro_rules! names {
     ({} $($trait:ident $name:ident $methods:tt)*) => { [$(stringify!($name)),*] };
 }
 
-/// Returns the runner with a reason for each operation that the handle does not have.
+/// Returns the runner with the skips of operations that the handle lacks excused, each with a reason.
 pub(crate) fn excused(runner: Runner) -> Runner {
     let runner = runner
         .excuse("views_are_read_in_row_major_order", "burn makes no view of strides alone")

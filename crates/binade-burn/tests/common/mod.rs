@@ -29,14 +29,14 @@ impl Weights {
         Self { w: Param::from_tensor(Tensor::from_floats(values, &device())) }
     }
 
-    /// `Σ slope · w`, multiplied in the type that `w` is seen in and summed in `f32`: its gradient is `slopes`.
+    /// Returns `Σ slope · w`, multiplied in the type of `w`'s view and summed in `f32`. Its gradient is `slopes`.
     pub(crate) fn loss(&self, slopes: &[f32]) -> Tensor<1> {
         let w = self.w.val();
         let slopes = Tensor::from_floats(slopes, &w.device()).cast(w.dtype());
         (w * slopes).cast(FloatDType::F32).sum()
     }
 
-    /// Values of the parameter that is trained.
+    /// Returns the values of the trained parameter.
     pub(crate) fn values(&self) -> Vec<f32> {
         floats(self.w.base())
     }
@@ -78,7 +78,7 @@ impl Mlp {
         self.fc2.forward(activation::gelu(self.fc1.forward(x)))
     }
 
-    /// Mean squared error on 32 points of a curve, in `f32`.
+    /// Returns the mean squared error on 32 points of a curve, in `f32`.
     pub(crate) fn loss(&self) -> Tensor<1> {
         let dtype = self.fc1.weight.val().dtype();
         let points: Vec<f32> = (0..32_u8).map(|i| f32::from(i) / 16.0 - 1.0).collect();
@@ -89,7 +89,7 @@ impl Mlp {
         (out - y).powi_scalar(2).mean()
     }
 
-    /// Bits of all parameters that are trained.
+    /// Returns the bits of all trained parameters.
     pub(crate) fn bits(&self) -> Vec<u32> {
         let biases =
             [&self.fc1, &self.fc2].map(|layer| layer.bias.as_ref().map(|b| floats(b.base())));
@@ -118,7 +118,7 @@ pub(crate) fn fixed(exponent: i32) -> std::result::Result<Scaler<Burn>, Error> {
     Scaler::new(Burn, LossScale::fixed(2.0_f32.powi(exponent)).expect("in reach"))
 }
 
-/// Takes one step from `loss`, which is of `trained`'s module.
+/// Takes one step from `loss`, computed with `trained`'s module.
 pub(crate) fn step<M: Module>(
     scaler: &mut Scaler<Burn>,
     trained: &mut BurnOptimizer<M>,

@@ -5,7 +5,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::optim::{AdamWConfig, SgdConfig};
 use burn::tensor::{FloatDType, Tensor};
 
-/// Case 1: optax#1754, and candle's own: burn alone makes NaN of the weight.
+/// Case 1: optax#1754, and candle's own optimizer. burn alone turns the weight into NaN.
 #[test]
 fn a_gradient_of_zero_with_an_epsilon_below_f16_leaves_the_weight_where_it_is() -> Result {
     for dtype in MODES {
@@ -21,7 +21,7 @@ fn a_gradient_of_zero_with_an_epsilon_below_f16_leaves_the_weight_where_it_is() 
     Ok(())
 }
 
-/// Case 3: steps below half an ulp of what is computed with, which do not move burn's own weight.
+/// Case 3: steps below half an ulp of the weight's type, which do not change the weight in burn alone.
 #[test]
 fn a_hundred_steps_of_a_ten_thousandth_add_up_to_a_hundredth() -> Result {
     for dtype in MODES {
@@ -36,7 +36,7 @@ fn a_hundred_steps_of_a_ten_thousandth_add_up_to_a_hundredth() -> Result {
     Ok(())
 }
 
-/// Parameters themselves in sixteen bits, as in burn alone.
+/// Stores the parameters themselves in sixteen bits, as burn alone does.
 struct ToF16;
 
 impl ModuleMapper for ToF16 {
@@ -45,7 +45,7 @@ impl ModuleMapper for ToF16 {
     }
 }
 
-/// A step in mixed types, which burn would panic at.
+/// A step in mixed types is refused; burn would panic.
 #[test]
 fn a_weight_that_is_held_in_f16_is_refused_by_name() -> Result {
     let module = Weights::new(&[1.0]).map(&mut ToF16);

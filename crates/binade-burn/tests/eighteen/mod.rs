@@ -1,5 +1,5 @@
-//! Failures that users of mixed-precision training reported, tried on burn where its own code could show them. The kit and
-//! `binade-grad-scaler` have the others.
+//! Failures that users of mixed-precision training reported, as far as burn's own code could show them. The kit and `binade-grad-scaler` test the
+//! others.
 
 mod masters;
 mod resume;

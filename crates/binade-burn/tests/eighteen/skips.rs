@@ -1,4 +1,4 @@
-//! Cases 6, 10, 13 and 14: a skip changes nothing and is told, and gradients are there or missed.
+//! Cases 6, 10, 13 and 14: a skip changes nothing and is reported, and so is a missing gradient.
 
 use crate::common::{Mlp, Result, Weights, device, fixed, step, trained};
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views};
@@ -69,7 +69,7 @@ fn an_optimizer_without_gradients_is_an_error_that_says_so() -> Result {
     Ok(())
 }
 
-/// Case 13: pytorch PR #36786. burn's gradient of a table is whole: rows that repeat are added in the view's type.
+/// Case 13: pytorch PR #36786. burn's gradient of a table is dense: repeated rows are added in the view's type.
 #[test]
 fn rows_that_repeat_and_add_up_to_infinity_are_found() -> Result {
     let table: Embedding = EmbeddingConfig::new(3, 1).init(&device());

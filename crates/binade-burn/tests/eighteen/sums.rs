@@ -19,7 +19,7 @@ fn seventy_thousand_ones_are_seventy_thousand_where_the_sum_is_asked_for_in_f32(
     }
 }
 
-/// Sum that is rounded once, from f32: in f16 that is infinity, in bf16 the nearest of a spacing of 512.
+/// The sum rounded once from f32: infinity in f16; in bf16 the nearest value, where the spacing is 512.
 #[test]
 fn a_sum_in_sixteen_bits_is_rounded_once_at_its_end() {
     let [bf16, f16] = HALVES.map(|dtype| floats(ones(dtype).sum())[0]);

@@ -1,4 +1,4 @@
-//! Case 18: a run, since unit tests were all green while a loss went from 2.5 to 10 (tt-metal#54371).
+//! Case 18: a whole run. In tt-metal#54371, a loss went from 2.5 to 10 while all unit tests passed.
 
 use crate::common::{Mlp, Result, step, trained};
 use binade_burn::Burn;
@@ -19,7 +19,7 @@ fn losses(start: &Mlp, dtype: DType, rule: LossScale) -> Result<Vec<f32>> {
     Ok(losses)
 }
 
-/// Case 18. From twenty steps on, averaged over ten steps: within 15 % of f32, or within 0.005 if that is more.
+/// Case 18. From step twenty on, the loss averaged over ten steps is within 15 % of that of f32, or within 0.005 if that is more.
 #[test]
 fn two_hundred_steps_in_sixteen_bits_keep_to_the_losses_of_f32() -> Result {
     let start = Mlp::new();
